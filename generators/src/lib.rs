@@ -1,0 +1,1 @@
+//! Families of cases: valid by construction, or invalid by exactly one named rule.

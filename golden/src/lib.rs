@@ -1,0 +1,1 @@
+//! Reference semantics of the operators twinfer knows, and their error bounds.

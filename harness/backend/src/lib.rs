@@ -1,0 +1,1 @@
+//! Backends: what takes an ONNX model and inputs and answers with an observation.

@@ -1,0 +1,1 @@
+//! The supervisor: workers, journal, confirmation, minimisation and findings.

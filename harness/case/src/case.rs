@@ -1,0 +1,124 @@
+use serde::{Deserialize, Serialize};
+use twinfer_onnx::{DataType, Graph, Tensor};
+
+/// One graph, a request, and one or more runs in order.
+///
+/// A case is self-contained: replaying it needs no generator and no seed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Case {
+    /// The graph, with its initializers as data.
+    pub graph: Graph,
+    /// What is asked of a backend beyond the graph.
+    pub request: Request,
+    /// The inputs of each run, in order; shape A, then B, then A again is one case of three runs.
+    pub runs: Vec<Run>,
+    /// What a backend must do with it.
+    pub expectation: Expectation,
+    /// Where it came from; never needed to replay it.
+    pub provenance: Option<Provenance>,
+}
+
+/// What a case demands of a conforming backend.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Expectation {
+    /// Accept the graph and compute it.
+    Valid,
+    /// Refuse it before computing anything: it breaks the named validity rule.
+    Invalid(String),
+}
+
+/// What is asked of a backend beyond the graph itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Request {
+    /// The precision that the values are computed in.
+    pub precision: DataType,
+    /// Whether TF32 may stand in for FP32; off unless asked for.
+    pub tf32: bool,
+}
+
+/// One execution: a tensor for each graph input, in the graph's order.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// One entry a graph input.
+    pub inputs: Vec<TensorSource>,
+}
+
+/// A tensor as data, or as the recipe that makes it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TensorSource {
+    /// The elements themselves; what a stored case holds.
+    Data(Tensor),
+    /// What a generator yields.
+    Recipe(Recipe),
+}
+
+/// How to make a tensor: equal recipes give equal bits.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Recipe {
+    /// The element type.
+    pub dtype: DataType,
+    /// The extents.
+    pub shape: Vec<usize>,
+    /// How the values are distributed.
+    pub regime: Regime,
+    /// The seed of the values.
+    pub seed: u64,
+}
+
+/// How values are distributed, and with it how strictly they are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Regime {
+    /// Integers `-limit..=limit` times 2^`exponent`: every sum of products is exact.
+    Exact {
+        /// The largest magnitude in grid steps.
+        limit: u32,
+        /// The grid step is 2^`exponent`.
+        exponent: i32,
+    },
+    /// Standard normal values.
+    Gaussian,
+    /// Magnitudes log-uniform over many decades.
+    WideRange,
+    /// Values about the smallest normal number.
+    Denormal,
+    /// Values about the largest finite number.
+    Saturating,
+}
+
+/// Where a case came from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Provenance {
+    /// The generator's name.
+    pub family: String,
+    /// The campaign's seed.
+    pub seed: u64,
+    /// The case's place in the campaign.
+    pub index: u64,
+}
+
+/// BLAKE3 over the canonical form of a case without its provenance.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct CaseHash([u8; 32]);
+
+impl From<CaseHash> for String {
+    fn from(hash: CaseHash) -> Self {
+        hash.0.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+/// A text that is not 64 hexadecimal digits.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a case hash is 64 hexadecimal digits, not {0:?}")]
+pub struct InvalidHash(String);
+
+impl TryFrom<String> for CaseHash {
+    type Error = InvalidHash;
+
+    fn try_from(text: String) -> Result<Self, InvalidHash> {
+        blake3::Hash::from_hex(&text).map(|hash| Self(*hash.as_bytes())).map_err(|_| InvalidHash(text))
+    }
+}

@@ -1,0 +1,120 @@
+use serde::{Deserialize, Serialize};
+use twinfer_onnx::{DataType, Tensor};
+
+/// What one variant did with one case.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Observation {
+    /// The deepest stage it entered.
+    pub stage: Stage,
+    /// How that ended.
+    pub outcome: Outcome,
+    /// The shapes the backend inferred for the graph outputs before running; −1 where it does not know yet.
+    pub inferred_shapes: Option<Vec<Vec<i64>>>,
+    /// The outputs of each run that completed.
+    pub runs: Vec<RunOutput>,
+    /// The precision each layer was given, where the backend tells.
+    pub precision: Option<ChosenPrecision>,
+    /// Log lines of severity warning and above, in order.
+    pub log: Vec<LogLine>,
+    /// Wall time of each stage.
+    pub timings: Vec<Timing>,
+}
+
+/// Where in its work a backend is; in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stage {
+    /// Starting the worker process and its libraries.
+    Start,
+    /// Reading the model bytes.
+    Load,
+    /// Understanding the graph: parsing, validating, inferring shapes.
+    Parse,
+    /// Making something executable of it.
+    Build,
+    /// Running it.
+    Execute,
+}
+
+/// How a backend's work on a case ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// It went as far as it can on this machine without an error; `Observation::stage` says how far.
+    Ok,
+    /// The backend refused the model or the inputs and said so.
+    Rejected(String),
+    /// The backend reported an internal error.
+    Failed(String),
+    /// The worker process died of a signal or exited by itself.
+    Crashed(String),
+    /// The stage's deadline passed.
+    TimedOut,
+}
+
+/// The outputs of one run, in the graph's order.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunOutput {
+    /// One tensor a graph output.
+    pub outputs: Vec<Tensor>,
+}
+
+/// The precision a backend chose, layer by layer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChosenPrecision {
+    /// In the backend's execution order.
+    pub layers: Vec<LayerInfo>,
+}
+
+/// One layer of a built engine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LayerInfo {
+    /// The backend's name for it.
+    pub name: String,
+    /// The backend's word for what it computes.
+    pub operator: String,
+    /// The types of its inputs.
+    pub inputs: Vec<DataType>,
+    /// The types of its outputs.
+    pub outputs: Vec<DataType>,
+    /// The type its weights are held in.
+    pub weights: Option<DataType>,
+    /// The kernel it runs.
+    pub tactic: Option<String>,
+    /// Where it runs, as the backend names it.
+    pub placement: Option<String>,
+    /// The names of the ONNX nodes it covers.
+    pub nodes: Vec<String>,
+}
+
+/// One line a backend logged.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogLine {
+    /// How bad.
+    pub severity: Severity,
+    /// During which stage.
+    pub stage: Stage,
+    /// The text.
+    pub text: String,
+}
+
+/// How bad a log line says things are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Severity {
+    /// Something the user may want to change.
+    Warning,
+    /// An operation failed.
+    Error,
+    /// The library is in an unknown state.
+    Fatal,
+}
+
+/// The wall time of one stage.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Timing {
+    /// Which stage.
+    pub stage: Stage,
+    /// In microseconds.
+    pub micros: u64,
+}

@@ -1,0 +1,78 @@
+use serde::{Deserialize, Serialize};
+
+use crate::{Stage, Variant};
+
+/// What the checks conclude about one variant on one case.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Everything that was compared agrees.
+    Conforms,
+    /// A named rule of the backend's capabilities predicted, before the run, that it does not take this.
+    Unsupported(String),
+    /// The specification leaves it open, by a named entry of the rules list.
+    Unspecified(String),
+    /// The error bound is so wide that agreement means nothing.
+    Vacuous,
+    /// One or more checks failed.
+    Diverges(Vec<Divergence>),
+}
+
+/// One check that failed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Divergence {
+    /// Which variant.
+    pub variant: Variant,
+    /// In which stage.
+    pub stage: Stage,
+    /// In which way.
+    pub kind: Kind,
+    /// Who is wrong.
+    pub blame: Blame,
+    /// What was expected and what was seen, for a person.
+    pub detail: String,
+}
+
+/// Who is wrong when two answers differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Blame {
+    /// The variant differs from golden.
+    Variant,
+    /// Golden does not know the graph; nobody is blamed.
+    Nobody,
+}
+
+/// The way in which a variant diverges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// An output, or an inferred output, has another shape.
+    WrongShape,
+    /// An output has another element type.
+    WrongDtype,
+    /// An output differs by more than its bound.
+    WrongValues,
+    /// Part of an output buffer was never written.
+    UnwrittenOutput,
+    /// The same run twice gave different values beyond what is allowed.
+    Nondeterministic,
+    /// Only in a worker that has run other cases.
+    StateDependent,
+    /// An operator runs in another precision than the graph asks for.
+    PrecisionFallback,
+    /// A valid graph was refused.
+    RejectsValid,
+    /// An invalid graph was accepted.
+    AcceptsInvalid,
+    /// An internal error while building a graph the parser accepted.
+    BuildFailure,
+    /// The worker died.
+    Crash,
+    /// A stage's deadline passed.
+    Hang,
+    /// The call succeeded and an error was logged.
+    ErrorLogged,
+    /// Backends differ and golden does not know the graph.
+    Disagree,
+}

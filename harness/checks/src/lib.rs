@@ -1,0 +1,1 @@
+//! Checks: one comparison each over the observations of a case.

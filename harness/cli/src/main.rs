@@ -1,0 +1,3 @@
+//! The `twinfer` command.
+
+fn main() {}

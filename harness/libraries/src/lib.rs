@@ -1,0 +1,1 @@
+//! Backend libraries on disk: which packages hold them, fetching, verifying and finding them.

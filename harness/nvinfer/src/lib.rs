@@ -1,0 +1,1 @@
+//! TensorRT at run time.

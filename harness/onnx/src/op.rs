@@ -1,0 +1,105 @@
+use serde::{Deserialize, Serialize};
+
+/// An operator of the default ONNX domain with its attributes.
+///
+/// An attribute that is `None` is absent from the encoded node: whether a default is written out or left out is
+/// something backends have differed on, so the two are different graphs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "op_type")]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "each variant is the ONNX operator of the same name")]
+pub enum Op {
+    Add,
+    BatchNormalization(BatchNormalization),
+    Concat(Concat),
+    Conv(Conv),
+    ConvTranspose(ConvTranspose),
+    DequantizeLinear(DequantizeLinear),
+    Identity,
+    MaxPool(MaxPool),
+    QuantizeLinear(QuantizeLinear),
+    Relu,
+}
+
+/// How a convolution's padding is chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum AutoPad {
+    /// By the attribute `pads`.
+    #[serde(rename = "NOTSET")]
+    NotSet,
+    /// So that the output keeps the strided extent; an odd rest goes to the end.
+    SameUpper,
+    /// So that the output keeps the strided extent; an odd rest goes to the start.
+    SameLower,
+    /// None.
+    Valid,
+}
+
+/// Attributes of ONNX `Conv`. Inputs: X [N, C, d…], W [M, C/group, k…], optional B [M].
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "each field is the ONNX attribute of the same name")]
+pub struct Conv {
+    pub auto_pad: Option<AutoPad>,
+    pub dilations: Option<Vec<i64>>,
+    pub group: Option<i64>,
+    pub kernel_shape: Option<Vec<i64>>,
+    pub pads: Option<Vec<i64>>,
+    pub strides: Option<Vec<i64>>,
+}
+
+/// Attributes of ONNX `ConvTranspose`. Inputs: X [N, C, d…], W [C, M/group, k…], optional B [M].
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "each field is the ONNX attribute of the same name")]
+pub struct ConvTranspose {
+    pub auto_pad: Option<AutoPad>,
+    pub dilations: Option<Vec<i64>>,
+    pub group: Option<i64>,
+    pub kernel_shape: Option<Vec<i64>>,
+    pub output_padding: Option<Vec<i64>>,
+    pub output_shape: Option<Vec<i64>>,
+    pub pads: Option<Vec<i64>>,
+    pub strides: Option<Vec<i64>>,
+}
+
+/// Attributes of ONNX `BatchNormalization` in inference mode.
+/// Inputs: X [N, C, d…], scale, B, mean, var, each [C].
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "each field is the ONNX attribute of the same name")]
+pub struct BatchNormalization {
+    pub epsilon: Option<f32>,
+    pub momentum: Option<f32>,
+}
+
+/// Attributes of ONNX `Concat`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "each field is the ONNX attribute of the same name")]
+pub struct Concat {
+    pub axis: i64,
+}
+
+/// Attributes of ONNX `MaxPool` with one output.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "each field is the ONNX attribute of the same name")]
+pub struct MaxPool {
+    pub auto_pad: Option<AutoPad>,
+    pub ceil_mode: Option<i64>,
+    pub dilations: Option<Vec<i64>>,
+    pub kernel_shape: Vec<i64>,
+    pub pads: Option<Vec<i64>>,
+    pub strides: Option<Vec<i64>>,
+}
+
+/// Attributes of ONNX `QuantizeLinear`. Inputs: x, `y_scale`, optional `y_zero_point`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "each field is the ONNX attribute of the same name")]
+pub struct QuantizeLinear {
+    pub axis: Option<i64>,
+}
+
+/// Attributes of ONNX `DequantizeLinear`. Inputs: x, `x_scale`, optional `x_zero_point`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "each field is the ONNX attribute of the same name")]
+pub struct DequantizeLinear {
+    pub axis: Option<i64>,
+}

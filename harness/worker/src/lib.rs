@@ -1,0 +1,1 @@
+//! The worker process: the only user of GPU libraries.

@@ -1,0 +1,1 @@
+//! Reporters: they consume events and compute nothing about the run.
