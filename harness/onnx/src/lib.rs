@@ -3,14 +3,20 @@
 //!
 //! This crate knows nothing of backends, cases or reference semantics. Operator and attribute names are ONNX's own.
 
+mod attributes;
+mod decode;
 mod dtype;
+mod encode;
 mod graph;
+mod numbers;
 mod op;
+mod proto;
 mod tensor;
 
+pub use decode::{DecodeError, MAX_MODEL_BYTES, Unsupported};
 pub use dtype::DataType;
 pub use graph::{Dim, Graph, Initializer, Node, ValueInfo};
 pub use op::{
     AutoPad, BatchNormalization, Concat, Conv, ConvTranspose, DequantizeLinear, MaxPool, Op, QuantizeLinear,
 };
-pub use tensor::{Tensor, TensorData};
+pub use tensor::{InvalidTensor, Tensor, TensorData, element_count};

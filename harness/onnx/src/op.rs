@@ -21,6 +21,24 @@ pub enum Op {
     Relu,
 }
 
+impl Op {
+    /// ONNX's name for the operator.
+    pub const fn op_type(&self) -> &'static str {
+        match self {
+            Self::Add => "Add",
+            Self::BatchNormalization(_) => "BatchNormalization",
+            Self::Concat(_) => "Concat",
+            Self::Conv(_) => "Conv",
+            Self::ConvTranspose(_) => "ConvTranspose",
+            Self::DequantizeLinear(_) => "DequantizeLinear",
+            Self::Identity => "Identity",
+            Self::MaxPool(_) => "MaxPool",
+            Self::QuantizeLinear(_) => "QuantizeLinear",
+            Self::Relu => "Relu",
+        }
+    }
+}
+
 /// How a convolution's padding is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
@@ -34,6 +52,21 @@ pub enum AutoPad {
     SameLower,
     /// None.
     Valid,
+}
+
+impl AutoPad {
+    /// Every value.
+    pub const ALL: [Self; 4] = [Self::NotSet, Self::SameUpper, Self::SameLower, Self::Valid];
+
+    /// As ONNX writes it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::NotSet => "NOTSET",
+            Self::SameUpper => "SAME_UPPER",
+            Self::SameLower => "SAME_LOWER",
+            Self::Valid => "VALID",
+        }
+    }
 }
 
 /// Attributes of ONNX `Conv`. Inputs: X [N, C, d…], W [M, C/group, k…], optional B [M].
@@ -69,6 +102,7 @@ pub struct ConvTranspose {
 pub struct BatchNormalization {
     pub epsilon: Option<f32>,
     pub momentum: Option<f32>,
+    pub training_mode: Option<i64>,
 }
 
 /// Attributes of ONNX `Concat`.
@@ -87,6 +121,7 @@ pub struct MaxPool {
     pub dilations: Option<Vec<i64>>,
     pub kernel_shape: Vec<i64>,
     pub pads: Option<Vec<i64>>,
+    pub storage_order: Option<i64>,
     pub strides: Option<Vec<i64>>,
 }
 

@@ -1,0 +1,219 @@
+use std::collections::HashSet;
+
+use half::{bf16, f16};
+use prost::Message;
+
+use crate::{
+    DataType, Dim, Graph, Initializer, InvalidTensor, Node, Tensor, TensorData, ValueInfo, attributes,
+    proto::{
+        DimensionProto, Extent, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto,
+        ValueInfoProto,
+    },
+};
+
+/// The most bytes of a model that [`Graph::decode`] looks at.
+pub const MAX_MODEL_BYTES: usize = 64 << 20;
+
+/// Why bytes do not become a [`Graph`].
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum DecodeError {
+    /// Longer than [`MAX_MODEL_BYTES`].
+    #[error("model of {0} bytes: at most {MAX_MODEL_BYTES} are read")]
+    TooLarge(usize),
+    /// Not a `ModelProto`.
+    #[error("not an ONNX model: {0}")]
+    Malformed(#[from] prost::DecodeError),
+    /// A model without a graph, or a value without a type.
+    #[error("not an ONNX model: it has no {0}")]
+    Missing(&'static str),
+    /// A node without an attribute that its operator requires.
+    #[error("node {node:?} lacks the attribute {attribute}")]
+    MissingAttribute {
+        /// The node's name.
+        node: String,
+        /// The attribute.
+        attribute: &'static str,
+    },
+    /// An extent below zero.
+    #[error("value {0:?} has a negative extent")]
+    NegativeExtent(String),
+    /// An initializer whose elements do not fit its shape and type.
+    #[error("initializer {name:?}: {reason}")]
+    Initializer {
+        /// The value's name.
+        name: String,
+        /// What does not fit.
+        reason: InvalidTensor,
+    },
+    /// An ONNX model, but with something this crate does not represent; carry it as bytes.
+    #[error(transparent)]
+    Unsupported(#[from] Unsupported),
+}
+
+/// Something valid in ONNX that a [`Graph`] cannot hold.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what each field is")]
+pub enum Unsupported {
+    #[error("operator {op_type} is not one of twinfer's")]
+    Operator { op_type: String },
+    #[error("operator domain {0:?} is not the default one")]
+    Domain(String),
+    #[error("node {node:?}: attribute {attribute} of {op_type} is unknown or of an unknown type or value")]
+    Attribute { node: String, op_type: String, attribute: String },
+    #[error("value {name:?} has the element type {code}, which twinfer does not know")]
+    ElementType { name: String, code: i32 },
+    #[error("value {0:?} is not a dense tensor")]
+    NotATensor(String),
+    #[error("initializer {0:?} is in another file")]
+    ExternalData(String),
+    #[error("the model has sparse initializers")]
+    SparseInitializer,
+    #[error("the model has functions of its own")]
+    Functions,
+}
+
+impl Graph {
+    /// The graph of an ONNX model, unless it has something that twinfer does not represent.
+    ///
+    /// Memory is bounded by a constant times `bytes`, which is at most [`MAX_MODEL_BYTES`]; no other file is read.
+    /// The result is well-formed, not yet known to be valid: [`infer_shapes`](crate::infer_shapes) tells.
+    pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        if bytes.len() > MAX_MODEL_BYTES {
+            return Err(DecodeError::TooLarge(bytes.len()));
+        }
+        let model = ModelProto::decode(bytes)?;
+        if !model.functions.is_empty() {
+            return Err(Unsupported::Functions.into());
+        }
+        let opset = default_opset(model.opset_import)?;
+        let graph = model.graph.ok_or(DecodeError::Missing("graph"))?;
+        if !graph.sparse_initializer.is_empty() {
+            return Err(Unsupported::SparseInitializer.into());
+        }
+        from_proto(opset, graph)
+    }
+}
+
+fn from_proto(opset: i64, graph: GraphProto) -> Result<Graph, DecodeError> {
+    let initializers = graph.initializer.into_iter().map(initializer).collect::<Result<Vec<_>, _>>()?;
+    let constant = initializers.iter().map(|initializer| initializer.name.as_str()).collect::<HashSet<_>>();
+    let inputs = graph
+        .input
+        .into_iter()
+        .filter(|input| !constant.contains(input.name.as_str()))
+        .map(value_info)
+        .collect::<Result<_, _>>()?;
+    Ok(Graph {
+        opset,
+        inputs,
+        nodes: graph.node.into_iter().map(node).collect::<Result<_, _>>()?,
+        outputs: graph.output.into_iter().map(value_info).collect::<Result<_, _>>()?,
+        initializers,
+    })
+}
+
+fn is_default(domain: &str) -> bool {
+    domain.is_empty() || domain == "ai.onnx"
+}
+
+fn default_opset(imports: Vec<OperatorSetIdProto>) -> Result<i64, DecodeError> {
+    imports
+        .into_iter()
+        .find(|import| is_default(&import.domain))
+        .map(|import| import.version)
+        .ok_or(DecodeError::Missing("import of the default operator set"))
+}
+
+fn node(node: NodeProto) -> Result<Node, DecodeError> {
+    if !is_default(&node.domain) {
+        return Err(Unsupported::Domain(node.domain).into());
+    }
+    let op = attributes::read(&node.name, &node.op_type, node.attribute)?;
+    Ok(Node { op, name: node.name, inputs: node.input, outputs: node.output })
+}
+
+fn value_info(value: ValueInfoProto) -> Result<ValueInfo, DecodeError> {
+    let Some(tensor) = value.r#type.ok_or(DecodeError::Missing("type of an input or output"))?.tensor_type
+    else {
+        return Err(Unsupported::NotATensor(value.name).into());
+    };
+    let dtype = element_type(&value.name, tensor.elem_type)?;
+    let shape = match tensor.shape {
+        None => None,
+        Some(shape) => {
+            Some(shape.dim.into_iter().map(|dim| dimension(&value.name, dim)).collect::<Result<_, _>>()?)
+        }
+    };
+    Ok(ValueInfo { name: value.name, dtype, shape })
+}
+
+fn dimension(name: &str, dim: DimensionProto) -> Result<Dim, DecodeError> {
+    Ok(match dim.value {
+        None => Dim::Symbolic(String::new()),
+        Some(Extent::DimParam(symbol)) => Dim::Symbolic(symbol),
+        Some(Extent::DimValue(value)) => Dim::Fixed(extent(name, value)?),
+    })
+}
+
+fn extent(name: &str, value: i64) -> Result<usize, DecodeError> {
+    usize::try_from(value).map_err(|_| DecodeError::NegativeExtent(name.to_owned()))
+}
+
+fn element_type(name: &str, code: i32) -> Result<DataType, DecodeError> {
+    DataType::from_onnx_code(code)
+        .ok_or_else(|| Unsupported::ElementType { name: name.to_owned(), code }.into())
+}
+
+fn initializer(proto: TensorProto) -> Result<Initializer, DecodeError> {
+    let name = proto.name.clone();
+    let tensor = tensor(proto)?;
+    Ok(Initializer { name, tensor })
+}
+
+fn tensor(proto: TensorProto) -> Result<Tensor, DecodeError> {
+    if proto.data_location != 0 {
+        return Err(Unsupported::ExternalData(proto.name).into());
+    }
+    let dtype = element_type(&proto.name, proto.data_type)?;
+    let shape = proto
+        .dims
+        .iter()
+        .map(|value| extent(&proto.name, *value))
+        .collect::<Result<Vec<_>, DecodeError>>()?;
+    let tensor = match &proto.raw_data {
+        Some(bytes) => Tensor::from_le_bytes(dtype, shape, bytes),
+        None => Tensor::new(shape, typed_data(dtype, &proto)),
+    };
+    tensor.map_err(|reason| DecodeError::Initializer { name: proto.name, reason })
+}
+
+/// The elements in the field that onnx.proto assigns to `dtype`; those narrower than 32 bits are in `int32_data`.
+fn typed_data(dtype: DataType, proto: &TensorProto) -> TensorData {
+    let narrow = proto.int32_data.iter();
+    match dtype {
+        DataType::Float => TensorData::Float(proto.float_data.clone()),
+        DataType::Double => TensorData::Double(proto.double_data.clone()),
+        DataType::Int64 => TensorData::Int64(proto.int64_data.clone()),
+        DataType::Int32 => TensorData::Int32(proto.int32_data.clone()),
+        DataType::Int8 => TensorData::Int8(narrow.map(|x| *x as i8).collect()),
+        DataType::Uint8 => TensorData::Uint8(narrow.map(|x| *x as u8).collect()),
+        DataType::Bool => TensorData::Bool(narrow.map(|x| *x != 0).collect()),
+        DataType::Float16 => TensorData::Float16(narrow.map(|x| f16::from_bits(*x as u16)).collect()),
+        DataType::Bfloat16 => TensorData::Bfloat16(narrow.map(|x| bf16::from_bits(*x as u16)).collect()),
+    }
+}
+
+impl Tensor {
+    /// The tensor of a serialised `TensorProto`: what the data files of ONNX's backend tests hold.
+    pub fn decode_proto(bytes: &[u8]) -> Result<Self, DecodeError> {
+        if bytes.len() > MAX_MODEL_BYTES {
+            return Err(DecodeError::TooLarge(bytes.len()));
+        }
+        tensor(TensorProto::decode(bytes)?)
+    }
+
+    /// The serialised `TensorProto` of this tensor, named `name`.
+    pub fn encode_proto(&self, name: &str) -> Vec<u8> {
+        crate::encode::tensor_proto(name, self).encode_to_vec()
+    }
+}
