@@ -1,3 +1,5 @@
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 use twinfer_onnx::{DataType, Graph, Tensor};
 
@@ -99,14 +101,46 @@ pub struct Provenance {
     pub index: u64,
 }
 
-/// BLAKE3 over the canonical form of a case without its provenance.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+/// BLAKE3 over what a backend is given: the model's bytes, the request, and every input tensor of every run.
+///
+/// A case with recipes and the same case with their data have the same hash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct CaseHash([u8; 32]);
 
+impl CaseHash {
+    /// The hash of a model, a request and the inputs of each run.
+    ///
+    /// Every part is preceded by its length, so that no two different cases give the same bytes.
+    pub fn over(model: &[u8], request: &Request, runs: &[Vec<Tensor>]) -> Self {
+        let mut hasher = blake3::Hasher::new();
+        let mut part = |bytes: &[u8]| {
+            hasher.update(&(bytes.len() as u64).to_le_bytes());
+            hasher.update(bytes);
+        };
+        part(model);
+        part(&request.precision.onnx_code().to_le_bytes());
+        part(&[u8::from(request.tf32)]);
+        part(&(runs.len() as u64).to_le_bytes());
+        for tensor in runs.iter().flatten() {
+            part(&tensor.dtype().onnx_code().to_le_bytes());
+            let extents = tensor.shape.iter().flat_map(|extent| (*extent as u64).to_le_bytes());
+            part(&extents.collect::<Vec<_>>());
+            part(&tensor.to_le_bytes());
+        }
+        Self(*hasher.finalize().as_bytes())
+    }
+}
+
+impl fmt::Display for CaseHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
 impl From<CaseHash> for String {
     fn from(hash: CaseHash) -> Self {
-        hash.0.iter().map(|byte| format!("{byte:02x}")).collect()
+        hash.to_string()
     }
 }
 

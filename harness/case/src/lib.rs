@@ -1,18 +1,35 @@
-//! The leaf types everything else speaks in: what is tried ([`Case`]), what a backend did with it ([`Observation`])
-//! and what follows from that ([`Verdict`]).
+//! The leaf types everything else speaks in: what is tried ([`Case`]), what a backend did with it ([`Observation`]),
+//! what follows from that ([`Verdict`]), and what a campaign tells of it ([`Event`]) and keeps ([`CaseRecord`],
+//! [`Finding`]).
 //!
 //! Types here hold data and their own invariants; they know no backend and compute no reference.
 
+mod capability;
 mod case;
+mod event;
+mod finding;
 mod observation;
+mod recipe;
+mod record;
+mod signature;
+mod summary;
+mod task;
 mod variant;
 mod verdict;
 
+pub use capability::{Capability, Condition, Description};
 pub use case::{
     Case, CaseHash, Expectation, InvalidHash, Provenance, Recipe, Regime, Request, Run, TensorSource,
 };
+pub use event::Event;
+pub use finding::{CaseSize, FINDING_FORMAT, Finding, Sighting};
 pub use observation::{
     ChosenPrecision, LayerInfo, LogLine, Observation, Outcome, RunOutput, Severity, Stage, Timing,
 };
+pub use recipe::OversizedRecipe;
+pub use record::{Budget, CaseRecord, JOURNAL_FORMAT, Machine, Note, RunInfo, VariantInfo, VariantRecord};
+pub use signature::{Cause, Signature};
+pub use summary::{FindingCount, Summary, VariantSummary};
+pub use task::Task;
 pub use variant::{Backend, InvalidVariant, Variant};
 pub use verdict::{Blame, Divergence, Kind, Verdict};

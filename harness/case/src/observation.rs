@@ -1,3 +1,5 @@
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 use twinfer_onnx::{DataType, Tensor};
 
@@ -34,6 +36,18 @@ pub enum Stage {
     Build,
     /// Running it.
     Execute,
+}
+
+impl fmt::Display for Stage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Start => "start",
+            Self::Load => "load",
+            Self::Parse => "parse",
+            Self::Build => "build",
+            Self::Execute => "execute",
+        })
+    }
 }
 
 /// How a backend's work on a case ended.

@@ -1,3 +1,5 @@
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{Stage, Variant};
@@ -75,4 +77,25 @@ pub enum Kind {
     ErrorLogged,
     /// Backends differ and golden does not know the graph.
     Disagree,
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::WrongShape => "wrong-shape",
+            Self::WrongDtype => "wrong-dtype",
+            Self::WrongValues => "wrong-values",
+            Self::UnwrittenOutput => "unwritten-output",
+            Self::Nondeterministic => "nondeterministic",
+            Self::StateDependent => "state-dependent",
+            Self::PrecisionFallback => "precision-fallback",
+            Self::RejectsValid => "rejects-valid",
+            Self::AcceptsInvalid => "accepts-invalid",
+            Self::BuildFailure => "build-failure",
+            Self::Crash => "crash",
+            Self::Hang => "hang",
+            Self::ErrorLogged => "error-logged",
+            Self::Disagree => "disagree",
+        })
+    }
 }

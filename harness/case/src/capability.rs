@@ -1,0 +1,231 @@
+use serde::{Deserialize, Serialize};
+use twinfer_onnx::{AutoPad, DataType, Dim, Graph, Node, Op, Tensor, TensorData};
+
+use crate::Stage;
+
+/// Who answers in a worker: what a backend says of itself when its worker starts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Description {
+    /// The backend's own name for itself, such as `ONNX Runtime`.
+    pub name: String,
+    /// The version of the library that does the work.
+    pub version: String,
+    /// What it does not take, each limit a rule with its source.
+    pub capabilities: Vec<Capability>,
+    /// The deepest stage it reaches on this machine: a builder without a GPU stops after `build`.
+    pub reaches: Stage,
+}
+
+/// A limit that a backend states about itself: a graph that the condition holds for is refused.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Capability {
+    /// The rule's name, unique for the backend.
+    pub rule: String,
+    /// Where the backend documents it, or where it was measured.
+    pub source: String,
+    /// Which graphs it refuses.
+    pub refuses: Condition,
+}
+
+/// A property of a graph that can be read off its nodes, so that external backends can state limits as data.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Condition {
+    /// Both hold for one node, or one for a node and the other for the whole graph.
+    All(Vec<Self>),
+    /// At least one holds.
+    Any(Vec<Self>),
+    /// A node has this ONNX operator type.
+    Operator(String),
+    /// The node's kernel has this many spatial axes.
+    SpatialRank(usize),
+    /// Some dilation is above 1.
+    Dilated,
+    /// Some stride is above 1.
+    Strided,
+    /// Some stride is above 1 while some dilation is above 1.
+    StridedAndDilated,
+    /// `auto_pad` is `SAME_UPPER` or `SAME_LOWER`.
+    AutoPadSame,
+    /// Some `output_padding` is at least the stride of its axis.
+    OutputPaddingAtLeastStride,
+    /// Some `output_padding` is above zero.
+    OutputPadding,
+    /// The attribute `output_shape` is present.
+    OutputShape,
+    /// Some pad is negative.
+    NegativePads,
+    /// Some pad is at least the extent of the dilated kernel on its axis.
+    PadsAtLeastKernel,
+    /// The attribute `group` is above 1.
+    Grouped,
+    /// The weights are no initializer.
+    ComputedWeights,
+    /// The graph has a value of this type.
+    Dtype(DataType),
+    /// The graph's opset is above this one.
+    OpsetAbove(i64),
+    /// The graph has a symbolic extent.
+    DynamicShape,
+    /// A quantisation zero point is not 0.
+    NonzeroZeroPoint,
+}
+
+impl Description {
+    /// The first rule that predicts a refusal of `graph`.
+    pub fn refusal(&self, graph: &Graph) -> Option<&Capability> {
+        self.capabilities.iter().find(|capability| capability.refuses.holds(graph))
+    }
+}
+
+impl Condition {
+    /// Whether it holds for some node of `graph`.
+    pub fn holds(&self, graph: &Graph) -> bool {
+        graph.nodes.iter().any(|node| self.holds_at(graph, node))
+    }
+
+    fn holds_at(&self, graph: &Graph, node: &Node) -> bool {
+        let window = Window::of(&node.op);
+        match self {
+            Self::All(conditions) => conditions.iter().all(|condition| condition.holds_at(graph, node)),
+            Self::Any(conditions) => conditions.iter().any(|condition| condition.holds_at(graph, node)),
+            Self::Operator(name) => node.op.op_type() == name,
+            Self::SpatialRank(rank) => window.is_some() && weight_rank(graph, node) == Some(rank + 2),
+            Self::Dilated => window.is_some_and(|window| window.dilated()),
+            Self::Strided => window.is_some_and(|window| window.strided()),
+            Self::StridedAndDilated => window.is_some_and(|window| window.strided() && window.dilated()),
+            Self::AutoPadSame => window.is_some_and(|window| window.same()),
+            Self::OutputPaddingAtLeastStride => {
+                window.is_some_and(|window| window.output_padding_at_least_stride())
+            }
+            Self::OutputPadding => {
+                window.is_some_and(|window| window.output_padding.iter().any(|&pad| pad > 0))
+            }
+            Self::OutputShape => window.is_some_and(|window| window.output_shape),
+            Self::NegativePads => window.is_some_and(|window| window.pads.iter().any(|&pad| pad < 0)),
+            Self::PadsAtLeastKernel => {
+                window.is_some_and(|window| window.pads_at_least_kernel(kernel_shape(graph, node)))
+            }
+            Self::Grouped => window.is_some_and(|window| window.group > 1),
+            Self::ComputedWeights => window.is_some() && weights(graph, node).is_none(),
+            Self::Dtype(dtype) => uses_dtype(graph, *dtype),
+            Self::OpsetAbove(opset) => graph.opset > *opset,
+            Self::DynamicShape => has_symbolic_extent(graph),
+            Self::NonzeroZeroPoint => nonzero_zero_point(graph, node),
+        }
+    }
+}
+
+/// The attributes that Conv and ConvTranspose share, with what is absent left empty.
+#[derive(Clone, Copy)]
+struct Window<'a> {
+    auto_pad: Option<AutoPad>,
+    dilations: &'a [i64],
+    strides: &'a [i64],
+    pads: &'a [i64],
+    output_padding: &'a [i64],
+    output_shape: bool,
+    group: i64,
+}
+
+impl<'a> Window<'a> {
+    fn of(op: &'a Op) -> Option<Self> {
+        let slice = |attribute: &'a Option<Vec<i64>>| attribute.as_deref().unwrap_or_default();
+        match op {
+            Op::Conv(conv) => Some(Self {
+                auto_pad: conv.auto_pad,
+                dilations: slice(&conv.dilations),
+                strides: slice(&conv.strides),
+                pads: slice(&conv.pads),
+                output_padding: &[],
+                output_shape: false,
+                group: conv.group.unwrap_or(1),
+            }),
+            Op::ConvTranspose(conv) => Some(Self {
+                auto_pad: conv.auto_pad,
+                dilations: slice(&conv.dilations),
+                strides: slice(&conv.strides),
+                pads: slice(&conv.pads),
+                output_padding: slice(&conv.output_padding),
+                output_shape: conv.output_shape.is_some(),
+                group: conv.group.unwrap_or(1),
+            }),
+            _ => None,
+        }
+    }
+
+    fn dilated(&self) -> bool {
+        self.dilations.iter().any(|&dilation| dilation > 1)
+    }
+
+    fn strided(&self) -> bool {
+        self.strides.iter().any(|&stride| stride > 1)
+    }
+
+    fn same(&self) -> bool {
+        matches!(self.auto_pad, Some(AutoPad::SameUpper | AutoPad::SameLower))
+    }
+
+    fn output_padding_at_least_stride(&self) -> bool {
+        self.output_padding
+            .iter()
+            .enumerate()
+            .any(|(axis, &pad)| pad > 0 && pad >= self.strides.get(axis).copied().unwrap_or(1))
+    }
+
+    fn pads_at_least_kernel(&self, kernel: Option<&[usize]>) -> bool {
+        let Some(kernel) = kernel else { return false };
+        self.pads.iter().enumerate().any(|(index, &pad)| {
+            let axis = index % kernel.len().max(1);
+            let dilation = self.dilations.get(axis).copied().unwrap_or(1);
+            kernel.get(axis).is_some_and(|&extent| pad > dilation * (extent as i64 - 1))
+        })
+    }
+}
+
+fn weights<'a>(graph: &'a Graph, node: &Node) -> Option<&'a Tensor> {
+    let name = node.inputs.get(1)?;
+    graph
+        .initializers
+        .iter()
+        .find(|initializer| initializer.name == *name)
+        .map(|initializer| &initializer.tensor)
+}
+
+fn kernel_shape<'a>(graph: &'a Graph, node: &Node) -> Option<&'a [usize]> {
+    weights(graph, node).and_then(|tensor| tensor.shape.get(2..))
+}
+
+/// The rank of the weights, or of the data where the weights are computed.
+fn weight_rank(graph: &Graph, node: &Node) -> Option<usize> {
+    if let Some(tensor) = weights(graph, node) {
+        return Some(tensor.shape.len());
+    }
+    let data = node.inputs.first()?;
+    let input = graph.inputs.iter().find(|input| input.name == *data).or_else(|| graph.inputs.first())?;
+    input.shape.as_ref().map(Vec::len)
+}
+
+fn uses_dtype(graph: &Graph, dtype: DataType) -> bool {
+    graph.inputs.iter().chain(&graph.outputs).any(|value| value.dtype == dtype)
+        || graph.initializers.iter().any(|initializer| initializer.tensor.data.dtype() == dtype)
+}
+
+fn has_symbolic_extent(graph: &Graph) -> bool {
+    let symbolic = |dim: &Dim| matches!(dim, Dim::Symbolic(_));
+    graph.inputs.iter().any(|input| input.shape.as_ref().is_none_or(|shape| shape.iter().any(symbolic)))
+}
+
+fn nonzero_zero_point(graph: &Graph, node: &Node) -> bool {
+    if !matches!(node.op, Op::QuantizeLinear(_) | Op::DequantizeLinear(_)) {
+        return false;
+    }
+    let Some(name) = node.inputs.get(2) else { return false };
+    graph.initializers.iter().filter(|initializer| initializer.name == *name).any(|initializer| {
+        match &initializer.tensor.data {
+            TensorData::Int8(values) => values.iter().any(|&value| value != 0),
+            TensorData::Uint8(values) => values.iter().any(|&value| value != 0),
+            _ => false,
+        }
+    })
+}

@@ -1,0 +1,79 @@
+use serde::{Deserialize, Serialize};
+
+use crate::{CaseHash, CaseRecord, CaseSize, Divergence, Finding, RunInfo, Stage, Summary, Variant};
+
+/// What a campaign tells while it runs; reporters consume nothing else.
+///
+/// Everything but [`Event::WorkerStarted`], [`Event::WorkerLost`] and [`Event::Progress`] comes in case order.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+pub enum Event {
+    /// Every variant has a worker that answered its handshake.
+    CampaignStarted {
+        /// What the results depend on.
+        run: RunInfo,
+    },
+    /// A worker process answered its handshake.
+    WorkerStarted {
+        /// Which variant.
+        variant: Variant,
+        /// From spawning to the answer, in milliseconds.
+        millis: u64,
+    },
+    /// A worker process ended unasked; it is replaced and its cases are run again.
+    WorkerLost {
+        /// Which variant.
+        variant: Variant,
+        /// What it was doing.
+        stage: Stage,
+        /// How it ended.
+        reason: String,
+    },
+    /// A case has its verdicts.
+    CaseFinished {
+        /// The journal's record of it.
+        record: CaseRecord,
+    },
+    /// A case showed a divergence whose provisional signature is new; it is run again in a fresh worker.
+    Confirming {
+        /// The case.
+        case: CaseHash,
+        /// What is to be confirmed.
+        divergence: Divergence,
+    },
+    /// The divergence did not recur in a fresh worker with or without its history.
+    NotConfirmed {
+        /// The case.
+        case: CaseHash,
+        /// What did not recur.
+        divergence: Divergence,
+    },
+    /// A minimisation accepted a smaller case.
+    Minimizing {
+        /// The case that is being made smaller.
+        case: CaseHash,
+        /// Its size now.
+        size: CaseSize,
+        /// Candidates evaluated so far.
+        tried: u64,
+    },
+    /// A finding is on disk.
+    FindingRecorded {
+        /// Its folder name.
+        slug: String,
+        /// The finding.
+        finding: Finding,
+        /// Whether its signature was unknown before this campaign.
+        new: bool,
+    },
+    /// At most a few times a second: the state of things.
+    Progress {
+        /// Counts so far.
+        summary: Summary,
+    },
+    /// The budget is spent and everything is on disk.
+    CampaignFinished {
+        /// Counts over all cases.
+        summary: Summary,
+    },
+}

@@ -1,0 +1,111 @@
+use serde::{Deserialize, Serialize};
+
+use crate::{CaseHash, Description, Provenance, Stage, Timing, Variant, Verdict};
+
+/// The version of the journal and run formats that this crate writes.
+pub const JOURNAL_FORMAT: u32 = 1;
+
+/// One line of `journal.jsonl`: a case with its verdicts, in case order.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CaseRecord {
+    /// [`JOURNAL_FORMAT`].
+    pub format: u32,
+    /// What the backends were given.
+    pub case: CaseHash,
+    /// Which generator, seed and place.
+    pub provenance: Option<Provenance>,
+    /// One entry a variant, in the campaign's order.
+    pub variants: Vec<VariantRecord>,
+    /// The signatures (as folder names) of the findings that this case shows.
+    pub findings: Vec<String>,
+    /// Multiply-accumulates of one run, where the graph's shapes are known.
+    pub macs: u64,
+}
+
+/// What one variant did with one case.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct VariantRecord {
+    /// Which variant.
+    pub variant: Variant,
+    /// The deepest stage it entered.
+    pub stage: Stage,
+    /// What the checks concluded.
+    pub verdict: Verdict,
+    /// What was noticed besides, none of it a divergence.
+    pub notes: Vec<Note>,
+    /// Whether outputs were computed and compared with the reference.
+    pub compared: bool,
+    /// Wall time of each stage; the only part that differs between runs of the same seed.
+    pub timings: Vec<Timing>,
+}
+
+/// Something a check noticed that is no divergence.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Note {
+    /// In the exact regime, a deviation below half a grid step: the largest, in grid steps.
+    AlgorithmRounding(f64),
+    /// In the rounding regime, the largest share of the error bound that was used.
+    BoundUsed(f64),
+    /// A capability predicted a refusal, and the backend accepted: the rule is wrong or out of date.
+    AcceptedDespite(String),
+    /// Part of the work ran elsewhere than asked for, as the backend reports it.
+    Placement(String),
+    /// The specification leaves part of it open, by the named entry of the rules list.
+    Unspecified(String),
+}
+
+/// `run.json`: everything that a campaign's results depend on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunInfo {
+    /// [`JOURNAL_FORMAT`].
+    pub format: u32,
+    /// The version of twinfer.
+    pub twinfer: String,
+    /// The seed of the campaign.
+    pub seed: u64,
+    /// The generators, by name, in order.
+    pub families: Vec<String>,
+    /// When the campaign stops.
+    pub budget: Budget,
+    /// `i` of `n`: this campaign takes the cases whose index is `i` modulo `n`.
+    pub shard: (u64, u64),
+    /// Worker processes a variant.
+    pub jobs: usize,
+    /// The variants with what their backends say of themselves.
+    pub variants: Vec<VariantInfo>,
+    /// Where it ran.
+    pub machine: Machine,
+    /// Seconds since 1970-01-01 UTC.
+    pub started: u64,
+}
+
+/// When a campaign stops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Budget {
+    /// After this many cases.
+    Cases(u64),
+    /// After this many seconds, with a prefix of the same cases.
+    Seconds(u64),
+}
+
+/// A variant and the backend behind it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VariantInfo {
+    /// Which variant.
+    pub variant: Variant,
+    /// What its backend says of itself.
+    pub description: Description,
+}
+
+/// A machine, as far as results depend on it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Machine {
+    /// The operating system.
+    pub os: String,
+    /// The processor architecture.
+    pub arch: String,
+    /// Processors that this process may use.
+    pub cores: usize,
+}

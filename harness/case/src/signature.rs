@@ -1,0 +1,78 @@
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Backend, Kind, Stage};
+
+/// What makes two divergences the same bug; computed on the minimal case.
+///
+/// It holds neither a version nor raw log text: versions are what a signature is observed in.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Signature {
+    /// Without its options and version.
+    pub backend: Backend,
+    /// In which stage.
+    pub stage: Stage,
+    /// In which way.
+    pub kind: Kind,
+    /// Why, or what is left of the graph.
+    pub cause: Cause,
+    /// The backend's error with numbers, names and addresses taken out.
+    pub error: Option<String>,
+}
+
+/// The part of a [`Signature`] that tells causes apart.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cause {
+    /// The semantic mutants that reproduce the output, in order.
+    Diagnosis(Vec<String>),
+    /// No mutant explains it: the operators and attribute classes left in the minimal case, in order.
+    Graph(Vec<String>),
+}
+
+impl Signature {
+    /// A name for a folder: lower-case letters, digits, `_` and `-` only, at most 120 bytes.
+    ///
+    /// Signatures that differ only in what a folder name cannot hold are told apart by a digest at the end.
+    pub fn slug(&self) -> String {
+        let mut slug = slugify(&self.to_string());
+        slug.truncate(SLUG_TEXT);
+        let digest = blake3::hash(self.canonical().as_bytes()).to_hex();
+        format!("{}-{}", slug.trim_end_matches('-'), &digest.as_str()[..8])
+    }
+
+    fn canonical(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+const SLUG_TEXT: usize = 111;
+
+fn slugify(text: &str) -> String {
+    let mut slug = String::new();
+    for character in text.chars() {
+        match character {
+            'a'..='z' | '0'..='9' | '_' => slug.push(character),
+            'A'..='Z' => slug.push(character.to_ascii_lowercase()),
+            _ if slug.ends_with('-') => {}
+            _ => slug.push('-'),
+        }
+    }
+    slug.trim_matches('-').to_owned()
+}
+
+impl fmt::Display for Signature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let backend = match &self.backend {
+            Backend::External(_) => "external".to_owned(),
+            backend => backend.to_string(),
+        };
+        write!(f, "{backend} {} {}", self.stage, self.kind)?;
+        let parts = match &self.cause {
+            Cause::Diagnosis(mutants) => mutants,
+            Cause::Graph(classes) => classes,
+        };
+        parts.iter().try_for_each(|part| write!(f, " {part}"))
+    }
+}
