@@ -24,7 +24,8 @@ pub use case::{
 pub use event::Event;
 pub use finding::{CaseSize, FINDING_FORMAT, Finding, Sighting};
 pub use observation::{
-    ChosenPrecision, LayerInfo, LogLine, Observation, Outcome, RunOutput, Severity, Stage, Timing,
+    ChosenPrecision, LayerInfo, LogLine, NamedTensor, Observation, Outcome, RunOutput, Severity, Stage,
+    Timing,
 };
 pub use recipe::OversizedRecipe;
 pub use record::{Budget, CaseRecord, JOURNAL_FORMAT, Machine, Note, RunInfo, VariantInfo, VariantRecord};

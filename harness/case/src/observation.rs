@@ -71,6 +71,18 @@ pub enum Outcome {
 pub struct RunOutput {
     /// One tensor a graph output.
     pub outputs: Vec<Tensor>,
+    /// Values inside the graph that were asked for and that the backend can tell.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub intermediates: Vec<NamedTensor>,
+}
+
+/// A tensor with the name of the value it is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NamedTensor {
+    /// The value's name in the graph.
+    pub name: String,
+    /// Its elements.
+    pub tensor: Tensor,
 }
 
 /// The precision a backend chose, layer by layer.

@@ -1,1 +1,15 @@
-//! The worker protocol: frames of a JSON header and raw tensor bytes over stdin and stdout.
+//! The worker protocol: what a supervisor and a worker process say to each other over the worker's stdin and stdout.
+//!
+//! A *frame* is a little-endian `u32` header length, a JSON header of that many bytes, and the raw tensor bytes
+//! whose lengths the header lists. A *message* is what a frame means. The protocol is the same for built-in and
+//! external workers; docs/protocol.md describes it for people who write one.
+
+mod frame;
+mod message;
+mod wire;
+
+pub use frame::{Frame, FrameError, MAX_HEADER, MAX_PARTS, MAX_PAYLOAD, read_frame, write_frame};
+pub use message::{FromWorker, MessageError, ToWorker, read_from_worker, read_to_worker};
+
+/// The version that this crate speaks; both sides must speak the same.
+pub const PROTOCOL_VERSION: u32 = 1;
