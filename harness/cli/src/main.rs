@@ -1,3 +1,7 @@
 //! The `twinfer` command.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    twinfer_cli::main()
+}

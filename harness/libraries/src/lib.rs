@@ -1,1 +1,33 @@
 //! Backend libraries on disk: which packages hold them, fetching, verifying and finding them.
+//!
+//! A *library* here is an installed set of shared objects of one product and version: ONNX Runtime, TensorRT or
+//! TensorRT-RTX. Nothing is linked and nothing is needed to build; a library that is absent is a typed error at run
+//! time which names the path that was tried and the command that installs it.
+//!
+//! ```no_run
+//! let store = twinfer_libraries::Store::open()?;
+//! let library = store.ensure("onnxruntime", &mut |step| eprintln!("{step}"))?;
+//! println!("{} {} in {}", library.name, library.version, library.directory.display());
+//! # Ok::<(), twinfer_libraries::Error>(())
+//! ```
+
+mod dependencies;
+mod digest;
+mod error;
+mod folder;
+mod manifest;
+mod package;
+mod pip;
+mod product;
+mod stand_in;
+mod step;
+mod store;
+mod wheel;
+
+pub use dependencies::{Dependency, Loader};
+pub use error::Error;
+pub use manifest::{LibraryFile, Manifest, Origin};
+pub use package::{PACKAGES, Package};
+pub use product::Product;
+pub use step::Step;
+pub use store::{Installed, Store};

@@ -1,0 +1,21 @@
+use clap::Args;
+use twinfer_libraries::Store;
+
+use crate::{Exit, Failure, paint};
+
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// Names (see `twinfer backends list`), wheels, or folders that hold libraries
+    #[arg(required = true, value_name = "NAME|PATH")]
+    libraries: Vec<String>,
+}
+
+pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    let store = Store::open()?;
+    for library in &arguments.libraries {
+        let installed = store.install(library, &mut |step| eprintln!("{}", paint::step(step)))?;
+        let title = format!("{} {}", installed.name, installed.version);
+        println!("{} in {}", paint::good(title), installed.directory.display());
+    }
+    Ok(Exit::Conforms)
+}

@@ -1,0 +1,46 @@
+use twinfer_libraries::{Installed, PACKAGES, Package, Product, Store};
+
+use crate::{Exit, Failure, paint};
+
+pub fn run() -> Result<Exit, Failure> {
+    let store = Store::open()?;
+    let installed = store.list()?;
+    println!("{}", paint::heading("installed"));
+    if installed.is_empty() {
+        println!("  {}", paint::faint(format_args!("nothing in {}", store.root().display())));
+    }
+    installed.iter().for_each(print_installed);
+    println!("{}", paint::heading("available"));
+    PACKAGES.iter().filter(|package| !is_installed(package, &installed)).for_each(print_available);
+    println!("\n{}", paint::faint("install one with `twinfer backends install NAME`"));
+    Ok(Exit::Conforms)
+}
+
+fn is_installed(package: &Package, installed: &[Installed]) -> bool {
+    installed.iter().any(|library| library.name == package.name && library.version == package.version)
+}
+
+fn print_installed(library: &Installed) {
+    let Installed { name, version, product, directory, .. } = library;
+    let place = paint::faint(directory.display());
+    println!("  {name:<18} {version:<10} {:<13} {place}", backends_on(*product));
+}
+
+fn print_available(package: &Package) {
+    let Package { name, version, product, megabytes, .. } = package;
+    println!(
+        "  {name:<18} {version:<10} {:<13} {}",
+        backends_on(*product),
+        paint::faint(format_args!("{megabytes} MB"))
+    );
+}
+
+/// The backends that run on a product.
+pub fn backends_on(product: Product) -> &'static str {
+    match product {
+        Product::Onnxruntime => "ort:cpu",
+        Product::OnnxruntimeCuda => "ort:cuda",
+        Product::Tensorrt => "trt, trt-api",
+        Product::TensorrtRtx => "trt-rtx",
+    }
+}

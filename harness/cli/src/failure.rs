@@ -1,0 +1,38 @@
+use std::fmt::Display;
+
+use twinfer_libraries::Error as LibraryError;
+
+use crate::Exit;
+
+/// Why a command could not do its work: one line for a person, and the exit code that goes with it.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct Failure {
+    /// What failed, on what, and what to do next.
+    pub message: String,
+    /// Whose fault it is.
+    pub exit: Exit,
+}
+
+impl Failure {
+    /// The user asked for something that cannot be.
+    pub fn usage(message: impl Display) -> Self {
+        Self { message: message.to_string(), exit: Exit::Usage }
+    }
+
+    /// The machine or the harness failed.
+    pub fn environment(message: impl Display) -> Self {
+        Self { message: message.to_string(), exit: Exit::Environment }
+    }
+}
+
+impl From<LibraryError> for Failure {
+    fn from(error: LibraryError) -> Self {
+        match error {
+            LibraryError::UnknownPackage { .. }
+            | LibraryError::UnknownWheel { .. }
+            | LibraryError::NoLibraries { .. } => Self::usage(error),
+            _ => Self::environment(error),
+        }
+    }
+}

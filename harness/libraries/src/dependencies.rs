@@ -1,0 +1,138 @@
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    env,
+    fs::File,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use object::{
+    Endianness,
+    elf::{DT_NEEDED, FileHeader64},
+    read::{ReadCache, elf::FileHeader},
+};
+
+use crate::{Installed, Product};
+
+/// A shared object that another one needs and the dynamic loader would not find.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Dependency {
+    /// Its name: `libcudart.so.13`.
+    pub name: String,
+    /// The library that needs it.
+    pub needed_by: String,
+}
+
+/// Where the dynamic loader looks for shared objects on this machine.
+#[derive(Clone, Debug, Default)]
+pub struct Loader {
+    folders: Vec<PathBuf>,
+    cache: BTreeMap<String, PathBuf>,
+}
+
+impl Loader {
+    /// `LD_LIBRARY_PATH`, the loader's cache and the system's folders.
+    pub fn of_this_machine() -> Self {
+        let listed = env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+        let system = [
+            "/lib64",
+            "/usr/lib64",
+            "/lib/x86_64-linux-gnu",
+            "/usr/lib/x86_64-linux-gnu",
+            "/lib",
+            "/usr/lib",
+        ];
+        let folders = env::split_paths(&listed).filter(|path| !path.as_os_str().is_empty());
+        Self { folders: folders.chain(system.map(PathBuf::from)).collect(), cache: loader_cache() }
+    }
+
+    /// Where a shared object of this name would be loaded from.
+    pub fn find(&self, name: &str) -> Option<PathBuf> {
+        let in_folders = self.folders.iter().map(|folder| folder.join(name)).find(|path| path.is_file());
+        in_folders.or_else(|| self.cache.get(name).cloned())
+    }
+
+    /// What `library` needs and this machine lacks, for which the installation has no stand-in either.
+    pub fn missing(&self, library: &Installed) -> Vec<Dependency> {
+        let wanted = self.wanted(library);
+        let stood_in =
+            |name: &str| library.stand_ins.as_ref().is_some_and(|folder| folder.join(name).is_file());
+        wanted.into_iter().filter(|dependency| !stood_in(&dependency.name)).collect()
+    }
+
+    /// The folder to append to `LD_LIBRARY_PATH`, if this machine lacks a library that has a stand-in.
+    pub fn stand_ins(&self, library: &Installed) -> Option<PathBuf> {
+        let folder = library.stand_ins.as_ref()?;
+        let needed = self.wanted(library).iter().any(|dependency| folder.join(&dependency.name).is_file());
+        needed.then(|| folder.clone())
+    }
+
+    fn wanted(&self, library: &Installed) -> BTreeSet<Dependency> {
+        let linked = library.files.iter().flat_map(|file| {
+            let needed_by = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            needed_by_file(file)
+                .into_iter()
+                .map(move |name| Dependency { name, needed_by: needed_by.clone() })
+        });
+        let opened = opened_at_run_time(library.product).iter();
+        let opened =
+            opened.map(|&name| Dependency { name: name.to_owned(), needed_by: library.name.clone() });
+        let found = |name: &str| library.directory.join(name).is_file() || self.find(name).is_some();
+        linked.chain(opened).filter(|dependency| !found(&dependency.name)).collect()
+    }
+}
+
+/// Libraries that are opened by name while running, so that no file lists them.
+const fn opened_at_run_time(product: Product) -> &'static [&'static str] {
+    match product {
+        Product::Onnxruntime | Product::TensorrtRtx => &[],
+        Product::OnnxruntimeCuda => &["libcudnn.so.9"],
+        Product::Tensorrt => &["libcuda.so.1"],
+    }
+}
+
+fn loader_cache() -> BTreeMap<String, PathBuf> {
+    let run =
+        |program| Command::new(program).arg("-p").output().ok().filter(|output| output.status.success());
+    let listing = run("ldconfig").or_else(|| run("/sbin/ldconfig"));
+    let text = listing.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+    text.lines().filter_map(cache_line).collect()
+}
+
+/// `libz.so.1 (libc6,x86-64) => /lib/x86_64-linux-gnu/libz.so.1`
+fn cache_line(line: &str) -> Option<(String, PathBuf)> {
+    let (name, path) = line.trim().split_once(" => ")?;
+    let (name, details) = name.split_once(' ')?;
+    details.contains("x86-64").then(|| (name.to_owned(), PathBuf::from(path)))
+}
+
+/// The `DT_NEEDED` entries of a shared object; none where it is not one.
+fn needed_by_file(path: &Path) -> Vec<String> {
+    File::open(path).ok().and_then(|file| needed(&ReadCache::new(file)).ok()).unwrap_or_default()
+}
+
+fn needed(data: &ReadCache<File>) -> object::read::Result<Vec<String>> {
+    let header = FileHeader64::<Endianness>::parse(data)?;
+    let endian = header.endian()?;
+    let table = header.sections(endian, data)?.dynamic_table(endian, data)?;
+    let names = table.iter().filter(|entry| entry.tag == DT_NEEDED);
+    names.map(|entry| Ok(String::from_utf8_lossy(table.string(entry)?).into_owned())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::cache_line;
+
+    #[test]
+    fn a_line_of_the_loader_cache_gives_name_and_path() {
+        let line = "\tlibz.so.1 (libc6,x86-64) => /lib/x86_64-linux-gnu/libz.so.1";
+        assert_eq!(
+            cache_line(line),
+            Some(("libz.so.1".into(), PathBuf::from("/lib/x86_64-linux-gnu/libz.so.1")))
+        );
+        assert_eq!(cache_line("\tlibz.so.1 (libc6) => /lib/i386-linux-gnu/libz.so.1"), None);
+        assert_eq!(cache_line("612 libs found in cache `/etc/ld.so.cache'"), None);
+    }
+}

@@ -1,0 +1,120 @@
+use std::{io, path::PathBuf};
+
+/// Why a library cannot be installed or found; every message says what to do next.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// No package has this name.
+    #[error(
+        "no package is called {name:?}: known are {known}; or give the path of a folder that holds the libraries"
+    )]
+    UnknownPackage {
+        /// What was asked for.
+        name: String,
+        /// The names there are.
+        known: String,
+    },
+    /// The package has no wheel for this machine.
+    #[error("{name} exists for x86-64 Linux only: give the path of a folder that holds the libraries")]
+    Platform {
+        /// The package.
+        name: &'static str,
+    },
+    /// A known package is not installed.
+    #[error("{name} is not installed (looked in {}): run `twinfer backends install {name}`", path.display())]
+    NotInstalled {
+        /// The package.
+        name: String,
+        /// Where it would be.
+        path: PathBuf,
+    },
+    /// No home folder is known.
+    #[error("no cache folder is known: set TWINFER_HOME to a folder that can be written")]
+    NoHome,
+    /// pip cannot be started.
+    #[error("cannot run `{command}`: install Python 3 with pip ({source})")]
+    NoPip {
+        /// What was run.
+        command: String,
+        /// Why it did not start.
+        source: io::Error,
+    },
+    /// pip ran and failed.
+    #[error("`{command}` failed: {reason}")]
+    Pip {
+        /// What was run.
+        command: String,
+        /// The last line of its own explanation.
+        reason: String,
+    },
+    /// The file is not the one that was pinned.
+    #[error("{} has SHA-256 {actual}, pinned is {expected}: the download is damaged or was replaced, try again", path.display())]
+    WrongHash {
+        /// The file.
+        path: PathBuf,
+        /// What it should be.
+        expected: String,
+        /// What it is.
+        actual: String,
+    },
+    /// A wheel that is in no table.
+    #[error("{} is the wheel of no known package: unpack it and give the folder that holds the libraries", path.display())]
+    UnknownWheel {
+        /// The wheel.
+        path: PathBuf,
+    },
+    /// The wheel cannot be read, or lacks a library.
+    #[error("cannot unpack {file} from {}: {source}", wheel.display())]
+    Wheel {
+        /// The wheel.
+        wheel: PathBuf,
+        /// The file inside it.
+        file: String,
+        /// Why.
+        source: zip::result::ZipError,
+    },
+    /// A folder without the libraries of any product.
+    #[error(
+        "{} holds no backend libraries: expected libonnxruntime.so, or libnvinfer.so with libnvonnxparser.so, \
+         or libtensorrt_rtx.so with libtensorrt_onnxparser_rtx.so",
+        path.display()
+    )]
+    NoLibraries {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// An installed file is not what was installed.
+    #[error("{} {fault}: run `twinfer backends install {name}`", path.display())]
+    Damaged {
+        /// The installed library's name.
+        name: String,
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        fault: &'static str,
+    },
+    /// A manifest that cannot be read.
+    #[error("{} is not a manifest this version reads: remove its folder and install again ({reason})", path.display())]
+    Manifest {
+        /// The manifest.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// The file system refused.
+    #[error("cannot {action} {}: {source}", path.display())]
+    Io {
+        /// What was attempted.
+        action: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+}
+
+impl Error {
+    pub(crate) fn io(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::Io { action, path, source }
+    }
+}

@@ -1,0 +1,107 @@
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Error, Product, digest::sha256};
+
+/// The format of `manifest.json`; raised when its meaning changes.
+pub(crate) const FORMAT: u32 = 1;
+pub(crate) const FILE_NAME: &str = "manifest.json";
+
+/// What an installation consists of, kept beside it as `manifest.json`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// The format's version.
+    pub format: u32,
+    /// The name it is found by.
+    pub name: String,
+    /// What it is.
+    pub product: Product,
+    /// Its version, as far as its packaging tells.
+    pub version: String,
+    /// Where it came from.
+    pub origin: Origin,
+    /// Its libraries; the first is the one to load.
+    pub files: Vec<LibraryFile>,
+    /// Empty libraries under `stand-ins/`, for machines that lack the real ones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stand_ins: Vec<String>,
+}
+
+/// Where an installation came from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Origin {
+    /// A wheel; the libraries lie beside the manifest.
+    Wheel {
+        /// The package on PyPI.
+        distribution: String,
+        /// The wheel's SHA-256.
+        sha256: String,
+    },
+    /// A folder of the user's, in which the libraries stay.
+    Folder(PathBuf),
+}
+
+/// One library of an installation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LibraryFile {
+    /// Its name, without a folder.
+    pub name: String,
+    /// Its size.
+    pub bytes: u64,
+    /// Its SHA-256.
+    pub sha256: String,
+}
+
+impl LibraryFile {
+    /// Describes a file that was just installed.
+    pub(crate) fn describe(directory: &Path, name: &str) -> Result<Self, Error> {
+        let path = directory.join(name);
+        let bytes = fs::metadata(&path).map_err(Error::io("read", &path))?.len();
+        Ok(Self { name: name.to_owned(), bytes, sha256: sha256(&path)? })
+    }
+
+    pub(crate) fn has_its_size(&self, directory: &Path) -> bool {
+        fs::metadata(directory.join(&self.name)).is_ok_and(|found| found.len() == self.bytes)
+    }
+
+    pub(crate) fn has_its_hash(&self, directory: &Path) -> Result<bool, Error> {
+        Ok(sha256(&directory.join(&self.name))? == self.sha256)
+    }
+}
+
+impl Manifest {
+    pub(crate) fn read(directory: &Path) -> Result<Self, Error> {
+        let path = directory.join(FILE_NAME);
+        let text = fs::read_to_string(&path).map_err(Error::io("read", &path))?;
+        let fault = |reason: String| Error::Manifest { path: path.clone(), reason };
+        let manifest: Self = serde_json::from_str(&text).map_err(|error| fault(error.to_string()))?;
+        if manifest.format != FORMAT {
+            return Err(fault(format!("its format is {}, not {FORMAT}", manifest.format)));
+        }
+        if !manifest.names_plain_files() {
+            return Err(fault("a file name in it leaves the folder".to_owned()));
+        }
+        Ok(manifest)
+    }
+
+    pub(crate) fn write(&self, directory: &Path) -> Result<(), Error> {
+        let path = directory.join(FILE_NAME);
+        let text = serde_json::to_string_pretty(self)
+            .map_err(|error| Error::Manifest { path: path.clone(), reason: error.to_string() })?;
+        fs::write(&path, text + "\n").map_err(Error::io("write", path))
+    }
+
+    fn names_plain_files(&self) -> bool {
+        let names = self.files.iter().map(|file| &file.name).chain(&self.stand_ins);
+        !self.files.is_empty() && names.into_iter().all(|name| is_plain(name))
+    }
+}
+
+fn is_plain(name: &str) -> bool {
+    Path::new(name).file_name().is_some_and(|last| last == name)
+}

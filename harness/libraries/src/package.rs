@@ -1,0 +1,174 @@
+use crate::Product;
+
+/// A wheel that holds backend libraries: what `backends install NAME` fetches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Package {
+    /// The name it is installed under.
+    pub name: &'static str,
+    /// What it holds.
+    pub product: Product,
+    /// The package on PyPI.
+    pub distribution: &'static str,
+    /// Its pinned version.
+    pub version: &'static str,
+    /// The Python version whose wheel is taken; nothing of Python is used.
+    pub(crate) python: &'static str,
+    /// The platform tag of the wheel.
+    pub(crate) platform: &'static str,
+    /// The SHA-256 of the wheel.
+    pub sha256: &'static str,
+    /// The size of the wheel in megabytes, rounded, for a person who waits.
+    pub megabytes: u32,
+    /// The folder of the wheel that holds the libraries.
+    pub(crate) folder: &'static str,
+    /// The libraries; the first is the one to load.
+    pub(crate) files: &'static [&'static str],
+    /// Libraries these link by name and do not use: empty stand-ins are made where a machine lacks them.
+    pub(crate) stand_ins: &'static [&'static str],
+}
+
+impl Package {
+    /// The package known by `name`, or by a name that stands for the newest of its product.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        let newest = || PACKAGES.iter().find(|package| package.product.to_string() == name);
+        PACKAGES.iter().find(|package| package.name == name).or_else(newest)
+    }
+}
+
+const ORT_FOLDER: &str = "onnxruntime/capi";
+const RTX_FOLDER: &str = "tensorrt_rtx_libs";
+const TRT_FOLDER: &str = "tensorrt";
+const RTX_FILES: &[&str] = &["libtensorrt_rtx.so.1", "libtensorrt_onnxparser_rtx.so.1"];
+
+const RTX: Package = Package {
+    name: "",
+    product: Product::TensorrtRtx,
+    distribution: "tensorrt-rtx-cu13-libs",
+    version: "",
+    python: "3.12",
+    platform: "manylinux_2_28_x86_64",
+    sha256: "",
+    megabytes: 0,
+    folder: RTX_FOLDER,
+    files: RTX_FILES,
+    stand_ins: &[],
+};
+
+/// Every package known by name; of each product, newest first.
+pub const PACKAGES: &[Package] = &[
+    Package {
+        name: "onnxruntime",
+        product: Product::Onnxruntime,
+        distribution: "onnxruntime",
+        version: "1.31.1",
+        python: "3.11",
+        platform: "manylinux_2_28_x86_64",
+        sha256: "5752bd508126ae7c49894d3b9d2e83f0c3d487319246d04c444b393308d7ad7f",
+        megabytes: 24,
+        folder: ORT_FOLDER,
+        files: &["libonnxruntime.so.1.31.1", "libonnxruntime_providers_shared.so"],
+        stand_ins: &[],
+    },
+    Package {
+        name: "onnxruntime-cuda",
+        product: Product::OnnxruntimeCuda,
+        distribution: "onnxruntime-gpu",
+        version: "1.31.1",
+        python: "3.12",
+        platform: "manylinux_2_28_x86_64",
+        sha256: "05d548956197b9d01f59b625de740e0d6be3593f874e241a12dc0362650ecdf7",
+        megabytes: 256,
+        folder: ORT_FOLDER,
+        files: &[
+            "libonnxruntime.so.1.31.1",
+            "libonnxruntime_providers_shared.so",
+            "libonnxruntime_providers_cuda.so",
+        ],
+        stand_ins: &[],
+    },
+    Package {
+        name: "tensorrt-rtx-1.7",
+        version: "1.7.1.116",
+        sha256: "e3fd45fed001240d63304e77a2d4006319b839994237cb294b6e7ad72acaabcd",
+        megabytes: 95,
+        ..RTX
+    },
+    Package {
+        name: "tensorrt-rtx-1.6",
+        version: "1.6.1.120",
+        sha256: "cb972965c8bcd58e2cdb805eb872c69fb90abdf98356b71942d9a2f8a10220cf",
+        megabytes: 92,
+        ..RTX
+    },
+    Package {
+        name: "tensorrt-rtx-1.5",
+        version: "1.5.0.114",
+        sha256: "4d6f534f82b701e66f3a2bdade528e65670add4ad5d3a28cc010a1ae2abc5a60",
+        megabytes: 89,
+        ..RTX
+    },
+    Package {
+        name: "tensorrt-rtx-1.4",
+        version: "1.4.0.76",
+        sha256: "736d89b60514f997fc23c729534f2721c01b4791d8b88ae75a4c1f8e9fa4eda6",
+        megabytes: 86,
+        ..RTX
+    },
+    Package {
+        name: "tensorrt-8.6",
+        product: Product::Tensorrt,
+        distribution: "tensorrt",
+        version: "8.6.0",
+        python: "3.10",
+        platform: "manylinux_2_17_x86_64",
+        sha256: "8850d470a92e17e65686fce2a5105dc51fc89f2b438d60d66027288a165732ba",
+        megabytes: 819,
+        folder: TRT_FOLDER,
+        files: &[
+            "libnvinfer.so.8",
+            "libnvinfer_builder_resource.so.8.6.0",
+            "libnvinfer_plugin.so.8",
+            "libnvonnxparser.so.8",
+        ],
+        stand_ins: &["libcublas.so.12", "libcublasLt.so.12", "libcudnn.so.8"],
+    },
+    Package {
+        name: "tensorrt-8.5",
+        product: Product::Tensorrt,
+        distribution: "tensorrt",
+        version: "8.5.3.1",
+        python: "3.10",
+        platform: "manylinux_2_17_x86_64",
+        sha256: "00375391073e51c1d662cc116f5472a921f27d75bb617c0195b3479633c625f3",
+        megabytes: 549,
+        folder: TRT_FOLDER,
+        files: &[
+            "libnvinfer.so.8",
+            "libnvinfer_builder_resource.so.8.5.3",
+            "libnvinfer_plugin.so.8",
+            "libnvonnxparser.so.8",
+        ],
+        stand_ins: &["libcublas.so.11", "libcublasLt.so.11", "libcudnn.so.8"],
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::{PACKAGES, Package};
+
+    #[test]
+    fn a_product_name_means_its_newest_version() {
+        assert_eq!(Package::named("tensorrt-rtx").map(|package| package.version), Some("1.7.1.116"));
+        assert_eq!(Package::named("tensorrt").map(|package| package.version), Some("8.6.0"));
+        assert_eq!(Package::named("tensorrt-9"), None);
+    }
+
+    #[test]
+    fn every_package_is_pinned_and_named_once() {
+        for package in PACKAGES {
+            assert_eq!(package.sha256.len(), 64, "{}", package.name);
+            assert!(!package.version.is_empty() && !package.files.is_empty(), "{}", package.name);
+            assert_eq!(PACKAGES.iter().filter(|other| other.name == package.name).count(), 1);
+        }
+    }
+}

@@ -1,0 +1,63 @@
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// What a set of libraries is, whichever its version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Product {
+    /// ONNX Runtime with its CPU provider.
+    Onnxruntime,
+    /// ONNX Runtime with its CUDA provider beside it.
+    OnnxruntimeCuda,
+    /// TensorRT: `libnvinfer` and `libnvonnxparser`.
+    Tensorrt,
+    /// TensorRT-RTX: `libtensorrt_rtx` and `libtensorrt_onnxparser_rtx`.
+    TensorrtRtx,
+}
+
+impl Product {
+    /// Most specific first: ONNX Runtime with the CUDA provider is also ONNX Runtime.
+    const ALL: [Self; 4] = [Self::OnnxruntimeCuda, Self::Onnxruntime, Self::Tensorrt, Self::TensorrtRtx];
+
+    /// How the files that make it up begin; a folder holds the product when each is present.
+    pub(crate) const fn required_stems(self) -> &'static [&'static str] {
+        match self {
+            Self::Onnxruntime => &["libonnxruntime.so"],
+            Self::OnnxruntimeCuda => &[
+                "libonnxruntime.so",
+                "libonnxruntime_providers_shared.so",
+                "libonnxruntime_providers_cuda.so",
+            ],
+            Self::Tensorrt => &["libnvinfer.so", "libnvonnxparser.so"],
+            Self::TensorrtRtx => &["libtensorrt_rtx.so", "libtensorrt_onnxparser_rtx.so"],
+        }
+    }
+
+    /// The product whose files these are.
+    pub(crate) fn of_files(names: &[String]) -> Option<Self> {
+        let present = |stem: &&str| names.iter().any(|name| is_version_of(name, stem));
+        Self::ALL.into_iter().find(|product| product.required_stems().iter().all(present))
+    }
+
+    /// Whether running it needs an NVIDIA driver; TensorRT-RTX parses and builds without one.
+    pub const fn runs_on_gpu(self) -> bool {
+        !matches!(self, Self::Onnxruntime)
+    }
+}
+
+impl fmt::Display for Product {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Onnxruntime => "onnxruntime",
+            Self::OnnxruntimeCuda => "onnxruntime-cuda",
+            Self::Tensorrt => "tensorrt",
+            Self::TensorrtRtx => "tensorrt-rtx",
+        })
+    }
+}
+
+/// `libx.so` itself or `libx.so.1.2`.
+pub(crate) fn is_version_of(name: &str, stem: &str) -> bool {
+    name.strip_prefix(stem).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}

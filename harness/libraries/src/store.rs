@@ -1,0 +1,383 @@
+use std::{
+    env, fs,
+    fs::{File, TryLockError},
+    path::{Path, PathBuf},
+};
+
+use crate::{
+    Error, Package, Product, Step, folder,
+    manifest::{FILE_NAME, FORMAT, LibraryFile, Manifest, Origin},
+    package::PACKAGES,
+    pip, stand_in, wheel,
+};
+
+/// The folder in which installed libraries are kept, shared by every process of a user.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Store {
+    root: PathBuf,
+}
+
+/// Libraries that are there to be loaded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Installed {
+    /// The name they are found by: `tensorrt-8.6`.
+    pub name: String,
+    /// What they are.
+    pub product: Product,
+    /// Their version, as far as their packaging tells.
+    pub version: String,
+    /// The folder that holds them.
+    pub directory: PathBuf,
+    /// The library to load, then the others, as paths.
+    pub files: Vec<PathBuf>,
+    /// A folder of empty libraries for the loader, if these link some that they do not use.
+    pub stand_ins: Option<PathBuf>,
+}
+
+impl Installed {
+    /// The library to load: `libonnxruntime.so.…`, `libnvinfer.so.…` or `libtensorrt_rtx.so.…`.
+    pub fn library(&self) -> &Path {
+        self.files.first().map_or(&self.directory, PathBuf::as_path)
+    }
+}
+
+impl Store {
+    /// The user's store: `$TWINFER_HOME/libraries`, or `twinfer/libraries` in the XDG cache folder.
+    pub fn open() -> Result<Self, Error> {
+        let set = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let home = set("TWINFER_HOME")
+            .or_else(|| set("XDG_CACHE_HOME").map(|cache| cache.join("twinfer")))
+            .or_else(|| set("HOME").map(|home| home.join(".cache/twinfer")));
+        home.map(|home| Self::at(home.join("libraries"))).ok_or(Error::NoHome)
+    }
+
+    /// A store in a folder of the caller's, which need not exist yet.
+    pub fn at(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into() }
+    }
+
+    /// The folder that holds the installations.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Finds libraries by the name of a package or a registered folder, or by the path of a folder.
+    pub fn find(&self, name: &str) -> Result<Installed, Error> {
+        if is_path(name) {
+            return folder::inspect(Path::new(name)).map(|found| found.into_installed(name));
+        }
+        let package = Package::named(name);
+        if let Some(package) = package
+            && self.directory_of(package).join(FILE_NAME).is_file()
+        {
+            return read(&self.directory_of(package));
+        }
+        let registered = self.list()?.into_iter().filter(|library| library.answers_to(name));
+        registered.max_by(|a, b| version_key(&a.version).cmp(&version_key(&b.version))).ok_or_else(|| {
+            match package {
+                Some(package) => {
+                    Error::NotInstalled { name: package.name.to_owned(), path: self.directory_of(package) }
+                }
+                None => unknown(name),
+            }
+        })
+    }
+
+    /// Everything installed or registered, by name; what cannot be read is left out.
+    pub fn list(&self) -> Result<Vec<Installed>, Error> {
+        if !self.root.is_dir() {
+            return Ok(Vec::new());
+        }
+        let entries = fs::read_dir(&self.root).map_err(Error::io("read", &self.root))?;
+        let folders =
+            entries.flatten().map(|entry| entry.path()).filter(|path| path.join(FILE_NAME).is_file());
+        let mut installed: Vec<Installed> = folders.filter_map(|path| read(&path).ok()).collect();
+        installed.sort_by(|a, b| (&a.name, &a.version).cmp(&(&b.name, &b.version)));
+        Ok(installed)
+    }
+
+    /// Finds a package, installing it first where it is absent; `tell` hears each step of that.
+    pub fn ensure(&self, name: &str, tell: &mut dyn FnMut(Step)) -> Result<Installed, Error> {
+        match self.find(name) {
+            Err(Error::NotInstalled { name, .. }) => self.install(&name, tell),
+            found => found,
+        }
+    }
+
+    /// Installs a package by name, from its wheel, or registers a folder that holds libraries.
+    ///
+    /// What is there already is verified, and replaced where it is damaged. Two processes may install the same package at once: one
+    /// waits for the other. An installation is complete or absent, never half there.
+    pub fn install(&self, name_or_path: &str, tell: &mut dyn FnMut(Step)) -> Result<Installed, Error> {
+        let path = Path::new(name_or_path);
+        if !is_path(name_or_path) {
+            let package = Package::named(name_or_path).ok_or_else(|| unknown(name_or_path))?;
+            self.install_package(package, None, tell)
+        } else if pip::is_wheel(path) {
+            self.install_package(wheel::identify(path)?, Some(path), tell)
+        } else {
+            self.register(path)
+        }
+    }
+
+    /// Compares every file of an installation with the hash it was installed with.
+    pub fn verify(&self, installed: &Installed) -> Result<(), Error> {
+        let manifest = Manifest::read(&self.directory_named(&installed.name, &installed.version))?;
+        let damaged = |file: &LibraryFile, fault| Error::Damaged {
+            name: installed.name.clone(),
+            path: installed.directory.join(&file.name),
+            fault,
+        };
+        for file in &manifest.files {
+            if !file.has_its_size(&installed.directory) {
+                return Err(damaged(file, "is missing or has another size than when it was installed"));
+            }
+            if !file.has_its_hash(&installed.directory)? {
+                return Err(damaged(file, "has changed since it was installed"));
+            }
+        }
+        Ok(())
+    }
+
+    fn install_package(
+        &self,
+        package: &'static Package,
+        from: Option<&Path>,
+        tell: &mut dyn FnMut(Step),
+    ) -> Result<Installed, Error> {
+        if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
+            return Err(Error::Platform { name: package.name });
+        }
+        fs::create_dir_all(&self.root).map_err(Error::io("create", &self.root))?;
+        let _lock = self.lock(package, tell)?;
+        let directory = self.directory_of(package);
+        if let Ok(installed) = self.intact(&directory) {
+            return Ok(installed);
+        }
+        let workspace = tempfile::Builder::new()
+            .prefix(".installing-")
+            .tempdir_in(&self.root)
+            .map_err(Error::io("write into", &self.root))?;
+        let wheel = match from {
+            Some(wheel) => wheel.to_owned(),
+            None => fetch(package, workspace.path(), tell)?,
+        };
+        let staged = workspace.path().join("staged");
+        fs::create_dir(&staged).map_err(Error::io("create", &staged))?;
+        tell(Step::Unpacking(package, directory.clone()));
+        stage(package, &wheel, &staged)?;
+        if directory.exists() {
+            fs::remove_dir_all(&directory).map_err(Error::io("remove", &directory))?;
+        }
+        fs::rename(&staged, &directory).map_err(Error::io("create", &directory))?;
+        read(&directory)
+    }
+
+    fn intact(&self, directory: &Path) -> Result<Installed, Error> {
+        let installed = read(directory)?;
+        self.verify(&installed)?;
+        Ok(installed)
+    }
+
+    fn register(&self, path: &Path) -> Result<Installed, Error> {
+        let found = folder::inspect(path)?;
+        let name = found.name();
+        let describe = |name: &String| LibraryFile::describe(&found.directory, name);
+        let manifest = Manifest {
+            format: FORMAT,
+            name: name.clone(),
+            product: found.product,
+            version: found.version.clone(),
+            origin: Origin::Folder(found.directory.clone()),
+            files: found.files.iter().map(describe).collect::<Result<_, _>>()?,
+            stand_ins: Vec::new(),
+        };
+        let directory = self.directory_named(&name, &found.version);
+        fs::create_dir_all(&directory).map_err(Error::io("create", &directory))?;
+        manifest.write(&directory)?;
+        read(&directory)
+    }
+
+    fn directory_of(&self, package: &Package) -> PathBuf {
+        self.directory_named(package.name, package.version)
+    }
+
+    fn directory_named(&self, name: &str, version: &str) -> PathBuf {
+        self.root.join(format!("{name}-{version}"))
+    }
+
+    fn lock(&self, package: &'static Package, tell: &mut dyn FnMut(Step)) -> Result<File, Error> {
+        let path = self.root.join(format!(".{}.lock", package.name));
+        let file = File::create(&path).map_err(Error::io("create", &path))?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                tell(Step::Waiting(package));
+                file.lock().map_err(Error::io("lock", &path))?;
+            }
+            Err(TryLockError::Error(source)) => return Err(Error::Io { action: "lock", path, source }),
+        }
+        Ok(file)
+    }
+}
+
+fn read(directory: &Path) -> Result<Installed, Error> {
+    let manifest = Manifest::read(directory)?;
+    let libraries = match &manifest.origin {
+        Origin::Folder(folder) => folder.clone(),
+        Origin::Wheel { .. } => directory.to_owned(),
+    };
+    if let Some(file) = manifest.files.iter().find(|file| !file.has_its_size(&libraries)) {
+        let fault = "is missing or has another size than when it was installed";
+        return Err(Error::Damaged { name: manifest.name.clone(), path: libraries.join(&file.name), fault });
+    }
+    Ok(Installed {
+        files: manifest.files.iter().map(|file| libraries.join(&file.name)).collect(),
+        stand_ins: (!manifest.stand_ins.is_empty()).then(|| stand_in::folder(directory)),
+        name: manifest.name,
+        product: manifest.product,
+        version: manifest.version,
+        directory: libraries,
+    })
+}
+
+fn fetch(package: &'static Package, workspace: &Path, tell: &mut dyn FnMut(Step)) -> Result<PathBuf, Error> {
+    tell(Step::Downloading(package));
+    let wheel = pip::download(package, workspace)?;
+    tell(Step::Verifying(package));
+    wheel::verify(&wheel, package)?;
+    Ok(wheel)
+}
+
+fn stage(package: &Package, wheel: &Path, staged: &Path) -> Result<(), Error> {
+    wheel::unpack(wheel, package, staged)?;
+    stand_in::write_all(package.stand_ins, staged)?;
+    let describe = |name: &&str| LibraryFile::describe(staged, name);
+    let manifest = Manifest {
+        format: FORMAT,
+        name: package.name.to_owned(),
+        product: package.product,
+        version: package.version.to_owned(),
+        origin: Origin::Wheel {
+            distribution: package.distribution.to_owned(),
+            sha256: package.sha256.to_owned(),
+        },
+        files: package.files.iter().map(describe).collect::<Result<_, _>>()?,
+        stand_ins: package.stand_ins.iter().map(|&name| name.to_owned()).collect(),
+    };
+    manifest.write(staged)
+}
+
+impl folder::Found {
+    /// `tensorrt-10.7`: the product and the first two numbers of its version.
+    fn name(&self) -> String {
+        let short: Vec<&str> = self.version.split('.').take(2).collect();
+        format!("{}-{}", self.product, short.join("."))
+    }
+
+    fn into_installed(self, name: &str) -> Installed {
+        Installed {
+            name: name.to_owned(),
+            product: self.product,
+            version: self.version,
+            files: self.files.iter().map(|file| self.directory.join(file)).collect(),
+            directory: self.directory,
+            stand_ins: None,
+        }
+    }
+}
+
+impl Installed {
+    fn answers_to(&self, name: &str) -> bool {
+        self.name == name || self.product.to_string() == name
+    }
+}
+
+/// A name never holds a separator; a path of one component is written `./libs`.
+fn is_path(text: &str) -> bool {
+    text.contains(std::path::is_separator) || text == "." || text == ".."
+}
+
+fn unknown(name: &str) -> Error {
+    let known: Vec<&str> = PACKAGES.iter().map(|package| package.name).collect();
+    Error::UnknownPackage { name: name.to_owned(), known: known.join(", ") }
+}
+
+/// Orders `8.10` after `8.9`.
+fn version_key(version: &str) -> Vec<u64> {
+    version.split('.').map(|part| part.parse().unwrap_or(0)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_installed_says_where_it_was_looked_for_and_how_to_install_it() {
+        let store = Store::at("/nowhere/libraries");
+        assert_eq!(
+            store.find("tensorrt-8.6").unwrap_err().to_string(),
+            "tensorrt-8.6 is not installed (looked in /nowhere/libraries/tensorrt-8.6-8.6.0): \
+             run `twinfer backends install tensorrt-8.6`"
+        );
+    }
+
+    #[test]
+    fn an_unknown_name_lists_the_known_ones() {
+        let message = Store::at("/nowhere").find("tensorrt-9.9").unwrap_err().to_string();
+        assert!(message.contains("\"tensorrt-9.9\"") && message.contains("tensorrt-rtx-1.7"), "{message}");
+    }
+
+    #[test]
+    fn a_registered_folder_is_found_by_its_name_and_its_product() {
+        let (libraries, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        for name in ["libnvinfer.so.10", "libnvinfer.so.10.7.0", "libnvonnxparser.so.10"] {
+            fs::write(libraries.path().join(name), name).unwrap();
+        }
+        let store = Store::at(home.path());
+        let installed = store.install(&libraries.path().to_string_lossy(), &mut |_| {}).unwrap();
+        assert_eq!((installed.name.as_str(), installed.version.as_str()), ("tensorrt-10.7", "10.7.0"));
+        assert!(installed.library().ends_with("libnvinfer.so.10"));
+        assert_eq!(store.find("tensorrt-10.7").unwrap(), installed);
+        assert_eq!(store.find("tensorrt").unwrap(), installed);
+        store.verify(&installed).unwrap();
+    }
+
+    #[test]
+    fn a_changed_library_is_damage() {
+        let (libraries, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let library = libraries.path().join("libonnxruntime.so.1.31.1");
+        fs::write(&library, "one").unwrap();
+        let store = Store::at(home.path());
+        let installed = store.install(&libraries.path().to_string_lossy(), &mut |_| {}).unwrap();
+        fs::write(&library, "two").unwrap();
+        assert!(matches!(store.verify(&installed), Err(Error::Damaged { .. })));
+        fs::write(&library, "three").unwrap();
+        assert!(matches!(store.find("onnxruntime-1.31"), Err(Error::UnknownPackage { .. })));
+    }
+
+    #[test]
+    fn a_manifest_that_points_outside_is_refused() {
+        let home = tempfile::tempdir().unwrap();
+        let package = Package::named("onnxruntime").unwrap();
+        let store = Store::at(home.path());
+        let directory = store.directory_of(package);
+        fs::create_dir(&directory).unwrap();
+        let manifest = Manifest {
+            format: FORMAT,
+            name: "onnxruntime".into(),
+            product: Product::Onnxruntime,
+            version: package.version.into(),
+            origin: Origin::Wheel { distribution: "onnxruntime".into(), sha256: package.sha256.into() },
+            files: vec![LibraryFile { name: "../../etc/hosts".into(), bytes: 1, sha256: String::new() }],
+            stand_ins: vec![],
+        };
+        manifest.write(&directory).unwrap();
+        assert!(matches!(store.find("onnxruntime"), Err(Error::Manifest { .. })));
+    }
+
+    #[test]
+    fn the_newest_version_is_chosen_by_number() {
+        assert!(version_key("8.10.1") > version_key("8.9"));
+    }
+}
