@@ -7,16 +7,24 @@ mod attributes;
 mod decode;
 mod dtype;
 mod encode;
+mod geometry;
 mod graph;
 mod numbers;
 mod op;
+mod ops;
 mod proto;
+mod rule;
+mod shapes;
 mod tensor;
 
 pub use decode::{DecodeError, MAX_MODEL_BYTES, Unsupported};
 pub use dtype::DataType;
+pub use geometry::{Axis, Geometry};
 pub use graph::{Dim, Graph, Initializer, Node, ValueInfo};
 pub use op::{
     AutoPad, BatchNormalization, Concat, Conv, ConvTranspose, DequantizeLinear, MaxPool, Op, QuantizeLinear,
 };
+pub use ops::resolve_axis;
+pub use rule::{Broken, Rule, RuleViolation};
+pub use shapes::{MAX_ELEMENTS, MAX_OPSET, MIN_OPSET, Shapes, TensorType, infer_shapes};
 pub use tensor::{InvalidTensor, Tensor, TensorData, element_count};

@@ -1,0 +1,375 @@
+//! Windows that slide along spatial axes: the one place where the attributes of Conv, ConvTranspose and `MaxPool`, with
+//! their defaults, become numbers.
+
+use crate::{
+    AutoPad, Conv, ConvTranspose, MaxPool,
+    rule::{Broken, Rule, require},
+};
+
+/// How a kernel meets the data: Conv, ConvTranspose and `MaxPool` with every default filled in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Geometry {
+    /// One entry a spatial axis, outermost first.
+    pub axes: Vec<Axis>,
+    /// Channel groups; 1 for pooling.
+    pub group: usize,
+}
+
+/// One spatial axis of a [`Geometry`], in elements.
+///
+/// Tap `k` of the kernel connects input position `i` and output position `o` where, for Conv and `MaxPool`,
+/// `i = o * stride + k * dilation - pad_begin`, and for `ConvTranspose` `o = i * stride + k * dilation - pad_begin`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Axis {
+    /// Extent of the input.
+    pub input: usize,
+    /// Extent of the output.
+    pub output: usize,
+    /// Extent of the kernel, undilated.
+    pub kernel: usize,
+    /// Distance of neighbouring windows.
+    pub stride: usize,
+    /// Distance of neighbouring taps.
+    pub dilation: usize,
+    /// Padding before the first position; for `ConvTranspose`, positions cropped there.
+    pub pad_begin: usize,
+    /// Padding after the last position; for `ConvTranspose`, positions cropped there. Negative where an
+    /// `output_shape` asks for more positions than there are: as many are appended.
+    pub pad_end: isize,
+    /// Positions that `ConvTranspose` appends before it crops; 0 for the others.
+    pub output_padding: usize,
+}
+
+impl Axis {
+    /// Extent of the kernel with its dilation: `(kernel - 1) * dilation + 1`.
+    pub const fn dilated_kernel(&self) -> usize {
+        (self.kernel - 1) * self.dilation + 1
+    }
+
+    /// Extent of a `ConvTranspose` output before it is cropped.
+    pub const fn natural_output(&self) -> usize {
+        // an empty input has no window to stride over, but the formula of the text still counts one stride back
+        (self.stride * self.input + self.output_padding + self.dilated_kernel()).saturating_sub(self.stride)
+    }
+}
+
+/// The largest value of an attribute or extent; products of two of them fit 64 bits.
+const LARGEST: i64 = 1 << 30;
+
+impl Conv {
+    /// The geometry for a spatial input and kernel, both undilated and outermost first.
+    pub fn geometry(&self, input: &[usize], kernel: &[usize]) -> Result<Geometry, Broken> {
+        agrees_with_weight(self.kernel_shape.as_deref(), kernel)?;
+        excludes_pads(self.auto_pad, self.pads.as_deref())?;
+        let windows = Windows::resolve(input, kernel, self.strides.as_deref(), self.dilations.as_deref())?;
+        let axes = windows.pad(self.auto_pad, self.pads.as_deref(), Rounding::Floor)?;
+        Ok(Geometry { axes, group: group(self.group)? })
+    }
+}
+
+impl MaxPool {
+    /// The geometry for a spatial input, outermost extent first.
+    pub fn geometry(&self, input: &[usize]) -> Result<Geometry, Broken> {
+        let kernel = entries("kernel_shape", Some(&self.kernel_shape), input.len(), 1)?;
+        positive("kernel_shape", &kernel, Rule::KernelPositive)?;
+        let kernel = kernel.iter().map(|extent| *extent as usize).collect::<Vec<_>>();
+        excludes_pads(self.auto_pad, self.pads.as_deref())?;
+        flag("storage_order", self.storage_order)?;
+        let rounding = if flag("ceil_mode", self.ceil_mode)? { Rounding::Ceil } else { Rounding::Floor };
+        let windows = Windows::resolve(input, &kernel, self.strides.as_deref(), self.dilations.as_deref())?;
+        let axes = windows.pad(self.auto_pad, self.pads.as_deref(), rounding)?;
+        Ok(Geometry { axes, group: 1 })
+    }
+}
+
+impl ConvTranspose {
+    /// The geometry for a spatial input and kernel, both undilated and outermost first.
+    ///
+    /// `output_shape` takes precedence over `pads`. With `auto_pad` SAME the output is `input * stride`, but never
+    /// beyond the natural extent: what ONNX Runtime does where the text and ONNX's own shape inference differ.
+    pub fn geometry(&self, input: &[usize], kernel: &[usize]) -> Result<Geometry, Broken> {
+        agrees_with_weight(self.kernel_shape.as_deref(), kernel)?;
+        excludes_pads(self.auto_pad, self.pads.as_deref())?;
+        let windows = Windows::resolve(input, kernel, self.strides.as_deref(), self.dilations.as_deref())?;
+        let mut axes = windows.axes;
+        let output_padding = entries("output_padding", self.output_padding.as_deref(), input.len(), 0)?;
+        let pads = self.pads.as_deref().map(|pads| pad_pairs(pads, input.len())).transpose()?;
+        let output_shape = match self.output_shape.as_deref() {
+            None => None,
+            Some(extents) => {
+                let extents = entries("output_shape", Some(extents), input.len(), 1)?;
+                positive("output_shape", &extents, Rule::OutputShapePositive)?;
+                Some(extents)
+            }
+        };
+        for (place, axis) in axes.iter_mut().enumerate() {
+            axis.output_padding = below_stride_or_dilation(output_padding[place], axis)?;
+            let wanted = match (&output_shape, self.auto_pad) {
+                (Some(extents), _) => Some(extents[place] as usize),
+                (None, Some(AutoPad::SameUpper | AutoPad::SameLower)) => {
+                    Some((axis.input * axis.stride).min(axis.natural_output()))
+                }
+                (None, _) => None,
+            };
+            match wanted {
+                Some(output) => crop_to(axis, output, self.auto_pad),
+                None => crop_by(axis, pads.as_ref().map_or((0, 0), |pads| pads[place]))?,
+            }
+            require(axis.output >= 1, Rule::OutputExtent, || {
+                format!("spatial axis {place} has no output position")
+            })?;
+        }
+        Ok(Geometry { axes, group: group(self.group)? })
+    }
+}
+
+/// Crops to `output` positions. An odd rest goes to the end for `SAME_UPPER` and to the start otherwise; what is
+/// missing is appended.
+fn crop_to(axis: &mut Axis, output: usize, auto_pad: Option<AutoPad>) {
+    let total = axis.natural_output().saturating_sub(output);
+    axis.output = output;
+    axis.pad_begin = if auto_pad == Some(AutoPad::SameUpper) { total / 2 } else { total - total / 2 };
+    axis.pad_end = axis.natural_output() as isize - output as isize - axis.pad_begin as isize;
+}
+
+fn crop_by(axis: &mut Axis, (begin, end): (usize, usize)) -> Result<(), Broken> {
+    let natural = axis.natural_output();
+    require(natural > begin + end, Rule::OutputExtent, || {
+        format!("pads {begin} and {end} leave nothing of {natural} output positions")
+    })?;
+    axis.output = natural - begin - end;
+    axis.pad_begin = begin;
+    axis.pad_end = end as isize;
+    Ok(())
+}
+
+fn below_stride_or_dilation(output_padding: i64, axis: &Axis) -> Result<usize, Broken> {
+    let limit = axis.stride.max(axis.dilation);
+    require((0..limit as i64).contains(&output_padding), Rule::OutputPadding, || {
+        format!("output_padding {output_padding} with stride {} and dilation {}", axis.stride, axis.dilation)
+    })?;
+    Ok(output_padding as usize)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rounding {
+    Floor,
+    Ceil,
+}
+
+/// Axes whose kernel, stride and dilation are known and whose padding is not.
+struct Windows {
+    axes: Vec<Axis>,
+}
+
+impl Windows {
+    fn resolve(
+        input: &[usize],
+        kernel: &[usize],
+        strides: Option<&[i64]>,
+        dilations: Option<&[i64]>,
+    ) -> Result<Self, Broken> {
+        let rank = input.len();
+        let strides = entries("strides", strides, rank, 1)?;
+        positive("strides", &strides, Rule::StridesPositive)?;
+        let dilations = entries("dilations", dilations, rank, 1)?;
+        positive("dilations", &dilations, Rule::DilationsPositive)?;
+        let axes = (0..rank).map(|place| Axis {
+            input: input[place],
+            output: 0,
+            kernel: kernel[place],
+            stride: strides[place] as usize,
+            dilation: dilations[place] as usize,
+            pad_begin: 0,
+            pad_end: 0,
+            output_padding: 0,
+        });
+        let windows = Self { axes: axes.collect() };
+        for axis in &windows.axes {
+            require(axis.kernel >= 1, Rule::KernelPositive, || "the kernel is empty".to_owned())?;
+            let largest = axis.input.max(axis.kernel) as i64;
+            require(largest <= LARGEST, Rule::SizeLimit, || format!("an extent of {largest}"))?;
+        }
+        Ok(windows)
+    }
+
+    /// Pads for Conv and `MaxPool`, and the output extents that follow.
+    fn pad(
+        mut self,
+        auto_pad: Option<AutoPad>,
+        pads: Option<&[i64]>,
+        rounding: Rounding,
+    ) -> Result<Vec<Axis>, Broken> {
+        let pads = pads.map(|pads| pad_pairs(pads, self.axes.len())).transpose()?;
+        for (place, axis) in self.axes.iter_mut().enumerate() {
+            if matches!(auto_pad, Some(AutoPad::SameUpper | AutoPad::SameLower)) {
+                pad_same(axis, auto_pad);
+            } else {
+                let (begin, end) = pads.as_ref().map_or((0, 0), |pads| pads[place]);
+                axis.pad_begin = begin;
+                axis.pad_end = end as isize;
+                axis.output = fitting_windows(axis, rounding)?;
+            }
+            require(axis.output >= 1, Rule::OutputExtent, || {
+                format!("spatial axis {place} has no output position")
+            })?;
+        }
+        Ok(self.axes)
+    }
+}
+
+/// Pads so that the output is `ceil(input / stride)`; an odd rest goes to the end for `SAME_UPPER`.
+fn pad_same(axis: &mut Axis, auto_pad: Option<AutoPad>) {
+    axis.output = axis.input.div_ceil(axis.stride);
+    let covered = axis.output.saturating_sub(1) * axis.stride + axis.dilated_kernel();
+    let total = covered.saturating_sub(axis.input);
+    axis.pad_begin = if auto_pad == Some(AutoPad::SameUpper) { total / 2 } else { total - total / 2 };
+    axis.pad_end = (total - axis.pad_begin) as isize;
+}
+
+/// How many windows fit in the padded input. Rounding up counts one that ends beyond it, unless that one would
+/// start in the padding at the end.
+fn fitting_windows(axis: &Axis, rounding: Rounding) -> Result<usize, Broken> {
+    let padded = axis.input + axis.pad_begin + axis.pad_end.unsigned_abs();
+    let Some(room) = padded.checked_sub(axis.dilated_kernel()) else {
+        return Err(Broken {
+            rule: Rule::OutputExtent,
+            detail: format!("a kernel of {} in a padded input of {padded}", axis.dilated_kernel()),
+        });
+    };
+    let floor = room / axis.stride + 1;
+    let starts_inside = floor * axis.stride < axis.input + axis.pad_begin;
+    let one_more = rounding == Rounding::Ceil && !room.is_multiple_of(axis.stride) && starts_inside;
+    Ok(floor + usize::from(one_more))
+}
+
+fn agrees_with_weight(kernel_shape: Option<&[i64]>, weight: &[usize]) -> Result<(), Broken> {
+    let Some(kernel_shape) = kernel_shape else {
+        return Ok(());
+    };
+    entries("kernel_shape", Some(kernel_shape), weight.len(), 1)?;
+    positive("kernel_shape", kernel_shape, Rule::KernelPositive)?;
+    let equal = kernel_shape.iter().zip(weight).all(|(stated, found)| *stated == *found as i64);
+    require(equal, Rule::KernelShape, || {
+        format!("kernel_shape is {kernel_shape:?}, the weight's is {weight:?}")
+    })
+}
+
+fn excludes_pads(auto_pad: Option<AutoPad>, pads: Option<&[i64]>) -> Result<(), Broken> {
+    let automatic = auto_pad.is_some_and(|auto_pad| auto_pad != AutoPad::NotSet);
+    require(!(automatic && pads.is_some()), Rule::PadsExcludeAutoPad, || {
+        "both pads and auto_pad are given".to_owned()
+    })
+}
+
+fn group(group: Option<i64>) -> Result<usize, Broken> {
+    let group = group.unwrap_or(1);
+    require((1..=LARGEST).contains(&group), Rule::GroupPositive, || format!("group is {group}"))?;
+    Ok(group as usize)
+}
+
+fn flag(name: &str, value: Option<i64>) -> Result<bool, Broken> {
+    let value = value.unwrap_or(0);
+    require(matches!(value, 0 | 1), Rule::Flag, || format!("{name} is {value}"))?;
+    Ok(value == 1)
+}
+
+/// The entries of a per-axis attribute, or `default` for each axis where it is absent.
+fn entries(name: &str, given: Option<&[i64]>, rank: usize, default: i64) -> Result<Vec<i64>, Broken> {
+    let entries = given.map_or_else(|| vec![default; rank], <[_]>::to_vec);
+    require(entries.len() == rank, Rule::AttributeLength, || {
+        format!("{name} has {} entries for {rank} spatial axes", entries.len())
+    })?;
+    require(entries.iter().all(|entry| *entry <= LARGEST), Rule::SizeLimit, || {
+        format!("{name} is {entries:?}")
+    })?;
+    Ok(entries)
+}
+
+fn positive(name: &str, entries: &[i64], rule: Rule) -> Result<(), Broken> {
+    require(entries.iter().all(|entry| *entry >= 1), rule, || format!("{name} is {entries:?}"))
+}
+
+/// `pads` as one (begin, end) an axis.
+fn pad_pairs(pads: &[i64], rank: usize) -> Result<Vec<(usize, usize)>, Broken> {
+    require(pads.len() == 2 * rank, Rule::AttributeLength, || {
+        format!("pads has {} entries for {rank} spatial axes", pads.len())
+    })?;
+    require(pads.iter().all(|pad| *pad >= 0), Rule::PadsNonNegative, || format!("pads is {pads:?}"))?;
+    require(pads.iter().all(|pad| *pad <= LARGEST), Rule::SizeLimit, || format!("pads is {pads:?}"))?;
+    let (begin, end) = pads.split_at(rank);
+    Ok(begin.iter().zip(end).map(|(begin, end)| (*begin as usize, *end as usize)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn deconv_output(input: usize, kernel: usize, op: &ConvTranspose) -> (usize, usize, isize) {
+        let axis = op.geometry(&[input], &[kernel]).expect("valid").axes[0];
+        (axis.output, axis.pad_begin, axis.pad_end)
+    }
+
+    fn same(auto_pad: AutoPad, stride: i64) -> ConvTranspose {
+        ConvTranspose { auto_pad: Some(auto_pad), strides: Some(vec![stride]), ..ConvTranspose::default() }
+    }
+
+    #[test]
+    fn an_odd_rest_of_same_goes_to_the_end_for_upper_and_to_the_start_for_lower() {
+        assert_eq!(deconv_output(3, 3, &same(AutoPad::SameUpper, 2)), (6, 0, 1));
+        assert_eq!(deconv_output(3, 3, &same(AutoPad::SameLower, 2)), (6, 1, 0));
+        let conv = |auto_pad| Conv { auto_pad: Some(auto_pad), ..Conv::default() };
+        let pads = |auto_pad| {
+            let axis = conv(auto_pad).geometry(&[5], &[2]).expect("valid").axes[0];
+            (axis.output, axis.pad_begin, axis.pad_end)
+        };
+        assert_eq!(pads(AutoPad::SameUpper), (5, 0, 1));
+        assert_eq!(pads(AutoPad::SameLower), (5, 1, 0));
+    }
+
+    #[test]
+    fn same_of_a_transposed_convolution_stops_at_its_natural_extent() {
+        assert_eq!(deconv_output(6, 3, &same(AutoPad::SameUpper, 4)).0, 23);
+    }
+
+    #[test]
+    fn an_output_shape_overrides_pads_and_splits_an_odd_rest_to_the_start() {
+        let op = ConvTranspose {
+            output_shape: Some(vec![6]),
+            pads: Some(vec![0, 1]),
+            strides: Some(vec![2]),
+            ..ConvTranspose::default()
+        };
+        assert_eq!(deconv_output(3, 3, &op), (6, 1, 0));
+        let beyond = ConvTranspose { output_shape: Some(vec![9]), ..op };
+        assert_eq!(deconv_output(3, 3, &beyond), (9, 0, -2));
+    }
+
+    #[test]
+    fn a_window_that_would_start_in_the_end_padding_is_not_counted() {
+        let pool = MaxPool {
+            ceil_mode: Some(1),
+            kernel_shape: vec![1],
+            strides: Some(vec![2]),
+            pads: None,
+            ..MaxPool::default()
+        };
+        assert_eq!(pool.geometry(&[2]).expect("valid").axes[0].output, 1);
+        assert_eq!(pool.geometry(&[4]).expect("valid").axes[0].output, 2);
+        let wider = MaxPool { kernel_shape: vec![3], ..pool };
+        assert_eq!(wider.geometry(&[4]).expect("valid").axes[0].output, 2);
+    }
+
+    #[test]
+    fn extreme_attributes_break_a_rule_instead_of_overflowing() {
+        for entry in [i64::MAX, i64::MIN, -1, LARGEST + 1] {
+            let op = ConvTranspose {
+                dilations: Some(vec![entry]),
+                strides: Some(vec![entry]),
+                pads: Some(vec![entry, entry]),
+                ..ConvTranspose::default()
+            };
+            assert!(op.geometry(&[3], &[3]).is_err());
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! Shape and type rules, one operator a file.
+
+mod add;
+mod batch_normalization;
+mod concat;
+mod conv;
+mod conv_transpose;
+mod elementwise;
+mod inputs;
+mod max_pool;
+mod quantization;
+
+pub use inputs::Inputs;
+
+pub use concat::resolve_axis;
+
+use crate::{Op, TensorType, rule::Broken};
+
+/// The type of the operator's output.
+pub fn infer(op: &Op, inputs: &Inputs) -> Result<TensorType, Broken> {
+    match op {
+        Op::Add => add::infer(inputs),
+        Op::BatchNormalization(op) => batch_normalization::infer(op, inputs),
+        Op::Concat(op) => concat::infer(op, inputs),
+        Op::Conv(op) => conv::infer(op, inputs),
+        Op::ConvTranspose(op) => conv_transpose::infer(op, inputs),
+        Op::DequantizeLinear(op) => quantization::infer_dequantize(op, inputs),
+        Op::Identity => elementwise::infer_identity(inputs),
+        Op::MaxPool(op) => max_pool::infer(op, inputs),
+        Op::QuantizeLinear(op) => quantization::infer_quantize(op, inputs),
+        Op::Relu => elementwise::infer_relu(inputs),
+    }
+}

@@ -1,0 +1,171 @@
+use std::collections::HashMap;
+
+use crate::{
+    DataType, Dim, Graph, Node, ValueInfo, element_count,
+    ops::{self, Inputs},
+    rule::{Broken, Rule, RuleViolation, require},
+};
+
+/// The oldest operator set that twinfer knows.
+pub const MIN_OPSET: i64 = 11;
+
+/// The newest operator set that twinfer knows: what ONNX Runtime 1.31 takes.
+pub const MAX_OPSET: i64 = 26;
+
+/// The most elements of one tensor.
+pub const MAX_ELEMENTS: usize = 1 << 28;
+
+/// The element type and extents of a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TensorType {
+    /// The element type.
+    pub dtype: DataType,
+    /// Extents, outermost first.
+    pub shape: Vec<usize>,
+}
+
+/// The type of every value of a graph, for given input shapes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shapes<'a> {
+    values: HashMap<&'a str, TensorType>,
+    outputs: Vec<TensorType>,
+}
+
+impl Shapes<'_> {
+    /// The type of a value, by its name.
+    pub fn get(&self, name: &str) -> Option<&TensorType> {
+        self.values.get(name)
+    }
+
+    /// The types of the graph's outputs, in its order.
+    pub fn outputs(&self) -> &[TensorType] {
+        &self.outputs
+    }
+}
+
+/// The type of every value of `graph` when its inputs have these shapes, or the first rule that it breaks.
+///
+/// Computes nothing but shapes; time and memory are bounded by the size of the graph.
+pub fn infer_shapes<'a>(graph: &'a Graph, inputs: &[Vec<usize>]) -> Result<Shapes<'a>, RuleViolation> {
+    let known = (MIN_OPSET..=MAX_OPSET).contains(&graph.opset);
+    require(known, Rule::OpsetKnown, || format!("operator set {}", graph.opset))
+        .map_err(|broken| broken.at("the model"))?;
+    let mut values = HashMap::with_capacity(inputs.len() + graph.initializers.len() + graph.nodes.len());
+    for (name, found) in fed(graph, inputs)? {
+        define(&mut values, name, found)?;
+    }
+    for initializer in &graph.initializers {
+        let tensor = &initializer.tensor;
+        let found = TensorType { dtype: tensor.dtype(), shape: tensor.shape.clone() };
+        define(&mut values, &initializer.name, found)?;
+    }
+    for node in &graph.nodes {
+        let found = infer_node(graph.opset, node, &values)?;
+        define(&mut values, output_name(node)?, found)?;
+    }
+    let mut symbols = Symbols::default();
+    for (input, shape) in graph.inputs.iter().zip(inputs) {
+        symbols.bind(input, shape).map_err(|broken| broken.at(value(&input.name)))?;
+    }
+    let outputs = graph.outputs.iter().map(|output| declared_output(output, &values, &mut symbols));
+    Ok(Shapes { outputs: outputs.collect::<Result<_, _>>()?, values })
+}
+
+fn value(name: &str) -> String {
+    format!("value {name:?}")
+}
+
+fn place(node: &Node) -> String {
+    format!("node {:?} ({})", node.name, node.op.op_type())
+}
+
+/// The graph's inputs with the types that the caller gives them.
+fn fed<'a>(graph: &'a Graph, inputs: &[Vec<usize>]) -> Result<Vec<(&'a str, TensorType)>, RuleViolation> {
+    require(inputs.len() == graph.inputs.len(), Rule::DeclaredInput, || {
+        format!("{} tensors for {} inputs", inputs.len(), graph.inputs.len())
+    })
+    .map_err(|broken| broken.at("the model"))?;
+    let typed = graph.inputs.iter().zip(inputs);
+    Ok(typed
+        .map(|(input, shape)| (input.name.as_str(), TensorType { dtype: input.dtype, shape: shape.clone() }))
+        .collect())
+}
+
+fn define<'a>(
+    values: &mut HashMap<&'a str, TensorType>,
+    name: &'a str,
+    found: TensorType,
+) -> Result<(), RuleViolation> {
+    let fits = element_count(&found.shape).is_some_and(|count| count <= MAX_ELEMENTS);
+    require(fits, Rule::SizeLimit, || format!("extents {:?}", found.shape))
+        .map_err(|broken| broken.at(value(name)))?;
+    let earlier = values.insert(name, found);
+    require(earlier.is_none() && !name.is_empty(), Rule::SingleAssignment, || {
+        "defined twice or unnamed".to_owned()
+    })
+    .map_err(|broken| broken.at(value(name)))
+}
+
+fn output_name(node: &Node) -> Result<&str, RuleViolation> {
+    match node.outputs.as_slice() {
+        [output] => Ok(output),
+        outputs => {
+            Err(Broken { rule: Rule::OutputCount, detail: format!("{} outputs", outputs.len()) }
+                .at(place(node)))
+        }
+    }
+}
+
+fn defined<'a>(values: &'a HashMap<&str, TensorType>, name: &str) -> Result<&'a TensorType, RuleViolation> {
+    values.get(name).ok_or_else(|| {
+        let detail = "read before anything defines it".to_owned();
+        Broken { rule: Rule::ValueDefined, detail }.at(value(name))
+    })
+}
+
+fn infer_node(
+    opset: i64,
+    node: &Node,
+    values: &HashMap<&str, TensorType>,
+) -> Result<TensorType, RuleViolation> {
+    let given = node
+        .inputs
+        .iter()
+        .map(|name| if name.is_empty() { Ok(None) } else { defined(values, name).map(Some) })
+        .collect::<Result<Vec<_>, _>>()?;
+    ops::infer(&node.op, &Inputs::new(opset, &given)).map_err(|broken| broken.at(place(node)))
+}
+
+fn declared_output(
+    output: &ValueInfo,
+    values: &HashMap<&str, TensorType>,
+    symbols: &mut Symbols,
+) -> Result<TensorType, RuleViolation> {
+    let found = defined(values, &output.name)?;
+    let broken = |detail| Broken { rule: Rule::DeclaredOutput, detail }.at(value(&output.name));
+    if output.dtype != found.dtype {
+        return Err(broken(format!("declared {:?}, is {:?}", output.dtype, found.dtype)));
+    }
+    symbols.bind(output, &found.shape).map_err(|mismatch| broken(mismatch.detail))?;
+    Ok(found.clone())
+}
+
+/// What the symbolic extents of a graph stand for.
+#[derive(Default)]
+struct Symbols(HashMap<String, usize>);
+
+impl Symbols {
+    /// Checks `shape` against the declared one, and remembers what its symbols stand for.
+    fn bind(&mut self, declared: &ValueInfo, shape: &[usize]) -> Result<(), Broken> {
+        let Some(dims) = &declared.shape else {
+            return Ok(());
+        };
+        let matches = dims.len() == shape.len()
+            && dims.iter().zip(shape).all(|(dim, extent)| match dim {
+                Dim::Fixed(declared) => declared == extent,
+                Dim::Symbolic(name) if name.is_empty() => true,
+                Dim::Symbolic(name) => *self.0.entry(name.clone()).or_insert(*extent) == *extent,
+            });
+        require(matches, Rule::DeclaredInput, || format!("declared {dims:?}, is {shape:?}"))
+    }
+}
