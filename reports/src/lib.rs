@@ -1,1 +1,31 @@
-//! Reporters: they consume events and compute nothing about the run.
+//! Reporters: they consume the [`Event`](twinfer_case::Event)s of a campaign and compute nothing about it.
+//!
+//! [`Progress`] shows a campaign while it runs. A [`Report`] collects what happened, and a [`Format`] makes a text
+//! of it: for a terminal, for another program, for a continuous-integration server or for a page. Events of a
+//! campaign that is over come from its run directory ([`stored_events`]), so that it can be reported again.
+
+mod findings;
+mod format;
+mod html;
+mod json;
+mod junit;
+mod markdown;
+mod numbers;
+mod progress;
+mod report;
+mod stored;
+mod summary;
+mod table;
+
+pub use format::Format;
+pub use progress::Progress;
+pub use report::{Lost, Report, ReportedFinding};
+pub use stored::{StoredRunError, stored_events};
+
+use twinfer_case::Event;
+
+/// Something that listens to a campaign.
+pub trait Reporter {
+    /// Hears the next event.
+    fn hear(&mut self, event: &Event);
+}

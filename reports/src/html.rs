@@ -1,0 +1,63 @@
+use maud::{DOCTYPE, Markup, html};
+
+use crate::{
+    Report, ReportedFinding, findings,
+    numbers::counted,
+    summary::{findings_title, sentence, verdicts},
+};
+
+const STYLE: &str = include_str!("report.css");
+
+pub(crate) fn render(report: &Report) -> String {
+    let title = format!("twinfer: {}", findings_title(report));
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                title { (title) }
+                style { (maud::PreEscaped(STYLE)) }
+            }
+            body {
+                h1 { "twinfer" }
+                p { (sentence(report)) }
+                (table(report))
+                h2 { (findings_title(report)) }
+                @for finding in &report.findings { (one_finding(report, finding)) }
+            }
+        }
+    };
+    page.into_string() + "\n"
+}
+
+fn table(report: &Report) -> Markup {
+    let table = verdicts(report);
+    html! {
+        table {
+            @for (index, row) in table.rows().iter().enumerate() {
+                tr {
+                    @for cell in row {
+                        @if index == 0 { th { (cell) } } @else { td { (cell) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn one_finding(report: &Report, ReportedFinding { slug, new, finding }: &ReportedFinding) -> Markup {
+    html! {
+        section class=(if *new { "new" } else { "known" }) {
+            h3 { (slug) }
+            code { (finding.graph) }
+            dl {
+                dt { (finding.kind) } dd { (findings::detail(finding)) }
+                dt { "because" } dd { (findings::diagnosis(finding)) }
+                dt { "seen in" } dd { (findings::seen_in(finding)) }
+                dt { "size" } dd { (findings::shrunk(finding)) }
+                dt { "shown by" } dd { (counted(report.cases_of(slug), "case", "cases")) }
+            }
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! `JUnit` XML: a suite a variant, in it one test for each finding of that variant and one for everything else.
+
+use std::time::Duration;
+
+use quick_junit::{NonSuccessKind, Report as Document, TestCase, TestCaseStatus, TestSuite};
+use twinfer_case::VariantSummary;
+
+use crate::{
+    Report, ReportedFinding, findings,
+    numbers::{count, counted},
+    summary::remarks,
+};
+
+pub(crate) fn render(report: &Report) -> String {
+    let mut document = Document::new("twinfer");
+    document.set_time(Duration::from_secs_f64(report.summary.seconds.max(0.0)));
+    document.add_test_suites(report.summary.variants.iter().map(|variant| suite(report, variant)));
+    // writing into memory fails for no text that XmlString has let through
+    document.to_string().unwrap_or_default()
+}
+
+fn suite(report: &Report, variant: &VariantSummary) -> TestSuite {
+    let mut suite = TestSuite::new(variant.variant.to_string());
+    suite.add_property(("backend", report.version(&variant.variant).as_str()));
+    let shown = report.findings.iter().filter(|found| is_shown_by(found, variant));
+    suite.add_test_cases(shown.map(|found| test(report, found)));
+    suite.add_test_case(everything_else(report, variant));
+    suite
+}
+
+fn is_shown_by(found: &ReportedFinding, variant: &VariantSummary) -> bool {
+    found.finding.seen_in.iter().any(|seen| seen.variant == variant.variant)
+}
+
+/// A new finding fails; one that is known already is skipped, so that a nightly run is red only for news.
+fn test(report: &Report, ReportedFinding { slug, new, finding }: &ReportedFinding) -> TestCase {
+    let mut status =
+        if *new { TestCaseStatus::non_success(NonSuccessKind::Failure) } else { TestCaseStatus::skipped() };
+    status.set_type(finding.kind.to_string()).set_message(findings::detail(finding));
+    status.set_description(format!(
+        "{}\nbecause: {}\nseen in {}\n{}",
+        finding.graph,
+        findings::diagnosis(finding),
+        findings::seen_in(finding),
+        counted(report.cases_of(slug), "case", "cases")
+    ));
+    let mut test = TestCase::new(slug.as_str(), status);
+    test.set_classname(finding.kind.to_string());
+    test
+}
+
+fn everything_else(report: &Report, variant: &VariantSummary) -> TestCase {
+    let mut test = TestCase::new("every other case", TestCaseStatus::success());
+    let cases = counted(report.summary.cases, "case", "cases");
+    let mut lines = vec![format!("{} of {cases} conform", count(variant.conforms))];
+    lines.extend(remarks(variant));
+    test.set_system_out(lines.join("\n"));
+    test
+}

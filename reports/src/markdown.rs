@@ -1,0 +1,73 @@
+use twinfer_case::RunInfo;
+
+use crate::{
+    Report, ReportedFinding, findings,
+    numbers::counted,
+    summary::{budget, findings_title, sentence, verdicts},
+    table::Table,
+};
+
+pub(crate) fn render(report: &Report) -> String {
+    let mut parts = vec!["# twinfer campaign".to_owned(), format!("{}.", capitalised(&sentence(report)))];
+    parts.extend(report.run.as_ref().map(origin));
+    parts.push(table(&verdicts(report)));
+    parts.push(format!("## {}", capitalised(&findings_title(report))));
+    parts.extend(report.findings.iter().map(|finding| one_finding(report, finding)));
+    parts.join("\n\n") + "\n"
+}
+
+fn origin(run: &RunInfo) -> String {
+    format!(
+        "twinfer {}, seed {}, families {}, budget {}, {} on {} {} with {}.",
+        run.twinfer,
+        run.seed,
+        run.families.join(", "),
+        budget(run.budget),
+        counted(run.jobs as u64, "job", "jobs"),
+        run.machine.os,
+        run.machine.arch,
+        counted(run.machine.cores as u64, "core", "cores"),
+    )
+}
+
+fn table(table: &Table) -> String {
+    let row = |cells: &Vec<String>| {
+        format!("| {} |", cells.iter().map(|cell| escaped(cell)).collect::<Vec<_>>().join(" | "))
+    };
+    let mut lines: Vec<String> = table.rows().iter().map(row).collect();
+    let columns = table.rows().first().map_or(0, Vec::len);
+    lines.insert(1.min(lines.len()), format!("|{}", " --- |".repeat(columns)));
+    lines.join("\n")
+}
+
+fn one_finding(report: &Report, ReportedFinding { slug, new, finding }: &ReportedFinding) -> String {
+    let lines = [
+        format!("### {}{slug}", if *new { "" } else { "known: " }),
+        String::new(),
+        format!("`{}`", finding.graph),
+        String::new(),
+        format!("- {}: {}", finding.kind, escaped(findings::detail(finding))),
+        format!("- because: {}", escaped(&findings::diagnosis(finding))),
+        format!("- seen in {}", escaped(&findings::seen_in(finding))),
+        format!("- {}; {}", counted(report.cases_of(slug), "case", "cases"), findings::shrunk(finding)),
+    ];
+    lines.join("\n")
+}
+
+/// Text of a backend must not change the page's structure.
+fn escaped(text: &str) -> String {
+    let flat = text.replace(['\n', '\r'], " ");
+    flat.chars()
+        .flat_map(|c| {
+            matches!(c, '|' | '<' | '>' | '`' | '*' | '_' | '\\' | '[' | ']')
+                .then_some('\\')
+                .into_iter()
+                .chain([c])
+        })
+        .collect()
+}
+
+fn capitalised(text: &str) -> String {
+    let mut characters = text.chars();
+    characters.next().map(|first| first.to_uppercase().chain(characters).collect()).unwrap_or_default()
+}

@@ -1,0 +1,57 @@
+//! Numbers and counts as a person reads them.
+
+use indicatif::HumanCount;
+
+/// `12,304`
+pub(crate) fn count(number: u64) -> String {
+    HumanCount(number).to_string()
+}
+
+/// `12,304`, and `-` for none, so that a table shows at a glance where something is.
+pub(crate) fn cell(number: u64) -> String {
+    if number == 0 { "-".to_owned() } else { count(number) }
+}
+
+/// `1 case`, `12,304 cases`
+pub(crate) fn counted(number: u64, one: &str, many: &str) -> String {
+    format!("{} {}", count(number), if number == 1 { one } else { many })
+}
+
+/// Cases a second; none before any time has passed.
+pub(crate) fn rate(cases: u64, seconds: f64) -> String {
+    if seconds > 0.0 { count((cases as f64 / seconds).round() as u64) } else { "0".to_owned() }
+}
+
+/// `42 s`, `3 min 05 s`, `2 h 07 min`
+pub(crate) fn duration(seconds: f64) -> String {
+    let whole = seconds.round() as u64;
+    match whole {
+        0..60 => format!("{seconds:.1} s"),
+        60..3600 => format!("{} min {:02} s", whole / 60, whole % 60),
+        _ => format!("{} h {:02} min", whole / 3600, whole % 3600 / 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{cell, counted, duration, rate};
+
+    #[test]
+    fn durations_are_rounded_to_what_a_person_needs() {
+        assert_eq!(duration(1.24), "1.2 s");
+        assert_eq!(duration(61.0), "1 min 01 s");
+        assert_eq!(duration(7620.0), "2 h 07 min");
+    }
+
+    #[test]
+    fn counts_have_their_noun_and_their_separators() {
+        assert_eq!(counted(1, "case", "cases"), "1 case");
+        assert_eq!(counted(61_200, "case", "cases"), "61,200 cases");
+        assert_eq!((cell(0), cell(1234)), ("-".to_owned(), "1,234".to_owned()));
+    }
+
+    #[test]
+    fn a_rate_before_any_time_has_passed_is_zero() {
+        assert_eq!((rate(10, 0.0), rate(3000, 2.0)), ("0".to_owned(), "1,500".to_owned()));
+    }
+}

@@ -1,0 +1,128 @@
+use serde::Serialize;
+use twinfer_case::{Description, Event, Finding, RunInfo, Stage, Summary, Variant};
+
+use crate::Reporter;
+
+/// The version of the JSON form of a report.
+const REPORT_FORMAT: u32 = 1;
+
+/// What a campaign came to, as its events told it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Report {
+    /// The version of this form.
+    pub format: u32,
+    /// What the results depend on; absent until the campaign started.
+    pub run: Option<RunInfo>,
+    /// Counts over all cases.
+    pub summary: Summary,
+    /// In order of discovery.
+    pub findings: Vec<ReportedFinding>,
+    /// Worker processes that ended unasked.
+    pub lost: Vec<Lost>,
+    /// Divergences that did not recur in a fresh worker.
+    pub not_confirmed: u64,
+    /// Whether the campaign came to its end.
+    pub finished: bool,
+}
+
+/// A finding as a campaign recorded it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ReportedFinding {
+    /// Its folder name.
+    pub slug: String,
+    /// Whether its signature was unknown before the campaign.
+    pub new: bool,
+    /// The finding itself.
+    pub finding: Finding,
+}
+
+/// A worker process that ended unasked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Lost {
+    /// Which variant.
+    pub variant: Variant,
+    /// What it was doing.
+    pub stage: Stage,
+    /// How it ended.
+    pub reason: String,
+}
+
+impl Default for Report {
+    fn default() -> Self {
+        Self {
+            format: REPORT_FORMAT,
+            run: None,
+            summary: Summary::default(),
+            findings: Vec::new(),
+            lost: Vec::new(),
+            not_confirmed: 0,
+            finished: false,
+        }
+    }
+}
+
+impl Report {
+    /// The report of a campaign that told these events.
+    pub fn of<'a>(events: impl IntoIterator<Item = &'a Event>) -> Self {
+        let mut report = Self::default();
+        events.into_iter().for_each(|event| report.hear(event));
+        report
+    }
+
+    /// What the backend of a variant said of itself.
+    pub(crate) fn description(&self, variant: &Variant) -> Option<&Description> {
+        let run = self.run.as_ref()?;
+        run.variants.iter().find(|info| info.variant == *variant).map(|info| &info.description)
+    }
+
+    /// `ONNX Runtime 1.31.1`, or nothing before the handshake.
+    pub(crate) fn version(&self, variant: &Variant) -> String {
+        self.description(variant).map(|found| format!("{} {}", found.name, found.version)).unwrap_or_default()
+    }
+
+    /// Whether every variant goes as far as executing on this machine, so that all can be compared.
+    pub(crate) fn all_execute(&self) -> bool {
+        let reaches_execute =
+            |run: &RunInfo| run.variants.iter().all(|info| info.description.reaches == Stage::Execute);
+        self.run.as_ref().is_some_and(reaches_execute)
+    }
+
+    /// How many cases showed a finding.
+    pub(crate) fn cases_of(&self, slug: &str) -> u64 {
+        self.summary.findings.iter().find(|count| count.slug == slug).map_or(0, |count| count.cases)
+    }
+}
+
+impl Reporter for Report {
+    fn hear(&mut self, event: &Event) {
+        match event {
+            Event::CampaignStarted { run } => self.run = Some(run.clone()),
+            Event::Progress { summary } => self.summary = summary.clone(),
+            Event::CampaignFinished { summary } => {
+                self.summary = summary.clone();
+                self.finished = true;
+            }
+            Event::FindingRecorded { slug, finding, new } => self.record(slug, finding, *new),
+            Event::WorkerLost { variant, stage, reason } => {
+                self.lost.push(Lost { variant: variant.clone(), stage: *stage, reason: reason.clone() });
+            }
+            Event::NotConfirmed { .. } => self.not_confirmed += 1,
+            Event::WorkerStarted { .. }
+            | Event::CaseFinished { .. }
+            | Event::Confirming { .. }
+            | Event::Minimizing { .. } => {}
+        }
+    }
+}
+
+impl Report {
+    /// A finding that was recorded before is recorded again when another variant shows it.
+    fn record(&mut self, slug: &str, finding: &Finding, new: bool) {
+        match self.findings.iter_mut().find(|known| known.slug == slug) {
+            Some(known) => known.finding = finding.clone(),
+            None => {
+                self.findings.push(ReportedFinding { slug: slug.to_owned(), new, finding: finding.clone() });
+            }
+        }
+    }
+}

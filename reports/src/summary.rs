@@ -1,0 +1,187 @@
+//! The summary that ends a campaign at a terminal.
+
+use std::collections::BTreeMap;
+use std::fmt::Display;
+
+use console::style;
+use twinfer_case::{Budget, RunInfo, Stage, VariantSummary};
+
+use crate::{
+    Report, ReportedFinding, findings,
+    numbers::{cell, count, counted, duration, rate},
+    table::Table,
+};
+
+pub(crate) fn render(report: &Report) -> String {
+    let mut lines = Vec::new();
+    if let Some(run) = &report.run {
+        lines.push(headline(run));
+        lines.push(String::new());
+    }
+    lines.push(totals(report));
+    lines.push(String::new());
+    lines.extend(verdicts(report).aligned("  "));
+    lines.push(String::new());
+    for remarks in report.summary.variants.iter().map(remarks).filter(|remarks| !remarks.is_empty()) {
+        lines.extend(remarks);
+        lines.push(String::new());
+    }
+    lines.extend(findings_list(report));
+    lines.join("\n") + "\n"
+}
+
+fn headline(run: &RunInfo) -> String {
+    let families = run.families.join(", ");
+    let parts = [
+        format!("twinfer {}", run.twinfer),
+        format!("seed {}", run.seed),
+        families,
+        budget(run.budget),
+        counted(run.jobs as u64, "job", "jobs"),
+    ];
+    style(parts.join(" · ")).dim().to_string()
+}
+
+pub(crate) fn budget(budget: Budget) -> String {
+    match budget {
+        Budget::Cases(cases) => counted(cases, "case", "cases"),
+        Budget::Seconds(seconds) => duration(seconds as f64),
+    }
+}
+
+/// The sentence every format begins with.
+pub(crate) fn sentence(report: &Report) -> String {
+    let summary = &report.summary;
+    let state = if report.finished { "" } else { "unfinished: " };
+    let cases = counted(summary.cases, "case", "cases");
+    let time = duration(summary.seconds);
+    let speed = rate(summary.cases, summary.seconds);
+    let compared = if report.all_execute() {
+        format!(", {} compared by all", count(summary.compared))
+    } else {
+        String::new()
+    };
+    format!("{state}{cases} in {time} ({speed} a second){compared}")
+}
+
+fn totals(report: &Report) -> String {
+    let mut lines = vec![style(sentence(report)).bold().to_string()];
+    if !report.lost.is_empty() {
+        let workers = counted(report.lost.len() as u64, "worker was lost", "workers were lost");
+        lines.push(format!("{workers} and replaced"));
+    }
+    if report.not_confirmed > 0 {
+        let divergences = counted(report.not_confirmed, "divergence", "divergences");
+        lines.push(format!("{divergences} did not recur in a fresh worker"));
+    }
+    lines.join("\n")
+}
+
+/// Verdicts by variant.
+pub(crate) fn verdicts(report: &Report) -> Table {
+    let head = [
+        "variant",
+        "backend",
+        "executed",
+        "conforms",
+        "diverges",
+        "unsupported",
+        "unspecified",
+        "vacuous",
+        "deepest stage",
+    ];
+    let mut table = Table::new(head, 2);
+    for variant in &report.summary.variants {
+        table.row(vec![
+            variant.variant.to_string(),
+            report.version(&variant.variant),
+            cell(variant.stages.get(&Stage::Execute).copied().unwrap_or(0)),
+            cell(variant.conforms),
+            cell(diverging(report, variant)),
+            cell(total(&variant.unsupported)),
+            cell(total(&variant.unspecified)),
+            cell(variant.vacuous),
+            deepest(variant),
+        ]);
+    }
+    table
+}
+
+/// Cases, not divergences: a case may show several.
+fn diverging(report: &Report, variant: &VariantSummary) -> u64 {
+    let others =
+        variant.conforms + variant.vacuous + total(&variant.unsupported) + total(&variant.unspecified);
+    report.summary.cases.saturating_sub(others)
+}
+
+fn total<K>(counts: &BTreeMap<K, u64>) -> u64 {
+    counts.values().sum()
+}
+
+fn deepest(variant: &VariantSummary) -> String {
+    variant.stages.keys().max().map_or_else(|| "-".to_owned(), Stage::to_string)
+}
+
+/// What there is to say about one variant beyond its row.
+pub(crate) fn remarks(variant: &VariantSummary) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut add = |title: &str, text: String| {
+        if !text.is_empty() {
+            lines.push(format!("  {title}: {text}"));
+        }
+    };
+    add("divergences", counts(&variant.divergences));
+    add("deepest stage", if variant.stages.len() > 1 { counts(&variant.stages) } else { String::new() });
+    add("unsupported", counts(&variant.unsupported));
+    add("unspecified", counts(&variant.unspecified));
+    add("accepted although a rule predicts a refusal", counts(&variant.accepted_despite));
+    add("below half a grid step", nonzero(variant.algorithm_rounding));
+    if lines.is_empty() {
+        return lines;
+    }
+    lines.insert(0, format!("{}", style(&variant.variant).bold()));
+    lines
+}
+
+fn nonzero(number: u64) -> String {
+    if number == 0 { String::new() } else { counted(number, "case", "cases") }
+}
+
+fn counts<K: Display>(counts: &BTreeMap<K, u64>) -> String {
+    counts.iter().map(|(key, number)| format!("{key} {}", count(*number))).collect::<Vec<_>>().join(" · ")
+}
+
+fn findings_list(report: &Report) -> Vec<String> {
+    if report.findings.is_empty() {
+        return vec![style("no findings").green().bold().to_string()];
+    }
+    let title = style(findings_title(report)).bold().to_string();
+    std::iter::once(title)
+        .chain(report.findings.iter().flat_map(|finding| one_finding(report, finding)))
+        .collect()
+}
+
+/// `3 findings, 2 of them new`
+pub(crate) fn findings_title(report: &Report) -> String {
+    let new = report.findings.iter().filter(|finding| finding.new).count() as u64;
+    let all = counted(report.findings.len() as u64, "finding", "findings");
+    match new {
+        0 => format!("{all}, none of them new"),
+        _ => format!("{all}, {} of them new", count(new)),
+    }
+}
+
+fn one_finding(report: &Report, ReportedFinding { slug, new, finding }: &ReportedFinding) -> Vec<String> {
+    let mark = if *new { style("new  ").red().bold() } else { style("known").dim() };
+    let cases = counted(report.cases_of(slug), "case", "cases");
+    vec![
+        String::new(),
+        format!("{mark} {} {}", style(slug).bold(), style(cases).dim()),
+        format!("      {}", finding.graph),
+        format!("      {}: {}", finding.kind, findings::detail(finding)),
+        format!("      because: {}", findings::diagnosis(finding)),
+        style(format!("      seen in {}; {}", findings::seen_in(finding), findings::shrunk(finding)))
+            .dim()
+            .to_string(),
+    ]
+}

@@ -1,0 +1,60 @@
+use console::{Alignment, measure_text_width, pad_str};
+
+/// Rows of cells under a head: the first columns are text, the others numbers.
+pub(crate) struct Table {
+    rows: Vec<Vec<String>>,
+    text_columns: usize,
+}
+
+impl Table {
+    pub fn new<const N: usize>(head: [&str; N], text_columns: usize) -> Self {
+        Self { rows: vec![head.map(str::to_owned).to_vec()], text_columns }
+    }
+
+    pub fn row(&mut self, cells: Vec<String>) {
+        self.rows.push(cells);
+    }
+
+    pub fn rows(&self) -> &[Vec<String>] {
+        &self.rows
+    }
+
+    /// Columns aligned by two spaces, each line indented.
+    pub fn aligned(&self, indent: &str) -> Vec<String> {
+        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
+        let width = |column: usize| {
+            self.rows
+                .iter()
+                .filter_map(|row| row.get(column))
+                .map(|cell| measure_text_width(cell))
+                .max()
+                .unwrap_or(0)
+        };
+        let widths: Vec<usize> = (0..columns).map(width).collect();
+        self.rows
+            .iter()
+            .map(|row| format!("{indent}{}", self.line(row, &widths)).trim_end().to_owned())
+            .collect()
+    }
+
+    fn line(&self, row: &[String], widths: &[usize]) -> String {
+        let cells = row.iter().zip(widths).enumerate().map(|(column, (cell, &width))| {
+            let side = if column < self.text_columns { Alignment::Left } else { Alignment::Right };
+            pad_str(cell, width, side, None).into_owned()
+        });
+        cells.collect::<Vec<_>>().join("  ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Table;
+
+    #[test]
+    fn text_is_aligned_left_and_numbers_right() {
+        let mut table = Table::new(["variant", "cases"], 1);
+        table.row(vec!["ort:cpu".into(), "12,304".into()]);
+        table.row(vec!["trt".into(), "7".into()]);
+        assert_eq!(table.aligned("  "), ["  variant   cases", "  ort:cpu  12,304", "  trt           7"]);
+    }
+}
