@@ -1,5 +1,7 @@
 //! What a person or a program reads of a campaign, in every format.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
+
 mod fixture;
 
 use std::{
@@ -55,7 +57,9 @@ fn without_a_terminal_progress_is_plain_lines_ten_seconds_apart() {
     console::set_colors_enabled(false);
     let out = Shared::default();
     let mut progress = Progress::lines(out.clone());
-    fixture::events().iter().for_each(|event| progress.hear(event));
+    for event in fixture::events() {
+        progress.hear(&event);
+    }
     insta::assert_snapshot!(out.text());
 }
 
