@@ -1,1 +1,25 @@
 //! Backends: what takes an ONNX model and inputs and answers with an observation.
+//!
+//! A [`Backend`] lives in a worker process, serves one variant and stays warm from case to case. It never decides
+//! whether an answer is right, and anything that goes wrong inside it is part of the observation. One file a
+//! backend; [`open`] makes one of a variant.
+
+//mod golden;
+mod open;
+mod options;
+mod ort;
+mod recorder;
+
+pub use open::{OpenError, open};
+pub use recorder::Recorder;
+
+use twinfer_case::{Description, Observation, Stage, Task};
+
+/// Something that takes an ONNX model and inputs and answers with an observation.
+pub trait Backend {
+    /// Its own name and version, and the limits that it states about itself.
+    fn describe(&self) -> Description;
+
+    /// Takes `task` as far as it can and tells `progress` about every stage before entering it.
+    fn run(&mut self, task: &Task, progress: &mut dyn FnMut(Stage)) -> Observation;
+}

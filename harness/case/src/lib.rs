@@ -9,6 +9,7 @@ mod case;
 mod event;
 mod finding;
 mod observation;
+mod poison;
 mod recipe;
 mod record;
 mod signature;
@@ -27,6 +28,7 @@ pub use observation::{
     ChosenPrecision, LayerInfo, LogLine, NamedTensor, Observation, Outcome, RunOutput, Severity, Stage,
     Timing,
 };
+pub use poison::{is_poison, poisoned};
 pub use recipe::OversizedRecipe;
 pub use record::{Budget, CaseRecord, JOURNAL_FORMAT, Machine, Note, RunInfo, VariantInfo, VariantRecord};
 pub use signature::{Cause, Signature};

@@ -1,0 +1,65 @@
+use twinfer_case::Variant;
+
+use crate::{Backend, ort::Ort};
+
+/// Why a variant has no backend on this machine; says nothing about the backend's correctness.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// A library is not where it was looked for.
+    #[error(transparent)]
+    Library(#[from] twinfer_libraries::Error),
+    /// A library is there and cannot be used.
+    #[error("cannot load {path}: {reason}")]
+    Load {
+        /// The file that was tried.
+        path: String,
+        /// What the loader or the library said.
+        reason: String,
+    },
+    /// An execution provider did not register.
+    #[error(
+        "execution provider {provider} did not register: {reason}; `twinfer backends doctor` tells what is missing"
+    )]
+    Provider {
+        /// Its name.
+        provider: &'static str,
+        /// What ONNX Runtime said.
+        reason: String,
+    },
+    /// An option's value is none of its words.
+    #[error("option {key}={value}: the value is one of {words}")]
+    Option {
+        /// The option.
+        key: &'static str,
+        /// What was given.
+        value: String,
+        /// What may be given.
+        words: &'static str,
+    },
+    /// An option that the backend does not have.
+    #[error("{backend} has no option {key:?}")]
+    UnknownOption {
+        /// The backend.
+        backend: String,
+        /// The option.
+        key: String,
+    },
+    /// An external backend is a program of its own and is not opened inside a worker.
+    #[error("{0} is a worker of its own")]
+    External(String),
+    /// A backend that this build cannot open.
+    #[error("{0} is not part of this build")]
+    NotBuilt(String),
+}
+
+/// Loads what `variant` needs and gives its backend, warm and ready for cases.
+pub fn open(variant: &Variant) -> Result<Box<dyn Backend>, OpenError> {
+    use twinfer_case::Backend as Name;
+    match &variant.backend {
+        Name::OrtCpu | Name::OrtCuda => Ok(Box::new(Ort::open(variant)?)),
+        Name::Golden | Name::Trt | Name::TrtApi | Name::TrtRtx => {
+            Err(OpenError::NotBuilt(variant.backend.to_string()))
+        }
+        Name::External(_) => Err(OpenError::External(variant.backend.to_string())),
+    }
+}

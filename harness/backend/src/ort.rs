@@ -1,0 +1,120 @@
+//! ONNX Runtime, loaded at run time: `ort:cpu` and `ort:cuda`.
+//!
+//! Options: `opt=off|basic|all` (graph optimisations, `all` by default as in ONNX Runtime), `lib=PATH` (the library's
+//! file), and for `ort:cuda` `device=N` and `algo=heuristic|exhaustive|default` (cuDNN's algorithm search).
+//!
+//! The algorithm search is fixed to `heuristic`: it is a function of the problem's shape, where ONNX Runtime's own
+//! default, `exhaustive`, times candidates and may choose another one each time. TF32 is off unless the case asks
+//! for it. One thread computes. A provider that does not register is an error; nodes that ONNX Runtime places on
+//! the CPU in a CUDA session are reported in the observation.
+//!
+//! Output buffers are allocated here and poisoned wherever the session knows the output's shape before it runs. A
+//! CUDA session computes into device memory of its own and copies, so that poison shows there only what was not
+//! copied.
+
+mod capabilities;
+mod session;
+mod value;
+
+use std::path::{Path, PathBuf};
+
+use ort::environment::Environment;
+use twinfer_case::{Description, Observation, Outcome, Stage, Task, Variant};
+use twinfer_libraries::Store;
+
+use self::session::{Provider, Sessions};
+use crate::{
+    Backend, OpenError,
+    options::VariantOptions,
+    recorder::{Log, Recorder},
+};
+
+/// ONNX Runtime with one execution provider.
+pub struct Ort {
+    sessions: Sessions,
+    version: String,
+    log: Log,
+}
+
+impl Ort {
+    pub fn open(variant: &Variant) -> Result<Self, OpenError> {
+        let mut options = VariantOptions::of(variant);
+        let library = options.take("lib", "a path", PathBuf::new())?;
+        let level = options.take("opt", "off, basic, all", session::Optimization::All)?;
+        let provider = match variant.backend {
+            twinfer_case::Backend::OrtCuda => Provider::Cuda {
+                device: options.take("device", "a device's number", 0)?,
+                search: options.take("algo", "heuristic, exhaustive, default", session::Search::default())?,
+            },
+            _ => Provider::Cpu,
+        };
+        options.finish()?;
+        let log = Log::default();
+        let library = locate(library, provider)?;
+        let environment = load(&library, &log)?;
+        let sessions = Sessions::new(environment, provider, level, log.clone());
+        sessions.probe()?;
+        Ok(Self { sessions, version: version(&library), log })
+    }
+}
+
+impl Backend for Ort {
+    fn describe(&self) -> Description {
+        Description {
+            name: format!("ONNX Runtime {}", self.sessions.provider().name()),
+            version: self.version.clone(),
+            capabilities: capabilities::of(self.sessions.provider()),
+            reaches: Stage::Execute,
+        }
+    }
+
+    fn run(&mut self, task: &Task, progress: &mut dyn FnMut(Stage)) -> Observation {
+        let mut recorder = Recorder::start(Stage::Parse, self.log.clone(), progress);
+        let mut session = match self.sessions.create(task, &mut recorder) {
+            Ok(session) => session,
+            Err(outcome) => return recorder.finish(outcome),
+        };
+        recorder.enter(Stage::Execute);
+        for inputs in &task.runs {
+            match session.run(inputs) {
+                Ok(outputs) => recorder.push_run(outputs),
+                Err(outcome) => return recorder.finish(outcome),
+            }
+        }
+        recorder.finish(Outcome::Ok)
+    }
+}
+
+/// The library's file: as the variant says, as `ORT_DYLIB_PATH` says, or as it was installed.
+fn locate(option: PathBuf, provider: Provider) -> Result<PathBuf, OpenError> {
+    if !option.as_os_str().is_empty() {
+        return Ok(option);
+    }
+    if let Some(path) = std::env::var_os("ORT_DYLIB_PATH") {
+        return Ok(path.into());
+    }
+    Ok(Store::open()?.find(provider.package())?.library().to_owned())
+}
+
+fn load(path: &Path, log: &Log) -> Result<Environment, OpenError> {
+    let failed = |reason: String| OpenError::Load { path: path.display().to_string(), reason };
+    let environment = ort::init_from(path)
+        .map_err(|error| failed(error.to_string()))?
+        .with_name("twinfer")
+        .with_telemetry(false)
+        .with_logger(session::logger(log.clone()))
+        .build()
+        .map_err(|error| failed(error.to_string()))?;
+    environment.set_log_level(ort::logging::LogLevel::Warning);
+    Ok(environment)
+}
+
+/// The release in the library's file name, `libonnxruntime.so.1.31.1`; otherwise ONNX Runtime's own build line.
+fn version(library: &Path) -> String {
+    let resolved = library.canonicalize().unwrap_or_else(|_| library.to_owned());
+    let name = resolved.file_name().unwrap_or_default().to_string_lossy();
+    match name.split_once(".so.") {
+        Some((_, release)) if !release.is_empty() => release.to_owned(),
+        _ => ort::info().to_owned(),
+    }
+}

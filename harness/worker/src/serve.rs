@@ -1,0 +1,129 @@
+use std::{
+    any::Any,
+    io::{self, BufReader, BufWriter, Read, Write},
+    panic::{AssertUnwindSafe, catch_unwind},
+};
+
+use twinfer_backend::{Backend, OpenError, open};
+use twinfer_case::{Stage, Task, Variant};
+use twinfer_protocol::{FrameError, FromWorker, MessageError, PROTOCOL_VERSION, ToWorker, read_to_worker};
+
+/// Large enough for a typical case, small enough to be nothing.
+const BUFFER: usize = 1 << 16;
+
+/// Why a worker stops before its supervisor closes the pipe.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The pipe failed.
+    #[error("the pipe to the supervisor broke: {0}")]
+    Io(#[from] io::Error),
+    /// The answer could not be written.
+    #[error(transparent)]
+    Frame(#[from] FrameError),
+    /// What the supervisor said is not the protocol.
+    #[error("the supervisor's message cannot be read: {0}")]
+    Message(#[from] MessageError),
+    /// The supervisor speaks another version.
+    #[error(
+        "the supervisor speaks protocol {0}, this worker {PROTOCOL_VERSION}: use the same release for both"
+    )]
+    Protocol(u32),
+    /// The first message is no handshake, or a later one is.
+    #[error("the handshake comes first, and once")]
+    Handshake,
+    /// A variant cannot be served on this machine.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// A case names a variant that the handshake does not.
+    #[error("the case asks for variant {0}, which the handshake does not name")]
+    UnknownVariant(usize),
+    /// The harness's own code panicked.
+    #[error("the worker panicked: {0}")]
+    Panic(String),
+}
+
+/// Serves one supervisor: the handshake, then cases until it closes the pipe.
+///
+/// An error that the supervisor can still be told is also sent as a fault.
+pub fn serve(input: impl Read, output: impl Write) -> Result<(), ServeError> {
+    let mut input = BufReader::with_capacity(BUFFER, input);
+    let mut output = BufWriter::with_capacity(BUFFER, output);
+    let result = converse(&mut input, &mut output);
+    if let Err(error) = &result {
+        let fault = FromWorker::Fault { message: error.to_string() };
+        let _ = fault.write(&mut output).and_then(|()| Ok(output.flush()?));
+    }
+    result
+}
+
+fn converse(input: &mut impl Read, output: &mut impl Write) -> Result<(), ServeError> {
+    let Some(mut backends) = shake_hands(input, output)? else { return Ok(()) };
+    while let Some(message) = read_to_worker(input)? {
+        let ToWorker::Case { task, variants, intermediates: _ } = message else {
+            return Err(ServeError::Handshake);
+        };
+        for variant in variants {
+            let backend = backends.get_mut(variant).ok_or(ServeError::UnknownVariant(variant))?;
+            answer(backend.as_mut(), &task, variant, output)?;
+        }
+    }
+    Ok(())
+}
+
+fn shake_hands(
+    input: &mut impl Read,
+    output: &mut impl Write,
+) -> Result<Option<Vec<Box<dyn Backend>>>, ServeError> {
+    let Some(message) = read_to_worker(input)? else { return Ok(None) };
+    let ToWorker::Hello { protocol, variants } = message else { return Err(ServeError::Handshake) };
+    if protocol != PROTOCOL_VERSION {
+        return Err(ServeError::Protocol(protocol));
+    }
+    let backends = variants.iter().map(open_guarded).collect::<Result<Vec<_>, _>>()?;
+    let hello = FromWorker::Hello {
+        protocol: PROTOCOL_VERSION,
+        backends: backends.iter().map(|backend| backend.describe()).collect(),
+    };
+    hello.write(output)?;
+    output.flush()?;
+    Ok(Some(backends))
+}
+
+fn open_guarded(variant: &Variant) -> Result<Box<dyn Backend>, ServeError> {
+    guarded(|| open(variant))?.map_err(ServeError::from)
+}
+
+/// Runs one case on one variant; every stage is told before it is entered.
+fn answer(
+    backend: &mut dyn Backend,
+    task: &Task,
+    variant: usize,
+    output: &mut impl Write,
+) -> Result<(), ServeError> {
+    let hash = task.hash;
+    let mut told = Ok(());
+    let observation = guarded(|| {
+        backend.run(task, &mut |stage: Stage| {
+            if told.is_ok() {
+                told = tell(&FromWorker::Stage { hash, variant, stage }, output);
+            }
+        })
+    })?;
+    told?;
+    tell(&FromWorker::Answer { hash, variant, observation }, output)
+}
+
+fn tell(message: &FromWorker, output: &mut impl Write) -> Result<(), ServeError> {
+    message.write(output)?;
+    Ok(output.flush()?)
+}
+
+/// A panic is a fault of the harness, never a crash of the backend: it is told as such.
+fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, ServeError> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| ServeError::Panic(panic_text(panic.as_ref())))
+}
+
+fn panic_text(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("without a message").to_owned()
+}
