@@ -1,0 +1,334 @@
+use twinfer_case::Case;
+use twinfer_onnx::{DataType, MAX_OPSET, MIN_OPSET};
+
+use crate::{Cases, Choices, Menu, draft::Draft};
+
+/// The operator sets that a case may ask for.
+const OPSETS: std::ops::RangeInclusive<i64> = MIN_OPSET..=MAX_OPSET;
+
+/// What cases can be drawn from.
+pub trait CaseSpace {
+    /// One case: equal choices make equal cases.
+    fn draw(&self, choices: &mut Choices) -> Case;
+}
+
+impl CaseSpace for Space {
+    fn draw(&self, choices: &mut Choices) -> Case {
+        Draft::case(self, choices)
+    }
+}
+
+/// A space of valid cases: what a case is made of, and how often.
+///
+/// Restrict it by restricting its menus; whatever is left is drawn valid by construction.
+///
+/// ```
+/// # use twinfer_generators::{Family, Space};
+/// let mut space = Space::deconvolutions();
+/// space.rank = space.rank.keep(|rank| *rank == 2)?;
+/// let cases = space.cases(); // a proptest strategy
+/// # Ok::<(), twinfer_generators::NothingLeft>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Space {
+    /// The operator that comes first; every case has it.
+    pub lead: Operator,
+    /// The operators that follow it.
+    pub follower: Menu<Operator>,
+    /// Convolutions in a row.
+    pub length: Menu<usize>,
+    /// Spatial axes.
+    pub rank: Menu<usize>,
+    /// The type of every tensor.
+    pub precision: Menu<DataType>,
+    /// The version of the operator set.
+    pub opset: Menu<i64>,
+    /// How values are distributed.
+    pub regime: Menu<Values>,
+    /// Samples in a batch.
+    pub batch: Menu<usize>,
+    /// How channels fall into groups.
+    pub grouping: Menu<Grouping>,
+    /// Channels of a group, in and out.
+    pub channels: Menu<usize>,
+    /// Extent of the kernel along an axis.
+    pub kernel: Menu<usize>,
+    /// Stride along an axis.
+    pub stride: Menu<usize>,
+    /// Dilation along an axis.
+    pub dilation: Menu<usize>,
+    /// How a Conv is padded.
+    pub conv_padding: Menu<Padding>,
+    /// How a ConvTranspose is padded.
+    pub deconv_padding: Menu<Padding>,
+    /// Whether a ConvTranspose has `output_padding`.
+    pub output_padding: Menu<OutputPadding>,
+    /// Whether an attribute that has its default value is written.
+    pub default_written: Menu<bool>,
+    /// Whether the optional attribute `kernel_shape` is written.
+    pub kernel_shape_written: Menu<bool>,
+    /// Where weights come from.
+    pub weights: Menu<Source>,
+    /// Where the bias comes from.
+    pub bias: Menu<Bias>,
+    /// What precedes the first convolution.
+    pub before: Menu<Option<Neighbour>>,
+    /// What follows each convolution, up to two of them.
+    pub after: Menu<Option<Neighbour>>,
+    /// Which axes are known only at run time.
+    pub dynamic: Menu<Dynamic>,
+    /// The shapes of the runs, where axes are dynamic.
+    pub runs: Menu<Runs>,
+}
+
+/// The operators the families are about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each variant is the ONNX operator of the same name")]
+pub enum Operator {
+    Conv,
+    ConvTranspose,
+}
+
+/// The data regimes: one in which the true result is known without rounding, and the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Values {
+    /// On dyadic grids, within a budget: every sum of products is exact.
+    Exact,
+    /// Standard normal.
+    Gaussian,
+    /// Magnitudes log-uniform over many decades.
+    WideRange,
+    /// Inputs about the smallest normal number.
+    Denormal,
+    /// Inputs about the largest finite number.
+    Saturating,
+}
+
+/// How channels fall into groups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Grouping {
+    /// All in one.
+    One,
+    /// This many groups of several channels; where the channels are given, a divisor of them.
+    Several(usize),
+    /// Each input channel is a group.
+    Depthwise,
+}
+
+/// How a convolution is padded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Padding {
+    /// Neither `pads` nor `auto_pad` is written.
+    Absent,
+    /// `pads` of zeros, written.
+    Zero,
+    /// `pads`, the same at both ends of an axis.
+    Symmetric,
+    /// `pads`, each end on its own.
+    Asymmetric,
+    /// As `Asymmetric`, with `auto_pad` NOTSET written.
+    NotSet,
+    /// `auto_pad` `SAME_UPPER`.
+    SameUpper,
+    /// `auto_pad` `SAME_LOWER`.
+    SameLower,
+    /// `auto_pad` VALID.
+    Valid,
+    /// `output_shape` alone.
+    OutputShape,
+    /// `output_shape` with `auto_pad` `SAME_UPPER`.
+    OutputShapeUpper,
+    /// `output_shape` with `auto_pad` `SAME_LOWER`.
+    OutputShapeLower,
+    /// `output_shape` with `pads`, which it overrides.
+    OutputShapeOverPads,
+}
+
+/// `output_padding` of a ConvTranspose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OutputPadding {
+    /// Not written.
+    Absent,
+    /// Zeros, written.
+    Zero,
+    /// Below the stride of each axis.
+    BelowStride,
+    /// Below the stride or the dilation of each axis.
+    BelowDilation,
+}
+
+/// Where a parameter comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// An initializer.
+    Initializer,
+    /// Computed: Identity of an initializer.
+    Identity,
+    /// Computed: the sum of two initializers.
+    Sum,
+}
+
+/// The bias of a convolution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bias {
+    /// Not an input.
+    Absent,
+    /// An input with the empty name, which is how ONNX leaves an optional input out.
+    Empty,
+    /// One value an output channel.
+    From(Source),
+}
+
+/// An operator around a convolution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Neighbour {
+    /// Relu.
+    Relu,
+    /// Add of a constant a channel.
+    AddChannels,
+    /// Add of a scalar.
+    AddScalar,
+    /// Add of another input of the graph, of the same shape.
+    AddInput,
+    /// Add of a value computed earlier that has the same shape; of a constant a channel where there is none.
+    AddResidual,
+    /// BatchNormalization.
+    BatchNormalization,
+}
+
+/// Which axes of the inputs are known only at run time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dynamic {
+    /// The batch.
+    pub batch: bool,
+    /// The spatial axes.
+    pub spatial: bool,
+}
+
+/// The runs of a case: letters are shapes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Runs {
+    /// One run.
+    A,
+    /// Two runs of one shape with different values.
+    AA,
+    /// Two shapes.
+    AB,
+    /// Two shapes and the first again, with the values it had.
+    ABA,
+    /// An empty batch, a full one, an empty one; `ABA` where the batch is fixed.
+    EmptyFullEmpty,
+}
+
+impl Space {
+    /// This space as a proptest strategy, which shrinks by the passes of `twinfer-minimize`.
+    pub const fn cases(self) -> Cases<Self> {
+        Cases::of(self)
+    }
+
+    /// The family `conv`.
+    pub fn convolutions() -> Self {
+        Self::led_by(Operator::Conv)
+    }
+
+    /// The family `deconv`.
+    pub fn deconvolutions() -> Self {
+        Self::led_by(Operator::ConvTranspose)
+    }
+
+    fn led_by(lead: Operator) -> Self {
+        let other = match lead {
+            Operator::Conv => Operator::ConvTranspose,
+            Operator::ConvTranspose => Operator::Conv,
+        };
+        let parameter = [(Source::Initializer, 60), (Source::Identity, 20), (Source::Sum, 20)];
+        let neighbours = [
+            (Some(Neighbour::Relu), 8),
+            (Some(Neighbour::AddChannels), 4),
+            (Some(Neighbour::AddScalar), 2),
+            (Some(Neighbour::AddInput), 3),
+            (Some(Neighbour::AddResidual), 3),
+            (Some(Neighbour::BatchNormalization), 8),
+        ];
+        Self {
+            lead,
+            follower: Menu::new([(lead, 70), (other, 30)]),
+            length: Menu::new([(1, 74), (2, 19), (3, 7)]),
+            rank: Menu::new([(1, 25), (2, 50), (3, 25)]),
+            precision: Menu::new([(DataType::Float, 70), (DataType::Float16, 30)]),
+            opset: Menu::new(OPSETS.map(|opset| (opset, 1))),
+            regime: Menu::new([
+                (Values::Exact, 60),
+                (Values::Gaussian, 25),
+                (Values::WideRange, 8),
+                (Values::Denormal, 5),
+                (Values::Saturating, 2),
+            ]),
+            batch: Menu::new([(1, 60), (2, 25), (3, 15)]),
+            grouping: Menu::new([
+                (Grouping::One, 62),
+                (Grouping::Several(2), 14),
+                (Grouping::Several(3), 6),
+                (Grouping::Depthwise, 18),
+            ]),
+            channels: Menu::new([(1, 25), (2, 22), (3, 20), (4, 14), (5, 10), (8, 9)]),
+            kernel: Menu::new([(1, 18), (2, 24), (3, 36), (4, 12), (5, 10)]),
+            stride: Menu::new([(1, 44), (2, 34), (3, 16), (4, 6)]),
+            dilation: Menu::new([(1, 70), (2, 20), (3, 10)]),
+            conv_padding: Menu::new([
+                (Padding::Absent, 18),
+                (Padding::Zero, 6),
+                (Padding::Symmetric, 16),
+                (Padding::Asymmetric, 28),
+                (Padding::NotSet, 8),
+                (Padding::SameUpper, 10),
+                (Padding::SameLower, 10),
+                (Padding::Valid, 4),
+            ]),
+            deconv_padding: Menu::new([
+                (Padding::Absent, 14),
+                (Padding::Zero, 4),
+                (Padding::Symmetric, 12),
+                (Padding::Asymmetric, 24),
+                (Padding::NotSet, 6),
+                (Padding::SameUpper, 8),
+                (Padding::SameLower, 8),
+                (Padding::Valid, 3),
+                (Padding::OutputShape, 8),
+                (Padding::OutputShapeUpper, 5),
+                (Padding::OutputShapeLower, 5),
+                (Padding::OutputShapeOverPads, 3),
+            ]),
+            output_padding: Menu::new([
+                (OutputPadding::Absent, 52),
+                (OutputPadding::Zero, 5),
+                (OutputPadding::BelowStride, 35),
+                (OutputPadding::BelowDilation, 8),
+            ]),
+            default_written: Menu::new([(true, 50), (false, 50)]),
+            kernel_shape_written: Menu::new([(true, 60), (false, 40)]),
+            weights: Menu::new(parameter),
+            bias: Menu::new(
+                [(Bias::Absent, 35), (Bias::Empty, 5)]
+                    .into_iter()
+                    .chain(parameter.map(|(source, weight)| (Bias::From(source), weight))),
+            ),
+            before: Menu::new([(None, 110)].into_iter().chain(neighbours)),
+            after: Menu::new([(None, 60)].into_iter().chain(neighbours)),
+            dynamic: Menu::new([
+                (Dynamic { batch: false, spatial: false }, 55),
+                (Dynamic { batch: true, spatial: false }, 15),
+                (Dynamic { batch: false, spatial: true }, 15),
+                (Dynamic { batch: true, spatial: true }, 15),
+            ]),
+            runs: Menu::new([
+                (Runs::A, 25),
+                (Runs::AA, 10),
+                (Runs::AB, 15),
+                (Runs::ABA, 45),
+                (Runs::EmptyFullEmpty, 5),
+            ]),
+        }
+    }
+}
