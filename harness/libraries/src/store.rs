@@ -377,6 +377,32 @@ mod tests {
     }
 
     #[test]
+    fn of_two_that_install_at_once_one_waits_for_the_other() {
+        let home = tempfile::tempdir().unwrap();
+        let store = Store::at(home.path());
+        let package = Package::named("onnxruntime").unwrap();
+        let held = store.lock(package, &mut |_| {}).unwrap();
+        let (heard, steps) = std::sync::mpsc::channel();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let _lock = store.lock(package, &mut |step| heard.send(step).unwrap()).unwrap();
+            });
+            assert_eq!(steps.recv().unwrap(), Step::Waiting(package));
+            drop(held);
+        });
+    }
+
+    #[test]
+    fn what_is_half_there_is_not_installed() {
+        let home = tempfile::tempdir().unwrap();
+        let store = Store::at(home.path());
+        let directory = store.directory_of(Package::named("onnxruntime").unwrap());
+        fs::create_dir(&directory).unwrap();
+        fs::write(directory.join("libonnxruntime.so.1.31.1"), "half").unwrap();
+        assert!(matches!(store.find("onnxruntime"), Err(Error::NotInstalled { .. })));
+    }
+
+    #[test]
     fn the_newest_version_is_chosen_by_number() {
         assert!(version_key("8.10.1") > version_key("8.9"));
     }

@@ -54,3 +54,75 @@ fn unpack_one(archive: &mut ZipArchive<File>, inside: &str, target: &Path) -> Re
         Err(ZipError::InvalidArchive("the library is cut short".into()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        fs::{self, File},
+        io::Write,
+        path::PathBuf,
+    };
+
+    use tempfile::TempDir;
+    use zip::{ZipWriter, write::SimpleFileOptions};
+
+    use super::{identify, unpack, verify};
+    use crate::{Error, Package};
+
+    fn wheel_with(entries: &[(&str, &str)]) -> (TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("onnxruntime.whl");
+        let mut wheel = ZipWriter::new(File::create(&path).unwrap());
+        for (name, text) in entries {
+            wheel.start_file(*name, SimpleFileOptions::default()).unwrap();
+            wheel.write_all(text.as_bytes()).unwrap();
+        }
+        wheel.finish().unwrap();
+        (folder, path)
+    }
+
+    const LIBRARIES: [(&str, &str); 4] = [
+        ("onnxruntime/capi/libonnxruntime.so.1.31.1", "the runtime"),
+        ("onnxruntime/capi/libonnxruntime_providers_shared.so", "the providers"),
+        ("onnxruntime/capi/state.py", "not a library"),
+        ("../../escaped.so", "outside"),
+    ];
+
+    #[test]
+    fn only_the_libraries_are_unpacked() {
+        let (_wheel, path) = wheel_with(&LIBRARIES);
+        let target = tempfile::tempdir().unwrap();
+        unpack(&path, Package::named("onnxruntime").unwrap(), target.path()).unwrap();
+        let mut names: Vec<_> =
+            fs::read_dir(target.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        assert_eq!(names, ["libonnxruntime.so.1.31.1", "libonnxruntime_providers_shared.so"]);
+        assert_eq!(fs::read_to_string(target.path().join(&names[0])).unwrap(), "the runtime");
+    }
+
+    #[test]
+    fn a_library_missing_from_the_wheel_is_told_by_its_name() {
+        let (_wheel, path) = wheel_with(&LIBRARIES[..1]);
+        let target = tempfile::tempdir().unwrap();
+        let error = unpack(&path, Package::named("onnxruntime").unwrap(), target.path()).unwrap_err();
+        assert!(error.to_string().contains("libonnxruntime_providers_shared.so"), "{error}");
+    }
+
+    #[test]
+    fn a_wheel_cut_short_is_an_error() {
+        let (_wheel, path) = wheel_with(&LIBRARIES);
+        let bytes = fs::read(&path).unwrap();
+        fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
+        let target = tempfile::tempdir().unwrap();
+        let result = unpack(&path, Package::named("onnxruntime").unwrap(), target.path());
+        assert!(matches!(result, Err(Error::Wheel { .. })));
+    }
+
+    #[test]
+    fn a_wheel_that_was_replaced_is_not_the_pinned_one() {
+        let (_wheel, path) = wheel_with(&LIBRARIES);
+        let result = verify(&path, Package::named("onnxruntime").unwrap());
+        assert!(matches!(result, Err(Error::WrongHash { .. })));
+        assert!(matches!(identify(&path), Err(Error::UnknownWheel { .. })));
+    }
+}
