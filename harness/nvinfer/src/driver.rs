@@ -1,0 +1,27 @@
+//! The one question this crate has for the CUDA driver: is there a GPU? TensorRT 8.6 crashes without one.
+
+use std::ffi::{c_int, c_uint};
+
+/// How many GPUs there are, or why that cannot be told.
+pub fn device_count() -> Result<u32, String> {
+    // SAFETY: the CUDA driver's initialisers have no preconditions.
+    let driver = unsafe { libloading::Library::new("libcuda.so.1") }.map_err(|error| error.to_string())?;
+    // SAFETY: both functions have the signatures of the CUDA driver API, which are stable; the driver stays loaded
+    // while they are used.
+    let (initialised, counted, count) = unsafe {
+        let init =
+            driver.get::<unsafe extern "C" fn(c_uint) -> c_int>("cuInit").map_err(|e| e.to_string())?;
+        let get_count = driver
+            .get::<unsafe extern "C" fn(*mut c_int) -> c_int>("cuDeviceGetCount")
+            .map_err(|error| error.to_string())?;
+        let mut count = 0;
+        (init(0), get_count(&raw mut count), count)
+    };
+    // The driver does not survive being unloaded after cuInit.
+    std::mem::forget(driver);
+    match (initialised, counted) {
+        (0, 0) if count > 0 => Ok(count.unsigned_abs()),
+        (0, 0) => Err("the CUDA driver sees no device".to_owned()),
+        (error, _) => Err(format!("the CUDA driver failed to initialise (CUDA error {error})")),
+    }
+}

@@ -1,0 +1,41 @@
+use std::{marker::PhantomData, ops::Deref, slice};
+
+use crate::{DataType, Error, Library, Result, owned::Owned, sys::table::IHostMemory};
+
+/// Bytes that the library allocated, a plan for one.
+#[derive(Debug)]
+pub struct HostMemory<'b> {
+    raw: Owned<IHostMemory>,
+    origin: PhantomData<&'b ()>,
+}
+
+impl HostMemory<'_> {
+    pub(crate) fn new(library: Library, raw: IHostMemory) -> Self {
+        Self { raw: Owned::new(library, raw), origin: PhantomData }
+    }
+
+    /// The type that the library says its elements have.
+    pub fn data_type(&self) -> Result<DataType> {
+        let version = self.raw.library().version();
+        // SAFETY: the memory is live.
+        let value = unsafe { self.raw.raw().kind()? };
+        DataType::from_value(value, version).ok_or(Error::UnknownValue { what: "DataType", value, version })
+    }
+}
+
+impl Deref for HostMemory<'_> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        // SAFETY: the memory is live, and every release has both methods.
+        let (data, size) = unsafe { (self.raw.raw().data(), self.raw.raw().size()) };
+        match (data, size) {
+            (Ok(data), Ok(size)) if !data.is_null() && isize::try_from(size).is_ok() => {
+                // SAFETY: the library says that `size` bytes are at `data`; they stay there, unchanged, while the
+                // object lives, which this borrow keeps alive.
+                unsafe { slice::from_raw_parts(data.cast(), size) }
+            }
+            _ => &[],
+        }
+    }
+}

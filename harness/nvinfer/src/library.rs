@@ -1,0 +1,212 @@
+use std::{
+    ffi::c_int,
+    fmt,
+    path::{Path, PathBuf},
+    sync::{Mutex, OnceLock, PoisonError},
+};
+
+use libloading::os::unix::{Library as SharedObject, RTLD_LAZY, RTLD_LOCAL};
+
+use crate::{
+    Builder, Error, Message, Product, Result, Runtime, Sink, Version, driver, locate,
+    logger::{Logger, Mark},
+    sys::{Ptr, table},
+};
+
+/// A loaded release of TensorRT or TensorRT-RTX; a handle that is cheap to copy and usable from any thread.
+///
+/// A process holds one release until it ends: releases share sonames, and the ONNX parser binds to whichever was
+/// loaded first.
+#[derive(Clone, Copy)]
+pub struct Library(&'static Loaded);
+
+struct Loaded {
+    path: PathBuf,
+    version: Version,
+    core: SharedObject,
+    parser: OnceLock<std::result::Result<Parser, (PathBuf, String)>>,
+    logger: &'static Logger,
+}
+
+struct Parser {
+    shared: SharedObject,
+    path: PathBuf,
+}
+
+type Create = unsafe extern "C" fn(Ptr, c_int) -> Ptr;
+type CreateParser = unsafe extern "C" fn(Ptr, Ptr, c_int) -> Ptr;
+type GetVersion = unsafe extern "C" fn() -> c_int;
+
+/// What the process holds: the file it loaded, and the library if the file was one.
+static HELD: Mutex<Option<(PathBuf, Option<Library>)>> = Mutex::new(None);
+
+impl Library {
+    /// Loads the release in a folder, or the core library with this file name.
+    ///
+    /// Loading the same file again returns the same library; another one is [`Error::AlreadyLoaded`].
+    pub fn load(path: impl AsRef<Path>) -> Result<Self> {
+        let path = locate::core(path.as_ref())?;
+        let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*held {
+            Some((loaded, Some(library))) if *loaded == path => return Ok(*library),
+            Some((loaded, _)) if *loaded != path => {
+                return Err(Error::AlreadyLoaded { requested: path, loaded: loaded.clone() });
+            }
+            _ => {}
+        }
+        for companion in locate::companions(&path, "libnvinfer_builder_resource.so") {
+            // The core library looks for this one by name only; kept loaded for good.
+            std::mem::forget(open(&companion));
+        }
+        let core = open(&path)?;
+        *held = Some((path.clone(), None));
+        let number = match symbol::<GetVersion>(&core, "getInferLibVersion") {
+            // SAFETY: the function takes nothing and returns the version number; it has C linkage in every release.
+            Some(get_version) => unsafe { get_version() },
+            None => return Err(Error::WrongKind { path }),
+        };
+        let Some(version) = u32::try_from(number).ok().and_then(Version::from_number) else {
+            return Err(Error::UnknownVersion { path, number });
+        };
+        let logger = Logger::new(version);
+        let loaded = Loaded { path: path.clone(), version, core, parser: OnceLock::new(), logger };
+        let library = Self(Box::leak(Box::new(loaded)));
+        *held = Some((path, Some(library)));
+        Ok(library)
+    }
+
+    /// Which release it is.
+    pub fn version(self) -> Version {
+        self.0.version
+    }
+
+    /// The file of the core library.
+    pub fn path(self) -> &'static Path {
+        &self.0.path
+    }
+
+    /// Sends what the library logs to `sink`, or nowhere; returns where it went before.
+    ///
+    /// The sink is called from whichever thread of the library logs. TensorRT has one logger a process, so this is
+    /// a property of the library, not of a builder.
+    pub fn set_log_sink(self, sink: Option<Sink>) -> Option<Sink> {
+        self.0.logger.set_sink(sink)
+    }
+
+    /// Makes a builder. TensorRT needs a GPU for that, TensorRT-RTX does not.
+    pub fn create_builder(self) -> Result<Builder> {
+        let call = "createInferBuilder";
+        let raw = self.create(call, "createInferBuilder_INTERNAL")?;
+        let raw = table::IBuilder::new(self.0.version, raw.1).ok_or_else(|| self.refused(call, raw.0))?;
+        Ok(Builder::new(self, raw))
+    }
+
+    /// Makes a runtime. TensorRT needs a GPU for that, TensorRT-RTX does not.
+    pub fn create_runtime(self) -> Result<Runtime> {
+        let call = "createInferRuntime";
+        let raw = self.create(call, "createInferRuntime_INTERNAL")?;
+        let raw = table::IRuntime::new(self.0.version, raw.1).ok_or_else(|| self.refused(call, raw.0))?;
+        Ok(Runtime::new(self, raw))
+    }
+
+    fn create(self, call: &'static str, entry: &'static str) -> Result<(Mark, Ptr)> {
+        let version = self.0.version;
+        if version.product() == Product::TensorRt {
+            driver::device_count().map_err(|reason| Error::NoGpu { version, call, reason })?;
+        }
+        let create = symbol::<Create>(&self.0.core, entry).ok_or_else(|| Error::MissingSymbol {
+            path: self.0.path.clone(),
+            version,
+            symbol: entry,
+        })?;
+        let mark = self.mark();
+        // SAFETY: both entry points take a logger, whose vtable has this release's shape and which is never freed,
+        // and the version number of the headers, which must be the library's own.
+        Ok((mark, unsafe { create(self.0.logger.as_ptr(), version.number().cast_signed()) }))
+    }
+
+    /// Makes an ONNX parser that fills `network`.
+    pub(crate) fn create_parser(self, network: table::INetworkDefinition) -> Result<table::IParser> {
+        let version = self.0.version;
+        let Parser { shared, path } = self.parser()?;
+        let missing = |symbol| Error::MissingSymbol { path: path.clone(), version, symbol };
+        let get_version = symbol::<GetVersion>(shared, "getNvOnnxParserVersion")
+            .ok_or_else(|| missing("getNvOnnxParserVersion"))?;
+        let create = symbol::<CreateParser>(shared, "createNvOnnxParser_INTERNAL")
+            .ok_or_else(|| missing("createNvOnnxParser_INTERNAL"))?;
+        let mark = self.mark();
+        // SAFETY: the entry point takes a live network, the library's logger, which is never freed, and the version
+        // number of the parser's own headers.
+        let raw = unsafe { create(network.0.as_ptr(), self.0.logger.as_ptr(), get_version()) };
+        table::IParser::new(version, raw).ok_or_else(|| self.refused("createParser", mark))
+    }
+
+    /// The parser's shared object, loaded on first use: a program that only uses the network API needs none.
+    fn parser(self) -> Result<&'static Parser> {
+        let (version, core) = (self.0.version, &self.0.path);
+        let path = locate::parser(core, version.product(), version.parts().0)?;
+        let loaded = self.0.parser.get_or_init(|| {
+            for companion in locate::companions(core, "libnvinfer_plugin.so") {
+                // The parser needs this one by name only; kept loaded for good. If it cannot be loaded, the parser
+                // cannot either, and says why.
+                std::mem::forget(open(&companion));
+            }
+            match open(&path) {
+                Ok(shared) => Ok(Parser { shared, path }),
+                Err(Error::Load { path, reason }) => Err((path, reason)),
+                Err(other) => Err((path, other.to_string())),
+            }
+        });
+        loaded.as_ref().map_err(|(path, reason)| Error::Load { path: path.clone(), reason: reason.clone() })
+    }
+
+    pub(crate) fn log(self, message: &Message) {
+        self.0.logger.log(message);
+    }
+
+    pub(crate) fn mark(self) -> Mark {
+        self.0.logger.mark()
+    }
+
+    pub(crate) fn refused(self, call: &'static str, since: Mark) -> Error {
+        Error::Refused { call, reason: self.0.logger.errors_since(since) }
+    }
+
+    /// Runs a call that answers null or false when it fails.
+    pub(crate) fn expect<T>(
+        self,
+        call: &'static str,
+        run: impl FnOnce() -> std::result::Result<Option<T>, crate::Unsupported>,
+    ) -> Result<T> {
+        let mark = self.mark();
+        run()?.ok_or_else(|| self.refused(call, mark))
+    }
+
+    /// Runs a call that answers false when it fails.
+    pub(crate) fn expect_true(
+        self,
+        call: &'static str,
+        run: impl FnOnce() -> std::result::Result<bool, crate::Unsupported>,
+    ) -> Result<()> {
+        self.expect(call, || Ok(run()?.then_some(())))
+    }
+}
+
+impl fmt::Debug for Library {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at {}", self.0.version, self.0.path.display())
+    }
+}
+
+fn open(path: &Path) -> Result<SharedObject> {
+    // SAFETY: loading runs the library's initialisers. They are the vendor's and have no preconditions; lazy
+    // binding leaves symbols of libraries that are absent unresolved until they are called, which they are not.
+    unsafe { SharedObject::open(Some(path), RTLD_LAZY | RTLD_LOCAL) }
+        .map_err(|error| Error::Load { path: path.to_owned(), reason: error.to_string() })
+}
+
+/// An exported function; libraries are never unloaded, so it stays valid.
+fn symbol<F: Copy>(shared: &SharedObject, name: &str) -> Option<F> {
+    // SAFETY: the callers name an exported function and its C signature, which is the same in every release.
+    unsafe { shared.get::<F>(name).ok().map(|symbol| *symbol) }
+}

@@ -1,0 +1,118 @@
+use std::{
+    ffi::{c_char, c_void},
+    fmt,
+};
+
+/// A shape of at most eight extents; −1 stands for one that is not known yet.
+///
+/// It has the layout of `nvinfer1::Dims64`; where a family wants `Dims32`, it is narrowed in the call.
+#[repr(C)]
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Dims {
+    rank: i32,
+    extents: [i64; Self::MAX_RANK],
+}
+
+impl Dims {
+    /// The largest rank that TensorRT represents.
+    pub const MAX_RANK: usize = 8;
+
+    /// A shape; `None` beyond [`Dims::MAX_RANK`] extents.
+    pub fn new(shape: &[i64]) -> Option<Self> {
+        let mut extents = [0; Self::MAX_RANK];
+        extents.get_mut(..shape.len())?.copy_from_slice(shape);
+        Some(Self { rank: i32::try_from(shape.len()).ok()?, extents })
+    }
+
+    /// The extents; `None` if the library says that it does not know the rank.
+    pub fn extents(&self) -> Option<&[i64]> {
+        usize::try_from(self.rank).ok().and_then(|rank| self.extents.get(..rank))
+    }
+}
+
+impl fmt::Debug for Dims {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.extents())
+    }
+}
+
+/// `nvinfer1::Dims32`, the shape of TensorRT 8 and 9.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dims32 {
+    rank: i32,
+    extents: [i32; Dims::MAX_RANK],
+}
+
+impl From<&Dims> for Dims32 {
+    /// An extent beyond 32 bits becomes the largest one, which TensorRT refuses.
+    fn from(dims: &Dims) -> Self {
+        Self {
+            rank: dims.rank,
+            extents: dims.extents.map(|extent| i32::try_from(extent).unwrap_or(i32::MAX)),
+        }
+    }
+}
+
+impl From<Dims32> for Dims {
+    fn from(dims: Dims32) -> Self {
+        Self { rank: dims.rank, extents: dims.extents.map(i64::from) }
+    }
+}
+
+/// A shape that every family takes by address, in the layout of the family.
+#[derive(Clone, Copy)]
+pub struct DimsRef {
+    pub(super) narrow: Dims32,
+    pub(super) wide: Dims,
+}
+
+impl From<Dims> for DimsRef {
+    fn from(wide: Dims) -> Self {
+        Self { narrow: Dims32::from(&wide), wide }
+    }
+}
+
+/// `nvinfer1::Weights`: elements that someone else owns.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Weights {
+    /// A `DataType` value of the family.
+    pub data_type: i32,
+    /// The elements, or null.
+    pub values: *const c_void,
+    /// How many elements.
+    pub count: i64,
+}
+
+/// `nvinfer1::InterfaceInfo`: what a versioned interface says it is.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct InterfaceInfo {
+    /// The interface's C++ name.
+    pub kind: *const c_char,
+    /// Its major version.
+    pub major: i32,
+    /// Its minor version.
+    pub minor: i32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_layouts_have_the_sizes_of_the_headers() {
+        assert_eq!((size_of::<Dims>(), align_of::<Dims>()), (72, 8));
+        assert_eq!((size_of::<Dims32>(), align_of::<Dims32>()), (36, 4));
+        assert_eq!((size_of::<Weights>(), align_of::<Weights>()), (24, 8));
+        assert_eq!((size_of::<InterfaceInfo>(), align_of::<InterfaceInfo>()), (16, 8));
+    }
+
+    #[test]
+    fn narrowing_and_widening_keep_extents_and_rank() {
+        let dims = Dims::new(&[2, -1, 640, 480]).expect("four extents fit");
+        assert_eq!(Dims::from(Dims32::from(&dims)), dims);
+        assert_eq!(Dims::new(&[1; 9]), None);
+    }
+}

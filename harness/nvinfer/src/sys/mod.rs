@@ -1,0 +1,29 @@
+//! The raw layer: TensorRT's C++ interfaces as the machine sees them.
+//!
+//! An *ABI family* is a range of releases over which a vtable slot, once assigned, keeps its meaning: within a
+//! family methods are only appended. [`table`] holds, as data, where each method the safe layer uses sits in each
+//! family and how its arguments travel; [`enums`] holds the enum values that moved. Everything a family does
+//! differently is in those two modules, in [`Dims`]' two layouts, and in [`method::Method::slot`].
+//!
+//! Calls follow the Itanium C++ ABI as clang and gcc implement it on x86-64 Linux: a virtual call is a C call whose
+//! first argument is the object. TensorRT's own classes forward every public method to an implementation object, so
+//! most calls go through the pointer stored at offset 8 (16 for the part of a layer that its concrete class adds).
+
+#[expect(clippy::unreadable_literal, reason = "release numbers as the library reports them")]
+pub mod enums;
+mod family;
+mod layout;
+pub mod method;
+#[expect(clippy::unreadable_literal, reason = "release numbers as the library reports them")]
+pub mod table;
+mod unsupported;
+
+pub use family::{Family, Product, Version};
+pub use layout::{Dims, Dims32, DimsRef, InterfaceInfo, Weights};
+pub use unsupported::{Availability, Unsupported};
+
+/// An object of the library, or null.
+pub type Ptr = *mut std::ffi::c_void;
+
+/// A NUL-terminated string, or null.
+pub type Str = *const std::ffi::c_char;

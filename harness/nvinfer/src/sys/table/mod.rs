@@ -1,0 +1,29 @@
+//! Where each method that the safe layer uses sits in each ABI family.
+//!
+//! One row a method; [`methods`] lists them all, for `verify-abi` and for the coverage table in the docs.
+
+mod builder;
+mod layer;
+mod network;
+mod parser;
+mod runtime;
+
+pub use builder::{IBuilder, IBuilderConfig, IHostMemory, IOptimizationProfile, ITimingCache};
+pub use layer::{
+    IActivationLayer, ICastLayer, IConcatenationLayer, IConstantLayer, IConvolutionLayer,
+    IDeconvolutionLayer, IDequantizeLayer, IElementWiseLayer, ILayer, IPoolingLayer, IQuantizeLayer,
+    IScaleLayer, IShuffleLayer,
+};
+pub use network::{INetworkDefinition, ITensor};
+pub use parser::{IParser, IParserError};
+pub use runtime::{ICudaEngine, IEngineInspector, IExecutionContext, IRuntime};
+
+use super::method::Method;
+
+/// Every method of every table.
+pub fn methods() -> impl Iterator<Item = &'static Method> {
+    [builder::METHODS, layer::METHODS, network::METHODS, parser::METHODS, runtime::METHODS]
+        .into_iter()
+        .flatten()
+        .copied()
+}
