@@ -1,4 +1,7 @@
 mod backends;
+mod generate;
+mod report;
+mod worker;
 
 use clap::Subcommand;
 
@@ -7,15 +10,25 @@ use crate::{Exit, Failure};
 /// What `twinfer` can be asked to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Write generated cases to disk, as ONNX models with their inputs
+    Generate(generate::Arguments),
+    /// Report a finished run again, in any format
+    Report(report::Arguments),
     /// Install, list and examine the libraries that backends run on
     #[command(subcommand)]
     Backends(backends::Command),
+    /// Serve backends to a supervisor over stdin and stdout
+    #[command(hide = true)]
+    Worker,
 }
 
 impl Command {
     pub fn run(self) -> Result<Exit, Failure> {
         match self {
+            Self::Generate(arguments) => generate::run(&arguments),
+            Self::Report(arguments) => report::run(&arguments),
             Self::Backends(command) => command.run(),
+            Self::Worker => Ok(worker::run()),
         }
     }
 }

@@ -1,0 +1,21 @@
+use std::path::PathBuf;
+
+use clap::Args;
+use twinfer_reports::{Format, Report, stored_events};
+
+use crate::{Exit, Failure};
+
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// The directory that a campaign wrote
+    run: PathBuf,
+    /// terminal, json, junit, markdown or html
+    #[arg(long, default_value_t = Format::Terminal)]
+    format: Format,
+}
+
+pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    let events = stored_events(&arguments.run).map_err(Failure::usage)?;
+    print!("{}", arguments.format.render(&Report::of(&events)));
+    Ok(Exit::Conforms)
+}
