@@ -17,7 +17,14 @@ pub use failure::Failure;
 
 /// Differential conformance testing of neural-network inference backends.
 #[derive(Debug, Parser)]
-#[command(name = "twinfer", version, about, propagate_version = true, max_term_width = 100)]
+#[command(
+    name = "twinfer",
+    bin_name = "twinfer",
+    version,
+    about,
+    propagate_version = true,
+    max_term_width = 100
+)]
 struct Arguments {
     #[command(subcommand)]
     command: command::Command,

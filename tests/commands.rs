@@ -1,0 +1,75 @@
+//! Every command as a user meets it: its help, its mistakes, its exit codes.
+
+mod common;
+
+use common::Twinfer;
+
+fn shown(arguments: &[&str]) -> String {
+    Twinfer::new(arguments).run().shown()
+}
+
+#[test]
+fn help_lists_the_commands() {
+    insta::assert_snapshot!(shown(&["--help"]));
+}
+
+#[test]
+fn an_unknown_command_is_wrong_usage() {
+    assert_eq!(Twinfer::new(&["frobnicate"]).run().code, Some(2));
+}
+
+#[test]
+fn an_empty_home_has_nothing_installed_and_everything_available() {
+    let home = tempfile::tempdir().unwrap();
+    let outcome = Twinfer::new(&["backends", "list"]).home(home.path()).run();
+    insta::with_settings!({filters => vec![(home.path().to_str().unwrap(), "[HOME]")]}, {
+        insta::assert_snapshot!(outcome.shown());
+    });
+}
+
+#[test]
+fn an_unknown_library_is_wrong_usage_and_the_known_ones_are_told() {
+    insta::assert_snapshot!(shown(&["backends", "install", "tensorrt-9.9"]));
+}
+
+#[test]
+fn a_folder_without_libraries_is_wrong_usage() {
+    let empty = tempfile::tempdir().unwrap();
+    let outcome = Twinfer::new(&["backends", "install", empty.path().to_str().unwrap()]).run();
+    insta::with_settings!({filters => vec![(empty.path().to_str().unwrap(), "[FOLDER]")]}, {
+        insta::assert_snapshot!(outcome.shown());
+    });
+}
+
+#[test]
+fn a_damaged_installation_is_the_environments_fault() {
+    let (home, libraries) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let library = libraries.path().join("libonnxruntime.so.1.31.1");
+    std::fs::write(&library, "whole").unwrap();
+    let install = ["backends", "install", libraries.path().to_str().unwrap()];
+    assert_eq!(Twinfer::new(&install).home(home.path()).run().code, Some(0));
+    std::fs::write(&library, "break").unwrap();
+    let outcome = Twinfer::new(&["backends", "doctor"]).home(home.path()).run();
+    assert_eq!(outcome.code, Some(3));
+    assert!(outcome.stdout.contains("has changed since it was installed"), "{}", outcome.stdout);
+}
+
+#[test]
+fn a_report_of_something_that_is_no_run_is_wrong_input() {
+    let empty = tempfile::tempdir().unwrap();
+    let outcome = Twinfer::new(&["report", empty.path().to_str().unwrap()]).run();
+    assert_eq!(outcome.code, Some(2));
+    assert!(outcome.stderr.contains("run.json"), "{}", outcome.stderr);
+}
+
+#[test]
+fn the_same_seed_generates_the_same_files() {
+    let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    for folder in [&one, &two] {
+        let out = folder.path().to_str().unwrap();
+        let outcome = Twinfer::new(&["generate", "--out", out, "--cases", "3", "--seed", "7"]).run();
+        assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    }
+    let read = |folder: &tempfile::TempDir| std::fs::read(folder.path().join("conv-7-2/model.onnx")).unwrap();
+    assert_eq!(read(&one), read(&two));
+}
