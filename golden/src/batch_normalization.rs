@@ -1,0 +1,103 @@
+use crate::{
+    rules::{self, Entry},
+    step::Step,
+    value::Value,
+};
+
+/// Roundings between x and the result: adding epsilon, the square root and the division (two each for approximate
+/// ones), the multiplication, the difference, the sum, and folding scale and bias into a convolution before it.
+const ROUNDINGS: f64 = 12.0;
+
+/// The parameters of BatchNormalization, each one value a channel.
+pub struct Parameters<'a> {
+    pub scale: &'a Value,
+    pub bias: &'a Value,
+    pub mean: &'a Value,
+    pub variance: &'a Value,
+    pub epsilon: f64,
+}
+
+/// What one channel is multiplied by, and how far a backend's factor may be off for the parameters' errors.
+struct Factor {
+    value: f64,
+    error: f64,
+}
+
+impl Parameters<'_> {
+    fn deviation(&self, channel: usize) -> f64 {
+        (self.variance.elements[channel] + self.epsilon).sqrt()
+    }
+
+    fn factor(&self, channel: usize) -> Factor {
+        let scale = self.scale.elements[channel];
+        let value = scale / self.deviation(channel);
+        let (scale_error, variance_error) = (self.scale.error_at(channel), self.variance.error_at(channel));
+        if scale_error == 0.0 && variance_error == 0.0 {
+            return Factor { value, error: 0.0 };
+        }
+        let smallest = (self.variance.elements[channel] - variance_error + self.epsilon).max(0.0).sqrt();
+        Factor { value, error: (scale.abs() + scale_error) / smallest - value.abs() }
+    }
+
+    #[expect(clippy::float_cmp, reason = "whether the square root is exact is the question")]
+    /// The grid of the factors, where every square root and every quotient is exact: deviations are powers of two.
+    fn factor_step(&self) -> Option<Step> {
+        self.scale.step?;
+        self.variance.step?;
+        let channels = 0..self.scale.elements.len();
+        let factors = channels.map(|channel| {
+            let deviation = self.deviation(channel);
+            let is_power_of_two =
+                deviation.is_normal() && deviation.to_bits().trailing_zeros() >= f64::MANTISSA_DIGITS - 1;
+            let is_exact =
+                is_power_of_two && deviation * deviation == self.variance.elements[channel] + self.epsilon;
+            is_exact.then(|| self.scale.elements[channel] / deviation)
+        });
+        Step::of(&factors.collect::<Option<Vec<_>>>()?)
+    }
+}
+
+/// `(x - mean) / sqrt(variance + epsilon) * scale + bias`, channel by channel.
+pub fn batch_normalization(x: &Value, parameters: &Parameters) -> (Value, Option<&'static Entry>) {
+    let channels = x.shape[1];
+    let positions: usize = x.shape[2..].iter().product();
+    let channel_of = |place: usize| place / positions % channels;
+    let factors: Vec<Factor> = (0..channels).map(|channel| parameters.factor(channel)).collect();
+    let (mean, bias) = (parameters.mean, parameters.bias);
+
+    let places = 0..x.elements.len();
+    let elements = places.clone().map(|place| {
+        let channel = channel_of(place);
+        (x.elements[place] - mean.elements[channel]) * factors[channel].value + bias.elements[channel]
+    });
+    let magnitude = places.map(|place| {
+        let channel = channel_of(place);
+        let centred = x.magnitude_at(place) + mean.elements[channel].abs();
+        centred * factors[channel].value.abs() + bias.elements[channel].abs()
+    });
+    let step = (|| Some(x.step?.and(mean.step?).times(parameters.factor_step()?).and(bias.step?)))();
+    let format = x.format();
+    let normalized = Value::computed(
+        x.dtype,
+        x.shape.clone(),
+        elements.collect(),
+        magnitude.collect(),
+        step,
+        |magnitude| {
+            let error = |(place, magnitude): (usize, &f64)| {
+                let channel = channel_of(place);
+                let factor = &factors[channel];
+                let centred = x.magnitude_at(place) + mean.elements[channel].abs();
+                let centred_error = x.error_at(place) + mean.error_at(channel);
+                let propagated = (factor.value.abs() + factor.error) * centred_error
+                    + factor.error * centred
+                    + bias.error_at(channel);
+                let rounding = format.unit_roundoff() * (magnitude + propagated);
+                propagated + ROUNDINGS * (rounding + format.underflow * (1.0 + centred))
+            };
+            magnitude.iter().enumerate().map(error).collect()
+        },
+    );
+    let is_open = parameters.variance.elements.iter().any(|variance| variance + parameters.epsilon <= 0.0);
+    (normalized, is_open.then_some(&rules::VARIANCE_NOT_POSITIVE))
+}

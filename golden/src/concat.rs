@@ -1,0 +1,24 @@
+use crate::{step::Step, value::Value};
+
+/// The parts one after the other along `axis`, as a tensor of `shape`.
+pub fn concat(parts: &[&Value], axis: usize, shape: Vec<usize>) -> Value {
+    let outer: usize = shape[..axis].iter().product();
+    let gather = |element: &dyn Fn(&Value, usize) -> f64| -> Vec<f64> {
+        let mut gathered = Vec::with_capacity(shape.iter().product());
+        for index in 0..outer {
+            for part in parts {
+                let run: usize = part.shape[axis..].iter().product();
+                gathered.extend((index * run..(index + 1) * run).map(|place| element(part, place)));
+            }
+        }
+        gathered
+    };
+    Value {
+        dtype: parts[0].dtype,
+        elements: gather(&|part, place| part.elements[place]),
+        magnitude: Some(gather(&Value::magnitude_at)),
+        error: parts.iter().any(|part| part.error.is_some()).then(|| gather(&Value::error_at)),
+        step: parts.iter().try_fold(Step::ZERO, |step, part| Some(step.and(part.step?))),
+        shape,
+    }
+}

@@ -1,0 +1,173 @@
+use twinfer_onnx::DataType;
+
+use crate::{step::Step, taps::Taps, value::Value};
+
+/// How the extents of a weight are laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WeightLayout {
+    /// Conv: [M, C/group, k…].
+    OutputFirst,
+    /// `ConvTranspose`: [C, M/group, k…].
+    InputFirst,
+}
+
+/// Which channels a convolution connects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Channels {
+    pub groups: usize,
+    /// Input channels of one group.
+    pub inputs: usize,
+    /// Output channels of one group.
+    pub outputs: usize,
+    pub layout: WeightLayout,
+    pub order: GroupOrder,
+}
+
+/// Which input channels belong to a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GroupOrder {
+    /// Neighbouring ones, as ONNX says.
+    Contiguous,
+    /// Every `groups`-th one; only defects do that.
+    Interleaved,
+    /// Those of the first group, whatever the group; only defects do that.
+    FirstOnly,
+}
+
+impl Channels {
+    /// The place among all input channels of one channel of a group.
+    fn input(&self, group: usize, channel: usize) -> usize {
+        match self.order {
+            GroupOrder::Contiguous => group * self.inputs + channel,
+            GroupOrder::Interleaved => channel * self.groups + group,
+            GroupOrder::FirstOnly => channel,
+        }
+    }
+
+    /// The place in the weight of the kernel that connects two channels of a group.
+    fn kernel(&self, group: usize, input: usize, output: usize) -> usize {
+        match self.layout {
+            WeightLayout::OutputFirst => (group * self.outputs + output) * self.inputs + input,
+            WeightLayout::InputFirst => (group * self.inputs + input) * self.outputs + output,
+        }
+    }
+}
+
+/// A convolution in either direction.
+pub struct Convolution<'a> {
+    pub x: &'a Value,
+    pub w: &'a Value,
+    pub bias: Option<&'a Value>,
+    pub channels: Channels,
+    pub taps: &'a Taps,
+    /// Whether positions that no tap reaches hold the bias, as ONNX says.
+    pub bias_everywhere: bool,
+}
+
+/// The elements that one output element is the sum of.
+struct Window<'a> {
+    x: &'a Value,
+    w: &'a Value,
+    channels: Channels,
+    taps: &'a Taps,
+    batch: usize,
+    group: usize,
+    output: usize,
+}
+
+impl Window<'_> {
+    /// Calls `product` with the places in x and w of each product at output position `position`.
+    #[inline]
+    fn each_product(&self, position: usize, mut product: impl FnMut(usize, usize)) {
+        let Channels { groups, inputs, .. } = self.channels;
+        for channel in 0..inputs {
+            let x_channel = self.batch * groups * inputs + self.channels.input(self.group, channel);
+            let x_begin = x_channel * self.taps.input_len();
+            let w_begin = self.channels.kernel(self.group, channel, self.output) * self.taps.kernel_len();
+            for (input, kernel) in self.taps.at(position) {
+                product(x_begin + input, w_begin + kernel);
+            }
+        }
+    }
+
+    /// The sum of products and the sum of their absolute values.
+    fn sums(&self, position: usize) -> (f64, f64) {
+        let (mut sum, mut absolute) = (0.0, 0.0);
+        self.each_product(position, |x, w| {
+            let product = self.x.elements[x] * self.w.elements[w];
+            sum += product;
+            absolute += product.abs();
+        });
+        (sum, absolute)
+    }
+
+    /// What the errors of the operands make of the sum.
+    fn propagated_error(&self, position: usize) -> f64 {
+        let mut error = 0.0;
+        self.each_product(position, |x, w| {
+            let (x_error, w_error) = (self.x.error_at(x), self.w.error_at(w));
+            error += self.x.elements[x].abs() * w_error + (self.w.elements[w].abs() + w_error) * x_error;
+        });
+        error
+    }
+}
+
+impl Convolution<'_> {
+    /// The result, of the given shape [N, M, d…].
+    pub fn evaluate(&self, shape: Vec<usize>) -> Value {
+        let count = shape.iter().product();
+        let mut elements = Vec::with_capacity(count);
+        let mut magnitude = Vec::with_capacity(count);
+        self.each_window(|window, position, channel| {
+            let (sum, absolute) = window.sums(position);
+            let has_bias = self.bias_everywhere || !self.taps.at(position).is_empty();
+            let bias = self.bias.filter(|_| has_bias).map_or(0.0, |bias| bias.elements[channel]);
+            elements.push(sum + bias);
+            magnitude.push(absolute + bias.abs());
+        });
+        let dtype = self.x.dtype;
+        Value::computed(dtype, shape, elements, magnitude, self.step(), |magnitude| {
+            self.error(dtype, magnitude)
+        })
+    }
+
+    fn each_window(&self, mut visit: impl FnMut(&Window, usize, usize)) {
+        let batches = self.x.shape[0];
+        for batch in 0..batches {
+            for group in 0..self.channels.groups {
+                for output in 0..self.channels.outputs {
+                    let Self { x, w, channels, taps, .. } = *self;
+                    let window = Window { x, w, channels, taps, batch, group, output };
+                    for position in 0..taps.len() {
+                        visit(&window, position, group * channels.outputs + output);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The grid of the sums, where every operand is exact.
+    fn step(&self) -> Option<Step> {
+        let products = self.x.step?.times(self.w.step?);
+        match self.bias {
+            None => Some(products),
+            Some(bias) => Some(products.and(bias.step?)),
+        }
+    }
+
+    /// The error of a sum of products in any order, of the operands' errors and of rounding the result.
+    fn error(&self, dtype: DataType, magnitude: &[f64]) -> Vec<f64> {
+        let format = crate::format::Format::of(dtype);
+        // one rounding a product, one for the bias, one for the result
+        let roundings = (self.channels.inputs * self.taps.kernel_len() + 2) as f64;
+        let operands_err = self.x.error.is_some() || self.w.error.is_some();
+        let mut error = Vec::with_capacity(magnitude.len());
+        self.each_window(|window, position, channel| {
+            let of_products = if operands_err { window.propagated_error(position) } else { 0.0 };
+            let propagated = of_products + self.bias.map_or(0.0, |bias| bias.error_at(channel));
+            let magnitude = magnitude[error.len()] + propagated;
+            error.push(propagated + roundings * (format.unit_roundoff() * magnitude + format.underflow));
+        });
+        error
+    }
+}

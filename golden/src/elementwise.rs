@@ -1,0 +1,81 @@
+use twinfer_onnx::DataType;
+
+use crate::{
+    rules::{self, Entry},
+    value::Value,
+};
+
+pub fn relu(x: &Value) -> (Value, Option<&'static Entry>) {
+    let elements = x.elements.iter().map(|x| if x.is_nan() { *x } else { x.max(0.0) }).collect();
+    // where even the largest that x may be is below zero, the result is zero
+    let error = x.error.as_ref().map(|error| {
+        error.iter().zip(&x.elements).map(|(error, x)| if x + error <= 0.0 { 0.0 } else { *error }).collect()
+    });
+    let touched = x.elements.iter().any(|x| x.is_nan()).then_some(&rules::RELU_OF_NAN);
+    let magnitude = x.magnitude.clone();
+    (Value { dtype: x.dtype, shape: x.shape.clone(), elements, magnitude, error, step: x.step }, touched)
+}
+
+pub fn add(a: &Value, b: &Value, shape: Vec<usize>) -> (Value, Option<&'static Entry>) {
+    let (a_places, b_places) = (broadcast_places(&a.shape, &shape), broadcast_places(&b.shape, &shape));
+    let pairs = || a_places.iter().copied().zip(b_places.iter().copied());
+    let elements: Vec<f64> = pairs().map(|(i, j)| a.elements[i] + b.elements[j]).collect();
+    if let Some((lowest, highest)) = integer_range(a.dtype) {
+        let overflows = elements.iter().any(|sum| !(lowest..=highest).contains(sum));
+        let elements = elements.into_iter().map(|sum| sum.clamp(lowest, highest)).collect();
+        let error = pairs().map(|(i, j)| a.error_at(i) + b.error_at(j)).collect();
+        return (
+            Value::quantized(a.dtype, shape, elements, error),
+            overflows.then_some(&rules::INTEGER_OVERFLOW),
+        );
+    }
+    let magnitude = pairs().map(|(i, j)| a.magnitude_at(i) + b.magnitude_at(j)).collect();
+    let step = a.step.zip(b.step).map(|(a, b)| a.and(b));
+    let format = a.format();
+    let sum = Value::computed(a.dtype, shape, elements, magnitude, step, |magnitude| {
+        // one rounding for the sum; a second where it is fused behind the accumulation that made an operand
+        let of_operands = pairs().map(|(i, j)| a.error_at(i) + b.error_at(j));
+        let rounded = of_operands.zip(magnitude);
+        rounded
+            .map(|(error, x)| error + 2.0 * (format.unit_roundoff() * (x + error) + format.underflow))
+            .collect()
+    });
+    (sum, None)
+}
+
+/// The numbers that an integer type holds.
+pub fn integer_range(dtype: DataType) -> Option<(f64, f64)> {
+    Some(match dtype {
+        DataType::Int8 => (f64::from(i8::MIN), f64::from(i8::MAX)),
+        DataType::Uint8 => (f64::from(u8::MIN), f64::from(u8::MAX)),
+        DataType::Int32 => (f64::from(i32::MIN), f64::from(i32::MAX)),
+        DataType::Int64 => (i64::MIN as f64, i64::MAX as f64),
+        _ => return None,
+    })
+}
+
+/// For each element of `to`, the place of the element of `from` that broadcasting puts there.
+fn broadcast_places(from: &[usize], to: &[usize]) -> Vec<usize> {
+    let missing = to.len() - from.len();
+    let mut places = vec![0];
+    for (axis, extent) in to.iter().enumerate() {
+        let own = if axis < missing { 1 } else { from[axis - missing] };
+        places = places
+            .iter()
+            .flat_map(|outer| (0..*extent).map(move |index| outer * own + if own == 1 { 0 } else { index }))
+            .collect();
+    }
+    places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn broadcasting_repeats_missing_axes_and_those_of_extent_one() {
+        assert_eq!(broadcast_places(&[2, 1], &[2, 2, 3]), [0, 0, 0, 1, 1, 1, 0, 0, 0, 1, 1, 1]);
+        assert_eq!(broadcast_places(&[3], &[2, 3]), [0, 1, 2, 0, 1, 2]);
+        assert_eq!(broadcast_places(&[], &[2]), [0, 0]);
+    }
+}

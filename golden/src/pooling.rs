@@ -1,0 +1,47 @@
+use twinfer_onnx::DataType;
+
+use crate::{
+    elementwise::integer_range,
+    rules::{self, Entry},
+    taps::Taps,
+    value::Value,
+};
+
+/// The maximum over each window, as a tensor of shape [N, C, d…].
+pub fn max_pool(x: &Value, taps: &Taps, shape: Vec<usize>) -> (Value, Vec<&'static Entry>) {
+    let channels = x.shape[0] * x.shape[1];
+    let lowest = integer_range(x.dtype).map_or(f64::NEG_INFINITY, |(lowest, _)| lowest);
+    let over_windows = |start: f64, of: &dyn Fn(usize) -> f64| -> Vec<f64> {
+        let mut maxima = Vec::with_capacity(channels * taps.len());
+        for channel in 0..channels {
+            for position in 0..taps.len() {
+                let window =
+                    taps.at(position).iter().map(|(input, _)| of(channel * taps.input_len() + input));
+                maxima.push(window.fold(start, nan_or_max));
+            }
+        }
+        maxima
+    };
+    let mut touched = Vec::new();
+    let is_empty = (0..taps.len()).any(|position| taps.at(position).is_empty());
+    if is_empty {
+        touched.push(&rules::WINDOW_OF_PADDING);
+    }
+    if x.elements.iter().any(|x| x.is_nan()) {
+        touched.push(&rules::MAX_OF_NAN);
+    }
+    let pooled = Value {
+        dtype: x.dtype,
+        shape,
+        elements: over_windows(lowest, &|place| x.elements[place]),
+        magnitude: Some(over_windows(0.0, &|place| x.magnitude_at(place))),
+        // the maximum moves no further than the element that moves most
+        error: x.error.as_ref().map(|error| over_windows(0.0, &|place| error[place])),
+        step: if is_empty && x.dtype != DataType::Int8 && x.dtype != DataType::Uint8 { None } else { x.step },
+    };
+    (pooled, touched)
+}
+
+fn nan_or_max(largest: f64, x: f64) -> f64 {
+    if largest.is_nan() || x.is_nan() { f64::NAN } else { largest.max(x) }
+}

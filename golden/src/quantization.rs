@@ -1,0 +1,121 @@
+use twinfer_onnx::DataType;
+
+use crate::{
+    elementwise::integer_range,
+    rules::{self, Entry},
+    step::Step,
+    value::Value,
+};
+
+/// Roundings of a scaled number: of the reciprocal, of the product with it, and of the sum with a zero point.
+const ROUNDINGS: f64 = 3.0;
+
+/// Scale and zero point, each one value or one along `axis`.
+pub struct Parameters<'a> {
+    pub scale: &'a Value,
+    pub zero_point: Option<&'a Value>,
+    pub axis: usize,
+}
+
+/// The parameters that apply to one element.
+struct At {
+    scale: f64,
+    scale_error: f64,
+    zero_point: f64,
+}
+
+impl Parameters<'_> {
+    /// For each element of `x` in turn, the parameters that apply to it.
+    fn along<'b>(&'b self, x: &'b Value) -> impl Iterator<Item = At> + 'b {
+        let is_per_tensor = self.scale.elements.len() == 1;
+        let (extent, inner) = if is_per_tensor {
+            (1, 1)
+        } else {
+            (x.shape[self.axis], x.shape[self.axis + 1..].iter().product())
+        };
+        (0..x.elements.len()).map(move |place| {
+            let channel = place / inner % extent;
+            At {
+                scale: self.scale.elements[channel],
+                scale_error: self.scale.error_at(channel),
+                zero_point: self.zero_point.map_or(0.0, |zero_point| zero_point.elements[channel]),
+            }
+        })
+    }
+
+    fn scale_entry(&self) -> Option<&'static Entry> {
+        let is_open = self.scale.elements.iter().any(|scale| !scale.is_finite() || *scale <= 0.0);
+        is_open.then_some(&rules::SCALE_NOT_POSITIVE)
+    }
+}
+
+/// `saturate(round(x / scale) + zero_point)`, rounding half to even.
+pub fn quantize(x: &Value, parameters: &Parameters, dtype: DataType) -> (Value, Vec<&'static Entry>) {
+    let (lowest, highest) = integer_range(dtype).unwrap_or((f64::MIN, f64::MAX));
+    let unit_roundoff = x.format().unit_roundoff();
+    let mut elements = Vec::with_capacity(x.elements.len());
+    let mut errors = Vec::with_capacity(x.elements.len());
+    for (place, at) in parameters.along(x).enumerate() {
+        let quantized = |scaled: f64| (round(scaled) + at.zero_point).clamp(lowest, highest);
+        let scaled = x.elements[place] / at.scale;
+        let error = scaled_error(x.error_at(place), scaled, &at, unit_roundoff);
+        let element = quantized(scaled);
+        elements.push(element);
+        errors.push((quantized(scaled + error) - element).max(element - quantized(scaled - error)));
+    }
+    let mut touched = Vec::from_iter(parameters.scale_entry());
+    if x.elements.iter().any(|x| x.is_nan()) {
+        touched.push(&rules::QUANTIZE_NAN);
+    }
+    (Value::quantized(dtype, x.shape.clone(), elements, errors), touched)
+}
+
+fn round(scaled: f64) -> f64 {
+    if scaled.is_nan() { 0.0 } else { scaled.round_ties_even() }
+}
+
+/// How far a backend's `x / scale` may be from `scaled`: nothing where x is exact and the scale a power of two.
+fn scaled_error(x_error: f64, scaled: f64, at: &At, unit_roundoff: f64) -> f64 {
+    let smallest_scale = at.scale.abs() - at.scale_error;
+    if smallest_scale <= 0.0 {
+        return f64::INFINITY;
+    }
+    let propagated = (x_error + scaled.abs() * at.scale_error) / smallest_scale;
+    let is_power_of_two = at.scale.to_bits().trailing_zeros() >= f64::MANTISSA_DIGITS - 1;
+    if is_power_of_two {
+        propagated
+    } else {
+        propagated + ROUNDINGS * unit_roundoff * (scaled.abs() + propagated)
+    }
+}
+
+/// `(x - zero_point) * scale`.
+pub fn dequantize(x: &Value, parameters: &Parameters) -> (Value, Vec<&'static Entry>) {
+    let dtype = parameters.scale.dtype;
+    let shifted: Vec<f64> = parameters.along(x).zip(&x.elements).map(|(at, x)| x - at.zero_point).collect();
+    let elements: Vec<f64> =
+        parameters.along(x).zip(&shifted).map(|(at, shifted)| shifted * at.scale).collect();
+    let magnitude = elements.iter().map(|element| element.abs()).collect();
+    let step = (|| {
+        x.step?;
+        Some(Step::of(&shifted)?.times(parameters.scale.step?))
+    })();
+    let format = parameters.scale.format();
+    let value = Value::computed(dtype, x.shape.clone(), elements, magnitude, step, |magnitude| {
+        let parts = parameters.along(x).zip(&shifted).zip(magnitude).enumerate();
+        parts
+            .map(|(place, ((at, shifted), magnitude))| {
+                let propagated =
+                    x.error_at(place) * (at.scale.abs() + at.scale_error) + shifted.abs() * at.scale_error;
+                let rounding = format.unit_roundoff() * (magnitude + propagated);
+                propagated + ROUNDINGS * (rounding + format.underflow)
+            })
+            .collect()
+    });
+    let mut touched = Vec::from_iter(parameters.scale_entry());
+    let zero_points = parameters.zero_point.map_or(&[][..], |zero_point| &zero_point.elements);
+    if x.dtype == DataType::Int32 && zero_points.iter().any(|zero_point| *zero_point != 0.0) {
+        touched.push(&rules::INT32_ZERO_POINT);
+    }
+    (value, touched)
+}

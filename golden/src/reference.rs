@@ -1,0 +1,119 @@
+use twinfer_onnx::{DataType, InvalidTensor, Tensor};
+
+/// What one output must be, and how far from it a conforming backend may be.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reference {
+    /// The element type.
+    pub dtype: DataType,
+    /// The extents.
+    pub shape: Vec<usize>,
+    /// The elements of exact arithmetic, before they are rounded to `dtype`; integers are rounded and saturated as
+    /// QuantizeLinear does.
+    pub values: Vec<f64>,
+    /// The most that a conforming element differs from `values`, rounding to `dtype` included. Zero in the exact
+    /// regime; infinite where anything may come out.
+    pub bound: Vec<f64>,
+    /// The step of the grid on which the values lie, where every conforming direct computation gives them exactly: the
+    /// exact regime.
+    pub grid_step: Option<f64>,
+}
+
+/// How one element of a backend's output relates to the reference.
+///
+/// This is the one policy for NaN, infinities and signed zeros: zeros are equal whatever their sign; a NaN matches any
+/// NaN and an infinity itself; a number never matches either. Where the bound is infinite every element is
+/// [`Free`](Self::Free).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Agreement {
+    /// Equal.
+    Exact,
+    /// Off by this much, which rounding explains: within the bound or, in the exact regime, less than half a step.
+    Rounded(f64),
+    /// Off by this much, which nothing explains; infinite where one of the two is not a number.
+    Wrong(f64),
+    /// Overflow or an operand that was not finite: the reference says nothing.
+    Free,
+}
+
+impl Reference {
+    #[expect(clippy::float_cmp, reason = "equality is one of the answers")]
+    /// How element `place` relates to what a backend gave for it; `Free` beyond the last element.
+    pub fn compare(&self, place: usize, given: f64) -> Agreement {
+        let (Some(value), Some(bound)) = (self.values.get(place), self.bound.get(place)) else {
+            return Agreement::Free;
+        };
+        if *bound == f64::INFINITY {
+            return Agreement::Free;
+        }
+        if *value == given || value.is_nan() && given.is_nan() {
+            return Agreement::Exact;
+        }
+        let deviation = (value - given).abs();
+        if !deviation.is_finite() {
+            return Agreement::Wrong(f64::INFINITY);
+        }
+        let explained = match self.grid_step {
+            Some(step) => deviation < step / 2.0,
+            None => deviation <= *bound,
+        };
+        if explained { Agreement::Rounded(deviation) } else { Agreement::Wrong(deviation) }
+    }
+
+    /// Whether no element can disagree.
+    pub fn is_vacuous(&self) -> bool {
+        !self.bound.is_empty() && self.bound.iter().all(|bound| *bound == f64::INFINITY)
+    }
+
+    /// The values rounded to nearest even: what a perfect backend gives.
+    pub fn to_tensor(&self) -> Result<Tensor, InvalidTensor> {
+        Tensor::from_f64(self.dtype, self.shape.clone(), &self.values)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reference(value: f64, bound: f64, grid_step: Option<f64>) -> Reference {
+        Reference {
+            dtype: DataType::Float,
+            shape: vec![],
+            values: vec![value],
+            bound: vec![bound],
+            grid_step,
+        }
+    }
+
+    #[test]
+    fn half_a_step_is_wrong_and_less_is_rounding() {
+        let exact = reference(3.0, 0.0, Some(0.5));
+        assert_eq!(exact.compare(0, 3.0), Agreement::Exact);
+        assert_eq!(exact.compare(0, 3.25), Agreement::Wrong(0.25));
+        assert_eq!(exact.compare(0, 3.125), Agreement::Rounded(0.125));
+    }
+
+    #[test]
+    fn without_a_grid_the_bound_decides() {
+        let rounded = reference(1.0, 0.25, None);
+        assert_eq!(rounded.compare(0, 1.25), Agreement::Rounded(0.25));
+        assert_eq!(rounded.compare(0, 1.5), Agreement::Wrong(0.5));
+    }
+
+    #[test]
+    fn a_number_matches_neither_nan_nor_infinity() {
+        let rounded = reference(1.0, 0.25, None);
+        assert_eq!(rounded.compare(0, f64::NAN), Agreement::Wrong(f64::INFINITY));
+        assert_eq!(rounded.compare(0, f64::INFINITY), Agreement::Wrong(f64::INFINITY));
+        assert_eq!(reference(f64::NAN, 0.0, None).compare(0, -f64::NAN), Agreement::Exact);
+        assert_eq!(reference(f64::NAN, 0.0, None).compare(0, 1.0), Agreement::Wrong(f64::INFINITY));
+        assert_eq!(
+            reference(f64::INFINITY, 0.0, None).compare(0, f64::NEG_INFINITY),
+            Agreement::Wrong(f64::INFINITY)
+        );
+    }
+
+    #[test]
+    fn zeros_are_equal_whatever_their_sign() {
+        assert_eq!(reference(0.0, 0.0, Some(1.0)).compare(0, -0.0), Agreement::Exact);
+    }
+}

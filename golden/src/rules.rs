@@ -1,0 +1,149 @@
+//! Where the ONNX specification leaves something open or contradicts itself.
+
+use twinfer_onnx::{AutoPad, Axis, ConvTranspose, Geometry, MaxPool};
+
+/// One point that ONNX does not settle; a graph that touches it has no reference that all must meet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The name that verdicts and counts use.
+    pub name: &'static str,
+    /// What is open, and what golden does there.
+    pub summary: &'static str,
+    /// The texts that are silent or disagree.
+    pub source: &'static str,
+}
+
+macro_rules! entries {
+    ($($constant:ident = $name:literal, $summary:literal, $source:literal;)*) => {
+        $(pub static $constant: Entry = Entry { name: $name, summary: $summary, source: $source };)*
+        static ALL: &[&Entry] = &[$(&$constant),*];
+    };
+}
+
+entries! {
+    SAME_BEYOND_NATURAL = "conv-transpose-same-beyond-natural",
+        "with auto_pad SAME the text wants input * stride positions where the kernel only reaches fewer; golden stops at the natural extent",
+        "onnx/docs/Operators.md#ConvTranspose, attribute auto_pad; onnx/defs/nn/defs.cc, convTransposeShapeInference, and ONNX Runtime 1.31.1 stop there too";
+    SAME_WITH_OUTPUT_PADDING = "conv-transpose-same-with-output-padding",
+        "with auto_pad SAME and output_padding the text wants input * stride positions, ONNX's shape inference adds output_padding; golden follows the text",
+        "onnx/docs/Operators.md#ConvTranspose, attribute auto_pad, against onnx/defs/nn/defs.cc, convTransposeShapeInference; ONNX Runtime 1.31.1 computes the text and warns";
+    OUTPUT_SHAPE_BEYOND_NATURAL = "conv-transpose-output-shape-beyond-natural",
+        "output_shape asks for more positions than there are, so that the total padding is negative; golden appends positions that hold the bias",
+        "onnx/docs/Operators.md#ConvTranspose, total_padding; ONNX Runtime 1.31.1 fails";
+    OUTPUT_SHAPE_BELOW_INPUT = "conv-transpose-output-shape-below-input",
+        "output_shape is below the input's extent: the text defines it, ONNX's shape inference gives up with a wrong rank; golden follows the text",
+        "onnx/docs/Operators.md#ConvTranspose, attribute output_shape, against onnx/defs/nn/defs.cc, convTransposeShapeInference";
+    EMPTY_TRANSPOSED_INPUT = "conv-transpose-empty-input",
+        "the formula counts one stride back from an input without positions; golden follows the formula",
+        "onnx/docs/Operators.md#ConvTranspose: stride * (input_size - 1)";
+    VALID_WITH_CEIL = "max-pool-valid-with-ceil",
+        "auto_pad VALID with ceil_mode has another formula than explicit pads of zero; golden follows explicit pads",
+        "onnx/docs/Operators.md#MaxPool, output_spatial_shape";
+    WINDOW_OF_PADDING = "max-pool-window-of-padding",
+        "a pooling window has no element but padding; golden gives the lowest number, minus infinity for floats",
+        "onnx/docs/Operators.md#MaxPool: maximum number of elements exclude pad; ONNX Runtime wants pads below the kernel";
+    RELU_OF_NAN = "relu-of-nan",
+        "max(0, NaN) is not defined; golden gives NaN",
+        "onnx/docs/Operators.md#Relu: y = max(0, x)";
+    MAX_OF_NAN = "max-pool-of-nan",
+        "the maximum of a window with a NaN is not defined; golden gives NaN",
+        "onnx/docs/Operators.md#MaxPool";
+    VARIANCE_NOT_POSITIVE = "batch-normalization-variance-not-positive",
+        "the variance plus epsilon is zero or less",
+        "onnx/docs/Operators.md#BatchNormalization: division by sqrt(input_var + epsilon)";
+    QUANTIZE_NAN = "quantize-nan",
+        "NaN has no integer; golden gives the zero point",
+        "onnx/docs/Operators.md#QuantizeLinear: saturate((x / y_scale) + y_zero_point)";
+    SCALE_NOT_POSITIVE = "scale-not-positive",
+        "a scale is zero, negative or not finite; golden computes the formula",
+        "onnx/docs/Operators.md#QuantizeLinear, input y_scale";
+    INT32_ZERO_POINT = "dequantize-int32-zero-point",
+        "a zero point of int32 is supposed to be 0; golden subtracts it",
+        "onnx/docs/Operators.md#DequantizeLinear: in the case of dequantizing int32, there's no zero point";
+    INTEGER_OVERFLOW = "add-integer-overflow",
+        "a sum does not fit the integer type; golden saturates",
+        "onnx/docs/Operators.md#Add is silent";
+}
+
+/// Every entry, in a fixed order.
+pub fn rules() -> &'static [&'static Entry] {
+    ALL
+}
+
+/// What `ConvTranspose` with this geometry touches.
+pub fn of_conv_transpose(op: &ConvTranspose, geometry: &Geometry) -> Vec<&'static Entry> {
+    let touches = |predicate: fn(&Axis) -> bool| geometry.axes.iter().any(predicate);
+    let mut entries = Vec::new();
+    if touches(|axis| axis.input == 0) {
+        entries.push(&EMPTY_TRANSPOSED_INPUT);
+    }
+    if op.output_shape.is_some() {
+        if touches(|axis| axis.output > axis.natural_output()) {
+            entries.push(&OUTPUT_SHAPE_BEYOND_NATURAL);
+        }
+        if touches(|axis| axis.output < axis.input) {
+            entries.push(&OUTPUT_SHAPE_BELOW_INPUT);
+        }
+    } else if matches!(op.auto_pad, Some(AutoPad::SameUpper | AutoPad::SameLower)) {
+        if touches(|axis| axis.input * axis.stride > axis.natural_output()) {
+            entries.push(&SAME_BEYOND_NATURAL);
+        }
+        if touches(|axis| axis.output_padding > 0 && same_by_inference(axis) != axis.output) {
+            entries.push(&SAME_WITH_OUTPUT_PADDING);
+        }
+    }
+    entries
+}
+
+/// The extent that ONNX's shape inference gives to SAME: it takes off only what the kernel overlaps.
+const fn same_by_inference(axis: &Axis) -> usize {
+    axis.natural_output() - axis.dilated_kernel().saturating_sub(axis.stride)
+}
+
+/// What `MaxPool` touches by its attributes alone.
+pub fn of_max_pool(op: &MaxPool) -> Vec<&'static Entry> {
+    if op.auto_pad == Some(AutoPad::Valid) && op.ceil_mode == Some(1) {
+        vec![&VALID_WITH_CEIL]
+    } else {
+        Vec::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_entry_has_its_own_name() {
+        assert_eq!(ALL.iter().map(|entry| entry.name).collect::<BTreeSet<_>>().len(), ALL.len());
+    }
+
+    fn touched(op: &ConvTranspose, input: usize, kernel: usize) -> Vec<&'static str> {
+        let geometry = op.geometry(&[input], &[kernel]).expect("valid");
+        of_conv_transpose(op, &geometry).iter().map(|entry| entry.name).collect()
+    }
+
+    #[test]
+    fn same_is_open_where_the_kernel_is_below_the_stride() {
+        let op = ConvTranspose {
+            auto_pad: Some(AutoPad::SameUpper),
+            strides: Some(vec![4]),
+            ..ConvTranspose::default()
+        };
+        assert_eq!(touched(&op, 6, 3), ["conv-transpose-same-beyond-natural"]);
+        assert_eq!(touched(&op, 6, 4), [""; 0]);
+        let padded = ConvTranspose { output_padding: Some(vec![1]), ..op };
+        assert_eq!(touched(&padded, 6, 4), ["conv-transpose-same-with-output-padding"]);
+        assert_eq!(touched(&padded, 6, 3), [""; 0], "the padding fills the gap exactly");
+    }
+
+    #[test]
+    fn an_output_shape_is_open_beyond_the_natural_extent_and_below_the_input() {
+        let op = |extent| ConvTranspose { output_shape: Some(vec![extent]), ..ConvTranspose::default() };
+        assert_eq!(touched(&op(6), 3, 3), ["conv-transpose-output-shape-beyond-natural"]);
+        assert_eq!(touched(&op(5), 3, 3), [""; 0]);
+        assert_eq!(touched(&op(2), 3, 3), ["conv-transpose-output-shape-below-input"]);
+    }
+}

@@ -1,0 +1,188 @@
+use twinfer_onnx::Axis;
+
+/// Which way a kernel connects input and output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// Windows over the input: Conv and `MaxPool`.
+    Gather,
+    /// Each input position spread over the output: `ConvTranspose`.
+    Scatter,
+}
+
+/// How far the kernel reaches along one spatial axis; what a defect distorts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reach {
+    pub input: usize,
+    pub output: usize,
+    pub kernel: usize,
+    pub stride: usize,
+    pub dilation: usize,
+    /// Padding (Gather) or cropping (Scatter) at the start.
+    pub begin: isize,
+    /// Whether the kernel is read backwards.
+    pub reversed: bool,
+    /// Output positions at the end that nothing reaches.
+    pub untouched_end: usize,
+}
+
+impl From<&Axis> for Reach {
+    fn from(axis: &Axis) -> Self {
+        Self {
+            input: axis.input,
+            output: axis.output,
+            kernel: axis.kernel,
+            stride: axis.stride,
+            dilation: axis.dilation,
+            begin: axis.pad_begin as isize,
+            reversed: false,
+            untouched_end: 0,
+        }
+    }
+}
+
+impl Reach {
+    /// The input position that tap `kernel` connects with `output`, unless that is padding or between strides.
+    fn input(&self, direction: Direction, output: usize, kernel: usize) -> Option<usize> {
+        if output + self.untouched_end >= self.output {
+            return None;
+        }
+        let input = match direction {
+            Direction::Gather => {
+                (output * self.stride + kernel * self.dilation).checked_add_signed(-self.begin)?
+            }
+            Direction::Scatter => {
+                let uncropped = output.checked_add_signed(self.begin)?;
+                let from_first = uncropped.checked_sub(kernel * self.dilation)?;
+                if !from_first.is_multiple_of(self.stride) {
+                    return None;
+                }
+                from_first / self.stride
+            }
+        };
+        (input < self.input).then_some(input)
+    }
+
+    /// The place in the weight of a tap.
+    const fn weight(&self, kernel: usize) -> usize {
+        if self.reversed { self.kernel - 1 - kernel } else { kernel }
+    }
+}
+
+/// For each output position, the input positions that reach it and the kernel positions through which they do.
+///
+/// Positions are spatial and flattened in row-major order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Taps {
+    /// Where the pairs of each output position begin, and at the end their number.
+    begins: Vec<usize>,
+    /// (input position, kernel position).
+    pairs: Vec<(usize, usize)>,
+    input_len: usize,
+    kernel_len: usize,
+}
+
+impl Taps {
+    /// The taps of all spatial axes together.
+    pub fn of(axes: &[Reach], direction: Direction) -> Self {
+        let origin = Self { begins: vec![0, 1], pairs: vec![(0, 0)], input_len: 1, kernel_len: 1 };
+        axes.iter().fold(origin, |outer, axis| outer.product(&Self::along(axis, direction)))
+    }
+
+    fn along(axis: &Reach, direction: Direction) -> Self {
+        let mut begins = Vec::with_capacity(axis.output + 1);
+        begins.push(0);
+        let mut pairs = Vec::with_capacity(axis.output * axis.kernel);
+        for output in 0..axis.output {
+            for kernel in 0..axis.kernel {
+                let input = axis.input(direction, output, kernel);
+                pairs.extend(input.map(|input| (input, axis.weight(kernel))));
+            }
+            begins.push(pairs.len());
+        }
+        Self { begins, pairs, input_len: axis.input, kernel_len: axis.kernel }
+    }
+
+    /// The taps of the axes of `self` followed by those of `inner`.
+    fn product(&self, inner: &Self) -> Self {
+        let mut begins = Vec::with_capacity(self.len() * inner.len() + 1);
+        begins.push(0);
+        let mut pairs = Vec::with_capacity(self.pairs.len() * inner.pairs.len());
+        for outer_output in 0..self.len() {
+            for inner_output in 0..inner.len() {
+                for (outer_input, outer_kernel) in self.at(outer_output) {
+                    for (inner_input, inner_kernel) in inner.at(inner_output) {
+                        pairs.push((
+                            outer_input * inner.input_len + inner_input,
+                            outer_kernel * inner.kernel_len + inner_kernel,
+                        ));
+                    }
+                }
+                begins.push(pairs.len());
+            }
+        }
+        Self {
+            begins,
+            pairs,
+            input_len: self.input_len * inner.input_len,
+            kernel_len: self.kernel_len * inner.kernel_len,
+        }
+    }
+
+    /// The number of output positions.
+    pub fn len(&self) -> usize {
+        self.begins.len() - 1
+    }
+
+    /// The pairs of one output position.
+    pub fn at(&self, output: usize) -> &[(usize, usize)] {
+        &self.pairs[self.begins[output]..self.begins[output + 1]]
+    }
+
+    /// The number of input positions.
+    pub const fn input_len(&self) -> usize {
+        self.input_len
+    }
+
+    /// The number of kernel positions.
+    pub const fn kernel_len(&self) -> usize {
+        self.kernel_len
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use twinfer_onnx::{Conv, ConvTranspose};
+
+    use super::*;
+
+    fn reaches(axes: &[Axis]) -> Vec<Reach> {
+        axes.iter().map(Reach::from).collect()
+    }
+
+    #[test]
+    fn a_window_skips_the_padding() {
+        let conv = Conv { pads: Some(vec![1, 0]), strides: Some(vec![2]), ..Conv::default() };
+        let geometry = conv.geometry(&[3], &[2]).expect("valid");
+        let taps = Taps::of(&reaches(&geometry.axes), Direction::Gather);
+        assert_eq!(taps.at(0), [(0, 1)]);
+        assert_eq!(taps.at(1), [(1, 0), (2, 1)]);
+    }
+
+    #[test]
+    fn a_scattered_kernel_is_cropped_and_overlaps() {
+        let op = ConvTranspose { pads: Some(vec![1, 0]), strides: Some(vec![2]), ..ConvTranspose::default() };
+        let geometry = op.geometry(&[2], &[3]).expect("valid");
+        let taps = Taps::of(&reaches(&geometry.axes), Direction::Scatter);
+        assert_eq!(
+            (0..taps.len()).map(|o| taps.at(o).to_vec()).collect::<Vec<_>>(),
+            [vec![(0, 1)], vec![(1, 0), (0, 2)], vec![(1, 1)], vec![(1, 2)],]
+        );
+    }
+
+    #[test]
+    fn axes_multiply_in_row_major_order() {
+        let geometry = Conv::default().geometry(&[2, 3], &[2, 2]).expect("valid");
+        let taps = Taps::of(&reaches(&geometry.axes), Direction::Gather);
+        assert_eq!(taps.at(1), [(1, 0), (2, 1), (4, 2), (5, 3)]);
+    }
+}

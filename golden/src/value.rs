@@ -1,0 +1,81 @@
+use twinfer_onnx::{DataType, Tensor};
+
+use crate::{format::Format, step::Step};
+
+/// A value of the graph as the evaluation knows it: its elements, and how far a conforming backend's may be off.
+#[derive(Clone, Debug)]
+pub struct Value {
+    pub dtype: DataType,
+    pub shape: Vec<usize>,
+    /// The elements of exact arithmetic.
+    pub elements: Vec<f64>,
+    /// The sums of absolute products behind the elements; absent where they are the absolute elements.
+    pub magnitude: Option<Vec<f64>>,
+    /// The most that a conforming backend's elements differ; absent where it is zero for all.
+    pub error: Option<Vec<f64>>,
+    /// The grid of the elements, where a conforming backend has them exactly.
+    pub step: Option<Step>,
+}
+
+impl Value {
+    /// What the caller feeds, or an initializer. A backend may take a subnormal operand for zero.
+    pub fn given(tensor: &Tensor) -> Self {
+        let dtype = tensor.dtype();
+        let format = Format::of(dtype);
+        let elements = tensor.to_f64();
+        let smallest = crate::format::power_of_two(format.min_normal_exponent);
+        let is_flushed = |element: &f64| format.flushes && *element != 0.0 && element.abs() < smallest;
+        let error = elements
+            .iter()
+            .any(is_flushed)
+            .then(|| elements.iter().map(|x| if is_flushed(x) { x.abs() } else { 0.0 }).collect());
+        let step = if error.is_some() { None } else { Step::of(&elements) };
+        Self { dtype, shape: tensor.shape.clone(), elements, magnitude: None, error, step }
+    }
+
+    /// The result of arithmetic: exact where `step` is known and holds every partial sum, otherwise with `error`.
+    pub fn computed(
+        dtype: DataType,
+        shape: Vec<usize>,
+        elements: Vec<f64>,
+        magnitude: Vec<f64>,
+        step: Option<Step>,
+        error: impl FnOnce(&[f64]) -> Vec<f64>,
+    ) -> Self {
+        let format = Format::of(dtype);
+        let largest = magnitude
+            .iter()
+            .fold(0.0, |largest: f64, x| if *x >= largest || x.is_nan() { *x } else { largest });
+        let step = step.filter(|step| step.is_exact_in(format, largest));
+        let error = step.is_none().then(|| {
+            let mut error = error(&magnitude);
+            for (error, magnitude) in error.iter_mut().zip(&magnitude) {
+                // beyond the largest number, or with infinities, anything may come out
+                if error.is_nan() || magnitude.is_nan() || magnitude + *error > format.max {
+                    *error = f64::INFINITY;
+                }
+            }
+            error
+        });
+        Self { dtype, shape, elements, magnitude: Some(magnitude), error, step }
+    }
+
+    /// Integers that arithmetic gave exactly or to within `error`.
+    pub fn quantized(dtype: DataType, shape: Vec<usize>, elements: Vec<f64>, error: Vec<f64>) -> Self {
+        let exact = error.iter().all(|error| *error == 0.0);
+        let step = if exact { Step::of(&elements) } else { None };
+        Self { dtype, shape, elements, magnitude: None, error: (!exact).then_some(error), step }
+    }
+
+    pub fn error_at(&self, place: usize) -> f64 {
+        self.error.as_ref().map_or(0.0, |error| error[place])
+    }
+
+    pub fn magnitude_at(&self, place: usize) -> f64 {
+        self.magnitude.as_ref().map_or_else(|| self.elements[place].abs(), |magnitude| magnitude[place])
+    }
+
+    pub fn format(&self) -> Format {
+        Format::of(self.dtype)
+    }
+}
