@@ -2,7 +2,7 @@ use std::{fmt, str::FromStr};
 
 use twinfer_case::{Case, Provenance};
 
-use crate::{CaseSpace, Choices, Space};
+use crate::{CaseSpace, Choices, InvalidSpace, Space};
 
 /// A named generator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -11,6 +11,8 @@ pub enum Family {
     Conv,
     /// Valid graphs led by a ConvTranspose.
     Deconv,
+    /// Graphs that break exactly one named rule.
+    Invalid,
 }
 
 /// A name that no family has.
@@ -20,13 +22,14 @@ pub struct UnknownFamily(String);
 
 impl Family {
     /// Every family.
-    pub const ALL: [Self; 2] = [Self::Conv, Self::Deconv];
+    pub const ALL: [Self; 3] = [Self::Conv, Self::Deconv, Self::Invalid];
 
     /// The name that options, journals and cases use.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Conv => "conv",
             Self::Deconv => "deconv",
+            Self::Invalid => "invalid",
         }
     }
 
@@ -35,6 +38,7 @@ impl Family {
         let space: Box<dyn CaseSpace> = match self {
             Self::Conv => Box::new(Space::convolutions()),
             Self::Deconv => Box::new(Space::deconvolutions()),
+            Self::Invalid => Box::new(InvalidSpace::new()),
         };
         CaseStream { family: self, seed, space }
     }
@@ -75,7 +79,10 @@ impl FromStr for Family {
 
 #[cfg(test)]
 mod tests {
-    use twinfer_onnx::infer_shapes;
+    use std::collections::BTreeSet;
+
+    use twinfer_case::{Expectation, Run};
+    use twinfer_onnx::{Rule, RuleViolation, infer_shapes};
 
     use super::*;
 
@@ -86,12 +93,39 @@ mod tests {
             for index in 0..3000 {
                 let case = stream.case(index);
                 for run in &case.runs {
-                    let shapes: Vec<_> = run.inputs.iter().map(|input| input.shape().to_vec()).collect();
-                    if let Err(violation) = infer_shapes(&case.graph, &shapes) {
+                    if let Err(violation) = validate(&case, run) {
                         panic!("{family} {index}: {violation}\n{case:#?}");
                     }
                 }
             }
         }
+    }
+
+    #[test]
+    fn every_invalid_case_breaks_the_rule_it_names_in_every_run() {
+        let stream = Family::Invalid.stream(1);
+        for index in 0..3000 {
+            let case = stream.case(index);
+            for run in &case.runs {
+                let found = validate(&case, run)
+                    .map_err(|violation| Expectation::Invalid(violation.rule.name().to_owned()));
+                assert_eq!(found, Err(case.expectation.clone()), "invalid {index}: {case:#?}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_rules_that_no_invalid_case_breaks_are_those_of_other_operators_and_of_limits() {
+        let broken: BTreeSet<_> = InvalidSpace::new().rule.options().copied().collect();
+        let left: Vec<_> =
+            Rule::ALL.iter().filter(|rule| !broken.contains(rule)).map(|rule| rule.name()).collect();
+        let limits = ["opset-known", "declared-input", "size-limit"];
+        let other_operators = ["axis-range", "concat-extents", "flag", "scale-shape", "zero-point-shape"];
+        assert_eq!(left, [&limits[..2], &other_operators, &limits[2..]].concat());
+    }
+
+    fn validate(case: &Case, run: &Run) -> Result<(), RuleViolation> {
+        let shapes: Vec<_> = run.inputs.iter().map(|input| input.shape().to_vec()).collect();
+        infer_shapes(&case.graph, &shapes).map(drop)
     }
 }

@@ -90,6 +90,15 @@ impl Layer {
                 (space.deconv_padding.draw(choices), space.output_padding.draw(choices))
             }
         };
+        // ONNX's shape inference adds output_padding to what auto_pad SAME should give: seldom worth a case
+        let output_padding = match output_padding {
+            OutputPadding::BelowStride | OutputPadding::BelowDilation
+                if padding.is_same() && choices.percent(80) =>
+            {
+                space.output_padding.draw_among(choices, |form| form.is_zero())
+            }
+            form => form,
+        };
         // the axis that what was drawn is sure to be seen on
         let marked = choices.below(rank);
         let axes = (0..rank)
@@ -229,6 +238,12 @@ impl Layer {
 
     fn each(&self, of: impl Fn(&Window) -> usize) -> Vec<i64> {
         self.axes.iter().map(|axis| of(axis) as i64).collect()
+    }
+}
+
+impl OutputPadding {
+    const fn is_zero(self) -> bool {
+        matches!(self, Self::Absent | Self::Zero)
     }
 }
 

@@ -8,6 +8,7 @@ mod choices;
 mod draft;
 mod exact;
 mod family;
+mod invalid;
 mod layer;
 mod menu;
 mod parameters;
@@ -17,6 +18,7 @@ mod strategy;
 
 pub use choices::Choices;
 pub use family::{CaseStream, Family, UnknownFamily};
+pub use invalid::InvalidSpace;
 pub use menu::{Menu, NothingLeft};
 pub use space::{
     Bias, CaseSpace, Dynamic, Grouping, Neighbour, Operator, OutputPadding, Padding, Runs, Source, Space,

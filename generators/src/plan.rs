@@ -135,9 +135,14 @@ fn choose_output_shapes(layers: &mut [Layer], needs: &[Vec<usize>], points: &[Po
     let mut extents: Vec<Vec<usize>> = points.iter().map(|point| point.spatial.clone()).collect();
     for (layer, needs) in layers.iter_mut().zip(needs) {
         if layer.operator == Operator::ConvTranspose && layer.padding.has_output_shape() {
+            // ONNX's shape inference gives up on an output below the input, and what follows it is refused
+            let shrinking = choices.percent(5);
             let shape = (0..needs.len()).map(|axis| {
-                let least = extents.iter().map(|extents| layer.natural_output(axis, extents[axis])).min();
-                output_extent(needs[axis], least.unwrap_or(needs[axis]), layer.axes[axis].span(), choices)
+                let naturals = extents.iter().map(|extents| layer.natural_output(axis, extents[axis]));
+                let natural = naturals.min().unwrap_or(needs[axis]);
+                let input = extents.iter().map(|extents| extents[axis]).max().unwrap_or(0).min(natural);
+                let least = if shrinking { needs[axis] } else { needs[axis].max(input) };
+                output_extent(least, natural, layer.axes[axis].span(), choices)
             });
             layer.output_shape = Some(shape.collect());
         }
@@ -148,10 +153,10 @@ fn choose_output_shapes(layers: &mut [Layer], needs: &[Vec<usize>], points: &[Po
     }
 }
 
-/// An extent of at least `need` that crops no more than the kernel's span from `natural`, and mostly an odd number
+/// An extent of at least `least` that crops no more than the kernel's span from `natural`, and mostly an odd number
 /// of positions, which the two ends cannot share alike.
-fn output_extent(need: usize, natural: usize, span: usize, choices: &mut Choices) -> usize {
-    let most = (natural - need).min(span.max(1));
+fn output_extent(least: usize, natural: usize, span: usize, choices: &mut Choices) -> usize {
+    let most = (natural - least).min(span.max(1));
     let cropped = choices.within(0..=most);
     let odd = if cropped.is_multiple_of(2) && choices.percent(60) { cropped + 1 } else { cropped };
     natural - if odd <= most { odd } else { cropped }

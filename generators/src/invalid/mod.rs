@@ -1,0 +1,64 @@
+//! The family `invalid`: a valid case with one thing done to it that breaks one named rule.
+
+mod breach;
+mod edit;
+
+use twinfer_case::{Case, Expectation};
+use twinfer_onnx::Rule;
+
+use crate::{CaseSpace, Cases, Choices, Menu, Operator, Space, draft::Draft};
+use breach::{BREACHES, Breach};
+
+/// A space of invalid cases: which rules are broken, and the valid cases that they are broken in.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct InvalidSpace {
+    /// The rule that a case breaks.
+    pub rule: Menu<Rule>,
+    /// The valid cases to start from, by their first operator.
+    pub valid: Menu<Space>,
+}
+
+impl InvalidSpace {
+    /// The family `invalid`.
+    pub fn new() -> Self {
+        Self {
+            rule: Menu::new(BREACHES.iter().map(|breach| (breach.rule, 1))),
+            valid: Menu::new([(Space::convolutions(), 1), (Space::deconvolutions(), 1)]),
+        }
+    }
+
+    /// This space as a proptest strategy.
+    pub const fn cases(self) -> Cases<Self> {
+        Cases::of(self)
+    }
+}
+
+impl Default for InvalidSpace {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl CaseSpace for InvalidSpace {
+    fn draw(&self, choices: &mut Choices) -> Case {
+        let rule = self.rule.draw(choices);
+        let breach = choices.one_of(&breaches_of(rule)).to_owned();
+        let mut space = self.valid.draw_among(choices, |space| breach.suits(space.lead));
+        (breach.prepare)(&mut space);
+        let mut case = Draft::case(&space, choices);
+        (breach.apply)(&mut case, choices);
+        case.expectation = Expectation::Invalid(rule.name().to_owned());
+        case
+    }
+}
+
+fn breaches_of(rule: Rule) -> Vec<Breach> {
+    BREACHES.iter().copied().filter(|breach| breach.rule == rule).collect()
+}
+
+impl Breach {
+    fn suits(self, lead: Operator) -> bool {
+        self.operator.is_none_or(|operator| operator == lead)
+    }
+}
