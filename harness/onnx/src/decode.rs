@@ -60,6 +60,8 @@ pub enum Unsupported {
     Domain(String),
     #[error("node {node:?}: attribute {attribute} of {op_type} is unknown or of an unknown type or value")]
     Attribute { node: String, op_type: String, attribute: String },
+    #[error("node {node:?}: twinfer knows {op_type} with one output only")]
+    OptionalOutputs { node: String, op_type: String },
     #[error("value {name:?} has the element type {code}, which twinfer does not know")]
     ElementType { name: String, code: i32 },
     #[error("value {0:?} is not a dense tensor")]
@@ -95,6 +97,8 @@ impl Graph {
 }
 
 fn from_proto(opset: i64, graph: GraphProto) -> Result<Graph, DecodeError> {
+    // first, so that a model of other operators says so, whatever else it has
+    let nodes = graph.node.into_iter().map(node).collect::<Result<_, _>>()?;
     let initializers = graph.initializer.into_iter().map(initializer).collect::<Result<Vec<_>, _>>()?;
     let constant = initializers.iter().map(|initializer| initializer.name.as_str()).collect::<HashSet<_>>();
     let inputs = graph
@@ -106,7 +110,7 @@ fn from_proto(opset: i64, graph: GraphProto) -> Result<Graph, DecodeError> {
     Ok(Graph {
         opset,
         inputs,
-        nodes: graph.node.into_iter().map(node).collect::<Result<_, _>>()?,
+        nodes,
         outputs: graph.output.into_iter().map(value_info).collect::<Result<_, _>>()?,
         initializers,
     })
@@ -117,11 +121,13 @@ fn is_default(domain: &str) -> bool {
 }
 
 fn default_opset(imports: Vec<OperatorSetIdProto>) -> Result<i64, DecodeError> {
-    imports
-        .into_iter()
-        .find(|import| is_default(&import.domain))
-        .map(|import| import.version)
-        .ok_or(DecodeError::Missing("import of the default operator set"))
+    if let Some(import) = imports.iter().find(|import| is_default(&import.domain)) {
+        return Ok(import.version);
+    }
+    match imports.into_iter().next() {
+        Some(other) => Err(Unsupported::Domain(other.domain).into()),
+        None => Err(DecodeError::Missing("operator set")),
+    }
 }
 
 fn node(node: NodeProto) -> Result<Node, DecodeError> {
@@ -129,6 +135,9 @@ fn node(node: NodeProto) -> Result<Node, DecodeError> {
         return Err(Unsupported::Domain(node.domain).into());
     }
     let op = attributes::read(&node.name, &node.op_type, node.attribute)?;
+    if node.output.len() > 1 {
+        return Err(Unsupported::OptionalOutputs { node: node.name, op_type: node.op_type }.into());
+    }
     Ok(Node { op, name: node.name, inputs: node.input, outputs: node.output })
 }
 
