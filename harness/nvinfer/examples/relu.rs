@@ -23,10 +23,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let plan = builder.build_serialized_network(&network, &builder.create_config()?)?;
     println!("the plan has {} bytes", plan.len());
 
-    let Ok(cuda) = CudaContext::new(0) else {
-        println!("no CUDA device to run it on");
+    // SAFETY: looking for the CUDA driver has no preconditions.
+    if !unsafe { cudarc::driver::sys::is_culib_present() } {
+        println!("there is no CUDA driver to run it with");
         return Ok(());
-    };
+    }
+    let cuda = CudaContext::new(0)?;
     let stream = cuda.new_stream()?;
     let input = stream.clone_htod(&[-2.0_f32, -1.0, 1.0, 2.0])?;
     let mut output = stream.alloc_zeros::<f32>(4)?;

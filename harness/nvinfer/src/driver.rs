@@ -5,15 +5,15 @@ use std::ffi::{c_int, c_uint};
 /// How many GPUs there are, or why that cannot be told.
 pub fn device_count() -> Result<u32, String> {
     // SAFETY: the CUDA driver's initialisers have no preconditions.
-    let driver = unsafe { libloading::Library::new("libcuda.so.1") }.map_err(|error| error.to_string())?;
+    let driver = unsafe { libloading::Library::new("libcuda.so.1") }.map_err(|error| reason(&error))?;
     // SAFETY: both functions have the signatures of the CUDA driver API, which are stable; the driver stays loaded
     // while they are used.
     let (initialised, counted, count) = unsafe {
         let init =
-            driver.get::<unsafe extern "C" fn(c_uint) -> c_int>("cuInit").map_err(|e| e.to_string())?;
+            driver.get::<unsafe extern "C" fn(c_uint) -> c_int>("cuInit").map_err(|error| reason(&error))?;
         let get_count = driver
             .get::<unsafe extern "C" fn(*mut c_int) -> c_int>("cuDeviceGetCount")
-            .map_err(|error| error.to_string())?;
+            .map_err(|error| reason(&error))?;
         let mut count = 0;
         (init(0), get_count(&raw mut count), count)
     };
@@ -24,4 +24,9 @@ pub fn device_count() -> Result<u32, String> {
         (0, 0) => Err("the CUDA driver sees no device".to_owned()),
         (error, _) => Err(format!("the CUDA driver failed to initialise (CUDA error {error})")),
     }
+}
+
+/// What the dynamic loader said, which its error keeps one level down.
+pub fn reason(error: &libloading::Error) -> String {
+    std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string)
 }

@@ -485,9 +485,8 @@ impl Cast<'_> {
     }
 }
 
-/// `nvinfer1::Permutation`.
-fn permutation(order: &[u8]) -> Result<[i32; 8]> {
-    let mut permutation = [0; 8];
+fn permutation(order: &[u8]) -> Result<Permutation> {
+    let mut permutation = Permutation::default();
     let slots = permutation.get_mut(..order.len()).ok_or(Error::Rank(order.len()))?;
     slots.iter_mut().zip(order).for_each(|(slot, &axis)| *slot = axis.into());
     Ok(permutation)

@@ -202,7 +202,7 @@ fn open(path: &Path) -> Result<SharedObject> {
     // SAFETY: loading runs the library's initialisers. They are the vendor's and have no preconditions; lazy
     // binding leaves symbols of libraries that are absent unresolved until they are called, which they are not.
     unsafe { SharedObject::open(Some(path), RTLD_LAZY | RTLD_LOCAL) }
-        .map_err(|error| Error::Load { path: path.to_owned(), reason: error.to_string() })
+        .map_err(|error| Error::Load { path: path.to_owned(), reason: driver::reason(&error) })
 }
 
 /// An exported function; libraries are never unloaded, so it stays valid.

@@ -12,7 +12,7 @@ use std::{
 
 use crate::{
     Severity,
-    sys::{Family, InterfaceInfo, Ptr, Str, Version},
+    sys::{Family, InterfaceInfo, LoggerMethod, Ptr, Str, Version},
 };
 
 /// A line the library logged.
@@ -111,18 +111,12 @@ impl Logger {
 /// The address of the first function of a leaked vtable; the two words before it are the offset to top and the type.
 fn vtable(family: Family) -> *const *const c_void {
     const HEADER: [*const c_void; 2] = [std::ptr::null(); 2];
-    let functions: Vec<*const c_void> = match family {
-        Family::Trt8 | Family::Trt10 | Family::Rtx13 => {
-            vec![log as *const c_void, delete as *const c_void, delete as *const c_void]
-        }
-        Family::Trt11 | Family::Rtx15 => vec![
-            api_language as *const c_void,
-            interface_info as *const c_void,
-            delete as *const c_void,
-            delete as *const c_void,
-            log as *const c_void,
-        ],
-    };
+    let functions = LoggerMethod::vtable(family).iter().map(|method| match method {
+        LoggerMethod::Log => log as *const c_void,
+        LoggerMethod::Destructor | LoggerMethod::DeletingDestructor => delete as *const c_void,
+        LoggerMethod::ApiLanguage => api_language as *const c_void,
+        LoggerMethod::InterfaceInfo => interface_info as *const c_void,
+    });
     let table: &'static [*const c_void] = Vec::leak(HEADER.into_iter().chain(functions).collect());
     table[HEADER.len()..].as_ptr()
 }

@@ -64,7 +64,7 @@ impl fmt::Display for Product {
 }
 
 /// A release whose binary interface the tables describe.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Version {
     number: u32,
     family: Family,
@@ -109,6 +109,12 @@ impl Version {
     pub const fn parts(self) -> (u32, u32, u32) {
         let major = if self.number < 10_000 { 1_000 } else { 10_000 };
         (self.number / major, self.number % major / 100, self.number % 100)
+    }
+}
+
+impl fmt::Debug for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -1,7 +1,10 @@
 use std::{
     ffi::{c_char, c_void},
     fmt,
+    mem::offset_of,
 };
+
+use super::{Family, LoggerMethod};
 
 /// A shape of at most eight extents; −1 stands for one that is not known yet.
 ///
@@ -95,6 +98,66 @@ pub struct InterfaceInfo {
     pub major: i32,
     /// Its minor version.
     pub minor: i32,
+}
+
+/// `nvinfer1::Permutation`: for each axis of the result, the axis it comes from.
+pub type Permutation = [i32; Dims::MAX_RANK];
+
+/// Where the fields of a C++ struct lie, for `verify-abi`.
+#[derive(Clone, Copy, Debug)]
+pub struct Layout {
+    /// The struct, without its namespace.
+    pub name: &'static str,
+    /// Its size in bytes.
+    pub size: usize,
+    /// Its fields.
+    pub fields: &'static [Field],
+}
+
+/// A field of a C++ struct.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// The field as C++ spells it.
+    pub name: &'static str,
+    /// Where it starts, in bytes.
+    pub offset: usize,
+    /// Its size in bytes.
+    pub size: usize,
+}
+
+macro_rules! layout {
+    ($ty:ty = $name:literal { $($field:ident: $field_ty:ty = $cpp:literal),* }) => {
+        Layout {
+            name: $name,
+            size: size_of::<$ty>(),
+            fields: &[$(
+                Field { name: $cpp, offset: offset_of!($ty, $field), size: size_of::<$field_ty>() }
+            ),*],
+        }
+    };
+}
+
+/// The structs that `family` exchanges by value or by address.
+pub fn layouts(family: Family) -> impl Iterator<Item = Layout> {
+    const EXTENTS: usize = Dims::MAX_RANK;
+    let dims = if family.is_wide() {
+        layout!(Dims = "Dims64" { rank: i32 = "nbDims", extents: [i64; EXTENTS] = "d" })
+    } else {
+        layout!(Dims32 = "Dims32" { rank: i32 = "nbDims", extents: [i32; EXTENTS] = "d" })
+    };
+    let weights = layout!(Weights = "Weights" {
+        data_type: i32 = "type", values: *const c_void = "values", count: i64 = "count"
+    });
+    let permutation = Layout {
+        name: "Permutation",
+        size: size_of::<Permutation>(),
+        fields: &[Field { name: "order", offset: 0, size: size_of::<Permutation>() }],
+    };
+    let info = layout!(InterfaceInfo = "InterfaceInfo" {
+        kind: *const c_char = "kind", major: i32 = "major", minor: i32 = "minor"
+    });
+    let has_info = LoggerMethod::vtable(family).contains(&LoggerMethod::InterfaceInfo);
+    [dims, weights, permutation].into_iter().chain(has_info.then_some(info))
 }
 
 #[cfg(test)]

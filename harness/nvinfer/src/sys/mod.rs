@@ -11,15 +11,18 @@
 
 #[expect(clippy::unreadable_literal, reason = "release numbers as the library reports them")]
 pub mod enums;
+pub mod export;
 mod family;
 mod layout;
+mod logger;
 pub mod method;
 #[expect(clippy::unreadable_literal, reason = "release numbers as the library reports them")]
 pub mod table;
 mod unsupported;
 
 pub use family::{Family, Product, Version};
-pub use layout::{Dims, Dims32, DimsRef, InterfaceInfo, Weights};
+pub use layout::{Dims, Dims32, DimsRef, Field, InterfaceInfo, Layout, Permutation, Weights, layouts};
+pub use logger::LoggerMethod;
 pub use unsupported::{Availability, Unsupported};
 
 /// An object of the library, or null.

@@ -1,0 +1,79 @@
+//! CUDA, as far as the suite needs it.
+
+use std::{ffi::c_void, sync::Arc};
+
+use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr, DevicePtrMut, sys::CUdevice_attribute};
+use libtest_mimic::Failed;
+use nvinfer::{Error, ExecutionContext, Library, Product, Version};
+
+use crate::suite::Outcome;
+
+/// Why there is no GPU, if there is none.
+pub fn absent() -> Option<String> {
+    // SAFETY: looking for the CUDA driver has no preconditions.
+    if !unsafe { cudarc::driver::sys::is_culib_present() } {
+        return Some("no CUDA device (there is no CUDA driver)".to_owned());
+    }
+    CudaContext::new(0).err().map(|error| format!("no CUDA device ({error})"))
+}
+
+/// Why engines of `version` cannot run here, if they cannot.
+pub fn cannot_run(version: Version) -> Option<String> {
+    if let Some(reason) = absent() {
+        return Some(reason);
+    }
+    let attribute =
+        |attribute| CudaContext::new(0).and_then(|context| context.attribute(attribute)).unwrap_or(0);
+    let major = attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+    let is_hopper = major == 9;
+    (version.product() == Product::TensorRtRtx && is_hopper)
+        .then(|| format!("{version} builds engines for other GPUs than compute capability {major}"))
+}
+
+/// What a release that needs a GPU says when there is none.
+pub fn refuses_without_gpu(library: Library) -> Outcome {
+    for error in [library.create_builder().err(), library.create_runtime().err()] {
+        let error = error.ok_or("made without a GPU")?;
+        let is_typed = matches!(error, Error::NoGpu { version, .. } if version == library.version());
+        assert!(is_typed, "{error}");
+        assert!(error.to_string().contains("needs a GPU"), "{error}");
+    }
+    Ok(())
+}
+
+/// A stream, and the runs of an engine on it.
+pub struct Device {
+    stream: Arc<CudaStream>,
+}
+
+impl Device {
+    pub fn open() -> Result<Self, Failed> {
+        Ok(Self { stream: CudaContext::new(0)?.new_stream()? })
+    }
+
+    pub fn stream(&self) -> *mut c_void {
+        self.stream.cu_stream().cast()
+    }
+
+    /// Runs `context` on one input of floats and returns one output of `length` floats.
+    pub fn run(
+        &self,
+        context: &ExecutionContext<'_>,
+        (input, values): (&str, &[f32]),
+        (output, length): (&str, usize),
+    ) -> Result<Vec<f32>, Failed> {
+        let source: CudaSlice<f32> = self.stream.clone_htod(values)?;
+        let mut target: CudaSlice<f32> = self.stream.clone_htod(&vec![f32::NAN; length])?;
+        let (from, to) = (source.device_ptr(&self.stream).0, target.device_ptr_mut(&self.stream).0);
+        // SAFETY: both buffers are on the device, hold what the engine reads and writes, and outlive the run, which
+        // is waited for below.
+        unsafe {
+            context.set_tensor_address(input, from as *mut c_void)?;
+            context.set_tensor_address(output, to as *mut c_void)?;
+            assert_eq!(context.tensor_address(output)? as u64, to);
+            context.enqueue(self.stream())?;
+        }
+        self.stream.synchronize()?;
+        Ok(self.stream.clone_dtoh(&target)?)
+    }
+}

@@ -1,0 +1,182 @@
+use nvinfer::{
+    BuilderFlag, DataType, Error, LayerInformationFormat, OptProfileSelector, ProfilingVerbosity,
+    TensorIOMode, TensorLocation, Typing,
+};
+use twinfer_onnx::Graph;
+
+use crate::{
+    device::{self, Device},
+    models,
+    network::config,
+    suite::{Body, Needs, Outcome, Subject, runtime},
+};
+
+pub fn tests() -> Vec<(&'static str, Needs, Body)> {
+    vec![
+        ("bytes that are no plan are refused, with a reason", Needs::Builder, no_plan),
+        (
+            "a plan for another GPU or for none is refused, with a reason",
+            Needs::Builder,
+            a_plan_for_another_gpu,
+        ),
+        ("an engine tells its tensors, layers and profiles", Needs::Gpu, an_engine_tells),
+        ("a convolution gives the values that arithmetic gives", Needs::Gpu, a_convolution),
+        (
+            "a ConvTranspose with output_padding gives the values that arithmetic gives",
+            Needs::Gpu,
+            a_conv_transpose,
+        ),
+        ("a dynamic batch runs at every shape of its profile", Needs::Gpu, a_dynamic_batch),
+        ("the inspector tells the precision of each layer", Needs::Gpu, an_inspector),
+        ("an engine survives serialisation", Needs::Gpu, serialisation),
+    ]
+}
+
+fn plan(subject: Subject, graph: &Graph) -> Result<Vec<u8>, Error> {
+    let network = subject.builder.create_network(Typing::Weak)?;
+    network.set_name("from the suite")?;
+    network.create_onnx_parser()?.parse(&graph.encode())?;
+    let config = config(subject.builder)?;
+    config.set_profiling_verbosity(ProfilingVerbosity::Detailed)?;
+    if subject.library.version().number() < 9999 {
+        config.set_flag(BuilderFlag::Int8, true)?;
+    }
+    let profile = subject.builder.create_optimization_profile()?;
+    if network.inputs()?[0].shape()?.is_some_and(|shape| shape.contains(&-1)) {
+        for (select, batch) in
+            [(OptProfileSelector::Min, 1), (OptProfileSelector::Opt, 2), (OptProfileSelector::Max, 4)]
+        {
+            profile.set_dimensions("x", select, &[batch, 1, 4, 4])?;
+        }
+        config.add_optimization_profile(&profile)?;
+    }
+    Ok(subject.builder.build_serialized_network(&network, &config)?.to_vec())
+}
+
+fn no_plan(subject: Subject) -> Outcome {
+    let error = runtime(subject.library)?.deserialize(b"this is no plan, whatever its length may be").err();
+    assert!(
+        matches!(error, Some(Error::Refused { call: "IRuntime::deserializeCudaEngine", .. })),
+        "{error:?}"
+    );
+    Ok(())
+}
+
+fn a_plan_for_another_gpu(subject: Subject) -> Outcome {
+    let plan = plan(subject, &models::conv(Some(1)))?;
+    let error = runtime(subject.library)?.deserialize(&plan).err();
+    match (error, device::cannot_run(subject.library.version())) {
+        (None, None) => Ok(()),
+        (Some(Error::Refused { reason, .. }), Some(_)) => {
+            assert_ne!(reason, "the library logged no error");
+            Ok(())
+        }
+        (error, cannot) => Err(format!("{error:?}, though {cannot:?}").into()),
+    }
+}
+
+fn an_engine_tells(subject: Subject) -> Outcome {
+    let plan = plan(subject, &models::conv(None))?;
+    let engine = runtime(subject.library)?.deserialize(&plan)?;
+    let tensors = engine.io_tensors()?;
+    let names: Vec<_> = tensors.iter().map(|tensor| (tensor.name.as_str(), tensor.mode)).collect();
+    assert_eq!(names, [("x", TensorIOMode::Input), ("y", TensorIOMode::Output)]);
+    for tensor in &tensors {
+        assert_eq!((tensor.data_type, tensor.location), (DataType::Float, TensorLocation::Device));
+        assert_eq!(tensor.shape, [-1, 1, 4, 4]);
+        assert!(tensor.format.contains("linear"), "{}", tensor.format);
+    }
+    assert_eq!(engine.name()?, "from the suite");
+    assert!(engine.layer_count()? >= 1);
+    assert_eq!(engine.optimization_profile_count()?, 1);
+    assert_eq!(engine.profile_shape("x", 0, OptProfileSelector::Max)?, [4, 1, 4, 4]);
+    assert_eq!(engine.profiling_verbosity()?, ProfilingVerbosity::Detailed);
+    engine.device_memory_size()?;
+    Ok(())
+}
+
+const IMAGE: [f32; 16] = [1., 2., 3., 4., 5., 6., 7., 8., 9., 10., 11., 12., 13., 14., 15., 16.];
+
+/// Each element's sum with its neighbours in [`IMAGE`], counted by hand.
+const NEIGHBOUR_SUMS: [f32; 16] =
+    [14., 24., 30., 22., 33., 54., 63., 45., 57., 90., 99., 69., 46., 72., 78., 54.];
+
+fn a_convolution(subject: Subject) -> Outcome {
+    let plan = plan(subject, &models::conv(Some(1)))?;
+    let engine = runtime(subject.library)?.deserialize(&plan)?;
+    let context = engine.create_execution_context()?;
+    context.set_name("a run")?;
+    assert_eq!(context.name()?, "a run");
+    assert_eq!((context.optimization_profile()?, context.all_input_dimensions_specified()?), (0, true));
+    assert_eq!(context.infer_shapes()?, Vec::<String>::new());
+    assert_eq!(context.tensor_shape("y")?, [1, 1, 4, 4]);
+    assert_eq!(context.tensor_strides("y")?, [16, 16, 4, 1]);
+    assert!(context.max_output_size("y")? >= 64);
+    let values = Device::open()?.run(&context, ("x", &IMAGE), ("y", 16))?;
+    assert_eq!(values, NEIGHBOUR_SUMS);
+    Ok(())
+}
+
+/// Kernel of two ones, stride 2, input 1, 2, 3.
+fn a_conv_transpose(subject: Subject) -> Outcome {
+    let expected: [(i64, i64, &[f32]); 4] = [
+        (0, 0, &[1., 1., 2., 2., 3., 3.]),
+        (0, 1, &[1., 1., 2., 2., 3., 3., 0.]),
+        (1, 0, &[1., 2., 2., 3.]),
+        (1, 1, &[1., 2., 2., 3., 3.]),
+    ];
+    for (pad, output_padding, expected) in expected {
+        let plan = plan(subject, &models::conv_transpose(pad, output_padding))?;
+        let engine = runtime(subject.library)?.deserialize(&plan)?;
+        let context = engine.create_execution_context()?;
+        let values = Device::open()?.run(&context, ("x", &[1., 2., 3.]), ("y", expected.len()))?;
+        assert_eq!(values, expected, "pads {pad}, output_padding {output_padding}");
+    }
+    Ok(())
+}
+
+fn a_dynamic_batch(subject: Subject) -> Outcome {
+    let plan = plan(subject, &models::conv(None))?;
+    let engine = runtime(subject.library)?.deserialize(&plan)?;
+    let context = engine.create_execution_context()?;
+    let device = Device::open()?;
+    assert!(!context.all_input_dimensions_specified()?);
+    assert_eq!(context.infer_shapes()?, ["x"]);
+    for batch in [1, 3, 4, 1] {
+        context.set_input_shape("x", &[batch, 1, 4, 4])?;
+        assert!(context.all_input_dimensions_specified()?);
+        assert_eq!(context.infer_shapes()?, Vec::<String>::new());
+        assert_eq!(context.tensor_shape("y")?, [batch, 1, 4, 4]);
+        let batch = batch as usize;
+        let values = device.run(&context, ("x", &IMAGE.repeat(batch)), ("y", 16 * batch))?;
+        assert_eq!(values, NEIGHBOUR_SUMS.repeat(batch), "batch {batch}");
+    }
+    assert!(matches!(context.set_input_shape("x", &[5, 1, 4, 4]), Err(Error::Refused { .. })));
+    // SAFETY: the stream is live.
+    unsafe { context.set_optimization_profile(0, device.stream())? };
+    Ok(())
+}
+
+fn an_inspector(subject: Subject) -> Outcome {
+    let plan = plan(subject, &models::quantised_conv())?;
+    let engine = runtime(subject.library)?.deserialize(&plan)?;
+    let context = engine.create_execution_context()?;
+    let inspector = context.create_inspector(&engine)?;
+    let json = inspector.engine_information(LayerInformationFormat::Json)?;
+    println!("{json}");
+    assert!(json.contains("\"Layers\"") && json.contains("Int8"), "{json}");
+    let layer = engine.create_inspector()?.layer_information(0, LayerInformationFormat::Json)?;
+    assert!(json.contains("conv") && layer.contains("Name"), "{layer}");
+    assert!(!inspector.engine_information(LayerInformationFormat::Oneline)?.is_empty());
+    Ok(())
+}
+
+fn serialisation(subject: Subject) -> Outcome {
+    let plan = plan(subject, &models::conv(Some(1)))?;
+    let runtime = runtime(subject.library)?;
+    let copy = runtime.deserialize(&plan)?.serialize()?.to_vec();
+    let engine = runtime.deserialize(&copy)?;
+    let context = engine.create_execution_context()?;
+    assert_eq!(Device::open()?.run(&context, ("x", &IMAGE), ("y", 16))?, NEIGHBOUR_SUMS);
+    Ok(())
+}
