@@ -5,7 +5,7 @@ use std::{fmt, marker::PhantomData, ops::Deref};
 use crate::{
     ActivationType, DataType, ElementWiseOperation, Error, LayerType, PoolingType, Result, ScaleMode, Tensor,
     sys::{
-        Ptr,
+        Permutation, Ptr,
         method::Count,
         table::{
             IActivationLayer, ICastLayer, IConcatenationLayer, IConstantLayer, IConvolutionLayer,

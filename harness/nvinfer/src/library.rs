@@ -1,5 +1,4 @@
 use std::{
-    ffi::c_int,
     fmt,
     path::{Path, PathBuf},
     sync::{Mutex, OnceLock, PoisonError},
@@ -10,7 +9,11 @@ use libloading::os::unix::{Library as SharedObject, RTLD_LAZY, RTLD_LOCAL};
 use crate::{
     Builder, Error, Message, Product, Result, Runtime, Sink, Version, driver, locate,
     logger::{Logger, Mark},
-    sys::{Ptr, table},
+    sys::{
+        Ptr,
+        export::{self, Export},
+        table,
+    },
 };
 
 /// A loaded release of TensorRT or TensorRT-RTX; a handle that is cheap to copy and usable from any thread.
@@ -33,9 +36,8 @@ struct Parser {
     path: PathBuf,
 }
 
-type Create = unsafe extern "C" fn(Ptr, c_int) -> Ptr;
-type CreateParser = unsafe extern "C" fn(Ptr, Ptr, c_int) -> Ptr;
-type GetVersion = unsafe extern "C" fn() -> c_int;
+/// The type of the functions that make builders and runtimes.
+type Create = unsafe extern "C" fn(Ptr, i32) -> Ptr;
 
 /// What the process holds: the file it loaded, and the library if the file was one.
 static HELD: Mutex<Option<(PathBuf, Option<Library>)>> = Mutex::new(None);
@@ -60,7 +62,7 @@ impl Library {
         }
         let core = open(&path)?;
         *held = Some((path.clone(), None));
-        let number = match symbol::<GetVersion>(&core, "getInferLibVersion") {
+        let number = match symbol(&core, &export::GET_INFER_LIB_VERSION) {
             // SAFETY: the function takes nothing and returns the version number; it has C linkage in every release.
             Some(get_version) => unsafe { get_version() },
             None => return Err(Error::WrongKind { path }),
@@ -96,7 +98,7 @@ impl Library {
     /// Makes a builder. TensorRT needs a GPU for that, TensorRT-RTX does not.
     pub fn create_builder(self) -> Result<Builder> {
         let call = "createInferBuilder";
-        let raw = self.create(call, "createInferBuilder_INTERNAL")?;
+        let raw = self.create(call, &export::CREATE_INFER_BUILDER)?;
         let raw = table::IBuilder::new(self.0.version, raw.1).ok_or_else(|| self.refused(call, raw.0))?;
         Ok(Builder::new(self, raw))
     }
@@ -104,20 +106,20 @@ impl Library {
     /// Makes a runtime. TensorRT needs a GPU for that, TensorRT-RTX does not.
     pub fn create_runtime(self) -> Result<Runtime> {
         let call = "createInferRuntime";
-        let raw = self.create(call, "createInferRuntime_INTERNAL")?;
+        let raw = self.create(call, &export::CREATE_INFER_RUNTIME)?;
         let raw = table::IRuntime::new(self.0.version, raw.1).ok_or_else(|| self.refused(call, raw.0))?;
         Ok(Runtime::new(self, raw))
     }
 
-    fn create(self, call: &'static str, entry: &'static str) -> Result<(Mark, Ptr)> {
+    fn create(self, call: &'static str, entry: &Export<Create>) -> Result<(Mark, Ptr)> {
         let version = self.0.version;
         if version.product() == Product::TensorRt {
             driver::device_count().map_err(|reason| Error::NoGpu { version, call, reason })?;
         }
-        let create = symbol::<Create>(&self.0.core, entry).ok_or_else(|| Error::MissingSymbol {
+        let create = symbol(&self.0.core, entry).ok_or_else(|| Error::MissingSymbol {
             path: self.0.path.clone(),
             version,
-            symbol: entry,
+            symbol: entry.name,
         })?;
         let mark = self.mark();
         // SAFETY: both entry points take a logger, whose vtable has this release's shape and which is never freed,
@@ -130,10 +132,10 @@ impl Library {
         let version = self.0.version;
         let Parser { shared, path } = self.parser()?;
         let missing = |symbol| Error::MissingSymbol { path: path.clone(), version, symbol };
-        let get_version = symbol::<GetVersion>(shared, "getNvOnnxParserVersion")
-            .ok_or_else(|| missing("getNvOnnxParserVersion"))?;
-        let create = symbol::<CreateParser>(shared, "createNvOnnxParser_INTERNAL")
-            .ok_or_else(|| missing("createNvOnnxParser_INTERNAL"))?;
+        let get_version = symbol(shared, &export::GET_NV_ONNX_PARSER_VERSION)
+            .ok_or_else(|| missing(export::GET_NV_ONNX_PARSER_VERSION.name))?;
+        let create = symbol(shared, &export::CREATE_NV_ONNX_PARSER)
+            .ok_or_else(|| missing(export::CREATE_NV_ONNX_PARSER.name))?;
         let mark = self.mark();
         // SAFETY: the entry point takes a live network, the library's logger, which is never freed, and the version
         // number of the parser's own headers.
@@ -206,7 +208,8 @@ fn open(path: &Path) -> Result<SharedObject> {
 }
 
 /// An exported function; libraries are never unloaded, so it stays valid.
-fn symbol<F: Copy>(shared: &SharedObject, name: &str) -> Option<F> {
-    // SAFETY: the callers name an exported function and its C signature, which is the same in every release.
-    unsafe { shared.get::<F>(name).ok().map(|symbol| *symbol) }
+fn symbol<F: Copy>(shared: &SharedObject, export: &Export<F>) -> Option<F> {
+    // SAFETY: an export names its C signature, which is the same in every release; verify-abi compares it with the
+    // headers.
+    unsafe { shared.get::<F>(export.name).ok().map(|symbol| *symbol) }
 }
