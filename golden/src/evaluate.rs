@@ -201,11 +201,12 @@ impl Evaluator<'_> {
         Ok(concat(&parts, axis, self.shape(node)))
     }
 
-    fn conv(&self, op: &Conv, node: &Node) -> Result<Value, Unknown> {
+    fn conv(&mut self, op: &Conv, node: &Node) -> Result<Value, Unknown> {
         let auto_pad = self.defect.map_or(op.auto_pad, |defect| defect.auto_pad(op.auto_pad));
         let op = Conv { auto_pad, ..op.clone() };
         let (x, w) = (self.input(node, 0), self.input(node, 1));
         let geometry = op.geometry(&x.shape[2..], &w.shape[2..]).map_err(|fault| broken(node, fault))?;
+        self.touch(rules::of_conv(&op, &geometry));
         self.convolve(
             node,
             &Resolved {
@@ -267,7 +268,7 @@ impl Evaluator<'_> {
         let reaches: Vec<_> = geometry.axes.iter().map(Reach::from).collect();
         let (pooled, touched) = max_pool(x, &Taps::of(&reaches, Direction::Gather), shape);
         self.touch(touched);
-        self.touch(rules::of_max_pool(op));
+        self.touch(rules::of_max_pool(op, &geometry));
         Ok(pooled)
     }
 

@@ -1,6 +1,6 @@
 //! Where the ONNX specification leaves something open or contradicts itself.
 
-use twinfer_onnx::{AutoPad, Axis, ConvTranspose, Geometry, MaxPool};
+use twinfer_onnx::{AutoPad, Axis, Conv, ConvTranspose, Geometry, MaxPool};
 
 /// One point that ONNX does not settle; a graph that touches it has no reference that all must meet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +36,9 @@ entries! {
     EMPTY_TRANSPOSED_INPUT = "conv-transpose-empty-input",
         "the formula counts one stride back from an input without positions; golden follows the formula",
         "onnx/docs/Operators.md#ConvTranspose: stride * (input_size - 1)";
+    SAME_SKIPS_INPUT = "same-skips-input",
+        "with auto_pad SAME the windows reach fewer positions than there are, so that the padding would be negative; golden pads with nothing and leaves the end unread",
+        "onnx/docs/Operators.md#Conv, attributes auto_pad and pads; onnx/defs/nn/defs.cc, convPoolShapeInference, takes zero, ONNX Runtime 1.31.1 crops the start";
     VALID_WITH_CEIL = "max-pool-valid-with-ceil",
         "auto_pad VALID with ceil_mode has another formula than explicit pads of zero; golden follows explicit pads",
         "onnx/docs/Operators.md#MaxPool, output_spatial_shape";
@@ -100,13 +103,25 @@ const fn same_by_inference(axis: &Axis) -> usize {
     axis.natural_output() - axis.dilated_kernel().saturating_sub(axis.stride)
 }
 
-/// What `MaxPool` touches by its attributes alone.
-pub fn of_max_pool(op: &MaxPool) -> Vec<&'static Entry> {
-    if op.auto_pad == Some(AutoPad::Valid) && op.ceil_mode == Some(1) {
-        vec![&VALID_WITH_CEIL]
-    } else {
-        Vec::new()
-    }
+/// What Conv with this geometry touches.
+pub fn of_conv(op: &Conv, geometry: &Geometry) -> Option<&'static Entry> {
+    same_skips_input(op.auto_pad, geometry)
+}
+
+/// What `MaxPool` with this geometry touches by its attributes alone.
+pub fn of_max_pool(op: &MaxPool, geometry: &Geometry) -> Vec<&'static Entry> {
+    let valid_with_ceil = op.auto_pad == Some(AutoPad::Valid) && op.ceil_mode == Some(1);
+    same_skips_input(op.auto_pad, geometry)
+        .into_iter()
+        .chain(valid_with_ceil.then_some(&VALID_WITH_CEIL))
+        .collect()
+}
+
+/// Splitting a negative padding in two shifts the windows once it is two or more.
+fn same_skips_input(auto_pad: Option<AutoPad>, geometry: &Geometry) -> Option<&'static Entry> {
+    let is_same = matches!(auto_pad, Some(AutoPad::SameUpper | AutoPad::SameLower));
+    let skips = |axis: &Axis| (axis.output - 1) * axis.stride + axis.dilated_kernel() + 1 < axis.input;
+    (is_same && geometry.axes.iter().any(skips)).then_some(&SAME_SKIPS_INPUT)
 }
 
 #[cfg(test)]
@@ -145,5 +160,13 @@ mod tests {
         assert_eq!(touched(&op(6), 3, 3), ["conv-transpose-output-shape-beyond-natural"]);
         assert_eq!(touched(&op(5), 3, 3), [""; 0]);
         assert_eq!(touched(&op(2), 3, 3), ["conv-transpose-output-shape-below-input"]);
+    }
+
+    #[test]
+    fn same_is_open_where_windows_skip_two_positions_or_more() {
+        let op = Conv { auto_pad: Some(AutoPad::SameUpper), strides: Some(vec![4]), ..Conv::default() };
+        let touched = |kernel| of_conv(&op, &op.geometry(&[4], &[kernel]).expect("valid")).is_some();
+        assert!(touched(2));
+        assert!(!touched(3));
     }
 }

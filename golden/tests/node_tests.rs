@@ -49,11 +49,13 @@ fn golden_passes_every_node_test_of_its_operators() {
         match run(&test) {
             Outcome::Foreign => {}
             Outcome::Passed { operators } => {
-                operators.iter().for_each(|operator| *passed.entry(operator).or_default() += 1);
+                for operator in operators {
+                    *passed.entry(operator).or_default() += 1;
+                }
                 writeln!(report, "{name}: passed").expect("a string takes it");
             }
             Outcome::Skipped(reason) => {
-                writeln!(report, "{name}: skipped, {reason}").expect("a string takes it")
+                writeln!(report, "{name}: skipped, {reason}").expect("a string takes it");
             }
             Outcome::Failed(reason) => failures.push(format!("{name}: {reason}")),
         }

@@ -227,20 +227,19 @@ fn pad_same(axis: &mut Axis, auto_pad: Option<AutoPad>) {
     axis.pad_end = (total - axis.pad_begin) as isize;
 }
 
-/// How many windows fit in the padded input. Rounding up counts one that ends beyond it, unless that one would
-/// start in the padding at the end.
+/// How many windows fit in the padded input: `(padded - dilated kernel) / stride + 1`. Rounding up counts one that
+/// ends beyond it, unless that one would start in the padding at the end.
 fn fitting_windows(axis: &Axis, rounding: Rounding) -> Result<usize, Broken> {
     let padded = axis.input + axis.pad_begin + axis.pad_end.unsigned_abs();
-    let Some(room) = padded.checked_sub(axis.dilated_kernel()) else {
-        return Err(Broken {
-            rule: Rule::OutputExtent,
-            detail: format!("a kernel of {} in a padded input of {padded}", axis.dilated_kernel()),
-        });
-    };
-    let floor = room / axis.stride + 1;
-    let starts_inside = floor * axis.stride < axis.input + axis.pad_begin;
-    let one_more = rounding == Rounding::Ceil && !room.is_multiple_of(axis.stride) && starts_inside;
-    Ok(floor + usize::from(one_more))
+    let room = padded as i64 - axis.dilated_kernel() as i64;
+    let stride = axis.stride as i64;
+    let whole = room.div_euclid(stride) + 1;
+    let starts_inside = whole * stride < (axis.input + axis.pad_begin) as i64;
+    let one_more = rounding == Rounding::Ceil && room.rem_euclid(stride) != 0 && starts_inside;
+    usize::try_from(whole + i64::from(one_more)).map_err(|_| Broken {
+        rule: Rule::OutputExtent,
+        detail: format!("a kernel of {} in a padded input of {padded}", axis.dilated_kernel()),
+    })
 }
 
 fn agrees_with_weight(kernel_shape: Option<&[i64]>, weight: &[usize]) -> Result<(), Broken> {
@@ -358,6 +357,7 @@ mod tests {
         assert_eq!(pool.geometry(&[4]).expect("valid").axes[0].output, 2);
         let wider = MaxPool { kernel_shape: vec![3], ..pool };
         assert_eq!(wider.geometry(&[4]).expect("valid").axes[0].output, 2);
+        assert_eq!(wider.geometry(&[2]).expect("valid").axes[0].output, 1);
     }
 
     #[test]
