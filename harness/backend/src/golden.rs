@@ -46,8 +46,5 @@ impl Backend for Golden {
 
 fn evaluate(graph: &Graph, inputs: &[Tensor]) -> Result<Vec<Tensor>, String> {
     let evaluation = twinfer_golden::evaluate(graph, inputs).map_err(|unknown| unknown.to_string())?;
-    let rounded = |output: &twinfer_golden::Reference| {
-        Tensor::from_f64(output.dtype, output.shape.clone(), &output.values).map_err(|error| error.to_string())
-    };
-    evaluation.outputs.iter().map(rounded).collect()
+    evaluation.outputs.iter().map(|output| output.to_tensor().map_err(|error| error.to_string())).collect()
 }

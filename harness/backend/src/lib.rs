@@ -4,7 +4,7 @@
 //! whether an answer is right, and anything that goes wrong inside it is part of the observation. One file a
 //! backend; [`open`] makes one of a variant.
 
-//mod golden;
+mod golden;
 mod open;
 mod options;
 mod ort;

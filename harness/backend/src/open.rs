@@ -1,6 +1,6 @@
 use twinfer_case::Variant;
 
-use crate::{Backend, ort::Ort};
+use crate::{Backend, golden::Golden, ort::Ort};
 
 /// Why a variant has no backend on this machine; says nothing about the backend's correctness.
 #[derive(Debug, thiserror::Error)]
@@ -56,10 +56,9 @@ pub enum OpenError {
 pub fn open(variant: &Variant) -> Result<Box<dyn Backend>, OpenError> {
     use twinfer_case::Backend as Name;
     match &variant.backend {
+        Name::Golden => Ok(Box::new(Golden::open(variant)?)),
         Name::OrtCpu | Name::OrtCuda => Ok(Box::new(Ort::open(variant)?)),
-        Name::Golden | Name::Trt | Name::TrtApi | Name::TrtRtx => {
-            Err(OpenError::NotBuilt(variant.backend.to_string()))
-        }
+        Name::Trt | Name::TrtApi | Name::TrtRtx => Err(OpenError::NotBuilt(variant.backend.to_string())),
         Name::External(_) => Err(OpenError::External(variant.backend.to_string())),
     }
 }

@@ -90,6 +90,16 @@ impl Log {
         }
     }
 
+    /// How many lines there are, to go back to.
+    pub fn mark(&self) -> usize {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).lines.len()
+    }
+
+    /// Drops what was logged since `mark`: an attempt of the harness's own, not of the case.
+    pub fn rewind(&self, mark: usize) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).lines.truncate(mark);
+    }
+
     fn enter(&self, stage: Stage) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).stage = Some(stage);
     }

@@ -1,1 +1,43 @@
-//! The supervisor: workers, journal, confirmation, minimisation and findings.
+//! The supervisor: worker processes, journal, confirmation, minimisation and findings.
+//!
+//! A *campaign* is a run over many cases with a budget, a journal and a set of findings.
+//!
+//! ```no_run
+//! use twinfer_campaign::{Campaign, Options, WorkerCommand};
+//!
+//! let worker = WorkerCommand { args: vec!["worker".to_owned()], ..WorkerCommand::new("/usr/bin/twinfer") };
+//! let options = Options::new(vec!["ort:cpu".parse()?], worker, "runs/0001".into());
+//! let summary = Campaign::new(options)?.run(&mut |event| println!("{event:?}"))?;
+//! println!("{} cases, {} new findings", summary.cases, summary.new_findings);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! [`Campaign::run`] tells what happens as [`Event`](twinfer_case::Event)s, in case order where that matters, and
+//! stops early, with everything on disk, when [`Options::stop`] is set. Nothing here links a backend's library: every
+//! backend is a worker process ([`WorkerCommand`]) that speaks the worker protocol.
+//!
+//! How one case goes through: *preparers* generate, encode and evaluate it; a *lane* a worker process carries it there
+//! and back; the *committer* takes cases in order, has the checks judge them, investigates what diverges, and writes
+//! the journal.
+
+mod campaign;
+mod committer;
+mod describe;
+mod diagnosis;
+mod error;
+mod findings;
+mod investigation;
+mod journal;
+mod lane;
+mod options;
+mod prepared;
+mod preparer;
+mod source;
+mod worker;
+
+pub use campaign::Campaign;
+pub use describe::one_line;
+pub use error::CampaignError;
+pub use options::{Deadlines, Options, Oracle};
+pub use source::CaseSource;
+pub use worker::WorkerCommand;

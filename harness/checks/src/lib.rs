@@ -1,1 +1,21 @@
 //! Checks: one comparison each over the observations of a case.
+//!
+//! A *check* looks at the [`Evidence`] about one variant on one case and reports what it finds to a [`Report`]. One
+//! file a check; [`judge`] runs them and draws the verdict. Which numbers agree is decided in one place,
+//! [`twinfer_golden::Reference::compare`].
+
+mod acceptance;
+mod determinism;
+mod dtype;
+mod ending;
+mod evidence;
+mod judge;
+mod log;
+mod placement;
+mod report;
+mod shape;
+mod state;
+mod values;
+
+pub use evidence::{Evidence, References};
+pub use judge::{Judgement, judge};

@@ -57,6 +57,7 @@ pub struct Loaded {
     session: Session,
     /// The type and shape of every output, where the session knows all of them before it runs.
     known_outputs: Option<Vec<Vec<usize>>>,
+    log: Log,
 }
 
 impl Sessions {
@@ -87,7 +88,7 @@ impl Sessions {
         };
         let session = session.map_err(|error| refusal(&error))?;
         recorder.observation().inferred_shapes = inferred_shapes(&session);
-        Ok(Loaded::new(session))
+        Ok(Loaded::new(session, self.log.clone()))
     }
 
     fn commit(&self, task: &Task, fallback: Fallback) -> ort::Result<Session> {
@@ -175,14 +176,14 @@ fn inferred_shapes(session: &Session) -> Option<Vec<Vec<i64>>> {
 }
 
 impl Loaded {
-    fn new(session: Session) -> Self {
+    fn new(session: Session, log: Log) -> Self {
         let known_outputs = inferred_shapes(&session).and_then(|shapes| {
             shapes
                 .into_iter()
                 .map(|shape| shape.into_iter().map(|extent| usize::try_from(extent).ok()).collect())
                 .collect()
         });
-        Self { session, known_outputs }
+        Self { session, known_outputs, log }
     }
 
     /// Runs once; the outcome tells why there are no outputs.
@@ -192,7 +193,13 @@ impl Loaded {
         let outputs = match self.poisoned_outputs() {
             // a buffer of the inferred shape is refused where that shape is wrong: what the actual one is, is told
             // by a run without buffers
-            Some(selector) => self.run_into(&values, selector).or_else(|_| self.run_freely(&values)),
+            Some(selector) => {
+                let mark = self.log.mark();
+                self.run_into(&values, selector).or_else(|_| {
+                    self.log.rewind(mark);
+                    self.run_freely(&values)
+                })
+            }
             None => self.run_freely(&values),
         };
         outputs

@@ -1,0 +1,159 @@
+use std::{
+    sync::Arc,
+    thread,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use crossbeam_channel::{bounded, unbounded};
+use twinfer_case::{Backend, Event, JOURNAL_FORMAT, Machine, RunInfo, Summary, Variant, VariantInfo};
+
+use crate::{
+    CampaignError, CaseSource, Options,
+    committer::{Committer, Inbox},
+    findings::Findings,
+    investigation::Investigator,
+    journal::Journal,
+    lane::Lane,
+    preparer::Preparer,
+    source::generated,
+    worker::{Nursery, Watchdog, WorkerProcess},
+};
+
+/// Cases under way at once, for each job: enough that nobody waits, few enough that memory stays small.
+const UNDER_WAY: usize = 128;
+/// Workers of each variant that stand by.
+const SPARES: usize = 1;
+
+/// A run over many cases with a budget, a journal and a set of findings.
+pub struct Campaign {
+    options: Options,
+    source: CaseSource,
+    nurseries: Vec<Arc<Nursery>>,
+}
+
+impl Campaign {
+    /// Checks what can be checked before anything is started.
+    pub fn new(options: Options) -> Result<Self, CampaignError> {
+        let source = match &options.source {
+            Some(source) => Arc::clone(source),
+            None => generated(&options.families, options.seed)?,
+        };
+        let watchdog = Watchdog::start();
+        let subjects = options.variants.iter().filter(|variant| variant.backend != Backend::Golden);
+        let nursery = |variant: &Variant| {
+            let (command, watchdog) = (options.worker.clone(), watchdog.clone());
+            Nursery::new(variant.clone(), command, options.deadlines, watchdog, SPARES)
+        };
+        let nurseries: Vec<_> = subjects.map(nursery).collect();
+        if nurseries.is_empty() {
+            return Err(CampaignError::NoBackend);
+        }
+        Ok(Self { options, source, nurseries })
+    }
+
+    /// Runs it to the end of its budget and tells `sink` what happens.
+    ///
+    /// With deterministic backends and a budget of cases, everything but timings and the events about workers is a
+    /// function of the options without `jobs`.
+    pub fn run(self, sink: &mut dyn FnMut(&Event)) -> Result<Summary, CampaignError> {
+        let workers = self.start_workers()?;
+        let run = self.run_info(&workers);
+        let journal = Journal::create(&self.options.out, &run)?;
+        for (nursery, workers) in self.nurseries.iter().zip(&workers) {
+            for worker in workers {
+                let millis = worker.start_millis();
+                sink(&Event::WorkerStarted { variant: nursery.variant().clone(), millis });
+            }
+        }
+        let variants = run.variants.clone();
+        sink(&Event::CampaignStarted { run });
+        let findings = Findings::open(&self.options.out, self.options.known.as_deref())?;
+        let investigator = Investigator::new(&self.options, &self.source, &self.nurseries, findings);
+        self.drive(workers, &variants, journal, investigator, sink)
+    }
+
+    fn drive(
+        &self,
+        workers: Vec<Vec<WorkerProcess>>,
+        variants: &[VariantInfo],
+        journal: Journal,
+        investigator: Investigator<'_>,
+        sink: &mut dyn FnMut(&Event),
+    ) -> Result<Summary, CampaignError> {
+        let jobs = self.options.jobs.get();
+        let under_way = UNDER_WAY * jobs;
+        let (ticket_sender, tickets) = bounded(under_way);
+        let (reference_sender, references) = unbounded();
+        let (delivery_sender, deliveries) = unbounded();
+        let (queues, job_receivers): (Vec<_>, Vec<_>) = self.nurseries.iter().map(|_| unbounded()).unzip();
+        let preparer = Preparer {
+            source: Arc::clone(&self.source),
+            oracle: Arc::clone(&self.options.oracle),
+            queues,
+            repeat_every: self.options.repeat_every,
+        };
+        thread::scope(|scope| {
+            for (variant, workers) in workers.into_iter().enumerate() {
+                for worker in workers {
+                    let nursery = Arc::clone(&self.nurseries[variant]);
+                    let jobs = job_receivers[variant].clone();
+                    let lane = Lane::new(variant, nursery, jobs, delivery_sender.clone());
+                    scope.spawn(move || lane.run(worker));
+                }
+            }
+            for _ in 0..jobs {
+                let (preparer, tickets, sender) =
+                    (preparer.clone(), tickets.clone(), reference_sender.clone());
+                scope.spawn(move || preparer.run(&tickets, &sender));
+            }
+            // only the threads hold these now, so that each end is noticed by the other
+            drop((preparer, tickets, reference_sender, delivery_sender, job_receivers));
+            let inbox = Inbox { references, deliveries };
+            let committer =
+                Committer::new(&self.options, variants, journal, investigator, ticket_sender, under_way);
+            committer.run(&inbox, sink)
+        })
+    }
+
+    /// A worker for every lane of every variant, all started at once.
+    fn start_workers(&self) -> Result<Vec<Vec<WorkerProcess>>, CampaignError> {
+        let jobs = self.options.jobs.get();
+        thread::scope(|scope| {
+            let start = |nursery: &Arc<Nursery>| {
+                let nursery = Arc::clone(nursery);
+                scope.spawn(move || nursery.take())
+            };
+            let starting: Vec<Vec<_>> =
+                self.nurseries.iter().map(|nursery| (0..jobs).map(|_| start(nursery)).collect()).collect();
+            let join = |thread: thread::ScopedJoinHandle<'_, _>| {
+                thread.join().unwrap_or_else(|_| {
+                    Err(CampaignError::Supervisor("a starting thread panicked".to_owned()))
+                })
+            };
+            starting.into_iter().map(|threads| threads.into_iter().map(join).collect()).collect()
+        })
+    }
+
+    fn run_info(&self, workers: &[Vec<WorkerProcess>]) -> RunInfo {
+        let variants = self.nurseries.iter().zip(workers).filter_map(|(nursery, workers)| {
+            let description = workers.first()?.description().clone();
+            Some(VariantInfo { variant: nursery.variant().clone(), description })
+        });
+        RunInfo {
+            format: JOURNAL_FORMAT,
+            twinfer: env!("CARGO_PKG_VERSION").to_owned(),
+            seed: self.options.seed,
+            families: self.options.families.clone(),
+            budget: self.options.budget,
+            shard: self.options.shard,
+            jobs: self.options.jobs.get(),
+            variants: variants.collect(),
+            machine: Machine {
+                os: std::env::consts::OS.to_owned(),
+                arch: std::env::consts::ARCH.to_owned(),
+                cores: thread::available_parallelism().map_or(1, std::num::NonZero::get),
+            },
+            started: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
+        }
+    }
+}

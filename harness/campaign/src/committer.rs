@@ -1,0 +1,279 @@
+//! The *committer* takes cases in order: it judges them, has divergences investigated, and writes the journal.
+
+use std::{
+    collections::BTreeMap,
+    sync::atomic::Ordering,
+    time::{Duration, Instant},
+};
+
+use crossbeam_channel::{Receiver, Sender, select};
+use twinfer_case::{Budget, CaseRecord, Event, JOURNAL_FORMAT, Summary, VariantInfo, VariantRecord, Verdict};
+use twinfer_checks::{Evidence, judge};
+
+use crate::{
+    CampaignError, Options,
+    investigation::{Investigator, Suspect},
+    journal::Journal,
+    lane::{Delivery, Observed},
+    preparer::Referenced,
+};
+
+/// How often progress is told.
+const PROGRESS: Duration = Duration::from_millis(250);
+
+/// Where preparers and lanes deliver.
+pub struct Inbox {
+    pub references: Receiver<Result<Referenced, CampaignError>>,
+    pub deliveries: Receiver<Delivery>,
+}
+
+/// What has arrived of a case.
+#[derive(Default)]
+struct Slot {
+    referenced: Option<Referenced>,
+    /// By variant: the observation, and that of the second run.
+    observed: Vec<(Option<Observed>, Option<Observed>)>,
+}
+
+/// Judges and records cases in order, and hands out tickets for more.
+pub struct Committer<'a> {
+    options: &'a Options,
+    variants: &'a [VariantInfo],
+    journal: Journal,
+    investigator: Investigator<'a>,
+    tickets: Option<Sender<u64>>,
+    under_way: usize,
+    issued: u64,
+    committed: u64,
+    slots: BTreeMap<u64, Slot>,
+    summary: Summary,
+    started: Instant,
+    told: Instant,
+}
+
+impl<'a> Committer<'a> {
+    pub fn new(
+        options: &'a Options,
+        variants: &'a [VariantInfo],
+        journal: Journal,
+        investigator: Investigator<'a>,
+        tickets: Sender<u64>,
+        under_way: usize,
+    ) -> Self {
+        let started = Instant::now();
+        let summary = Summary::new(variants.iter().map(|info| info.variant.clone()));
+        Self {
+            options,
+            variants,
+            journal,
+            investigator,
+            tickets: Some(tickets),
+            under_way,
+            issued: 0,
+            committed: 0,
+            slots: BTreeMap::new(),
+            summary,
+            started,
+            told: started,
+        }
+    }
+
+    /// Runs until the budget is spent and everything under way is recorded.
+    pub fn run(mut self, inbox: &Inbox, sink: &mut dyn FnMut(&Event)) -> Result<Summary, CampaignError> {
+        loop {
+            self.issue_tickets();
+            if self.tickets.is_none() && self.committed == self.issued {
+                break;
+            }
+            self.receive(inbox, sink)?;
+            self.commit_complete(sink)?;
+            self.tell_progress(sink);
+        }
+        self.journal.flush()?;
+        self.summary.seconds = self.started.elapsed().as_secs_f64();
+        sink(&Event::CampaignFinished { summary: self.summary.clone() });
+        Ok(self.summary)
+    }
+
+    /// Keeps the preparers busy until the budget is spent; no tickets left ends them, and the lanes with them.
+    fn issue_tickets(&mut self) {
+        let Some(tickets) = &self.tickets else { return };
+        while self.issued - self.committed < self.under_way as u64 {
+            if self.is_spent() || tickets.send(self.index_of(self.issued)).is_err() {
+                self.tickets = None;
+                return;
+            }
+            self.issued += 1;
+        }
+    }
+
+    fn is_spent(&self) -> bool {
+        let spent = match self.options.budget {
+            Budget::Cases(cases) => self.issued >= cases,
+            Budget::Seconds(seconds) => self.started.elapsed() >= Duration::from_secs(seconds),
+        };
+        spent || self.options.stop.load(Ordering::Relaxed)
+    }
+
+    /// The place in the whole campaign of this shard's `number`th case.
+    const fn index_of(&self, number: u64) -> u64 {
+        let (shard, shards) = self.options.shard;
+        shard + number * shards
+    }
+
+    fn receive(&mut self, inbox: &Inbox, sink: &mut dyn FnMut(&Event)) -> Result<(), CampaignError> {
+        let gone = || CampaignError::Supervisor("its threads ended before the campaign".to_owned());
+        select! {
+            recv(inbox.references) -> referenced => match referenced {
+                Ok(referenced) => {
+                    self.keep(referenced?);
+                }
+                // the preparers are done, or died: what is missing comes from the lanes, or never
+                Err(_) => self.take(inbox.deliveries.recv().map_err(|_| gone())?, sink)?,
+            },
+            recv(inbox.deliveries) -> delivery => match delivery {
+                Ok(delivery) => self.take(delivery, sink)?,
+                Err(_) => {
+                    self.keep(inbox.references.recv().map_err(|_| gone())??);
+                }
+            },
+        }
+        Ok(())
+    }
+
+    fn keep(&mut self, referenced: Referenced) {
+        let slot = self.slots.entry(referenced.index).or_default();
+        slot.referenced = Some(referenced);
+    }
+
+    fn take(&mut self, delivery: Delivery, sink: &mut dyn FnMut(&Event)) -> Result<(), CampaignError> {
+        match delivery {
+            Delivery::Failed(error) => return Err(error),
+            Delivery::Event(event) => {
+                self.summary.workers_lost += u64::from(matches!(event, Event::WorkerLost { .. }));
+                sink(&event);
+            }
+            Delivery::Observed(observed) => {
+                let slot = self.slots.entry(observed.index).or_default();
+                slot.observed.resize_with(self.variants.len(), Default::default);
+                let (first, repeat) = &mut slot.observed[observed.variant];
+                let place = if observed.repeat { repeat } else { first };
+                *place = Some(observed);
+            }
+        }
+        Ok(())
+    }
+
+    fn commit_complete(&mut self, sink: &mut dyn FnMut(&Event)) -> Result<(), CampaignError> {
+        loop {
+            let index = self.index_of(self.committed);
+            if !self.slots.get(&index).is_some_and(Slot::is_complete) {
+                return Ok(());
+            }
+            if let Some(slot) = self.slots.remove(&index) {
+                self.commit(slot, sink)?;
+            }
+            self.committed += 1;
+        }
+    }
+
+    fn commit(&mut self, slot: Slot, sink: &mut dyn FnMut(&Event)) -> Result<(), CampaignError> {
+        let Some(referenced) = slot.referenced else { return Ok(()) };
+        let mut record = CaseRecord {
+            format: JOURNAL_FORMAT,
+            case: referenced.prepared.task.hash,
+            provenance: referenced.prepared.case.provenance.clone(),
+            variants: Vec::with_capacity(self.variants.len()),
+            findings: Vec::new(),
+            macs: referenced.prepared.macs(),
+        };
+        for (variant, (first, repeat)) in slot.observed.into_iter().enumerate() {
+            let Some(observed) = first else { continue };
+            let (variant, finding) = self.conclude(variant, &referenced, &observed, repeat.as_ref(), sink)?;
+            record.variants.push(variant);
+            if let Some(finding) = finding.filter(|finding| !record.findings.contains(finding)) {
+                record.findings.push(finding);
+            }
+        }
+        self.journal.append(&record)?;
+        self.summary.record(&record);
+        self.summary.new_findings = self.investigator.new_findings();
+        sink(&Event::CaseFinished { record });
+        Ok(())
+    }
+
+    /// Judges what one variant did; with the finding that it shows, by folder name.
+    fn conclude(
+        &mut self,
+        variant: usize,
+        referenced: &Referenced,
+        observed: &Observed,
+        repeat: Option<&Observed>,
+        sink: &mut dyn FnMut(&Event),
+    ) -> Result<(VariantRecord, Option<String>), CampaignError> {
+        let info = &self.variants[variant];
+        let fresh = if is_sampled(observed.index, self.options.fresh_every) {
+            Some(self.investigator.observe_fresh(variant, &referenced.prepared)?)
+        } else {
+            None
+        };
+        let judgement = judge(&Evidence {
+            case: &referenced.prepared.case,
+            variant: &info.variant,
+            description: &info.description,
+            references: &referenced.references,
+            observation: &observed.observation,
+            repeat: repeat.map(|repeat| &repeat.observation),
+            fresh: fresh.as_ref(),
+        });
+        let (verdict, finding) = match judgement.verdict {
+            Verdict::Diverges(divergences) => {
+                let suspect = Suspect {
+                    variant,
+                    info,
+                    prepared: &referenced.prepared,
+                    references: &referenced.references,
+                    observation: &observed.observation,
+                    preceding: &observed.preceding,
+                };
+                let (divergences, finding) = self.investigator.investigate(&suspect, divergences, sink)?;
+                (Verdict::Diverges(divergences), finding)
+            }
+            verdict => (verdict, None),
+        };
+        let record = VariantRecord {
+            variant: info.variant.clone(),
+            stage: observed.observation.stage,
+            verdict,
+            notes: judgement.notes,
+            compared: judgement.compared,
+            timings: observed.observation.timings.clone(),
+        };
+        Ok((record, finding))
+    }
+
+    fn tell_progress(&mut self, sink: &mut dyn FnMut(&Event)) {
+        if self.told.elapsed() < PROGRESS {
+            return;
+        }
+        self.told = Instant::now();
+        self.summary.seconds = self.started.elapsed().as_secs_f64();
+        sink(&Event::Progress { summary: self.summary.clone() });
+    }
+}
+
+impl Slot {
+    fn is_complete(&self) -> bool {
+        let Some(referenced) = &self.referenced else { return false };
+        !self.observed.is_empty()
+            && self
+                .observed
+                .iter()
+                .all(|(first, repeat)| first.is_some() && (repeat.is_some() || !referenced.repeated))
+    }
+}
+
+/// Whether the case at `index` belongs to a sample of one in `every`.
+const fn is_sampled(index: u64, every: u64) -> bool {
+    every > 0 && index.is_multiple_of(every)
+}

@@ -1,0 +1,72 @@
+use std::{io, path::PathBuf};
+
+use twinfer_case::Variant;
+
+/// Why a campaign, or a step of one, cannot go on: wrong input, or a fault of the environment or of the harness.
+///
+/// Never a verdict about a backend.
+#[derive(Debug, thiserror::Error)]
+pub enum CampaignError {
+    /// A worker does not start, or reports that it cannot do its work.
+    #[error("worker of {variant}: {reason}")]
+    Worker {
+        /// Which variant.
+        variant: Variant,
+        /// What it said, or how it ended.
+        reason: String,
+    },
+    /// There is nothing to compare golden with.
+    #[error("no backend to test: name at least one besides golden, such as ort:cpu")]
+    NoBackend,
+    /// A generator of this name does not exist.
+    #[error("unknown family {name:?}: it is one of {known}")]
+    UnknownFamily {
+        /// What was asked for.
+        name: String,
+        /// The names there are.
+        known: String,
+    },
+    /// A generated case that cannot be made.
+    #[error("case {index} of family {family}: {reason}")]
+    Case {
+        /// Its place in the campaign.
+        index: u64,
+        /// Its generator.
+        family: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A file or folder that cannot be read or written.
+    #[error("{path}: {source}")]
+    File {
+        /// Which one.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// A file that is not what it should be.
+    #[error("{path}: {reason}")]
+    Format {
+        /// Which one.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The supervisor's own threads failed.
+    #[error("the supervisor failed: {0}")]
+    Supervisor(String),
+}
+
+impl CampaignError {
+    /// For `map_err`: an I/O error on `path`.
+    pub(crate) fn file(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        |source| Self::File { path, source }
+    }
+
+    /// For `map_err`: contents of `path` that make no sense.
+    pub(crate) fn format<E: std::fmt::Display>(path: impl Into<PathBuf>) -> impl FnOnce(E) -> Self {
+        let path = path.into();
+        move |reason| Self::Format { path, reason: reason.to_string() }
+    }
+}

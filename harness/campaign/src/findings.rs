@@ -1,0 +1,196 @@
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use twinfer_case::{Case, Cause, Finding, Observation, Outcome, Run, Sighting, Signature, TensorSource};
+
+use crate::{
+    CampaignError,
+    describe::classes,
+    journal::{write, write_json},
+    prepared::{Prepared, References},
+};
+
+/// The findings of a campaign and those that were known before, in order of discovery.
+pub struct Findings {
+    folder: PathBuf,
+    entries: Vec<Entry>,
+}
+
+/// A finding and how often it was met in this campaign.
+pub struct Entry {
+    /// Its folder name.
+    pub slug: String,
+    /// The finding.
+    pub finding: Finding,
+    /// What is left of its minimal case.
+    classes: Vec<String>,
+    /// Where it is stored; a finding that is known from elsewhere is not written again.
+    is_ours: bool,
+    met: u64,
+}
+
+impl Findings {
+    /// Those under `known`, and an empty folder for new ones in `out`.
+    pub fn open(out: &Path, known: Option<&Path>) -> Result<Self, CampaignError> {
+        let folder = out.join("findings");
+        fs::create_dir_all(&folder).map_err(CampaignError::file(&folder))?;
+        let entries = known.map_or_else(|| Ok(Vec::new()), load_all)?;
+        Ok(Self { folder, entries })
+    }
+
+    /// Findings that this campaign added.
+    pub fn new_findings(&self) -> u64 {
+        self.entries.iter().filter(|entry| entry.is_ours).count() as u64
+    }
+
+    /// The finding whose signature this is.
+    pub fn find(&self, signature: &Signature) -> Option<usize> {
+        self.entries.iter().position(|entry| entry.finding.signature == *signature)
+    }
+
+    /// The finding that a case with this provisional signature most likely shows: the same but for attributes that do
+    /// not matter there.
+    pub fn find_likely(&self, provisional: &Signature) -> Option<usize> {
+        self.entries.iter().position(|entry| {
+            let signature = &entry.finding.signature;
+            let same_place = signature.backend == provisional.backend
+                && signature.stage == provisional.stage
+                && signature.kind == provisional.kind
+                && signature.error == provisional.error;
+            same_place
+                && match (&signature.cause, &provisional.cause) {
+                    (Cause::Graph(_), Cause::Graph(present)) => {
+                        entry.classes.iter().all(|class| present.contains(class))
+                    }
+                    (one, other) => one == other,
+                }
+        })
+    }
+
+    /// Counts a case for the finding at `index`: its folder name, and whether this is the first, second, fourth,
+    /// eighth … time, when it is worth a look whether something else hides behind it.
+    pub fn meet(&mut self, index: usize) -> (String, bool) {
+        let entry = &mut self.entries[index];
+        entry.met += 1;
+        (entry.slug.clone(), entry.met.is_power_of_two())
+    }
+
+    /// Adds a finding and writes its folder.
+    pub fn add(&mut self, finding: Finding, evidence: &Stored<'_>) -> Result<&Entry, CampaignError> {
+        let slug = finding.signature.slug();
+        write_finding(&self.folder.join(&slug), &finding, evidence)?;
+        let classes = classes(&evidence.prepared.case);
+        self.entries.push(Entry { slug, finding, classes, is_ours: true, met: 1 });
+        Ok(&self.entries[self.entries.len() - 1])
+    }
+
+    /// Notes that the finding at `index` was seen in another variant or version; `Some` if that is news.
+    pub fn sight(&mut self, index: usize, sighting: Sighting) -> Result<Option<&Entry>, CampaignError> {
+        let entry = &mut self.entries[index];
+        if entry.finding.seen_in.contains(&sighting) {
+            return Ok(None);
+        }
+        entry.finding.seen_in.push(sighting);
+        if entry.is_ours {
+            write_json(&self.folder.join(&entry.slug).join("finding.json"), &entry.finding)?;
+        }
+        Ok(Some(entry))
+    }
+}
+
+/// What a finding's folder holds besides the finding itself.
+pub struct Stored<'a> {
+    /// The minimal case.
+    pub prepared: &'a Prepared,
+    /// What should come out.
+    pub references: &'a References,
+    /// What came out.
+    pub observation: &'a Observation,
+}
+
+fn write_finding(folder: &Path, finding: &Finding, stored: &Stored<'_>) -> Result<(), CampaignError> {
+    fs::create_dir_all(folder).map_err(CampaignError::file(folder))?;
+    write_json(&folder.join("case.json"), &materialized(stored.prepared))?;
+    write(&folder.join("model.onnx"), &stored.prepared.task.model)?;
+    write_data_sets(folder, stored)?;
+    write(&folder.join("finding.snap"), snapshot(finding, stored.observation).as_bytes())?;
+    // last, so that a folder without it is one that was not finished
+    write_json(&folder.join("finding.json"), finding)
+}
+
+/// The case with its tensors as data: what no later generator changes.
+pub fn materialized(prepared: &Prepared) -> Case {
+    let data = |inputs: &Vec<twinfer_onnx::Tensor>| Run {
+        inputs: inputs.iter().cloned().map(TensorSource::Data).collect(),
+    };
+    Case { runs: prepared.task.runs.iter().map(data).collect(), ..prepared.case.clone() }
+}
+
+/// `test_data_set_<k>/input_<i>.pb` and, where golden knows them, `output_<i>.pb`: the layout of ONNX's backend tests.
+fn write_data_sets(folder: &Path, stored: &Stored<'_>) -> Result<(), CampaignError> {
+    let graph = &stored.prepared.case.graph;
+    for (run, inputs) in stored.prepared.task.runs.iter().enumerate() {
+        let folder = folder.join(format!("test_data_set_{run}"));
+        fs::create_dir_all(&folder).map_err(CampaignError::file(&folder))?;
+        for (index, (info, tensor)) in graph.inputs.iter().zip(inputs).enumerate() {
+            write(&folder.join(format!("input_{index}.pb")), &tensor.encode_proto(&info.name))?;
+        }
+        let Some(Ok(evaluation)) = stored.references.get(run) else { continue };
+        for (index, (info, reference)) in graph.outputs.iter().zip(&evaluation.outputs).enumerate() {
+            let path = folder.join(format!("output_{index}.pb"));
+            let tensor = reference.to_tensor().map_err(CampaignError::format(&path))?;
+            write(&path, &tensor.encode_proto(&info.name))?;
+        }
+    }
+    Ok(())
+}
+
+/// What `cargo insta review` shows of a finding: no versions, no timings.
+pub fn snapshot(finding: &Finding, observation: &Observation) -> String {
+    let outcome = match &observation.outcome {
+        Outcome::Ok => "ok".to_owned(),
+        Outcome::Rejected(reason) => format!("rejected: {reason}"),
+        Outcome::Failed(reason) => format!("failed: {reason}"),
+        Outcome::Crashed(status) => format!("crashed: {status}"),
+        Outcome::TimedOut => "timed out".to_owned(),
+    };
+    let mut lines = vec![
+        "---\nsource: tests\nexpression: finding\n---".to_owned(),
+        format!("signature: {}", finding.signature),
+        format!("graph: {}", finding.graph),
+        format!("reached: {}, {outcome}", observation.stage),
+    ];
+    if !finding.diagnosis.is_empty() {
+        lines.push(format!("explained by: {}", finding.diagnosis.join(" or ")));
+    }
+    lines.extend(
+        finding.divergences.iter().map(|divergence| format!("{}: {}", divergence.kind, divergence.detail)),
+    );
+    lines.join("\n") + "\n"
+}
+
+/// The findings stored in the folders under `folder`, by name.
+fn load_all(folder: &Path) -> Result<Vec<Entry>, CampaignError> {
+    let entries = fs::read_dir(folder).map_err(CampaignError::file(folder))?;
+    let mut folders: Vec<_> = entries
+        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
+        .filter(|path| path.join("finding.json").is_file())
+        .collect();
+    folders.sort();
+    folders.iter().map(|folder| load(folder)).collect()
+}
+
+fn load(folder: &Path) -> Result<Entry, CampaignError> {
+    let finding: Finding = read_json(&folder.join("finding.json"))?;
+    let case: Case = read_json(&folder.join("case.json"))?;
+    let slug = finding.signature.slug();
+    Ok(Entry { slug, finding, classes: classes(&case), is_ours: false, met: 0 })
+}
+
+/// Reads a JSON file that this crate writes.
+pub fn read_json<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, CampaignError> {
+    let bytes = fs::read(path).map_err(CampaignError::file(path))?;
+    serde_json::from_slice(&bytes).map_err(CampaignError::format(path))
+}

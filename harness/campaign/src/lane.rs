@@ -1,0 +1,187 @@
+//! A *lane* feeds one worker of one variant, several cases at a time, and replaces it when it is lost.
+
+use std::{collections::VecDeque, sync::Arc};
+
+use crossbeam_channel::{Receiver, Sender};
+use twinfer_case::{Event, Observation, Stage};
+use twinfer_onnx::Tensor;
+
+use crate::{
+    CampaignError,
+    prepared::Prepared,
+    worker::{Answer, Loss, Nursery, WorkerProcess},
+};
+
+/// Cases that a worker holds at once: enough to hide the way to it and back.
+const WINDOW: usize = 16;
+/// How many of the cases before one are remembered with it.
+const MEMORY: usize = 16;
+
+/// A case to run on the lane's variant.
+#[derive(Clone)]
+pub struct Job {
+    /// The case's place in the campaign.
+    pub index: u64,
+    /// The case.
+    pub prepared: Arc<Prepared>,
+    /// Whether it is run for the second time, to be compared with the first.
+    pub repeat: bool,
+}
+
+/// What a lane tells.
+pub enum Delivery {
+    /// A case has its observation.
+    Observed(Observed),
+    /// Something to tell the world at once.
+    Event(Event),
+    /// The lane cannot go on.
+    Failed(CampaignError),
+}
+
+/// An observation with what led to it.
+pub struct Observed {
+    /// The case's place in the campaign.
+    pub index: u64,
+    /// The variant's place among the campaign's.
+    pub variant: usize,
+    /// Whether this is the second run.
+    pub repeat: bool,
+    /// What happened.
+    pub observation: Observation,
+    /// The cases that the worker ran before, oldest first, as places in the campaign.
+    pub preceding: Vec<u64>,
+}
+
+/// Feeds one worker at a time until there are no more jobs.
+pub struct Lane {
+    variant: usize,
+    nursery: Arc<Nursery>,
+    jobs: Receiver<Job>,
+    deliveries: Sender<Delivery>,
+    in_flight: VecDeque<Job>,
+    in_flight_bytes: usize,
+    /// Taken from the queue, and too large to be sent before others are answered.
+    waiting: Option<Job>,
+    history: VecDeque<u64>,
+}
+
+impl Lane {
+    pub fn new(
+        variant: usize,
+        nursery: Arc<Nursery>,
+        jobs: Receiver<Job>,
+        deliveries: Sender<Delivery>,
+    ) -> Self {
+        Self {
+            variant,
+            nursery,
+            jobs,
+            deliveries,
+            in_flight: VecDeque::with_capacity(WINDOW),
+            in_flight_bytes: 0,
+            waiting: None,
+            history: VecDeque::with_capacity(MEMORY),
+        }
+    }
+
+    /// Serves jobs until their sender is gone; a failure is delivered like an answer.
+    pub fn run(mut self, worker: WorkerProcess) {
+        if let Err(error) = self.serve(worker) {
+            let _ = self.deliveries.send(Delivery::Failed(error));
+        }
+    }
+
+    fn serve(&mut self, mut worker: WorkerProcess) -> Result<(), CampaignError> {
+        loop {
+            match self.drive(&mut worker) {
+                Ok(()) => return Ok(()),
+                Err((stage, loss)) => {
+                    drop(worker);
+                    worker = self.replace(stage, loss)?;
+                }
+            }
+        }
+    }
+
+    /// Feeds `worker` until the jobs end or it is lost.
+    fn drive(&mut self, worker: &mut WorkerProcess) -> Result<(), (Stage, Loss)> {
+        let unsent = |loss| (Stage::Load, loss);
+        for job in &self.in_flight {
+            worker.send(&job.prepared.task).map_err(unsent)?;
+        }
+        let mut stage = Stage::Load;
+        loop {
+            while let Some(job) = self.next_job(worker.capacity()) {
+                worker.send(&job.prepared.task).map_err(unsent)?;
+                self.in_flight_bytes += job.bytes();
+                self.in_flight.push_back(job);
+            }
+            worker.flush().map_err(unsent)?;
+            let Some(front) = self.in_flight.front() else { return Ok(()) };
+            let expected = front.prepared.task.hash;
+            match worker.receive(stage).map_err(|loss| (stage, loss))? {
+                Answer::Stage(hash, entered) if hash == expected => stage = entered,
+                Answer::Done(hash, observation) if hash == expected => {
+                    self.deliver(*observation);
+                    stage = Stage::Load;
+                }
+                Answer::Stage(..) | Answer::Done(..) => return Err((stage, Loss::other_case())),
+            }
+        }
+    }
+
+    /// The next job, where there is room for it: what waits in the pipe must never block the supervisor while the
+    /// worker's own answers wait for it.
+    fn next_job(&mut self, capacity: usize) -> Option<Job> {
+        if self.in_flight.is_empty() {
+            return self.waiting.take().or_else(|| self.jobs.recv().ok());
+        }
+        if self.in_flight.len() >= WINDOW {
+            return None;
+        }
+        let job = self.waiting.take().or_else(|| self.jobs.try_recv().ok())?;
+        if self.in_flight_bytes + job.bytes() <= capacity * 3 / 4 {
+            return Some(job);
+        }
+        self.waiting = Some(job);
+        None
+    }
+
+    fn deliver(&mut self, observation: Observation) {
+        let Some(job) = self.in_flight.pop_front() else { return };
+        self.in_flight_bytes -= job.bytes();
+        let preceding = self.history.iter().copied().collect();
+        if self.history.len() == MEMORY {
+            self.history.pop_front();
+        }
+        self.history.push_back(job.index);
+        let observed =
+            Observed { index: job.index, variant: self.variant, repeat: job.repeat, observation, preceding };
+        let _ = self.deliveries.send(Delivery::Observed(observed));
+    }
+
+    /// Finds out whether the case in front ended the worker, and gives the next worker.
+    fn replace(&mut self, stage: Stage, loss: Loss) -> Result<WorkerProcess, CampaignError> {
+        if let Loss::Fault(reason) = loss {
+            return Err(CampaignError::Worker { variant: self.nursery.variant().clone(), reason });
+        }
+        let event =
+            Event::WorkerLost { variant: self.nursery.variant().clone(), stage, reason: loss.to_string() };
+        let _ = self.deliveries.send(Delivery::Event(event));
+        self.history.clear();
+        let Some(suspect) = self.in_flight.front() else { return self.nursery.take() };
+        let trial = self.nursery.try_fresh(&suspect.prepared.task, Some(&loss))?;
+        self.deliver(trial.observation);
+        trial.survivor.map_or_else(|| self.nursery.take(), Ok)
+    }
+}
+
+impl Job {
+    /// About what the case takes in the pipe.
+    fn bytes(&self) -> usize {
+        let task = &self.prepared.task;
+        let tensors: usize =
+            task.runs.iter().flatten().map(|tensor: &Tensor| tensor.len() * tensor.dtype().size() + 96).sum();
+        task.model.len() + tensors + 512
+    }
+}

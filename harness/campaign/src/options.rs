@@ -1,0 +1,117 @@
+use std::{
+    num::NonZeroUsize,
+    path::PathBuf,
+    sync::{Arc, atomic::AtomicBool},
+    time::Duration,
+};
+
+use twinfer_case::{Budget, Stage, Variant};
+use twinfer_golden::{Evaluation, Unknown};
+use twinfer_onnx::{Graph, Tensor};
+
+use crate::{CaseSource, WorkerCommand};
+
+/// What a campaign is to do.
+#[derive(Clone)]
+pub struct Options {
+    /// The backends to compare with golden, in order; `golden` itself is implied and may be listed.
+    pub variants: Vec<Variant>,
+    /// The generators to draw from, by name, in turn.
+    pub families: Vec<String>,
+    /// Decides every case.
+    pub seed: u64,
+    /// When to stop.
+    pub budget: Budget,
+    /// `(i, n)`: take the cases whose index is `i` modulo `n`.
+    pub shard: (u64, u64),
+    /// Worker processes a variant, and threads that generate and evaluate.
+    pub jobs: NonZeroUsize,
+    /// How to start the worker of a built-in backend.
+    pub worker: WorkerCommand,
+    /// The run directory: `run.json`, `journal.jsonl`, `findings/`.
+    pub out: PathBuf,
+    /// A folder of findings that are known already, such as golden/cases; they are counted but are not new.
+    pub known: Option<PathBuf>,
+    /// How long a worker may stay in each stage.
+    pub deadlines: Deadlines,
+    /// One case in this many is run twice, in one worker, to see whether it is deterministic; 0 for none.
+    pub repeat_every: u64,
+    /// One case in this many is also run in a fresh worker, to see whether history matters; 0 for none.
+    pub fresh_every: u64,
+    /// Minimise what diverges; otherwise findings hold the case as it was generated.
+    pub minimize: bool,
+    /// The reference semantics.
+    pub oracle: Oracle,
+    /// Cases that take the place of the families' ones.
+    pub source: Option<CaseSource>,
+    /// Ends the campaign after the cases that are under way.
+    pub stop: Arc<AtomicBool>,
+}
+
+impl Options {
+    /// Defaults for everything that has a sensible one.
+    pub fn new(variants: Vec<Variant>, worker: WorkerCommand, out: PathBuf) -> Self {
+        Self {
+            variants,
+            families: vec!["conv".to_owned(), "deconv".to_owned()],
+            seed: 0,
+            budget: Budget::Seconds(60),
+            shard: (0, 1),
+            jobs: std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
+            worker,
+            out,
+            known: None,
+            deadlines: Deadlines::default(),
+            repeat_every: 50,
+            fresh_every: 1000,
+            minimize: true,
+            oracle: Arc::new(twinfer_golden::evaluate),
+            source: None,
+            stop: Arc::default(),
+        }
+    }
+}
+
+/// The reference semantics: golden, or something else where the campaign itself is under test.
+pub type Oracle = Arc<dyn Fn(&Graph, &[Tensor]) -> Result<Evaluation, Unknown> + Send + Sync>;
+
+/// How long a worker may stay in each stage before it counts as hung.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Deadlines {
+    /// From spawning to the handshake's answer.
+    pub start: Duration,
+    /// Reading the model.
+    pub load: Duration,
+    /// Understanding it.
+    pub parse: Duration,
+    /// Making something executable of it.
+    pub build: Duration,
+    /// One run.
+    pub execute: Duration,
+}
+
+impl Deadlines {
+    /// The deadline of `stage`.
+    pub const fn of(&self, stage: Stage) -> Duration {
+        match stage {
+            Stage::Start => self.start,
+            Stage::Load => self.load,
+            Stage::Parse => self.parse,
+            Stage::Build => self.build,
+            Stage::Execute => self.execute,
+        }
+    }
+}
+
+impl Default for Deadlines {
+    /// Generous: several times the slowest that was measured with TensorRT on a busy machine.
+    fn default() -> Self {
+        Self {
+            start: Duration::from_mins(2),
+            load: Duration::from_secs(30),
+            parse: Duration::from_secs(30),
+            build: Duration::from_mins(2),
+            execute: Duration::from_secs(30),
+        }
+    }
+}

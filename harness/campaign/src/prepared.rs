@@ -1,0 +1,78 @@
+use std::sync::Arc;
+
+use twinfer_case::{Case, CaseSize, Expectation, Task};
+use twinfer_golden::{Evaluation, Unknown};
+use twinfer_onnx::infer_shapes;
+
+use crate::{CampaignError, Oracle};
+
+/// A case with everything that is made of it once: its bytes and its tensors.
+pub struct Prepared {
+    /// The case.
+    pub case: Case,
+    /// What backends are given.
+    pub task: Task,
+}
+
+/// What golden knows of each run of a valid case; empty for an invalid one.
+pub type References = Vec<Result<Evaluation, Unknown>>;
+
+impl Prepared {
+    /// Encodes and materialises `case`.
+    pub fn of(case: Case) -> Result<Arc<Self>, CampaignError> {
+        match Task::of(&case) {
+            Ok(task) => Ok(Arc::new(Self { case, task })),
+            Err(reason) => {
+                let provenance = case.provenance;
+                Err(CampaignError::Case {
+                    index: provenance.as_ref().map_or(0, |provenance| provenance.index),
+                    family: provenance.map_or_else(|| "-".to_owned(), |provenance| provenance.family),
+                    reason: reason.to_string(),
+                })
+            }
+        }
+    }
+
+    /// Asks the oracle about every run.
+    pub fn references(&self, oracle: &Oracle) -> References {
+        match self.case.expectation {
+            Expectation::Valid => {
+                self.task.runs.iter().map(|inputs| oracle(&self.case.graph, inputs)).collect()
+            }
+            Expectation::Invalid(_) => Vec::new(),
+        }
+    }
+
+    /// How large the case is.
+    pub fn size(&self) -> CaseSize {
+        let graph = &self.case.graph;
+        CaseSize {
+            nodes: graph.nodes.len(),
+            input_elements: self.task.runs.first().into_iter().flatten().map(twinfer_onnx::Tensor::len).sum(),
+            initializer_elements: graph.initializers.iter().map(|initializer| initializer.tensor.len()).sum(),
+            runs: self.case.runs.len(),
+        }
+    }
+
+    /// Multiply-accumulates of the first run's convolutions; 0 where the shapes are not known.
+    pub fn macs(&self) -> u64 {
+        let graph = &self.case.graph;
+        let inputs: Vec<_> =
+            self.task.runs.first().into_iter().flatten().map(|tensor| tensor.shape.clone()).collect();
+        let Ok(shapes) = infer_shapes(graph, &inputs) else { return 0 };
+        graph.nodes.iter().filter_map(|node| macs_of(node, &shapes)).sum()
+    }
+}
+
+/// Each output of a Conv, or input of a ConvTranspose, meets the kernel of its group once.
+fn macs_of(node: &twinfer_onnx::Node, shapes: &twinfer_onnx::Shapes) -> Option<u64> {
+    use twinfer_onnx::Op;
+    let elements = |name: &String| shapes.get(name).map(|value| value.shape.iter().product::<usize>() as u64);
+    let weights = shapes.get(node.inputs.get(1)?)?;
+    let per_position: usize = weights.shape.get(1..)?.iter().product();
+    match &node.op {
+        Op::Conv(_) => Some(elements(node.outputs.first()?)? * per_position as u64),
+        Op::ConvTranspose(_) => Some(elements(node.inputs.first()?)? * per_position as u64),
+        _ => None,
+    }
+}

@@ -1,0 +1,60 @@
+//! *Preparers* turn indices into cases: generated, encoded once, sent to every variant, evaluated by golden meanwhile.
+
+use std::sync::Arc;
+
+use crossbeam_channel::{Receiver, Sender};
+
+use crate::{
+    CampaignError, CaseSource, Oracle,
+    lane::Job,
+    prepared::{Prepared, References},
+};
+
+/// What every preparer shares.
+#[derive(Clone)]
+pub struct Preparer {
+    pub source: CaseSource,
+    pub oracle: Oracle,
+    /// One queue a variant.
+    pub queues: Vec<Sender<Job>>,
+    /// One case in this many is run twice; 0 for none.
+    pub repeat_every: u64,
+}
+
+/// A case with its reference.
+pub struct Referenced {
+    /// The case's place in the campaign.
+    pub index: u64,
+    /// The case.
+    pub prepared: Arc<Prepared>,
+    /// What should come out.
+    pub references: References,
+    /// Whether it runs twice.
+    pub repeated: bool,
+}
+
+impl Preparer {
+    /// Prepares the case of every ticket until there are no more.
+    pub fn run(self, tickets: &Receiver<u64>, referenced: &Sender<Result<Referenced, CampaignError>>) {
+        for index in tickets {
+            let result = self.prepare(index);
+            let failed = result.is_err();
+            if referenced.send(result).is_err() || failed {
+                return;
+            }
+        }
+    }
+
+    fn prepare(&self, index: u64) -> Result<Referenced, CampaignError> {
+        let prepared = Prepared::of((self.source)(index))?;
+        let repeated = self.repeat_every > 0 && index % self.repeat_every == 0;
+        for queue in &self.queues {
+            for repeat in [false, true].into_iter().take(1 + usize::from(repeated)) {
+                // a lane that is gone has delivered its failure
+                let _ = queue.send(Job { index, prepared: Arc::clone(&prepared), repeat });
+            }
+        }
+        let references = prepared.references(&self.oracle);
+        Ok(Referenced { index, prepared, references, repeated })
+    }
+}

@@ -1,0 +1,104 @@
+use std::{
+    sync::{
+        Arc, Mutex, PoisonError, Weak,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+
+/// How precisely deadlines are kept.
+const TICK: Duration = Duration::from_millis(25);
+
+/// Kills the process groups of workers whose deadline passes; lives as long as the leashes it gives out.
+#[derive(Clone)]
+pub struct Watchdog {
+    watched: Arc<Mutex<Vec<Weak<Leash>>>>,
+    epoch: Instant,
+}
+
+/// One worker's process group with the time at which it counts as hung.
+pub struct Leash {
+    group: Pid,
+    epoch: Instant,
+    /// Milliseconds after `epoch`; 0 while nothing is asked of the worker.
+    deadline: AtomicU64,
+    expired: AtomicBool,
+    retired: AtomicBool,
+}
+
+impl Watchdog {
+    pub fn start() -> Self {
+        let watchdog = Self { watched: Arc::default(), epoch: Instant::now() };
+        let watched = Arc::downgrade(&watchdog.watched);
+        let epoch = watchdog.epoch;
+        thread::spawn(move || {
+            while let Some(watched) = watched.upgrade() {
+                let now = epoch.elapsed();
+                let mut leashes = watched.lock().unwrap_or_else(PoisonError::into_inner);
+                leashes.retain(|leash| leash.upgrade().is_some_and(|leash| leash.check(now)));
+                drop(leashes);
+                drop(watched);
+                thread::sleep(TICK);
+            }
+        });
+        watchdog
+    }
+
+    /// Watches the process group that `pid` leads.
+    pub fn watch(&self, pid: u32) -> Arc<Leash> {
+        let group = i32::try_from(pid).ok().and_then(Pid::from_raw).unwrap_or(Pid::INIT);
+        let leash = Arc::new(Leash {
+            group,
+            epoch: self.epoch,
+            deadline: AtomicU64::new(0),
+            expired: AtomicBool::new(false),
+            retired: AtomicBool::new(false),
+        });
+        self.watched.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::downgrade(&leash));
+        leash
+    }
+}
+
+impl Leash {
+    /// From now on the worker has this long.
+    pub fn allow(&self, time: Duration) {
+        let deadline = self.epoch.elapsed() + time;
+        self.deadline.store(deadline.as_millis() as u64, Ordering::Relaxed);
+    }
+
+    /// Nothing is asked of the worker: it may wait forever.
+    pub fn relax(&self) {
+        self.deadline.store(0, Ordering::Relaxed);
+    }
+
+    /// Whether the deadline passed and the worker was killed for it.
+    pub fn expired(&self) -> bool {
+        self.expired.load(Ordering::Relaxed)
+    }
+
+    /// Kills the worker and everything it started.
+    pub fn kill(&self) {
+        if self.group != Pid::INIT && !self.retired.load(Ordering::Relaxed) {
+            let _ = kill_process_group(self.group, Signal::KILL);
+        }
+    }
+
+    /// The worker is dead and its process number may belong to someone else: it is never killed again.
+    pub fn retire(&self) {
+        self.retired.store(true, Ordering::Relaxed);
+    }
+
+    /// Kills a worker that is late; false once there is nothing left to watch.
+    fn check(&self, now: Duration) -> bool {
+        let deadline = self.deadline.load(Ordering::Relaxed);
+        if deadline == 0 || (now.as_millis() as u64) < deadline {
+            return true;
+        }
+        self.expired.store(true, Ordering::Relaxed);
+        self.kill();
+        false
+    }
+}

@@ -1,0 +1,12 @@
+//! Worker processes as the supervisor sees them: started, fed, watched, killed and replaced.
+
+mod command;
+mod leash;
+mod pool;
+mod process;
+mod stderr;
+
+pub use command::WorkerCommand;
+pub use leash::Watchdog;
+pub use pool::{Nursery, observe};
+pub use process::{Answer, Loss, WorkerProcess};

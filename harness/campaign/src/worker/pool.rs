@@ -1,0 +1,161 @@
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, PoisonError},
+    thread,
+};
+
+use twinfer_case::{LogLine, Observation, Outcome, Severity, Stage, Task, Variant};
+
+use super::{
+    command::WorkerCommand,
+    leash::Watchdog,
+    process::{Answer, Loss, WorkerProcess},
+};
+use crate::{CampaignError, Deadlines};
+
+/// A worker that SIGKILL ends is started, or tried with a case, this many times before that counts.
+const PATIENCE: usize = 4;
+
+/// Starts the workers of one variant and keeps spares standing by, since starting one can take seconds.
+pub struct Nursery {
+    variant: Variant,
+    command: WorkerCommand,
+    deadlines: Deadlines,
+    watchdog: Watchdog,
+    wanted: usize,
+    spares: Mutex<Spares>,
+}
+
+#[derive(Default)]
+struct Spares {
+    ready: VecDeque<WorkerProcess>,
+    starting: usize,
+}
+
+/// What became of a case in a fresh worker.
+pub struct Trial {
+    /// What was observed; a crash or a hang where that recurred.
+    pub observation: Observation,
+    /// The worker, where it survived.
+    pub survivor: Option<WorkerProcess>,
+}
+
+impl Nursery {
+    /// A nursery that keeps `wanted` spares.
+    pub fn new(
+        variant: Variant,
+        command: WorkerCommand,
+        deadlines: Deadlines,
+        watchdog: Watchdog,
+        wanted: usize,
+    ) -> Arc<Self> {
+        Arc::new(Self { variant, command, deadlines, watchdog, wanted, spares: Mutex::default() })
+    }
+
+    /// Which variant its workers serve.
+    pub const fn variant(&self) -> &Variant {
+        &self.variant
+    }
+
+    /// A worker that has run nothing: a spare, or one started now.
+    pub fn take(self: &Arc<Self>) -> Result<WorkerProcess, CampaignError> {
+        let spare = self.lock().ready.pop_front();
+        let worker = spare.map_or_else(|| self.start(), Ok)?;
+        self.refill();
+        Ok(worker)
+    }
+
+    /// Runs `task` in fresh workers until what happens is the case's own doing.
+    ///
+    /// A crash or hang is believed when it happens to a worker that has run nothing else and `suspicion` or an
+    /// earlier try agrees; SIGKILL, which comes from outside, must come [`PATIENCE`] times.
+    pub fn try_fresh(
+        self: &Arc<Self>,
+        task: &Task,
+        suspicion: Option<&Loss>,
+    ) -> Result<Trial, CampaignError> {
+        let mut earlier = suspicion.cloned();
+        let mut killed = 0;
+        loop {
+            let mut worker = self.take()?;
+            let (stage, loss) = match observe(&mut worker, task) {
+                Ok(observation) => return Ok(Trial { observation, survivor: Some(worker) }),
+                Err(loss) => loss,
+            };
+            killed += usize::from(loss.is_from_outside());
+            let believed = if loss.is_from_outside() { killed >= PATIENCE } else { earlier.is_some() };
+            if believed {
+                let observation = lost(&self.variant, stage, &loss)?;
+                return Ok(Trial { observation, survivor: None });
+            }
+            earlier = Some(loss);
+        }
+    }
+
+    fn start(&self) -> Result<WorkerProcess, CampaignError> {
+        let start = || WorkerProcess::start(&self.command, &self.variant, self.deadlines, &self.watchdog);
+        let mut result = start();
+        for _ in 1..PATIENCE {
+            if result.is_ok() {
+                break;
+            }
+            result = start();
+        }
+        result
+    }
+
+    fn refill(self: &Arc<Self>) {
+        let mut spares = self.lock();
+        while spares.ready.len() + spares.starting < self.wanted {
+            spares.starting += 1;
+            let nursery = Arc::clone(self);
+            thread::spawn(move || {
+                let worker = nursery.start();
+                let mut spares = nursery.lock();
+                spares.starting -= 1;
+                // a spare that does not start is no loss: whoever needs one starts it and reports the error
+                spares.ready.extend(worker.ok());
+            });
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Spares> {
+        self.spares.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Runs one case in `worker` and waits for it.
+pub fn observe(worker: &mut WorkerProcess, task: &Task) -> Result<Observation, (Stage, Loss)> {
+    let mut stage = Stage::Load;
+    worker.send(task).and_then(|()| worker.flush()).map_err(|loss| (stage, loss))?;
+    loop {
+        match worker.receive(stage) {
+            Ok(Answer::Stage(hash, entered)) if hash == task.hash => stage = entered,
+            Ok(Answer::Done(hash, observation)) if hash == task.hash => return Ok(*observation),
+            Ok(_) => return Err((stage, Loss::other_case())),
+            Err(loss) => return Err((stage, loss)),
+        }
+    }
+}
+
+/// The observation of a case that ends its worker; an error where the harness is to blame.
+fn lost(variant: &Variant, stage: Stage, loss: &Loss) -> Result<Observation, CampaignError> {
+    let (outcome, last_words) = match loss {
+        Loss::TimedOut => (Outcome::TimedOut, None),
+        Loss::Died(death) => (Outcome::Crashed(death.status.clone()), death.last_words.clone()),
+        Loss::Garbled(reason) => (Outcome::Crashed("garbled pipe".to_owned()), Some(reason.clone())),
+        Loss::Fault(reason) => {
+            return Err(CampaignError::Worker { variant: variant.clone(), reason: reason.clone() });
+        }
+    };
+    let log = last_words.map(|text| LogLine { severity: Severity::Fatal, stage, text });
+    Ok(Observation {
+        stage,
+        outcome,
+        inferred_shapes: None,
+        runs: Vec::new(),
+        precision: None,
+        log: log.into_iter().collect(),
+        timings: Vec::new(),
+    })
+}

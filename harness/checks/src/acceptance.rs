@@ -1,0 +1,50 @@
+//! Valid graphs are accepted and invalid ones refused: `rejects-valid`, `build-failure`, `accepts-invalid`.
+
+use twinfer_case::{Expectation, Kind, Note, Outcome, Stage};
+
+use crate::{Evidence, report::Report};
+
+/// What the variant's answer to the graph itself settles.
+pub enum Acceptance {
+    /// It took a valid graph: there may be outputs to compare.
+    Taken,
+    /// It refused what a named rule predicts it refuses.
+    Unsupported(String),
+    /// Nothing is left to compare.
+    Settled,
+}
+
+pub fn check(evidence: &Evidence<'_>, report: &mut Report<'_>) -> Acceptance {
+    match &evidence.case.expectation {
+        Expectation::Valid => valid(evidence, report),
+        Expectation::Invalid(rule) => invalid(evidence, rule, report),
+    }
+}
+
+fn valid(evidence: &Evidence<'_>, report: &mut Report<'_>) -> Acceptance {
+    let predicted = evidence.description.refusal(&evidence.case.graph);
+    let (kind, reason) = match &evidence.observation.outcome {
+        Outcome::Ok => {
+            if let Some(capability) = predicted {
+                report.note(Note::AcceptedDespite(capability.rule.clone()));
+            }
+            return Acceptance::Taken;
+        }
+        Outcome::Failed(reason) if evidence.observation.stage == Stage::Build => (Kind::BuildFailure, reason),
+        Outcome::Rejected(reason) | Outcome::Failed(reason) => (Kind::RejectsValid, reason),
+        Outcome::Crashed(_) | Outcome::TimedOut => return Acceptance::Settled,
+    };
+    if let Some(capability) = predicted {
+        return Acceptance::Unsupported(capability.rule.clone());
+    }
+    report.diverges(evidence.observation.stage, kind, reason.clone());
+    Acceptance::Settled
+}
+
+fn invalid(evidence: &Evidence<'_>, rule: &str, report: &mut Report<'_>) -> Acceptance {
+    if evidence.observation.outcome == Outcome::Ok {
+        let stage = evidence.observation.stage;
+        report.diverges(stage, Kind::AcceptsInvalid, format!("accepted a graph that breaks {rule}"));
+    }
+    Acceptance::Settled
+}

@@ -1,0 +1,101 @@
+use twinfer_case::{Note, Outcome, Verdict};
+use twinfer_golden::Evaluation;
+
+use crate::{
+    Evidence,
+    acceptance::{self, Acceptance},
+    determinism, dtype, ending, log, placement,
+    report::Report,
+    shape, state, values,
+};
+
+/// What the checks conclude.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judgement {
+    /// The conclusion.
+    pub verdict: Verdict,
+    /// What was noticed besides.
+    pub notes: Vec<Note>,
+    /// Whether outputs were computed and every run of them compared with golden.
+    pub compared: bool,
+}
+
+/// Runs every check on the evidence. Divergences come in order of what explains most: a crash before a refusal, a
+/// dependence on state before the wrong values that follow from it.
+pub fn judge(evidence: &Evidence<'_>) -> Judgement {
+    let mut report = Report::new(evidence.variant);
+    ending::check(evidence, &mut report);
+    let acceptance = acceptance::check(evidence, &mut report);
+    determinism::check(evidence, &mut report);
+    let mut compared = false;
+    if matches!(acceptance, Acceptance::Taken) {
+        state::check(evidence, &mut report);
+        compared = compare(evidence, &mut report);
+        log::check(evidence, &mut report);
+        placement::check(evidence, &mut report);
+    }
+    conclude(evidence, acceptance, report, compared)
+}
+
+/// Compares every run with golden; whether all of them could be.
+fn compare(evidence: &Evidence<'_>, report: &mut Report<'_>) -> bool {
+    let observation = evidence.observation;
+    let mut compared = !observation.runs.is_empty() && observation.runs.len() == evidence.references.len();
+    for (run, reference) in evidence.references.iter().enumerate() {
+        let Some(evaluation) = reference.as_ref().ok().filter(|evaluation| specified(evaluation)) else {
+            compared = false;
+            continue;
+        };
+        if let Some(inferred) = &observation.inferred_shapes {
+            shape::check_inferred(evaluation, inferred, report);
+        }
+        if let Some(run) = observation.runs.get(run) {
+            let outputs = &run.outputs;
+            if shape::check_actual(evaluation, outputs, report) && dtype::check(evaluation, outputs, report) {
+                values::check(evaluation, outputs, report);
+            }
+        }
+        if !report.is_clean() {
+            // later runs repeat what the first one shows
+            break;
+        }
+    }
+    compared
+}
+
+fn specified(evaluation: &Evaluation) -> bool {
+    evaluation.unspecified.is_empty()
+}
+
+fn conclude(
+    evidence: &Evidence<'_>,
+    acceptance: Acceptance,
+    report: Report<'_>,
+    compared: bool,
+) -> Judgement {
+    let (divergences, notes) = report.into_parts();
+    let unspecified = unspecified(evidence);
+    let refused = matches!(evidence.observation.outcome, Outcome::Rejected(_) | Outcome::Failed(_));
+    let verdict = match (acceptance, unspecified) {
+        (Acceptance::Unsupported(rule), _) => Verdict::Unsupported(rule),
+        (_, Some(entry)) if refused || divergences.is_empty() => Verdict::Unspecified(entry),
+        _ if !divergences.is_empty() => Verdict::Diverges(divergences),
+        _ if compared && vacuous(evidence) => Verdict::Vacuous,
+        _ => Verdict::Conforms,
+    };
+    Judgement { verdict, notes, compared }
+}
+
+/// The first entry of the rules list that leaves part of the case open.
+fn unspecified(evidence: &Evidence<'_>) -> Option<String> {
+    evidence.references.iter().find_map(|reference| match reference {
+        Ok(evaluation) => evaluation.unspecified.first().map(|entry| entry.name.to_owned()),
+        Err(unknown) => Some(unknown.to_string()),
+    })
+}
+
+fn vacuous(evidence: &Evidence<'_>) -> bool {
+    let mut outputs =
+        evidence.references.iter().flatten().flat_map(|evaluation| &evaluation.outputs).peekable();
+    outputs.peek().is_some() && outputs.all(twinfer_golden::Reference::is_vacuous)
+}

@@ -1,0 +1,15 @@
+//! Where the backend says that it ran something is noted.
+
+use std::collections::BTreeSet;
+
+use twinfer_case::Note;
+
+use crate::{Evidence, report::Report};
+
+pub fn check(evidence: &Evidence<'_>, report: &mut Report<'_>) {
+    let Some(precision) = &evidence.observation.precision else { return };
+    let places: BTreeSet<_> = precision.layers.iter().filter_map(|layer| layer.placement.as_ref()).collect();
+    for place in places {
+        report.note(Note::Placement(place.clone()));
+    }
+}

@@ -1,0 +1,33 @@
+use twinfer_case::{Blame, Divergence, Kind, Note, Stage, Variant};
+
+/// What the checks found so far.
+pub struct Report<'a> {
+    variant: &'a Variant,
+    divergences: Vec<Divergence>,
+    notes: Vec<Note>,
+}
+
+impl<'a> Report<'a> {
+    pub const fn new(variant: &'a Variant) -> Self {
+        Self { variant, divergences: Vec::new(), notes: Vec::new() }
+    }
+
+    /// The variant is wrong in this way.
+    pub fn diverges(&mut self, stage: Stage, kind: Kind, detail: String) {
+        let variant = self.variant.clone();
+        self.divergences.push(Divergence { variant, stage, kind, blame: Blame::Variant, detail });
+    }
+
+    /// Something worth knowing that is no divergence.
+    pub fn note(&mut self, note: Note) {
+        self.notes.push(note);
+    }
+
+    pub fn is_clean(&self) -> bool {
+        self.divergences.is_empty()
+    }
+
+    pub fn into_parts(self) -> (Vec<Divergence>, Vec<Note>) {
+        (self.divergences, self.notes)
+    }
+}

@@ -1,0 +1,45 @@
+//! Every output has the shape of the ONNX shape rules, as the backend infers it and as it comes out: `wrong-shape`.
+
+use twinfer_case::{Kind, Stage};
+use twinfer_golden::Evaluation;
+use twinfer_onnx::Tensor;
+
+use crate::report::Report;
+
+/// Compares what the backend inferred before running; −1 stands for an extent that it does not know yet.
+pub fn check_inferred(evaluation: &Evaluation, inferred: &[Vec<i64>], report: &mut Report<'_>) {
+    let wrong = evaluation
+        .outputs
+        .iter()
+        .zip(inferred)
+        .enumerate()
+        .find(|(_, (reference, inferred))| !compatible(&reference.shape, inferred));
+    if let Some((index, (reference, inferred))) = wrong {
+        let detail = format!("output {index} is inferred as {inferred:?} instead of {:?}", reference.shape);
+        report.diverges(Stage::Parse, Kind::WrongShape, detail);
+    }
+}
+
+/// Compares what came out; whether the values can be compared.
+pub fn check_actual(evaluation: &Evaluation, outputs: &[Tensor], report: &mut Report<'_>) -> bool {
+    if evaluation.outputs.len() != outputs.len() {
+        let detail = format!("{} outputs instead of {}", outputs.len(), evaluation.outputs.len());
+        report.diverges(Stage::Execute, Kind::WrongShape, detail);
+        return false;
+    }
+    let wrong = evaluation
+        .outputs
+        .iter()
+        .zip(outputs)
+        .enumerate()
+        .find(|(_, (reference, output))| reference.shape != output.shape);
+    let Some((index, (reference, output))) = wrong else { return true };
+    let detail = format!("output {index} is {:?} instead of {:?}", output.shape, reference.shape);
+    report.diverges(Stage::Execute, Kind::WrongShape, detail);
+    false
+}
+
+fn compatible(shape: &[usize], inferred: &[i64]) -> bool {
+    shape.len() == inferred.len()
+        && shape.iter().zip(inferred).all(|(extent, inferred)| *inferred < 0 || *extent as i64 == *inferred)
+}
