@@ -69,7 +69,7 @@ impl AutoPad {
     }
 }
 
-/// Attributes of ONNX `Conv`. Inputs: X [N, C, d…], W [M, C/group, k…], optional B [M].
+/// Attributes of ONNX `Conv`. Inputs: X `[N, C, d…]`, W `[M, C/group, k…]`, optional B `[M]`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "each field is the ONNX attribute of the same name")]
 pub struct Conv {
@@ -81,7 +81,7 @@ pub struct Conv {
     pub strides: Option<Vec<i64>>,
 }
 
-/// Attributes of ONNX `ConvTranspose`. Inputs: X [N, C, d…], W [C, M/group, k…], optional B [M].
+/// Attributes of ONNX `ConvTranspose`. Inputs: X `[N, C, d…]`, W `[C, M/group, k…]`, optional B `[M]`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "each field is the ONNX attribute of the same name")]
 pub struct ConvTranspose {
@@ -96,7 +96,7 @@ pub struct ConvTranspose {
 }
 
 /// Attributes of ONNX `BatchNormalization` in inference mode.
-/// Inputs: X [N, C, d…], scale, B, mean, var, each [C].
+/// Inputs: X `[N, C, d…]`, scale, B, mean, var, each `[C]`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "each field is the ONNX attribute of the same name")]
 pub struct BatchNormalization {

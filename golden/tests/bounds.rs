@@ -1,0 +1,239 @@
+//! The bounds hold for arithmetic that a conforming backend may do, and are not so wide that anything passes.
+//!
+//! The other side here is a backend of a few lines: 32- and 16-bit floats, sums in a shuffled order.
+
+mod support;
+
+use half::f16;
+use proptest::{prelude::*, test_runner::RngSeed};
+use support::one_node;
+use twinfer_golden::{Agreement, Reference, evaluate};
+use twinfer_onnx::{
+    BatchNormalization, Conv, ConvTranspose, DataType, DequantizeLinear, Graph, Initializer, Node, Op,
+    QuantizeLinear, Tensor, TensorData, ValueInfo,
+};
+
+/// The sum in which every product and every partial sum is rounded.
+fn dot(products: impl Iterator<Item = (f64, f64)>, round: impl Fn(f64) -> f64) -> f64 {
+    products.fold(0.0, |sum, (x, w)| round(sum + round(x * w)))
+}
+
+fn float(dtype: DataType, shape: Vec<usize>, values: &[f64]) -> Tensor {
+    Tensor::from_f64(dtype, shape, values).expect("as many values as it holds")
+}
+
+fn rounding(dtype: DataType) -> fn(f64) -> f64 {
+    match dtype {
+        DataType::Float16 => |x| f16::from_f64(x).to_f64(),
+        _ => |x| f64::from(x as f32),
+    }
+}
+
+/// Conv of X [1, C, 1] with W [1, C, 1]: one dot product of C terms.
+fn dot_graph(dtype: DataType, w: Tensor) -> Graph {
+    let channels = w.shape[1];
+    let (mut graph, _) = one_node(Op::Conv(Conv::default()), &[1, channels, 1], &[1, channels, 1], 1);
+    graph.inputs[0].dtype = dtype;
+    graph.outputs[0].dtype = dtype;
+    graph.initializers = vec![Initializer { name: "W".to_owned(), tensor: w }];
+    graph.nodes[0].inputs.truncate(2);
+    graph
+}
+
+fn reference(graph: &Graph, input: Tensor) -> Reference {
+    evaluate(graph, &[input]).expect("valid").outputs.remove(0)
+}
+
+fn agrees(reference: &Reference, given: f64) -> bool {
+    !matches!(reference.compare(0, given), Agreement::Wrong(_))
+}
+
+fn wide() -> impl Strategy<Value = f64> {
+    (-1.0..1.0f64, -20..20i32).prop_map(|(significand, exponent)| significand * 2f64.powi(exponent))
+}
+
+fn config() -> ProptestConfig {
+    ProptestConfig { cases: 500, rng_seed: RngSeed::Fixed(11), ..ProptestConfig::default() }
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn sums_in_any_order_stay_within_the_bound(
+        pairs in prop::collection::vec((wide(), wide()), 1..200).prop_shuffle(),
+        half in any::<bool>(),
+    ) {
+        let dtype = if half { DataType::Float16 } else { DataType::Float };
+        let round = rounding(dtype);
+        let count = pairs.len();
+        // 16-bit floats overflow early
+        let scale = if half { 2f64.powi(-12) } else { 1.0 };
+        let x: Vec<f64> = pairs.iter().map(|(x, _)| round(x * scale)).collect();
+        let w: Vec<f64> = pairs.iter().map(|(_, w)| round(w * scale)).collect();
+        let graph = dot_graph(dtype, float(dtype, vec![1, count, 1], &w));
+        let reference = reference(&graph, float(dtype, vec![1, count, 1], &x));
+        let forward = dot(x.iter().copied().zip(w.iter().copied()), round);
+        let backward = dot(x.iter().copied().zip(w.iter().copied()).rev(), round);
+        prop_assert!(agrees(&reference, forward), "{forward} {reference:?}");
+        prop_assert!(agrees(&reference, backward), "{backward} {reference:?}");
+    }
+
+    #[test]
+    fn the_bound_is_below_what_one_missing_term_changes(
+        x in prop::collection::vec(prop_oneof![0.5..1.0f64, -1.0..-0.5f64], 2..200),
+        missing in any::<prop::sample::Index>(),
+    ) {
+        let x: Vec<f64> = x.iter().map(|x| f64::from(*x as f32)).collect();
+        let w: Vec<f64> = x.iter().map(|x| f64::from((1.0 / x) as f32)).collect();
+        let graph = dot_graph(DataType::Float, float(DataType::Float, vec![1, w.len(), 1], &w));
+        let reference = reference(&graph, float(DataType::Float, vec![1, x.len(), 1], &x));
+        let skipped = missing.index(x.len());
+        let kept = (0..x.len()).filter(|place| *place != skipped).map(|place| (x[place], w[place]));
+        prop_assert!(!agrees(&reference, dot(kept, |x| x)));
+    }
+
+    #[test]
+    fn integers_are_exact_and_half_a_step_is_wrong(
+        pairs in prop::collection::vec((-9..=9i32, -9..=9i32), 1..60),
+        exponent in -8..8i32,
+    ) {
+        let step = 2f64.powi(exponent);
+        let x: Vec<f64> = pairs.iter().map(|(x, _)| f64::from(*x) * step).collect();
+        let w: Vec<f64> = pairs.iter().map(|(_, w)| f64::from(*w)).collect();
+        let graph = dot_graph(DataType::Float, float(DataType::Float, vec![1, w.len(), 1], &w));
+        let reference = reference(&graph, float(DataType::Float, vec![1, x.len(), 1], &x));
+        let sum: i32 = pairs.iter().map(|(x, w)| x * w).sum();
+        let exact = f64::from(sum) * step;
+        prop_assert_eq!(reference.compare(0, exact), Agreement::Exact);
+        let grid_step = reference.grid_step.expect("integers are exact");
+        prop_assert_eq!(reference.compare(0, exact + grid_step / 2.0), Agreement::Wrong(grid_step / 2.0));
+        if pairs.iter().any(|(x, _)| x % 2 != 0) && pairs.iter().any(|(_, w)| w % 2 != 0) {
+            prop_assert!((grid_step / step - 1.0).abs() < f64::EPSILON, "{grid_step}, not {step}");
+        }
+    }
+
+    #[test]
+    fn a_normalization_stays_within_the_bound_folded_or_not(
+        x in wide(), w in wide(), scale in wide(), bias in wide(), mean in wide(), variance in 0.01..9.0f64,
+    ) {
+        let round = rounding(DataType::Float);
+        let [x, w, scale, bias, mean, variance] = [x, w, scale, bias, mean, variance].map(round);
+        let mut graph = dot_graph(DataType::Float, float(DataType::Float, vec![1, 1, 1], &[w]));
+        for (name, value) in [("scale", scale), ("bias", bias), ("mean", mean), ("var", variance)] {
+            let tensor = float(DataType::Float, vec![1], &[value]);
+            graph.initializers.push(Initializer { name: name.to_owned(), tensor });
+        }
+        graph.nodes.push(Node {
+            name: "normalization".to_owned(),
+            op: Op::BatchNormalization(BatchNormalization::default()),
+            inputs: ["Y", "scale", "bias", "mean", "var"].map(str::to_owned).to_vec(),
+            outputs: vec!["Z".to_owned()],
+        });
+        graph.outputs[0].name = "Z".to_owned();
+        let reference = reference(&graph, float(DataType::Float, vec![1, 1, 1], &[x]));
+        let epsilon = f64::from(1e-5f32);
+        let factor = round(scale / round(round(variance + epsilon).sqrt()));
+        let stepwise = round(round(round(round(x * w) - mean) * factor) + bias);
+        prop_assert!(agrees(&reference, stepwise), "{stepwise} {reference:?}");
+        let folded = round(round(x * round(w * factor)) + round(bias - round(mean * factor)));
+        prop_assert!(agrees(&reference, folded), "{folded} {reference:?}");
+    }
+
+    #[test]
+    fn a_quantized_tie_is_open_only_where_rounding_may_break_it(scale in 0.01..0.2f32, x in -20.0..20.0f32) {
+        let reference = reference(&quantization_graph(scale), float(DataType::Float, vec![1], &[f64::from(x)]));
+        let quantized = |scaled: f32| f64::from(scaled.round_ties_even().clamp(-128.0, 127.0));
+        let dequantized = |quantized: f64| f64::from(quantized as f32 * scale);
+        prop_assert!(agrees(&reference, dequantized(quantized(x / scale))), "{reference:?}");
+        prop_assert!(agrees(&reference, dequantized(quantized(x * (1.0 / scale)))), "{reference:?}");
+        let far = quantized(x / scale) + 2.0;
+        prop_assert!(!agrees(&reference, dequantized(far)), "two steps off: {reference:?}");
+    }
+}
+
+fn quantization_graph(scale: f32) -> Graph {
+    let value = |name: &str| ValueInfo { name: name.to_owned(), dtype: DataType::Float, shape: None };
+    let node = |op, input: &str, output: &str| Node {
+        name: output.to_owned(),
+        op,
+        inputs: [input, "scale", "zero"].map(str::to_owned).to_vec(),
+        outputs: vec![output.to_owned()],
+    };
+    let scalar = |name: &str, data| Initializer {
+        name: name.to_owned(),
+        tensor: Tensor::new(vec![], data).expect("a scalar"),
+    };
+    Graph {
+        opset: 13,
+        inputs: vec![value("X")],
+        initializers: vec![
+            scalar("scale", TensorData::Float(vec![scale])),
+            scalar("zero", TensorData::Int8(vec![0])),
+        ],
+        nodes: vec![
+            node(Op::QuantizeLinear(QuantizeLinear::default()), "X", "Q"),
+            node(Op::DequantizeLinear(DequantizeLinear::default()), "Q", "Y"),
+        ],
+        outputs: vec![value("Y")],
+    }
+}
+
+#[test]
+fn ties_go_to_even_and_saturate_exactly_on_a_dyadic_scale() {
+    let graph = quantization_graph(0.5);
+    for (x, expected) in [(0.25, 0.0), (0.75, 1.0), (1.25, 1.0), (-0.25, 0.0), (99.0, 63.5), (-99.0, -64.0)] {
+        let reference = reference(&graph, float(DataType::Float, vec![1], &[x]));
+        assert_eq!((reference.values[0], reference.bound[0]), (expected, 0.0), "{x}");
+        assert!(reference.grid_step.is_some(), "{x}");
+    }
+}
+
+#[test]
+fn what_may_overflow_is_free() {
+    let graph = dot_graph(DataType::Float16, float(DataType::Float16, vec![1, 2, 1], &[60000.0, -60000.0]));
+    let reference = reference(&graph, float(DataType::Float16, vec![1, 2, 1], &[1.0, 1.0]));
+    assert!(reference.is_vacuous(), "the partial sum rounds to 60000, its absolute parts to infinity");
+    assert_eq!(reference.compare(0, f64::NAN), Agreement::Free);
+}
+
+#[test]
+fn a_subnormal_operand_may_be_flushed() {
+    let graph = dot_graph(DataType::Float, float(DataType::Float, vec![1, 1, 1], &[1e30]));
+    let reference = reference(&graph, float(DataType::Float, vec![1, 1, 1], &[1e-40]));
+    assert!(agrees(&reference, 0.0) && agrees(&reference, 1e-10));
+    assert!(!agrees(&reference, 3e-10));
+}
+
+#[test]
+fn a_position_that_no_tap_reaches_holds_the_bias() {
+    let op =
+        ConvTranspose { output_padding: Some(vec![1]), strides: Some(vec![2]), ..ConvTranspose::default() };
+    let (graph, _) = one_node(Op::ConvTranspose(op), &[1, 1, 3], &[1, 1, 1], 1);
+    let reference = reference(&graph, float(DataType::Float, vec![1, 1, 3], &[1.0, 2.0, 3.0]));
+    let bias = graph.initializers[1].tensor.to_f64()[0];
+    assert!([1, 3, 5].into_iter().all(|place| reference.compare(place, bias) == Agreement::Exact));
+}
+
+/// The check that the vendor of one backend prints: ones, input [1, 2, 3], kernel 2, stride 2.
+#[test]
+fn padding_and_output_padding_of_a_transposed_convolution_of_ones() {
+    for (pads, output_padding, expected) in [
+        (0, 0, vec![1.0, 1.0, 2.0, 2.0, 3.0, 3.0]),
+        (0, 1, vec![1.0, 1.0, 2.0, 2.0, 3.0, 3.0, 0.0]),
+        (1, 0, vec![1.0, 2.0, 2.0, 3.0]),
+        (1, 1, vec![1.0, 2.0, 2.0, 3.0, 3.0]),
+    ] {
+        let op = ConvTranspose {
+            output_padding: Some(vec![output_padding]),
+            pads: Some(vec![pads, pads]),
+            strides: Some(vec![2]),
+            ..ConvTranspose::default()
+        };
+        let (mut graph, _) = one_node(Op::ConvTranspose(op), &[1, 1, 3], &[1, 1, 2], 1);
+        graph.initializers[0].tensor = float(DataType::Float, vec![1, 1, 2], &[1.0, 1.0]);
+        graph.nodes[0].inputs.truncate(2);
+        let reference = reference(&graph, float(DataType::Float, vec![1, 1, 3], &[1.0, 2.0, 3.0]));
+        assert_eq!(reference.values, expected, "pads {pads}, output_padding {output_padding}");
+    }
+}
