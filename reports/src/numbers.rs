@@ -1,4 +1,4 @@
-//! Numbers and counts as a person reads them.
+//! Numbers, counts and long texts as a person reads them.
 
 use indicatif::HumanCount;
 
@@ -31,6 +31,14 @@ pub(crate) fn duration(seconds: f64) -> String {
         _ => format!("{} h {:02} min", whole / 3600, whole % 3600 / 60),
     }
 }
+
+/// The text in one line of a width that a terminal shows.
+pub(crate) fn short(text: &str) -> String {
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    console::truncate_str(&flat, WIDTH, "…").into_owned()
+}
+
+const WIDTH: usize = 200;
 
 #[cfg(test)]
 mod tests {

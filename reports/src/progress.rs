@@ -6,7 +6,7 @@ use twinfer_case::{Budget, Event, RunInfo, Summary};
 
 use crate::{
     Reporter,
-    numbers::{counted, duration, rate},
+    numbers::{counted, duration, rate, short},
 };
 
 /// Shows a campaign while it runs: a bar at a terminal, plain lines elsewhere.
@@ -90,7 +90,7 @@ impl Reporter for Progress {
             Event::FindingRecorded { finding, new, .. } => {
                 self.findings += 1;
                 let mark = if *new { style("finding").red().bold() } else { style("known finding").dim() };
-                self.say(&format!("{mark} {}: {}", finding.signature, finding.graph));
+                self.say(&format!("{mark} {}: {}", finding.signature, short(&finding.graph)));
             }
             Event::WorkerLost { variant, stage, reason } => {
                 self.say(&format!("worker of {variant} lost during {stage}: {reason}; it is replaced"));

@@ -8,7 +8,7 @@ use twinfer_case::{Budget, RunInfo, Stage, VariantSummary};
 
 use crate::{
     Report, ReportedFinding, findings,
-    numbers::{cell, count, counted, duration, rate},
+    numbers::{cell, count, counted, duration, rate, short},
     table::Table,
 };
 
@@ -155,11 +155,17 @@ fn findings_list(report: &Report) -> Vec<String> {
     if report.findings.is_empty() {
         return vec![style("no findings").green().bold().to_string()];
     }
-    let title = style(findings_title(report)).bold().to_string();
-    std::iter::once(title)
-        .chain(report.findings.iter().flat_map(|finding| one_finding(report, finding)))
-        .collect()
+    let mut lines = vec![style(findings_title(report)).bold().to_string()];
+    lines.extend(report.findings.iter().take(SHOWN).flat_map(|finding| one_finding(report, finding)));
+    let hidden = report.findings.len().saturating_sub(SHOWN);
+    if hidden > 0 {
+        lines.extend([String::new(), format!("… and {} more in the run directory", count(hidden as u64))]);
+    }
+    lines
 }
+
+/// More findings than this are a page to read, not a summary.
+const SHOWN: usize = 12;
 
 /// `3 findings, 2 of them new`
 pub(crate) fn findings_title(report: &Report) -> String {
@@ -177,8 +183,8 @@ fn one_finding(report: &Report, ReportedFinding { slug, new, finding }: &Reporte
     vec![
         String::new(),
         format!("{mark} {} {}", style(slug).bold(), style(cases).dim()),
-        format!("      {}", finding.graph),
-        format!("      {}: {}", finding.kind, findings::detail(finding)),
+        format!("      {}", short(&finding.graph)),
+        format!("      {}: {}", finding.kind, short(findings::detail(finding))),
         format!("      because: {}", findings::diagnosis(finding)),
         style(format!("      seen in {}; {}", findings::seen_in(finding), findings::shrunk(finding)))
             .dim()

@@ -3,10 +3,17 @@
 //! Every command is one file under `command/`; what they share is how they fail ([`Failure`]) and what their exit
 //! codes mean ([`Exit`]).
 
+mod campaign;
 mod command;
+mod duration;
 mod exit;
 mod failure;
+mod installing;
 mod paint;
+mod provision;
+mod run_directory;
+mod shard;
+mod variants;
 
 use std::process::ExitCode;
 

@@ -1,4 +1,6 @@
 mod backends;
+mod bench;
+mod fuzz;
 mod generate;
 mod report;
 mod worker;
@@ -10,10 +12,14 @@ use crate::{Exit, Failure};
 /// What `twinfer` can be asked to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Compare backends on generated graphs
+    Fuzz(fuzz::Arguments),
     /// Write generated cases to disk, as ONNX models with their inputs
     Generate(generate::Arguments),
     /// Report a finished run again, in any format
     Report(report::Arguments),
+    /// Measure the rate of cases against ONNX Runtime alone
+    Bench(bench::Arguments),
     /// Install, list and examine the libraries that backends run on
     #[command(subcommand)]
     Backends(backends::Command),
@@ -25,8 +31,10 @@ pub enum Command {
 impl Command {
     pub fn run(self) -> Result<Exit, Failure> {
         match self {
+            Self::Fuzz(arguments) => fuzz::run(&arguments),
             Self::Generate(arguments) => generate::run(&arguments),
             Self::Report(arguments) => report::run(&arguments),
+            Self::Bench(arguments) => bench::run(&arguments),
             Self::Backends(command) => command.run(),
             Self::Worker => Ok(worker::run()),
         }

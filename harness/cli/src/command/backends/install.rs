@@ -1,7 +1,7 @@
 use clap::Args;
 use twinfer_libraries::Store;
 
-use crate::{Exit, Failure, paint};
+use crate::{Exit, Failure, installing::told, paint};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -13,7 +13,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let store = Store::open()?;
     for library in &arguments.libraries {
-        let installed = store.install(library, &mut |step| eprintln!("{}", paint::step(step)))?;
+        let installed = told(|tell| store.install(library, tell))?;
         let title = format!("{} {}", installed.name, installed.version);
         println!("{} in {}", paint::good(title), installed.directory.display());
     }

@@ -1,0 +1,75 @@
+//! ONNX Runtime alone, with nothing of this project around it: the ceiling for any harness.
+
+use std::{thread, time::Instant};
+
+use ort::{
+    environment::Environment,
+    session::{Session, SessionInputValue},
+    value::TensorRef,
+};
+use twinfer_case::Task;
+use twinfer_libraries::Store;
+use twinfer_onnx::{Tensor, TensorData};
+
+use crate::Failure;
+
+/// What the bare loop came to.
+pub struct Bare {
+    /// Models whose session was made and run once.
+    pub executed: u64,
+    /// Models that ONNX Runtime refused.
+    pub refused: u64,
+    /// Wall time.
+    pub seconds: f64,
+}
+
+/// Makes a session of every model and runs it once, on `threads` threads at once.
+pub fn measure(tasks: &[Task], threads: usize) -> Result<Bare, Failure> {
+    let environment = load()?;
+    let started = Instant::now();
+    let executed = thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads)
+            .map(|first| {
+                let (environment, share) = (&environment, tasks.iter().skip(first).step_by(threads));
+                scope.spawn(move || share.filter(|task| execute(environment, task).is_ok()).count() as u64)
+            })
+            .collect();
+        workers.into_iter().map(|worker| worker.join().unwrap_or(0)).sum()
+    });
+    let seconds = started.elapsed().as_secs_f64();
+    Ok(Bare { executed, refused: tasks.len() as u64 - executed, seconds })
+}
+
+fn load() -> Result<Environment, Failure> {
+    let library = Store::open()?.find("onnxruntime")?;
+    let path = library.library();
+    let failed = |reason: String| Failure::environment(format!("cannot load {}: {reason}", path.display()));
+    let builder = ort::init_from(path).map_err(|error| failed(error.to_string()))?;
+    let environment = builder.with_telemetry(false).build().map_err(|error| failed(error.to_string()))?;
+    environment.set_log_level(ort::logging::LogLevel::Fatal);
+    Ok(environment)
+}
+
+fn execute(environment: &Environment, task: &Task) -> ort::Result<()> {
+    let mut session = Session::builder(environment)?
+        .with_intra_threads(1)?
+        .with_inter_threads(1)?
+        .commit_from_memory(&task.model)?;
+    let inputs = task.runs.first().map(Vec::as_slice).unwrap_or_default();
+    let values: Vec<SessionInputValue> = inputs.iter().map(input).collect::<ort::Result<_>>()?;
+    session.run(values.as_slice())?;
+    Ok(())
+}
+
+fn input(tensor: &Tensor) -> ort::Result<SessionInputValue<'_>> {
+    let shape = tensor.shape.as_slice();
+    match &tensor.data {
+        TensorData::Float(elements) => {
+            TensorRef::from_array_view((shape, elements.as_slice())).map(SessionInputValue::from)
+        }
+        TensorData::Float16(elements) => {
+            TensorRef::from_array_view((shape, elements.as_slice())).map(SessionInputValue::from)
+        }
+        _ => Err(ort::Error::new("the families that are measured have no inputs of this type")),
+    }
+}
