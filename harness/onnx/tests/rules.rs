@@ -1,0 +1,221 @@
+//! Every rule is broken by some graph, and by nothing less.
+
+use std::collections::BTreeSet;
+
+use twinfer_onnx::{
+    AutoPad, BatchNormalization, Concat, Conv, ConvTranspose, DataType, Dim, Graph, Initializer, MaxPool,
+    Node, Op, QuantizeLinear, Rule, Tensor, TensorData, ValueInfo, infer_shapes,
+};
+
+/// A graph with float inputs named A, B, C … of the given shapes, one node and an output Y.
+struct Sample {
+    graph: Graph,
+    shapes: Vec<Vec<usize>>,
+}
+
+fn sample(op: Op, shapes: &[&[usize]]) -> Sample {
+    let names: Vec<String> =
+        (b'A'..).map(|letter| char::from(letter).to_string()).take(shapes.len()).collect();
+    let value = |name: &String| ValueInfo { name: name.clone(), dtype: DataType::Float, shape: None };
+    let graph = Graph {
+        opset: 22,
+        inputs: names.iter().map(value).collect(),
+        initializers: vec![],
+        nodes: vec![Node { name: "node".to_owned(), op, inputs: names, outputs: vec!["Y".to_owned()] }],
+        outputs: vec![value(&"Y".to_owned())],
+    };
+    Sample { graph, shapes: shapes.iter().map(|shape| shape.to_vec()).collect() }
+}
+
+impl Sample {
+    fn with(mut self, change: impl FnOnce(&mut Graph)) -> Self {
+        change(&mut self.graph);
+        self
+    }
+
+    fn broken(&self) -> Option<Rule> {
+        infer_shapes(&self.graph, &self.shapes).err().map(|violation| violation.rule)
+    }
+
+    fn output(&self) -> Vec<usize> {
+        infer_shapes(&self.graph, &self.shapes).expect("valid").outputs()[0].shape.clone()
+    }
+}
+
+fn conv(op: Conv) -> Sample {
+    sample(Op::Conv(op), &[&[2, 4, 5, 6], &[6, 2, 3, 2], &[6]])
+}
+
+fn grouped() -> Conv {
+    Conv { group: Some(2), ..Conv::default() }
+}
+
+fn deconv(op: ConvTranspose) -> Sample {
+    sample(Op::ConvTranspose(op), &[&[2, 4, 5, 6], &[4, 3, 3, 2], &[6]])
+}
+
+fn grouped_transposed() -> ConvTranspose {
+    ConvTranspose { group: Some(2), ..ConvTranspose::default() }
+}
+
+fn pool(op: MaxPool) -> Sample {
+    sample(Op::MaxPool(op), &[&[1, 2, 5]])
+}
+
+fn quantize(scale: &[usize], zero_point: &[usize]) -> Sample {
+    sample(Op::QuantizeLinear(QuantizeLinear::default()), &[&[2, 4, 5], scale, zero_point])
+        .with(|graph| graph.inputs[2].dtype = DataType::Int8)
+        .with(|graph| graph.outputs[0].dtype = DataType::Int8)
+}
+
+fn normalize(parameter: &[usize]) -> Sample {
+    let op = Op::BatchNormalization(BatchNormalization::default());
+    sample(op, &[&[2, 4, 5], &[4], &[4], &[4], parameter])
+}
+
+fn concat(axis: i64, second: &[usize]) -> Sample {
+    sample(Op::Concat(Concat { axis }), &[&[2, 3], second])
+}
+
+fn relu() -> Sample {
+    sample(Op::Relu, &[&[2, 3]])
+}
+
+#[test]
+fn valid_graphs_break_nothing() {
+    assert_eq!(conv(grouped()).output(), [2, 6, 3, 5]);
+    assert_eq!(deconv(grouped_transposed()).output(), [2, 6, 7, 7]);
+    assert_eq!(pool(MaxPool { kernel_shape: vec![2], ..MaxPool::default() }).output(), [1, 2, 4]);
+    assert_eq!(quantize(&[4], &[4]).output(), [2, 4, 5]);
+    assert_eq!(quantize(&[], &[]).output(), [2, 4, 5]);
+    assert_eq!(normalize(&[4]).output(), [2, 4, 5]);
+    assert_eq!(concat(-1, &[2, 4]).output(), [2, 7]);
+    assert_eq!(sample(Op::Add, &[&[2, 1], &[3]]).output(), [2, 3]);
+}
+
+fn samples() -> Vec<(Rule, Sample)> {
+    let one = Some(vec![1, 1]);
+    let dims = |extents: &[usize]| Some(extents.iter().map(|extent| Dim::Fixed(*extent)).collect());
+    vec![
+        (Rule::OpsetKnown, relu().with(|graph| graph.opset = 10)),
+        (Rule::OpsetKnown, relu().with(|graph| graph.opset = 27)),
+        (
+            Rule::AttributeKnown,
+            quantize(&[], &[]).with(|graph| {
+                graph.opset = 11;
+                graph.nodes[0].op = Op::QuantizeLinear(QuantizeLinear { axis: Some(1) });
+            }),
+        ),
+        (Rule::ValueDefined, relu().with(|graph| graph.nodes[0].inputs[0] = "Z".into())),
+        (Rule::ValueDefined, relu().with(|graph| graph.outputs[0].name = "Z".into())),
+        (Rule::SingleAssignment, relu().with(|graph| graph.nodes[0].outputs[0] = "A".into())),
+        (
+            Rule::SingleAssignment,
+            relu().with(|graph| {
+                let tensor = Tensor::new(vec![], TensorData::Float(vec![0.0])).expect("a scalar");
+                graph.initializers.push(Initializer { name: "A".to_owned(), tensor });
+            }),
+        ),
+        (Rule::InputCount, conv(grouped()).with(|graph| graph.nodes[0].inputs.truncate(1))),
+        (Rule::InputCount, conv(grouped()).with(|graph| graph.nodes[0].inputs[1].clear())),
+        (Rule::OutputCount, relu().with(|graph| graph.nodes[0].outputs.push("Z".to_owned()))),
+        (Rule::DeclaredInput, relu().with(|graph| graph.inputs[0].shape = dims(&[2, 4]))),
+        (
+            Rule::DeclaredInput,
+            relu().with(|graph| {
+                let symbol = Dim::Symbolic("n".to_owned());
+                graph.inputs[0].shape = Some(vec![symbol.clone(), symbol]);
+            }),
+        ),
+        (Rule::DeclaredOutput, relu().with(|graph| graph.outputs[0].shape = dims(&[2, 4]))),
+        (Rule::DeclaredOutput, relu().with(|graph| graph.outputs[0].dtype = DataType::Int8)),
+        (
+            Rule::ElementType,
+            relu().with(|graph| {
+                graph.opset = 13;
+                graph.inputs[0].dtype = DataType::Int8;
+            }),
+        ),
+        (Rule::SameElementType, conv(grouped()).with(|graph| graph.inputs[1].dtype = DataType::Float16)),
+        (Rule::DataRank, sample(Op::Conv(Conv::default()), &[&[1, 1], &[1, 1]])),
+        (Rule::WeightRank, sample(Op::Conv(Conv::default()), &[&[1, 1, 3], &[1, 1, 3, 3]])),
+        (Rule::GroupPositive, conv(Conv { group: Some(0), ..Conv::default() })),
+        (Rule::InputChannels, conv(Conv { group: Some(1), ..Conv::default() })),
+        (Rule::InputChannels, sample(Op::ConvTranspose(ConvTranspose::default()), &[&[1, 2, 3], &[3, 1, 1]])),
+        (
+            Rule::GroupDividesChannels,
+            conv(Conv { group: Some(3), ..Conv::default() }).with_shapes(&[2, 6, 5, 6], &[4, 2, 3, 2]),
+        ),
+        (Rule::GroupDividesChannels, deconv(ConvTranspose { group: Some(3), ..ConvTranspose::default() })),
+        (Rule::BiasShape, conv(grouped()).with_bias(&[4])),
+        (Rule::BiasShape, deconv(grouped_transposed()).with_bias(&[3])),
+        (Rule::AttributeLength, conv(Conv { strides: Some(vec![1]), ..grouped() })),
+        (Rule::AttributeLength, conv(Conv { pads: one.clone(), ..grouped() })),
+        (Rule::KernelShape, conv(Conv { kernel_shape: Some(vec![2, 3]), ..grouped() })),
+        (Rule::KernelPositive, pool(MaxPool { kernel_shape: vec![0], ..MaxPool::default() })),
+        (Rule::StridesPositive, conv(Conv { strides: Some(vec![1, 0]), ..grouped() })),
+        (Rule::DilationsPositive, conv(Conv { dilations: Some(vec![0, 1]), ..grouped() })),
+        (Rule::PadsNonNegative, conv(Conv { pads: Some(vec![0, 0, 0, -1]), ..grouped() })),
+        (
+            Rule::PadsExcludeAutoPad,
+            conv(Conv { auto_pad: Some(AutoPad::Valid), pads: Some(vec![0; 4]), ..grouped() }),
+        ),
+        (Rule::OutputPadding, deconv(ConvTranspose { output_padding: one.clone(), ..grouped_transposed() })),
+        (
+            Rule::OutputShapePositive,
+            deconv(ConvTranspose { output_shape: Some(vec![7, 0]), ..grouped_transposed() }),
+        ),
+        (Rule::OutputExtent, conv(Conv { dilations: Some(vec![3, 1]), ..grouped() })),
+        (Rule::OutputExtent, deconv(ConvTranspose { pads: Some(vec![4, 0, 3, 0]), ..grouped_transposed() })),
+        (Rule::Broadcast, sample(Op::Add, &[&[2, 3], &[2]])),
+        (Rule::ParameterShape, normalize(&[5])),
+        (Rule::AxisRange, concat(2, &[2, 3])),
+        (Rule::AxisRange, concat(-3, &[2, 3])),
+        (Rule::ConcatExtents, concat(0, &[2, 4])),
+        (Rule::Flag, pool(MaxPool { ceil_mode: Some(2), kernel_shape: vec![2], ..MaxPool::default() })),
+        (Rule::ScaleShape, quantize(&[5], &[5])),
+        (Rule::ZeroPointShape, quantize(&[4], &[])),
+        (Rule::SizeLimit, sample(Op::Relu, &[&[1 << 20, 1 << 20]])),
+    ]
+}
+
+impl Sample {
+    fn with_shapes(mut self, x: &[usize], w: &[usize]) -> Self {
+        self.shapes[0] = x.to_vec();
+        self.shapes[1] = w.to_vec();
+        self
+    }
+
+    fn with_bias(mut self, bias: &[usize]) -> Self {
+        self.shapes[2] = bias.to_vec();
+        self
+    }
+}
+
+#[test]
+fn each_rule_is_reported_by_its_name() {
+    for (rule, sample) in samples() {
+        assert_eq!(sample.broken(), Some(rule), "{:?}", sample.graph);
+    }
+}
+
+#[test]
+fn no_rule_goes_without_a_graph_that_breaks_it() {
+    let broken: BTreeSet<_> = samples().into_iter().map(|(rule, _)| rule).collect();
+    let unbroken: Vec<_> = Rule::ALL.iter().filter(|rule| !broken.contains(rule)).collect();
+    assert_eq!(unbroken, [&Rule::Flag; 0]);
+}
+
+#[test]
+fn equal_symbols_of_inputs_and_outputs_stand_for_equal_extents() {
+    let symbolic = |names: [&str; 2]| Some(names.map(|name| Dim::Symbolic(name.to_owned())).to_vec());
+    let named = |input, output| {
+        relu().with(|graph| {
+            graph.inputs[0].shape = symbolic(input);
+            graph.outputs[0].shape = symbolic(output);
+        })
+    };
+    assert_eq!(named(["n", ""], ["n", ""]).broken(), None);
+    assert_eq!(named(["n", ""], ["", "m"]).broken(), None);
+    assert_eq!(named(["n", ""], ["", "n"]).broken(), Some(Rule::DeclaredOutput));
+}
