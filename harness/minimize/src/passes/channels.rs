@@ -1,0 +1,133 @@
+use twinfer_case::Case;
+use twinfer_onnx::{Node, Op};
+
+use crate::{
+    edit::{Edited, select, smaller},
+    fit::Frame,
+};
+
+/// The groups and channels of a convolution.
+struct Channels {
+    place: usize,
+    transposed: bool,
+    group: usize,
+    /// Input channels of a group.
+    inputs: usize,
+    /// Output channels of a group.
+    outputs: usize,
+}
+
+/// The first groups of each convolution: one, two, half of them, all but one.
+pub fn fewer_groups(case: &Case, frame: &Frame) -> Vec<Case> {
+    edited(
+        case,
+        frame,
+        |channels| channels.group,
+        |case, channels, group| {
+            let node = case.graph.nodes[channels.place].clone();
+            let inputs: Vec<_> = (0..group * channels.inputs).collect();
+            select(case, &node.inputs[0], 1, &inputs)?;
+            let weight = if channels.transposed { group * channels.inputs } else { group * channels.outputs };
+            select(case, &node.inputs[1], 0, &(0..weight).collect::<Vec<_>>())?;
+            select_bias(case, &node, &(0..group * channels.outputs).collect::<Vec<_>>())?;
+            set_group(case, channels.place, group)
+        },
+    )
+}
+
+/// The first input channels of each group.
+pub fn fewer_inputs(case: &Case, frame: &Frame) -> Vec<Case> {
+    edited(
+        case,
+        frame,
+        |channels| channels.inputs,
+        |case, channels, kept| {
+            let node = case.graph.nodes[channels.place].clone();
+            let of_groups = first_of_each(channels.group, channels.inputs, kept);
+            select(case, &node.inputs[0], 1, &of_groups)?;
+            if channels.transposed {
+                select(case, &node.inputs[1], 0, &of_groups)
+            } else {
+                select(case, &node.inputs[1], 1, &(0..kept).collect::<Vec<_>>())
+            }
+        },
+    )
+}
+
+/// The first output channels of each group.
+pub fn fewer_outputs(case: &Case, frame: &Frame) -> Vec<Case> {
+    edited(
+        case,
+        frame,
+        |channels| channels.outputs,
+        |case, channels, kept| {
+            let node = case.graph.nodes[channels.place].clone();
+            let of_groups = first_of_each(channels.group, channels.outputs, kept);
+            if channels.transposed {
+                select(case, &node.inputs[1], 1, &(0..kept).collect::<Vec<_>>())?;
+            } else {
+                select(case, &node.inputs[1], 0, &of_groups)?;
+            }
+            select_bias(case, &node, &of_groups)
+        },
+    )
+}
+
+/// The case with a count of each convolution made smaller.
+fn edited(
+    case: &Case,
+    frame: &Frame,
+    count: impl Fn(&Channels) -> usize,
+    edit: impl Fn(&mut Case, &Channels, usize) -> Edited,
+) -> Vec<Case> {
+    let mut candidates = Vec::new();
+    for (place, node) in case.graph.nodes.iter().enumerate() {
+        if let Some(channels) = Channels::of(place, node, frame) {
+            candidates.extend(smaller(count(&channels)).filter_map(|kept| {
+                let mut case = case.clone();
+                edit(&mut case, &channels, kept)?;
+                Some(case)
+            }));
+        }
+    }
+    candidates
+}
+
+impl Channels {
+    fn of(place: usize, node: &Node, frame: &Frame) -> Option<Self> {
+        let (transposed, group) = match &node.op {
+            Op::Conv(conv) => (false, conv.group),
+            Op::ConvTranspose(deconv) => (true, deconv.group),
+            _ => return None,
+        };
+        let group = usize::try_from(group.unwrap_or(1)).ok()?;
+        let weight = frame.extents(node.inputs.get(1)?)?.first()?;
+        let (inputs, outputs) = if transposed {
+            (weight.first()?.checked_div(group)?, *weight.get(1)?)
+        } else {
+            (*weight.get(1)?, weight.first()?.checked_div(group)?)
+        };
+        Some(Self { place, transposed, group, inputs, outputs })
+    }
+}
+
+fn select_bias(case: &mut Case, node: &Node, indices: &[usize]) -> Edited {
+    match node.inputs.get(2) {
+        Some(bias) if !bias.is_empty() => select(case, bias, 0, indices),
+        _ => Some(()),
+    }
+}
+
+fn set_group(case: &mut Case, place: usize, kept: usize) -> Edited {
+    match &mut case.graph.nodes[place].op {
+        Op::Conv(conv) => conv.group = Some(kept as i64),
+        Op::ConvTranspose(deconv) => deconv.group = Some(kept as i64),
+        _ => return None,
+    }
+    Some(())
+}
+
+/// The first `kept` of every `size` indices.
+fn first_of_each(groups: usize, size: usize, kept: usize) -> Vec<usize> {
+    (0..groups).flat_map(|group| (0..kept).map(move |index| group * size + index)).collect()
+}

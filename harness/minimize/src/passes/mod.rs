@@ -1,0 +1,41 @@
+mod attributes;
+mod axes;
+mod channels;
+mod nodes;
+mod parameters;
+mod runs;
+mod values;
+
+use twinfer_case::Case;
+
+use crate::fit::Frame;
+
+/// One way to simplify a case.
+pub struct Pass {
+    /// What reports call it.
+    pub name: &'static str,
+    /// Edited copies of a case, the boldest first; they need not be sound yet.
+    pub propose: fn(&Case, &Frame) -> Vec<Case>,
+}
+
+/// Every pass, in the order in which they are tried.
+pub const PASSES: &[Pass] = &[
+    Pass { name: "keep one node", propose: nodes::keep_one },
+    Pass { name: "drop nodes at an end", propose: nodes::drop_ends },
+    Pass { name: "bypass a node", propose: nodes::bypass },
+    Pass { name: "drop the bias", propose: parameters::drop_bias },
+    Pass { name: "fewer runs", propose: runs::fewer },
+    Pass { name: "batch to 1", propose: runs::batch_to_one },
+    Pass { name: "dynamic axes to fixed", propose: runs::fix_axes },
+    Pass { name: "drop a spatial axis", propose: axes::drop_axis },
+    Pass { name: "fewer groups", propose: channels::fewer_groups },
+    Pass { name: "fewer input channels", propose: channels::fewer_inputs },
+    Pass { name: "fewer output channels", propose: channels::fewer_outputs },
+    Pass { name: "smaller input", propose: axes::shrink_input },
+    Pass { name: "smaller kernel", propose: axes::shrink_kernel },
+    Pass { name: "attribute to its default", propose: attributes::to_default },
+    Pass { name: "attribute nearer to its default", propose: attributes::towards_default },
+    Pass { name: "attribute in canonical form", propose: attributes::canonical },
+    Pass { name: "computed parameter to initializer", propose: parameters::fold },
+    Pass { name: "simpler values", propose: values::simplify },
+];

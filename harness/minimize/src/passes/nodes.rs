@@ -1,0 +1,98 @@
+use std::iter::successors;
+
+use twinfer_case::{Case, TensorSource};
+use twinfer_onnx::{DataType, Op, Tensor, ValueInfo};
+
+use crate::fit::Frame;
+
+/// Each convolution alone, and failing that each other node that computes on data.
+pub fn keep_one(case: &Case, frame: &Frame) -> Vec<Case> {
+    let places = || 0..case.graph.nodes.len();
+    let convolution = |place: &usize| is_convolution(&case.graph.nodes[*place].op);
+    let order = places().filter(convolution).chain(places().filter(|place| !convolution(place)));
+    order.filter_map(|place| end_at(&start_at(case, frame, place)?, place)).collect()
+}
+
+/// The case ending at an earlier node, the earliest first, or starting at a later one, the latest first.
+pub fn drop_ends(case: &Case, frame: &Frame) -> Vec<Case> {
+    let count = case.graph.nodes.len();
+    let ends = (0..count.saturating_sub(1)).filter_map(|place| end_at(case, place));
+    let starts = (1..count).rev().filter_map(|place| start_at(case, frame, place));
+    ends.chain(starts).collect()
+}
+
+/// The case without one node whose output has the shape of one of its inputs, which takes its place.
+pub fn bypass(case: &Case, frame: &Frame) -> Vec<Case> {
+    let nodes = case.graph.nodes.iter();
+    let inputs = nodes.flat_map(|node| node.inputs.iter().map(move |input| (node, input)));
+    inputs
+        .filter_map(|(node, input)| {
+            let output = node.outputs.first()?;
+            let alike = frame.extents(input)? == frame.extents(output)?;
+            alike.then(|| without(case, &node.name, output, input))
+        })
+        .collect()
+}
+
+fn is_convolution(op: &Op) -> bool {
+    matches!(op, Op::Conv(_) | Op::ConvTranspose(_))
+}
+
+/// The case whose output is that of the node at `place`.
+fn end_at(case: &Case, place: usize) -> Option<Case> {
+    let mut case = case.clone();
+    let output = case.graph.outputs.first_mut()?;
+    output.name.clone_from(case.graph.nodes.get(place)?.outputs.first()?);
+    case.graph.outputs.truncate(1);
+    Some(case)
+}
+
+/// The case in which the data input of the node at `place` is fed instead of computed, with small integers.
+fn start_at(case: &Case, frame: &Frame, place: usize) -> Option<Case> {
+    let name = case.graph.nodes.get(place)?.inputs.first()?.clone();
+    let fed = |name: &String| case.graph.inputs.iter().any(|input| input.name == *name);
+    let mut case = case.clone();
+    if fed(&name) {
+        return Some(case);
+    }
+    let shapes = frame.extents(&name)?;
+    let like = case.graph.inputs.first()?;
+    let (dtype, dims) = (like.dtype, like.shape.clone());
+    case.graph.nodes.retain(|node| !node.outputs.contains(&name));
+    let shape =
+        dims.filter(|dims| dims.len() == shapes[0].len()).map(|dims| declared(&name, dims, &shapes[0]));
+    case.graph.inputs.push(ValueInfo { name, dtype, shape });
+    for (run, shape) in case.runs.iter_mut().zip(shapes) {
+        run.inputs.push(TensorSource::Data(small_integers(dtype, shape)?));
+    }
+    Some(case)
+}
+
+/// Dims for a new input: dynamic where those of the graph's first input are, under names of their own.
+fn declared(name: &str, like: Vec<twinfer_onnx::Dim>, extents: &[usize]) -> Vec<twinfer_onnx::Dim> {
+    use twinfer_onnx::Dim;
+    let dim = |(axis, (dim, extent)): (usize, (Dim, &usize))| match dim {
+        Dim::Symbolic(batch) if axis == 0 => Dim::Symbolic(batch),
+        Dim::Symbolic(_) => Dim::Symbolic(format!("{name}_D{axis}")),
+        Dim::Fixed(_) => Dim::Fixed(*extent),
+    };
+    like.into_iter().zip(extents).enumerate().map(dim).collect()
+}
+
+/// 1, 2, 3 and so on up to 7, and again.
+fn small_integers(dtype: DataType, shape: &[usize]) -> Option<Tensor> {
+    let integers = successors(Some(1.0), |value| Some(value % 7.0 + 1.0));
+    let values: Vec<f64> = integers.take(shape.iter().product()).collect();
+    Tensor::from_f64(dtype, shape.to_vec(), &values).ok()
+}
+
+fn without(case: &Case, node: &str, output: &str, input: &str) -> Case {
+    let mut case = case.clone();
+    case.graph.nodes.retain(|other| other.name != node);
+    let readers = case.graph.nodes.iter_mut().flat_map(|node| &mut node.inputs);
+    let outputs = case.graph.outputs.iter_mut().map(|output| &mut output.name);
+    for name in readers.chain(outputs).filter(|name| *name == output) {
+        input.clone_into(name);
+    }
+    case
+}

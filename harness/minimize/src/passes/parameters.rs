@@ -1,0 +1,52 @@
+use twinfer_case::Case;
+use twinfer_onnx::{Graph, Initializer, Node, Op, Tensor};
+
+use crate::fit::Frame;
+
+/// Each convolution without its bias, or without the empty name that stands for one.
+pub fn drop_bias(case: &Case, _: &Frame) -> Vec<Case> {
+    let nodes = case.graph.nodes.iter().enumerate();
+    let biased = nodes
+        .filter(|(_, node)| matches!(node.op, Op::Conv(_) | Op::ConvTranspose(_)) && node.inputs.len() == 3);
+    biased
+        .map(|(place, _)| {
+            let mut case = case.clone();
+            case.graph.nodes[place].inputs.truncate(2);
+            case
+        })
+        .collect()
+}
+
+/// All nodes that compute on initializers alone replaced by what they compute, then each alone.
+pub fn fold(case: &Case, _: &Frame) -> Vec<Case> {
+    let computed: Vec<_> = case.graph.nodes.iter().filter_map(|node| folded(&case.graph, node)).collect();
+    if computed.is_empty() {
+        return vec![];
+    }
+    let all = computed.iter().fold(case.clone(), |case, initializer| with(&case, initializer));
+    std::iter::once(all).chain(computed.iter().map(|initializer| with(case, initializer))).collect()
+}
+
+fn with(case: &Case, initializer: &Initializer) -> Case {
+    let mut case = case.clone();
+    case.graph.nodes.retain(|node| !node.outputs.contains(&initializer.name));
+    case.graph.initializers.push(initializer.clone());
+    case
+}
+
+fn folded(graph: &Graph, node: &Node) -> Option<Initializer> {
+    let constant = |name: &String| graph.initializers.iter().find(|other| other.name == *name);
+    let inputs = node.inputs.iter().map(constant).collect::<Option<Vec<_>>>()?;
+    let tensor = match (&node.op, inputs.as_slice()) {
+        (Op::Identity, [only]) => only.tensor.clone(),
+        (Op::Add, [left, right]) => sum(&left.tensor, &right.tensor)?,
+        _ => return None,
+    };
+    Some(Initializer { name: node.outputs.first()?.clone(), tensor })
+}
+
+fn sum(left: &Tensor, right: &Tensor) -> Option<Tensor> {
+    let alike = left.shape == right.shape && left.dtype() == right.dtype();
+    let values: Vec<_> = left.to_f64().iter().zip(right.to_f64()).map(|(left, right)| left + right).collect();
+    alike.then(|| Tensor::from_f64(left.dtype(), left.shape.clone(), &values).ok())?
+}

@@ -1,0 +1,57 @@
+use twinfer_case::Case;
+use twinfer_onnx::Dim;
+
+use crate::{edit::select_input, fit::Frame};
+
+/// Each run alone, then all but one.
+pub fn fewer(case: &Case, _: &Frame) -> Vec<Case> {
+    let count = case.runs.len();
+    if count < 2 {
+        return vec![];
+    }
+    let alone = (0..count).map(|place| vec![case.runs[place].clone()]);
+    let all_but = (0..count).rev().map(|place| {
+        let mut runs = case.runs.clone();
+        runs.remove(place);
+        runs
+    });
+    alone.chain(all_but).map(|runs| Case { runs, ..case.clone() }).collect()
+}
+
+/// Every input with its first sample only.
+pub fn batch_to_one(case: &Case, _: &Frame) -> Vec<Case> {
+    let mut smaller = case.clone();
+    let places = 0..case.graph.inputs.len();
+    let edited = places.into_iter().try_for_each(|place| {
+        select_input(&mut smaller, place, 0, |extent| Some((0..extent.min(1)).collect()))
+    });
+    edited.map(|()| smaller).into_iter().collect()
+}
+
+/// All dynamic axes fixed, then each alone.
+pub fn fix_axes(case: &Case, _: &Frame) -> Vec<Case> {
+    let dims = case.graph.inputs.iter().filter_map(|input| input.shape.as_ref()).flatten();
+    let mut names: Vec<_> = dims
+        .filter_map(|dim| match dim {
+            Dim::Symbolic(name) => Some(name.clone()),
+            Dim::Fixed(_) => None,
+        })
+        .collect();
+    names.sort();
+    names.dedup();
+    let all = fixed(case, &|_| true);
+    std::iter::once(all).chain(names.iter().map(|name| fixed(case, &|other| other == name))).collect()
+}
+
+/// The case in which symbolic extents of the chosen names are what the first run has there.
+fn fixed(case: &Case, chosen: &dyn Fn(&str) -> bool) -> Case {
+    let mut case = case.clone();
+    for (input, source) in case.graph.inputs.iter_mut().zip(&case.runs[0].inputs) {
+        for (dim, extent) in input.shape.iter_mut().flatten().zip(source.shape()) {
+            if matches!(dim, Dim::Symbolic(name) if chosen(name)) {
+                *dim = Dim::Fixed(*extent);
+            }
+        }
+    }
+    case
+}

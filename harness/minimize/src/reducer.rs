@@ -1,0 +1,178 @@
+use std::collections::HashSet;
+
+use twinfer_case::{Case, CaseHash, OversizedRecipe, TensorSource};
+
+use crate::{
+    Complexity,
+    fit::Frame,
+    passes::{PASSES, Pass},
+};
+
+/// A minimisation under way.
+#[derive(Clone, Debug)]
+pub struct Reducer {
+    best: Case,
+    /// How complex `best` is; what replaces it is less so.
+    complexity: Complexity,
+    /// The pass that proposed the last success, or the one that comes next.
+    pass: usize,
+    /// What [`propose`](Self::propose) returned last.
+    proposed: Vec<Proposal>,
+    /// Candidates that do not show it.
+    refuted: HashSet<CaseHash>,
+    /// Whether this round of passes had a success.
+    progress: bool,
+    steps: Vec<Step>,
+    tried: usize,
+    limit: usize,
+}
+
+/// A candidate and where it came from.
+#[derive(Clone, Debug)]
+struct Proposal {
+    case: Case,
+    hash: CaseHash,
+    complexity: Complexity,
+    pass: usize,
+}
+
+/// One success of a minimisation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The pass that proposed it.
+    pub pass: &'static str,
+    /// Candidates that had been tried by then, this one included.
+    pub tried: usize,
+}
+
+/// What a minimisation came to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Minimized {
+    /// The smallest case found, with its tensors as data.
+    pub case: Case,
+    /// The successes that led there.
+    pub steps: Vec<Step>,
+    /// Candidates tried.
+    pub tried: usize,
+    /// Whether no pass has anything smaller to propose; otherwise the limit on candidates was reached.
+    pub complete: bool,
+}
+
+impl Reducer {
+    /// Starts from a case that shows it, and tries at most `limit` candidates.
+    pub fn new(case: &Case, limit: usize) -> Result<Self, OversizedRecipe> {
+        let best = materialized(case)?;
+        let complexity = Complexity::of(&best);
+        Ok(Self {
+            best,
+            complexity,
+            pass: 0,
+            proposed: vec![],
+            refuted: HashSet::new(),
+            progress: false,
+            steps: vec![],
+            tried: 0,
+            limit,
+        })
+    }
+
+    /// The smallest case so far that shows it.
+    pub const fn best(&self) -> &Case {
+        &self.best
+    }
+
+    /// The next candidates in pass order, at most `count`; none when the minimisation is over.
+    pub fn propose(&mut self, count: usize) -> Vec<Case> {
+        let count = count.min(self.limit - self.tried);
+        self.proposed = self.next(count);
+        if self.proposed.is_empty() && self.progress && count > 0 {
+            self.pass = 0;
+            self.progress = false;
+            self.proposed = self.next(count);
+        }
+        self.proposed.iter().map(|proposal| proposal.case.clone()).collect()
+    }
+
+    /// Tells which of the candidates proposed last is the first that shows it. Those before it are taken not to;
+    /// nothing is assumed about those after it.
+    pub fn decide(&mut self, first: Option<usize>) {
+        let mut proposed = std::mem::take(&mut self.proposed);
+        let success = first.filter(|place| *place < proposed.len()).map(|place| proposed.split_off(place));
+        self.tried += proposed.len();
+        self.refuted.extend(proposed.iter().map(|proposal| proposal.hash));
+        if let Some(success) = success.into_iter().flatten().next() {
+            self.tried += 1;
+            self.progress = true;
+            self.pass = success.pass;
+            self.steps.push(Step { pass: PASSES[success.pass].name, tried: self.tried });
+            self.best = success.case;
+            self.complexity = success.complexity;
+        }
+    }
+
+    /// The case as it is now, and how it was reached.
+    pub fn finish(mut self) -> Minimized {
+        let complete = self.propose(1).is_empty() && self.tried < self.limit;
+        Minimized { case: self.best, steps: self.steps, tried: self.tried, complete }
+    }
+
+    /// Up to `count` untried candidates of the passes from the current one to the last.
+    fn next(&self, count: usize) -> Vec<Proposal> {
+        let Some(frame) = Frame::of(&self.best) else {
+            return vec![];
+        };
+        let mut seen = HashSet::new();
+        let passes = PASSES.iter().enumerate().skip(self.pass);
+        passes
+            .flat_map(|(place, pass)| self.candidates(place, pass, &frame))
+            .filter(|proposal| seen.insert(proposal.hash))
+            .take(count)
+            .collect()
+    }
+
+    /// What a pass makes of the best case: sound, simpler and not refuted yet.
+    fn candidates<'a>(
+        &'a self,
+        place: usize,
+        pass: &Pass,
+        frame: &'a Frame,
+    ) -> impl Iterator<Item = Proposal> + 'a {
+        let edited = (pass.propose)(&self.best, frame);
+        edited.into_iter().filter_map(move |case| {
+            let case = frame.fit(case)?;
+            let complexity = Complexity::of(&case);
+            let hash = case.hash().ok()?;
+            let wanted = complexity < self.complexity && !self.refuted.contains(&hash);
+            wanted.then_some(Proposal { case, hash, complexity, pass: place })
+        })
+    }
+}
+
+/// Minimises `case`, which shows something, with at most `limit` candidates in batches of `batch`.
+///
+/// `first` is given candidates and returns the place of the first that still shows it. It may try them in parallel,
+/// and need not finish those behind a success: the result is the same for every batch size.
+pub fn minimize(
+    case: &Case,
+    limit: usize,
+    batch: usize,
+    mut first: impl FnMut(&[Case]) -> Option<usize>,
+) -> Result<Minimized, OversizedRecipe> {
+    let mut reducer = Reducer::new(case, limit)?;
+    loop {
+        let candidates = reducer.propose(batch.max(1));
+        if candidates.is_empty() {
+            return Ok(reducer.finish());
+        }
+        reducer.decide(first(&candidates));
+    }
+}
+
+/// The case with its tensors as data, which passes can cut.
+fn materialized(case: &Case) -> Result<Case, OversizedRecipe> {
+    let mut case = case.clone();
+    for source in case.runs.iter_mut().flat_map(|run| &mut run.inputs) {
+        *source = TensorSource::Data(source.tensor()?.into_owned());
+    }
+    Ok(case)
+}

@@ -1,0 +1,199 @@
+//! Minimisation of generated cases that fail by a planted predicate.
+
+use twinfer_case::{Case, Expectation, TensorSource};
+use twinfer_generators::Family;
+use twinfer_minimize::{Complexity, Minimized, minimize};
+use twinfer_onnx::{ConvTranspose, Node, Op, infer_shapes};
+
+const LIMIT: usize = 4000;
+
+/// The first cases of a family that `fails` holds for.
+fn failing(family: Family, count: usize, fails: impl Fn(&Case) -> bool) -> Vec<Case> {
+    let stream = family.stream(11);
+    let found: Vec<_> =
+        (0..20_000).map(|index| stream.case(index)).filter(|case| fails(case)).take(count).collect();
+    assert_eq!(found.len(), count, "the family seldom fails");
+    found
+}
+
+fn minimal(case: &Case, fails: impl Fn(&Case) -> bool) -> Minimized {
+    let first = |candidates: &[Case]| candidates.iter().position(&fails);
+    let minimized = minimize(case, LIMIT, 16, first).expect("a generated case is small");
+    assert!(fails(&minimized.case), "the minimal case no longer fails");
+    assert!(minimized.complete, "{} candidates were not enough", minimized.tried);
+    minimized
+}
+
+fn input_elements(case: &Case) -> usize {
+    case.runs[0].inputs.iter().map(|source| source.shape().iter().product::<usize>()).sum()
+}
+
+fn deconvs(case: &Case) -> impl Iterator<Item = (&Node, &ConvTranspose)> {
+    case.graph.nodes.iter().filter_map(|node| match &node.op {
+        Op::ConvTranspose(deconv) => Some((node, deconv)),
+        _ => None,
+    })
+}
+
+fn is_computed(case: &Case, name: &str) -> bool {
+    case.graph.nodes.iter().any(|node| node.outputs[0] == name)
+}
+
+fn has_asymmetric_pads(case: &Case) -> bool {
+    deconvs(case).any(|(_, deconv)| {
+        deconv.pads.as_ref().is_some_and(|pads| {
+            let (begin, end) = pads.split_at(pads.len() / 2);
+            begin != end
+        })
+    })
+}
+
+#[test]
+fn asymmetric_pads_come_down_to_one_node_and_a_handful_of_elements() {
+    for case in failing(Family::Deconv, 20, has_asymmetric_pads) {
+        let minimized = minimal(&case, has_asymmetric_pads);
+        let graph = &minimized.case.graph;
+        assert_eq!(graph.nodes.len(), 1, "{graph:#?}");
+        assert_eq!(graph.initializers.len(), 1, "{graph:#?}");
+        assert_eq!(minimized.case.runs.len(), 1);
+        assert!(input_elements(&minimized.case) <= 2, "{:#?}", minimized.case);
+    }
+}
+
+#[test]
+fn a_computed_weight_in_groups_without_kernel_shape_keeps_just_that() {
+    let fails = |case: &Case| {
+        deconvs(case).any(|(node, deconv)| {
+            deconv.group.unwrap_or(1) > 1
+                && deconv.kernel_shape.is_none()
+                && is_computed(case, &node.inputs[1])
+        })
+    };
+    for case in failing(Family::Deconv, 10, fails) {
+        let minimized = minimal(&case, fails);
+        let (node, deconv) = deconvs(&minimized.case).next().expect("it fails");
+        assert_eq!(minimized.case.graph.nodes.len(), 2, "{:#?}", minimized.case.graph);
+        assert_eq!(node.inputs.len(), 2);
+        assert_eq!(*deconv, ConvTranspose { group: Some(2), ..ConvTranspose::default() });
+        assert_eq!(minimized.case.runs[0].inputs[0].shape(), [1, 2, 1]);
+    }
+}
+
+#[test]
+fn two_shapes_stay_where_two_shapes_are_what_fails() {
+    let fails =
+        |case: &Case| case.runs.iter().any(|run| run.inputs[0].shape() != case.runs[0].inputs[0].shape());
+    for case in failing(Family::Conv, 10, fails) {
+        let minimized = minimal(&case, fails);
+        assert_eq!(minimized.case.runs.len(), 2);
+        assert_eq!(minimized.case.graph.nodes.len(), 1);
+    }
+}
+
+#[test]
+fn an_output_shape_that_crops_an_odd_rest_stays_valid_on_the_way_down() {
+    let crops_an_odd_rest = |case: &Case| {
+        let shapes: Vec<_> = case.runs[0].inputs.iter().map(|source| source.shape().to_vec()).collect();
+        let inferred = infer_shapes(&case.graph, &shapes).expect("candidates are valid");
+        deconvs(case).any(|(node, deconv)| {
+            let extents = |input: usize| &inferred.get(&node.inputs[input]).expect("is defined").shape[2..];
+            let geometry = deconv.geometry(extents(0), extents(1)).expect("candidates are valid");
+            let odd = |axis: &twinfer_onnx::Axis| {
+                axis.pad_end >= 0 && (axis.pad_begin as isize + axis.pad_end) % 2 == 1
+            };
+            deconv.output_shape.is_some() && geometry.axes.iter().any(odd)
+        })
+    };
+    for case in failing(Family::Deconv, 20, crops_an_odd_rest) {
+        let minimized = minimal(&case, crops_an_odd_rest);
+        assert_eq!(minimized.case.graph.nodes.len(), 1, "{:#?}", minimized.case.graph);
+        assert!(input_elements(&minimized.case) <= 2, "{:#?}", minimized.case);
+    }
+}
+
+#[test]
+fn values_come_down_to_single_ones() {
+    let fails = |case: &Case| {
+        case.graph.initializers.iter().any(|found| found.tensor.to_f64().iter().any(|x| *x < 0.0))
+    };
+    let case = &failing(Family::Conv, 1, fails)[0];
+    let minimized = minimal(case, fails).case;
+    let nonzero = |values: Vec<f64>| values.iter().filter(|value| **value != 0.0).count();
+    let parameters: usize =
+        minimized.graph.initializers.iter().map(|found| nonzero(found.tensor.to_f64())).sum();
+    let fed: usize = minimized.runs[0]
+        .inputs
+        .iter()
+        .map(|source| nonzero(source.tensor().expect("is data").to_f64()))
+        .sum();
+    assert_eq!((parameters, fed), (1, 0), "{minimized:#?}");
+}
+
+#[test]
+fn every_candidate_is_sound_and_simpler_than_the_case_it_comes_from() {
+    for family in Family::ALL {
+        let stream = family.stream(5);
+        for index in 0..30 {
+            let case = stream.case(index);
+            let mut complexity = Complexity::of(&minimize(&case, 0, 1, |_| None).expect("is small").case);
+            // accepting everything visits the largest steps that passes take
+            let accept = |candidates: &[Case]| {
+                let candidate = &candidates[0];
+                let smaller = Complexity::of(candidate);
+                assert!(smaller < complexity, "{candidate:#?}");
+                complexity = smaller;
+                assert!(!candidate.graph.nodes.is_empty() && !candidate.runs.is_empty());
+                assert_as_expected(candidate);
+                Some(0)
+            };
+            minimize(&case, LIMIT, 1, accept).expect("is small");
+        }
+    }
+}
+
+fn assert_as_expected(case: &Case) {
+    for run in &case.runs {
+        assert!(run.inputs.iter().all(|source| matches!(source, TensorSource::Data(_))));
+        let shapes: Vec<_> = run.inputs.iter().map(|source| source.shape().to_vec()).collect();
+        let found = match infer_shapes(&case.graph, &shapes) {
+            Ok(_) => Expectation::Valid,
+            Err(violation) => Expectation::Invalid(violation.rule.name().to_owned()),
+        };
+        assert_eq!(found, case.expectation, "{case:#?}");
+    }
+}
+
+#[test]
+fn the_result_does_not_depend_on_the_size_of_a_batch() {
+    for case in failing(Family::Deconv, 5, has_asymmetric_pads) {
+        let by_batch = |batch| {
+            minimize(&case, LIMIT, batch, |candidates| candidates.iter().position(has_asymmetric_pads))
+                .expect("is small")
+        };
+        let one = by_batch(1);
+        assert_eq!(one, by_batch(7));
+        assert_eq!(one, by_batch(64));
+    }
+}
+
+#[test]
+fn no_more_candidates_are_tried_than_allowed() {
+    let case = &failing(Family::Deconv, 1, has_asymmetric_pads)[0];
+    let mut tried = 0;
+    let minimized = minimize(case, 10, 4, |candidates| {
+        tried += candidates.len();
+        None
+    })
+    .expect("is small");
+    assert_eq!((tried, minimized.tried, minimized.complete), (10, 10, false));
+}
+
+#[test]
+fn an_invalid_case_keeps_breaking_its_rule_and_loses_what_has_no_part_in_it() {
+    let fails = |case: &Case| case.expectation == Expectation::Invalid("strides-positive".to_owned());
+    for case in failing(Family::Invalid, 5, fails) {
+        let minimized = minimal(&case, |_| true);
+        assert_eq!(minimized.case.graph.nodes.len(), 1, "{:#?}", minimized.case.graph);
+        assert_as_expected(&minimized.case);
+    }
+}
