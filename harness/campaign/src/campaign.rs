@@ -10,6 +10,7 @@ use twinfer_case::{Backend, Event, JOURNAL_FORMAT, Machine, RunInfo, Summary, Va
 use crate::{
     CampaignError, CaseSource, Options,
     committer::{Committer, Inbox},
+    crew::Crew,
     findings::Findings,
     investigation::Investigator,
     journal::Journal,
@@ -65,17 +66,18 @@ impl Campaign {
                 sink(&Event::WorkerStarted { variant: nursery.variant().clone(), millis });
             }
         }
-        let variants = run.variants.clone();
+        let crew = |(info, nursery): (&VariantInfo, _)| Crew::new(info.clone(), Arc::clone(nursery));
+        let crews: Vec<_> = run.variants.iter().zip(&self.nurseries).map(crew).collect();
         sink(&Event::CampaignStarted { run });
         let findings = Findings::open(&self.options.out, self.options.known.as_deref())?;
-        let investigator = Investigator::new(&self.options, &self.source, &self.nurseries, findings);
-        self.drive(workers, &variants, journal, investigator, sink)
+        let investigator = Investigator::new(&self.options, &self.source, findings);
+        self.drive(workers, &crews, journal, investigator, sink)
     }
 
     fn drive(
         &self,
         workers: Vec<Vec<WorkerProcess>>,
-        variants: &[VariantInfo],
+        crews: &[Crew],
         journal: Journal,
         investigator: Investigator<'_>,
         sink: &mut dyn FnMut(&Event),
@@ -110,7 +112,7 @@ impl Campaign {
             drop((preparer, tickets, reference_sender, delivery_sender, job_receivers));
             let inbox = Inbox { references, deliveries };
             let committer =
-                Committer::new(&self.options, variants, journal, investigator, ticket_sender, under_way);
+                Committer::new(&self.options, crews, journal, investigator, ticket_sender, under_way);
             committer.run(&inbox, sink)
         })
     }

@@ -2,17 +2,18 @@
 
 use std::{
     collections::BTreeMap,
-    sync::atomic::Ordering,
+    sync::{Arc, atomic::Ordering},
     time::{Duration, Instant},
 };
 
 use crossbeam_channel::{Receiver, Sender, select};
-use twinfer_case::{Budget, CaseRecord, Event, JOURNAL_FORMAT, Summary, VariantInfo, VariantRecord, Verdict};
+use twinfer_case::{Budget, CaseRecord, Event, JOURNAL_FORMAT, Summary, VariantRecord, Verdict};
 use twinfer_checks::{Evidence, judge};
 
 use crate::{
     CampaignError, Options,
-    investigation::{Investigator, Suspect},
+    crew::{Crew, Tried},
+    investigation::Investigator,
     journal::Journal,
     lane::{Delivery, Observed},
     preparer::Referenced,
@@ -38,7 +39,7 @@ struct Slot {
 /// Judges and records cases in order, and hands out tickets for more.
 pub struct Committer<'a> {
     options: &'a Options,
-    variants: &'a [VariantInfo],
+    crews: &'a [Crew],
     journal: Journal,
     investigator: Investigator<'a>,
     tickets: Option<Sender<u64>>,
@@ -54,17 +55,17 @@ pub struct Committer<'a> {
 impl<'a> Committer<'a> {
     pub fn new(
         options: &'a Options,
-        variants: &'a [VariantInfo],
+        crews: &'a [Crew],
         journal: Journal,
         investigator: Investigator<'a>,
         tickets: Sender<u64>,
         under_way: usize,
     ) -> Self {
         let started = Instant::now();
-        let summary = Summary::new(variants.iter().map(|info| info.variant.clone()));
+        let summary = Summary::new(crews.iter().map(|crew| crew.info().variant.clone()));
         Self {
             options,
-            variants,
+            crews,
             journal,
             investigator,
             tickets: Some(tickets),
@@ -155,7 +156,7 @@ impl<'a> Committer<'a> {
             }
             Delivery::Observed(observed) => {
                 let slot = self.slots.entry(observed.index).or_default();
-                slot.observed.resize_with(self.variants.len(), Default::default);
+                slot.observed.resize_with(self.crews.len(), Default::default);
                 let (first, repeat) = &mut slot.observed[observed.variant];
                 let place = if observed.repeat { repeat } else { first };
                 *place = Some(observed);
@@ -183,13 +184,13 @@ impl<'a> Committer<'a> {
             format: JOURNAL_FORMAT,
             case: referenced.prepared.task.hash,
             provenance: referenced.prepared.case.provenance.clone(),
-            variants: Vec::with_capacity(self.variants.len()),
+            variants: Vec::with_capacity(self.crews.len()),
             findings: Vec::new(),
             macs: referenced.prepared.macs(),
         };
-        for (variant, (first, repeat)) in slot.observed.into_iter().enumerate() {
+        for (crew, (first, repeat)) in self.crews.iter().zip(slot.observed) {
             let Some(observed) = first else { continue };
-            let (variant, finding) = self.conclude(variant, &referenced, &observed, repeat.as_ref(), sink)?;
+            let (variant, finding) = self.conclude(crew, &referenced, observed, repeat.as_ref(), sink)?;
             record.variants.push(variant);
             if let Some(finding) = finding.filter(|finding| !record.findings.contains(finding)) {
                 record.findings.push(finding);
@@ -205,51 +206,46 @@ impl<'a> Committer<'a> {
     /// Judges what one variant did; with the finding that it shows, by folder name.
     fn conclude(
         &mut self,
-        variant: usize,
+        crew: &Crew,
         referenced: &Referenced,
-        observed: &Observed,
+        observed: Observed,
         repeat: Option<&Observed>,
         sink: &mut dyn FnMut(&Event),
     ) -> Result<(VariantRecord, Option<String>), CampaignError> {
-        let info = &self.variants[variant];
         let fresh = if is_sampled(observed.index, self.options.fresh_every) {
-            Some(self.investigator.observe_fresh(variant, &referenced.prepared)?)
+            Some(crew.observe_fresh(&referenced.prepared)?)
         } else {
             None
         };
         let judgement = judge(&Evidence {
             case: &referenced.prepared.case,
-            variant: &info.variant,
-            description: &info.description,
+            variant: &crew.info().variant,
+            description: &crew.info().description,
             references: &referenced.references,
             observation: &observed.observation,
             repeat: repeat.map(|repeat| &repeat.observation),
             fresh: fresh.as_ref(),
         });
-        let (verdict, finding) = match judgement.verdict {
-            Verdict::Diverges(divergences) => {
-                let suspect = Suspect {
-                    variant,
-                    info,
-                    prepared: &referenced.prepared,
-                    references: &referenced.references,
-                    observation: &observed.observation,
-                    preceding: &observed.preceding,
-                };
-                let (divergences, finding) = self.investigator.investigate(&suspect, divergences, sink)?;
-                (Verdict::Diverges(divergences), finding)
-            }
-            verdict => (verdict, None),
-        };
-        let record = VariantRecord {
-            variant: info.variant.clone(),
+        let mut record = VariantRecord {
+            variant: crew.info().variant.clone(),
             stage: observed.observation.stage,
-            verdict,
-            notes: judgement.notes,
+            verdict: judgement.verdict.clone(),
+            notes: judgement.notes.clone(),
             compared: judgement.compared,
             timings: observed.observation.timings.clone(),
         };
-        Ok((record, finding))
+        if !matches!(judgement.verdict, Verdict::Diverges(_)) {
+            return Ok((record, None));
+        }
+        let suspect = Tried {
+            prepared: Arc::clone(&referenced.prepared),
+            references: referenced.references.clone(),
+            observation: observed.observation,
+            judgement,
+        };
+        let conclusion = self.investigator.investigate(crew, &suspect, &observed.preceding, sink)?;
+        record.verdict = Verdict::Diverges(conclusion.divergences);
+        Ok((record, conclusion.finding))
     }
 
     fn tell_progress(&mut self, sink: &mut dyn FnMut(&Event)) {

@@ -148,6 +148,12 @@ pub fn classes(case: &Case) -> Vec<String> {
     classes.into_iter().collect()
 }
 
+/// The operators of a case, sorted, each once.
+pub fn operators(case: &Case) -> Vec<String> {
+    let operators: BTreeSet<_> = case.graph.nodes.iter().map(|node| node.op.op_type().to_owned()).collect();
+    operators.into_iter().collect()
+}
+
 const fn is_window(op: &Op) -> bool {
     matches!(op, Op::Conv(_) | Op::ConvTranspose(_))
 }

@@ -7,9 +7,10 @@ use twinfer_case::{Case, Cause, Finding, Observation, Outcome, Run, Sighting, Si
 
 use crate::{
     CampaignError,
+    crew::Tried,
     describe::classes,
     journal::{write, write_json},
-    prepared::{Prepared, References},
+    prepared::Prepared,
 };
 
 /// The findings of a campaign and those that were known before, in order of discovery.
@@ -19,11 +20,10 @@ pub struct Findings {
 }
 
 /// A finding and how often it was met in this campaign.
-pub struct Entry {
+struct Entry {
     /// Its folder name.
-    pub slug: String,
-    /// The finding.
-    pub finding: Finding,
+    slug: String,
+    finding: Finding,
     /// What is left of its minimal case.
     classes: Vec<String>,
     /// Where it is stored; a finding that is known from elsewhere is not written again.
@@ -77,17 +77,21 @@ impl Findings {
         (entry.slug.clone(), entry.met.is_power_of_two())
     }
 
-    /// Adds a finding and writes its folder.
-    pub fn add(&mut self, finding: Finding, evidence: &Stored<'_>) -> Result<&Entry, CampaignError> {
+    /// Adds a finding and writes its folder; its name.
+    pub fn add(&mut self, finding: Finding, minimal: &Tried) -> Result<String, CampaignError> {
         let slug = finding.signature.slug();
-        write_finding(&self.folder.join(&slug), &finding, evidence)?;
-        let classes = classes(&evidence.prepared.case);
-        self.entries.push(Entry { slug, finding, classes, is_ours: true, met: 1 });
-        Ok(&self.entries[self.entries.len() - 1])
+        write_finding(&self.folder.join(&slug), &finding, minimal)?;
+        let classes = classes(&minimal.prepared.case);
+        self.entries.push(Entry { slug: slug.clone(), finding, classes, is_ours: true, met: 1 });
+        Ok(slug)
     }
 
-    /// Notes that the finding at `index` was seen in another variant or version; `Some` if that is news.
-    pub fn sight(&mut self, index: usize, sighting: Sighting) -> Result<Option<&Entry>, CampaignError> {
+    /// Notes that the finding at `index` was seen in another variant or version; the finding if that is news.
+    pub fn sight(
+        &mut self,
+        index: usize,
+        sighting: Sighting,
+    ) -> Result<Option<(String, Finding)>, CampaignError> {
         let entry = &mut self.entries[index];
         if entry.finding.seen_in.contains(&sighting) {
             return Ok(None);
@@ -96,26 +100,16 @@ impl Findings {
         if entry.is_ours {
             write_json(&self.folder.join(&entry.slug).join("finding.json"), &entry.finding)?;
         }
-        Ok(Some(entry))
+        Ok(Some((entry.slug.clone(), entry.finding.clone())))
     }
 }
 
-/// What a finding's folder holds besides the finding itself.
-pub struct Stored<'a> {
-    /// The minimal case.
-    pub prepared: &'a Prepared,
-    /// What should come out.
-    pub references: &'a References,
-    /// What came out.
-    pub observation: &'a Observation,
-}
-
-fn write_finding(folder: &Path, finding: &Finding, stored: &Stored<'_>) -> Result<(), CampaignError> {
+fn write_finding(folder: &Path, finding: &Finding, minimal: &Tried) -> Result<(), CampaignError> {
     fs::create_dir_all(folder).map_err(CampaignError::file(folder))?;
-    write_json(&folder.join("case.json"), &materialized(stored.prepared))?;
-    write(&folder.join("model.onnx"), &stored.prepared.task.model)?;
-    write_data_sets(folder, stored)?;
-    write(&folder.join("finding.snap"), snapshot(finding, stored.observation).as_bytes())?;
+    write_json(&folder.join("case.json"), &materialized(&minimal.prepared))?;
+    write(&folder.join("model.onnx"), &minimal.prepared.task.model)?;
+    write_data_sets(folder, minimal)?;
+    write(&folder.join("finding.snap"), snapshot(finding, &minimal.observation).as_bytes())?;
     // last, so that a folder without it is one that was not finished
     write_json(&folder.join("finding.json"), finding)
 }
@@ -129,15 +123,15 @@ pub fn materialized(prepared: &Prepared) -> Case {
 }
 
 /// `test_data_set_<k>/input_<i>.pb` and, where golden knows them, `output_<i>.pb`: the layout of ONNX's backend tests.
-fn write_data_sets(folder: &Path, stored: &Stored<'_>) -> Result<(), CampaignError> {
-    let graph = &stored.prepared.case.graph;
-    for (run, inputs) in stored.prepared.task.runs.iter().enumerate() {
+fn write_data_sets(folder: &Path, minimal: &Tried) -> Result<(), CampaignError> {
+    let graph = &minimal.prepared.case.graph;
+    for (run, inputs) in minimal.prepared.task.runs.iter().enumerate() {
         let folder = folder.join(format!("test_data_set_{run}"));
         fs::create_dir_all(&folder).map_err(CampaignError::file(&folder))?;
         for (index, (info, tensor)) in graph.inputs.iter().zip(inputs).enumerate() {
             write(&folder.join(format!("input_{index}.pb")), &tensor.encode_proto(&info.name))?;
         }
-        let Some(Ok(evaluation)) = stored.references.get(run) else { continue };
+        let Some(Ok(evaluation)) = minimal.references.get(run) else { continue };
         for (index, (info, reference)) in graph.outputs.iter().zip(&evaluation.outputs).enumerate() {
             let path = folder.join(format!("output_{index}.pb"));
             let tensor = reference.to_tensor().map_err(CampaignError::format(&path))?;

@@ -22,6 +22,7 @@
 
 mod campaign;
 mod committer;
+mod crew;
 mod describe;
 mod diagnosis;
 mod error;
@@ -32,7 +33,9 @@ mod lane;
 mod options;
 mod prepared;
 mod preparer;
+mod reduction;
 mod source;
+mod symptom;
 mod worker;
 
 pub use campaign::Campaign;

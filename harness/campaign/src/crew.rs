@@ -1,0 +1,114 @@
+use std::sync::{Arc, Mutex, PoisonError};
+
+use twinfer_case::{Divergence, Observation, VariantInfo, Verdict};
+use twinfer_checks::{Evidence, Judgement, judge};
+
+use crate::{
+    CampaignError,
+    prepared::{Prepared, References},
+    worker::{Nursery, WorkerProcess, observe},
+};
+
+/// One variant with the workers that serve it outside the campaign's lanes.
+pub struct Crew {
+    info: VariantInfo,
+    nursery: Arc<Nursery>,
+    /// Serves one case after the other.
+    warm: Mutex<Option<WorkerProcess>>,
+}
+
+/// A case with what a variant made of it.
+#[derive(Clone)]
+pub struct Tried {
+    pub prepared: Arc<Prepared>,
+    pub references: References,
+    pub observation: Observation,
+    pub judgement: Judgement,
+}
+
+impl Crew {
+    pub const fn new(info: VariantInfo, nursery: Arc<Nursery>) -> Self {
+        Self { info, nursery, warm: Mutex::new(None) }
+    }
+
+    /// A crew whose first worker is started now.
+    pub fn start(nursery: Arc<Nursery>) -> Result<Self, CampaignError> {
+        let worker = nursery.take()?;
+        let info =
+            VariantInfo { variant: nursery.variant().clone(), description: worker.description().clone() };
+        Ok(Self { info, nursery, warm: Mutex::new(Some(worker)) })
+    }
+
+    /// Which variant, and what its backend says of itself.
+    pub const fn info(&self) -> &VariantInfo {
+        &self.info
+    }
+
+    /// What the variant does with a case in a worker that has run nothing else.
+    pub fn observe_fresh(&self, prepared: &Prepared) -> Result<Observation, CampaignError> {
+        Ok(self.nursery.try_fresh(&prepared.task, None)?.observation)
+    }
+
+    /// What the variant does with a case in a worker that has run others.
+    pub fn observe_warm(&self, prepared: &Prepared) -> Result<Observation, CampaignError> {
+        let mut warm = self.warm.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut worker = match warm.take() {
+            Some(worker) => worker,
+            None => self.nursery.take()?,
+        };
+        match observe(&mut worker, &prepared.task) {
+            Ok(observation) => {
+                *warm = Some(worker);
+                Ok(observation)
+            }
+            Err((_, loss)) => {
+                drop(worker);
+                let trial = self.nursery.try_fresh(&prepared.task, Some(&loss))?;
+                *warm = trial.survivor;
+                Ok(trial.observation)
+            }
+        }
+    }
+
+    /// What the variant does with the last of these cases, when one fresh worker runs them all; `None` where an
+    /// earlier one ends it.
+    pub fn observe_after(
+        &self,
+        preceding: &[Arc<Prepared>],
+        prepared: &Prepared,
+    ) -> Result<Option<Observation>, CampaignError> {
+        let mut worker = self.nursery.take()?;
+        let mut last = None;
+        for prepared in preceding.iter().map(AsRef::as_ref).chain([prepared]) {
+            last = observe(&mut worker, &prepared.task).ok();
+            if last.is_none() {
+                return Ok(None);
+            }
+        }
+        Ok(last)
+    }
+
+    /// What the checks say of an observation.
+    pub fn judge(&self, prepared: Arc<Prepared>, references: References, observation: Observation) -> Tried {
+        let judgement = judge(&Evidence {
+            case: &prepared.case,
+            variant: &self.info.variant,
+            description: &self.info.description,
+            references: &references,
+            observation: &observation,
+            repeat: None,
+            fresh: None,
+        });
+        Tried { prepared, references, observation, judgement }
+    }
+}
+
+impl Tried {
+    /// What diverges; empty for every other verdict.
+    pub fn divergences(&self) -> &[Divergence] {
+        match &self.judgement.verdict {
+            Verdict::Diverges(divergences) => divergences,
+            _ => &[],
+        }
+    }
+}

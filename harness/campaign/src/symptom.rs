@@ -1,0 +1,67 @@
+use twinfer_case::{Blame, Cause, Divergence, Kind, Observation, Outcome, Signature, Stage, VariantInfo};
+
+use crate::{
+    crew::Tried,
+    describe::{classes, error_code, operators},
+    diagnosis::diagnose,
+    prepared::Prepared,
+};
+
+/// What a smaller case, or the same case run again, must still show to show the same bug.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Symptom {
+    stage: Stage,
+    kind: Kind,
+    blame: Blame,
+    diagnosis: Vec<String>,
+    error: Option<String>,
+}
+
+impl Symptom {
+    /// That of the first of the divergences that `observation` of the case led to.
+    pub fn of(divergence: &Divergence, prepared: &Prepared, observation: &Observation) -> Self {
+        let diagnosis = match divergence.kind {
+            Kind::WrongValues | Kind::WrongShape => diagnose(prepared, observation),
+            _ => Vec::new(),
+        };
+        let error = match &observation.outcome {
+            Outcome::Rejected(reason) | Outcome::Failed(reason) => error_code(reason),
+            Outcome::Crashed(status) => Some(status.clone()),
+            Outcome::Ok | Outcome::TimedOut => None,
+        };
+        let Divergence { stage, kind, blame, .. } = *divergence;
+        Self { stage, kind, blame, diagnosis, error }
+    }
+
+    /// Whether one of the divergences of `tried` is of this kind; diagnoses are compared where `exactly` is asked.
+    pub fn recurs_in(&self, tried: &Tried, exactly: bool) -> bool {
+        tried.divergences().iter().any(|divergence| {
+            divergence.kind == self.kind
+                && divergence.stage == self.stage
+                && divergence.blame == self.blame
+                && (!exactly || *self == Self::of(divergence, &tried.prepared, &tried.observation))
+        })
+    }
+
+    /// The signature of a case with this symptom.
+    pub fn signature(&self, info: &VariantInfo, prepared: &Prepared) -> Signature {
+        let cause = match self.kind {
+            // such a case cannot be minimised: attributes would tell nothing
+            Kind::Nondeterministic => Cause::Graph(operators(&prepared.case)),
+            _ if self.diagnosis.is_empty() => Cause::Graph(classes(&prepared.case)),
+            _ => Cause::Diagnosis(self.diagnosis.clone()),
+        };
+        Signature {
+            backend: info.variant.backend.clone(),
+            stage: self.stage,
+            kind: self.kind,
+            cause,
+            error: self.error.clone(),
+        }
+    }
+
+    /// The defects of golden that explain it.
+    pub fn diagnosis(&self) -> &[String] {
+        &self.diagnosis
+    }
+}
