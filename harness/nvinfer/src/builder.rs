@@ -1,5 +1,7 @@
+use std::cell::RefCell;
+
 use crate::{
-    BuilderConfig, Error, HostMemory, Library, NetworkDefinition, OptimizationProfile, Result,
+    BuilderConfig, Error, HostMemory, Library, NetworkDefinition, OptimizationProfile, Result, TimingCache,
     owned::Owned,
     sys::{
         enums::NetworkFlag,
@@ -10,7 +12,9 @@ use crate::{
 /// Makes networks, configurations and plans.
 #[derive(Debug)]
 pub struct Builder {
+    // In this order: the caches outlive the builder.
     raw: Owned<IBuilder>,
+    timing_caches: RefCell<Vec<TimingCache>>,
 }
 
 /// Who decides the precision of a network's layers.
@@ -25,7 +29,7 @@ pub enum Typing {
 
 impl Builder {
     pub(crate) fn new(library: Library, raw: IBuilder) -> Self {
-        Self { raw: Owned::new(library, raw) }
+        Self { raw: Owned::new(library, raw), timing_caches: RefCell::default() }
     }
 
     /// The library it came from.
@@ -35,6 +39,14 @@ impl Builder {
 
     pub(crate) fn raw(&self) -> IBuilder {
         self.raw.raw()
+    }
+
+    /// Keeps a timing cache alive as long as the builder.
+    pub(crate) fn keep(&self, cache: &TimingCache) {
+        let mut kept = self.timing_caches.borrow_mut();
+        if !kept.iter().any(|other| other.raw() == cache.raw()) {
+            kept.push(cache.clone());
+        }
     }
 
     /// Makes an empty network with an explicit batch dimension.

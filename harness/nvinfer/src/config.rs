@@ -119,7 +119,7 @@ impl<'b> BuilderConfig<'b> {
     }
 
     /// Makes a timing cache of what an earlier one serialised; of nothing, an empty one.
-    pub fn create_timing_cache(&self, serialized: &[u8]) -> Result<TimingCache<'_>> {
+    pub fn create_timing_cache(&self, serialized: &[u8]) -> Result<TimingCache> {
         let raw = self.library().expect("IBuilderConfig::createTimingCache", || {
             let blob = if serialized.is_empty() { ptr::null() } else { serialized.as_ptr() };
             // SAFETY: the configuration is live; the bytes live during the call, in which the library copies them.
@@ -129,19 +129,20 @@ impl<'b> BuilderConfig<'b> {
         Ok(TimingCache::new(self.library(), raw))
     }
 
-    /// Makes builds read and extend a timing cache; the configuration then refers to its own copy of it.
+    /// Makes builds read and extend a timing cache.
     ///
     /// Set a cache of another device or release only with `ignore_mismatch`.
-    pub fn set_timing_cache(&self, cache: &TimingCache<'_>, ignore_mismatch: bool) -> Result<()> {
+    pub fn set_timing_cache(&self, cache: &TimingCache, ignore_mismatch: bool) -> Result<()> {
+        self.builder.keep(cache);
         self.library().expect_true("IBuilderConfig::setTimingCache", || {
-            // SAFETY: configuration and cache are live; the library copies the cache.
+            // SAFETY: configuration and cache are live; the builder keeps the cache as long as itself.
             unsafe { self.raw().set_timing_cache(cache.raw().0.as_ptr(), ignore_mismatch) }
         })
     }
 
     /// What the timing cache holds after a build, serialised; `None` if none was set.
     pub fn timing_cache(&self) -> Result<Option<Vec<u8>>> {
-        // SAFETY: the configuration is live; it owns the cache it returns.
+        // SAFETY: the configuration is live; the cache it returns is one that the builder keeps, or its own.
         let raw = unsafe { self.raw().get_timing_cache()? };
         let Some(raw) = ITimingCache::new(self.library().version(), raw) else { return Ok(None) };
         crate::timing_cache::serialize(self.library(), raw).map(Some)

@@ -1,4 +1,4 @@
-use std::marker::PhantomData;
+use std::rc::Rc;
 
 use crate::{
     HostMemory, Library, Result,
@@ -7,15 +7,17 @@ use crate::{
 };
 
 /// Tactic timings that a later build can reuse.
-#[derive(Debug)]
-pub struct TimingCache<'c> {
-    raw: Owned<ITimingCache>,
-    config: PhantomData<&'c ()>,
+///
+/// Configurations refer to it without copying it, so a builder keeps every cache alive that one of its
+/// configurations was given.
+#[derive(Clone, Debug)]
+pub struct TimingCache {
+    raw: Rc<Owned<ITimingCache>>,
 }
 
-impl TimingCache<'_> {
+impl TimingCache {
     pub(crate) fn new(library: Library, raw: ITimingCache) -> Self {
-        Self { raw: Owned::new(library, raw), config: PhantomData }
+        Self { raw: Rc::new(Owned::new(library, raw)) }
     }
 
     pub(crate) fn raw(&self) -> ITimingCache {
@@ -27,8 +29,8 @@ impl TimingCache<'_> {
         serialize(self.raw.library(), self.raw())
     }
 
-    /// Adds another cache's timings.
-    pub fn combine(&self, other: &TimingCache<'_>, ignore_mismatch: bool) -> Result<()> {
+    /// Adds another cache's timings; TensorRT refuses one of another release or, unless told to, another device.
+    pub fn combine(&self, other: &TimingCache, ignore_mismatch: bool) -> Result<()> {
         self.raw.library().expect_true("ITimingCache::combine", || {
             // SAFETY: both caches are live.
             unsafe { self.raw().combine(other.raw().0.as_ptr(), ignore_mismatch) }

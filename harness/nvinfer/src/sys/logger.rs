@@ -18,6 +18,10 @@ pub enum LoggerMethod {
 }
 
 impl LoggerMethod {
+    /// Every function that some family expects.
+    pub const ALL: [Self; 5] =
+        [Self::Log, Self::Destructor, Self::DeletingDestructor, Self::ApiLanguage, Self::InterfaceInfo];
+
     /// The functions that `family` expects, in the order of their slots.
     pub const fn vtable(family: Family) -> &'static [Self] {
         match family {

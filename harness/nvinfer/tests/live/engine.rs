@@ -1,8 +1,8 @@
 use nvinfer::{
-    BuilderFlag, DataType, Error, LayerInformationFormat, OptProfileSelector, ProfilingVerbosity,
+    BuilderFlag, DataType, Error, Family, LayerInformationFormat, OptProfileSelector, ProfilingVerbosity,
     TensorIOMode, TensorLocation, Typing,
 };
-use twinfer_onnx::Graph;
+use twinfer_onnx::{Graph, Op};
 
 use crate::{
     device::{self, Device},
@@ -38,7 +38,8 @@ fn plan(subject: Subject, graph: &Graph) -> Result<Vec<u8>, Error> {
     network.create_onnx_parser()?.parse(&graph.encode())?;
     let config = config(subject.builder)?;
     config.set_profiling_verbosity(ProfilingVerbosity::Detailed)?;
-    if subject.library.version().number() < 9999 {
+    let is_quantised = graph.nodes.iter().any(|node| matches!(node.op, Op::QuantizeLinear(_)));
+    if is_quantised && subject.library.version().family() == Family::Trt8 {
         config.set_flag(BuilderFlag::Int8, true)?;
     }
     let profile = subject.builder.create_optimization_profile()?;

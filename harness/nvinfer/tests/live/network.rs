@@ -1,8 +1,8 @@
 use nvinfer::{
     Activation, ActivationType, Builder, BuilderConfig, BuilderFlag, Cast, ComputeCapability, Concatenation,
     Constant, Convolution, DataType, Deconvolution, ElementWise, ElementWiseOperation, Error, Family,
-    LayerType, NetworkDefinition, Pooling, PoolingType, Product, Scale, ScaleMode, Shuffle, TacticSource,
-    Tensor, Typing, Weights,
+    LayerType, Library, NetworkDefinition, Pooling, PoolingType, Product, Scale, ScaleMode, Shuffle,
+    TacticSource, Tensor, Typing, Weights,
 };
 
 use crate::{
@@ -69,6 +69,13 @@ fn input<'n>(network: &'n NetworkDefinition<'_>, shape: &[i64]) -> Result<Tensor
 
 fn shape(tensor: Tensor<'_>) -> Result<Vec<i64>, Error> {
     Ok(tensor.shape()?.unwrap_or_default())
+}
+
+/// Whether a tensor has a type. TensorRT 8 settles types when it builds, and calls every tensor FP32 until then.
+fn check_type(library: Library, tensor: Tensor<'_>, expected: DataType) -> Outcome {
+    let expected = if library.version().family() == Family::Trt8 { DataType::Float } else { expected };
+    assert_eq!(tensor.data_type()?, expected);
+    Ok(())
 }
 
 fn names_and_ends(Subject { builder, .. }: Subject) -> Outcome {
@@ -214,7 +221,8 @@ fn a_cast(Subject { library, builder }: Subject) -> Outcome {
     match network.add_cast(x, DataType::Half) {
         Ok(cast) => {
             let cast: Cast = cast;
-            assert_eq!((cast.to_type()?, cast.output(0)?.data_type()?), (DataType::Half, DataType::Half));
+            assert_eq!(cast.to_type()?, DataType::Half);
+            check_type(library, cast.output(0)?, DataType::Half)?;
         }
         Err(Error::Unsupported(error)) => assert!(library.version().number() < 8600, "{error}"),
         Err(other) => return Err(other.into()),
@@ -228,9 +236,9 @@ fn quantise_and_dequantise(Subject { library, builder }: Subject) -> Outcome {
     let scale = network.add_constant(&[], &Weights::from_f32(&[0.5]))?.output(0)?;
     let scales = network.add_constant(&[4], &Weights::from_f32(&[0.5, 0.25, 1.0, 2.0]))?.output(0)?;
     let quantize = network.add_quantize(x, scale)?;
-    assert_eq!(quantize.output(0)?.data_type()?, DataType::Int8);
+    check_type(library, quantize.output(0)?, DataType::Int8)?;
     let dequantize = network.add_dequantize(quantize.output(0)?, scale)?;
-    assert_eq!(dequantize.output(0)?.data_type()?, DataType::Float);
+    check_type(library, dequantize.output(0)?, DataType::Float)?;
     let per_channel = network.add_quantize(dequantize.output(0)?, scales)?;
     per_channel.set_axis(1)?;
     assert_eq!(per_channel.axis()?, 1);
