@@ -363,3 +363,40 @@ fn pads(padding: Padding, span: usize, choices: &mut Choices) -> (usize, usize) 
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The output extent along `axis`, where there is one.
+    fn output(layer: &Layer, axis: usize, input: usize) -> Option<usize> {
+        let mut extents = vec![40; layer.axes.len()];
+        extents[axis] = input;
+        let kernel: Vec<_> = layer.axes.iter().map(|axis| axis.kernel).collect();
+        let geometry = match layer.op() {
+            Op::Conv(conv) => conv.geometry(&extents, &kernel),
+            Op::ConvTranspose(deconv) => deconv.geometry(&extents, &kernel),
+            _ => unreachable!("a layer is a convolution"),
+        };
+        geometry.ok().map(|geometry| geometry.axes[axis].output)
+    }
+
+    #[test]
+    fn the_least_input_suffices_and_one_less_does_not() {
+        let mut choices = Choices::of_index(9, 0);
+        for space in [Space::convolutions(), Space::deconvolutions()] {
+            for _ in 0..2000 {
+                let rank = choices.within(1..=3);
+                let layer = Layer::draw(&space, space.lead, None, rank, Caps::of(rank, 1), &mut choices);
+                if layer.padding.has_output_shape() {
+                    continue;
+                }
+                let (axis, wanted) = (choices.below(rank), choices.within(1..=6));
+                let least = layer.least_input(axis, wanted);
+                assert!(output(&layer, axis, least) >= Some(wanted), "{least} for {wanted} of {layer:?}");
+                let less = (least > 1).then(|| output(&layer, axis, least - 1)).flatten();
+                assert!(less < Some(wanted), "{least} is not the least for {wanted} of {layer:?}");
+            }
+        }
+    }
+}

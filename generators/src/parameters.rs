@@ -84,6 +84,8 @@ impl Parameters {
                 (weights, bias)
             }
             (Data::Rounding(values), _) => {
+                // the bias is of the inputs' magnitude, so that neither drowns the other
+                let inputs = rounding(*values);
                 // as many decades of weights as of inputs, in some cases
                 let regime = match values {
                     Values::WideRange if choices.percent(50) => Regime::WideRange,
@@ -92,7 +94,7 @@ impl Parameters {
                 // about 1/sqrt(taps), so that deep sums keep the magnitude of their inputs
                 let scale = power_of_two(-(layer.taps().ilog2() as i32) / 2);
                 let weights = scaled(&self.draw(shape, regime, choices), scale);
-                (weights, biased.then(|| self.draw(channels, Regime::Gaussian, choices)))
+                (weights, biased.then(|| self.draw(channels, inputs, choices)))
             }
             (Data::Exact(_), None) => unreachable!("the exact regime knows the grid of each value"),
         }
@@ -105,7 +107,11 @@ impl Parameters {
                 let steps = budget.constants(shape.iter().product(), grid, choices);
                 on_grid(self.dtype, shape, &steps, grid.exponent)
             }
-            _ => self.draw(shape, Regime::Gaussian, choices),
+            (Data::Rounding(values), _) => {
+                let inputs = rounding(*values);
+                self.draw(shape, inputs, choices)
+            }
+            (Data::Exact(_), None) => unreachable!("the exact regime knows the grid of each value"),
         }
     }
 
@@ -135,13 +141,24 @@ impl Parameters {
     ) -> Normalization {
         match (&mut self.regime, known) {
             (Data::Exact(budget), Some(grid)) => budget.normalization(channels, grid, choices),
-            _ => self.rounding_normalization(channels, choices),
+            (Data::Rounding(values), _) => {
+                let inputs = rounding(*values);
+                self.rounding_normalization(channels, inputs, choices)
+            }
+            (Data::Exact(_), None) => unreachable!("the exact regime knows the grid of each value"),
         }
     }
 
-    fn rounding_normalization(&self, channels: usize, choices: &mut Choices) -> Normalization {
-        let mut normal = || self.draw(vec![channels], Regime::Gaussian, choices).to_f64();
-        let (scale, offset, mean, deviation) = (normal(), normal(), normal(), normal());
+    /// Offsets are of the inputs' magnitude; what multiplies is about one.
+    fn rounding_normalization(
+        &self,
+        channels: usize,
+        inputs: Regime,
+        choices: &mut Choices,
+    ) -> Normalization {
+        let mut drawn = |regime| self.draw(vec![channels], regime, choices).to_f64();
+        let (scale, deviation) = (drawn(Regime::Gaussian), drawn(Regime::Gaussian));
+        let (offset, mean) = (drawn(inputs), drawn(inputs));
         let variance = deviation.iter().map(|x| x * x + 0.25).collect();
         let epsilon = choices.percent(50).then_some(1e-3);
         Normalization { epsilon, scale, offset, mean, variance }
