@@ -33,14 +33,15 @@ const REMEMBERED_ERRORS: usize = 32;
 /// A C++ object of class `ILogger`, and the Rust state behind it.
 #[repr(C)]
 pub struct Logger {
-    /// What C++ reads: the address of the first function of a vtable.
+    /// What C++ reads: the address of the first function in `vtable`.
     vptr: *const *const c_void,
+    vtable: Box<[*const c_void]>,
     version: Version,
     sink: RwLock<Option<Sink>>,
     errors: Mutex<Errors>,
 }
 
-// SAFETY: `vptr` points to a vtable that nobody writes to after `Logger::new`; the other fields are thread-safe.
+// SAFETY: nobody writes to the vtable after `Logger::new`; the other fields are thread-safe.
 unsafe impl Send for Logger {}
 // SAFETY: as above.
 unsafe impl Sync for Logger {}
@@ -58,8 +59,10 @@ pub struct Mark(u64);
 impl Logger {
     /// A logger whose vtable has the shape that `version` calls.
     pub fn new(version: Version) -> &'static Self {
+        let vtable = vtable(version.family());
         Box::leak(Box::new(Self {
-            vptr: vtable(version.family()),
+            vptr: vtable[VTABLE_HEADER.len()..].as_ptr(),
+            vtable,
             version,
             sink: RwLock::new(None),
             errors: Mutex::new(Errors::default()),
@@ -108,17 +111,17 @@ impl Logger {
     }
 }
 
-/// The address of the first function of a leaked vtable; the two words before it are the offset to top and the type.
-fn vtable(family: Family) -> *const *const c_void {
-    const HEADER: [*const c_void; 2] = [std::ptr::null(); 2];
+/// What precedes the functions of a vtable: the offset to top and the type.
+const VTABLE_HEADER: [*const c_void; 2] = [std::ptr::null(); 2];
+
+fn vtable(family: Family) -> Box<[*const c_void]> {
     let functions = LoggerMethod::vtable(family).iter().map(|method| match method {
         LoggerMethod::Log => log as *const c_void,
         LoggerMethod::Destructor | LoggerMethod::DeletingDestructor => delete as *const c_void,
         LoggerMethod::ApiLanguage => api_language as *const c_void,
         LoggerMethod::InterfaceInfo => interface_info as *const c_void,
     });
-    let table: &'static [*const c_void] = Vec::leak(HEADER.into_iter().chain(functions).collect());
-    table[HEADER.len()..].as_ptr()
+    VTABLE_HEADER.into_iter().chain(functions).collect()
 }
 
 /// `ILogger::log`.

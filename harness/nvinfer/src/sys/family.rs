@@ -24,6 +24,17 @@ impl Family {
         !matches!(self, Self::Trt8)
     }
 
+    /// The releases it spans, as a heading.
+    pub const fn releases(self) -> &'static str {
+        match self {
+            Self::Trt8 => "8.4–9.2",
+            Self::Trt10 => "10.0–10.16",
+            Self::Trt11 => "11.0–11.4",
+            Self::Rtx13 => "RTX 1.3–1.4",
+            Self::Rtx15 => "RTX 1.5–1.7",
+        }
+    }
+
     /// Which product the family belongs to.
     pub const fn product(self) -> Product {
         match self {
