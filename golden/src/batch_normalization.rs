@@ -1,4 +1,5 @@
 use crate::{
+    Arithmetic,
     rules::{self, Entry},
     step::Step,
     value::Value,
@@ -58,7 +59,11 @@ impl Parameters<'_> {
 }
 
 /// `(x - mean) / sqrt(variance + epsilon) * scale + bias`, channel by channel.
-pub fn batch_normalization(x: &Value, parameters: &Parameters) -> (Value, Option<&'static Entry>) {
+pub fn batch_normalization(
+    x: &Value,
+    parameters: &Parameters,
+    arithmetic: Arithmetic,
+) -> (Value, Option<&'static Entry>) {
     let channels = x.shape[1];
     let positions: usize = x.shape[2..].iter().product();
     let channel_of = |place: usize| place / positions % channels;
@@ -76,15 +81,15 @@ pub fn batch_normalization(x: &Value, parameters: &Parameters) -> (Value, Option
         centred * factors[channel].value.abs() + bias.elements[channel].abs()
     });
     let step = (|| Some(x.step?.and(mean.step?).times(parameters.factor_step()?).and(bias.step?)))();
-    let format = x.format();
+    let shape = x.shape.clone();
     let normalized = Value::computed(
         x.dtype,
-        x.shape.clone(),
+        shape,
         elements.collect(),
         magnitude.collect(),
         step,
-        |magnitude| {
-            let error = |(place, magnitude): (usize, &f64)| {
+        |elements, magnitude| {
+            let error = |(place, (element, magnitude)): (usize, (&f64, &f64))| {
                 let channel = channel_of(place);
                 let factor = &factors[channel];
                 let centred = x.magnitude_at(place) + mean.elements[channel].abs();
@@ -92,10 +97,11 @@ pub fn batch_normalization(x: &Value, parameters: &Parameters) -> (Value, Option
                 let propagated = (factor.value.abs() + factor.error) * centred_error
                     + factor.error * centred
                     + bias.error_at(channel);
-                let rounding = format.unit_roundoff() * (magnitude + propagated);
-                propagated + ROUNDINGS * (rounding + format.underflow * (1.0 + centred))
+                let (magnitude, result) = (magnitude + propagated, element.abs() + propagated);
+                let of_factor = ROUNDINGS * arithmetic.underflow(x.dtype) * centred;
+                propagated + of_factor + arithmetic.error(x.dtype, ROUNDINGS, magnitude, result)
             };
-            magnitude.iter().enumerate().map(error).collect()
+            elements.iter().zip(magnitude).enumerate().map(error).collect()
         },
     );
     let is_open = parameters.variance.elements.iter().any(|variance| variance + parameters.epsilon <= 0.0);

@@ -1,6 +1,4 @@
-use twinfer_onnx::DataType;
-
-use crate::{step::Step, taps::Taps, value::Value};
+use crate::{Arithmetic, step::Step, taps::Taps, value::Value};
 
 /// How the extents of a weight are laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +60,7 @@ pub struct Convolution<'a> {
     pub taps: &'a Taps,
     /// Whether positions that no tap reaches hold the bias, as ONNX says.
     pub bias_everywhere: bool,
+    pub arithmetic: Arithmetic,
 }
 
 /// The elements that one output element is the sum of.
@@ -125,9 +124,8 @@ impl Convolution<'_> {
             elements.push(sum + bias);
             magnitude.push(absolute + bias.abs());
         });
-        let dtype = self.x.dtype;
-        Value::computed(dtype, shape, elements, magnitude, self.step(), |magnitude| {
-            self.error(dtype, magnitude)
+        Value::computed(self.x.dtype, shape, elements, magnitude, self.step(), |elements, magnitude| {
+            self.error(elements, magnitude)
         })
     }
 
@@ -156,17 +154,17 @@ impl Convolution<'_> {
     }
 
     /// The error of a sum of products in any order, of the operands' errors and of rounding the result.
-    fn error(&self, dtype: DataType, magnitude: &[f64]) -> Vec<f64> {
-        let format = crate::format::Format::of(dtype);
-        // one rounding a product, one for the bias, one for the result
-        let roundings = (self.channels.inputs * self.taps.kernel_len() + 2) as f64;
+    fn error(&self, elements: &[f64], magnitude: &[f64]) -> Vec<f64> {
+        // one rounding a product, one for the bias
+        let roundings = (self.channels.inputs * self.taps.kernel_len() + 1) as f64;
         let operands_err = self.x.error.is_some() || self.w.error.is_some();
         let mut error = Vec::with_capacity(magnitude.len());
         self.each_window(|window, position, channel| {
             let of_products = if operands_err { window.propagated_error(position) } else { 0.0 };
             let propagated = of_products + self.bias.map_or(0.0, |bias| bias.error_at(channel));
-            let magnitude = magnitude[error.len()] + propagated;
-            error.push(propagated + roundings * (format.unit_roundoff() * magnitude + format.underflow));
+            let place = error.len();
+            let (magnitude, result) = (magnitude[place] + propagated, elements[place].abs() + propagated);
+            error.push(propagated + self.arithmetic.error(self.x.dtype, roundings, magnitude, result));
         });
         error
     }

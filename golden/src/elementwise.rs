@@ -1,6 +1,7 @@
 use twinfer_onnx::DataType;
 
 use crate::{
+    Arithmetic,
     rules::{self, Entry},
     value::Value,
 };
@@ -16,7 +17,12 @@ pub fn relu(x: &Value) -> (Value, Option<&'static Entry>) {
     (Value { dtype: x.dtype, shape: x.shape.clone(), elements, magnitude, error, step: x.step }, touched)
 }
 
-pub fn add(a: &Value, b: &Value, shape: Vec<usize>) -> (Value, Option<&'static Entry>) {
+pub fn add(
+    a: &Value,
+    b: &Value,
+    shape: Vec<usize>,
+    arithmetic: Arithmetic,
+) -> (Value, Option<&'static Entry>) {
     let (a_places, b_places) = (broadcast_places(&a.shape, &shape), broadcast_places(&b.shape, &shape));
     let pairs = || a_places.iter().copied().zip(b_places.iter().copied());
     let elements: Vec<f64> = pairs().map(|(i, j)| a.elements[i] + b.elements[j]).collect();
@@ -31,14 +37,14 @@ pub fn add(a: &Value, b: &Value, shape: Vec<usize>) -> (Value, Option<&'static E
     }
     let magnitude = pairs().map(|(i, j)| a.magnitude_at(i) + b.magnitude_at(j)).collect();
     let step = a.step.zip(b.step).map(|(a, b)| a.and(b));
-    let format = a.format();
-    let sum = Value::computed(a.dtype, shape, elements, magnitude, step, |magnitude| {
-        // one rounding for the sum; a second where it is fused behind the accumulation that made an operand
+    let sum = Value::computed(a.dtype, shape, elements, magnitude, step, |elements, magnitude| {
         let of_operands = pairs().map(|(i, j)| a.error_at(i) + b.error_at(j));
-        let rounded = of_operands.zip(magnitude);
-        rounded
-            .map(|(error, x)| error + 2.0 * (format.unit_roundoff() * (x + error) + format.underflow))
-            .collect()
+        let parts = of_operands.zip(elements).zip(magnitude);
+        // one rounding more than that of the result, where the sum is fused behind the accumulation of an operand
+        let error = |((error, sum), magnitude): ((f64, &f64), &f64)| {
+            error + arithmetic.error(a.dtype, 1.0, magnitude + error, sum.abs() + error)
+        };
+        parts.map(error).collect()
     });
     (sum, None)
 }

@@ -6,7 +6,7 @@ use twinfer_onnx::{
 };
 
 use crate::{
-    Entry, Reference,
+    Arithmetic, Entry, Reference,
     batch_normalization::{self, batch_normalization},
     concat::concat,
     convolution::{Channels, Convolution, GroupOrder, WeightLayout},
@@ -64,13 +64,23 @@ pub enum Unknown {
 
 /// What `graph` computes from `inputs`, one tensor a graph input in the graph's order.
 pub fn evaluate(graph: &Graph, inputs: &[Tensor]) -> Result<Evaluation, Unknown> {
-    evaluate_with(graph, inputs, None)
+    evaluate_as(graph, inputs, Arithmetic::default(), None)
 }
 
 /// What `graph` computes from `inputs`, with a mistake made on purpose.
 pub fn evaluate_with(
     graph: &Graph,
     inputs: &[Tensor],
+    defect: Option<Defect>,
+) -> Result<Evaluation, Unknown> {
+    evaluate_as(graph, inputs, Arithmetic::default(), defect)
+}
+
+/// What `graph` computes from `inputs` on backends of this arithmetic, with or without a mistake.
+pub fn evaluate_as(
+    graph: &Graph,
+    inputs: &[Tensor],
+    arithmetic: Arithmetic,
     defect: Option<Defect>,
 ) -> Result<Evaluation, Unknown> {
     for (input, tensor) in graph.inputs.iter().zip(inputs) {
@@ -82,12 +92,12 @@ pub fn evaluate_with(
     let input_shapes: Vec<_> = inputs.iter().map(|tensor| tensor.shape.clone()).collect();
     let shapes = infer_shapes(graph, &input_shapes)?;
     let mut evaluator =
-        Evaluator { shapes: &shapes, defect, values: HashMap::new(), unspecified: Vec::new() };
+        Evaluator { shapes: &shapes, arithmetic, defect, values: HashMap::new(), unspecified: Vec::new() };
     for (input, tensor) in graph.inputs.iter().zip(inputs) {
-        evaluator.values.insert(&input.name, Value::given(tensor));
+        evaluator.values.insert(&input.name, Value::given(tensor, arithmetic));
     }
     for initializer in &graph.initializers {
-        evaluator.values.insert(&initializer.name, Value::given(&initializer.tensor));
+        evaluator.values.insert(&initializer.name, Value::given(&initializer.tensor, arithmetic));
     }
     for node in &graph.nodes {
         let value = evaluator.node(node)?;
@@ -112,6 +122,7 @@ impl From<&Value> for Reference {
 /// The values known so far.
 struct Evaluator<'a> {
     shapes: &'a Shapes<'a>,
+    arithmetic: Arithmetic,
     defect: Option<Defect>,
     values: HashMap<&'a str, Value>,
     unspecified: Vec<&'static Entry>,
@@ -175,7 +186,7 @@ impl Evaluator<'_> {
     }
 
     fn add(&mut self, node: &Node) -> Value {
-        let (sum, touched) = add(self.input(node, 0), self.input(node, 1), self.shape(node));
+        let (sum, touched) = add(self.input(node, 0), self.input(node, 1), self.shape(node), self.arithmetic);
         self.touch(touched);
         sum
     }
@@ -190,7 +201,7 @@ impl Evaluator<'_> {
             variance: self.input(node, 4),
             epsilon: f64::from(op.epsilon.unwrap_or(EPSILON)),
         };
-        let (normalized, touched) = batch_normalization(self.input(node, 0), &parameters);
+        let (normalized, touched) = batch_normalization(self.input(node, 0), &parameters, self.arithmetic);
         self.touch(touched);
         normalized
     }
@@ -250,7 +261,8 @@ impl Evaluator<'_> {
         let taps = Taps::of(&self.reaches(&resolved.axes, direction), direction);
         let bias = self.optional_input(node, 2).filter(|_| self.defect != Some(Defect::BiasDropped));
         let bias_everywhere = self.defect != Some(Defect::BiasOnlyWhereReached);
-        Ok(Convolution { x, w, bias, channels, taps: &taps, bias_everywhere }.evaluate(shape))
+        Ok(Convolution { x, w, bias, channels, taps: &taps, bias_everywhere, arithmetic: self.arithmetic }
+            .evaluate(shape))
     }
 
     fn reaches(&self, axes: &[Axis], direction: Direction) -> Vec<Reach> {
@@ -280,7 +292,8 @@ impl Evaluator<'_> {
     }
 
     fn dequantize(&mut self, axis: Option<i64>, node: &Node) -> Result<Value, Unknown> {
-        let (value, touched) = dequantize(self.input(node, 0), &self.quantization(axis, node)?);
+        let (value, touched) =
+            dequantize(self.input(node, 0), &self.quantization(axis, node)?, self.arithmetic);
         self.touch(touched);
         Ok(value)
     }

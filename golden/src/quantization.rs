@@ -1,7 +1,9 @@
 use twinfer_onnx::DataType;
 
 use crate::{
+    Arithmetic,
     elementwise::integer_range,
+    format::Format,
     rules::{self, Entry},
     step::Step,
     value::Value,
@@ -52,7 +54,7 @@ impl Parameters<'_> {
 /// `saturate(round(x / scale) + zero_point)`, rounding half to even.
 pub fn quantize(x: &Value, parameters: &Parameters, dtype: DataType) -> (Value, Vec<&'static Entry>) {
     let (lowest, highest) = integer_range(dtype).unwrap_or((f64::MIN, f64::MAX));
-    let unit_roundoff = x.format().unit_roundoff();
+    let unit_roundoff = Format::of(x.dtype).unit_roundoff();
     let mut elements = Vec::with_capacity(x.elements.len());
     let mut errors = Vec::with_capacity(x.elements.len());
     for (place, at) in parameters.along(x).enumerate() {
@@ -90,7 +92,11 @@ fn scaled_error(x_error: f64, scaled: f64, at: &At, unit_roundoff: f64) -> f64 {
 }
 
 /// `(x - zero_point) * scale`.
-pub fn dequantize(x: &Value, parameters: &Parameters) -> (Value, Vec<&'static Entry>) {
+pub fn dequantize(
+    x: &Value,
+    parameters: &Parameters,
+    arithmetic: Arithmetic,
+) -> (Value, Vec<&'static Entry>) {
     let dtype = parameters.scale.dtype;
     let shifted: Vec<f64> = parameters.along(x).zip(&x.elements).map(|(at, x)| x - at.zero_point).collect();
     let elements: Vec<f64> =
@@ -100,15 +106,14 @@ pub fn dequantize(x: &Value, parameters: &Parameters) -> (Value, Vec<&'static En
         x.step?;
         Some(Step::of(&shifted)?.times(parameters.scale.step?))
     })();
-    let format = parameters.scale.format();
-    let value = Value::computed(dtype, x.shape.clone(), elements, magnitude, step, |magnitude| {
+    let value = Value::computed(dtype, x.shape.clone(), elements, magnitude, step, |_, magnitude| {
         let parts = parameters.along(x).zip(&shifted).zip(magnitude).enumerate();
         parts
             .map(|(place, ((at, shifted), magnitude))| {
                 let propagated =
                     x.error_at(place) * (at.scale.abs() + at.scale_error) + shifted.abs() * at.scale_error;
-                let rounding = format.unit_roundoff() * (magnitude + propagated);
-                propagated + ROUNDINGS * (rounding + format.underflow)
+                let magnitude = magnitude + propagated;
+                propagated + arithmetic.error(dtype, ROUNDINGS, magnitude, magnitude)
             })
             .collect()
     });

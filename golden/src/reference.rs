@@ -59,9 +59,12 @@ impl Reference {
         if explained { Agreement::Rounded(deviation) } else { Agreement::Wrong(deviation) }
     }
 
-    /// Whether no element can disagree.
+    /// Whether the bounds are so wide that agreement means nothing: zero everywhere would agree, though the values are
+    /// not known to be zero.
     pub fn is_vacuous(&self) -> bool {
-        !self.bound.is_empty() && self.bound.iter().all(|bound| *bound == f64::INFINITY)
+        let zero_agrees =
+            |(value, bound): (&f64, &f64)| *bound == f64::INFINITY || *bound > 0.0 && *bound >= value.abs();
+        !self.values.is_empty() && self.values.iter().zip(&self.bound).all(zero_agrees)
     }
 
     /// The values rounded to nearest even: what a perfect backend gives.
@@ -110,6 +113,14 @@ mod tests {
             reference(f64::INFINITY, 0.0, None).compare(0, f64::NEG_INFINITY),
             Agreement::Wrong(f64::INFINITY)
         );
+    }
+
+    #[test]
+    fn agreement_means_nothing_where_zero_would_agree_everywhere() {
+        assert!(reference(1.0, 1.5, None).is_vacuous());
+        assert!(reference(f64::NAN, f64::INFINITY, None).is_vacuous());
+        assert!(!reference(1.0, 0.5, None).is_vacuous());
+        assert!(!reference(0.0, 0.0, Some(1.0)).is_vacuous());
     }
 
     #[test]

@@ -1,6 +1,6 @@
 use twinfer_onnx::{DataType, Tensor};
 
-use crate::{format::Format, step::Step};
+use crate::{Arithmetic, format::Format, step::Step};
 
 /// A value of the graph as the evaluation knows it: its elements, and how far a conforming backend's may be off.
 #[derive(Clone, Debug)]
@@ -19,12 +19,12 @@ pub struct Value {
 
 impl Value {
     /// What the caller feeds, or an initializer. A backend may take a subnormal operand for zero.
-    pub fn given(tensor: &Tensor) -> Self {
+    pub fn given(tensor: &Tensor, arithmetic: Arithmetic) -> Self {
         let dtype = tensor.dtype();
-        let format = Format::of(dtype);
         let elements = tensor.to_f64();
-        let smallest = crate::format::power_of_two(format.min_normal_exponent);
-        let is_flushed = |element: &f64| format.flushes && *element != 0.0 && element.abs() < smallest;
+        let smallest = Format::of(dtype).min_normal();
+        let flushes = arithmetic.flushes(dtype);
+        let is_flushed = |element: &f64| flushes && *element != 0.0 && element.abs() < smallest;
         let error = elements
             .iter()
             .any(is_flushed)
@@ -40,7 +40,7 @@ impl Value {
         elements: Vec<f64>,
         magnitude: Vec<f64>,
         step: Option<Step>,
-        error: impl FnOnce(&[f64]) -> Vec<f64>,
+        error: impl FnOnce(&[f64], &[f64]) -> Vec<f64>,
     ) -> Self {
         let format = Format::of(dtype);
         let largest = magnitude
@@ -48,7 +48,7 @@ impl Value {
             .fold(0.0, |largest: f64, x| if *x >= largest || x.is_nan() { *x } else { largest });
         let step = step.filter(|step| step.is_exact_in(format, largest));
         let error = step.is_none().then(|| {
-            let mut error = error(&magnitude);
+            let mut error = error(&elements, &magnitude);
             for (error, magnitude) in error.iter_mut().zip(&magnitude) {
                 // beyond the largest number, or with infinities, anything may come out
                 if error.is_nan() || magnitude.is_nan() || magnitude + *error > format.max {
@@ -73,9 +73,5 @@ impl Value {
 
     pub fn magnitude_at(&self, place: usize) -> f64 {
         self.magnitude.as_ref().map_or_else(|| self.elements[place].abs(), |magnitude| magnitude[place])
-    }
-
-    pub fn format(&self) -> Format {
-        Format::of(self.dtype)
     }
 }
