@@ -70,7 +70,7 @@ impl Regime {
             }
             Self::Gaussian => standard_normal(bits),
             Self::WideRange => log_uniform(range.wide, bits),
-            Self::Denormal => log_uniform((range.smallest_normal - 6, range.smallest_normal + 2), bits),
+            Self::Denormal => log_uniform((range.smallest_normal - 6, range.smallest_normal + 12), bits),
             Self::Saturating => {
                 log_uniform((range.largest - 4, range.largest), bits).clamp(-range.max, range.max)
             }
