@@ -226,24 +226,17 @@ impl<'a> Committer<'a> {
             repeat: repeat.map(|repeat| &repeat.observation),
             fresh: fresh.as_ref(),
         });
-        let mut record = VariantRecord {
-            variant: crew.info().variant.clone(),
-            stage: observed.observation.stage,
-            verdict: judgement.verdict.clone(),
-            notes: judgement.notes.clone(),
-            compared: judgement.compared,
-            timings: observed.observation.timings.clone(),
-        };
-        if !matches!(judgement.verdict, Verdict::Diverges(_)) {
-            return Ok((record, None));
-        }
-        let suspect = Tried {
+        let tried = Tried {
             prepared: Arc::clone(&referenced.prepared),
             references: referenced.references.clone(),
             observation: observed.observation,
             judgement,
         };
-        let conclusion = self.investigator.investigate(crew, &suspect, &observed.preceding, sink)?;
+        let mut record = tried.record(crew.info());
+        if tried.divergences().is_empty() {
+            return Ok((record, None));
+        }
+        let conclusion = self.investigator.investigate(crew, &tried, &observed.preceding, sink)?;
         record.verdict = Verdict::Diverges(conclusion.divergences);
         Ok((record, conclusion.finding))
     }

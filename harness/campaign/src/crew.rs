@@ -1,6 +1,6 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
-use twinfer_case::{Divergence, Observation, VariantInfo, Verdict};
+use twinfer_case::{Divergence, Observation, VariantInfo, VariantRecord, Verdict};
 use twinfer_checks::{Evidence, Judgement, judge};
 
 use crate::{
@@ -104,6 +104,18 @@ impl Crew {
 }
 
 impl Tried {
+    /// The journal's record of it.
+    pub fn record(&self, info: &VariantInfo) -> VariantRecord {
+        VariantRecord {
+            variant: info.variant.clone(),
+            stage: self.observation.stage,
+            verdict: self.judgement.verdict.clone(),
+            notes: self.judgement.notes.clone(),
+            compared: self.judgement.compared,
+            timings: self.observation.timings.clone(),
+        }
+    }
+
     /// What diverges; empty for every other verdict.
     pub fn divergences(&self) -> &[Divergence] {
         match &self.judgement.verdict {

@@ -3,7 +3,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use twinfer_case::{Case, Cause, Finding, Observation, Outcome, Run, Sighting, Signature, TensorSource};
+use twinfer_case::{
+    Case, Cause, Finding, Observation, Outcome, Run, Sighting, Signature, TensorSource, VariantInfo,
+};
 
 use crate::{
     CampaignError,
@@ -11,6 +13,7 @@ use crate::{
     describe::classes,
     journal::{write, write_json},
     prepared::Prepared,
+    recording::Recording,
 };
 
 /// The findings of a campaign and those that were known before, in order of discovery.
@@ -45,13 +48,17 @@ impl Findings {
         self.entries.iter().filter(|entry| entry.is_ours).count() as u64
     }
 
-    /// The finding whose signature this is.
+    /// The finding with the signature of a minimal case, or one whose defects explain that case too.
     pub fn find(&self, signature: &Signature) -> Option<usize> {
-        self.entries.iter().position(|entry| entry.finding.signature == *signature)
+        let same = self.entries.iter().position(|entry| entry.finding.signature == *signature);
+        same.or_else(|| match signature.cause {
+            Cause::Diagnosis(_) => self.find_likely(signature),
+            Cause::Graph(_) => None,
+        })
     }
 
     /// The finding that a case with this provisional signature most likely shows: the same but for attributes that do
-    /// not matter there.
+    /// not matter there, or for defects that explain it as well.
     pub fn find_likely(&self, provisional: &Signature) -> Option<usize> {
         self.entries.iter().position(|entry| {
             let signature = &entry.finding.signature;
@@ -64,7 +71,10 @@ impl Findings {
                     (Cause::Graph(_), Cause::Graph(present)) => {
                         entry.classes.iter().all(|class| present.contains(class))
                     }
-                    (one, other) => one == other,
+                    (Cause::Diagnosis(known), Cause::Diagnosis(possible)) => {
+                        known.iter().all(|defect| possible.contains(defect))
+                    }
+                    (Cause::Graph(_), Cause::Diagnosis(_)) | (Cause::Diagnosis(_), Cause::Graph(_)) => false,
                 }
         })
     }
@@ -78,9 +88,14 @@ impl Findings {
     }
 
     /// Adds a finding and writes its folder; its name.
-    pub fn add(&mut self, finding: Finding, minimal: &Tried) -> Result<String, CampaignError> {
+    pub fn add(
+        &mut self,
+        finding: Finding,
+        info: &VariantInfo,
+        minimal: &Tried,
+    ) -> Result<String, CampaignError> {
         let slug = finding.signature.slug();
-        write_finding(&self.folder.join(&slug), &finding, minimal)?;
+        write_finding(&self.folder.join(&slug), &finding, info, minimal)?;
         let classes = classes(&minimal.prepared.case);
         self.entries.push(Entry { slug: slug.clone(), finding, classes, is_ours: true, met: 1 });
         Ok(slug)
@@ -104,12 +119,19 @@ impl Findings {
     }
 }
 
-fn write_finding(folder: &Path, finding: &Finding, minimal: &Tried) -> Result<(), CampaignError> {
+/// Writes the folder of a finding, and beside it what was observed.
+pub fn write_finding(
+    folder: &Path,
+    finding: &Finding,
+    info: &VariantInfo,
+    minimal: &Tried,
+) -> Result<(), CampaignError> {
     fs::create_dir_all(folder).map_err(CampaignError::file(folder))?;
     write_json(&folder.join("case.json"), &materialized(&minimal.prepared))?;
     write(&folder.join("model.onnx"), &minimal.prepared.task.model)?;
     write_data_sets(folder, minimal)?;
     write(&folder.join("finding.snap"), snapshot(finding, &minimal.observation).as_bytes())?;
+    Recording::of(info, &minimal.observation).write_beside(folder)?;
     // last, so that a folder without it is one that was not finished
     write_json(&folder.join("finding.json"), finding)
 }

@@ -13,6 +13,7 @@ use crate::{
     describe::one_line,
     findings::Findings,
     prepared::Prepared,
+    recording::version,
     reduction::reduce,
     symptom::Symptom,
 };
@@ -75,31 +76,41 @@ impl<'a> Investigator<'a> {
         }
         let case = suspect.prepared.task.hash;
         sink(&Event::Confirming { case, divergence: lead.clone() });
-        match self.confirm(crew, suspect, &symptom, preceding)? {
-            Confirmation::Fresh(confirmed) => {
-                let divergences = confirmed.divergences().to_vec();
-                let minimal = if self.minimize {
-                    let symptom = Symptom::of(&divergences[0], &confirmed.prepared, &confirmed.observation);
-                    reduce(confirmed, &symptom, crew, self.oracle, sink)?
-                } else {
-                    confirmed
-                };
-                let slug = self.record(crew.info(), suspect, &minimal, Vec::new(), sink)?;
-                Ok(Conclusion { divergences, finding: Some(slug) })
-            }
-            Confirmation::AfterOthers(confirmed, preceding) => {
-                let confirmed = renamed(confirmed, Kind::StateDependent, "only after other cases");
-                let divergences = confirmed.divergences().to_vec();
-                let slug = self.record(crew.info(), suspect, &confirmed, preceding, sink)?;
-                Ok(Conclusion { divergences, finding: Some(slug) })
-            }
-            Confirmation::None => {
-                sink(&Event::NotConfirmed { case, divergence: lead.clone() });
-                let unrepeatable = renamed(suspect.clone(), Kind::Nondeterministic, "did not recur");
-                let divergences = unrepeatable.divergences().to_vec();
-                let slug = self.record(crew.info(), suspect, &unrepeatable, Vec::new(), sink)?;
-                Ok(Conclusion { divergences, finding: Some(slug) })
-            }
+        let (minimal, symptom, divergences, preceding) =
+            match self.confirm(crew, suspect, &symptom, preceding)? {
+                Confirmation::Fresh(confirmed) => {
+                    let divergences = confirmed.divergences().to_vec();
+                    let (minimal, symptom) = self.reduce(crew, confirmed, symptom, sink)?;
+                    (minimal, symptom, divergences, Vec::new())
+                }
+                Confirmation::AfterOthers(confirmed, preceding) => {
+                    let confirmed = renamed(confirmed, Kind::StateDependent, "only after other cases");
+                    let divergences = confirmed.divergences().to_vec();
+                    (confirmed, symptom.renamed(Kind::StateDependent), divergences, preceding)
+                }
+                Confirmation::None => {
+                    sink(&Event::NotConfirmed { case, divergence: lead.clone() });
+                    let suspect = renamed(suspect.clone(), Kind::Nondeterministic, "did not recur");
+                    let divergences = suspect.divergences().to_vec();
+                    (suspect, symptom.renamed(Kind::Nondeterministic), divergences, Vec::new())
+                }
+            };
+        let finding = finding(crew.info(), suspect, &minimal, &symptom, preceding);
+        let slug = self.record(crew.info(), finding, &minimal, sink)?;
+        Ok(Conclusion { divergences, finding: Some(slug) })
+    }
+
+    fn reduce(
+        &self,
+        crew: &Crew,
+        confirmed: Tried,
+        symptom: Symptom,
+        sink: &mut dyn FnMut(&Event),
+    ) -> Result<(Tried, Symptom), CampaignError> {
+        if self.minimize {
+            reduce(confirmed, symptom, crew, self.oracle, sink)
+        } else {
+            Ok((confirmed, symptom))
         }
     }
 
@@ -114,13 +125,13 @@ impl<'a> Investigator<'a> {
         let again =
             |observation| crew.judge(Arc::clone(&suspect.prepared), suspect.references.clone(), observation);
         let fresh = again(crew.observe_fresh(&suspect.prepared)?);
-        if symptom.recurs_in(&fresh, false) {
+        if symptom.recurs_in(&fresh) {
             return Ok(Confirmation::Fresh(fresh));
         }
         let history = preceding.iter().map(|index| Prepared::of((self.source)(*index)));
         let history = history.collect::<Result<Vec<_>, _>>()?;
         let warm = crew.observe_after(&history, &suspect.prepared)?.map(again);
-        Ok(match warm.filter(|warm| symptom.recurs_in(warm, false)) {
+        Ok(match warm.filter(|warm| symptom.recurs_in(warm)) {
             Some(warm) => {
                 let hashes = history.iter().map(|prepared| prepared.task.hash).collect();
                 Confirmation::AfterOthers(warm, hashes)
@@ -133,18 +144,16 @@ impl<'a> Investigator<'a> {
     fn record(
         &mut self,
         info: &VariantInfo,
-        suspect: &Tried,
+        finding: Finding,
         minimal: &Tried,
-        preceding: Vec<CaseHash>,
         sink: &mut dyn FnMut(&Event),
     ) -> Result<String, CampaignError> {
-        let finding = finding(info, suspect, minimal, preceding);
         if let Some(known) = self.findings.find(&finding.signature) {
             let (slug, _) = self.findings.meet(known);
             self.sight(known, info, sink)?;
             return Ok(slug);
         }
-        let slug = self.findings.add(finding.clone(), minimal)?;
+        let slug = self.findings.add(finding.clone(), info, minimal)?;
         sink(&Event::FindingRecorded { slug: slug.clone(), finding, new: true });
         Ok(slug)
     }
@@ -169,15 +178,19 @@ impl Conclusion {
 }
 
 /// The finding that `minimal` shows, which was found in `suspect`.
-pub fn finding(info: &VariantInfo, suspect: &Tried, minimal: &Tried, preceding: Vec<CaseHash>) -> Finding {
-    let divergences = minimal.divergences().to_vec();
-    let lead = &divergences[0];
-    let symptom = Symptom::of(lead, &minimal.prepared, &minimal.observation);
+pub fn finding(
+    info: &VariantInfo,
+    suspect: &Tried,
+    minimal: &Tried,
+    symptom: &Symptom,
+    preceding: Vec<CaseHash>,
+) -> Finding {
+    let signature = symptom.signature(info, &minimal.prepared);
     Finding {
         format: FINDING_FORMAT,
-        signature: symptom.signature(info, &minimal.prepared),
-        kind: lead.kind,
-        stage: lead.stage,
+        kind: signature.kind,
+        stage: signature.stage,
+        signature,
         diagnosis: symptom.diagnosis().to_vec(),
         graph: one_line(&minimal.prepared.case.graph),
         seen_in: vec![sighting(info)],
@@ -186,7 +199,7 @@ pub fn finding(info: &VariantInfo, suspect: &Tried, minimal: &Tried, preceding: 
         case: minimal.prepared.task.hash,
         provenance: suspect.prepared.case.provenance.clone(),
         preceding,
-        divergences,
+        divergences: minimal.divergences().to_vec(),
     }
 }
 
@@ -202,6 +215,5 @@ fn renamed(mut tried: Tried, kind: Kind, how: &str) -> Tried {
 }
 
 fn sighting(info: &VariantInfo) -> Sighting {
-    let version = format!("{} {}", info.description.name, info.description.version);
-    Sighting { variant: info.variant.clone(), version }
+    Sighting { variant: info.variant.clone(), version: version(info) }
 }

@@ -16,10 +16,13 @@
 //! stops early, with everything on disk, when [`Options::stop`] is set. Nothing here links a backend's library: every
 //! backend is a worker process ([`WorkerCommand`]) that speaks the worker protocol.
 //!
+//! [`Subjects`] does one step of a campaign for one case: check it, replay it, minimise it; [`adopt`] keeps a finding.
+//!
 //! How one case goes through: *preparers* generate, encode and evaluate it; a *lane* a worker process carries it there
 //! and back; the *committer* takes cases in order, has the checks judge them, investigates what diverges, and writes
 //! the journal.
 
+mod adoption;
 mod campaign;
 mod committer;
 mod crew;
@@ -33,14 +36,20 @@ mod lane;
 mod options;
 mod prepared;
 mod preparer;
+mod recording;
 mod reduction;
 mod source;
+mod steps;
+mod subjects;
 mod symptom;
 mod worker;
 
+pub use adoption::adopt;
 pub use campaign::Campaign;
 pub use describe::one_line;
 pub use error::CampaignError;
 pub use options::{Deadlines, Options, Oracle};
 pub use source::CaseSource;
+pub use steps::{Minimal, Replay, read_case};
+pub use subjects::Subjects;
 pub use worker::WorkerCommand;

@@ -47,7 +47,7 @@ impl Preparer {
 
     fn prepare(&self, index: u64) -> Result<Referenced, CampaignError> {
         let prepared = Prepared::of((self.source)(index))?;
-        let repeated = self.repeat_every > 0 && index % self.repeat_every == 0;
+        let repeated = self.repeat_every > 0 && index.is_multiple_of(self.repeat_every);
         for queue in &self.queues {
             for repeat in [false, true].into_iter().take(1 + usize::from(repeated)) {
                 // a lane that is gone has delivered its failure

@@ -13,16 +13,17 @@ use crate::{
 /// Candidates that are tried for one case at most.
 const LIMIT: usize = 2000;
 
-/// The smallest case found that shows `symptom` of `crew`'s variant; `tried` itself where there is no smaller one, or
-/// where a smaller one does not show it in a fresh worker.
+/// The smallest case found that shows `symptom` of `crew`'s variant, with what it shares with all larger ones; `tried`
+/// itself where there is no smaller one, or where a smaller one does not show it in a fresh worker.
 pub fn reduce(
     tried: Tried,
-    symptom: &Symptom,
+    mut symptom: Symptom,
     crew: &Crew,
     oracle: &Oracle,
     sink: &mut dyn FnMut(&Event),
-) -> Result<Tried, CampaignError> {
+) -> Result<(Tried, Symptom), CampaignError> {
     let original = tried.prepared.task.hash;
+    let unreduced = symptom.clone();
     let failed = |reason: twinfer_case::OversizedRecipe| CampaignError::Supervisor(reason.to_string());
     let mut reducer = Reducer::new(&tried.prepared.case, LIMIT).map_err(failed)?;
     let mut smallest = None;
@@ -30,17 +31,21 @@ pub fn reduce(
     while let Some(candidate) = reducer.propose(1).pop() {
         let candidate = try_warm(candidate, crew, oracle)?;
         count += 1;
-        let recurs = symptom.recurs_in(&candidate, true);
-        reducer.decide(recurs.then_some(0));
-        if recurs {
+        let shared = symptom.shared_with(&candidate);
+        reducer.decide(shared.is_some().then_some(0));
+        if let Some(shared) = shared {
+            symptom = shared;
             tell(original, &candidate, count, sink);
             smallest = Some(candidate);
         }
     }
-    let Some(smallest) = smallest else { return Ok(tried) };
+    let Some(smallest) = smallest else { return Ok((tried, unreduced)) };
     let observation = crew.observe_fresh(&smallest.prepared)?;
     let confirmed = crew.judge(smallest.prepared, smallest.references, observation);
-    Ok(if symptom.recurs_in(&confirmed, true) { confirmed } else { tried })
+    Ok(match symptom.shared_with(&confirmed) {
+        Some(symptom) => (confirmed, symptom),
+        None => (tried, unreduced),
+    })
 }
 
 fn try_warm(candidate: Case, crew: &Crew, oracle: &Oracle) -> Result<Tried, CampaignError> {

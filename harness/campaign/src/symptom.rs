@@ -33,14 +33,32 @@ impl Symptom {
         Self { stage, kind, blame, diagnosis, error }
     }
 
-    /// Whether one of the divergences of `tried` is of this kind; diagnoses are compared where `exactly` is asked.
-    pub fn recurs_in(&self, tried: &Tried, exactly: bool) -> bool {
-        tried.divergences().iter().any(|divergence| {
-            divergence.kind == self.kind
-                && divergence.stage == self.stage
-                && divergence.blame == self.blame
-                && (!exactly || *self == Self::of(divergence, &tried.prepared, &tried.observation))
-        })
+    /// Whether one of the divergences of `tried` is of this kind, whatever explains it.
+    pub fn recurs_in(&self, tried: &Tried) -> bool {
+        tried.divergences().iter().any(|divergence| self.resembles(divergence))
+    }
+
+    /// The symptom of a case and of a simpler one, if the simpler one may show the same bug: of this kind with the same
+    /// error, and explained by what explains both. A case that nothing explained may become explained.
+    pub fn shared_with(&self, tried: &Tried) -> Option<Self> {
+        let divergence = tried.divergences().iter().find(|divergence| self.resembles(divergence))?;
+        let mut simpler = Self::of(divergence, &tried.prepared, &tried.observation);
+        if !self.diagnosis.is_empty() {
+            simpler.diagnosis.retain(|defect| self.diagnosis.contains(defect));
+            if simpler.diagnosis.is_empty() {
+                return None;
+            }
+        }
+        (self.error == simpler.error).then_some(simpler)
+    }
+
+    /// The same, once it turned out to be of another kind.
+    pub fn renamed(self, kind: Kind) -> Self {
+        Self { kind, diagnosis: Vec::new(), ..self }
+    }
+
+    fn resembles(&self, divergence: &Divergence) -> bool {
+        divergence.kind == self.kind && divergence.stage == self.stage && divergence.blame == self.blame
     }
 
     /// The signature of a case with this symptom.

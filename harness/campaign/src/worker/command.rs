@@ -24,18 +24,15 @@ impl WorkerCommand {
 
     /// The command for `variant`: this one, or an external variant's own words, split at spaces.
     pub(crate) fn for_variant(&self, variant: &Variant) -> Command {
-        let mut command = match &variant.backend {
-            Backend::External(line) => {
-                let mut words = line.split_whitespace();
-                let mut command = Command::new(words.next().unwrap_or_default());
-                command.args(words);
-                command
-            }
-            _ => {
-                let mut command = Command::new(&self.program);
-                command.args(&self.args);
-                command
-            }
+        let mut command = if let Backend::External(line) = &variant.backend {
+            let mut words = line.split_whitespace();
+            let mut command = Command::new(words.next().unwrap_or_default());
+            command.args(words);
+            command
+        } else {
+            let mut command = Command::new(&self.program);
+            command.args(&self.args);
+            command
         };
         command.envs(self.env.iter().map(|(key, value)| (key, value)));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());

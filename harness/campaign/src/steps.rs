@@ -1,0 +1,151 @@
+//! One step of a campaign, for one case.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use twinfer_case::{
+    Case, Event, Expectation, Finding, Provenance, Recipe, Regime, Request, Run, TensorSource, Variant,
+    VariantRecord,
+};
+use twinfer_onnx::{DataType, Dim, Graph};
+
+use crate::{
+    CampaignError, Subjects,
+    crew::{Crew, Tried},
+    findings::{read_json, write_finding},
+    investigation::finding,
+    prepared::Prepared,
+    recording::{RecordedObservation, Recording, timeless, version},
+    reduction::reduce,
+    symptom::Symptom,
+};
+
+/// How a recorded observation compares with what happens now.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Replay {
+    /// Which variant.
+    pub variant: Variant,
+    /// The version that it was recorded with, and the one that ran now.
+    pub versions: (String, String),
+    /// Whether stage, ending and every output recur, byte for byte.
+    pub recurs: bool,
+    /// What the checks say now.
+    pub record: VariantRecord,
+}
+
+/// What a minimisation came to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Minimal {
+    /// The finding that the minimal case shows.
+    pub finding: Finding,
+    /// Where it was written.
+    pub folder: PathBuf,
+}
+
+/// The extent that a symbolic axis of a user's model is given.
+const SYMBOLIC_EXTENT: usize = 2;
+
+/// The case that a path names: a finding's folder, a `case.json`, or an ONNX model, which gets one run of Gaussian
+/// inputs.
+pub fn read_case(path: &Path) -> Result<Case, CampaignError> {
+    if path.is_dir() {
+        return read_json(&path.join("case.json"));
+    }
+    if path.extension().is_some_and(|extension| extension == "json") {
+        return read_json(path);
+    }
+    let bytes = fs::read(path).map_err(CampaignError::file(path))?;
+    let graph = Graph::decode(&bytes).map_err(CampaignError::format(path))?;
+    Ok(case_of(graph))
+}
+
+fn case_of(graph: Graph) -> Case {
+    let input = |(index, info): (usize, &twinfer_onnx::ValueInfo)| {
+        let extent = |dim: &Dim| match dim {
+            Dim::Fixed(extent) => *extent,
+            Dim::Symbolic(_) => SYMBOLIC_EXTENT,
+        };
+        TensorSource::Recipe(Recipe {
+            dtype: info.dtype,
+            shape: info.shape.iter().flatten().map(extent).collect(),
+            regime: Regime::Gaussian,
+            seed: index as u64,
+        })
+    };
+    let inputs = graph.inputs.iter().enumerate().map(input).collect();
+    Case {
+        graph,
+        request: Request { precision: DataType::Float, tf32: false },
+        runs: vec![Run { inputs }],
+        expectation: Expectation::Valid,
+        provenance: None::<Provenance>,
+    }
+}
+
+impl Subjects {
+    /// What each variant does with `case`, in a worker that has run nothing else, and what the checks say of it.
+    pub fn check(&self, case: &Case) -> Result<Vec<VariantRecord>, CampaignError> {
+        self.crews.iter().map(|crew| Ok(self.try_fresh(crew, case)?.record(crew.info()))).collect()
+    }
+
+    /// Runs the case of the finding in `folder` again on every subject that something was recorded of.
+    pub fn replay(&self, folder: &Path) -> Result<Vec<Replay>, CampaignError> {
+        let case = read_case(folder)?;
+        let recording = Recording::read_beside(folder)?;
+        let mut replays = Vec::new();
+        for crew in &self.crews {
+            let recorded = recording.observed.iter().filter(|one| one.variant == crew.info().variant);
+            for recorded in recorded {
+                let tried = self.try_fresh(crew, &case)?;
+                replays.push(Replay {
+                    variant: recorded.variant.clone(),
+                    versions: (recorded.version.clone(), version(crew.info())),
+                    recurs: recurs(recorded, &tried),
+                    record: tried.record(crew.info()),
+                });
+            }
+        }
+        Ok(replays)
+    }
+
+    /// Makes `case` smaller for the first subject that diverges on it, and writes the finding under `out`; `None`
+    /// where nothing diverges.
+    pub fn minimize(
+        &self,
+        case: &Case,
+        out: &Path,
+        sink: &mut dyn FnMut(&Event),
+    ) -> Result<Option<Minimal>, CampaignError> {
+        for crew in &self.crews {
+            let tried = self.try_fresh(crew, case)?;
+            let Some(lead) = tried.divergences().first() else { continue };
+            let symptom = Symptom::of(lead, &tried.prepared, &tried.observation);
+            let (minimal, symptom) = reduce(tried.clone(), symptom, crew, &self.oracle, sink)?;
+            let finding = finding(crew.info(), &tried, &minimal, &symptom, Vec::new());
+            let folder = out.join(finding.signature.slug());
+            write_finding(&folder, &finding, crew.info(), &minimal)?;
+            return Ok(Some(Minimal { finding, folder }));
+        }
+        Ok(None)
+    }
+
+    fn try_fresh(&self, crew: &Crew, case: &Case) -> Result<Tried, CampaignError> {
+        let prepared = Prepared::of(case.clone())?;
+        let references = prepared.references(&self.oracle);
+        let observation = crew.observe_fresh(&prepared)?;
+        Ok(crew.judge(prepared, references, observation))
+    }
+}
+
+/// Whether what was recorded is what happened, byte for byte; log lines may differ.
+fn recurs(recorded: &RecordedObservation, tried: &Tried) -> bool {
+    let now = timeless(&tried.observation);
+    let then = &recorded.observation;
+    let bytes = |observation: &twinfer_case::Observation| {
+        let outputs = observation.runs.iter().flat_map(|run| &run.outputs);
+        outputs.map(|tensor| (tensor.dtype(), tensor.shape.clone(), tensor.to_le_bytes())).collect::<Vec<_>>()
+    };
+    then.stage == now.stage && then.outcome == now.outcome && bytes(then) == bytes(&now)
+}

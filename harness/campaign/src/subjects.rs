@@ -1,0 +1,41 @@
+use std::sync::Arc;
+
+use twinfer_case::{Backend, Variant, VariantInfo};
+
+use crate::{
+    CampaignError, Deadlines, Oracle, WorkerCommand,
+    crew::Crew,
+    worker::{Nursery, Watchdog},
+};
+
+/// Variants with a worker each, ready for one case at a time.
+pub struct Subjects {
+    pub(crate) crews: Vec<Crew>,
+    pub(crate) oracle: Oracle,
+}
+
+impl Subjects {
+    /// Starts a worker for each of `variants`; `golden` decides and is left out.
+    pub fn start(
+        variants: &[Variant],
+        worker: &WorkerCommand,
+        deadlines: Deadlines,
+    ) -> Result<Self, CampaignError> {
+        let watchdog = Watchdog::start();
+        let start = |variant: &Variant| {
+            let nursery = Nursery::new(variant.clone(), worker.clone(), deadlines, watchdog.clone(), 0);
+            Crew::start(nursery)
+        };
+        let subjects = variants.iter().filter(|variant| variant.backend != Backend::Golden);
+        let crews = subjects.map(start).collect::<Result<Vec<_>, _>>()?;
+        if crews.is_empty() {
+            return Err(CampaignError::NoBackend);
+        }
+        Ok(Self { crews, oracle: Arc::new(twinfer_golden::evaluate) })
+    }
+
+    /// The variants with what their backends say of themselves.
+    pub fn infos(&self) -> impl Iterator<Item = &VariantInfo> {
+        self.crews.iter().map(Crew::info)
+    }
+}
