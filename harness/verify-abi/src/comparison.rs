@@ -1,0 +1,239 @@
+//! What the tables say against what headers say.
+
+use std::{fmt, path::PathBuf};
+
+use nvinfer::{
+    Family, Version,
+    sys::{
+        Field, LoggerMethod,
+        enums::{self, Enumerator},
+        export, layouts,
+        method::{Method, Signature},
+        table,
+    },
+};
+
+use crate::{
+    Error, Result,
+    headers::{Headers, LOGGER, MethodCall},
+    ir::{CFunctionCall, Unreadable, VirtualCall},
+};
+
+/// The outcome for one folder of headers.
+#[derive(Debug)]
+pub struct Comparison {
+    path: PathBuf,
+    /// The release the headers are of, or the latest described one before it.
+    pub version: Version,
+    /// What differs.
+    pub differences: Vec<Difference>,
+    /// Enumerators that the headers have and no table mentions.
+    pub notes: Vec<String>,
+    /// The methods that are where the tables say.
+    pub verified: Vec<&'static Method>,
+    /// How many things were compared.
+    pub compared: usize,
+}
+
+/// Something the tables and the headers disagree on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// What it is about: `IBuilder::reset()`.
+    pub subject: String,
+    /// What the tables say.
+    pub table: String,
+    /// What the headers say.
+    pub headers: String,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { subject, table, headers } = self;
+        write!(f, "{subject}: the table says {table}; the headers say {headers}")
+    }
+}
+
+impl fmt::Display for Comparison {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.notes.iter().try_for_each(|note| writeln!(f, "note: {note}"))?;
+        self.differences.iter().try_for_each(|difference| writeln!(f, "difference: {difference}"))?;
+        let Self { path, version, differences, verified, compared, .. } = self;
+        let outcome = match differences.len() {
+            0 => "no difference".to_owned(),
+            1 => "1 difference".to_owned(),
+            many => format!("{many} differences"),
+        };
+        let (path, methods) = (path.display(), verified.len());
+        writeln!(f, "{version} in {path}: {outcome} in {compared} comparisons; {methods} methods verified")
+    }
+}
+
+impl Comparison {
+    /// Compares everything.
+    pub fn new(headers: &Headers) -> Result<Self> {
+        let number = headers.number();
+        let path = headers.path().to_owned();
+        let version = nearest(number).ok_or_else(|| Error::TooOld { headers: path.clone(), number })?;
+        let mut comparison = Self {
+            path,
+            version,
+            differences: Vec::new(),
+            notes: Vec::new(),
+            verified: Vec::new(),
+            compared: 0,
+        };
+        comparison.compare_version(headers);
+        for method in table::methods() {
+            comparison.compare_method(headers, method);
+        }
+        comparison.compare_logger(headers);
+        for row in enums::enumerators() {
+            comparison.compare_enumerator(headers, row);
+        }
+        comparison.note_enumerators(headers);
+        comparison.compare_structs(headers);
+        comparison.compare_exports(headers);
+        Ok(comparison)
+    }
+
+    fn compare_version(&mut self, headers: &Headers) {
+        let (version, number) = (self.version, headers.number());
+        let (major, minor, patch) = headers.parts();
+        let is_same = (version.number(), version.parts()) == (number, headers.parts());
+        let table = format!("{version} ({})", version.number());
+        self.check("release", is_same, table, format!("{major}.{minor}.{patch} ({number})"));
+        let has_parser_version = headers.has_parser_version();
+        self.check("NV_ONNX_PARSER_VERSION", has_parser_version, "a number", ABSENT);
+    }
+
+    fn compare_method(&mut self, headers: &Headers, method: &'static Method) {
+        let signature = method.signature(self.version.family());
+        let calls = headers.calls(method.class, method.name);
+        let subject = format!("{}({})", method.path, signature.arguments.join(", "));
+        let Some(slot) = method.slot(self.version) else {
+            let found = calls.iter().flatten().find(|call| call.signature.arguments == signature.arguments);
+            self.check(subject, found.is_none(), ABSENT, text(found));
+            return;
+        };
+        let expected = VirtualCall { via: method.via, slot, signature: signature.into() };
+        if self.check_call(subject, &expected, &calls) {
+            self.verified.push(method);
+        }
+    }
+
+    fn compare_logger(&mut self, headers: &Headers) {
+        let vtable = LoggerMethod::vtable(self.version.family());
+        for (slot, method) in (0..).zip(vtable) {
+            let expected = VirtualCall { via: 0, slot, signature: method.signature().into() };
+            let calls = headers.calls(LOGGER, method.name());
+            self.check_call(format!("{LOGGER}::{}", method.name()), &expected, &calls);
+        }
+        let (expected, said) = (vtable.len() as u64, headers.logger_length());
+        let entries = |length: u64| format!("{length} entries");
+        self.check("vtable of ILogger", said == Some(expected), entries(expected), text(said.map(entries)));
+    }
+
+    fn compare_enumerator(&mut self, headers: &Headers, row: &Enumerator) {
+        let said = headers.enumerators(row.class).into_iter().find(|(name, _)| *name == row.name);
+        let said = said.map(|(_, value)| value);
+        let expected = row.value(self.version).map(i64::from);
+        self.check(format!("{}::{}", row.class, row.name), said == expected, text(expected), text(said));
+    }
+
+    fn note_enumerators(&mut self, headers: &Headers) {
+        let rows: Vec<_> = enums::enumerators().collect();
+        let mut classes: Vec<_> = rows.iter().map(|row| row.class).collect();
+        classes.dedup();
+        for class in classes {
+            let is_known = |name: &str| rows.iter().any(|row| row.class == class && row.name == name);
+            let others = headers.enumerators(class).into_iter().filter(|(name, _)| !is_known(name));
+            self.notes
+                .extend(others.map(|(name, value)| format!("{class}::{name} = {value} is in no table")));
+        }
+    }
+
+    fn compare_structs(&mut self, headers: &Headers) {
+        for layout in layouts(self.version.family()) {
+            let said = headers.size(layout.name);
+            let bytes = |size: usize| format!("{size} bytes");
+            self.check(layout.name, said == Some(layout.size), bytes(layout.size), text(said.map(bytes)));
+            for field in layout.fields {
+                let said = headers.field(layout.name, field.name);
+                let place = |field: Field| format!("{} bytes at {}", field.size, field.offset);
+                let subject = format!("{}::{}", layout.name, field.name);
+                self.check(subject, said == Some(*field), place(*field), text(said.map(place)));
+            }
+        }
+    }
+
+    fn compare_exports(&mut self, headers: &Headers) {
+        for (symbol, signature) in export::exports() {
+            let (expected, said) = (CFunctionCall::from(signature), headers.export(symbol));
+            let is_same = said.as_ref() == Some(&Ok(expected.clone()));
+            self.check(symbol, is_same, expected.to_string(), text(said.as_ref().map(read)));
+        }
+    }
+
+    /// Whether one of the overloads is called as expected.
+    fn check_call(&mut self, subject: String, expected: &VirtualCall, calls: &[MethodCall]) -> bool {
+        let is_same = calls.iter().flatten().any(|call| call == expected);
+        self.check(subject, is_same, expected.to_string(), describe(expected, calls));
+        is_same
+    }
+
+    /// Counts a comparison, and keeps what both sides say unless they say the same.
+    fn check(
+        &mut self,
+        subject: impl Into<String>,
+        is_same: bool,
+        table: impl Into<String>,
+        headers: impl Into<String>,
+    ) {
+        self.compared += 1;
+        if !is_same {
+            let (subject, table, headers) = (subject.into(), table.into(), headers.into());
+            self.differences.push(Difference { subject, table, headers });
+        }
+    }
+}
+
+const ABSENT: &str = "it is absent";
+
+fn text(said: Option<impl ToString>) -> String {
+    said.map_or_else(|| ABSENT.to_owned(), |said| said.to_string())
+}
+
+fn read(call: &std::result::Result<impl ToString, Unreadable>) -> String {
+    match call {
+        Ok(call) => call.to_string(),
+        Err(reason) => reason.to_string(),
+    }
+}
+
+/// The overload that has the expected arguments, else all of them.
+fn describe(expected: &VirtualCall, calls: &[MethodCall]) -> String {
+    let is_meant = |call: &&MethodCall| {
+        call.as_ref().is_ok_and(|call| call.signature.arguments == expected.signature.arguments)
+    };
+    match calls.iter().find(is_meant) {
+        Some(call) => read(call),
+        None if calls.is_empty() => ABSENT.to_owned(),
+        None => calls.iter().map(read).collect::<Vec<_>>().join(" or "),
+    }
+}
+
+/// The release with this number, or the latest described one before it.
+fn nearest(number: u32) -> Option<Version> {
+    let last = Family::ALL.into_iter().map(|family| family.first().number()).max()?;
+    // numbers of one major version span less than ten thousand
+    (0..=number.min(last + 9_999)).rev().find_map(Version::from_number)
+}
+
+impl From<Signature> for CFunctionCall {
+    fn from(signature: Signature) -> Self {
+        Self {
+            arguments: signature.arguments.iter().map(|&word| word.to_owned()).collect(),
+            result: signature.result.to_owned(),
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! What the headers declare, by name.
+
+use std::collections::HashMap;
+
+use crate::ast::Node;
+
+/// Classes, enums and C functions of the namespaces `nvinfer1` and `nvonnxparser`.
+///
+/// Names start with one of the two; namespaces inside them are left out, because the headers give what is in them
+/// an alias outside.
+#[derive(Debug, Default)]
+pub struct Declarations {
+    classes: HashMap<String, Class>,
+    enums: HashMap<String, Enum>,
+    functions: HashMap<String, Function>,
+    variables: HashMap<String, String>,
+}
+
+/// A class with a body.
+#[derive(Debug)]
+pub struct Class {
+    /// Its name with every namespace.
+    pub path: String,
+    bases: Vec<String>,
+    /// The public methods it declares.
+    pub methods: Vec<Function>,
+    /// Whether its destructor is public and virtual.
+    pub has_virtual_destructor: bool,
+    /// The data members it declares.
+    pub fields: Vec<String>,
+}
+
+/// An enum with a body.
+#[derive(Debug)]
+pub struct Enum {
+    /// Its name with every namespace.
+    pub path: String,
+    /// Its enumerators.
+    pub names: Vec<String>,
+}
+
+/// A function or method.
+#[derive(Debug)]
+pub struct Function {
+    /// Its name, with every namespace if it is not a method.
+    pub name: String,
+    /// The types of its parameters, without aliases.
+    pub parameters: Vec<String>,
+}
+
+impl Declarations {
+    /// Collects them from a syntax tree.
+    pub fn collect(unit: &Node) -> Self {
+        let mut declarations = Self::default();
+        declarations.visit(unit, &Scope::default());
+        declarations
+    }
+
+    /// A class, by its name without namespace.
+    pub fn class(&self, name: &str) -> Option<&Class> {
+        candidates(name).iter().find_map(|name| self.classes.get(name))
+    }
+
+    /// An enum, by its name without namespace; `nvonnxparser::` in front tells two of one name apart.
+    pub fn enumeration(&self, name: &str) -> Option<&Enum> {
+        candidates(name).iter().find_map(|name| self.enums.get(name))
+    }
+
+    /// A function with C linkage.
+    pub fn function(&self, name: &str) -> Option<&Function> {
+        self.functions.get(name)
+    }
+
+    /// The path of a variable outside classes, by its name.
+    pub fn variable(&self, name: &str) -> Option<&str> {
+        self.variables.get(name).map(String::as_str)
+    }
+
+    /// The methods that `object.name(…)` can mean: those of the class, else those of its nearest base.
+    pub fn overloads(&self, class: &str, name: &str) -> Vec<&Function> {
+        let Some(class) = self.class(class) else { return Vec::new() };
+        let own: Vec<_> = class.methods.iter().filter(|method| method.name == name).collect();
+        if !own.is_empty() {
+            return own;
+        }
+        class
+            .bases
+            .iter()
+            .map(|base| self.overloads(base, name))
+            .find(|methods| !methods.is_empty())
+            .unwrap_or_default()
+    }
+
+    fn visit(&mut self, node: &Node, scope: &Scope) {
+        for child in &node.inner {
+            match child.kind.as_str() {
+                "NamespaceDecl" if scope.accepts(&child.name) => {
+                    self.visit(child, &scope.namespace(&child.name));
+                }
+                "LinkageSpecDecl" => self.visit_linkage(child, scope),
+                "CXXRecordDecl" if child.is_definition && !scope.path.is_empty() => {
+                    self.visit_class(child, scope);
+                }
+                "EnumDecl" if !scope.path.is_empty() => self.visit_enum(child, scope),
+                "VarDecl" => {
+                    self.variables.insert(child.name.clone(), scope.member(&child.name));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn visit_linkage(&mut self, node: &Node, scope: &Scope) {
+        for child in node.inner.iter().filter(|child| child.kind == "FunctionDecl") {
+            let function = Function { name: scope.member(&child.name), parameters: parameters(child) };
+            self.functions.insert(child.name.clone(), function);
+        }
+        self.visit(node, scope);
+    }
+
+    fn visit_class(&mut self, node: &Node, scope: &Scope) {
+        let mut class = Class {
+            path: scope.member(&node.name),
+            bases: node.bases.iter().map(|base| simple(base.ty.canonical()).to_owned()).collect(),
+            methods: Vec::new(),
+            has_virtual_destructor: false,
+            fields: Vec::new(),
+        };
+        let mut is_public = node.tag == "struct";
+        for child in &node.inner {
+            match child.kind.as_str() {
+                "AccessSpecDecl" => is_public = child.access == "public",
+                "FieldDecl" => class.fields.push(child.name.clone()),
+                "CXXDestructorDecl" => class.has_virtual_destructor = is_public && child.is_virtual,
+                "CXXMethodDecl" if is_public && is_callable(child) => {
+                    class.methods.push(Function { name: child.name.clone(), parameters: parameters(child) });
+                }
+                _ => {}
+            }
+        }
+        let inside = scope.class(&node.name);
+        self.classes.entry(inside.key.clone()).or_insert(class);
+        self.visit(node, &inside);
+    }
+
+    fn visit_enum(&mut self, node: &Node, scope: &Scope) {
+        let constants = node.inner.iter().filter(|child| child.kind == "EnumConstantDecl");
+        let names: Vec<_> = constants.map(|constant| constant.name.clone()).collect();
+        if !names.is_empty() {
+            let enumeration = Enum { path: scope.member(&node.name), names };
+            self.enums.entry(scope.class(&node.name).key).or_insert(enumeration);
+        }
+    }
+}
+
+/// Where a declaration stands.
+#[derive(Clone, Debug, Default)]
+struct Scope {
+    /// Every namespace and class.
+    path: String,
+    /// The outermost namespace, and classes.
+    key: String,
+}
+
+impl Scope {
+    const ROOTS: [&str; 2] = ["nvinfer1", "nvonnxparser"];
+
+    fn accepts(&self, namespace: &str) -> bool {
+        !self.path.is_empty() || Self::ROOTS.contains(&namespace)
+    }
+
+    fn member(&self, name: &str) -> String {
+        if self.path.is_empty() { name.to_owned() } else { format!("{}::{name}", self.path) }
+    }
+
+    fn namespace(&self, name: &str) -> Self {
+        let key = if self.key.is_empty() { name.to_owned() } else { self.key.clone() };
+        // what is in a namespace without a name is called as if it were outside
+        let path = if name.is_empty() { self.path.clone() } else { self.member(name) };
+        Self { path, key }
+    }
+
+    fn class(&self, name: &str) -> Self {
+        Self { path: self.member(name), key: format!("{}::{name}", self.key) }
+    }
+}
+
+fn candidates(name: &str) -> [String; 3] {
+    [name.to_owned(), format!("nvinfer1::{name}"), format!("nvonnxparser::{name}")]
+}
+
+fn simple(path: &str) -> &str {
+    path.rsplit("::").next().unwrap_or(path)
+}
+
+fn is_callable(method: &Node) -> bool {
+    !method.is_deleted && !method.is_implicit && method.storage_class != "static"
+}
+
+fn parameters(function: &Node) -> Vec<String> {
+    let parameters = function.inner.iter().filter(|child| child.kind == "ParmVarDecl");
+    parameters.map(|parameter| parameter.ty.canonical().to_owned()).collect()
+}
