@@ -1,15 +1,16 @@
 //! What every format says about a finding, in the same words.
 
-use twinfer_case::{CaseSize, Finding};
+use twinfer_case::{CaseSize, Finding, Kind};
 
 use crate::numbers::counted;
 
-/// The mutants that reproduce it, or that nothing does.
-pub(crate) fn diagnosis(finding: &Finding) -> String {
-    match finding.diagnosis.as_slice() {
-        [] => "unexplained".to_owned(),
-        [one] => one.clone(),
-        several => format!("one of: {}", several.join(", ")),
+/// The mutants that reproduce it, or that none does; nothing where there are no values to explain.
+pub(crate) fn diagnosis(finding: &Finding) -> Option<String> {
+    match (finding.diagnosis.as_slice(), finding.kind) {
+        ([], Kind::WrongValues) => Some("unexplained".to_owned()),
+        ([], _) => None,
+        ([one], _) => Some(one.clone()),
+        (several, _) => Some(format!("one of: {}", several.join(", "))),
     }
 }
 

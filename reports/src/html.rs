@@ -53,7 +53,9 @@ fn one_finding(report: &Report, ReportedFinding { slug, new, finding }: &Reporte
             code { (finding.graph) }
             dl {
                 dt { (finding.kind) } dd { (findings::detail(finding)) }
-                dt { "because" } dd { (findings::diagnosis(finding)) }
+                @if let Some(diagnosis) = findings::diagnosis(finding) {
+                    dt { "because" } dd { (diagnosis) }
+                }
                 dt { "seen in" } dd { (findings::seen_in(finding)) }
                 dt { "size" } dd { (findings::shrunk(finding)) }
                 dt { "shown by" } dd { (counted(report.cases_of(slug), "case", "cases")) }

@@ -37,13 +37,11 @@ fn test(report: &Report, ReportedFinding { slug, new, finding }: &ReportedFindin
     let mut status =
         if *new { TestCaseStatus::non_success(NonSuccessKind::Failure) } else { TestCaseStatus::skipped() };
     status.set_type(finding.kind.to_string()).set_message(findings::detail(finding));
-    status.set_description(format!(
-        "{}\nbecause: {}\nseen in {}\n{}",
-        finding.graph,
-        findings::diagnosis(finding),
-        findings::seen_in(finding),
-        counted(report.cases_of(slug), "case", "cases")
-    ));
+    let mut lines = vec![finding.graph.clone()];
+    lines.extend(findings::diagnosis(finding).map(|diagnosis| format!("because: {diagnosis}")));
+    lines.push(format!("seen in {}", findings::seen_in(finding)));
+    lines.push(counted(report.cases_of(slug), "case", "cases"));
+    status.set_description(lines.join("\n"));
     let mut test = TestCase::new(slug.as_str(), status);
     test.set_classname(finding.kind.to_string());
     test

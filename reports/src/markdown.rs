@@ -41,16 +41,20 @@ fn table(table: &Table) -> String {
 }
 
 fn one_finding(report: &Report, ReportedFinding { slug, new, finding }: &ReportedFinding) -> String {
-    let lines = [
+    let mut lines = vec![
         format!("### {}{slug}", if *new { "" } else { "known: " }),
         String::new(),
         format!("`{}`", finding.graph),
         String::new(),
         format!("- {}: {}", finding.kind, escaped(findings::detail(finding))),
-        format!("- because: {}", escaped(&findings::diagnosis(finding))),
-        format!("- seen in {}", escaped(&findings::seen_in(finding))),
-        format!("- {}; {}", counted(report.cases_of(slug), "case", "cases"), findings::shrunk(finding)),
     ];
+    lines.extend(findings::diagnosis(finding).map(|diagnosis| format!("- because: {}", escaped(&diagnosis))));
+    lines.push(format!("- seen in {}", escaped(&findings::seen_in(finding))));
+    lines.push(format!(
+        "- {}; {}",
+        counted(report.cases_of(slug), "case", "cases"),
+        findings::shrunk(finding)
+    ));
     lines.join("\n")
 }
 

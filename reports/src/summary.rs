@@ -31,14 +31,11 @@ pub(crate) fn render(report: &Report) -> String {
 }
 
 fn headline(run: &RunInfo) -> String {
-    let families = run.families.join(", ");
-    let parts = [
-        format!("twinfer {}", run.twinfer),
-        format!("seed {}", run.seed),
-        families,
-        budget(run.budget),
-        counted(run.jobs as u64, "job", "jobs"),
-    ];
+    let mut parts =
+        vec![format!("twinfer {}", run.twinfer), budget(run.budget), counted(run.jobs as u64, "job", "jobs")];
+    if !run.families.is_empty() {
+        parts.insert(1, format!("{}, seed {}", run.families.join(", "), run.seed));
+    }
     style(parts.join(" · ")).dim().to_string()
 }
 
@@ -180,14 +177,14 @@ pub(crate) fn findings_title(report: &Report) -> String {
 fn one_finding(report: &Report, ReportedFinding { slug, new, finding }: &ReportedFinding) -> Vec<String> {
     let mark = if *new { style("new  ").red().bold() } else { style("known").dim() };
     let cases = counted(report.cases_of(slug), "case", "cases");
-    vec![
+    let mut lines = vec![
         String::new(),
         format!("{mark} {} {}", style(slug).bold(), style(cases).dim()),
         format!("      {}", short(&finding.graph)),
         format!("      {}: {}", finding.kind, short(findings::detail(finding))),
-        format!("      because: {}", findings::diagnosis(finding)),
-        style(format!("      seen in {}; {}", findings::seen_in(finding), findings::shrunk(finding)))
-            .dim()
-            .to_string(),
-    ]
+    ];
+    lines.extend(findings::diagnosis(finding).map(|diagnosis| format!("      because: {diagnosis}")));
+    let origin = format!("      seen in {}; {}", findings::seen_in(finding), findings::shrunk(finding));
+    lines.push(style(origin).dim().to_string());
+    lines
 }

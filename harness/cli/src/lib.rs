@@ -13,6 +13,8 @@ mod paint;
 mod provision;
 mod run_directory;
 mod shard;
+mod single;
+mod stored;
 mod variants;
 
 use std::process::ExitCode;

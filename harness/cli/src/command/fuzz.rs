@@ -45,9 +45,6 @@ pub struct Arguments {
     /// Where the run is written [default: the next of runs/0001, runs/0002, …]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Go on with the run in --out
-    #[arg(long, requires = "out")]
-    resume: bool,
     /// Findings that are known already
     #[arg(long, default_value = "golden/cases", value_name = "DIR")]
     known: PathBuf,

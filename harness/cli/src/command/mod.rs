@@ -1,7 +1,11 @@
+mod adopt;
 mod backends;
 mod bench;
+mod check;
 mod fuzz;
 mod generate;
+mod minimize;
+mod replay;
 mod report;
 mod worker;
 
@@ -14,6 +18,14 @@ use crate::{Exit, Failure};
 pub enum Command {
     /// Compare backends on generated graphs
     Fuzz(fuzz::Arguments),
+    /// Compare backends on a model of yours
+    Check(check::Arguments),
+    /// See whether a finding still shows what was recorded
+    Replay(replay::Arguments),
+    /// Make a case that diverges as small as it gets
+    Minimize(minimize::Arguments),
+    /// Keep a finding as a test
+    Adopt(adopt::Arguments),
     /// Write generated cases to disk, as ONNX models with their inputs
     Generate(generate::Arguments),
     /// Report a finished run again, in any format
@@ -32,6 +44,10 @@ impl Command {
     pub fn run(self) -> Result<Exit, Failure> {
         match self {
             Self::Fuzz(arguments) => fuzz::run(&arguments),
+            Self::Check(arguments) => check::run(&arguments),
+            Self::Replay(arguments) => replay::run(&arguments),
+            Self::Minimize(arguments) => minimize::run(&arguments),
+            Self::Adopt(arguments) => adopt::run(&arguments),
             Self::Generate(arguments) => generate::run(&arguments),
             Self::Report(arguments) => report::run(&arguments),
             Self::Bench(arguments) => bench::run(&arguments),

@@ -5,29 +5,40 @@ use std::{
     process::{Command, Output},
 };
 
-/// The command with some arguments, in a folder and with a home of its own where a test asks for them.
+/// A run of the command that is about to start.
 pub struct Twinfer(Command);
 
 /// What a run of the command left.
 #[derive(Debug)]
 pub struct Outcome {
+    /// The exit code; none where a signal ended it.
     pub code: Option<i32>,
+    /// What it printed.
     pub stdout: String,
+    /// What it told besides.
     pub stderr: String,
 }
 
 impl Twinfer {
-    pub fn new(arguments: &[&str]) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_twinfer-under-test"));
+    /// The executable `program` with `arguments`, without colours.
+    pub fn new(program: &str, arguments: &[&str]) -> Self {
+        let mut command = Command::new(program);
         command.args(arguments).env("NO_COLOR", "1").env_remove("CLICOLOR_FORCE");
         Self(command)
     }
 
+    /// With another home than the user's.
+    #[must_use]
     pub fn home(mut self, home: &Path) -> Self {
         self.0.env("TWINFER_HOME", home);
         self
     }
 
+    /// Runs it to its end.
+    ///
+    /// # Panics
+    ///
+    /// Where the executable does not start or writes something that is no text.
     pub fn run(mut self) -> Outcome {
         let Output { status, stdout, stderr } = self.0.output().expect("the command starts");
         let text = |bytes| String::from_utf8(bytes).expect("the command writes UTF-8");
@@ -36,7 +47,7 @@ impl Twinfer {
 }
 
 impl Outcome {
-    /// For a snapshot: the exit code and both streams.
+    /// For a snapshot or a failed assertion: the exit code and both streams.
     pub fn shown(&self) -> String {
         format!("exit {}\n--- stdout\n{}--- stderr\n{}", self.code.unwrap_or(-1), self.stdout, self.stderr)
     }

@@ -1,11 +1,9 @@
 //! Every command as a user meets it: its help, its mistakes, its exit codes.
 
-mod common;
-
-use common::Twinfer;
+use crate::twinfer;
 
 fn shown(arguments: &[&str]) -> String {
-    Twinfer::new(arguments).run().shown()
+    twinfer(arguments).run().shown()
 }
 
 #[test]
@@ -15,13 +13,13 @@ fn help_lists_the_commands() {
 
 #[test]
 fn an_unknown_command_is_wrong_usage() {
-    assert_eq!(Twinfer::new(&["frobnicate"]).run().code, Some(2));
+    assert_eq!(twinfer(&["frobnicate"]).run().code, Some(2));
 }
 
 #[test]
 fn an_empty_home_has_nothing_installed_and_everything_available() {
     let home = tempfile::tempdir().unwrap();
-    let outcome = Twinfer::new(&["backends", "list"]).home(home.path()).run();
+    let outcome = twinfer(&["backends", "list"]).home(home.path()).run();
     insta::with_settings!({filters => vec![(home.path().to_str().unwrap(), "[HOME]")]}, {
         insta::assert_snapshot!(outcome.shown());
     });
@@ -35,7 +33,7 @@ fn an_unknown_library_is_wrong_usage_and_the_known_ones_are_told() {
 #[test]
 fn a_folder_without_libraries_is_wrong_usage() {
     let empty = tempfile::tempdir().unwrap();
-    let outcome = Twinfer::new(&["backends", "install", empty.path().to_str().unwrap()]).run();
+    let outcome = twinfer(&["backends", "install", empty.path().to_str().unwrap()]).run();
     insta::with_settings!({filters => vec![(empty.path().to_str().unwrap(), "[FOLDER]")]}, {
         insta::assert_snapshot!(outcome.shown());
     });
@@ -47,9 +45,9 @@ fn a_damaged_installation_is_the_environments_fault() {
     let library = libraries.path().join("libonnxruntime.so.1.31.1");
     std::fs::write(&library, "whole").unwrap();
     let install = ["backends", "install", libraries.path().to_str().unwrap()];
-    assert_eq!(Twinfer::new(&install).home(home.path()).run().code, Some(0));
+    assert_eq!(twinfer(&install).home(home.path()).run().code, Some(0));
     std::fs::write(&library, "break").unwrap();
-    let outcome = Twinfer::new(&["backends", "doctor"]).home(home.path()).run();
+    let outcome = twinfer(&["backends", "doctor"]).home(home.path()).run();
     assert_eq!(outcome.code, Some(3));
     assert!(outcome.stdout.contains("has changed since it was installed"), "{}", outcome.stdout);
 }
@@ -57,7 +55,7 @@ fn a_damaged_installation_is_the_environments_fault() {
 #[test]
 fn a_report_of_something_that_is_no_run_is_wrong_input() {
     let empty = tempfile::tempdir().unwrap();
-    let outcome = Twinfer::new(&["report", empty.path().to_str().unwrap()]).run();
+    let outcome = twinfer(&["report", empty.path().to_str().unwrap()]).run();
     assert_eq!(outcome.code, Some(2));
     assert!(outcome.stderr.contains("run.json"), "{}", outcome.stderr);
 }
@@ -67,7 +65,7 @@ fn the_same_seed_generates_the_same_files() {
     let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     for folder in [&one, &two] {
         let out = folder.path().to_str().unwrap();
-        let outcome = Twinfer::new(&["generate", "--out", out, "--cases", "3", "--seed", "7"]).run();
+        let outcome = twinfer(&["generate", "--out", out, "--cases", "3", "--seed", "7"]).run();
         assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
     }
     let read = |folder: &tempfile::TempDir| std::fs::read(folder.path().join("conv-7-2/model.onnx")).unwrap();

@@ -1,0 +1,125 @@
+//! Campaigns against the real ONNX Runtime, from the command line to the files they leave.
+
+use std::{fs, path::Path};
+
+use serde_json::Value;
+use twinfer_tests::Outcome;
+
+use crate::twinfer;
+
+fn fuzz(out: &Path, arguments: &[&str]) -> Outcome {
+    let out = out.to_str().expect("a temporary path is UTF-8");
+    twinfer(&[&["fuzz", "--out", out, "--known", "/nonexistent"], arguments].concat()).run()
+}
+
+fn report(out: &Path, format: &str) -> String {
+    let outcome = twinfer(&["report", out.to_str().unwrap(), "--format", format]).run();
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    outcome.stdout
+}
+
+/// The journal without what differs from run to run.
+fn journal(out: &Path) -> Vec<Value> {
+    let text = fs::read_to_string(out.join("journal.jsonl")).unwrap();
+    text.lines().map(|line| without_timings(serde_json::from_str(line).unwrap())).collect()
+}
+
+fn without_timings(mut record: Value) -> Value {
+    for variant in record["variants"].as_array_mut().unwrap() {
+        variant.as_object_mut().unwrap().remove("timings");
+    }
+    record
+}
+
+fn findings(out: &Path) -> Vec<String> {
+    let entries = fs::read_dir(out.join("findings")).unwrap();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn onnx_runtime_without_graph_optimisations_conforms_on_generated_convolutions() {
+    let out = tempfile::tempdir().unwrap();
+    let outcome =
+        fuzz(out.path(), &["--backends", "golden,ort:cpu,opt=off", "--family", "conv", "--cases", "200"]);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.shown());
+    let report: Value = serde_json::from_str(&report(out.path(), "json")).unwrap();
+    assert_eq!(report["summary"]["cases"], 200);
+    assert!(report["summary"]["compared"].as_u64() > Some(150), "{}", report["summary"]);
+}
+
+#[test]
+fn one_job_and_two_come_to_the_same_verdicts_and_findings() {
+    let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let campaign = ["--backends", "ort:cpu", "--cases", "120", "--seed", "3", "--no-minimize"];
+    for (out, jobs) in [(&one, "1"), (&two, "2")] {
+        let outcome = fuzz(out.path(), &[&campaign[..], &["--jobs", jobs]].concat());
+        assert!(matches!(outcome.code, Some(0 | 1)), "{}", outcome.shown());
+    }
+    assert_eq!(journal(one.path()), journal(two.path()));
+    assert_eq!(findings(one.path()), findings(two.path()));
+}
+
+#[test]
+fn another_seed_gives_other_cases() {
+    let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    for (out, seed) in [(&one, "1"), (&two, "2")] {
+        fuzz(out.path(), &["--backends", "ort:cpu", "--family", "conv", "--cases", "5", "--seed", seed]);
+    }
+    let hashes =
+        |out: &Path| journal(out).into_iter().map(|record| record["case"].clone()).collect::<Vec<_>>();
+    assert_ne!(hashes(one.path()), hashes(two.path()));
+}
+
+#[test]
+fn the_shards_of_a_campaign_are_its_cases() {
+    let run = |arguments: &[&str]| {
+        let out = tempfile::tempdir().unwrap();
+        fuzz(
+            out.path(),
+            &[&["--backends", "ort:cpu", "--family", "conv", "--no-minimize"], arguments].concat(),
+        );
+        journal(out.path()).into_iter().map(|record| record["case"].to_string()).collect::<Vec<_>>()
+    };
+    let mut whole = run(&["--cases", "6"]);
+    let mut shards =
+        [run(&["--cases", "3", "--shard", "0/2"]), run(&["--cases", "3", "--shard", "1/2"])].concat();
+    whole.sort();
+    shards.sort();
+    assert_eq!(whole, shards);
+}
+
+#[test]
+fn a_run_is_reported_in_every_format() {
+    let out = tempfile::tempdir().unwrap();
+    fuzz(out.path(), &["--backends", "ort:cpu", "--family", "conv", "--cases", "20"]);
+    assert!(report(out.path(), "terminal").contains("20 cases"));
+    assert!(report(out.path(), "junit").contains("<testsuite name=\"ort:cpu\""));
+    assert!(report(out.path(), "markdown").contains("| ort:cpu |"));
+    assert!(report(out.path(), "html").contains("<td>ort:cpu</td>"));
+}
+
+#[test]
+fn only_golden_is_nothing_to_compare() {
+    let out = tempfile::tempdir().unwrap();
+    let outcome = fuzz(out.path(), &["--backends", "golden", "--cases", "1"]);
+    assert_eq!(outcome.code, Some(2));
+    assert!(outcome.stderr.contains("name at least one besides golden"), "{}", outcome.stderr);
+}
+
+#[test]
+fn an_unknown_backend_is_wrong_usage() {
+    let out = tempfile::tempdir().unwrap();
+    assert_eq!(fuzz(out.path(), &["--backends", "ort:tpu"]).code, Some(2));
+}
+
+#[test]
+fn a_library_that_is_not_there_is_the_environments_fault() {
+    let out = tempfile::tempdir().unwrap();
+    let outcome =
+        fuzz(out.path(), &["--backends", "ort:cpu,lib=/nonexistent/libonnxruntime.so", "--cases", "1"]);
+    assert_eq!(outcome.code, Some(3), "{}", outcome.shown());
+    assert!(outcome.stderr.contains("/nonexistent/libonnxruntime.so"), "{}", outcome.stderr);
+}

@@ -1,0 +1,12 @@
+//! The `twinfer` command from end to end, against real libraries.
+#![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
+
+mod commands;
+mod fuzz;
+
+use twinfer_tests::Twinfer;
+
+/// The command as this workspace builds it.
+fn twinfer(arguments: &[&str]) -> Twinfer {
+    Twinfer::new(env!("CARGO_BIN_EXE_twinfer-under-test"), arguments)
+}
