@@ -4,13 +4,15 @@ use crate::format::Format;
 
 /// What a backend's arithmetic may do; the less is known about it, the wider the bounds.
 ///
-/// The default is whatever ONNX allows: it is silent on both points.
+/// The default is whatever ONNX allows, which is silent on sums and subnormals; TF32 has to be asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Arithmetic {
     /// How 16-bit floats are accumulated.
     pub sums: Sums,
     /// What becomes of 32-bit numbers near zero.
     pub subnormals: Subnormals,
+    /// What becomes of the operands of a convolution in 32-bit floats.
+    pub operands: Operands,
 }
 
 /// How products of 16-bit floats are accumulated.
@@ -33,9 +35,20 @@ pub enum Subnormals {
     Gradual,
 }
 
+/// What becomes of the operands of a convolution in 32-bit floats.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Operands {
+    /// They are taken as they are.
+    #[default]
+    Exact,
+    /// They may be rounded to TF32: 11 bits of significand.
+    Tf32,
+}
+
 impl Arithmetic {
     /// Single-precision sums and gradual underflow: what CPUs do.
-    pub const STRICT: Self = Self { sums: Sums::InSingle, subnormals: Subnormals::Gradual };
+    pub const STRICT: Self =
+        Self { sums: Sums::InSingle, subnormals: Subnormals::Gradual, operands: Operands::Exact };
 
     /// What `roundings` operations on `dtype` behind a result make of it, rounding it to `dtype` included.
     ///
@@ -67,5 +80,13 @@ impl Arithmetic {
     /// Whether a subnormal operand of this type may be taken for zero.
     pub fn flushes(self, dtype: DataType) -> bool {
         self.subnormals == Subnormals::Flushed && !matches!(dtype, DataType::Float16 | DataType::Double)
+    }
+
+    /// Bits that a convolution keeps of an operand's significand.
+    pub const fn operand_precision(self, dtype: DataType) -> i32 {
+        match (self.operands, dtype) {
+            (Operands::Tf32, DataType::Float) => 11,
+            (_, dtype) => Format::of(dtype).precision,
+        }
     }
 }

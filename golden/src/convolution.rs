@@ -1,4 +1,10 @@
-use crate::{Arithmetic, step::Step, taps::Taps, value::Value};
+use crate::{
+    Arithmetic,
+    format::{Format, power_of_two},
+    step::Step,
+    taps::Taps,
+    value::Value,
+};
 
 /// How the extents of a weight are laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,6 +152,10 @@ impl Convolution<'_> {
 
     /// The grid of the sums, where every operand is exact.
     fn step(&self) -> Option<Step> {
+        let kept = self.arithmetic.operand_precision(self.x.dtype);
+        if self.rounds_operands() && [self.x, self.w].iter().any(|operand| !operand.fits(kept)) {
+            return None;
+        }
         let products = self.x.step?.times(self.w.step?);
         match self.bias {
             None => Some(products),
@@ -153,16 +163,32 @@ impl Convolution<'_> {
         }
     }
 
+    fn rounds_operands(&self) -> bool {
+        self.arithmetic.operand_precision(self.x.dtype) < Format::of(self.x.dtype).precision
+    }
+
+    /// The share of a product that rounding both operands may change.
+    fn operand_rounding(&self) -> f64 {
+        if !self.rounds_operands() {
+            return 0.0;
+        }
+        let each = power_of_two(-self.arithmetic.operand_precision(self.x.dtype));
+        2.0 * each + each * each
+    }
+
     /// The error of a sum of products in any order, of the operands' errors and of rounding the result.
     fn error(&self, elements: &[f64], magnitude: &[f64]) -> Vec<f64> {
         // one rounding a product, one for the bias
         let roundings = (self.channels.inputs * self.taps.kernel_len() + 1) as f64;
+        let operand_rounding = self.operand_rounding();
         let operands_err = self.x.error.is_some() || self.w.error.is_some();
         let mut error = Vec::with_capacity(magnitude.len());
         self.each_window(|window, position, channel| {
             let of_products = if operands_err { window.propagated_error(position) } else { 0.0 };
-            let propagated = of_products + self.bias.map_or(0.0, |bias| bias.error_at(channel));
             let place = error.len();
+            let of_rounding = operand_rounding * (magnitude[place] + of_products);
+            let of_bias = self.bias.map_or(0.0, |bias| bias.error_at(channel));
+            let propagated = of_products + of_rounding + of_bias;
             let (magnitude, result) = (magnitude[place] + propagated, elements[place].abs() + propagated);
             error.push(propagated + self.arithmetic.error(self.x.dtype, roundings, magnitude, result));
         });

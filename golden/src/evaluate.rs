@@ -2,7 +2,7 @@ use std::collections::HashMap;
 
 use twinfer_onnx::{
     Axis, BatchNormalization, Broken, Concat, Conv, ConvTranspose, DataType, Graph, MaxPool, Node, Op,
-    RuleViolation, Shapes, Tensor, infer_shapes, resolve_axis,
+    RuleViolation, Shapes, Tensor, element_count, infer_shapes, resolve_axis,
 };
 
 use crate::{
@@ -22,8 +22,8 @@ use crate::{
 /// The most multiply-accumulates of one node that golden spends its time on.
 pub const MAX_MULTIPLY_ACCUMULATES: u64 = 1 << 34;
 
-/// The most pairs of an output position and a kernel position: what golden holds in memory at once.
-const MAX_TAPS: u64 = 1 << 25;
+/// The most elements of one value, and of pairs of an output and a kernel position: what golden holds in memory.
+pub const MAX_ELEMENTS: u64 = 1 << 23;
 
 /// What a graph computes from given inputs.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,15 +50,13 @@ pub enum Unknown {
         /// The tensor's.
         fed: DataType,
     },
-    /// The reference is slow: this is beyond what it takes on.
-    #[error(
-        "node {node:?} needs {multiply_accumulates} multiply-accumulates, at most {MAX_MULTIPLY_ACCUMULATES} are evaluated"
-    )]
+    /// The reference is slow and holds much: this is beyond what it takes on.
+    #[error("node {node:?} is too large for golden: {what}")]
     TooLarge {
         /// The node's name.
         node: String,
-        /// What it takes to evaluate it.
-        multiply_accumulates: u64,
+        /// What is too large, and how large.
+        what: String,
     },
 }
 
@@ -138,6 +136,10 @@ struct Resolved {
 
 impl Evaluator<'_> {
     fn node(&mut self, node: &Node) -> Result<Value, Unknown> {
+        let elements = element_count(&self.shape(node)).unwrap_or(usize::MAX);
+        if elements as u64 > MAX_ELEMENTS {
+            return Err(too_large(node, format!("{elements} elements")));
+        }
         match &node.op {
             Op::Add => Ok(self.add(node)),
             Op::BatchNormalization(op) => Ok(self.batch_normalization(op, node)),
@@ -313,13 +315,21 @@ fn broken(node: &Node, fault: Broken) -> Unknown {
     fault.at(format!("node {:?}", node.name)).into()
 }
 
+/// Refuses a convolution or pooling that would take golden too long or too much memory.
 fn affordable(node: &Node, output: &[usize], kernel: &[usize], channels: usize) -> Result<(), Unknown> {
-    let extents = output.iter().chain(kernel).chain([&channels]);
-    let multiply_accumulates = extents.fold(1u64, |product, extent| product.saturating_mul(*extent as u64));
-    let spatial =
-        output[2..].iter().chain(kernel).fold(1u64, |taps, extent| taps.saturating_mul(*extent as u64));
-    if multiply_accumulates > MAX_MULTIPLY_ACCUMULATES || spatial > MAX_TAPS {
-        return Err(Unknown::TooLarge { node: node.name.clone(), multiply_accumulates });
+    let product =
+        |extents: &[usize]| extents.iter().fold(1, |product: u64, x| product.saturating_mul(*x as u64));
+    let taps = product(&output[2..]).saturating_mul(product(kernel));
+    if taps > MAX_ELEMENTS {
+        return Err(too_large(node, format!("{taps} pairs of an output and a kernel position")));
+    }
+    let work = product(output).saturating_mul(product(kernel)).saturating_mul(channels as u64);
+    if work > MAX_MULTIPLY_ACCUMULATES {
+        return Err(too_large(node, format!("{work} multiply-accumulates")));
     }
     Ok(())
+}
+
+fn too_large(node: &Node, what: String) -> Unknown {
+    Unknown::TooLarge { node: node.name.clone(), what }
 }

@@ -24,6 +24,7 @@
 //!   most n·u·Σ|x·w| (Jeannerod and Rump, *Improved error bounds for inner products in floating-point arithmetic*, SIAM
 //!   J. Matrix Anal. Appl. 34, 2013; no restriction on n). The bias is one more term, each operation may lose eta, and
 //!   the result is rounded: `(n + 1)(u·S + eta) + v·|y| + eta` with S = Σ|x·w| + |bias|.
+//! - Operands that may be rounded to TF32 are off by 2^-11 of themselves.
 //! - Operands with errors e and f add Σ(|x|·f + |w|·e + e·f), and to S as much.
 //! - BatchNormalization takes at most 12 roundings of the magnitudes S·|factor| + |mean·factor| + |bias|. S, not |x|:
 //!   backends fold the factor into the weights before the sum.
@@ -59,8 +60,10 @@ mod step;
 mod taps;
 mod value;
 
-pub use arithmetic::{Arithmetic, Subnormals, Sums};
+pub use arithmetic::{Arithmetic, Operands, Subnormals, Sums};
 pub use defects::Defect;
-pub use evaluate::{Evaluation, MAX_MULTIPLY_ACCUMULATES, Unknown, evaluate, evaluate_as, evaluate_with};
+pub use evaluate::{
+    Evaluation, MAX_ELEMENTS, MAX_MULTIPLY_ACCUMULATES, Unknown, evaluate, evaluate_as, evaluate_with,
+};
 pub use reference::{Agreement, Reference};
 pub use rules::{Entry, rules};

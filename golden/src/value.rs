@@ -67,6 +67,13 @@ impl Value {
         Self { dtype, shape, elements, magnitude: None, error: (!exact).then_some(error), step }
     }
 
+    /// Whether every element is exact and known to need no more than `precision` bits.
+    pub fn fits(&self, precision: i32) -> bool {
+        let largest = self.elements.iter().fold(0.0, |largest: f64, x| largest.max(x.abs()));
+        let format = Format { precision, ..Format::of(self.dtype) };
+        self.step.is_some_and(|step| step.is_exact_in(format, largest))
+    }
+
     pub fn error_at(&self, place: usize) -> f64 {
         self.error.as_ref().map_or(0.0, |error| error[place])
     }

@@ -7,7 +7,7 @@ mod support;
 use half::f16;
 use proptest::{prelude::*, test_runner::RngSeed};
 use support::one_node;
-use twinfer_golden::{Agreement, Reference, evaluate};
+use twinfer_golden::{Agreement, Arithmetic, Operands, Reference, Unknown, evaluate, evaluate_as};
 use twinfer_onnx::{
     BatchNormalization, Conv, ConvTranspose, DataType, DequantizeLinear, Graph, Initializer, Node, Op,
     QuantizeLinear, Tensor, TensorData, ValueInfo,
@@ -44,6 +44,10 @@ fn reference(graph: &Graph, input: Tensor) -> Reference {
     evaluate(graph, &[input]).expect("valid").outputs.remove(0)
 }
 
+fn reference_as(graph: &Graph, input: Tensor, arithmetic: Arithmetic) -> Reference {
+    evaluate_as(graph, &[input], arithmetic, None).expect("valid").outputs.remove(0)
+}
+
 fn agrees(reference: &Reference, given: f64) -> bool {
     !matches!(reference.compare(0, given), Agreement::Wrong(_))
 }
@@ -77,6 +81,25 @@ proptest! {
         let backward = dot(x.iter().copied().zip(w.iter().copied()).rev(), round);
         prop_assert!(agrees(&reference, forward), "{forward} {reference:?}");
         prop_assert!(agrees(&reference, backward), "{backward} {reference:?}");
+    }
+
+    #[test]
+    fn single_sums_of_half_operands_stay_within_the_narrower_bound(
+        pairs in prop::collection::vec((-1.0..1.0f64, -1.0..1.0f64), 1..200),
+    ) {
+        let half = rounding(DataType::Float16);
+        let single = rounding(DataType::Float);
+        let count = pairs.len();
+        let x: Vec<f64> = pairs.iter().map(|(x, _)| half(*x)).collect();
+        let w: Vec<f64> = pairs.iter().map(|(_, w)| half(*w)).collect();
+        let graph = dot_graph(DataType::Float16, float(DataType::Float16, vec![1, count, 1], &w));
+        let input = || float(DataType::Float16, vec![1, count, 1], &x);
+        let (wide, narrow) = (reference(&graph, input()), reference_as(&graph, input(), Arithmetic::STRICT));
+        let sum = half(dot(x.iter().copied().zip(w.iter().copied()), single));
+        prop_assert!(agrees(&narrow, sum), "{sum} {narrow:?}");
+        prop_assert!(narrow.bound[0] <= wide.bound[0]);
+        let long = count > 20 && narrow.grid_step.is_none();
+        prop_assert!(!long || narrow.bound[0] < wide.bound[0] / 4.0, "{narrow:?} {wide:?}");
     }
 
     #[test]
@@ -213,6 +236,40 @@ fn a_position_that_no_tap_reaches_holds_the_bias() {
     let reference = reference(&graph, float(DataType::Float, vec![1, 1, 3], &[1.0, 2.0, 3.0]));
     let bias = graph.initializers[1].tensor.to_f64()[0];
     assert!([1, 3, 5].into_iter().all(|place| reference.compare(place, bias) == Agreement::Exact));
+}
+
+#[test]
+fn gradual_underflow_does_not_take_a_subnormal_operand_for_zero() {
+    let graph = dot_graph(DataType::Float, float(DataType::Float, vec![1, 1, 1], &[1e30]));
+    let reference = reference_as(&graph, float(DataType::Float, vec![1, 1, 1], &[1e-40]), Arithmetic::STRICT);
+    assert!(!agrees(&reference, 0.0));
+    assert!(agrees(&reference, f64::from(1e-40f32 * 1e30)));
+}
+
+#[test]
+fn tf32_is_within_the_bound_only_where_it_is_asked_for() {
+    let (x, w) = (1.0 + 2f64.powi(-12), 1.0 - 2f64.powi(-13));
+    let graph = dot_graph(DataType::Float, float(DataType::Float, vec![1, 1, 1], &[w]));
+    let input = || float(DataType::Float, vec![1, 1, 1], &[x]);
+    let tf32 = Arithmetic { operands: Operands::Tf32, ..Arithmetic::STRICT };
+    assert!(!agrees(&reference_as(&graph, input(), Arithmetic::STRICT), 1.0));
+    assert!(agrees(&reference_as(&graph, input(), tf32), 1.0));
+    let integers = dot_graph(DataType::Float, float(DataType::Float, vec![1, 1, 1], &[3.0]));
+    let short = reference_as(&integers, float(DataType::Float, vec![1, 1, 1], &[2047.0]), tf32);
+    assert!(short.grid_step.is_some(), "11 bits hold the operands");
+}
+
+#[test]
+fn what_is_too_large_is_refused_before_it_is_allocated() {
+    let (graph, _) = one_node(Op::Add, &[], &[], 1);
+    let column = float(DataType::Float, vec![1 << 13, 1], &vec![0.0; 1 << 13]);
+    let mut graph = Graph { initializers: vec![], ..graph };
+    graph.initializers.push(Initializer {
+        name: "W".to_owned(),
+        tensor: float(DataType::Float, vec![1 << 13], &vec![0.0; 1 << 13]),
+    });
+    graph.nodes[0].inputs.truncate(2);
+    assert!(matches!(evaluate(&graph, &[column]), Err(Unknown::TooLarge { .. })));
 }
 
 /// The check that the vendor of one backend prints: ones, input [1, 2, 3], kernel 2, stride 2.
