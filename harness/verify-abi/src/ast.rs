@@ -11,7 +11,6 @@ use serde::{
 };
 
 /// A declaration.
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag that clang writes")]
 #[derive(Debug, Default)]
 pub struct Node {
     pub kind: String,
@@ -23,7 +22,6 @@ pub struct Node {
     pub tag: String,
     pub storage_class: String,
     pub is_definition: bool,
-    pub is_virtual: bool,
     pub is_implicit: bool,
     pub is_deleted: bool,
     pub bases: Vec<Base>,
@@ -88,7 +86,6 @@ impl<'de> Visitor<'de> for NodeVisitor {
                 "tagUsed" => node.tag = map.next_value()?,
                 "storageClass" => node.storage_class = map.next_value()?,
                 "completeDefinition" => node.is_definition = map.next_value()?,
-                "virtual" => node.is_virtual = map.next_value()?,
                 "isImplicit" => node.is_implicit = map.next_value()?,
                 "explicitlyDeleted" => node.is_deleted = map.next_value()?,
                 "bases" => node.bases = map.next_value()?,

@@ -1,6 +1,6 @@
 //! What the tables say against what headers say.
 
-use std::{fmt, path::PathBuf};
+use std::{collections::HashMap, fmt, path::PathBuf};
 
 use nvinfer::{
     Family, Version,
@@ -27,7 +27,7 @@ pub struct Comparison {
     pub version: Version,
     /// What differs.
     pub differences: Vec<Difference>,
-    /// Enumerators that the headers have and no table mentions.
+    /// Enumerators, and overloads of methods, that the headers have and no table mentions.
     pub notes: Vec<String>,
     /// The methods that are where the tables say.
     pub verified: Vec<&'static Method>,
@@ -86,6 +86,7 @@ impl Comparison {
         for method in table::methods() {
             comparison.compare_method(headers, method);
         }
+        comparison.note_overloads(headers);
         comparison.compare_logger(headers);
         for row in enums::enumerators() {
             comparison.compare_enumerator(headers, row);
@@ -110,14 +111,32 @@ impl Comparison {
         let signature = method.signature(self.version.family());
         let calls = headers.calls(method.class, method.name);
         let subject = format!("{}({})", method.path, signature.arguments.join(", "));
-        let Some(slot) = method.slot(self.version) else {
+        let Some(expected) = expected_call(method, self.version) else {
             let found = calls.iter().flatten().find(|call| call.signature.arguments == signature.arguments);
             self.check(subject, found.is_none(), ABSENT, text(found));
             return;
         };
-        let expected = VirtualCall { via: method.via, slot, signature: signature.into() };
         if self.check_call(subject, &expected, &calls) {
             self.verified.push(method);
+        }
+    }
+
+    fn note_overloads(&mut self, headers: &Headers) {
+        let mut rows: HashMap<_, Vec<_>> = HashMap::new();
+        for method in table::methods() {
+            rows.entry((method.class, method.name)).or_default().push(method);
+        }
+        for method in table::methods() {
+            let Some(rows) = rows.remove(&(method.class, method.name)) else { continue };
+            let is_known = |call: &VirtualCall| {
+                rows.iter().any(|row| {
+                    let arguments = row.signature(self.version.family()).arguments;
+                    call.signature.arguments == arguments
+                })
+            };
+            let calls = headers.calls(method.class, method.name);
+            let others = calls.iter().flatten().filter(|call| !is_known(call));
+            self.notes.extend(others.map(|call| format!("{}, {call}, is in no table", method.path)));
         }
     }
 
@@ -208,6 +227,12 @@ fn read(call: &std::result::Result<impl ToString, Unreadable>) -> String {
         Ok(call) => call.to_string(),
         Err(reason) => reason.to_string(),
     }
+}
+
+/// What a caller of the method does in a release that has it.
+fn expected_call(method: &Method, version: Version) -> Option<VirtualCall> {
+    let signature = method.signature(version.family()).into();
+    method.slot(version).map(|slot| VirtualCall { via: method.via, slot, signature })
 }
 
 /// The overload that has the expected arguments, else all of them.

@@ -24,8 +24,8 @@ pub struct Class {
     bases: Vec<String>,
     /// The public methods it declares.
     pub methods: Vec<Function>,
-    /// Whether its destructor is public and virtual.
-    pub has_virtual_destructor: bool,
+    /// Whether its users may delete it; one that is not declared is public.
+    pub has_public_destructor: bool,
     /// The data members it declares.
     pub fields: Vec<String>,
 }
@@ -123,7 +123,7 @@ impl Declarations {
             path: scope.member(&node.name),
             bases: node.bases.iter().map(|base| simple(base.ty.canonical()).to_owned()).collect(),
             methods: Vec::new(),
-            has_virtual_destructor: false,
+            has_public_destructor: true,
             fields: Vec::new(),
         };
         let mut is_public = node.tag == "struct";
@@ -131,7 +131,9 @@ impl Declarations {
             match child.kind.as_str() {
                 "AccessSpecDecl" => is_public = child.access == "public",
                 "FieldDecl" => class.fields.push(child.name.clone()),
-                "CXXDestructorDecl" => class.has_virtual_destructor = is_public && child.is_virtual,
+                "CXXDestructorDecl" if !child.is_implicit => {
+                    class.has_public_destructor = is_public && !child.is_deleted;
+                }
                 "CXXMethodDecl" if is_public && is_callable(child) => {
                     class.methods.push(Function { name: child.name.clone(), parameters: parameters(child) });
                 }

@@ -179,8 +179,9 @@ impl Probed {
 
 fn ask_method(declarations: &Declarations, probes: &mut Probes, (class, name): (&str, &str)) -> Vec<String> {
     let Some(declaration) = declarations.class(class) else { return Vec::new() };
-    if name == "delete" && declaration.has_virtual_destructor {
-        return vec![probes.delete(&declaration.path)];
+    if name == "delete" {
+        let deletion = declaration.has_public_destructor.then(|| probes.delete(&declaration.path));
+        return deletion.into_iter().collect();
     }
     let overloads = declarations.overloads(class, name);
     overloads.into_iter().map(|method| probes.method(declaration, method)).collect()

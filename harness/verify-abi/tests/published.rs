@@ -1,0 +1,46 @@
+//! The tables agree with the headers that a package on crates.io carries in its source.
+
+use std::path::Path;
+
+use twinfer_verify_abi::{Comparison, Coverage, CrateSource, Error, Headers};
+
+/// Headers of TensorRT-RTX 1.3 to 1.7 and of TensorRT 11.4.
+const PACKAGE: &str = "trtx-sys@0.9.1";
+
+fn comparisons() -> Result<Vec<Comparison>, Error> {
+    let package: CrateSource = PACKAGE.parse().expect("a name and a version");
+    let folders = package.header_folders()?;
+    folders.iter().map(|folder| Comparison::new(&Headers::read(folder, Path::new("clang++"))?)).collect()
+}
+
+#[test]
+fn the_tables_agree_with_published_headers_and_every_method_has_evidence() {
+    let comparisons = match comparisons() {
+        Err(error @ (Error::ClangMissing { .. } | Error::Fetch { .. })) => {
+            eprintln!("skipped: {error}");
+            return;
+        }
+        other => other.expect("the headers can be read"),
+    };
+    let mut releases: Vec<_> = comparisons.iter().map(|it| it.version.to_string()).collect();
+    releases.sort();
+    assert_eq!(
+        releases,
+        [
+            "TensorRT 11.4.0",
+            "TensorRT-RTX 1.3.0",
+            "TensorRT-RTX 1.4.0",
+            "TensorRT-RTX 1.5.0",
+            "TensorRT-RTX 1.6.1",
+            "TensorRT-RTX 1.7.1",
+        ]
+    );
+    for comparison in &comparisons {
+        assert!(comparison.differences.is_empty(), "{comparison}");
+        assert!(comparison.verified.len() > 200, "{comparison}");
+    }
+    let lists = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/results");
+    let coverage = Coverage::collect(&lists, &comparisons).expect("the call lists can be read");
+    let gaps: Vec<_> = coverage.gaps().iter().map(|method| method.path).collect();
+    assert_eq!(gaps, [""; 0], "methods that were never called live and are in no headers");
+}
