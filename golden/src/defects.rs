@@ -3,16 +3,17 @@
 //! A *defect* is an implementation mistake made on purpose. Evaluated in golden's place it must be noticed; where it
 //! reproduces a backend's wrong output it explains it.
 
-use twinfer_onnx::{AutoPad, Axis};
+use twinfer_onnx::{AutoPad, Axis, DataType};
 
 use crate::{
     convolution::GroupOrder,
+    quantization::{Manner, Overflow, Rounding},
     taps::{Direction, Reach},
 };
 
 macro_rules! defects {
     ($($variant:ident = $name:literal, $sentence:literal;)*) => {
-        /// One mistake in Conv or `ConvTranspose`.
+        /// One mistake.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[non_exhaustive]
         pub enum Defect {
@@ -49,9 +50,34 @@ defects! {
     BiasDropped = "bias-dropped", "The bias is not added.";
     BiasOnlyWhereReached = "bias-only-where-reached", "Positions that no tap of the kernel reaches hold zero instead of the bias.";
     SameSwapped = "same-swapped", "The odd position of `SAME_UPPER` goes to the start, that of `SAME_LOWER` to the end.";
+    OperandsInHalf = "operands-in-half", "The operands of a convolution are rounded to 16-bit floats.";
+    OperandsInBfloat16 = "operands-in-bfloat16", "The operands of a convolution are rounded to the upper half of a 32-bit float.";
+    WeightsUnquantized = "weights-unquantized", "Quantizing a constant and dequantizing it again is left out.";
+    ActivationsUnquantized = "activations-unquantized", "Quantizing a computed value and dequantizing it again is left out.";
+    ScaleOnOtherAxis = "scale-on-other-axis", "Scales along axis 0 are applied along axis 1, all others along axis 0.";
+    ZeroPointIgnored = "zero-point-ignored", "Zero points are taken for zero.";
+    RoundedHalfAway = "rounded-half-away", "QuantizeLinear rounds half away from zero.";
+    Wrapped = "wrapped", "QuantizeLinear wraps around instead of saturating.";
 }
 
 impl Defect {
+    /// Those that mistake a convolution's attributes, weights or bias, whatever the values: each changes most results that
+    /// it touches by far more than rounding.
+    pub const STRUCTURAL: &[Self] = &[
+        Self::PadShifted,
+        Self::PadsSwapped,
+        Self::GroupsInterleaved,
+        Self::GroupsCollapsed,
+        Self::KernelReversed,
+        Self::OutputPaddingIgnored,
+        Self::OutputPaddingInFront,
+        Self::DilationIgnored,
+        Self::StrideShort,
+        Self::BiasDropped,
+        Self::BiasOnlyWhereReached,
+        Self::SameSwapped,
+    ];
+
     /// The defect of that name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|defect| defect.name() == name)
@@ -89,6 +115,43 @@ impl Defect {
             Self::GroupsInterleaved => GroupOrder::Interleaved,
             Self::GroupsCollapsed => GroupOrder::FirstOnly,
             _ => GroupOrder::Contiguous,
+        }
+    }
+
+    /// The type that the operands of a convolution are rounded to.
+    pub(crate) const fn operands(self) -> Option<DataType> {
+        match self {
+            Self::OperandsInHalf => Some(DataType::Float16),
+            Self::OperandsInBfloat16 => Some(DataType::Bfloat16),
+            _ => None,
+        }
+    }
+
+    /// How numbers become integers.
+    pub(crate) const fn manner(self) -> Manner {
+        match self {
+            Self::ZeroPointIgnored => Manner { zero_points: false, ..Manner::ONNX },
+            Self::RoundedHalfAway => Manner { rounding: Rounding::HalfAwayFromZero, ..Manner::ONNX },
+            Self::Wrapped => Manner { overflow: Overflow::Wraps, ..Manner::ONNX },
+            _ => Manner::ONNX,
+        }
+    }
+
+    /// The axis that scales apply to.
+    pub(crate) const fn scale_axis(self, axis: usize) -> usize {
+        match self {
+            Self::ScaleOnOtherAxis if axis == 0 => 1,
+            Self::ScaleOnOtherAxis => 0,
+            _ => axis,
+        }
+    }
+
+    /// Whether a quantization followed by its inverse is left out.
+    pub(crate) const fn elides(self, is_constant: bool) -> bool {
+        match self {
+            Self::WeightsUnquantized => is_constant,
+            Self::ActivationsUnquantized => !is_constant,
+            _ => false,
         }
     }
 }

@@ -1,4 +1,4 @@
-use std::collections::HashMap;
+use std::{borrow::Cow, collections::HashMap};
 
 use twinfer_onnx::{
     Axis, BatchNormalization, Broken, Concat, Conv, ConvTranspose, DataType, Graph, MaxPool, Node, Op,
@@ -13,7 +13,7 @@ use crate::{
     defects::Defect,
     elementwise::{add, relu},
     pooling::max_pool,
-    quantization::{self, dequantize, quantize},
+    quantization::{self, Manner, dequantize, quantize},
     rules,
     taps::{Direction, Reach, Taps},
     value::Value,
@@ -89,8 +89,14 @@ pub fn evaluate_as(
     }
     let input_shapes: Vec<_> = inputs.iter().map(|tensor| tensor.shape.clone()).collect();
     let shapes = infer_shapes(graph, &input_shapes)?;
-    let mut evaluator =
-        Evaluator { shapes: &shapes, arithmetic, defect, values: HashMap::new(), unspecified: Vec::new() };
+    let mut evaluator = Evaluator {
+        graph,
+        shapes: &shapes,
+        arithmetic,
+        defect,
+        values: HashMap::new(),
+        unspecified: Vec::new(),
+    };
     for (input, tensor) in graph.inputs.iter().zip(inputs) {
         evaluator.values.insert(&input.name, Value::given(tensor, arithmetic));
     }
@@ -119,6 +125,7 @@ impl From<&Value> for Reference {
 
 /// The values known so far.
 struct Evaluator<'a> {
+    graph: &'a Graph,
     shapes: &'a Shapes<'a>,
     arithmetic: Arithmetic,
     defect: Option<Defect>,
@@ -261,10 +268,19 @@ impl Evaluator<'_> {
             order: self.defect.map_or(GroupOrder::Contiguous, Defect::group_order),
         };
         let taps = Taps::of(&self.reaches(&resolved.axes, direction), direction);
+        let (x, w) = (&*self.operand(x), &*self.operand(w));
         let bias = self.optional_input(node, 2).filter(|_| self.defect != Some(Defect::BiasDropped));
         let bias_everywhere = self.defect != Some(Defect::BiasOnlyWhereReached);
         Ok(Convolution { x, w, bias, channels, taps: &taps, bias_everywhere, arithmetic: self.arithmetic }
             .evaluate(shape))
+    }
+
+    /// An operand of a convolution, as it is unless a defect rounds it.
+    fn operand<'b>(&self, operand: &'b Value) -> Cow<'b, Value> {
+        match self.defect.and_then(Defect::operands) {
+            None => Cow::Borrowed(operand),
+            Some(dtype) => Cow::Owned(operand.rounded_to(dtype)),
+        }
     }
 
     fn reaches(&self, axes: &[Axis], direction: Direction) -> Vec<Reach> {
@@ -294,10 +310,26 @@ impl Evaluator<'_> {
     }
 
     fn dequantize(&mut self, axis: Option<i64>, node: &Node) -> Result<Value, Unknown> {
+        if let Some(elided) = self.elided(node) {
+            return Ok(elided.clone());
+        }
         let (value, touched) =
             dequantize(self.input(node, 0), &self.quantization(axis, node)?, self.arithmetic);
         self.touch(touched);
         Ok(value)
+    }
+
+    /// What was quantized only for `node` to dequantize it, where a defect leaves both out.
+    fn elided(&self, node: &Node) -> Option<&Value> {
+        let defect = self.defect?;
+        let quantizer = self.graph.nodes.iter().find(|quantizer| {
+            matches!(quantizer.op, Op::QuantizeLinear(_)) && quantizer.outputs.first() == node.inputs.first()
+        })?;
+        let source = quantizer.inputs.first()?;
+        let is_constant = self.graph.initializers.iter().any(|initializer| initializer.name == *source);
+        let output = self.shapes.get(node.outputs.first()?)?.dtype;
+        let value = self.values.get(source.as_str())?;
+        (defect.elides(is_constant) && value.dtype == output).then_some(value)
     }
 
     fn quantization(&self, axis: Option<i64>, node: &Node) -> Result<quantization::Parameters<'_>, Unknown> {
@@ -307,7 +339,10 @@ impl Evaluator<'_> {
         } else {
             resolve_axis(axis.unwrap_or(1), x.shape.len()).map_err(|fault| broken(node, fault))?
         };
-        Ok(quantization::Parameters { scale, zero_point: self.optional_input(node, 2), axis })
+        let is_vector = x.shape.len() > 1 && scale.elements.len() > 1;
+        let axis = self.defect.filter(|_| is_vector).map_or(axis, |defect| defect.scale_axis(axis));
+        let manner = self.defect.map_or(Manner::ONNX, Defect::manner);
+        Ok(quantization::Parameters { scale, zero_point: self.optional_input(node, 2), axis, manner })
     }
 }
 

@@ -12,11 +12,62 @@ use crate::{
 /// Roundings of a scaled number: of the reciprocal, of the product with it, and of the sum with a zero point.
 const ROUNDINGS: f64 = 3.0;
 
+/// How numbers become integers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Manner {
+    pub rounding: Rounding,
+    pub overflow: Overflow,
+    /// Whether zero points count, as ONNX says.
+    pub zero_points: bool,
+}
+
+/// What becomes of a number half-way between two integers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rounding {
+    /// The even one, as ONNX says.
+    HalfToEven,
+    /// The one farther from zero; only defects do that.
+    HalfAwayFromZero,
+}
+
+/// What becomes of an integer beyond the type's range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Overflow {
+    /// The end of the range, as ONNX says.
+    Saturates,
+    /// It wraps around; only defects do that.
+    Wraps,
+}
+
+impl Manner {
+    /// What ONNX says.
+    pub const ONNX: Self =
+        Self { rounding: Rounding::HalfToEven, overflow: Overflow::Saturates, zero_points: true };
+
+    fn round(self, scaled: f64) -> f64 {
+        match self.rounding {
+            _ if scaled.is_nan() => 0.0,
+            Rounding::HalfToEven => scaled.round_ties_even(),
+            Rounding::HalfAwayFromZero => scaled.round(),
+        }
+    }
+
+    fn fit(self, integer: f64, (lowest, highest): (f64, f64)) -> f64 {
+        match self.overflow {
+            Overflow::Wraps if integer.is_finite() => {
+                lowest + (integer - lowest).rem_euclid(highest - lowest + 1.0)
+            }
+            _ => integer.clamp(lowest, highest),
+        }
+    }
+}
+
 /// Scale and zero point, each one value or one along `axis`.
 pub struct Parameters<'a> {
     pub scale: &'a Value,
     pub zero_point: Option<&'a Value>,
     pub axis: usize,
+    pub manner: Manner,
 }
 
 /// The parameters that apply to one element.
@@ -35,12 +86,14 @@ impl Parameters<'_> {
         } else {
             (x.shape[self.axis], x.shape[self.axis + 1..].iter().product())
         };
+        let zero_point = self.zero_point.filter(|_| self.manner.zero_points);
         (0..x.elements.len()).map(move |place| {
-            let channel = place / inner % extent;
+            // as many scales as positions along the axis, unless a defect took another axis
+            let channel = place / inner % extent % self.scale.elements.len();
             At {
                 scale: self.scale.elements[channel],
                 scale_error: self.scale.error_at(channel),
-                zero_point: self.zero_point.map_or(0.0, |zero_point| zero_point.elements[channel]),
+                zero_point: zero_point.map_or(0.0, |zero_point| zero_point.elements[channel]),
             }
         })
     }
@@ -53,27 +106,25 @@ impl Parameters<'_> {
 
 /// `saturate(round(x / scale) + zero_point)`, rounding half to even.
 pub fn quantize(x: &Value, parameters: &Parameters, dtype: DataType) -> (Value, Vec<&'static Entry>) {
-    let (lowest, highest) = integer_range(dtype).unwrap_or((f64::MIN, f64::MAX));
+    let range = integer_range(dtype).unwrap_or((f64::MIN, f64::MAX));
+    let manner = parameters.manner;
     let unit_roundoff = Format::of(x.dtype).unit_roundoff();
     let mut elements = Vec::with_capacity(x.elements.len());
     let mut errors = Vec::with_capacity(x.elements.len());
     for (place, at) in parameters.along(x).enumerate() {
-        let quantized = |scaled: f64| (round(scaled) + at.zero_point).clamp(lowest, highest);
+        let quantized = |scaled: f64| manner.fit(manner.round(scaled) + at.zero_point, range);
         let scaled = x.elements[place] / at.scale;
         let error = scaled_error(x.error_at(place), scaled, &at, unit_roundoff);
         let element = quantized(scaled);
         elements.push(element);
-        errors.push((quantized(scaled + error) - element).max(element - quantized(scaled - error)));
+        let deviation = |scaled: f64| (quantized(scaled) - element).abs();
+        errors.push(deviation(scaled + error).max(deviation(scaled - error)));
     }
     let mut touched = Vec::from_iter(parameters.scale_entry());
     if x.elements.iter().any(|x| x.is_nan()) {
         touched.push(&rules::QUANTIZE_NAN);
     }
     (Value::quantized(dtype, x.shape.clone(), elements, errors), touched)
-}
-
-fn round(scaled: f64) -> f64 {
-    if scaled.is_nan() { 0.0 } else { scaled.round_ties_even() }
 }
 
 /// How far a backend's `x / scale` may be from `scaled`: nothing where x is exact and the scale a power of two.

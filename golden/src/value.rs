@@ -1,3 +1,4 @@
+use half::{bf16, f16};
 use twinfer_onnx::{DataType, Tensor};
 
 use crate::{Arithmetic, format::Format, step::Step};
@@ -31,6 +32,19 @@ impl Value {
             .then(|| elements.iter().map(|x| if is_flushed(x) { x.abs() } else { 0.0 }).collect());
         let step = if error.is_some() { None } else { Step::of(&elements) };
         Self { dtype, shape: tensor.shape.clone(), elements, magnitude: None, error, step }
+    }
+
+    /// These elements rounded to another floating-point type, and taken for exact.
+    pub fn rounded_to(&self, dtype: DataType) -> Self {
+        let round = |x: &f64| match dtype {
+            DataType::Float16 => f16::from_f64(*x).to_f64(),
+            DataType::Bfloat16 => bf16::from_f64(*x).to_f64(),
+            _ => *x,
+        };
+        let elements: Vec<f64> = self.elements.iter().map(round).collect();
+        let step = if self.error.is_some() { None } else { Step::of(&elements) };
+        let (shape, error) = (self.shape.clone(), self.error.clone());
+        Self { dtype: self.dtype, shape, elements, magnitude: None, error, step }
     }
 
     /// The result of arithmetic: exact where `step` is known and holds every partial sum, otherwise with `error`.

@@ -57,7 +57,12 @@ fn wide() -> impl Strategy<Value = f64> {
 }
 
 fn config() -> ProptestConfig {
-    ProptestConfig { cases: 500, rng_seed: RngSeed::Fixed(11), ..ProptestConfig::default() }
+    ProptestConfig {
+        cases: 500,
+        rng_seed: RngSeed::Fixed(11),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
 }
 
 proptest! {

@@ -6,7 +6,10 @@ use std::fmt::Write as _;
 
 use support::one_node;
 use twinfer_golden::{Defect, evaluate, evaluate_with};
-use twinfer_onnx::{AutoPad, Conv, ConvTranspose, Graph, Op, Tensor};
+use twinfer_onnx::{
+    AutoPad, Conv, ConvTranspose, DataType, DequantizeLinear, Graph, Initializer, Node, Op, QuantizeLinear,
+    Tensor,
+};
 
 type Case = (&'static str, Graph, Tensor);
 
@@ -19,6 +22,49 @@ fn deconv(name: &'static str, op: ConvTranspose, x: &[usize], w: &[usize]) -> Ca
     let channels = w[1] * op.group.unwrap_or(1) as usize;
     let (graph, input) = one_node(Op::ConvTranspose(op), x, w, channels);
     (name, graph, input)
+}
+
+/// X and W through QuantizeLinear and DequantizeLinear into a Conv: ties, saturation, zero points, a scale a channel.
+fn quantized_conv() -> Case {
+    let (mut graph, _) = one_node(Op::Conv(Conv::default()), &[1, 2, 3], &[2, 2, 1], 2);
+    let mut constant = |name: &str, tensor| {
+        graph.initializers.push(Initializer { name: name.to_owned(), tensor });
+    };
+    let tensor = |dtype, shape: &[usize], values: &[f64]| {
+        Tensor::from_f64(dtype, shape.to_vec(), values).expect("as many values as it holds")
+    };
+    constant("x_scale", tensor(DataType::Float, &[], &[0.5]));
+    constant("x_zero", tensor(DataType::Int8, &[], &[3.0]));
+    constant("w_scale", tensor(DataType::Float, &[2], &[2.0, 4.0]));
+    constant("w_zero", tensor(DataType::Int8, &[2], &[0.0, 0.0]));
+    let node = |op, value: &str, parameters: &str, output: &str| Node {
+        name: output.to_owned(),
+        op,
+        inputs: vec![value.to_owned(), format!("{parameters}_scale"), format!("{parameters}_zero")],
+        outputs: vec![output.to_owned()],
+    };
+    let quantize = |axis| Op::QuantizeLinear(QuantizeLinear { axis });
+    let dequantize = |axis| Op::DequantizeLinear(DequantizeLinear { axis });
+    graph.nodes[0].inputs = ["x", "w", "B"].map(str::to_owned).to_vec();
+    graph.nodes.splice(
+        0..0,
+        [
+            node(quantize(None), "X", "x", "xq"),
+            node(dequantize(None), "xq", "x", "x"),
+            node(quantize(Some(0)), "W", "w", "wq"),
+            node(dequantize(Some(0)), "wq", "w", "w"),
+        ],
+    );
+    let input = tensor(DataType::Float, &[1, 2, 3], &[0.25, 0.75, -1.25, 100.0, -70.0, 1.0]);
+    ("quantized conv", graph, input)
+}
+
+/// Operands that need every bit of a 32-bit float.
+fn long_significands() -> Case {
+    let (graph, _) = one_node(Op::Conv(Conv::default()), &[1, 1, 2], &[1, 1, 2], 1);
+    let input =
+        Tensor::from_f64(DataType::Float, vec![1, 1, 2], &[1.0 / 3.0, 2.0 / 7.0]).expect("two values");
+    ("conv of long significands", graph, input)
 }
 
 fn cases() -> Vec<Case> {
@@ -72,6 +118,8 @@ fn cases() -> Vec<Case> {
             &[1, 4, 3],
             &[4, 1, 1],
         ),
+        quantized_conv(),
+        long_significands(),
     ]
 }
 
@@ -99,6 +147,18 @@ fn each_case_shows_the_defects_that_it_should() {
         writeln!(matrix, "{}: {}", case.0, names.join(", ")).expect("a string takes it");
     }
     insta::assert_snapshot!(matrix);
+}
+
+#[test]
+fn defects_of_values_leave_convolutions_of_small_integers_alone() {
+    let of_values = || Defect::ALL.iter().filter(|defect| !Defect::STRUCTURAL.contains(defect));
+    assert!(of_values().count() + Defect::STRUCTURAL.len() == Defect::ALL.len());
+    for case in cases().iter().filter(|case| case.1.nodes.len() == 1 && case.0 != "conv of long significands")
+    {
+        for defect in of_values() {
+            assert!(!differs(case, *defect), "{} changes {}", defect.name(), case.0);
+        }
+    }
 }
 
 #[test]

@@ -133,7 +133,7 @@ fn graph() -> impl Strategy<Value = Graph> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 512, rng_seed: proptest::test_runner::RngSeed::Fixed(7), ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 512, rng_seed: proptest::test_runner::RngSeed::Fixed(7), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn a_graph_decodes_to_itself(graph in graph()) {
