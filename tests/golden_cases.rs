@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use twinfer_case::{Backend, Case, Finding, Sighting, Task};
 use twinfer_libraries::Store;
 use twinfer_onnx::Tensor;
-use twinfer_tests::Twinfer;
+use twinfer_tests::{Outcome, Twinfer};
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
@@ -41,11 +41,8 @@ fn trials(folder: &Path) -> Vec<Trial> {
     let stored = folder.to_owned();
     let replayed = folder.to_owned();
     let whole = Trial::test(format!("{name}::is_what_it_claims"), move || is_what_it_claims(&stored));
-    let again = Trial::test(format!("{name}::recurs"), move || {
-        recurs(&replayed);
-        Ok(())
-    })
-    .with_ignored_flag(!runs_here(folder));
+    let again = Trial::test(format!("{name}::recurs"), move || recurs(&replayed))
+        .with_ignored_flag(!runs_here(folder));
     vec![whole, again]
 }
 
@@ -82,15 +79,36 @@ fn outputs_are_goldens(case: &Case, inputs: &[Tensor], data: &Path) -> Result<()
     Ok(())
 }
 
-fn recurs(folder: &Path) {
+/// What was recorded recurs byte for byte, and a person would read of it what was accepted.
+fn recurs(folder: &Path) -> Result<(), Failed> {
     let path = folder.to_string_lossy();
-    let program = env!("CARGO_BIN_EXE_twinfer-under-test");
-    let outcome = Twinfer::new(program, &["replay", &path]).run();
+    let replay = twinfer(&["replay", &path]);
+    require(replay.code == Some(0), &replay.shown())?;
+    let out = tempfile::tempdir()?;
+    let finding: Finding = read_json(&folder.join("finding.json"))?;
+    let backends: Vec<String> = finding.seen_in.iter().map(|seen| seen.variant.to_string()).collect();
+    let check =
+        twinfer(&["check", &path, "--backends", &backends.join(","), "--out", &out.path().to_string_lossy()]);
+    let snapshot = out.path().join("findings").join(finding.signature.slug()).join("finding.snap");
+    let shown = fs::read_to_string(snapshot).map_err(|_| check.shown())?;
     let mut settings = insta::Settings::clone_current();
     settings.set_snapshot_path(folder);
     settings.set_prepend_module_to_snapshot(false);
     settings.set_omit_expression(true);
-    settings.bind(|| insta::assert_snapshot!("finding", outcome.stdout));
+    settings.bind(|| insta::assert_snapshot!("finding", body(&shown)));
+    Ok(())
+}
+
+fn twinfer(arguments: &[&str]) -> Outcome {
+    Twinfer::new(env!("CARGO_BIN_EXE_twinfer-under-test"), arguments).run()
+}
+
+/// A snapshot without the head that belongs to the snapshot tool.
+fn body(snapshot: &str) -> &str {
+    snapshot
+        .strip_prefix("---\n")
+        .and_then(|rest| rest.split_once("---\n"))
+        .map_or(snapshot, |(_, body)| body)
 }
 
 /// Whether a variant that showed the finding has its library here, at that version, and the device it needs.

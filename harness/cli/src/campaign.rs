@@ -1,7 +1,7 @@
-//! Running a campaign in front of a person: its worker command, its progress, its interruption.
+//! Running a campaign in front of a person: its progress, its interruption.
 
 use std::{
-    env,
+    io::ErrorKind,
     process::exit,
     sync::{
         Arc,
@@ -9,7 +9,7 @@ use std::{
     },
 };
 
-use twinfer_campaign::{Campaign, CampaignError, Options, WorkerCommand};
+use twinfer_campaign::{Campaign, CampaignError, Options};
 use twinfer_reports::{Progress, Report, Reporter};
 
 use crate::Failure;
@@ -23,19 +23,6 @@ pub fn watched(options: Options) -> Result<Report, Failure> {
         report.hear(event);
     })?;
     Ok(report)
-}
-
-/// This executable is its own worker; `devices` are the GPUs that it sees.
-pub fn worker_command(devices: Option<&str>) -> Result<WorkerCommand, Failure> {
-    let program = env::current_exe().map_err(|error| {
-        Failure::environment(format!("cannot find this executable to start workers: {error}"))
-    })?;
-    let env = devices.map(|devices| ("CUDA_VISIBLE_DEVICES".to_owned(), devices.to_owned()));
-    Ok(WorkerCommand {
-        args: vec!["worker".to_owned()],
-        env: env.into_iter().collect(),
-        ..WorkerCommand::new(program)
-    })
 }
 
 /// The first Ctrl-C asks the campaign to stop, a second one stops the process.
@@ -57,6 +44,9 @@ impl From<CampaignError> for Failure {
     fn from(error: CampaignError) -> Self {
         match error {
             CampaignError::NoBackend | CampaignError::UnknownFamily { .. } | CampaignError::Format { .. } => {
+                Self::usage(error)
+            }
+            CampaignError::File { ref source, .. } if source.kind() == ErrorKind::NotFound => {
                 Self::usage(error)
             }
             _ => Self::environment(error),

@@ -9,13 +9,14 @@ mod duration;
 mod exit;
 mod failure;
 mod installing;
+mod json;
 mod paint;
 mod provision;
 mod run_directory;
 mod shard;
-mod single;
-mod stored;
+mod subjects;
 mod variants;
+mod worker;
 
 use std::process::ExitCode;
 

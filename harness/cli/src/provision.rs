@@ -1,26 +1,32 @@
 //! Libraries for the backends that a command is about to use, installed where they are missing.
 
 use twinfer_case::{Backend, Variant};
-use twinfer_libraries::{Error, Store};
+use twinfer_libraries::{Error, Installed, Store};
 
 use crate::{Failure, installing::told};
 
-/// Makes sure that every variant's library is on this machine, telling on standard error what it installs.
-pub fn provision(variants: &[Variant]) -> Result<(), Failure> {
+/// Makes sure that every variant's library is on this machine, telling on standard error what it installs; what the
+/// variants run on, each once.
+pub fn provision(variants: &[Variant]) -> Result<Vec<Installed>, Failure> {
     let store = Store::open()?;
-    variants.iter().try_for_each(|variant| provide(&store, variant))
-}
-
-fn provide(store: &Store, variant: &Variant) -> Result<(), Failure> {
-    let Some(name) = library_of(variant) else { return Ok(()) };
-    if let Err(Error::NotInstalled { name, .. }) = store.find(&name) {
-        eprintln!("{variant} needs {name}: installing it into {}", store.root().display());
+    let mut libraries: Vec<Installed> = Vec::new();
+    for name in variants.iter().filter_map(library_of) {
+        let library = provide(&store, &name)?;
+        if !libraries.contains(&library) {
+            libraries.push(library);
+        }
     }
-    told(|tell| store.ensure(&name, tell))?;
-    Ok(())
+    Ok(libraries)
 }
 
-/// The name or path of the library that a variant runs on; none where it brings its own.
+fn provide(store: &Store, name: &str) -> Result<Installed, Failure> {
+    if let Err(Error::NotInstalled { name, .. }) = store.find(name) {
+        eprintln!("{name} is needed and not installed: installing it into {}", store.root().display());
+    }
+    Ok(told(|tell| store.ensure(name, tell))?)
+}
+
+/// The name of the library that a variant runs on; none where it brings its own.
 fn library_of(variant: &Variant) -> Option<String> {
     if variant.options.contains_key("lib") {
         return None;

@@ -1,11 +1,8 @@
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-};
+use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::{Exit, Failure, paint, stored::StoredFinding};
+use crate::{Exit, Failure, paint};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -17,31 +14,7 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    let slug = StoredFinding::read(&arguments.finding)?.finding.signature.slug();
-    let target = arguments.to.join(&slug);
-    if target.exists() {
-        return Err(Failure::usage(format!(
-            "{} is there already: remove it to adopt this one",
-            target.display()
-        )));
-    }
-    copy_folder(&arguments.finding, &target)
-        .map_err(|error| Failure::environment(format!("cannot write {}: {error}", target.display())))?;
-    println!("{} in {}", paint::good(slug), arguments.to.display());
+    let folder = twinfer_campaign::adopt(&arguments.finding, &arguments.to)?;
+    println!("{} {}", paint::good("adopted"), folder.display());
     Ok(Exit::Conforms)
-}
-
-/// A finding's folder is files and folders of files.
-fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
-    fs::create_dir_all(to)?;
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        let target = to.join(entry.file_name());
-        if entry.file_type()?.is_dir() {
-            copy_folder(&entry.path(), &target)?;
-        } else {
-            fs::copy(entry.path(), target)?;
-        }
-    }
-    Ok(())
 }

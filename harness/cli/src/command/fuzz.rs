@@ -7,13 +7,8 @@ use twinfer_generators::Family;
 use twinfer_reports::Format;
 
 use crate::{
-    Exit, Failure,
-    campaign::{watched, worker_command},
-    duration,
-    provision::provision,
-    run_directory::fresh_run_directory,
-    shard::Shard,
-    variants::Variants,
+    Exit, Failure, campaign::watched, duration, run_directory::fresh_run_directory, shard::Shard,
+    variants::Variants, worker::worker_for,
 };
 
 #[derive(Debug, Args)]
@@ -57,7 +52,6 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    provision(&arguments.backends.subjects())?;
     let options = options(arguments)?;
     let out = options.out.clone();
     let report = watched(options)?;
@@ -67,12 +61,13 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 }
 
 fn options(arguments: &Arguments) -> Result<Options, Failure> {
+    let variants = arguments.backends.subjects();
+    let worker = worker_for(&variants, arguments.devices.as_deref())?;
     let out = match &arguments.out {
         Some(out) => out.clone(),
         None => fresh_run_directory()?,
     };
-    let defaults =
-        Options::new(arguments.backends.subjects(), worker_command(arguments.devices.as_deref())?, out);
+    let defaults = Options::new(variants, worker, out);
     Ok(Options {
         families: arguments.family.iter().map(Family::to_string).collect(),
         seed: arguments.seed,

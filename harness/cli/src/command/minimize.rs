@@ -1,17 +1,16 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use twinfer_reports::{Format, Progress, Report, Reporter};
+use twinfer_campaign::read_case;
+use twinfer_reports::{Progress, Reporter};
 
-use crate::{
-    Exit, Failure, run_directory::fresh_run_directory, single::Single, stored::read_case, variants::Variants,
-};
+use crate::{Exit, Failure, paint, run_directory::fresh_run_directory, subjects, variants::Variants};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// The folder of a case or a finding, or a case.json
+    /// The folder of a case or a finding, a case.json, or an ONNX model
     case: PathBuf,
-    /// What to compare with golden, separated by commas
+    /// What to compare with golden, separated by commas; the first that diverges is followed
     #[arg(long, default_value = Variants::DEFAULT, value_name = "A,B")]
     backends: Variants,
     /// Where the result is written [default: the next of runs/0001, runs/0002, …]
@@ -20,18 +19,24 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    let cases = vec![read_case(&arguments.case)?];
+    let case = read_case(&arguments.case)?;
+    let subjects = subjects::start(&arguments.backends.subjects())?;
     let out = arguments.out.clone().map_or_else(fresh_run_directory, Ok)?;
-    let (mut progress, mut report) = (Progress::to_stderr(), Report::default());
-    let single = Single { cases, variants: arguments.backends.subjects(), minimize: true, out: out.clone() };
-    single.run(&mut |event| {
-        progress.hear(event);
-        report.hear(event);
-    })?;
-    print!("{}", Format::Terminal.render(&report));
-    if report.findings.is_empty() {
+    let mut progress = Progress::to_stderr();
+    let Some(minimal) = subjects.minimize(&case, &out, &mut |event| progress.hear(event))? else {
+        println!("{}: nothing diverges", paint::good("conforms"));
         return Ok(Exit::Conforms);
+    };
+    let finding = &minimal.finding;
+    println!(
+        "{} {}",
+        paint::bad(&finding.signature),
+        paint::faint(format!("from {} nodes to {}", finding.before.nodes, finding.after.nodes))
+    );
+    println!("{}", finding.graph);
+    for divergence in &finding.divergences {
+        println!("{}: {}", divergence.kind, divergence.detail);
     }
-    eprintln!("\nthe minimal case is in {}", out.join("findings").display());
+    println!("written to {}", minimal.folder.display());
     Ok(Exit::Findings)
 }

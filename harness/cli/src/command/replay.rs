@@ -1,63 +1,63 @@
-use std::{fs, path::PathBuf};
+use std::path::{Path, PathBuf};
 
 use clap::Args;
-use twinfer_case::Event;
+use twinfer_campaign::Replay;
+use twinfer_case::{Finding, Variant, Verdict};
 
-use crate::{Exit, Failure, paint, single::Single, stored::StoredFinding, variants::Variants};
+use crate::{Exit, Failure, json, paint, subjects, variants::Variants};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
     /// The folder of a finding
     finding: PathBuf,
-    /// Other backends than the ones that showed it
+    /// Which of the backends that were recorded [default: all]
     #[arg(long, value_name = "A,B")]
     backends: Option<Variants>,
 }
 
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    let recorded = StoredFinding::read(&arguments.finding)?;
-    if !recorded.finding.preceding.is_empty() {
+    let variants = match &arguments.backends {
+        Some(chosen) => chosen.subjects(),
+        None => seen_in(&arguments.finding)?,
+    };
+    let replays = subjects::start(&variants)?.replay(&arguments.finding)?;
+    if replays.is_empty() {
         return Err(Failure::usage(format!(
-            "{} shows only after {} other cases, which replay does not run: give its campaign's seed to `twinfer fuzz`",
-            arguments.finding.display(),
-            recorded.finding.preceding.len()
+            "nothing is recorded of these backends for {}: leave --backends out",
+            arguments.finding.display()
         )));
     }
-    let variants = arguments.backends.as_ref().map_or_else(|| recorded.variants(), Variants::subjects);
-    let observed = observe(&recorded, variants)?;
-    print!("{}", body(observed.as_deref().unwrap_or("conforms\n")));
-    if observed.as_deref() == Some(recorded.snapshot.as_str()) {
-        eprintln!("{} what was recorded recurs", paint::good("same:"));
-        return Ok(Exit::Conforms);
-    }
-    eprintln!("{} recorded was\n{}", paint::bad("different:"), body(&recorded.snapshot));
-    Ok(Exit::Findings)
+    replays.iter().for_each(print);
+    Ok(if replays.iter().all(|replay| replay.recurs) { Exit::Conforms } else { Exit::Findings })
 }
 
-/// The snapshot of what the case shows now, if it diverges at all.
-fn observe(
-    recorded: &StoredFinding,
-    variants: Vec<twinfer_case::Variant>,
-) -> Result<Option<String>, Failure> {
-    let out = tempfile::tempdir().map_err(Failure::environment)?;
-    let cases = vec![recorded.case.clone()];
-    let mut slugs = Vec::new();
-    Single { cases, variants, minimize: false, out: out.path().to_owned() }.run(&mut |event| {
-        if let Event::FindingRecorded { slug, .. } = event {
-            slugs.push(slug.clone());
+/// The variants that showed a finding, each once.
+fn seen_in(folder: &Path) -> Result<Vec<Variant>, Failure> {
+    let finding: Finding = json::read(&folder.join("finding.json"))?;
+    let mut variants: Vec<Variant> = finding.seen_in.into_iter().map(|sighting| sighting.variant).collect();
+    variants.sort();
+    variants.dedup();
+    Ok(variants)
+}
+
+fn print(replay: &Replay) {
+    let (then, now) = &replay.versions;
+    let versions = if then == now { now.clone() } else { format!("recorded with {then}, now {now}") };
+    let mark = if replay.recurs {
+        paint::good("recurs   ").to_string()
+    } else {
+        paint::bad("different").to_string()
+    };
+    println!("{mark} {} ({versions})", replay.variant);
+    match &replay.record.verdict {
+        Verdict::Diverges(divergences) => {
+            for divergence in divergences {
+                println!("          {} {}: {}", divergence.stage, divergence.kind, divergence.detail);
+            }
         }
-    })?;
-    let wanted = recorded.finding.signature.slug();
-    let slug = slugs.iter().find(|slug| **slug == wanted).or(slugs.first());
-    let read =
-        |slug: &String| fs::read_to_string(out.path().join("findings").join(slug).join("finding.snap"));
-    slug.map(read).transpose().map_err(Failure::environment)
-}
-
-/// A snapshot without the head that belongs to the snapshot tool.
-fn body(snapshot: &str) -> &str {
-    snapshot
-        .strip_prefix("---\n")
-        .and_then(|rest| rest.split_once("---\n"))
-        .map_or(snapshot, |(_, body)| body)
+        Verdict::Conforms => println!("          conforms, as far as {}", replay.record.stage),
+        Verdict::Unsupported(rule) => println!("          unsupported: {rule}"),
+        Verdict::Unspecified(rule) => println!("          unspecified: {rule}"),
+        Verdict::Vacuous => println!("          vacuous: the error bound is too wide to tell"),
+    }
 }

@@ -4,12 +4,12 @@ mod shares;
 use std::{num::NonZeroUsize, thread::available_parallelism};
 
 use clap::Args;
-use twinfer_campaign::{Campaign, Options};
+use twinfer_campaign::{Campaign, Options, WorkerCommand};
 use twinfer_case::{Budget, Case, Event, Summary, Task, Variant};
 use twinfer_generators::Family;
 
 use self::shares::Shares;
-use crate::{Exit, Failure, campaign::worker_command, paint, provision::provision};
+use crate::{Exit, Failure, paint, worker::worker_for};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -36,13 +36,13 @@ struct Measured {
 
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let variant: Variant = "ort:cpu".parse().map_err(Failure::usage)?;
-    provision(std::slice::from_ref(&variant))?;
     let jobs = arguments.jobs.or_else(|| available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
     let cases = generate(arguments);
     let tasks: Vec<Task> =
         cases.iter().map(Task::of).collect::<Result<_, _>>().map_err(Failure::environment)?;
+    let worker = worker_for(std::slice::from_ref(&variant), None)?;
     let bare = bare::measure(&tasks, jobs.get())?;
-    let measured = end_to_end(arguments, variant, jobs)?;
+    let measured = end_to_end(arguments, variant, worker, jobs)?;
     print(&bare, measured, &cases, jobs);
     Ok(Exit::Conforms)
 }
@@ -54,14 +54,19 @@ fn generate(arguments: &Arguments) -> Vec<Case> {
     turns.map(|(index, turn)| streams[turn].case(index)).collect()
 }
 
-fn end_to_end(arguments: &Arguments, variant: Variant, jobs: NonZeroUsize) -> Result<Measured, Failure> {
+fn end_to_end(
+    arguments: &Arguments,
+    variant: Variant,
+    worker: WorkerCommand,
+    jobs: NonZeroUsize,
+) -> Result<Measured, Failure> {
     let out = tempfile::tempdir().map_err(Failure::environment)?;
     let options = Options {
         families: arguments.family.iter().map(Family::to_string).collect(),
         seed: arguments.seed,
         budget: Budget::Cases(arguments.cases),
         jobs,
-        ..Options::new(vec![variant], worker_command(None)?, out.path().to_owned())
+        ..Options::new(vec![variant], worker, out.path().to_owned())
     };
     let mut macs = Vec::new();
     let mut shares = Shares::default();

@@ -1,0 +1,26 @@
+//! A campaign over cases that are given instead of generated.
+
+use std::{num::NonZeroUsize, path::PathBuf, sync::Arc};
+
+use twinfer_campaign::{Campaign, Options};
+use twinfer_case::{Budget, Case, Variant};
+use twinfer_reports::{Report, Reporter};
+
+use crate::{Failure, worker::worker_for};
+
+/// Runs `cases` on `variants`, in order and as they are; what diverges is written to `out`.
+pub fn run(cases: Vec<Case>, variants: Vec<Variant>, out: PathBuf) -> Result<Report, Failure> {
+    let worker = worker_for(&variants, None)?;
+    let options = Options {
+        families: Vec::new(),
+        budget: Budget::Cases(cases.len() as u64),
+        jobs: NonZeroUsize::MIN,
+        minimize: false,
+        fresh_every: 0,
+        source: Some(Arc::new(move |index| cases[index as usize % cases.len()].clone())),
+        ..Options::new(variants, worker, out)
+    };
+    let mut report = Report::default();
+    Campaign::new(options)?.run(&mut |event| report.hear(event))?;
+    Ok(report)
+}

@@ -1,0 +1,9 @@
+use twinfer_campaign::{Deadlines, Subjects};
+use twinfer_case::Variant;
+
+use crate::{Failure, worker::worker_for};
+
+/// A worker for each of `variants`, with their libraries installed first where they are missing.
+pub fn start(variants: &[Variant]) -> Result<Subjects, Failure> {
+    Ok(Subjects::start(variants, &worker_for(variants, None)?, Deadlines::default())?)
+}
