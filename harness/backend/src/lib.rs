@@ -9,6 +9,7 @@ mod open;
 mod options;
 mod ort;
 mod recorder;
+mod trt;
 
 pub use open::{OpenError, open};
 pub use recorder::Recorder;

@@ -1,6 +1,6 @@
 use twinfer_case::Variant;
 
-use crate::{Backend, golden::Golden, ort::Ort};
+use crate::{Backend, golden::Golden, ort::Ort, trt::Trt};
 
 /// Why a variant has no backend on this machine; says nothing about the backend's correctness.
 #[derive(Debug, thiserror::Error)]
@@ -47,9 +47,17 @@ pub enum OpenError {
     /// An external backend is a program of its own and is not opened inside a worker.
     #[error("{0} is a worker of its own")]
     External(String),
-    /// A backend that this build cannot open.
-    #[error("{0} is not part of this build")]
-    NotBuilt(String),
+    /// TensorRT does not load, or needs a GPU that is not there.
+    #[error(transparent)]
+    TensorRt(#[from] nvinfer::Error),
+    /// The GPU cannot be used.
+    #[error("cannot use CUDA device {device}: {reason}")]
+    Cuda {
+        /// Its number.
+        device: usize,
+        /// What the CUDA driver said.
+        reason: String,
+    },
 }
 
 /// Loads what `variant` needs and gives its backend, warm and ready for cases.
@@ -58,7 +66,7 @@ pub fn open(variant: &Variant) -> Result<Box<dyn Backend>, OpenError> {
     match &variant.backend {
         Name::Golden => Ok(Box::new(Golden::open(variant)?)),
         Name::OrtCpu | Name::OrtCuda => Ok(Box::new(Ort::open(variant)?)),
-        Name::Trt | Name::TrtApi | Name::TrtRtx => Err(OpenError::NotBuilt(variant.backend.to_string())),
+        Name::Trt | Name::TrtApi | Name::TrtRtx => Ok(Box::new(Trt::open(variant)?)),
         Name::External(_) => Err(OpenError::External(variant.backend.to_string())),
     }
 }

@@ -95,6 +95,16 @@ impl Library {
         self.0.logger.set_sink(sink)
     }
 
+    /// Loads `stand_in` under its file name, unless the dynamic loader finds a library of that name by itself.
+    ///
+    /// TensorRT 8's plugin library, which the ONNX parser needs, links cuBLAS and cuDNN by name. A program that uses
+    /// no plugin can stand in empty libraries for them before it makes its first parser.
+    pub fn provide(self, stand_in: &Path) -> Result<()> {
+        let name = stand_in.file_name().map_or(stand_in, Path::new);
+        std::mem::forget(open(name).or_else(|_| open(stand_in))?);
+        Ok(())
+    }
+
     /// Makes a builder. TensorRT needs a GPU for that, TensorRT-RTX does not.
     pub fn create_builder(self) -> Result<Builder> {
         let call = "createInferBuilder";

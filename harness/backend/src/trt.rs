@@ -1,0 +1,194 @@
+//! TensorRT, loaded at run time: `trt`, `trt-rtx` and `trt-api`.
+//!
+//! Options: `version=8.6` (an installed release; the newest without it), `lib=PATH` (a folder or file of libraries),
+//! `level=0` to `5` (builder optimisation level; the release's default without it), `device=N`.
+//!
+//! `trt` and `trt-rtx` read a model with the release's ONNX parser; `trt-api` builds the network layer by layer, the
+//! way framework converters do. TF32 is off unless the case asks for it. Tactics of cuBLAS and cuDNN are left out,
+//! as later releases leave them out by default, so that no other library decides what a build contains. Without a
+//! GPU, TensorRT-RTX goes as far as the build; TensorRT needs one to make a builder.
+//!
+//! Output buffers are poisoned before every run.
+
+mod capabilities;
+mod device;
+mod inspection;
+mod lowering;
+mod plan;
+mod profile;
+
+use std::{path::PathBuf, sync::Arc};
+
+use nvinfer::{Builder, Library, NetworkDefinition, Product, Runtime, Typing};
+use twinfer_case::{
+    Backend as Name, ChosenPrecision, Description, Observation, Outcome, RunOutput, Severity, Stage, Task,
+    Variant,
+};
+use twinfer_libraries::Store;
+
+use self::{
+    device::Device,
+    plan::{Level, PlanError},
+};
+use crate::{
+    Backend, OpenError,
+    options::VariantOptions,
+    recorder::{Log, Recorder},
+};
+
+/// TensorRT or TensorRT-RTX, with one way of reading a model.
+pub struct Trt {
+    library: Library,
+    builder: Builder,
+    reader: Reader,
+    level: Option<Level>,
+    execution: Option<Execution>,
+    log: Log,
+}
+
+/// How a model becomes a network.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reader {
+    /// The release's ONNX parser.
+    Parser,
+    /// Layer by layer through the network API.
+    Layers,
+}
+
+/// What running an engine takes.
+struct Execution {
+    runtime: Runtime,
+    device: Device,
+}
+
+impl Trt {
+    pub fn open(variant: &Variant) -> Result<Self, OpenError> {
+        let mut options = VariantOptions::of(variant);
+        let path = options.take("lib", "a path", PathBuf::new())?;
+        let release = options.take("version", "a release, such as 8.6", String::new())?;
+        let ordinal = options.take("device", "a device's number", 0)?;
+        let level = options.take("level", "0 to 5, default", plan::LevelOption::default())?;
+        options.finish()?;
+        let log = Log::default();
+        let library = load(&variant.backend, path, &release)?;
+        let target = log.clone();
+        library.set_log_sink(Some(Arc::new(move |message| {
+            if let Some(severity) = severity(message.severity) {
+                target.push(severity, &message.text);
+            }
+        })));
+        let reader = if variant.backend == Name::TrtApi { Reader::Layers } else { Reader::Parser };
+        let device = Device::open(ordinal)?.filter(|device| device.runs(library.version()));
+        let execution = device
+            .map(|device| library.create_runtime().map(|runtime| Execution { runtime, device }))
+            .transpose()?;
+        Ok(Self { library, builder: library.create_builder()?, reader, level: level.0, execution, log })
+    }
+
+    fn observe(&mut self, task: &Task, recorder: &mut Recorder<'_>) -> Result<(), Outcome> {
+        let network = self.builder.create_network(Typing::Weak).map_err(failed)?;
+        self.read(&network, task)?;
+        let outputs = network.outputs().map_err(failed)?;
+        let shapes = outputs.iter().map(nvinfer::Tensor::shape).collect::<Result<Option<Vec<_>>, _>>();
+        recorder.observation().inferred_shapes = shapes.map_err(failed)?;
+
+        recorder.enter(Stage::Build);
+        let plan = plan::build(&self.builder, &network, task, self.level, self.execution.is_some()).map_err(
+            |error| match error {
+                PlanError::Inputs(reason) => Outcome::Rejected(reason),
+                PlanError::Library(error) => failed(error),
+            },
+        )?;
+
+        let Some(execution) = &self.execution else { return Ok(()) };
+        recorder.enter(Stage::Execute);
+        let engine = execution.runtime.deserialize(&plan).map_err(failed)?;
+        let context = engine.create_execution_context().map_err(failed)?;
+        recorder.observation().precision =
+            inspection::layers(&engine).map_err(failed)?.map(|layers| ChosenPrecision { layers });
+        let io = engine.io_tensors().map_err(failed)?;
+        for inputs in &task.runs {
+            let outputs = execution.device.run(&context, &io, inputs).map_err(Outcome::Failed)?;
+            recorder.push_run(RunOutput { outputs, intermediates: Vec::new() });
+        }
+        Ok(())
+    }
+
+    fn read(&self, network: &NetworkDefinition<'_>, task: &Task) -> Result<(), Outcome> {
+        match self.reader {
+            Reader::Parser => network
+                .create_onnx_parser()
+                .and_then(|parser| parser.parse(&task.model))
+                .map_err(|error| match error {
+                    nvinfer::Error::Parse(failure) => Outcome::Rejected(failure.to_string()),
+                    other => failed(other),
+                }),
+            Reader::Layers => {
+                lowering::lower(network, &task.model, task.runs.first().map_or(&[], Vec::as_slice))
+                    .map_err(|error| Outcome::Rejected(error.to_string()))
+            }
+        }
+    }
+}
+
+impl Backend for Trt {
+    fn describe(&self) -> Description {
+        let version = self.library.version();
+        let (major, minor, patch) = version.parts();
+        let how = match self.reader {
+            Reader::Parser => "through its ONNX parser",
+            Reader::Layers => "layer by layer",
+        };
+        Description {
+            name: format!("{} {how}", version.product()),
+            version: format!("{major}.{minor}.{patch}"),
+            capabilities: match self.reader {
+                Reader::Parser => capabilities::of_parser(version),
+                Reader::Layers => capabilities::of_layers(version),
+            },
+            reaches: if self.execution.is_some() { Stage::Execute } else { Stage::Build },
+        }
+    }
+
+    fn run(&mut self, task: &Task, progress: &mut dyn FnMut(Stage)) -> Observation {
+        let mut recorder = Recorder::start(Stage::Parse, self.log.clone(), progress);
+        let outcome = self.observe(task, &mut recorder).err().unwrap_or(Outcome::Ok);
+        recorder.finish(outcome)
+    }
+}
+
+/// Loads the release that the options name; without one, the newest that is installed.
+fn load(backend: &Name, path: PathBuf, release: &str) -> Result<Library, OpenError> {
+    if !path.as_os_str().is_empty() {
+        return Ok(Library::load(path)?);
+    }
+    let product = if *backend == Name::TrtRtx { "tensorrt-rtx" } else { "tensorrt" };
+    let name = if release.is_empty() { product.to_owned() } else { format!("{product}-{release}") };
+    let installed = Store::open()?.find(&name)?;
+    let library = Library::load(installed.library())?;
+    if let Some(folder) = &installed.stand_ins {
+        for entry in folder.read_dir().into_iter().flatten().flatten() {
+            library.provide(&entry.path())?;
+        }
+    }
+    Ok(library)
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "the form that map_err takes")]
+fn failed(error: nvinfer::Error) -> Outcome {
+    Outcome::Failed(error.to_string())
+}
+
+fn severity(severity: nvinfer::Severity) -> Option<Severity> {
+    match severity {
+        nvinfer::Severity::InternalError => Some(Severity::Fatal),
+        nvinfer::Severity::Error => Some(Severity::Error),
+        nvinfer::Severity::Warning => Some(Severity::Warning),
+        nvinfer::Severity::Info | nvinfer::Severity::Verbose => None,
+    }
+}
+
+/// Whether a release builds for GPUs that need not be present.
+fn builds_without_gpu(library: Library) -> bool {
+    library.version().product() == Product::TensorRtRtx
+}

@@ -1,0 +1,154 @@
+//! CUDA memory and streams: the one module of the backends that handles addresses.
+#![expect(unsafe_code, reason = "device addresses and streams are handed to TensorRT")]
+
+use std::{ffi::c_void, sync::Arc};
+
+use cudarc::driver::{
+    CudaContext, CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DriverError,
+    sys::{CUdevice_attribute, is_culib_present},
+};
+use nvinfer::{ExecutionContext, IoTensor, Product, TensorIOMode, TensorLocation, Version};
+use twinfer_case::poisoned;
+use twinfer_onnx::{DataType, Tensor};
+
+use crate::OpenError;
+
+/// A GPU with a stream of its own.
+pub struct Device {
+    stream: Arc<CudaStream>,
+    compute_capability: (i32, i32),
+}
+
+impl Device {
+    /// Opens a GPU; `None` on a machine without a CUDA driver or without any GPU.
+    pub fn open(ordinal: usize) -> Result<Option<Self>, OpenError> {
+        // SAFETY: looking for the CUDA driver has no preconditions.
+        if !unsafe { is_culib_present() } || !CudaContext::device_count().is_ok_and(|count| count > 0) {
+            return Ok(None);
+        }
+        Self::of(ordinal)
+            .map(Some)
+            .map_err(|error| OpenError::Cuda { device: ordinal, reason: error.to_string() })
+    }
+
+    fn of(ordinal: usize) -> Result<Self, DriverError> {
+        let context = CudaContext::new(ordinal)?;
+        let compute_capability = (
+            context.attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
+            context.attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
+        );
+        Ok(Self { stream: context.new_stream()?, compute_capability })
+    }
+
+    /// Whether engines of a release run here: TensorRT-RTX is made for compute capability 8.0, 8.6, 8.9, 12.0 and up.
+    pub fn runs(&self, version: Version) -> bool {
+        version.product() == Product::TensorRt
+            || matches!(self.compute_capability, (8, 0 | 6 | 9) | (12.., _))
+    }
+
+    /// Runs an engine once, on inputs in the engine's order, and returns its outputs in the engine's order.
+    pub fn run(
+        &self,
+        context: &ExecutionContext<'_>,
+        io: &[IoTensor],
+        inputs: &[Tensor],
+    ) -> Result<Vec<Tensor>, String> {
+        if let Some(tensor) = io.iter().find(|tensor| tensor.location != TensorLocation::Device) {
+            return Err(format!("the engine wants {} on the host", tensor.name));
+        }
+        let (read, written): (Vec<_>, Vec<_>) =
+            io.iter().partition(|tensor| tensor.mode == TensorIOMode::Input);
+        if read.len() != inputs.len() {
+            return Err(format!("the engine reads {} tensors, the run has {}", read.len(), inputs.len()));
+        }
+        for (tensor, input) in read.iter().zip(inputs) {
+            let shape: Vec<i64> = input.shape.iter().map(|&extent| extent as i64).collect();
+            context.set_input_shape(&tensor.name, &shape).map_err(text)?;
+        }
+        let sources = inputs.iter().map(|input| self.upload(input)).collect::<Result<Vec<_>, _>>()?;
+        let mut targets =
+            written.iter().map(|tensor| self.target(context, tensor)).collect::<Result<Vec<_>, _>>()?;
+        self.enqueue(context, (&read, &sources), (&written, &mut targets))?;
+        targets.into_iter().map(|(poison, buffer)| self.download(poison, &buffer)).collect()
+    }
+
+    fn enqueue(
+        &self,
+        context: &ExecutionContext<'_>,
+        (read, sources): (&[&IoTensor], &[CudaSlice<u8>]),
+        (written, targets): (&[&IoTensor], &mut [(Tensor, CudaSlice<u8>)]),
+    ) -> Result<(), String> {
+        for (tensor, source) in read.iter().zip(sources) {
+            // SAFETY: the buffer holds the tensor in row-major order, for which the engine was built, and outlives
+            // the run, which is waited for below.
+            unsafe {
+                context.set_tensor_address(&tensor.name, source.device_ptr(&self.stream).0 as *mut c_void)
+            }
+            .map_err(text)?;
+        }
+        for (tensor, (_, target)) in written.iter().zip(targets) {
+            // SAFETY: the buffer has room for the tensor at the shape the context computed, and outlives the run.
+            unsafe {
+                context.set_tensor_address(&tensor.name, target.device_ptr_mut(&self.stream).0 as *mut c_void)
+            }
+            .map_err(text)?;
+        }
+        // SAFETY: the stream is live, and the addresses are good until it is synchronised, here.
+        unsafe { context.enqueue(self.stream.cu_stream().cast()) }.map_err(text)?;
+        self.stream.synchronize().map_err(|error| format!("the run failed on the GPU: {error}"))
+    }
+
+    fn upload(&self, tensor: &Tensor) -> Result<CudaSlice<u8>, String> {
+        let mut bytes = tensor.to_le_bytes();
+        if bytes.is_empty() {
+            // An allocation of no bytes has no address.
+            bytes.push(0);
+        }
+        self.stream.clone_htod(&bytes).map_err(|error| format!("cannot copy to the GPU: {error}"))
+    }
+
+    /// A poisoned buffer for an output, and what it was filled with.
+    fn target(
+        &self,
+        context: &ExecutionContext<'_>,
+        tensor: &IoTensor,
+    ) -> Result<(Tensor, CudaSlice<u8>), String> {
+        let shape = context.tensor_shape(&tensor.name).map_err(text)?;
+        let extents: Option<Vec<usize>> = shape.iter().map(|&extent| usize::try_from(extent).ok()).collect();
+        let dtype =
+            dtype(tensor.data_type).ok_or_else(|| format!("{} is {:?}", tensor.name, tensor.data_type))?;
+        let poison = extents
+            .and_then(|extents| poisoned(dtype, extents))
+            .ok_or_else(|| format!("{} has shape {shape:?}", tensor.name))?;
+        let buffer = self.upload(&poison)?;
+        Ok((poison, buffer))
+    }
+
+    fn download(&self, poison: Tensor, buffer: &CudaSlice<u8>) -> Result<Tensor, String> {
+        let dtype = poison.data.dtype();
+        let mut bytes =
+            self.stream.clone_dtoh(buffer).map_err(|error| format!("cannot copy from the GPU: {error}"))?;
+        bytes.truncate(poison.data.len() * dtype.size());
+        Tensor::from_le_bytes(dtype, poison.shape, &bytes).map_err(|error| error.to_string())
+    }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "the form that map_err takes")]
+fn text(error: nvinfer::Error) -> String {
+    error.to_string()
+}
+
+/// The ONNX type that a TensorRT type is.
+pub fn dtype(data_type: nvinfer::DataType) -> Option<DataType> {
+    Some(match data_type {
+        nvinfer::DataType::Float => DataType::Float,
+        nvinfer::DataType::Half => DataType::Float16,
+        nvinfer::DataType::Bf16 => DataType::Bfloat16,
+        nvinfer::DataType::Int8 => DataType::Int8,
+        nvinfer::DataType::Uint8 => DataType::Uint8,
+        nvinfer::DataType::Int32 => DataType::Int32,
+        nvinfer::DataType::Int64 => DataType::Int64,
+        nvinfer::DataType::Bool => DataType::Bool,
+        _ => return None,
+    })
+}

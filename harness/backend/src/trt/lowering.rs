@@ -1,0 +1,160 @@
+//! From an ONNX graph to a TensorRT network, layer by layer: the lowering that framework converters do.
+//!
+//! TensorRT's deconvolution has no output padding: `output_padding` shortens the post-padding while there is some,
+//! and what is left is a strip that is appended as zeros before the bias is added. One spatial axis becomes two by an
+//! axis of extent 1. Operators that TensorRT lacks a layer for are refused by name.
+
+mod constants;
+mod elementwise;
+mod quantization;
+mod windows;
+
+use std::collections::HashMap;
+
+use nvinfer::{NetworkDefinition, Tensor as Value};
+use twinfer_onnx::{
+    DataType, DecodeError, Dim, Graph, Node, Op, RuleViolation, Shapes, Tensor, infer_shapes,
+};
+
+/// Why a graph has no network.
+#[derive(Debug, thiserror::Error)]
+pub enum LoweringError {
+    /// The model is not one that the graph types cover.
+    #[error(transparent)]
+    Decode(#[from] DecodeError),
+    /// The graph breaks a validity rule.
+    #[error(transparent)]
+    Invalid(#[from] RuleViolation),
+    /// TensorRT has no layer for it.
+    #[error("node {node}: {reason}")]
+    NoLayer {
+        /// The node.
+        node: String,
+        /// What there is no layer for.
+        reason: String,
+    },
+    /// TensorRT refused a layer.
+    #[error(transparent)]
+    Refused(#[from] nvinfer::Error),
+}
+
+/// Fills `network` with the graph of `model`, whose inputs have the shapes of `run`.
+pub fn lower(network: &NetworkDefinition<'_>, model: &[u8], run: &[Tensor]) -> Result<(), LoweringError> {
+    let graph = Graph::decode(model)?;
+    let inputs: Vec<Vec<usize>> = run.iter().map(|tensor| tensor.shape.clone()).collect();
+    let shapes = infer_shapes(&graph, &inputs)?;
+    let mut lowering = Lowering { network, graph: &graph, shapes: &shapes, values: HashMap::new() };
+    lowering.feed()?;
+    for node in &graph.nodes {
+        let value = lowering.node(node)?;
+        if let Some(name) = node.outputs.first() {
+            value.set_name(name)?;
+            lowering.values.insert(name, value);
+        }
+    }
+    for output in &graph.outputs {
+        network.mark_output(lowering.value(&output.name)?)?;
+    }
+    Ok(())
+}
+
+/// A graph on its way to a network.
+struct Lowering<'n, 'g> {
+    network: &'n NetworkDefinition<'n>,
+    graph: &'g Graph,
+    shapes: &'g Shapes<'g>,
+    values: HashMap<&'g str, Value<'n>>,
+}
+
+impl<'n, 'g> Lowering<'n, 'g> {
+    fn feed(&mut self) -> Result<(), LoweringError> {
+        for input in &self.graph.inputs {
+            let extents: Vec<i64> = input.shape.iter().flatten().map(declared).collect();
+            let value = self.network.add_input(&input.name, data_type(input.dtype)?, &extents)?;
+            self.values.insert(&input.name, value);
+        }
+        Ok(())
+    }
+
+    fn node(&mut self, node: &'g Node) -> Result<Value<'n>, LoweringError> {
+        match &node.op {
+            Op::Conv(op) => self.conv(node, op),
+            Op::ConvTranspose(op) => self.conv_transpose(node, op),
+            Op::MaxPool(op) => self.max_pool(node, op),
+            Op::Relu => self.relu(node),
+            Op::Add => self.add(node),
+            Op::BatchNormalization(op) => self.batch_normalization(node, op),
+            Op::Concat(op) => self.concat(node, op),
+            Op::Identity => self.identity(node),
+            Op::QuantizeLinear(op) => self.quantize_linear(node, op),
+            Op::DequantizeLinear(op) => self.dequantize_linear(node, op),
+            other => Err(no_layer(node, format!("TensorRT has no layer for {}", other.op_type()))),
+        }
+    }
+
+    /// The value that input `index` of `node` names; an initializer becomes a constant on first use.
+    fn input(&mut self, node: &'g Node, index: usize) -> Result<Value<'n>, LoweringError> {
+        let name = node.inputs.get(index).filter(|name| !name.is_empty());
+        let name = name.ok_or_else(|| no_layer(node, format!("input {index} is absent")))?;
+        self.value(name)
+    }
+
+    fn value(&mut self, name: &'g str) -> Result<Value<'n>, LoweringError> {
+        if let Some(value) = self.values.get(name) {
+            return Ok(*value);
+        }
+        let tensor = self.initializer(name).ok_or_else(|| LoweringError::NoLayer {
+            node: name.to_owned(),
+            reason: "nothing produces this value".to_owned(),
+        })?;
+        let value = self.constant(tensor)?;
+        self.values.insert(name, value);
+        Ok(value)
+    }
+
+    /// The shape that input `index` of `node` has in the run the network is made for.
+    fn shape(&self, node: &Node, index: usize) -> &'g [usize] {
+        let name = node.inputs.get(index).map(String::as_str).unwrap_or_default();
+        self.shapes.get(name).map_or(&[], |found| &found.shape)
+    }
+
+    /// The elements of input `index` of `node`, if they are known when the model is loaded.
+    fn known(&self, node: &Node, index: usize) -> Option<&'g Tensor> {
+        self.initializer(node.inputs.get(index)?)
+    }
+
+    fn initializer(&self, name: &str) -> Option<&'g Tensor> {
+        self.graph.initializers.iter().find(|initializer| initializer.name == name).map(|found| &found.tensor)
+    }
+}
+
+fn declared(dim: &Dim) -> i64 {
+    match dim {
+        Dim::Fixed(extent) => *extent as i64,
+        Dim::Symbolic(_) => -1,
+    }
+}
+
+fn no_layer(node: &Node, reason: String) -> LoweringError {
+    LoweringError::NoLayer { node: node.name.clone(), reason }
+}
+
+/// The TensorRT type that an ONNX type is.
+fn data_type(dtype: DataType) -> Result<nvinfer::DataType, LoweringError> {
+    Ok(match dtype {
+        DataType::Float => nvinfer::DataType::Float,
+        DataType::Float16 => nvinfer::DataType::Half,
+        DataType::Bfloat16 => nvinfer::DataType::Bf16,
+        DataType::Int8 => nvinfer::DataType::Int8,
+        DataType::Uint8 => nvinfer::DataType::Uint8,
+        DataType::Int32 => nvinfer::DataType::Int32,
+        DataType::Int64 => nvinfer::DataType::Int64,
+        DataType::Bool => nvinfer::DataType::Bool,
+        other => {
+            return Err(LoweringError::NoLayer {
+                node: "graph".to_owned(),
+                reason: format!("TensorRT has no element type for {other:?}"),
+            });
+        }
+    })
+}

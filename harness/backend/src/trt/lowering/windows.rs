@@ -1,0 +1,206 @@
+//! Convolutions and pooling: layers with a window.
+
+use nvinfer::{Convolution, Deconvolution, PoolingType, Tensor as Value};
+use twinfer_onnx::{Conv, ConvTranspose, Geometry, MaxPool, Node};
+
+use super::{Lowering, LoweringError, constants::Elements, no_layer};
+
+/// A window in TensorRT's terms, over two or three spatial axes.
+struct Window {
+    kernel: Vec<i64>,
+    stride: Vec<i64>,
+    dilation: Vec<i64>,
+    before: Vec<i64>,
+    after: Vec<i64>,
+    /// What TensorRT's deconvolution cannot append by itself, by axis.
+    strip: Vec<i64>,
+    output: Vec<i64>,
+    groups: i64,
+}
+
+impl Window {
+    fn of(geometry: &Geometry) -> Self {
+        let mut window = Self {
+            kernel: Vec::new(),
+            stride: Vec::new(),
+            dilation: Vec::new(),
+            before: Vec::new(),
+            after: Vec::new(),
+            strip: Vec::new(),
+            output: Vec::new(),
+            groups: geometry.group as i64,
+        };
+        if geometry.axes.len() == 1 {
+            window.push([1, 1, 1, 0, 0, 1]);
+        }
+        for axis in &geometry.axes {
+            let after = axis.pad_end as i64 - axis.output_padding as i64;
+            let extents =
+                [axis.kernel, axis.stride, axis.dilation, axis.pad_begin].map(|extent| extent as i64);
+            window.push([extents[0], extents[1], extents[2], extents[3], after, axis.output as i64]);
+        }
+        window
+    }
+
+    fn push(&mut self, [kernel, stride, dilation, before, after, output]: [i64; 6]) {
+        self.kernel.push(kernel);
+        self.stride.push(stride);
+        self.dilation.push(dilation);
+        self.before.push(before);
+        self.after.push(after.max(0));
+        self.strip.push((-after).max(0));
+        self.output.push(output);
+    }
+
+    fn has_strip(&self) -> bool {
+        self.strip.iter().any(|&extent| extent > 0)
+    }
+}
+
+/// What convolution and deconvolution set alike.
+macro_rules! set_window {
+    ($layer:expr, $window:expr) => {{
+        let (layer, window): (_, &Window) = ($layer, $window);
+        layer.set_groups(window.groups)?;
+        layer.set_stride(&window.stride)?;
+        layer.set_dilation(&window.dilation)?;
+        layer.set_pre_padding(&window.before)?;
+        layer.set_post_padding(&window.after)?;
+    }};
+}
+
+impl<'n, 'g> Lowering<'n, 'g> {
+    pub fn conv(&mut self, node: &'g Node, op: &Conv) -> Result<Value<'n>, LoweringError> {
+        let (x, w) = (self.shape(node, 0), self.shape(node, 1));
+        let geometry =
+            op.geometry(&x[2..], &w[2..]).map_err(|broken| no_layer(node, format!("{broken:?}")))?;
+        let window = Window::of(&geometry);
+        let input = self.planar(node)?;
+        let (kernel, bias) = (self.kernel(node)?, self.constant_bias(node)?);
+        let layer: Convolution = self.network.add_convolution(
+            input,
+            w[0] as i64,
+            &window.kernel,
+            &kernel.weights()?,
+            &bias.weights()?,
+        )?;
+        set_window!(&layer, &window);
+        self.computed_kernel(node, &layer)?;
+        let y = self.with_computed_bias(node, layer.output(0)?, w[0])?;
+        self.spatial(node, y)
+    }
+
+    pub fn conv_transpose(&mut self, node: &'g Node, op: &ConvTranspose) -> Result<Value<'n>, LoweringError> {
+        let (x, w) = (self.shape(node, 0), self.shape(node, 1));
+        let geometry =
+            op.geometry(&x[2..], &w[2..]).map_err(|broken| no_layer(node, format!("{broken:?}")))?;
+        let window = Window::of(&geometry);
+        let maps = w[1] * geometry.group;
+        let input = self.planar(node)?;
+        let kernel = self.kernel(node)?;
+        // The bias must reach the strip too.
+        let bias = if window.has_strip() { Elements::none() } else { self.constant_bias(node)? };
+        let layer: Deconvolution = self.network.add_deconvolution(
+            input,
+            maps as i64,
+            &window.kernel,
+            &kernel.weights()?,
+            &bias.weights()?,
+        )?;
+        set_window!(&layer, &window);
+        self.computed_kernel(node, &layer)?;
+        let mut y = layer.output(0)?;
+        if window.has_strip() {
+            y = self.append(y, maps as i64, &window)?;
+            y = self.with_bias(node, y, maps)?;
+        } else {
+            y = self.with_computed_bias(node, y, maps)?;
+        }
+        self.spatial(node, y)
+    }
+
+    pub fn max_pool(&mut self, node: &'g Node, op: &MaxPool) -> Result<Value<'n>, LoweringError> {
+        let x = self.shape(node, 0);
+        let geometry = op.geometry(&x[2..]).map_err(|broken| no_layer(node, format!("{broken:?}")))?;
+        let window = Window::of(&geometry);
+        if window.dilation.iter().any(|&dilation| dilation != 1) {
+            return Err(no_layer(node, "pooling has no dilation".to_owned()));
+        }
+        let input = self.planar(node)?;
+        let layer = self.network.add_pooling(input, PoolingType::Max, &window.kernel)?;
+        layer.set_stride(&window.stride)?;
+        layer.set_pre_padding(&window.before)?;
+        layer.set_post_padding(&window.after)?;
+        let y = layer.output(0)?;
+        self.spatial(node, y)
+    }
+
+    /// The data input, with an axis of extent 1 in front of a single spatial axis.
+    fn planar(&mut self, node: &'g Node) -> Result<Value<'n>, LoweringError> {
+        let value = self.input(node, 0)?;
+        if self.shape(node, 0).len() == 3 { self.reshape(value, &[0, 0, 1, -1]) } else { Ok(value) }
+    }
+
+    /// Undoes [`planar`](Self::planar).
+    fn spatial(&self, node: &Node, value: Value<'n>) -> Result<Value<'n>, LoweringError> {
+        if self.shape(node, 0).len() == 3 { self.reshape(value, &[0, 0, -1]) } else { Ok(value) }
+    }
+
+    fn kernel(&self, node: &Node) -> Result<Elements, LoweringError> {
+        self.known(node, 1).map_or_else(|| Ok(Elements::none()), Elements::of)
+    }
+
+    fn constant_bias(&self, node: &Node) -> Result<Elements, LoweringError> {
+        self.known(node, 2).map_or_else(|| Ok(Elements::none()), Elements::of)
+    }
+
+    /// A kernel that is computed in the graph is the layer's second input.
+    fn computed_kernel(&mut self, node: &'g Node, layer: &nvinfer::Layer<'n>) -> Result<(), LoweringError> {
+        if self.known(node, 1).is_some() {
+            return Ok(());
+        }
+        let mut kernel = self.input(node, 1)?;
+        if let [maps, channels, extent] = *self.shape(node, 1) {
+            kernel = self.reshape(kernel, &[maps as i64, channels as i64, 1, extent as i64])?;
+        }
+        Ok(layer.set_input(1, kernel)?)
+    }
+
+    fn with_computed_bias(
+        &mut self,
+        node: &'g Node,
+        y: Value<'n>,
+        maps: usize,
+    ) -> Result<Value<'n>, LoweringError> {
+        if self.known(node, 2).is_some() { Ok(y) } else { self.with_bias(node, y, maps) }
+    }
+
+    fn with_bias(&mut self, node: &'g Node, y: Value<'n>, maps: usize) -> Result<Value<'n>, LoweringError> {
+        if node.inputs.get(2).is_none_or(String::is_empty) {
+            return Ok(y);
+        }
+        let rank = self.shape(node, 0).len().max(4);
+        let mut shape = vec![1; rank];
+        shape[1] = maps as i64;
+        let bias = self.input(node, 2)?;
+        let bias = self.reshape(bias, &shape)?;
+        self.sum(y, bias)
+    }
+
+    /// Appends zeros after the spatial axes. TensorRT pads the last two axes of four, so a third is folded away.
+    fn append(&self, y: Value<'n>, maps: i64, window: &Window) -> Result<Value<'n>, LoweringError> {
+        let pad = |value, after: &[i64]| -> Result<Value<'n>, LoweringError> {
+            Ok(self.network.add_padding(value, &[0, 0], after)?.output(0)?)
+        };
+        match (&window.strip[..], &window.output[..]) {
+            (&[d, h, w], &[depth, height, width]) => {
+                let y = self.reshape(y, &[0, maps * (depth - d), height - h, width - w])?;
+                let y = pad(y, &[h, w])?;
+                let y = self.reshape(y, &[0, maps, depth - d, height * width])?;
+                let y = pad(y, &[d, 0])?;
+                self.reshape(y, &[0, maps, depth, height, width])
+            }
+            (strip, _) => pad(y, strip),
+        }
+    }
+}
