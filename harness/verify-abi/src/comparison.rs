@@ -23,6 +23,7 @@ use crate::{
 #[derive(Debug)]
 pub struct Comparison {
     path: PathBuf,
+    parts: (u32, u32, u32),
     /// The release the headers are of, or the latest described one before it.
     pub version: Version,
     /// What differs.
@@ -57,14 +58,18 @@ impl fmt::Display for Comparison {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.notes.iter().try_for_each(|note| writeln!(f, "note: {note}"))?;
         self.differences.iter().try_for_each(|difference| writeln!(f, "difference: {difference}"))?;
-        let Self { path, version, differences, verified, compared, .. } = self;
+        let Self { path, parts, version, differences, verified, compared, .. } = self;
         let outcome = match differences.len() {
             0 => "no difference".to_owned(),
             1 => "1 difference".to_owned(),
             many => format!("{many} differences"),
         };
-        let (path, methods) = (path.display(), verified.len());
-        writeln!(f, "{version} in {path}: {outcome} in {compared} comparisons; {methods} methods verified")
+        let (product, release, methods) = (version.product(), dotted(*parts), verified.len());
+        writeln!(
+            f,
+            "{product} {release} in {}: {outcome} in {compared} comparisons; {methods} methods verified",
+            path.display()
+        )
     }
 }
 
@@ -76,6 +81,7 @@ impl Comparison {
         let version = nearest(number).ok_or_else(|| Error::TooOld { headers: path.clone(), number })?;
         let mut comparison = Self {
             path,
+            parts: headers.parts(),
             version,
             differences: Vec::new(),
             notes: Vec::new(),
@@ -98,11 +104,15 @@ impl Comparison {
     }
 
     fn compare_version(&mut self, headers: &Headers) {
-        let (version, number) = (self.version, headers.number());
-        let (major, minor, patch) = headers.parts();
-        let is_same = (version.number(), version.parts()) == (number, headers.parts());
-        let table = format!("{version} ({})", version.number());
-        self.check("release", is_same, table, format!("{major}.{minor}.{patch} ({number})"));
+        let (version, parts, number) = (self.version, headers.parts(), headers.number());
+        let table = if Version::from_number(number).is_some() {
+            format!("{} ({})", dotted(version.parts()), version.number())
+        } else {
+            let (major, minor, _) = version.parts();
+            format!("nothing; all else is compared with {} {major}.{minor}", version.product())
+        };
+        let is_same = (version.number(), version.parts()) == (number, parts);
+        self.check("release", is_same, table, format!("{} ({number})", dotted(parts)));
         let has_parser_version = headers.has_parser_version();
         self.check("NV_ONNX_PARSER_VERSION", has_parser_version, "a number", ABSENT);
     }
@@ -214,6 +224,10 @@ impl Comparison {
             self.differences.push(Difference { subject, table, headers });
         }
     }
+}
+
+fn dotted((major, minor, patch): (u32, u32, u32)) -> String {
+    format!("{major}.{minor}.{patch}")
 }
 
 const ABSENT: &str = "it is absent";

@@ -73,7 +73,7 @@ impl Coverage {
         for method in table::methods() {
             if method.class != class {
                 class = method.class;
-                let head = row("method", &Family::ALL.map(|family| family.releases().to_owned()));
+                let head = row("method", &Family::ALL.map(releases));
                 lines.extend(
                     ["", &format!("## {class}"), "", &head, "|---|---|---|---|---|---|"].map(str::to_owned),
                 );
@@ -103,7 +103,8 @@ impl Coverage {
             "A cell gives the vtable slot that nvinfer uses in a family of releases, and what speaks for it: **live**,",
             "a test called the method in a real library; **headers**, clang compiles a C++ call of it to the same slot",
             "of the same object, with the same passing of arguments. Where only some releases of the family that have",
-            "the method speak for it, they are named. `–`: the family lacks the method.",
+            "the method speak for it, they are named. A slot with neither rests on the tables",
+            "alone. `–`: the family lacks the method. Slots 63 and above of `INetworkDefinition` are one higher in 10.8.",
             "",
             &format!("- live: {live}"),
             &format!("- headers: {headers}"),
@@ -117,9 +118,10 @@ impl Coverage {
 
     fn cell(&self, method: &'static Method, family: Family) -> String {
         let Some(slot) = method.slots[family as usize] else { return "–".to_owned() };
+        let since = Version::from_number(slot.since).map(|version| format!("since {}", number(version)));
         let kinds = [("live", &self.live), ("headers", &self.headers)];
-        let words: Vec<_> =
-            kinds.into_iter().filter_map(|(kind, all)| mention(kind, all, method, family)).collect();
+        let evidence = kinds.into_iter().filter_map(|(kind, all)| mention(kind, all, method, family));
+        let words: Vec<_> = since.into_iter().chain(evidence).collect();
         format!("{} {}", slot.index, words.join(" · ")).trim_end().to_owned()
     }
 }
@@ -192,6 +194,13 @@ fn version(text: &str) -> Option<Version> {
 fn number(version: Version) -> String {
     let (major, minor, patch) = version.parts();
     format!("{major}.{minor}.{patch}")
+}
+
+/// The releases that a family spans.
+fn releases(family: Family) -> String {
+    let product = if family.product() == Product::TensorRtRtx { "RTX " } else { "" };
+    let (major, minor, _) = family.first().parts();
+    format!("{product}{major}.{minor}–{}", family.last())
 }
 
 fn row(first: &str, others: &[String]) -> String {

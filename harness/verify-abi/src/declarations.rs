@@ -168,7 +168,7 @@ impl Scope {
     const ROOTS: [&str; 2] = ["nvinfer1", "nvonnxparser"];
 
     fn accepts(&self, namespace: &str) -> bool {
-        !self.path.is_empty() || Self::ROOTS.contains(&namespace)
+        !namespace.is_empty() && (!self.path.is_empty() || Self::ROOTS.contains(&namespace))
     }
 
     fn member(&self, name: &str) -> String {
@@ -177,9 +177,7 @@ impl Scope {
 
     fn namespace(&self, name: &str) -> Self {
         let key = if self.key.is_empty() { name.to_owned() } else { self.key.clone() };
-        // what is in a namespace without a name is called as if it were outside
-        let path = if name.is_empty() { self.path.clone() } else { self.member(name) };
-        Self { path, key }
+        Self { path: self.member(name), key }
     }
 
     fn class(&self, name: &str) -> Self {

@@ -13,7 +13,7 @@ pub struct Enumerator {
     /// The enumerator as C++ spells it.
     pub name: &'static str,
     /// Its value and first release, by family in the order of [`Family::ALL`].
-    pub values: [Option<(i32, u32)>; 5],
+    pub values: [Option<(i32, u32)>; Family::ALL.len()],
 }
 
 impl Enumerator {

@@ -24,17 +24,6 @@ impl Family {
         !matches!(self, Self::Trt8)
     }
 
-    /// The releases it spans, as a heading.
-    pub const fn releases(self) -> &'static str {
-        match self {
-            Self::Trt8 => "8.4–9.2",
-            Self::Trt10 => "10.0–10.16",
-            Self::Trt11 => "11.0–11.4",
-            Self::Rtx13 => "RTX 1.3–1.4",
-            Self::Rtx15 => "RTX 1.5–1.7",
-        }
-    }
-
     /// Which product the family belongs to.
     pub const fn product(self) -> Product {
         match self {
@@ -53,6 +42,17 @@ impl Family {
             Self::Rtx15 => 10_500,
         };
         Version { number, family: self }
+    }
+
+    /// The last minor version of the family that the tables were made from.
+    pub const fn last(self) -> &'static str {
+        match self {
+            Self::Trt8 => "9.2",
+            Self::Trt10 => "10.16",
+            Self::Trt11 => "11.4",
+            Self::Rtx13 => "1.4",
+            Self::Rtx15 => "1.7",
+        }
     }
 }
 

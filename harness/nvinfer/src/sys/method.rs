@@ -20,7 +20,7 @@ pub struct Method {
     /// Offset in the object of the pointer to the one whose vtable is used; 0 is the object itself.
     pub via: usize,
     /// Where it sits, by family in the order of [`Family::ALL`].
-    pub slots: [Option<Slot>; 5],
+    pub slots: [Option<Slot>; Family::ALL.len()],
     /// How arguments and result travel with 32-bit extents.
     pub narrow: Signature,
     /// How arguments and result travel with 64-bit extents.
@@ -51,7 +51,7 @@ impl Method {
     pub const fn new(
         (class, name, path): (&'static str, &'static str, &'static str),
         via: usize,
-        slots: [Option<Slot>; 5],
+        slots: [Option<Slot>; Family::ALL.len()],
         narrow: Signature,
         wide: Signature,
     ) -> Self {

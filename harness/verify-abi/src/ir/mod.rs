@@ -237,6 +237,9 @@ define dso_local void @create(ptr noundef %0, i32 noundef %1) local_unnamed_addr
             body(&call.replace("load ptr, ptr %0", "load ptr, ptr %1")),
             Err(Unreadable::UnknownObject)
         );
+        let other_table = "  %3 = getelementptr i8, ptr %0, i64 8\n  %4 = load ptr, ptr %3\n  %5 = load ptr, ptr %0\n  \
+                           %6 = load ptr, ptr %5\n  call void %6(ptr %4)\n";
+        assert_eq!(body(other_table), Err(Unreadable::UnknownObject));
         assert_eq!(Module::read("").virtual_call("f"), Err(Unreadable::NoFunction));
     }
 }
