@@ -1,5 +1,6 @@
 use crate::{
     Arithmetic,
+    format::Format,
     rules::{self, Entry},
     step::Step,
     value::Value,
@@ -94,6 +95,9 @@ pub fn batch_normalization(
                 let factor = &factors[channel];
                 let centred = x.magnitude_at(place) + mean.elements[channel].abs();
                 let centred_error = x.error_at(place) + mean.error_at(channel);
+                if centred + centred_error > Format::of(x.dtype).max {
+                    return f64::INFINITY;
+                }
                 let propagated = (factor.value.abs() + factor.error) * centred_error
                     + factor.error * centred
                     + bias.error_at(channel);

@@ -148,16 +148,7 @@ proptest! {
         let round = rounding(DataType::Float);
         let [x, w, scale, bias, mean, variance] = [x, w, scale, bias, mean, variance].map(round);
         let mut graph = dot_graph(DataType::Float, float(DataType::Float, vec![1, 1, 1], &[w]));
-        for (name, value) in [("scale", scale), ("bias", bias), ("mean", mean), ("var", variance)] {
-            let tensor = float(DataType::Float, vec![1], &[value]);
-            graph.initializers.push(Initializer { name: name.to_owned(), tensor });
-        }
-        graph.nodes.push(Node {
-            name: "normalization".to_owned(),
-            op: Op::BatchNormalization(BatchNormalization::default()),
-            inputs: ["Y", "scale", "bias", "mean", "var"].map(str::to_owned).to_vec(),
-            outputs: vec!["Z".to_owned()],
-        });
+        graph.nodes.push(normalization(&mut graph.initializers, [scale, bias, mean, variance]));
         graph.outputs[0].name = "Z".to_owned();
         let reference = reference(&graph, float(DataType::Float, vec![1, 1, 1], &[x]));
         let epsilon = f64::from(1e-5f32);
@@ -177,6 +168,21 @@ proptest! {
         prop_assert!(agrees(&reference, dequantized(quantized(x * (1.0 / scale)))), "{reference:?}");
         let far = quantized(x / scale) + 2.0;
         prop_assert!(!agrees(&reference, dequantized(far)), "two steps off: {reference:?}");
+    }
+}
+
+/// BatchNormalization of Y to Z with one channel's scale, bias, mean and variance.
+fn normalization(initializers: &mut Vec<Initializer>, parameters: [f64; 4]) -> Node {
+    let names = ["scale", "bias", "mean", "var"];
+    initializers.extend(names.iter().zip(parameters).map(|(name, value)| Initializer {
+        name: (*name).to_owned(),
+        tensor: float(DataType::Float, vec![1], &[value]),
+    }));
+    Node {
+        name: "normalization".to_owned(),
+        op: Op::BatchNormalization(BatchNormalization::default()),
+        inputs: ["Y"].into_iter().chain(names).map(str::to_owned).collect(),
+        outputs: vec!["Z".to_owned()],
     }
 }
 
@@ -223,6 +229,16 @@ fn what_may_overflow_is_free() {
     let reference = reference(&graph, float(DataType::Float16, vec![1, 2, 1], &[1.0, 1.0]));
     assert!(reference.is_vacuous(), "the partial sum rounds to 60000, its absolute parts to infinity");
     assert_eq!(reference.compare(0, f64::NAN), Agreement::Free);
+}
+
+#[test]
+fn a_normalization_whose_difference_may_overflow_is_free() {
+    let mut graph = dot_graph(DataType::Float, float(DataType::Float, vec![1, 1, 1], &[1.0]));
+    graph.nodes.push(normalization(&mut graph.initializers, [0.125, 0.0, -3e38, 1.0]));
+    graph.outputs[0].name = "Z".to_owned();
+    let reference = reference(&graph, float(DataType::Float, vec![1, 1, 1], &[3e38]));
+    assert!(reference.values[0] < f64::from(f32::MAX), "the result itself is finite");
+    assert_eq!(reference.compare(0, f64::INFINITY), Agreement::Free);
 }
 
 #[test]
