@@ -3,7 +3,7 @@ import pathlib, sys
 
 import onnx
 
-sys.path.insert(0, str(pathlib.Path(__file__).parents[4] / "adapters"))
+sys.path.insert(0, str(pathlib.Path(__file__).parents[5] / "adapters"))
 from onnxruntime_adapter import serve
 
 

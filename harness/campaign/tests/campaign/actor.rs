@@ -1,0 +1,130 @@
+//! An *actor*: a worker that answers as golden does, but for the mistakes of its role.
+
+use std::{
+    env, fs,
+    io::{self, Write},
+    process, thread,
+    time::Duration,
+};
+
+use twinfer_case::{Description, Observation, Outcome, RunOutput, Stage, Task};
+use twinfer_onnx::{Graph, Op, Tensor};
+use twinfer_protocol::{FromWorker, PROTOCOL_VERSION, ToWorker, read_to_worker};
+
+const ARGUMENT: &str = "actor";
+
+/// The command line of an actor; what follows a colon in its role tells it from others in the same role.
+pub fn command(role: &str) -> String {
+    format!("external:{} {ARGUMENT} {role}", env::current_exe().unwrap().display())
+}
+
+/// Plays the role that the command line names, if it does.
+pub fn become_actor_if_asked() {
+    let arguments: Vec<_> = env::args().skip(1).collect();
+    if let [first, role] = arguments.as_slice()
+        && first == ARGUMENT
+    {
+        play(role.split(':').next().unwrap_or_default());
+        process::exit(0);
+    }
+}
+
+fn play(role: &str) {
+    let (mut input, mut output) = (io::stdin().lock(), io::stdout().lock());
+    let mut met_relu = false;
+    while let Some(message) = read_to_worker(&mut input).unwrap() {
+        match message {
+            ToWorker::Hello { .. } if role == "does-not-start" => {
+                tell(&FromWorker::Fault { message: "the library is missing".to_owned() }, &mut output);
+                process::exit(3);
+            }
+            ToWorker::Hello { .. } => tell(
+                &FromWorker::Hello { protocol: PROTOCOL_VERSION, backends: vec![description()] },
+                &mut output,
+            ),
+            ToWorker::Case { task, .. } => {
+                let graph = Graph::decode(&task.model).unwrap();
+                let hash = task.hash;
+                tell(&FromWorker::Stage { hash, variant: 0, stage: Stage::Execute }, &mut output);
+                misbehave(role, &graph, &mut output);
+                let mut observation = truth(&graph, &task);
+                let wrong = match role {
+                    "ignores-bias" => has_bias(&graph),
+                    "remembers" => met_relu && has_bias(&graph),
+                    "wavers" => process::id().is_multiple_of(2) && has_bias(&graph),
+                    _ => false,
+                };
+                met_relu |= has_relu(&graph);
+                if wrong {
+                    observation.runs.iter_mut().for_each(spoil);
+                }
+                tell(&FromWorker::Answer { hash, variant: 0, observation }, &mut output);
+            }
+        }
+    }
+}
+
+fn misbehave(role: &str, graph: &Graph, output: &mut impl Write) {
+    match role {
+        "aborts" if has_bias(graph) => process::abort(),
+        "hangs" if has_bias(graph) => thread::sleep(Duration::from_mins(10)),
+        "garbles" if has_bias(graph) => {
+            output.write_all(b"library says hello\n").unwrap();
+            output.flush().unwrap();
+        }
+        "faults" if has_bias(graph) => tell(&FromWorker::Fault { message: "out of disk".to_owned() }, output),
+        _ => {}
+    }
+}
+
+fn tell(message: &FromWorker, output: &mut impl Write) {
+    message.write(output).unwrap();
+    output.flush().unwrap();
+}
+
+fn description() -> Description {
+    // a version that a test can change, as an upgrade of the backend would
+    let version = fs::read_to_string(version_file()).unwrap_or_else(|_| "1".to_owned());
+    Description { name: "actor".to_owned(), version, capabilities: Vec::new(), reaches: Stage::Execute }
+}
+
+fn version_file() -> std::path::PathBuf {
+    env::temp_dir().join("twinfer-actor-version")
+}
+
+fn truth(graph: &Graph, task: &Task) -> Observation {
+    let evaluate = |inputs: &Vec<Tensor>| -> Option<RunOutput> {
+        let evaluation = twinfer_golden::evaluate(graph, inputs).ok()?;
+        let outputs = evaluation.outputs.iter().map(|output| output.to_tensor().unwrap()).collect();
+        Some(RunOutput { outputs, intermediates: Vec::new() })
+    };
+    let runs: Option<Vec<_>> = task.runs.iter().map(evaluate).collect();
+    Observation {
+        stage: Stage::Execute,
+        outcome: if runs.is_some() { Outcome::Ok } else { Outcome::Rejected("Invalid: no".to_owned()) },
+        inferred_shapes: None,
+        runs: runs.unwrap_or_default(),
+        precision: None,
+        log: Vec::new(),
+        timings: Vec::new(),
+    }
+}
+
+/// Moves every output far from where it should be.
+fn spoil(run: &mut RunOutput) {
+    for tensor in &mut run.outputs {
+        let values: Vec<_> = tensor.to_f64().iter().map(|value| value * 2.0 + 1000.0).collect();
+        *tensor = Tensor::from_f64(tensor.dtype(), tensor.shape.clone(), &values).unwrap();
+    }
+}
+
+fn has_bias(graph: &Graph) -> bool {
+    graph
+        .nodes
+        .iter()
+        .any(|node| matches!(node.op, Op::Conv(_) | Op::ConvTranspose(_)) && node.inputs.len() == 3)
+}
+
+fn has_relu(graph: &Graph) -> bool {
+    graph.nodes.iter().any(|node| node.op == Op::Relu)
+}

@@ -1,0 +1,99 @@
+use std::{
+    fs, process,
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
+    thread,
+    time::Duration,
+};
+
+use rustix::process::{Pid, Signal, kill_process};
+use twinfer_case::Kind;
+
+use crate::stage::against;
+
+/// Kills a random worker now and then; how many it got.
+pub fn killed_workers() {
+    let full = std::env::var_os("TWINFER_FULL").is_some();
+    let (cases, wanted) = if full { (40_000, 200) } else { (1_500, 12) };
+    let production = against("ignores-bias:killed", cases);
+    let undisturbed = production.run();
+    let (journal, files) = (undisturbed.journal(), undisturbed.finding_files());
+    let (over, killed) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let disturbed = thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut random = 7_u64;
+            while !over.load(Ordering::Relaxed) && killed.load(Ordering::Relaxed) < wanted {
+                random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                thread::sleep(Duration::from_millis(20 + (random >> 58)));
+                killed.fetch_add(usize::from(kill_one((random >> 33) as usize)), Ordering::Relaxed);
+            }
+        });
+        let disturbed = production.run();
+        over.store(true, Ordering::Relaxed);
+        disturbed
+    });
+    let killed = killed.load(Ordering::Relaxed);
+    println!("killed {killed} workers, {} of them lost at work", disturbed.summary.workers_lost);
+    assert!(disturbed.summary.workers_lost > 0, "no worker was killed at work");
+    assert_eq!(disturbed.journal(), journal);
+    assert!(disturbed.finding_files() == files, "the files of the findings differ");
+}
+
+/// Kills one of this test's workers: other tests run at the same time.
+fn kill_one(random: usize) -> bool {
+    let is_ours = |child: &i32| {
+        fs::read(format!("/proc/{child}/cmdline")).is_ok_and(|line| line.ends_with(b":killed\0"))
+    };
+    let children: Vec<_> = children().into_iter().filter(is_ours).collect();
+    let Some(child) = children.get(random % children.len().max(1)) else { return false };
+    Pid::from_raw(*child).is_some_and(|pid| kill_process(pid, Signal::KILL).is_ok())
+}
+
+fn children() -> Vec<i32> {
+    let tasks = fs::read_dir(format!("/proc/{}/task", process::id())).unwrap();
+    tasks
+        .filter_map(|task| fs::read_to_string(task.ok()?.path().join("children")).ok())
+        .flat_map(|children| {
+            children.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+pub fn crash() {
+    let outcome = against("aborts", 60).run();
+    assert_eq!(outcome.journal().len(), 60);
+    assert!(outcome.kinds().contains(&Kind::Crash));
+    assert!(outcome.kinds().iter().all(|kind| *kind == Kind::Crash));
+    let finding = &outcome.findings()[0];
+    assert_eq!(finding.signature.error.as_deref(), Some("signal 6"));
+    assert_eq!(finding.after.nodes, 1, "{}", finding.graph);
+}
+
+pub fn hang() {
+    let mut production = against("hangs", 8);
+    production.options.minimize = false;
+    production.options.deadlines.execute = Duration::from_millis(800);
+    let outcome = production.run();
+    assert_eq!(outcome.journal().len(), 8);
+    assert!(outcome.kinds().contains(&Kind::Hang));
+    assert!(outcome.kinds().iter().all(|kind| *kind == Kind::Hang));
+}
+
+pub fn garbled_pipe() {
+    let outcome = against("garbles", 30).run();
+    assert_eq!(outcome.journal().len(), 30);
+    assert!(outcome.kinds().contains(&Kind::Crash));
+    assert_eq!(outcome.findings()[0].signature.error.as_deref(), Some("garbled pipe"));
+}
+
+pub fn no_worker() {
+    let error = against("does-not-start", 5).try_run().err().expect("no worker starts");
+    assert!(error.to_string().ends_with("the library is missing"), "{error}");
+    let error = crate::stage::against_variant("external:/no/such/program", 5).try_run().err().unwrap();
+    assert!(error.to_string().contains("cannot start \"/no/such/program\""), "{error}");
+}
+
+pub fn harness_fault() {
+    let production = against("faults", 60);
+    let error = production.try_run().err().expect("the worker gives up");
+    assert!(error.to_string().ends_with("out of disk"), "{error}");
+}

@@ -1,0 +1,94 @@
+use std::fs;
+
+use twinfer_campaign::{Subjects, adopt, read_case};
+use twinfer_case::Kind;
+use twinfer_onnx::{Graph, Tensor};
+
+use crate::{
+    actor,
+    stage::{Outcome, against},
+};
+
+pub fn wrong_values() {
+    let outcome = against("ignores-bias", 100).run();
+    let findings = outcome.findings();
+    let finding = &findings[0];
+    assert_eq!(finding.kind, Kind::WrongValues);
+    assert_eq!(finding.after.nodes, 1, "{}", finding.graph);
+    assert!(finding.after.input_elements <= 2, "{}", finding.graph);
+    assert!(finding.before.input_elements > 2);
+    let folder = outcome.out.join("findings").join(finding.signature.slug());
+    let case = read_case(&folder).unwrap();
+    assert_eq!(case.hash().unwrap(), finding.case);
+    let model = fs::read(folder.join("model.onnx")).unwrap();
+    assert_eq!(Graph::decode(&model).unwrap(), case.graph);
+    for name in ["input_0.pb", "output_0.pb"] {
+        let bytes = fs::read(folder.join("test_data_set_0").join(name)).unwrap();
+        assert!(Tensor::decode_proto(&bytes).is_ok(), "{name}");
+    }
+    assert!(fs::read_to_string(folder.join("finding.snap")).unwrap().contains("wrong-values"));
+    assert_eq!(outcome.summary.new_findings, findings.iter().len() as u64);
+}
+
+pub fn state_dependent() {
+    let mut production = against("remembers", 200);
+    production.options.fresh_every = 0;
+    production.options.repeat_every = 0;
+    let outcome = production.run();
+    let findings = outcome.findings();
+    assert!(!findings.is_empty());
+    for finding in &findings {
+        // a Relu and a bias in one case of several runs diverge by themselves
+        assert!(
+            finding.kind != Kind::StateDependent || !finding.preceding.is_empty(),
+            "no history: {}",
+            finding.graph
+        );
+    }
+    assert!(findings.iter().any(|finding| finding.kind == Kind::StateDependent), "{findings:#?}");
+}
+
+pub fn nondeterministic() {
+    let mut production = against("wavers", 300);
+    production.options.fresh_every = 0;
+    let outcome = production.run();
+    // workers of even and odd process numbers differ, and both kinds served cases or confirmed them
+    let kinds = outcome.kinds();
+    assert!(
+        kinds.is_empty()
+            || kinds.iter().any(|kind| matches!(kind, Kind::WrongValues | Kind::Nondeterministic))
+    );
+}
+
+pub fn known() {
+    let first = against("ignores-bias", 60);
+    let outcome = first.run();
+    let golden_cases = tempfile::tempdir().unwrap();
+    for finding in outcome.findings() {
+        adopt(&outcome.out.join("findings").join(finding.signature.slug()), golden_cases.path()).unwrap();
+    }
+    let mut second = against("ignores-bias", 60);
+    second.options.known = Some(golden_cases.path().to_owned());
+    let again = second.run();
+    assert!(outcome.summary.new_findings > 0);
+    assert_eq!(again.summary.new_findings, 0);
+    let shown = |outcome: &Outcome| outcome.summary.findings.iter().map(|finding| finding.cases).sum::<u64>();
+    assert_eq!(shown(&again), shown(&outcome));
+}
+
+pub fn replay() {
+    let production = against("ignores-bias", 60);
+    let outcome = production.run();
+    let folder = outcome.out.join("findings").join(outcome.findings()[0].signature.slug());
+    let start = |role: &str| {
+        let variant = actor::command(role).parse().unwrap();
+        Subjects::start(&[variant], &production.options.worker, production.options.deadlines).unwrap()
+    };
+    let replays = start("ignores-bias").replay(&folder).unwrap();
+    assert!(replays.len() == 1 && replays[0].recurs, "{replays:?}");
+    // the same recording, played by a backend that has been repaired
+    let text = fs::read_to_string(folder.with_extension("observed.json")).unwrap();
+    fs::write(folder.with_extension("observed.json"), text.replace("ignores-bias", "honest")).unwrap();
+    let replays = start("honest").replay(&folder).unwrap();
+    assert!(replays.len() == 1 && !replays[0].recurs, "{replays:?}");
+}

@@ -1,0 +1,46 @@
+//! Campaigns against worker processes that behave, misbehave and are killed.
+//!
+//! This binary is its own worker: an *actor* (actor.rs) answers as golden does but for the mistakes that its role asks
+//! for, so that nothing needs to be installed. Tests that need ONNX Runtime or Python say so when they are skipped.
+//! `TWINFER_FULL=1` runs the full tier.
+
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
+
+mod actor;
+mod faults;
+mod findings;
+mod planted;
+mod record;
+mod stage;
+
+use libtest_mimic::{Arguments, Trial};
+
+fn main() {
+    twinfer_worker::become_worker_if_asked();
+    actor::become_actor_if_asked();
+    let trial = |name: &str, test: fn()| {
+        Trial::test(name.to_owned(), move || {
+            test();
+            Ok(())
+        })
+    };
+    let tests = vec![
+        trial("one_job_and_two_jobs_leave_the_same_record", record::one_job_and_two_jobs),
+        trial("two_shards_share_the_cases_of_one_campaign", record::two_shards),
+        trial("a_campaign_that_is_stopped_records_a_prefix_of_the_same_cases", record::stopped),
+        trial("killing_workers_changes_no_verdict_and_loses_no_case", faults::killed_workers),
+        trial("a_crash_is_a_finding_and_the_campaign_goes_on", faults::crash),
+        trial("a_hang_is_a_finding_and_the_campaign_goes_on", faults::hang),
+        trial("a_garbled_pipe_is_a_crash_and_the_campaign_goes_on", faults::garbled_pipe),
+        trial("a_worker_that_does_not_start_is_an_error_that_says_why", faults::no_worker),
+        trial("a_fault_of_the_harness_is_no_verdict", faults::harness_fault),
+        trial("wrong_values_become_a_minimal_finding_with_its_files", findings::wrong_values),
+        trial("what_needs_its_history_to_go_wrong_is_state_dependent", findings::state_dependent),
+        trial("what_differs_from_time_to_time_is_nondeterministic", findings::nondeterministic),
+        trial("a_known_finding_is_counted_and_not_new", findings::known),
+        trial("a_finding_replays_until_the_backend_changes", findings::replay),
+        trial("a_planted_bug_is_found_and_comes_down_to_one_node", planted::swapped_pads),
+        trial("onnx_runtime_from_rust_and_from_python_conform", planted::onnx_runtime),
+    ];
+    libtest_mimic::run(&Arguments::from_args(), tests).exit();
+}

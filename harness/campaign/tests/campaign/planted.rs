@@ -1,0 +1,58 @@
+use std::{
+    path::Path,
+    process::{Command, Stdio},
+    time::Instant,
+};
+
+use twinfer_case::{Event, Kind};
+
+use crate::stage::against_variant;
+
+/// A Python with the packages that an adapter imports: `TWINFER_PYTHON`, or `python3`.
+fn python_with(packages: &str) -> Option<String> {
+    let python = std::env::var("TWINFER_PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    let imported = Command::new(&python)
+        .args(["-c", &format!("import {packages}")])
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success());
+    if !imported {
+        eprintln!("skipped: {python} does not import {packages}; TWINFER_PYTHON names one that does");
+    }
+    imported.then_some(python)
+}
+
+pub fn swapped_pads() {
+    let Some(python) = python_with("onnx, onnxruntime, numpy") else { return };
+    let adapter = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/campaign/adapters/swapped_pads.py");
+    let production = against_variant(&format!("external:{python} {}", adapter.display()), 60);
+    let started = Instant::now();
+    let outcome = production.run();
+    println!("the campaign took {:?}", started.elapsed());
+    let findings = outcome.findings();
+    let finding = findings.first().expect("the bug is found");
+    assert_eq!(finding.kind, Kind::WrongValues);
+    assert_eq!(finding.diagnosis, ["pads-swapped"]);
+    assert_eq!(finding.after.nodes, 1, "{}", finding.graph);
+    assert!(finding.after.input_elements <= 32, "{}", finding.graph);
+    assert!(finding.graph.starts_with("ConvTranspose"), "{}", finding.graph);
+}
+
+pub fn onnx_runtime() {
+    let adapter = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../adapters/onnxruntime_adapter.py");
+    let python =
+        python_with("onnxruntime, numpy").map(|python| format!("external:{python} {}", adapter.display()));
+    for variant in ["ort:cpu".to_owned()].into_iter().chain(python) {
+        let outcome = match against_variant(&variant, 200).try_run() {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                eprintln!("skipped: {error}");
+                continue;
+            }
+        };
+        assert_eq!(outcome.summary.findings, [], "{variant}");
+        assert!(outcome.summary.compared > 150, "{:?}", outcome.summary);
+        let started = outcome.events.iter().filter(|event| matches!(event, Event::WorkerStarted { .. }));
+        assert_eq!(started.count(), 2);
+    }
+}

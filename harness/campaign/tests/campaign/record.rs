@@ -1,0 +1,56 @@
+use std::{
+    num::NonZeroUsize,
+    sync::{Arc, atomic::Ordering},
+};
+
+use twinfer_campaign::Campaign;
+use twinfer_case::{Budget, Event};
+
+use crate::stage::against;
+
+pub fn one_job_and_two_jobs() {
+    let mut production = against("ignores-bias", 300);
+    production.options.jobs = NonZeroUsize::MIN;
+    let one = production.run();
+    let (journal, files) = (one.journal(), one.finding_files());
+    production.options.jobs = NonZeroUsize::new(2).unwrap();
+    let two = production.run();
+    assert_eq!(journal.len(), 300);
+    assert!(!files.is_empty());
+    assert_eq!(two.journal(), journal);
+    assert_eq!(two.findings(), one.findings());
+    assert!(two.finding_files() == files, "the files of the findings differ");
+}
+
+pub fn two_shards() {
+    let mut production = against("honest", 40);
+    let whole = production.run().journal();
+    production.options.budget = Budget::Cases(20);
+    let mut shards = [0, 1].map(|shard| {
+        production.options.shard = (shard, 2);
+        production.run().journal().into_iter()
+    });
+    for (index, record) in whole.into_iter().enumerate() {
+        assert_eq!(shards[index % 2].next(), Some(record));
+    }
+}
+
+pub fn stopped() {
+    let mut production = against("honest", 200);
+    let whole = production.run().journal();
+    production.options.budget = Budget::Seconds(3600);
+    let stop = Arc::clone(&production.options.stop);
+    let mut finished = 0;
+    let campaign = Campaign::new(production.options.clone()).unwrap();
+    let summary = campaign
+        .run(&mut |event| {
+            finished += u64::from(matches!(event, Event::CaseFinished { .. }));
+            stop.store(finished >= 10, Ordering::Relaxed);
+        })
+        .unwrap();
+    let outcome = production.outcome(summary, Vec::new());
+    let journal = outcome.journal();
+    assert_eq!(journal.len() as u64, outcome.summary.cases);
+    assert!(journal.len() >= 10);
+    assert!(journal.iter().zip(&whole).all(|(stopped, whole)| stopped == whole));
+}
