@@ -74,9 +74,8 @@ impl Coverage {
             if method.class != class {
                 class = method.class;
                 let head = row("method", &Family::ALL.map(releases));
-                lines.extend(
-                    ["", &format!("## {class}"), "", &head, "|---|---|---|---|---|---|"].map(str::to_owned),
-                );
+                let rule = row("---", &Family::ALL.map(|_| "---".to_owned()));
+                lines.extend([String::new(), format!("## {class}"), String::new(), head, rule]);
             }
             let call = format!("`{}({})`", method.name, method.wide.arguments.join(", "));
             lines.push(row(&call, &Family::ALL.map(|family| self.cell(method, family))));
