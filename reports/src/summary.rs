@@ -51,14 +51,17 @@ pub(crate) fn sentence(report: &Report) -> String {
     let summary = &report.summary;
     let state = if report.finished { "" } else { "unfinished: " };
     let cases = counted(summary.cases, "case", "cases");
-    let time = duration(summary.seconds);
-    let speed = rate(summary.cases, summary.seconds);
+    let speed = match summary.seconds {
+        // a run that is read back from disk has no clock
+        0.0 => String::new(),
+        seconds => format!(" in {} ({} a second)", duration(seconds), rate(summary.cases, seconds)),
+    };
     let compared = if report.all_execute() {
         format!(", {} compared by all", count(summary.compared))
     } else {
         String::new()
     };
-    format!("{state}{cases} in {time} ({speed} a second){compared}")
+    format!("{state}{cases}{speed}{compared}")
 }
 
 fn totals(report: &Report) -> String {

@@ -123,3 +123,17 @@ fn a_library_that_is_not_there_is_the_environments_fault() {
     assert_eq!(outcome.code, Some(3), "{}", outcome.shown());
     assert!(outcome.stderr.contains("/nonexistent/libonnxruntime.so"), "{}", outcome.stderr);
 }
+
+#[test]
+fn tensorrt_rtx_parses_and_builds_generated_graphs_on_any_machine() {
+    let out = tempfile::tempdir().unwrap();
+    let outcome = fuzz(
+        out.path(),
+        &["--backends", "golden,trt-rtx", "--family", "conv", "--cases", "20", "--no-minimize"],
+    );
+    assert!(matches!(outcome.code, Some(0 | 1)), "{}", outcome.shown());
+    let report: Value = serde_json::from_str(&report(out.path(), "json")).unwrap();
+    let stages = &report["summary"]["variants"][0]["stages"];
+    let built = ["build", "execute"].iter().filter_map(|stage| stages[stage].as_u64()).sum::<u64>();
+    assert!(built > 10, "{}", report["summary"]);
+}

@@ -3,6 +3,7 @@
 
 mod commands;
 mod fuzz;
+mod single;
 
 use twinfer_tests::Twinfer;
 

@@ -10,6 +10,7 @@ mod exit;
 mod failure;
 mod installing;
 mod json;
+mod output;
 mod paint;
 mod provision;
 mod run_directory;

@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::{Exit, Failure, paint};
+use crate::{Exit, Failure, output::line, paint};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -15,6 +15,6 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let folder = twinfer_campaign::adopt(&arguments.finding, &arguments.to)?;
-    println!("{} {}", paint::good("adopted"), folder.display());
+    line!("{} {}", paint::good("adopted"), folder.display());
     Ok(Exit::Conforms)
 }

@@ -7,8 +7,8 @@ use twinfer_generators::Family;
 use twinfer_reports::Format;
 
 use crate::{
-    Exit, Failure, campaign::watched, duration, run_directory::fresh_run_directory, shard::Shard,
-    variants::Variants, worker::worker_for,
+    Exit, Failure, campaign::watched, duration, output::write, run_directory::fresh_run_directory,
+    shard::Shard, variants::Variants, worker::worker_for,
 };
 
 #[derive(Debug, Args)]
@@ -55,7 +55,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let options = options(arguments)?;
     let out = options.out.clone();
     let report = watched(options)?;
-    print!("{}", arguments.format.render(&report));
+    write(format_args!("{}", arguments.format.render(&report)));
     eprintln!("\nthe run is in {}", out.display());
     Ok(if report.summary.new_findings > 0 { Exit::Findings } else { Exit::Conforms })
 }

@@ -4,7 +4,9 @@ use clap::Args;
 use twinfer_campaign::read_case;
 use twinfer_reports::{Progress, Reporter};
 
-use crate::{Exit, Failure, paint, run_directory::fresh_run_directory, subjects, variants::Variants};
+use crate::{
+    Exit, Failure, output::line, paint, run_directory::fresh_run_directory, subjects, variants::Variants,
+};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -24,19 +26,19 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let out = arguments.out.clone().map_or_else(fresh_run_directory, Ok)?;
     let mut progress = Progress::to_stderr();
     let Some(minimal) = subjects.minimize(&case, &out, &mut |event| progress.hear(event))? else {
-        println!("{}: nothing diverges", paint::good("conforms"));
+        line!("{}: nothing diverges", paint::good("conforms"));
         return Ok(Exit::Conforms);
     };
     let finding = &minimal.finding;
-    println!(
+    line!(
         "{} {}",
         paint::bad(&finding.signature),
         paint::faint(format!("from {} nodes to {}", finding.before.nodes, finding.after.nodes))
     );
-    println!("{}", finding.graph);
+    line!("{}", finding.graph);
     for divergence in &finding.divergences {
-        println!("{}: {}", divergence.kind, divergence.detail);
+        line!("{}: {}", divergence.kind, divergence.detail);
     }
-    println!("written to {}", minimal.folder.display());
+    line!("written to {}", minimal.folder.display());
     Ok(Exit::Findings)
 }

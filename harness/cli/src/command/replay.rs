@@ -4,7 +4,7 @@ use clap::Args;
 use twinfer_campaign::Replay;
 use twinfer_case::{Finding, Variant, Verdict};
 
-use crate::{Exit, Failure, json, paint, subjects, variants::Variants};
+use crate::{Exit, Failure, json, output::line, paint, subjects, variants::Variants};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -48,16 +48,16 @@ fn print(replay: &Replay) {
     } else {
         paint::bad("different").to_string()
     };
-    println!("{mark} {} ({versions})", replay.variant);
+    line!("{mark} {} ({versions})", replay.variant);
     match &replay.record.verdict {
         Verdict::Diverges(divergences) => {
             for divergence in divergences {
-                println!("          {} {}: {}", divergence.stage, divergence.kind, divergence.detail);
+                line!("          {} {}: {}", divergence.stage, divergence.kind, divergence.detail);
             }
         }
-        Verdict::Conforms => println!("          conforms, as far as {}", replay.record.stage),
-        Verdict::Unsupported(rule) => println!("          unsupported: {rule}"),
-        Verdict::Unspecified(rule) => println!("          unspecified: {rule}"),
-        Verdict::Vacuous => println!("          vacuous: the error bound is too wide to tell"),
+        Verdict::Conforms => line!("          conforms, as far as {}", replay.record.stage),
+        Verdict::Unsupported(rule) => line!("          unsupported: {rule}"),
+        Verdict::Unspecified(rule) => line!("          unspecified: {rule}"),
+        Verdict::Vacuous => line!("          vacuous: the error bound is too wide to tell"),
     }
 }

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use clap::Args;
 use twinfer_reports::{Format, Report, stored_events};
 
-use crate::{Exit, Failure};
+use crate::{Exit, Failure, output::write};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -16,6 +16,6 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let events = stored_events(&arguments.run).map_err(Failure::usage)?;
-    print!("{}", arguments.format.render(&Report::of(&events)));
+    write(format_args!("{}", arguments.format.render(&Report::of(&events))));
     Ok(Exit::Conforms)
 }

@@ -1,33 +1,37 @@
-use std::process::Command;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    process::Command,
+};
 
-use twinfer_libraries::{Dependency, Installed, Loader, Store};
+use twinfer_campaign::{Deadlines, Subjects};
+use twinfer_case::{Stage, Variant};
+use twinfer_libraries::{Dependency, Installed, Loader, Product, Store};
 
-use super::list::backends_on;
-use crate::{Exit, Failure, paint};
+use crate::{Exit, Failure, output::line, paint, worker::worker_for};
 
 pub fn run() -> Result<Exit, Failure> {
     let (store, loader) = (Store::open()?, Loader::of_this_machine());
     print_machine(&loader);
-    println!("{}", paint::heading("libraries"));
+    line!("{}", paint::heading("libraries"));
     let installed = store.list()?;
     if installed.is_empty() {
-        println!("  nothing installed: run `twinfer backends install onnxruntime tensorrt-rtx`");
+        line!("  nothing installed: run `twinfer backends install onnxruntime tensorrt-rtx`");
     }
     let intact = installed.iter().filter(|library| examine(&store, &loader, library)).count();
     Ok(if intact == installed.len() { Exit::Conforms } else { Exit::Environment })
 }
 
 fn print_machine(loader: &Loader) {
-    println!("{}", paint::heading("machine"));
+    line!("{}", paint::heading("machine"));
     match pip_version() {
-        Some(version) => println!("  {} {version}", paint::good("ok ")),
-        None => println!("  {} pip: python3 with pip is needed to install libraries", paint::bad("no ")),
+        Some(version) => line!("  {} {version}", paint::good("ok")),
+        None => line!("  {} python3 with pip is needed to install libraries", paint::bad("no")),
     }
     match loader.find("libcuda.so.1") {
-        Some(path) => println!("  {} NVIDIA driver at {}", paint::good("ok "), path.display()),
-        None => println!(
-            "  {} no NVIDIA driver (libcuda.so.1): no ort:cuda, no trt; trt-rtx parses and builds only",
-            paint::faint("no ")
+        Some(path) => line!("  {} NVIDIA driver at {}", paint::good("ok"), path.display()),
+        None => line!(
+            "  {} NVIDIA driver: no ort:cuda, no trt; trt-rtx parses and builds only",
+            paint::faint("no")
         ),
     }
 }
@@ -40,29 +44,36 @@ fn pip_version() -> Option<String> {
 
 /// Prints what is known of a library; true if its files are what was installed.
 fn examine(store: &Store, loader: &Loader, library: &Installed) -> bool {
-    let title = format!("{} {} ({})", library.name, library.version, backends_on(library.product));
+    let title = format!("{} {}", library.name, library.version);
     if let Err(damage) = store.verify(library) {
-        println!("  {} {title}: {damage}", paint::bad("damaged"));
+        line!("  {} {title}: {damage}", paint::bad("no"));
         return false;
     }
     let missing = loader.missing(library);
-    if missing.is_empty() {
-        println!("  {} {title}", paint::good("ready"));
-    } else {
-        println!("  {} {title}", paint::bad("incomplete"));
-        missing.iter().for_each(print_missing);
+    if !missing.is_empty() {
+        line!("  {} {title}", paint::faint("no"));
+        print_missing(&missing);
+        return true;
     }
-    if let Some(folder) = loader.stand_ins(library) {
-        println!(
-            "      {}",
-            paint::faint(format_args!("empty stand-ins for unused libraries in {}", folder.display()))
-        );
+    for variant in variants_on(library) {
+        match started(&variant) {
+            Ok(said) => line!("  {} {title}: {} is {said}", paint::good("ok"), variant.backend),
+            Err(failure) => line!("  {} {title}: {failure}", paint::bad("no")),
+        }
     }
     true
 }
 
-fn print_missing(Dependency { name, needed_by }: &Dependency) {
-    println!("      {name} is needed by {needed_by}: {}", remedy(name));
+/// A line for each thing to do, with the libraries that it brings.
+fn print_missing(missing: &[Dependency]) {
+    let mut by_remedy: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for Dependency { name, .. } in missing {
+        by_remedy.entry(remedy(name)).or_default().insert(name);
+    }
+    for (remedy, names) in by_remedy {
+        let names: Vec<&str> = names.into_iter().collect();
+        line!("     needs {}: {remedy}", names.join(", "));
+    }
 }
 
 /// Where a person gets a library of the system from.
@@ -75,4 +86,32 @@ fn remedy(name: &str) -> &'static str {
         "libcudnn" => "install cuDNN of that version, or put its libraries on LD_LIBRARY_PATH",
         _ => "install the package of your system that holds it",
     }
+}
+
+/// The backends that a library serves, each told to use this very one.
+fn variants_on(library: &Installed) -> Vec<Variant> {
+    let release = library.name.rsplit('-').next().unwrap_or_default();
+    let texts = match library.product {
+        Product::Onnxruntime => vec![format!("ort:cpu,lib={}", library.library().display())],
+        Product::OnnxruntimeCuda => vec![format!("ort:cuda,lib={}", library.library().display())],
+        Product::Tensorrt => vec![format!("trt,version={release}"), format!("trt-api,version={release}")],
+        Product::TensorrtRtx => vec![format!("trt-rtx,version={release}")],
+    };
+    texts.iter().filter_map(|text| text.parse().ok()).collect()
+}
+
+/// What the backend says of itself once a worker has loaded it.
+fn started(variant: &Variant) -> Result<String, Failure> {
+    let variants = std::slice::from_ref(variant);
+    let subjects = Subjects::start(variants, &worker_for(variants, None)?, Deadlines::default())?;
+    let said = subjects.infos().next().map(|info| {
+        let description = &info.description;
+        let limit = if description.reaches == Stage::Execute {
+            String::new()
+        } else {
+            format!(", as far as {} on this machine", description.reaches)
+        };
+        format!("{} {}{limit}", description.name, description.version)
+    });
+    Ok(said.unwrap_or_default())
 }

@@ -1,7 +1,7 @@
 use clap::Args;
 use twinfer_libraries::Store;
 
-use crate::{Exit, Failure, installing::told, paint};
+use crate::{Exit, Failure, installing::told, output::line, paint};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -15,7 +15,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     for library in &arguments.libraries {
         let installed = told(|tell| store.install(library, tell))?;
         let title = format!("{} {}", installed.name, installed.version);
-        println!("{} in {}", paint::good(title), installed.directory.display());
+        line!("{} in {}", paint::good(title), installed.directory.display());
     }
     Ok(Exit::Conforms)
 }

@@ -1,18 +1,18 @@
 use twinfer_libraries::{Installed, PACKAGES, Package, Product, Store};
 
-use crate::{Exit, Failure, paint};
+use crate::{Exit, Failure, output::line, paint};
 
 pub fn run() -> Result<Exit, Failure> {
     let store = Store::open()?;
     let installed = store.list()?;
-    println!("{}", paint::heading("installed"));
+    line!("{}", paint::heading("installed"));
     if installed.is_empty() {
-        println!("  {}", paint::faint(format_args!("nothing in {}", store.root().display())));
+        line!("  {}", paint::faint(format_args!("nothing in {}", store.root().display())));
     }
     installed.iter().for_each(print_installed);
-    println!("{}", paint::heading("available"));
+    line!("{}", paint::heading("available"));
     PACKAGES.iter().filter(|package| !is_installed(package, &installed)).for_each(print_available);
-    println!("\n{}", paint::faint("install one with `twinfer backends install NAME`"));
+    line!("\n{}", paint::faint("install one with `twinfer backends install NAME`"));
     Ok(Exit::Conforms)
 }
 
@@ -23,12 +23,12 @@ fn is_installed(package: &Package, installed: &[Installed]) -> bool {
 fn print_installed(library: &Installed) {
     let Installed { name, version, product, directory, .. } = library;
     let place = paint::faint(directory.display());
-    println!("  {name:<18} {version:<10} {:<13} {place}", backends_on(*product));
+    line!("  {name:<18} {version:<10} {:<13} {place}", backends_on(*product));
 }
 
 fn print_available(package: &Package) {
     let Package { name, version, product, megabytes, .. } = package;
-    println!(
+    line!(
         "  {name:<18} {version:<10} {:<13} {}",
         backends_on(*product),
         paint::faint(format_args!("{megabytes} MB"))

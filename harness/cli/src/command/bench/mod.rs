@@ -9,7 +9,7 @@ use twinfer_case::{Budget, Case, Event, Summary, Task, Variant};
 use twinfer_generators::Family;
 
 use self::shares::Shares;
-use crate::{Exit, Failure, paint, worker::worker_for};
+use crate::{Exit, Failure, output::line, paint, worker::worker_for};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -82,14 +82,14 @@ fn end_to_end(
 fn print(bare: &bare::Bare, mut measured: Measured, cases: &[Case], jobs: NonZeroUsize) {
     let rate = measured.summary.compared as f64 / measured.summary.seconds;
     let bare_rate = bare.executed as f64 / bare.seconds;
-    println!("{}", paint::heading(format!("{} cases, {jobs} jobs", measured.summary.cases)));
-    println!("  end to end, executed and compared   {rate:>8.0} a second");
-    println!("  ONNX Runtime alone, session and run {bare_rate:>8.0} a second ({} refused)", bare.refused);
-    println!("  ratio                               {:>8.2}", rate / bare_rate);
-    println!("  multiply-accumulates, median        {:>8}", median(&mut measured.macs));
-    println!("{}", paint::heading("where the time goes, microseconds a case"));
+    line!("{}", paint::heading(format!("{} cases, {jobs} jobs", measured.summary.cases)));
+    line!("  end to end, executed and compared   {rate:>8.0} a second");
+    line!("  ONNX Runtime alone, session and run {bare_rate:>8.0} a second ({} refused)", bare.refused);
+    line!("  ratio                               {:>8.2}", rate / bare_rate);
+    line!("  multiply-accumulates, median        {:>8}", median(&mut measured.macs));
+    line!("{}", paint::heading("where the time goes, microseconds a case"));
     for (name, micros) in measured.shares.of(&measured.summary, cases, jobs.get()) {
-        println!("  {name:<35} {micros:>8.0}");
+        line!("  {name:<35} {micros:>8.0}");
     }
 }
 

@@ -12,7 +12,7 @@ use twinfer_case::Case;
 use twinfer_onnx::Graph;
 use twinfer_reports::Format;
 
-use crate::{Exit, Failure, variants::Variants};
+use crate::{Exit, Failure, output::write, variants::Variants};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -43,7 +43,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let scratch = tempfile::tempdir().map_err(Failure::environment)?;
     let out = arguments.out.clone().unwrap_or_else(|| scratch.path().to_owned());
     let report = campaign::run(cases, arguments.backends.subjects(), out)?;
-    print!("{}", arguments.format.render(&report));
+    write(format_args!("{}", arguments.format.render(&report)));
     Ok(if report.findings.is_empty() { Exit::Conforms } else { Exit::Findings })
 }
 
