@@ -52,7 +52,7 @@ impl Caps {
     pub const fn of(rank: usize, length: usize) -> Self {
         match (rank, length) {
             (1, 1) => Self { channels: 24, kernel: 5, stride: 4, slack: 8 },
-            (1, _) => Self { channels: 12, kernel: 5, stride: 3, slack: 5 },
+            (1, _) => Self { channels: 12, kernel: 5, stride: 4, slack: 5 },
             (2, 1) => Self { channels: 16, kernel: 5, stride: 4, slack: 4 },
             (2, _) => Self { channels: 8, kernel: 3, stride: 2, slack: 2 },
             (_, 1) => Self { channels: 8, kernel: 3, stride: 3, slack: 2 },
@@ -250,7 +250,7 @@ impl OutputPadding {
 impl Padding {
     const fn auto_pad(self) -> Option<AutoPad> {
         match self {
-            Self::NotSet => Some(AutoPad::NotSet),
+            Self::NotSet | Self::NotSetAlone | Self::OutputShapeNotSet => Some(AutoPad::NotSet),
             Self::SameUpper | Self::OutputShapeUpper => Some(AutoPad::SameUpper),
             Self::SameLower | Self::OutputShapeLower => Some(AutoPad::SameLower),
             Self::Valid => Some(AutoPad::Valid),
@@ -266,7 +266,11 @@ impl Padding {
     pub const fn has_output_shape(self) -> bool {
         matches!(
             self,
-            Self::OutputShape | Self::OutputShapeUpper | Self::OutputShapeLower | Self::OutputShapeOverPads
+            Self::OutputShape
+                | Self::OutputShapeNotSet
+                | Self::OutputShapeUpper
+                | Self::OutputShapeLower
+                | Self::OutputShapeOverPads
         )
     }
 

@@ -5,6 +5,7 @@
 //! family, the seed and the index alone.
 
 mod choices;
+mod coverage;
 mod draft;
 mod exact;
 mod family;
@@ -17,6 +18,7 @@ mod space;
 mod strategy;
 
 pub use choices::Choices;
+pub use coverage::{Coverage, CoverageReport, MissingPair, PairCount, ValueCount};
 pub use family::{CaseStream, Family, UnknownFamily};
 pub use invalid::InvalidSpace;
 pub use menu::{Menu, NothingLeft};

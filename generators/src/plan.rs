@@ -39,7 +39,9 @@ impl Plan {
         let mut parameters = Parameters::new(space.regime.draw(choices), precision, length);
         let before = neighbours(&space.before, 1, &mut parameters, choices);
         let after = (0..length).map(|_| neighbours(&space.after, 2, &mut parameters, choices)).collect();
-        let runs = space.runs.draw_among(choices, |runs| runs.suit(dynamic));
+        // with fixed shapes a third run tells little more than a second, so that it is seldom worth its time
+        let thrice = choices.percent(15);
+        let runs = space.runs.draw_among(choices, |runs| runs.suit(dynamic) || thrice && *runs == Runs::ABA);
         let points = fit(space, &mut layers, dynamic, runs, caps, choices);
         let opset = space.opset.draw(choices);
         Self { precision, opset, dynamic, runs, layers, before, after, points, parameters }

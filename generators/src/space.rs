@@ -129,6 +129,8 @@ pub enum Padding {
     Asymmetric,
     /// As `Asymmetric`, with `auto_pad` NOTSET written.
     NotSet,
+    /// `auto_pad` NOTSET written, without `pads`.
+    NotSetAlone,
     /// `auto_pad` `SAME_UPPER`.
     SameUpper,
     /// `auto_pad` `SAME_LOWER`.
@@ -137,6 +139,8 @@ pub enum Padding {
     Valid,
     /// `output_shape` alone.
     OutputShape,
+    /// `output_shape` with `auto_pad` NOTSET.
+    OutputShapeNotSet,
     /// `output_shape` with `auto_pad` `SAME_UPPER`.
     OutputShapeUpper,
     /// `output_shape` with `auto_pad` `SAME_LOWER`.
@@ -215,7 +219,7 @@ pub enum Runs {
     AA,
     /// Two shapes.
     AB,
-    /// Two shapes and the first again, with the values it had.
+    /// Two shapes and the first again, with the values it had; other values where no axis is dynamic.
     ABA,
     /// An empty batch, a full one, an empty one; `ABA` where the batch is fixed.
     EmptyFullEmpty,
@@ -281,7 +285,8 @@ impl Space {
                 (Padding::Zero, 6),
                 (Padding::Symmetric, 16),
                 (Padding::Asymmetric, 28),
-                (Padding::NotSet, 8),
+                (Padding::NotSet, 6),
+                (Padding::NotSetAlone, 2),
                 (Padding::SameUpper, 10),
                 (Padding::SameLower, 10),
                 (Padding::Valid, 4),
@@ -291,11 +296,13 @@ impl Space {
                 (Padding::Zero, 4),
                 (Padding::Symmetric, 12),
                 (Padding::Asymmetric, 24),
-                (Padding::NotSet, 6),
+                (Padding::NotSet, 5),
+                (Padding::NotSetAlone, 2),
                 (Padding::SameUpper, 8),
                 (Padding::SameLower, 8),
                 (Padding::Valid, 3),
-                (Padding::OutputShape, 8),
+                (Padding::OutputShape, 7),
+                (Padding::OutputShapeNotSet, 2),
                 (Padding::OutputShapeUpper, 5),
                 (Padding::OutputShapeLower, 5),
                 (Padding::OutputShapeOverPads, 3),

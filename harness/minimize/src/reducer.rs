@@ -14,8 +14,8 @@ pub struct Reducer {
     best: Case,
     /// How complex `best` is; what replaces it is less so.
     complexity: Complexity,
-    /// The pass that proposed the last success, or the one that comes next.
-    pass: usize,
+    /// Where this round of passes has come to.
+    place: Place,
     /// What [`propose`](Self::propose) returned last.
     proposed: Vec<Proposal>,
     /// Candidates that do not show it.
@@ -27,13 +27,20 @@ pub struct Reducer {
     limit: usize,
 }
 
+/// A pass, and one of the candidates that it proposes; in the order in which they are tried.
+#[derive(Clone, Copy, Debug, Default)]
+struct Place {
+    pass: usize,
+    candidate: usize,
+}
+
 /// A candidate and where it came from.
 #[derive(Clone, Debug)]
 struct Proposal {
     case: Case,
     hash: CaseHash,
     complexity: Complexity,
-    pass: usize,
+    place: Place,
 }
 
 /// One success of a minimisation.
@@ -66,7 +73,7 @@ impl Reducer {
         Ok(Self {
             best,
             complexity,
-            pass: 0,
+            place: Place::default(),
             proposed: vec![],
             refuted: HashSet::new(),
             progress: false,
@@ -86,7 +93,7 @@ impl Reducer {
         let count = count.min(self.limit - self.tried);
         self.proposed = self.next(count);
         if self.proposed.is_empty() && self.progress && count > 0 {
-            self.pass = 0;
+            self.place = Place::default();
             self.progress = false;
             self.proposed = self.next(count);
         }
@@ -103,8 +110,9 @@ impl Reducer {
         if let Some(success) = success.into_iter().flatten().next() {
             self.tried += 1;
             self.progress = true;
-            self.pass = success.pass;
-            self.steps.push(Step { pass: PASSES[success.pass].name, tried: self.tried });
+            // what was refuted before it is tried again in the next round, not after each success
+            self.place = success.place;
+            self.steps.push(Step { pass: PASSES[success.place.pass].name, tried: self.tried });
             self.best = success.case;
             self.complexity = success.complexity;
         }
@@ -116,34 +124,38 @@ impl Reducer {
         Minimized { case: self.best, steps: self.steps, tried: self.tried, complete }
     }
 
-    /// Up to `count` untried candidates of the passes from the current one to the last.
+    /// Up to `count` untried candidates from the current place to the last.
     fn next(&self, count: usize) -> Vec<Proposal> {
         let Some(frame) = Frame::of(&self.best) else {
             return vec![];
         };
         let mut seen = HashSet::new();
-        let passes = PASSES.iter().enumerate().skip(self.pass);
+        let passes = PASSES.iter().enumerate().skip(self.place.pass);
         passes
-            .flat_map(|(place, pass)| self.candidates(place, pass, &frame))
+            .flat_map(|(number, pass)| {
+                let first = if number == self.place.pass { self.place.candidate } else { 0 };
+                self.candidates(Place { pass: number, candidate: first }, pass, &frame)
+            })
             .filter(|proposal| seen.insert(proposal.hash))
             .take(count)
             .collect()
     }
 
-    /// What a pass makes of the best case: sound, simpler and not refuted yet.
+    /// What a pass makes of the best case, from one candidate on: sound, simpler and not refuted yet.
     fn candidates<'a>(
         &'a self,
-        place: usize,
+        from: Place,
         pass: &Pass,
         frame: &'a Frame,
     ) -> impl Iterator<Item = Proposal> + 'a {
-        let edited = (pass.propose)(&self.best, frame);
-        edited.into_iter().filter_map(move |case| {
+        let edited = (pass.propose)(&self.best, frame).into_iter().enumerate().skip(from.candidate);
+        edited.filter_map(move |(candidate, case)| {
             let case = frame.fit(case)?;
             let complexity = Complexity::of(&case);
             let hash = case.hash().ok()?;
             let wanted = complexity < self.complexity && !self.refuted.contains(&hash);
-            wanted.then_some(Proposal { case, hash, complexity, pass: place })
+            let place = Place { candidate, ..from };
+            wanted.then_some(Proposal { case, hash, complexity, place })
         })
     }
 }

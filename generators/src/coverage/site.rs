@@ -1,0 +1,121 @@
+use twinfer_case::{Case, Regime, TensorSource};
+use twinfer_onnx::{AutoPad, Axis, Conv, ConvTranspose, Node, Op, infer_shapes};
+
+/// A convolution of a valid case, with what surrounds it.
+pub struct Site<'a> {
+    pub case: &'a Case,
+    pub node: &'a Node,
+    pub attributes: Attributes<'a>,
+    /// Resolved for the first run.
+    pub axes: Vec<Axis>,
+    pub batch: usize,
+    pub group: usize,
+    /// Channels of a group, in and out.
+    pub channels: (usize, usize),
+    /// Its place among the convolutions, and how many there are.
+    pub place: (usize, usize),
+}
+
+/// The attributes of Conv and ConvTranspose under one roof.
+pub struct Attributes<'a> {
+    pub transposed: bool,
+    pub auto_pad: Option<AutoPad>,
+    pub dilations: Option<&'a [i64]>,
+    pub group: Option<i64>,
+    pub kernel_shape: Option<&'a [i64]>,
+    pub output_padding: Option<&'a [i64]>,
+    pub output_shape: Option<&'a [i64]>,
+    pub pads: Option<&'a [i64]>,
+    pub strides: Option<&'a [i64]>,
+}
+
+impl<'a> Site<'a> {
+    /// The convolutions of a case, in order.
+    pub fn all(case: &'a Case) -> Vec<Self> {
+        let convolutions: Vec<_> =
+            case.graph.nodes.iter().filter_map(|node| Some((node, Attributes::of(&node.op)?))).collect();
+        let count = convolutions.len();
+        let shapes: Vec<_> = case.runs[0].inputs.iter().map(|source| source.shape().to_vec()).collect();
+        let Ok(inferred) = infer_shapes(&case.graph, &shapes) else {
+            return vec![];
+        };
+        let site = |(place, (node, attributes)): (usize, (&'a Node, Attributes<'a>))| {
+            let x = &inferred.get(&node.inputs[0])?.shape;
+            let w = &inferred.get(&node.inputs[1])?.shape;
+            let geometry = match &node.op {
+                Op::Conv(conv) => conv.geometry(&x[2..], &w[2..]),
+                Op::ConvTranspose(deconv) => deconv.geometry(&x[2..], &w[2..]),
+                _ => return None,
+            };
+            let geometry = geometry.ok()?;
+            let group = geometry.group;
+            let channels = if attributes.transposed { (w[0] / group, w[1]) } else { (w[1], w[0] / group) };
+            Some(Site {
+                case,
+                node,
+                attributes,
+                axes: geometry.axes,
+                batch: x[0],
+                group,
+                channels,
+                place: (place, count),
+            })
+        };
+        convolutions.into_iter().enumerate().filter_map(site).collect()
+    }
+
+    pub fn producer(&self, name: &str) -> Option<&'a Node> {
+        self.case.graph.nodes.iter().find(|node| node.outputs.iter().any(|output| output == name))
+    }
+
+    pub fn reader(&self) -> Option<&'a Node> {
+        let output = &self.node.outputs[0];
+        self.case.graph.nodes.iter().find(|node| node.inputs.contains(output))
+    }
+
+    pub fn regime(&self) -> Option<Regime> {
+        match self.case.runs[0].inputs.first()? {
+            TensorSource::Recipe(recipe) => Some(recipe.regime),
+            TensorSource::Data(_) => None,
+        }
+    }
+}
+
+impl<'a> Attributes<'a> {
+    fn of(op: &'a Op) -> Option<Self> {
+        match op {
+            Op::Conv(Conv { auto_pad, dilations, group, kernel_shape, pads, strides }) => Some(Self {
+                transposed: false,
+                auto_pad: *auto_pad,
+                dilations: dilations.as_deref(),
+                group: *group,
+                kernel_shape: kernel_shape.as_deref(),
+                output_padding: None,
+                output_shape: None,
+                pads: pads.as_deref(),
+                strides: strides.as_deref(),
+            }),
+            Op::ConvTranspose(ConvTranspose {
+                auto_pad,
+                dilations,
+                group,
+                kernel_shape,
+                output_padding,
+                output_shape,
+                pads,
+                strides,
+            }) => Some(Self {
+                transposed: true,
+                auto_pad: *auto_pad,
+                dilations: dilations.as_deref(),
+                group: *group,
+                kernel_shape: kernel_shape.as_deref(),
+                output_padding: output_padding.as_deref(),
+                output_shape: output_shape.as_deref(),
+                pads: pads.as_deref(),
+                strides: strides.as_deref(),
+            }),
+            _ => None,
+        }
+    }
+}
