@@ -76,9 +76,9 @@ impl fmt::Display for Comparison {
 impl Comparison {
     /// Compares everything.
     pub fn new(headers: &Headers) -> Result<Self> {
-        let number = headers.number();
         let path = headers.path().to_owned();
-        let version = nearest(number).ok_or_else(|| Error::TooOld { headers: path.clone(), number })?;
+        let too_old = || Error::TooOld { headers: path.clone(), number: headers.number() };
+        let version = nearest(headers).ok_or_else(too_old)?;
         let mut comparison = Self {
             path,
             parts: headers.parts(),
@@ -261,11 +261,13 @@ fn describe(expected: &VirtualCall, calls: &[MethodCall]) -> String {
     }
 }
 
-/// The release with this number, or the latest described one before it.
-fn nearest(number: u32) -> Option<Version> {
+/// The release of the headers, or the latest described one before it.
+fn nearest(headers: &Headers) -> Option<Version> {
     let last = Family::ALL.into_iter().map(|family| family.first().number()).max()?;
     // numbers of one major version span less than ten thousand
-    (0..=number.min(last + 9_999)).rev().find_map(Version::from_number)
+    let version = (0..=headers.number().min(last + 9_999)).rev().find_map(Version::from_number)?;
+    // below TensorRT-RTX 1.3 lie the numbers of TensorRT 9
+    (version.parts().0 <= headers.parts().0).then_some(version)
 }
 
 impl From<Signature> for CFunctionCall {

@@ -66,6 +66,14 @@ impl Coverage {
         table::methods().filter(|method| !is_covered(method)).collect()
     }
 
+    /// The gaps that evidence of some release could have closed: it has the method, and nobody called it.
+    pub fn oversights(&self) -> Vec<&'static Method> {
+        let could_speak = |method: &Method| {
+            self.live.iter().chain(&self.headers).any(|evidence| method.slot(evidence.version).is_some())
+        };
+        self.gaps().into_iter().filter(|method| could_speak(method)).collect()
+    }
+
     /// The table, in Markdown.
     pub fn markdown(&self) -> String {
         let mut lines = self.introduction();
@@ -270,5 +278,15 @@ mod tests {
         coverage.headers.push(list("# TensorRT-RTX 1.5.0\nIBuilder::reset"));
         assert_eq!(coverage.cell(reset, Family::Rtx15), "10 live 1.7.1 · headers");
         assert_eq!(coverage.gaps().len(), table::methods().count() - 2);
+    }
+
+    #[test]
+    fn a_gap_is_an_oversight_where_a_release_with_evidence_has_the_method() {
+        let oversights = |release| {
+            let list = Evidence::parse(&format!("# {release}\nIBuilder::reset\n")).expect("a list");
+            let coverage = Coverage { live: vec![list], headers: vec![] };
+            coverage.oversights().iter().any(|method| method.path == "IBuilder::platformHasTf32")
+        };
+        assert_eq!([oversights("TensorRT 8.6.0"), oversights("TensorRT-RTX 1.7.1")], [true, false]);
     }
 }

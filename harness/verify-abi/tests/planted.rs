@@ -238,8 +238,10 @@ fn a_release_after_the_described_ones_is_compared_with_the_last_of_them() {
 
 #[test]
 fn a_release_before_the_described_ones_is_an_error() {
-    let Some(result) = compare(&CORE.replace("MAJOR 1", "MAJOR 0"), PARSER) else { return };
-    assert!(matches!(result, Err(Error::TooOld { number: 701, .. })), "{result:?}");
+    for (part, earlier, expected) in [("MAJOR 1", "MAJOR 0", 701), ("MINOR 7", "MINOR 2", 10_201)] {
+        let Some(result) = compare(&CORE.replace(part, earlier), PARSER) else { return };
+        assert!(matches!(result, Err(Error::TooOld { number, .. }) if number == expected), "{result:?}");
+    }
 }
 
 #[test]

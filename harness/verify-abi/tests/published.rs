@@ -41,6 +41,6 @@ fn the_tables_agree_with_published_headers_and_every_method_has_evidence() {
     }
     let lists = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/results");
     let coverage = Coverage::collect(&lists, &comparisons).expect("the call lists can be read");
-    let gaps: Vec<_> = coverage.gaps().iter().map(|method| method.path).collect();
-    assert_eq!(gaps, [""; 0], "methods that were never called live and are in no headers");
+    let oversights: Vec<_> = coverage.oversights().iter().map(|method| method.path).collect();
+    assert_eq!(oversights, [""; 0], "releases with evidence have these methods, and nothing speaks for them");
 }
