@@ -242,4 +242,20 @@ define dso_local void @create(ptr noundef %0, i32 noundef %1) local_unnamed_addr
         assert_eq!(body(other_table), Err(Unreadable::UnknownObject));
         assert_eq!(Module::read("").virtual_call("f"), Err(Unreadable::NoFunction));
     }
+
+    #[test]
+    fn text_that_ends_anywhere_is_read_without_panic() {
+        for text in [WITH_POINTEES, WITHOUT_POINTEES] {
+            let lines: Vec<_> = text.lines().collect();
+            for (index, line) in lines.iter().enumerate() {
+                for end in 0..line.len() {
+                    let mut lines = lines.clone();
+                    lines[index] = &line[..end];
+                    let module = Module::read(&lines.join("\n"));
+                    let _ = (module.virtual_call("stride"), module.virtual_call("destroy"));
+                    let _ = module.c_call("create", "create_INTERNAL");
+                }
+            }
+        }
+    }
 }

@@ -173,6 +173,9 @@ pub fn name(text: &str) -> Option<(&str, &str)> {
 
 /// The length of the bracketed group that `text` starts with, brackets included.
 pub fn group(text: &str) -> Option<usize> {
+    if !text.starts_with(['(', '[', '{', '<']) {
+        return None;
+    }
     let (mut depth, mut is_quoted) = (0_u32, false);
     for (index, c) in text.char_indices() {
         match c {
