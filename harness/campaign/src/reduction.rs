@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Candidates that are tried for one case at most.
-const LIMIT: usize = 2000;
+const LIMIT: usize = 500;
 
 /// The smallest case found that shows `symptom` of `crew`'s variant, with what it shares with all larger ones; `tried`
 /// itself where there is no smaller one, or where a smaller one does not show it in a fresh worker.
