@@ -1,0 +1,137 @@
+//! Golden replaced by references with a planted defect: the checks must notice wherever the defect changes the output.
+//!
+//! `TWINFER_FULL=1` runs 20,000 cases a family and prints what was detected, defect by defect.
+
+use twinfer_case::{Case, Description, Observation, Outcome, RunOutput, Stage, Variant, Verdict};
+use twinfer_checks::{Evidence, judge};
+use twinfer_generators::Family;
+use twinfer_golden::{Defect, Evaluation, Unknown, evaluate, evaluate_with};
+use twinfer_onnx::Tensor;
+
+/// The defects of Conv and `ConvTranspose`; operands rounded to another type are what a bound may allow for.
+const DEFECTS: [Defect; 12] = [
+    Defect::PadShifted,
+    Defect::PadsSwapped,
+    Defect::GroupsInterleaved,
+    Defect::GroupsCollapsed,
+    Defect::KernelReversed,
+    Defect::OutputPaddingIgnored,
+    Defect::OutputPaddingInFront,
+    Defect::DilationIgnored,
+    Defect::StrideShort,
+    Defect::BiasDropped,
+    Defect::BiasOnlyWhereReached,
+    Defect::SameSwapped,
+];
+
+/// What became of the cases that a defect touches.
+#[derive(Clone, Debug, Default)]
+struct Detection {
+    changed: u64,
+    detected: u64,
+}
+
+fn cases() -> impl Iterator<Item = Case> {
+    let count = if std::env::var_os("TWINFER_FULL").is_some() { 20_000 } else { 400 };
+    [Family::Conv, Family::Deconv].into_iter().flat_map(move |family| {
+        let stream = family.stream(5);
+        (0..count).map(move |index| stream.case(index))
+    })
+}
+
+/// What a backend answers that is right in every way.
+fn truthful(outputs: Vec<Vec<Tensor>>) -> Observation {
+    let run = |outputs| RunOutput { outputs, intermediates: Vec::new() };
+    Observation {
+        stage: Stage::Execute,
+        outcome: Outcome::Ok,
+        inferred_shapes: None,
+        runs: outputs.into_iter().map(run).collect(),
+        precision: None,
+        log: Vec::new(),
+        timings: Vec::new(),
+    }
+}
+
+fn outputs(references: &[Result<Evaluation, Unknown>]) -> Option<Vec<Vec<Tensor>>> {
+    let tensors = |evaluation: &Evaluation| -> Option<Vec<Tensor>> {
+        if !evaluation.unspecified.is_empty() {
+            return None;
+        }
+        evaluation.outputs.iter().map(|output| output.to_tensor().ok()).collect()
+    };
+    references.iter().map(|reference| reference.as_ref().ok().and_then(tensors)).collect()
+}
+
+/// Whether the defect changes an output that a backend can be held to: one whose bound is not infinite, as it is where
+/// the values overflow.
+fn changes(references: &[Result<Evaluation, Unknown>], defective: &[Result<Evaluation, Unknown>]) -> bool {
+    references.iter().zip(defective).any(|pair| match pair {
+        (Ok(reference), Ok(defective)) if defective.unspecified.is_empty() => {
+            reference.outputs.iter().zip(&defective.outputs).any(|(reference, defective)| {
+                reference.shape != defective.shape
+                    || (0..reference.values.len()).any(|place| {
+                        reference.values[place].to_bits() != defective.values[place].to_bits()
+                            && reference.bound[place].is_finite()
+                            && defective.bound[place].is_finite()
+                    })
+            })
+        }
+        _ => false,
+    })
+}
+
+fn verdict(case: &Case, references: &[Result<Evaluation, Unknown>], observation: &Observation) -> Verdict {
+    let variant: Variant = "ort:cpu".parse().expect("a variant");
+    let description = Description {
+        name: "golden".to_owned(),
+        version: "1".to_owned(),
+        capabilities: Vec::new(),
+        reaches: Stage::Execute,
+    };
+    let evidence = Evidence {
+        case,
+        variant: &variant,
+        description: &description,
+        references,
+        observation,
+        repeat: None,
+        fresh: None,
+    };
+    judge(&evidence).verdict
+}
+
+#[test]
+fn defective_references_are_noticed_wherever_they_change_the_output() {
+    let mut detections = vec![Detection::default(); DEFECTS.len()];
+    for case in cases() {
+        let inputs: Vec<Vec<Tensor>> = case
+            .runs
+            .iter()
+            .map(|run| run.inputs.iter().map(|source| source.tensor().expect("small").into_owned()).collect())
+            .collect();
+        let references: Vec<_> = inputs.iter().map(|inputs| evaluate(&case.graph, inputs)).collect();
+        let Some(truth) = outputs(&references) else { continue };
+        let observation = truthful(truth.clone());
+        let fair = verdict(&case, &references, &observation);
+        assert!(matches!(fair, Verdict::Conforms | Verdict::Vacuous), "{fair:?}\n{case:#?}");
+        for (defect, detection) in DEFECTS.iter().zip(&mut detections) {
+            let defective: Vec<_> =
+                inputs.iter().map(|inputs| evaluate_with(&case.graph, inputs, Some(*defect))).collect();
+            if changes(&references, &defective) {
+                detection.changed += 1;
+                let verdict = verdict(&case, &defective, &observation);
+                detection.detected += u64::from(matches!(verdict, Verdict::Diverges(_)));
+            }
+        }
+    }
+    for (defect, Detection { changed, detected }) in DEFECTS.iter().zip(&detections) {
+        println!("{:<24} {detected:>6} of {changed:>6}", defect.name());
+        assert!(*changed >= 50, "{} is hardly ever touched", defect.name());
+        assert!(detected * 100 >= changed * 97, "{}: {detected} of {changed}", defect.name());
+    }
+    let sum = |count: fn(&Detection) -> u64| detections.iter().map(count).sum::<u64>();
+    let (changed, detected) = (sum(|one| one.changed), sum(|one| one.detected));
+    println!("{:<24} {detected:>6} of {changed:>6}", "together");
+    assert!(detected * 100 >= changed * 99, "{detected} of {changed}");
+}
