@@ -13,6 +13,7 @@
 //! a line cannot tell them apart and counts for none.
 
 use std::{
+    collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
 };
@@ -50,12 +51,11 @@ impl Coverage {
                 paths.push(path);
             }
         }
-        let live = paths.iter().map(|path| Evidence::read(path)).collect::<Result<_>>()?;
-        let headers = comparisons.iter().map(Evidence::of).collect();
-        let mut coverage = Self { live, headers };
-        coverage.live.sort_by_key(|evidence| (evidence.version.product(), evidence.version.number()));
-        coverage.headers.sort_by_key(|evidence| (evidence.version.product(), evidence.version.number()));
-        Ok(coverage)
+        let live: Result<Vec<_>> = paths.iter().map(|path| Evidence::read(path)).collect();
+        Ok(Self {
+            live: by_release(live?),
+            headers: by_release(comparisons.iter().map(Evidence::of).collect()),
+        })
     }
 
     /// The methods that no evidence of any release speaks for.
@@ -180,6 +180,17 @@ impl Evidence {
     }
 }
 
+/// One piece of evidence for each release, in order.
+fn by_release(all: Vec<Evidence>) -> Vec<Evidence> {
+    let mut releases = BTreeMap::new();
+    for Evidence { version, methods } in all {
+        let key = (version.product(), version.number());
+        let release = releases.entry(key).or_insert_with(|| Evidence { version, methods: Vec::new() });
+        release.methods.extend(methods);
+    }
+    releases.into_values().collect()
+}
+
 /// Reads `TensorRT 8.6.0`, whatever follows it.
 fn version(text: &str) -> Option<Version> {
     let mut words = text.split([' ', ':']);
@@ -255,6 +266,19 @@ mod tests {
             let error = Evidence::parse(text).expect_err(text);
             assert!(error.contains(reason), "{error}");
         }
+    }
+
+    #[test]
+    fn lists_of_one_release_are_put_together() {
+        let list = |text| Evidence::parse(text).expect("a list");
+        let lists =
+            ["# TensorRT 8.6.0\nIBuilder::reset", "# TensorRT 8.5.3", "# TensorRT 8.6.0\nIParser::parse"];
+        let releases = by_release(lists.map(list).into());
+        let numbers: Vec<_> = releases.iter().map(|it| it.version.number()).collect();
+        assert_eq!(
+            (numbers, paths(&releases[1])),
+            (vec![8503, 8600], vec!["IBuilder::reset", "IParser::parse"])
+        );
     }
 
     #[test]

@@ -41,7 +41,7 @@ struct Probed {
     enums: HashMap<&'static str, Vec<Named>>,
     structs: HashMap<&'static str, ProbedStruct>,
     exports: HashMap<&'static str, String>,
-    parser_version: Option<String>,
+    parser_version: String,
     logger: &'static str,
 }
 
@@ -134,7 +134,7 @@ impl Headers {
 
     /// Whether `NV_ONNX_PARSER_VERSION` has a value.
     pub fn has_parser_version(&self) -> bool {
-        self.probed.parser_version.as_ref().is_some_and(|probe| self.module.constant(probe).is_some())
+        self.module.constant(&self.probed.parser_version).is_some()
     }
 }
 
@@ -150,7 +150,7 @@ impl Probed {
             enums: HashMap::new(),
             structs: HashMap::new(),
             exports: HashMap::new(),
-            parser_version: Some(parser_version),
+            parser_version,
             logger: probes.logger(),
         };
         for key in table::methods().map(|method| (method.class, method.name)) {

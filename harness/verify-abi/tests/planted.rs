@@ -119,6 +119,65 @@ protected:
 } // namespace nvonnxparser
 "#;
 
+/// A release with 32-bit extents, which travel by value; nothing is planted here.
+const NARROW: &str = r"
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#define NV_TENSORRT_MAJOR 8
+#define NV_TENSORRT_MINOR 6
+#define NV_TENSORRT_PATCH 0
+#define NV_TENSORRT_VERSION (NV_TENSORRT_MAJOR * 1000 + NV_TENSORRT_MINOR * 100 + NV_TENSORRT_PATCH)
+
+namespace nvinfer1 {
+enum class OptProfileSelector : int32_t { kMIN = 0, kOPT = 1, kMAX = 2 };
+class Dims32 { public: int32_t nbDims; int32_t d[8]; };
+using Dims = Dims32;
+class Object { public: virtual ~Object() = default; };
+class ICudaEngine;
+class IPluginFactory;
+
+namespace inside {
+struct Profile : Object {
+    virtual bool setDimensions(char const* name, OptProfileSelector select, Dims dims) noexcept = 0;
+    virtual Dims getDimensions(char const* name, OptProfileSelector select) const noexcept = 0;
+};
+struct Runtime : Object {
+    virtual ICudaEngine* deserializeCudaEngine(void const* blob, std::size_t size, IPluginFactory* factory) noexcept = 0;
+};
+} // namespace inside
+
+class IOptimizationProfile : public Object {
+public:
+    bool setDimensions(char const* name, OptProfileSelector select, Dims dims) noexcept {
+        return mImpl->setDimensions(name, select, dims);
+    }
+    Dims getDimensions(char const* name, OptProfileSelector select) const noexcept {
+        return mImpl->getDimensions(name, select);
+    }
+protected:
+    inside::Profile* mImpl;
+};
+class IRuntime : public Object {
+public:
+    ICudaEngine* deserializeCudaEngine(void const* blob, std::size_t size, IPluginFactory* factory) noexcept {
+        return mImpl->deserializeCudaEngine(blob, size, nullptr);
+    }
+    ICudaEngine* deserializeCudaEngine(void const* blob, std::size_t size) noexcept {
+        return mImpl->deserializeCudaEngine(blob, size, nullptr);
+    }
+protected:
+    inside::Runtime* mImpl;
+};
+class ILogger {
+public:
+    enum class Severity : int32_t { kINTERNAL_ERROR = 0 };
+    virtual void log(Severity severity, char const* message) noexcept = 0;
+    virtual ~ILogger() = default;
+};
+} // namespace nvinfer1
+";
+
 /// `None`, and a word about it, where there is no clang.
 fn compare(core: &str, parser: &str) -> Option<Result<Comparison, Error>> {
     let folder = tempfile::tempdir().expect("temporary folder");
@@ -224,6 +283,18 @@ fn each_planted_mistake_is_reported_and_nothing_else() {
     );
     let verified: Vec<_> = comparison.verified.iter().map(|method| method.path).collect();
     assert!(verified.starts_with(&["ITimingCache::delete", "IHostMemory::data"]), "{verified:?}");
+}
+
+#[test]
+fn extents_by_value_and_the_logger_of_old_are_found_right() {
+    let Some(comparison) = compare(NARROW, PARSER) else { return };
+    let comparison = comparison.expect("the headers compile");
+    for subject in ["Dims32", "IRuntime", "ILogger::log", "ILogger::delete", "vtable of ILogger"] {
+        assert_eq!(differences(&comparison, subject), [""; 0]);
+    }
+    let absent = "IOptimizationProfile::isValid(): the table says slot 9 of what lies at 8, () -> bool; \
+                  the headers say it is absent";
+    assert_eq!(differences(&comparison, "IOptimizationProfile"), [absent]);
 }
 
 #[test]
