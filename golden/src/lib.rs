@@ -51,6 +51,7 @@ mod convolution;
 mod defects;
 mod elementwise;
 mod evaluate;
+mod evaluator;
 mod format;
 mod pooling;
 mod quantization;

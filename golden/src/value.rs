@@ -1,7 +1,11 @@
 use half::{bf16, f16};
 use twinfer_onnx::{DataType, Tensor};
 
-use crate::{Arithmetic, format::Format, step::Step};
+use crate::{
+    Arithmetic,
+    format::{Format, power_of_two},
+    step::Step,
+};
 
 /// A value of the graph as the evaluation knows it: its elements, and how far a conforming backend's may be off.
 #[derive(Clone, Debug)]
@@ -31,7 +35,7 @@ impl Value {
             .any(is_flushed)
             .then(|| elements.iter().map(|x| if is_flushed(x) { x.abs() } else { 0.0 }).collect());
         let step = if error.is_some() { None } else { Step::of(&elements) };
-        Self { dtype, shape: tensor.shape.clone(), elements, magnitude: None, error, step }
+        Self { dtype, shape: tensor.shape.clone(), elements, magnitude: None, error, step }.beyond_f64()
     }
 
     /// These elements rounded to another floating-point type, and taken for exact.
@@ -78,7 +82,18 @@ impl Value {
     pub fn quantized(dtype: DataType, shape: Vec<usize>, elements: Vec<f64>, error: Vec<f64>) -> Self {
         let exact = error.iter().all(|error| *error == 0.0);
         let step = if exact { Step::of(&elements) } else { None };
-        Self { dtype, shape, elements, magnitude: None, error: (!exact).then_some(error), step }
+        Self { dtype, shape, elements, magnitude: None, error: (!exact).then_some(error), step }.beyond_f64()
+    }
+
+    /// Allows for what f64 does not hold of 64-bit integers.
+    fn beyond_f64(mut self) -> Self {
+        let lost = |x: &f64| if x.abs() >= power_of_two(53) { x.abs() * power_of_two(-52) } else { 0.0 };
+        if self.dtype == DataType::Int64 && self.elements.iter().any(|x| lost(x) > 0.0) {
+            let places = self.elements.iter().enumerate();
+            self.error = Some(places.map(|(place, x)| self.error_at(place) + lost(x)).collect());
+            self.step = None;
+        }
+        self
     }
 
     /// Whether every element is exact and known to need no more than `precision` bits.

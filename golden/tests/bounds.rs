@@ -250,6 +250,19 @@ fn a_subnormal_operand_may_be_flushed() {
 }
 
 #[test]
+fn integers_that_f64_does_not_hold_are_not_called_exact() {
+    let (mut graph, _) = one_node(Op::Identity, &[], &[], 1);
+    graph.nodes[0].inputs.truncate(1);
+    graph.inputs[0].dtype = DataType::Int64;
+    graph.outputs[0].dtype = DataType::Int64;
+    let integer = |x| Tensor::new(vec![], TensorData::Int64(vec![x])).expect("a scalar");
+    assert!(reference(&graph, integer(1 << 52)).grid_step.is_some());
+    let large = reference(&graph, integer((1 << 53) + 1));
+    assert_eq!((large.grid_step, large.compare(0, 2f64.powi(53))), (None, Agreement::Exact));
+    assert!(large.bound[0] >= 1.0);
+}
+
+#[test]
 fn a_position_that_no_tap_reaches_holds_the_bias() {
     let op =
         ConvTranspose { output_padding: Some(vec![1]), strides: Some(vec![2]), ..ConvTranspose::default() };
