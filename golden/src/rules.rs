@@ -23,22 +23,22 @@ macro_rules! entries {
 entries! {
     SAME_BEYOND_NATURAL = "conv-transpose-same-beyond-natural",
         "with auto_pad SAME the text wants input * stride positions where the kernel only reaches fewer; golden stops at the natural extent",
-        "onnx/docs/Operators.md#ConvTranspose, attribute auto_pad; onnx/defs/nn/defs.cc, convTransposeShapeInference, and ONNX Runtime 1.31.1 stop there too";
+        "onnx/docs/Operators.md#ConvTranspose, attribute auto_pad; onnx/onnx/defs/nn/defs.cc, convTransposeShapeInference, and ONNX Runtime 1.31.1 stop there too";
     SAME_WITH_OUTPUT_PADDING = "conv-transpose-same-with-output-padding",
         "with auto_pad SAME and output_padding the text wants input * stride positions, ONNX's shape inference adds output_padding; golden follows the text",
-        "onnx/docs/Operators.md#ConvTranspose, attribute auto_pad, against onnx/defs/nn/defs.cc, convTransposeShapeInference; ONNX Runtime 1.31.1 computes the text and warns";
+        "onnx/docs/Operators.md#ConvTranspose, attribute auto_pad, against onnx/onnx/defs/nn/defs.cc, convTransposeShapeInference; ONNX Runtime 1.31.1 computes the text and warns";
     OUTPUT_SHAPE_BEYOND_NATURAL = "conv-transpose-output-shape-beyond-natural",
         "output_shape asks for more positions than there are, so that the total padding is negative; golden appends positions that hold the bias",
         "onnx/docs/Operators.md#ConvTranspose, total_padding; ONNX Runtime 1.31.1 fails";
     OUTPUT_SHAPE_BELOW_INPUT = "conv-transpose-output-shape-below-input",
         "output_shape is below the input's extent: the text defines it, ONNX's shape inference gives up with a wrong rank; golden follows the text",
-        "onnx/docs/Operators.md#ConvTranspose, attribute output_shape, against onnx/defs/nn/defs.cc, convTransposeShapeInference";
+        "onnx/docs/Operators.md#ConvTranspose, attribute output_shape, against onnx/onnx/defs/nn/defs.cc, convTransposeShapeInference";
     EMPTY_TRANSPOSED_INPUT = "conv-transpose-empty-input",
         "the formula counts one stride back from an input without positions; golden follows the formula",
         "onnx/docs/Operators.md#ConvTranspose: stride * (input_size - 1)";
     SAME_SKIPS_INPUT = "same-skips-input",
         "with auto_pad SAME the windows reach fewer positions than there are, so that the padding would be negative; golden pads with nothing and leaves the end unread",
-        "onnx/docs/Operators.md#Conv, attributes auto_pad and pads; onnx/defs/nn/defs.cc, convPoolShapeInference, takes zero, ONNX Runtime 1.31.1 crops the start";
+        "onnx/docs/Operators.md#Conv, attributes auto_pad and pads; onnx/onnx/defs/nn/defs.cc, convPoolShapeInference, takes zero, ONNX Runtime 1.31.1 crops the start";
     VALID_WITH_CEIL = "max-pool-valid-with-ceil",
         "auto_pad VALID with ceil_mode has another formula than explicit pads of zero; golden follows explicit pads",
         "onnx/docs/Operators.md#MaxPool, output_spatial_shape";

@@ -3,12 +3,12 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 macro_rules! rules {
-    ($($(#[$doc:meta])* $variant:ident = $name:literal, $source:literal;)*) => {
+    ($($variant:ident = $name:literal, $sentence:literal, $source:literal;)*) => {
         /// What a graph must satisfy to be valid, each with a name and the text that demands it.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
         #[non_exhaustive]
         pub enum Rule {
-            $($(#[$doc])* #[serde(rename = $name)] $variant,)*
+            $(#[doc = $sentence] #[serde(rename = $name)] $variant,)*
         }
 
         impl Rule {
@@ -20,6 +20,11 @@ macro_rules! rules {
                 match self { $(Self::$variant => $name),* }
             }
 
+            /// What it demands, in a sentence.
+            pub const fn sentence(self) -> &'static str {
+                match self { $(Self::$variant => $sentence),* }
+            }
+
             /// The text that demands it.
             pub const fn source(self) -> &'static str {
                 match self { $(Self::$variant => $source),* }
@@ -29,74 +34,108 @@ macro_rules! rules {
 }
 
 rules! {
-    /// The operator set is one that twinfer knows: 11 to 26.
-    OpsetKnown = "opset-known", "onnx/docs/Versioning.md; ONNX Runtime 1.31 takes operator sets up to 26";
-    /// An attribute exists in the operator version that the opset selects.
-    AttributeKnown = "attribute-known", "onnx/docs/Changelog.md, the operator's attributes by version";
-    /// A value is a graph input, an initializer or an earlier node's output.
-    ValueDefined = "value-defined", "onnx/docs/IR.md, Graphs: nodes must be topologically sorted";
-    /// A value's name is given once.
-    SingleAssignment = "single-assignment", "onnx/docs/IR.md, Names Within a Graph: static single assignment";
-    /// A node has as many inputs as its operator takes, the required ones present.
-    InputCount = "input-count", "onnx/docs/Operators.md, the operator's inputs";
-    /// A node has as many outputs as twinfer's form of the operator gives: one.
-    OutputCount = "output-count", "onnx/docs/Operators.md, the operator's outputs";
-    /// The caller feeds one tensor an input, and each fits the declared shape.
-    DeclaredInput = "declared-input", "onnx/docs/IR.md, Static tensor shapes";
-    /// A declared output has the type and shape that the nodes give it.
-    DeclaredOutput = "declared-output", "onnx/docs/IR.md, Static tensor shapes";
-    /// An operator version takes the element type.
-    ElementType = "element-type", "onnx/docs/Changelog.md, the operator's type constraints by version";
-    /// Inputs bound to one type variable have one element type.
-    SameElementType = "same-element-type", "onnx/docs/IR.md, type variables; the operator's type constraints";
-    /// The data tensor of a convolution or pooling has a batch, a channel and at least one spatial axis.
-    DataRank = "data-rank", "onnx/docs/Operators.md#Conv, input X: (N x C x D1 x … x Dn)";
-    /// The weight has the rank of the data.
-    WeightRank = "weight-rank", "onnx/docs/Operators.md#Conv, input W: (M x C/group x k1 x … x kn)";
-    /// `group` is at least one.
-    GroupPositive = "group-positive", "onnx/docs/Operators.md#Conv, attribute group: number of groups";
-    /// Data channels are the weight's channels times `group` (Conv), or the weight's first extent (ConvTranspose).
-    InputChannels = "input-channels", "onnx/docs/Operators.md#Conv, input W: X.shape[1] == W.shape[1] * group";
-    /// Both channel counts are multiples of `group`.
-    GroupDividesChannels = "group-divides-channels", "onnx/docs/Operators.md#Conv, input W: M and C by group";
-    /// The bias is one value an output channel.
-    BiasShape = "bias-shape", "onnx/docs/Operators.md#Conv, input B: 1D bias of size M";
-    /// A per-axis attribute has one entry (pads: two) a spatial axis.
-    AttributeLength = "attribute-length", "onnx/docs/Operators.md#Conv, attributes along each spatial axis";
-    /// `kernel_shape`, where present, is the weight's.
-    KernelShape = "kernel-shape", "onnx/docs/Operators.md#Conv, attribute kernel_shape";
-    /// Kernel extents are at least one.
-    KernelPositive = "kernel-positive", "onnx/onnx/defs/nn/defs.cc, convPoolShapeInference";
-    /// Strides are at least one.
-    StridesPositive = "strides-positive", "onnx/onnx/defs/nn/defs.cc: strides must only contain positive values";
-    /// Dilations are at least one.
-    DilationsPositive = "dilations-positive", "onnx/onnx/defs/nn/defs.cc: dilations must only contain positive values";
-    /// Pads are zero or more.
-    PadsNonNegative = "pads-non-negative", "onnx/docs/Operators.md#Conv, attribute pads: greater than or equal to 0";
-    /// `pads` and an `auto_pad` other than NOTSET are not given together.
-    PadsExcludeAutoPad = "pads-exclude-auto-pad", "onnx/docs/Operators.md#Conv, attribute pads: not with auto_pad";
-    /// `output_padding` is zero or more and below the stride or the dilation of its axis.
-    OutputPadding = "output-padding", "onnx/docs/Operators.md#ConvTranspose, attribute output_padding";
-    /// `output_shape` entries are at least one.
-    OutputShapePositive = "output-shape-positive", "onnx/docs/Operators.md#ConvTranspose, attribute output_shape";
-    /// The output has at least one position along every spatial axis.
-    OutputExtent = "output-extent", "onnx/docs/Operators.md#Conv: the kernel fits in the padded input";
-    /// Shapes broadcast: extents from the right are equal, or one of them is 1.
-    Broadcast = "broadcast", "onnx/docs/Broadcasting.md, multidirectional";
-    /// Parameters of BatchNormalization are one value a channel.
-    ParameterShape = "parameter-shape", "onnx/docs/Operators.md#BatchNormalization, inputs of shape (C)";
-    /// `axis` is within the rank; negative ones count from the end.
-    AxisRange = "axis-range", "onnx/docs/Operators.md#Concat, attribute axis: [-r, r-1]";
-    /// Inputs of Concat agree on every other extent.
-    ConcatExtents = "concat-extents", "onnx/docs/Operators.md#Concat: same shape, except for the axis";
-    /// `ceil_mode` and `storage_order` are 0 or 1.
-    Flag = "flag", "onnx/docs/Operators.md#MaxPool, attributes ceil_mode and storage_order";
-    /// A scale is a scalar, or one value along the axis.
-    ScaleShape = "scale-shape", "onnx/docs/Operators.md#QuantizeLinear, input y_scale";
-    /// A zero point has the scale's shape.
-    ZeroPointShape = "zero-point-shape", "onnx/docs/Operators.md#QuantizeLinear, input y_zero_point";
-    /// A tensor has no more elements than twinfer handles; a limit of twinfer, not of ONNX.
-    SizeLimit = "size-limit", "twinfer_onnx::MAX_ELEMENTS";
+    OpsetKnown = "opset-known",
+        "The operator set is one that twinfer knows: 11 to 26.",
+        "onnx/docs/Versioning.md; ONNX Runtime 1.31 takes operator sets up to 26";
+    AttributeKnown = "attribute-known",
+        "An attribute exists in the operator version that the opset selects.",
+        "onnx/docs/Changelog.md, the operator's attributes by version";
+    ValueDefined = "value-defined",
+        "A value is a graph input, an initializer or an earlier node's output.",
+        "onnx/docs/IR.md, Graphs: nodes must be topologically sorted";
+    SingleAssignment = "single-assignment",
+        "A value's name is given once.",
+        "onnx/docs/IR.md, Names Within a Graph: static single assignment";
+    InputCount = "input-count",
+        "A node has as many inputs as its operator takes, the required ones present.",
+        "onnx/docs/Operators.md, the operator's inputs";
+    OutputCount = "output-count",
+        "A node has as many outputs as twinfer's form of the operator gives: one.",
+        "onnx/docs/Operators.md, the operator's outputs";
+    DeclaredInput = "declared-input",
+        "The caller feeds one tensor an input, and each fits the declared shape.",
+        "onnx/docs/IR.md, Static tensor shapes";
+    DeclaredOutput = "declared-output",
+        "A declared output has the type and shape that the nodes give it.",
+        "onnx/docs/IR.md, Static tensor shapes";
+    ElementType = "element-type",
+        "An operator version takes the element type.",
+        "onnx/docs/Changelog.md, the operator's type constraints by version";
+    SameElementType = "same-element-type",
+        "Inputs bound to one type variable have one element type.",
+        "onnx/docs/IR.md, type variables; the operator's type constraints";
+    DataRank = "data-rank",
+        "The data tensor of a convolution or pooling has a batch, a channel and at least one spatial axis.",
+        "onnx/docs/Operators.md#Conv, input X: (N x C x D1 x … x Dn)";
+    WeightRank = "weight-rank",
+        "The weight has the rank of the data.",
+        "onnx/docs/Operators.md#Conv, input W: (M x C/group x k1 x … x kn)";
+    GroupPositive = "group-positive",
+        "`group` is at least one.",
+        "onnx/docs/Operators.md#Conv, attribute group: number of groups";
+    InputChannels = "input-channels",
+        "Data channels are the weight's channels times `group` (Conv), or the weight's first extent (ConvTranspose).",
+        "onnx/docs/Operators.md#Conv, input W: X.shape[1] == W.shape[1] * group";
+    GroupDividesChannels = "group-divides-channels",
+        "Both channel counts are multiples of `group`.",
+        "onnx/docs/Operators.md#Conv, input W: M and C by group";
+    BiasShape = "bias-shape",
+        "The bias is one value an output channel.",
+        "onnx/docs/Operators.md#Conv, input B: 1D bias of size M";
+    AttributeLength = "attribute-length",
+        "A per-axis attribute has one entry (pads: two) a spatial axis.",
+        "onnx/docs/Operators.md#Conv, attributes along each spatial axis";
+    KernelShape = "kernel-shape",
+        "`kernel_shape`, where present, is the weight's.",
+        "onnx/docs/Operators.md#Conv, attribute kernel_shape";
+    KernelPositive = "kernel-positive",
+        "Kernel extents are at least one.",
+        "onnx/onnx/defs/nn/defs.cc, convPoolShapeInference";
+    StridesPositive = "strides-positive",
+        "Strides are at least one.",
+        "onnx/onnx/defs/nn/defs.cc: strides must only contain positive values";
+    DilationsPositive = "dilations-positive",
+        "Dilations are at least one.",
+        "onnx/onnx/defs/nn/defs.cc: dilations must only contain positive values";
+    PadsNonNegative = "pads-non-negative",
+        "Pads are zero or more.",
+        "onnx/docs/Operators.md#Conv, attribute pads: greater than or equal to 0";
+    PadsExcludeAutoPad = "pads-exclude-auto-pad",
+        "`pads` and an `auto_pad` other than NOTSET are not given together.",
+        "onnx/docs/Operators.md#Conv, attribute pads: not with auto_pad";
+    OutputPadding = "output-padding",
+        "`output_padding` is zero or more and below the stride or the dilation of its axis.",
+        "onnx/docs/Operators.md#ConvTranspose, attribute output_padding";
+    OutputShapePositive = "output-shape-positive",
+        "`output_shape` entries are at least one.",
+        "onnx/docs/Operators.md#ConvTranspose, attribute output_shape";
+    OutputExtent = "output-extent",
+        "The output has at least one position along every spatial axis.",
+        "onnx/docs/Operators.md#Conv: the kernel fits in the padded input";
+    Broadcast = "broadcast",
+        "Shapes broadcast: extents from the right are equal, or one of them is 1.",
+        "onnx/docs/Broadcasting.md, multidirectional";
+    ParameterShape = "parameter-shape",
+        "Parameters of BatchNormalization are one value a channel.",
+        "onnx/docs/Operators.md#BatchNormalization, inputs of shape (C)";
+    AxisRange = "axis-range",
+        "`axis` is within the rank; negative ones count from the end.",
+        "onnx/docs/Operators.md#Concat, attribute axis: [-r, r-1]";
+    ConcatExtents = "concat-extents",
+        "Inputs of Concat agree on every other extent.",
+        "onnx/docs/Operators.md#Concat: same shape, except for the axis";
+    Flag = "flag",
+        "`ceil_mode` and `storage_order` are 0 or 1.",
+        "onnx/docs/Operators.md#MaxPool, attributes ceil_mode and storage_order";
+    ScaleShape = "scale-shape",
+        "A scale is a scalar, or one value along the axis.",
+        "onnx/docs/Operators.md#QuantizeLinear, input y_scale";
+    ZeroPointShape = "zero-point-shape",
+        "A zero point has the scale's shape.",
+        "onnx/docs/Operators.md#QuantizeLinear, input y_zero_point";
+    SizeLimit = "size-limit",
+        "A tensor has no more elements than twinfer handles; a limit of twinfer, not of ONNX.",
+        "twinfer_onnx::MAX_ELEMENTS";
 }
 
 impl fmt::Display for Rule {
