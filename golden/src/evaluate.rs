@@ -24,7 +24,7 @@ pub enum Unknown {
     #[error("invalid graph: {0}")]
     Invalid(#[from] RuleViolation),
     /// An input has another element type than declared.
-    #[error("input {name:?} is declared {declared:?} and fed {fed:?}")]
+    #[error("input {name:?} is declared {declared} and fed {fed}")]
     Input {
         /// The graph input.
         name: String,

@@ -226,3 +226,132 @@ impl Tensor {
         crate::encode::tensor_proto(name, self).encode_to_vec()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::proto::{AttributeProto, TensorTypeProto, TypeProto};
+
+    fn node_proto(op_type: &str) -> NodeProto {
+        let names = |names: [&str; 1]| names.map(str::to_owned).to_vec();
+        NodeProto {
+            op_type: op_type.to_owned(),
+            input: names(["x"]),
+            output: names(["y"]),
+            ..Default::default()
+        }
+    }
+
+    fn float_value(name: &str) -> ValueInfoProto {
+        let tensor_type = TensorTypeProto { elem_type: 1, shape: None };
+        ValueInfoProto { name: name.to_owned(), r#type: Some(TypeProto { tensor_type: Some(tensor_type) }) }
+    }
+
+    fn model(change: impl FnOnce(&mut ModelProto, &mut GraphProto)) -> Result<Graph, DecodeError> {
+        let mut graph = GraphProto {
+            node: vec![node_proto("Relu")],
+            input: vec![float_value("x")],
+            output: vec![float_value("y")],
+            ..Default::default()
+        };
+        let mut model = ModelProto {
+            opset_import: vec![OperatorSetIdProto { domain: String::new(), version: 17 }],
+            ..Default::default()
+        };
+        change(&mut model, &mut graph);
+        model.graph = Some(graph);
+        Graph::decode(&model.encode_to_vec())
+    }
+
+    fn unsupported(change: impl FnOnce(&mut ModelProto, &mut GraphProto)) -> Unsupported {
+        match model(change) {
+            Err(DecodeError::Unsupported(reason)) => reason,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn what_the_graph_cannot_hold_is_unsupported_and_named() {
+        assert_eq!(
+            unsupported(|_, graph| graph.node = vec![node_proto("Gelu")]),
+            Unsupported::Operator { op_type: "Gelu".to_owned() }
+        );
+        assert_eq!(
+            unsupported(|_, graph| graph.node[0].domain = "com.microsoft".to_owned()),
+            Unsupported::Domain("com.microsoft".to_owned())
+        );
+        let attribute =
+            AttributeProto { name: "alpha".to_owned(), f: Some(1.0), r#type: 1, ..Default::default() };
+        assert!(matches!(
+            unsupported(|_, graph| graph.node[0].attribute = vec![attribute]),
+            Unsupported::Attribute { attribute, .. } if attribute == "alpha"
+        ));
+        assert!(matches!(
+            unsupported(|_, graph| graph.node[0].output.push("z".to_owned())),
+            Unsupported::OptionalOutputs { .. }
+        ));
+        assert_eq!(unsupported(|model, _| model.functions = vec![vec![]]), Unsupported::Functions);
+        let external =
+            TensorProto { name: "w".to_owned(), data_type: 1, data_location: 1, ..Default::default() };
+        assert_eq!(
+            unsupported(|_, graph| graph.initializer = vec![external]),
+            Unsupported::ExternalData("w".to_owned())
+        );
+    }
+
+    #[test]
+    fn an_initializer_that_is_also_an_input_is_a_constant() {
+        let constant =
+            TensorProto { name: "x".to_owned(), data_type: 1, float_data: vec![1.5], ..Default::default() };
+        let graph = model(|_, graph| graph.initializer = vec![constant]).expect("valid");
+        assert!(graph.inputs.is_empty());
+        assert_eq!(graph.initializers[0].tensor.to_f64(), [1.5]);
+    }
+
+    #[test]
+    fn an_auto_pad_that_onnx_does_not_know_is_unsupported() {
+        let auto_pad = AttributeProto {
+            name: "auto_pad".to_owned(),
+            s: Some(b"SAME".to_vec()),
+            r#type: 3,
+            ..Default::default()
+        };
+        let reason = unsupported(|_, graph| {
+            graph.node = vec![NodeProto { attribute: vec![auto_pad], ..node_proto("Conv") }];
+        });
+        assert!(matches!(reason, Unsupported::Attribute { attribute, .. } if attribute == "auto_pad"));
+    }
+
+    #[test]
+    fn elements_are_read_from_the_field_of_their_type() {
+        let read = |proto: TensorProto| tensor(TensorProto { dims: vec![1], ..proto }).expect("one element");
+        let narrow = |data_type, bits| {
+            read(TensorProto { data_type, int32_data: vec![bits], ..Default::default() }).data
+        };
+        assert_eq!(narrow(10, 0x3800), TensorData::Float16(vec![f16::from_f32(0.5)]));
+        assert_eq!(narrow(16, 0x3f00), TensorData::Bfloat16(vec![bf16::from_f32(0.5)]));
+        assert_eq!(narrow(3, -3), TensorData::Int8(vec![-3]));
+        assert_eq!(narrow(2, 200), TensorData::Uint8(vec![200]));
+        assert_eq!(narrow(9, 1), TensorData::Bool(vec![true]));
+        let wide = TensorProto { data_type: 7, int64_data: vec![1 << 40], ..Default::default() };
+        assert_eq!(read(wide).data, TensorData::Int64(vec![1 << 40]));
+        let double = TensorProto { data_type: 11, double_data: vec![0.1], ..Default::default() };
+        assert_eq!(read(double).data, TensorData::Double(vec![0.1]));
+    }
+
+    #[test]
+    fn a_tensor_of_a_huge_or_negative_shape_is_refused() {
+        let refused = |dims| tensor(TensorProto { dims, data_type: 1, ..Default::default() });
+        assert!(matches!(refused(vec![1 << 40]), Err(DecodeError::Initializer { .. })));
+        assert!(matches!(refused(vec![i64::MAX, i64::MAX]), Err(DecodeError::Initializer { .. })));
+        assert!(matches!(refused(vec![-1]), Err(DecodeError::NegativeExtent(_))));
+    }
+
+    #[test]
+    fn a_model_beyond_the_limit_is_refused_unread() {
+        assert_eq!(
+            Graph::decode(&vec![0; MAX_MODEL_BYTES + 1]),
+            Err(DecodeError::TooLarge(MAX_MODEL_BYTES + 1))
+        );
+    }
+}

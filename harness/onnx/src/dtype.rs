@@ -1,3 +1,5 @@
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 /// The element type of a tensor, named and numbered as in ONNX's `TensorProto.DataType`.
@@ -57,6 +59,21 @@ impl DataType {
         })
     }
 
+    /// ONNX's name for this type.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Float => "FLOAT",
+            Self::Uint8 => "UINT8",
+            Self::Int8 => "INT8",
+            Self::Int32 => "INT32",
+            Self::Int64 => "INT64",
+            Self::Bool => "BOOL",
+            Self::Float16 => "FLOAT16",
+            Self::Double => "DOUBLE",
+            Self::Bfloat16 => "BFLOAT16",
+        }
+    }
+
     /// Bytes of one element.
     pub const fn size(self) -> usize {
         match self {
@@ -64,6 +81,27 @@ impl DataType {
             Self::Float16 | Self::Bfloat16 => 2,
             Self::Float | Self::Int32 => 4,
             Self::Double | Self::Int64 => 8,
+        }
+    }
+}
+
+impl fmt::Display for DataType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_numbers_are_those_of_onnx_and_of_json() {
+        for code in 0..30 {
+            if let Some(dtype) = DataType::from_onnx_code(code) {
+                assert_eq!(dtype.onnx_code(), code);
+                assert_eq!(serde_json::to_string(&dtype).expect("serialises"), format!("\"{dtype}\""));
+            }
         }
     }
 }

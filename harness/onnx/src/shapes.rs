@@ -144,7 +144,7 @@ fn declared_output(
     let found = defined(values, &output.name)?;
     let broken = |detail| Broken { rule: Rule::DeclaredOutput, detail }.at(value(&output.name));
     if output.dtype != found.dtype {
-        return Err(broken(format!("declared {:?}, is {:?}", output.dtype, found.dtype)));
+        return Err(broken(format!("declared {}, is {}", output.dtype, found.dtype)));
     }
     symbols.bind(output, &found.shape).map_err(|mismatch| broken(mismatch.detail))?;
     Ok(found.clone())

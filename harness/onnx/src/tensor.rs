@@ -53,7 +53,7 @@ pub enum InvalidTensor {
         found: usize,
     },
     /// More or fewer bytes than the shape and type hold.
-    #[error("shape {shape:?} of {dtype:?} holds {expected} bytes, not {found}")]
+    #[error("shape {shape:?} of {dtype} holds {expected} bytes, not {found}")]
     Bytes {
         /// The extents.
         shape: Vec<usize>,

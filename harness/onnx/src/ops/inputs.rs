@@ -48,7 +48,7 @@ impl<'a> Inputs<'a> {
     ) -> Result<(), Broken> {
         let bfloat16 = dtype == DataType::Bfloat16 && self.opset >= bfloat16_since;
         require(bfloat16 || allowed.contains(&dtype), Rule::ElementType, || {
-            format!("{name} is {dtype:?} in operator set {}", self.opset)
+            format!("{name} is {dtype} in operator set {}", self.opset)
         })
     }
 }
@@ -64,7 +64,7 @@ fn present<'a>(inputs: &[Option<&'a TensorType>]) -> Result<Vec<&'a TensorType>,
 /// Demands that two inputs have one element type.
 pub fn same_element_type(names: &str, first: &TensorType, second: &TensorType) -> Result<(), Broken> {
     require(first.dtype == second.dtype, Rule::SameElementType, || {
-        format!("{names} are {:?} and {:?}", first.dtype, second.dtype)
+        format!("{names} are {} and {}", first.dtype, second.dtype)
     })
 }
 
