@@ -107,6 +107,9 @@ impl Reducer {
         let success = first.filter(|place| *place < proposed.len()).map(|place| proposed.split_off(place));
         self.tried += proposed.len();
         self.refuted.extend(proposed.iter().map(|proposal| proposal.hash));
+        if let Some(last) = proposed.last() {
+            self.place = Place { candidate: last.place.candidate + 1, ..last.place };
+        }
         if let Some(success) = success.into_iter().flatten().next() {
             self.tried += 1;
             self.progress = true;
