@@ -1,11 +1,14 @@
 //! The tables agree with the headers that a package on crates.io carries in its source.
 
-use std::path::Path;
+use std::{fs, path::Path};
 
 use twinfer_verify_abi::{Comparison, Coverage, CrateSource, Error, Headers};
 
 /// Headers of TensorRT-RTX 1.3 to 1.7 and of TensorRT 11.4.
 const PACKAGE: &str = "trtx-sys@0.9.1";
+
+const REGENERATE: &str = "run `cargo run -p twinfer-verify-abi -- --table docs/results --from-crate trtx-sys@0.9.1 \
+                          > docs/abi-coverage.md`";
 
 fn comparisons() -> Result<Vec<Comparison>, Error> {
     let package: CrateSource = PACKAGE.parse().expect("a name and a version");
@@ -39,8 +42,11 @@ fn the_tables_agree_with_published_headers_and_every_method_has_evidence() {
         assert!(comparison.differences.is_empty(), "{comparison}");
         assert!(comparison.verified.len() > 200, "{comparison}");
     }
-    let lists = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/results");
-    let coverage = Coverage::collect(&lists, &comparisons).expect("the call lists can be read");
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let coverage =
+        Coverage::collect(&docs.join("results"), &comparisons).expect("the call lists can be read");
     let oversights: Vec<_> = coverage.oversights().iter().map(|method| method.path).collect();
     assert_eq!(oversights, [""; 0], "releases with evidence have these methods, and nothing speaks for them");
+    let table = fs::read_to_string(docs.join("abi-coverage.md")).expect("the table is in the docs");
+    assert!(table == coverage.markdown(), "docs/abi-coverage.md is stale: {REGENERATE}");
 }
