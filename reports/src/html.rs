@@ -23,6 +23,9 @@ pub(crate) fn render(report: &Report) -> String {
                 h1 { "twinfer" }
                 p { (sentence(report)) }
                 (table(report))
+                @for variant in &report.summary.variants {
+                    p { (variant.variant) " is " (report.version(&variant.variant)) }
+                }
                 h2 { (findings_title(report)) }
                 @for finding in &report.findings { (one_finding(report, finding)) }
             }

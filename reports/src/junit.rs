@@ -51,7 +51,7 @@ fn everything_else(report: &Report, variant: &VariantSummary) -> TestCase {
     let mut test = TestCase::new("every other case", TestCaseStatus::success());
     let cases = counted(report.summary.cases, "case", "cases");
     let mut lines = vec![format!("{} of {cases} conform", count(variant.conforms))];
-    lines.extend(remarks(variant));
+    lines.extend(remarks(report, variant));
     test.set_system_out(lines.join("\n"));
     test
 }

@@ -17,16 +17,23 @@ pub(crate) fn render(report: &Report) -> String {
 }
 
 fn origin(run: &RunInfo) -> String {
+    let cases = match run.families.as_slice() {
+        [] => "given cases".to_owned(),
+        families => format!("families {}, seed {}", families.join(", "), run.seed),
+    };
+    let backends = run
+        .variants
+        .iter()
+        .map(|info| format!("`{}` is {} {}", info.variant, info.description.name, info.description.version));
     format!(
-        "twinfer {}, seed {}, families {}, budget {}, {} on {} {} with {}.",
+        "twinfer {}, {cases}, budget {}, {} on {} {} with {}; {}.",
         run.twinfer,
-        run.seed,
-        run.families.join(", "),
         budget(run.budget),
         counted(run.jobs as u64, "job", "jobs"),
         run.machine.os,
         run.machine.arch,
         counted(run.machine.cores as u64, "core", "cores"),
+        backends.collect::<Vec<_>>().join(", "),
     )
 }
 

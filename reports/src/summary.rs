@@ -22,8 +22,8 @@ pub(crate) fn render(report: &Report) -> String {
     lines.push(String::new());
     lines.extend(verdicts(report).aligned("  "));
     lines.push(String::new());
-    for remarks in report.summary.variants.iter().map(remarks).filter(|remarks| !remarks.is_empty()) {
-        lines.extend(remarks);
+    for variant in &report.summary.variants {
+        lines.extend(remarks(report, variant));
         lines.push(String::new());
     }
     lines.extend(findings_list(report));
@@ -81,7 +81,6 @@ fn totals(report: &Report) -> String {
 pub(crate) fn verdicts(report: &Report) -> Table {
     let head = [
         "variant",
-        "backend",
         "executed",
         "conforms",
         "diverges",
@@ -90,11 +89,10 @@ pub(crate) fn verdicts(report: &Report) -> Table {
         "vacuous",
         "deepest stage",
     ];
-    let mut table = Table::new(head, 2);
+    let mut table = Table::new(head, 1);
     for variant in &report.summary.variants {
         table.row(vec![
             variant.variant.to_string(),
-            report.version(&variant.variant),
             cell(variant.stages.get(&Stage::Execute).copied().unwrap_or(0)),
             cell(variant.conforms),
             cell(diverging(report, variant)),
@@ -122,9 +120,10 @@ fn deepest(variant: &VariantSummary) -> String {
     variant.stages.keys().max().map_or_else(|| "-".to_owned(), Stage::to_string)
 }
 
-/// What there is to say about one variant beyond its row.
-pub(crate) fn remarks(variant: &VariantSummary) -> Vec<String> {
-    let mut lines = Vec::new();
+/// What there is to say about one variant beyond its row: first who it is.
+pub(crate) fn remarks(report: &Report, variant: &VariantSummary) -> Vec<String> {
+    let title = style(&variant.variant).bold();
+    let mut lines = vec![format!("{title}: {}", report.version(&variant.variant))];
     let mut add = |title: &str, text: String| {
         if !text.is_empty() {
             lines.push(format!("  {title}: {text}"));
@@ -136,10 +135,6 @@ pub(crate) fn remarks(variant: &VariantSummary) -> Vec<String> {
     add("unspecified", counts(&variant.unspecified));
     add("accepted although a rule predicts a refusal", counts(&variant.accepted_despite));
     add("below half a grid step", nonzero(variant.algorithm_rounding));
-    if lines.is_empty() {
-        return lines;
-    }
-    lines.insert(0, format!("{}", style(&variant.variant).bold()));
     lines
 }
 
@@ -156,7 +151,9 @@ fn findings_list(report: &Report) -> Vec<String> {
         return vec![style("no findings").green().bold().to_string()];
     }
     let mut lines = vec![style(findings_title(report)).bold().to_string()];
-    lines.extend(report.findings.iter().take(SHOWN).flat_map(|finding| one_finding(report, finding)));
+    let mut findings: Vec<_> = report.findings.iter().collect();
+    findings.sort_by_key(|found| (!found.new, found.finding.kind));
+    lines.extend(findings.iter().take(SHOWN).flat_map(|finding| one_finding(report, finding)));
     let hidden = report.findings.len().saturating_sub(SHOWN);
     if hidden > 0 {
         lines.extend([String::new(), format!("… and {} more in the run directory", count(hidden as u64))]);

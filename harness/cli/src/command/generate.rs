@@ -5,15 +5,18 @@ use std::{
 
 use clap::Args;
 use twinfer_case::{Case, Task};
-use twinfer_generators::Family;
+use twinfer_generators::{Coverage, CoverageReport, Family};
 
-use crate::{Exit, Failure, paint};
+use crate::{Exit, Failure, output::line, paint};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
     /// Where to write: a folder for each case
-    #[arg(long, value_name = "DIR")]
-    out: PathBuf,
+    #[arg(long, value_name = "DIR", required_unless_present = "coverage")]
+    out: Option<PathBuf>,
+    /// Print what the cases reach: how often each attribute value occurs, and which pairs never do
+    #[arg(long)]
+    coverage: bool,
     /// Which generators, separated by commas
     #[arg(long, value_delimiter = ',', default_values_t = Family::ALL)]
     family: Vec<Family>,
@@ -26,16 +29,34 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    if let Some(out) = &arguments.out {
+        write_all(arguments, out)?;
+    }
+    if arguments.coverage {
+        line!("{}", coverage(arguments));
+    }
+    Ok(Exit::Conforms)
+}
+
+fn write_all(arguments: &Arguments, out: &Path) -> Result<(), Failure> {
     for family in &arguments.family {
         let stream = family.stream(arguments.seed);
         for index in 0..arguments.cases {
-            let folder = arguments.out.join(format!("{family}-{}-{index}", arguments.seed));
-            write_case(&stream.case(index), &folder)?;
+            write_case(&stream.case(index), &out.join(format!("{family}-{}-{index}", arguments.seed)))?;
         }
     }
     let total = arguments.cases * arguments.family.len() as u64;
-    println!("{} in {}", paint::good(format!("{total} cases")), arguments.out.display());
-    Ok(Exit::Conforms)
+    eprintln!("{} in {}", paint::good(format!("{total} cases")), out.display());
+    Ok(())
+}
+
+fn coverage(arguments: &Arguments) -> CoverageReport {
+    let mut coverage = Coverage::new();
+    for family in &arguments.family {
+        let stream = family.stream(arguments.seed);
+        (0..arguments.cases).for_each(|index| coverage.record(&stream.case(index)));
+    }
+    coverage.report()
 }
 
 /// `case.json`, `model.onnx`, and the inputs of run `k` under `test_data_set_<k>`, as ONNX lays out its own tests.
