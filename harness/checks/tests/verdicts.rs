@@ -1,0 +1,298 @@
+//! The verdict that each kind of evidence leads to, on one small deconvolution in the exact regime.
+
+use twinfer_case::{
+    Capability, Case, Condition, Description, Expectation, Kind, LogLine, Note, Observation, Outcome,
+    Request, Run, RunOutput, Severity, Stage, TensorSource, Variant, Verdict, poisoned,
+};
+use twinfer_checks::{Evidence, Judgement, judge};
+use twinfer_golden::evaluate;
+use twinfer_onnx::{
+    ConvTranspose, DataType, Dim, Graph, Initializer, Node, Op, Tensor, TensorData, ValueInfo,
+};
+
+/// Input [1, 2, 3], all-ones kernel of 2, stride 2: [1, 1, 2, 2, 3, 3].
+const RIGHT: [f32; 6] = [1.0, 1.0, 2.0, 2.0, 3.0, 3.0];
+
+fn floats(shape: &[usize], values: &[f32]) -> Tensor {
+    Tensor { shape: shape.to_vec(), data: TensorData::Float(values.to_vec()) }
+}
+
+fn value(name: &str, extents: &[usize]) -> ValueInfo {
+    ValueInfo {
+        name: name.to_owned(),
+        dtype: DataType::Float,
+        shape: Some(extents.iter().copied().map(Dim::Fixed).collect()),
+    }
+}
+
+/// The deconvolution, run with each of these inputs.
+fn case(inputs: &[[f32; 3]]) -> Case {
+    let graph = Graph {
+        opset: 17,
+        inputs: vec![value("x", &[1, 1, 3])],
+        initializers: vec![Initializer { name: "w".to_owned(), tensor: floats(&[1, 1, 2], &[1.0, 1.0]) }],
+        nodes: vec![Node {
+            name: "deconv".to_owned(),
+            op: Op::ConvTranspose(ConvTranspose { strides: Some(vec![2]), ..ConvTranspose::default() }),
+            inputs: vec!["x".to_owned(), "w".to_owned()],
+            outputs: vec!["y".to_owned()],
+        }],
+        outputs: vec![value("y", &[1, 1, 6])],
+    };
+    let run = |input: &[f32; 3]| Run { inputs: vec![TensorSource::Data(floats(&[1, 1, 3], input))] };
+    Case {
+        graph,
+        request: Request { precision: DataType::Float, tf32: false },
+        runs: inputs.iter().map(run).collect(),
+        expectation: Expectation::Valid,
+        provenance: None,
+    }
+}
+
+/// An observation of a backend that ran and gave these outputs, one a run.
+fn gave(outputs: Vec<Tensor>) -> Observation {
+    let run = |output| RunOutput { outputs: vec![output], intermediates: Vec::new() };
+    Observation {
+        stage: Stage::Execute,
+        outcome: Outcome::Ok,
+        inferred_shapes: Some(vec![vec![1, 1, 6]]),
+        runs: outputs.into_iter().map(run).collect(),
+        precision: None,
+        log: Vec::new(),
+        timings: Vec::new(),
+    }
+}
+
+fn gave_values(values: [f32; 6]) -> Observation {
+    gave(vec![floats(&[1, 1, 6], &values)])
+}
+
+fn ended(stage: Stage, outcome: Outcome) -> Observation {
+    Observation { stage, outcome, runs: Vec::new(), inferred_shapes: None, ..gave(Vec::new()) }
+}
+
+/// A backend that says it refuses deconvolutions with a stride.
+fn modest() -> Description {
+    let capability = Capability {
+        rule: "no-strides".to_owned(),
+        source: "its manual".to_owned(),
+        refuses: Condition::All(vec![Condition::Operator("ConvTranspose".to_owned()), Condition::Strided]),
+    };
+    Description { capabilities: vec![capability], ..able() }
+}
+
+fn able() -> Description {
+    Description {
+        name: "b".to_owned(),
+        version: "1".to_owned(),
+        capabilities: Vec::new(),
+        reaches: Stage::Execute,
+    }
+}
+
+struct Scene {
+    case: Case,
+    description: Description,
+    observation: Observation,
+    repeat: Option<Observation>,
+    fresh: Option<Observation>,
+}
+
+impl Scene {
+    fn of(observation: Observation) -> Self {
+        Self { case: case(&[[1.0, 2.0, 3.0]]), description: able(), observation, repeat: None, fresh: None }
+    }
+
+    fn judge(&self) -> Judgement {
+        let variant: Variant = "ort:cpu".parse().expect("a variant");
+        let references: Vec<_> = match self.case.expectation {
+            Expectation::Valid => self
+                .case
+                .runs
+                .iter()
+                .map(|run| evaluate(&self.case.graph, &[run.inputs[0].tensor().expect("small").into_owned()]))
+                .collect(),
+            Expectation::Invalid(_) => Vec::new(),
+        };
+        judge(&Evidence {
+            case: &self.case,
+            variant: &variant,
+            description: &self.description,
+            references: &references,
+            observation: &self.observation,
+            repeat: self.repeat.as_ref(),
+            fresh: self.fresh.as_ref(),
+        })
+    }
+
+    /// The kinds and stages of all divergences.
+    fn divergences(&self) -> Vec<(Kind, Stage)> {
+        match self.judge().verdict {
+            Verdict::Diverges(divergences) => {
+                divergences.iter().map(|divergence| (divergence.kind, divergence.stage)).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+#[test]
+fn the_right_answer_conforms_and_was_compared() {
+    let judgement = Scene::of(gave_values(RIGHT)).judge();
+    assert_eq!(judgement, Judgement { verdict: Verdict::Conforms, notes: Vec::new(), compared: true });
+}
+
+#[test]
+fn half_a_grid_step_is_wrong_and_less_is_the_algorithm() {
+    let mut values = RIGHT;
+    values[2] = 2.25;
+    let judgement = Scene::of(gave_values(values)).judge();
+    assert_eq!(judgement.verdict, Verdict::Conforms);
+    assert_eq!(judgement.notes, [Note::AlgorithmRounding(0.25)]);
+    values[2] = 2.5;
+    assert_eq!(Scene::of(gave_values(values)).divergences(), [(Kind::WrongValues, Stage::Execute)]);
+}
+
+#[test]
+fn the_detail_names_the_place_and_both_values() {
+    let mut values = RIGHT;
+    values[4] = 7.0;
+    let Verdict::Diverges(divergences) = Scene::of(gave_values(values)).judge().verdict else {
+        panic!("7 is not 3")
+    };
+    assert_eq!(
+        divergences[0].detail,
+        "output 0: 1 of 6 elements differ; at [0, 0, 4] 7 instead of 3 (grid step 1e0)"
+    );
+}
+
+#[test]
+fn what_nobody_wrote_is_told_from_what_is_wrong() {
+    let poison = poisoned(DataType::Float, vec![1, 1, 6]).expect("small");
+    let TensorData::Float(mut elements) = poison.data else { panic!("asked for floats") };
+    elements[..4].copy_from_slice(&RIGHT[..4]);
+    let unwritten = Scene::of(gave(vec![floats(&[1, 1, 6], &elements)]));
+    assert_eq!(unwritten.divergences(), [(Kind::UnwrittenOutput, Stage::Execute)]);
+    elements[0] = 5.0;
+    let wrong_too = Scene::of(gave(vec![floats(&[1, 1, 6], &elements)]));
+    assert_eq!(wrong_too.divergences(), [(Kind::WrongValues, Stage::Execute)]);
+}
+
+#[test]
+fn an_output_of_another_shape_or_type_is_not_compared_further() {
+    let longer = Scene::of(gave(vec![floats(&[1, 1, 7], &[0.0; 7])]));
+    assert_eq!(longer.divergences(), [(Kind::WrongShape, Stage::Execute)]);
+    let doubles = Tensor { shape: vec![1, 1, 6], data: TensorData::Double(vec![0.0; 6]) };
+    assert_eq!(Scene::of(gave(vec![doubles])).divergences(), [(Kind::WrongDtype, Stage::Execute)]);
+}
+
+#[test]
+fn an_inferred_extent_may_be_unknown_but_not_wrong() {
+    let mut scene = Scene::of(gave_values(RIGHT));
+    scene.observation.inferred_shapes = Some(vec![vec![1, -1, -1]]);
+    assert_eq!(scene.divergences(), []);
+    scene.observation.inferred_shapes = Some(vec![vec![1, 1, 7]]);
+    assert_eq!(scene.divergences(), [(Kind::WrongShape, Stage::Parse)]);
+}
+
+#[test]
+fn a_builder_without_a_gpu_conforms_by_its_shapes_and_is_not_compared() {
+    let mut scene = Scene::of(gave(Vec::new()));
+    scene.observation.stage = Stage::Build;
+    let judgement = scene.judge();
+    assert_eq!((judgement.verdict, judgement.compared), (Verdict::Conforms, false));
+}
+
+#[test]
+fn refusing_a_valid_graph_diverges_unless_a_rule_predicts_it() {
+    let refused = || ended(Stage::Parse, Outcome::Rejected("no".to_owned()));
+    let mut scene = Scene::of(refused());
+    assert_eq!(scene.divergences(), [(Kind::RejectsValid, Stage::Parse)]);
+    scene.description = modest();
+    assert_eq!(scene.judge().verdict, Verdict::Unsupported("no-strides".to_owned()));
+}
+
+#[test]
+fn a_rule_whose_refusal_does_not_come_is_flagged() {
+    let mut scene = Scene::of(gave_values(RIGHT));
+    scene.description = modest();
+    let judgement = scene.judge();
+    assert_eq!(judgement.verdict, Verdict::Conforms);
+    assert_eq!(judgement.notes, [Note::AcceptedDespite("no-strides".to_owned())]);
+}
+
+#[test]
+fn an_internal_error_is_a_build_failure_only_while_building() {
+    let failed = |stage| Scene::of(ended(stage, Outcome::Failed("oops".to_owned()))).divergences();
+    assert_eq!(failed(Stage::Build), [(Kind::BuildFailure, Stage::Build)]);
+    assert_eq!(failed(Stage::Execute), [(Kind::RejectsValid, Stage::Execute)]);
+}
+
+#[test]
+fn an_invalid_graph_must_be_refused() {
+    let mut scene = Scene::of(gave_values(RIGHT));
+    scene.case.expectation = Expectation::Invalid("some-rule".to_owned());
+    assert_eq!(scene.divergences(), [(Kind::AcceptsInvalid, Stage::Execute)]);
+    scene.observation = ended(Stage::Parse, Outcome::Rejected("no".to_owned()));
+    assert_eq!(scene.judge().verdict, Verdict::Conforms);
+    scene.observation = ended(Stage::Parse, Outcome::Crashed("signal 11".to_owned()));
+    assert_eq!(scene.divergences(), [(Kind::Crash, Stage::Parse)]);
+}
+
+#[test]
+fn a_crash_and_a_hang_diverge_where_they_happen() {
+    let crash = ended(Stage::Build, Outcome::Crashed("signal 11".to_owned()));
+    assert_eq!(Scene::of(crash).divergences(), [(Kind::Crash, Stage::Build)]);
+    let hang = ended(Stage::Execute, Outcome::TimedOut);
+    assert_eq!(Scene::of(hang).divergences(), [(Kind::Hang, Stage::Execute)]);
+}
+
+#[test]
+fn an_error_logged_by_a_call_that_succeeded_diverges_and_a_warning_does_not() {
+    let line = |severity| LogLine { severity, stage: Stage::Build, text: "hm".to_owned() };
+    let mut scene = Scene::of(gave_values(RIGHT));
+    scene.observation.log = vec![line(Severity::Warning)];
+    assert_eq!(scene.divergences(), []);
+    scene.observation.log.push(line(Severity::Error));
+    assert_eq!(scene.divergences(), [(Kind::ErrorLogged, Stage::Build)]);
+    scene.observation.outcome = Outcome::Rejected("no".to_owned());
+    assert_eq!(scene.divergences(), [(Kind::RejectsValid, Stage::Execute)]);
+}
+
+#[test]
+fn a_second_run_that_differs_is_nondeterministic() {
+    let mut scene = Scene::of(gave_values(RIGHT));
+    scene.repeat = Some(gave_values(RIGHT));
+    assert_eq!(scene.divergences(), []);
+    let mut values = RIGHT;
+    values[0] = 2.0;
+    scene.repeat = Some(gave_values(values));
+    assert_eq!(scene.divergences(), [(Kind::Nondeterministic, Stage::Execute)]);
+    scene.repeat = Some(ended(Stage::Execute, Outcome::Failed("now and then".to_owned())));
+    assert_eq!(scene.divergences(), [(Kind::Nondeterministic, Stage::Execute)]);
+}
+
+#[test]
+fn a_warm_worker_that_differs_from_a_fresh_one_depends_on_state() {
+    let mut scene = Scene::of(gave_values(RIGHT));
+    let mut values = RIGHT;
+    values[0] = 2.0;
+    scene.fresh = Some(gave_values(values));
+    assert_eq!(scene.divergences(), [(Kind::StateDependent, Stage::Execute)]);
+}
+
+#[test]
+fn a_run_that_differs_from_an_earlier_one_with_the_same_inputs_depends_on_state() {
+    let right = |values: [f32; 6]| floats(&[1, 1, 6], &values);
+    let (a, b) = ([1.0, 2.0, 3.0], [0.0, 1.0, 0.0]);
+    let answers = |last| vec![right(RIGHT), right([0.0, 0.0, 1.0, 1.0, 0.0, 0.0]), right(last)];
+    let mut scene = Scene::of(gave(answers(RIGHT)));
+    scene.case = case(&[a, b, a]);
+    assert_eq!(scene.divergences(), []);
+    scene.observation = gave(answers([0.0; 6]));
+    assert_eq!(
+        scene.divergences(),
+        [(Kind::StateDependent, Stage::Execute)],
+        "what follows from it is not told again"
+    );
+}
