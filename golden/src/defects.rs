@@ -2,10 +2,6 @@
 //!
 //! A *defect* is an implementation mistake made on purpose. Evaluated in golden's place it must be noticed; where it
 //! reproduces a backend's wrong output it explains it.
-//!
-//! To add one: a row in the table below, what it changes in one of the methods of [`Defect`] (they are called where the
-//! rule that they change is applied), and a case that shows it in `tests/defects.rs`, whose snapshot is then reviewed.
-//! `TWINFER_UPDATE_DOCS=1 cargo test -p twinfer-golden` brings docs/semantics.md up to date.
 
 use twinfer_onnx::{AutoPad, Axis, DataType};
 
