@@ -15,28 +15,28 @@ pub struct Arithmetic {
     pub operands: Operands,
 }
 
-/// How products of 16-bit floats are accumulated.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// How products of 16-bit floats are accumulated; the later, the less is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Sums {
+    /// In 32-bit floats, rounded once at the end of each operator.
+    InSingle,
     /// In their own type.
     #[default]
     InOperandType,
-    /// In 32-bit floats, rounded once at the end of each operator.
-    InSingle,
 }
 
-/// What becomes of numbers below the smallest normal one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What becomes of numbers below the smallest normal one; the later, the less is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Subnormals {
+    /// They are kept, as IEEE 754 demands.
+    Gradual,
     /// 32-bit floats and their upper half may be taken for zero, as GPUs often do. 16-bit floats underflow gradually.
     #[default]
     Flushed,
-    /// They are kept, as IEEE 754 demands.
-    Gradual,
 }
 
-/// What becomes of the operands of a convolution in 32-bit floats.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What becomes of the operands of a convolution in 32-bit floats; the later, the less is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Operands {
     /// They are taken as they are.
     #[default]
@@ -49,6 +49,16 @@ impl Arithmetic {
     /// Single-precision sums and gradual underflow: what CPUs do.
     pub const STRICT: Self =
         Self { sums: Sums::InSingle, subnormals: Subnormals::Gradual, operands: Operands::Exact };
+
+    /// What may happen where either of two backends computes: one reference then serves both.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        Self {
+            sums: self.sums.max(other.sums),
+            subnormals: self.subnormals.max(other.subnormals),
+            operands: self.operands.max(other.operands),
+        }
+    }
 
     /// What `roundings` operations on `dtype` behind a result make of it, rounding it to `dtype` included.
     ///
@@ -88,5 +98,31 @@ impl Arithmetic {
             (Operands::Tf32, DataType::Float) => 11,
             (_, dtype) => Format::of(dtype).precision,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_arithmetic_of_two_backends_is_the_less_known_of_each_point() {
+        let tf32 = Arithmetic { operands: Operands::Tf32, ..Arithmetic::STRICT };
+        assert_eq!(Arithmetic::STRICT.or(Arithmetic::default()), Arithmetic::default());
+        assert_eq!(
+            tf32.or(Arithmetic::default()),
+            Arithmetic { operands: Operands::Tf32, ..Arithmetic::default() }
+        );
+        assert_eq!(Arithmetic::STRICT.or(Arithmetic::STRICT), Arithmetic::STRICT);
+    }
+
+    #[test]
+    fn less_known_arithmetic_never_narrows_an_error() {
+        for dtype in [DataType::Float, DataType::Float16, DataType::Bfloat16, DataType::Double] {
+            let error = |arithmetic: Arithmetic| arithmetic.error(dtype, 9.0, 3.0, 1.0);
+            assert!(error(Arithmetic::STRICT) <= error(Arithmetic::default()), "{dtype}");
+        }
+        let half = |arithmetic: Arithmetic| arithmetic.error(DataType::Float16, 9.0, 3.0, 1.0);
+        assert!(half(Arithmetic::STRICT) < half(Arithmetic::default()) / 10.0);
     }
 }
