@@ -1,5 +1,5 @@
 use twinfer_case::{Case, TensorSource};
-use twinfer_onnx::{AutoPad, BatchNormalization, Conv, ConvTranspose, Dim, Op, Tensor};
+use twinfer_onnx::{AutoPad, BatchNormalization, Conv, ConvTranspose, DataType, Dim, Op, Tensor};
 
 /// How complex a case is for a person who reads it; what comes first weighs most.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -7,6 +7,7 @@ pub struct Complexity {
     nodes: usize,
     runs: usize,
     dynamic_axes: usize,
+    uncommon_types: usize,
     tensors: usize,
     axes: usize,
     input_elements: usize,
@@ -33,6 +34,7 @@ impl Complexity {
             nodes: graph.nodes.len(),
             runs: case.runs.len(),
             dynamic_axes: dims.filter(|dim| matches!(dim, Dim::Symbolic(_))).count(),
+            uncommon_types: values.iter().filter(|values| values.uncommon).count(),
             tensors: graph.inputs.len() + graph.initializers.len() + empty_inputs(case),
             axes: parameters.clone().chain(fed.clone()).map(|tensor| tensor.shape.len()).sum(),
             input_elements: fed.map(Tensor::len).sum(),
@@ -53,6 +55,8 @@ fn empty_inputs(case: &Case) -> usize {
 
 /// What is to be simplified in the elements of a tensor.
 struct Values {
+    /// Whether they are of another type than FLOAT.
+    uncommon: bool,
     fractions: usize,
     nonzeros: usize,
     magnitude: u64,
@@ -62,6 +66,7 @@ impl Values {
     fn of(tensor: &Tensor) -> Self {
         let values = tensor.to_f64();
         Self {
+            uncommon: tensor.dtype() != DataType::Float,
             fractions: values.iter().filter(|value| value.fract() != 0.0 || !value.is_finite()).count(),
             nonzeros: values.iter().filter(|value| **value != 0.0).count(),
             magnitude: values.iter().fold(0, |sum, value| sum.saturating_add(value.abs().ceil() as u64)),

@@ -4,7 +4,7 @@ use twinfer_case::{Case, Expectation, Regime, TensorSource};
 use twinfer_generators::Family;
 use twinfer_golden::{Defect, evaluate_with};
 use twinfer_minimize::{Complexity, Minimized, minimize};
-use twinfer_onnx::{ConvTranspose, Node, Op, infer_shapes};
+use twinfer_onnx::{ConvTranspose, DataType, Node, Op, infer_shapes};
 
 const LIMIT: usize = 4000;
 
@@ -128,6 +128,23 @@ fn values_come_down_to_single_ones() {
         .map(|source| nonzero(source.tensor().expect("is data").to_f64()))
         .sum();
     assert_eq!((parameters, fed), (1, 0), "{minimized:#?}");
+}
+
+#[test]
+fn a_normalization_alone_comes_down_to_one_channel_in_single_precision() {
+    let fails =
+        |case: &Case| case.graph.nodes.iter().any(|node| matches!(node.op, Op::BatchNormalization(_)));
+    let half = |case: &Case| case.request.precision == DataType::Float16;
+    for case in failing(Family::Conv, 3, |case| fails(case) && half(case)) {
+        let minimized = minimal(&case, fails);
+        assert_eq!(minimized.case.request.precision, DataType::Float);
+        assert_eq!(
+            (minimized.case.graph.nodes.len(), input_elements(&minimized.case)),
+            (1, 1),
+            "{:#?}",
+            minimized.case
+        );
+    }
 }
 
 #[test]

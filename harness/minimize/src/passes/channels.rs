@@ -2,7 +2,7 @@ use twinfer_case::Case;
 use twinfer_onnx::{Node, Op};
 
 use crate::{
-    edit::{Edited, select, smaller},
+    edit::{Edited, select, select_input, smaller},
     fit::Frame,
 };
 
@@ -35,8 +35,21 @@ pub fn fewer_groups(case: &Case, frame: &Frame) -> Vec<Case> {
     )
 }
 
-/// The first input channels of each group.
+/// The first input channels of each group, then those of each input of the graph.
 pub fn fewer_inputs(case: &Case, frame: &Frame) -> Vec<Case> {
+    let mut candidates = of_groups(case, frame);
+    for (place, source) in case.runs[0].inputs.iter().enumerate() {
+        let channels = source.shape().get(1).copied().unwrap_or(0);
+        candidates.extend(smaller(channels).filter_map(|kept| {
+            let mut case = case.clone();
+            select_input(&mut case, place, 1, |extent| Some((0..kept.min(extent)).collect()))?;
+            Some(case)
+        }));
+    }
+    candidates
+}
+
+fn of_groups(case: &Case, frame: &Frame) -> Vec<Case> {
     edited(
         case,
         frame,

@@ -27,6 +27,7 @@ pub const PASSES: &[Pass] = &[
     Pass { name: "fewer runs", propose: runs::fewer },
     Pass { name: "batch to 1", propose: runs::batch_to_one },
     Pass { name: "dynamic axes to fixed", propose: runs::fix_axes },
+    Pass { name: "element type to FLOAT", propose: values::to_float },
     Pass { name: "drop a spatial axis", propose: axes::drop_axis },
     Pass { name: "fewer groups", propose: channels::fewer_groups },
     Pass { name: "fewer input channels", propose: channels::fewer_inputs },

@@ -1,5 +1,5 @@
 use twinfer_case::{Case, TensorSource};
-use twinfer_onnx::Tensor;
+use twinfer_onnx::{DataType, Tensor};
 
 use crate::fit::Frame;
 
@@ -32,6 +32,24 @@ pub fn simplify(case: &Case, _: &Frame) -> Vec<Case> {
         })
     });
     all.chain(each).chain((0..count).flat_map(|place| zeroed(case, place))).collect()
+}
+
+/// The case with every tensor in single precision, where all are of one smaller format that it holds.
+pub fn to_float(case: &Case, _: &Frame) -> Vec<Case> {
+    let mut wider = case.clone();
+    let converted = tensors(&mut wider).into_iter().all(|tensor| {
+        let small = matches!(tensor.dtype(), DataType::Float16 | DataType::Bfloat16);
+        let floats = Tensor::from_f64(DataType::Float, tensor.shape.clone(), &tensor.to_f64());
+        floats.is_ok_and(|floats| {
+            *tensor = floats;
+            small
+        })
+    });
+    wider.request.precision = DataType::Float;
+    for value in wider.graph.inputs.iter_mut().chain(&mut wider.graph.outputs) {
+        value.dtype = DataType::Float;
+    }
+    converted.then_some(wider).into_iter().collect()
 }
 
 fn tensors(case: &mut Case) -> Vec<&mut Tensor> {
