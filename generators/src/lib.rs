@@ -3,6 +3,19 @@
 //! A [`Space`] describes what a family is made of and how often, in one place. [`Space::cases`] makes a proptest
 //! strategy of it, to compose and restrict; [`Family::stream`] gives the campaign's cases, each a function of the
 //! family, the seed and the index alone.
+//!
+//! ```
+//! use proptest::prelude::*;
+//! use twinfer_generators::{Grouping, InvalidSpace, Space};
+//!
+//! let mut depthwise = Space::convolutions();
+//! depthwise.grouping = depthwise.grouping.keep(|grouping| *grouping == Grouping::Depthwise)?;
+//! let cases = prop_oneof![depthwise.cases(), InvalidSpace::new().cases()];
+//! proptest!(|(case in cases)| {
+//!     prop_assert!(!case.graph.nodes.is_empty());
+//! });
+//! # Ok::<(), twinfer_generators::NothingLeft>(())
+//! ```
 
 mod choices;
 mod coverage;

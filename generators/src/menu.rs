@@ -25,6 +25,15 @@ impl<T: Clone> Menu<T> {
         Self { options, total }
     }
 
+    /// These options, drawn in proportion to their weights; those of weight zero are left out.
+    pub fn weighted(options: impl IntoIterator<Item = (T, u32)>) -> Result<Self, NothingLeft> {
+        let mut options = options.into_iter().filter(|(_, weight)| *weight > 0).peekable();
+        if options.peek().is_none() {
+            return Err(NothingLeft(std::any::type_name::<T>()));
+        }
+        Ok(Self::new(options))
+    }
+
     /// Always `option`.
     pub fn only(option: T) -> Self {
         Self::new([(option, 1)])
@@ -32,8 +41,7 @@ impl<T: Clone> Menu<T> {
 
     /// The options that `keep` holds for, with the weights they had.
     pub fn keep(&self, keep: impl Fn(&T) -> bool) -> Result<Self, NothingLeft> {
-        let kept: Vec<_> = self.options.iter().filter(|(option, _)| keep(option)).cloned().collect();
-        if kept.is_empty() { Err(NothingLeft(std::any::type_name::<T>())) } else { Ok(Self::new(kept)) }
+        Self::weighted(self.options.iter().filter(|(option, _)| keep(option)).cloned())
     }
 
     /// Everything on it.
@@ -80,6 +88,7 @@ mod tests {
 
     #[test]
     fn a_restriction_that_leaves_nothing_is_refused() {
+        assert_eq!(Menu::weighted([(3_u8, 0)]), Err(NothingLeft("u8")));
         assert_eq!(Menu::only(3_u8).keep(|option| *option > 3), Err(NothingLeft("u8")));
     }
 }

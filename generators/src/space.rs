@@ -308,10 +308,10 @@ impl Space {
                 (Padding::OutputShapeOverPads, 3),
             ]),
             output_padding: Menu::new([
-                (OutputPadding::Absent, 52),
+                (OutputPadding::Absent, 56),
                 (OutputPadding::Zero, 5),
                 (OutputPadding::BelowStride, 35),
-                (OutputPadding::BelowDilation, 8),
+                (OutputPadding::BelowDilation, 4),
             ]),
             default_written: Menu::new([(true, 50), (false, 50)]),
             kernel_shape_written: Menu::new([(true, 60), (false, 40)]),
@@ -336,6 +336,59 @@ impl Space {
                 (Runs::ABA, 45),
                 (Runs::EmptyFullEmpty, 5),
             ]),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Coverage;
+
+    /// The values of an attribute that cases of a space have.
+    fn reached(space: &Space, attribute: &str) -> Vec<&'static str> {
+        let mut coverage = Coverage::new();
+        for index in 0..150 {
+            coverage.record(&space.draw(&mut Choices::of_index(6, index)));
+        }
+        let values = coverage.report().values.into_iter();
+        values
+            .filter(|value| value.attribute == attribute && value.count > 0)
+            .map(|value| value.value)
+            .collect()
+    }
+
+    #[test]
+    fn a_restricted_menu_is_never_left() {
+        for space in [Space::convolutions(), Space::deconvolutions()] {
+            let restricted = |attribute, restrict: fn(&mut Space)| {
+                let mut space = space.clone();
+                restrict(&mut space);
+                reached(&space, attribute)
+            };
+            assert_eq!(restricted("spatial axes", |space| space.rank = Menu::only(3)), ["3"]);
+            assert_eq!(
+                restricted("element type", |space| space.precision = Menu::only(DataType::Float16)),
+                ["FLOAT16"]
+            );
+            assert_eq!(restricted("values", |space| space.regime = Menu::only(Values::Exact)), ["exact"]);
+            assert_eq!(restricted("opset", |space| space.opset = Menu::only(13)), ["13"]);
+            assert_eq!(restricted("kernel", |space| space.kernel = Menu::only(1)), ["all 1"]);
+            assert_eq!(restricted("largest stride", |space| space.stride = Menu::only(4)), ["4"]);
+            assert_eq!(restricted("largest dilation", |space| space.dilation = Menu::only(2)), ["2"]);
+            assert_eq!(restricted("group", |space| space.grouping = Menu::only(Grouping::One)), ["1"]);
+            assert_eq!(restricted("weights", |space| space.weights = Menu::only(Source::Sum)), ["Add"]);
+            assert_eq!(restricted("bias", |space| space.bias = Menu::only(Bias::Empty)), ["empty name"]);
+            assert_eq!(restricted("place", |space| space.length = Menu::only(1)), ["alone"]);
+            assert_eq!(restricted("runs", |space| space.runs = Menu::only(Runs::AA)), ["2"]);
+            assert_eq!(
+                restricted("after", |space| space.after = Menu::only(None)),
+                ["graph output", "convolution"]
+            );
+            assert_eq!(
+                restricted("kernel_shape", |space| space.kernel_shape_written = Menu::only(false)),
+                ["absent"]
+            );
         }
     }
 }
