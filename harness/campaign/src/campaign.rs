@@ -66,7 +66,9 @@ impl Campaign {
                 sink(&Event::WorkerStarted { variant: nursery.variant().clone(), millis });
             }
         }
-        let crew = |(info, nursery): (&VariantInfo, _)| Crew::new(info.clone(), Arc::clone(nursery));
+        let crew = |(info, nursery): (&VariantInfo, _)| {
+            Crew::new(info.clone(), Arc::clone(nursery), self.options.jobs)
+        };
         let crews: Vec<_> = run.variants.iter().zip(&self.nurseries).map(crew).collect();
         sink(&Event::CampaignStarted { run });
         let findings = Findings::open(&self.options.out, self.options.known.as_deref())?;

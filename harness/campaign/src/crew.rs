@@ -1,4 +1,7 @@
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    num::NonZeroUsize,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
 use twinfer_case::{Divergence, Observation, VariantInfo, VariantRecord, Verdict};
 use twinfer_checks::{Evidence, Judgement, judge};
@@ -13,8 +16,9 @@ use crate::{
 pub struct Crew {
     info: VariantInfo,
     nursery: Arc<Nursery>,
-    /// Serves one case after the other.
-    warm: Mutex<Option<WorkerProcess>>,
+    /// Workers that have run cases and wait for more.
+    warm: Mutex<Vec<WorkerProcess>>,
+    hands: NonZeroUsize,
 }
 
 /// A case with what a variant made of it.
@@ -27,21 +31,27 @@ pub struct Tried {
 }
 
 impl Crew {
-    pub const fn new(info: VariantInfo, nursery: Arc<Nursery>) -> Self {
-        Self { info, nursery, warm: Mutex::new(None) }
+    /// A crew of at most `hands` workers at once.
+    pub const fn new(info: VariantInfo, nursery: Arc<Nursery>, hands: NonZeroUsize) -> Self {
+        Self { info, nursery, warm: Mutex::new(Vec::new()), hands }
     }
 
-    /// A crew whose first worker is started now.
+    /// A crew of one, whose worker is started now.
     pub fn start(nursery: Arc<Nursery>) -> Result<Self, CampaignError> {
         let worker = nursery.take()?;
         let info =
             VariantInfo { variant: nursery.variant().clone(), description: worker.description().clone() };
-        Ok(Self { info, nursery, warm: Mutex::new(Some(worker)) })
+        Ok(Self { info, nursery, warm: Mutex::new(vec![worker]), hands: NonZeroUsize::MIN })
     }
 
     /// Which variant, and what its backend says of itself.
     pub const fn info(&self) -> &VariantInfo {
         &self.info
+    }
+
+    /// How many cases may be run at once.
+    pub const fn hands(&self) -> usize {
+        self.hands.get()
     }
 
     /// What the variant does with a case in a worker that has run nothing else.
@@ -51,23 +61,24 @@ impl Crew {
 
     /// What the variant does with a case in a worker that has run others.
     pub fn observe_warm(&self, prepared: &Prepared) -> Result<Observation, CampaignError> {
-        let mut warm = self.warm.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut worker = match warm.take() {
-            Some(worker) => worker,
-            None => self.nursery.take()?,
-        };
+        let waiting = self.waiting().pop();
+        let mut worker = waiting.map_or_else(|| self.nursery.take(), Ok)?;
         match observe(&mut worker, &prepared.task) {
             Ok(observation) => {
-                *warm = Some(worker);
+                self.waiting().push(worker);
                 Ok(observation)
             }
             Err((_, loss)) => {
                 drop(worker);
                 let trial = self.nursery.try_fresh(&prepared.task, Some(&loss))?;
-                *warm = trial.survivor;
+                self.waiting().extend(trial.survivor);
                 Ok(trial.observation)
             }
         }
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Vec<WorkerProcess>> {
+        self.warm.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What the variant does with the last of these cases, when one fresh worker runs them all; `None` where an

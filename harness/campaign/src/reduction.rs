@@ -1,6 +1,9 @@
-//! *Reduction*: making a case smaller that still shows its symptom, by running candidates in a warm worker.
+//! *Reduction*: making a case smaller that still shows its symptom, by running candidates in warm workers. Candidates
+//! run at once, and the first success in the order of the passes counts, whichever finishes first.
 
-use twinfer_case::{Case, CaseHash, Event};
+use std::thread;
+
+use twinfer_case::{Case, Event};
 use twinfer_minimize::Reducer;
 
 use crate::{
@@ -28,15 +31,23 @@ pub fn reduce(
     let mut reducer = Reducer::new(&tried.prepared.case, LIMIT).map_err(failed)?;
     let mut smallest = None;
     let mut count = 0;
-    while let Some(candidate) = reducer.propose(1).pop() {
-        let candidate = try_warm(candidate, crew, oracle)?;
-        count += 1;
-        let shared = symptom.shared_with(&candidate);
-        reducer.decide(shared.is_some().then_some(0));
-        if let Some(shared) = shared {
+    loop {
+        let candidates = reducer.propose(crew.hands());
+        if candidates.is_empty() {
+            break;
+        }
+        let mut candidates = try_warm(candidates, crew, oracle)?;
+        let success = candidates
+            .iter()
+            .enumerate()
+            .find_map(|(place, candidate)| Some((place, symptom.shared_with(candidate)?)));
+        reducer.decide(success.as_ref().map(|(place, _)| *place));
+        count += success.as_ref().map_or(candidates.len(), |(place, _)| place + 1) as u64;
+        if let Some((place, shared)) = success {
             symptom = shared;
-            tell(original, &candidate, count, sink);
-            smallest = Some(candidate);
+            let smaller = candidates.swap_remove(place);
+            sink(&Event::Minimizing { case: original, size: smaller.prepared.size(), tried: count });
+            smallest = Some(smaller);
         }
     }
     let Some(smallest) = smallest else { return Ok((tried, unreduced)) };
@@ -48,13 +59,21 @@ pub fn reduce(
     })
 }
 
-fn try_warm(candidate: Case, crew: &Crew, oracle: &Oracle) -> Result<Tried, CampaignError> {
-    let prepared = Prepared::of(candidate)?;
-    let references = prepared.references(oracle);
-    let observation = crew.observe_warm(&prepared)?;
-    Ok(crew.judge(prepared, references, observation))
+/// Runs candidates at once, each in a worker of its own, and gives them in their order.
+fn try_warm(candidates: Vec<Case>, crew: &Crew, oracle: &Oracle) -> Result<Vec<Tried>, CampaignError> {
+    let try_one = |candidate: Case| {
+        let prepared = Prepared::of(candidate)?;
+        let references = prepared.references(oracle);
+        let observation = crew.observe_warm(&prepared)?;
+        Ok(crew.judge(prepared, references, observation))
+    };
+    thread::scope(|scope| {
+        let running: Vec<_> =
+            candidates.into_iter().map(|candidate| scope.spawn(move || try_one(candidate))).collect();
+        running.into_iter().map(|thread| thread.join().unwrap_or_else(|_| Err(panicked()))).collect()
+    })
 }
 
-fn tell(case: CaseHash, smaller: &Tried, tried: u64, sink: &mut dyn FnMut(&Event)) {
-    sink(&Event::Minimizing { case, size: smaller.prepared.size(), tried });
+fn panicked() -> CampaignError {
+    CampaignError::Supervisor("a thread that tried a candidate panicked".to_owned())
 }
