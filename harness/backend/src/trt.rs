@@ -120,7 +120,7 @@ impl Trt {
                 .create_onnx_parser()
                 .and_then(|parser| parser.parse(&task.model))
                 .map_err(|error| match error {
-                    nvinfer::Error::Parse(failure) => Outcome::Rejected(failure.to_string()),
+                    nvinfer::Error::Parse(failure) => Outcome::Rejected(reason(&failure)),
                     other => failed(other),
                 }),
             Reader::Layers => {
@@ -176,7 +176,25 @@ fn load(backend: &Name, path: PathBuf, release: &str) -> Result<Library, OpenErr
 
 #[expect(clippy::needless_pass_by_value, reason = "the form that map_err takes")]
 fn failed(error: nvinfer::Error) -> Outcome {
-    Outcome::Failed(error.to_string())
+    Outcome::Failed(error_text(&error))
+}
+
+/// An error behind a code that stands for its kind: the call that the library refused.
+fn error_text(error: &nvinfer::Error) -> String {
+    match error {
+        nvinfer::Error::Refused { call, reason } => {
+            format!("{}: {reason}", call.rsplit("::").next().unwrap_or(call))
+        }
+        other => other.to_string(),
+    }
+}
+
+/// Why the parser refused a model, behind a code that stands for the kind of refusal.
+fn reason(failure: &nvinfer::ParseFailure) -> String {
+    match failure.errors.first() {
+        Some(error) => format!("{} {}: {error}", error.code.name(), error.function),
+        None => failure.to_string(),
+    }
 }
 
 fn severity(severity: nvinfer::Severity) -> Option<Severity> {

@@ -165,7 +165,9 @@ pub struct ParserError {
     pub node_name: Option<String>,
     /// The node's operator; absent before TensorRT 9.1.
     pub node_operator: Option<String>,
-    /// The parser's source file, line and function that noticed.
+    /// The parser's function that noticed.
+    pub function: String,
+    /// The parser's source file and line, as `file:line`.
     pub origin: String,
 }
 

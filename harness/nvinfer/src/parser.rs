@@ -86,7 +86,8 @@ unsafe fn read(raw: IParserError) -> Result<ParserError> {
             node: raw.node()?,
             node_name: raw.node_name().ok().map(|name| text(name)),
             node_operator: raw.node_operator().ok().map(|operator| text(operator)),
-            origin: format!("{}:{} {}", text(raw.file()?), raw.line()?, text(raw.func()?)),
+            function: text(raw.func()?),
+            origin: format!("{}:{}", text(raw.file()?), raw.line()?),
         })
     }
 }

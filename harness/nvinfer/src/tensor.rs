@@ -65,6 +65,13 @@ impl Tensor<'_> {
         DataType::from_value(value, version).ok_or(Error::UnknownValue { what: "DataType", value, version })
     }
 
+    /// Asks for the element type of a network's input or output; until TensorRT 10. Strongly typed networks infer it.
+    pub fn set_data_type(&self, data_type: DataType) -> Result<()> {
+        let value = data_type.value(self.raw.0.version())?;
+        // SAFETY: the tensor is live; the type is one of this release.
+        unsafe { self.raw.set_type(value) }.map_err(Error::from)
+    }
+
     /// Whether the caller feeds it.
     pub fn is_network_input(&self) -> Result<bool> {
         // SAFETY: the tensor is live.

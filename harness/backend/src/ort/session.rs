@@ -79,8 +79,10 @@ impl Sessions {
 
     /// Makes a session of the task's model; the outcome tells why there is none.
     pub fn create(&self, task: &Task, recorder: &mut Recorder<'_>) -> Result<Loaded, Outcome> {
+        let mark = self.log.mark();
         let session = match self.commit(task, Fallback::Refused) {
             Err(error) if is_fallback(&error) => {
+                self.log.rewind(mark);
                 recorder.observation().precision = Some(placed_on_cpu(&task.model));
                 self.commit(task, Fallback::Allowed)
             }

@@ -26,7 +26,7 @@ pub enum LoweringError {
     #[error(transparent)]
     Invalid(#[from] RuleViolation),
     /// TensorRT has no layer for it.
-    #[error("node {node}: {reason}")]
+    #[error("no layer: {reason} (node {node})")]
     NoLayer {
         /// The node.
         node: String,
@@ -53,9 +53,19 @@ pub fn lower(network: &NetworkDefinition<'_>, model: &[u8], run: &[Tensor]) -> R
         }
     }
     for output in &graph.outputs {
-        network.mark_output(lowering.value(&output.name)?)?;
+        let value = lowering.value(&output.name)?;
+        network.mark_output(value)?;
+        settle(value, output.dtype)?;
     }
     Ok(())
+}
+
+/// Gives an output its type, where the release does not infer it.
+fn settle(output: Value<'_>, dtype: DataType) -> Result<(), LoweringError> {
+    match output.set_data_type(data_type(dtype)?) {
+        Ok(()) | Err(nvinfer::Error::Unsupported(_)) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// A graph on its way to a network.

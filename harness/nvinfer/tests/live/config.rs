@@ -1,6 +1,6 @@
 use nvinfer::{
-    BuilderFlag, ComputeCapability, DataType, Error, MemoryPoolType, OptProfileSelector, ProfilingVerbosity,
-    TacticSource, Typing,
+    BuilderFlag, ComputeCapability, DataType, Error, Family, MemoryPoolType, OptProfileSelector,
+    ProfilingVerbosity, TacticSource, Typing,
 };
 
 use crate::{
@@ -129,7 +129,7 @@ fn a_dynamic_network(Subject { builder, .. }: Subject) -> Outcome {
     Ok(())
 }
 
-fn a_timing_cache(Subject { builder, .. }: Subject) -> Outcome {
+fn a_timing_cache(Subject { library, builder }: Subject) -> Outcome {
     let config = config(builder)?;
     assert!(config.timing_cache()?.is_none());
     let cache = config.create_timing_cache(&[])?;
@@ -142,7 +142,13 @@ fn a_timing_cache(Subject { builder, .. }: Subject) -> Outcome {
     builder.build_serialized_network(&network, &config)?;
     let filled = config.timing_cache()?.ok_or("the configuration has no timing cache")?;
     assert!(filled.len() >= empty.len());
-    config.create_timing_cache(&filled)?.combine(&cache, false)?;
+    match config.create_timing_cache(&filled)?.combine(&cache, false) {
+        // TensorRT 8 cannot merge caches that hold no tactics of its graph compiler.
+        Err(Error::Refused { reason, .. }) if library.version().family() == Family::Trt8 => {
+            assert!(reason.contains("Myelin"), "{reason}");
+        }
+        combined => combined?,
+    }
     cache.reset()?;
     assert!(cache.serialize()?.len() <= filled.len());
     Ok(())

@@ -145,8 +145,11 @@ fn a_dynamic_batch(subject: Subject) -> Outcome {
     assert_eq!(context.infer_shapes()?, ["x"]);
     for batch in [1, 3, 4, 1] {
         context.set_input_shape("x", &[batch, 1, 4, 4])?;
-        assert!(context.all_input_dimensions_specified()?);
         assert_eq!(context.infer_shapes()?, Vec::<String>::new());
+        // TensorRT 8 counts only dimensions that were given by binding index, which this crate does not do.
+        assert!(
+            context.all_input_dimensions_specified()? || subject.library.version().family() == Family::Trt8
+        );
         assert_eq!(context.tensor_shape("y")?, [batch, 1, 4, 4]);
         let batch = batch as usize;
         let values = device.run(&context, ("x", &IMAGE.repeat(batch)), ("y", 16 * batch))?;

@@ -96,6 +96,10 @@ fn names_and_ends(Subject { builder, .. }: Subject) -> Outcome {
     layer.set_name("same")?;
     let y = layer.output(0)?;
     network.mark_output(y)?;
+    match y.set_data_type(DataType::Float) {
+        Ok(()) => assert_eq!(y.data_type()?, DataType::Float),
+        Err(error) => assert!(matches!(error, Error::Unsupported(_)), "{error}"),
+    }
     assert!(y.is_network_output()?);
     assert_eq!((y.is_shape_tensor()?, y.is_execution_tensor()?), (false, true));
     assert_eq!((network.inputs()?.len(), network.outputs()?.len()), (1, 1));

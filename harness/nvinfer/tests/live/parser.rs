@@ -77,7 +77,7 @@ fn an_error_names_its_node(subject: Subject) -> Outcome {
     let error = failure.errors.first().ok_or("no error")?;
     assert_ne!(error.code, ParserErrorCode::Success);
     assert_eq!(error.node, 0, "{error:?}");
-    assert!(!error.text.is_empty() && !error.origin.is_empty(), "{error:?}");
+    assert!(!error.text.is_empty() && !error.function.is_empty() && error.origin.contains(':'), "{error:?}");
     if let (Some(name), Some(operator)) = (&error.node_name, &error.node_operator) {
         assert_eq!((name.as_str(), operator.as_str()), ("node", "Conv"));
     }

@@ -14,6 +14,11 @@ impl Elements {
         Ok(Self { data_type: data_type(tensor.dtype())?, bytes: tensor.to_le_bytes() })
     }
 
+    /// No elements, of the type that `tensor` has: TensorRT wants the types of a layer's weights to agree.
+    pub fn none_like(tensor: &Tensor) -> Result<Self, LoweringError> {
+        Ok(Self { data_type: data_type(tensor.dtype())?, bytes: Vec::new() })
+    }
+
     pub fn none() -> Self {
         Self { data_type: nvinfer::DataType::Float, bytes: Vec::new() }
     }

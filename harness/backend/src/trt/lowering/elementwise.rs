@@ -1,4 +1,4 @@
-use nvinfer::{ActivationType, ElementWiseOperation, ScaleMode, Tensor as Value, Weights};
+use nvinfer::{ActivationType, ElementWiseOperation, ScaleMode, Tensor as Value};
 use twinfer_onnx::{BatchNormalization, Concat, Node, Tensor, resolve_axis};
 
 use super::{Lowering, LoweringError, constants::Elements, no_layer};
@@ -55,7 +55,7 @@ impl<'n, 'g> Lowering<'n, 'g> {
         node: &'g Node,
         op: &BatchNormalization,
     ) -> Result<Value<'n>, LoweringError> {
-        let x = self.input(node, 0)?;
+        let x = self.planar(node)?;
         let known = |index| {
             self.known(node, index)
                 .ok_or_else(|| no_layer(node, "its coefficients are not initializers".to_owned()))
@@ -81,7 +81,9 @@ impl<'n, 'g> Lowering<'n, 'g> {
                 .and_then(|tensor| Elements::of(&tensor))
         };
         let (shift, scale) = (elements(&shift)?, elements(&scale)?);
-        let coefficients = [&shift.weights()?, &scale.weights()?, &Weights::NONE];
-        Ok(self.network.add_scale(x, ScaleMode::Channel, coefficients, 1)?.output(0)?)
+        let power = Elements::none_like(gamma)?;
+        let coefficients = [&shift.weights()?, &scale.weights()?, &power.weights()?];
+        let y = self.network.add_scale(x, ScaleMode::Channel, coefficients, 1)?.output(0)?;
+        self.spatial(node, y)
     }
 }

@@ -136,13 +136,13 @@ impl<'n, 'g> Lowering<'n, 'g> {
     }
 
     /// The data input, with an axis of extent 1 in front of a single spatial axis.
-    fn planar(&mut self, node: &'g Node) -> Result<Value<'n>, LoweringError> {
+    pub fn planar(&mut self, node: &'g Node) -> Result<Value<'n>, LoweringError> {
         let value = self.input(node, 0)?;
         if self.shape(node, 0).len() == 3 { self.reshape(value, &[0, 0, 1, -1]) } else { Ok(value) }
     }
 
     /// Undoes [`planar`](Self::planar).
-    fn spatial(&self, node: &Node, value: Value<'n>) -> Result<Value<'n>, LoweringError> {
+    pub fn spatial(&self, node: &Node, value: Value<'n>) -> Result<Value<'n>, LoweringError> {
         if self.shape(node, 0).len() == 3 { self.reshape(value, &[0, 0, -1]) } else { Ok(value) }
     }
 

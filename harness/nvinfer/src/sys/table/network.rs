@@ -44,6 +44,7 @@ classes! {
          8 get_name            = getName() -> Str                        [         3,  3,  3,  3,  3];
          8 set_dimensions      = setDimensions(dimensions: Dims)         [         4,  4,  4,  4,  4];
          8 get_dimensions      = getDimensions() -> Dims                 [         5,  5,  5,  5,  5];
+         8 set_type            = setType(kind: i32)                      [         6,  6,  -,  6,  -];
          8 get_type            = getType() -> i32                        [         7,  7,  6,  7,  6];
          8 is_network_input    = isNetworkInput() -> bool                [         9,  9,  7,  8,  7];
          8 is_network_output   = isNetworkOutput() -> bool               [        10, 10,  8,  9,  8];
