@@ -7,8 +7,7 @@ use twinfer_case::Finding;
 
 use crate::{
     CampaignError,
-    findings::read_json,
-    journal::write,
+    journal::{read_json, write},
     recording::{Recording, path_beside},
 };
 

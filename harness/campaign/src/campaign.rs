@@ -59,7 +59,15 @@ impl Campaign {
     pub fn run(self, sink: &mut dyn FnMut(&Event)) -> Result<Summary, CampaignError> {
         let workers = self.start_workers()?;
         let run = self.run_info(&workers);
-        let journal = Journal::create(&self.options.out, &run)?;
+        let mut findings = Findings::open(&self.options.out, self.options.known.as_deref())?;
+        let (journal, summary) = if self.options.resume {
+            let (journal, summary) = Journal::resume(&self.options.out, &run)?;
+            findings.resume(&summary)?;
+            (journal, summary)
+        } else {
+            let subjects = self.nurseries.iter().map(|nursery| nursery.variant().clone());
+            (Journal::create(&self.options.out, &run)?, Summary::new(subjects))
+        };
         for (nursery, workers) in self.nurseries.iter().zip(&workers) {
             for worker in workers {
                 let millis = worker.start_millis();
@@ -71,9 +79,11 @@ impl Campaign {
         };
         let crews: Vec<_> = run.variants.iter().zip(&self.nurseries).map(crew).collect();
         sink(&Event::CampaignStarted { run });
-        let findings = Findings::open(&self.options.out, self.options.known.as_deref())?;
+        for (slug, finding) in findings.ours() {
+            sink(&Event::FindingRecorded { slug: slug.to_owned(), finding: finding.clone(), new: true });
+        }
         let investigator = Investigator::new(&self.options, &self.source, findings);
-        self.drive(workers, &crews, journal, investigator, sink)
+        self.drive(workers, &crews, journal, investigator, summary, sink)
     }
 
     fn drive(
@@ -82,6 +92,7 @@ impl Campaign {
         crews: &[Crew],
         journal: Journal,
         investigator: Investigator<'_>,
+        summary: Summary,
         sink: &mut dyn FnMut(&Event),
     ) -> Result<Summary, CampaignError> {
         let jobs = self.options.jobs.get();
@@ -113,8 +124,15 @@ impl Campaign {
             // only the threads hold these now, so that each end is noticed by the other
             drop((preparer, tickets, reference_sender, delivery_sender, job_receivers));
             let inbox = Inbox { references, deliveries };
-            let committer =
-                Committer::new(&self.options, crews, journal, investigator, ticket_sender, under_way);
+            let committer = Committer::new(
+                &self.options,
+                crews,
+                journal,
+                investigator,
+                ticket_sender,
+                summary,
+                under_way,
+            );
             committer.run(&inbox, sink)
         })
     }

@@ -59,10 +59,10 @@ impl<'a> Committer<'a> {
         journal: Journal,
         investigator: Investigator<'a>,
         tickets: Sender<u64>,
+        summary: Summary,
         under_way: usize,
     ) -> Self {
         let started = Instant::now();
-        let summary = Summary::new(crews.iter().map(|crew| crew.info().variant.clone()));
         Self {
             options,
             crews,
@@ -70,8 +70,8 @@ impl<'a> Committer<'a> {
             investigator,
             tickets: Some(tickets),
             under_way,
-            issued: 0,
-            committed: 0,
+            issued: summary.cases,
+            committed: summary.cases,
             slots: BTreeMap::new(),
             summary,
             started,
@@ -198,6 +198,7 @@ impl<'a> Committer<'a> {
         }
         self.journal.append(&record)?;
         self.summary.record(&record);
+        self.investigator.count(&record.findings);
         self.summary.new_findings = self.investigator.new_findings();
         sink(&Event::CaseFinished { record });
         Ok(())
@@ -236,6 +237,8 @@ impl<'a> Committer<'a> {
         if tried.divergences().is_empty() {
             return Ok((record, None));
         }
+        // a finding that a killed campaign leaves behind belongs to the case after the last that is written
+        self.journal.flush()?;
         let conclusion = self.investigator.investigate(crew, &tried, &observed.preceding, sink)?;
         record.verdict = Verdict::Diverges(conclusion.divergences);
         Ok((record, conclusion.finding))

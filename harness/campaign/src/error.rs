@@ -26,6 +26,9 @@ pub enum CampaignError {
         /// The names there are.
         known: String,
     },
+    /// A run directory that is to be gone on with holds another run.
+    #[error("{0} is of a run with another seed, families, shard, backends or versions: start a new one")]
+    OtherRun(PathBuf),
     /// A generated case that cannot be made.
     #[error("case {index} of family {family}: {reason}")]
     Case {

@@ -4,14 +4,14 @@ use std::{
 };
 
 use twinfer_case::{
-    Case, Cause, Finding, Observation, Outcome, Run, Sighting, Signature, TensorSource, VariantInfo,
+    Case, Cause, Finding, Observation, Outcome, Run, Sighting, Signature, Summary, TensorSource, VariantInfo,
 };
 
 use crate::{
     CampaignError,
     crew::Tried,
     describe::classes,
-    journal::{write, write_json},
+    journal::{read_json, write, write_json},
     prepared::Prepared,
     recording::Recording,
 };
@@ -39,8 +39,33 @@ impl Findings {
     pub fn open(out: &Path, known: Option<&Path>) -> Result<Self, CampaignError> {
         let folder = out.join("findings");
         fs::create_dir_all(&folder).map_err(CampaignError::file(&folder))?;
-        let entries = known.map_or_else(|| Ok(Vec::new()), load_all)?;
+        let entries = known.map_or_else(|| Ok(Vec::new()), |known| load_all(known, false))?;
         Ok(Self { folder, entries })
+    }
+
+    /// Adds those that an earlier part of this campaign wrote, each met as often as `summary` counts.
+    pub fn resume(&mut self, summary: &Summary) -> Result<(), CampaignError> {
+        let mut ours = load_all(&self.folder, true)?;
+        // in order of discovery; one that no case counts yet belongs to the case that comes next
+        let place = |entry: &Entry| summary.findings.iter().position(|count| count.slug == entry.slug);
+        ours.sort_by_key(|entry| place(entry).unwrap_or(usize::MAX));
+        self.entries.extend(ours);
+        for count in &summary.findings {
+            self.count(&count.slug, count.cases);
+        }
+        Ok(())
+    }
+
+    /// Those that this campaign added, by folder name, in order of discovery.
+    pub fn ours(&self) -> impl Iterator<Item = (&str, &Finding)> {
+        self.entries.iter().filter(|entry| entry.is_ours).map(|entry| (entry.slug.as_str(), &entry.finding))
+    }
+
+    /// Counts cases that show a finding.
+    pub fn count(&mut self, slug: &str, cases: u64) {
+        if let Some(entry) = self.entries.iter_mut().find(|entry| entry.slug == slug) {
+            entry.met += cases;
+        }
     }
 
     /// Findings that this campaign added.
@@ -79,12 +104,15 @@ impl Findings {
         })
     }
 
-    /// Counts a case for the finding at `index`: its folder name, and whether this is the first, second, fourth,
-    /// eighth … time, when it is worth a look whether something else hides behind it.
-    pub fn meet(&mut self, index: usize) -> (String, bool) {
-        let entry = &mut self.entries[index];
-        entry.met += 1;
-        (entry.slug.clone(), entry.met.is_power_of_two())
+    /// The folder name of the finding at `index`.
+    pub fn slug(&self, index: usize) -> String {
+        self.entries[index].slug.clone()
+    }
+
+    /// Whether the next case of the finding at `index` is its first, second, fourth, eighth …: then it is worth a look
+    /// whether something else hides behind it.
+    pub fn is_due(&self, index: usize) -> bool {
+        (self.entries[index].met + 1).is_power_of_two()
     }
 
     /// Adds a finding and writes its folder; its name.
@@ -97,7 +125,7 @@ impl Findings {
         let slug = finding.signature.slug();
         write_finding(&self.folder.join(&slug), &finding, info, minimal)?;
         let classes = classes(&minimal.prepared.case);
-        self.entries.push(Entry { slug: slug.clone(), finding, classes, is_ours: true, met: 1 });
+        self.entries.push(Entry { slug: slug.clone(), finding, classes, is_ours: true, met: 0 });
         Ok(slug)
     }
 
@@ -188,25 +216,19 @@ pub fn snapshot(finding: &Finding, observation: &Observation) -> String {
 }
 
 /// The findings stored in the folders under `folder`, by name.
-fn load_all(folder: &Path) -> Result<Vec<Entry>, CampaignError> {
+fn load_all(folder: &Path, is_ours: bool) -> Result<Vec<Entry>, CampaignError> {
     let entries = fs::read_dir(folder).map_err(CampaignError::file(folder))?;
     let mut folders: Vec<_> = entries
         .filter_map(|entry| entry.ok().map(|entry| entry.path()))
         .filter(|path| path.join("finding.json").is_file())
         .collect();
     folders.sort();
-    folders.iter().map(|folder| load(folder)).collect()
+    folders.iter().map(|folder| load(folder, is_ours)).collect()
 }
 
-fn load(folder: &Path) -> Result<Entry, CampaignError> {
+fn load(folder: &Path, is_ours: bool) -> Result<Entry, CampaignError> {
     let finding: Finding = read_json(&folder.join("finding.json"))?;
     let case: Case = read_json(&folder.join("case.json"))?;
     let slug = finding.signature.slug();
-    Ok(Entry { slug, finding, classes: classes(&case), is_ours: false, met: 0 })
-}
-
-/// Reads a JSON file that this crate writes.
-pub fn read_json<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, CampaignError> {
-    let bytes = fs::read(path).map_err(CampaignError::file(path))?;
-    serde_json::from_slice(&bytes).map_err(CampaignError::format(path))
+    Ok(Entry { slug, finding, classes: classes(&case), is_ours, met: 0 })
 }

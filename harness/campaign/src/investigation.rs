@@ -54,6 +54,13 @@ impl<'a> Investigator<'a> {
         self.findings.new_findings()
     }
 
+    /// Counts a case that shows these findings.
+    pub fn count(&mut self, findings: &[String]) {
+        for slug in findings {
+            self.findings.count(slug, 1);
+        }
+    }
+
     /// Finds out what the divergences of `suspect` are; `preceding` are the places in the campaign of the cases that
     /// its worker ran before.
     pub fn investigate(
@@ -68,10 +75,10 @@ impl<'a> Investigator<'a> {
         let symptom = Symptom::of(lead, &suspect.prepared, &suspect.observation);
         let provisional = symptom.signature(crew.info(), &suspect.prepared);
         if let Some(known) = self.findings.find_likely(&provisional) {
-            let (slug, look_again) = self.findings.meet(known);
             self.sight(known, crew.info(), sink)?;
-            if !look_again {
-                return Ok(Conclusion { divergences: divergences.to_vec(), finding: Some(slug) });
+            if !self.findings.is_due(known) {
+                let finding = Some(self.findings.slug(known));
+                return Ok(Conclusion { divergences: divergences.to_vec(), finding });
             }
         }
         let case = suspect.prepared.task.hash;
@@ -149,9 +156,8 @@ impl<'a> Investigator<'a> {
         sink: &mut dyn FnMut(&Event),
     ) -> Result<String, CampaignError> {
         if let Some(known) = self.findings.find(&finding.signature) {
-            let (slug, _) = self.findings.meet(known);
             self.sight(known, info, sink)?;
-            return Ok(slug);
+            return Ok(self.findings.slug(known));
         }
         let slug = self.findings.add(finding.clone(), info, minimal)?;
         sink(&Event::FindingRecorded { slug: slug.clone(), finding, new: true });

@@ -1,11 +1,11 @@
 use std::{
     fs::{self, File},
-    io::{BufWriter, Write},
+    io::{BufRead, BufReader, BufWriter, Write},
     path::{Path, PathBuf},
 };
 
-use serde::Serialize;
-use twinfer_case::{CaseRecord, RunInfo};
+use serde::{Serialize, de::DeserializeOwned};
+use twinfer_case::{CaseRecord, RunInfo, Summary};
 
 use crate::CampaignError;
 
@@ -29,6 +29,27 @@ impl Journal {
         Ok(Self { path, file: BufWriter::new(file), unwritten: 0 })
     }
 
+    /// Opens the journal of a run that ended early, without a last line that was cut short, and what it comes to.
+    pub fn resume(out: &Path, run: &RunInfo) -> Result<(Self, Summary), CampaignError> {
+        let info = out.join("run.json");
+        if !continues(&read_json(&info)?, run) {
+            return Err(CampaignError::OtherRun(info));
+        }
+        let path = out.join("journal.jsonl");
+        let file = File::options().read(true).append(true).open(&path).map_err(CampaignError::file(&path))?;
+        let mut summary = Summary::new(run.variants.iter().map(|info| info.variant.clone()));
+        let (mut reader, mut line, mut whole) = (BufReader::new(&file), Vec::new(), 0);
+        while reader.read_until(b'\n', &mut line).map_err(CampaignError::file(&path))? > 0 {
+            let Some(record) = line.strip_suffix(b"\n") else { break };
+            summary.record(&serde_json::from_slice(record).map_err(CampaignError::format(&path))?);
+            whole += line.len() as u64;
+            line.clear();
+        }
+        drop(reader);
+        file.set_len(whole).map_err(CampaignError::file(&path))?;
+        Ok((Self { path, file: BufWriter::new(file), unwritten: 0 }, summary))
+    }
+
     /// Adds a case.
     pub fn append(&mut self, record: &CaseRecord) -> Result<(), CampaignError> {
         serde_json::to_writer(&mut self.file, record).map_err(CampaignError::format(&self.path))?;
@@ -42,6 +63,22 @@ impl Journal {
         self.unwritten = 0;
         self.file.flush().map_err(CampaignError::file(&self.path))
     }
+}
+
+/// Whether a run with these options gives the rest of the cases that the earlier one began with.
+fn continues(earlier: &RunInfo, run: &RunInfo) -> bool {
+    earlier.format == run.format
+        && earlier.twinfer == run.twinfer
+        && earlier.seed == run.seed
+        && earlier.families == run.families
+        && earlier.shard == run.shard
+        && earlier.variants == run.variants
+}
+
+/// Reads a JSON file that this crate writes.
+pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, CampaignError> {
+    let bytes = fs::read(path).map_err(CampaignError::file(path))?;
+    serde_json::from_slice(&bytes).map_err(CampaignError::format(path))
 }
 
 /// Writes `value` so that the file is there whole or not at all.

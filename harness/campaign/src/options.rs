@@ -44,6 +44,9 @@ pub struct Options {
     pub oracle: Oracle,
     /// Cases that take the place of the families' ones.
     pub source: Option<CaseSource>,
+    /// Go on with the campaign in `out` that ended early; its other options must be the same but for `budget`, which
+    /// in cases counts those that are there already, and `jobs`.
+    pub resume: bool,
     /// Ends the campaign after the cases that are under way.
     pub stop: Arc<AtomicBool>,
 }
@@ -67,6 +70,7 @@ impl Options {
             minimize: true,
             oracle: Arc::new(twinfer_golden::evaluate),
             source: None,
+            resume: false,
             stop: Arc::default(),
         }
     }

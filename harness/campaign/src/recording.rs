@@ -3,7 +3,10 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use twinfer_case::{Observation, Variant, VariantInfo};
 
-use crate::{CampaignError, findings::read_json, journal::write_json};
+use crate::{
+    CampaignError,
+    journal::{read_json, write_json},
+};
 
 /// The version of the recording format that this crate writes.
 const FORMAT: u32 = 1;

@@ -14,8 +14,9 @@ use twinfer_onnx::{DataType, Dim, Graph};
 use crate::{
     CampaignError, Subjects,
     crew::{Crew, Tried},
-    findings::{read_json, write_finding},
+    findings::write_finding,
     investigation::finding,
+    journal::read_json,
     prepared::Prepared,
     recording::{RecordedObservation, Recording, timeless, version},
     reduction::reduce,

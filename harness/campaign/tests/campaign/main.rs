@@ -28,6 +28,7 @@ fn main() {
         trial("one_job_and_two_jobs_leave_the_same_record", record::one_job_and_two_jobs),
         trial("two_shards_share_the_cases_of_one_campaign", record::two_shards),
         trial("a_campaign_that_is_stopped_records_a_prefix_of_the_same_cases", record::stopped),
+        trial("a_campaign_that_was_killed_goes_on_to_the_same_record", record::resumed),
         trial("killing_workers_changes_no_verdict_and_loses_no_case", faults::killed_workers),
         trial("a_crash_is_a_finding_and_the_campaign_goes_on", faults::crash),
         trial("a_hang_is_a_finding_and_the_campaign_goes_on", faults::hang),

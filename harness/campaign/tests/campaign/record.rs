@@ -1,4 +1,5 @@
 use std::{
+    fs,
     num::NonZeroUsize,
     sync::{Arc, atomic::Ordering},
 };
@@ -53,4 +54,30 @@ pub fn stopped() {
     assert_eq!(journal.len() as u64, outcome.summary.cases);
     assert!(journal.len() >= 10);
     assert!(journal.iter().zip(&whole).all(|(stopped, whole)| stopped == whole));
+}
+
+pub fn resumed() {
+    let mut production = against("ignores-bias", 200);
+    let whole = production.run();
+    let (journal, files) = (whole.journal(), whole.finding_files());
+    for cut in [0, 1, 97] {
+        let mut part = against("ignores-bias", 120);
+        part.run();
+        // what a campaign leaves that is killed while it writes
+        let path = part.options.out.join("journal.jsonl");
+        let bytes = fs::read(&path).unwrap();
+        fs::write(&path, &bytes[..bytes.len() - cut]).unwrap();
+        part.options.resume = true;
+        part.options.budget = Budget::Cases(200);
+        let resumed = part.run();
+        assert_eq!(resumed.summary.cases, 200);
+        assert_eq!(resumed.journal(), journal, "cut by {cut} bytes");
+        assert!(resumed.finding_files() == files, "the files of the findings differ");
+        assert_eq!(resumed.summary.findings, whole.summary.findings);
+        assert_eq!(resumed.summary.new_findings, whole.summary.new_findings);
+    }
+    production.options.resume = true;
+    production.options.seed += 1;
+    let error = production.try_run().err().expect("the seed is another");
+    assert!(error.to_string().contains("start a new one"), "{error}");
 }
