@@ -200,3 +200,126 @@ pub fn read_from_worker(stream: &mut impl Read) -> Result<Option<FromWorker>, Me
     parts.finish()?;
     Ok(Some(message))
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use twinfer_case::{NamedTensor, Outcome, Request, RunOutput};
+    use twinfer_onnx::{DataType, TensorData};
+
+    use super::*;
+
+    fn tensors() -> impl Strategy<Value = Tensor> {
+        let floats = prop::collection::vec(any::<u32>(), 0..6).prop_map(|bits| Tensor {
+            shape: vec![bits.len()],
+            data: TensorData::Float(bits.into_iter().map(f32::from_bits).collect()),
+        });
+        let bytes = prop::collection::vec(any::<i8>(), 4)
+            .prop_map(|bytes| Tensor { shape: vec![2, 2], data: TensorData::Int8(bytes) });
+        prop_oneof![floats, bytes]
+    }
+
+    fn observation(outputs: Vec<Vec<Tensor>>, named: Option<&Tensor>) -> Observation {
+        let run = |outputs| RunOutput {
+            outputs,
+            intermediates: named
+                .iter()
+                .map(|tensor| NamedTensor { name: "y0".to_owned(), tensor: tensor.clone() })
+                .collect(),
+        };
+        Observation {
+            stage: Stage::Execute,
+            outcome: Outcome::Rejected("code: text".to_owned()),
+            inferred_shapes: Some(vec![vec![1, -1]]),
+            runs: outputs.into_iter().map(run).collect(),
+            precision: None,
+            log: Vec::new(),
+            timings: Vec::new(),
+        }
+    }
+
+    fn bits(tensor: &Tensor) -> (DataType, Vec<usize>, Vec<u8>) {
+        (tensor.dtype(), tensor.shape.clone(), tensor.to_le_bytes())
+    }
+
+    proptest! {
+        #[test]
+        fn an_answer_arrives_bit_by_bit(
+            outputs in prop::collection::vec(prop::collection::vec(tensors(), 0..3), 0..3),
+            named in prop::option::of(tensors()),
+        ) {
+            let sent = observation(outputs, named.as_ref());
+            let hash = Task::new(Vec::new(), request(), Vec::new()).hash;
+            let mut bytes = Vec::new();
+            FromWorker::Answer { hash, variant: 3, observation: sent.clone() }.write(&mut bytes).unwrap();
+            let read = read_from_worker(&mut bytes.as_slice()).unwrap().unwrap();
+            let FromWorker::Answer { hash: echoed, variant: 3, observation: read } = read else {
+                panic!("{read:?}")
+            };
+            prop_assert_eq!(echoed, hash);
+            prop_assert_eq!(tensors_of(&read), tensors_of(&sent));
+            prop_assert_eq!(
+                Observation { runs: Vec::new(), ..read },
+                Observation { runs: Vec::new(), ..sent }
+            );
+        }
+
+        #[test]
+        fn a_case_arrives_bit_by_bit(
+            model in prop::collection::vec(any::<u8>(), 0..40),
+            runs in prop::collection::vec(prop::collection::vec(tensors(), 0..3), 0..3),
+        ) {
+            let task = Task::new(model, request(), runs);
+            let mut bytes = Vec::new();
+            ToWorker::write_case(&mut bytes, &task, &[0, 1], &["y0".to_owned()]).unwrap();
+            let read = read_to_worker(&mut bytes.as_slice()).unwrap().unwrap();
+            let ToWorker::Case { task: read, variants, intermediates } = read else { panic!("{read:?}") };
+            prop_assert_eq!((variants, intermediates), (vec![0, 1], vec!["y0".to_owned()]));
+            // the hash covers the model, the request and every bit of every tensor
+            prop_assert_eq!(Task::new(read.model, read.request, read.runs).hash, task.hash);
+            prop_assert_eq!(read.hash, task.hash);
+        }
+    }
+
+    fn request() -> Request {
+        Request { precision: DataType::Float, tf32: false }
+    }
+
+    type Bits = (DataType, Vec<usize>, Vec<u8>);
+
+    fn tensors_of(observation: &Observation) -> Vec<(Vec<Bits>, Vec<Bits>)> {
+        let run = |run: &RunOutput| {
+            let intermediates = run.intermediates.iter().map(|named| bits(&named.tensor)).collect();
+            (run.outputs.iter().map(bits).collect(), intermediates)
+        };
+        observation.runs.iter().map(run).collect()
+    }
+
+    fn answer(header: &str, payload: &[&[u8]]) -> Result<Option<FromWorker>, MessageError> {
+        let header: serde_json::Value = serde_json::from_str(header).unwrap();
+        let mut bytes = Vec::new();
+        write_frame(&mut bytes, &header, payload).unwrap();
+        read_from_worker(&mut bytes.as_slice())
+    }
+
+    #[test]
+    fn a_payload_that_does_not_fit_its_header_is_refused() {
+        let header = format!(
+            r#"{{"answer":{{"hash":"{}","variant":0,"observation":{{"stage":"execute","outcome":"ok",
+                "runs":[{{"outputs":[{{"dtype":"FLOAT","shape":[2]}}]}}]}}}}}}"#,
+            "0".repeat(64)
+        );
+        assert!(answer(&header, &[&[0; 8]]).is_ok());
+        assert!(matches!(answer(&header, &[]), Err(MessageError::MissingPart)));
+        assert!(matches!(answer(&header, &[&[0; 8], &[]]), Err(MessageError::SpareParts(1))));
+        assert!(matches!(answer(&header, &[&[0; 7]]), Err(MessageError::Tensor(_))));
+        let huge = header.replace("[2]", "[18446744073709551615,18446744073709551615]");
+        assert!(matches!(answer(&huge, &[&[0; 8]]), Err(MessageError::Tensor(_))));
+    }
+
+    #[test]
+    fn a_message_of_an_unknown_kind_is_refused() {
+        let refused = answer(r#"{"song":{}}"#, &[]);
+        assert!(matches!(refused, Err(MessageError::Frame(FrameError::Header(_)))), "{refused:?}");
+    }
+}
