@@ -223,7 +223,7 @@ mod tests {
         let run = |outputs| RunOutput {
             outputs,
             intermediates: named
-                .iter()
+                .into_iter()
                 .map(|tensor| NamedTensor { name: "y0".to_owned(), tensor: tensor.clone() })
                 .collect(),
         };
