@@ -1,5 +1,7 @@
 //! Edits of a case that keep its parts together: an axis of a value and of everything that it is computed from.
 
+use std::collections::{HashMap, HashSet};
+
 use twinfer_case::{Case, TensorSource};
 use twinfer_onnx::{Dim, Node, Op, Tensor};
 
@@ -30,71 +32,93 @@ pub fn selected(tensor: &Tensor, axis: usize, indices: &[usize]) -> Option<Tenso
 /// Keeps these indices, in ascending order, of an axis of the value `name`: in the initializer or input that it is,
 /// or in what it is computed from.
 pub fn select(case: &mut Case, name: &str, axis: usize, indices: &[usize]) -> Edited {
-    if let Some(found) = case.graph.initializers.iter_mut().find(|initializer| initializer.name == name) {
-        if found.tensor.shape.get(axis) != Some(&indices.len()) {
-            found.tensor = selected(&found.tensor, axis, indices)?;
-        }
-        return Some(());
-    }
-    if let Some(place) = case.graph.inputs.iter().position(|input| input.name == name) {
-        return select_input(case, place, axis, |_| Some(indices.to_vec()));
-    }
-    let node = producer(case, name)?.clone();
-    match node.op {
-        Op::Add => node.inputs.iter().try_for_each(|input| select_summand(case, &node, input, axis, indices)),
-        Op::BatchNormalization(_) if axis == 1 => {
-            select(case, node.inputs.first()?, 1, indices)?;
-            node.inputs[1..].iter().try_for_each(|input| select(case, input, 0, indices))
-        }
-        Op::BatchNormalization(_) | Op::Relu | Op::Identity => {
-            select(case, node.inputs.first()?, axis, indices)
-        }
-        Op::Conv(_) | Op::ConvTranspose(_) if axis == 1 => select_output_channels(case, &node, indices),
-        _ => None,
-    }
+    Selection { ranks: ranks(case), done: HashSet::new(), indices }.apply(case, name, axis)
 }
 
-/// Selects along an axis of a sum in one of its inputs, which may have fewer axes or extent 1 there.
-fn select_summand(case: &mut Case, sum: &Node, input: &str, axis: usize, indices: &[usize]) -> Edited {
-    let rank = sum.inputs.iter().filter_map(|name| rank_of(case, name)).max()?;
-    let missing = rank.checked_sub(rank_of(case, input)?)?;
-    let Some(own) = axis.checked_sub(missing) else {
-        return Some(());
-    };
-    let broadcast = case
-        .graph
-        .initializers
-        .iter()
-        .any(|initializer| initializer.name == input && initializer.tensor.shape.get(own) == Some(&1));
-    if broadcast { Some(()) } else { select(case, input, own, indices) }
+/// The number of axes of every value that is known to have some.
+fn ranks(case: &Case) -> HashMap<String, usize> {
+    let graph = &case.graph;
+    let mut ranks = HashMap::new();
+    for initializer in &graph.initializers {
+        ranks.insert(initializer.name.clone(), initializer.tensor.shape.len());
+    }
+    for (input, source) in graph.inputs.iter().zip(case.runs.iter().flat_map(|run| &run.inputs)) {
+        ranks.insert(input.name.clone(), source.shape().len());
+    }
+    for node in &graph.nodes {
+        let rank = node.inputs.iter().filter_map(|input| ranks.get(input)).max().copied();
+        ranks.extend(node.outputs.iter().cloned().zip(rank));
+    }
+    ranks
 }
 
-/// The axes of an initializer, of an input, or of what a node makes of them.
-fn rank_of(case: &Case, name: &str) -> Option<usize> {
-    if let Some(found) = case.graph.initializers.iter().find(|initializer| initializer.name == name) {
-        return Some(found.tensor.shape.len());
-    }
-    if let Some(place) = case.graph.inputs.iter().position(|input| input.name == name) {
-        return Some(case.runs.first()?.inputs.get(place)?.shape().len());
-    }
-    let node = producer(case, name)?;
-    node.inputs.iter().filter_map(|input| rank_of(case, input)).max()
+/// A selection on its way from a value to all that it is computed from.
+struct Selection<'a> {
+    ranks: HashMap<String, usize>,
+    /// The axes of values that it has come to, so that it comes to none twice.
+    done: HashSet<(String, usize)>,
+    indices: &'a [usize],
 }
 
-/// Keeps these output channels of a convolution without groups.
-fn select_output_channels(case: &mut Case, node: &Node, indices: &[usize]) -> Edited {
-    let (axis, group) = match &node.op {
-        Op::Conv(conv) => (0, conv.group),
-        Op::ConvTranspose(deconv) => (1, deconv.group),
-        _ => return None,
-    };
-    if group.unwrap_or(1) != 1 {
-        return None;
+impl Selection<'_> {
+    fn apply(&mut self, case: &mut Case, name: &str, axis: usize) -> Edited {
+        if !self.done.insert((name.to_owned(), axis)) {
+            return Some(());
+        }
+        if let Some(found) = case.graph.initializers.iter_mut().find(|initializer| initializer.name == name) {
+            if found.tensor.shape.get(axis) != Some(&self.indices.len()) {
+                found.tensor = selected(&found.tensor, axis, self.indices)?;
+            }
+            return Some(());
+        }
+        if let Some(place) = case.graph.inputs.iter().position(|input| input.name == name) {
+            return select_input(case, place, axis, |_| Some(self.indices.to_vec()));
+        }
+        let node = producer(case, name)?.clone();
+        match node.op {
+            Op::Add => {
+                node.inputs.iter().try_for_each(|input| self.apply_to_summand(case, name, input, axis))
+            }
+            Op::BatchNormalization(_) if axis == 1 => {
+                self.apply(case, node.inputs.first()?, 1)?;
+                node.inputs[1..].iter().try_for_each(|input| self.apply(case, input, 0))
+            }
+            Op::BatchNormalization(_) | Op::Relu | Op::Identity => {
+                self.apply(case, node.inputs.first()?, axis)
+            }
+            Op::Conv(_) | Op::ConvTranspose(_) if axis == 1 => self.apply_to_output_channels(case, &node),
+            _ => None,
+        }
     }
-    select(case, node.inputs.get(1)?, axis, indices)?;
-    match node.inputs.get(2) {
-        Some(bias) if !bias.is_empty() => select(case, bias, 0, indices),
-        _ => Some(()),
+
+    /// Selects along an axis of a sum in one of its inputs, which may have fewer axes or extent 1 there.
+    fn apply_to_summand(&mut self, case: &mut Case, sum: &str, input: &str, axis: usize) -> Edited {
+        let missing = self.ranks.get(sum)?.checked_sub(*self.ranks.get(input)?)?;
+        let Some(own) = axis.checked_sub(missing) else {
+            return Some(());
+        };
+        let broadcasts =
+            case.graph.initializers.iter().any(|initializer| {
+                initializer.name == input && initializer.tensor.shape.get(own) == Some(&1)
+            });
+        if broadcasts { Some(()) } else { self.apply(case, input, own) }
+    }
+
+    /// Selects output channels of a convolution without groups.
+    fn apply_to_output_channels(&mut self, case: &mut Case, node: &Node) -> Edited {
+        let (axis, group) = match &node.op {
+            Op::Conv(conv) => (0, conv.group),
+            Op::ConvTranspose(deconv) => (1, deconv.group),
+            _ => return None,
+        };
+        if group.unwrap_or(1) != 1 {
+            return None;
+        }
+        self.apply(case, node.inputs.get(1)?, axis)?;
+        match node.inputs.get(2) {
+            Some(bias) if !bias.is_empty() => self.apply(case, bias, 0),
+            _ => Some(()),
+        }
     }
 }
 
@@ -155,4 +179,62 @@ pub fn smaller(count: usize) -> impl Iterator<Item = usize> {
     counts.sort_unstable();
     counts.dedup();
     counts.into_iter().filter(move |smaller| *smaller >= 1 && *smaller < count)
+}
+
+#[cfg(test)]
+mod tests {
+    use twinfer_case::{Expectation, Request, Run};
+    use twinfer_onnx::{DataType, Graph, TensorData, ValueInfo};
+
+    use super::*;
+
+    /// A case of `nodes`, the last of which gives the output, on an input of shape [1, 2].
+    fn case(nodes: Vec<Node>) -> Case {
+        let value = |name: &str| ValueInfo { name: name.to_owned(), dtype: DataType::Float, shape: None };
+        let x = Tensor::new(vec![1, 2], TensorData::Float(vec![1.0, 2.0])).expect("two elements");
+        let output = nodes.last().map_or_else(String::new, |node| node.outputs[0].clone());
+        Case {
+            graph: Graph {
+                opset: 20,
+                inputs: vec![value("x")],
+                initializers: vec![],
+                nodes,
+                outputs: vec![value(&output)],
+            },
+            request: Request { precision: DataType::Float, tf32: false },
+            runs: vec![Run { inputs: vec![TensorSource::Data(x)] }],
+            expectation: Expectation::Valid,
+            provenance: None,
+        }
+    }
+
+    fn node(op: Op, inputs: [&str; 2], output: &str) -> Node {
+        let inputs = inputs.into_iter().filter(|input| !input.is_empty()).map(str::to_owned).collect();
+        Node { name: output.to_owned(), op, inputs, outputs: vec![output.to_owned()] }
+    }
+
+    #[test]
+    fn a_value_that_is_added_to_itself_again_and_again_is_cut_once() {
+        let names: Vec<_> =
+            (0..=60).map(|place| if place == 0 { "x".to_owned() } else { format!("y{place}") }).collect();
+        let doubled = |pair: &[String]| node(Op::Add, [&pair[0], &pair[0]], &pair[1]);
+        let mut case = case(names.windows(2).map(doubled).collect());
+        assert_eq!(select(&mut case, "y60", 1, &[1]), Some(()));
+        assert_eq!(case.runs[0].inputs[0].tensor().expect("is data").to_f64(), [2.0]);
+    }
+
+    #[test]
+    fn a_value_that_is_computed_from_itself_ends_a_selection() {
+        let mut case = case(vec![node(Op::Relu, ["loop", ""], "loop")]);
+        assert_eq!(select(&mut case, "loop", 1, &[0]), Some(()));
+    }
+
+    #[test]
+    fn what_no_output_needs_is_removed() {
+        let mut case = case(vec![node(Op::Relu, ["x", ""], "unused"), node(Op::Relu, ["x", ""], "y")]);
+        prune(&mut case).expect("a node is left");
+        assert_eq!(case.graph.nodes.len(), 1);
+        case.graph.outputs[0].name = "nothing".to_owned();
+        assert_eq!(prune(&mut case), None);
+    }
 }

@@ -151,7 +151,7 @@ impl Reducer {
         pass: &Pass,
         frame: &'a Frame,
     ) -> impl Iterator<Item = Proposal> + 'a {
-        let edited = (pass.propose)(&self.best, frame).into_iter().enumerate().skip(from.candidate);
+        let edited = (pass.propose)(&self.best, frame).enumerate().skip(from.candidate);
         edited.filter_map(move |(candidate, case)| {
             let case = frame.fit(case)?;
             let complexity = Complexity::of(&case);

@@ -1,28 +1,29 @@
 use twinfer_case::Case;
 use twinfer_onnx::{AutoPad, BatchNormalization, Conv, ConvTranspose, Op};
 
+use super::Candidates;
 use crate::fit::Frame;
 
 /// An attribute of numbers, with the value that means nothing special.
 type Numbers<'a> = (&'a mut Option<Vec<i64>>, i64);
 
 /// Each attribute that is not its default left out, then each of its entries at the default.
-pub fn to_default(case: &Case, _: &Frame) -> Vec<Case> {
-    let mut candidates = each_node(case, |op| match op {
+pub fn to_default<'a>(case: &'a Case, _: &'a Frame) -> Candidates<'a> {
+    let automatic = each_node(case, |op| match op {
         Op::Conv(Conv { auto_pad, .. }) | Op::ConvTranspose(ConvTranspose { auto_pad, .. }) => {
             auto_pad.take().is_some()
         }
         _ => false,
     });
-    candidates.extend(each_attribute(case, |(entries, _)| entries.iter().map(|_| None).collect()));
-    candidates.extend(each_attribute(case, |(entries, default)| {
-        changed(entries.as_ref(), |entry| if entry == default { None } else { Some(default) })
-    }));
-    candidates
+    let whole = each_attribute(case, |(entries, _)| entries.iter().map(|_| None).collect());
+    let single = each_attribute(case, |(entries, default)| {
+        changed(entries.as_ref(), |entry| (entry != default).then_some(default))
+    });
+    Box::new(automatic.chain(whole).chain(single))
 }
 
 /// Each entry of each attribute halfway to its default, then one step nearer.
-pub fn towards_default(case: &Case, _: &Frame) -> Vec<Case> {
+pub fn towards_default<'a>(case: &'a Case, _: &'a Frame) -> Candidates<'a> {
     let halves = each_attribute(case, |(entries, default)| {
         changed(entries.as_ref(), |entry| {
             (entry.abs_diff(default) > 2).then(|| i64::midpoint(entry, default))
@@ -30,24 +31,24 @@ pub fn towards_default(case: &Case, _: &Frame) -> Vec<Case> {
     });
     let steps = each_attribute(case, |(entries, default)| {
         changed(entries.as_ref(), |entry| {
-            (entry.abs_diff(default) > 1).then(|| entry - (entry - default).signum())
+            (entry.abs_diff(default) > 1).then(|| if entry > default { entry - 1 } else { entry + 1 })
         })
     });
-    halves.into_iter().chain(steps).collect()
+    Box::new(halves.chain(steps))
 }
 
 /// Attributes that have their default left out, and `kernel_shape` written.
-pub fn canonical(case: &Case, frame: &Frame) -> Vec<Case> {
-    let mut candidates = each_attribute(case, |(entries, default)| {
+pub fn canonical<'a>(case: &'a Case, frame: &'a Frame) -> Candidates<'a> {
+    let idle = each_attribute(case, |(entries, default)| {
         entries.iter().filter(|entries| entries.iter().all(|entry| *entry == default)).map(|_| None).collect()
     });
-    candidates.extend(each_node(case, |op| match op {
+    let not_set = each_node(case, |op| match op {
         Op::Conv(Conv { auto_pad, .. }) | Op::ConvTranspose(ConvTranspose { auto_pad, .. }) => {
             auto_pad.take() == Some(AutoPad::NotSet)
         }
         _ => false,
-    }));
-    candidates.extend(each_node(case, |op| match op {
+    });
+    let other = each_node(case, |op| match op {
         Op::Conv(Conv { group, .. }) | Op::ConvTranspose(ConvTranspose { group, .. }) => {
             group.take() == Some(1)
         }
@@ -56,9 +57,10 @@ pub fn canonical(case: &Case, frame: &Frame) -> Vec<Case> {
             std::mem::replace(attributes, plain.clone()) != plain
         }
         _ => false,
-    }));
-    candidates.extend((0..case.graph.nodes.len()).filter_map(|place| with_kernel_shape(case, frame, place)));
-    candidates
+    });
+    let kernel_shapes =
+        (0..case.graph.nodes.len()).filter_map(move |place| with_kernel_shape(case, frame, place));
+    Box::new(idle.chain(not_set).chain(other).chain(kernel_shapes))
 }
 
 fn with_kernel_shape(case: &Case, frame: &Frame, place: usize) -> Option<Case> {
@@ -75,35 +77,38 @@ fn with_kernel_shape(case: &Case, frame: &Frame, place: usize) -> Option<Case> {
 }
 
 /// The case with the operator of one node changed, for each node that `change` changes.
-fn each_node(case: &Case, change: impl Fn(&mut Op) -> bool) -> Vec<Case> {
-    let mut candidates = Vec::new();
-    for place in 0..case.graph.nodes.len() {
+fn each_node(case: &Case, change: fn(&mut Op) -> bool) -> impl Iterator<Item = Case> + '_ {
+    (0..case.graph.nodes.len()).filter_map(move |place| {
         let mut op = case.graph.nodes[place].op.clone();
-        if change(&mut op) {
-            let mut case = case.clone();
-            case.graph.nodes[place].op = op;
-            candidates.push(case);
-        }
-    }
-    candidates
+        change(&mut op).then(|| with_op(case, place, op))
+    })
 }
 
 /// The case with one attribute of one node replaced, by each of what `replacements` gives for it.
-fn each_attribute(case: &Case, replacements: impl Fn(Numbers) -> Vec<Option<Vec<i64>>>) -> Vec<Case> {
-    let mut candidates = Vec::new();
-    for place in 0..case.graph.nodes.len() {
-        let mut op = case.graph.nodes[place].op.clone();
-        let count = numbers(&mut op).len();
-        for attribute in 0..count {
-            let (entries, default) = numbers(&mut op).swap_remove(attribute);
-            for replacement in replacements((entries, default)) {
-                let mut case = case.clone();
-                *numbers(&mut case.graph.nodes[place].op).swap_remove(attribute).0 = replacement;
-                candidates.push(case);
-            }
-        }
-    }
-    candidates
+fn each_attribute(
+    case: &Case,
+    replacements: fn(Numbers) -> Vec<Option<Vec<i64>>>,
+) -> impl Iterator<Item = Case> + '_ {
+    let replaced = move |place: usize| {
+        let op = case.graph.nodes[place].op.clone();
+        let attributes = 0..numbers(&mut op.clone()).len();
+        attributes.flat_map(move |attribute| {
+            let with = |replacement| {
+                let mut op = op.clone();
+                *numbers(&mut op).swap_remove(attribute).0 = replacement;
+                op
+            };
+            let found = replacements(numbers(&mut op.clone()).swap_remove(attribute));
+            found.into_iter().map(with).collect::<Vec<_>>()
+        })
+    };
+    (0..case.graph.nodes.len()).flat_map(move |place| replaced(place).map(move |op| with_op(case, place, op)))
+}
+
+fn with_op(case: &Case, place: usize, op: Op) -> Case {
+    let mut case = case.clone();
+    case.graph.nodes[place].op = op;
+    case
 }
 
 /// The attribute with one entry changed, for each entry that `change` has something for.

@@ -1,19 +1,17 @@
 use twinfer_case::Case;
 use twinfer_onnx::{Conv, ConvTranspose, Node, Op};
 
+use super::Candidates;
 use crate::{
     edit::{Edited, select, select_input, selected, smaller},
     fit::Frame,
 };
 
 /// The case without one of its spatial axes, of which only the first position is kept.
-pub fn drop_axis(case: &Case, frame: &Frame) -> Vec<Case> {
+pub fn drop_axis<'a>(case: &'a Case, frame: &'a Frame) -> Candidates<'a> {
     let rank = case.runs[0].inputs.first().map_or(0, |source| source.shape().len());
-    let spatial = 0..rank.saturating_sub(2);
-    if spatial.len() < 2 {
-        return vec![];
-    }
-    spatial.rev().filter_map(|axis| without_axis(case, frame, axis, rank)).collect()
+    let spatial = if rank > 3 { 0..rank - 2 } else { 0..0 };
+    Box::new(spatial.rev().filter_map(move |axis| without_axis(case, frame, axis, rank)))
 }
 
 fn without_axis(case: &Case, frame: &Frame, spatial: usize, rank: usize) -> Option<Case> {
@@ -80,42 +78,33 @@ fn per_axis(op: &mut Op) -> Vec<(&mut Option<Vec<i64>>, usize)> {
 }
 
 /// Each spatial axis of each input cut: to one position, two, half of them, all but one.
-pub fn shrink_input(case: &Case, _: &Frame) -> Vec<Case> {
-    let mut candidates = Vec::new();
-    for place in 0..case.graph.inputs.len() {
-        let extents =
-            |axis: usize| case.runs.iter().filter_map(move |run| run.inputs[place].shape().get(axis));
-        let rank = case.runs[0].inputs[place].shape().len();
-        for axis in 2..rank {
-            let largest = extents(axis).max().copied().unwrap_or(0);
-            candidates.extend(smaller(largest).filter_map(|extent| {
-                let mut case = case.clone();
-                let cut = |own: usize| Some((0..own.min(extent)).collect());
-                select_input(&mut case, place, axis, cut)?;
-                Some(case)
-            }));
-        }
-    }
-    candidates
+pub fn shrink_input<'a>(case: &'a Case, _: &'a Frame) -> Candidates<'a> {
+    let axes = case.runs[0].inputs.iter().enumerate();
+    let axes = axes.flat_map(|(place, source)| (2..source.shape().len()).map(move |axis| (place, axis)));
+    Box::new(axes.flat_map(move |(place, axis)| {
+        let extents = case.runs.iter().filter_map(|run| run.inputs[place].shape().get(axis));
+        smaller(extents.max().copied().unwrap_or(0)).filter_map(move |extent| {
+            let mut case = case.clone();
+            select_input(&mut case, place, axis, |own| Some((0..own.min(extent)).collect()))?;
+            Some(case)
+        })
+    }))
 }
 
 /// Each spatial axis of each kernel cut, to one tap first.
-pub fn shrink_kernel(case: &Case, frame: &Frame) -> Vec<Case> {
-    let mut candidates = Vec::new();
-    for (place, node) in case.graph.nodes.iter().enumerate() {
-        let Some(weight) = weight_extents(node, frame) else {
-            continue;
-        };
-        for (axis, extent) in weight.iter().enumerate().skip(2) {
-            let cuts = smaller(*extent).filter_map(|extent| {
-                let mut case = case.clone();
-                cut_kernel(&mut case, place, axis, extent)?;
-                Some(case)
-            });
-            candidates.extend(cuts);
-        }
-    }
-    candidates
+pub fn shrink_kernel<'a>(case: &'a Case, frame: &'a Frame) -> Candidates<'a> {
+    let weights = case.graph.nodes.iter().enumerate();
+    let weights = weights.filter_map(|(place, node)| Some((place, weight_extents(node, frame)?)));
+    let axes = weights.flat_map(|(place, weight)| {
+        weight.into_iter().enumerate().skip(2).map(move |(axis, extent)| (place, axis, extent))
+    });
+    Box::new(axes.flat_map(move |(place, axis, extent)| {
+        smaller(extent).filter_map(move |extent| {
+            let mut case = case.clone();
+            cut_kernel(&mut case, place, axis, extent)?;
+            Some(case)
+        })
+    }))
 }
 
 fn weight_extents(node: &Node, frame: &Frame) -> Option<Vec<usize>> {

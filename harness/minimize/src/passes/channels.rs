@@ -1,12 +1,14 @@
 use twinfer_case::Case;
 use twinfer_onnx::{Node, Op};
 
+use super::Candidates;
 use crate::{
     edit::{Edited, select, select_input, smaller},
     fit::Frame,
 };
 
 /// The groups and channels of a convolution.
+#[derive(Clone, Copy)]
 struct Channels {
     place: usize,
     transposed: bool,
@@ -18,7 +20,7 @@ struct Channels {
 }
 
 /// The first groups of each convolution: one, two, half of them, all but one.
-pub fn fewer_groups(case: &Case, frame: &Frame) -> Vec<Case> {
+pub fn fewer_groups<'a>(case: &'a Case, frame: &'a Frame) -> Candidates<'a> {
     edited(
         case,
         frame,
@@ -36,20 +38,19 @@ pub fn fewer_groups(case: &Case, frame: &Frame) -> Vec<Case> {
 }
 
 /// The first input channels of each group, then those of each input of the graph.
-pub fn fewer_inputs(case: &Case, frame: &Frame) -> Vec<Case> {
-    let mut candidates = of_groups(case, frame);
-    for (place, source) in case.runs[0].inputs.iter().enumerate() {
+pub fn fewer_inputs<'a>(case: &'a Case, frame: &'a Frame) -> Candidates<'a> {
+    let fed = case.runs[0].inputs.iter().enumerate().flat_map(move |(place, source)| {
         let channels = source.shape().get(1).copied().unwrap_or(0);
-        candidates.extend(smaller(channels).filter_map(|kept| {
+        smaller(channels).filter_map(move |kept| {
             let mut case = case.clone();
             select_input(&mut case, place, 1, |extent| Some((0..kept.min(extent)).collect()))?;
             Some(case)
-        }));
-    }
-    candidates
+        })
+    });
+    Box::new(of_groups(case, frame).chain(fed))
 }
 
-fn of_groups(case: &Case, frame: &Frame) -> Vec<Case> {
+fn of_groups<'a>(case: &'a Case, frame: &'a Frame) -> Candidates<'a> {
     edited(
         case,
         frame,
@@ -68,7 +69,7 @@ fn of_groups(case: &Case, frame: &Frame) -> Vec<Case> {
 }
 
 /// The first output channels of each group.
-pub fn fewer_outputs(case: &Case, frame: &Frame) -> Vec<Case> {
+pub fn fewer_outputs<'a>(case: &'a Case, frame: &'a Frame) -> Candidates<'a> {
     edited(
         case,
         frame,
@@ -87,23 +88,21 @@ pub fn fewer_outputs(case: &Case, frame: &Frame) -> Vec<Case> {
 }
 
 /// The case with a count of each convolution made smaller.
-fn edited(
-    case: &Case,
-    frame: &Frame,
-    count: impl Fn(&Channels) -> usize,
-    edit: impl Fn(&mut Case, &Channels, usize) -> Edited,
-) -> Vec<Case> {
-    let mut candidates = Vec::new();
-    for (place, node) in case.graph.nodes.iter().enumerate() {
-        if let Some(channels) = Channels::of(place, node, frame) {
-            candidates.extend(smaller(count(&channels)).filter_map(|kept| {
-                let mut case = case.clone();
-                edit(&mut case, &channels, kept)?;
-                Some(case)
-            }));
-        }
-    }
-    candidates
+fn edited<'a>(
+    case: &'a Case,
+    frame: &'a Frame,
+    count: fn(&Channels) -> usize,
+    edit: fn(&mut Case, &Channels, usize) -> Edited,
+) -> Candidates<'a> {
+    let nodes = case.graph.nodes.iter().enumerate();
+    let convolutions = nodes.filter_map(|(place, node)| Channels::of(place, node, frame));
+    Box::new(convolutions.flat_map(move |channels| {
+        smaller(count(&channels)).filter_map(move |kept| {
+            let mut case = case.clone();
+            edit(&mut case, &channels, kept)?;
+            Some(case)
+        })
+    }))
 }
 
 impl Channels {

@@ -15,8 +15,11 @@ pub struct Pass {
     /// What reports call it.
     pub name: &'static str,
     /// Edited copies of a case, the boldest first; they need not be sound yet.
-    pub propose: fn(&Case, &Frame) -> Vec<Case>,
+    pub propose: for<'a> fn(&'a Case, &'a Frame) -> Candidates<'a>,
 }
+
+/// Made one at a time: a copy holds every tensor of the case.
+pub type Candidates<'a> = Box<dyn Iterator<Item = Case> + 'a>;
 
 /// Every pass, in the order in which they are tried.
 pub const PASSES: &[Pass] = &[

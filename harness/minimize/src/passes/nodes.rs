@@ -3,35 +3,34 @@ use std::iter::successors;
 use twinfer_case::{Case, TensorSource};
 use twinfer_onnx::{DataType, Op, Tensor, ValueInfo};
 
+use super::Candidates;
 use crate::fit::Frame;
 
 /// Each convolution alone, and failing that each other node that computes on data.
-pub fn keep_one(case: &Case, frame: &Frame) -> Vec<Case> {
-    let places = || 0..case.graph.nodes.len();
-    let convolution = |place: &usize| is_convolution(&case.graph.nodes[*place].op);
-    let order = places().filter(convolution).chain(places().filter(|place| !convolution(place)));
-    order.filter_map(|place| end_at(&start_at(case, frame, place)?, place)).collect()
+pub fn keep_one<'a>(case: &'a Case, frame: &'a Frame) -> Candidates<'a> {
+    let (convolutions, others): (Vec<_>, Vec<_>) =
+        (0..case.graph.nodes.len()).partition(|place| is_convolution(&case.graph.nodes[*place].op));
+    let order = convolutions.into_iter().chain(others);
+    Box::new(order.filter_map(|place| end_at(&start_at(case, frame, place)?, place)))
 }
 
 /// The case ending at an earlier node, the earliest first, or starting at a later one, the latest first.
-pub fn drop_ends(case: &Case, frame: &Frame) -> Vec<Case> {
+pub fn drop_ends<'a>(case: &'a Case, frame: &'a Frame) -> Candidates<'a> {
     let count = case.graph.nodes.len();
     let ends = (0..count.saturating_sub(1)).filter_map(|place| end_at(case, place));
     let starts = (1..count).rev().filter_map(|place| start_at(case, frame, place));
-    ends.chain(starts).collect()
+    Box::new(ends.chain(starts))
 }
 
 /// The case without one node whose output has the shape of one of its inputs, which takes its place.
-pub fn bypass(case: &Case, frame: &Frame) -> Vec<Case> {
+pub fn bypass<'a>(case: &'a Case, frame: &'a Frame) -> Candidates<'a> {
     let nodes = case.graph.nodes.iter();
     let inputs = nodes.flat_map(|node| node.inputs.iter().map(move |input| (node, input)));
-    inputs
-        .filter_map(|(node, input)| {
-            let output = node.outputs.first()?;
-            let alike = frame.extents(input)? == frame.extents(output)?;
-            alike.then(|| without(case, &node.name, output, input))
-        })
-        .collect()
+    Box::new(inputs.filter_map(|(node, input)| {
+        let output = node.outputs.first()?;
+        let alike = frame.extents(input)? == frame.extents(output)?;
+        alike.then(|| without(case, &node.name, output, input))
+    }))
 }
 
 fn is_convolution(op: &Op) -> bool {

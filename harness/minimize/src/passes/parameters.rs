@@ -1,30 +1,27 @@
 use twinfer_case::Case;
 use twinfer_onnx::{Graph, Initializer, Node, Op, Tensor};
 
+use super::Candidates;
 use crate::fit::Frame;
 
 /// Each convolution without its bias, or without the empty name that stands for one.
-pub fn drop_bias(case: &Case, _: &Frame) -> Vec<Case> {
-    let nodes = case.graph.nodes.iter().enumerate();
-    let biased = nodes
-        .filter(|(_, node)| matches!(node.op, Op::Conv(_) | Op::ConvTranspose(_)) && node.inputs.len() == 3);
-    biased
-        .map(|(place, _)| {
-            let mut case = case.clone();
-            case.graph.nodes[place].inputs.truncate(2);
-            case
-        })
-        .collect()
+pub fn drop_bias<'a>(case: &'a Case, _: &'a Frame) -> Candidates<'a> {
+    let biased =
+        |node: &Node| matches!(node.op, Op::Conv(_) | Op::ConvTranspose(_)) && node.inputs.len() == 3;
+    let places = (0..case.graph.nodes.len()).filter(move |place| biased(&case.graph.nodes[*place]));
+    Box::new(places.map(|place| {
+        let mut case = case.clone();
+        case.graph.nodes[place].inputs.truncate(2);
+        case
+    }))
 }
 
 /// All nodes that compute on initializers alone replaced by what they compute, then each alone.
-pub fn fold(case: &Case, _: &Frame) -> Vec<Case> {
+pub fn fold<'a>(case: &'a Case, _: &'a Frame) -> Candidates<'a> {
     let computed: Vec<_> = case.graph.nodes.iter().filter_map(|node| folded(&case.graph, node)).collect();
-    if computed.is_empty() {
-        return vec![];
-    }
-    let all = computed.iter().fold(case.clone(), |case, initializer| with(&case, initializer));
-    std::iter::once(all).chain(computed.iter().map(|initializer| with(case, initializer))).collect()
+    let all =
+        (!computed.is_empty()).then(|| computed.iter().fold(case.clone(), |case, found| with(&case, found)));
+    Box::new(all.into_iter().chain(computed.into_iter().map(|found| with(case, &found))))
 }
 
 fn with(case: &Case, initializer: &Initializer) -> Case {

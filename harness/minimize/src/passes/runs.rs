@@ -1,35 +1,34 @@
 use twinfer_case::Case;
 use twinfer_onnx::Dim;
 
+use super::Candidates;
 use crate::{edit::select_input, fit::Frame};
 
 /// Each run alone, then all but one.
-pub fn fewer(case: &Case, _: &Frame) -> Vec<Case> {
+pub fn fewer<'a>(case: &'a Case, _: &'a Frame) -> Candidates<'a> {
     let count = case.runs.len();
-    if count < 2 {
-        return vec![];
-    }
-    let alone = (0..count).map(|place| vec![case.runs[place].clone()]);
-    let all_but = (0..count).rev().map(|place| {
+    let places = if count < 2 { 0..0 } else { 0..count };
+    let alone = places.clone().map(|place| vec![case.runs[place].clone()]);
+    let all_but = places.rev().map(|place| {
         let mut runs = case.runs.clone();
         runs.remove(place);
         runs
     });
-    alone.chain(all_but).map(|runs| Case { runs, ..case.clone() }).collect()
+    Box::new(alone.chain(all_but).map(|runs| Case { runs, ..case.clone() }))
 }
 
 /// Every input with its first sample only.
-pub fn batch_to_one(case: &Case, _: &Frame) -> Vec<Case> {
+pub fn batch_to_one<'a>(case: &'a Case, _: &'a Frame) -> Candidates<'a> {
     let mut smaller = case.clone();
     let places = 0..case.graph.inputs.len();
     let edited = places.into_iter().try_for_each(|place| {
         select_input(&mut smaller, place, 0, |extent| Some((0..extent.min(1)).collect()))
     });
-    edited.map(|()| smaller).into_iter().collect()
+    Box::new(edited.map(|()| smaller).into_iter())
 }
 
 /// All dynamic axes fixed, then each alone.
-pub fn fix_axes(case: &Case, _: &Frame) -> Vec<Case> {
+pub fn fix_axes<'a>(case: &'a Case, _: &'a Frame) -> Candidates<'a> {
     let dims = case.graph.inputs.iter().filter_map(|input| input.shape.as_ref()).flatten();
     let mut names: Vec<_> = dims
         .filter_map(|dim| match dim {
@@ -39,8 +38,8 @@ pub fn fix_axes(case: &Case, _: &Frame) -> Vec<Case> {
         .collect();
     names.sort();
     names.dedup();
-    let all = fixed(case, &|_| true);
-    std::iter::once(all).chain(names.iter().map(|name| fixed(case, &|other| other == name))).collect()
+    let all = std::iter::once_with(|| fixed(case, &|_| true));
+    Box::new(all.chain(names.into_iter().map(|name| fixed(case, &|other| other == name))))
 }
 
 /// The case in which symbolic extents of the chosen names are what the first run has there.

@@ -1,6 +1,9 @@
+use std::iter::successors;
+
 use twinfer_case::{Case, TensorSource};
 use twinfer_onnx::{DataType, Tensor};
 
+use super::Candidates;
 use crate::fit::Frame;
 
 /// Simpler elements for a tensor, the simplest first.
@@ -15,8 +18,9 @@ const FORMS: &[fn(usize, f64) -> f64] = &[
 ];
 
 /// All tensors in one of the simpler forms, then each tensor in each of them, then single elements at zero.
-pub fn simplify(case: &Case, _: &Frame) -> Vec<Case> {
-    let count = tensors(&mut case.clone()).len();
+pub fn simplify<'a>(case: &'a Case, _: &'a Frame) -> Candidates<'a> {
+    let graph = &case.graph;
+    let count = graph.initializers.len() + case.runs.iter().map(|run| run.inputs.len()).sum::<usize>();
     let all = FORMS[2..].iter().map(|form| {
         let mut case = case.clone();
         for tensor in tensors(&mut case) {
@@ -24,18 +28,21 @@ pub fn simplify(case: &Case, _: &Frame) -> Vec<Case> {
         }
         case
     });
-    let each = (0..count).flat_map(|place| {
-        FORMS.iter().map(move |form| {
-            let mut case = case.clone();
-            reform(tensors(&mut case).swap_remove(place), *form);
-            case
-        })
+    let each = (0..count).flat_map(move |place| {
+        FORMS.iter().filter_map(move |form| edited(case, place, |tensor| reform(tensor, *form)))
     });
-    all.chain(each).chain((0..count).flat_map(|place| zeroed(case, place))).collect()
+    Box::new(all.chain(each).chain((0..count).flat_map(move |place| zeroed(case, place))))
+}
+
+/// The case with one of its tensors edited.
+fn edited(case: &Case, place: usize, edit: impl Fn(&mut Tensor)) -> Option<Case> {
+    let mut case = case.clone();
+    edit(tensors(&mut case).into_iter().nth(place)?);
+    Some(case)
 }
 
 /// The case with every tensor in single precision, where all are of one smaller format that it holds.
-pub fn to_float(case: &Case, _: &Frame) -> Vec<Case> {
+pub fn to_float<'a>(case: &'a Case, _: &'a Frame) -> Candidates<'a> {
     let mut wider = case.clone();
     let converted = tensors(&mut wider).into_iter().all(|tensor| {
         let small = matches!(tensor.dtype(), DataType::Float16 | DataType::Bfloat16);
@@ -49,7 +56,7 @@ pub fn to_float(case: &Case, _: &Frame) -> Vec<Case> {
     for value in wider.graph.inputs.iter_mut().chain(&mut wider.graph.outputs) {
         value.dtype = DataType::Float;
     }
-    converted.then_some(wider).into_iter().collect()
+    Box::new(converted.then_some(wider).into_iter())
 }
 
 fn tensors(case: &mut Case) -> Vec<&mut Tensor> {
@@ -73,25 +80,38 @@ fn reform(tensor: &mut Tensor, form: fn(usize, f64) -> f64) {
 const MOST_PARTS: usize = 64;
 
 /// The case with one half of the nonzero elements of a tensor at zero, then one quarter, and so on down to one.
-fn zeroed(case: &Case, place: usize) -> Vec<Case> {
-    let values = tensors(&mut case.clone())[place].to_f64();
+fn zeroed(case: &Case, place: usize) -> impl Iterator<Item = Case> + '_ {
+    let tensor = constants(case).chain(fed(case)).nth(place);
+    let values = tensor.map(Tensor::to_f64).unwrap_or_default();
     let nonzero: Vec<_> = (0..values.len()).filter(|element| values[*element] != 0.0).collect();
-    let mut size = nonzero.len().div_ceil(2);
-    let mut candidates = Vec::new();
-    while size > 0 && nonzero.len() > 1 && nonzero.len().div_ceil(size) <= MOST_PARTS {
-        for chunk in nonzero.chunks(size) {
-            let mut values = values.clone();
-            for element in chunk {
+    parts(&nonzero).into_iter().filter_map(move |part| {
+        edited(case, place, |tensor| {
+            let mut values = tensor.to_f64();
+            for element in &part {
                 values[*element] = 0.0;
             }
-            let mut case = case.clone();
-            let tensor = tensors(&mut case).swap_remove(place);
             if let Ok(simpler) = Tensor::from_f64(tensor.dtype(), tensor.shape.clone(), &values) {
                 *tensor = simpler;
             }
-            candidates.push(case);
-        }
-        size /= 2;
-    }
-    candidates
+        })
+    })
+}
+
+/// Both halves, all quarters and so on of some elements, as long as they are not too many.
+fn parts(elements: &[usize]) -> Vec<Vec<usize>> {
+    let sizes =
+        successors(Some(elements.len().div_ceil(2)), |size| Some(size / 2)).take_while(|size| *size > 0);
+    let sizes = sizes.filter(|size| elements.len() > 1 && elements.len().div_ceil(*size) <= MOST_PARTS);
+    sizes.flat_map(|size| elements.chunks(size).map(<[_]>::to_vec)).collect()
+}
+
+fn constants(case: &Case) -> impl Iterator<Item = &Tensor> {
+    case.graph.initializers.iter().map(|initializer| &initializer.tensor)
+}
+
+fn fed(case: &Case) -> impl Iterator<Item = &Tensor> {
+    case.runs.iter().flat_map(|run| &run.inputs).filter_map(|source| match source {
+        TensorSource::Data(tensor) => Some(tensor),
+        TensorSource::Recipe(_) => None,
+    })
 }
