@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 
 use console::style;
-use twinfer_case::{Budget, RunInfo, Stage, VariantSummary};
+use twinfer_case::{Budget, FindingCount, RunInfo, Stage, VariantSummary};
 
 use crate::{
     Report, ReportedFinding, findings,
@@ -147,9 +147,6 @@ fn counts<K: Display>(counts: &BTreeMap<K, u64>) -> String {
 }
 
 fn findings_list(report: &Report) -> Vec<String> {
-    if report.findings.is_empty() {
-        return vec![style("no findings").green().bold().to_string()];
-    }
     let mut lines = vec![style(findings_title(report)).bold().to_string()];
     let mut findings: Vec<_> = report.findings.iter().collect();
     findings.sort_by_key(|found| (!found.new, found.finding.kind));
@@ -157,6 +154,21 @@ fn findings_list(report: &Report) -> Vec<String> {
     let hidden = report.findings.len().saturating_sub(SHOWN);
     if hidden > 0 {
         lines.extend([String::new(), format!("… and {} more in the run directory", count(hidden as u64))]);
+    }
+    lines.extend(known_list(report));
+    lines
+}
+
+/// What cases showed that was known before and not recorded again.
+fn known_list(report: &Report) -> Vec<String> {
+    let recorded = |slug: &str| report.findings.iter().any(|found| found.slug == slug);
+    let known = report.summary.findings.iter().filter(|count| !recorded(&count.slug));
+    let lines = known.map(|FindingCount { slug, cases }| {
+        format!("      {slug} {}", style(counted(*cases, "case", "cases")).dim())
+    });
+    let mut lines: Vec<String> = lines.collect();
+    if !lines.is_empty() {
+        lines.splice(0..0, [String::new(), style("known already").bold().to_string()]);
     }
     lines
 }
@@ -167,9 +179,13 @@ const SHOWN: usize = 12;
 /// `3 findings, 2 of them new`
 pub(crate) fn findings_title(report: &Report) -> String {
     let new = report.findings.iter().filter(|finding| finding.new).count() as u64;
+    if report.findings.is_empty() {
+        return "no new findings".to_owned();
+    }
     let all = counted(report.findings.len() as u64, "finding", "findings");
     match new {
         0 => format!("{all}, none of them new"),
+        _ if new == report.findings.len() as u64 => format!("{all}, all new"),
         _ => format!("{all}, {} of them new", count(new)),
     }
 }
