@@ -7,8 +7,8 @@ use std::{
 };
 
 use crossbeam_channel::{Receiver, Sender, select};
-use twinfer_case::{Budget, CaseRecord, Event, JOURNAL_FORMAT, Summary, VariantRecord, Verdict};
-use twinfer_checks::{Evidence, judge};
+use twinfer_case::{Budget, CaseRecord, Event, JOURNAL_FORMAT, Note, Summary, VariantRecord, Verdict};
+use twinfer_checks::{Evidence, disagreement, judge};
 
 use crate::{
     CampaignError, Options,
@@ -188,9 +188,11 @@ impl<'a> Committer<'a> {
             findings: Vec::new(),
             macs: referenced.prepared.macs(),
         };
-        for (crew, (first, repeat)) in self.crews.iter().zip(slot.observed) {
+        let differences = differences(&referenced, self.crews, &slot.observed);
+        for ((crew, (first, repeat)), difference) in self.crews.iter().zip(slot.observed).zip(differences) {
             let Some(observed) = first else { continue };
-            let (variant, finding) = self.conclude(crew, &referenced, observed, repeat.as_ref(), sink)?;
+            let (mut variant, finding) = self.conclude(crew, &referenced, observed, repeat.as_ref(), sink)?;
+            variant.notes.extend(difference.map(Note::Differs));
             record.variants.push(variant);
             if let Some(finding) = finding.filter(|finding| !record.findings.contains(finding)) {
                 record.findings.push(finding);
@@ -263,6 +265,21 @@ impl Slot {
                 .iter()
                 .all(|(first, repeat)| first.is_some() && (repeat.is_some() || !referenced.repeated))
     }
+}
+
+/// For each variant, in what way it differs from the first one on a case that golden cannot decide.
+fn differences(
+    referenced: &Referenced,
+    crews: &[Crew],
+    observed: &[(Option<Observed>, Option<Observed>)],
+) -> Vec<Option<String>> {
+    let Some((Some(first), _)) = observed.first() else { return vec![None; observed.len()] };
+    let difference = |(other, _): &(Option<Observed>, Option<Observed>)| {
+        let other = other.as_ref().filter(|other| other.variant != first.variant)?;
+        let detail = disagreement(&referenced.references, &other.observation, &first.observation)?;
+        Some(format!("from {}: {detail}", crews[first.variant].info().variant))
+    };
+    observed.iter().map(difference).collect()
 }
 
 /// Whether the case at `index` belongs to a sample of one in `every`.

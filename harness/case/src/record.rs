@@ -51,8 +51,8 @@ pub enum Note {
     AcceptedDespite(String),
     /// Part of the work ran elsewhere than asked for, as the backend reports it.
     Placement(String),
-    /// The specification leaves part of it open, by the named entry of the rules list.
-    Unspecified(String),
+    /// Golden has no answer that all must meet, and another variant gave a different one: which, and in what way.
+    Differs(String),
 }
 
 /// `run.json`: everything that a campaign's results depend on.

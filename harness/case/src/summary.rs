@@ -53,6 +53,9 @@ pub struct VariantSummary {
     pub algorithm_rounding: u64,
     /// The largest share of an error bound that was used.
     pub bound_used: f64,
+    /// Cases that the specification leaves open and on which another variant gave a different answer.
+    #[serde(default)]
+    pub differs: u64,
     /// Capabilities that predicted a refusal that did not come, by rule.
     pub accepted_despite: BTreeMap<String, u64>,
 }
@@ -94,6 +97,7 @@ impl VariantSummary {
             stages: BTreeMap::new(),
             algorithm_rounding: 0,
             bound_used: 0.0,
+            differs: 0,
             accepted_despite: BTreeMap::new(),
         }
     }
@@ -116,7 +120,8 @@ impl VariantSummary {
                 Note::AlgorithmRounding(_) => self.algorithm_rounding += 1,
                 Note::BoundUsed(share) => self.bound_used = self.bound_used.max(*share),
                 Note::AcceptedDespite(rule) => *self.accepted_despite.entry(rule.clone()).or_default() += 1,
-                Note::Placement(_) | Note::Unspecified(_) => {}
+                Note::Differs(_) => self.differs += 1,
+                Note::Placement(_) => {}
             }
         }
     }

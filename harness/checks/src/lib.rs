@@ -6,6 +6,7 @@
 
 mod acceptance;
 mod determinism;
+mod disagreement;
 mod dtype;
 mod ending;
 mod evidence;
@@ -17,5 +18,6 @@ mod shape;
 mod state;
 mod values;
 
+pub use disagreement::disagreement;
 pub use evidence::{Evidence, References};
 pub use judge::{Judgement, judge};

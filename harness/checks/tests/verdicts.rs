@@ -4,7 +4,7 @@ use twinfer_case::{
     Capability, Case, Condition, Description, Expectation, Kind, LogLine, Note, Observation, Outcome,
     Request, Run, RunOutput, Severity, Stage, TensorSource, Variant, Verdict, poisoned,
 };
-use twinfer_checks::{Evidence, Judgement, judge};
+use twinfer_checks::{Evidence, Judgement, disagreement, judge};
 use twinfer_golden::evaluate;
 use twinfer_onnx::{
     ConvTranspose, DataType, Dim, Graph, Initializer, Node, Op, Tensor, TensorData, ValueInfo,
@@ -295,4 +295,24 @@ fn a_run_that_differs_from_an_earlier_one_with_the_same_inputs_depends_on_state(
         [(Kind::StateDependent, Stage::Execute)],
         "what follows from it is not told again"
     );
+}
+
+#[test]
+fn variants_are_compared_with_each_other_only_where_golden_cannot_decide() {
+    let answers = |value| gave_values([value, 1.0, 2.0, 2.0, 3.0, 3.0]);
+    let case = case(&[[1.0, 2.0, 3.0]]);
+    let input = case.runs[0].inputs[0].tensor().expect("small").into_owned();
+    let decided = [evaluate(&case.graph, std::slice::from_ref(&input))];
+    assert_eq!(disagreement(&decided, &answers(1.0), &answers(5.0)), None);
+    let entry = twinfer_golden::rules()[0];
+    let open = [decided[0]
+        .clone()
+        .map(|evaluation| twinfer_golden::Evaluation { unspecified: vec![entry], ..evaluation })];
+    assert_eq!(disagreement(&open, &answers(1.0), &answers(1.0)), None);
+    let detail = disagreement(&open, &answers(1.0), &answers(5.0));
+    assert_eq!(detail.as_deref(), Some("run 0: element 0 is 1 and 5"));
+    let longer = gave(vec![floats(&[1, 1, 7], &[0.0; 7])]);
+    let detail = disagreement(&open, &longer, &answers(1.0));
+    assert_eq!(detail.as_deref(), Some("run 0: [1, 1, 7] and [1, 1, 6]"));
+    assert_eq!(disagreement(&open, &answers(1.0), &ended(Stage::Parse, Outcome::TimedOut)), None);
 }

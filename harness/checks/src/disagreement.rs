@@ -1,0 +1,56 @@
+//! Where golden has no answer that all must meet, variants are compared with each other, and nobody is blamed.
+
+use twinfer_case::{Observation, Outcome};
+use twinfer_golden::{Evaluation, Reference};
+use twinfer_onnx::Tensor;
+
+use crate::{References, determinism::runs_differ};
+
+/// Where golden gives no bound either: how far apart, relative to the larger, two answers may be.
+const TOLERANCE: f64 = 1e-2;
+
+/// In what way two variants' answers to a case differ that golden cannot decide; `None` where it can, where they agree,
+/// or where one of them refused.
+pub fn disagreement(references: &References, one: &Observation, other: &Observation) -> Option<String> {
+    let undecided = |reference: &Result<Evaluation, _>| {
+        reference.as_ref().map_or(true, |evaluation| !evaluation.unspecified.is_empty())
+    };
+    if one.outcome != Outcome::Ok || other.outcome != Outcome::Ok || !references.iter().any(undecided) {
+        return None;
+    }
+    let runs = one.runs.iter().zip(&other.runs).zip(references).enumerate();
+    runs.filter(|(_, (_, reference))| undecided(reference)).find_map(|(run, ((one, other), reference))| {
+        let detail = match reference {
+            Ok(evaluation) if applies(evaluation, &one.outputs) => runs_differ(evaluation, one, other),
+            _ => outputs_differ(&one.outputs, &other.outputs),
+        };
+        detail.map(|detail| format!("run {run}: {detail}"))
+    })
+}
+
+/// Whether golden's bounds are for outputs of these shapes.
+fn applies(evaluation: &Evaluation, outputs: &[Tensor]) -> bool {
+    let same = |(reference, output): (&Reference, &Tensor)| reference.shape == output.shape;
+    evaluation.outputs.len() == outputs.len() && evaluation.outputs.iter().zip(outputs).all(same)
+}
+
+fn outputs_differ(one: &[Tensor], other: &[Tensor]) -> Option<String> {
+    if one.len() != other.len() {
+        return Some(format!("{} and {} outputs", one.len(), other.len()));
+    }
+    one.iter().zip(other).find_map(|(one, other)| {
+        if one.shape != other.shape {
+            return Some(format!("{:?} and {:?}", one.shape, other.shape));
+        }
+        let (one, other) = (one.to_f64(), other.to_f64());
+        let place = (0..one.len()).find(|&place| !close(one[place], other[place]))?;
+        Some(format!("element {place} is {} and {}", one[place], other[place]))
+    })
+}
+
+#[expect(clippy::float_cmp, reason = "equal is equal")]
+fn close(one: f64, other: f64) -> bool {
+    one == other
+        || one.is_nan() && other.is_nan()
+        || (one - other).abs() <= TOLERANCE * one.abs().max(other.abs())
+}
