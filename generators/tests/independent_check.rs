@@ -6,7 +6,7 @@
 mod judges;
 mod report;
 
-use std::{env, fs, path::Path};
+use std::{env, fs, io::Write as _, path::Path};
 
 use twinfer_generators::Family;
 
@@ -32,7 +32,8 @@ fn independent_programs_accept_valid_models_and_refuse_invalid_ones() {
     let judges = match Judges::summon() {
         Ok(judges) => judges,
         Err(missing) => {
-            eprintln!("skipped, because {missing}");
+            // straight to the terminal: a test that passes prints nothing else
+            let _ = writeln!(std::io::stderr(), "the independent check is skipped: {missing}");
             return;
         }
     };

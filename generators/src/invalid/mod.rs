@@ -15,7 +15,8 @@ use breach::{BREACHES, Breach};
 pub struct InvalidSpace {
     /// The rule that a case breaks.
     pub rule: Menu<Rule>,
-    /// The valid cases to start from, by their first operator.
+    /// The valid cases to start from, by their first operator. What a rule needs so that it can be broken, such as a
+    /// bias of another length, a case has whatever its space says.
     pub valid: Menu<Space>,
 }
 
@@ -45,6 +46,7 @@ impl CaseSpace for InvalidSpace {
         let rule = self.rule.draw(choices);
         let breach = choices.one_of(&breaches_of(rule)).to_owned();
         let mut space = self.valid.draw_among(choices, |space| breach.suits(space.lead));
+        space.lead = breach.operator.unwrap_or(space.lead);
         (breach.prepare)(&mut space);
         let mut case = Draft::case(&space, choices);
         (breach.apply)(&mut case, choices);
@@ -60,5 +62,32 @@ fn breaches_of(rule: Rule) -> Vec<Breach> {
 impl Breach {
     fn suits(self, lead: Operator) -> bool {
         self.operator.is_none_or(|operator| operator == lead)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use twinfer_onnx::infer_shapes;
+
+    use super::*;
+    use crate::{Bias, Padding};
+
+    #[test]
+    fn every_rule_can_be_broken_whatever_the_valid_cases_are_restricted_to() {
+        let mut plain = Space::convolutions();
+        plain.bias = Menu::only(Bias::Absent);
+        plain.conv_padding = Menu::only(Padding::SameUpper);
+        plain.opset = Menu::only(20);
+        plain.channels = Menu::only(1);
+        for rule in InvalidSpace::new().rule.options() {
+            let space = InvalidSpace { rule: Menu::only(*rule), valid: Menu::only(plain.clone()) };
+            for index in 0..20 {
+                let case = space.draw(&mut Choices::of_index(8, index));
+                let shapes: Vec<_> =
+                    case.runs[0].inputs.iter().map(|source| source.shape().to_vec()).collect();
+                let broken = infer_shapes(&case.graph, &shapes).err().map(|violation| violation.rule);
+                assert_eq!(broken, Some(*rule), "{case:#?}");
+            }
+        }
     }
 }
