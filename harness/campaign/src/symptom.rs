@@ -1,4 +1,6 @@
-use twinfer_case::{Blame, Cause, Divergence, Kind, Observation, Outcome, Signature, Stage, VariantInfo};
+use twinfer_case::{
+    Blame, Cause, Divergence, Expectation, Kind, Observation, Outcome, Signature, Stage, VariantInfo,
+};
 
 use crate::{
     crew::Tried,
@@ -24,10 +26,11 @@ impl Symptom {
             Kind::WrongValues | Kind::WrongShape => diagnose(prepared, observation),
             _ => Vec::new(),
         };
-        let error = match &observation.outcome {
-            Outcome::Rejected(reason) | Outcome::Failed(reason) => error_code(reason),
-            Outcome::Crashed(status) => Some(status.clone()),
-            Outcome::Ok | Outcome::TimedOut => None,
+        let error = match (&observation.outcome, &prepared.case.expectation) {
+            (Outcome::Rejected(reason) | Outcome::Failed(reason), _) => error_code(reason),
+            (Outcome::Crashed(status), _) => Some(status.clone()),
+            (Outcome::Ok, Expectation::Invalid(rule)) => Some(rule.clone()),
+            (Outcome::Ok, Expectation::Valid) | (Outcome::TimedOut, _) => None,
         };
         let Divergence { stage, kind, blame, .. } = *divergence;
         Self { stage, kind, blame, diagnosis, error }

@@ -17,7 +17,7 @@ pub struct Signature {
     pub kind: Kind,
     /// Why, or what is left of the graph.
     pub cause: Cause,
-    /// The backend's error with numbers, names and addresses taken out.
+    /// The code of the backend's error, the signal that it died of, or the rule whose breach it accepts.
     pub error: Option<String>,
 }
 

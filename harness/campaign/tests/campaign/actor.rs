@@ -49,7 +49,7 @@ fn play(role: &str) {
                 misbehave(role, &graph, &mut output);
                 let mut observation = truth(&graph, &task);
                 let wrong = match role {
-                    "ignores-bias" => has_bias(&graph),
+                    "ignores-bias" | "has-two-bugs" => has_bias(&graph),
                     "remembers" => met_relu && has_bias(&graph),
                     "wavers" => process::id().is_multiple_of(2) && has_bias(&graph),
                     _ => false,
@@ -57,6 +57,8 @@ fn play(role: &str) {
                 met_relu |= has_relu(&graph);
                 if wrong {
                     observation.runs.iter_mut().for_each(spoil);
+                } else if role == "has-two-bugs" {
+                    observation.runs.iter_mut().for_each(flatten);
                 }
                 tell(&FromWorker::Answer { hash, variant: 0, observation }, &mut output);
             }
@@ -115,6 +117,13 @@ fn spoil(run: &mut RunOutput) {
     for tensor in &mut run.outputs {
         let values: Vec<_> = tensor.to_f64().iter().map(|value| value * 2.0 + 1000.0).collect();
         *tensor = Tensor::from_f64(tensor.dtype(), tensor.shape.clone(), &values).unwrap();
+    }
+}
+
+/// Gives every output as a vector.
+fn flatten(run: &mut RunOutput) {
+    for tensor in &mut run.outputs {
+        tensor.shape = vec![tensor.len()];
     }
 }
 

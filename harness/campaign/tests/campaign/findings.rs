@@ -92,3 +92,14 @@ pub fn replay() {
     let replays = start("honest").replay(&folder).unwrap();
     assert!(replays.len() == 1 && !replays[0].recurs, "{replays:?}");
 }
+
+pub fn two_bugs() {
+    let mut production = against("has-two-bugs", 20);
+    production.options.families = vec!["conv".to_owned()];
+    let findings = production.run().findings();
+    let of = |kind| findings.iter().find(|finding| finding.kind == kind).expect("both bugs are found");
+    // without its bias the first bug's case shows the second bug
+    assert!(of(Kind::WrongValues).graph.contains(" W"), "{findings:#?}");
+    assert_eq!(of(Kind::WrongValues).divergences[0].kind, Kind::WrongValues);
+    assert_eq!(of(Kind::WrongShape).divergences[0].kind, Kind::WrongShape);
+}

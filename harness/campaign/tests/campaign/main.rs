@@ -38,6 +38,7 @@ fn main() {
         trial("wrong_values_become_a_minimal_finding_with_its_files", findings::wrong_values),
         trial("what_needs_its_history_to_go_wrong_is_state_dependent", findings::state_dependent),
         trial("what_differs_from_time_to_time_is_nondeterministic", findings::nondeterministic),
+        trial("one_bug_is_not_minimised_into_another", findings::two_bugs),
         trial("a_known_finding_is_counted_and_not_new", findings::known),
         trial("a_finding_replays_until_the_backend_changes", findings::replay),
         trial("a_planted_bug_is_found_and_comes_down_to_one_node", planted::swapped_pads),
