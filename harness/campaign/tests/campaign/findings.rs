@@ -99,7 +99,7 @@ pub fn two_bugs() {
     let findings = production.run().findings();
     let of = |kind| findings.iter().find(|finding| finding.kind == kind).expect("both bugs are found");
     // without its bias the first bug's case shows the second bug
-    assert!(of(Kind::WrongValues).graph.contains(" W"), "{findings:#?}");
+    assert_eq!(of(Kind::WrongValues).after.nodes, 1, "{}", of(Kind::WrongValues).graph);
     assert_eq!(of(Kind::WrongValues).divergences[0].kind, Kind::WrongValues);
     assert_eq!(of(Kind::WrongShape).divergences[0].kind, Kind::WrongShape);
 }
