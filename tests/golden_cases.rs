@@ -13,7 +13,7 @@ use std::{
 use libtest_mimic::{Arguments, Failed, Trial};
 use serde::de::DeserializeOwned;
 use twinfer_case::{Backend, Case, Finding, Sighting, Task};
-use twinfer_libraries::Store;
+use twinfer_libraries::{Loader, Store};
 use twinfer_onnx::Tensor;
 use twinfer_tests::{Outcome, Twinfer};
 
@@ -111,7 +111,7 @@ fn body(snapshot: &str) -> &str {
         .map_or(snapshot, |(_, body)| body)
 }
 
-/// Whether a variant that showed the finding has its library here, at that version, and the device it needs.
+/// Whether every variant that showed the finding can do so here: its library at that version, and the same device.
 fn runs_here(folder: &Path) -> bool {
     let Ok(finding) = read_json::<Finding>(&folder.join("finding.json")) else { return true };
     finding.seen_in.iter().all(can_run)
@@ -120,13 +120,13 @@ fn runs_here(folder: &Path) -> bool {
 fn can_run(sighting: &Sighting) -> bool {
     let library = match sighting.variant.backend {
         Backend::OrtCpu => "onnxruntime",
-        Backend::TrtRtx => "tensorrt-rtx",
-        Backend::Golden | Backend::OrtCuda | Backend::Trt | Backend::TrtApi | Backend::External(_) => {
-            return false;
-        }
+        // what is stored was seen without a GPU; with one, TensorRT-RTX goes further
+        Backend::TrtRtx if Loader::of_this_machine().find("libcuda.so.1").is_none() => "tensorrt-rtx",
+        _ => return false,
     };
     let installed = Store::open().and_then(|store| store.find(library));
-    installed.is_ok_and(|library| sighting.version.contains(&library.version))
+    let version = sighting.version.rsplit(' ').next().unwrap_or_default();
+    installed.is_ok_and(|library| library.version.starts_with(version))
 }
 
 fn stored(folder: &Path, what: &str, index: usize) -> Result<Tensor, Failed> {

@@ -102,6 +102,21 @@ fn a_run_is_reported_in_every_format() {
 }
 
 #[test]
+fn a_run_cut_off_in_the_middle_of_a_line_resumes_to_what_it_would_have_been() {
+    let (whole, cut) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let campaign = ["--backends", "ort:cpu", "--seed", "3", "--no-minimize"];
+    fuzz(whole.path(), &[&campaign[..], &["--cases", "40"]].concat());
+    fuzz(cut.path(), &[&campaign[..], &["--cases", "15"]].concat());
+    let path = cut.path().join("journal.jsonl");
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, &text[..text.len() - 30]).unwrap();
+    let resumed = fuzz(cut.path(), &[&campaign[..], &["--cases", "40", "--resume"]].concat());
+    assert!(matches!(resumed.code, Some(0 | 1)), "{}", resumed.shown());
+    assert_eq!(journal(cut.path()), journal(whole.path()));
+    assert_eq!(findings(cut.path()), findings(whole.path()));
+}
+
+#[test]
 fn only_golden_is_nothing_to_compare() {
     let out = tempfile::tempdir().unwrap();
     let outcome = fuzz(out.path(), &["--backends", "golden", "--cases", "1"]);

@@ -40,6 +40,9 @@ pub struct Arguments {
     /// Where the run is written [default: the next of runs/0001, runs/0002, …]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Go on with the run in --out that ended early; the other options must be the same
+    #[arg(long, requires = "out")]
+    resume: bool,
     /// Findings that are known already
     #[arg(long, default_value = "golden/cases", value_name = "DIR")]
     known: PathBuf,
@@ -76,6 +79,7 @@ fn options(arguments: &Arguments) -> Result<Options, Failure> {
         jobs: arguments.jobs.unwrap_or(defaults.jobs),
         known: arguments.known.is_dir().then(|| arguments.known.clone()),
         minimize: !arguments.no_minimize,
+        resume: arguments.resume,
         ..defaults
     })
 }
