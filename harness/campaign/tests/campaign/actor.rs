@@ -1,6 +1,7 @@
 //! An *actor*: a worker that answers as golden does, but for the mistakes of its role.
 
 use std::{
+    collections::HashSet,
     env, fs,
     io::{self, Write},
     process, thread,
@@ -31,7 +32,7 @@ pub fn become_actor_if_asked() {
 
 fn play(role: &str) {
     let (mut input, mut output) = (io::stdin().lock(), io::stdout().lock());
-    let mut met_relu = false;
+    let (mut met_relu, mut met) = (false, HashSet::new());
     while let Some(message) = read_to_worker(&mut input).unwrap() {
         match message {
             ToWorker::Hello { .. } if role == "does-not-start" => {
@@ -51,7 +52,7 @@ fn play(role: &str) {
                 let wrong = match role {
                     "ignores-bias" | "has-two-bugs" => has_bias(&graph),
                     "remembers" => met_relu && has_bias(&graph),
-                    "wavers" => process::id().is_multiple_of(2) && has_bias(&graph),
+                    "wavers" => has_bias(&graph) && !met.insert(hash),
                     _ => false,
                 };
                 met_relu |= has_relu(&graph);
