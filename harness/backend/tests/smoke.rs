@@ -4,8 +4,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
-use twinfer_backend::{OpenError, open};
-use twinfer_case::{Case, Expectation, Outcome, Request, Run, Stage, Task, TensorSource, Variant};
+use twinfer_backend::{Backend, OpenError, open};
+use twinfer_case::{Case, Expectation, Outcome, Request, Run, Stage, Task, TensorSource};
 use twinfer_onnx::{
     ConvTranspose, DataType, Dim, Graph, Initializer, Node, Op, Tensor, TensorData, ValueInfo,
 };
@@ -46,41 +46,82 @@ fn deconvolution() -> Case {
     }
 }
 
-fn passes_the_smoke_test(variant: &str) {
-    let variant: Variant = variant.parse().unwrap();
-    let mut backend = match open(&variant) {
-        Ok(backend) => backend,
-        Err(error @ (OpenError::Library(_) | OpenError::Provider { .. })) => {
+/// The backend of `variant`, unless what it needs is not on this machine.
+fn opened(variant: &str) -> Option<Box<dyn Backend>> {
+    match open(&variant.parse().unwrap()) {
+        Ok(backend) => Some(backend),
+        Err(error @ (OpenError::Library(_) | OpenError::Provider { .. } | OpenError::TensorRt(_))) => {
             eprintln!("skipped: {variant}: {error}");
-            return;
+            None
         }
         Err(error) => panic!("{variant}: {error}"),
-    };
+    }
+}
+
+fn passes_the_smoke_test(backend: &mut dyn Backend) {
     let task = Task::of(&deconvolution()).unwrap();
     for _ in 0..2 {
         let mut stages = Vec::new();
         let observation = backend.run(&task, &mut |stage| stages.push(stage));
         assert_eq!(observation.outcome, Outcome::Ok);
         assert_eq!(observation.stage, *stages.last().unwrap());
+        assert_eq!(observation.inferred_shapes.unwrap_or_else(|| vec![vec![1, 1, 7]]), [[1, 1, 7]]);
         if backend.describe().reaches == Stage::Execute {
             let expected = Tensor {
                 shape: vec![1, 1, 7],
                 data: TensorData::Float(vec![1.0, 1.0, 2.0, 2.0, 3.0, 3.0, 0.0]),
             };
             assert_eq!(observation.runs.len(), 2);
-            assert!(observation.runs.iter().all(|run| run.outputs == [expected.clone()]), "{observation:?}");
+            assert!(observation.runs.iter().all(|run| run.outputs == [expected.clone()]));
         }
     }
 }
 
 #[test]
 fn golden_passes_the_smoke_test() {
-    passes_the_smoke_test("golden");
+    passes_the_smoke_test(opened("golden").unwrap().as_mut());
 }
 
 #[test]
-fn ort_cpu_passes_the_smoke_test() {
-    passes_the_smoke_test("ort:cpu,opt=off");
+fn trt_rtx_passes_the_smoke_test() {
+    if let Some(mut backend) = opened("trt-rtx") {
+        passes_the_smoke_test(backend.as_mut());
+    }
+}
+
+/// One test, since ONNX Runtime allows one environment a process.
+#[test]
+fn ort_cpu_passes_the_smoke_test_and_says_why_it_refuses() {
+    let Some(mut backend) = opened("ort:cpu,opt=off") else { return };
+    passes_the_smoke_test(backend.as_mut());
+    let mut observe = |task: &Task| backend.run(task, &mut |_| {});
+
+    let mut empty = deconvolution();
+    empty.graph.inputs[0].shape.as_mut().unwrap()[0] = Dim::Symbolic("N".to_owned());
+    empty.graph.outputs[0].shape.as_mut().unwrap()[0] = Dim::Symbolic("N".to_owned());
+    let nothing = Tensor { shape: vec![0, 1, 3], data: TensorData::Float(Vec::new()) };
+    empty.runs[0] = Run { inputs: vec![TensorSource::Data(nothing)] };
+    let observation = observe(&Task::of(&empty).unwrap());
+    assert_eq!(observation.outcome, Outcome::Ok);
+    assert_eq!(observation.runs[0].outputs[0].shape, [0, 1, 7]);
+    assert_eq!(observation.runs[1].outputs[0].shape, [1, 1, 7]);
+
+    let garbage = Task::new(b"no model".to_vec(), empty.request.clone(), Vec::new());
+    let observation = observe(&garbage);
+    assert_eq!(observation.stage, Stage::Parse);
+    assert!(
+        matches!(observation.outcome, Outcome::Rejected(reason) if reason.starts_with("InvalidProtobuf: "))
+    );
+
+    let mut mismatched = deconvolution();
+    let wrong = Tensor { shape: vec![1, 2, 3], data: TensorData::Float(vec![0.0; 6]) };
+    mismatched.runs[1] = Run { inputs: vec![TensorSource::Data(wrong)] };
+    let observation = observe(&Task::of(&mismatched).unwrap());
+    assert_eq!(observation.stage, Stage::Execute);
+    assert_eq!(observation.runs.len(), 1, "the run before the refused one is kept");
+    assert!(
+        matches!(observation.outcome, Outcome::Rejected(reason) if reason.starts_with("InvalidArgument: "))
+    );
 }
 
 #[test]

@@ -5,9 +5,9 @@ use super::session::Provider;
 /// What ONNX Runtime does not take, by execution provider.
 pub fn of(provider: Provider) -> Vec<Capability> {
     match provider {
-        Provider::Cpu | Provider::Cuda { .. } => {
-            vec![auto_pad_same_with_dilation(), output_padding_at_least_stride()]
-        }
+        Provider::Cpu => vec![auto_pad_same_with_dilation(), output_padding_at_least_stride()],
+        // it takes an output_padding below the larger of stride and dilation, as ONNX does
+        Provider::Cuda { .. } => vec![auto_pad_same_with_dilation()],
     }
 }
 
@@ -28,9 +28,7 @@ fn auto_pad_same_with_dilation() -> Capability {
 fn output_padding_at_least_stride() -> Capability {
     Capability {
         rule: "conv-transpose-output-padding-at-least-stride".to_owned(),
-        source: "ONNX Runtime, ConvTransposeAttributes: output_padding below the stride (CPU) or below the larger of \
-                 stride and dilation (CUDA)"
-            .to_owned(),
+        source: "ONNX Runtime, ConvTransposeAttributes: output_padding must be below the stride".to_owned(),
         refuses: Condition::All(vec![
             Condition::Operator("ConvTranspose".to_owned()),
             Condition::OutputPaddingAtLeastStride,
