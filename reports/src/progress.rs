@@ -68,6 +68,13 @@ impl Progress {
         }
     }
 
+    /// What keeps the campaign from going on; too fleeting for a log.
+    fn busy(&self, what: &str) {
+        if let View::Bar(bar) = &self.view {
+            bar.set_message(what.to_owned());
+        }
+    }
+
     fn say(&mut self, line: &str) {
         match &mut self.view {
             View::Bar(bar) => bar.println(line),
@@ -99,11 +106,15 @@ impl Reporter for Progress {
                 let kind = divergence.kind;
                 self.say(&format!("{kind} of {} did not recur in a fresh worker", divergence.variant));
             }
+            Event::Confirming { divergence, .. } => {
+                self.busy(&format!("confirming {} of {}", divergence.kind, divergence.variant));
+            }
+            Event::Minimizing { size, tried, .. } => {
+                let nodes = counted(size.nodes as u64, "node", "nodes");
+                self.busy(&format!("minimizing: {nodes} left, {tried} candidates tried"));
+            }
             Event::CampaignFinished { .. } => self.finished(),
-            Event::WorkerStarted { .. }
-            | Event::CaseFinished { .. }
-            | Event::Confirming { .. }
-            | Event::Minimizing { .. } => {}
+            Event::WorkerStarted { .. } | Event::CaseFinished { .. } => {}
         }
     }
 }

@@ -12,6 +12,28 @@ fn help_lists_the_commands() {
 }
 
 #[test]
+fn every_command_explains_itself() {
+    let commands =
+        ["fuzz", "check", "replay", "minimize", "adopt", "generate", "report", "bench", "backends"];
+    let pages = commands.map(|command| twinfer(&[command, "--help"]).run().stdout);
+    insta::assert_snapshot!(pages.join("\n"));
+}
+
+#[test]
+fn a_library_is_fetched_verified_unpacked_and_found_to_work() {
+    let home = tempfile::tempdir().unwrap();
+    let install = twinfer(&["backends", "install", "onnxruntime"]).home(home.path()).run();
+    if install.stderr.contains("pip download") {
+        eprintln!("skipped: {}", install.stderr);
+        return;
+    }
+    assert_eq!(install.code, Some(0), "{}", install.shown());
+    let doctor = twinfer(&["backends", "doctor"]).home(home.path()).run();
+    assert_eq!(doctor.code, Some(0), "{}", doctor.shown());
+    assert!(doctor.stdout.contains("ok onnxruntime 1.31.1: ort:cpu is ONNX Runtime"), "{}", doctor.stdout);
+}
+
+#[test]
 fn an_unknown_command_is_wrong_usage() {
     assert_eq!(twinfer(&["frobnicate"]).run().code, Some(2));
 }

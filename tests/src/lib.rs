@@ -23,7 +23,7 @@ impl Twinfer {
     /// The executable `program` with `arguments`, without colours.
     pub fn new(program: &str, arguments: &[&str]) -> Self {
         let mut command = Command::new(program);
-        command.args(arguments).env("NO_COLOR", "1").env_remove("CLICOLOR_FORCE");
+        command.args(arguments).env("NO_COLOR", "1").env_remove("CLICOLOR_FORCE").env_remove("COLUMNS");
         Self(command)
     }
 
