@@ -114,6 +114,9 @@ fn a_run_cut_off_in_the_middle_of_a_line_resumes_to_what_it_would_have_been() {
     assert!(matches!(resumed.code, Some(0 | 1)), "{}", resumed.shown());
     assert_eq!(journal(cut.path()), journal(whole.path()));
     assert_eq!(findings(cut.path()), findings(whole.path()));
+    // with their timings: what was done is not done again
+    let kept = &text[..text[..text.len() - 30].rfind('\n').unwrap()];
+    assert!(fs::read_to_string(&path).unwrap().starts_with(kept));
 }
 
 #[test]
