@@ -185,7 +185,7 @@ pub(crate) fn findings_title(report: &Report) -> String {
     let all = counted(report.findings.len() as u64, "finding", "findings");
     match new {
         0 => format!("{all}, none of them new"),
-        _ if new == report.findings.len() as u64 => format!("{all}, all new"),
+        _ if new == report.findings.len() as u64 => counted(new, "new finding", "new findings"),
         _ => format!("{all}, {} of them new", count(new)),
     }
 }

@@ -23,31 +23,49 @@ pub struct Bare {
     pub seconds: f64,
 }
 
-/// Makes a session of every model and runs it once, on `threads` threads at once.
-pub fn measure(tasks: &[Task], threads: usize) -> Result<Bare, Failure> {
-    let environment = load()?;
-    let started = Instant::now();
-    let executed = thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads)
-            .map(|first| {
-                let (environment, share) = (&environment, tasks.iter().skip(first).step_by(threads));
-                scope.spawn(move || share.filter(|task| execute(environment, task).is_ok()).count() as u64)
-            })
-            .collect();
-        workers.into_iter().map(|worker| worker.join().unwrap_or(0)).sum()
-    });
-    let seconds = started.elapsed().as_secs_f64();
-    Ok(Bare { executed, refused: tasks.len() as u64 - executed, seconds })
+impl Bare {
+    /// Both together.
+    pub fn and(&self, other: &Self) -> Self {
+        Self {
+            executed: self.executed + other.executed,
+            refused: self.refused + other.refused,
+            seconds: self.seconds + other.seconds,
+        }
+    }
 }
 
-fn load() -> Result<Environment, Failure> {
-    let library = Store::open()?.find("onnxruntime")?;
-    let path = library.library();
-    let failed = |reason: String| Failure::environment(format!("cannot load {}: {reason}", path.display()));
-    let builder = ort::init_from(path).map_err(|error| failed(error.to_string()))?;
-    let environment = builder.with_telemetry(false).build().map_err(|error| failed(error.to_string()))?;
-    environment.set_log_level(ort::logging::LogLevel::Fatal);
-    Ok(environment)
+/// ONNX Runtime as this process loaded it, which it can do once.
+pub struct Runtime(Environment);
+
+impl Runtime {
+    /// Loads the installed library.
+    pub fn load() -> Result<Self, Failure> {
+        let library = Store::open()?.find("onnxruntime")?;
+        let path = library.library();
+        let failed =
+            |reason: String| Failure::environment(format!("cannot load {}: {reason}", path.display()));
+        let builder = ort::init_from(path).map_err(|error| failed(error.to_string()))?;
+        let environment = builder.with_telemetry(false).build().map_err(|error| failed(error.to_string()))?;
+        environment.set_log_level(ort::logging::LogLevel::Fatal);
+        Ok(Self(environment))
+    }
+
+    /// Makes a session of every model and runs it once, on `threads` threads at once.
+    pub fn measure(&self, tasks: &[Task], threads: usize) -> Bare {
+        let started = Instant::now();
+        let executed = thread::scope(|scope| {
+            let workers: Vec<_> = (0..threads)
+                .map(|first| {
+                    let (environment, share) = (&self.0, tasks.iter().skip(first).step_by(threads));
+                    scope
+                        .spawn(move || share.filter(|task| execute(environment, task).is_ok()).count() as u64)
+                })
+                .collect();
+            workers.into_iter().map(|worker| worker.join().unwrap_or(0)).sum()
+        });
+        let seconds = started.elapsed().as_secs_f64();
+        Bare { executed, refused: tasks.len() as u64 - executed, seconds }
+    }
 }
 
 fn execute(environment: &Environment, task: &Task) -> ort::Result<()> {
