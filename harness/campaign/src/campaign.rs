@@ -4,7 +4,7 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use crossbeam_channel::{bounded, unbounded};
+use crossbeam_channel::unbounded;
 use twinfer_case::{Backend, Event, JOURNAL_FORMAT, Machine, RunInfo, Summary, Variant, VariantInfo};
 
 use crate::{
@@ -20,8 +20,6 @@ use crate::{
     worker::{Nursery, Watchdog, WorkerProcess},
 };
 
-/// Cases under way at once, for each job: enough that nobody waits, few enough that memory stays small.
-const UNDER_WAY: usize = 128;
 /// Workers of each variant that stand by.
 const SPARES: usize = 1;
 
@@ -96,8 +94,7 @@ impl Campaign {
         sink: &mut dyn FnMut(&Event),
     ) -> Result<Summary, CampaignError> {
         let jobs = self.options.jobs.get();
-        let under_way = UNDER_WAY * jobs;
-        let (ticket_sender, tickets) = bounded(under_way);
+        let (ticket_sender, tickets) = unbounded();
         let (reference_sender, references) = unbounded();
         let (delivery_sender, deliveries) = unbounded();
         let (queues, job_receivers): (Vec<_>, Vec<_>) = self.nurseries.iter().map(|_| unbounded()).unzip();
@@ -124,15 +121,8 @@ impl Campaign {
             // only the threads hold these now, so that each end is noticed by the other
             drop((preparer, tickets, reference_sender, delivery_sender, job_receivers));
             let inbox = Inbox { references, deliveries };
-            let committer = Committer::new(
-                &self.options,
-                crews,
-                journal,
-                investigator,
-                ticket_sender,
-                summary,
-                under_way,
-            );
+            let committer =
+                Committer::new(&self.options, crews, journal, investigator, ticket_sender, summary);
             committer.run(&inbox, sink)
         })
     }

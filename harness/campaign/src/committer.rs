@@ -22,6 +22,13 @@ use crate::{
 /// How often progress is told.
 const PROGRESS: Duration = Duration::from_millis(250);
 
+/// How far ahead of the last verdict cases are prepared and run.
+const AHEAD: Duration = Duration::from_secs(1);
+/// Cases under way at once, for each job: at least enough to hide the way to a worker and back, at most few enough that
+/// memory stays small.
+const MIN_UNDER_WAY: f64 = 8.0;
+const MAX_UNDER_WAY: f64 = 128.0;
+
 /// Where preparers and lanes deliver.
 pub struct Inbox {
     pub references: Receiver<Result<Referenced, CampaignError>>,
@@ -43,7 +50,8 @@ pub struct Committer<'a> {
     journal: Journal,
     investigator: Investigator<'a>,
     tickets: Option<Sender<u64>>,
-    under_way: usize,
+    /// Cases that an earlier part of the campaign committed.
+    resumed: u64,
     issued: u64,
     committed: u64,
     slots: BTreeMap<u64, Slot>,
@@ -60,7 +68,6 @@ impl<'a> Committer<'a> {
         investigator: Investigator<'a>,
         tickets: Sender<u64>,
         summary: Summary,
-        under_way: usize,
     ) -> Self {
         let started = Instant::now();
         Self {
@@ -69,7 +76,7 @@ impl<'a> Committer<'a> {
             journal,
             investigator,
             tickets: Some(tickets),
-            under_way,
+            resumed: summary.cases,
             issued: summary.cases,
             committed: summary.cases,
             slots: BTreeMap::new(),
@@ -99,13 +106,26 @@ impl<'a> Committer<'a> {
     /// Keeps the preparers busy until the budget is spent; no tickets left ends them, and the lanes with them.
     fn issue_tickets(&mut self) {
         let Some(tickets) = &self.tickets else { return };
-        while self.issued - self.committed < self.under_way as u64 {
+        while self.issued - self.committed < self.window() {
             if self.is_spent() || tickets.send(self.index_of(self.issued)).is_err() {
                 self.tickets = None;
                 return;
             }
             self.issued += 1;
         }
+    }
+
+    /// How many cases may be under way: about what is done in [`AHEAD`], since they are all finished once the budget is
+    /// spent.
+    fn window(&self) -> u64 {
+        let jobs = self.options.jobs.get() as f64;
+        let rate = self.done() as f64 / self.started.elapsed().as_secs_f64().max(f64::EPSILON);
+        (rate * AHEAD.as_secs_f64()).clamp(MIN_UNDER_WAY * jobs, MAX_UNDER_WAY * jobs) as u64
+    }
+
+    /// Cases that were committed since the campaign, or its resumption, began.
+    const fn done(&self) -> u64 {
+        self.committed - self.resumed
     }
 
     fn is_spent(&self) -> bool {
