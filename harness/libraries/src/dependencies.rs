@@ -12,7 +12,7 @@ use object::{
     read::{ReadCache, elf::FileHeader},
 };
 
-use crate::{Installed, Product};
+use crate::{Installed, Product, product::is_version_of};
 
 /// A shared object that another one needs and the dynamic loader would not find.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -90,6 +90,15 @@ const fn opened_at_run_time(product: Product) -> &'static [&'static str] {
         Product::Tensorrt => &["libcuda.so.1"],
     }
 }
+
+/// The libraries among `files`' dependencies that TensorRT's plugins link and no convolution calls.
+pub(crate) fn unused(files: &[PathBuf]) -> Vec<String> {
+    let linked: BTreeSet<String> = files.iter().flat_map(|file| needed_by_file(file)).collect();
+    let is_unused = |name: &String| UNUSED.iter().any(|stem| is_version_of(name, stem));
+    linked.into_iter().filter(is_unused).collect()
+}
+
+const UNUSED: [&str; 3] = ["libcublas.so", "libcublasLt.so", "libcudnn.so"];
 
 fn loader_cache() -> BTreeMap<String, PathBuf> {
     let run =

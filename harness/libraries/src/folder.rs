@@ -33,8 +33,8 @@ fn libraries_in(folder: &Path) -> Option<Found> {
         .collect();
     names.sort();
     let product = Product::of_files(&names)?;
-    let files: Vec<String> =
-        product.required_stems().iter().filter_map(|stem| shortest_versioned(&names, stem)).collect();
+    let stems = product.required_stems().iter().chain(product.optional_stems());
+    let files: Vec<String> = stems.filter_map(|stem| shortest_versioned(&names, stem)).collect();
     Some(Found { product, version: version_of(&names, product), files, directory })
 }
 
@@ -79,11 +79,12 @@ mod tests {
             "libnvinfer.so.10",
             "libnvinfer.so.10.7.0",
             "libnvonnxparser.so.10",
+            "libnvinfer_plugin.so.10",
             "libnvinfer_builder_resource.so.10.7.0",
         ]);
         let Found { product, version, files, .. } = inspect(folder.path()).unwrap();
         assert_eq!((product, version.as_str()), (Product::Tensorrt, "10.7.0"));
-        assert_eq!(files, ["libnvinfer.so.10", "libnvonnxparser.so.10"]);
+        assert_eq!(files, ["libnvinfer.so.10", "libnvonnxparser.so.10", "libnvinfer_plugin.so.10"]);
     }
 
     #[test]

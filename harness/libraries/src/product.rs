@@ -34,6 +34,14 @@ impl Product {
         }
     }
 
+    /// How the files begin that the others link, where a distribution has them.
+    pub(crate) const fn optional_stems(self) -> &'static [&'static str] {
+        match self {
+            Self::Tensorrt => &["libnvinfer_plugin.so"],
+            Self::Onnxruntime | Self::OnnxruntimeCuda | Self::TensorrtRtx => &[],
+        }
+    }
+
     /// The product whose files these are.
     pub(crate) fn of_files(names: &[String]) -> Option<Self> {
         let present = |stem: &&str| names.iter().any(|name| is_version_of(name, stem));

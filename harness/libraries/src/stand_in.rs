@@ -15,7 +15,7 @@ pub(crate) fn folder(installation: &Path) -> PathBuf {
     installation.join("stand-ins")
 }
 
-pub(crate) fn write_all(names: &[&str], installation: &Path) -> Result<(), Error> {
+pub(crate) fn write_all(names: &[String], installation: &Path) -> Result<(), Error> {
     if names.is_empty() {
         return Ok(());
     }
@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn the_dynamic_loader_takes_a_stand_in_for_the_library_it_names() {
         let installation = tempfile::tempdir().unwrap();
-        write_all(&["libcublas.so.12"], installation.path()).unwrap();
+        write_all(&["libcublas.so.12".to_owned()], installation.path()).unwrap();
         let listing = Command::new("/bin/true")
             .env("LD_PRELOAD", folder(installation.path()).join("libcublas.so.12"))
             .output()

@@ -5,7 +5,9 @@ use std::{
 };
 
 use crate::{
-    Error, Package, Product, Step, folder,
+    Error, Package, Product, Step,
+    dependencies::unused,
+    folder,
     manifest::{FILE_NAME, FORMAT, LibraryFile, Manifest, Origin},
     package::PACKAGES,
     pip, stand_in, wheel,
@@ -183,6 +185,11 @@ impl Store {
         let found = folder::inspect(path)?;
         let name = found.name();
         let describe = |name: &String| LibraryFile::describe(&found.directory, name);
+        let paths: Vec<PathBuf> = found.files.iter().map(|file| found.directory.join(file)).collect();
+        let stand_ins = match found.product {
+            Product::Tensorrt => unused(&paths),
+            _ => Vec::new(),
+        };
         let manifest = Manifest {
             format: FORMAT,
             name: name.clone(),
@@ -190,10 +197,11 @@ impl Store {
             version: found.version.clone(),
             origin: Origin::Folder(found.directory.clone()),
             files: found.files.iter().map(describe).collect::<Result<_, _>>()?,
-            stand_ins: Vec::new(),
+            stand_ins,
         };
         let directory = self.directory_named(&name, &found.version);
         fs::create_dir_all(&directory).map_err(Error::io("create", &directory))?;
+        stand_in::write_all(&manifest.stand_ins, &directory)?;
         manifest.write(&directory)?;
         read(&directory)
     }
@@ -251,7 +259,8 @@ fn fetch(package: &'static Package, workspace: &Path, tell: &mut dyn FnMut(Step)
 
 fn stage(package: &Package, wheel: &Path, staged: &Path) -> Result<(), Error> {
     wheel::unpack(wheel, package, staged)?;
-    stand_in::write_all(package.stand_ins, staged)?;
+    let stand_ins: Vec<String> = package.stand_ins.iter().map(|&name| name.to_owned()).collect();
+    stand_in::write_all(&stand_ins, staged)?;
     let describe = |name: &&str| LibraryFile::describe(staged, name);
     let manifest = Manifest {
         format: FORMAT,
@@ -263,7 +272,7 @@ fn stage(package: &Package, wheel: &Path, staged: &Path) -> Result<(), Error> {
             sha256: package.sha256.to_owned(),
         },
         files: package.files.iter().map(describe).collect::<Result<_, _>>()?,
-        stand_ins: package.stand_ins.iter().map(|&name| name.to_owned()).collect(),
+        stand_ins,
     };
     manifest.write(staged)
 }
