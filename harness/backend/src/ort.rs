@@ -13,6 +13,7 @@
 //! copied.
 
 mod capabilities;
+mod choices;
 mod session;
 mod value;
 
@@ -22,7 +23,10 @@ use ort::environment::Environment;
 use twinfer_case::{Description, Observation, Outcome, Stage, Task, Variant};
 use twinfer_libraries::Store;
 
-use self::session::{Provider, Sessions};
+use self::{
+    choices::{Optimization, Provider, Search},
+    session::Sessions,
+};
 use crate::{
     Backend, OpenError,
     options::VariantOptions,
@@ -40,11 +44,11 @@ impl Ort {
     pub fn open(variant: &Variant) -> Result<Self, OpenError> {
         let mut options = VariantOptions::of(variant);
         let library = options.take("lib", "a path", PathBuf::new())?;
-        let level = options.take("opt", "off, basic, all", session::Optimization::All)?;
+        let level = options.take("opt", "off, basic, all", Optimization::All)?;
         let provider = match variant.backend {
             twinfer_case::Backend::OrtCuda => Provider::Cuda {
                 device: options.take("device", "a device's number", 0)?,
-                search: options.take("algo", "heuristic, exhaustive, default", session::Search::default())?,
+                search: options.take("algo", "heuristic, exhaustive, default", Search::default())?,
             },
             _ => Provider::Cpu,
         };

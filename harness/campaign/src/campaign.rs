@@ -17,6 +17,7 @@ use crate::{
     lane::Lane,
     preparer::Preparer,
     source::generated,
+    tickets::Tickets,
     worker::{Nursery, Watchdog, WorkerProcess},
 };
 
@@ -121,8 +122,8 @@ impl Campaign {
             // only the threads hold these now, so that each end is noticed by the other
             drop((preparer, tickets, reference_sender, delivery_sender, job_receivers));
             let inbox = Inbox { references, deliveries };
-            let committer =
-                Committer::new(&self.options, crews, journal, investigator, ticket_sender, summary);
+            let tickets = Tickets::new(&self.options, ticket_sender, summary.cases);
+            let committer = Committer::new(&self.options, crews, journal, investigator, tickets, summary);
             committer.run(&inbox, sink)
         })
     }

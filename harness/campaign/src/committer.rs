@@ -2,12 +2,12 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, atomic::Ordering},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
-use crossbeam_channel::{Receiver, Sender, select};
-use twinfer_case::{Budget, CaseRecord, Event, JOURNAL_FORMAT, Note, Summary, VariantRecord, Verdict};
+use crossbeam_channel::{Receiver, select};
+use twinfer_case::{CaseRecord, Event, JOURNAL_FORMAT, Note, Summary, VariantRecord, Verdict};
 use twinfer_checks::{Evidence, disagreement, judge};
 
 use crate::{
@@ -17,17 +17,11 @@ use crate::{
     journal::Journal,
     lane::{Delivery, Observed},
     preparer::Referenced,
+    tickets::Tickets,
 };
 
 /// How often progress is told.
 const PROGRESS: Duration = Duration::from_millis(250);
-
-/// How far ahead of the last verdict cases are prepared and run.
-const AHEAD: Duration = Duration::from_secs(1);
-/// Cases under way at once, for each job: at least enough to hide the way to a worker and back, at most few enough that
-/// memory stays small.
-const MIN_UNDER_WAY: f64 = 8.0;
-const MAX_UNDER_WAY: f64 = 128.0;
 
 /// Where preparers and lanes deliver.
 pub struct Inbox {
@@ -49,11 +43,7 @@ pub struct Committer<'a> {
     crews: &'a [Crew],
     journal: Journal,
     investigator: Investigator<'a>,
-    tickets: Option<Sender<u64>>,
-    /// Cases that an earlier part of the campaign committed.
-    resumed: u64,
-    issued: u64,
-    committed: u64,
+    tickets: Tickets<'a>,
     slots: BTreeMap<u64, Slot>,
     summary: Summary,
     started: Instant,
@@ -66,7 +56,7 @@ impl<'a> Committer<'a> {
         crews: &'a [Crew],
         journal: Journal,
         investigator: Investigator<'a>,
-        tickets: Sender<u64>,
+        tickets: Tickets<'a>,
         summary: Summary,
     ) -> Self {
         let started = Instant::now();
@@ -75,10 +65,7 @@ impl<'a> Committer<'a> {
             crews,
             journal,
             investigator,
-            tickets: Some(tickets),
-            resumed: summary.cases,
-            issued: summary.cases,
-            committed: summary.cases,
+            tickets,
             slots: BTreeMap::new(),
             summary,
             started,
@@ -89,8 +76,8 @@ impl<'a> Committer<'a> {
     /// Runs until the budget is spent and everything under way is recorded.
     pub fn run(mut self, inbox: &Inbox, sink: &mut dyn FnMut(&Event)) -> Result<Summary, CampaignError> {
         loop {
-            self.issue_tickets();
-            if self.tickets.is_none() && self.committed == self.issued {
+            self.tickets.issue();
+            if self.tickets.are_used_up() {
                 break;
             }
             self.receive(inbox, sink)?;
@@ -101,45 +88,6 @@ impl<'a> Committer<'a> {
         self.summary.seconds = self.started.elapsed().as_secs_f64();
         sink(&Event::CampaignFinished { summary: self.summary.clone() });
         Ok(self.summary)
-    }
-
-    /// Keeps the preparers busy until the budget is spent; no tickets left ends them, and the lanes with them.
-    fn issue_tickets(&mut self) {
-        let Some(tickets) = &self.tickets else { return };
-        while self.issued - self.committed < self.window() {
-            if self.is_spent() || tickets.send(self.index_of(self.issued)).is_err() {
-                self.tickets = None;
-                return;
-            }
-            self.issued += 1;
-        }
-    }
-
-    /// How many cases may be under way: about what is done in [`AHEAD`], since they are all finished once the budget is
-    /// spent.
-    fn window(&self) -> u64 {
-        let jobs = self.options.jobs.get() as f64;
-        let rate = self.done() as f64 / self.started.elapsed().as_secs_f64().max(f64::EPSILON);
-        (rate * AHEAD.as_secs_f64()).clamp(MIN_UNDER_WAY * jobs, MAX_UNDER_WAY * jobs) as u64
-    }
-
-    /// Cases that were committed since the campaign, or its resumption, began.
-    const fn done(&self) -> u64 {
-        self.committed - self.resumed
-    }
-
-    fn is_spent(&self) -> bool {
-        let spent = match self.options.budget {
-            Budget::Cases(cases) => self.issued >= cases,
-            Budget::Seconds(seconds) => self.started.elapsed() >= Duration::from_secs(seconds),
-        };
-        spent || self.options.stop.load(Ordering::Relaxed)
-    }
-
-    /// The place in the whole campaign of this shard's `number`th case.
-    const fn index_of(&self, number: u64) -> u64 {
-        let (shard, shards) = self.options.shard;
-        shard + number * shards
     }
 
     fn receive(&mut self, inbox: &Inbox, sink: &mut dyn FnMut(&Event)) -> Result<(), CampaignError> {
@@ -187,14 +135,14 @@ impl<'a> Committer<'a> {
 
     fn commit_complete(&mut self, sink: &mut dyn FnMut(&Event)) -> Result<(), CampaignError> {
         loop {
-            let index = self.index_of(self.committed);
+            let index = self.tickets.next_place();
             if !self.slots.get(&index).is_some_and(Slot::is_complete) {
                 return Ok(());
             }
             if let Some(slot) = self.slots.remove(&index) {
                 self.commit(slot, sink)?;
             }
-            self.committed += 1;
+            self.tickets.commit();
         }
     }
 

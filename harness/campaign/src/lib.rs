@@ -42,6 +42,7 @@ mod source;
 mod steps;
 mod subjects;
 mod symptom;
+mod tickets;
 mod worker;
 
 pub use adoption::adopt;

@@ -1,6 +1,6 @@
 use twinfer_case::{Capability, Condition};
 
-use super::session::Provider;
+use super::choices::Provider;
 
 /// What ONNX Runtime does not take, by execution provider.
 pub fn of(provider: Provider) -> Vec<Capability> {

@@ -1,48 +1,24 @@
 //! One session a model: graph optimisations, execution provider, and its runs.
 
-use std::{str::FromStr, sync::Arc};
+use std::sync::Arc;
 
 use ort::{
     environment::Environment,
-    ep::{self, cuda::ConvAlgorithmSearch},
+    ep,
     logging::{LogLevel, LoggerFunction},
-    session::{
-        OutputSelector, RunOptions, Session, SessionInputValue,
-        builder::{GraphOptimizationLevel, SessionBuilder},
-    },
+    session::{OutputSelector, RunOptions, Session, SessionInputValue, builder::SessionBuilder},
 };
 use twinfer_case::{ChosenPrecision, LayerInfo, Outcome, RunOutput, Severity, Task};
 use twinfer_onnx::{Graph, Tensor};
 
-use super::value;
+use super::{
+    choices::{Optimization, Provider},
+    value,
+};
 use crate::{
     OpenError,
     recorder::{Log, Recorder},
 };
-
-/// Where nodes run.
-#[derive(Clone, Copy)]
-pub enum Provider {
-    Cpu,
-    Cuda { device: i32, search: Search },
-}
-
-/// Graph optimisations.
-#[derive(Clone, Copy)]
-pub enum Optimization {
-    Off,
-    Basic,
-    All,
-}
-
-/// How a cuDNN algorithm is chosen.
-#[derive(Clone, Copy, Default)]
-pub enum Search {
-    #[default]
-    Heuristic,
-    Exhaustive,
-    Default,
-}
 
 /// Makes sessions of one kind.
 pub struct Sessions {
@@ -243,70 +219,4 @@ pub fn logger(log: Log) -> LoggerFunction {
         LogLevel::Error => log.push(Severity::Error, message),
         LogLevel::Fatal => log.push(Severity::Fatal, message),
     })
-}
-
-impl Provider {
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Cpu => "CPUExecutionProvider",
-            Self::Cuda { .. } => "CUDAExecutionProvider",
-        }
-    }
-
-    /// The library that provides it, as `twinfer backends install` calls it.
-    pub const fn package(self) -> &'static str {
-        match self {
-            Self::Cpu => "onnxruntime",
-            Self::Cuda { .. } => "onnxruntime-cuda",
-        }
-    }
-}
-
-impl From<Optimization> for GraphOptimizationLevel {
-    fn from(level: Optimization) -> Self {
-        match level {
-            Optimization::Off => Self::Disable,
-            Optimization::Basic => Self::Level1,
-            Optimization::All => Self::All,
-        }
-    }
-}
-
-impl From<Search> for ConvAlgorithmSearch {
-    fn from(search: Search) -> Self {
-        match search {
-            Search::Heuristic => Self::Heuristic,
-            Search::Exhaustive => Self::Exhaustive,
-            Search::Default => Self::Default,
-        }
-    }
-}
-
-/// A word that is not among an option's words.
-pub struct UnknownWord;
-
-impl FromStr for Optimization {
-    type Err = UnknownWord;
-
-    fn from_str(word: &str) -> Result<Self, UnknownWord> {
-        match word {
-            "off" => Ok(Self::Off),
-            "basic" => Ok(Self::Basic),
-            "all" => Ok(Self::All),
-            _ => Err(UnknownWord),
-        }
-    }
-}
-
-impl FromStr for Search {
-    type Err = UnknownWord;
-
-    fn from_str(word: &str) -> Result<Self, UnknownWord> {
-        match word {
-            "heuristic" => Ok(Self::Heuristic),
-            "exhaustive" => Ok(Self::Exhaustive),
-            "default" => Ok(Self::Default),
-            _ => Err(UnknownWord),
-        }
-    }
 }

@@ -1,0 +1,95 @@
+//! What a variant chooses of ONNX Runtime.
+
+use std::str::FromStr;
+
+use ort::{ep::cuda::ConvAlgorithmSearch, session::builder::GraphOptimizationLevel};
+
+/// Where nodes run.
+#[derive(Clone, Copy)]
+pub enum Provider {
+    Cpu,
+    Cuda { device: i32, search: Search },
+}
+
+/// Graph optimisations.
+#[derive(Clone, Copy)]
+pub enum Optimization {
+    Off,
+    Basic,
+    All,
+}
+
+/// How a cuDNN algorithm is chosen.
+#[derive(Clone, Copy, Default)]
+pub enum Search {
+    #[default]
+    Heuristic,
+    Exhaustive,
+    Default,
+}
+
+impl Provider {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Cpu => "CPUExecutionProvider",
+            Self::Cuda { .. } => "CUDAExecutionProvider",
+        }
+    }
+
+    /// The library that provides it, as `twinfer backends install` calls it.
+    pub const fn package(self) -> &'static str {
+        match self {
+            Self::Cpu => "onnxruntime",
+            Self::Cuda { .. } => "onnxruntime-cuda",
+        }
+    }
+}
+
+impl From<Optimization> for GraphOptimizationLevel {
+    fn from(level: Optimization) -> Self {
+        match level {
+            Optimization::Off => Self::Disable,
+            Optimization::Basic => Self::Level1,
+            Optimization::All => Self::All,
+        }
+    }
+}
+
+impl From<Search> for ConvAlgorithmSearch {
+    fn from(search: Search) -> Self {
+        match search {
+            Search::Heuristic => Self::Heuristic,
+            Search::Exhaustive => Self::Exhaustive,
+            Search::Default => Self::Default,
+        }
+    }
+}
+
+/// A word that is not among an option's words.
+pub struct UnknownWord;
+
+impl FromStr for Optimization {
+    type Err = UnknownWord;
+
+    fn from_str(word: &str) -> Result<Self, UnknownWord> {
+        match word {
+            "off" => Ok(Self::Off),
+            "basic" => Ok(Self::Basic),
+            "all" => Ok(Self::All),
+            _ => Err(UnknownWord),
+        }
+    }
+}
+
+impl FromStr for Search {
+    type Err = UnknownWord;
+
+    fn from_str(word: &str) -> Result<Self, UnknownWord> {
+        match word {
+            "heuristic" => Ok(Self::Heuristic),
+            "exhaustive" => Ok(Self::Exhaustive),
+            "default" => Ok(Self::Default),
+            _ => Err(UnknownWord),
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! A *ticket* is the place of a case that is to be prepared. Tickets are handed out in order until the budget is spent.
+
+use std::{
+    sync::atomic::Ordering,
+    time::{Duration, Instant},
+};
+
+use crossbeam_channel::Sender;
+use twinfer_case::Budget;
+
+use crate::Options;
+
+/// How far ahead of the last verdict cases are prepared and run.
+const AHEAD: Duration = Duration::from_secs(1);
+/// Cases under way at once, for each job: at least enough to hide the way to a worker and back, at most few enough that
+/// memory stays small.
+const MIN_UNDER_WAY: f64 = 8.0;
+const MAX_UNDER_WAY: f64 = 128.0;
+
+/// Hands out tickets, and knows which case comes next to be committed.
+pub struct Tickets<'a> {
+    options: &'a Options,
+    /// Gone once the budget is spent, which ends the preparers, and the lanes with them.
+    sender: Option<Sender<u64>>,
+    /// Cases that an earlier part of the campaign committed.
+    resumed: u64,
+    issued: u64,
+    committed: u64,
+    started: Instant,
+}
+
+impl<'a> Tickets<'a> {
+    /// Tickets for the cases after the first `resumed`.
+    pub fn new(options: &'a Options, sender: Sender<u64>, resumed: u64) -> Self {
+        let started = Instant::now();
+        Self { options, sender: Some(sender), resumed, issued: resumed, committed: resumed, started }
+    }
+
+    /// Hands out as many as keep the preparers and the lanes busy.
+    pub fn issue(&mut self) {
+        while let Some(sender) = &self.sender
+            && self.issued - self.committed < self.window()
+        {
+            if self.is_spent() || sender.send(self.place(self.issued)).is_err() {
+                self.sender = None;
+            } else {
+                self.issued += 1;
+            }
+        }
+    }
+
+    /// Whether the budget is spent and every ticket's case committed.
+    pub const fn are_used_up(&self) -> bool {
+        self.sender.is_none() && self.committed == self.issued
+    }
+
+    /// The place in the whole campaign of the case that comes next to be committed.
+    pub const fn next_place(&self) -> u64 {
+        self.place(self.committed)
+    }
+
+    /// Counts the case at [`next_place`](Self::next_place) as committed.
+    pub const fn commit(&mut self) {
+        self.committed += 1;
+    }
+
+    /// The place in the whole campaign of this shard's `number`th case.
+    const fn place(&self, number: u64) -> u64 {
+        let (shard, shards) = self.options.shard;
+        shard + number * shards
+    }
+
+    /// How many cases may be under way: about what is done in [`AHEAD`], since they are all finished once the budget is
+    /// spent.
+    fn window(&self) -> u64 {
+        let jobs = self.options.jobs.get() as f64;
+        let committed = (self.committed - self.resumed) as f64;
+        let rate = committed / self.started.elapsed().as_secs_f64().max(f64::EPSILON);
+        (rate * AHEAD.as_secs_f64()).clamp(MIN_UNDER_WAY * jobs, MAX_UNDER_WAY * jobs) as u64
+    }
+
+    fn is_spent(&self) -> bool {
+        let spent = match self.options.budget {
+            Budget::Cases(cases) => self.issued >= cases,
+            Budget::Seconds(seconds) => self.started.elapsed() >= Duration::from_secs(seconds),
+        };
+        spent || self.options.stop.load(Ordering::Relaxed)
+    }
+}
