@@ -2,6 +2,7 @@ use std::{
     collections::VecDeque,
     sync::{Arc, Mutex, PoisonError},
     thread,
+    time::{Duration, Instant},
 };
 
 use twinfer_case::{LogLine, Observation, Outcome, Severity, Stage, Task, Variant};
@@ -15,6 +16,9 @@ use crate::{CampaignError, Deadlines};
 
 /// A worker that SIGKILL ends is started, or tried with a case, this many times before that counts.
 const PATIENCE: usize = 4;
+
+/// The most spares that a slow start adds: one for every second that a start takes.
+const MORE_SPARES: usize = 3;
 
 /// Starts the workers of one variant and keeps spares standing by, since starting one can take seconds.
 pub struct Nursery {
@@ -30,6 +34,8 @@ pub struct Nursery {
 struct Spares {
     ready: VecDeque<WorkerProcess>,
     starting: usize,
+    /// How long the last start took.
+    start_time: Duration,
 }
 
 /// What became of a case in a fresh worker.
@@ -93,6 +99,7 @@ impl Nursery {
     }
 
     fn start(&self) -> Result<WorkerProcess, CampaignError> {
+        let begun = Instant::now();
         let start = || WorkerProcess::start(&self.command, &self.variant, self.deadlines, &self.watchdog);
         let mut result = start();
         for _ in 1..PATIENCE {
@@ -101,12 +108,13 @@ impl Nursery {
             }
             result = start();
         }
+        self.lock().start_time = begun.elapsed();
         result
     }
 
     fn refill(self: &Arc<Self>) {
         let mut spares = self.lock();
-        while spares.ready.len() + spares.starting < self.wanted {
+        while spares.ready.len() + spares.starting < self.wanted(spares.start_time) {
             spares.starting += 1;
             let nursery = Arc::clone(self);
             thread::spawn(move || {
@@ -117,6 +125,11 @@ impl Nursery {
                 spares.ready.extend(worker.ok());
             });
         }
+    }
+
+    /// How many spares to keep: more where a start takes seconds, as TensorRT's does.
+    fn wanted(&self, start_time: Duration) -> usize {
+        if self.wanted == 0 { 0 } else { self.wanted + (start_time.as_secs() as usize).min(MORE_SPARES) }
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Spares> {

@@ -4,15 +4,18 @@ use std::{
     process::ChildStderr,
     sync::{Arc, Mutex, PoisonError},
     thread::{self, JoinHandle},
+    time::{Duration, Instant},
 };
 
 /// How much of what a worker prints is kept: the end, where it says why it died.
 const KEPT: usize = 4096;
+/// How long the end of the pipe is waited for.
+const PATIENCE: Duration = Duration::from_millis(500);
 
 /// The end of what a worker prints to stderr, read as it comes so that it never blocks the worker.
 pub struct StderrTail {
     bytes: Arc<Mutex<VecDeque<u8>>>,
-    reader: Option<JoinHandle<()>>,
+    reader: JoinHandle<()>,
 }
 
 impl StderrTail {
@@ -30,13 +33,15 @@ impl StderrTail {
                 }
             }
         });
-        Self { bytes, reader: Some(reader) }
+        Self { bytes, reader }
     }
 
     /// The last line that is not empty, once the worker is dead.
-    pub fn last_line(mut self) -> Option<String> {
-        if let Some(reader) = self.reader.take() {
-            let _ = reader.join();
+    pub fn last_line(self) -> Option<String> {
+        // a process that the worker left behind may keep the pipe open for ever
+        let begun = Instant::now();
+        while !self.reader.is_finished() && begun.elapsed() < PATIENCE {
+            thread::sleep(Duration::from_millis(1));
         }
         let bytes: Vec<u8> =
             self.bytes.lock().unwrap_or_else(PoisonError::into_inner).iter().copied().collect();

@@ -69,7 +69,10 @@ fn play(role: &str) {
 
 fn misbehave(role: &str, graph: &Graph, output: &mut impl Write) {
     match role {
-        "aborts" if has_bias(graph) => process::abort(),
+        "aborts" if has_bias(graph) => {
+            eprintln!("assertion failed: no bias");
+            process::abort()
+        }
         "hangs" if has_bias(graph) => thread::sleep(Duration::from_mins(10)),
         "garbles" if has_bias(graph) => {
             output.write_all(b"library says hello\n").unwrap();

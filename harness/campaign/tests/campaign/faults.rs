@@ -65,6 +65,10 @@ pub fn crash() {
     assert!(outcome.kinds().iter().all(|kind| *kind == Kind::Crash));
     let finding = &outcome.findings()[0];
     assert_eq!(finding.signature.error.as_deref(), Some("signal 6"));
+    assert_eq!(
+        finding.divergences[0].detail,
+        "the worker died of signal 6 in execute: assertion failed: no bias"
+    );
     assert_eq!(finding.after.nodes, 1, "{}", finding.graph);
 }
 
