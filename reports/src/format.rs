@@ -52,7 +52,7 @@ impl fmt::Display for Format {
 
 /// A text that names no format.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown report format {0:?}: it is one of terminal, json, junit, markdown, html")]
+#[error("unknown report format {0:?}: it is one of {known}", known = Format::ALL.map(Format::name).join(", "))]
 pub struct UnknownFormat(String);
 
 impl FromStr for Format {

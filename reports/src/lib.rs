@@ -17,7 +17,7 @@ mod stored;
 mod summary;
 mod table;
 
-pub use format::Format;
+pub use format::{Format, UnknownFormat};
 pub use progress::Progress;
 pub use report::{Lost, Report, ReportedFinding};
 pub use stored::{StoredRunError, stored_events};

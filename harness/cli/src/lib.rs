@@ -8,6 +8,7 @@ mod command;
 mod duration;
 mod exit;
 mod failure;
+mod formats;
 mod installing;
 mod json;
 mod output;

@@ -7,8 +7,8 @@ use twinfer_generators::Family;
 use twinfer_reports::Format;
 
 use crate::{
-    Exit, Failure, campaign::watched, duration, output::write, run_directory::fresh_run_directory,
-    shard::Shard, variants::Variants, worker::worker_for,
+    Exit, Failure, campaign::watched, duration, formats::formats, output::write,
+    run_directory::fresh_run_directory, shard::Shard, variants::Variants, worker::worker_for,
 };
 
 #[derive(Debug, Args)]
@@ -49,8 +49,8 @@ pub struct Arguments {
     /// Keep findings as they were generated
     #[arg(long)]
     no_minimize: bool,
-    /// How the summary is written: terminal, json, junit, markdown or html
-    #[arg(long, default_value_t = Format::Terminal)]
+    /// How the result is written
+    #[arg(long, default_value_t = Format::Terminal, value_parser = formats())]
     format: Format,
 }
 

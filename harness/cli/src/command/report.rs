@@ -3,14 +3,14 @@ use std::path::PathBuf;
 use clap::Args;
 use twinfer_reports::{Format, Report, stored_events};
 
-use crate::{Exit, Failure, output::write};
+use crate::{Exit, Failure, formats::formats, output::write};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
     /// The directory that a campaign wrote
     run: PathBuf,
-    /// terminal, json, junit, markdown or html
-    #[arg(long, default_value_t = Format::Terminal)]
+    /// How the result is written
+    #[arg(long, default_value_t = Format::Terminal, value_parser = formats())]
     format: Format,
 }
 

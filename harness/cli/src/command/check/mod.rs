@@ -12,7 +12,7 @@ use twinfer_case::Case;
 use twinfer_onnx::Graph;
 use twinfer_reports::Format;
 
-use crate::{Exit, Failure, output::write, variants::Variants};
+use crate::{Exit, Failure, formats::formats, output::write, variants::Variants};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -33,8 +33,8 @@ pub struct Arguments {
     /// Where the run is written [default: nowhere]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// How the result is written: terminal, json, junit, markdown or html
-    #[arg(long, default_value_t = Format::Terminal)]
+    /// How the result is written
+    #[arg(long, default_value_t = Format::Terminal, value_parser = formats())]
     format: Format,
 }
 
