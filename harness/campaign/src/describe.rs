@@ -216,7 +216,82 @@ pub fn error_code(text: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use twinfer_case::{Expectation, Request, Run};
+    use twinfer_onnx::{ConvTranspose, Initializer, Tensor, TensorData};
+
     use super::*;
+
+    /// A grouped deconvolution of a dynamic input with computed weights, then Relu.
+    fn case() -> Case {
+        let node = |name: &str, op, inputs: &[&str], output: &str| Node {
+            name: name.to_owned(),
+            op,
+            inputs: inputs.iter().map(|&input| input.to_owned()).collect(),
+            outputs: vec![output.to_owned()],
+        };
+        let deconv = ConvTranspose {
+            group: Some(2),
+            output_padding: Some(vec![1]),
+            strides: Some(vec![2]),
+            pads: Some(vec![0, 0]),
+            ..ConvTranspose::default()
+        };
+        let graph = Graph {
+            opset: 17,
+            inputs: vec![ValueInfo {
+                name: "x".to_owned(),
+                dtype: DataType::Float16,
+                shape: Some(vec![Dim::Symbolic("N".to_owned()), Dim::Fixed(2), Dim::Fixed(3)]),
+            }],
+            initializers: vec![Initializer {
+                name: "w".to_owned(),
+                tensor: Tensor { shape: vec![2, 1, 2], data: TensorData::Float(vec![1.0; 4]) },
+            }],
+            nodes: vec![
+                node("a", Op::Identity, &["w"], "v"),
+                node("b", Op::ConvTranspose(deconv), &["x", "v", ""], "y"),
+                node("c", Op::Relu, &["y"], "z"),
+            ],
+            outputs: Vec::new(),
+        };
+        Case {
+            graph,
+            request: Request { precision: DataType::Float16, tf32: false },
+            runs: vec![Run { inputs: Vec::new() }; 2],
+            expectation: Expectation::Valid,
+            provenance: None,
+        }
+    }
+
+    #[test]
+    fn a_graph_is_one_line_with_onnx_names() {
+        assert_eq!(
+            one_line(&case().graph),
+            "Identity w:f32[2,1,2]; ConvTranspose(group=2, output_padding=[1], pads=[0,0], strides=[2]) \
+             x=f16[N,2,3] v -; Relu y"
+        );
+    }
+
+    #[test]
+    fn only_what_differs_from_a_plain_operator_is_a_class() {
+        assert_eq!(
+            classes(&case()),
+            [
+                "ConvTranspose",
+                "Identity",
+                "Relu",
+                "computed-weights",
+                "dynamic",
+                "float16",
+                "group",
+                "no-kernel_shape",
+                "output_padding",
+                "several-runs",
+                "strides"
+            ]
+        );
+        assert_eq!(operators(&case()), ["ConvTranspose", "Identity", "Relu"]);
+    }
 
     #[test]
     fn an_error_is_known_by_its_code_and_not_by_its_text() {
