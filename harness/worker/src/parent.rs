@@ -1,4 +1,6 @@
-use std::{os::unix::process::parent_id, process, thread, time::Duration};
+use std::{os::unix::process::parent_id, thread, time::Duration};
+
+use rustix::process::{Signal, getpid, kill_process};
 
 /// How often a worker looks whether its parent is still there.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -12,7 +14,8 @@ pub fn end_with_parent() {
         loop {
             thread::sleep(INTERVAL);
             if parent_id() != parent {
-                process::abort();
+                // without handlers, which a hung library may never return from, and without a core dump
+                let _ = kill_process(getpid(), Signal::KILL);
             }
         }
     });

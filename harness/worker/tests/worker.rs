@@ -3,11 +3,11 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
 use std::{
-    env,
-    io::{BufReader, Read, Write},
+    env, fs,
+    io::{BufRead, BufReader, Read, Write},
     process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio},
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use libtest_mimic::{Arguments, Trial};
@@ -42,6 +42,7 @@ fn main() {
         trial("what_a_library_prints_does_not_come_between_frames", printing),
         trial("several_variants_share_a_case", several_variants),
         trial("a_closed_pipe_ends_the_worker_in_peace", closed_pipe),
+        trial("a_worker_ends_with_its_parent_even_while_its_pipe_stays_open", orphan),
         trial("a_variant_that_cannot_be_served_is_a_fault", unknown_option),
         trial("another_protocol_version_is_a_fault", other_protocol),
         trial("a_case_before_the_handshake_is_a_fault", case_first),
@@ -196,6 +197,33 @@ fn several_variants() {
 fn closed_pipe() {
     assert!(Worker::start(&[]).close().success());
     assert!(Worker::greeted(&[], &["golden"]).close().success());
+}
+
+/// A shell starts a worker whose stdin someone else keeps open, says its number, and ends.
+fn orphan() {
+    let mut shell = Command::new("sh")
+        .args([
+            "-c",
+            "sleep 30 | \"$0\" >&2 & echo $!; sleep 0.5",
+            &env::current_exe().unwrap().to_string_lossy(),
+        ])
+        .env(WORKER_VARIABLE, "1")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut number = String::new();
+    let mut line = BufReader::new(shell.stdout.take().unwrap());
+    line.read_line(&mut number).unwrap();
+    let process = format!("/proc/{}/exe", number.trim());
+    let serves = || fs::read_link(&process).is_ok_and(|exe| exe == env::current_exe().unwrap());
+    assert!(shell.wait().unwrap().success());
+    assert!(serves(), "the worker did not start");
+    let begun = Instant::now();
+    while serves() {
+        assert!(begun.elapsed() < Duration::from_secs(20), "the worker outlives its parent");
+        thread::sleep(Duration::from_millis(50));
+    }
 }
 
 fn unknown_option() {
