@@ -13,7 +13,7 @@ use crate::stage::against;
 /// Kills a random worker now and then; how many it got.
 pub fn killed_workers() {
     let full = std::env::var_os("TWINFER_FULL").is_some();
-    let (cases, wanted) = if full { (40_000, 200) } else { (800, 12) };
+    let (cases, wanted) = if full { (40_000, 200) } else { (800, 30) };
     let production = against("ignores-bias:killed", cases);
     let undisturbed = production.run();
     let (journal, files) = (undisturbed.journal(), undisturbed.finding_files());
@@ -23,7 +23,7 @@ pub fn killed_workers() {
             let mut random = 7_u64;
             while !over.load(Ordering::Relaxed) && killed.load(Ordering::Relaxed) < wanted {
                 random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                thread::sleep(Duration::from_millis(20 + (random >> 58)));
+                thread::sleep(Duration::from_millis(80 + (random >> 58)));
                 killed.fetch_add(usize::from(kill_one((random >> 33) as usize)), Ordering::Relaxed);
             }
         });
