@@ -6,6 +6,7 @@
 
 use twinfer_backend::{Backend, OpenError, open};
 use twinfer_case::{Case, Expectation, Outcome, Request, Run, Stage, Task, TensorSource};
+use twinfer_libraries::Store;
 use twinfer_onnx::{
     ConvTranspose, DataType, Dim, Graph, Initializer, Node, Op, Tensor, TensorData, ValueInfo,
 };
@@ -86,6 +87,52 @@ fn golden_passes_the_smoke_test() {
 fn trt_rtx_passes_the_smoke_test() {
     if let Some(mut backend) = opened("trt-rtx") {
         passes_the_smoke_test(backend.as_mut());
+    }
+}
+
+/// TensorRT-RTX stands in for TensorRT, which wants a GPU: the layers are the same.
+fn layer_by_layer() -> Option<Box<dyn Backend>> {
+    let installed = Store::open().and_then(|store| store.find("tensorrt-rtx"));
+    let folder = installed.map_err(|error| eprintln!("skipped: trt-api: {error}")).ok()?.directory;
+    opened(&format!("trt-api,lib={}", folder.display()))
+}
+
+#[test]
+fn trt_api_passes_the_smoke_test() {
+    if let Some(mut backend) = layer_by_layer() {
+        passes_the_smoke_test(backend.as_mut());
+    }
+}
+
+#[test]
+fn trt_api_appends_what_output_padding_adds_over_one_two_and_three_axes() {
+    let Some(mut backend) = layer_by_layer() else { return };
+    for axes in 1..=3 {
+        let shape = |extent| [vec![1, 1], vec![extent; axes]].concat();
+        let mut case = deconvolution();
+        let graph = &mut case.graph;
+        graph.inputs[0].shape = Some(
+            shape(3).into_iter().enumerate().map(|(axis, _)| Dim::Symbolic(format!("d{axis}"))).collect(),
+        );
+        graph.inputs[0].shape.as_mut().unwrap()[1] = Dim::Fixed(1);
+        graph.outputs[0].shape = None;
+        graph.initializers[0].tensor =
+            Tensor { shape: shape(2), data: TensorData::Float(vec![1.0; 2_usize.pow(axes as u32)]) };
+        let Op::ConvTranspose(op) = &mut graph.nodes[0].op else { unreachable!("the case has one node") };
+        op.strides = Some(vec![2; axes]);
+        op.output_padding = Some(vec![1; axes]);
+        let tensor = Tensor { shape: shape(3), data: TensorData::Float(vec![1.0; 3_usize.pow(axes as u32)]) };
+        case.runs = vec![Run { inputs: vec![TensorSource::Data(tensor)] }];
+        let observation = backend.run(&Task::of(&case).unwrap(), &mut |_| {});
+        assert_eq!(observation.outcome, Outcome::Ok, "{axes} axes");
+        let unknown = [vec![-1, 1], vec![-1; axes]].concat();
+        assert_eq!(observation.inferred_shapes, Some(vec![unknown]), "{axes} axes");
+
+        let fixed = case.graph.inputs[0].shape.as_mut().unwrap();
+        *fixed = shape(3).into_iter().map(Dim::Fixed).collect();
+        let observation = backend.run(&Task::of(&case).unwrap(), &mut |_| {});
+        let expected = shape(7).into_iter().map(|extent| extent as i64).collect();
+        assert_eq!(observation.inferred_shapes, Some(vec![expected]), "{axes} axes");
     }
 }
 

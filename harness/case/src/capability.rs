@@ -67,6 +67,8 @@ pub enum Condition {
     OpsetAbove(i64),
     /// The graph has a symbolic extent.
     DynamicShape,
+    /// The graph has a symbolic extent other than the first of an input, which is the batch.
+    DynamicSpatialShape,
     /// A quantisation zero point is not 0.
     NonzeroZeroPoint,
 }
@@ -110,7 +112,8 @@ impl Condition {
             Self::ComputedWeights => window.is_some() && weights(graph, node).is_none(),
             Self::Dtype(dtype) => uses_dtype(graph, *dtype),
             Self::OpsetAbove(opset) => graph.opset > *opset,
-            Self::DynamicShape => has_symbolic_extent(graph),
+            Self::DynamicShape => has_symbolic_extent(graph, 0),
+            Self::DynamicSpatialShape => has_symbolic_extent(graph, 1),
             Self::NonzeroZeroPoint => nonzero_zero_point(graph, node),
         }
     }
@@ -211,9 +214,13 @@ fn uses_dtype(graph: &Graph, dtype: DataType) -> bool {
         || graph.initializers.iter().any(|initializer| initializer.tensor.data.dtype() == dtype)
 }
 
-fn has_symbolic_extent(graph: &Graph) -> bool {
+/// Whether an input has a symbolic extent at the axis `from` or behind it.
+fn has_symbolic_extent(graph: &Graph, from: usize) -> bool {
     let symbolic = |dim: &Dim| matches!(dim, Dim::Symbolic(_));
-    graph.inputs.iter().any(|input| input.shape.as_ref().is_none_or(|shape| shape.iter().any(symbolic)))
+    graph
+        .inputs
+        .iter()
+        .any(|input| input.shape.as_ref().is_none_or(|shape| shape.iter().skip(from).any(symbolic)))
 }
 
 fn nonzero_zero_point(graph: &Graph, node: &Node) -> bool {

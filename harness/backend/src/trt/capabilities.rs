@@ -43,7 +43,7 @@ fn pads_that_depend_on_shapes() -> Capability {
         source: "the lowering fixes pads when it builds the network, so they cannot follow a dynamic extent"
             .to_owned(),
         refuses: Condition::All(vec![
-            Condition::DynamicShape,
+            Condition::DynamicSpatialShape,
             Condition::Any(vec![Condition::AutoPadSame, Condition::OutputShape]),
         ]),
     }

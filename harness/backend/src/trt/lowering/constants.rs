@@ -34,6 +34,13 @@ impl<'n> Lowering<'n, '_> {
         Ok(self.network.add_constant(&shape, &Elements::of(tensor)?.weights()?)?.output(0)?)
     }
 
+    /// A value whose axis `i` is the axis `order[i]` of `value`.
+    pub fn transpose(&self, value: Value<'n>, order: &[u8]) -> Result<Value<'n>, LoweringError> {
+        let shuffle = self.network.add_shuffle(value)?;
+        shuffle.set_first_transpose(order)?;
+        Ok(shuffle.output(0)?)
+    }
+
     /// A value in another shape; 0 copies an extent, −1 takes what is left.
     pub fn reshape(&self, value: Value<'n>, shape: &[i64]) -> Result<Value<'n>, LoweringError> {
         let shuffle = self.network.add_shuffle(value)?;

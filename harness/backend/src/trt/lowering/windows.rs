@@ -1,7 +1,7 @@
 //! Convolutions and pooling: layers with a window.
 
 use nvinfer::{Convolution, Deconvolution, PoolingType, Tensor as Value};
-use twinfer_onnx::{Conv, ConvTranspose, Geometry, MaxPool, Node};
+use twinfer_onnx::{AutoPad, Conv, ConvTranspose, Geometry, MaxPool, Node};
 
 use super::{Lowering, LoweringError, constants::Elements, no_layer};
 
@@ -74,6 +74,7 @@ impl<'n, 'g> Lowering<'n, 'g> {
         let (x, w) = (self.shape(node, 0), self.shape(node, 1));
         let geometry =
             op.geometry(&x[2..], &w[2..]).map_err(|broken| no_layer(node, format!("{broken:?}")))?;
+        self.check_fixed_pads(node, is_same(op.auto_pad))?;
         let window = Window::of(&geometry);
         let input = self.planar(node)?;
         let (kernel, bias) = (self.kernel(node)?, self.constant_bias(node)?);
@@ -94,7 +95,11 @@ impl<'n, 'g> Lowering<'n, 'g> {
         let (x, w) = (self.shape(node, 0), self.shape(node, 1));
         let geometry =
             op.geometry(&x[2..], &w[2..]).map_err(|broken| no_layer(node, format!("{broken:?}")))?;
+        self.check_fixed_pads(node, is_same(op.auto_pad) || op.output_shape.is_some())?;
         let window = Window::of(&geometry);
+        if window.output.iter().zip(&window.strip).any(|(output, strip)| output <= strip) {
+            return Err(no_layer(node, "nothing but padding is left of the output".to_owned()));
+        }
         let maps = w[1] * geometry.group;
         let input = self.planar(node)?;
         let kernel = self.kernel(node)?;
@@ -111,7 +116,7 @@ impl<'n, 'g> Lowering<'n, 'g> {
         self.computed_kernel(node, &layer)?;
         let mut y = layer.output(0)?;
         if window.has_strip() {
-            y = self.append(y, maps as i64, &window)?;
+            y = self.append(y, &window)?;
             y = self.with_bias(node, y, maps)?;
         } else {
             y = self.with_computed_bias(node, y, maps)?;
@@ -133,6 +138,15 @@ impl<'n, 'g> Lowering<'n, 'g> {
         layer.set_post_padding(&window.after)?;
         let y = layer.output(0)?;
         self.spatial(node, y)
+    }
+
+    /// Pads that follow from extents cannot be fixed where an extent is dynamic.
+    fn check_fixed_pads(&mut self, node: &'g Node, follow_extents: bool) -> Result<(), LoweringError> {
+        let shape = self.input(node, 0)?.shape()?.unwrap_or_default();
+        if follow_extents && shape.iter().skip(2).any(|&extent| extent < 0) {
+            return Err(no_layer(node, "its pads follow a dynamic extent".to_owned()));
+        }
+        Ok(())
     }
 
     /// The data input, with an axis of extent 1 in front of a single spatial axis.
@@ -187,20 +201,23 @@ impl<'n, 'g> Lowering<'n, 'g> {
         self.sum(y, bias)
     }
 
-    /// Appends zeros after the spatial axes. TensorRT pads the last two axes of four, so a third is folded away.
-    fn append(&self, y: Value<'n>, maps: i64, window: &Window) -> Result<Value<'n>, LoweringError> {
+    /// Appends zeros after the spatial axes. TensorRT pads the last two, so that a third changes places with them.
+    fn append(&self, y: Value<'n>, window: &Window) -> Result<Value<'n>, LoweringError> {
         let pad = |value, after: &[i64]| -> Result<Value<'n>, LoweringError> {
             Ok(self.network.add_padding(value, &[0, 0], after)?.output(0)?)
         };
-        match (&window.strip[..], &window.output[..]) {
-            (&[d, h, w], &[depth, height, width]) => {
-                let y = self.reshape(y, &[0, maps * (depth - d), height - h, width - w])?;
-                let y = pad(y, &[h, w])?;
-                let y = self.reshape(y, &[0, maps, depth - d, height * width])?;
-                let y = pad(y, &[d, 0])?;
-                self.reshape(y, &[0, maps, depth, height, width])
+        match window.strip[..] {
+            [depth, height, width] => {
+                let y = pad(y, &[height, width])?;
+                let y = self.transpose(y, &[0, 1, 3, 4, 2])?;
+                let y = pad(y, &[0, depth])?;
+                self.transpose(y, &[0, 1, 4, 2, 3])
             }
-            (strip, _) => pad(y, strip),
+            _ => pad(y, &window.strip),
         }
     }
+}
+
+fn is_same(auto_pad: Option<AutoPad>) -> bool {
+    matches!(auto_pad, Some(AutoPad::SameUpper | AutoPad::SameLower))
 }
