@@ -15,6 +15,7 @@ mod dependencies;
 mod digest;
 mod error;
 mod folder;
+mod install;
 mod manifest;
 mod package;
 mod pip;
