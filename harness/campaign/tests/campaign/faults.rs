@@ -13,7 +13,7 @@ use crate::stage::against;
 /// Kills a random worker now and then; how many it got.
 pub fn killed_workers() {
     let full = std::env::var_os("TWINFER_FULL").is_some();
-    let (cases, wanted) = if full { (40_000, 200) } else { (800, 30) };
+    let (cases, wanted) = if full { (60_000, 200) } else { (800, 30) };
     let production = against("ignores-bias:killed", cases);
     let undisturbed = production.run();
     let (journal, files) = (undisturbed.journal(), undisturbed.finding_files());
@@ -34,6 +34,7 @@ pub fn killed_workers() {
     let killed = killed.load(Ordering::Relaxed);
     println!("killed {killed} workers, {} of them lost at work", disturbed.summary.workers_lost);
     assert!(disturbed.summary.workers_lost > 0, "no worker was killed at work");
+    assert!(!full || killed == wanted, "the campaign was over after {killed} kills");
     assert_eq!(disturbed.journal(), journal);
     assert!(disturbed.finding_files() == files, "the files of the findings differ");
 }
