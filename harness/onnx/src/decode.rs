@@ -141,7 +141,7 @@ fn node(node: NodeProto) -> Result<Node, DecodeError> {
     Ok(Node { op, name: node.name, inputs: node.input, outputs: node.output })
 }
 
-fn value_info(value: ValueInfoProto) -> Result<ValueInfo, DecodeError> {
+pub fn value_info(value: ValueInfoProto) -> Result<ValueInfo, DecodeError> {
     let Some(tensor) = value.r#type.ok_or(DecodeError::Missing("type of an input or output"))?.tensor_type
     else {
         return Err(Unsupported::NotATensor(value.name).into());

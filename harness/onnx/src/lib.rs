@@ -9,6 +9,7 @@ mod dtype;
 mod encode;
 mod geometry;
 mod graph;
+mod interface;
 mod numbers;
 mod op;
 mod ops;
@@ -21,6 +22,7 @@ pub use decode::{DecodeError, MAX_MODEL_BYTES, Unsupported};
 pub use dtype::DataType;
 pub use geometry::{Axis, Geometry};
 pub use graph::{Dim, Graph, Initializer, Node, ValueInfo};
+pub use interface::Interface;
 pub use op::{
     AutoPad, BatchNormalization, Concat, Conv, ConvTranspose, DequantizeLinear, MaxPool, Op, QuantizeLinear,
 };

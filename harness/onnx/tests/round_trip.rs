@@ -4,7 +4,7 @@ use half::{bf16, f16};
 use proptest::{collection::vec, option, prelude::*};
 use twinfer_onnx::{
     AutoPad, BatchNormalization, Concat, Conv, ConvTranspose, DataType, DequantizeLinear, Dim, Graph,
-    Initializer, MaxPool, Node, Op, QuantizeLinear, Tensor, TensorData, ValueInfo, infer_shapes,
+    Initializer, Interface, MaxPool, Node, Op, QuantizeLinear, Tensor, TensorData, ValueInfo, infer_shapes,
 };
 
 fn dtype() -> impl Strategy<Value = DataType> {
@@ -169,6 +169,7 @@ proptest! {
         bytes[place] = byte;
         let _ = Graph::decode(&bytes).map(|graph| graph.encode());
         let _ = Graph::decode(&bytes[..place]);
+        let _ = Interface::decode(&bytes);
     }
 
     #[test]
