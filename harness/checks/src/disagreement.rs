@@ -4,10 +4,7 @@ use twinfer_case::{Observation, Outcome};
 use twinfer_golden::{Evaluation, Reference};
 use twinfer_onnx::Tensor;
 
-use crate::{References, determinism::runs_differ};
-
-/// Where golden gives no bound either: how far apart, relative to the larger, two answers may be.
-const TOLERANCE: f64 = 1e-2;
+use crate::{References, determinism::runs_differ, tolerance::outputs_differ};
 
 /// In what way two variants' answers to a case differ that golden cannot decide; `None` where it can, where they agree,
 /// or where one of them refused.
@@ -32,25 +29,4 @@ pub fn disagreement(references: &References, one: &Observation, other: &Observat
 fn applies(evaluation: &Evaluation, outputs: &[Tensor]) -> bool {
     let same = |(reference, output): (&Reference, &Tensor)| reference.shape == output.shape;
     evaluation.outputs.len() == outputs.len() && evaluation.outputs.iter().zip(outputs).all(same)
-}
-
-fn outputs_differ(one: &[Tensor], other: &[Tensor]) -> Option<String> {
-    if one.len() != other.len() {
-        return Some(format!("{} and {} outputs", one.len(), other.len()));
-    }
-    one.iter().zip(other).find_map(|(one, other)| {
-        if one.shape != other.shape {
-            return Some(format!("{:?} and {:?}", one.shape, other.shape));
-        }
-        let (one, other) = (one.to_f64(), other.to_f64());
-        let place = (0..one.len()).find(|&place| !close(one[place], other[place]))?;
-        Some(format!("element {place} is {} and {}", one[place], other[place]))
-    })
-}
-
-#[expect(clippy::float_cmp, reason = "equal is equal")]
-fn close(one: f64, other: f64) -> bool {
-    one == other
-        || one.is_nan() && other.is_nan()
-        || (one - other).abs() <= TOLERANCE * one.abs().max(other.abs())
 }

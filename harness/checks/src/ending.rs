@@ -1,14 +1,14 @@
 //! The worker survived and kept its deadlines: `crash`, `hang`.
 
-use twinfer_case::{Kind, Outcome};
+use twinfer_case::{Kind, Observation, Outcome};
 
-use crate::{Evidence, report::Report};
+use crate::report::Report;
 
-pub fn check(evidence: &Evidence<'_>, report: &mut Report<'_>) {
-    let stage = evidence.observation.stage;
-    match &evidence.observation.outcome {
+pub fn check(observation: &Observation, report: &mut Report<'_>) {
+    let stage = observation.stage;
+    match &observation.outcome {
         Outcome::Crashed(status) => {
-            let words = evidence.observation.log.last().map(|line| format!(": {}", line.text));
+            let words = observation.log.last().map(|line| format!(": {}", line.text));
             let detail = format!("the worker died of {status} in {stage}{}", words.unwrap_or_default());
             report.diverges(stage, Kind::Crash, detail);
         }

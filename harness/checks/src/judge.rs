@@ -24,14 +24,14 @@ pub struct Judgement {
 /// dependence on state before the wrong values that follow from it.
 pub fn judge(evidence: &Evidence<'_>) -> Judgement {
     let mut report = Report::new(evidence.variant);
-    ending::check(evidence, &mut report);
+    ending::check(evidence.observation, &mut report);
     let acceptance = acceptance::check(evidence, &mut report);
     determinism::check(evidence, &mut report);
     let mut compared = false;
     if matches!(acceptance, Acceptance::Taken) {
         state::check(evidence, &mut report);
         compared = compare(evidence, &mut report);
-        log::check(evidence, &mut report);
+        log::check(evidence.observation, &mut report);
         placement::check(evidence, &mut report);
     }
     conclude(evidence, acceptance, report, compared)

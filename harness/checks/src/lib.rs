@@ -2,9 +2,11 @@
 //!
 //! A *check* looks at the [`Evidence`] about one variant on one case and reports what it finds to a [`Report`]. One
 //! file a check; [`judge`] runs them and draws the verdict. Which numbers agree is decided in one place,
-//! [`twinfer_golden::Reference::compare`].
+//! [`twinfer_golden::Reference::compare`]; for two answers to a model that golden does not know, which
+//! [`judge_together`] compares, in another, the module `tolerance`.
 
 mod acceptance;
+mod comparison;
 mod determinism;
 mod disagreement;
 mod dtype;
@@ -16,8 +18,10 @@ mod placement;
 mod report;
 mod shape;
 mod state;
+mod tolerance;
 mod values;
 
+pub use comparison::{Answer, judge_together};
 pub use disagreement::disagreement;
 pub use evidence::{Evidence, References};
 pub use judge::{Judgement, judge};

@@ -14,8 +14,17 @@ impl<'a> Report<'a> {
 
     /// The variant is wrong in this way.
     pub fn diverges(&mut self, stage: Stage, kind: Kind, detail: String) {
+        self.push(stage, kind, Blame::Variant, detail);
+    }
+
+    /// The variant and another one differ, and nobody knows which is wrong.
+    pub fn disagrees(&mut self, stage: Stage, detail: String) {
+        self.push(stage, Kind::Disagree, Blame::Nobody, detail);
+    }
+
+    fn push(&mut self, stage: Stage, kind: Kind, blame: Blame, detail: String) {
         let variant = self.variant.clone();
-        self.divergences.push(Divergence { variant, stage, kind, blame: Blame::Variant, detail });
+        self.divergences.push(Divergence { variant, stage, kind, blame, detail });
     }
 
     /// Something worth knowing that is no divergence.

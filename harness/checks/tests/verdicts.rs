@@ -313,6 +313,6 @@ fn variants_are_compared_with_each_other_only_where_golden_cannot_decide() {
     assert_eq!(detail.as_deref(), Some("run 0: element 0 is 1 and 5"));
     let longer = gave(vec![floats(&[1, 1, 7], &[0.0; 7])]);
     let detail = disagreement(&open, &longer, &answers(1.0));
-    assert_eq!(detail.as_deref(), Some("run 0: [1, 1, 7] and [1, 1, 6]"));
+    assert_eq!(detail.as_deref(), Some("run 0: output 0: [1, 1, 7] and [1, 1, 6]"));
     assert_eq!(disagreement(&open, &answers(1.0), &ended(Stage::Parse, Outcome::TimedOut)), None);
 }

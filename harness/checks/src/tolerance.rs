@@ -1,0 +1,180 @@
+//! How far apart two answers may be where golden gives no bound, since it does not know the graph.
+//!
+//! Shapes and element types are equal. NaN agrees with NaN and an infinity with itself; zeros are equal whatever their
+//! sign. Two numbers a and b of a floating-point type agree where
+//!
+//! |a − b| ≤ r·(max(|a|, |b|) + m)
+//!
+//! with m the largest finite magnitude of the output, in whichever answer it is smaller: a sum that cancels is as
+//! uncertain as its terms, which are of the size of the other elements.
+//!
+//! r follows from a model of the work, since the work is not known. Rounding errors of n operations are about
+//! independent and grow as √n (Higham and Mary, *A new approach to probabilistic rounding error analysis*, SIAM J. Sci.
+//! Comput. 41, 2019). An element is taken to depend on at most 2^16 operations one after another in the type that sums
+//! are kept in, of unit round-off u, and on at most 2^6 values that are stored in the element type, of unit round-off
+//! v, and each of the two answers has these errors: r = 2·(2^8·u + 2^3·v). Sums of 16-bit floats are kept in 32 bits.
+//!
+//! | type | u | v | r |
+//! | --- | --- | --- | --- |
+//! | `DOUBLE` | 2^-53 | 2^-53 | 5.9e-14 |
+//! | `FLOAT` | 2^-24 | 2^-24 | 3.1e-5 |
+//! | `FLOAT16` | 2^-24 | 2^-11 | 7.8e-3 |
+//! | `BFLOAT16` | 2^-24 | 2^-8 | 6.3e-2 |
+//!
+//! `INT8` and `UINT8` are what quantisers give: they may be one step apart, as a rounding error at a tie puts them.
+//! Other types are equal. What lies behind a quantiser inside the graph may differ by more than this without fault.
+
+use twinfer_onnx::{DataType, Tensor};
+
+/// The first way in which two lists of outputs differ beyond what is allowed.
+pub fn outputs_differ(one: &[Tensor], other: &[Tensor]) -> Option<String> {
+    if one.len() != other.len() {
+        return Some(format!("{} and {} outputs", one.len(), other.len()));
+    }
+    let mut pairs = one.iter().zip(other).enumerate();
+    pairs.find_map(|(output, (one, other))| {
+        tensors_differ(one, other).map(|detail| format!("output {output}: {detail}"))
+    })
+}
+
+fn tensors_differ(one: &Tensor, other: &Tensor) -> Option<String> {
+    if one.shape != other.shape {
+        return Some(format!("{:?} and {:?}", one.shape, other.shape));
+    }
+    if one.dtype() != other.dtype() {
+        return Some(format!("{} and {}", one.dtype(), other.dtype()));
+    }
+    if one == other {
+        return None;
+    }
+    let dtype = one.dtype();
+    let (one, other) = (one.to_f64(), other.to_f64());
+    let tolerance = Tolerance::of(dtype, largest(&one).min(largest(&other)));
+    let place = (0..one.len()).find(|&place| !tolerance.allows(one[place], other[place]))?;
+    Some(format!("element {place} is {} and {}", one[place], other[place]))
+}
+
+/// How far apart two elements may be.
+struct Tolerance {
+    /// Of the larger of the two.
+    relative: f64,
+    absolute: f64,
+}
+
+impl Tolerance {
+    fn of(dtype: DataType, magnitude: f64) -> Self {
+        match relative(dtype) {
+            Some(relative) => Self { relative, absolute: relative * magnitude },
+            None => Self { relative: 0.0, absolute: steps(dtype) },
+        }
+    }
+
+    #[expect(clippy::float_cmp, reason = "equal is equal")]
+    fn allows(&self, one: f64, other: f64) -> bool {
+        if one == other || one.is_nan() && other.is_nan() {
+            return true;
+        }
+        let apart = (one - other).abs();
+        apart.is_finite() && apart <= self.relative * one.abs().max(other.abs()) + self.absolute
+    }
+}
+
+/// `r` of the module's table; none for types that do not round.
+fn relative(dtype: DataType) -> Option<f64> {
+    let (sums, stored) = match dtype {
+        DataType::Double => (f64::EPSILON, f64::EPSILON),
+        DataType::Float => (f64::from(f32::EPSILON), f64::from(f32::EPSILON)),
+        DataType::Float16 => (f64::from(f32::EPSILON), epsilon(10)),
+        DataType::Bfloat16 => (f64::from(f32::EPSILON), epsilon(7)),
+        _ => return None,
+    };
+    // an epsilon is twice the unit round-off
+    Some(256.0 * sums + 8.0 * stored)
+}
+
+/// The distance from 1 to the next number of a type with this many bits of fraction.
+fn epsilon(fraction_bits: i32) -> f64 {
+    f64::from(-fraction_bits).exp2()
+}
+
+const fn steps(dtype: DataType) -> f64 {
+    match dtype {
+        DataType::Int8 | DataType::Uint8 => 1.0,
+        _ => 0.0,
+    }
+}
+
+/// The largest finite magnitude; 0 where there is none.
+fn largest(values: &[f64]) -> f64 {
+    values.iter().map(|value| value.abs()).filter(|value| value.is_finite()).fold(0.0, f64::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tensor(dtype: DataType, values: &[f64]) -> Tensor {
+        Tensor::from_f64(dtype, vec![values.len()], values).expect("a vector")
+    }
+
+    fn differ(dtype: DataType, one: &[f64], other: &[f64]) -> bool {
+        outputs_differ(&[tensor(dtype, one)], &[tensor(dtype, other)]).is_some()
+    }
+
+    #[test]
+    fn the_table_gives_the_numbers_that_the_code_has() {
+        use DataType::{Bfloat16, Double, Float, Float16};
+        let r = |dtype| format!("{:.1e}", relative(dtype).expect("a float"));
+        assert_eq!([Double, Float, Float16, Bfloat16].map(r), ["5.9e-14", "3.1e-5", "7.8e-3", "6.3e-2"]);
+    }
+
+    #[test]
+    fn floats_agree_within_the_tolerance_of_their_type_and_not_beyond() {
+        for dtype in [DataType::Double, DataType::Float, DataType::Float16, DataType::Bfloat16] {
+            let r = relative(dtype).expect("a float");
+            assert!(!differ(dtype, &[1.0], &[1.0 + 1.5 * r]), "{dtype}");
+            assert!(differ(dtype, &[1.0], &[1.0 + 3.0 * r]), "{dtype}");
+        }
+    }
+
+    #[test]
+    fn a_small_element_is_as_uncertain_as_the_large_ones_beside_it() {
+        assert!(!differ(DataType::Float, &[1.0, 0.0], &[1.0, 2e-5]));
+        assert!(differ(DataType::Float, &[1e-3, 0.0], &[1e-3, 2e-5]));
+    }
+
+    #[test]
+    fn one_wild_element_does_not_widen_the_tolerance_of_the_others() {
+        let (one, other) = (tensor(DataType::Float, &[1.0, 1.0]), tensor(DataType::Float, &[2.0, 1e30]));
+        let detail = outputs_differ(&[one], &[other]).expect("both elements differ");
+        assert!(detail.contains("element 0 is 1 and 2"), "{detail}");
+    }
+
+    #[test]
+    fn nan_and_infinities_agree_only_with_themselves() {
+        let (nan, inf) = (f64::NAN, f64::INFINITY);
+        assert!(!differ(DataType::Float, &[nan, inf, -inf], &[nan, inf, -inf]));
+        for (one, other) in [(nan, 1.0), (inf, 1.0), (inf, -inf), (nan, inf)] {
+            assert!(differ(DataType::Float, &[one], &[other]), "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn quantised_values_may_be_a_step_apart_and_other_integers_are_equal() {
+        assert!(!differ(DataType::Int8, &[3.0], &[4.0]));
+        assert!(differ(DataType::Int8, &[3.0], &[5.0]));
+        assert!(differ(DataType::Int64, &[3.0], &[4.0]));
+        assert!(differ(DataType::Bool, &[0.0], &[1.0]));
+    }
+
+    #[test]
+    fn shapes_types_and_numbers_of_outputs_are_equal() {
+        let vector = tensor(DataType::Float, &[1.0]);
+        let scalar = Tensor { shape: vec![], ..vector.clone() };
+        let detail = |other: Vec<Tensor>| outputs_differ(std::slice::from_ref(&vector), &other);
+        assert_eq!(detail(vec![scalar]).as_deref(), Some("output 0: [1] and []"));
+        let double = tensor(DataType::Double, &[1.0]);
+        assert_eq!(detail(vec![double]).as_deref(), Some("output 0: FLOAT and DOUBLE"));
+        assert_eq!(detail(vec![]).as_deref(), Some("1 and 0 outputs"));
+    }
+}

@@ -1,0 +1,118 @@
+//! Verdicts on a model that golden does not know: variants against each other, nobody blamed.
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+use twinfer_case::{
+    Blame, Divergence, Kind, LogLine, Observation, Outcome, RunOutput, Severity, Stage, Variant, Verdict,
+};
+use twinfer_checks::{Answer, judge_together};
+use twinfer_onnx::{Tensor, TensorData};
+
+const UNKNOWN: &str = "operator Tanh is not one of twinfer's";
+
+fn ended(stage: Stage, outcome: Outcome) -> Observation {
+    Observation {
+        stage,
+        outcome,
+        inferred_shapes: None,
+        runs: Vec::new(),
+        precision: None,
+        log: Vec::new(),
+        timings: Vec::new(),
+    }
+}
+
+fn gave(value: f32) -> Observation {
+    let output = Tensor { shape: vec![1], data: TensorData::Float(vec![value]) };
+    let run = RunOutput { outputs: vec![output], intermediates: Vec::new() };
+    Observation { runs: vec![run], ..ended(Stage::Execute, Outcome::Ok) }
+}
+
+fn refused() -> Observation {
+    ended(Stage::Parse, Outcome::Rejected("no such operator".to_owned()))
+}
+
+fn crashed() -> Observation {
+    ended(Stage::Build, Outcome::Crashed("SIGSEGV".to_owned()))
+}
+
+fn variants(count: usize) -> Vec<Variant> {
+    ["ort:cpu,opt=off", "ort:cpu,opt=all", "trt"][..count].iter().map(|text| text.parse().unwrap()).collect()
+}
+
+fn verdicts(observations: &[Observation]) -> Vec<Verdict> {
+    let variants = variants(observations.len());
+    let answers: Vec<_> = variants
+        .iter()
+        .zip(observations)
+        .map(|(variant, observation)| Answer { variant, observation })
+        .collect();
+    judge_together(&answers, UNKNOWN).into_iter().map(|judgement| judgement.verdict).collect()
+}
+
+fn open() -> Verdict {
+    Verdict::Unspecified(UNKNOWN.to_owned())
+}
+
+fn disagrees(place: usize, stage: Stage, detail: &str) -> Verdict {
+    let variant = variants(3).swap_remove(place);
+    let (kind, blame) = (Kind::Disagree, Blame::Nobody);
+    Verdict::Diverges(vec![Divergence { variant, stage, kind, blame, detail: detail.to_owned() }])
+}
+
+fn kinds(verdict: &Verdict) -> Vec<(Kind, Blame)> {
+    match verdict {
+        Verdict::Diverges(all) => all.iter().map(|one| (one.kind, one.blame)).collect(),
+        _ => Vec::new(),
+    }
+}
+
+#[test]
+fn answers_that_agree_conform() {
+    assert_eq!(verdicts(&[gave(1.0), gave(1.0 + 1e-6)]), [Verdict::Conforms, Verdict::Conforms]);
+}
+
+#[test]
+fn answers_that_differ_disagree_and_nobody_is_blamed() {
+    let detail = "with ort:cpu,opt=off: run 0: output 0: element 0 is 2 and 1";
+    assert_eq!(verdicts(&[gave(1.0), gave(2.0)]), [Verdict::Conforms, disagrees(1, Stage::Execute, detail)]);
+}
+
+#[test]
+fn a_refusal_beside_an_answer_disagrees_whichever_comes_first() {
+    let detail = |other| format!("with {other}: which takes what is refused here: no such operator");
+    assert_eq!(
+        verdicts(&[refused(), gave(1.0)]),
+        [disagrees(0, Stage::Parse, &detail("ort:cpu,opt=all")), open()]
+    );
+    assert_eq!(
+        verdicts(&[gave(1.0), refused(), gave(1.0)]),
+        [Verdict::Conforms, disagrees(1, Stage::Parse, &detail("ort:cpu,opt=off")), Verdict::Conforms]
+    );
+}
+
+#[test]
+fn what_is_compared_with_nothing_stays_open() {
+    assert_eq!(verdicts(&[refused(), refused()]), [open(), open()]);
+    assert_eq!(verdicts(&[gave(1.0)]), [open()]);
+    assert_eq!(verdicts(&[gave(1.0), ended(Stage::Build, Outcome::Ok)]), [open(), open()]);
+}
+
+#[test]
+fn a_refusal_in_a_stage_that_the_other_does_not_reach_is_no_disagreement() {
+    let late = ended(Stage::Execute, Outcome::Rejected("no such extent".to_owned()));
+    assert_eq!(verdicts(&[ended(Stage::Build, Outcome::Ok), late]), [open(), open()]);
+}
+
+#[test]
+fn a_crash_is_held_against_its_variant_and_the_others_are_compared() {
+    let verdicts = verdicts(&[crashed(), gave(1.0), gave(1.0)]);
+    assert_eq!(kinds(&verdicts[0]), [(Kind::Crash, Blame::Variant)]);
+    assert_eq!(verdicts[1..], [Verdict::Conforms, Verdict::Conforms]);
+}
+
+#[test]
+fn an_error_that_is_logged_by_a_call_that_succeeds_needs_no_reference() {
+    let line = LogLine { severity: Severity::Error, stage: Stage::Build, text: "no".to_owned() };
+    let logged = Observation { log: vec![line], ..gave(1.0) };
+    assert_eq!(kinds(&verdicts(&[gave(1.0), logged])[1]), [(Kind::ErrorLogged, Blame::Variant)]);
+}
