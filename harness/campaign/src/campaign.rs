@@ -161,12 +161,22 @@ impl Campaign {
             shard: self.options.shard,
             jobs: self.options.jobs.get(),
             variants: variants.collect(),
-            machine: Machine {
-                os: std::env::consts::OS.to_owned(),
-                arch: std::env::consts::ARCH.to_owned(),
-                cores: thread::available_parallelism().map_or(1, std::num::NonZero::get),
-            },
-            started: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
+            machine: machine(),
+            started: now(),
         }
     }
+}
+
+/// The machine that this runs on.
+pub fn machine() -> Machine {
+    Machine {
+        os: std::env::consts::OS.to_owned(),
+        arch: std::env::consts::ARCH.to_owned(),
+        cores: thread::available_parallelism().map_or(1, std::num::NonZero::get),
+    }
+}
+
+/// Seconds since 1970-01-01 UTC.
+pub fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }

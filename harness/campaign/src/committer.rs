@@ -184,7 +184,7 @@ impl<'a> Committer<'a> {
         sink: &mut dyn FnMut(&Event),
     ) -> Result<(VariantRecord, Option<String>), CampaignError> {
         let fresh = if is_sampled(observed.index, self.options.fresh_every) {
-            Some(crew.observe_fresh(&referenced.prepared)?)
+            Some(crew.observe_fresh(&referenced.prepared.task)?)
         } else {
             None
         };

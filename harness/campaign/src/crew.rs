@@ -3,7 +3,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use twinfer_case::{Divergence, Observation, VariantInfo, VariantRecord, Verdict};
+use twinfer_case::{Divergence, Observation, Task, VariantInfo, VariantRecord, Verdict};
 use twinfer_checks::{Evidence, Judgement, judge};
 
 use crate::{
@@ -55,22 +55,22 @@ impl Crew {
     }
 
     /// What the variant does with a case in a worker that has run nothing else.
-    pub fn observe_fresh(&self, prepared: &Prepared) -> Result<Observation, CampaignError> {
-        Ok(self.nursery.try_fresh(&prepared.task, None)?.observation)
+    pub fn observe_fresh(&self, task: &Task) -> Result<Observation, CampaignError> {
+        Ok(self.nursery.try_fresh(task, None)?.observation)
     }
 
     /// What the variant does with a case in a worker that has run others.
-    pub fn observe_warm(&self, prepared: &Prepared) -> Result<Observation, CampaignError> {
+    pub fn observe_warm(&self, task: &Task) -> Result<Observation, CampaignError> {
         let waiting = self.waiting().pop();
         let mut worker = waiting.map_or_else(|| self.nursery.take(), Ok)?;
-        match observe(&mut worker, &prepared.task) {
+        match observe(&mut worker, task) {
             Ok(observation) => {
                 self.waiting().push(worker);
                 Ok(observation)
             }
             Err((_, loss)) => {
                 drop(worker);
-                let trial = self.nursery.try_fresh(&prepared.task, Some(&loss))?;
+                let trial = self.nursery.try_fresh(task, Some(&loss))?;
                 self.waiting().extend(trial.survivor);
                 Ok(trial.observation)
             }
@@ -117,14 +117,7 @@ impl Crew {
 impl Tried {
     /// The journal's record of it.
     pub fn record(&self, info: &VariantInfo) -> VariantRecord {
-        VariantRecord {
-            variant: info.variant.clone(),
-            stage: self.observation.stage,
-            verdict: self.judgement.verdict.clone(),
-            notes: self.judgement.notes.clone(),
-            compared: self.judgement.compared,
-            timings: self.observation.timings.clone(),
-        }
+        record(info, &self.observation, self.judgement.clone())
     }
 
     /// What diverges; empty for every other verdict.
@@ -133,5 +126,17 @@ impl Tried {
             Verdict::Diverges(divergences) => divergences,
             _ => &[],
         }
+    }
+}
+
+/// The journal's record of what a variant did and of what the checks say of it.
+pub fn record(info: &VariantInfo, observation: &Observation, judgement: Judgement) -> VariantRecord {
+    VariantRecord {
+        variant: info.variant.clone(),
+        stage: observation.stage,
+        verdict: judgement.verdict,
+        notes: judgement.notes,
+        compared: judgement.compared,
+        timings: observation.timings.clone(),
     }
 }

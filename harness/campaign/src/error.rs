@@ -18,6 +18,14 @@ pub enum CampaignError {
     /// There is nothing to compare golden with.
     #[error("no backend to test: name at least one besides golden, such as ort:cpu")]
     NoBackend,
+    /// Golden does not know the model, and there is one backend only.
+    #[error(
+        "{unknown}, so golden cannot judge it: name two backends to compare, such as ort:cpu,opt=off,ort:cpu,opt=all"
+    )]
+    NothingToCompareWith {
+        /// Why golden does not know it.
+        unknown: String,
+    },
     /// A generator of this name does not exist.
     #[error("unknown family {name:?}: it is one of {known}")]
     UnknownFamily {

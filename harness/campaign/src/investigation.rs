@@ -131,7 +131,7 @@ impl<'a> Investigator<'a> {
     ) -> Result<Confirmation, CampaignError> {
         let again =
             |observation| crew.judge(Arc::clone(&suspect.prepared), suspect.references.clone(), observation);
-        let fresh = again(crew.observe_fresh(&suspect.prepared)?);
+        let fresh = again(crew.observe_fresh(&suspect.prepared.task)?);
         if symptom.recurs_in(&fresh) {
             return Ok(Confirmation::Fresh(fresh));
         }
@@ -220,6 +220,7 @@ fn renamed(mut tried: Tried, kind: Kind, how: &str) -> Tried {
     tried
 }
 
-fn sighting(info: &VariantInfo) -> Sighting {
+/// Where a finding was seen.
+pub fn sighting(info: &VariantInfo) -> Sighting {
     Sighting { variant: info.variant.clone(), version: version(info) }
 }

@@ -17,6 +17,7 @@
 //! backend is a worker process ([`WorkerCommand`]) that speaks the worker protocol.
 //!
 //! [`Subjects`] does one step of a campaign for one case: check it, replay it, minimise it; [`adopt`] keeps a finding.
+//! [`Subjects::compare`] takes a model that no case can hold, since golden does not know it ([`Opaque`]).
 //!
 //! How one case goes through: *preparers* generate, encode and evaluate it; a *lane* a worker process carries it there
 //! and back; the *committer* takes cases in order, has the checks judge them, investigates what diverges, and writes
@@ -25,6 +26,7 @@
 mod adoption;
 mod campaign;
 mod committer;
+mod comparison;
 mod crew;
 mod describe;
 mod diagnosis;
@@ -47,6 +49,7 @@ mod worker;
 
 pub use adoption::adopt;
 pub use campaign::Campaign;
+pub use comparison::Opaque;
 pub use describe::one_line;
 pub use error::CampaignError;
 pub use options::{Deadlines, Options, Oracle};

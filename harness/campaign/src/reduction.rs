@@ -51,7 +51,7 @@ pub fn reduce(
         }
     }
     let Some(smallest) = smallest else { return Ok((tried, unreduced)) };
-    let observation = crew.observe_fresh(&smallest.prepared)?;
+    let observation = crew.observe_fresh(&smallest.prepared.task)?;
     let confirmed = crew.judge(smallest.prepared, smallest.references, observation);
     Ok(match symptom.shared_with(&confirmed) {
         Some(symptom) => (confirmed, symptom),
@@ -64,7 +64,7 @@ fn try_warm(candidates: Vec<Case>, crew: &Crew, oracle: &Oracle) -> Result<Vec<T
     let try_one = |candidate: Case| {
         let prepared = Prepared::of(candidate)?;
         let references = prepared.references(oracle);
-        let observation = crew.observe_warm(&prepared)?;
+        let observation = crew.observe_warm(&prepared.task)?;
         Ok(crew.judge(prepared, references, observation))
     };
     thread::scope(|scope| {

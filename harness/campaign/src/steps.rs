@@ -135,7 +135,7 @@ impl Subjects {
     fn try_fresh(&self, crew: &Crew, case: &Case) -> Result<Tried, CampaignError> {
         let prepared = Prepared::of(case.clone())?;
         let references = prepared.references(&self.oracle);
-        let observation = crew.observe_fresh(&prepared)?;
+        let observation = crew.observe_fresh(&prepared.task)?;
         Ok(crew.judge(prepared, references, observation))
     }
 }
