@@ -3,6 +3,7 @@
 
 mod commands;
 mod fuzz;
+mod opaque;
 mod single;
 
 use twinfer_tests::Twinfer;

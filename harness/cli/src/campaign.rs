@@ -43,9 +43,10 @@ const INTERRUPTED: i32 = 130;
 impl From<CampaignError> for Failure {
     fn from(error: CampaignError) -> Self {
         match error {
-            CampaignError::NoBackend | CampaignError::UnknownFamily { .. } | CampaignError::Format { .. } => {
-                Self::usage(error)
-            }
+            CampaignError::NoBackend
+            | CampaignError::NothingToCompareWith { .. }
+            | CampaignError::UnknownFamily { .. }
+            | CampaignError::Format { .. } => Self::usage(error),
             CampaignError::File { ref source, .. } if source.kind() == ErrorKind::NotFound => {
                 Self::usage(error)
             }

@@ -1,12 +1,16 @@
 //! A campaign over cases that are given instead of generated.
 
-use std::{num::NonZeroUsize, path::PathBuf, sync::Arc};
+use std::{
+    num::NonZeroUsize,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
-use twinfer_campaign::{Campaign, Options};
+use twinfer_campaign::{Campaign, Opaque, Options};
 use twinfer_case::{Budget, Case, Variant};
 use twinfer_reports::{Report, Reporter};
 
-use crate::{Failure, worker::worker_for};
+use crate::{Failure, subjects, worker::worker_for};
 
 /// Runs `cases` on `variants`, in order and as they are; what diverges is written to `out`.
 pub fn run(cases: Vec<Case>, variants: Vec<Variant>, out: PathBuf) -> Result<Report, Failure> {
@@ -22,5 +26,12 @@ pub fn run(cases: Vec<Case>, variants: Vec<Variant>, out: PathBuf) -> Result<Rep
     };
     let mut report = Report::default();
     Campaign::new(options)?.run(&mut |event| report.hear(event))?;
+    Ok(report)
+}
+
+/// Compares `variants` with each other on a model that golden does not know; where they differ is written to `out`.
+pub fn compare(opaque: &Opaque, variants: &[Variant], out: &Path) -> Result<Report, Failure> {
+    let mut report = Report::default();
+    subjects::start(variants)?.compare(opaque, out, &mut |event| report.hear(event))?;
     Ok(report)
 }

@@ -22,37 +22,47 @@ pub fn cases(graph: &Graph, given: &[(String, usize)], seed: u64, count: u64) ->
     let shapes = shapes(graph, given)?;
     let case = |index: u64| Case {
         graph: graph.clone(),
-        request: Request { precision: precision(graph), tf32: false },
-        runs: vec![Run { inputs: inputs(graph, &shapes, seed.wrapping_add(index), index) }],
+        request: request(&graph.inputs),
+        runs: vec![Run { inputs: sources(&graph.inputs, &shapes, seed.wrapping_add(index), index) }],
         expectation: Expectation::Valid,
         provenance: None,
     };
     Ok((0..count).map(case).collect())
 }
 
-fn inputs(graph: &Graph, shapes: &[Vec<usize>], seed: u64, index: u64) -> Vec<TensorSource> {
+/// `count` runs for a model of which only `inputs` is known, fed as a known one is.
+pub fn runs(
+    inputs: &[ValueInfo],
+    given: &[(String, usize)],
+    seed: u64,
+    count: u64,
+) -> Result<Vec<Run>, Failure> {
+    let known = known(inputs, given)?;
+    let shapes =
+        inputs.iter().map(|input| shape(input, &known, EXTENTS[0])).collect::<Result<Vec<_>, _>>()?;
+    let run = |index: u64| Run { inputs: sources(inputs, &shapes, seed.wrapping_add(index), index) };
+    Ok((0..count).map(run).collect())
+}
+
+fn sources(inputs: &[ValueInfo], shapes: &[Vec<usize>], seed: u64, index: u64) -> Vec<TensorSource> {
     let regime =
         if index.is_multiple_of(2) { Regime::Exact { limit: 8, exponent: 0 } } else { Regime::Gaussian };
     let recipe = |(place, (input, shape)): (usize, (&ValueInfo, &Vec<usize>))| {
         let seed = seed.wrapping_mul(1 << 8).wrapping_add(place as u64);
         TensorSource::Recipe(Recipe { dtype: input.dtype, shape: shape.clone(), regime, seed })
     };
-    graph.inputs.iter().zip(shapes).enumerate().map(recipe).collect()
+    inputs.iter().zip(shapes).enumerate().map(recipe).collect()
 }
 
-fn precision(graph: &Graph) -> DataType {
-    graph.inputs.first().map_or(DataType::Float, |input| input.dtype)
+/// In the precision of the first input.
+pub fn request(inputs: &[ValueInfo]) -> Request {
+    let precision = inputs.first().map_or(DataType::Float, |input| input.dtype);
+    Request { precision, tf32: false }
 }
 
 /// Concrete shapes of the inputs: symbolic extents as given, the others the smallest that the graph takes.
 fn shapes(graph: &Graph, given: &[(String, usize)]) -> Result<Vec<Vec<usize>>, Failure> {
-    let known: BTreeMap<&str, usize> = given.iter().map(|(name, extent)| (name.as_str(), *extent)).collect();
-    if let Some(name) = known.keys().find(|name| !symbols(graph).contains(*name)) {
-        return Err(Failure::usage(format!(
-            "the model has no dimension {name:?}: it has {:?}",
-            symbols(graph)
-        )));
-    }
+    let known = known(&graph.inputs, given)?;
     let mut reason = String::new();
     for extent in EXTENTS {
         let shapes =
@@ -67,6 +77,20 @@ fn shapes(graph: &Graph, given: &[(String, usize)]) -> Result<Vec<Vec<usize>>, F
     )))
 }
 
+/// The extents that are given, by name; each must be a symbol of some input.
+fn known<'a>(
+    inputs: &[ValueInfo],
+    given: &'a [(String, usize)],
+) -> Result<BTreeMap<&'a str, usize>, Failure> {
+    let symbols = symbols(inputs);
+    match given.iter().find(|(name, _)| !symbols.contains(name.as_str())) {
+        Some((name, _)) => {
+            Err(Failure::usage(format!("the model has no dimension {name:?}: it has {symbols:?}")))
+        }
+        None => Ok(given.iter().map(|(name, extent)| (name.as_str(), *extent)).collect()),
+    }
+}
+
 fn shape(input: &ValueInfo, known: &BTreeMap<&str, usize>, otherwise: usize) -> Result<Vec<usize>, Failure> {
     let undeclared =
         || Failure::usage(format!("input {:?} declares no shape: declare one in the model", input.name));
@@ -78,8 +102,8 @@ fn shape(input: &ValueInfo, known: &BTreeMap<&str, usize>, otherwise: usize) -> 
     Ok(dims.iter().map(extent).collect())
 }
 
-fn symbols(graph: &Graph) -> BTreeSet<&str> {
-    let dims = graph.inputs.iter().filter_map(|input| input.shape.as_ref()).flatten();
+fn symbols(inputs: &[ValueInfo]) -> BTreeSet<&str> {
+    let dims = inputs.iter().filter_map(|input| input.shape.as_ref()).flatten();
     dims.filter_map(|dim| match dim {
         Dim::Symbolic(name) => Some(name.as_str()),
         Dim::Fixed(_) => None,

@@ -1,0 +1,45 @@
+//! What is to be checked.
+
+use std::{fs, path::Path};
+
+use twinfer_campaign::{Opaque, read_case};
+use twinfer_case::Case;
+use twinfer_onnx::{DecodeError, Graph, Interface};
+
+use super::{Arguments, inputs};
+use crate::Failure;
+
+/// What golden knows, and what it does not.
+pub enum Subject {
+    Cases(Vec<Case>),
+    Opaque(Opaque),
+}
+
+impl Subject {
+    /// A case as it is, or a model with inputs.
+    pub fn read(path: &Path, arguments: &Arguments) -> Result<Self, Failure> {
+        if path.is_dir() || path.extension().is_some_and(|extension| extension == "json") {
+            return Ok(Self::Cases(vec![read_case(path)?]));
+        }
+        let unreadable =
+            |error| Failure::usage(format!("cannot read {}: {error}: give an ONNX model", path.display()));
+        let undecodable = |error| Failure::usage(format!("cannot check {}: {error}", path.display()));
+        let model = fs::read(path).map_err(unreadable)?;
+        let Arguments { dims, seed, cases, .. } = arguments;
+        match Graph::decode(&model) {
+            Ok(graph) => inputs::cases(&graph, dims, *seed, *cases).map(Self::Cases),
+            Err(DecodeError::Unsupported(reason)) => {
+                let interface = Interface::decode(&model).map_err(undecodable)?;
+                Ok(Self::Opaque(Opaque {
+                    request: inputs::request(&interface.inputs),
+                    cases: inputs::runs(&interface.inputs, dims, *seed, *cases)?,
+                    model,
+                    interface,
+                    unknown: reason.to_string(),
+                    seed: *seed,
+                }))
+            }
+            Err(error) => Err(undecodable(error)),
+        }
+    }
+}

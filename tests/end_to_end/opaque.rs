@@ -1,0 +1,111 @@
+//! `check` on a model with an operator that twinfer does not know: variants against each other.
+
+use std::{fs, path::Path};
+
+use tempfile::TempDir;
+use twinfer_onnx::{DataType, Dim, Graph, Node, Op, ValueInfo};
+use twinfer_tests::Outcome;
+
+use crate::twinfer;
+
+/// A model of one operator with this name, which has four letters.
+fn model(operator: &str) -> TempDir {
+    let value = |name: &str| ValueInfo {
+        name: name.to_owned(),
+        dtype: DataType::Float,
+        shape: Some(vec![Dim::Symbolic("N".to_owned()), Dim::Fixed(5)]),
+    };
+    let graph = Graph {
+        opset: 17,
+        inputs: vec![value("x")],
+        initializers: Vec::new(),
+        nodes: vec![Node {
+            name: "node".to_owned(),
+            op: Op::Relu,
+            inputs: vec!["x".to_owned()],
+            outputs: vec!["y".to_owned()],
+        }],
+        outputs: vec![value("y")],
+    };
+    let mut bytes = graph.encode();
+    let place = bytes.windows(4).position(|word| word == b"Relu").unwrap();
+    bytes[place..place + 4].copy_from_slice(operator.as_bytes());
+    assert!(Graph::decode(&bytes).is_err(), "the IR knows {operator}");
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("model.onnx"), bytes).unwrap();
+    folder
+}
+
+fn check(folder: &TempDir, arguments: &[&str]) -> Outcome {
+    let model = folder.path().join("model.onnx");
+    twinfer(&[&["check", model.to_str().unwrap()], arguments].concat()).run()
+}
+
+/// `external:` with a script that needs nothing but Python.
+fn unchanged() -> String {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("end_to_end/adapters/unchanged.py");
+    format!("external:python3 {}", script.display())
+}
+
+#[test]
+fn variants_that_agree_on_an_unknown_operator_conform() {
+    let outcome = check(&model("Tanh"), &["--backends", "ort:cpu,opt=off,ort:cpu,opt=all"]);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.shown());
+    assert!(outcome.stdout.contains("8 compared by all"), "{}", outcome.stdout);
+    assert!(outcome.stdout.contains("no new findings"), "{}", outcome.stdout);
+}
+
+#[test]
+fn variants_that_differ_on_an_unknown_operator_disagree_and_nobody_is_blamed() {
+    let (folder, out) = (model("Tanh"), tempfile::tempdir().unwrap());
+    let run = out.path().join("run");
+    let backends = format!("ort:cpu,{}", unchanged());
+    let arguments = ["--backends", &backends, "--dim", "N=3", "--out", run.to_str().unwrap()];
+    let outcome = check(&folder, &arguments);
+    assert_eq!(outcome.code, Some(1), "{}", outcome.shown());
+    assert!(
+        outcome.stdout.contains("disagree: with ort:cpu: run 0: output 0: element"),
+        "{}",
+        outcome.stdout
+    );
+    let finding = fs::read_dir(run.join("findings")).unwrap().next().unwrap().unwrap().path();
+    let text = fs::read_to_string(finding.join("finding.json")).unwrap();
+    assert!(text.contains(r#""blame": "nobody""#), "{text}");
+    assert_eq!(
+        fs::read(finding.join("model.onnx")).unwrap(),
+        fs::read(folder.path().join("model.onnx")).unwrap()
+    );
+    assert!(finding.join("test_data_set_0/input_0.pb").is_file());
+    let reported = twinfer(&["report", run.to_str().unwrap()]).run();
+    assert_eq!(reported.code, Some(0), "{}", reported.shown());
+    assert!(reported.stdout.contains("disagree"), "{}", reported.stdout);
+}
+
+#[test]
+fn a_refusal_by_one_variant_alone_is_a_disagreement() {
+    let backends = format!("ort:cpu,{}", unchanged());
+    let outcome = check(&model("Nope"), &["--backends", &backends, "--cases", "1"]);
+    assert_eq!(outcome.code, Some(1), "{}", outcome.shown());
+    assert!(outcome.stdout.contains("which takes what is refused here"), "{}", outcome.stdout);
+}
+
+#[test]
+fn a_model_that_every_variant_refuses_is_compared_by_none() {
+    let outcome = check(&model("Nope"), &["--backends", "ort:cpu,opt=off,ort:cpu,opt=all"]);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.shown());
+    assert!(outcome.stdout.contains("0 compared by all"), "{}", outcome.stdout);
+    assert!(outcome.stdout.contains("unspecified: operator Nope"), "{}", outcome.stdout);
+}
+
+#[test]
+fn one_variant_alone_cannot_check_an_unknown_operator() {
+    let outcome = check(&model("Tanh"), &["--backends", "ort:cpu"]);
+    assert_eq!(outcome.code, Some(2), "{}", outcome.shown());
+    assert!(outcome.stderr.contains("name two backends"), "{}", outcome.stderr);
+}
+
+#[test]
+fn a_dimension_that_the_model_does_not_have_is_wrong_usage() {
+    let outcome = check(&model("Tanh"), &["--backends", "ort:cpu", "--dim", "M=3"]);
+    assert_eq!(outcome.code, Some(2), "{}", outcome.shown());
+}
