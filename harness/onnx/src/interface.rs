@@ -5,7 +5,7 @@ use prost::Message;
 use crate::{
     DecodeError, MAX_MODEL_BYTES, Unsupported, ValueInfo,
     decode::value_info,
-    proto::{GraphProto, ModelProto, TensorProto},
+    proto::{ModelProto, TensorProto},
 };
 
 /// What can be told of any ONNX model without knowing its operators: enough to feed it and to name it.
@@ -13,6 +13,8 @@ use crate::{
 pub struct Interface {
     /// What the caller feeds, in order; initializers are not listed here.
     pub inputs: Vec<ValueInfo>,
+    /// What the caller reads.
+    pub outputs: Vec<ValueInfo>,
     /// The operator type of each node, in order; nodes inside of nodes are not looked at.
     pub operators: Vec<String>,
     /// Elements of all initializers, as their shapes say.
@@ -22,9 +24,9 @@ pub struct Interface {
 impl Interface {
     /// Reads the interface of an ONNX model whose other parts stay bytes.
     ///
-    /// Memory is bounded as in [`Graph::decode`](crate::Graph::decode). Inputs that are no dense tensors of a type
-    /// that twinfer knows, and initializers in other files, are unsupported: the one cannot be fed, the other is not
-    /// in the bytes.
+    /// Memory is bounded as in [`Graph::decode`](crate::Graph::decode). Inputs and outputs that are no dense tensors of a
+    /// type that twinfer knows, and initializers in other files, are unsupported: the ones can be neither fed nor
+    /// compared, the others are not in the bytes.
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         if bytes.len() > MAX_MODEL_BYTES {
             return Err(DecodeError::TooLarge(bytes.len()));
@@ -35,14 +37,16 @@ impl Interface {
         }
         let initializer_elements =
             graph.initializer.iter().map(elements).fold(0, |sum: usize, count| sum.saturating_add(count));
-        let operators = graph.node.iter().map(|node| node.op_type.clone()).collect();
-        Ok(Self { inputs: inputs(graph)?, operators, initializer_elements })
+        let constant: HashSet<_> =
+            graph.initializer.into_iter().map(|initializer| initializer.name).collect();
+        let fed = graph.input.into_iter().filter(|input| !constant.contains(&input.name));
+        Ok(Self {
+            inputs: fed.map(value_info).collect::<Result<_, _>>()?,
+            outputs: graph.output.into_iter().map(value_info).collect::<Result<_, _>>()?,
+            operators: graph.node.into_iter().map(|node| node.op_type).collect(),
+            initializer_elements,
+        })
     }
-}
-
-fn inputs(graph: GraphProto) -> Result<Vec<ValueInfo>, DecodeError> {
-    let constant: HashSet<_> = graph.initializer.into_iter().map(|initializer| initializer.name).collect();
-    graph.input.into_iter().filter(|input| !constant.contains(&input.name)).map(value_info).collect()
 }
 
 fn elements(initializer: &TensorProto) -> usize {
@@ -56,8 +60,8 @@ mod tests {
     use crate::{
         DataType, Dim, Graph,
         proto::{
-            DimensionProto, Extent, NodeProto, OperatorSetIdProto, TensorShapeProto, TensorTypeProto,
-            TypeProto, ValueInfoProto,
+            DimensionProto, Extent, GraphProto, NodeProto, OperatorSetIdProto, TensorShapeProto,
+            TensorTypeProto, TypeProto, ValueInfoProto,
         },
     };
 
@@ -110,8 +114,22 @@ mod tests {
             [ValueInfo { name: "a".to_owned(), dtype: DataType::Float, shape }],
             "an initializer is not fed"
         );
+        assert_eq!(interface.outputs.len(), 1);
         assert_eq!(interface.operators, ["Gemm"]);
         assert_eq!(interface.initializer_elements, 6);
+    }
+
+    #[test]
+    fn what_can_be_neither_fed_nor_compared_is_refused() {
+        let no_tensor = || Some(TypeProto { tensor_type: None });
+        let mut sequence_out = gemm();
+        sequence_out.graph.as_mut().expect("it has one").output[0].r#type = no_tensor();
+        let mut sequence_in = gemm();
+        sequence_in.graph.as_mut().expect("it has one").input[1].r#type = no_tensor();
+        for (model, name) in [(sequence_out, "y"), (sequence_in, "a")] {
+            let refused = Interface::decode(&model.encode_to_vec());
+            assert_eq!(refused, Err(Unsupported::NotATensor(name.to_owned()).into()));
+        }
     }
 
     #[test]
