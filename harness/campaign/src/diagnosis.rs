@@ -1,7 +1,7 @@
 //! *Diagnosis*: the defects of golden that reproduce a backend's output.
 
 use twinfer_case::Observation;
-use twinfer_golden::{Agreement, Defect, Evaluation, evaluate_with};
+use twinfer_golden::{Agreement, Defect, Evaluation, Reference, evaluate_with};
 
 use crate::prepared::Prepared;
 
@@ -25,10 +25,42 @@ fn reproduces(evaluation: &Evaluation, outputs: &[twinfer_onnx::Tensor]) -> bool
     evaluation.outputs.len() == outputs.len()
         && evaluation.outputs.iter().zip(outputs).all(|(reference, output)| {
             reference.shape == output.shape
+                && tells(reference)
                 && output
                     .to_f64()
                     .iter()
                     .enumerate()
                     .all(|(place, given)| !matches!(reference.compare(place, *given), Agreement::Wrong(_)))
         })
+}
+
+/// Whether a reference can explain anything: one that agrees with every value explains none.
+fn tells(reference: &Reference) -> bool {
+    !reference.is_vacuous() && reference.bound.iter().all(|bound| bound.is_finite())
+}
+
+#[cfg(test)]
+mod tests {
+    use twinfer_onnx::{DataType, Tensor};
+
+    use super::*;
+
+    fn evaluation(value: f64, bound: f64) -> Evaluation {
+        let reference = Reference {
+            dtype: DataType::Float,
+            shape: vec![1],
+            values: vec![value],
+            bound: vec![bound],
+            grid_step: None,
+        };
+        Evaluation { outputs: vec![reference], unspecified: Vec::new() }
+    }
+
+    #[test]
+    fn a_reference_that_agrees_with_everything_explains_nothing() {
+        let output = [Tensor::from_f64(DataType::Float, vec![1], &[-87913.0]).unwrap()];
+        assert!(reproduces(&evaluation(-87913.0, 0.01), &output));
+        assert!(!reproduces(&evaluation(7.0, 0.01), &output));
+        assert!(!reproduces(&evaluation(7.0, f64::INFINITY), &output));
+    }
 }
