@@ -28,6 +28,7 @@ use twinfer_libraries::Store;
 
 use self::{
     device::Device,
+    lowering::LoweringError,
     plan::{Level, PlanError},
 };
 use crate::{
@@ -53,6 +54,20 @@ enum Reader {
     Parser,
     /// Layer by layer through the network API.
     Layers,
+}
+
+/// The names of a network's inputs and outputs, in the order of the graph; an engine may have another.
+struct Names {
+    inputs: Vec<String>,
+    outputs: Vec<String>,
+}
+
+impl Names {
+    fn of(network: &NetworkDefinition<'_>) -> nvinfer::Result<Self> {
+        let names = |tensors: Vec<nvinfer::Tensor<'_>>| tensors.iter().map(nvinfer::Tensor::name).collect();
+        let inputs: nvinfer::Result<_> = names(network.inputs()?);
+        Ok(Self { inputs: inputs?, outputs: names(network.outputs()?)? })
+    }
 }
 
 /// What running an engine takes.
@@ -107,8 +122,9 @@ impl Trt {
         recorder.observation().precision =
             inspection::layers(&engine).map_err(failed)?.map(|layers| ChosenPrecision { layers });
         let io = engine.io_tensors().map_err(failed)?;
+        let names = Names::of(&network).map_err(failed)?;
         for inputs in &task.runs {
-            let outputs = execution.device.run(&context, &io, inputs).map_err(Outcome::Failed)?;
+            let outputs = execution.device.run(&context, &io, &names, inputs).map_err(Outcome::Failed)?;
             recorder.push_run(RunOutput { outputs, intermediates: Vec::new() });
         }
         Ok(())
@@ -124,8 +140,14 @@ impl Trt {
                     other => failed(other),
                 }),
             Reader::Layers => {
-                lowering::lower(network, &task.model, task.runs.first().map_or(&[], Vec::as_slice))
-                    .map_err(|error| Outcome::Rejected(error.to_string()))
+                lowering::lower(network, &task.model, task.runs.first().map_or(&[], Vec::as_slice)).map_err(
+                    |error| {
+                        Outcome::Rejected(match error {
+                            LoweringError::Refused(error) => error_text(&error),
+                            other => other.to_string(),
+                        })
+                    },
+                )
             }
         }
     }

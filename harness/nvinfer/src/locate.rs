@@ -7,14 +7,14 @@ use std::{
 
 use crate::{Error, Product, Result};
 
-/// Names of the core library, most specific first.
-const CORE: [(&str, Product); 6] = [
-    ("libnvinfer.so.11", Product::TensorRt),
-    ("libnvinfer.so.10", Product::TensorRt),
-    ("libnvinfer.so.9", Product::TensorRt),
-    ("libnvinfer.so.8", Product::TensorRt),
-    ("libtensorrt_rtx.so.1", Product::TensorRtRtx),
-    ("libtensorrt_rtx.so", Product::TensorRtRtx),
+/// Names of the core library, newest release first.
+const CORE: [&str; 6] = [
+    "libnvinfer.so.11",
+    "libnvinfer.so.10",
+    "libnvinfer.so.9",
+    "libnvinfer.so.8",
+    "libtensorrt_rtx.so.1",
+    "libtensorrt_rtx.so",
 ];
 
 /// The core library that `path`, a file or a folder, names.
@@ -23,7 +23,7 @@ pub fn core(path: &Path) -> Result<PathBuf> {
         return canonical(path);
     }
     let mut found: Vec<(&str, PathBuf)> = Vec::new();
-    for (name, _) in CORE {
+    for name in CORE {
         let candidate = path.join(name);
         if candidate.is_file() {
             let candidate = canonical(&candidate)?;
@@ -33,7 +33,7 @@ pub fn core(path: &Path) -> Result<PathBuf> {
         }
     }
     match found.len() {
-        0 => Err(Error::NotFound { path: path.to_owned(), tried: CORE.map(|(name, _)| name).join(", ") }),
+        0 => Err(Error::NotFound { path: path.to_owned(), tried: CORE.join(", ") }),
         1 => Ok(found.remove(0).1),
         _ => Err(Error::Ambiguous {
             path: path.to_owned(),

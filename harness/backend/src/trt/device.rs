@@ -11,6 +11,7 @@ use nvinfer::{ExecutionContext, IoTensor, Product, TensorIOMode, TensorLocation,
 use twinfer_case::poisoned;
 use twinfer_onnx::{DataType, Tensor};
 
+use super::Names;
 use crate::OpenError;
 
 /// A GPU with a stream of its own.
@@ -46,18 +47,19 @@ impl Device {
             || matches!(self.compute_capability, (8, 0 | 6 | 9) | (12.., _))
     }
 
-    /// Runs an engine once, on inputs in the engine's order, and returns its outputs in the engine's order.
+    /// Runs an engine once, on inputs in the order of `names`, and returns its outputs in that order.
     pub fn run(
         &self,
         context: &ExecutionContext<'_>,
         io: &[IoTensor],
+        names: &Names,
         inputs: &[Tensor],
     ) -> Result<Vec<Tensor>, String> {
         if let Some(tensor) = io.iter().find(|tensor| tensor.location != TensorLocation::Device) {
             return Err(format!("the engine wants {} on the host", tensor.name));
         }
-        let (read, written): (Vec<_>, Vec<_>) =
-            io.iter().partition(|tensor| tensor.mode == TensorIOMode::Input);
+        let read = ordered(io, TensorIOMode::Input, &names.inputs)?;
+        let written = ordered(io, TensorIOMode::Output, &names.outputs)?;
         if read.len() != inputs.len() {
             return Err(format!("the engine reads {} tensors, the run has {}", read.len(), inputs.len()));
         }
@@ -133,6 +135,24 @@ impl Device {
     }
 }
 
+/// The tensors of an engine that are called `names`, in that order; an error unless these are all of their mode.
+fn ordered<'t>(
+    io: &'t [IoTensor],
+    mode: TensorIOMode,
+    names: &[String],
+) -> Result<Vec<&'t IoTensor>, String> {
+    let tensors: Vec<&IoTensor> = io.iter().filter(|tensor| tensor.mode == mode).collect();
+    if tensors.len() != names.len() {
+        return Err(format!(
+            "the engine has {} tensors of {mode:?}, the network {}",
+            tensors.len(),
+            names.len()
+        ));
+    }
+    let called = |name: &String| tensors.iter().find(|tensor| tensor.name == *name).copied();
+    names.iter().map(|name| called(name).ok_or_else(|| format!("the engine has no tensor {name}"))).collect()
+}
+
 #[expect(clippy::needless_pass_by_value, reason = "the form that map_err takes")]
 fn text(error: nvinfer::Error) -> String {
     error.to_string()
@@ -151,4 +171,37 @@ pub fn dtype(data_type: nvinfer::DataType) -> Option<DataType> {
         nvinfer::DataType::Bool => DataType::Bool,
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tensor(name: &str, mode: TensorIOMode) -> IoTensor {
+        IoTensor {
+            name: name.to_owned(),
+            mode,
+            data_type: nvinfer::DataType::Float,
+            shape: vec![1],
+            location: TensorLocation::Device,
+            format: String::new(),
+        }
+    }
+
+    #[test]
+    fn tensors_are_paired_by_name_whatever_order_the_engine_has() {
+        let io = [
+            tensor("b", TensorIOMode::Input),
+            tensor("y", TensorIOMode::Output),
+            tensor("a", TensorIOMode::Input),
+        ];
+        let inputs = |names: [&str; 2]| {
+            ordered(&io, TensorIOMode::Input, &names.map(str::to_owned))
+                .map(|found| found.iter().map(|tensor| tensor.name.clone()).collect::<Vec<_>>())
+        };
+        assert_eq!(inputs(["a", "b"]).unwrap(), ["a", "b"]);
+        assert_eq!(inputs(["b", "a"]).unwrap(), ["b", "a"]);
+        assert_eq!(inputs(["a", "y"]).unwrap_err(), "the engine has no tensor y");
+        assert!(ordered(&io, TensorIOMode::Output, &[]).is_err());
+    }
 }
