@@ -2,7 +2,7 @@
 
 use twinfer_case::{Case, Regime, TensorSource};
 use twinfer_generators::Family;
-use twinfer_golden::{Defect, Evaluation, evaluate, evaluate_with};
+use twinfer_golden::{Evaluation, Mutant, evaluate, evaluate_with};
 use twinfer_onnx::{Conv, ConvTranspose, Op};
 
 fn evaluations(case: &Case) -> impl Iterator<Item = Evaluation> + '_ {
@@ -64,7 +64,7 @@ fn pads_at_the_wrong_ends_show_in_the_values() {
                 |source: &TensorSource| source.tensor().expect("a generated tensor is small").into_owned();
             let inputs: Vec<_> = run.inputs.iter().map(tensor).collect();
             let right = evaluate(&case.graph, &inputs).expect("golden knows generated graphs");
-            let wrong = evaluate_with(&case.graph, &inputs, Some(Defect::PadsSwapped))
+            let wrong = evaluate_with(&case.graph, &inputs, Some(Mutant::PadsSwapped))
                 .expect("pads are all it changes");
             padded += usize::from(!right.outputs[0].values.is_empty());
             shown += usize::from(right.outputs[0].values != wrong.outputs[0].values);

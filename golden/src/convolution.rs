@@ -32,9 +32,9 @@ pub struct Channels {
 pub enum GroupOrder {
     /// Neighbouring ones, as ONNX says.
     Contiguous,
-    /// Every `groups`-th one; only defects do that.
+    /// Every `groups`-th one; only mutants do that.
     Interleaved,
-    /// Those of the first group, whatever the group; only defects do that.
+    /// Those of the first group, whatever the group; only mutants do that.
     FirstOnly,
 }
 

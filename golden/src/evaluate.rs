@@ -1,6 +1,6 @@
 use twinfer_onnx::{DataType, Graph, RuleViolation, Tensor, infer_shapes};
 
-use crate::{Arithmetic, Entry, Reference, defects::Defect, evaluator::Evaluator, value::Value};
+use crate::{Arithmetic, Entry, Reference, evaluator::Evaluator, mutants::Mutant, value::Value};
 
 /// The most multiply-accumulates of one node that golden spends its time on.
 pub const MAX_MULTIPLY_ACCUMULATES: u64 = 1 << 34;
@@ -55,9 +55,9 @@ pub fn evaluate(graph: &Graph, inputs: &[Tensor]) -> Result<Evaluation, Unknown>
 pub fn evaluate_with(
     graph: &Graph,
     inputs: &[Tensor],
-    defect: Option<Defect>,
+    mutant: Option<Mutant>,
 ) -> Result<Evaluation, Unknown> {
-    evaluate_as(graph, inputs, Arithmetic::default(), defect)
+    evaluate_as(graph, inputs, Arithmetic::default(), mutant)
 }
 
 /// What `graph` computes from `inputs` on backends of this arithmetic, with or without a mistake.
@@ -65,7 +65,7 @@ pub fn evaluate_as(
     graph: &Graph,
     inputs: &[Tensor],
     arithmetic: Arithmetic,
-    defect: Option<Defect>,
+    mutant: Option<Mutant>,
 ) -> Result<Evaluation, Unknown> {
     for (input, tensor) in graph.inputs.iter().zip(inputs) {
         let (declared, fed) = (input.dtype, tensor.dtype());
@@ -75,7 +75,7 @@ pub fn evaluate_as(
     }
     let input_shapes: Vec<_> = inputs.iter().map(|tensor| tensor.shape.clone()).collect();
     let shapes = infer_shapes(graph, &input_shapes)?;
-    Evaluator::new(graph, &shapes, arithmetic, defect).run(inputs)
+    Evaluator::new(graph, &shapes, arithmetic, mutant).run(inputs)
 }
 
 impl From<&Value> for Reference {

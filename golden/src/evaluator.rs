@@ -10,8 +10,8 @@ use crate::{
     batch_normalization::{self, batch_normalization},
     concat::concat,
     convolution::{Channels, Convolution, GroupOrder, WeightLayout},
-    defects::Defect,
     elementwise::{add, relu},
+    mutants::Mutant,
     pooling::max_pool,
     quantization::{self, Manner, dequantize, quantize},
     rules,
@@ -24,7 +24,7 @@ pub struct Evaluator<'a> {
     graph: &'a Graph,
     shapes: &'a Shapes<'a>,
     arithmetic: Arithmetic,
-    defect: Option<Defect>,
+    mutant: Option<Mutant>,
     values: HashMap<&'a str, Value>,
     unspecified: Vec<&'static Entry>,
 }
@@ -34,9 +34,9 @@ impl<'a> Evaluator<'a> {
         graph: &'a Graph,
         shapes: &'a Shapes<'a>,
         arithmetic: Arithmetic,
-        defect: Option<Defect>,
+        mutant: Option<Mutant>,
     ) -> Self {
-        Self { graph, shapes, arithmetic, defect, values: HashMap::new(), unspecified: Vec::new() }
+        Self { graph, shapes, arithmetic, mutant, values: HashMap::new(), unspecified: Vec::new() }
     }
 
     /// Evaluates the graph for inputs whose types and shapes are known to fit.
@@ -130,7 +130,7 @@ impl<'a> Evaluator<'a> {
     }
 
     fn conv(&mut self, op: &Conv, node: &Node) -> Result<Value, Unknown> {
-        let auto_pad = self.defect.map_or(op.auto_pad, |defect| defect.auto_pad(op.auto_pad));
+        let auto_pad = self.mutant.map_or(op.auto_pad, |mutant| mutant.auto_pad(op.auto_pad));
         let op = Conv { auto_pad, ..op.clone() };
         let (x, w) = (self.input(node, 0), self.input(node, 1));
         let geometry = op.geometry(&x.shape[2..], &w.shape[2..]).map_err(|fault| broken(node, fault))?;
@@ -139,7 +139,7 @@ impl<'a> Evaluator<'a> {
     }
 
     fn conv_transpose(&mut self, op: &ConvTranspose, node: &Node) -> Result<Value, Unknown> {
-        let auto_pad = self.defect.map_or(op.auto_pad, |defect| defect.auto_pad(op.auto_pad));
+        let auto_pad = self.mutant.map_or(op.auto_pad, |mutant| mutant.auto_pad(op.auto_pad));
         let op = ConvTranspose { auto_pad, ..op.clone() };
         let (x, w) = (self.input(node, 0), self.input(node, 1));
         let geometry = op.geometry(&x.shape[2..], &w.shape[2..]).map_err(|fault| broken(node, fault))?;
@@ -160,19 +160,19 @@ impl<'a> Evaluator<'a> {
                 Direction::Gather => WeightLayout::OutputFirst,
                 Direction::Scatter => WeightLayout::InputFirst,
             },
-            order: self.defect.map_or(GroupOrder::Contiguous, Defect::group_order),
+            order: self.mutant.map_or(GroupOrder::Contiguous, Mutant::group_order),
         };
         let taps = Taps::of(&self.reaches(&geometry.axes, direction), direction);
         let (x, w) = (&*self.operand(x), &*self.operand(w));
-        let bias = self.optional_input(node, 2).filter(|_| self.defect != Some(Defect::BiasDropped));
-        let bias_everywhere = self.defect != Some(Defect::BiasOnlyWhereReached);
+        let bias = self.optional_input(node, 2).filter(|_| self.mutant != Some(Mutant::BiasDropped));
+        let bias_everywhere = self.mutant != Some(Mutant::BiasOnlyWhereReached);
         Ok(Convolution { x, w, bias, channels, taps: &taps, bias_everywhere, arithmetic: self.arithmetic }
             .evaluate(shape))
     }
 
-    /// An operand of a convolution, as it is unless a defect rounds it.
+    /// An operand of a convolution, as it is unless a mutant rounds it.
     fn operand<'b>(&self, operand: &'b Value) -> Cow<'b, Value> {
-        match self.defect.and_then(Defect::operands) {
+        match self.mutant.and_then(Mutant::operands) {
             None => Cow::Borrowed(operand),
             Some(dtype) => Cow::Owned(operand.rounded_to(dtype)),
         }
@@ -180,7 +180,7 @@ impl<'a> Evaluator<'a> {
 
     fn reaches(&self, axes: &[Axis], direction: Direction) -> Vec<Reach> {
         let reach =
-            |axis| self.defect.map_or_else(|| Reach::from(axis), |defect| defect.distort(axis, direction));
+            |axis| self.mutant.map_or_else(|| Reach::from(axis), |mutant| mutant.distort(axis, direction));
         axes.iter().map(reach).collect()
     }
 
@@ -214,9 +214,9 @@ impl<'a> Evaluator<'a> {
         Ok(value)
     }
 
-    /// What was quantized only for `node` to dequantize it, where a defect leaves both out.
+    /// What was quantized only for `node` to dequantize it, where a mutant leaves both out.
     fn elided(&self, node: &Node) -> Option<&Value> {
-        let defect = self.defect?;
+        let mutant = self.mutant?;
         let quantizer = self.graph.nodes.iter().find(|quantizer| {
             matches!(quantizer.op, Op::QuantizeLinear(_)) && quantizer.outputs.first() == node.inputs.first()
         })?;
@@ -224,7 +224,7 @@ impl<'a> Evaluator<'a> {
         let is_constant = self.graph.initializers.iter().any(|initializer| initializer.name == *source);
         let output = self.shapes.get(node.outputs.first()?)?.dtype;
         let value = self.values.get(source.as_str())?;
-        (defect.elides(is_constant) && value.dtype == output).then_some(value)
+        (mutant.elides(is_constant) && value.dtype == output).then_some(value)
     }
 
     fn quantization(&self, axis: Option<i64>, node: &Node) -> Result<quantization::Parameters<'_>, Unknown> {
@@ -235,8 +235,8 @@ impl<'a> Evaluator<'a> {
             resolve_axis(axis.unwrap_or(1), x.shape.len()).map_err(|fault| broken(node, fault))?
         };
         let is_vector = x.shape.len() > 1 && scale.elements.len() > 1;
-        let axis = self.defect.filter(|_| is_vector).map_or(axis, |defect| defect.scale_axis(axis));
-        let manner = self.defect.map_or(Manner::ONNX, Defect::manner);
+        let axis = self.mutant.filter(|_| is_vector).map_or(axis, |mutant| mutant.scale_axis(axis));
+        let manner = self.mutant.map_or(Manner::ONNX, Mutant::manner);
         Ok(quantization::Parameters { scale, zero_point: self.optional_input(node, 2), axis, manner })
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Golden evaluates a graph in f64 by plain loops and says, element by element, how far a conforming backend may be
 //! off ([`Reference`]). Points that ONNX leaves open are named ([`rules()`]); mistakes can be made on purpose
-//! ([`Defect`]).
+//! ([`Mutant`]).
 //!
 //! # Two regimes
 //!
@@ -48,11 +48,11 @@ mod arithmetic;
 mod batch_normalization;
 mod concat;
 mod convolution;
-mod defects;
 mod elementwise;
 mod evaluate;
 mod evaluator;
 mod format;
+mod mutants;
 mod pooling;
 mod quantization;
 mod reference;
@@ -62,9 +62,9 @@ mod taps;
 mod value;
 
 pub use arithmetic::{Arithmetic, Operands, Subnormals, Sums};
-pub use defects::Defect;
 pub use evaluate::{
     Evaluation, MAX_ELEMENTS, MAX_MULTIPLY_ACCUMULATES, Unknown, evaluate, evaluate_as, evaluate_with,
 };
+pub use mutants::Mutant;
 pub use reference::{Agreement, Reference};
 pub use rules::{Entry, rules};

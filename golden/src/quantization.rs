@@ -26,7 +26,7 @@ pub struct Manner {
 pub enum Rounding {
     /// The even one, as ONNX says.
     HalfToEven,
-    /// The one farther from zero; only defects do that.
+    /// The one farther from zero; only mutants do that.
     HalfAwayFromZero,
 }
 
@@ -35,7 +35,7 @@ pub enum Rounding {
 pub enum Overflow {
     /// The end of the range, as ONNX says.
     Saturates,
-    /// It wraps around; only defects do that.
+    /// It wraps around; only mutants do that.
     Wraps,
 }
 
@@ -88,7 +88,7 @@ impl Parameters<'_> {
         };
         let zero_point = self.zero_point.filter(|_| self.manner.zero_points);
         (0..x.elements.len()).map(move |place| {
-            // as many scales as positions along the axis, unless a defect took another axis
+            // as many scales as positions along the axis, unless a mutant took another axis
             let channel = place / inner % extent % self.scale.elements.len();
             At {
                 scale: self.scale.elements[channel],

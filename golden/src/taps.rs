@@ -9,7 +9,7 @@ pub enum Direction {
     Scatter,
 }
 
-/// How far the kernel reaches along one spatial axis; what a defect distorts.
+/// How far the kernel reaches along one spatial axis; what a mutant distorts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reach {
     pub input: usize,

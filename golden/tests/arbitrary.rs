@@ -1,7 +1,7 @@
 //! Any graph is evaluated or refused: no panic, and never half an answer.
 
 use proptest::{collection::vec, option, prelude::*, test_runner::RngSeed};
-use twinfer_golden::{Defect, evaluate, evaluate_with};
+use twinfer_golden::{Mutant, evaluate, evaluate_with};
 use twinfer_onnx::{
     AutoPad, BatchNormalization, Concat, Conv, ConvTranspose, DataType, DequantizeLinear, Graph, MaxPool,
     Node, Op, QuantizeLinear, Tensor, ValueInfo, element_count,
@@ -174,9 +174,9 @@ fn an_evaluation_is_whole_or_refused() {
     };
     let evaluated = std::cell::Cell::new(0);
     let mut runner = proptest::test_runner::TestRunner::new(config);
-    let defects = prop::sample::select(Defect::ALL.to_vec());
-    let result = runner.run(&(fed_graph(), defects), |((graph, inputs), defect)| {
-        let defective = evaluate_with(&graph, &inputs, Some(defect));
+    let mutants = prop::sample::select(Mutant::ALL.to_vec());
+    let result = runner.run(&(fed_graph(), mutants), |((graph, inputs), mutant)| {
+        let mutantive = evaluate_with(&graph, &inputs, Some(mutant));
         let Ok(evaluation) = evaluate(&graph, &inputs) else {
             return Ok(());
         };
@@ -190,8 +190,8 @@ fn an_evaluation_is_whole_or_refused() {
         let shapes = |outputs: &[twinfer_golden::Reference]| -> Vec<_> {
             outputs.iter().map(|reference| reference.shape.clone()).collect()
         };
-        let defective = defective.expect("a defect makes no graph invalid").outputs;
-        prop_assert_eq!(shapes(&defective), shapes(&evaluation.outputs), "{}", defect.name());
+        let mutantive = mutantive.expect("a mutant makes no graph invalid").outputs;
+        prop_assert_eq!(shapes(&mutantive), shapes(&evaluation.outputs), "{}", mutant.name());
         Ok(())
     });
     result.expect("every evaluation is whole");

@@ -2,7 +2,7 @@
 
 use std::{env, fs, path::Path};
 
-use twinfer_golden::{Defect, rules};
+use twinfer_golden::{Mutant, rules};
 use twinfer_onnx::{MAX_OPSET, MIN_OPSET, Rule};
 
 fn table<const COLUMNS: usize>(
@@ -25,7 +25,7 @@ fn page() -> String {
     let valid = Rule::ALL
         .iter()
         .map(|rule| [code(rule.name()), rule.sentence().to_owned(), rule.source().to_owned()]);
-    let defects = Defect::ALL.iter().map(|defect| [code(defect.name()), defect.sentence().to_owned()]);
+    let mutants = Mutant::ALL.iter().map(|mutant| [code(mutant.name()), mutant.sentence().to_owned()]);
     format!(
         "# Semantics\n\n\
          What twinfer takes ONNX to say, for operator sets {MIN_OPSET} to {MAX_OPSET}. This page is written from the \
@@ -40,7 +40,7 @@ fn page() -> String {
          backend's output it explains it.\n\n{}",
         table(["name", "what is open, and what golden does", "source"], open),
         table(["rule", "what it demands", "source"], valid),
-        table(["name", "mistake"], defects),
+        table(["name", "mistake"], mutants),
     )
 }
 

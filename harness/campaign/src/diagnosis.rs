@@ -1,22 +1,22 @@
-//! *Diagnosis*: the defects of golden that reproduce a backend's output.
+//! *Diagnosis*: the mutants of golden that reproduce a backend's output.
 
 use twinfer_case::Observation;
-use twinfer_golden::{Agreement, Defect, Evaluation, Reference, evaluate_with};
+use twinfer_golden::{Agreement, Evaluation, Mutant, Reference, evaluate_with};
 
 use crate::prepared::Prepared;
 
-/// The names of the defects that give every output of every run as it was observed; none where there are no outputs.
+/// The names of the mutants that give every output of every run as it was observed; none where there are no outputs.
 pub fn diagnose(prepared: &Prepared, observation: &Observation) -> Vec<String> {
     if observation.runs.is_empty() {
         return Vec::new();
     }
-    let explains = |defect: &&Defect| explains(**defect, prepared, observation);
-    Defect::ALL.iter().filter(explains).map(|defect| defect.name().to_owned()).collect()
+    let explains = |mutant: &&Mutant| explains(**mutant, prepared, observation);
+    Mutant::ALL.iter().filter(explains).map(|mutant| mutant.name().to_owned()).collect()
 }
 
-fn explains(defect: Defect, prepared: &Prepared, observation: &Observation) -> bool {
+fn explains(mutant: Mutant, prepared: &Prepared, observation: &Observation) -> bool {
     prepared.task.runs.iter().zip(&observation.runs).all(|(inputs, run)| {
-        evaluate_with(&prepared.case.graph, inputs, Some(defect))
+        evaluate_with(&prepared.case.graph, inputs, Some(mutant))
             .is_ok_and(|evaluation| reproduces(&evaluation, &run.outputs))
     })
 }

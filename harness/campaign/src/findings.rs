@@ -73,7 +73,7 @@ impl Findings {
         self.entries.iter().filter(|entry| entry.is_ours).count() as u64
     }
 
-    /// The finding with the signature of a minimal case, or one whose defects explain that case too.
+    /// The finding with the signature of a minimal case, or one whose mutants explain that case too.
     pub fn find(&self, signature: &Signature) -> Option<usize> {
         let same = self.entries.iter().position(|entry| entry.finding.signature == *signature);
         same.or_else(|| match signature.cause {
@@ -83,7 +83,7 @@ impl Findings {
     }
 
     /// The finding that a case with this provisional signature most likely shows: the same but for attributes that do
-    /// not matter there, or for defects that explain it as well.
+    /// not matter there, or for mutants that explain it as well.
     pub fn find_likely(&self, provisional: &Signature) -> Option<usize> {
         self.entries.iter().position(|entry| {
             let signature = &entry.finding.signature;
@@ -97,7 +97,7 @@ impl Findings {
                         entry.classes.iter().all(|class| present.contains(class))
                     }
                     (Cause::Diagnosis(known), Cause::Diagnosis(possible)) => {
-                        known.iter().all(|defect| possible.contains(defect))
+                        known.iter().all(|mutant| possible.contains(mutant))
                     }
                     (Cause::Graph(_), Cause::Diagnosis(_)) | (Cause::Diagnosis(_), Cause::Graph(_)) => false,
                 }

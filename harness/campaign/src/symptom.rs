@@ -47,7 +47,7 @@ impl Symptom {
         let divergence = tried.divergences().iter().find(|divergence| self.resembles(divergence))?;
         let mut simpler = Self::of(divergence, &tried.prepared, &tried.observation);
         if !self.diagnosis.is_empty() {
-            simpler.diagnosis.retain(|defect| self.diagnosis.contains(defect));
+            simpler.diagnosis.retain(|mutant| self.diagnosis.contains(mutant));
             if simpler.diagnosis.is_empty() {
                 return None;
             }
@@ -81,7 +81,7 @@ impl Symptom {
         }
     }
 
-    /// The defects of golden that explain it.
+    /// The mutants of golden that explain it.
     pub fn diagnosis(&self) -> &[String] {
         &self.diagnosis
     }

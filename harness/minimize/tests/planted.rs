@@ -2,7 +2,7 @@
 
 use twinfer_case::{Case, Expectation, Regime, TensorSource};
 use twinfer_generators::Family;
-use twinfer_golden::{Defect, evaluate_with};
+use twinfer_golden::{Mutant, evaluate_with};
 use twinfer_minimize::{Complexity, Minimized, minimize};
 use twinfer_onnx::{ConvTranspose, DataType, Node, Op, infer_shapes};
 
@@ -170,7 +170,7 @@ fn computed_parameters_are_folded_where_the_output_must_stay_as_it_is() {
 
 #[test]
 fn a_backend_that_swaps_pads_is_shown_by_one_node_and_few_elements() {
-    let fails = |case: &Case| first_output(case) != output_of(case, Some(Defect::PadsSwapped));
+    let fails = |case: &Case| first_output(case) != output_of(case, Some(Mutant::PadsSwapped));
     for case in failing(Family::Deconv, 5, fails) {
         let minimized = minimal(&case, fails);
         assert_eq!(minimized.case.graph.nodes.len(), 1, "{:#?}", minimized.case.graph);
@@ -184,10 +184,10 @@ fn first_output(case: &Case) -> Vec<f64> {
     output_of(case, None)
 }
 
-fn output_of(case: &Case, defect: Option<Defect>) -> Vec<f64> {
+fn output_of(case: &Case, mutant: Option<Mutant>) -> Vec<f64> {
     let tensor = |source: &TensorSource| source.tensor().expect("is small").into_owned();
     let inputs: Vec<_> = case.runs[0].inputs.iter().map(tensor).collect();
-    let evaluation = evaluate_with(&case.graph, &inputs, defect).expect("golden knows generated graphs");
+    let evaluation = evaluate_with(&case.graph, &inputs, mutant).expect("golden knows generated graphs");
     evaluation.outputs.into_iter().flat_map(|output| output.values).collect()
 }
 

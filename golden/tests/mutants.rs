@@ -1,11 +1,11 @@
-//! Every defect changes what some graph computes, and none changes a graph that it has nothing to do with.
+//! Every mutant changes what some graph computes, and none changes a graph that it has nothing to do with.
 
 mod support;
 
 use std::fmt::Write as _;
 
 use support::one_node;
-use twinfer_golden::{Defect, evaluate, evaluate_with};
+use twinfer_golden::{Mutant, evaluate, evaluate_with};
 use twinfer_onnx::{
     AutoPad, Conv, ConvTranspose, DataType, DequantizeLinear, Graph, Initializer, Node, Op, QuantizeLinear,
     Tensor,
@@ -123,49 +123,49 @@ fn cases() -> Vec<Case> {
     ]
 }
 
-fn differs((_, graph, input): &Case, defect: Defect) -> bool {
+fn differs((_, graph, input): &Case, mutant: Mutant) -> bool {
     let inputs = std::slice::from_ref(input);
     let golden = evaluate(graph, inputs).expect("valid").outputs;
-    let defective = evaluate_with(graph, inputs, Some(defect)).expect("valid").outputs;
-    golden.iter().zip(&defective).any(|(golden, defective)| golden.values != defective.values)
+    let mutantive = evaluate_with(graph, inputs, Some(mutant)).expect("valid").outputs;
+    golden.iter().zip(&mutantive).any(|(golden, mutantive)| golden.values != mutantive.values)
 }
 
 #[test]
-fn every_defect_changes_some_case() {
+fn every_mutant_changes_some_case() {
     let cases = cases();
-    for defect in Defect::ALL {
-        assert!(cases.iter().any(|case| differs(case, *defect)), "{} changes nothing", defect.name());
+    for mutant in Mutant::ALL {
+        assert!(cases.iter().any(|case| differs(case, *mutant)), "{} changes nothing", mutant.name());
     }
 }
 
 #[test]
-fn each_case_shows_the_defects_that_it_should() {
+fn each_case_shows_the_mutants_that_it_should() {
     let mut matrix = String::new();
     for case in cases() {
-        let shown: Vec<_> = Defect::ALL.iter().filter(|defect| differs(&case, **defect)).collect();
-        let names: Vec<_> = shown.iter().map(|defect| defect.name()).collect();
+        let shown: Vec<_> = Mutant::ALL.iter().filter(|mutant| differs(&case, **mutant)).collect();
+        let names: Vec<_> = shown.iter().map(|mutant| mutant.name()).collect();
         writeln!(matrix, "{}: {}", case.0, names.join(", ")).expect("a string takes it");
     }
     insta::assert_snapshot!(matrix);
 }
 
 #[test]
-fn defects_of_values_leave_convolutions_of_small_integers_alone() {
-    let of_values = || Defect::ALL.iter().filter(|defect| !Defect::STRUCTURAL.contains(defect));
-    assert!(of_values().count() + Defect::STRUCTURAL.len() == Defect::ALL.len());
+fn mutants_of_values_leave_convolutions_of_small_integers_alone() {
+    let of_values = || Mutant::ALL.iter().filter(|mutant| !Mutant::STRUCTURAL.contains(mutant));
+    assert!(of_values().count() + Mutant::STRUCTURAL.len() == Mutant::ALL.len());
     for case in cases().iter().filter(|case| case.1.nodes.len() == 1 && case.0 != "conv of long significands")
     {
-        for defect in of_values() {
-            assert!(!differs(case, *defect), "{} changes {}", defect.name(), case.0);
+        for mutant in of_values() {
+            assert!(!differs(case, *mutant), "{} changes {}", mutant.name(), case.0);
         }
     }
 }
 
 #[test]
-fn defects_are_found_by_their_names() {
-    for defect in Defect::ALL {
-        assert_eq!(Defect::from_name(defect.name()), Some(*defect));
-        assert!(defect.sentence().ends_with('.'));
+fn mutants_are_found_by_their_names() {
+    for mutant in Mutant::ALL {
+        assert_eq!(Mutant::from_name(mutant.name()), Some(*mutant));
+        assert!(mutant.sentence().ends_with('.'));
     }
-    assert_eq!(Defect::from_name("none"), None);
+    assert_eq!(Mutant::from_name("none"), None);
 }

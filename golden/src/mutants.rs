@@ -1,6 +1,6 @@
 //! Golden with one rule changed.
 //!
-//! A *defect* is an implementation mistake made on purpose. Evaluated in golden's place it must be noticed; where it
+//! A *mutant* is an implementation mistake made on purpose. Evaluated in golden's place it must be noticed; where it
 //! reproduces a backend's wrong output it explains it.
 
 use twinfer_onnx::{AutoPad, Axis, DataType};
@@ -11,17 +11,17 @@ use crate::{
     taps::{Direction, Reach},
 };
 
-macro_rules! defects {
+macro_rules! mutants {
     ($($variant:ident = $name:literal, $sentence:literal;)*) => {
         /// One mistake.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[non_exhaustive]
-        pub enum Defect {
+        pub enum Mutant {
             $(#[doc = $sentence] $variant,)*
         }
 
-        impl Defect {
-            /// Every defect.
+        impl Mutant {
+            /// Every mutant.
             pub const ALL: &[Self] = &[$(Self::$variant),*];
 
             /// Its name, in kebab-case.
@@ -37,7 +37,7 @@ macro_rules! defects {
     };
 }
 
-defects! {
+mutants! {
     PadShifted = "pad-shifted", "The padding at the start is one too large, the output keeps its shape.";
     PadsSwapped = "pads-swapped", "The padding at the start and at the end are exchanged.";
     GroupsInterleaved = "groups-interleaved", "A group takes every group-th input channel instead of neighbouring ones.";
@@ -60,7 +60,7 @@ defects! {
     Wrapped = "wrapped", "QuantizeLinear wraps around instead of saturating.";
 }
 
-impl Defect {
+impl Mutant {
     /// Those that mistake a convolution's attributes, weights or bias, whatever the values: each changes most results that
     /// it touches by far more than rounding.
     pub const STRUCTURAL: &[Self] = &[
@@ -78,9 +78,9 @@ impl Defect {
         Self::SameSwapped,
     ];
 
-    /// The defect of that name.
+    /// The mutant of that name.
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|defect| defect.name() == name)
+        Self::ALL.iter().copied().find(|mutant| mutant.name() == name)
     }
 
     /// What it makes of `auto_pad`.

@@ -1,30 +1,30 @@
-//! Golden replaced by references with a planted defect: the checks must notice wherever the defect changes the output.
+//! Golden replaced by references with a planted mutant: the checks must notice wherever the mutant changes the output.
 //!
-//! `TWINFER_FULL=1` runs 20,000 cases a family and prints what was detected, defect by defect.
+//! `TWINFER_FULL=1` runs 20,000 cases a family and prints what was detected, mutant by mutant.
 
 use twinfer_case::{Case, Description, Observation, Outcome, RunOutput, Stage, Variant, Verdict};
 use twinfer_checks::{Evidence, judge};
 use twinfer_generators::Family;
-use twinfer_golden::{Defect, Evaluation, Unknown, evaluate, evaluate_with};
+use twinfer_golden::{Evaluation, Mutant, Unknown, evaluate, evaluate_with};
 use twinfer_onnx::Tensor;
 
-/// The defects of Conv and `ConvTranspose`; operands rounded to another type are what a bound may allow for.
-const DEFECTS: [Defect; 12] = [
-    Defect::PadShifted,
-    Defect::PadsSwapped,
-    Defect::GroupsInterleaved,
-    Defect::GroupsCollapsed,
-    Defect::KernelReversed,
-    Defect::OutputPaddingIgnored,
-    Defect::OutputPaddingInFront,
-    Defect::DilationIgnored,
-    Defect::StrideShort,
-    Defect::BiasDropped,
-    Defect::BiasOnlyWhereReached,
-    Defect::SameSwapped,
+/// The mutants of Conv and `ConvTranspose`; operands rounded to another type are what a bound may allow for.
+const DEFECTS: [Mutant; 12] = [
+    Mutant::PadShifted,
+    Mutant::PadsSwapped,
+    Mutant::GroupsInterleaved,
+    Mutant::GroupsCollapsed,
+    Mutant::KernelReversed,
+    Mutant::OutputPaddingIgnored,
+    Mutant::OutputPaddingInFront,
+    Mutant::DilationIgnored,
+    Mutant::StrideShort,
+    Mutant::BiasDropped,
+    Mutant::BiasOnlyWhereReached,
+    Mutant::SameSwapped,
 ];
 
-/// What became of the cases that a defect touches.
+/// What became of the cases that a mutant touches.
 #[derive(Clone, Debug, Default)]
 struct Detection {
     changed: u64,
@@ -63,17 +63,17 @@ fn outputs(references: &[Result<Evaluation, Unknown>]) -> Option<Vec<Vec<Tensor>
     references.iter().map(|reference| reference.as_ref().ok().and_then(tensors)).collect()
 }
 
-/// Whether the defect changes an output that a backend can be held to: one whose bound is not infinite, as it is where
+/// Whether the mutant changes an output that a backend can be held to: one whose bound is not infinite, as it is where
 /// the values overflow.
-fn changes(references: &[Result<Evaluation, Unknown>], defective: &[Result<Evaluation, Unknown>]) -> bool {
-    references.iter().zip(defective).any(|pair| match pair {
-        (Ok(reference), Ok(defective)) if defective.unspecified.is_empty() => {
-            reference.outputs.iter().zip(&defective.outputs).any(|(reference, defective)| {
-                reference.shape != defective.shape
+fn changes(references: &[Result<Evaluation, Unknown>], mutantive: &[Result<Evaluation, Unknown>]) -> bool {
+    references.iter().zip(mutantive).any(|pair| match pair {
+        (Ok(reference), Ok(mutantive)) if mutantive.unspecified.is_empty() => {
+            reference.outputs.iter().zip(&mutantive.outputs).any(|(reference, mutantive)| {
+                reference.shape != mutantive.shape
                     || (0..reference.values.len()).any(|place| {
-                        reference.values[place].to_bits() != defective.values[place].to_bits()
+                        reference.values[place].to_bits() != mutantive.values[place].to_bits()
                             && reference.bound[place].is_finite()
-                            && defective.bound[place].is_finite()
+                            && mutantive.bound[place].is_finite()
                     })
             })
         }
@@ -102,7 +102,7 @@ fn verdict(case: &Case, references: &[Result<Evaluation, Unknown>], observation:
 }
 
 #[test]
-fn defective_references_are_noticed_wherever_they_change_the_output() {
+fn mutant_references_are_noticed_wherever_they_change_the_output() {
     let mut detections = vec![Detection::default(); DEFECTS.len()];
     for case in cases() {
         let inputs: Vec<Vec<Tensor>> = case
@@ -115,20 +115,20 @@ fn defective_references_are_noticed_wherever_they_change_the_output() {
         let observation = truthful(truth.clone());
         let fair = verdict(&case, &references, &observation);
         assert!(matches!(fair, Verdict::Conforms | Verdict::Vacuous), "{fair:?}\n{case:#?}");
-        for (defect, detection) in DEFECTS.iter().zip(&mut detections) {
-            let defective: Vec<_> =
-                inputs.iter().map(|inputs| evaluate_with(&case.graph, inputs, Some(*defect))).collect();
-            if changes(&references, &defective) {
+        for (mutant, detection) in DEFECTS.iter().zip(&mut detections) {
+            let mutantive: Vec<_> =
+                inputs.iter().map(|inputs| evaluate_with(&case.graph, inputs, Some(*mutant))).collect();
+            if changes(&references, &mutantive) {
                 detection.changed += 1;
-                let verdict = verdict(&case, &defective, &observation);
+                let verdict = verdict(&case, &mutantive, &observation);
                 detection.detected += u64::from(matches!(verdict, Verdict::Diverges(_)));
             }
         }
     }
-    for (defect, Detection { changed, detected }) in DEFECTS.iter().zip(&detections) {
-        println!("{:<24} {detected:>6} of {changed:>6}", defect.name());
-        assert!(*changed >= 50, "{} is hardly ever touched", defect.name());
-        assert!(detected * 100 >= changed * 97, "{}: {detected} of {changed}", defect.name());
+    for (mutant, Detection { changed, detected }) in DEFECTS.iter().zip(&detections) {
+        println!("{:<24} {detected:>6} of {changed:>6}", mutant.name());
+        assert!(*changed >= 50, "{} is hardly ever touched", mutant.name());
+        assert!(detected * 100 >= changed * 97, "{}: {detected} of {changed}", mutant.name());
     }
     let sum = |count: fn(&Detection) -> u64| detections.iter().map(count).sum::<u64>();
     let (changed, detected) = (sum(|one| one.changed), sum(|one| one.detected));
