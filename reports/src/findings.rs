@@ -4,8 +4,13 @@ use twinfer_case::{CaseSize, Finding, Kind};
 
 use crate::numbers::counted;
 
-/// The mutants that reproduce it, or that none does; nothing where there are no values to explain.
+/// What explains it, or that nothing does; nothing where there are no values to explain.
 pub(crate) fn diagnosis(finding: &Finding) -> Option<String> {
+    finding.explanation().map(ToString::to_string).or_else(|| mutants(finding))
+}
+
+/// The mutants alone, as older findings hold them.
+fn mutants(finding: &Finding) -> Option<String> {
     match (finding.diagnosis.as_slice(), finding.kind) {
         ([], Kind::WrongValues) => Some("unexplained".to_owned()),
         ([], _) => None,

@@ -13,6 +13,7 @@ use twinfer_checks::{Evidence, disagreement, judge};
 use crate::{
     CampaignError, Options,
     crew::{Crew, Tried},
+    diagnosis::explain,
     investigation::Investigator,
     journal::Journal,
     lane::{Delivery, Observed},
@@ -188,7 +189,7 @@ impl<'a> Committer<'a> {
         } else {
             None
         };
-        let judgement = judge(&Evidence {
+        let mut judgement = judge(&Evidence {
             case: &referenced.prepared.case,
             variant: &crew.info().variant,
             description: &crew.info().description,
@@ -197,6 +198,7 @@ impl<'a> Committer<'a> {
             repeat: repeat.map(|repeat| &repeat.observation),
             fresh: fresh.as_ref(),
         });
+        explain(&mut judgement, &referenced.prepared, &referenced.references, &observed.observation);
         let tried = Tried {
             prepared: Arc::clone(&referenced.prepared),
             references: referenced.references.clone(),

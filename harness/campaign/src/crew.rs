@@ -8,6 +8,7 @@ use twinfer_checks::{Evidence, Judgement, judge};
 
 use crate::{
     CampaignError,
+    diagnosis::explain,
     prepared::{Prepared, References},
     worker::{Nursery, WorkerProcess, observe},
 };
@@ -101,7 +102,7 @@ impl Crew {
 
     /// What the checks say of an observation.
     pub fn judge(&self, prepared: Arc<Prepared>, references: References, observation: Observation) -> Tried {
-        let judgement = judge(&Evidence {
+        let mut judgement = judge(&Evidence {
             case: &prepared.case,
             variant: &self.info.variant,
             description: &self.info.description,
@@ -110,6 +111,7 @@ impl Crew {
             repeat: None,
             fresh: None,
         });
+        explain(&mut judgement, &prepared, &references, &observation);
         Tried { prepared, references, observation, judgement }
     }
 }

@@ -1,66 +1,61 @@
 //! *Diagnosis*: the mutants of golden that reproduce a backend's output.
 
-use twinfer_case::Observation;
-use twinfer_golden::{Agreement, Evaluation, Mutant, Reference, evaluate_with};
+mod fit;
 
-use crate::prepared::Prepared;
+use twinfer_case::{Diagnosis, Explanation, Kind, Observation, Verdict};
+use twinfer_checks::Judgement;
+use twinfer_golden::Mutant;
 
-/// The names of the mutants that give every output of every run as it was observed; none where there are no outputs.
-pub fn diagnose(prepared: &Prepared, observation: &Observation) -> Vec<String> {
-    if observation.runs.is_empty() {
-        return Vec::new();
+use crate::prepared::{Prepared, References};
+
+use fit::{Fit, unexplained};
+
+/// Adds to every divergence of shapes or values why. Values that rounded operands explain are no error: they become a
+/// precision fallback.
+pub fn explain(
+    judgement: &mut Judgement,
+    prepared: &Prepared,
+    references: &References,
+    observation: &Observation,
+) {
+    let Verdict::Diverges(divergences) = &mut judgement.verdict else { return };
+    let mut compared = divergences
+        .iter_mut()
+        .filter(|divergence| matches!(divergence.kind, Kind::WrongValues | Kind::WrongShape))
+        .peekable();
+    if compared.peek().is_none() {
+        return;
     }
-    let explains = |mutant: &&Mutant| explains(**mutant, prepared, observation);
-    Mutant::ALL.iter().filter(explains).map(|mutant| mutant.name().to_owned()).collect()
-}
-
-fn explains(mutant: Mutant, prepared: &Prepared, observation: &Observation) -> bool {
-    prepared.task.runs.iter().zip(&observation.runs).all(|(inputs, run)| {
-        evaluate_with(&prepared.case.graph, inputs, Some(mutant))
-            .is_ok_and(|evaluation| reproduces(&evaluation, &run.outputs))
-    })
-}
-
-fn reproduces(evaluation: &Evaluation, outputs: &[twinfer_onnx::Tensor]) -> bool {
-    evaluation.outputs.len() == outputs.len()
-        && evaluation.outputs.iter().zip(outputs).all(|(reference, output)| {
-            reference.shape == output.shape
-                && tells(reference)
-                && output
-                    .to_f64()
-                    .iter()
-                    .enumerate()
-                    .all(|(place, given)| !matches!(reference.compare(place, *given), Agreement::Wrong(_)))
-        })
-}
-
-/// Whether a reference can explain anything: one that agrees with every value explains none.
-fn tells(reference: &Reference) -> bool {
-    !reference.is_vacuous() && reference.bound.iter().all(|bound| bound.is_finite())
-}
-
-#[cfg(test)]
-mod tests {
-    use twinfer_onnx::{DataType, Tensor};
-
-    use super::*;
-
-    fn evaluation(value: f64, bound: f64) -> Evaluation {
-        let reference = Reference {
-            dtype: DataType::Float,
-            shape: vec![1],
-            values: vec![value],
-            bound: vec![bound],
-            grid_step: None,
-        };
-        Evaluation { outputs: vec![reference], unspecified: Vec::new() }
+    let diagnosis = diagnose(prepared, references, observation);
+    let is_of_precision = is_of_precision(&diagnosis);
+    for divergence in compared {
+        if is_of_precision {
+            divergence.kind = Kind::PrecisionFallback;
+        }
+        divergence.diagnosis = Some(diagnosis.clone());
     }
+}
 
-    #[test]
-    fn a_reference_that_agrees_with_everything_explains_nothing() {
-        let output = [Tensor::from_f64(DataType::Float, vec![1], &[-87913.0]).unwrap()];
-        assert!(reproduces(&evaluation(-87913.0, 0.01), &output));
-        assert!(!reproduces(&evaluation(7.0, 0.01), &output));
-        assert!(!reproduces(&evaluation(7.0, f64::INFINITY), &output));
+/// Why an output or its shape is not golden's.
+fn diagnose(prepared: &Prepared, references: &References, observation: &Observation) -> Diagnosis {
+    let fit = |mutant: &Mutant| Some((*mutant, Fit::of(*mutant, prepared, references, observation)?));
+    let fits: Vec<(Mutant, Fit)> = Mutant::ALL.iter().filter_map(fit).collect();
+    let closest = fits.iter().map(|(_, fit)| fit).min_by(|one, other| one.share.total_cmp(&other.share));
+    let explanations = fits.iter().filter(|(_, fit)| closest.is_some_and(|closest| fit.is_like(closest)));
+    Diagnosis {
+        explanations: explanations.map(|(mutant, _)| explanation(*mutant)).collect(),
+        residual: closest.and_then(|closest| closest.residual),
+        unexplained: unexplained(references, observation),
     }
+}
+
+fn explanation(mutant: Mutant) -> Explanation {
+    Explanation { mutant: mutant.name().to_owned(), change: mutant.name().replace('-', " ") }
+}
+
+/// Whether a mutant that rounds operands, and nothing else, explains it.
+fn is_of_precision(diagnosis: &Diagnosis) -> bool {
+    let rounds =
+        |name| matches!(Mutant::from_name(name), Some(Mutant::OperandsInHalf | Mutant::OperandsInBfloat16));
+    !diagnosis.explanations.is_empty() && diagnosis.mutants().all(rounds)
 }

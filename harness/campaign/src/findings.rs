@@ -206,9 +206,7 @@ pub fn snapshot(finding: &Finding, observation: &Observation) -> String {
         format!("graph: {}", finding.graph),
         format!("reached: {}, {outcome}", observation.stage),
     ];
-    if !finding.diagnosis.is_empty() {
-        lines.push(format!("explained by: {}", finding.diagnosis.join(" or ")));
-    }
+    lines.extend(finding.explanation().map(|diagnosis| format!("diagnosis: {diagnosis}")));
     lines.extend(
         finding.divergences.iter().map(|divergence| format!("{}: {}", divergence.kind, divergence.detail)),
     );

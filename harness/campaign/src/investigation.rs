@@ -72,7 +72,7 @@ impl<'a> Investigator<'a> {
     ) -> Result<Conclusion, CampaignError> {
         let divergences = suspect.divergences();
         let Some(lead) = divergences.first() else { return Ok(Conclusion::nothing()) };
-        let symptom = Symptom::of(lead, &suspect.prepared, &suspect.observation);
+        let symptom = Symptom::of(lead, suspect);
         let provisional = symptom.signature(crew.info(), &suspect.prepared);
         if let Some(known) = self.findings.find_likely(&provisional) {
             self.sight(known, crew.info(), sink)?;
@@ -205,7 +205,7 @@ pub fn finding(
         case: minimal.prepared.task.hash,
         provenance: suspect.prepared.case.provenance.clone(),
         preceding,
-        divergences: minimal.divergences().to_vec(),
+        divergences: symptom.narrowed(minimal.divergences()),
     }
 }
 
@@ -214,6 +214,7 @@ fn renamed(mut tried: Tried, kind: Kind, how: &str) -> Tried {
     if let Verdict::Diverges(divergences) = &mut tried.judgement.verdict
         && let Some(lead) = divergences.first_mut()
     {
+        lead.diagnosis = None;
         lead.detail = format!("{how}: {}: {}", lead.kind, lead.detail);
         lead.kind = kind;
     }

@@ -122,7 +122,7 @@ impl Subjects {
         for crew in &self.crews {
             let tried = self.try_fresh(crew, case)?;
             let Some(lead) = tried.divergences().first() else { continue };
-            let symptom = Symptom::of(lead, &tried.prepared, &tried.observation);
+            let symptom = Symptom::of(lead, &tried);
             let (minimal, symptom) = reduce(tried.clone(), symptom, crew, &self.oracle, sink)?;
             let finding = finding(crew.info(), &tried, &minimal, &symptom, Vec::new());
             let folder = out.join(finding.signature.slug());

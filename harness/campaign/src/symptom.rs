@@ -1,11 +1,10 @@
 use twinfer_case::{
-    Blame, Cause, Divergence, Expectation, Kind, Observation, Outcome, Signature, Stage, VariantInfo,
+    Blame, Cause, Diagnosis, Divergence, Expectation, Kind, Outcome, Signature, Stage, VariantInfo,
 };
 
 use crate::{
     crew::Tried,
     describe::{classes, error_code, operators},
-    diagnosis::diagnose,
     prepared::Prepared,
 };
 
@@ -20,20 +19,19 @@ pub struct Symptom {
 }
 
 impl Symptom {
-    /// That of the first of the divergences that `observation` of the case led to.
-    pub fn of(divergence: &Divergence, prepared: &Prepared, observation: &Observation) -> Self {
-        let diagnosis = match divergence.kind {
-            Kind::WrongValues | Kind::WrongShape => diagnose(prepared, observation),
-            _ => Vec::new(),
-        };
-        let error = match (&observation.outcome, &prepared.case.expectation) {
+    /// That of one of the divergences of `tried`. What explains the values explains whatever comes before them.
+    pub fn of(divergence: &Divergence, tried: &Tried) -> Self {
+        let mut diagnoses = [divergence].into_iter().chain(tried.divergences());
+        let diagnosis = diagnoses.find_map(|divergence| divergence.diagnosis.as_ref());
+        let mutants = diagnosis.into_iter().flat_map(Diagnosis::mutants);
+        let error = match (&tried.observation.outcome, &tried.prepared.case.expectation) {
             (Outcome::Rejected(reason) | Outcome::Failed(reason), _) => error_code(reason),
             (Outcome::Crashed(status), _) => Some(status.clone()),
             (Outcome::Ok, Expectation::Invalid(rule)) => Some(rule.clone()),
             (Outcome::Ok, Expectation::Valid) | (Outcome::TimedOut, _) => None,
         };
         let Divergence { stage, kind, blame, .. } = *divergence;
-        Self { stage, kind, blame, diagnosis, error }
+        Self { stage, kind, blame, diagnosis: mutants.map(str::to_owned).collect(), error }
     }
 
     /// Whether one of the divergences of `tried` is of this kind, whatever explains it.
@@ -45,7 +43,7 @@ impl Symptom {
     /// error, and explained by what explains both. A case that nothing explained may become explained.
     pub fn shared_with(&self, tried: &Tried) -> Option<Self> {
         let divergence = tried.divergences().iter().find(|divergence| self.resembles(divergence))?;
-        let mut simpler = Self::of(divergence, &tried.prepared, &tried.observation);
+        let mut simpler = Self::of(divergence, tried);
         if !self.diagnosis.is_empty() {
             simpler.diagnosis.retain(|mutant| self.diagnosis.contains(mutant));
             if simpler.diagnosis.is_empty() {
@@ -79,6 +77,17 @@ impl Symptom {
             cause,
             error: self.error.clone(),
         }
+    }
+
+    /// The divergences of a case with this symptom, explained by nothing that did not explain the larger ones too.
+    pub fn narrowed(&self, divergences: &[Divergence]) -> Vec<Divergence> {
+        let mut divergences = divergences.to_vec();
+        for divergence in &mut divergences {
+            let narrowed =
+                divergence.diagnosis.take().map(|diagnosis| diagnosis.narrowed_to(&self.diagnosis));
+            divergence.diagnosis = narrowed;
+        }
+        divergences
     }
 
     /// The mutants of golden that explain it.

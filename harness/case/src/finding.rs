@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use crate::{CaseHash, Divergence, Kind, Provenance, Signature, Stage, Variant};
+use crate::{CaseHash, Diagnosis, Divergence, Kind, Provenance, Signature, Stage, Variant};
 
 /// The version of the finding format that this crate writes.
 pub const FINDING_FORMAT: u32 = 1;
@@ -34,6 +34,13 @@ pub struct Finding {
     pub provenance: Option<Provenance>,
     /// For a state-dependent divergence: the cases that the worker ran before, in order.
     pub preceding: Vec<CaseHash>,
+}
+
+impl Finding {
+    /// Why, with what remains unexplained, where values or shapes were compared; older findings hold the names alone.
+    pub fn explanation(&self) -> Option<&Diagnosis> {
+        self.divergences.iter().find_map(|divergence| divergence.diagnosis.as_ref())
+    }
 }
 
 /// A variant at a version that shows a finding.

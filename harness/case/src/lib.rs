@@ -6,6 +6,7 @@
 
 mod capability;
 mod case;
+mod diagnosis;
 mod event;
 mod finding;
 mod observation;
@@ -22,6 +23,7 @@ pub use capability::{Capability, Condition, Description};
 pub use case::{
     Case, CaseHash, Expectation, InvalidHash, Provenance, Recipe, Regime, Request, Run, TensorSource,
 };
+pub use diagnosis::{Diagnosis, Explanation};
 pub use event::Event;
 pub use finding::{CaseSize, FINDING_FORMAT, Finding, Sighting};
 pub use observation::{

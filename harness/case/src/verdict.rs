@@ -2,7 +2,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Stage, Variant};
+use crate::{Diagnosis, Stage, Variant};
 
 /// What the checks conclude about one variant on one case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -33,6 +33,9 @@ pub struct Divergence {
     pub blame: Blame,
     /// What was expected and what was seen, for a person.
     pub detail: String,
+    /// Why, where values or shapes were compared with golden's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diagnosis: Option<Diagnosis>,
 }
 
 /// Who is wrong when two answers differ.

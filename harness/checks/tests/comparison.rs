@@ -56,7 +56,14 @@ fn open() -> Verdict {
 fn disagrees(place: usize, stage: Stage, detail: &str) -> Verdict {
     let variant = variants(3).swap_remove(place);
     let (kind, blame) = (Kind::Disagree, Blame::Nobody);
-    Verdict::Diverges(vec![Divergence { variant, stage, kind, blame, detail: detail.to_owned() }])
+    Verdict::Diverges(vec![Divergence {
+        variant,
+        stage,
+        kind,
+        blame,
+        detail: detail.to_owned(),
+        diagnosis: None,
+    }])
 }
 
 fn kinds(verdict: &Verdict) -> Vec<(Kind, Blame)> {

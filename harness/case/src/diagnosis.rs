@@ -1,0 +1,133 @@
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// Why an output is wrong: the semantic mutants of golden that reproduce it.
+///
+/// It is displayed as the line that a person reads.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Diagnosis {
+    /// One answer: several where the case does not tell them apart, in golden's order; empty where nothing reproduces the
+    /// output.
+    pub explanations: Vec<Explanation>,
+    /// The largest difference between the output and the closest explanation; absent where there is none, or where only
+    /// shapes are known.
+    pub residual: Option<f64>,
+    /// The largest difference between the output and golden; absent where the shapes differ or something is no number.
+    pub unexplained: Option<f64>,
+}
+
+/// A mutant of golden that reproduces an output.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Explanation {
+    /// The mutant's name, in kebab-case.
+    pub mutant: String,
+    /// What it changes, such as "the bias dropped".
+    pub change: String,
+}
+
+impl Diagnosis {
+    /// The names of the mutants.
+    pub fn mutants(&self) -> impl Iterator<Item = &str> {
+        self.explanations.iter().map(|explanation| explanation.mutant.as_str())
+    }
+
+    /// The same with nothing but the explanations of these names.
+    #[must_use]
+    pub fn narrowed_to(mut self, mutants: &[String]) -> Self {
+        self.explanations.retain(|explanation| mutants.contains(&explanation.mutant));
+        self
+    }
+}
+
+impl fmt::Display for Diagnosis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let changes: Vec<_> = self.explanations.iter().map(|one| one.change.as_str()).collect();
+        let subject = if self.residual.is_some() { "output equals golden" } else { "shape is golden's" };
+        match changes.as_slice() {
+            [] => f.write_str("unexplained")?,
+            [one] => write!(f, "{subject} with {one}")?,
+            several => write!(f, "{subject} with one of: {}", several.join("; "))?,
+        }
+        match (self.residual, self.unexplained) {
+            (Some(residual), Some(unexplained)) => write!(
+                f,
+                ": largest difference {}, against {} unexplained",
+                Magnitude(residual),
+                Magnitude(unexplained)
+            ),
+            (Some(residual), None) => write!(f, ": largest difference {}", Magnitude(residual)),
+            (None, Some(unexplained)) => write!(f, ": largest difference {}", Magnitude(unexplained)),
+            (None, None) => Ok(()),
+        }
+    }
+}
+
+/// A number that is not negative, with as many digits as a person compares: `3.8e-6`, `0.243`, `20.7`.
+struct Magnitude(f64);
+
+impl fmt::Display for Magnitude {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            0.0 => f.write_str("0"),
+            number if (1e-3..1e5).contains(&number) => {
+                let integer_digits = number.log10().floor() as i32 + 1;
+                let text = format!("{number:.*}", usize::try_from(3 - integer_digits).unwrap_or(0));
+                let is_fraction = text.contains('.');
+                f.write_str(if is_fraction {
+                    text.trim_end_matches('0').trim_end_matches('.')
+                } else {
+                    &text
+                })
+            }
+            number => write!(f, "{number:.1e}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn diagnosis(changes: &[&str], residual: Option<f64>, unexplained: Option<f64>) -> String {
+        let explanation =
+            |change: &&str| Explanation { mutant: change.replace(' ', "-"), change: (*change).to_owned() };
+        let explanations = changes.iter().map(explanation).collect();
+        Diagnosis { explanations, residual, unexplained }.to_string()
+    }
+
+    #[test]
+    fn a_diagnosis_is_one_line_with_what_it_leaves_unexplained() {
+        assert_eq!(
+            diagnosis(&["the weight scales applied along axis 1"], Some(3.81e-6), Some(20.74)),
+            "output equals golden with the weight scales applied along axis 1: largest difference 3.8e-6, against \
+             20.7 unexplained"
+        );
+        assert_eq!(
+            diagnosis(&["the bias dropped", "pads exchanged"], Some(0.0), Some(0.25)),
+            "output equals golden with one of: the bias dropped; pads exchanged: largest difference 0, against 0.25 \
+             unexplained"
+        );
+    }
+
+    #[test]
+    fn what_nothing_explains_says_so() {
+        assert_eq!(diagnosis(&[], None, Some(1234.4)), "unexplained: largest difference 1234");
+        assert_eq!(diagnosis(&[], None, None), "unexplained");
+    }
+
+    #[test]
+    fn a_shape_is_explained_without_values() {
+        let text = diagnosis(&["output_padding ignored"], None, None);
+        assert_eq!(text, "shape is golden's with output_padding ignored");
+    }
+
+    #[test]
+    fn magnitudes_have_three_digits_or_an_exponent() {
+        let text = |number: f64| Magnitude(number).to_string();
+        assert_eq!(
+            [1e-7, 0.01, 0.24321, 1.0, 20.0, 99999.0, 1e5].map(text),
+            ["1.0e-7", "0.01", "0.243", "1", "20", "99999", "1.0e5"]
+        );
+    }
+}
