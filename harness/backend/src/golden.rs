@@ -19,12 +19,7 @@ impl Golden {
 
 impl Backend for Golden {
     fn describe(&self) -> Description {
-        Description {
-            name: "golden".to_owned(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            capabilities: Vec::new(),
-            reaches: Stage::Execute,
-        }
+        Description::new("golden", env!("CARGO_PKG_VERSION"), Stage::Execute)
     }
 
     fn run(&mut self, task: &Task, progress: &mut dyn FnMut(Stage)) -> Observation {

@@ -1,4 +1,4 @@
-use std::{collections::BTreeMap, str::FromStr};
+use std::{collections::BTreeMap, path::PathBuf, str::FromStr};
 
 use twinfer_case::Variant;
 
@@ -8,29 +8,48 @@ use crate::OpenError;
 pub struct VariantOptions {
     backend: String,
     rest: BTreeMap<String, String>,
+    resolved: BTreeMap<String, String>,
 }
 
 impl VariantOptions {
     pub fn of(variant: &Variant) -> Self {
-        Self { backend: variant.backend.to_string(), rest: variant.options.clone() }
+        Self {
+            backend: variant.backend.to_string(),
+            rest: variant.options.clone(),
+            resolved: BTreeMap::new(),
+        }
     }
 
     /// The value of `key` as one of the words of `T`, or `default` where the variant does not say.
-    pub fn take<T: FromStr>(
+    pub fn take<T: FromStr + ToString>(
         &mut self,
         key: &'static str,
         words: &'static str,
         default: T,
     ) -> Result<T, OpenError> {
-        let Some(value) = self.rest.remove(key) else { return Ok(default) };
-        value.parse().map_err(|_| OpenError::Option { key, value, words })
+        let value = match self.rest.remove(key) {
+            Some(value) => value.parse().map_err(|_| OpenError::Option { key, value, words })?,
+            None => default,
+        };
+        self.resolved.insert(key.to_owned(), value.to_string());
+        Ok(value)
     }
 
-    /// An error if an option is left that nobody asked for.
-    pub fn finish(self) -> Result<(), OpenError> {
+    /// Which library to load; what it turns out to be is the backend's version, and no option.
+    pub fn take_library(&mut self) -> PathBuf {
+        self.rest.remove("lib").unwrap_or_default().into()
+    }
+
+    /// Which release to load, likewise.
+    pub fn take_release(&mut self) -> String {
+        self.rest.remove("version").unwrap_or_default()
+    }
+
+    /// The options that were taken, with the values in force; an error if one is left that nobody asked for.
+    pub fn finish(self) -> Result<BTreeMap<String, String>, OpenError> {
         match self.rest.into_keys().next() {
             Some(key) => Err(OpenError::UnknownOption { backend: self.backend, key }),
-            None => Ok(()),
+            None => Ok(self.resolved),
         }
     }
 }

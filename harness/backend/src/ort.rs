@@ -17,7 +17,10 @@ mod choices;
 mod session;
 mod value;
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 use ort::environment::Environment;
 use twinfer_case::{Description, Observation, Outcome, Stage, Task, Variant};
@@ -37,13 +40,14 @@ use crate::{
 pub struct Ort {
     sessions: Sessions,
     version: String,
+    options: BTreeMap<String, String>,
     log: Log,
 }
 
 impl Ort {
     pub fn open(variant: &Variant) -> Result<Self, OpenError> {
         let mut options = VariantOptions::of(variant);
-        let library = options.take("lib", "a path", PathBuf::new())?;
+        let library = options.take_library();
         let level = options.take("opt", "off, basic, all", Optimization::All)?;
         let provider = match variant.backend {
             twinfer_case::Backend::OrtCuda => Provider::Cuda {
@@ -52,23 +56,26 @@ impl Ort {
             },
             _ => Provider::Cpu,
         };
-        options.finish()?;
+        let options = options.finish()?;
         let log = Log::default();
         let library = locate(library, provider)?;
         let environment = load(&library, &log)?;
         let sessions = Sessions::new(environment, provider, level, log.clone());
         sessions.probe()?;
-        Ok(Self { sessions, version: version(&library), log })
+        Ok(Self { sessions, version: version(&library), options, log })
     }
 }
 
 impl Backend for Ort {
     fn describe(&self) -> Description {
+        let provider = self.sessions.provider();
+        let name = format!("ONNX Runtime {}", provider.name());
         Description {
-            name: format!("ONNX Runtime {}", self.sessions.provider().name()),
-            version: self.version.clone(),
-            capabilities: capabilities::of(self.sessions.provider()),
-            reaches: Stage::Execute,
+            capabilities: capabilities::of(provider),
+            options: self.options.clone(),
+            limitations: capabilities::limitations(provider),
+            quantization: capabilities::quantization(provider, self.sessions.level()),
+            ..Description::new(name, &self.version, Stage::Execute)
         }
     }
 

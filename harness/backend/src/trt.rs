@@ -13,16 +13,21 @@
 mod capabilities;
 mod device;
 mod inspection;
+mod limitations;
 mod lowering;
 mod plan;
 mod profile;
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    path::PathBuf,
+    sync::Arc,
+};
 
 use nvinfer::{Builder, Library, NetworkDefinition, Product, Runtime, Typing};
 use twinfer_case::{
-    Backend as Name, ChosenPrecision, Description, Observation, Outcome, RunOutput, Severity, Stage, Task,
-    Variant,
+    Backend as Name, ChosenPrecision, Description, Observation, Outcome, PrecisionSource, Quantization,
+    RunOutput, Severity, Stage, Task, Variant,
 };
 use twinfer_libraries::Store;
 
@@ -44,6 +49,7 @@ pub struct Trt {
     reader: Reader,
     level: Option<Level>,
     execution: Option<Execution>,
+    options: BTreeMap<String, String>,
     log: Log,
 }
 
@@ -79,11 +85,11 @@ struct Execution {
 impl Trt {
     pub fn open(variant: &Variant) -> Result<Self, OpenError> {
         let mut options = VariantOptions::of(variant);
-        let path = options.take("lib", "a path", PathBuf::new())?;
-        let release = options.take("version", "a release, such as 8.6", String::new())?;
+        let path = options.take_library();
+        let release = options.take_release();
         let ordinal = options.take("device", "a device's number", 0)?;
         let level = options.take("level", "0 to 5, default", plan::LevelOption::default())?;
-        options.finish()?;
+        let mut options = options.finish()?;
         let log = Log::default();
         let library = load(&variant.backend, path, &release)?;
         let target = log.clone();
@@ -97,7 +103,9 @@ impl Trt {
         let execution = device
             .map(|device| library.create_runtime().map(|runtime| Execution { runtime, device }))
             .transpose()?;
-        Ok(Self { library, builder: library.create_builder()?, reader, level: level.0, execution, log })
+        let builder = library.create_builder()?;
+        options.insert("level".to_owned(), plan::level_in_force(&builder, level)?);
+        Ok(Self { library, builder, reader, level: level.0, execution, options, log })
     }
 
     fn observe(&mut self, task: &Task, recorder: &mut Recorder<'_>) -> Result<(), Outcome> {
@@ -119,8 +127,9 @@ impl Trt {
         recorder.enter(Stage::Execute);
         let engine = execution.runtime.deserialize(&plan).map_err(failed)?;
         let context = engine.create_execution_context().map_err(failed)?;
-        recorder.observation().precision =
-            inspection::layers(&engine).map_err(failed)?.map(|layers| ChosenPrecision { layers });
+        recorder.observation().precision = inspection::layers(&engine)
+            .map_err(failed)?
+            .map(|layers| ChosenPrecision { source: PrecisionSource::EngineInspector, layers });
         let io = engine.io_tensors().map_err(failed)?;
         let names = Names::of(&network).map_err(failed)?;
         for inputs in &task.runs {
@@ -161,14 +170,17 @@ impl Backend for Trt {
             Reader::Parser => "through its ONNX parser",
             Reader::Layers => "layer by layer",
         };
+        let name = format!("{} {how}", version.product());
+        let reaches = if self.execution.is_some() { Stage::Execute } else { Stage::Build };
         Description {
-            name: format!("{} {how}", version.product()),
-            version: format!("{major}.{minor}.{patch}"),
             capabilities: match self.reader {
                 Reader::Parser => capabilities::of_parser(version),
                 Reader::Layers => capabilities::of_layers(version),
             },
-            reaches: if self.execution.is_some() { Stage::Execute } else { Stage::Build },
+            options: self.options.clone(),
+            limitations: limitations::of(version, self.reader),
+            quantization: Quantization::FusesOperands,
+            ..Description::new(name, format!("{major}.{minor}.{patch}"), reaches)
         }
     }
 

@@ -77,7 +77,7 @@ impl Findings {
     pub fn find(&self, signature: &Signature) -> Option<usize> {
         let same = self.entries.iter().position(|entry| entry.finding.signature == *signature);
         same.or_else(|| match signature.cause {
-            Cause::Diagnosis(_) => self.find_likely(signature),
+            Cause::Diagnosis(_) | Cause::Fallback { .. } => self.find_likely(signature),
             Cause::Graph(_) => None,
         })
     }
@@ -99,7 +99,15 @@ impl Findings {
                     (Cause::Diagnosis(known), Cause::Diagnosis(possible)) => {
                         known.iter().all(|mutant| possible.contains(mutant))
                     }
-                    (Cause::Graph(_), Cause::Diagnosis(_)) | (Cause::Diagnosis(_), Cause::Graph(_)) => false,
+                    (
+                        Cause::Fallback { fallback: one, diagnosis: known },
+                        Cause::Fallback { fallback: other, diagnosis: possible },
+                    ) => {
+                        one == other
+                            && known.is_empty() == possible.is_empty()
+                            && known.iter().all(|mutant| possible.contains(mutant))
+                    }
+                    _ => false,
                 }
         })
     }

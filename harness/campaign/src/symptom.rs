@@ -1,5 +1,5 @@
 use twinfer_case::{
-    Blame, Cause, Diagnosis, Divergence, Expectation, Kind, Outcome, Signature, Stage, VariantInfo,
+    Blame, Cause, Diagnosis, Divergence, Expectation, Fallback, Kind, Outcome, Signature, Stage, VariantInfo,
 };
 
 use crate::{
@@ -14,6 +14,7 @@ pub struct Symptom {
     stage: Stage,
     kind: Kind,
     blame: Blame,
+    fallback: Option<Fallback>,
     diagnosis: Vec<String>,
     error: Option<String>,
 }
@@ -31,7 +32,8 @@ impl Symptom {
             (Outcome::Ok, Expectation::Valid) | (Outcome::TimedOut, _) => None,
         };
         let Divergence { stage, kind, blame, .. } = *divergence;
-        Self { stage, kind, blame, diagnosis: mutants.map(str::to_owned).collect(), error }
+        let (fallback, diagnosis) = (divergence.fallback.clone(), mutants.map(str::to_owned).collect());
+        Self { stage, kind, blame, fallback, diagnosis, error }
     }
 
     /// Whether one of the divergences of `tried` is of this kind, whatever explains it.
@@ -55,18 +57,24 @@ impl Symptom {
 
     /// The same, once it turned out to be of another kind.
     pub fn renamed(self, kind: Kind) -> Self {
-        Self { kind, diagnosis: Vec::new(), ..self }
+        Self { kind, fallback: None, diagnosis: Vec::new(), ..self }
     }
 
     fn resembles(&self, divergence: &Divergence) -> bool {
-        divergence.kind == self.kind && divergence.stage == self.stage && divergence.blame == self.blame
+        divergence.kind == self.kind
+            && divergence.stage == self.stage
+            && divergence.blame == self.blame
+            && divergence.fallback == self.fallback
     }
 
     /// The signature of a case with this symptom.
     pub fn signature(&self, info: &VariantInfo, prepared: &Prepared) -> Signature {
-        let cause = match self.kind {
+        let cause = match (self.kind, &self.fallback) {
             // such a case cannot be minimised: attributes would tell nothing
-            Kind::Nondeterministic => Cause::Graph(operators(&prepared.case)),
+            (Kind::Nondeterministic, _) => Cause::Graph(operators(&prepared.case)),
+            (_, Some(fallback)) => {
+                Cause::Fallback { fallback: fallback.clone(), diagnosis: self.diagnosis.clone() }
+            }
             _ if self.diagnosis.is_empty() => Cause::Graph(classes(&prepared.case)),
             _ => Cause::Diagnosis(self.diagnosis.clone()),
         };

@@ -1,7 +1,9 @@
-use serde::{Deserialize, Serialize};
-use twinfer_onnx::{AutoPad, DataType, Dim, Graph, Node, Op, Tensor, TensorData};
+use std::collections::BTreeMap;
 
-use crate::Stage;
+use serde::{Deserialize, Serialize};
+use twinfer_onnx::{Graph, Node};
+
+use crate::{Condition, FallbackReason, Stage};
 
 /// Who answers in a worker: what a backend says of itself when its worker starts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -14,6 +16,15 @@ pub struct Description {
     pub capabilities: Vec<Capability>,
     /// The deepest stage it reaches on this machine: a builder without a GPU stops after `build`.
     pub reaches: Stage,
+    /// Its options as they are in force, those left to their defaults too.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub options: BTreeMap<String, String>,
+    /// What it takes and treats otherwise than the graph says, each limit a rule with its source.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub limitations: Vec<Limitation>,
+    /// Which operators of a quantised graph it promises to run quantised.
+    #[serde(default, skip_serializing_if = "Quantization::is_default")]
+    pub quantization: Quantization,
 }
 
 /// A limit that a backend states about itself: a graph that the condition holds for is refused.
@@ -27,212 +38,71 @@ pub struct Capability {
     pub refuses: Condition,
 }
 
-/// A property of a graph that can be read off its nodes, so that external backends can state limits as data.
+/// A limit that a backend states about itself: where the condition holds for an operator, it is taken and treated
+/// otherwise than the graph says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limitation {
+    /// The rule's name, unique for the backend.
+    pub rule: String,
+    /// Where the backend documents it, or where it was measured.
+    pub source: String,
+    /// Which operators it concerns.
+    pub concerns: Condition,
+    /// What becomes of them.
+    pub effect: Effect,
+}
+
+/// What a backend does where a limitation holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Condition {
-    /// Both hold for one node, or one for a node and the other for the whole graph.
-    All(Vec<Self>),
-    /// At least one holds.
-    Any(Vec<Self>),
-    /// A node has this ONNX operator type.
-    Operator(String),
-    /// The node's kernel has this many spatial axes.
-    SpatialRank(usize),
-    /// Some dilation is above 1.
-    Dilated,
-    /// Some stride is above 1.
-    Strided,
-    /// Some stride is above 1 while some dilation is above 1.
-    StridedAndDilated,
-    /// `auto_pad` is `SAME_UPPER` or `SAME_LOWER`.
-    AutoPadSame,
-    /// Some `output_padding` is at least the stride of its axis.
-    OutputPaddingAtLeastStride,
-    /// Some `output_padding` is above zero.
-    OutputPadding,
-    /// The attribute `output_shape` is present.
-    OutputShape,
-    /// Some pad is negative.
-    NegativePads,
-    /// Some pad is at least the extent of the dilated kernel on its axis.
-    PadsAtLeastKernel,
-    /// The attribute `group` is above 1.
-    Grouped,
-    /// The weights are no initializer.
-    ComputedWeights,
-    /// The graph has a value of this type.
-    Dtype(DataType),
-    /// The graph's opset is above this one.
-    OpsetAbove(i64),
-    /// The graph has a symbolic extent.
-    DynamicShape,
-    /// The graph has a symbolic extent other than the first of an input, which is the batch.
-    DynamicSpatialShape,
-    /// A quantisation zero point is not 0.
-    NonzeroZeroPoint,
+pub enum Effect {
+    /// It runs the operator in another precision, for this reason.
+    Fallback(FallbackReason),
+    /// It computes other values.
+    WrongValues,
+}
+
+/// What a backend promises of operators that the graph asks to run quantised.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Quantization {
+    /// Nothing: every operator computes on what `DequantizeLinear` gives it.
+    #[default]
+    Simulates,
+    /// An operator whose operands are dequantised runs on quantised operands.
+    FusesOperands,
+    /// An operator whose operands are dequantised and whose result is quantised runs on quantised operands.
+    FusesPairs,
+}
+
+impl Quantization {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that serde takes")]
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 impl Description {
+    /// A backend that states nothing about itself.
+    pub fn new(name: impl Into<String>, version: impl Into<String>, reaches: Stage) -> Self {
+        Self {
+            name: name.into(),
+            version: version.into(),
+            capabilities: Vec::new(),
+            reaches,
+            options: BTreeMap::new(),
+            limitations: Vec::new(),
+            quantization: Quantization::default(),
+        }
+    }
+
     /// The first rule that predicts a refusal of `graph`.
     pub fn refusal(&self, graph: &Graph) -> Option<&Capability> {
         self.capabilities.iter().find(|capability| capability.refuses.holds(graph))
     }
-}
 
-impl Condition {
-    /// Whether it holds for some node of `graph`.
-    pub fn holds(&self, graph: &Graph) -> bool {
-        graph.nodes.iter().any(|node| self.holds_at(graph, node))
+    /// The limitations that hold for a node of `graph`.
+    pub fn limitations_at(&self, graph: &Graph, node: &Node) -> impl Iterator<Item = &Limitation> {
+        self.limitations.iter().filter(move |limitation| limitation.concerns.holds_at(graph, node))
     }
-
-    fn holds_at(&self, graph: &Graph, node: &Node) -> bool {
-        let window = Window::of(&node.op);
-        match self {
-            Self::All(conditions) => conditions.iter().all(|condition| condition.holds_at(graph, node)),
-            Self::Any(conditions) => conditions.iter().any(|condition| condition.holds_at(graph, node)),
-            Self::Operator(name) => node.op.op_type() == name,
-            Self::SpatialRank(rank) => window.is_some() && weight_rank(graph, node) == Some(rank + 2),
-            Self::Dilated => window.is_some_and(|window| window.dilated()),
-            Self::Strided => window.is_some_and(|window| window.strided()),
-            Self::StridedAndDilated => window.is_some_and(|window| window.strided() && window.dilated()),
-            Self::AutoPadSame => window.is_some_and(|window| window.same()),
-            Self::OutputPaddingAtLeastStride => {
-                window.is_some_and(|window| window.output_padding_at_least_stride())
-            }
-            Self::OutputPadding => {
-                window.is_some_and(|window| window.output_padding.iter().any(|&pad| pad > 0))
-            }
-            Self::OutputShape => window.is_some_and(|window| window.output_shape),
-            Self::NegativePads => window.is_some_and(|window| window.pads.iter().any(|&pad| pad < 0)),
-            Self::PadsAtLeastKernel => {
-                window.is_some_and(|window| window.pads_at_least_kernel(kernel_shape(graph, node)))
-            }
-            Self::Grouped => window.is_some_and(|window| window.group > 1),
-            Self::ComputedWeights => window.is_some() && weights(graph, node).is_none(),
-            Self::Dtype(dtype) => uses_dtype(graph, *dtype),
-            Self::OpsetAbove(opset) => graph.opset > *opset,
-            Self::DynamicShape => has_symbolic_extent(graph, 0),
-            Self::DynamicSpatialShape => has_symbolic_extent(graph, 1),
-            Self::NonzeroZeroPoint => nonzero_zero_point(graph, node),
-        }
-    }
-}
-
-/// The attributes that Conv and ConvTranspose share, with what is absent left empty.
-#[derive(Clone, Copy)]
-struct Window<'a> {
-    auto_pad: Option<AutoPad>,
-    dilations: &'a [i64],
-    strides: &'a [i64],
-    pads: &'a [i64],
-    output_padding: &'a [i64],
-    output_shape: bool,
-    group: i64,
-}
-
-impl<'a> Window<'a> {
-    fn of(op: &'a Op) -> Option<Self> {
-        let slice = |attribute: &'a Option<Vec<i64>>| attribute.as_deref().unwrap_or_default();
-        match op {
-            Op::Conv(conv) => Some(Self {
-                auto_pad: conv.auto_pad,
-                dilations: slice(&conv.dilations),
-                strides: slice(&conv.strides),
-                pads: slice(&conv.pads),
-                output_padding: &[],
-                output_shape: false,
-                group: conv.group.unwrap_or(1),
-            }),
-            Op::ConvTranspose(conv) => Some(Self {
-                auto_pad: conv.auto_pad,
-                dilations: slice(&conv.dilations),
-                strides: slice(&conv.strides),
-                pads: slice(&conv.pads),
-                output_padding: slice(&conv.output_padding),
-                output_shape: conv.output_shape.is_some(),
-                group: conv.group.unwrap_or(1),
-            }),
-            _ => None,
-        }
-    }
-
-    fn dilated(&self) -> bool {
-        self.dilations.iter().any(|&dilation| dilation > 1)
-    }
-
-    fn strided(&self) -> bool {
-        self.strides.iter().any(|&stride| stride > 1)
-    }
-
-    fn same(&self) -> bool {
-        matches!(self.auto_pad, Some(AutoPad::SameUpper | AutoPad::SameLower))
-    }
-
-    fn output_padding_at_least_stride(&self) -> bool {
-        self.output_padding
-            .iter()
-            .enumerate()
-            .any(|(axis, &pad)| pad > 0 && pad >= self.strides.get(axis).copied().unwrap_or(1))
-    }
-
-    fn pads_at_least_kernel(&self, kernel: Option<&[usize]>) -> bool {
-        let Some(kernel) = kernel else { return false };
-        self.pads.iter().enumerate().any(|(index, &pad)| {
-            let axis = index % kernel.len().max(1);
-            let dilation = self.dilations.get(axis).copied().unwrap_or(1);
-            kernel.get(axis).is_some_and(|&extent| pad > dilation * (extent as i64 - 1))
-        })
-    }
-}
-
-fn weights<'a>(graph: &'a Graph, node: &Node) -> Option<&'a Tensor> {
-    let name = node.inputs.get(1)?;
-    graph
-        .initializers
-        .iter()
-        .find(|initializer| initializer.name == *name)
-        .map(|initializer| &initializer.tensor)
-}
-
-fn kernel_shape<'a>(graph: &'a Graph, node: &Node) -> Option<&'a [usize]> {
-    weights(graph, node).and_then(|tensor| tensor.shape.get(2..))
-}
-
-/// The rank of the weights, or of the data where the weights are computed.
-fn weight_rank(graph: &Graph, node: &Node) -> Option<usize> {
-    if let Some(tensor) = weights(graph, node) {
-        return Some(tensor.shape.len());
-    }
-    let data = node.inputs.first()?;
-    let input = graph.inputs.iter().find(|input| input.name == *data).or_else(|| graph.inputs.first())?;
-    input.shape.as_ref().map(Vec::len)
-}
-
-fn uses_dtype(graph: &Graph, dtype: DataType) -> bool {
-    graph.inputs.iter().chain(&graph.outputs).any(|value| value.dtype == dtype)
-        || graph.initializers.iter().any(|initializer| initializer.tensor.data.dtype() == dtype)
-}
-
-/// Whether an input has a symbolic extent at the axis `from` or behind it.
-fn has_symbolic_extent(graph: &Graph, from: usize) -> bool {
-    let symbolic = |dim: &Dim| matches!(dim, Dim::Symbolic(_));
-    graph
-        .inputs
-        .iter()
-        .any(|input| input.shape.as_ref().is_none_or(|shape| shape.iter().skip(from).any(symbolic)))
-}
-
-fn nonzero_zero_point(graph: &Graph, node: &Node) -> bool {
-    if !matches!(node.op, Op::QuantizeLinear(_) | Op::DequantizeLinear(_)) {
-        return false;
-    }
-    let Some(name) = node.inputs.get(2) else { return false };
-    graph.initializers.iter().filter(|initializer| initializer.name == *name).any(|initializer| {
-        match &initializer.tensor.data {
-            TensorData::Int8(values) => values.iter().any(|&value| value != 0),
-            TensorData::Uint8(values) => values.iter().any(|&value| value != 0),
-            _ => false,
-        }
-    })
 }

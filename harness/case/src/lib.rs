@@ -6,11 +6,14 @@
 
 mod capability;
 mod case;
+mod condition;
 mod diagnosis;
 mod event;
+mod fallback;
 mod finding;
 mod observation;
 mod poison;
+mod quantizer;
 mod recipe;
 mod record;
 mod signature;
@@ -19,20 +22,24 @@ mod task;
 mod variant;
 mod verdict;
 
-pub use capability::{Capability, Condition, Description};
+pub use capability::{Capability, Description, Effect, Limitation, Quantization};
 pub use case::{
     Case, CaseHash, Expectation, InvalidHash, Provenance, Recipe, Regime, Request, Run, TensorSource,
 };
+pub use condition::Condition;
 pub use diagnosis::{Diagnosis, Explanation};
 pub use event::Event;
+pub use fallback::{Fallback, FallbackReason, FallbackValues};
 pub use finding::{CaseSize, FINDING_FORMAT, Finding, Sighting};
 pub use observation::{
-    ChosenPrecision, LayerInfo, LogLine, NamedTensor, Observation, Outcome, RunOutput, Severity, Stage,
-    Timing,
+    ChosenPrecision, LayerInfo, LogLine, NamedTensor, Observation, Outcome, PrecisionSource, RunOutput,
+    Severity, Stage, Timing,
 };
 pub use poison::{is_poison, poisoned};
 pub use recipe::OversizedRecipe;
-pub use record::{Budget, CaseRecord, JOURNAL_FORMAT, Machine, Note, RunInfo, VariantInfo, VariantRecord};
+pub use record::{
+    Arithmetic, Budget, CaseRecord, JOURNAL_FORMAT, Machine, Note, RunInfo, VariantInfo, VariantRecord,
+};
 pub use signature::{Cause, Signature};
 pub use summary::{FindingCount, Summary, VariantSummary};
 pub use task::Task;

@@ -88,8 +88,28 @@ pub struct NamedTensor {
 /// The precision a backend chose, layer by layer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChosenPrecision {
+    /// Where this was learnt.
+    #[serde(default)]
+    pub source: PrecisionSource,
     /// In the backend's execution order.
     pub layers: Vec<LayerInfo>,
+}
+
+/// Where a backend's chosen precision was learnt.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PrecisionSource {
+    /// TensorRT's engine inspector.
+    EngineInspector,
+    /// What a builder logged of the engine that it built, where no GPU is there to inspect it on.
+    BuildLog,
+    /// The graph as ONNX Runtime optimised it.
+    OptimizedGraph,
+    /// What ONNX Runtime logged of where it placed each node.
+    NodePlacement,
+    /// The backend did not say.
+    #[default]
+    Unstated,
 }
 
 /// One layer of a built engine.

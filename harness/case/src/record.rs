@@ -51,8 +51,22 @@ pub enum Note {
     AcceptedDespite(String),
     /// Part of the work ran elsewhere than asked for, as the backend reports it.
     Placement(String),
+    /// How the operators ran that the graph asks to run quantised.
+    Arithmetic(Arithmetic),
     /// Golden has no answer that all must meet, and another variant gave a different one: which, and in what way.
     Differs(String),
+}
+
+/// How the operators of a graph ran whose operands are dequantised; both ways are right within golden's bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Arithmetic {
+    /// Fused with the quantisers around them, on quantised operands.
+    Fused,
+    /// On floats that quantisers made.
+    Simulated,
+    /// Some one way and some the other.
+    Mixed,
 }
 
 /// `run.json`: everything that a campaign's results depend on.

@@ -2,7 +2,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Backend, Kind, Stage};
+use crate::{Backend, Fallback, Kind, Stage};
 
 /// What makes two divergences the same bug; computed on the minimal case.
 ///
@@ -29,6 +29,14 @@ pub enum Cause {
     Diagnosis(Vec<String>),
     /// No mutant explains it: the operators and attribute classes left in the minimal case, in order.
     Graph(Vec<String>),
+    /// An operator runs in another precision than the graph asks for.
+    Fallback {
+        /// Which, why, and what becomes of the values.
+        fallback: Fallback,
+        /// The semantic mutants that reproduce the values, where those are wrong.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        diagnosis: Vec<String>,
+    },
 }
 
 impl Signature {
@@ -72,6 +80,10 @@ impl fmt::Display for Signature {
         let parts = match &self.cause {
             Cause::Diagnosis(mutants) => mutants,
             Cause::Graph(classes) => classes,
+            Cause::Fallback { fallback, diagnosis } => {
+                write!(f, " {fallback}")?;
+                diagnosis
+            }
         };
         parts.iter().try_for_each(|part| write!(f, " {part}"))
     }

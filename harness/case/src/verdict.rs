@@ -2,7 +2,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Diagnosis, Stage, Variant};
+use crate::{Diagnosis, Fallback, Stage, Variant};
 
 /// What the checks conclude about one variant on one case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -36,6 +36,19 @@ pub struct Divergence {
     /// Why, where values or shapes were compared with golden's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diagnosis: Option<Diagnosis>,
+    /// For a `precision-fallback`: which operator, and why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fallback: Option<Fallback>,
+    /// The rule by which the backend documents that it does this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub documented: Option<String>,
+}
+
+impl Divergence {
+    /// A divergence that nothing explains yet.
+    pub const fn new(variant: Variant, stage: Stage, kind: Kind, blame: Blame, detail: String) -> Self {
+        Self { variant, stage, kind, blame, detail, diagnosis: None, fallback: None, documented: None }
+    }
 }
 
 /// Who is wrong when two answers differ.

@@ -24,7 +24,7 @@ impl<'a> Report<'a> {
 
     fn push(&mut self, stage: Stage, kind: Kind, blame: Blame, detail: String) {
         let variant = self.variant.clone();
-        self.divergences.push(Divergence { variant, stage, kind, blame, detail, diagnosis: None });
+        self.divergences.push(Divergence::new(variant, stage, kind, blame, detail));
     }
 
     /// Something worth knowing that is no divergence.

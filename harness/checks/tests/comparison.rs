@@ -56,14 +56,7 @@ fn open() -> Verdict {
 fn disagrees(place: usize, stage: Stage, detail: &str) -> Verdict {
     let variant = variants(3).swap_remove(place);
     let (kind, blame) = (Kind::Disagree, Blame::Nobody);
-    Verdict::Diverges(vec![Divergence {
-        variant,
-        stage,
-        kind,
-        blame,
-        detail: detail.to_owned(),
-        diagnosis: None,
-    }])
+    Verdict::Diverges(vec![Divergence::new(variant, stage, kind, blame, detail.to_owned())])
 }
 
 fn kinds(verdict: &Verdict) -> Vec<(Kind, Blame)> {

@@ -83,12 +83,7 @@ fn changes(references: &[Result<Evaluation, Unknown>], mutantive: &[Result<Evalu
 
 fn verdict(case: &Case, references: &[Result<Evaluation, Unknown>], observation: &Observation) -> Verdict {
     let variant: Variant = "ort:cpu".parse().expect("a variant");
-    let description = Description {
-        name: "golden".to_owned(),
-        version: "1".to_owned(),
-        capabilities: Vec::new(),
-        reaches: Stage::Execute,
-    };
+    let description = Description::new("golden", "1", Stage::Execute);
     let evidence = Evidence {
         case,
         variant: &variant,

@@ -82,12 +82,7 @@ fn modest() -> Description {
 }
 
 fn able() -> Description {
-    Description {
-        name: "b".to_owned(),
-        version: "1".to_owned(),
-        capabilities: Vec::new(),
-        reaches: Stage::Execute,
-    }
+    Description::new("b", "1", Stage::Execute)
 }
 
 struct Scene {

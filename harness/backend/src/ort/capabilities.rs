@@ -1,6 +1,6 @@
-use twinfer_case::{Capability, Condition};
+use twinfer_case::{Capability, Condition, Effect, FallbackReason, Limitation, Quantization};
 
-use super::choices::Provider;
+use super::choices::{Optimization, Provider};
 
 /// What ONNX Runtime does not take, by execution provider.
 pub fn of(provider: Provider) -> Vec<Capability> {
@@ -8,6 +8,34 @@ pub fn of(provider: Provider) -> Vec<Capability> {
         Provider::Cpu => vec![auto_pad_same_with_dilation(), output_padding_at_least_stride()],
         // it takes an output_padding below the larger of stride and dilation, as ONNX does
         Provider::Cuda { .. } => vec![auto_pad_same_with_dilation()],
+    }
+}
+
+/// What ONNX Runtime takes and does not run quantised.
+pub fn limitations(provider: Provider) -> Vec<Limitation> {
+    match provider {
+        Provider::Cpu => vec![no_quantized_deconvolution()],
+        Provider::Cuda { .. } => Vec::new(),
+    }
+}
+
+/// Graph optimisations of the extended level replace quantisers and what stands between them by one operator, where
+/// the CPU provider has that operator; the CUDA provider has none of them.
+pub const fn quantization(provider: Provider, level: Optimization) -> Quantization {
+    match (provider, level) {
+        (Provider::Cpu, Optimization::All) => Quantization::FusesPairs,
+        _ => Quantization::Simulates,
+    }
+}
+
+fn no_quantized_deconvolution() -> Limitation {
+    Limitation {
+        rule: "ort-no-quantized-conv-transpose".to_owned(),
+        source:
+            "ONNX Runtime, OperatorKernels.md: no kernel of the CPU provider is a quantised ConvTranspose"
+                .to_owned(),
+        concerns: Condition::Operator("ConvTranspose".to_owned()),
+        effect: Effect::Fallback(FallbackReason::NoKernel),
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a variant chooses of ONNX Runtime.
 
-use std::str::FromStr;
+use std::{fmt, str::FromStr};
 
 use ort::{ep::cuda::ConvAlgorithmSearch, session::builder::GraphOptimizationLevel};
 
@@ -12,7 +12,7 @@ pub enum Provider {
 }
 
 /// Graph optimisations.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Optimization {
     Off,
     Basic,
@@ -62,6 +62,26 @@ impl From<Search> for ConvAlgorithmSearch {
             Search::Exhaustive => Self::Exhaustive,
             Search::Default => Self::Default,
         }
+    }
+}
+
+impl fmt::Display for Optimization {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Off => "off",
+            Self::Basic => "basic",
+            Self::All => "all",
+        })
+    }
+}
+
+impl fmt::Display for Search {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Heuristic => "heuristic",
+            Self::Exhaustive => "exhaustive",
+            Self::Default => "default",
+        })
     }
 }
 

@@ -8,7 +8,7 @@ use ort::{
     logging::{LogLevel, LoggerFunction},
     session::{OutputSelector, RunOptions, Session, SessionInputValue, builder::SessionBuilder},
 };
-use twinfer_case::{ChosenPrecision, LayerInfo, Outcome, RunOutput, Severity, Task};
+use twinfer_case::{ChosenPrecision, LayerInfo, Outcome, PrecisionSource, RunOutput, Severity, Task};
 use twinfer_onnx::{Graph, Tensor};
 
 use super::{
@@ -43,6 +43,10 @@ impl Sessions {
 
     pub const fn provider(&self) -> Provider {
         self.provider
+    }
+
+    pub const fn level(&self) -> Optimization {
+        self.level
     }
 
     /// Registers the provider once, so that a machine without it is told before the first case.
@@ -121,7 +125,7 @@ fn placed_on_cpu(model: &[u8]) -> ChosenPrecision {
         placement: Some("CPUExecutionProvider".to_owned()),
         nodes,
     };
-    ChosenPrecision { layers: vec![layer] }
+    ChosenPrecision { source: PrecisionSource::Unstated, layers: vec![layer] }
 }
 
 /// How an error while a session is made ends a case: a refusal, unless ONNX Runtime calls it its own fault.

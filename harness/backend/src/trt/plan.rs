@@ -1,6 +1,6 @@
 //! From a network to a plan.
 
-use std::str::FromStr;
+use std::{fmt, str::FromStr};
 
 use nvinfer::{
     Builder, BuilderConfig, BuilderFlag, ComputeCapability, DataType, Error, LayerType, NetworkDefinition,
@@ -17,6 +17,15 @@ pub struct Level(u8);
 /// The option `level`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LevelOption(pub Option<Level>);
+
+impl fmt::Display for LevelOption {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(Level(level)) => write!(f, "{level}"),
+            None => f.write_str("default"),
+        }
+    }
+}
 
 /// A text that is no level.
 #[derive(Debug)]
@@ -46,6 +55,19 @@ pub enum PlanError {
 impl From<Error> for PlanError {
     fn from(error: Error) -> Self {
         Self::Library(error)
+    }
+}
+
+/// The builder optimisation level that `option` comes to: the release's default where it says nothing, and `none` for a
+/// release that has no levels.
+pub fn level_in_force(builder: &Builder, option: LevelOption) -> Result<String> {
+    if option.0.is_some() {
+        return Ok(option.to_string());
+    }
+    match builder.create_config()?.builder_optimization_level() {
+        Ok(level) => Ok(level.to_string()),
+        Err(Error::Unsupported(_)) => Ok("none".to_owned()),
+        Err(error) => Err(error),
     }
 }
 

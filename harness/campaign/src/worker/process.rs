@@ -97,12 +97,7 @@ impl WorkerProcess {
             stderr: Some(StderrTail::follow(stderr)),
             leash,
             deadlines,
-            description: Description {
-                name: String::new(),
-                version: String::new(),
-                capabilities: Vec::new(),
-                reaches: Stage::Start,
-            },
+            description: Description::new("", "", Stage::Start),
             capacity,
             start_millis: 0,
         };

@@ -91,7 +91,7 @@ fn tell(message: &FromWorker, output: &mut impl Write) {
 fn description() -> Description {
     // a version that a test can change, as an upgrade of the backend would
     let version = fs::read_to_string(version_file()).unwrap_or_else(|_| "1".to_owned());
-    Description { name: "actor".to_owned(), version, capabilities: Vec::new(), reaches: Stage::Execute }
+    Description::new("actor", version, Stage::Execute)
 }
 
 fn version_file() -> std::path::PathBuf {

@@ -1,0 +1,235 @@
+use serde::{Deserialize, Serialize};
+use twinfer_onnx::{AutoPad, DataType, Dim, Graph, Node, Op};
+
+use crate::quantizer::{
+    Quantizer, has_float_bias, has_quantized_operands, kernel, kernel_scales_off_output_channels,
+};
+
+/// A property of a graph that can be read off its nodes, so that external backends can state limits as data.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Condition {
+    /// Both hold for one node, or one for a node and the other for the whole graph.
+    All(Vec<Self>),
+    /// At least one holds.
+    Any(Vec<Self>),
+    /// A node has this ONNX operator type.
+    Operator(String),
+    /// The node's kernel has this many spatial axes.
+    SpatialRank(usize),
+    /// Some dilation is above 1.
+    Dilated,
+    /// Some stride is above 1.
+    Strided,
+    /// Some stride is above 1 while some dilation is above 1.
+    StridedAndDilated,
+    /// `auto_pad` is `SAME_UPPER` or `SAME_LOWER`.
+    AutoPadSame,
+    /// Some `output_padding` is at least the stride of its axis.
+    OutputPaddingAtLeastStride,
+    /// Some `output_padding` is above zero.
+    OutputPadding,
+    /// The attribute `output_shape` is present.
+    OutputShape,
+    /// Some pad is negative.
+    NegativePads,
+    /// Some pad is at least the extent of the dilated kernel on its axis.
+    PadsAtLeastKernel,
+    /// The attribute `group` is above 1.
+    Grouped,
+    /// The weights are no initializer.
+    ComputedWeights,
+    /// The graph has a value of this type.
+    Dtype(DataType),
+    /// The graph's opset is above this one.
+    OpsetAbove(i64),
+    /// The graph has a symbolic extent.
+    DynamicShape,
+    /// The graph has a symbolic extent other than the first of an input, which is the batch.
+    DynamicSpatialShape,
+    /// A quantisation zero point is not 0.
+    NonzeroZeroPoint,
+    /// A quantiser's zero point is no initializer.
+    ComputedZeroPoint,
+    /// A quantiser's scale is no initializer.
+    ComputedScale,
+    /// A quantiser gives or takes this type; without a zero point, `QuantizeLinear` gives `UINT8`.
+    QuantizedAs(DataType),
+    /// A quantiser of something else than initializers has a scale for each index of an axis.
+    PerAxisActivation,
+    /// Every operand is the output of a `DequantizeLinear`.
+    QuantizedOperands,
+    /// The channels that a group reads, or those that it writes, are no multiple of this.
+    ChannelsPerGroupNotMultipleOf(usize),
+    /// The kernel is quantised with a scale for each index of an axis that is not that of the output channels: the
+    /// first of a convolution's, the second of a deconvolution's.
+    KernelScalesOffOutputChannels,
+    /// There is a bias that is no output of a `DequantizeLinear`.
+    FloatBias,
+}
+
+impl Condition {
+    /// Whether it holds for some node of `graph`.
+    pub fn holds(&self, graph: &Graph) -> bool {
+        graph.nodes.iter().any(|node| self.holds_at(graph, node))
+    }
+
+    /// Whether it holds for this node of `graph`.
+    pub fn holds_at(&self, graph: &Graph, node: &Node) -> bool {
+        let window = Window::of(&node.op);
+        let quantizer = || Quantizer::of(graph, node);
+        match self {
+            Self::All(conditions) => conditions.iter().all(|condition| condition.holds_at(graph, node)),
+            Self::Any(conditions) => conditions.iter().any(|condition| condition.holds_at(graph, node)),
+            Self::Operator(name) => node.op.op_type() == name,
+            Self::SpatialRank(rank) => window.is_some() && weight_rank(graph, node) == Some(rank + 2),
+            Self::Dilated => window.is_some_and(|window| window.dilated()),
+            Self::Strided => window.is_some_and(|window| window.strided()),
+            Self::StridedAndDilated => window.is_some_and(|window| window.strided() && window.dilated()),
+            Self::AutoPadSame => window.is_some_and(|window| window.same()),
+            Self::OutputPaddingAtLeastStride => {
+                window.is_some_and(|window| window.output_padding_at_least_stride())
+            }
+            Self::OutputPadding => {
+                window.is_some_and(|window| window.output_padding.iter().any(|&pad| pad > 0))
+            }
+            Self::OutputShape => window.is_some_and(|window| window.output_shape),
+            Self::NegativePads => window.is_some_and(|window| window.pads.iter().any(|&pad| pad < 0)),
+            Self::PadsAtLeastKernel => {
+                window.is_some_and(|window| window.pads_at_least_kernel(kernel_shape(graph, node)))
+            }
+            Self::Grouped => window.is_some_and(|window| window.group > 1),
+            Self::ComputedWeights => window.is_some() && has_computed_weights(graph, node),
+            Self::Dtype(dtype) => uses_dtype(graph, *dtype),
+            Self::OpsetAbove(opset) => graph.opset > *opset,
+            Self::DynamicShape => has_symbolic_extent(graph, 0),
+            Self::DynamicSpatialShape => has_symbolic_extent(graph, 1),
+            Self::NonzeroZeroPoint => quantizer().is_some_and(|quantizer| quantizer.has_nonzero_zero_point()),
+            Self::ComputedZeroPoint => {
+                quantizer().is_some_and(|quantizer| quantizer.has_computed_zero_point())
+            }
+            Self::ComputedScale => quantizer().is_some_and(|quantizer| quantizer.scale.is_none()),
+            Self::QuantizedAs(dtype) => {
+                quantizer().is_some_and(|quantizer| quantizer.quantized_type() == Some(*dtype))
+            }
+            Self::PerAxisActivation => {
+                quantizer().is_some_and(|quantizer| quantizer.is_per_axis() && quantizer.origin().is_none())
+            }
+            Self::QuantizedOperands => window.is_some() && has_quantized_operands(graph, node),
+            Self::ChannelsPerGroupNotMultipleOf(count) => window
+                .and_then(|window| channels_per_group(graph, node, window.group))
+                .is_some_and(|channels| channels.iter().any(|channels| channels % count != 0)),
+            Self::KernelScalesOffOutputChannels => {
+                window.is_some() && kernel_scales_off_output_channels(graph, node)
+            }
+            Self::FloatBias => window.is_some() && has_float_bias(graph, node),
+        }
+    }
+}
+
+/// The attributes that Conv and ConvTranspose share, with what is absent left empty.
+#[derive(Clone, Copy)]
+struct Window<'a> {
+    auto_pad: Option<AutoPad>,
+    dilations: &'a [i64],
+    strides: &'a [i64],
+    pads: &'a [i64],
+    output_padding: &'a [i64],
+    output_shape: bool,
+    group: i64,
+}
+
+impl<'a> Window<'a> {
+    fn of(op: &'a Op) -> Option<Self> {
+        let slice = |attribute: &'a Option<Vec<i64>>| attribute.as_deref().unwrap_or_default();
+        match op {
+            Op::Conv(conv) => Some(Self {
+                auto_pad: conv.auto_pad,
+                dilations: slice(&conv.dilations),
+                strides: slice(&conv.strides),
+                pads: slice(&conv.pads),
+                output_padding: &[],
+                output_shape: false,
+                group: conv.group.unwrap_or(1),
+            }),
+            Op::ConvTranspose(conv) => Some(Self {
+                auto_pad: conv.auto_pad,
+                dilations: slice(&conv.dilations),
+                strides: slice(&conv.strides),
+                pads: slice(&conv.pads),
+                output_padding: slice(&conv.output_padding),
+                output_shape: conv.output_shape.is_some(),
+                group: conv.group.unwrap_or(1),
+            }),
+            _ => None,
+        }
+    }
+
+    fn dilated(&self) -> bool {
+        self.dilations.iter().any(|&dilation| dilation > 1)
+    }
+
+    fn strided(&self) -> bool {
+        self.strides.iter().any(|&stride| stride > 1)
+    }
+
+    fn same(&self) -> bool {
+        matches!(self.auto_pad, Some(AutoPad::SameUpper | AutoPad::SameLower))
+    }
+
+    fn output_padding_at_least_stride(&self) -> bool {
+        self.output_padding
+            .iter()
+            .enumerate()
+            .any(|(axis, &pad)| pad > 0 && pad >= self.strides.get(axis).copied().unwrap_or(1))
+    }
+
+    fn pads_at_least_kernel(&self, kernel: Option<&[usize]>) -> bool {
+        let Some(kernel) = kernel else { return false };
+        self.pads.iter().enumerate().any(|(index, &pad)| {
+            let axis = index % kernel.len().max(1);
+            let dilation = self.dilations.get(axis).copied().unwrap_or(1);
+            kernel.get(axis).is_some_and(|&extent| pad > dilation * (extent as i64 - 1))
+        })
+    }
+}
+
+/// The channels that a group reads and those that it writes.
+fn channels_per_group(graph: &Graph, node: &Node, group: i64) -> Option<[usize; 2]> {
+    let group = usize::try_from(group).ok().filter(|&group| group > 0)?;
+    let [first, second, ..] = kernel(graph, node)?.shape[..] else { return None };
+    Some([first / group, second])
+}
+
+fn kernel_shape<'a>(graph: &'a Graph, node: &'a Node) -> Option<&'a [usize]> {
+    kernel(graph, node).and_then(|tensor| tensor.shape.get(2..))
+}
+
+fn has_computed_weights(graph: &Graph, node: &Node) -> bool {
+    let Some(name) = node.inputs.get(1) else { return false };
+    !graph.initializers.iter().any(|initializer| initializer.name == *name)
+}
+
+/// The rank of the weights, or of the data where the weights are computed.
+fn weight_rank(graph: &Graph, node: &Node) -> Option<usize> {
+    if let Some(tensor) = kernel(graph, node) {
+        return Some(tensor.shape.len());
+    }
+    let data = node.inputs.first()?;
+    let input = graph.inputs.iter().find(|input| input.name == *data).or_else(|| graph.inputs.first())?;
+    input.shape.as_ref().map(Vec::len)
+}
+
+fn uses_dtype(graph: &Graph, dtype: DataType) -> bool {
+    graph.inputs.iter().chain(&graph.outputs).any(|value| value.dtype == dtype)
+        || graph.initializers.iter().any(|initializer| initializer.tensor.data.dtype() == dtype)
+}
+
+/// Whether an input has a symbolic extent at the axis `from` or behind it.
+fn has_symbolic_extent(graph: &Graph, from: usize) -> bool {
+    let symbolic = |dim: &Dim| matches!(dim, Dim::Symbolic(_));
+    graph
+        .inputs
+        .iter()
+        .any(|input| input.shape.as_ref().is_none_or(|shape| shape.iter().skip(from).any(symbolic)))
+}

@@ -1,0 +1,70 @@
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// An operator that a graph asks to run quantised and that runs in another precision.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Fallback {
+    /// Its ONNX operator type.
+    pub operator: String,
+    /// Why it does.
+    pub reason: FallbackReason,
+    /// What becomes of the values.
+    pub values: FallbackValues,
+}
+
+/// Why an operator runs in another precision than its graph asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FallbackReason {
+    /// The channels of a group do not come in the multiples that the backend's kernels take.
+    ChannelsPerGroup,
+    /// The backend has no kernel for this operator in the quantised type.
+    NoKernel,
+    /// A `DequantizeLinear` in front of it was not fused into it and computes a float tensor.
+    NotFused,
+    /// The node was placed on another execution provider.
+    Placement,
+    /// The backend does not tell, and no rule of its own says so.
+    Unknown,
+}
+
+/// What a fallback does to the values of its graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FallbackValues {
+    /// They are what golden allows: quantisation is simulated.
+    Kept,
+    /// They are wrong.
+    Changed,
+    /// Nobody compared them: the backend stops before it runs, or golden has no answer.
+    NotCompared,
+}
+
+impl fmt::Display for Fallback {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} {}", self.operator, self.reason, self.values)
+    }
+}
+
+impl fmt::Display for FallbackReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::ChannelsPerGroup => "channels-per-group",
+            Self::NoKernel => "no-kernel",
+            Self::NotFused => "not-fused",
+            Self::Placement => "placement",
+            Self::Unknown => "unknown-reason",
+        })
+    }
+}
+
+impl fmt::Display for FallbackValues {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Kept => "values-kept",
+            Self::Changed => "values-changed",
+            Self::NotCompared => "values-not-compared",
+        })
+    }
+}

@@ -1,0 +1,129 @@
+use twinfer_onnx::{DataType, Graph, Node, Op, Tensor, TensorData};
+
+/// The axis of per-axis scales where the attribute is absent.
+const DEFAULT_AXIS: i64 = 1;
+
+/// A `QuantizeLinear` or `DequantizeLinear` with what is known of it before the graph runs.
+pub struct Quantizer<'a> {
+    graph: &'a Graph,
+    node: &'a Node,
+    axis: Option<i64>,
+    /// Where it is an initializer.
+    pub scale: Option<&'a Tensor>,
+}
+
+impl<'a> Quantizer<'a> {
+    /// The quantiser that `node` is.
+    pub fn of(graph: &'a Graph, node: &'a Node) -> Option<Self> {
+        let axis = match &node.op {
+            Op::QuantizeLinear(op) => op.axis,
+            Op::DequantizeLinear(op) => op.axis,
+            _ => return None,
+        };
+        Some(Self { graph, node, axis, scale: initializer(graph, node, 1) })
+    }
+
+    pub fn has_nonzero_zero_point(&self) -> bool {
+        match initializer(self.graph, self.node, 2).map(|tensor| &tensor.data) {
+            Some(TensorData::Int8(values)) => values.iter().any(|&value| value != 0),
+            Some(TensorData::Uint8(values)) => values.iter().any(|&value| value != 0),
+            Some(TensorData::Int32(values)) => values.iter().any(|&value| value != 0),
+            _ => false,
+        }
+    }
+
+    pub fn has_computed_zero_point(&self) -> bool {
+        self.has_zero_point() && initializer(self.graph, self.node, 2).is_none()
+    }
+
+    /// The type that it quantises to or from: that of its zero point, or of what it dequantises. `QuantizeLinear`
+    /// without a zero point gives `UINT8`.
+    pub fn quantized_type(&self) -> Option<DataType> {
+        match (&self.node.op, self.producer()) {
+            (Op::DequantizeLinear(_), Some(producer)) => Self::of(self.graph, producer)?.stated_type(),
+            (Op::DequantizeLinear(_), None) => self.origin().map(Tensor::dtype).or_else(|| self.fed_type()),
+            _ => self.stated_type(),
+        }
+    }
+
+    /// The type of the zero point, or the one that its absence stands for.
+    fn stated_type(&self) -> Option<DataType> {
+        match initializer(self.graph, self.node, 2) {
+            Some(zero_point) => Some(zero_point.dtype()),
+            None => (!self.has_zero_point()).then_some(DataType::Uint8),
+        }
+    }
+
+    pub fn is_per_axis(&self) -> bool {
+        self.scale.is_some_and(|scale| scale.len() > 1)
+    }
+
+    /// The axis of its scales, counted from the front, in a tensor of this rank.
+    fn axis(&self, rank: usize) -> Option<usize> {
+        twinfer_onnx::resolve_axis(self.axis.unwrap_or(DEFAULT_AXIS), rank).ok()
+    }
+
+    /// The initializer that it and the quantisers before it quantise.
+    pub fn origin(&self) -> Option<&'a Tensor> {
+        let mut node = self.node;
+        // as many steps as there are nodes, in case they are no graph
+        for _ in &self.graph.nodes {
+            Self::of(self.graph, node)?;
+            match producer(self.graph, node.inputs.first()?) {
+                Some(before) => node = before,
+                None => return initializer(self.graph, node, 0),
+            }
+        }
+        None
+    }
+
+    fn has_zero_point(&self) -> bool {
+        self.node.inputs.get(2).is_some_and(|name| !name.is_empty())
+    }
+
+    fn producer(&self) -> Option<&'a Node> {
+        producer(self.graph, self.node.inputs.first()?)
+    }
+
+    fn fed_type(&self) -> Option<DataType> {
+        let name = self.node.inputs.first()?;
+        self.graph.inputs.iter().find(|input| input.name == *name).map(|input| input.dtype)
+    }
+}
+
+/// The weights of a convolution, where they are an initializer, quantised or not.
+pub fn kernel<'a>(graph: &'a Graph, node: &'a Node) -> Option<&'a Tensor> {
+    operand(graph, node, 1).map_or_else(|| initializer(graph, node, 1), |quantizer| quantizer.origin())
+}
+
+/// Whether data and weights are outputs of a `DequantizeLinear`.
+pub fn has_quantized_operands(graph: &Graph, node: &Node) -> bool {
+    [0, 1].into_iter().all(|index| operand(graph, node, index).is_some())
+}
+
+pub fn has_float_bias(graph: &Graph, node: &Node) -> bool {
+    node.inputs.get(2).is_some_and(|name| !name.is_empty()) && operand(graph, node, 2).is_none()
+}
+
+/// Whether the kernel's scales lie along another axis than that of the output channels.
+pub fn kernel_scales_off_output_channels(graph: &Graph, node: &Node) -> bool {
+    let Some(quantizer) = operand(graph, node, 1).filter(Quantizer::is_per_axis) else { return false };
+    let output_channels = usize::from(matches!(node.op, Op::ConvTranspose(_)));
+    let rank = quantizer.origin().map_or(0, |tensor| tensor.shape.len());
+    quantizer.axis(rank).is_some_and(|axis| axis != output_channels)
+}
+
+/// The `DequantizeLinear` that gives an operand.
+fn operand<'a>(graph: &'a Graph, node: &Node, index: usize) -> Option<Quantizer<'a>> {
+    let producer = producer(graph, node.inputs.get(index)?)?;
+    matches!(producer.op, Op::DequantizeLinear(_)).then(|| Quantizer::of(graph, producer))?
+}
+
+fn producer<'a>(graph: &'a Graph, name: &str) -> Option<&'a Node> {
+    graph.nodes.iter().find(|node| node.outputs.iter().any(|output| output == name))
+}
+
+fn initializer<'a>(graph: &'a Graph, node: &Node, index: usize) -> Option<&'a Tensor> {
+    let name = node.inputs.get(index).filter(|name| !name.is_empty())?;
+    graph.initializers.iter().find(|initializer| initializer.name == *name).map(|found| &found.tensor)
+}
