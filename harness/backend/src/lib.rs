@@ -11,7 +11,7 @@ mod ort;
 mod recorder;
 mod trt;
 
-pub use open::{OpenError, open};
+pub use open::{OpenError, open, open_watched};
 pub use recorder::Recorder;
 
 use twinfer_case::{Description, Observation, Stage, Task};

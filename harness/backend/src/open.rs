@@ -1,3 +1,5 @@
+use std::path::Path;
+
 use twinfer_case::Variant;
 
 use crate::{Backend, golden::Golden, ort::Ort, trt::Trt};
@@ -62,11 +64,20 @@ pub enum OpenError {
 
 /// Loads what `variant` needs and gives its backend, warm and ready for cases.
 pub fn open(variant: &Variant) -> Result<Box<dyn Backend>, OpenError> {
+    open_watched(variant, &mut |_| {})
+}
+
+/// As [`open`]; `loaded` is given the file of a library that has a CUDA runtime of its own, once it is loaded and
+/// before it is called.
+pub fn open_watched(
+    variant: &Variant,
+    loaded: &mut dyn FnMut(&Path),
+) -> Result<Box<dyn Backend>, OpenError> {
     use twinfer_case::Backend as Name;
     match &variant.backend {
         Name::Golden => Ok(Box::new(Golden::open(variant)?)),
         Name::OrtCpu | Name::OrtCuda => Ok(Box::new(Ort::open(variant)?)),
-        Name::Trt | Name::TrtApi | Name::TrtRtx => Ok(Box::new(Trt::open(variant)?)),
+        Name::Trt | Name::TrtApi | Name::TrtRtx => Ok(Box::new(Trt::open(variant, loaded)?)),
         Name::External(_) => Err(OpenError::External(variant.backend.to_string())),
     }
 }

@@ -20,7 +20,7 @@ mod profile;
 
 use std::{
     collections::BTreeMap,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::Arc,
 };
 
@@ -83,7 +83,7 @@ struct Execution {
 }
 
 impl Trt {
-    pub fn open(variant: &Variant) -> Result<Self, OpenError> {
+    pub fn open(variant: &Variant, loaded: &mut dyn FnMut(&Path)) -> Result<Self, OpenError> {
         let mut options = VariantOptions::of(variant);
         let path = options.take_library();
         let release = options.take_release();
@@ -92,6 +92,7 @@ impl Trt {
         let mut options = options.finish()?;
         let log = Log::default();
         let library = load(&variant.backend, path, &release)?;
+        loaded(library.path());
         let target = log.clone();
         library.set_log_sink(Some(Arc::new(move |message| {
             if let Some(severity) = severity(message.severity) {

@@ -4,6 +4,7 @@
 //! their backends warm. Any executable can be one: a thin binary, the `worker` subcommand of `twinfer`, or a test
 //! binary that calls [`become_worker_if_asked`] first.
 
+pub mod driver;
 mod parent;
 mod serve;
 mod stdout;

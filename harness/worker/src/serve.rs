@@ -2,11 +2,14 @@ use std::{
     any::Any,
     io::{self, BufReader, BufWriter, Read, Write},
     panic::{AssertUnwindSafe, catch_unwind},
+    path::Path,
 };
 
-use twinfer_backend::{Backend, OpenError, open};
+use twinfer_backend::{Backend, OpenError, open_watched};
 use twinfer_case::{Stage, Task, Variant};
 use twinfer_protocol::{FrameError, FromWorker, MessageError, PROTOCOL_VERSION, ToWorker, read_to_worker};
+
+use crate::driver;
 
 /// Large enough for a typical case, small enough to be nothing.
 const BUFFER: usize = 1 << 16;
@@ -37,6 +40,12 @@ pub enum ServeError {
     /// A case names a variant that the handshake does not.
     #[error("the case asks for variant {0}, which the handshake does not name")]
     UnknownVariant(usize),
+    /// The driver-attribute cache is asked for in a way that it does not have.
+    #[error(transparent)]
+    DriverCache(#[from] driver::InvalidMode),
+    /// The driver-attribute cache is being verified and is wrong.
+    #[error("the driver no longer gives the device attributes that it gave before: {0}")]
+    AttributesChanged(driver::Tally),
     /// The harness's own code panicked.
     #[error("the worker panicked: {0}")]
     Panic(String),
@@ -57,7 +66,8 @@ pub fn serve(input: impl Read, output: impl Write) -> Result<(), ServeError> {
 }
 
 fn converse(input: &mut impl Read, output: &mut impl Write) -> Result<(), ServeError> {
-    let Some(mut backends) = shake_hands(input, output)? else { return Ok(()) };
+    let cache = driver::Mode::of_environment()?;
+    let Some(mut backends) = shake_hands(input, output, cache)? else { return Ok(()) };
     while let Some(message) = read_to_worker(input)? {
         let ToWorker::Case { task, variants, intermediates: _ } = message else {
             return Err(ServeError::Handshake);
@@ -65,6 +75,9 @@ fn converse(input: &mut impl Read, output: &mut impl Write) -> Result<(), ServeE
         for variant in variants {
             let backend = backends.get_mut(variant).ok_or(ServeError::UnknownVariant(variant))?;
             answer(backend.as_mut(), &task, variant, output)?;
+            if cache == driver::Mode::Verify && driver::tally().changed > 0 {
+                return Err(ServeError::AttributesChanged(driver::tally()));
+            }
         }
     }
     Ok(())
@@ -73,13 +86,15 @@ fn converse(input: &mut impl Read, output: &mut impl Write) -> Result<(), ServeE
 fn shake_hands(
     input: &mut impl Read,
     output: &mut impl Write,
+    cache: driver::Mode,
 ) -> Result<Option<Vec<Box<dyn Backend>>>, ServeError> {
     let Some(message) = read_to_worker(input)? else { return Ok(None) };
     let ToWorker::Hello { protocol, variants } = message else { return Err(ServeError::Handshake) };
     if protocol != PROTOCOL_VERSION {
         return Err(ServeError::Protocol(protocol));
     }
-    let backends = variants.iter().map(open_guarded).collect::<Result<Vec<_>, _>>()?;
+    let backends =
+        variants.iter().map(|variant| open_guarded(variant, cache)).collect::<Result<Vec<_>, _>>()?;
     let hello = FromWorker::Hello {
         protocol: PROTOCOL_VERSION,
         backends: backends.iter().map(|backend| backend.describe()).collect(),
@@ -89,8 +104,13 @@ fn shake_hands(
     Ok(Some(backends))
 }
 
-fn open_guarded(variant: &Variant) -> Result<Box<dyn Backend>, ServeError> {
-    guarded(|| open(variant))?.map_err(ServeError::from)
+fn open_guarded(variant: &Variant, cache: driver::Mode) -> Result<Box<dyn Backend>, ServeError> {
+    let mut attach = |library: &Path| {
+        if let Err(error) = driver::attach(library, cache) {
+            eprintln!("twinfer worker: no driver-attribute cache for {}: {error}", library.display());
+        }
+    };
+    guarded(|| open_watched(variant, &mut attach))?.map_err(ServeError::from)
 }
 
 /// Runs one case on one variant; every stage is told before it is entered.

@@ -1,0 +1,209 @@
+//! What a library finds when it looks the CUDA driver's functions up.
+//!
+//! A CUDA runtime opens `libcuda.so.1` and asks `dlsym` for `cuGetProcAddress`, and that one for everything else; one
+//! of before CUDA 11.3 asks `dlsym` alone. Whichever way it asks for `cuDeviceGetAttribute`, it gets
+//! [`device_get_attribute`]; everything else it gets as it is.
+#![expect(unsafe_code, reason = "functions with the CUDA driver's signatures are handed out in its place")]
+
+use std::{
+    arch::naked_asm,
+    ffi::{CStr, c_char, c_int, c_uint, c_void},
+    io,
+    mem::transmute,
+    ptr,
+    sync::atomic::{AtomicPtr, Ordering},
+};
+
+use super::slot::Slot;
+use crate::driver::attributes::{ATTRIBUTES, CudaError, Question};
+
+const CUDA_SUCCESS: c_int = 0;
+/// From this version on `cuGetProcAddress` is the name of `cuGetProcAddress_v2` (cudaTypedefs.h).
+const SECOND_VERSION: c_int = 12_000;
+
+/// Lets the library that `slot` belongs to, one for its `dlsym`, find the cache in the driver's place.
+pub fn redirect(slot: &Slot) -> io::Result<()> {
+    // SAFETY: our `dlsym` has the signature of the C library's and finds the same functions, or ones of the same
+    // signature that answer as those would.
+    unsafe { slot.replace(dlsym as Dlsym as *mut ()) }
+}
+
+type Dlsym = unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
+type DeviceGetAttribute = unsafe extern "C" fn(*mut c_int, c_int, c_int) -> c_int;
+type GetProcAddress = unsafe extern "C" fn(*const c_char, *mut *mut c_void, c_int, u64) -> c_int;
+type GetProcAddressV2 =
+    unsafe extern "C" fn(*const c_char, *mut *mut c_void, c_int, u64, *mut c_uint) -> c_int;
+
+static DEVICE_GET_ATTRIBUTE: Function =
+    Function::new(device_get_attribute as DeviceGetAttribute as *mut c_void);
+static GET_PROC_ADDRESS: Function = Function::new(get_proc_address as GetProcAddress as *mut c_void);
+static GET_PROC_ADDRESS_V2: Function = Function::new(get_proc_address_v2 as GetProcAddressV2 as *mut c_void);
+
+/// A function of the driver, and ours that stands in for it.
+struct Function {
+    ours: *mut c_void,
+    /// Null until somebody looked the driver's function up.
+    drivers: AtomicPtr<c_void>,
+}
+
+// SAFETY: `ours` is the address of a function and never written.
+unsafe impl Sync for Function {}
+
+impl Function {
+    const fn new(ours: *mut c_void) -> Self {
+        Self { ours, drivers: AtomicPtr::new(ptr::null_mut()) }
+    }
+
+    /// Ours in place of `found`. A second driver's function stays what it is: ours can call only one.
+    fn in_place_of(&self, found: *mut c_void) -> *mut c_void {
+        if found.is_null() {
+            return found;
+        }
+        let before =
+            self.drivers.compare_exchange(ptr::null_mut(), found, Ordering::AcqRel, Ordering::Acquire);
+        match before {
+            Ok(_) => self.ours,
+            Err(drivers) if drivers == found => self.ours,
+            Err(_) => found,
+        }
+    }
+
+    /// The driver's; our functions are handed out only once it is known.
+    fn drivers(&self) -> *mut c_void {
+        self.drivers.load(Ordering::Acquire)
+    }
+}
+
+/// `dlsym` for a library whose slot holds this function.
+///
+/// Unless it is asked for a function that we stand in for, it leaves registers and stack as it found them and jumps to
+/// the C library's `dlsym`, which looks at its return address to know whose search order `RTLD_DEFAULT` and `RTLD_NEXT`
+/// mean. So does a lookup that fails, whose message `dlerror` gives.
+///
+/// # Safety
+///
+/// As of `dlsym` itself.
+#[unsafe(naked)]
+unsafe extern "C" fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void {
+    naked_asm!(
+        ".cfi_startproc",
+        "endbr64",
+        // both arguments, and the stack aligned to 16 bytes for the call
+        "sub rsp, 24",
+        ".cfi_adjust_cfa_offset 24",
+        "mov [rsp], rdi",
+        "mov [rsp + 8], rsi",
+        "call {replacement}",
+        "mov rdi, [rsp]",
+        "mov rsi, [rsp + 8]",
+        "add rsp, 24",
+        ".cfi_adjust_cfa_offset -24",
+        "test rax, rax",
+        "jz 2f",
+        "ret",
+        "2:",
+        "jmp qword ptr [rip + {dlsym}@GOTPCREL]",
+        ".cfi_endproc",
+        replacement = sym replacement,
+        dlsym = sym libc::dlsym,
+    )
+}
+
+/// What `dlsym` answers instead of the C library; null where that one is to answer.
+///
+/// # Safety
+///
+/// As of `dlsym`.
+unsafe extern "C" fn replacement(handle: *mut c_void, name: *const c_char) -> *mut c_void {
+    if name.is_null() || handle == libc::RTLD_DEFAULT || handle == libc::RTLD_NEXT {
+        return ptr::null_mut();
+    }
+    // SAFETY: the caller of `dlsym` gives a string that ends with a zero.
+    let function = match unsafe { CStr::from_ptr(name) }.to_bytes() {
+        b"cuDeviceGetAttribute" => &DEVICE_GET_ATTRIBUTE,
+        b"cuGetProcAddress" => &GET_PROC_ADDRESS,
+        b"cuGetProcAddress_v2" => &GET_PROC_ADDRESS_V2,
+        _ => return ptr::null_mut(),
+    };
+    // SAFETY: these are the arguments that the caller of `dlsym` gave.
+    function.in_place_of(unsafe { libc::dlsym(handle, name) })
+}
+
+/// `cuGetProcAddress` of CUDA 11.3 to 11.8.
+unsafe extern "C" fn get_proc_address(
+    symbol: *const c_char,
+    function: *mut *mut c_void,
+    version: c_int,
+    flags: u64,
+) -> c_int {
+    // SAFETY: this is the driver's function of that name, looked up before this one was handed out.
+    let drivers = unsafe { transmute::<*mut c_void, GetProcAddress>(GET_PROC_ADDRESS.drivers()) };
+    // SAFETY: these are the caller's arguments.
+    let code = unsafe { drivers(symbol, function, version, flags) };
+    // SAFETY: likewise.
+    unsafe { exchange(code, symbol, function, version) };
+    code
+}
+
+/// `cuGetProcAddress` of CUDA 12 and later.
+unsafe extern "C" fn get_proc_address_v2(
+    symbol: *const c_char,
+    function: *mut *mut c_void,
+    version: c_int,
+    flags: u64,
+    status: *mut c_uint,
+) -> c_int {
+    // SAFETY: this is the driver's function of that name, looked up before this one was handed out.
+    let drivers = unsafe { transmute::<*mut c_void, GetProcAddressV2>(GET_PROC_ADDRESS_V2.drivers()) };
+    // SAFETY: these are the caller's arguments.
+    let code = unsafe { drivers(symbol, function, version, flags, status) };
+    // SAFETY: likewise.
+    unsafe { exchange(code, symbol, function, version) };
+    code
+}
+
+/// Puts ours in place of a function that the driver just found.
+///
+/// # Safety
+///
+/// The arguments are those with which `cuGetProcAddress` answered `code`.
+unsafe fn exchange(code: c_int, symbol: *const c_char, function: *mut *mut c_void, version: c_int) {
+    if code != CUDA_SUCCESS || symbol.is_null() || function.is_null() {
+        return;
+    }
+    // SAFETY: the driver has just read the same string.
+    let ours = match unsafe { CStr::from_ptr(symbol) }.to_bytes() {
+        b"cuDeviceGetAttribute" => &DEVICE_GET_ATTRIBUTE,
+        b"cuGetProcAddress" if version < SECOND_VERSION => &GET_PROC_ADDRESS,
+        b"cuGetProcAddress" => &GET_PROC_ADDRESS_V2,
+        _ => return,
+    };
+    // SAFETY: the driver has just written a pointer there.
+    unsafe { *function = ours.in_place_of(*function) };
+}
+
+/// `cuDeviceGetAttribute`, from memory.
+unsafe extern "C" fn device_get_attribute(answer: *mut c_int, attribute: c_int, device: c_int) -> c_int {
+    // SAFETY: this is the driver's function of that name, looked up before this one was handed out.
+    let drivers = unsafe { transmute::<*mut c_void, DeviceGetAttribute>(DEVICE_GET_ATTRIBUTE.drivers()) };
+    if answer.is_null() {
+        // SAFETY: these are the caller's arguments; the driver refuses them.
+        return unsafe { drivers(answer, attribute, device) };
+    }
+    let asked = ATTRIBUTES.answer(Question { attribute, device }, || {
+        let mut value = 0;
+        // SAFETY: the driver writes its answer to a place of our own.
+        match unsafe { drivers(&raw mut value, attribute, device) } {
+            CUDA_SUCCESS => Ok(value),
+            code => Err(CudaError(code)),
+        }
+    });
+    match asked {
+        Ok(value) => {
+            // SAFETY: the caller gives a place for the answer, as to the driver.
+            unsafe { answer.write(value) };
+            CUDA_SUCCESS
+        }
+        Err(CudaError(code)) => code,
+    }
+}

@@ -1,0 +1,17 @@
+//! The cache put into a library's own table of imported functions.
+
+mod import;
+mod lookup;
+mod mapping;
+mod slot;
+
+use std::path::Path;
+
+use self::slot::Slot;
+use super::AttachError;
+
+/// As [`super::attach`].
+pub fn attach(path: &Path) -> Result<(), AttachError> {
+    Slot::all(path, "dlsym")?.iter().try_for_each(lookup::redirect)?;
+    Ok(())
+}

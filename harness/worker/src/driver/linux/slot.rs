@@ -1,0 +1,90 @@
+//! A word in which a loaded library keeps the address of a function that it imports.
+#![expect(unsafe_code, reason = "a loaded library's memory is written")]
+
+use std::{
+    ffi::CString,
+    io,
+    os::unix::ffi::OsStrExt,
+    path::Path,
+    ptr,
+    sync::atomic::{AtomicPtr, Ordering},
+};
+
+use super::{import::imports_of, mapping::Mapping};
+use crate::driver::AttachError;
+
+/// Pages of x86-64.
+const PAGE: u64 = 4096;
+
+/// A word that the dynamic loader reserved for a function's address in a library that is loaded and stays so.
+pub struct Slot {
+    address: u64,
+    writable: bool,
+}
+
+impl Slot {
+    /// The slots of function `name` in the loaded library whose file is `path`; the library stays loaded from now on.
+    pub fn all(path: &Path, name: &'static str) -> Result<Vec<Self>, AttachError> {
+        let path = path.canonicalize()?;
+        keep_loaded(&path)?;
+        let imports = imports_of(&path, name)?;
+        if imports.slots.is_empty() {
+            return Err(AttachError::NotImported(name));
+        }
+        let mappings: Vec<_> = Mapping::all()?.into_iter().filter(|mapping| mapping.is_of(&path)).collect();
+        let start = mappings.iter().find(|mapping| mapping.offset == 0).ok_or(AttachError::NotLoaded)?;
+        let base = start.addresses.start.wrapping_sub(imports.first);
+        let slot = |virtual_address: &u64| {
+            let address = base.wrapping_add(*virtual_address);
+            let mapping = mappings.iter().find(|mapping| mapping.addresses.contains(&address));
+            let mapping = mapping.filter(|_| address % 8 == 0).ok_or(AttachError::NotLoaded)?;
+            Ok(Self { address, writable: mapping.writable })
+        };
+        imports.slots.iter().map(slot).collect()
+    }
+
+    /// Puts `function` there, for everything that the library calls from now on.
+    ///
+    /// # Safety
+    ///
+    /// `function` has the signature of the imported function and does for the library whatever that one does.
+    pub unsafe fn replace(&self, function: *mut ()) -> io::Result<()> {
+        if self.writable {
+            // SAFETY: as the caller promises, and the page is writable.
+            unsafe { self.store(function) };
+            return Ok(());
+        }
+        self.protect(libc::PROT_READ | libc::PROT_WRITE)?;
+        // SAFETY: as the caller promises, and the page has just been made writable.
+        unsafe { self.store(function) };
+        self.protect(libc::PROT_READ)
+    }
+
+    /// # Safety
+    ///
+    /// As of [`Slot::replace`], and the slot's page is writable.
+    unsafe fn store(&self, function: *mut ()) {
+        let word = ptr::with_exposed_provenance_mut::<*mut ()>(self.address as usize);
+        // SAFETY: the word is aligned and lies in a mapping of a library that is never unloaded; its file says that
+        // the loader keeps the address of the function there and nothing else. The library and the loader read and
+        // write it as one word too, so that whoever calls through it meanwhile finds either function.
+        unsafe { AtomicPtr::from_ptr(word) }.store(function, Ordering::Release);
+    }
+
+    fn protect(&self, protection: i32) -> io::Result<()> {
+        let page = ptr::with_exposed_provenance_mut((self.address / PAGE * PAGE) as usize);
+        // SAFETY: the page belongs to a loaded library's table of addresses, which the loader itself wrote and then
+        // made read-only; nothing relies on writes to it failing.
+        let result = unsafe { libc::mprotect(page, PAGE as usize, protection) };
+        if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    }
+}
+
+/// Keeps the library loaded until the process ends; an error if it is not loaded.
+fn keep_loaded(path: &Path) -> Result<(), AttachError> {
+    let path = CString::new(path.as_os_str().as_bytes()).map_err(io::Error::other)?;
+    // SAFETY: the path ends with a zero; with RTLD_NOLOAD nothing is loaded, so that no initialiser runs.
+    let handle =
+        unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD | libc::RTLD_NODELETE) };
+    if handle.is_null() { Err(AttachError::NotLoaded) } else { Ok(()) }
+}

@@ -1,0 +1,74 @@
+//! The driver-attribute cache: a library's CUDA runtime asks the driver for each attribute of a device once.
+//!
+//! TensorRT asks for thousands of device attributes a build. The driver answers some of them with a system call that
+//! waits for every other process that makes it, so that builds are slow, and slower still side by side. The answers
+//! are properties of the hardware and its configuration. [`attach`] gives one loaded library a memory of them.
+//!
+//! # How
+//!
+//! A CUDA runtime that is linked into a library finds the driver's functions through `dlsym`, whose address the dynamic
+//! loader keeps in a slot of that library. `attach` writes another function's address there, which answers lookups of
+//! `cuDeviceGetAttribute`, and of `cuGetProcAddress` through which it is found too, with functions of its own; all
+//! other lookups reach the C library as they were made. No other library's slots are touched: whoever else calls
+//! `dlsym` or the driver notices nothing.
+//!
+//! # What is remembered
+//!
+//! Every attribute below 256 of every device below 16, once the driver gave it successfully. An error is handed on and
+//! asked for again. A configuration that an administrator changes under a running process (compute mode, clocks) is
+//! seen by the workers that start afterwards.
+//!
+//! # Whether it is right
+//!
+//! One answer in 1,024 is compared with the driver's, and replaced where it differs; in [`Mode::Verify`] each is, and
+//! a difference ends the worker. [`tally`] counts both. `TWINFER_DRIVER_CACHE=off` leaves every library as it is.
+//!
+//! The module is made for x86-64 and glibc, as the libraries are; elsewhere nothing is attached.
+
+mod attributes;
+#[cfg_attr(
+    not(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64")),
+    path = "unsupported.rs"
+)]
+mod linux;
+mod mode;
+
+use std::{io, path::Path};
+
+use attributes::ATTRIBUTES;
+pub use attributes::Tally;
+pub use mode::{InvalidMode, Mode, VARIABLE};
+
+/// Why a library goes on without the cache, which costs time and nothing else.
+#[derive(Debug, thiserror::Error)]
+pub enum AttachError {
+    /// The library's file or the list of what is loaded cannot be read, or its memory not be made writable.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// It looks its functions up in another way.
+    #[error("it does not import {0}")]
+    NotImported(&'static str),
+    /// It is not loaded, or not as its file says.
+    #[error("it is not loaded")]
+    NotLoaded,
+    /// The module is not made for this machine.
+    #[error("the cache is made for x86-64 and glibc")]
+    Unsupported,
+}
+
+/// Lets the loaded library whose file is `path` find the cache in the driver's place; the library stays loaded.
+///
+/// It has to happen before the library's first call of CUDA: what a CUDA runtime has looked up, it keeps.
+pub fn attach(path: &Path, mode: Mode) -> Result<(), AttachError> {
+    match mode {
+        Mode::Off => return Ok(()),
+        Mode::On => {}
+        Mode::Verify => ATTRIBUTES.verify(),
+    }
+    linux::attach(path)
+}
+
+/// What all libraries of this process together have asked so far.
+pub fn tally() -> Tally {
+    ATTRIBUTES.tally()
+}

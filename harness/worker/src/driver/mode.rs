@@ -1,0 +1,41 @@
+use std::{env, str::FromStr};
+
+/// The environment variable that says how a worker uses the cache: `on`, `off` or `verify`.
+pub const VARIABLE: &str = "TWINFER_DRIVER_CACHE";
+
+/// How a worker answers questions for device attributes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// From memory, except that a sample of the answers is compared with the driver's.
+    #[default]
+    On,
+    /// By the driver: no library is touched.
+    Off,
+    /// By the driver, each answer compared with the one in memory; a difference ends the worker.
+    Verify,
+}
+
+/// A value of [`VARIABLE`] that is none of its words.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{VARIABLE}={0}: the value is one of on, off, verify")]
+pub struct InvalidMode(String);
+
+impl Mode {
+    /// What [`VARIABLE`] says; [`Mode::On`] where it is not set.
+    pub fn of_environment() -> Result<Self, InvalidMode> {
+        env::var_os(VARIABLE).map_or(Ok(Self::default()), |word| word.to_string_lossy().parse())
+    }
+}
+
+impl FromStr for Mode {
+    type Err = InvalidMode;
+
+    fn from_str(word: &str) -> Result<Self, InvalidMode> {
+        match word {
+            "on" => Ok(Self::On),
+            "off" => Ok(Self::Off),
+            "verify" => Ok(Self::Verify),
+            _ => Err(InvalidMode(word.to_owned())),
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! The driver-attribute cache against a stand-in for the CUDA driver and a library that finds it as a CUDA runtime
+//! does, both compiled here; and against the real libraries that are installed.
+
+#![cfg(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64"))]
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+mod stand_in;
+
+use std::{
+    ffi::c_int,
+    fs,
+    path::Path,
+    sync::atomic::{AtomicI32, Ordering},
+};
+
+use stand_in::{ATTRIBUTE, Driver, FOLDER, LAZY, READ_ONLY_SLOTS, Runtime, ask_without_place, compile, load};
+use twinfer_libraries::Store;
+use twinfer_worker::driver::{AttachError, Mode, attach, tally};
+
+/// An attribute and device that no other test asks for, so that tests of one process do not meet.
+fn fresh() -> (c_int, c_int) {
+    static NEXT: AtomicI32 = AtomicI32::new(100);
+    (NEXT.fetch_add(1, Ordering::Relaxed), 3)
+}
+
+#[test]
+fn the_driver_is_asked_once_whichever_way_the_runtime_found_it() {
+    let (runtime, driver) = (Runtime::attached("once", &LAZY), Driver::open());
+    for way in runtime.ways() {
+        assert_ne!(way, driver.address("cuDeviceGetAttribute"));
+        let (attribute, device) = fresh();
+        let before = tally();
+        for _ in 0..100 {
+            assert_eq!(runtime.ask(way, attribute, device), Ok(1000 * device + attribute));
+        }
+        // other tests ask at the same time, each of them a few times
+        assert!(tally().asked >= before.asked + 100, "{:?}", tally());
+        assert!(tally().answered_by_driver < before.answered_by_driver + 50, "{:?}", tally());
+    }
+}
+
+#[test]
+fn slots_that_the_loader_filled_and_made_read_only_are_rewritten_and_read_only_again() {
+    let runtime = Runtime::attached("relro", &READ_ONLY_SLOTS);
+    assert_ne!(runtime.by_name(ATTRIBUTE), Driver::open().address("cuDeviceGetAttribute"));
+    let maps = fs::read_to_string("/proc/self/maps").unwrap();
+    let of_library = maps.lines().filter(|line| line.ends_with("librelro.so"));
+    // only .data and .bss are writable, and their segment has a read-only part, which holds the slots
+    assert_eq!(of_library.clone().filter(|line| line.contains("rw-p")).count(), 1, "{maps}");
+}
+
+#[test]
+fn an_error_reaches_the_runtime_and_is_asked_for_again() {
+    let (runtime, driver) = (Runtime::attached("error", &LAZY), Driver::open());
+    let way = runtime.by_name(ATTRIBUTE);
+    let before = driver.asked();
+    for _ in 0..10 {
+        assert_eq!(runtime.ask(way, 1, 7), Err(101));
+    }
+    assert!(driver.asked() >= before + 10);
+}
+
+#[test]
+fn a_library_that_is_not_attached_finds_the_driver_itself() {
+    let (_attached, driver) = (Runtime::attached("other", &LAZY), Driver::open());
+    let untouched = Runtime::load("untouched", &LAZY);
+    for way in untouched.ways() {
+        assert_eq!(way, driver.address("cuDeviceGetAttribute"));
+    }
+    let (attribute, device) = fresh();
+    let before = driver.asked();
+    for _ in 0..10 {
+        assert_eq!(
+            untouched.ask(untouched.by_name(ATTRIBUTE), attribute, device),
+            Ok(1000 * device + attribute)
+        );
+    }
+    assert!(driver.asked() >= before + 10);
+}
+
+#[test]
+fn nothing_is_attached_where_the_cache_is_off() {
+    let runtime = Runtime::load("off", &LAZY);
+    attach(&runtime.path, Mode::Off).unwrap();
+    assert_eq!(runtime.by_name(ATTRIBUTE), Driver::open().address("cuDeviceGetAttribute"));
+}
+
+#[test]
+fn every_other_function_is_the_drivers_own() {
+    let (runtime, driver) = (Runtime::attached("others", &LAZY), Driver::open());
+    assert_eq!(runtime.by_name(c"cuInit"), driver.address("cuInit"));
+    assert_eq!(runtime.by_version("by_first", c"cuInit", 11_080), driver.address("cuInit"));
+    assert_eq!(runtime.by_version("by_second", c"cuInit", 12_000), driver.address("cuInit"));
+    assert!(runtime.by_version("by_second", c"cuNothing", 12_000).is_null());
+}
+
+#[test]
+fn the_function_that_finds_functions_finds_itself_in_the_callers_version() {
+    let runtime = Runtime::attached("itself", &LAZY);
+    let (first, second) = (runtime.by_name(c"cuGetProcAddress"), runtime.by_name(c"cuGetProcAddress_v2"));
+    assert_ne!(first, second);
+    for way in ["by_first", "by_second"] {
+        assert_eq!(runtime.by_version(way, c"cuGetProcAddress", 11_080), first);
+        assert_eq!(runtime.by_version(way, c"cuGetProcAddress", 12_000), second);
+    }
+}
+
+#[test]
+fn searches_that_depend_on_the_caller_and_messages_of_failures_stay_what_they_are() {
+    let (attached, untouched) = (Runtime::attached("one", &LAZY), Runtime::load("two", &["-DWHO=2"]));
+    assert_eq!((attached.who_by_default(), untouched.who_by_default()), (1, 2));
+    assert!(!attached.next(c"malloc").is_null());
+    assert_eq!(attached.next(c"malloc"), untouched.next(c"malloc"));
+    for name in [c"cuNothing", c"cuGetProcAddress_v9"] {
+        assert!(attached.failure(name).contains("undefined symbol"));
+        assert_eq!(attached.failure(name), untouched.failure(name));
+    }
+}
+
+#[test]
+fn a_question_without_a_place_for_the_answer_is_left_to_the_driver() {
+    let runtime = Runtime::attached("null", &LAZY);
+    for way in runtime.ways() {
+        assert_eq!(ask_without_place(way), 1);
+    }
+}
+
+#[test]
+fn what_cannot_be_attached_says_why() {
+    let absent = attach(Path::new("/nowhere/libnvinfer.so.8"), Mode::On);
+    assert!(matches!(absent, Err(AttachError::Io(_))), "{absent:?}");
+    let path = FOLDER.path().join("libnotloaded.so");
+    compile("runtime.c", &path, &LAZY);
+    let not_loaded = attach(&path, Mode::On);
+    assert!(matches!(not_loaded, Err(AttachError::NotLoaded)), "{not_loaded:?}");
+    let driver = attach(&FOLDER.path().join("libcuda.so.1"), Mode::On);
+    assert!(matches!(driver, Err(AttachError::NotLoaded | AttachError::NotImported("dlsym"))), "{driver:?}");
+    let text = attach(Path::new(file!()), Mode::On);
+    assert!(text.is_err());
+}
+
+/// Loads the core library of every installed release of TensorRT and TensorRT-RTX; none of them is called, which would
+/// need a GPU.
+#[test]
+fn every_installed_release_of_tensorrt_can_be_attached() {
+    let store = Store::open().unwrap();
+    for name in ["tensorrt-8.5", "tensorrt-8.6", "tensorrt-rtx-1.4", "tensorrt-rtx-1.5", "tensorrt-rtx-1.7"] {
+        let Ok(installed) = store.find(name) else { continue };
+        let library = load(installed.library());
+        attach(installed.library(), Mode::On).unwrap_or_else(|error| panic!("{name}: {error}"));
+        // an attached library stays, even if whoever loaded it lets it go
+        drop(library);
+        let maps = fs::read_to_string("/proc/self/maps").unwrap();
+        assert!(maps.contains(installed.library().canonicalize().unwrap().to_str().unwrap()), "{name}");
+    }
+}

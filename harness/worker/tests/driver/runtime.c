@@ -1,0 +1,49 @@
+/* A library that finds the driver as a CUDA runtime linked into it does: through its own import of dlsym. */
+
+#define _GNU_SOURCE
+#include <dlfcn.h>
+
+typedef int (*Attribute)(int *, int, int);
+typedef int (*Find)(const char *, void **, int, unsigned long long);
+typedef int (*Find2)(const char *, void **, int, unsigned long long, unsigned *);
+
+static void *driver;
+
+int open_driver(const char *path) {
+  driver = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  return driver != 0;
+}
+
+/* what each way of looking a function up finds */
+void *by_name(const char *name) { return dlsym(driver, name); }
+
+void *by_first(const char *name, int version) {
+  Find find = (Find)dlsym(driver, "cuGetProcAddress");
+  void *function = 0;
+  return find(name, &function, version, 0) == 0 ? function : 0;
+}
+
+void *by_second(const char *name, int version) {
+  Find2 find = (Find2)dlsym(driver, "cuGetProcAddress_v2");
+  void *function = 0;
+  unsigned status = 7;
+  int code = find(name, &function, version, 0, &status);
+  return status == (code != 0) && code == 0 ? function : 0;
+}
+
+/* asks by the function that one of the ways found */
+int ask(void *function, int *answer, int attribute, int device) {
+  return ((Attribute)function)(answer, attribute, device);
+}
+
+/* what a search that depends on the caller finds: this library's own function comes before the process's */
+int who(void) { return WHO; }
+int who_by_default(void) { return ((int (*)(void))dlsym(RTLD_DEFAULT, "who"))(); }
+void *next(const char *name) { return dlsym(RTLD_NEXT, name); }
+
+/* the message of a lookup that fails */
+const char *failure(const char *name) {
+  dlerror();
+  dlsym(driver, name);
+  return dlerror();
+}

@@ -1,0 +1,151 @@
+//! The stand-ins, compiled and loaded, with a safe face.
+#![expect(
+    unsafe_code,
+    clippy::undocumented_unsafe_blocks,
+    reason = "every function is called with the types that the sources beside declare; nothing is unloaded while used"
+)]
+
+use std::{
+    ffi::{CStr, CString, c_char, c_int, c_void},
+    mem::transmute,
+    path::{Path, PathBuf},
+    process::Command,
+    ptr,
+    sync::LazyLock,
+};
+
+use libloading::os::unix::{Library, RTLD_LAZY, RTLD_LOCAL, RTLD_NOW};
+use tempfile::TempDir;
+use twinfer_worker::driver::{Mode, attach};
+
+/// The folder of the stand-ins of this process, with the driver: as in a worker, there is one.
+pub static FOLDER: LazyLock<TempDir> = LazyLock::new(|| {
+    let folder = tempfile::tempdir().unwrap();
+    compile("driver.c", &folder.path().join(DRIVER), &[]);
+    folder
+});
+
+const DRIVER: &str = "libcuda.so.1";
+pub const ATTRIBUTE: &CStr = c"cuDeviceGetAttribute";
+/// A library whose slots the loader fills at the first call.
+pub const LAZY: [&str; 2] = ["-DWHO=1", "-Wl,-z,lazy"];
+/// A library whose slots the loader fills at once and then protects.
+pub const READ_ONLY_SLOTS: [&str; 3] = ["-DWHO=1", "-Wl,-z,now", "-Wl,-z,relro"];
+
+/// Compiles a shared object from a source beside this file.
+pub fn compile(source: &str, to: &Path, flags: &[&str]) {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/driver").join(source);
+    let mut cc = Command::new("cc");
+    cc.args(["-shared", "-fPIC", "-O2", "-Wall", "-Werror"]).args(flags).arg("-o").args([to, &source]);
+    assert!(cc.arg("-ldl").status().unwrap().success());
+}
+
+/// Loads a library as TensorRT is loaded; it is unloaded where the result is dropped.
+pub fn load(path: &Path) -> Library {
+    unsafe { Library::open(Some(path), RTLD_LAZY | RTLD_LOCAL) }.unwrap()
+}
+
+/// Address of a function.
+pub type Function = *mut c_void;
+
+/// A library with a runtime in it. Each test compiles one of its own: a slot that is rewritten stays so.
+pub struct Runtime {
+    pub path: PathBuf,
+    library: Library,
+}
+
+impl Runtime {
+    /// Compiles and loads a library, which has looked nothing up yet.
+    pub fn load(name: &str, flags: &[&str]) -> Self {
+        let path = FOLDER.path().join(format!("lib{name}.so"));
+        compile("runtime.c", &path, flags);
+        let runtime = Self { library: load(&path), path };
+        let driver = CString::new(FOLDER.path().join(DRIVER).to_str().unwrap()).unwrap();
+        let open = runtime.function::<unsafe extern "C" fn(*const c_char) -> c_int>("open_driver");
+        assert_eq!(unsafe { open(driver.as_ptr()) }, 1);
+        runtime
+    }
+
+    /// The same, with the cache.
+    pub fn attached(name: &str, flags: &[&str]) -> Self {
+        let runtime = Self::load(name, flags);
+        attach(&runtime.path, Mode::On).unwrap();
+        runtime
+    }
+
+    fn function<F: Copy>(&self, name: &str) -> F {
+        unsafe { *self.library.get::<F>(name).unwrap() }
+    }
+
+    /// What `dlsym` of the driver finds.
+    pub fn by_name(&self, name: &CStr) -> Function {
+        let find = self.function::<unsafe extern "C" fn(*const c_char) -> Function>("by_name");
+        unsafe { find(name.as_ptr()) }
+    }
+
+    /// What `cuGetProcAddress`, `by_first`, or its second version, `by_second`, finds.
+    pub fn by_version(&self, way: &str, name: &CStr, version: c_int) -> Function {
+        let find = self.function::<unsafe extern "C" fn(*const c_char, c_int) -> Function>(way);
+        unsafe { find(name.as_ptr(), version) }
+    }
+
+    /// What the ways in which CUDA runtimes look for `cuDeviceGetAttribute` find.
+    pub fn ways(&self) -> [Function; 3] {
+        [
+            self.by_name(ATTRIBUTE),
+            self.by_version("by_first", ATTRIBUTE, 11_080),
+            self.by_version("by_second", ATTRIBUTE, 12_000),
+        ]
+    }
+
+    /// The answer of a `cuDeviceGetAttribute`, or its error.
+    pub fn ask(&self, function: Function, attribute: c_int, device: c_int) -> Result<c_int, c_int> {
+        type Ask = unsafe extern "C" fn(Function, *mut c_int, c_int, c_int) -> c_int;
+        let mut answer = -7;
+        match unsafe { self.function::<Ask>("ask")(function, &raw mut answer, attribute, device) } {
+            0 => Ok(answer),
+            code => Err(code),
+        }
+    }
+
+    /// The number of the library whose `who` a search of `RTLD_DEFAULT` finds first.
+    pub fn who_by_default(&self) -> c_int {
+        unsafe { self.function::<unsafe extern "C" fn() -> c_int>("who_by_default")() }
+    }
+
+    /// What a search of `RTLD_NEXT` finds.
+    pub fn next(&self, name: &CStr) -> Function {
+        unsafe { self.function::<unsafe extern "C" fn(*const c_char) -> Function>("next")(name.as_ptr()) }
+    }
+
+    /// What `dlerror` says after a lookup in the driver.
+    pub fn failure(&self, name: &CStr) -> String {
+        let failure = self.function::<unsafe extern "C" fn(*const c_char) -> *const c_char>("failure");
+        unsafe { CStr::from_ptr(failure(name.as_ptr())) }.to_str().unwrap().to_owned()
+    }
+}
+
+/// The code of a `cuDeviceGetAttribute` that is given no place for its answer.
+pub fn ask_without_place(function: Function) -> c_int {
+    type Attribute = unsafe extern "C" fn(*mut c_int, c_int, c_int) -> c_int;
+    unsafe { transmute::<Function, Attribute>(function)(ptr::null_mut(), 1, 0) }
+}
+
+/// The stand-in for the driver itself, past all libraries.
+pub struct Driver(Library);
+
+impl Driver {
+    pub fn open() -> Self {
+        let path = FOLDER.path().join(DRIVER);
+        Self(unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) }.unwrap())
+    }
+
+    pub fn address(&self, name: &str) -> Function {
+        unsafe { *self.0.get::<Function>(name).unwrap() }
+    }
+
+    /// How many questions have reached it.
+    pub fn asked(&self) -> c_int {
+        unsafe { self.0.get::<unsafe extern "C" fn() -> c_int>("asked").unwrap()() }
+    }
+}
