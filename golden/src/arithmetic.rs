@@ -64,7 +64,18 @@ impl Arithmetic {
     ///
     /// `magnitude` is the sum of the absolute parts of the result, `result` the most that its absolute value is.
     pub fn error(self, dtype: DataType, roundings: f64, magnitude: f64, result: f64) -> f64 {
-        let within = self.accumulator(dtype);
+        self.error_within(self.accumulator(dtype), dtype, roundings, magnitude, result)
+    }
+
+    /// The same for operations that are rounded to `within`, and then the result to `dtype`.
+    pub fn error_within(
+        self,
+        within: DataType,
+        dtype: DataType,
+        roundings: f64,
+        magnitude: f64,
+        result: f64,
+    ) -> f64 {
         let of_parts = roundings * (Format::of(within).unit_roundoff() * magnitude + self.underflow(within));
         of_parts + Format::of(dtype).unit_roundoff() * (result + of_parts) + self.underflow(dtype)
     }

@@ -1,6 +1,10 @@
+use twinfer_onnx::DataType;
+
 use crate::{
     Arithmetic,
     format::{Format, power_of_two},
+    rounding::to_half,
+    semantics::Accumulator,
     step::Step,
     taps::Taps,
     value::Value,
@@ -28,23 +32,48 @@ pub struct Channels {
 }
 
 /// Which input channels belong to a group.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum GroupOrder {
     /// Neighbouring ones, as ONNX says.
+    #[default]
     Contiguous,
     /// Every `groups`-th one; only mutants do that.
     Interleaved,
     /// Those of the first group, whatever the group; only mutants do that.
     FirstOnly,
+    /// Neighbouring ones, but output channels belong to the groups in turn; only mutants do that.
+    Dealt,
+}
+
+/// How the channels of a weight follow each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WeightOrder {
+    /// As ONNX lays them out.
+    #[default]
+    Stated,
+    /// As ONNX lays them out for a convolution of the other direction; only mutants do that.
+    Exchanged,
+}
+
+impl WeightLayout {
+    /// The layout that weights of this one are read in.
+    pub const fn read(self, order: WeightOrder) -> Self {
+        match (self, order) {
+            (layout, WeightOrder::Stated) => layout,
+            (Self::OutputFirst, WeightOrder::Exchanged) => Self::InputFirst,
+            (Self::InputFirst, WeightOrder::Exchanged) => Self::OutputFirst,
+        }
+    }
 }
 
 impl Channels {
-    /// The place among all input channels of one channel of a group.
-    fn input(&self, group: usize, channel: usize) -> usize {
+    /// The place among all input channels of one channel of the group that `output` belongs to.
+    fn input(&self, group: usize, channel: usize, output: usize) -> usize {
         match self.order {
             GroupOrder::Contiguous => group * self.inputs + channel,
             GroupOrder::Interleaved => channel * self.groups + group,
             GroupOrder::FirstOnly => channel,
+            GroupOrder::Dealt => (group * self.outputs + output) % self.groups * self.inputs + channel,
         }
     }
 
@@ -67,6 +96,7 @@ pub struct Convolution<'a> {
     /// Whether positions that no tap reaches hold the bias, as ONNX says.
     pub bias_everywhere: bool,
     pub arithmetic: Arithmetic,
+    pub accumulator: Accumulator,
 }
 
 /// The elements that one output element is the sum of.
@@ -86,7 +116,8 @@ impl Window<'_> {
     fn each_product(&self, position: usize, mut product: impl FnMut(usize, usize)) {
         let Channels { groups, inputs, .. } = self.channels;
         for channel in 0..inputs {
-            let x_channel = self.batch * groups * inputs + self.channels.input(self.group, channel);
+            let x_channel =
+                self.batch * groups * inputs + self.channels.input(self.group, channel, self.output);
             let x_begin = x_channel * self.taps.input_len();
             let w_begin = self.channels.kernel(self.group, channel, self.output) * self.taps.kernel_len();
             for (input, kernel) in self.taps.at(position) {
@@ -130,9 +161,27 @@ impl Convolution<'_> {
             elements.push(sum + bias);
             magnitude.push(absolute + bias.abs());
         });
-        Value::computed(self.x.dtype, shape, elements, magnitude, self.step(), |elements, magnitude| {
+        let mut step = self.step();
+        if self.accumulator == Accumulator::Half {
+            let largest = magnitude.iter().copied().fold(0.0, f64::max);
+            step = step.filter(|step| step.is_exact_in(Format::of(DataType::Float16), largest));
+            if step.is_none() {
+                for element in &mut elements {
+                    *element = to_half(*element);
+                }
+            }
+        }
+        Value::computed(self.x.dtype, shape, elements, magnitude, step, |elements, magnitude| {
             self.error(elements, magnitude)
         })
+    }
+
+    /// The type that the products are summed in.
+    const fn accumulator(&self) -> DataType {
+        match self.accumulator {
+            Accumulator::Known => self.arithmetic.accumulator(self.x.dtype),
+            Accumulator::Half => DataType::Float16,
+        }
     }
 
     fn each_window(&self, mut visit: impl FnMut(&Window, usize, usize)) {
@@ -190,7 +239,9 @@ impl Convolution<'_> {
             let of_bias = self.bias.map_or(0.0, |bias| bias.error_at(channel));
             let propagated = of_products + of_rounding + of_bias;
             let (magnitude, result) = (magnitude[place] + propagated, elements[place].abs() + propagated);
-            error.push(propagated + self.arithmetic.error(self.x.dtype, roundings, magnitude, result));
+            let (dtype, within) = (self.x.dtype, self.accumulator());
+            error
+                .push(propagated + self.arithmetic.error_within(within, dtype, roundings, magnitude, result));
         });
         error
     }

@@ -1,6 +1,10 @@
+use std::borrow::Cow;
+
 use twinfer_onnx::{DataType, Graph, RuleViolation, Tensor, infer_shapes};
 
-use crate::{Arithmetic, Entry, Reference, evaluator::Evaluator, mutants::Mutant, value::Value};
+use crate::{
+    Arithmetic, Entry, Reference, evaluator::Evaluator, mutants::Mutant, semantics::Semantics, value::Value,
+};
 
 /// The most multiply-accumulates of one node that golden spends its time on.
 pub const MAX_MULTIPLY_ACCUMULATES: u64 = 1 << 34;
@@ -48,24 +52,26 @@ pub enum Unknown {
 
 /// What `graph` computes from `inputs`, one tensor a graph input in the graph's order.
 pub fn evaluate(graph: &Graph, inputs: &[Tensor]) -> Result<Evaluation, Unknown> {
-    evaluate_as(graph, inputs, Arithmetic::default(), None)
+    evaluate_as(graph, inputs, Arithmetic::default(), &[])
 }
 
-/// What `graph` computes from `inputs`, with a mistake made on purpose.
+/// What `graph` computes from `inputs`, with or without a mistake made on purpose.
 pub fn evaluate_with(
     graph: &Graph,
     inputs: &[Tensor],
     mutant: Option<Mutant>,
 ) -> Result<Evaluation, Unknown> {
-    evaluate_as(graph, inputs, Arithmetic::default(), mutant)
+    evaluate_as(graph, inputs, Arithmetic::default(), mutant.as_slice())
 }
 
-/// What `graph` computes from `inputs` on backends of this arithmetic, with or without a mistake.
+/// What `graph` computes from `inputs` on backends of this arithmetic, with all of these mistakes.
+///
+/// An attribute that a mutant misreads may give other shapes, or make the graph invalid.
 pub fn evaluate_as(
     graph: &Graph,
     inputs: &[Tensor],
     arithmetic: Arithmetic,
-    mutant: Option<Mutant>,
+    mutants: &[Mutant],
 ) -> Result<Evaluation, Unknown> {
     for (input, tensor) in graph.inputs.iter().zip(inputs) {
         let (declared, fed) = (input.dtype, tensor.dtype());
@@ -73,9 +79,23 @@ pub fn evaluate_as(
             return Err(Unknown::Input { name: input.name.clone(), declared, fed });
         }
     }
+    let semantics = Semantics::of(mutants);
+    let graph = &*misread(graph, &semantics);
     let input_shapes: Vec<_> = inputs.iter().map(|tensor| tensor.shape.clone()).collect();
     let shapes = infer_shapes(graph, &input_shapes)?;
-    Evaluator::new(graph, &shapes, arithmetic, mutant).run(inputs)
+    Evaluator::new(graph, &shapes, arithmetic, &semantics).run(inputs)
+}
+
+/// The graph with the attributes that mutants read into it.
+fn misread<'a>(graph: &'a Graph, semantics: &Semantics) -> Cow<'a, Graph> {
+    if semantics.attributes.is_empty() {
+        return Cow::Borrowed(graph);
+    }
+    let mut graph = graph.clone();
+    for node in &mut graph.nodes {
+        semantics.attributes.iter().for_each(|change| change(&mut node.op));
+    }
+    Cow::Owned(graph)
 }
 
 impl From<&Value> for Reference {

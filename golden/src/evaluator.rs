@@ -1,20 +1,20 @@
+mod convolutions;
+mod quantizers;
+
 use std::{borrow::Cow, collections::HashMap};
 
 use twinfer_onnx::{
-    Axis, BatchNormalization, Broken, Concat, Conv, ConvTranspose, DataType, Geometry, Graph, MaxPool, Node,
-    Op, Shapes, Tensor, element_count, resolve_axis,
+    BatchNormalization, Broken, Concat, Graph, MaxPool, Node, Op, Shapes, Tensor, element_count, resolve_axis,
 };
 
 use crate::{
     Arithmetic, Entry, Evaluation, MAX_ELEMENTS, MAX_MULTIPLY_ACCUMULATES, Reference, Unknown,
     batch_normalization::{self, batch_normalization},
     concat::concat,
-    convolution::{Channels, Convolution, GroupOrder, WeightLayout},
     elementwise::{add, relu},
-    mutants::Mutant,
     pooling::max_pool,
-    quantization::{self, Manner, dequantize, quantize},
     rules,
+    semantics::{Origin, Semantics, Surroundings},
     taps::{Direction, Reach, Taps},
     value::Value,
 };
@@ -24,8 +24,9 @@ pub struct Evaluator<'a> {
     graph: &'a Graph,
     shapes: &'a Shapes<'a>,
     arithmetic: Arithmetic,
-    mutant: Option<Mutant>,
+    semantics: &'a Semantics,
     values: HashMap<&'a str, Value>,
+    origins: HashMap<&'a str, Origin>,
     unspecified: Vec<&'static Entry>,
 }
 
@@ -34,22 +35,26 @@ impl<'a> Evaluator<'a> {
         graph: &'a Graph,
         shapes: &'a Shapes<'a>,
         arithmetic: Arithmetic,
-        mutant: Option<Mutant>,
+        semantics: &'a Semantics,
     ) -> Self {
-        Self { graph, shapes, arithmetic, mutant, values: HashMap::new(), unspecified: Vec::new() }
+        let (values, origins) = (HashMap::new(), HashMap::new());
+        Self { graph, shapes, arithmetic, semantics, values, origins, unspecified: Vec::new() }
     }
 
     /// Evaluates the graph for inputs whose types and shapes are known to fit.
     pub fn run(mut self, inputs: &[Tensor]) -> Result<Evaluation, Unknown> {
         for (input, tensor) in self.graph.inputs.iter().zip(inputs) {
             self.values.insert(&input.name, Value::given(tensor, self.arithmetic));
+            self.origins.insert(&input.name, Origin::Input);
         }
         for initializer in &self.graph.initializers {
             self.values.insert(&initializer.name, Value::given(&initializer.tensor, self.arithmetic));
+            self.origins.insert(&initializer.name, Origin::Constant);
         }
         for node in &self.graph.nodes {
             let value = self.node(node)?;
             self.values.insert(&node.outputs[0], value);
+            self.origins.insert(&node.outputs[0], self.origin_of_output(node));
         }
         let outputs =
             self.graph.outputs.iter().map(|output| Reference::from(&self.values[output.name.as_str()]));
@@ -71,11 +76,7 @@ impl<'a> Evaluator<'a> {
             Op::Identity => Ok(self.input(node, 0).clone()),
             Op::MaxPool(op) => self.max_pool(op, node),
             Op::QuantizeLinear(op) => self.quantize(op.axis, node),
-            Op::Relu => {
-                let (value, touched) = relu(self.input(node, 0));
-                self.touch(touched);
-                Ok(value)
-            }
+            Op::Relu => Ok(self.relu(node)),
             op => Err(Unknown::Operator(op.op_type())),
         }
     }
@@ -87,6 +88,23 @@ impl<'a> Evaluator<'a> {
 
     fn optional_input(&self, node: &Node, place: usize) -> Option<&Value> {
         node.inputs.get(place).and_then(|name| self.values.get(name.as_str()))
+    }
+
+    /// The origin of what `node` gives, once its inputs are known.
+    fn origin_of_output(&self, node: &Node) -> Origin {
+        let mut origins = node.inputs.iter().filter_map(|input| self.origins.get(input.as_str()).copied());
+        match node.op {
+            Op::Identity | Op::QuantizeLinear(_) | Op::DequantizeLinear(_) => {
+                origins.next().unwrap_or(Origin::Result)
+            }
+            _ if origins.all(|origin| origin == Origin::Constant) => Origin::Constant,
+            _ => Origin::Result,
+        }
+    }
+
+    /// The node that gives `name`.
+    fn producer(&self, name: &str) -> Option<&'a Node> {
+        self.graph.nodes.iter().find(|node| node.outputs.first().is_some_and(|output| output == name))
     }
 
     /// The extents of the node's output.
@@ -103,20 +121,38 @@ impl<'a> Evaluator<'a> {
     }
 
     fn add(&mut self, node: &Node) -> Value {
-        let (sum, touched) = add(self.input(node, 0), self.input(node, 1), self.shape(node), self.arithmetic);
+        let b = match self.semantics.surroundings {
+            Surroundings::AddendDropped => Cow::Owned(self.input(node, 1).map(|_| 0.0)),
+            _ => Cow::Borrowed(self.input(node, 1)),
+        };
+        let (sum, touched) = add(self.input(node, 0), &b, self.shape(node), self.arithmetic);
         self.touch(touched);
         sum
+    }
+
+    fn relu(&mut self, node: &Node) -> Value {
+        let x = self.input(node, 0);
+        if self.semantics.surroundings == Surroundings::ReluDropped {
+            return x.clone();
+        }
+        let (value, touched) = relu(x);
+        self.touch(touched);
+        value
     }
 
     fn batch_normalization(&mut self, op: &BatchNormalization, node: &Node) -> Value {
         /// The default of ONNX.
         const EPSILON: f32 = 1e-5;
+        let epsilon = match self.semantics.surroundings {
+            Surroundings::EpsilonIgnored => 0.0,
+            _ => f64::from(op.epsilon.unwrap_or(EPSILON)),
+        };
         let parameters = batch_normalization::Parameters {
             scale: self.input(node, 1),
             bias: self.input(node, 2),
             mean: self.input(node, 3),
             variance: self.input(node, 4),
-            epsilon: f64::from(op.epsilon.unwrap_or(EPSILON)),
+            epsilon,
         };
         let (normalized, touched) = batch_normalization(self.input(node, 0), &parameters, self.arithmetic);
         self.touch(touched);
@@ -124,64 +160,14 @@ impl<'a> Evaluator<'a> {
     }
 
     fn concat(&self, op: &Concat, node: &Node) -> Result<Value, Unknown> {
-        let parts: Vec<_> = (0..node.inputs.len()).map(|place| self.input(node, place)).collect();
+        let part = |place| match self.semantics.surroundings {
+            Surroundings::ConcatWithOneScale => self.with_first_scale(node, place),
+            _ => Cow::Borrowed(self.input(node, place)),
+        };
+        let parts: Vec<_> = (0..node.inputs.len()).map(part).collect();
+        let parts: Vec<&Value> = parts.iter().map(|part| &**part).collect();
         let axis = resolve_axis(op.axis, parts[0].shape.len()).map_err(|fault| broken(node, fault))?;
         Ok(concat(&parts, axis, self.shape(node)))
-    }
-
-    fn conv(&mut self, op: &Conv, node: &Node) -> Result<Value, Unknown> {
-        let auto_pad = self.mutant.map_or(op.auto_pad, |mutant| mutant.auto_pad(op.auto_pad));
-        let op = Conv { auto_pad, ..op.clone() };
-        let (x, w) = (self.input(node, 0), self.input(node, 1));
-        let geometry = op.geometry(&x.shape[2..], &w.shape[2..]).map_err(|fault| broken(node, fault))?;
-        self.touch(rules::of_conv(&op, &geometry));
-        self.convolve(node, &geometry, Direction::Gather)
-    }
-
-    fn conv_transpose(&mut self, op: &ConvTranspose, node: &Node) -> Result<Value, Unknown> {
-        let auto_pad = self.mutant.map_or(op.auto_pad, |mutant| mutant.auto_pad(op.auto_pad));
-        let op = ConvTranspose { auto_pad, ..op.clone() };
-        let (x, w) = (self.input(node, 0), self.input(node, 1));
-        let geometry = op.geometry(&x.shape[2..], &w.shape[2..]).map_err(|fault| broken(node, fault))?;
-        self.touch(rules::of_conv_transpose(&op, &geometry));
-        self.convolve(node, &geometry, Direction::Scatter)
-    }
-
-    fn convolve(&self, node: &Node, geometry: &Geometry, direction: Direction) -> Result<Value, Unknown> {
-        let group = geometry.group;
-        let (x, w) = (self.input(node, 0), self.input(node, 1));
-        let shape = self.shape(node);
-        affordable(node, &shape, &w.shape[2..], x.shape[1] / group)?;
-        let channels = Channels {
-            groups: group,
-            inputs: x.shape[1] / group,
-            outputs: shape[1] / group,
-            layout: match direction {
-                Direction::Gather => WeightLayout::OutputFirst,
-                Direction::Scatter => WeightLayout::InputFirst,
-            },
-            order: self.mutant.map_or(GroupOrder::Contiguous, Mutant::group_order),
-        };
-        let taps = Taps::of(&self.reaches(&geometry.axes, direction), direction);
-        let (x, w) = (&*self.operand(x), &*self.operand(w));
-        let bias = self.optional_input(node, 2).filter(|_| self.mutant != Some(Mutant::BiasDropped));
-        let bias_everywhere = self.mutant != Some(Mutant::BiasOnlyWhereReached);
-        Ok(Convolution { x, w, bias, channels, taps: &taps, bias_everywhere, arithmetic: self.arithmetic }
-            .evaluate(shape))
-    }
-
-    /// An operand of a convolution, as it is unless a mutant rounds it.
-    fn operand<'b>(&self, operand: &'b Value) -> Cow<'b, Value> {
-        match self.mutant.and_then(Mutant::operands) {
-            None => Cow::Borrowed(operand),
-            Some(dtype) => Cow::Owned(operand.rounded_to(dtype)),
-        }
-    }
-
-    fn reaches(&self, axes: &[Axis], direction: Direction) -> Vec<Reach> {
-        let reach =
-            |axis| self.mutant.map_or_else(|| Reach::from(axis), |mutant| mutant.distort(axis, direction));
-        axes.iter().map(reach).collect()
     }
 
     fn max_pool(&mut self, op: &MaxPool, node: &Node) -> Result<Value, Unknown> {
@@ -191,53 +177,12 @@ impl<'a> Evaluator<'a> {
         let kernel: Vec<_> = geometry.axes.iter().map(|axis| axis.kernel).collect();
         affordable(node, &shape, &kernel, 1)?;
         let reaches: Vec<_> = geometry.axes.iter().map(Reach::from).collect();
-        let (pooled, touched) = max_pool(x, &Taps::of(&reaches, Direction::Gather), shape);
+        let zero_padding = self.semantics.surroundings == Surroundings::PoolPaddingZero;
+        let taps = Taps::of(&reaches, Direction::Gather);
+        let (pooled, touched) = max_pool(x, &taps, shape, zero_padding);
         self.touch(touched);
         self.touch(rules::of_max_pool(op, &geometry));
         Ok(pooled)
-    }
-
-    fn quantize(&mut self, axis: Option<i64>, node: &Node) -> Result<Value, Unknown> {
-        let dtype = self.shapes.get(&node.outputs[0]).map_or(DataType::Uint8, |output| output.dtype);
-        let (value, touched) = quantize(self.input(node, 0), &self.quantization(axis, node)?, dtype);
-        self.touch(touched);
-        Ok(value)
-    }
-
-    fn dequantize(&mut self, axis: Option<i64>, node: &Node) -> Result<Value, Unknown> {
-        if let Some(elided) = self.elided(node) {
-            return Ok(elided.clone());
-        }
-        let (value, touched) =
-            dequantize(self.input(node, 0), &self.quantization(axis, node)?, self.arithmetic);
-        self.touch(touched);
-        Ok(value)
-    }
-
-    /// What was quantized only for `node` to dequantize it, where a mutant leaves both out.
-    fn elided(&self, node: &Node) -> Option<&Value> {
-        let mutant = self.mutant?;
-        let quantizer = self.graph.nodes.iter().find(|quantizer| {
-            matches!(quantizer.op, Op::QuantizeLinear(_)) && quantizer.outputs.first() == node.inputs.first()
-        })?;
-        let source = quantizer.inputs.first()?;
-        let is_constant = self.graph.initializers.iter().any(|initializer| initializer.name == *source);
-        let output = self.shapes.get(node.outputs.first()?)?.dtype;
-        let value = self.values.get(source.as_str())?;
-        (mutant.elides(is_constant) && value.dtype == output).then_some(value)
-    }
-
-    fn quantization(&self, axis: Option<i64>, node: &Node) -> Result<quantization::Parameters<'_>, Unknown> {
-        let (x, scale) = (self.input(node, 0), self.input(node, 1));
-        let axis = if scale.elements.len() == 1 {
-            0
-        } else {
-            resolve_axis(axis.unwrap_or(1), x.shape.len()).map_err(|fault| broken(node, fault))?
-        };
-        let is_vector = x.shape.len() > 1 && scale.elements.len() > 1;
-        let axis = self.mutant.filter(|_| is_vector).map_or(axis, |mutant| mutant.scale_axis(axis));
-        let manner = self.mutant.map_or(Manner::ONNX, Mutant::manner);
-        Ok(quantization::Parameters { scale, zero_point: self.optional_input(node, 2), axis, manner })
     }
 }
 

@@ -45,18 +45,22 @@
 //! Golden itself rounds in f64, which the bounds include.
 
 mod arithmetic;
+mod attributes;
 mod batch_normalization;
 mod concat;
 mod convolution;
 mod elementwise;
 mod evaluate;
 mod evaluator;
+mod explanations;
 mod format;
 mod mutants;
 mod pooling;
 mod quantization;
 mod reference;
+mod rounding;
 mod rules;
+mod semantics;
 mod step;
 mod taps;
 mod value;
@@ -65,6 +69,7 @@ pub use arithmetic::{Arithmetic, Operands, Subnormals, Sums};
 pub use evaluate::{
     Evaluation, MAX_ELEMENTS, MAX_MULTIPLY_ACCUMULATES, Unknown, evaluate, evaluate_as, evaluate_with,
 };
-pub use mutants::Mutant;
+pub use explanations::Explanation;
+pub use mutants::{Mutant, Nature};
 pub use reference::{Agreement, Reference};
 pub use rules::{Entry, rules};

@@ -7,8 +7,14 @@ use crate::{
     value::Value,
 };
 
-/// The maximum over each window, as a tensor of shape [N, C, d…].
-pub fn max_pool(x: &Value, taps: &Taps, shape: Vec<usize>) -> (Value, Vec<&'static Entry>) {
+/// The maximum over each window, as a tensor of shape [N, C, d…]; where `zero_padding`, as only a mutant has it, windows
+/// that reach into the padding find zeros there.
+pub fn max_pool(
+    x: &Value,
+    taps: &Taps,
+    shape: Vec<usize>,
+    zero_padding: bool,
+) -> (Value, Vec<&'static Entry>) {
     let channels = x.shape[0] * x.shape[1];
     let lowest = integer_range(x.dtype).map_or(f64::NEG_INFINITY, |(lowest, _)| lowest);
     let over_windows = |start: f64, of: &dyn Fn(usize) -> f64| -> Vec<f64> {
@@ -17,7 +23,8 @@ pub fn max_pool(x: &Value, taps: &Taps, shape: Vec<usize>) -> (Value, Vec<&'stat
             for position in 0..taps.len() {
                 let window =
                     taps.at(position).iter().map(|(input, _)| of(channel * taps.input_len() + input));
-                maxima.push(window.fold(start, nan_or_max));
+                let is_padded = zero_padding && taps.at(position).len() < taps.kernel_len();
+                maxima.push(window.fold(if is_padded { start.max(0.0) } else { start }, nan_or_max));
             }
         }
         maxima

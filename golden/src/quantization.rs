@@ -13,42 +13,46 @@ use crate::{
 const ROUNDINGS: f64 = 3.0;
 
 /// How numbers become integers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Manner {
     pub rounding: Rounding,
     pub overflow: Overflow,
-    /// Whether zero points count, as ONNX says.
-    pub zero_points: bool,
 }
 
-/// What becomes of a number half-way between two integers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Which integer a number between two becomes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Rounding {
-    /// The even one, as ONNX says.
+    /// The nearer one, of two equally near the even one, as ONNX says.
+    #[default]
     HalfToEven,
-    /// The one farther from zero; only mutants do that.
+    /// The nearer one, of two equally near the one farther from zero; only mutants do that.
     HalfAwayFromZero,
+    /// The one nearer to zero; only mutants do that.
+    TowardZero,
 }
 
 /// What becomes of an integer beyond the type's range.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Overflow {
     /// The end of the range, as ONNX says.
+    #[default]
     Saturates,
+    /// The end of the range without the lowest integer of a signed type; only mutants do that.
+    SaturatesNarrowly,
     /// It wraps around; only mutants do that.
     Wraps,
 }
 
 impl Manner {
     /// What ONNX says.
-    pub const ONNX: Self =
-        Self { rounding: Rounding::HalfToEven, overflow: Overflow::Saturates, zero_points: true };
+    pub const ONNX: Self = Self { rounding: Rounding::HalfToEven, overflow: Overflow::Saturates };
 
     fn round(self, scaled: f64) -> f64 {
         match self.rounding {
             _ if scaled.is_nan() => 0.0,
             Rounding::HalfToEven => scaled.round_ties_even(),
             Rounding::HalfAwayFromZero => scaled.round(),
+            Rounding::TowardZero => scaled.trunc(),
         }
     }
 
@@ -57,7 +61,8 @@ impl Manner {
             Overflow::Wraps if integer.is_finite() => {
                 lowest + (integer - lowest).rem_euclid(highest - lowest + 1.0)
             }
-            _ => integer.clamp(lowest, highest),
+            Overflow::SaturatesNarrowly => integer.clamp(lowest.max(-highest), highest),
+            Overflow::Saturates | Overflow::Wraps => integer.clamp(lowest, highest),
         }
     }
 }
@@ -67,6 +72,8 @@ pub struct Parameters<'a> {
     pub scale: &'a Value,
     pub zero_point: Option<&'a Value>,
     pub axis: usize,
+    /// Whether the first scale and zero point serve every position along the axis; only mutants do that.
+    pub only_first: bool,
     pub manner: Manner,
 }
 
@@ -80,20 +87,19 @@ struct At {
 impl Parameters<'_> {
     /// For each element of `x` in turn, the parameters that apply to it.
     fn along<'b>(&'b self, x: &'b Value) -> impl Iterator<Item = At> + 'b {
-        let is_per_tensor = self.scale.elements.len() == 1;
+        let is_per_tensor = self.scale.elements.len() == 1 || self.only_first;
         let (extent, inner) = if is_per_tensor {
             (1, 1)
         } else {
             (x.shape[self.axis], x.shape[self.axis + 1..].iter().product())
         };
-        let zero_point = self.zero_point.filter(|_| self.manner.zero_points);
         (0..x.elements.len()).map(move |place| {
             // as many scales as positions along the axis, unless a mutant took another axis
             let channel = place / inner % extent % self.scale.elements.len();
             At {
                 scale: self.scale.elements[channel],
                 scale_error: self.scale.error_at(channel),
-                zero_point: zero_point.map_or(0.0, |zero_point| zero_point.elements[channel]),
+                zero_point: self.zero_point.map_or(0.0, |zero_point| zero_point.elements[channel]),
             }
         })
     }

@@ -9,7 +9,7 @@ pub enum Direction {
     Scatter,
 }
 
-/// How far the kernel reaches along one spatial axis; what a mutant distorts.
+/// How far the kernel reaches along one spatial axis; what some mutants distort.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reach {
     pub input: usize,

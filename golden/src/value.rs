@@ -1,4 +1,3 @@
-use half::{bf16, f16};
 use twinfer_onnx::{DataType, Tensor};
 
 use crate::{
@@ -38,14 +37,9 @@ impl Value {
         Self { dtype, shape: tensor.shape.clone(), elements, magnitude: None, error, step }.beyond_f64()
     }
 
-    /// These elements rounded to another floating-point type, and taken for exact.
-    pub fn rounded_to(&self, dtype: DataType) -> Self {
-        let round = |x: &f64| match dtype {
-            DataType::Float16 => f16::from_f64(*x).to_f64(),
-            DataType::Bfloat16 => bf16::from_f64(*x).to_f64(),
-            _ => *x,
-        };
-        let elements: Vec<f64> = self.elements.iter().map(round).collect();
+    /// These elements changed one by one and taken for exact, but for the error that they had.
+    pub fn map(&self, change: impl FnMut(&f64) -> f64) -> Self {
+        let elements: Vec<f64> = self.elements.iter().map(change).collect();
         let step = if self.error.is_some() { None } else { Step::of(&elements) };
         let (shape, error) = (self.shape.clone(), self.error.clone());
         Self { dtype: self.dtype, shape, elements, magnitude: None, error, step }

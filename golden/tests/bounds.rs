@@ -45,7 +45,7 @@ fn reference(graph: &Graph, input: Tensor) -> Reference {
 }
 
 fn reference_as(graph: &Graph, input: Tensor, arithmetic: Arithmetic) -> Reference {
-    evaluate_as(graph, &[input], arithmetic, None).expect("valid").outputs.remove(0)
+    evaluate_as(graph, &[input], arithmetic, &[]).expect("valid").outputs.remove(0)
 }
 
 fn agrees(reference: &Reference, given: f64) -> bool {

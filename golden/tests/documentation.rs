@@ -2,7 +2,7 @@
 
 use std::{env, fs, path::Path};
 
-use twinfer_golden::{Mutant, rules};
+use twinfer_golden::{Explanation, rules};
 use twinfer_onnx::{MAX_OPSET, MIN_OPSET, Rule};
 
 fn table<const COLUMNS: usize>(
@@ -25,7 +25,8 @@ fn page() -> String {
     let valid = Rule::ALL
         .iter()
         .map(|rule| [code(rule.name()), rule.sentence().to_owned(), rule.source().to_owned()]);
-    let mutants = Mutant::ALL.iter().map(|mutant| [code(mutant.name()), mutant.sentence().to_owned()]);
+    let explanations = Explanation::singles().chain(Explanation::combinations());
+    let mutants = explanations.map(|explanation| [code(explanation.name), explanation.sentence.to_owned()]);
     format!(
         "# Semantics\n\n\
          What twinfer takes ONNX to say, for operator sets {MIN_OPSET} to {MAX_OPSET}. This page is written from the \

@@ -1,14 +1,16 @@
 //! Every mutant changes what some graph computes, and none changes a graph that it has nothing to do with.
 
+#[path = "support/sketch.rs"]
+mod sketch;
 mod support;
 
 use std::fmt::Write as _;
 
+use sketch::{Sketch, per_axis, per_tensor};
 use support::one_node;
-use twinfer_golden::{Mutant, evaluate, evaluate_with};
+use twinfer_golden::{Arithmetic, Explanation, Mutant, Nature, evaluate, evaluate_as};
 use twinfer_onnx::{
-    AutoPad, Conv, ConvTranspose, DataType, DequantizeLinear, Graph, Initializer, Node, Op, QuantizeLinear,
-    Tensor,
+    AutoPad, BatchNormalization, Concat, Conv, ConvTranspose, DataType, Graph, MaxPool, Op, Tensor,
 };
 
 type Case = (&'static str, Graph, Tensor);
@@ -24,47 +26,84 @@ fn deconv(name: &'static str, op: ConvTranspose, x: &[usize], w: &[usize]) -> Ca
     (name, graph, input)
 }
 
-/// X and W through QuantizeLinear and DequantizeLinear into a Conv: ties, saturation, zero points, a scale a channel.
-fn quantized_conv() -> Case {
-    let (mut graph, _) = one_node(Op::Conv(Conv::default()), &[1, 2, 3], &[2, 2, 1], 2);
-    let mut constant = |name: &str, tensor| {
-        graph.initializers.push(Initializer { name: name.to_owned(), tensor });
-    };
-    let tensor = |dtype, shape: &[usize], values: &[f64]| {
-        Tensor::from_f64(dtype, shape.to_vec(), values).expect("as many values as it holds")
-    };
-    constant("x_scale", tensor(DataType::Float, &[], &[0.5]));
-    constant("x_zero", tensor(DataType::Int8, &[], &[3.0]));
-    constant("w_scale", tensor(DataType::Float, &[2], &[2.0, 4.0]));
-    constant("w_zero", tensor(DataType::Int8, &[2], &[0.0, 0.0]));
-    let node = |op, value: &str, parameters: &str, output: &str| Node {
-        name: output.to_owned(),
-        op,
-        inputs: vec![value.to_owned(), format!("{parameters}_scale"), format!("{parameters}_zero")],
-        outputs: vec![output.to_owned()],
-    };
-    let quantize = |axis| Op::QuantizeLinear(QuantizeLinear { axis });
-    let dequantize = |axis| Op::DequantizeLinear(DequantizeLinear { axis });
-    graph.nodes[0].inputs = ["x", "w", "B"].map(str::to_owned).to_vec();
-    graph.nodes.splice(
-        0..0,
-        [
-            node(quantize(None), "X", "x", "xq"),
-            node(dequantize(None), "xq", "x", "x"),
-            node(quantize(Some(0)), "W", "w", "wq"),
-            node(dequantize(Some(0)), "wq", "w", "w"),
-        ],
-    );
-    let input = tensor(DataType::Float, &[1, 2, 3], &[0.25, 0.75, -1.25, 100.0, -70.0, 1.0]);
-    ("quantized conv", graph, input)
+fn fed(values: &[f64], shape: &[usize]) -> Tensor {
+    Tensor::from_f64(DataType::Float, shape.to_vec(), values).expect("as many values as it holds")
 }
 
-/// Operands that need every bit of a 32-bit float.
+/// X and W through QuantizeLinear and DequantizeLinear into a Conv: ties, saturation, zero points, a scale a channel.
+fn quantized_conv() -> Case {
+    let mut sketch = Sketch::new();
+    let w = sketch.constant(DataType::Float, &[2, 2, 1], &[2.0, 5.0, 1.0, -4.0]);
+    let b = sketch.constant(DataType::Float, &[2], &[3.25, -2.0]);
+    let x = sketch.quantized("X", &per_tensor(DataType::Int8, 0.5, 3.0));
+    let w = sketch.quantized(&w, &per_axis(0, &[2.0, 4.0], 0.0));
+    let y = sketch.node(Op::Conv(Conv::default()), &[&x, &w, &b]);
+    ("quantized conv", sketch.finish(&y), fed(&[0.25, 0.75, -1.25, 100.0, -70.0, 1.0], &[1, 2, 3]))
+}
+
+/// uint8 activations, int8 weights as initializers with a zero point, a bias, Relu, and the result quantized.
+fn requantized_conv() -> Case {
+    let mut sketch = Sketch::new();
+    let w = sketch.constant(DataType::Int8, &[2, 2, 1], &[2.0, 5.0, 1.0, -4.0]);
+    let b = sketch.constant(DataType::Float, &[2], &[3.375, -2.0]);
+    let x = sketch.quantized("X", &per_tensor(DataType::Uint8, 0.5, 128.0));
+    let w = sketch.dequantized(&w, &per_axis(0, &[2.0, 4.0], 1.0));
+    let y = sketch.node(Op::Conv(Conv::default()), &[&x, &w, &b]);
+    let y = sketch.node(Op::Relu, &[&y]);
+    let y = sketch.quantized(&y, &per_tensor(DataType::Uint8, 4.0, 100.0));
+    ("requantized conv", sketch.finish(&y), fed(&[0.25, 1.75, -1.25, 3.0, -7.0, 1.0], &[1, 2, 3]))
+}
+
+/// int8 activations and weights, both with rounding to do, and perhaps the result quantized.
+fn rounded_conv(name: &'static str, result_scale: Option<f64>) -> Case {
+    let mut sketch = Sketch::new();
+    let w = sketch.constant(DataType::Float, &[2, 2, 1], &[2.25, 5.0, 1.1, -3.75]);
+    let x = sketch.quantized("X", &per_tensor(DataType::Int8, 0.3, 0.0));
+    let w = sketch.quantized(&w, &per_axis(0, &[0.5, 1.0], 0.0));
+    let y = sketch.node(Op::Conv(Conv::default()), &[&x, &w]);
+    let y = match result_scale {
+        Some(scale) => sketch.quantized(&y, &per_tensor(DataType::Int8, scale, 0.0)),
+        None => y,
+    };
+    (name, sketch.finish(&y), fed(&[0.25, 1.75, -1.3, 3.0, -7.0, 1.0], &[1, 2, 3]))
+}
+
+/// A residual block: BatchNormalization, a branch that is quantized otherwise, Add, Relu.
+fn residual_block() -> Case {
+    let mut sketch = Sketch::new();
+    let w = sketch.constant(DataType::Float, &[2, 2, 1], &[2.0, 5.0, 1.0, -4.0]);
+    let channel = [[0.5, 2.0], [1.0, -1.0], [0.25, 0.5], [3.0, 0.125]];
+    let parameters = channel.map(|values| sketch.constant(DataType::Float, &[2], &values));
+    let y = sketch.node(Op::Conv(Conv::default()), &["X", &w]);
+    let inputs: Vec<&str> = [&y].into_iter().chain(&parameters).map(String::as_str).collect();
+    let y = sketch.node(Op::BatchNormalization(BatchNormalization::default()), &inputs);
+    let x = sketch.quantized("X", &per_tensor(DataType::Int8, 0.5, 0.0));
+    let y = sketch.node(Op::Add, &[&y, &x]);
+    let y = sketch.node(Op::Relu, &[&y]);
+    ("residual block", sketch.finish(&y), fed(&[0.25, 0.75, -1.25, 10.0, -7.0, 1.0], &[1, 2, 3]))
+}
+
+/// Two quantizations of X, padded pooling of negative numbers, one behind the other.
+fn pooled_concat() -> Case {
+    let mut sketch = Sketch::new();
+    let fine = sketch.quantized("X", &per_tensor(DataType::Int8, 0.5, 0.0));
+    let coarse = sketch.quantized("X", &per_tensor(DataType::Int8, 2.0, 0.0));
+    let both = sketch.node(Op::Concat(Concat { axis: 1 }), &[&fine, &coarse]);
+    let pool = MaxPool {
+        kernel_shape: vec![2],
+        pads: Some(vec![1, 0]),
+        strides: Some(vec![2]),
+        ceil_mode: Some(1),
+        ..MaxPool::default()
+    };
+    let y = sketch.node(Op::MaxPool(pool), &[&both]);
+    ("pooled concat", sketch.finish(&y), fed(&[-6.0, -8.0, -4.0, -2.0], &[1, 1, 4]))
+}
+
+/// Operands that need every bit of a 32-bit float, or are below what a 16-bit float holds.
 fn long_significands() -> Case {
-    let (graph, _) = one_node(Op::Conv(Conv::default()), &[1, 1, 2], &[1, 1, 2], 1);
-    let input =
-        Tensor::from_f64(DataType::Float, vec![1, 1, 2], &[1.0 / 3.0, 2.0 / 7.0]).expect("two values");
-    ("conv of long significands", graph, input)
+    let (graph, _) = one_node(Op::Conv(Conv::default()), &[1, 1, 4], &[1, 1, 2], 1);
+    ("conv of long significands", graph, fed(&[1.0 / 3.0, 1e-3, 1e-8, 2.0 / 7.0], &[1, 1, 4]))
 }
 
 fn cases() -> Vec<Case> {
@@ -74,6 +113,7 @@ fn cases() -> Vec<Case> {
         conv("conv 1x1", plain(), &[1, 2, 3], &[2, 2, 1]),
         conv("conv padded", Conv { pads: Some(vec![2, 0]), ..plain() }, &[1, 1, 4], &[1, 1, 2]),
         conv("conv group 2", Conv { group: Some(2), ..plain() }, &[1, 4, 3], &[2, 2, 1]),
+        conv("conv group 2, 2 to 4", Conv { group: Some(2), ..plain() }, &[1, 2, 3], &[4, 1, 1]),
         conv("conv depthwise", Conv { group: Some(3), ..plain() }, &[1, 3, 3], &[3, 1, 1]),
         conv("conv stride 2", Conv { strides: Some(vec![2]), ..plain() }, &[1, 1, 5], &[1, 1, 1]),
         conv("conv dilation 2", Conv { dilations: Some(vec![2]), ..plain() }, &[1, 1, 4], &[1, 1, 2]),
@@ -103,6 +143,17 @@ fn cases() -> Vec<Case> {
             &[1, 1, 3],
         ),
         deconv(
+            "deconv odd output_shape and output_padding",
+            ConvTranspose {
+                output_padding: Some(vec![1]),
+                output_shape: Some(vec![5]),
+                strides: Some(vec![2]),
+                ..plain_transposed()
+            },
+            &[1, 1, 3],
+            &[1, 1, 3],
+        ),
+        deconv(
             "deconv same lower",
             ConvTranspose {
                 auto_pad: Some(AutoPad::SameLower),
@@ -119,22 +170,51 @@ fn cases() -> Vec<Case> {
             &[4, 1, 1],
         ),
         quantized_conv(),
+        requantized_conv(),
+        rounded_conv("rounded conv", None),
+        rounded_conv("rounded conv, quantized result", Some(4.0)),
+        residual_block(),
+        pooled_concat(),
         long_significands(),
     ]
 }
 
-fn differs((_, graph, input): &Case, mutant: Mutant) -> bool {
+fn differs((_, graph, input): &Case, mutants: &[Mutant]) -> bool {
     let inputs = std::slice::from_ref(input);
     let golden = evaluate(graph, inputs).expect("valid").outputs;
-    let mutantive = evaluate_with(graph, inputs, Some(mutant)).expect("valid").outputs;
-    golden.iter().zip(&mutantive).any(|(golden, mutantive)| golden.values != mutantive.values)
+    let mutantive = evaluate_as(graph, inputs, Arithmetic::default(), mutants).expect("valid").outputs;
+    golden
+        .iter()
+        .zip(&mutantive)
+        .any(|(golden, mutantive)| (&golden.shape, &golden.values) != (&mutantive.shape, &mutantive.values))
 }
 
 #[test]
 fn every_mutant_changes_some_case() {
     let cases = cases();
     for mutant in Mutant::ALL {
-        assert!(cases.iter().any(|case| differs(case, *mutant)), "{} changes nothing", mutant.name());
+        assert!(cases.iter().any(|case| differs(case, &[*mutant])), "{} changes nothing", mutant.name());
+    }
+}
+
+#[test]
+fn no_two_mutants_are_the_same() {
+    let outputs = |mutant: Mutant| {
+        let given = |(_, graph, input): &Case| {
+            let evaluation =
+                evaluate_as(graph, std::slice::from_ref(input), Arithmetic::default(), &[mutant])
+                    .expect("valid");
+            let outputs = evaluation.outputs.into_iter();
+            outputs.map(|output| (output.shape, output.values)).collect::<Vec<_>>()
+        };
+        cases().iter().map(given).collect::<Vec<_>>()
+    };
+    let all: Vec<_> = Mutant::ALL.iter().map(|mutant| outputs(*mutant)).collect();
+    for (place, one) in all.iter().enumerate() {
+        for (other_place, other) in all.iter().enumerate().skip(place + 1) {
+            let (name, other_name) = (Mutant::ALL[place].name(), Mutant::ALL[other_place].name());
+            assert!(one != other, "{name} and {other_name} agree on every case");
+        }
     }
 }
 
@@ -142,7 +222,7 @@ fn every_mutant_changes_some_case() {
 fn each_case_shows_the_mutants_that_it_should() {
     let mut matrix = String::new();
     for case in cases() {
-        let shown: Vec<_> = Mutant::ALL.iter().filter(|mutant| differs(&case, **mutant)).collect();
+        let shown: Vec<_> = Mutant::ALL.iter().filter(|mutant| differs(&case, &[**mutant])).collect();
         let names: Vec<_> = shown.iter().map(|mutant| mutant.name()).collect();
         writeln!(matrix, "{}: {}", case.0, names.join(", ")).expect("a string takes it");
     }
@@ -151,13 +231,34 @@ fn each_case_shows_the_mutants_that_it_should() {
 
 #[test]
 fn mutants_of_values_leave_convolutions_of_small_integers_alone() {
-    let of_values = || Mutant::ALL.iter().filter(|mutant| !Mutant::STRUCTURAL.contains(mutant));
-    assert!(of_values().count() + Mutant::STRUCTURAL.len() == Mutant::ALL.len());
+    let of_values = || {
+        Mutant::ALL
+            .iter()
+            .filter(|mutant| !matches!(mutant.nature(), Nature::Convolution | Nature::Attribute))
+    };
     for case in cases().iter().filter(|case| case.1.nodes.len() == 1 && case.0 != "conv of long significands")
     {
         for mutant in of_values() {
-            assert!(!differs(case, *mutant), "{} changes {}", mutant.name(), case.0);
+            assert!(!differs(case, &[*mutant]), "{} changes {}", mutant.name(), case.0);
         }
+    }
+}
+
+#[test]
+fn a_combination_does_what_none_of_its_parts_does_alone() {
+    for explanation in Explanation::combinations() {
+        assert!(explanation.mutants.len() > 1 && Mutant::from_name(explanation.name).is_none());
+        let outputs = |(_, graph, input): &Case, mutants: &[Mutant]| {
+            let evaluation = evaluate_as(graph, std::slice::from_ref(input), Arithmetic::default(), mutants);
+            let outputs = evaluation.expect("valid").outputs.into_iter();
+            outputs.map(|output| (output.shape, output.values)).collect::<Vec<_>>()
+        };
+        let is_new = |case: &Case| {
+            let together = outputs(case, explanation.mutants);
+            differs(case, explanation.mutants)
+                && explanation.mutants.iter().all(|mutant| outputs(case, &[*mutant]) != together)
+        };
+        assert!(cases().iter().any(is_new), "{} is no more than its parts", explanation.name);
     }
 }
 
@@ -168,4 +269,8 @@ fn mutants_are_found_by_their_names() {
         assert!(mutant.sentence().ends_with('.'));
     }
     assert_eq!(Mutant::from_name("none"), None);
+    for explanation in Explanation::singles().chain(Explanation::combinations()) {
+        assert_eq!(Explanation::from_name(explanation.name), Some(explanation));
+        assert!(explanation.sentence.ends_with('.'));
+    }
 }

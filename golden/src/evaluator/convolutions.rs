@@ -1,0 +1,143 @@
+use std::borrow::Cow;
+
+use twinfer_onnx::{Axis, Conv, ConvTranspose, Geometry, Node, Op};
+
+use super::{Evaluator, affordable, broken};
+use crate::{
+    Unknown,
+    convolution::{Channels, Convolution, WeightLayout},
+    elementwise::add,
+    quantization::{dequantize, quantize},
+    rules,
+    semantics::Bias,
+    taps::{Direction, Reach, Taps},
+    value::Value,
+};
+
+impl Evaluator<'_> {
+    pub(super) fn conv(&mut self, op: &Conv, node: &Node) -> Result<Value, Unknown> {
+        let (x, w) = (self.input(node, 0), self.input(node, 1));
+        let geometry = op.geometry(&x.shape[2..], &w.shape[2..]).map_err(|fault| broken(node, fault))?;
+        self.touch(rules::of_conv(op, &geometry));
+        self.convolve(node, &geometry, Direction::Gather)
+    }
+
+    pub(super) fn conv_transpose(&mut self, op: &ConvTranspose, node: &Node) -> Result<Value, Unknown> {
+        let (x, w) = (self.input(node, 0), self.input(node, 1));
+        let geometry = op.geometry(&x.shape[2..], &w.shape[2..]).map_err(|fault| broken(node, fault))?;
+        self.touch(rules::of_conv_transpose(op, &geometry));
+        self.convolve(node, &geometry, Direction::Scatter)
+    }
+
+    fn convolve(&self, node: &Node, geometry: &Geometry, direction: Direction) -> Result<Value, Unknown> {
+        let group = geometry.group;
+        let (x, w) = (self.input(node, 0), self.input(node, 1));
+        let shape = self.shape(node);
+        affordable(node, &shape, &w.shape[2..], x.shape[1] / group)?;
+        let layout = match direction {
+            Direction::Gather => WeightLayout::OutputFirst,
+            Direction::Scatter => WeightLayout::InputFirst,
+        };
+        let channels = Channels {
+            groups: group,
+            inputs: x.shape[1] / group,
+            outputs: shape[1] / group,
+            layout: layout.read(self.semantics.weights),
+            order: self.semantics.groups,
+        };
+        let (bias, late_bias) = self.biases(node);
+        let convolution = Convolution {
+            x: &self.operand(x),
+            w: &self.operand(w),
+            bias: bias.as_deref(),
+            channels,
+            taps: &Taps::of(&self.reaches(&geometry.axes, direction), direction),
+            bias_everywhere: self.semantics.bias != Bias::WhereReached,
+            arithmetic: self.arithmetic,
+            accumulator: self.semantics.sums,
+        };
+        let sum = convolution.evaluate(shape);
+        match late_bias {
+            Some((quantizer, bias)) => self.requantized(&sum, quantizer, bias),
+            None => Ok(sum),
+        }
+    }
+
+    /// An operand of a convolution, as it is unless a mutant rounds it.
+    fn operand<'b>(&self, operand: &'b Value) -> Cow<'b, Value> {
+        match self.semantics.operands {
+            None => Cow::Borrowed(operand),
+            Some(round) => Cow::Owned(operand.map(|element| round(*element))),
+        }
+    }
+
+    fn reaches(&self, axes: &[Axis], direction: Direction) -> Vec<Reach> {
+        let reach = |axis| {
+            let mut reach = Reach::from(axis);
+            self.semantics.reach.iter().for_each(|change| change(&mut reach, axis, direction));
+            reach
+        };
+        axes.iter().map(reach).collect()
+    }
+
+    /// The bias that the sum begins with, and one that a mutant adds behind the quantizer of the result.
+    fn biases(&self, node: &Node) -> (Option<Cow<'_, Value>>, Option<LateBias<'_>>) {
+        let Some(bias) = self.optional_input(node, 2) else {
+            return (None, None);
+        };
+        match self.semantics.bias {
+            Bias::Everywhere | Bias::WhereReached => (Some(Cow::Borrowed(bias)), None),
+            Bias::Dropped => (None, None),
+            Bias::InProductSteps => (Some(self.in_product_steps(node, bias)), None),
+            Bias::AfterRequantization => match self.requantizer(node) {
+                Some(quantizer) => (None, Some((quantizer, bias))),
+                None => (Some(Cow::Borrowed(bias)), None),
+            },
+        }
+    }
+
+    /// The bias rounded to whole products of the operands' scales, where both operands are dequantized.
+    fn in_product_steps<'b>(&self, node: &Node, bias: &'b Value) -> Cow<'b, Value> {
+        let (Some(x), Some(w)) = (self.scale_behind(&node.inputs[0]), self.scale_behind(&node.inputs[1]))
+        else {
+            return Cow::Borrowed(bias);
+        };
+        if x.elements.len() != 1 || w.elements.is_empty() {
+            return Cow::Borrowed(bias);
+        }
+        let mut weight_scales = w.elements.iter().cycle();
+        Cow::Owned(bias.map(|bias| {
+            let step = x.elements[0] * weight_scales.next().copied().unwrap_or(1.0);
+            (bias / step).round_ties_even() * step
+        }))
+    }
+
+    /// The QuantizeLinear with one scale that takes the result of `node`, perhaps behind a Relu.
+    fn requantizer(&self, node: &Node) -> Option<&Node> {
+        let consumer = |name: &str| {
+            let mut consumers =
+                self.graph.nodes.iter().filter(|node| node.inputs.iter().any(|input| input == name));
+            consumers.next().filter(|_| consumers.next().is_none())
+        };
+        let mut next = consumer(&node.outputs[0])?;
+        if matches!(next.op, Op::Relu) {
+            next = consumer(&next.outputs[0])?;
+        }
+        let scale = self.values.get(next.inputs.get(1)?.as_str())?;
+        (matches!(next.op, Op::QuantizeLinear(_)) && scale.elements.len() == 1).then_some(next)
+    }
+
+    /// The sum quantized by `quantizer` and dequantized, and then the bias, rounded to the same steps.
+    fn requantized(&self, sum: &Value, quantizer: &Node, bias: &Value) -> Result<Value, Unknown> {
+        let parameters = self.quantization(None, sum.shape.len(), quantizer)?;
+        let (quantized, _) = quantize(sum, &parameters, self.output_type(quantizer));
+        let (sum, _) = dequantize(&quantized, &parameters, self.arithmetic);
+        let step = parameters.scale.elements[0];
+        let mut bias = bias.map(|bias| (bias / step).round_ties_even() * step);
+        bias.shape.extend(std::iter::repeat_n(1, sum.shape.len() - 2));
+        Ok(add(&sum, &bias, sum.shape.clone(), self.arithmetic).0)
+    }
+}
+
+/// The quantizer behind a convolution, and the bias that is added behind that.
+type LateBias<'a> = (&'a Node, &'a Value);

@@ -1,0 +1,118 @@
+use std::borrow::Cow;
+
+use twinfer_onnx::{DataType, Node, Op, resolve_axis};
+
+use super::{Evaluator, broken};
+use crate::{
+    Unknown,
+    quantization::{Parameters, dequantize, quantize},
+    semantics::{Origin, Origins, Scales, Unsigned},
+    value::Value,
+};
+
+impl<'a> Evaluator<'a> {
+    pub(super) fn quantize(&mut self, axis: Option<i64>, node: &Node) -> Result<Value, Unknown> {
+        let dtype = self.output_type(node);
+        let x = self.input(node, 0);
+        let (value, touched) = quantize(x, &self.quantization(axis, x.shape.len(), node)?, dtype);
+        self.touch(touched);
+        Ok(value)
+    }
+
+    pub(super) fn dequantize(&mut self, axis: Option<i64>, node: &Node) -> Result<Value, Unknown> {
+        if let Some(unquantized) = self.unquantized(node) {
+            return Ok(unquantized.clone());
+        }
+        let x = self.read(self.input(node, 0));
+        let mut parameters = self.quantization(axis, x.shape.len(), node)?;
+        let zero_point = parameters.zero_point.filter(|_| !self.holds(self.semantics.unshifted, node));
+        let zero_point = zero_point.map(|zero_point| self.read(zero_point));
+        parameters.zero_point = zero_point.as_deref();
+        let (value, touched) = dequantize(&x, &parameters, self.arithmetic);
+        self.touch(touched);
+        Ok(value)
+    }
+
+    pub(super) fn output_type(&self, node: &Node) -> DataType {
+        self.shapes.get(&node.outputs[0]).map_or(DataType::Uint8, |output| output.dtype)
+    }
+
+    /// Integers as they are, unless a mutant reads unsigned ones as two's complement.
+    fn read<'b>(&self, integers: &'b Value) -> Cow<'b, Value> {
+        if self.semantics.unsigned == Unsigned::Signed && integers.dtype == DataType::Uint8 {
+            Cow::Owned(integers.map(|x| if *x >= 128.0 { x - 256.0 } else { *x }))
+        } else {
+            Cow::Borrowed(integers)
+        }
+    }
+
+    /// Whether what `node` quantizes or dequantizes comes from one of `origins`.
+    fn holds(&self, origins: Origins, node: &Node) -> bool {
+        let origin = self.origins.get(node.inputs[0].as_str()).copied();
+        origins.contain(origin.unwrap_or(Origin::Result))
+    }
+
+    /// The QuantizeLinear whose result `node` dequantizes.
+    fn quantizer(&self, node: &Node) -> Option<&'a Node> {
+        self.producer(node.inputs.first()?).filter(|node| matches!(node.op, Op::QuantizeLinear(_)))
+    }
+
+    /// What was quantized only for `node` to dequantize it, where a mutant leaves both out.
+    fn unquantized(&self, node: &Node) -> Option<&Value> {
+        if !self.holds(self.semantics.unquantized, node) {
+            return None;
+        }
+        let source = self.quantizer(node)?.inputs.first()?;
+        let output = self.shapes.get(node.outputs.first()?)?.dtype;
+        self.values.get(source.as_str()).filter(|value| value.dtype == output)
+    }
+
+    /// Scale and zero point of a quantizer or dequantizer of a value with `rank` axes.
+    pub(super) fn quantization(
+        &self,
+        axis: Option<i64>,
+        rank: usize,
+        node: &Node,
+    ) -> Result<Parameters<'_>, Unknown> {
+        let scale = self.input(node, 1);
+        let axis = if scale.elements.len() == 1 {
+            0
+        } else {
+            resolve_axis(axis.unwrap_or(1), rank).map_err(|fault| broken(node, fault))?
+        };
+        let is_vector = rank > 1 && scale.elements.len() > 1;
+        let other_axis = usize::from(axis == 0);
+        let scales = if is_vector { self.semantics.scales } else { Scales::AlongAxis };
+        let axis = match scales {
+            Scales::AlongOtherAxis => other_axis,
+            Scales::DequantizedAlongOtherAxis if self.quantizer(node).is_some() => other_axis,
+            _ => axis,
+        };
+        let zero_point = self.optional_input(node, 2).filter(|_| !self.holds(self.semantics.centred, node));
+        let only_first = scales == Scales::First;
+        Ok(Parameters { scale, zero_point, axis, only_first, manner: self.semantics.manner })
+    }
+
+    /// The scale that a DequantizeLinear gives to `name`.
+    pub(super) fn scale_behind(&self, name: &str) -> Option<&Value> {
+        let dequantizer = self.producer(name)?;
+        match dequantizer.op {
+            Op::DequantizeLinear(_) => self.values.get(dequantizer.inputs.get(1)?.as_str()),
+            _ => None,
+        }
+    }
+
+    /// What an input of `node` is where it is dequantized with the scale of the first input.
+    pub(super) fn with_first_scale(&self, node: &Node, place: usize) -> Cow<'_, Value> {
+        let value = self.input(node, place);
+        let scale =
+            |place: usize| self.scale_behind(&node.inputs[place]).filter(|scale| scale.elements.len() == 1);
+        match (scale(0), scale(place)) {
+            (Some(first), Some(own)) => {
+                let ratio = first.elements[0] / own.elements[0];
+                Cow::Owned(value.map(|element| element * ratio))
+            }
+            _ => Cow::Borrowed(value),
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! What may explain an output: a mutant, or a listed combination of them.
+
+use crate::{Mutant, Nature};
+
+/// One mutant, or a few that backends are known to combine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Explanation {
+    /// Its name, in kebab-case: the mutant's where it is one.
+    pub name: &'static str,
+    /// What is done wrong, in a sentence.
+    pub sentence: &'static str,
+    /// The mistakes that are made together.
+    pub mutants: &'static [Mutant],
+}
+
+macro_rules! combinations {
+    ($($name:literal, $sentence:literal, [$($mutant:ident),*];)*) => {
+        const COMBINATIONS: &[Explanation] = &[$(Explanation {
+            name: $name,
+            sentence: $sentence,
+            mutants: &[$(Mutant::$mutant),*],
+        }),*];
+    };
+}
+
+combinations! {
+    "unquantized",
+        "Every quantization followed by its inverse is left out: the graph runs in floats.",
+        [WeightsUnquantized, ActivationsUnquantized];
+    "weights-and-results-unquantized",
+        "Only what is fed is quantized: constants and what operators gave stay floats.",
+        [WeightsUnquantized, ResultsUnquantized];
+    "zero-points-kept",
+        "DequantizeLinear subtracts no zero point.",
+        [ActivationZeroPointKept, WeightZeroPointKept];
+    "mirrored",
+        "Kernel and padding are applied mirrored along every spatial axis.",
+        [KernelReversed, PadsSwapped];
+    "output-padding-zero",
+        "The positions that `output_padding` adds, and any other that no tap of the kernel reaches, hold zero.",
+        [OutputPaddingIgnored, BiasOnlyWhereReached];
+    "output-shape-and-padding-ignored",
+        "`output_shape` and `output_padding` are ignored.",
+        [OutputShapeIgnored, OutputPaddingDropped];
+    "in-half",
+        "The operands of a convolution are rounded to 16-bit floats and its products summed in them.",
+        [OperandsInHalf, SumsInHalf];
+    "weights-unquantized-in-half",
+        "Quantizing a constant and dequantizing it again is left out, and convolutions take 16-bit floats.",
+        [WeightsUnquantized, OperandsInHalf];
+    "unquantized-in-half",
+        "Every quantization followed by its inverse is left out, and convolutions take 16-bit floats.",
+        [WeightsUnquantized, ActivationsUnquantized, OperandsInHalf];
+}
+
+impl Explanation {
+    /// Every mutant.
+    pub fn singles() -> impl Iterator<Item = Self> {
+        Mutant::ALL.chunks(1).map(|mutants| Self {
+            name: mutants[0].name(),
+            sentence: mutants[0].sentence(),
+            mutants,
+        })
+    }
+
+    /// Every listed combination: to be asked where no mutant alone explains an output.
+    pub fn combinations() -> impl Iterator<Item = Self> {
+        COMBINATIONS.iter().copied()
+    }
+
+    /// The mutant or combination of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::singles().chain(Self::combinations()).find(|explanation| explanation.name == name)
+    }
+
+    /// Whether all of it is a matter of precision.
+    pub fn is_precision(&self) -> bool {
+        self.mutants.iter().all(|mutant| mutant.nature() == Nature::Precision)
+    }
+}
