@@ -13,6 +13,7 @@ mod trt;
 
 pub use open::{OpenError, open, open_watched};
 pub use recorder::Recorder;
+pub use trt::has_cuda_device;
 
 use twinfer_case::{Description, Observation, Stage, Task};
 

@@ -69,10 +69,7 @@ pub fn open(variant: &Variant) -> Result<Box<dyn Backend>, OpenError> {
 
 /// As [`open`]; `loaded` is given the file of a library that has a CUDA runtime of its own, once it is loaded and
 /// before it is called.
-pub fn open_watched(
-    variant: &Variant,
-    loaded: &mut dyn FnMut(&Path),
-) -> Result<Box<dyn Backend>, OpenError> {
+pub fn open_watched(variant: &Variant, loaded: &mut dyn FnMut(&Path)) -> Result<Box<dyn Backend>, OpenError> {
     use twinfer_case::Backend as Name;
     match &variant.backend {
         Name::Golden => Ok(Box::new(Golden::open(variant)?)),

@@ -42,6 +42,8 @@ use crate::{
     recorder::{Log, Recorder},
 };
 
+pub use self::device::is_present as has_cuda_device;
+
 /// TensorRT or TensorRT-RTX, with one way of reading a model.
 pub struct Trt {
     library: Library,

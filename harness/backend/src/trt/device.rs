@@ -14,6 +14,12 @@ use twinfer_onnx::{DataType, Tensor};
 use super::Names;
 use crate::OpenError;
 
+/// Whether there is a CUDA driver, and a GPU behind it.
+pub fn is_present() -> bool {
+    // SAFETY: looking for the CUDA driver has no preconditions.
+    unsafe { is_culib_present() && CudaContext::device_count().is_ok_and(|count| count > 0) }
+}
+
 /// A GPU with a stream of its own.
 pub struct Device {
     stream: Arc<CudaStream>,
@@ -23,8 +29,7 @@ pub struct Device {
 impl Device {
     /// Opens a GPU; `None` on a machine without a CUDA driver or without any GPU.
     pub fn open(ordinal: usize) -> Result<Option<Self>, OpenError> {
-        // SAFETY: looking for the CUDA driver has no preconditions.
-        if !unsafe { is_culib_present() } || !CudaContext::device_count().is_ok_and(|count| count > 0) {
+        if !is_present() {
             return Ok(None);
         }
         Self::of(ordinal)
