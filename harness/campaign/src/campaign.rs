@@ -9,16 +9,19 @@ use twinfer_case::{Backend, Event, JOURNAL_FORMAT, Machine, RunInfo, Summary, Va
 
 use crate::{
     CampaignError, CaseSource, Options,
-    committer::{Committer, Inbox},
+    committer::{Committer, Ledger},
     crew::Crew,
+    delivery::Deliverer,
+    docket::{Claims, Docket, Resources},
     findings::Findings,
     investigation::Investigator,
     journal::Journal,
+    judging::Judge,
     lane::Lane,
     preparer::Preparer,
     source::generated,
     tickets::Tickets,
-    worker::{Nursery, Watchdog, WorkerProcess},
+    worker::{Nursery, Reserve, Watchdog, WorkerProcess},
 };
 
 /// Workers of each variant that stand by.
@@ -40,9 +43,10 @@ impl Campaign {
         };
         let watchdog = Watchdog::start();
         let subjects = options.variants.iter().filter(|variant| variant.backend != Backend::Golden);
+        let reserve = Reserve { least: SPARES, most: SPARES + options.investigations.get() };
         let nursery = |variant: &Variant| {
             let (command, watchdog) = (options.worker.clone(), watchdog.clone());
-            Nursery::new(variant.clone(), command, options.deadlines, watchdog, SPARES)
+            Nursery::new(variant.clone(), command, options.deadlines, watchdog, reserve)
         };
         let nurseries: Vec<_> = subjects.map(nursery).collect();
         if nurseries.is_empty() {
@@ -74,57 +78,62 @@ impl Campaign {
             }
         }
         let crew = |(info, nursery): (&VariantInfo, _)| {
-            Crew::new(info.clone(), Arc::clone(nursery), self.options.jobs)
+            Crew::new(info.clone(), Arc::clone(nursery), self.options.investigations)
         };
         let crews: Vec<_> = run.variants.iter().zip(&self.nurseries).map(crew).collect();
         sink(&Event::CampaignStarted { run });
         for (slug, finding) in findings.ours() {
             sink(&Event::FindingRecorded { slug: slug.to_owned(), finding: finding.clone(), new: true });
         }
-        let investigator = Investigator::new(&self.options, &self.source, findings);
-        self.drive(workers, &crews, journal, investigator, summary, sink)
+        self.drive(workers, &crews, Ledger { journal, findings, summary }, sink)
     }
 
     fn drive(
         &self,
         workers: Vec<Vec<WorkerProcess>>,
         crews: &[Crew],
-        journal: Journal,
-        investigator: Investigator<'_>,
-        summary: Summary,
+        ledger: Ledger,
         sink: &mut dyn FnMut(&Event),
     ) -> Result<Summary, CampaignError> {
         let jobs = self.options.jobs.get();
         let (ticket_sender, tickets) = unbounded();
-        let (reference_sender, references) = unbounded();
+        let (complete_sender, complete) = unbounded();
         let (delivery_sender, deliveries) = unbounded();
         let (queues, job_receivers): (Vec<_>, Vec<_>) = self.nurseries.iter().map(|_| unbounded()).unzip();
+        let deliverer = || Deliverer::new(delivery_sender.clone());
         let preparer = Preparer {
             source: Arc::clone(&self.source),
             oracle: Arc::clone(&self.options.oracle),
             queues,
             repeat_every: self.options.repeat_every,
         };
+        let judge = Judge { crews, fresh_every: self.options.fresh_every };
+        let claims = Claims::default();
+        claims.know(ledger.findings.catalogue());
+        let investigator = Investigator::new(&self.options, &self.source);
+        let resources = Resources { crews, investigator, claims: &claims };
         thread::scope(|scope| {
             for (variant, workers) in workers.into_iter().enumerate() {
                 for worker in workers {
                     let nursery = Arc::clone(&self.nurseries[variant]);
-                    let jobs = job_receivers[variant].clone();
-                    let lane = Lane::new(variant, nursery, jobs, delivery_sender.clone());
+                    let lane = Lane::new(variant, nursery, job_receivers[variant].clone(), deliverer());
                     scope.spawn(move || lane.run(worker));
                 }
             }
             for _ in 0..jobs {
-                let (preparer, tickets, sender) =
-                    (preparer.clone(), tickets.clone(), reference_sender.clone());
-                scope.spawn(move || preparer.run(&tickets, &sender));
+                let (preparer, tickets, deliverer) = (preparer.clone(), tickets.clone(), deliverer());
+                scope.spawn(move || preparer.run(&tickets, &deliverer));
             }
-            // only the threads hold these now, so that each end is noticed by the other
-            drop((preparer, tickets, reference_sender, delivery_sender, job_receivers));
-            let inbox = Inbox { references, deliveries };
-            let tickets = Tickets::new(&self.options, ticket_sender, summary.cases);
-            let committer = Committer::new(&self.options, crews, journal, investigator, tickets, summary);
-            committer.run(&inbox, sink)
+            for _ in 0..jobs {
+                let (complete, deliverer) = (complete.clone(), deliverer());
+                scope.spawn(move || judge.run(&complete, &deliverer));
+            }
+            // only the threads hold these now, so that they end when the committer does
+            drop((preparer, tickets, complete, job_receivers));
+            let limit = self.options.investigations.get();
+            let docket = Docket::new(scope, resources, delivery_sender.clone(), limit);
+            let tickets = Tickets::new(&self.options, ticket_sender, ledger.summary.cases);
+            Committer::new(crews, ledger, tickets, docket, complete_sender).run(&deliveries, sink)
         })
     }
 

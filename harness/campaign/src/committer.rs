@@ -1,4 +1,4 @@
-//! The *committer* takes cases in order: it judges them, has divergences investigated, and writes the journal.
+//! The *committer* takes cases in order: it decides what their divergences are, and writes the journal.
 
 use std::{
     collections::BTreeMap,
@@ -6,29 +6,26 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crossbeam_channel::{Receiver, select};
-use twinfer_case::{CaseRecord, Event, JOURNAL_FORMAT, Note, Summary, VariantRecord, Verdict};
-use twinfer_checks::{Evidence, disagreement, judge};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
+use twinfer_case::{Divergence, Event, Summary, Verdict};
 
 use crate::{
-    CampaignError, Options,
-    crew::{Crew, Tried},
-    diagnosis::explain,
-    investigation::Investigator,
+    CampaignError,
+    crew::Crew,
+    delivery::Delivery,
+    docket::Docket,
+    findings::Findings,
+    investigation::{Proof, sighting},
     journal::Journal,
-    lane::{Delivery, Observed},
+    judging::{Complete, Judged},
+    lane::Observed,
     preparer::Referenced,
+    suspect::Suspect,
     tickets::Tickets,
 };
 
 /// How often progress is told.
 const PROGRESS: Duration = Duration::from_millis(250);
-
-/// Where preparers and lanes deliver.
-pub struct Inbox {
-    pub references: Receiver<Result<Referenced, CampaignError>>,
-    pub deliveries: Receiver<Delivery>,
-}
 
 /// What has arrived of a case.
 #[derive(Default)]
@@ -38,182 +35,253 @@ struct Slot {
     observed: Vec<(Option<Observed>, Option<Observed>)>,
 }
 
-/// Judges and records cases in order, and hands out tickets for more.
-pub struct Committer<'a> {
-    options: &'a Options,
-    crews: &'a [Crew],
-    journal: Journal,
-    investigator: Investigator<'a>,
-    tickets: Tickets<'a>,
+/// What a campaign leaves behind, and what it came to so far.
+pub struct Ledger {
+    pub journal: Journal,
+    pub findings: Findings,
+    pub summary: Summary,
+}
+
+/// Decides on cases in order, records them, and hands out tickets for more.
+pub struct Committer<'scope, 'env> {
+    crews: &'env [Crew],
+    ledger: Ledger,
+    tickets: Tickets<'env>,
+    docket: Docket<'scope, 'env>,
+    judges: Sender<Complete>,
+    /// Cases that are not complete yet.
     slots: BTreeMap<u64, Slot>,
-    summary: Summary,
+    /// Cases that wait for their turn.
+    judged: BTreeMap<u64, Judged>,
     started: Instant,
     told: Instant,
 }
 
-impl<'a> Committer<'a> {
+/// What a divergence turned out to be.
+struct Conclusion {
+    /// The divergences as they were confirmed.
+    divergences: Vec<Divergence>,
+    /// The finding that the case shows, by folder name.
+    finding: String,
+}
+
+impl<'scope, 'env> Committer<'scope, 'env> {
     pub fn new(
-        options: &'a Options,
-        crews: &'a [Crew],
-        journal: Journal,
-        investigator: Investigator<'a>,
-        tickets: Tickets<'a>,
-        summary: Summary,
+        crews: &'env [Crew],
+        ledger: Ledger,
+        tickets: Tickets<'env>,
+        docket: Docket<'scope, 'env>,
+        judges: Sender<Complete>,
     ) -> Self {
         let started = Instant::now();
         Self {
-            options,
             crews,
-            journal,
-            investigator,
+            ledger,
             tickets,
+            docket,
+            judges,
             slots: BTreeMap::new(),
-            summary,
+            judged: BTreeMap::new(),
             started,
             told: started,
         }
     }
 
     /// Runs until the budget is spent and everything under way is recorded.
-    pub fn run(mut self, inbox: &Inbox, sink: &mut dyn FnMut(&Event)) -> Result<Summary, CampaignError> {
+    pub fn run(
+        mut self,
+        inbox: &Receiver<Delivery>,
+        sink: &mut dyn FnMut(&Event),
+    ) -> Result<Summary, CampaignError> {
         loop {
             self.tickets.issue();
-            if self.tickets.are_used_up() {
+            if self.tickets.are_used_up() || self.tickets.are_overdue() {
                 break;
             }
             self.receive(inbox, sink)?;
-            self.commit_complete(sink)?;
+            self.commit_judged(sink)?;
+            let (next, step) = (self.tickets.next_place(), self.tickets.step());
+            self.docket.look_ahead(&self.judged, self.ledger.findings.catalogue(), (next, step));
             self.tell_progress(sink);
         }
-        self.journal.flush()?;
-        self.summary.seconds = self.started.elapsed().as_secs_f64();
-        sink(&Event::CampaignFinished { summary: self.summary.clone() });
-        Ok(self.summary)
+        let Ledger { mut journal, mut summary, .. } = self.ledger;
+        journal.flush()?;
+        summary.seconds = self.started.elapsed().as_secs_f64();
+        sink(&Event::CampaignFinished { summary: summary.clone() });
+        Ok(summary)
     }
 
-    fn receive(&mut self, inbox: &Inbox, sink: &mut dyn FnMut(&Event)) -> Result<(), CampaignError> {
-        let gone = || CampaignError::Supervisor("its threads ended before the campaign".to_owned());
-        select! {
-            recv(inbox.references) -> referenced => match referenced {
-                Ok(referenced) => {
-                    self.keep(referenced?);
-                }
-                // the preparers are done, or died: what is missing comes from the lanes, or never
-                Err(_) => self.take(inbox.deliveries.recv().map_err(|_| gone())?, sink)?,
-            },
-            recv(inbox.deliveries) -> delivery => match delivery {
-                Ok(delivery) => self.take(delivery, sink)?,
-                Err(_) => {
-                    self.keep(inbox.references.recv().map_err(|_| gone())??);
-                }
-            },
+    /// Takes everything that has arrived, or waits a moment for something.
+    fn receive(
+        &mut self,
+        inbox: &Receiver<Delivery>,
+        sink: &mut dyn FnMut(&Event),
+    ) -> Result<(), CampaignError> {
+        let mut next = match inbox.recv_timeout(PROGRESS) {
+            Ok(delivery) => Some(delivery),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => {
+                let reason = "its threads ended before the campaign".to_owned();
+                return Err(CampaignError::Supervisor(reason));
+            }
+        };
+        while let Some(delivery) = next {
+            self.take(delivery, sink)?;
+            next = inbox.try_recv().ok();
         }
         Ok(())
-    }
-
-    fn keep(&mut self, referenced: Referenced) {
-        let slot = self.slots.entry(referenced.index).or_default();
-        slot.referenced = Some(referenced);
     }
 
     fn take(&mut self, delivery: Delivery, sink: &mut dyn FnMut(&Event)) -> Result<(), CampaignError> {
         match delivery {
             Delivery::Failed(error) => return Err(error),
             Delivery::Event(event) => {
-                self.summary.workers_lost += u64::from(matches!(event, Event::WorkerLost { .. }));
+                self.ledger.summary.workers_lost += u64::from(matches!(*event, Event::WorkerLost { .. }));
                 sink(&event);
             }
+            Delivery::Referenced(referenced) => {
+                let index = referenced.index;
+                self.slots.entry(index).or_default().referenced = Some(*referenced);
+                self.judge_complete(index);
+            }
             Delivery::Observed(observed) => {
-                let slot = self.slots.entry(observed.index).or_default();
+                let index = observed.index;
+                let slot = self.slots.entry(index).or_default();
                 slot.observed.resize_with(self.crews.len(), Default::default);
                 let (first, repeat) = &mut slot.observed[observed.variant];
                 let place = if observed.repeat { repeat } else { first };
-                *place = Some(observed);
+                *place = Some(*observed);
+                self.judge_complete(index);
             }
+            Delivery::Judged(judged) => {
+                self.tickets.judged();
+                self.judged.insert(judged.index, *judged);
+            }
+            Delivery::Investigated(place, inquest) => self.docket.keep(place, inquest),
         }
         Ok(())
     }
 
-    fn commit_complete(&mut self, sink: &mut dyn FnMut(&Event)) -> Result<(), CampaignError> {
-        loop {
-            let index = self.tickets.next_place();
-            if !self.slots.get(&index).is_some_and(Slot::is_complete) {
-                return Ok(());
-            }
-            if let Some(slot) = self.slots.remove(&index) {
-                self.commit(slot, sink)?;
-            }
-            self.tickets.commit();
+    fn judge_complete(&mut self, index: u64) {
+        if self.slots.get(&index).is_some_and(Slot::is_complete)
+            && let Some(complete) = self.slots.remove(&index).and_then(Slot::complete)
+        {
+            // judges that are gone have delivered why
+            let _ = self.judges.send(complete);
         }
     }
 
-    fn commit(&mut self, slot: Slot, sink: &mut dyn FnMut(&Event)) -> Result<(), CampaignError> {
-        let Some(referenced) = slot.referenced else { return Ok(()) };
-        let mut record = CaseRecord {
-            format: JOURNAL_FORMAT,
-            case: referenced.prepared.task.hash,
-            provenance: referenced.prepared.case.provenance.clone(),
-            variants: Vec::with_capacity(self.crews.len()),
-            findings: Vec::new(),
-            macs: referenced.prepared.macs(),
-        };
-        let differences = differences(&referenced, self.crews, &slot.observed);
-        for ((crew, (first, repeat)), difference) in self.crews.iter().zip(slot.observed).zip(differences) {
-            let Some(observed) = first else { continue };
-            let (mut variant, finding) = self.conclude(crew, &referenced, observed, repeat.as_ref(), sink)?;
-            variant.notes.extend(difference.map(Note::Differs));
-            record.variants.push(variant);
-            if let Some(finding) = finding.filter(|finding| !record.findings.contains(finding)) {
-                record.findings.push(finding);
+    /// Commits the cases whose turn it is, up to one that waits for an investigation.
+    fn commit_judged(&mut self, sink: &mut dyn FnMut(&Event)) -> Result<(), CampaignError> {
+        while let Some(mut judged) = self.judged.remove(&self.tickets.next_place()) {
+            while let Some(suspect) = judged.suspects.first().cloned() {
+                let Some(conclusion) = self.conclude(judged.index, &suspect, sink)? else {
+                    self.judged.insert(judged.index, judged);
+                    return Ok(());
+                };
+                judged.suspects.remove(0);
+                conclusion.enter(&suspect, &mut judged);
             }
+            self.commit(judged, sink)?;
         }
-        self.journal.append(&record)?;
-        self.summary.record(&record);
-        self.investigator.count(&record.findings);
-        self.summary.new_findings = self.investigator.new_findings();
+        Ok(())
+    }
+
+    fn commit(&mut self, judged: Judged, sink: &mut dyn FnMut(&Event)) -> Result<(), CampaignError> {
+        let Judged { index, record, .. } = judged;
+        let Ledger { journal, findings, summary } = &mut self.ledger;
+        journal.append(&record)?;
+        summary.record(&record);
+        for slug in &record.findings {
+            findings.count(slug, 1);
+        }
+        summary.new_findings = findings.new_findings();
+        self.docket.close(index);
+        self.tickets.commit();
         sink(&Event::CaseFinished { record });
         Ok(())
     }
 
-    /// Judges what one variant did; with the finding that it shows, by folder name.
+    /// What a divergence of the case at `index`, whose turn it is, turned out to be; `None` until it is investigated.
     fn conclude(
         &mut self,
-        crew: &Crew,
-        referenced: &Referenced,
-        observed: Observed,
-        repeat: Option<&Observed>,
+        index: u64,
+        suspect: &Arc<Suspect>,
         sink: &mut dyn FnMut(&Event),
-    ) -> Result<(VariantRecord, Option<String>), CampaignError> {
-        let fresh = if is_sampled(observed.index, self.options.fresh_every) {
-            Some(crew.observe_fresh(&referenced.prepared.task)?)
-        } else {
-            None
-        };
-        let mut judgement = judge(&Evidence {
-            case: &referenced.prepared.case,
-            variant: &crew.info().variant,
-            description: &crew.info().description,
-            references: &referenced.references,
-            observation: &observed.observation,
-            repeat: repeat.map(|repeat| &repeat.observation),
-            fresh: fresh.as_ref(),
-        });
-        explain(&mut judgement, &referenced.prepared, &referenced.references, &observed.observation);
-        let tried = Tried {
-            prepared: Arc::clone(&referenced.prepared),
-            references: referenced.references.clone(),
-            observation: observed.observation,
-            judgement,
-        };
-        let mut record = tried.record(crew.info());
-        if tried.divergences().is_empty() {
-            return Ok((record, None));
+    ) -> Result<Option<Conclusion>, CampaignError> {
+        let place = (index, suspect.variant);
+        let catalogue = self.ledger.findings.catalogue();
+        if let Some(known) = catalogue.find_likely(&suspect.provisional) {
+            let is_due = catalogue.is_due(known);
+            self.sight(known, suspect, sink)?;
+            if !is_due {
+                return Ok(Some(self.as_known(known, suspect)));
+            }
         }
-        // a finding that a killed campaign leaves behind belongs to the case after the last that is written
-        self.journal.flush()?;
-        let conclusion = self.investigator.investigate(crew, &tried, &observed.preceding, sink)?;
-        record.verdict = Verdict::Diverges(conclusion.divergences);
-        Ok((record, conclusion.finding))
+        let Some(inquest) = self.docket.inquest(place).cloned() else {
+            self.docket.demand(place, suspect);
+            return Ok(None);
+        };
+        let known = self.ledger.findings.catalogue().find(&inquest.reduced.identity.signature);
+        if known.is_none() && inquest.proof.is_none() {
+            self.docket.demand(place, suspect);
+            return Ok(None);
+        }
+        tell_course(suspect, &inquest.reduced.events, sink);
+        match (known, &inquest.proof) {
+            (None, Some(proof)) => self.record(suspect, proof, sink).map(Some),
+            (Some(known), _) => {
+                self.sight(known, suspect, sink)?;
+                Ok(Some(self.as_known(known, suspect)))
+            }
+            (None, None) => Ok(None),
+        }
+    }
+
+    /// Adds the finding that is proved, or counts the case for the one that it turned out to be.
+    fn record(
+        &mut self,
+        suspect: &Suspect,
+        proof: &Proof,
+        sink: &mut dyn FnMut(&Event),
+    ) -> Result<Conclusion, CampaignError> {
+        if let Some(lead) = suspect.lead().filter(|_| !proof.recurs) {
+            let case = suspect.tried.prepared.task.hash;
+            sink(&Event::NotConfirmed { case, divergence: lead.clone() });
+        }
+        let Ledger { journal, findings, .. } = &mut self.ledger;
+        let index = if let Some(known) = findings.catalogue().find(&proof.finding.signature) {
+            self.sight(known, suspect, sink)?;
+            known
+        } else {
+            // a finding that a killed campaign leaves behind belongs to the case after the last that is written
+            journal.flush()?;
+            let added = findings.add(proof, self.crews[suspect.variant].info())?;
+            self.docket.learn(findings.catalogue());
+            let (slug, finding) = (findings.slug(added), proof.finding.clone());
+            sink(&Event::FindingRecorded { slug, finding, new: true });
+            added
+        };
+        let divergences = proof.divergences.clone();
+        Ok(Conclusion { divergences, finding: self.ledger.findings.slug(index) })
+    }
+
+    fn as_known(&self, known: usize, suspect: &Suspect) -> Conclusion {
+        let divergences = suspect.tried.divergences().to_vec();
+        Conclusion { divergences, finding: self.ledger.findings.slug(known) }
+    }
+
+    fn sight(
+        &mut self,
+        known: usize,
+        suspect: &Suspect,
+        sink: &mut dyn FnMut(&Event),
+    ) -> Result<(), CampaignError> {
+        let sighting = sighting(self.crews[suspect.variant].info());
+        if let Some((slug, finding)) = self.ledger.findings.sight(known, sighting)? {
+            sink(&Event::FindingRecorded { slug, finding, new: false });
+        }
+        Ok(())
     }
 
     fn tell_progress(&mut self, sink: &mut dyn FnMut(&Event)) {
@@ -221,8 +289,30 @@ impl<'a> Committer<'a> {
             return;
         }
         self.told = Instant::now();
-        self.summary.seconds = self.started.elapsed().as_secs_f64();
-        sink(&Event::Progress { summary: self.summary.clone() });
+        self.ledger.summary.seconds = self.started.elapsed().as_secs_f64();
+        sink(&Event::Progress { summary: self.ledger.summary.clone() });
+    }
+}
+
+/// Tells how a suspect was investigated, now that it is its turn.
+fn tell_course(suspect: &Suspect, events: &[Event], sink: &mut dyn FnMut(&Event)) {
+    if let Some(lead) = suspect.lead() {
+        let case = suspect.tried.prepared.task.hash;
+        sink(&Event::Confirming { case, divergence: lead.clone() });
+    }
+    events.iter().for_each(sink);
+}
+
+impl Conclusion {
+    /// Replaces what the journal is to say of the suspect.
+    fn enter(self, suspect: &Suspect, judged: &mut Judged) {
+        let record = &mut judged.record;
+        if let Some(variant) = record.variants.get_mut(suspect.variant) {
+            variant.verdict = Verdict::Diverges(self.divergences);
+        }
+        if !record.findings.contains(&self.finding) {
+            record.findings.push(self.finding);
+        }
     }
 }
 
@@ -235,24 +325,9 @@ impl Slot {
                 .iter()
                 .all(|(first, repeat)| first.is_some() && (repeat.is_some() || !referenced.repeated))
     }
-}
 
-/// For each variant, in what way it differs from the first one on a case that golden cannot decide.
-fn differences(
-    referenced: &Referenced,
-    crews: &[Crew],
-    observed: &[(Option<Observed>, Option<Observed>)],
-) -> Vec<Option<String>> {
-    let Some((Some(first), _)) = observed.first() else { return vec![None; observed.len()] };
-    let difference = |(other, _): &(Option<Observed>, Option<Observed>)| {
-        let other = other.as_ref().filter(|other| other.variant != first.variant)?;
-        let detail = disagreement(&referenced.references, &other.observation, &first.observation)?;
-        Some(format!("from {}: {detail}", crews[first.variant].info().variant))
-    };
-    observed.iter().map(difference).collect()
-}
-
-/// Whether the case at `index` belongs to a sample of one in `every`.
-const fn is_sampled(index: u64, every: u64) -> bool {
-    every > 0 && index.is_multiple_of(every)
+    fn complete(self) -> Option<Complete> {
+        let observed = self.observed.into_iter().filter_map(|(first, repeat)| Some((first?, repeat)));
+        Some(Complete { referenced: self.referenced?, observed: observed.collect() })
+    }
 }

@@ -1,6 +1,9 @@
 use std::{
     num::NonZeroUsize,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use twinfer_case::{Divergence, Observation, Task, VariantInfo, VariantRecord, Verdict};
@@ -20,7 +23,22 @@ pub struct Crew {
     /// Workers that have run cases and wait for more.
     warm: Mutex<Vec<WorkerProcess>>,
     hands: NonZeroUsize,
+    /// Minimisations under way, which share the hands.
+    shares: AtomicUsize,
 }
+
+/// What a variant answered for one case.
+pub struct Answers {
+    /// In a worker that may have run others.
+    pub observation: Observation,
+    /// The second time.
+    pub repeat: Option<Observation>,
+    /// In a worker that has run nothing else.
+    pub fresh: Option<Observation>,
+}
+
+/// A part of a crew's hands, until it is dropped.
+pub struct Share<'a>(&'a AtomicUsize);
 
 /// A case with what a variant made of it.
 #[derive(Clone)]
@@ -34,7 +52,7 @@ pub struct Tried {
 impl Crew {
     /// A crew of at most `hands` workers at once.
     pub const fn new(info: VariantInfo, nursery: Arc<Nursery>, hands: NonZeroUsize) -> Self {
-        Self { info, nursery, warm: Mutex::new(Vec::new()), hands }
+        Self { info, nursery, warm: Mutex::new(Vec::new()), hands, shares: AtomicUsize::new(0) }
     }
 
     /// A crew of one, whose worker is started now.
@@ -42,7 +60,8 @@ impl Crew {
         let worker = nursery.take()?;
         let info =
             VariantInfo { variant: nursery.variant().clone(), description: worker.description().clone() };
-        Ok(Self { info, nursery, warm: Mutex::new(vec![worker]), hands: NonZeroUsize::MIN })
+        let warm = Mutex::new(vec![worker]);
+        Ok(Self { info, nursery, warm, hands: NonZeroUsize::MIN, shares: AtomicUsize::new(0) })
     }
 
     /// Which variant, and what its backend says of itself.
@@ -50,14 +69,22 @@ impl Crew {
         &self.info
     }
 
-    /// How many cases may be run at once.
-    pub const fn hands(&self) -> usize {
-        self.hands.get()
+    /// Takes part in what [`hands`](Self::hands) divides.
+    pub fn share(&self) -> Share<'_> {
+        self.shares.fetch_add(1, Ordering::Relaxed);
+        Share(&self.shares)
+    }
+
+    /// How many cases each of those that share the crew may run at once.
+    pub fn hands(&self) -> usize {
+        (self.hands.get() / self.shares.load(Ordering::Relaxed).max(1)).max(1)
     }
 
     /// What the variant does with a case in a worker that has run nothing else.
     pub fn observe_fresh(&self, task: &Task) -> Result<Observation, CampaignError> {
-        Ok(self.nursery.try_fresh(task, None)?.observation)
+        let trial = self.nursery.try_fresh(task, None)?;
+        self.keep(trial.survivor);
+        Ok(trial.observation)
     }
 
     /// What the variant does with a case in a worker that has run others.
@@ -66,16 +93,23 @@ impl Crew {
         let mut worker = waiting.map_or_else(|| self.nursery.take(), Ok)?;
         match observe(&mut worker, task) {
             Ok(observation) => {
-                self.waiting().push(worker);
+                self.keep(Some(worker));
                 Ok(observation)
             }
             Err((_, loss)) => {
                 drop(worker);
                 let trial = self.nursery.try_fresh(task, Some(&loss))?;
-                self.waiting().extend(trial.survivor);
+                self.keep(trial.survivor);
                 Ok(trial.observation)
             }
         }
+    }
+
+    /// Lets a worker wait for more cases, unless there are as many as can be busy.
+    fn keep(&self, worker: Option<WorkerProcess>) {
+        let mut waiting = self.waiting();
+        let room = waiting.len() < self.hands.get();
+        waiting.extend(worker.filter(|_| room));
     }
 
     fn waiting(&self) -> MutexGuard<'_, Vec<WorkerProcess>> {
@@ -100,19 +134,37 @@ impl Crew {
         Ok(last)
     }
 
-    /// What the checks say of an observation.
-    pub fn judge(&self, prepared: Arc<Prepared>, references: References, observation: Observation) -> Tried {
+    /// What the checks say of a case.
+    pub fn judge(&self, prepared: Arc<Prepared>, references: References, answers: Answers) -> Tried {
+        let Answers { observation, repeat, fresh } = answers;
         let mut judgement = judge(&Evidence {
             case: &prepared.case,
             variant: &self.info.variant,
             description: &self.info.description,
             references: &references,
             observation: &observation,
-            repeat: None,
-            fresh: None,
+            repeat: repeat.as_ref(),
+            fresh: fresh.as_ref(),
         });
         explain(&mut judgement, &prepared, &references, &observation);
         Tried { prepared, references, observation, judgement }
+    }
+
+    /// The same case with another observation of it.
+    pub fn again(&self, tried: &Tried, observation: Observation) -> Tried {
+        self.judge(Arc::clone(&tried.prepared), tried.references.clone(), observation.into())
+    }
+}
+
+impl From<Observation> for Answers {
+    fn from(observation: Observation) -> Self {
+        Self { observation, repeat: None, fresh: None }
+    }
+}
+
+impl Drop for Share<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -3,14 +3,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use twinfer_case::{
-    Case, Cause, Finding, Observation, Outcome, Run, Sighting, Signature, Summary, TensorSource, VariantInfo,
-};
+use twinfer_case::{Case, Finding, Observation, Outcome, Run, Sighting, Summary, TensorSource, VariantInfo};
 
 use crate::{
     CampaignError,
+    catalogue::{Catalogue, Identity},
     crew::Tried,
     describe::classes,
+    investigation::Proof,
     journal::{read_json, write, write_json},
     prepared::Prepared,
     recording::Recording,
@@ -20,18 +20,23 @@ use crate::{
 pub struct Findings {
     folder: PathBuf,
     entries: Vec<Entry>,
+    /// How each of `entries` is recognised.
+    catalogue: Catalogue,
 }
 
-/// A finding and how often it was met in this campaign.
+/// A finding.
 struct Entry {
     /// Its folder name.
     slug: String,
     finding: Finding,
-    /// What is left of its minimal case.
-    classes: Vec<String>,
     /// Where it is stored; a finding that is known from elsewhere is not written again.
     is_ours: bool,
-    met: u64,
+}
+
+/// A finding in a folder.
+struct Stored {
+    finding: Finding,
+    identity: Identity,
 }
 
 impl Findings {
@@ -39,21 +44,40 @@ impl Findings {
     pub fn open(out: &Path, known: Option<&Path>) -> Result<Self, CampaignError> {
         let folder = out.join("findings");
         fs::create_dir_all(&folder).map_err(CampaignError::file(&folder))?;
-        let entries = known.map_or_else(|| Ok(Vec::new()), |known| load_all(known, false))?;
-        Ok(Self { folder, entries })
+        let known = known.map_or_else(|| Ok(Vec::new()), load_all)?;
+        let mut findings = Self { folder, entries: Vec::new(), catalogue: Catalogue::default() };
+        for stored in known {
+            findings.enter(stored, false);
+        }
+        Ok(findings)
     }
 
     /// Adds those that an earlier part of this campaign wrote, each met as often as `summary` counts.
     pub fn resume(&mut self, summary: &Summary) -> Result<(), CampaignError> {
-        let mut ours = load_all(&self.folder, true)?;
+        let mut ours = load_all(&self.folder)?;
         // in order of discovery; one that no case counts yet belongs to the case that comes next
-        let place = |entry: &Entry| summary.findings.iter().position(|count| count.slug == entry.slug);
-        ours.sort_by_key(|entry| place(entry).unwrap_or(usize::MAX));
-        self.entries.extend(ours);
+        let place = |stored: &Stored| {
+            let slug = stored.finding.signature.slug();
+            summary.findings.iter().position(|count| count.slug == slug).unwrap_or(usize::MAX)
+        };
+        ours.sort_by_key(place);
+        for stored in ours {
+            self.enter(stored, true);
+        }
         for count in &summary.findings {
             self.count(&count.slug, count.cases);
         }
         Ok(())
+    }
+
+    fn enter(&mut self, Stored { finding, identity }: Stored, is_ours: bool) -> usize {
+        self.entries.push(Entry { slug: finding.signature.slug(), finding, is_ours });
+        self.catalogue.add(identity.into())
+    }
+
+    /// How findings are recognised, by place.
+    pub const fn catalogue(&self) -> &Catalogue {
+        &self.catalogue
     }
 
     /// Those that this campaign added, by folder name, in order of discovery.
@@ -63,8 +87,8 @@ impl Findings {
 
     /// Counts cases that show a finding.
     pub fn count(&mut self, slug: &str, cases: u64) {
-        if let Some(entry) = self.entries.iter_mut().find(|entry| entry.slug == slug) {
-            entry.met += cases;
+        if let Some(index) = self.entries.iter().position(|entry| entry.slug == slug) {
+            self.catalogue.count(index, cases);
         }
     }
 
@@ -73,68 +97,16 @@ impl Findings {
         self.entries.iter().filter(|entry| entry.is_ours).count() as u64
     }
 
-    /// The finding with the signature of a minimal case, or one whose mutants explain that case too.
-    pub fn find(&self, signature: &Signature) -> Option<usize> {
-        let same = self.entries.iter().position(|entry| entry.finding.signature == *signature);
-        same.or_else(|| match signature.cause {
-            Cause::Diagnosis(_) | Cause::Fallback { .. } => self.find_likely(signature),
-            Cause::Graph(_) => None,
-        })
-    }
-
-    /// The finding that a case with this provisional signature most likely shows: the same but for attributes that do
-    /// not matter there, or for mutants that explain it as well.
-    pub fn find_likely(&self, provisional: &Signature) -> Option<usize> {
-        self.entries.iter().position(|entry| {
-            let signature = &entry.finding.signature;
-            let same_place = signature.backend == provisional.backend
-                && signature.stage == provisional.stage
-                && signature.kind == provisional.kind
-                && signature.error == provisional.error;
-            same_place
-                && match (&signature.cause, &provisional.cause) {
-                    (Cause::Graph(_), Cause::Graph(present)) => {
-                        entry.classes.iter().all(|class| present.contains(class))
-                    }
-                    (Cause::Diagnosis(known), Cause::Diagnosis(possible)) => {
-                        known.iter().all(|mutant| possible.contains(mutant))
-                    }
-                    (
-                        Cause::Fallback { fallback: one, diagnosis: known },
-                        Cause::Fallback { fallback: other, diagnosis: possible },
-                    ) => {
-                        one == other
-                            && known.is_empty() == possible.is_empty()
-                            && known.iter().all(|mutant| possible.contains(mutant))
-                    }
-                    _ => false,
-                }
-        })
-    }
-
     /// The folder name of the finding at `index`.
     pub fn slug(&self, index: usize) -> String {
         self.entries[index].slug.clone()
     }
 
-    /// Whether the next case of the finding at `index` is its first, second, fourth, eighth …: then it is worth a look
-    /// whether something else hides behind it.
-    pub fn is_due(&self, index: usize) -> bool {
-        (self.entries[index].met + 1).is_power_of_two()
-    }
-
-    /// Adds a finding and writes its folder; its name.
-    pub fn add(
-        &mut self,
-        finding: Finding,
-        info: &VariantInfo,
-        minimal: &Tried,
-    ) -> Result<String, CampaignError> {
-        let slug = finding.signature.slug();
-        write_finding(&self.folder.join(&slug), &finding, info, minimal)?;
-        let classes = classes(&minimal.prepared.case);
-        self.entries.push(Entry { slug: slug.clone(), finding, classes, is_ours: true, met: 0 });
-        Ok(slug)
+    /// Adds a finding and writes its folder; its place.
+    pub fn add(&mut self, proof: &Proof, info: &VariantInfo) -> Result<usize, CampaignError> {
+        let finding = proof.finding.clone();
+        write_finding(&self.folder.join(finding.signature.slug()), &finding, info, &proof.minimal)?;
+        Ok(self.enter(Stored { finding, identity: proof.identity() }, true))
     }
 
     /// Notes that the finding at `index` was seen in another variant or version; the finding if that is news.
@@ -222,19 +194,19 @@ pub fn snapshot(finding: &Finding, observation: &Observation) -> String {
 }
 
 /// The findings stored in the folders under `folder`, by name.
-fn load_all(folder: &Path, is_ours: bool) -> Result<Vec<Entry>, CampaignError> {
+fn load_all(folder: &Path) -> Result<Vec<Stored>, CampaignError> {
     let entries = fs::read_dir(folder).map_err(CampaignError::file(folder))?;
     let mut folders: Vec<_> = entries
         .filter_map(|entry| entry.ok().map(|entry| entry.path()))
         .filter(|path| path.join("finding.json").is_file())
         .collect();
     folders.sort();
-    folders.iter().map(|folder| load(folder, is_ours)).collect()
+    folders.iter().map(|folder| load(folder)).collect()
 }
 
-fn load(folder: &Path, is_ours: bool) -> Result<Entry, CampaignError> {
+fn load(folder: &Path) -> Result<Stored, CampaignError> {
     let finding: Finding = read_json(&folder.join("finding.json"))?;
     let case: Case = read_json(&folder.join("case.json"))?;
-    let slug = finding.signature.slug();
-    Ok(Entry { slug, finding, classes: classes(&case), is_ours, met: 0 })
+    let identity = Identity { signature: finding.signature.clone(), classes: classes(&case) };
+    Ok(Stored { finding, identity })
 }

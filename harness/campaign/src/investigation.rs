@@ -1,7 +1,8 @@
-//! An *investigation* turns a divergence into a finding: confirmed in a fresh worker, diagnosed, minimised, told from
-//! the findings that are known, and written.
+//! An *investigation* finds out what a divergence is: it makes the case smaller, and where that is nothing that an
+//! earlier case showed, confirms it in fresh workers. It depends on its suspect alone, so that any number of them run at
+//! once; what they come to counts in case order.
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use twinfer_case::{
     CaseHash, Divergence, Event, FINDING_FORMAT, Finding, Kind, Sighting, VariantInfo, Verdict,
@@ -9,21 +10,51 @@ use twinfer_case::{
 
 use crate::{
     CampaignError, CaseSource, Options, Oracle,
+    catalogue::Identity,
     crew::{Crew, Tried},
-    describe::one_line,
-    findings::Findings,
+    describe::{classes, one_line},
     prepared::Prepared,
     recording::version,
-    reduction::reduce,
-    symptom::Symptom,
+    reduction::{Reduction, Specimen, confirm_smaller},
+    suspect::Suspect,
 };
 
-/// Investigates divergences one after the other, in case order.
+/// Investigates suspects, any number of them at once.
+#[derive(Clone, Copy)]
 pub struct Investigator<'a> {
     oracle: &'a Oracle,
     source: &'a CaseSource,
     minimize: bool,
-    findings: Findings,
+}
+
+/// What an investigation came to.
+pub struct Inquest {
+    /// The smallest case that shows the suspect's symptom in warm workers.
+    pub reduced: Reduced,
+    /// None where that is what an earlier case showed.
+    pub proof: Option<Proof>,
+}
+
+/// The smallest case that shows a symptom in warm workers.
+#[derive(Clone)]
+pub struct Reduced {
+    specimen: Specimen,
+    /// What finding it would be.
+    pub identity: Identity,
+    /// How it was reached.
+    pub events: Vec<Event>,
+}
+
+/// What fresh workers say.
+pub struct Proof {
+    /// What is to be kept.
+    pub finding: Finding,
+    /// Its case.
+    pub minimal: Tried,
+    /// The divergences of the suspect as they were confirmed.
+    pub divergences: Vec<Divergence>,
+    /// Whether it recurred at all.
+    pub recurs: bool,
 }
 
 /// What a divergence turned out to be.
@@ -36,108 +67,83 @@ enum Confirmation {
     None,
 }
 
-/// What an investigation came to.
-pub struct Conclusion {
-    /// The divergences as they were confirmed.
-    pub divergences: Vec<Divergence>,
-    /// The finding that the case shows, by folder name.
-    pub finding: Option<String>,
-}
-
 impl<'a> Investigator<'a> {
-    pub const fn new(options: &'a Options, source: &'a CaseSource, findings: Findings) -> Self {
-        Self { oracle: &options.oracle, source, minimize: options.minimize, findings }
+    pub const fn new(options: &'a Options, source: &'a CaseSource) -> Self {
+        Self { oracle: &options.oracle, source, minimize: options.minimize }
     }
 
-    /// Findings that this campaign added.
-    pub fn new_findings(&self) -> u64 {
-        self.findings.new_findings()
-    }
-
-    /// Counts a case that shows these findings.
-    pub fn count(&mut self, findings: &[String]) {
-        for slug in findings {
-            self.findings.count(slug, 1);
-        }
-    }
-
-    /// Finds out what the divergences of `suspect` are; `preceding` are the places in the campaign of the cases that
-    /// its worker ran before.
+    /// Finds out what `suspect` shows. Nothing is proved where `is_familiar` knows the minimal case; `None` once `halt`
+    /// is set.
     pub fn investigate(
-        &mut self,
+        self,
         crew: &Crew,
-        suspect: &Tried,
-        preceding: &[u64],
-        sink: &mut dyn FnMut(&Event),
-    ) -> Result<Conclusion, CampaignError> {
-        let divergences = suspect.divergences();
-        let Some(lead) = divergences.first() else { return Ok(Conclusion::nothing()) };
-        let symptom = Symptom::of(lead, suspect);
-        let provisional = symptom.signature(crew.info(), &suspect.prepared);
-        if let Some(known) = self.findings.find_likely(&provisional) {
-            self.sight(known, crew.info(), sink)?;
-            if !self.findings.is_due(known) {
-                let finding = Some(self.findings.slug(known));
-                return Ok(Conclusion { divergences: divergences.to_vec(), finding });
-            }
+        suspect: &Suspect,
+        is_familiar: impl FnOnce(&Identity) -> bool,
+        halt: &AtomicBool,
+    ) -> Result<Option<Inquest>, CampaignError> {
+        let reduced = self.reduce(crew, suspect, halt)?;
+        if halt.load(Ordering::Relaxed) {
+            return Ok(None);
         }
-        let case = suspect.prepared.task.hash;
-        sink(&Event::Confirming { case, divergence: lead.clone() });
-        let (minimal, symptom, divergences, preceding) =
-            match self.confirm(crew, suspect, &symptom, preceding)? {
-                Confirmation::Fresh(confirmed) => {
-                    let divergences = confirmed.divergences().to_vec();
-                    let (minimal, symptom) = self.reduce(crew, confirmed, symptom, sink)?;
-                    (minimal, symptom, divergences, Vec::new())
-                }
-                Confirmation::AfterOthers(confirmed, preceding) => {
-                    let confirmed = renamed(confirmed, Kind::StateDependent, "only after other cases");
-                    let divergences = confirmed.divergences().to_vec();
-                    (confirmed, symptom.renamed(Kind::StateDependent), divergences, preceding)
-                }
-                Confirmation::None => {
-                    sink(&Event::NotConfirmed { case, divergence: lead.clone() });
-                    let suspect = renamed(suspect.clone(), Kind::Nondeterministic, "did not recur");
-                    let divergences = suspect.divergences().to_vec();
-                    (suspect, symptom.renamed(Kind::Nondeterministic), divergences, Vec::new())
-                }
-            };
-        let finding = finding(crew.info(), suspect, &minimal, &symptom, preceding);
-        let slug = self.record(crew.info(), finding, &minimal, sink)?;
-        Ok(Conclusion { divergences, finding: Some(slug) })
+        if is_familiar(&reduced.identity) {
+            return Ok(Some(Inquest { reduced, proof: None }));
+        }
+        let proof = Some(self.prove(crew, suspect, &reduced)?);
+        Ok(Some(Inquest { reduced, proof }))
     }
 
-    fn reduce(
-        &self,
-        crew: &Crew,
-        confirmed: Tried,
-        symptom: Symptom,
-        sink: &mut dyn FnMut(&Event),
-    ) -> Result<(Tried, Symptom), CampaignError> {
-        if self.minimize {
-            reduce(confirmed, symptom, crew, self.oracle, sink)
-        } else {
-            Ok((confirmed, symptom))
+    /// The smallest case that shows what `suspect` shows in warm workers; the suspect itself where it does not recur there.
+    fn reduce(self, crew: &Crew, suspect: &Suspect, halt: &AtomicBool) -> Result<Reduced, CampaignError> {
+        let Suspect { tried, symptom, .. } = suspect;
+        let mut specimen = Specimen { tried: tried.clone(), symptom: symptom.clone() };
+        let mut events = Vec::new();
+        if self.minimize && symptom.recurs_in(&crew.again(tried, crew.observe_warm(&tried.prepared.task)?)) {
+            let reduction = Reduction { crew, oracle: self.oracle, halt };
+            specimen = reduction.reduce(&specimen, &mut |event| events.push(event.clone()))?;
         }
+        let prepared = &specimen.tried.prepared;
+        let signature = specimen.symptom.signature(crew.info(), prepared);
+        let identity = Identity { signature, classes: classes(&prepared.case) };
+        Ok(Reduced { specimen, identity, events })
+    }
+
+    /// Confirms in fresh workers what `suspect` was reduced to.
+    pub fn prove(self, crew: &Crew, suspect: &Suspect, reduced: &Reduced) -> Result<Proof, CampaignError> {
+        let symptom = &suspect.symptom;
+        let (specimen, divergences, preceding, recurs) = match self.confirm(crew, suspect)? {
+            Confirmation::Fresh(tried) => {
+                let divergences = tried.divergences().to_vec();
+                let confirmed = Specimen { tried, symptom: symptom.clone() };
+                (smallest(crew, confirmed, reduced)?, divergences, Vec::new(), true)
+            }
+            Confirmation::AfterOthers(tried, preceding) => {
+                let tried = renamed(tried, Kind::StateDependent, "only after other cases");
+                let divergences = tried.divergences().to_vec();
+                let symptom = symptom.clone().renamed(Kind::StateDependent);
+                (Specimen { tried, symptom }, divergences, preceding, true)
+            }
+            Confirmation::None => {
+                let tried = renamed(suspect.tried.clone(), Kind::Nondeterministic, "did not recur");
+                let divergences = tried.divergences().to_vec();
+                let symptom = symptom.clone().renamed(Kind::Nondeterministic);
+                (Specimen { tried, symptom }, divergences, Vec::new(), false)
+            }
+        };
+        let finding = finding(crew.info(), &suspect.tried, &specimen, preceding);
+        Ok(Proof { finding, minimal: specimen.tried, divergences, recurs })
     }
 
     /// Runs the case again in a worker that has run nothing else; failing that, with its history.
-    fn confirm(
-        &self,
-        crew: &Crew,
-        suspect: &Tried,
-        symptom: &Symptom,
-        preceding: &[u64],
-    ) -> Result<Confirmation, CampaignError> {
-        let again =
-            |observation| crew.judge(Arc::clone(&suspect.prepared), suspect.references.clone(), observation);
-        let fresh = again(crew.observe_fresh(&suspect.prepared.task)?);
+    fn confirm(self, crew: &Crew, suspect: &Suspect) -> Result<Confirmation, CampaignError> {
+        let Suspect { tried, symptom, preceding, .. } = suspect;
+        let fresh = crew.again(tried, crew.observe_fresh(&tried.prepared.task)?);
         if symptom.recurs_in(&fresh) {
             return Ok(Confirmation::Fresh(fresh));
         }
         let history = preceding.iter().map(|index| Prepared::of((self.source)(*index)));
         let history = history.collect::<Result<Vec<_>, _>>()?;
-        let warm = crew.observe_after(&history, &suspect.prepared)?.map(again);
+        let warm = crew.observe_after(&history, &tried.prepared)?;
+        let warm = warm.map(|observation| crew.again(tried, observation));
         Ok(match warm.filter(|warm| symptom.recurs_in(warm)) {
             Some(warm) => {
                 let hashes = history.iter().map(|prepared| prepared.task.hash).collect();
@@ -146,40 +152,21 @@ impl<'a> Investigator<'a> {
             None => Confirmation::None,
         })
     }
-
-    /// Adds the finding that `minimal` shows, or counts the case for the one that it turned out to be.
-    fn record(
-        &mut self,
-        info: &VariantInfo,
-        finding: Finding,
-        minimal: &Tried,
-        sink: &mut dyn FnMut(&Event),
-    ) -> Result<String, CampaignError> {
-        if let Some(known) = self.findings.find(&finding.signature) {
-            self.sight(known, info, sink)?;
-            return Ok(self.findings.slug(known));
-        }
-        let slug = self.findings.add(finding.clone(), info, minimal)?;
-        sink(&Event::FindingRecorded { slug: slug.clone(), finding, new: true });
-        Ok(slug)
-    }
-
-    fn sight(
-        &mut self,
-        known: usize,
-        info: &VariantInfo,
-        sink: &mut dyn FnMut(&Event),
-    ) -> Result<(), CampaignError> {
-        if let Some((slug, finding)) = self.findings.sight(known, sighting(info))? {
-            sink(&Event::FindingRecorded { slug, finding, new: false });
-        }
-        Ok(())
-    }
 }
 
-impl Conclusion {
-    const fn nothing() -> Self {
-        Self { divergences: Vec::new(), finding: None }
+/// The reduced case where it shows the same in a fresh worker, otherwise the one that it was reduced from.
+fn smallest(crew: &Crew, confirmed: Specimen, reduced: &Reduced) -> Result<Specimen, CampaignError> {
+    let smaller = &reduced.specimen;
+    if smaller.tried.prepared.task.hash == confirmed.tried.prepared.task.hash {
+        return Ok(confirmed);
+    }
+    Ok(confirm_smaller(smaller, crew)?.unwrap_or(confirmed))
+}
+
+impl Proof {
+    /// How the finding is recognised in other cases.
+    pub fn identity(&self) -> Identity {
+        Identity { signature: self.finding.signature.clone(), classes: classes(&self.minimal.prepared.case) }
     }
 }
 
@@ -187,8 +174,7 @@ impl Conclusion {
 pub fn finding(
     info: &VariantInfo,
     suspect: &Tried,
-    minimal: &Tried,
-    symptom: &Symptom,
+    Specimen { tried: minimal, symptom }: &Specimen,
     preceding: Vec<CaseHash>,
 ) -> Finding {
     let signature = symptom.signature(info, &minimal.prepared);

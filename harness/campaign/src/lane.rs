@@ -2,12 +2,13 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use crossbeam_channel::{Receiver, Sender};
+use crossbeam_channel::Receiver;
 use twinfer_case::{Event, Observation, Stage};
 use twinfer_onnx::Tensor;
 
 use crate::{
     CampaignError,
+    delivery::{Deliverer, Delivery},
     prepared::Prepared,
     worker::{Answer, Loss, Nursery, WorkerProcess},
 };
@@ -26,16 +27,6 @@ pub struct Job {
     pub prepared: Arc<Prepared>,
     /// Whether it is run for the second time, to be compared with the first.
     pub repeat: bool,
-}
-
-/// What a lane tells.
-pub enum Delivery {
-    /// A case has its observation.
-    Observed(Observed),
-    /// Something to tell the world at once.
-    Event(Event),
-    /// The lane cannot go on.
-    Failed(CampaignError),
 }
 
 /// An observation with what led to it.
@@ -57,7 +48,7 @@ pub struct Lane {
     variant: usize,
     nursery: Arc<Nursery>,
     jobs: Receiver<Job>,
-    deliveries: Sender<Delivery>,
+    deliverer: Deliverer,
     in_flight: VecDeque<Job>,
     in_flight_bytes: usize,
     /// Taken from the queue, and too large to be sent before others are answered.
@@ -66,17 +57,12 @@ pub struct Lane {
 }
 
 impl Lane {
-    pub fn new(
-        variant: usize,
-        nursery: Arc<Nursery>,
-        jobs: Receiver<Job>,
-        deliveries: Sender<Delivery>,
-    ) -> Self {
+    pub fn new(variant: usize, nursery: Arc<Nursery>, jobs: Receiver<Job>, deliverer: Deliverer) -> Self {
         Self {
             variant,
             nursery,
             jobs,
-            deliveries,
+            deliverer,
             in_flight: VecDeque::with_capacity(WINDOW),
             in_flight_bytes: 0,
             waiting: None,
@@ -87,7 +73,7 @@ impl Lane {
     /// Serves jobs until their sender is gone; a failure is delivered like an answer.
     pub fn run(mut self, worker: WorkerProcess) {
         if let Err(error) = self.serve(worker) {
-            let _ = self.deliveries.send(Delivery::Failed(error));
+            self.deliverer.send(Delivery::Failed(error));
         }
     }
 
@@ -157,7 +143,7 @@ impl Lane {
         self.history.push_back(job.index);
         let observed =
             Observed { index: job.index, variant: self.variant, repeat: job.repeat, observation, preceding };
-        let _ = self.deliveries.send(Delivery::Observed(observed));
+        self.deliverer.send(Delivery::Observed(Box::new(observed)));
     }
 
     /// Finds out whether the case in front ended the worker, and gives the next worker.
@@ -167,7 +153,7 @@ impl Lane {
         }
         let event =
             Event::WorkerLost { variant: self.nursery.variant().clone(), stage, reason: loss.to_string() };
-        let _ = self.deliveries.send(Delivery::Event(event));
+        self.deliverer.send(Delivery::Event(Box::new(event)));
         self.history.clear();
         let Some(suspect) = self.in_flight.front() else { return self.nursery.take() };
         let trial = self.nursery.try_fresh(&suspect.prepared.task, Some(&loss))?;

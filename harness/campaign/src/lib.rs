@@ -20,20 +20,24 @@
 //! [`Subjects::compare`] takes a model that no case can hold, since golden does not know it ([`Opaque`]).
 //!
 //! How one case goes through: *preparers* generate, encode and evaluate it; a *lane* a worker process carries it there
-//! and back; the *committer* takes cases in order, has the checks judge them, investigates what diverges, and writes
-//! the journal.
+//! and back; *judges* have the checks draw its verdicts; what diverges is *investigated* beside all that; and the
+//! *committer* takes cases in order, decides what is a finding, and writes the journal.
 
 mod adoption;
 mod campaign;
+mod catalogue;
 mod committer;
 mod comparison;
 mod crew;
+mod delivery;
 mod describe;
 mod diagnosis;
+mod docket;
 mod error;
 mod findings;
 mod investigation;
 mod journal;
+mod judging;
 mod lane;
 mod options;
 mod prepared;
@@ -43,6 +47,7 @@ mod reduction;
 mod source;
 mod steps;
 mod subjects;
+mod suspect;
 mod symptom;
 mod tickets;
 mod worker;

@@ -26,6 +26,8 @@ pub struct Options {
     pub shard: (u64, u64),
     /// Worker processes a variant, and threads that generate and evaluate.
     pub jobs: NonZeroUsize,
+    /// Divergences that are investigated at once, beside the cases; a worker process or two each.
+    pub investigations: NonZeroUsize,
     /// How to start the worker of a built-in backend.
     pub worker: WorkerCommand,
     /// The run directory: `run.json`, `journal.jsonl`, `findings/`.
@@ -54,13 +56,15 @@ pub struct Options {
 impl Options {
     /// Defaults for everything that has a sensible one.
     pub fn new(variants: Vec<Variant>, worker: WorkerCommand, out: PathBuf) -> Self {
+        let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         Self {
             variants,
             families: vec!["conv".to_owned(), "deconv".to_owned()],
             seed: 0,
             budget: Budget::Seconds(60),
             shard: (0, 1),
-            jobs: std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
+            jobs: cores,
+            investigations: NonZeroUsize::new(cores.get() / 2).unwrap_or(NonZeroUsize::MIN),
             worker,
             out,
             known: None,

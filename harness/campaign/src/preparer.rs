@@ -6,6 +6,7 @@ use crossbeam_channel::{Receiver, Sender};
 
 use crate::{
     CampaignError, CaseSource, Oracle,
+    delivery::{Deliverer, Delivery},
     lane::Job,
     prepared::{Prepared, References},
 };
@@ -35,12 +36,11 @@ pub struct Referenced {
 
 impl Preparer {
     /// Prepares the case of every ticket until there are no more.
-    pub fn run(self, tickets: &Receiver<u64>, referenced: &Sender<Result<Referenced, CampaignError>>) {
+    pub fn run(self, tickets: &Receiver<u64>, deliverer: &Deliverer) {
         for index in tickets {
-            let result = self.prepare(index);
-            let failed = result.is_err();
-            if referenced.send(result).is_err() || failed {
-                return;
+            match self.prepare(index) {
+                Ok(referenced) => deliverer.send(Delivery::Referenced(Box::new(referenced))),
+                Err(error) => return deliverer.send(Delivery::Failed(error)),
             }
         }
     }

@@ -1,7 +1,10 @@
 //! *Reduction*: making a case smaller that still shows its symptom, by running candidates in warm workers. Candidates
 //! run at once, and the first success in the order of the passes counts, whichever finishes first.
 
-use std::thread;
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+};
 
 use twinfer_case::{Case, Event};
 use twinfer_minimize::Reducer;
@@ -16,62 +19,79 @@ use crate::{
 /// Candidates that are tried for one case at most.
 const LIMIT: usize = 500;
 
-/// The smallest case found that shows `symptom` of `crew`'s variant, with what it shares with all larger ones; `tried`
-/// itself where there is no smaller one, or where a smaller one does not show it in a fresh worker.
-pub fn reduce(
-    tried: Tried,
-    mut symptom: Symptom,
-    crew: &Crew,
-    oracle: &Oracle,
-    sink: &mut dyn FnMut(&Event),
-) -> Result<(Tried, Symptom), CampaignError> {
-    let original = tried.prepared.task.hash;
-    let unreduced = symptom.clone();
-    let failed = |reason: twinfer_case::OversizedRecipe| CampaignError::Supervisor(reason.to_string());
-    let mut reducer = Reducer::new(&tried.prepared.case, LIMIT).map_err(failed)?;
-    let mut smallest = None;
-    let mut count = 0;
-    loop {
-        let candidates = reducer.propose(crew.hands());
-        if candidates.is_empty() {
-            break;
-        }
-        let mut candidates = try_warm(candidates, crew, oracle)?;
-        let success = candidates
-            .iter()
-            .enumerate()
-            .find_map(|(place, candidate)| Some((place, symptom.shared_with(candidate)?)));
-        reducer.decide(success.as_ref().map(|(place, _)| *place));
-        count += success.as_ref().map_or(candidates.len(), |(place, _)| place + 1) as u64;
-        if let Some((place, shared)) = success {
-            symptom = shared;
-            let smaller = candidates.swap_remove(place);
-            sink(&Event::Minimizing { case: original, size: smaller.prepared.size(), tried: count });
-            smallest = Some(smaller);
-        }
-    }
-    let Some(smallest) = smallest else { return Ok((tried, unreduced)) };
-    let observation = crew.observe_fresh(&smallest.prepared.task)?;
-    let confirmed = crew.judge(smallest.prepared, smallest.references, observation);
-    Ok(match symptom.shared_with(&confirmed) {
-        Some(symptom) => (confirmed, symptom),
-        None => (tried, unreduced),
-    })
+/// A case with what it shows.
+#[derive(Clone)]
+pub struct Specimen {
+    /// The case, and what was observed.
+    pub tried: Tried,
+    /// What a smaller case must still show.
+    pub symptom: Symptom,
 }
 
-/// Runs candidates at once, each in a worker of its own, and gives them in their order.
-fn try_warm(candidates: Vec<Case>, crew: &Crew, oracle: &Oracle) -> Result<Vec<Tried>, CampaignError> {
-    let try_one = |candidate: Case| {
-        let prepared = Prepared::of(candidate)?;
-        let references = prepared.references(oracle);
-        let observation = crew.observe_warm(&prepared.task)?;
-        Ok(crew.judge(prepared, references, observation))
-    };
-    thread::scope(|scope| {
-        let running: Vec<_> =
-            candidates.into_iter().map(|candidate| scope.spawn(move || try_one(candidate))).collect();
-        running.into_iter().map(|thread| thread.join().unwrap_or_else(|_| Err(panicked()))).collect()
-    })
+/// Makes cases smaller.
+pub struct Reduction<'a> {
+    pub crew: &'a Crew,
+    pub oracle: &'a Oracle,
+    /// Ends it early once set.
+    pub halt: &'a AtomicBool,
+}
+
+impl Reduction<'_> {
+    /// The smallest case found that shows the symptom of `specimen` in warm workers, with what it shares with all larger
+    /// ones; `specimen` itself where there is none.
+    pub fn reduce(
+        &self,
+        specimen: &Specimen,
+        sink: &mut dyn FnMut(&Event),
+    ) -> Result<Specimen, CampaignError> {
+        let original = specimen.tried.prepared.task.hash;
+        let failed = |reason: twinfer_case::OversizedRecipe| CampaignError::Supervisor(reason.to_string());
+        let mut reducer = Reducer::new(&specimen.tried.prepared.case, LIMIT).map_err(failed)?;
+        let mut smallest = specimen.clone();
+        let mut count = 0;
+        let _share = self.crew.share();
+        while !self.halt.load(Ordering::Relaxed) {
+            let candidates = reducer.propose(self.crew.hands());
+            if candidates.is_empty() {
+                break;
+            }
+            let mut candidates = self.try_warm(candidates)?;
+            let success = candidates
+                .iter()
+                .enumerate()
+                .find_map(|(place, candidate)| Some((place, smallest.symptom.shared_with(candidate)?)));
+            reducer.decide(success.as_ref().map(|(place, _)| *place));
+            count += success.as_ref().map_or(candidates.len(), |(place, _)| place + 1) as u64;
+            if let Some((place, symptom)) = success {
+                smallest = Specimen { tried: candidates.swap_remove(place), symptom };
+                let size = smallest.tried.prepared.size();
+                sink(&Event::Minimizing { case: original, size, tried: count });
+            }
+        }
+        Ok(smallest)
+    }
+
+    /// Runs candidates at once, each in a worker of its own, and gives them in their order.
+    fn try_warm(&self, candidates: Vec<Case>) -> Result<Vec<Tried>, CampaignError> {
+        let try_one = |candidate: Case| {
+            let prepared = Prepared::of(candidate)?;
+            let references = prepared.references(self.oracle);
+            let observation = self.crew.observe_warm(&prepared.task)?;
+            Ok(self.crew.judge(prepared, references, observation.into()))
+        };
+        thread::scope(|scope| {
+            let try_one = &try_one;
+            let running: Vec<_> =
+                candidates.into_iter().map(|candidate| scope.spawn(move || try_one(candidate))).collect();
+            running.into_iter().map(|thread| thread.join().unwrap_or_else(|_| Err(panicked()))).collect()
+        })
+    }
+}
+
+/// What `smaller` shows in a worker that has run nothing else, if that is still the same.
+pub fn confirm_smaller(smaller: &Specimen, crew: &Crew) -> Result<Option<Specimen>, CampaignError> {
+    let tried = crew.again(&smaller.tried, crew.observe_fresh(&smaller.tried.prepared.task)?);
+    Ok(smaller.symptom.shared_with(&tried).map(|symptom| Specimen { tried, symptom }))
 }
 
 fn panicked() -> CampaignError {

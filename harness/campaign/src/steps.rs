@@ -3,6 +3,7 @@
 use std::{
     fs,
     path::{Path, PathBuf},
+    sync::atomic::AtomicBool,
 };
 
 use twinfer_case::{
@@ -19,7 +20,7 @@ use crate::{
     journal::read_json,
     prepared::Prepared,
     recording::{RecordedObservation, Recording, timeless, version},
-    reduction::reduce,
+    reduction::{Reduction, Specimen, confirm_smaller},
     symptom::Symptom,
 };
 
@@ -123,10 +124,13 @@ impl Subjects {
             let tried = self.try_fresh(crew, case)?;
             let Some(lead) = tried.divergences().first() else { continue };
             let symptom = Symptom::of(lead, &tried);
-            let (minimal, symptom) = reduce(tried.clone(), symptom, crew, &self.oracle, sink)?;
-            let finding = finding(crew.info(), &tried, &minimal, &symptom, Vec::new());
+            let specimen = Specimen { tried: tried.clone(), symptom };
+            let reduction = Reduction { crew, oracle: &self.oracle, halt: &AtomicBool::new(false) };
+            let smaller = reduction.reduce(&specimen, sink)?;
+            let minimal = confirm_smaller(&smaller, crew)?.unwrap_or(specimen);
+            let finding = finding(crew.info(), &tried, &minimal, Vec::new());
             let folder = out.join(finding.signature.slug());
-            write_finding(&folder, &finding, crew.info(), &minimal)?;
+            write_finding(&folder, &finding, crew.info(), &minimal.tried)?;
             return Ok(Some(Minimal { finding, folder }));
         }
         Ok(None)
@@ -136,7 +140,7 @@ impl Subjects {
         let prepared = Prepared::of(case.clone())?;
         let references = prepared.references(&self.oracle);
         let observation = crew.observe_fresh(&prepared.task)?;
-        Ok(crew.judge(prepared, references, observation))
+        Ok(crew.judge(prepared, references, observation.into()))
     }
 }
 

@@ -5,7 +5,7 @@ use twinfer_case::{Backend, Variant, VariantInfo};
 use crate::{
     CampaignError, Deadlines, Oracle, WorkerCommand,
     crew::Crew,
-    worker::{Nursery, Watchdog},
+    worker::{Nursery, Reserve, Watchdog},
 };
 
 /// Variants with a worker each, ready for one case at a time.
@@ -23,7 +23,13 @@ impl Subjects {
     ) -> Result<Self, CampaignError> {
         let watchdog = Watchdog::start();
         let start = |variant: &Variant| {
-            let nursery = Nursery::new(variant.clone(), worker.clone(), deadlines, watchdog.clone(), 0);
+            let nursery = Nursery::new(
+                variant.clone(),
+                worker.clone(),
+                deadlines,
+                watchdog.clone(),
+                Reserve::default(),
+            );
             Crew::start(nursery)
         };
         let subjects = variants.iter().filter(|variant| variant.backend != Backend::Golden);

@@ -10,12 +10,19 @@ use twinfer_case::Budget;
 
 use crate::Options;
 
-/// How far ahead of the last verdict cases are prepared and run.
+/// How far ahead of the latest verdict cases are prepared and run.
 const AHEAD: Duration = Duration::from_secs(1);
 /// Cases under way at once, for each job: at least enough to hide the way to a worker and back, at most few enough that
 /// memory stays small.
 const MIN_UNDER_WAY: f64 = 8.0;
 const MAX_UNDER_WAY: f64 = 128.0;
+
+/// Cases that may wait for their turn at once, for instance while an earlier one is investigated.
+const MAX_WAITING: u64 = 8192;
+/// How long cases may still wait for investigations once a budget of time is spent, or the campaign is asked to stop: this
+/// share of the budget, and at least this long. What waits longer is not part of the campaign.
+const GRACE: f64 = 0.1;
+const LEAST_GRACE: Duration = Duration::from_secs(10);
 
 /// Hands out tickets, and knows which case comes next to be committed.
 pub struct Tickets<'a> {
@@ -25,33 +32,75 @@ pub struct Tickets<'a> {
     /// Cases that an earlier part of the campaign committed.
     resumed: u64,
     issued: u64,
+    judged: u64,
     committed: u64,
     started: Instant,
+    /// When the last ticket was issued, if that was before all cases of the budget were.
+    ended: Option<Instant>,
 }
 
 impl<'a> Tickets<'a> {
     /// Tickets for the cases after the first `resumed`.
     pub fn new(options: &'a Options, sender: Sender<u64>, resumed: u64) -> Self {
         let started = Instant::now();
-        Self { options, sender: Some(sender), resumed, issued: resumed, committed: resumed, started }
+        Self {
+            options,
+            sender: Some(sender),
+            resumed,
+            issued: resumed,
+            judged: resumed,
+            committed: resumed,
+            started,
+            ended: None,
+        }
     }
 
     /// Hands out as many as keep the preparers and the lanes busy.
     pub fn issue(&mut self) {
-        while let Some(sender) = &self.sender
-            && self.issued - self.committed < self.window()
-        {
-            if self.is_spent() || sender.send(self.place(self.issued)).is_err() {
-                self.sender = None;
+        while let Some(sender) = &self.sender {
+            if self.is_spent() {
+                self.end();
+            } else if !self.has_room() || sender.send(self.place(self.issued)).is_err() {
+                return;
             } else {
                 self.issued += 1;
             }
         }
     }
 
+    fn has_room(&self) -> bool {
+        self.issued - self.judged < self.window() && self.issued - self.committed < MAX_WAITING
+    }
+
+    /// Issues no more.
+    fn end(&mut self) {
+        self.sender = None;
+        self.ended.get_or_insert_with(Instant::now);
+    }
+
     /// Whether the budget is spent and every ticket's case committed.
     pub const fn are_used_up(&self) -> bool {
         self.sender.is_none() && self.committed == self.issued
+    }
+
+    /// Whether the budget is spent for so long that what waits is given up.
+    pub fn are_overdue(&self) -> bool {
+        let grace = match self.options.budget {
+            Budget::Seconds(seconds) => Duration::from_secs(seconds).mul_f64(GRACE).max(LEAST_GRACE),
+            Budget::Cases(_) if self.is_asked_to_stop() => LEAST_GRACE,
+            Budget::Cases(_) => Duration::MAX,
+        };
+        self.ended.is_some_and(|ended| ended.elapsed() > grace)
+    }
+
+    /// Counts a case as judged.
+    pub const fn judged(&mut self) {
+        self.judged += 1;
+    }
+
+    /// The distance from one of this campaign's cases to the next.
+    pub const fn step(&self) -> u64 {
+        self.options.shard.1
     }
 
     /// The place in the whole campaign of the case that comes next to be committed.
@@ -70,12 +119,12 @@ impl<'a> Tickets<'a> {
         shard + number * shards
     }
 
-    /// How many cases may be under way: about what is done in [`AHEAD`], since they are all finished once the budget is
+    /// How many cases may be on their way to a verdict: about what is done in [`AHEAD`], since they are all finished once the budget is
     /// spent.
     fn window(&self) -> u64 {
         let jobs = self.options.jobs.get() as f64;
-        let committed = (self.committed - self.resumed) as f64;
-        let rate = committed / self.started.elapsed().as_secs_f64().max(f64::EPSILON);
+        let judged = (self.judged - self.resumed) as f64;
+        let rate = judged / self.started.elapsed().as_secs_f64().max(f64::EPSILON);
         (rate * AHEAD.as_secs_f64()).clamp(MIN_UNDER_WAY * jobs, MAX_UNDER_WAY * jobs) as u64
     }
 
@@ -84,6 +133,10 @@ impl<'a> Tickets<'a> {
             Budget::Cases(cases) => self.issued >= cases,
             Budget::Seconds(seconds) => self.started.elapsed() >= Duration::from_secs(seconds),
         };
-        spent || self.options.stop.load(Ordering::Relaxed)
+        spent || self.is_asked_to_stop()
+    }
+
+    fn is_asked_to_stop(&self) -> bool {
+        self.options.stop.load(Ordering::Relaxed)
     }
 }

@@ -8,5 +8,5 @@ mod stderr;
 
 pub use command::WorkerCommand;
 pub use leash::Watchdog;
-pub use pool::{Nursery, observe};
+pub use pool::{Nursery, Reserve, observe};
 pub use process::{Answer, Loss, WorkerProcess};

@@ -17,17 +17,23 @@ use crate::{CampaignError, Deadlines};
 /// A worker that SIGKILL ends is started, or tried with a case, this many times before that counts.
 const PATIENCE: usize = 4;
 
-/// The most spares that a slow start adds: one for every second that a start takes.
-const MORE_SPARES: usize = 3;
-
 /// Starts the workers of one variant and keeps spares standing by, since starting one can take seconds.
 pub struct Nursery {
     variant: Variant,
     command: WorkerCommand,
     deadlines: Deadlines,
     watchdog: Watchdog,
-    wanted: usize,
+    reserve: Reserve,
     spares: Mutex<Spares>,
+}
+
+/// How many spares are kept.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Reserve {
+    /// At least.
+    pub least: usize,
+    /// At most: one more for every second that a start takes, as TensorRT's takes several.
+    pub most: usize,
 }
 
 #[derive(Default)]
@@ -47,15 +53,15 @@ pub struct Trial {
 }
 
 impl Nursery {
-    /// A nursery that keeps `wanted` spares.
+    /// A nursery that keeps spares in `reserve`.
     pub fn new(
         variant: Variant,
         command: WorkerCommand,
         deadlines: Deadlines,
         watchdog: Watchdog,
-        wanted: usize,
+        reserve: Reserve,
     ) -> Arc<Self> {
-        Arc::new(Self { variant, command, deadlines, watchdog, wanted, spares: Mutex::default() })
+        Arc::new(Self { variant, command, deadlines, watchdog, reserve, spares: Mutex::default() })
     }
 
     /// Which variant its workers serve.
@@ -114,7 +120,7 @@ impl Nursery {
 
     fn refill(self: &Arc<Self>) {
         let mut spares = self.lock();
-        while spares.ready.len() + spares.starting < self.wanted(spares.start_time) {
+        while spares.ready.len() + spares.starting < self.reserve.for_start_of(spares.start_time) {
             spares.starting += 1;
             let nursery = Arc::clone(self);
             thread::spawn(move || {
@@ -127,13 +133,14 @@ impl Nursery {
         }
     }
 
-    /// How many spares to keep: more where a start takes seconds, as TensorRT's does.
-    fn wanted(&self, start_time: Duration) -> usize {
-        if self.wanted == 0 { 0 } else { self.wanted + (start_time.as_secs() as usize).min(MORE_SPARES) }
-    }
-
     fn lock(&self) -> std::sync::MutexGuard<'_, Spares> {
         self.spares.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Reserve {
+    fn for_start_of(self, time: Duration) -> usize {
+        (self.least + time.as_secs() as usize).min(self.most)
     }
 }
 

@@ -1,0 +1,48 @@
+use std::{sync::Arc, thread};
+
+use crossbeam_channel::Sender;
+use twinfer_case::Event;
+
+use crate::{
+    CampaignError, docket::Place, investigation::Inquest, judging::Judged, lane::Observed,
+    preparer::Referenced,
+};
+
+/// What the threads of a campaign tell the committer.
+pub enum Delivery {
+    /// A case is on its way to the lanes and has its reference.
+    Referenced(Box<Referenced>),
+    /// A lane has an observation of a case.
+    Observed(Box<Observed>),
+    /// A case has its verdicts.
+    Judged(Box<Judged>),
+    /// An investigation came to an end; `None` where it was halted.
+    Investigated(Place, Option<Arc<Inquest>>),
+    /// Something to tell the world at once.
+    Event(Box<Event>),
+    /// A thread cannot go on.
+    Failed(CampaignError),
+}
+
+/// A thread's end of the way to the committer, which learns of a panic there too.
+pub struct Deliverer(Sender<Delivery>);
+
+impl Deliverer {
+    pub const fn new(sender: Sender<Delivery>) -> Self {
+        Self(sender)
+    }
+
+    /// A committer that is gone needs nothing any more.
+    pub fn send(&self, delivery: Delivery) {
+        let _ = self.0.send(delivery);
+    }
+}
+
+impl Drop for Deliverer {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            let reason = "one of its threads panicked".to_owned();
+            self.send(Delivery::Failed(CampaignError::Supervisor(reason)));
+        }
+    }
+}

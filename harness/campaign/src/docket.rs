@@ -1,0 +1,171 @@
+//! The *docket*: investigations under way and done, of suspects whose turn has not come yet.
+//!
+//! The committer takes suspects in case order, and what it knows then says which of them it needs investigated. The
+//! docket foresees that from what is known already, so that most investigations are done when their turn comes; one that
+//! was not needed after all is dropped. Nothing that it foresees changes what the committer concludes.
+
+mod claims;
+mod forecast;
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::Scope,
+    time::{Duration, Instant},
+};
+
+use crossbeam_channel::Sender;
+
+pub use self::claims::Claims;
+use self::forecast::Forecast;
+use crate::{
+    CampaignError,
+    catalogue::{Catalogue, Identity},
+    crew::Crew,
+    delivery::{Deliverer, Delivery},
+    investigation::{Inquest, Investigator},
+    judging::Judged,
+    suspect::Suspect,
+};
+
+/// A suspect's place in the order of the campaign: that of its case, and that of its variant.
+pub type Place = (u64, usize);
+
+/// How often the docket looks ahead.
+const INTERVAL: Duration = Duration::from_millis(20);
+
+/// Runs investigations.
+pub struct Docket<'scope, 'env> {
+    scope: &'scope Scope<'scope, 'env>,
+    resources: Resources<'env>,
+    deliveries: Sender<Delivery>,
+    /// Investigations at once that nobody waits for yet.
+    limit: usize,
+    under_way: BTreeMap<Place, Arc<AtomicBool>>,
+    done: BTreeMap<Place, Arc<Inquest>>,
+    foreseen: Instant,
+}
+
+/// What every investigation uses.
+#[derive(Clone, Copy)]
+pub struct Resources<'env> {
+    pub crews: &'env [Crew],
+    pub investigator: Investigator<'env>,
+    pub claims: &'env Claims,
+}
+
+impl<'scope, 'env> Docket<'scope, 'env> {
+    pub fn new(
+        scope: &'scope Scope<'scope, 'env>,
+        resources: Resources<'env>,
+        deliveries: Sender<Delivery>,
+        limit: usize,
+    ) -> Self {
+        Self {
+            scope,
+            resources,
+            deliveries,
+            limit,
+            under_way: BTreeMap::new(),
+            done: BTreeMap::new(),
+            foreseen: Instant::now(),
+        }
+    }
+
+    /// What the investigation at `place` came to, once it is done.
+    pub fn inquest(&self, place: Place) -> Option<&Arc<Inquest>> {
+        self.done.get(&place)
+    }
+
+    /// Has a suspect investigated to the end whose turn has come.
+    pub fn demand(&mut self, place: Place, suspect: &Arc<Suspect>) {
+        match self.done.get(&place) {
+            Some(inquest) if inquest.proof.is_some() => {}
+            Some(_) => self.start(place, suspect, true),
+            None if self.under_way.contains_key(&place) => {}
+            None => self.start(place, suspect, false),
+        }
+    }
+
+    /// Keeps what an investigation came to.
+    pub fn keep(&mut self, place: Place, inquest: Option<Arc<Inquest>>) {
+        self.under_way.remove(&place);
+        self.done.extend(inquest.map(|inquest| (place, inquest)));
+        self.foreseen = Instant::now().checked_sub(INTERVAL).unwrap_or(self.foreseen);
+    }
+
+    /// Lets investigations know of a new finding.
+    pub fn learn(&self, catalogue: &Catalogue) {
+        self.resources.claims.know(catalogue);
+    }
+
+    /// Drops what concerns the case at `index` and those before it, which are committed.
+    pub fn close(&mut self, index: u64) {
+        self.done = self.done.split_off(&(index + 1, 0));
+    }
+
+    /// Starts investigations that will be needed, and halts those that will not.
+    pub fn look_ahead(&mut self, judged: &BTreeMap<u64, Judged>, catalogue: &Catalogue, course: (u64, u64)) {
+        if judged.is_empty() || self.foreseen.elapsed() < INTERVAL {
+            return;
+        }
+        self.foreseen = Instant::now();
+        let forecast = Forecast::of(judged, catalogue.clone(), &self.done, course);
+        for (place, halt) in &self.under_way {
+            if !forecast.may_need(*place) {
+                halt.store(true, Ordering::Relaxed);
+            }
+        }
+        let idle = self.limit.saturating_sub(self.under_way.len());
+        let wanted = forecast.in_order_of_need().filter(|(place, _)| !self.under_way.contains_key(place));
+        let wanted: Vec<_> = wanted.take(idle).map(|(place, suspect)| (place, Arc::clone(suspect))).collect();
+        for (place, suspect) in wanted {
+            self.start(place, &suspect, false);
+        }
+    }
+
+    fn start(&mut self, place: Place, suspect: &Arc<Suspect>, to_the_end: bool) {
+        let halt = Arc::new(AtomicBool::new(false));
+        self.under_way.insert(place, Arc::clone(&halt));
+        let earlier = self.done.remove(&place).filter(|_| to_the_end);
+        let (resources, suspect) = (self.resources, Arc::clone(suspect));
+        let deliverer = Deliverer::new(self.deliveries.clone());
+        self.scope.spawn(move || {
+            let delivery = match resources.investigate(place, &suspect, earlier.as_deref(), &halt) {
+                Ok(inquest) => Delivery::Investigated(place, inquest.map(Arc::new)),
+                Err(error) => Delivery::Failed(error),
+            };
+            deliverer.send(delivery);
+        });
+    }
+}
+
+impl Resources<'_> {
+    fn investigate(
+        self,
+        place: Place,
+        suspect: &Suspect,
+        earlier: Option<&Inquest>,
+        halt: &AtomicBool,
+    ) -> Result<Option<Inquest>, CampaignError> {
+        let crew = &self.crews[suspect.variant];
+        if let Some(Inquest { reduced, .. }) = earlier {
+            let proof = self.investigator.prove(crew, suspect, reduced)?;
+            return Ok(Some(Inquest { reduced: reduced.clone(), proof: Some(proof) }));
+        }
+        let is_familiar = |identity: &Identity| !self.claims.claim(place, identity);
+        self.investigator.investigate(crew, suspect, is_familiar, halt)
+    }
+}
+
+/// The threads of investigations that nobody waits for any more end soon.
+impl Drop for Docket<'_, '_> {
+    fn drop(&mut self) {
+        for halt in self.under_way.values() {
+            halt.store(true, Ordering::Relaxed);
+        }
+    }
+}

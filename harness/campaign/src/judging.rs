@@ -1,0 +1,120 @@
+//! *Judges* compare what the variants did with a case with what they should have done, ahead of the committer.
+
+use std::sync::Arc;
+
+use crossbeam_channel::Receiver;
+use twinfer_case::{CaseRecord, JOURNAL_FORMAT, Note, VariantRecord};
+use twinfer_checks::disagreement;
+
+use crate::{
+    CampaignError,
+    crew::{Answers, Crew},
+    delivery::{Deliverer, Delivery},
+    lane::Observed,
+    preparer::Referenced,
+    suspect::Suspect,
+    symptom::Symptom,
+};
+
+/// A case with everything that its verdicts depend on.
+pub struct Complete {
+    pub referenced: Referenced,
+    /// By variant: the observation, and that of the second run where there was one.
+    pub observed: Vec<(Observed, Option<Observed>)>,
+}
+
+/// A case with its verdicts, of which those that diverge are not confirmed yet.
+pub struct Judged {
+    /// The case's place in the campaign.
+    pub index: u64,
+    /// Without findings.
+    pub record: CaseRecord,
+    /// The variants that diverge, in order.
+    pub suspects: Vec<Arc<Suspect>>,
+}
+
+/// Judges cases in any order.
+#[derive(Clone, Copy)]
+pub struct Judge<'a> {
+    pub crews: &'a [Crew],
+    /// One case in this many is also run in a fresh worker; 0 for none.
+    pub fresh_every: u64,
+}
+
+impl Judge<'_> {
+    /// Judges until there are no more cases.
+    pub fn run(self, cases: &Receiver<Complete>, deliverer: &Deliverer) {
+        for complete in cases {
+            deliverer.send(match self.judge(complete) {
+                Ok(judged) => Delivery::Judged(Box::new(judged)),
+                Err(error) => Delivery::Failed(error),
+            });
+        }
+    }
+
+    fn judge(self, complete: Complete) -> Result<Judged, CampaignError> {
+        let differences = self.differences(&complete);
+        let Complete { referenced, observed } = complete;
+        let mut judged = Judged {
+            index: referenced.index,
+            record: CaseRecord {
+                format: JOURNAL_FORMAT,
+                case: referenced.prepared.task.hash,
+                provenance: referenced.prepared.case.provenance.clone(),
+                variants: Vec::with_capacity(self.crews.len()),
+                findings: Vec::new(),
+                macs: referenced.prepared.macs(),
+            },
+            suspects: Vec::new(),
+        };
+        for ((observed, repeat), difference) in observed.into_iter().zip(differences) {
+            let (mut record, suspect) = self.judge_variant(&referenced, observed, repeat)?;
+            record.notes.extend(difference.map(Note::Differs));
+            judged.record.variants.push(record);
+            judged.suspects.extend(suspect.map(Arc::new));
+        }
+        Ok(judged)
+    }
+
+    fn judge_variant(
+        self,
+        referenced: &Referenced,
+        observed: Observed,
+        repeat: Option<Observed>,
+    ) -> Result<(VariantRecord, Option<Suspect>), CampaignError> {
+        let crew = &self.crews[observed.variant];
+        let fresh = if is_sampled(observed.index, self.fresh_every) {
+            Some(crew.observe_fresh(&referenced.prepared.task)?)
+        } else {
+            None
+        };
+        let answers = Answers {
+            observation: observed.observation,
+            repeat: repeat.map(|repeat| repeat.observation),
+            fresh,
+        };
+        let tried = crew.judge(Arc::clone(&referenced.prepared), referenced.references.clone(), answers);
+        let record = tried.record(crew.info());
+        let Some(lead) = tried.divergences().first() else { return Ok((record, None)) };
+        let symptom = Symptom::of(lead, &tried);
+        let provisional = symptom.signature(crew.info(), &tried.prepared);
+        let (variant, preceding) = (observed.variant, observed.preceding);
+        Ok((record, Some(Suspect { variant, tried, symptom, provisional, preceding })))
+    }
+
+    /// For each variant, in what way it differs from the first one on a case that golden cannot decide.
+    fn differences(self, Complete { referenced, observed }: &Complete) -> Vec<Option<String>> {
+        let Some((first, _)) = observed.first() else { return Vec::new() };
+        let difference = |(other, _): &(Observed, Option<Observed>)| {
+            let other = Some(other).filter(|other| other.variant != first.variant)?;
+            let detail = disagreement(&referenced.references, &other.observation, &first.observation)?;
+            Some(format!("from {}: {detail}", self.crews[first.variant].info().variant))
+        };
+        observed.iter().map(difference).collect()
+    }
+}
+
+/// Whether the case at `index` belongs to a sample of one in `every`.
+const fn is_sampled(index: u64, every: u64) -> bool {
+    every > 0 && index.is_multiple_of(every)
+}
