@@ -19,6 +19,9 @@ pub fn concat(parts: &[&Value], axis: usize, shape: Vec<usize>) -> Value {
         magnitude: Some(gather(&Value::magnitude_at)),
         error: parts.iter().any(|part| part.error.is_some()).then(|| gather(&Value::error_at)),
         step: parts.iter().try_fold(Step::ZERO, |step, part| Some(step.and(part.step?))),
+        quantization_step: parts[0].quantization_step.filter(|step| {
+            parts.iter().all(|part| part.quantization_step.is_some_and(|other| other.total_cmp(step).is_eq()))
+        }),
         shape,
     }
 }

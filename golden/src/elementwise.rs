@@ -13,8 +13,7 @@ pub fn relu(x: &Value) -> (Value, Option<&'static Entry>) {
         error.iter().zip(&x.elements).map(|(error, x)| if x + error <= 0.0 { 0.0 } else { *error }).collect()
     });
     let touched = x.elements.iter().any(|x| x.is_nan()).then_some(&rules::RELU_OF_NAN);
-    let magnitude = x.magnitude.clone();
-    (Value { dtype: x.dtype, shape: x.shape.clone(), elements, magnitude, error, step: x.step }, touched)
+    (Value { elements, error, ..x.clone() }, touched)
 }
 
 pub fn add(

@@ -106,6 +106,7 @@ impl From<&Value> for Reference {
             values: value.elements.clone(),
             bound: value.error.clone().unwrap_or_else(|| vec![0.0; value.elements.len()]),
             grid_step: value.step.map(crate::step::Step::size),
+            quantization_step: value.quantization_step,
         }
     }
 }

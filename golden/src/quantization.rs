@@ -9,7 +9,11 @@ use crate::{
     value::Value,
 };
 
-/// Roundings of a scaled number: of the reciprocal, of the product with it, and of the sum with a zero point.
+/// Roundings of a scaled number: two of the reciprocal or, where an integer kernel goes on without dequantizing, of the
+/// quotient of the scales of its operands and its result; of the product with it; and of the sum with a zero point.
+const SCALING_ROUNDINGS: f64 = 4.0;
+
+/// Roundings of a dequantized number: of the difference, of the product, and of a scale folded into another.
 const ROUNDINGS: f64 = 3.0;
 
 /// How numbers become integers.
@@ -130,7 +134,9 @@ pub fn quantize(x: &Value, parameters: &Parameters, dtype: DataType) -> (Value, 
     if x.elements.iter().any(|x| x.is_nan()) {
         touched.push(&rules::QUANTIZE_NAN);
     }
-    (Value::quantized(dtype, x.shape.clone(), elements, errors), touched)
+    let mut value = Value::quantized(dtype, x.shape.clone(), elements, errors);
+    value.quantization_step = Some(1.0);
+    (value, touched)
 }
 
 /// How far a backend's `x / scale` may be from `scaled`: nothing where x is exact and the scale a power of two.
@@ -141,11 +147,11 @@ fn scaled_error(x_error: f64, scaled: f64, at: &At, unit_roundoff: f64) -> f64 {
     }
     let propagated = (x_error + scaled.abs() * at.scale_error) / smallest_scale;
     let is_power_of_two = at.scale.to_bits().trailing_zeros() >= f64::MANTISSA_DIGITS - 1;
-    if is_power_of_two {
-        propagated
-    } else {
-        propagated + ROUNDINGS * unit_roundoff * (scaled.abs() + propagated)
+    if is_power_of_two && propagated == 0.0 {
+        return 0.0;
     }
+    let rounded = SCALING_ROUNDINGS * (scaled.abs() + propagated) + at.zero_point.abs();
+    propagated + unit_roundoff * rounded
 }
 
 /// `(x - zero_point) * scale`.
@@ -163,7 +169,7 @@ pub fn dequantize(
         x.step?;
         Some(Step::of(&shifted)?.times(parameters.scale.step?))
     })();
-    let value = Value::computed(dtype, x.shape.clone(), elements, magnitude, step, |_, magnitude| {
+    let mut value = Value::computed(dtype, x.shape.clone(), elements, magnitude, step, |_, magnitude| {
         let parts = parameters.along(x).zip(&shifted).zip(magnitude).enumerate();
         parts
             .map(|(place, ((at, shifted), magnitude))| {
@@ -174,6 +180,10 @@ pub fn dequantize(
             })
             .collect()
     });
+    value.quantization_step = match parameters.scale.elements[..] {
+        [scale] => Some(scale.abs()),
+        _ => None,
+    };
     let mut touched = Vec::from_iter(parameters.scale_entry());
     let zero_points = parameters.zero_point.map_or(&[][..], |zero_point| &zero_point.elements);
     if x.dtype == DataType::Int32 && zero_points.iter().any(|zero_point| *zero_point != 0.0) {

@@ -16,6 +16,9 @@ pub struct Reference {
     /// The step of the grid on which the values lie, where every conforming direct computation gives them exactly: the
     /// exact regime.
     pub grid_step: Option<f64>,
+    /// The distance of neighbouring values, where the output is quantized, or dequantized by one scale: differences are
+    /// best told in it.
+    pub quantization_step: Option<f64>,
 }
 
 /// How one element of a backend's output relates to the reference.
@@ -84,6 +87,7 @@ mod tests {
             values: vec![value],
             bound: vec![bound],
             grid_step,
+            quantization_step: None,
         }
     }
 

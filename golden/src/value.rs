@@ -19,6 +19,9 @@ pub struct Value {
     pub error: Option<Vec<f64>>,
     /// The grid of the elements, where a conforming backend has them exactly.
     pub step: Option<Step>,
+    /// The distance of neighbouring values, where they are integers that a quantizer gave or what one scale made of
+    /// those.
+    pub quantization_step: Option<f64>,
 }
 
 impl Value {
@@ -34,7 +37,8 @@ impl Value {
             .any(is_flushed)
             .then(|| elements.iter().map(|x| if is_flushed(x) { x.abs() } else { 0.0 }).collect());
         let step = if error.is_some() { None } else { Step::of(&elements) };
-        Self { dtype, shape: tensor.shape.clone(), elements, magnitude: None, error, step }.beyond_f64()
+        let shape = tensor.shape.clone();
+        Self { dtype, shape, elements, magnitude: None, error, step, quantization_step: None }.beyond_f64()
     }
 
     /// These elements changed one by one and taken for exact, but for the error that they had.
@@ -42,7 +46,7 @@ impl Value {
         let elements: Vec<f64> = self.elements.iter().map(change).collect();
         let step = if self.error.is_some() { None } else { Step::of(&elements) };
         let (shape, error) = (self.shape.clone(), self.error.clone());
-        Self { dtype: self.dtype, shape, elements, magnitude: None, error, step }
+        Self { dtype: self.dtype, shape, elements, magnitude: None, error, step, quantization_step: None }
     }
 
     /// The result of arithmetic: exact where `step` is known and holds every partial sum, otherwise with `error`.
@@ -69,14 +73,16 @@ impl Value {
             }
             error
         });
-        Self { dtype, shape, elements, magnitude: Some(magnitude), error, step }
+        let magnitude = Some(magnitude);
+        Self { dtype, shape, elements, magnitude, error, step, quantization_step: None }
     }
 
     /// Integers that arithmetic gave exactly or to within `error`.
     pub fn quantized(dtype: DataType, shape: Vec<usize>, elements: Vec<f64>, error: Vec<f64>) -> Self {
         let exact = error.iter().all(|error| *error == 0.0);
         let step = if exact { Step::of(&elements) } else { None };
-        Self { dtype, shape, elements, magnitude: None, error: (!exact).then_some(error), step }.beyond_f64()
+        let error = (!exact).then_some(error);
+        Self { dtype, shape, elements, magnitude: None, error, step, quantization_step: None }.beyond_f64()
     }
 
     /// Allows for what f64 does not hold of 64-bit integers.

@@ -5,6 +5,8 @@ use std::{env, fs, path::Path};
 use twinfer_golden::{Explanation, rules};
 use twinfer_onnx::{MAX_OPSET, MIN_OPSET, Rule};
 
+const REGIMES: &str = include_str!("../src/regimes.md");
+
 fn table<const COLUMNS: usize>(
     header: [&str; COLUMNS],
     rows: impl Iterator<Item = [String; COLUMNS]>,
@@ -34,12 +36,14 @@ fn page() -> String {
          ## What ONNX leaves open\n\n\
          A graph that touches one of these points has no reference that every backend must meet: the verdict is \
          `unspecified`, with the name. Backends are still compared with each other.\n\n{}\n\
+         ## How far a backend may be off\n\n{}\n\
          ## What makes a graph valid\n\n\
          A generated invalid graph breaks exactly one of these rules.\n\n{}\n\
          ## Mistakes made on purpose\n\n\
          Golden can be evaluated with one of these. In golden's place it must be noticed; where it reproduces a \
          backend's output it explains it.\n\n{}",
         table(["name", "what is open, and what golden does", "source"], open),
+        REGIMES.replace("[`Agreement`]", "`Agreement` in golden/src/reference.rs"),
         table(["rule", "what it demands", "source"], valid),
         table(["name", "mistake"], mutants),
     )

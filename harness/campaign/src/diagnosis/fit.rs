@@ -175,6 +175,7 @@ mod tests {
             values: vec![value],
             bound: vec![bound],
             grid_step: None,
+            quantization_step: None,
         };
         Evaluation { outputs: vec![reference], unspecified: Vec::new() }
     }
