@@ -33,6 +33,7 @@ use twinfer_libraries::Store;
 
 use self::{
     device::Device,
+    inspection::BuildLog,
     lowering::LoweringError,
     plan::{Level, PlanError},
 };
@@ -53,6 +54,7 @@ pub struct Trt {
     execution: Option<Execution>,
     options: BTreeMap<String, String>,
     log: Log,
+    build_log: BuildLog,
 }
 
 /// How a model becomes a network.
@@ -95,8 +97,10 @@ impl Trt {
         let log = Log::default();
         let library = load(&variant.backend, path, &release)?;
         loaded(library.path());
-        let target = log.clone();
+        let build_log = BuildLog::default();
+        let (target, layers) = (log.clone(), build_log.clone());
         library.set_log_sink(Some(Arc::new(move |message| {
+            layers.push(&message.text);
             if let Some(severity) = severity(message.severity) {
                 target.push(severity, &message.text);
             }
@@ -108,7 +112,7 @@ impl Trt {
             .transpose()?;
         let builder = library.create_builder()?;
         options.insert("level".to_owned(), plan::level_in_force(&builder, level)?);
-        Ok(Self { library, builder, reader, level: level.0, execution, options, log })
+        Ok(Self { library, builder, reader, level: level.0, execution, options, log, build_log })
     }
 
     fn observe(&mut self, task: &Task, recorder: &mut Recorder<'_>) -> Result<(), Outcome> {
@@ -119,6 +123,7 @@ impl Trt {
         recorder.observation().inferred_shapes = shapes.map_err(failed)?;
 
         recorder.enter(Stage::Build);
+        self.build_log.clear();
         let plan = plan::build(&self.builder, &network, task, self.level, self.execution.is_some()).map_err(
             |error| match error {
                 PlanError::Inputs(reason) => Outcome::Rejected(reason),
@@ -126,7 +131,13 @@ impl Trt {
             },
         )?;
 
-        let Some(execution) = &self.execution else { return Ok(()) };
+        let Some(execution) = &self.execution else {
+            recorder.observation().precision = self
+                .build_log
+                .take()
+                .map(|layers| ChosenPrecision { source: PrecisionSource::BuildLog, layers });
+            return Ok(());
+        };
         recorder.enter(Stage::Execute);
         let engine = execution.runtime.deserialize(&plan).map_err(failed)?;
         let context = engine.create_execution_context().map_err(failed)?;

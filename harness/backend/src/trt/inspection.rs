@@ -1,9 +1,13 @@
-//! What an engine says of its layers.
+//! What an engine says of its layers, by its inspector or in the log of its build.
+
+mod build_log;
 
 use nvinfer::{Engine, LayerInformationFormat, Result};
 use serde::Deserialize;
 use twinfer_case::LayerInfo;
 use twinfer_onnx::DataType;
+
+pub use self::build_log::BuildLog;
 
 /// The layers of an engine that was built with detailed profiling verbosity; `None` if the inspector says nothing
 /// that can be read.
@@ -12,13 +16,15 @@ pub fn layers(engine: &Engine<'_>) -> Result<Option<Vec<LayerInfo>>> {
     Ok(read(&json))
 }
 
+/// Layers are read one by one: releases differ in what a kind of layer has, and an odd one must not hide the others.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct Inspected {
-    layers: Vec<Layer>,
+    layers: Vec<serde_json::Value>,
 }
 
-#[derive(Deserialize)]
+/// A layer with the attributes that some release tells.
+#[derive(Default, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct Layer {
     name: String,
@@ -28,6 +34,9 @@ struct Layer {
     inputs: Vec<Binding>,
     #[serde(default)]
     outputs: Vec<Binding>,
+    /// Since TensorRT 10, what a layer of its compiler reads besides its inputs; the kernel comes first.
+    #[serde(default)]
+    constants: Vec<Binding>,
     #[serde(default)]
     weights: Option<Weights>,
     #[serde(default)]
@@ -36,42 +45,71 @@ struct Layer {
     metadata: String,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 struct Binding {
+    /// Format and type in one, as TensorRT 8 tells them.
     #[serde(default, rename = "Format/Datatype")]
     format: String,
+    /// The type by itself, as later releases tell it.
+    #[serde(default, rename = "Datatype")]
+    data_type: String,
 }
 
 #[derive(Deserialize)]
 struct Weights {
-    #[serde(rename = "Type")]
+    #[serde(default, rename = "Type")]
     data_type: String,
 }
 
 fn read(json: &str) -> Option<Vec<LayerInfo>> {
     let inspected: Inspected = serde_json::from_str(json).ok()?;
-    Some(inspected.layers.into_iter().map(LayerInfo::from).collect())
+    let is_empty = inspected.layers.is_empty();
+    let layers = inspected.layers.into_iter().filter_map(|layer| serde_json::from_value(layer).ok());
+    let layers: Vec<LayerInfo> = layers.map(|layer: Layer| layer.into()).collect();
+    (is_empty || !layers.is_empty()).then_some(layers)
+}
+
+impl Binding {
+    fn dtype(&self) -> Option<DataType> {
+        named(&self.data_type).or_else(|| in_format(&self.format))
+    }
+}
+
+impl Layer {
+    /// The type of the kernel: as it is told, or that of the second operand where the compiler's convolutions tell
+    /// operands only.
+    fn kernel_type(&self) -> Option<DataType> {
+        if let Some(weights) = &self.weights {
+            return named(&weights.data_type);
+        }
+        let is_window = matches!(self.operator.as_str(), "correlation" | "deconv");
+        self.inputs[self.inputs.len().min(1)..]
+            .iter()
+            .chain(&self.constants)
+            .next()
+            .filter(|_| is_window)
+            .and_then(Binding::dtype)
+    }
 }
 
 impl From<Layer> for LayerInfo {
     fn from(layer: Layer) -> Self {
-        let types =
-            |bindings: &[Binding]| bindings.iter().filter_map(|binding| in_format(&binding.format)).collect();
+        let types = |bindings: &[Binding]| bindings.iter().filter_map(Binding::dtype).collect();
+        let by_metadata = onnx_nodes(&layer.metadata);
         Self {
-            operator: layer.operator,
             inputs: types(&layer.inputs),
             outputs: types(&layer.outputs),
-            weights: layer.weights.and_then(|weights| named(&weights.data_type)),
+            weights: layer.kernel_type(),
+            nodes: if by_metadata.is_empty() { fused_names(&layer.name) } else { by_metadata },
+            operator: layer.operator,
             tactic: layer.tactic_name.filter(|name| !name.is_empty()),
             placement: None,
-            nodes: onnx_nodes(&layer.metadata),
             name: layer.name,
         }
     }
 }
 
-/// The type at the end of a format such as `Thirty-two wide channel vectorized row major Int8 format`, or `Row major
-/// linear FP32`.
+/// The type in a format such as `Thirty-two wide channel vectorized row major Int8 format`, or `Row major linear FP32`.
 fn in_format(format: &str) -> Option<DataType> {
     format.split_whitespace().find_map(named)
 }
@@ -99,6 +137,24 @@ fn onnx_nodes(metadata: &str) -> Vec<String> {
         .collect()
 }
 
+/// The names that a release without metadata fuses into a layer's own, such as `w + dequantize_w + conv`; not all of them
+/// are nodes. A layer that TensorRT adds has none.
+fn fused_names(name: &str) -> Vec<String> {
+    if name.contains(' ') && !name.contains(" + ") {
+        return Vec::new();
+    }
+    name.split(" + ").map(without_suffix).filter(|part| !part.contains(' ')).map(str::to_owned).collect()
+}
+
+/// Parsers before TensorRT 10 give the layer of a quantiser a name with this at its end.
+fn without_suffix(name: &str) -> &str {
+    let name = name.trim();
+    ["_quantize_scale_node", "_dequantize_scale_node"]
+        .iter()
+        .find_map(|suffix| name.strip_suffix(suffix))
+        .unwrap_or(name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -122,5 +178,33 @@ mod tests {
     fn layers_by_name_only_are_not_taken_for_layers() {
         assert_eq!(read(r#"{"Layers": ["conv"], "Bindings": []}"#), None);
         assert_eq!(read("no JSON"), None);
+    }
+
+    #[test]
+    fn an_odd_layer_does_not_hide_the_others() {
+        let json = r#"{"Layers": ["odd", {"Name": "conv", "Inputs": 3}, {"Name": "relu"}]}"#;
+        let [layer] = &read(json).unwrap()[..] else { panic!("one layer can be read") };
+        assert_eq!((layer.name.as_str(), &layer.nodes[..]), ("relu", &["relu".to_owned()][..]));
+    }
+
+    #[test]
+    fn a_type_that_stands_beside_the_format_is_read_too() {
+        let json = r#"{"Layers": [{"Name": "conv_myl0_1", "LayerType": "correlation",
+            "Inputs": [{"Name": "x", "Datatype": "Int8", "Format": "(NHWC) Channel major format"}],
+            "Constants": [{"Name": "k", "Datatype": "Int8"}, {"Name": "scale", "Datatype": "Float"}],
+            "Outputs": [{"Name": "y", "Datatype": "Float"}], "Metadata": "[ONNX Layer: conv]"}]}"#;
+        let [layer] = &read(json).unwrap()[..] else { panic!("one layer") };
+        assert_eq!((&layer.inputs[..], layer.weights), (&[DataType::Int8][..], Some(DataType::Int8)));
+    }
+
+    #[test]
+    fn names_stand_in_for_metadata_that_a_release_does_not_have() {
+        assert_eq!(
+            fused_names("w + dequantize_w_dequantize_scale_node + conv"),
+            ["w", "dequantize_w", "conv"]
+        );
+        assert_eq!(fused_names("conv"), ["conv"]);
+        assert!(fused_names("Reformatting CopyNode for Input Tensor 0 to conv").is_empty());
+        assert!(fused_names("(Unnamed Layer* 0) [Shuffle]").is_empty());
     }
 }

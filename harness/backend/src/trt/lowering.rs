@@ -11,7 +11,7 @@ mod windows;
 
 use std::collections::HashMap;
 
-use nvinfer::{NetworkDefinition, Tensor as Value};
+use nvinfer::{LayerType, NetworkDefinition, Tensor as Value};
 use twinfer_onnx::{
     DataType, DecodeError, Dim, Graph, Node, Op, RuleViolation, Shapes, Tensor, infer_shapes,
 };
@@ -46,7 +46,9 @@ pub fn lower(network: &NetworkDefinition<'_>, model: &[u8], run: &[Tensor]) -> R
     let mut lowering = Lowering { network, graph: &graph, shapes: &shapes, values: HashMap::new() };
     lowering.feed()?;
     for node in &graph.nodes {
+        let before = network.layers()?.len();
         let value = lowering.node(node)?;
+        sign(network, before, node)?;
         if let Some(name) = node.outputs.first() {
             value.set_name(name)?;
             lowering.values.insert(name, value);
@@ -56,6 +58,28 @@ pub fn lower(network: &NetworkDefinition<'_>, model: &[u8], run: &[Tensor]) -> R
         let value = lowering.value(&output.name)?;
         network.mark_output(value)?;
         settle(value, output.dtype)?;
+    }
+    Ok(())
+}
+
+/// Writes the node's name on the layers that it became, so that an engine tells which nodes its layers cover. One of them
+/// has it as its own name, the window if there is one: that is all that a release without metadata tells.
+fn sign(network: &NetworkDefinition<'_>, before: usize, node: &Node) -> Result<(), LoweringError> {
+    let mut layers = Vec::new();
+    for layer in network.layers()?.into_iter().skip(before) {
+        let layer_type = layer.layer_type()?;
+        if layer_type != LayerType::Constant {
+            layers.push((layer_type, layer));
+        }
+    }
+    let is_window = |layer_type| matches!(layer_type, LayerType::Convolution | LayerType::Deconvolution);
+    layers.sort_by_key(|(layer_type, _)| !is_window(*layer_type));
+    for (index, (_, layer)) in layers.iter().enumerate() {
+        layer.set_name(&if index == 0 { node.name.clone() } else { format!("{} {index}", node.name) })?;
+        match layer.set_metadata(&format!("[ONNX Layer: {}]", node.name)) {
+            Ok(()) | Err(nvinfer::Error::Unsupported(_)) => {}
+            Err(error) => return Err(error.into()),
+        }
     }
     Ok(())
 }

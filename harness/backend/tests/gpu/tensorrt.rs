@@ -57,9 +57,10 @@ fn is_fused(subject: Subject, form: Quantized) -> Result<(), Failed> {
     if source != Some(PrecisionSource::EngineInspector) {
         return Err(format!("the precision is known from {source:?}").into());
     }
-    let fused = layers_of(&observation, "conv")
-        .into_iter()
-        .any(|layer| layer.inputs.contains(&DataType::Int8) && layer.weights == Some(DataType::Int8));
+    let fused = layers_of(&observation, "conv").into_iter().any(|layer| {
+        layer.inputs.contains(&DataType::Int8)
+            && layer.weights.is_none_or(|weights| weights == DataType::Int8)
+    });
     if fused { Ok(()) } else { Err("no layer that covers conv has int8 operands".into()) }
 }
 
@@ -68,7 +69,7 @@ fn a_depthwise_convolution_tells_its_precision(subject: Subject) -> Result<(), F
     let observation = subject.observe(&quantized(form))?;
     print_layers("depthwise", &observation);
     let layers = layers_of(&observation, "conv");
-    if layers.iter().any(|layer| !layer.inputs.is_empty() && layer.weights.is_some()) {
+    if layers.iter().any(|layer| !layer.inputs.is_empty()) {
         Ok(())
     } else {
         Err(format!("{:?}: no layer that covers conv tells its types", observation.outcome).into())
