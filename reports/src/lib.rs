@@ -15,12 +15,14 @@ mod progress;
 mod report;
 mod stored;
 mod summary;
+mod survey;
 mod table;
 
 pub use format::{Format, UnknownFormat};
 pub use progress::Progress;
 pub use report::{Lost, Report, ReportedFinding};
 pub use stored::{StoredRunError, stored_events};
+pub use survey::{Answer, Survey, Surveyed, SurveyedCase};
 
 use twinfer_case::Event;
 

@@ -66,7 +66,7 @@ fn one_finding(report: &Report, ReportedFinding { slug, new, finding }: &Reporte
 }
 
 /// Text of a backend must not change the page's structure.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let flat = text.replace(['\n', '\r'], " ");
     flat.chars()
         .flat_map(|c| {

@@ -11,6 +11,11 @@ impl Table {
         Self { rows: vec![head.map(str::to_owned).to_vec()], text_columns }
     }
 
+    /// Nothing but text under `head`.
+    pub fn of_text(head: Vec<String>) -> Self {
+        Self { text_columns: head.len(), rows: vec![head] }
+    }
+
     pub fn row(&mut self, cells: Vec<String>) {
         self.rows.push(cells);
     }

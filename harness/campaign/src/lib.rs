@@ -25,6 +25,7 @@
 
 mod adoption;
 mod campaign;
+mod case_folder;
 mod catalogue;
 mod committer;
 mod comparison;
@@ -47,6 +48,7 @@ mod reduction;
 mod source;
 mod steps;
 mod subjects;
+mod survey;
 mod suspect;
 mod symptom;
 mod tickets;
@@ -54,10 +56,12 @@ mod worker;
 
 pub use adoption::adopt;
 pub use campaign::Campaign;
+pub use case_folder::write_case;
 pub use comparison::Opaque;
 pub use describe::one_line;
 pub use error::CampaignError;
 pub use options::{Deadlines, Options, Oracle};
+pub use recording::{RecordedObservation, Recording};
 pub use source::CaseSource;
 pub use steps::{Minimal, Replay, read_case};
 pub use subjects::Subjects;

@@ -1,18 +1,21 @@
-use std::path::{Path, PathBuf};
+use std::{
+    fmt::Write,
+    path::{Path, PathBuf},
+};
 
 use serde::{Deserialize, Serialize};
-use twinfer_case::{Observation, Variant, VariantInfo};
+use twinfer_case::{Observation, Variant, VariantInfo, Verdict};
 
 use crate::{
     CampaignError,
-    journal::{read_json, write_json},
+    journal::{read_json, write},
 };
 
 /// The version of the recording format that this crate writes.
 const FORMAT: u32 = 1;
 
-/// What variants did with a finding's case: a file beside its folder, since it belongs to backends and their versions
-/// and not to the case.
+/// What variants did with a case: a file beside its folder, since it belongs to backends and their versions and not to
+/// the case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Recording {
     format: u32,
@@ -29,27 +32,70 @@ pub struct RecordedObservation {
     pub version: String,
     /// What it did, without timings.
     pub observation: Observation,
+    /// What the checks concluded then; absent where a recording is only to be compared with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Verdict>,
+}
+
+impl RecordedObservation {
+    /// What a variant did, and what that came to.
+    pub fn of(info: &VariantInfo, observation: &Observation, verdict: &Verdict) -> Self {
+        Self { verdict: Some(verdict.clone()), ..Self::without_verdict(info, observation) }
+    }
+
+    fn without_verdict(info: &VariantInfo, observation: &Observation) -> Self {
+        Self {
+            variant: info.variant.clone(),
+            version: version(info),
+            observation: timeless(observation),
+            verdict: None,
+        }
+    }
 }
 
 impl Recording {
     /// Of one observation.
     pub fn of(info: &VariantInfo, observation: &Observation) -> Self {
-        let recorded = RecordedObservation {
-            variant: info.variant.clone(),
-            version: version(info),
-            observation: timeless(observation),
-        };
-        Self { format: FORMAT, observed: vec![recorded] }
+        Self { format: FORMAT, observed: vec![RecordedObservation::without_verdict(info, observation)] }
     }
 
-    /// The recording beside the folder of a finding.
+    /// The recording beside the folder of a case.
     pub fn read_beside(folder: &Path) -> Result<Self, CampaignError> {
         read_json(&path_beside(folder))
     }
 
-    /// Writes it beside the folder of a finding.
+    /// The recording beside the folder of a case, empty where nothing was recorded yet.
+    pub fn beside(folder: &Path) -> Result<Self, CampaignError> {
+        if path_beside(folder).is_file() {
+            Self::read_beside(folder)
+        } else {
+            Ok(Self { format: FORMAT, observed: Vec::new() })
+        }
+    }
+
+    /// Puts `recorded` in the place of what the same variant and version did before.
+    pub fn replace(&mut self, recorded: RecordedObservation) {
+        let is_other = |one: &RecordedObservation| {
+            (&one.variant, &one.version) != (&recorded.variant, &recorded.version)
+        };
+        self.observed.retain(is_other);
+        self.observed.push(recorded);
+        self.observed
+            .sort_by(|one, other| (&one.variant, &one.version).cmp(&(&other.variant, &other.version)));
+    }
+
+    /// Writes it beside the folder of a case, an observation a line.
     pub fn write_beside(&self, folder: &Path) -> Result<(), CampaignError> {
-        write_json(&path_beside(folder), self)
+        let path = path_beside(folder);
+        let mut text = format!("{{\n  \"format\": {},\n  \"observed\": [", self.format);
+        for (index, recorded) in self.observed.iter().enumerate() {
+            let line = serde_json::to_string(recorded).map_err(CampaignError::format(&path))?;
+            let separator = if index == 0 { "" } else { "," };
+            // writing into a text cannot fail
+            let _ = write!(text, "{separator}\n    {line}");
+        }
+        text.push_str("\n  ]\n}\n");
+        write(&path, text.as_bytes())
     }
 }
 

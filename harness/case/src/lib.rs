@@ -19,6 +19,7 @@ mod record;
 mod signature;
 mod summary;
 mod task;
+mod topic;
 mod variant;
 mod verdict;
 
@@ -43,5 +44,6 @@ pub use record::{
 pub use signature::{Cause, Signature};
 pub use summary::{FindingCount, Summary, VariantSummary};
 pub use task::Task;
+pub use topic::{TOPIC_FORMAT, Topic};
 pub use variant::{Backend, InvalidVariant, Variant};
 pub use verdict::{Blame, Divergence, Kind, Verdict};

@@ -88,16 +88,17 @@ pub fn build(
         }
     } else {
         config.set_tactic_sources(&[TacticSource::EdgeMaskConvolutions, TacticSource::JitConvolutions])?;
+        allow_precisions(&config, network)?;
     }
     if let Some(Level(level)) = level {
         config.set_builder_optimization_level(level)?;
     }
-    allow_precisions(&config, network)?;
     profile::add(builder, &config, network, task)?;
     Ok(builder.build_serialized_network(network, &config)?.to_vec())
 }
 
-/// Allows the precisions that the network itself names. Strongly typed releases have no such switches.
+/// Allows the precisions that the network itself names. Releases whose networks are always strongly typed have no such
+/// switches, or refuse a network that was built with one: TensorRT-RTX 1.4 does.
 fn allow_precisions(config: &BuilderConfig<'_>, network: &NetworkDefinition<'_>) -> Result<()> {
     let layers = network.layers()?;
     let mut is_quantised = false;

@@ -1,22 +1,31 @@
 mod campaign;
+mod collection;
 mod inputs;
 mod subject;
+mod survey;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use twinfer_reports::Format;
 
-use self::subject::Subject;
+use self::{collection::Collection, subject::Subject};
 use crate::{Exit, Failure, formats::formats, output::write, variants::Variants};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// An ONNX model, or a case: its folder or its case.json
-    model: PathBuf,
+    /// An ONNX model, or a case: its folder or its case.json; several cases, or a folder of cases, make a table
+    #[arg(required = true)]
+    models: Vec<PathBuf>,
     /// What to compare with golden, separated by commas; with each other on a model that golden does not know
     #[arg(long, default_value = Variants::DEFAULT, value_name = "A,B")]
     backends: Variants,
+    /// Keep what was observed beside the folder of each case: NAME.observed.json
+    #[arg(long)]
+    record: bool,
+    /// Run nothing: show what is kept beside each case
+    #[arg(long, conflicts_with_all = ["record", "backends"])]
+    recorded: bool,
     /// How many sets of inputs a model is given; a case has its own
     #[arg(long, default_value_t = 8)]
     cases: u64,
@@ -36,7 +45,15 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    let subject = Subject::read(&arguments.model, arguments)?;
+    match (Collection::of(&arguments.models)?, arguments.models.as_slice()) {
+        (Some(cases), _) => survey::run(&cases, arguments),
+        (None, [one]) if !arguments.record && !arguments.recorded => check_one(one, arguments),
+        (None, paths) => survey::run(&Collection::listed(paths)?, arguments),
+    }
+}
+
+fn check_one(model: &Path, arguments: &Arguments) -> Result<Exit, Failure> {
+    let subject = Subject::read(model, arguments)?;
     let scratch = tempfile::tempdir().map_err(Failure::environment)?;
     let out = arguments.out.clone().unwrap_or_else(|| scratch.path().to_owned());
     let variants = arguments.backends.subjects();

@@ -1,0 +1,55 @@
+//! A *survey* asks every variant about the same cases and keeps what each did with each.
+
+use std::thread;
+
+use twinfer_case::Case;
+
+use crate::{
+    CampaignError, Subjects,
+    crew::Crew,
+    prepared::{Prepared, References},
+    recording::RecordedObservation,
+};
+
+/// A case that is encoded, with what golden knows of it.
+type Question = (std::sync::Arc<Prepared>, References);
+
+impl Subjects {
+    /// What each variant does with each case: one list a variant, in the order of the cases.
+    ///
+    /// Variants work side by side, each in one worker as long as that lives. `tell` hears of every answer.
+    pub fn survey(
+        &self,
+        cases: &[Case],
+        tell: &(dyn Fn(&RecordedObservation) + Sync),
+    ) -> Result<Vec<Vec<RecordedObservation>>, CampaignError> {
+        let question = |case: &Case| {
+            let prepared = Prepared::of(case.clone())?;
+            let references = prepared.references(&self.oracle);
+            Ok((prepared, references))
+        };
+        let questions = cases.iter().map(question).collect::<Result<Vec<Question>, CampaignError>>()?;
+        thread::scope(|scope| {
+            let questions = &questions;
+            let ask = |crew| scope.spawn(move || ask(crew, questions, tell));
+            let asked: Vec<_> = self.crews.iter().map(ask).collect();
+            let panicked = |_| CampaignError::Supervisor("a thread of a survey panicked".to_owned());
+            asked.into_iter().map(|thread| thread.join().map_err(panicked)?).collect()
+        })
+    }
+}
+
+fn ask(
+    crew: &Crew,
+    questions: &[Question],
+    tell: &(dyn Fn(&RecordedObservation) + Sync),
+) -> Result<Vec<RecordedObservation>, CampaignError> {
+    let answer = |(prepared, references): &Question| {
+        let observation = crew.observe_warm(&prepared.task)?;
+        let tried = crew.judge(prepared.clone(), references.clone(), observation.into());
+        let recorded = RecordedObservation::of(crew.info(), &tried.observation, &tried.judgement.verdict);
+        tell(&recorded);
+        Ok(recorded)
+    };
+    questions.iter().map(answer).collect()
+}
