@@ -4,6 +4,7 @@ use crate::{
     Arithmetic,
     format::{Format, power_of_two},
     rounding::to_half,
+    rules::{self, Entry},
     semantics::Accumulator,
     step::Step,
     taps::Taps,
@@ -174,6 +175,23 @@ impl Convolution<'_> {
         Value::computed(self.x.dtype, shape, elements, magnitude, step, |elements, magnitude| {
             self.error(elements, magnitude)
         })
+    }
+
+    /// The result in integers, of the given shape, and the entries that it touches: sums of 32 bits.
+    pub fn evaluate_integers(&self, shape: Vec<usize>) -> (Value, Option<&'static Entry>) {
+        let count = shape.iter().product();
+        let (mut elements, mut errors) = (Vec::with_capacity(count), Vec::with_capacity(count));
+        self.each_window(|window, position, channel| {
+            let bias = self.bias.map_or(0.0, |bias| bias.elements[channel]);
+            elements.push(window.sums(position).0 + bias);
+            let bias_error = self.bias.map_or(0.0, |bias| bias.error_at(channel));
+            errors.push(window.propagated_error(position) + bias_error);
+        });
+        let range = f64::from(i32::MIN)..=f64::from(i32::MAX);
+        let overflows = elements.iter().any(|sum| !range.contains(sum));
+        let elements = elements.into_iter().map(|sum| sum.clamp(*range.start(), *range.end())).collect();
+        let sums = Value::quantized(DataType::Int32, shape, elements, errors);
+        (sums, overflows.then_some(&rules::SUM_OVERFLOW))
     }
 
     /// The type that the products are summed in.

@@ -1,4 +1,5 @@
 mod convolutions;
+mod integers;
 mod quantizers;
 
 use std::{borrow::Cow, collections::HashMap};
@@ -71,10 +72,12 @@ impl<'a> Evaluator<'a> {
             Op::BatchNormalization(op) => Ok(self.batch_normalization(op, node)),
             Op::Concat(op) => self.concat(op, node),
             Op::Conv(op) => self.conv(op, node),
+            Op::ConvInteger(op) => self.conv_integer(op, node),
             Op::ConvTranspose(op) => self.conv_transpose(op, node),
             Op::DequantizeLinear(op) => self.dequantize(op.axis, node),
             Op::Identity => Ok(self.input(node, 0).clone()),
             Op::MaxPool(op) => self.max_pool(op, node),
+            Op::QLinearConv(op) => self.q_linear_conv(op, node),
             Op::QuantizeLinear(op) => self.quantize(op.axis, node),
             Op::Relu => Ok(self.relu(node)),
             op => Err(Unknown::Operator(op.op_type())),

@@ -66,6 +66,9 @@ entries! {
     INTEGER_OVERFLOW = "add-integer-overflow",
         "a sum does not fit the integer type; golden saturates",
         "onnx/docs/Operators.md#Add is silent";
+    SUM_OVERFLOW = "convolution-integer-overflow",
+        "a sum of products does not fit 32 bits; golden saturates",
+        "onnx/docs/Operators.md#ConvInteger: the accumulation may overflow if and only if in 32 bits";
 }
 
 /// Every entry, in a fixed order.

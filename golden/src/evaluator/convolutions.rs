@@ -30,28 +30,16 @@ impl Evaluator<'_> {
     }
 
     fn convolve(&self, node: &Node, geometry: &Geometry, direction: Direction) -> Result<Value, Unknown> {
-        let group = geometry.group;
         let (x, w) = (self.input(node, 0), self.input(node, 1));
         let shape = self.shape(node);
-        affordable(node, &shape, &w.shape[2..], x.shape[1] / group)?;
-        let layout = match direction {
-            Direction::Gather => WeightLayout::OutputFirst,
-            Direction::Scatter => WeightLayout::InputFirst,
-        };
-        let channels = Channels {
-            groups: group,
-            inputs: x.shape[1] / group,
-            outputs: shape[1] / group,
-            layout: layout.read(self.semantics.weights),
-            order: self.semantics.groups,
-        };
+        affordable(node, &shape, &w.shape[2..], x.shape[1] / geometry.group)?;
         let (bias, late_bias) = self.biases(node);
         let convolution = Convolution {
             x: &self.operand(x),
             w: &self.operand(w),
             bias: bias.as_deref(),
-            channels,
-            taps: &Taps::of(&self.reaches(&geometry.axes, direction), direction),
+            channels: self.channels(geometry, x, &shape, direction),
+            taps: &self.taps(geometry, direction),
             bias_everywhere: self.semantics.bias != Bias::WhereReached,
             arithmetic: self.arithmetic,
             accumulator: self.semantics.sums,
@@ -61,6 +49,31 @@ impl Evaluator<'_> {
             Some((quantizer, bias)) => self.requantized(&sum, quantizer, bias),
             None => Ok(sum),
         }
+    }
+
+    pub(super) fn channels(
+        &self,
+        geometry: &Geometry,
+        x: &Value,
+        output: &[usize],
+        direction: Direction,
+    ) -> Channels {
+        let groups = geometry.group;
+        let layout = match direction {
+            Direction::Gather => WeightLayout::OutputFirst,
+            Direction::Scatter => WeightLayout::InputFirst,
+        };
+        Channels {
+            groups,
+            inputs: x.shape[1] / groups,
+            outputs: output[1] / groups,
+            layout: layout.read(self.semantics.weights),
+            order: self.semantics.groups,
+        }
+    }
+
+    pub(super) fn taps(&self, geometry: &Geometry, direction: Direction) -> Taps {
+        Taps::of(&self.reaches(&geometry.axes, direction), direction)
     }
 
     /// An operand of a convolution, as it is unless a mutant rounds it.

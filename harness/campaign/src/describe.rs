@@ -75,7 +75,7 @@ fn attributes(op: &Op) -> Vec<(&'static str, String)> {
     let number = |name, value: Option<i64>| value.map(|value| (name, value.to_string()));
     let auto_pad = |value: Option<AutoPad>| value.map(|value| ("auto_pad", auto_pad_word(value).to_owned()));
     let present = match op {
-        Op::Conv(conv) => vec![
+        Op::Conv(conv) | Op::ConvInteger(conv) | Op::QLinearConv(conv) => vec![
             auto_pad(conv.auto_pad),
             list("dilations", &conv.dilations),
             number("group", conv.group),

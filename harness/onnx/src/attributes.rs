@@ -16,7 +16,7 @@ pub fn write(op: &Op) -> Vec<AttributeProto> {
             int("training_mode", op.training_mode),
         ],
         Op::Concat(op) => vec![int("axis", Some(op.axis))],
-        Op::Conv(op) => vec![
+        Op::Conv(op) | Op::ConvInteger(op) | Op::QLinearConv(op) => vec![
             auto_pad(op.auto_pad),
             ints("dilations", op.dilations.as_ref()),
             int("group", op.group),
@@ -60,14 +60,8 @@ pub fn read(node: &str, op_type: &str, attributes: Vec<AttributeProto>) -> Resul
             training_mode: given.int("training_mode")?,
         }),
         "Concat" => Op::Concat(Concat { axis: given.required("axis", Given::int)? }),
-        "Conv" => Op::Conv(Conv {
-            auto_pad: given.auto_pad()?,
-            dilations: given.ints("dilations")?,
-            group: given.int("group")?,
-            kernel_shape: given.ints("kernel_shape")?,
-            pads: given.ints("pads")?,
-            strides: given.ints("strides")?,
-        }),
+        "Conv" => Op::Conv(given.conv()?),
+        "ConvInteger" => Op::ConvInteger(given.conv()?),
         "ConvTranspose" => Op::ConvTranspose(ConvTranspose {
             auto_pad: given.auto_pad()?,
             dilations: given.ints("dilations")?,
@@ -89,6 +83,7 @@ pub fn read(node: &str, op_type: &str, attributes: Vec<AttributeProto>) -> Resul
             storage_order: given.int("storage_order")?,
             strides: given.ints("strides")?,
         }),
+        "QLinearConv" => Op::QLinearConv(given.conv()?),
         "QuantizeLinear" => Op::QuantizeLinear(QuantizeLinear { axis: given.int("axis")? }),
         "Relu" => Op::Relu,
         _ => return Err(Unsupported::Operator { op_type: op_type.to_owned() }.into()),
@@ -128,6 +123,17 @@ struct Given<'a> {
 }
 
 impl Given<'_> {
+    fn conv(&mut self) -> Result<Conv, DecodeError> {
+        Ok(Conv {
+            auto_pad: self.auto_pad()?,
+            dilations: self.ints("dilations")?,
+            group: self.int("group")?,
+            kernel_shape: self.ints("kernel_shape")?,
+            pads: self.ints("pads")?,
+            strides: self.ints("strides")?,
+        })
+    }
+
     fn take(&mut self, name: &str, r#type: i32) -> Result<Option<AttributeProto>, DecodeError> {
         let Some(place) = self.attributes.iter().position(|attribute| attribute.name == name) else {
             return Ok(None);

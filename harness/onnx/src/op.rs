@@ -13,10 +13,12 @@ pub enum Op {
     BatchNormalization(BatchNormalization),
     Concat(Concat),
     Conv(Conv),
+    ConvInteger(Conv),
     ConvTranspose(ConvTranspose),
     DequantizeLinear(DequantizeLinear),
     Identity,
     MaxPool(MaxPool),
+    QLinearConv(Conv),
     QuantizeLinear(QuantizeLinear),
     Relu,
 }
@@ -29,10 +31,12 @@ impl Op {
             Self::BatchNormalization(_) => "BatchNormalization",
             Self::Concat(_) => "Concat",
             Self::Conv(_) => "Conv",
+            Self::ConvInteger(_) => "ConvInteger",
             Self::ConvTranspose(_) => "ConvTranspose",
             Self::DequantizeLinear(_) => "DequantizeLinear",
             Self::Identity => "Identity",
             Self::MaxPool(_) => "MaxPool",
+            Self::QLinearConv(_) => "QLinearConv",
             Self::QuantizeLinear(_) => "QuantizeLinear",
             Self::Relu => "Relu",
         }
@@ -69,7 +73,12 @@ impl AutoPad {
     }
 }
 
-/// Attributes of ONNX `Conv`. Inputs: X `[N, C, d…]`, W `[M, C/group, k…]`, optional B `[M]`.
+/// Attributes of ONNX `Conv`, and of `ConvInteger` and `QLinearConv`, which have the same.
+///
+/// Inputs of `Conv`: X `[N, C, d…]`, W `[M, C/group, k…]`, optional B `[M]`. Of `ConvInteger`: x, w, optional
+/// `x_zero_point`, one value, and `w_zero_point`, one or `[M]`. Of `QLinearConv`: x, `x_scale`, `x_zero_point`, w,
+/// `w_scale`, `w_zero_point`, `y_scale`, `y_zero_point`, optional B; scale and zero point of w are one value or `[M]`, all
+/// others one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "each field is the ONNX attribute of the same name")]
 pub struct Conv {

@@ -28,10 +28,15 @@ fn list() -> impl Strategy<Value = Vec<i64>> {
     vec(prop_oneof![0..4i64, any::<i64>()], 0..5)
 }
 
-fn conv() -> impl Strategy<Value = Op> {
+fn conv() -> impl Strategy<Value = Conv> {
     (auto_pad(), ints(), int(), ints(), ints(), ints()).prop_map(
-        |(auto_pad, dilations, group, kernel_shape, pads, strides)| {
-            Op::Conv(Conv { auto_pad, dilations, group, kernel_shape, pads, strides })
+        |(auto_pad, dilations, group, kernel_shape, pads, strides)| Conv {
+            auto_pad,
+            dilations,
+            group,
+            kernel_shape,
+            pads,
+            strides,
         },
     )
 }
@@ -78,7 +83,9 @@ fn op() -> impl Strategy<Value = Op> {
         prop::sample::select(vec![Op::Add, Op::Relu, Op::Identity]),
         batch_normalization,
         any::<i64>().prop_map(|axis| Op::Concat(Concat { axis })),
-        conv(),
+        conv().prop_map(Op::Conv),
+        conv().prop_map(Op::ConvInteger),
+        conv().prop_map(Op::QLinearConv),
         conv_transpose(),
         max_pool(),
         int().prop_map(|axis| Op::QuantizeLinear(QuantizeLinear { axis })),

@@ -68,6 +68,26 @@ fn quantize(scale: &[usize], zero_point: &[usize]) -> Sample {
         .with(|graph| graph.outputs[0].dtype = DataType::Int8)
 }
 
+fn conv_integer(zero_point: &[usize]) -> Sample {
+    sample(Op::ConvInteger(grouped()), &[&[2, 4, 5, 6], &[6, 2, 3, 2], &[], zero_point]).with(|graph| {
+        graph.inputs.iter_mut().for_each(|input| input.dtype = DataType::Int8);
+        graph.outputs[0].dtype = DataType::Int32;
+    })
+}
+
+fn q_linear_conv(w_scale: &[usize]) -> Sample {
+    let parameter: &[usize] = &[];
+    let shapes: [&[usize]; 9] =
+        [&[2, 4, 5, 6], parameter, parameter, &[6, 2, 3, 2], w_scale, w_scale, parameter, parameter, &[6]];
+    sample(Op::QLinearConv(grouped()), &shapes).with(|graph| {
+        for place in [0, 2, 3, 5, 7] {
+            graph.inputs[place].dtype = DataType::Int8;
+        }
+        graph.inputs[8].dtype = DataType::Int32;
+        graph.outputs[0].dtype = DataType::Int8;
+    })
+}
+
 fn normalize(parameter: &[usize]) -> Sample {
     let op = Op::BatchNormalization(BatchNormalization::default());
     sample(op, &[&[2, 4, 5], &[4], &[4], &[4], parameter])
@@ -88,6 +108,9 @@ fn valid_graphs_break_nothing() {
     assert_eq!(pool(MaxPool { kernel_shape: vec![2], ..MaxPool::default() }).output(), [1, 2, 4]);
     assert_eq!(quantize(&[4], &[4]).output(), [2, 4, 5]);
     assert_eq!(quantize(&[], &[]).output(), [2, 4, 5]);
+    assert_eq!(conv_integer(&[6]).output(), [2, 6, 3, 5]);
+    assert_eq!(q_linear_conv(&[6]).output(), [2, 6, 3, 5]);
+    assert_eq!(q_linear_conv(&[1]).output(), [2, 6, 3, 5]);
     assert_eq!(normalize(&[4]).output(), [2, 4, 5]);
     assert_eq!(concat(-1, &[2, 4]).output(), [2, 7]);
     assert_eq!(sample(Op::Add, &[&[2, 1], &[3]]).output(), [2, 3]);
@@ -174,7 +197,11 @@ fn samples() -> Vec<(Rule, Sample)> {
         (Rule::ConcatExtents, concat(0, &[2, 4])),
         (Rule::Flag, pool(MaxPool { ceil_mode: Some(2), kernel_shape: vec![2], ..MaxPool::default() })),
         (Rule::ScaleShape, quantize(&[5], &[5])),
+        (Rule::ScaleShape, q_linear_conv(&[2])),
+        (Rule::ElementType, q_linear_conv(&[6]).with(|graph| graph.inputs[8].dtype = DataType::Float)),
         (Rule::ZeroPointShape, quantize(&[4], &[])),
+        (Rule::ZeroPointShape, conv_integer(&[2])),
+        (Rule::ElementType, conv_integer(&[]).with(|graph| graph.inputs[0].dtype = DataType::Float)),
         (Rule::SizeLimit, sample(Op::Relu, &[&[1 << 20, 1 << 20]])),
     ]
 }

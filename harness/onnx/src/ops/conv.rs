@@ -7,6 +7,16 @@ use crate::{
 pub fn infer(op: &Conv, inputs: &Inputs) -> Result<TensorType, Broken> {
     let ([x, w], [bias]) = inputs.take()?;
     element_types(inputs, x, w, bias)?;
+    Ok(TensorType { dtype: x.dtype, shape: output_shape(op, x, w, bias)? })
+}
+
+/// The extents of the output, whatever the element types.
+pub fn output_shape(
+    op: &Conv,
+    x: &TensorType,
+    w: &TensorType,
+    bias: Option<&TensorType>,
+) -> Result<Vec<usize>, Broken> {
     ranks(x, w)?;
     let geometry = op.geometry(&x.shape[2..], &w.shape[2..])?;
     let group = geometry.group;
@@ -18,8 +28,7 @@ pub fn infer(op: &Conv, inputs: &Inputs) -> Result<TensorType, Broken> {
     })?;
     bias_shape(bias, w.shape[0])?;
     let spatial = geometry.axes.iter().map(|axis| axis.output);
-    let shape = [x.shape[0], w.shape[0]].into_iter().chain(spatial).collect();
-    Ok(TensorType { dtype: x.dtype, shape })
+    Ok([x.shape[0], w.shape[0]].into_iter().chain(spatial).collect())
 }
 
 pub fn element_types(

@@ -7,6 +7,7 @@ mod conv;
 mod conv_transpose;
 mod elementwise;
 mod inputs;
+mod integer_conv;
 mod max_pool;
 mod quantization;
 
@@ -23,10 +24,12 @@ pub fn infer(op: &Op, inputs: &Inputs) -> Result<TensorType, Broken> {
         Op::BatchNormalization(op) => batch_normalization::infer(op, inputs),
         Op::Concat(op) => concat::infer(op, inputs),
         Op::Conv(op) => conv::infer(op, inputs),
+        Op::ConvInteger(op) => integer_conv::infer_conv_integer(op, inputs),
         Op::ConvTranspose(op) => conv_transpose::infer(op, inputs),
         Op::DequantizeLinear(op) => quantization::infer_dequantize(op, inputs),
         Op::Identity => elementwise::infer_identity(inputs),
         Op::MaxPool(op) => max_pool::infer(op, inputs),
+        Op::QLinearConv(op) => integer_conv::infer_q_linear_conv(op, inputs),
         Op::QuantizeLinear(op) => quantization::infer_quantize(op, inputs),
         Op::Relu => elementwise::infer_relu(inputs),
     }

@@ -1,0 +1,77 @@
+use twinfer_onnx::{Conv, Node};
+
+use super::{Evaluator, affordable, broken};
+use crate::{
+    Unknown,
+    convolution::Convolution,
+    quantization::{Parameters, dequantize, quantize},
+    rules,
+    semantics::Accumulator,
+    taps::Direction,
+    value::Value,
+};
+
+/// Where an integer convolution finds its operands among the inputs of its node.
+struct Places {
+    x: usize,
+    x_zero_point: usize,
+    w: usize,
+    w_zero_point: usize,
+    bias: Option<usize>,
+}
+
+impl Evaluator<'_> {
+    /// The sums of `(x - x_zero_point) * (w - w_zero_point)`, padding aside.
+    pub(super) fn conv_integer(&mut self, op: &Conv, node: &Node) -> Result<Value, Unknown> {
+        self.sums(op, node, &Places { x: 0, x_zero_point: 2, w: 1, w_zero_point: 3, bias: None })
+    }
+
+    /// The sums and the bias times `x_scale * w_scale`, quantized.
+    pub(super) fn q_linear_conv(&mut self, op: &Conv, node: &Node) -> Result<Value, Unknown> {
+        let places = Places { x: 0, x_zero_point: 2, w: 3, w_zero_point: 5, bias: Some(8) };
+        let sums = self.sums(op, node, &places)?;
+        let x_scale = self.input(node, 1).elements[0];
+        let scale = self.input(node, 4).map(|w_scale| x_scale * w_scale);
+        let manner = self.semantics.manner;
+        let of_sums = Parameters { scale: &scale, zero_point: None, axis: 1, only_first: false, manner };
+        let (y, touched) = dequantize(&sums, &of_sums, self.arithmetic);
+        let (scale, zero_point) = (self.input(node, 6), Some(self.input(node, 7)));
+        let of_result = Parameters { scale, zero_point, axis: 1, only_first: false, manner };
+        let (y, touched_too) = quantize(&y, &of_result, self.output_type(node));
+        self.touch(touched.into_iter().chain(touched_too));
+        Ok(y)
+    }
+
+    fn sums(&mut self, op: &Conv, node: &Node, places: &Places) -> Result<Value, Unknown> {
+        let (x, w) = (self.input(node, places.x), self.input(node, places.w));
+        let geometry = op.geometry(&x.shape[2..], &w.shape[2..]).map_err(|fault| broken(node, fault))?;
+        let shape = self.shape(node);
+        affordable(node, &shape, &w.shape[2..], x.shape[1] / geometry.group)?;
+        let convolution = Convolution {
+            x: &shifted(x, self.optional_input(node, places.x_zero_point)),
+            w: &shifted(w, self.optional_input(node, places.w_zero_point)),
+            bias: places.bias.and_then(|place| self.optional_input(node, place)),
+            channels: self.channels(&geometry, x, &shape, Direction::Gather),
+            taps: &self.taps(&geometry, Direction::Gather),
+            bias_everywhere: true,
+            arithmetic: self.arithmetic,
+            accumulator: Accumulator::Known,
+        };
+        let (sums, touched) = convolution.evaluate_integers(shape);
+        self.touch(rules::of_conv(op, &geometry).into_iter().chain(touched));
+        Ok(sums)
+    }
+}
+
+/// The integers without their zero point, of which there is one, or one along axis 0.
+fn shifted(integers: &Value, zero_point: Option<&Value>) -> Value {
+    let Some(zero_point) = zero_point else {
+        return integers.clone();
+    };
+    let each = integers.elements.len() / zero_point.elements.len().max(1);
+    let mut place = 0..;
+    integers.map(|integer| {
+        let channel = place.next().unwrap_or(0) / each.max(1);
+        integer - zero_point.elements[channel]
+    })
+}
