@@ -1,12 +1,21 @@
 use twinfer_case::{Case, Expectation, Recipe, Regime, Request, Run, TensorSource};
-use twinfer_onnx::{BatchNormalization, DataType, Dim, Graph, Initializer, Node, Op, Tensor, ValueInfo};
+use twinfer_onnx::{
+    BatchNormalization, DataType, DequantizeLinear, Dim, Graph, Initializer, Node, Op, QuantizeLinear,
+    Tensor, ValueInfo,
+};
 
 use crate::{
-    Bias, Choices, Dynamic, Neighbour, Source, Space,
+    Bias, Choices, Dynamic, Neighbour, Quantizer, Scaling, Source, Space,
+    convolution::{BiasForm, Drawn, Forms, Quantization},
+    exact::Ahead,
     layer::Layer,
     parameters::Knowledge,
-    plan::{Plan, Point},
+    plan::{Plan, Point, Step},
+    weights::Scheme,
 };
+
+/// The operator set that brought one scale for each place along an axis.
+const PER_AXIS: i64 = 13;
 
 /// A graph under construction: the plan that it follows, and what of it stands.
 pub struct Draft<'a> {
@@ -27,6 +36,8 @@ struct Value {
     /// The spatial extents at each point.
     extents: Vec<Vec<usize>>,
     known: Knowledge,
+    /// The scale of the integers that it is made of, if it is.
+    scale: Option<f64>,
 }
 
 /// What is fed to a graph input.
@@ -47,22 +58,30 @@ impl<'a> Draft<'a> {
     }
 
     fn compute(&mut self) {
-        let (regime, known) = self.plan.parameters.input(self.choices);
-        let channels = self.plan.layers[0].input_channels();
-        let extents = self.plan.points.iter().map(|point| point.spatial.clone()).collect();
-        let input = Value { name: "x".to_owned(), channels, extents, known };
-        self.add_input(&input, regime);
-        self.values.push(input);
-        for neighbour in std::mem::take(&mut self.plan.before) {
-            self.add_neighbour(neighbour);
-        }
-        let layers = std::mem::take(&mut self.plan.layers);
-        for (layer, after) in layers.iter().zip(std::mem::take(&mut self.plan.after)) {
-            self.add_layer(layer);
-            for neighbour in after {
-                self.add_neighbour(neighbour);
+        let ahead = self.plan.ahead();
+        self.add_first_input(ahead[0]);
+        for (part, ahead) in std::mem::take(&mut self.plan.parts).iter().zip(&ahead[1..]) {
+            let value = self.values[part.of[0]].clone();
+            match &part.step {
+                Step::Layer(layer) => self.add_layer(layer, *ahead, value),
+                Step::Neighbour(neighbour) => self.add_neighbour(*neighbour, value),
+                Step::Quantizer(quantizer) => self.add_quantizer(*quantizer, *ahead, value),
             }
         }
+    }
+
+    fn add_first_input(&mut self, ahead: Ahead) {
+        let (regime, known) = self.plan.parameters.input(ahead, self.choices);
+        let point = |point: &Point| point.spatial.clone();
+        let extents: Vec<_> = self.plan.points.iter().map(point).collect();
+        let layers = self.plan.parts.iter().find_map(|part| match &part.step {
+            Step::Layer(layer) => Some(layer.input_channels()),
+            Step::Neighbour(_) | Step::Quantizer(_) => None,
+        });
+        let channels = layers.expect("every case has a convolution");
+        let input = Value { name: "x".to_owned(), channels, extents, known, scale: None };
+        self.add_input(&input, regime);
+        self.values.push(input);
     }
 
     fn finish(mut self) -> Case {
@@ -100,15 +119,15 @@ impl<'a> Draft<'a> {
         order.iter().copied().map(inputs).collect()
     }
 
-    fn add_layer(&mut self, layer: &Layer) {
-        let mut value = self.latest();
-        let bias = self.space.bias.draw(self.choices);
-        let biased = matches!(bias, Bias::From(_));
-        let (weights, offsets) =
-            self.plan.parameters.convolution(layer, biased, &mut value.known, self.choices);
+    fn add_layer(&mut self, layer: &Layer, ahead: Ahead, mut value: Value) {
         let source = self.space.weights.draw(self.choices);
-        let mut inputs = vec![value.name, self.parameter("W", weights, source)];
-        match (bias, offsets) {
+        let scheme = self.scheme(layer, source);
+        let bias = self.bias(scheme.is_some());
+        let forms = Forms { weights: scheme, bias: bias.form() };
+        let known = (&mut value.known, value.scale);
+        let drawn = self.plan.parameters.convolution(layer, forms, ahead, known, self.choices);
+        let mut inputs = vec![value.name, self.parameter("W", drawn.weights, source)];
+        match (bias, drawn.bias) {
             (Bias::From(source), Some(offsets)) => inputs.push(self.parameter("B", offsets, source)),
             (Bias::Empty, _) => inputs.push(String::new()),
             _ => {}
@@ -116,12 +135,83 @@ impl<'a> Draft<'a> {
         let op = layer.op();
         value.extents = value.extents.iter().map(|extents| layer.output(&op, extents)).collect();
         value.channels = layer.output_channels();
+        value.scale = None;
         value.name = self.add_node(op, inputs);
         self.values.push(value);
     }
 
-    fn add_neighbour(&mut self, neighbour: Neighbour) {
-        let mut value = self.latest();
+    /// How weights from `source` are quantized, if they are.
+    fn scheme(&mut self, layer: &Layer, source: Source) -> Option<Scheme> {
+        let menus = self.space.quantization.as_ref().filter(|_| source.is_quantized())?;
+        let symmetric = self.plan.symmetric;
+        let quantizer =
+            menus.weights.draw_among(self.choices, |quantizer| !symmetric || quantizer.is_symmetric());
+        let quantizer = if source == Source::Quantized { quantizer.quantizing() } else { quantizer };
+        let is_per_axis = self.plan.opset >= PER_AXIS;
+        let scaling = if is_per_axis { menus.scaling.draw(self.choices) } else { Scaling::Tensor };
+        Some(Scheme { quantizer, axis: scaling.axis(layer, self.choices) })
+    }
+
+    /// The bias of a convolution; as integers only where the weights are.
+    fn bias(&mut self, quantizes: bool) -> Bias {
+        match self.space.bias.draw(self.choices) {
+            Bias::From(source) if source.is_quantized() && !quantizes => Bias::From(Source::Initializer),
+            bias => bias,
+        }
+    }
+
+    fn add_quantizer(&mut self, quantizer: Quantizer, ahead: Ahead, mut value: Value) {
+        let (scale, zero_point) =
+            self.plan.parameters.quantization(quantizer, ahead, &mut value.known, self.choices);
+        let quantization = Quantization {
+            axis: None,
+            scale: self.plan.parameters.scalar(scale),
+            zero_point: quantizer.tensor(vec![], &[zero_point]),
+        };
+        let rank = 2 + value.extents[0].len();
+        value.name = self.add_quantization(value.name, quantization, rank, true);
+        value.scale = Some(scale);
+        self.values.push(value);
+    }
+
+    /// A `DequantizeLinear` of `x`, or of what a `QuantizeLinear` makes of it.
+    fn add_quantization(
+        &mut self,
+        x: String,
+        quantization: Quantization,
+        rank: usize,
+        quantizes: bool,
+    ) -> String {
+        let Quantization { axis, mut scale, mut zero_point } = quantization;
+        if axis.is_none() && self.choices.percent(40) {
+            // one value is as good as a vector of one
+            for tensor in std::iter::once(&mut scale).chain(&mut zero_point) {
+                tensor.shape = vec![1];
+            }
+        }
+        let axis = self.axis_attribute(axis, rank);
+        let parameters: Vec<_> = std::iter::once(("scale", scale))
+            .chain(zero_point.map(|zero_point| ("zero_point", zero_point)))
+            .map(|(name, tensor)| self.initializer(name, tensor))
+            .collect();
+        let inputs = |x| std::iter::once(x).chain(parameters.iter().cloned()).collect::<Vec<_>>();
+        let integers =
+            if quantizes { self.add_node(Op::QuantizeLinear(QuantizeLinear { axis }), inputs(x)) } else { x };
+        self.add_node(Op::DequantizeLinear(DequantizeLinear { axis }), inputs(integers))
+    }
+
+    /// The attribute `axis`; where there is one scale it says nothing, and is seldom written.
+    fn axis_attribute(&mut self, axis: Option<usize>, rank: usize) -> Option<i64> {
+        let menus = self.space.quantization.as_ref()?;
+        match axis {
+            None if self.plan.opset < PER_AXIS || !self.choices.percent(10) => None,
+            None => Some(self.choices.below(rank) as i64),
+            Some(axis) => menus.axis.draw(self.choices).attribute(axis, rank),
+        }
+    }
+
+    fn add_neighbour(&mut self, neighbour: Neighbour, mut value: Value) {
+        value.scale = None;
         value.name = match neighbour {
             Neighbour::Relu => self.add_node(Op::Relu, vec![value.name]),
             Neighbour::AddChannels => self.add_channels(&mut value),
@@ -194,19 +284,26 @@ impl<'a> Draft<'a> {
         )
     }
 
-    /// The name of a value that is `tensor`, from where `source` says.
-    fn parameter(&mut self, name: &str, tensor: Tensor, source: Source) -> String {
-        match source {
-            Source::Initializer => self.initializer(name, tensor),
-            Source::Identity => {
+    /// The name of a parameter, from where `source` says.
+    fn parameter(&mut self, name: &str, drawn: Drawn, source: Source) -> String {
+        match (drawn, source) {
+            (Drawn::Integers(quantized), source) => {
+                let rank = quantized.integers.shape.len();
+                let is_rounded = source == Source::Quantized && quantized.integers.dtype() != DataType::Int32;
+                let inner =
+                    self.initializer(name, if is_rounded { quantized.numbers } else { quantized.integers });
+                self.add_quantization(inner, quantized.quantization, rank, is_rounded)
+            }
+            (Drawn::Numbers(tensor), Source::Identity) => {
                 let inner = self.initializer(name, tensor);
                 self.add_node(Op::Identity, vec![inner])
             }
-            Source::Sum => {
+            (Drawn::Numbers(tensor), Source::Sum) => {
                 let summands = self.plan.parameters.summands(&tensor, self.choices);
                 let inputs = summands.map(|summand| self.initializer(name, summand));
                 self.add_node(Op::Add, inputs.to_vec())
             }
+            (Drawn::Numbers(tensor), _) => self.initializer(name, tensor),
         }
     }
 
@@ -255,5 +352,21 @@ impl<'a> Draft<'a> {
 
     fn latest(&self) -> Value {
         self.values.last().expect("the input is a value").clone()
+    }
+}
+
+impl Source {
+    const fn is_quantized(self) -> bool {
+        matches!(self, Self::Dequantized | Self::Quantized)
+    }
+}
+
+impl Bias {
+    const fn form(self) -> Option<BiasForm> {
+        match self {
+            Self::Absent | Self::Empty => None,
+            Self::From(source) if source.is_quantized() => Some(BiasForm::Integers),
+            Self::From(_) => Some(BiasForm::Numbers),
+        }
     }
 }

@@ -7,7 +7,13 @@
 use twinfer_case::Regime;
 use twinfer_onnx::DataType;
 
-use crate::{Choices, Neighbour, layer::Layer, parameters::Normalization};
+use crate::{
+    Choices, Neighbour, Quantizer,
+    convolution::Forms,
+    layer::Layer,
+    parameters::Normalization,
+    weights::{Weights, nonzero},
+};
 
 /// Values are multiples of 2^`exponent` and at most `bound` steps from zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,136 +22,140 @@ pub struct Grid {
     pub exponent: i32,
 }
 
-/// How far values may grow over the operators that are still to come.
-#[derive(Clone, Debug)]
+/// What a value goes through before it ends or is quantized, at the most over all ways that it takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ahead {
+    pub convolutions: u32,
+    /// The factor by which the other operators may raise its bound.
+    pub growth: u64,
+}
+
+impl Ahead {
+    pub const NOTHING: Self = Self { convolutions: 0, growth: 1 };
+
+    pub const fn convolution(self) -> Self {
+        Self { convolutions: self.convolutions + 1, ..self }
+    }
+
+    pub const fn growth(self, growth: u64) -> Self {
+        Self { growth: self.growth.saturating_mul(growth), ..self }
+    }
+
+    /// What both ways take.
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            convolutions: self.convolutions.max(other.convolutions),
+            growth: self.growth.max(other.growth),
+        }
+    }
+}
+
+/// How far values may grow.
+#[derive(Clone, Copy, Debug)]
 pub struct Budget {
     /// Steps that the format holds exactly.
     capacity: u64,
     /// Exponents at which the smallest step is a normal number and the largest value is finite.
     exponents: (i32, i32),
-    convolutions_ahead: u32,
-    growth_ahead: u64,
 }
 
 /// What a convolution's sums may grow by, at the least; fewer nonzero weights would hardly be a convolution.
 const LEAST_GAIN: u64 = 4;
 
 impl Budget {
-    /// For `convolutions` in a row in a format of this precision.
+    /// For a format of this precision.
     ///
     /// Single precision keeps six of its 24 bits free: transforms that are not exact on integers, as Winograd's,
     /// then still round to the right grid point.
-    pub fn new(precision: DataType, convolutions: usize) -> Self {
+    pub const fn new(precision: DataType) -> Self {
         let (capacity, exponents) = match precision {
             DataType::Float16 => (1 << 11, (-11, 3)),
             DataType::Bfloat16 => (1 << 8, (-60, 60)),
             _ => (1 << 18, (-60, 60)),
         };
-        Self { capacity, exponents, convolutions_ahead: convolutions as u32, growth_ahead: 1 }
+        Self { capacity, exponents }
     }
 
-    /// Whether `neighbour` fits beside the convolutions; if so its growth is kept for it.
-    pub fn reserve(&mut self, neighbour: Neighbour) -> bool {
-        let growth = self.growth_ahead * growth(neighbour);
-        let fits = growth * LEAST_GAIN.pow(self.convolutions_ahead) <= self.capacity / 2;
-        if fits {
-            self.growth_ahead = growth;
-        }
-        fits
+    /// Whether a value that all this is ahead of can be more than a few steps from zero.
+    pub const fn has_room(&self, ahead: Ahead) -> bool {
+        ahead.growth.saturating_mul(LEAST_GAIN.pow(ahead.convolutions)) <= self.capacity / 2
     }
 
     /// The grid of the case's input.
-    pub fn input(&self, choices: &mut Choices) -> Grid {
-        let most = root(self.capacity / self.growth_ahead, self.convolutions_ahead + 1);
-        let bound = (*choices.one_of(&[2, 3, 5, 7, 8])).min(most).max(1);
+    ///
+    /// What is quantized at once may be large: its grid is finer than the quantizer's, and some of it saturates.
+    pub fn input(&self, ahead: Ahead, choices: &mut Choices) -> Grid {
+        let bounds: &[u64] =
+            if ahead == Ahead::NOTHING { &[9, 30, 90, 300, 900, 1500] } else { &[2, 3, 5, 7, 8] };
+        let bound = (*choices.one_of(bounds)).min(self.most(ahead)).max(1);
         Grid { bound, exponent: self.step(0, choices) }
     }
 
-    /// Weights and bias of `layer`, in steps of their grids, for an input on `grid`; `grid` becomes the output's.
+    /// The bound of a value that leaves as large a factor to each convolution ahead.
+    fn most(&self, ahead: Ahead) -> u64 {
+        root(self.capacity / ahead.growth, ahead.convolutions + 1)
+    }
+
+    /// Scale and zero point of a quantizer of values on `grid`, which becomes the grid of what it leaves of them.
+    pub fn quantization(
+        &self,
+        quantizer: Quantizer,
+        ahead: Ahead,
+        grid: &mut Grid,
+        choices: &mut Choices,
+    ) -> (i32, i64) {
+        let zero_point = quantizer.zero_point(choices);
+        let (least, greatest) = quantizer.levels(zero_point);
+        let representable = greatest.max(-least).unsigned_abs();
+        let most = self.most(ahead);
+        // where there is room for all integers, some numbers lie beyond them
+        let reach = *choices.one_of(&[5, 12, 40, 130, 200, 400]);
+        let reach = if representable <= most { reach } else { reach.min(most) };
+        let finer = (1..63).find(|finer| grid.bound.div_ceil(1 << finer) <= reach).unwrap_or(63);
+        grid.bound = grid.bound.div_ceil(1 << finer).min(representable).max(1);
+        grid.exponent += finer;
+        (grid.exponent, zero_point)
+    }
+
+    /// Weights and bias of `layer` for an input on `grid`, which becomes the output's, that `ahead` is ahead of.
     pub fn convolution(
-        &mut self,
+        &self,
         layer: &Layer,
-        biased: bool,
+        forms: Forms,
+        ahead: Ahead,
         grid: &mut Grid,
         choices: &mut Choices,
     ) -> Convolution {
-        let gain = root(self.capacity / self.growth_ahead / grid.bound, self.convolutions_ahead).max(1);
-        self.convolutions_ahead -= 1;
+        let gain = root(self.capacity / ahead.growth / grid.bound, ahead.convolutions + 1).max(1);
         let allowed = gain * grid.bound;
-        let bias_limit = if biased { (allowed / 4).min(9) } else { 0 };
-        let weights = weights(layer, (allowed - bias_limit) / grid.bound, choices);
+        // a bias of a few steps would be lost where the sums are quantized
+        let bias_limit = match (forms.bias, forms.weights) {
+            (None, _) => 0,
+            (Some(_), None) => (allowed / 4).min(9),
+            (Some(_), Some(_)) => allowed / 8,
+        };
+        let weights = Weights::within(layer, (allowed - bias_limit) / grid.bound, forms.weights, choices);
         let exponent = self.step(grid.exponent, choices) - grid.exponent;
-        let bias = (0..layer.output_channels()).map(|_| nonzero(bias_limit, choices)).collect();
-        grid.bound = grid.bound * heaviest_output(layer, &weights) + bias_limit;
+        let bias = (0..layer.output_channels())
+            .map(|channel| {
+                let shift = forms.bias_shift(layer, &weights, channel);
+                Steps { level: nonzero(bias_limit >> shift, choices), shift }
+            })
+            .collect();
+        grid.bound = grid.bound * weights.heaviest_output(layer) + bias_limit;
         grid.exponent += exponent;
         Convolution { weights, weight_exponent: exponent, bias, bias_exponent: grid.exponent }
     }
 
-    /// Constants that are added to values on `grid`, in its steps.
-    pub fn constants(&mut self, count: usize, grid: &mut Grid, choices: &mut Choices) -> Vec<i64> {
-        let limit = self.addend(grid);
-        (0..count).map(|_| nonzero(limit, choices)).collect()
-    }
-
-    /// The regime of a further input that is added to values on `grid`.
-    pub fn added_input(&mut self, grid: &mut Grid) -> Regime {
-        let exponent = grid.exponent;
-        let limit = self.addend(grid);
-        Regime::Exact { limit: limit as u32, exponent }
-    }
-
     /// The grid of a sum, where it grows no further than was kept for it.
-    pub fn residual(&mut self, grid: Grid, other: Grid) -> Option<Grid> {
+    pub fn residual(&self, grid: Grid, other: Grid) -> Option<Grid> {
         let exponent = grid.exponent.min(other.exponent);
         let bound = [grid, other]
             .iter()
             .map(|grid| grid.bound.checked_shl(grid.exponent.abs_diff(exponent)))
             .try_fold(0, |sum, bound| Some(sum + bound.filter(|bound| *bound <= self.capacity)?))?;
         let fits = bound <= grid.bound * growth(Neighbour::AddResidual);
-        fits.then(|| {
-            self.spend(Neighbour::AddResidual);
-            Grid { bound, exponent }
-        })
-    }
-
-    /// Parameters of a BatchNormalization: channel by channel a multiplier, by an exact root, and two offsets.
-    pub fn normalization(
-        &mut self,
-        channels: usize,
-        grid: &mut Grid,
-        choices: &mut Choices,
-    ) -> Normalization {
-        self.spend(Neighbour::BatchNormalization);
-        // half a step of the input is a step of the output
-        let step = power_of_two(grid.exponent);
-        let multiplier = *choices.one_of(&[2, 4, 6]);
-        let rest = (growth(Neighbour::BatchNormalization) - multiplier) * grid.bound;
-        let mean_limit = (rest / 2 / multiplier).min(9);
-        let offset_limit = (rest - multiplier * mean_limit).min(9);
-        let mut normalization = Normalization::with_epsilon(EPSILON);
-        for _ in 0..channels {
-            let factor = nonzero(multiplier, choices);
-            let (scale, deviation) =
-                if factor % 2 == 0 && choices.percent(50) { (factor / 2, 1.0) } else { (factor, 2.0) };
-            normalization.scale.push(scale as f64);
-            normalization.variance.push(deviation * deviation - f64::from(EPSILON));
-            normalization.mean.push(nonzero(mean_limit, choices) as f64 * step);
-            normalization.offset.push(nonzero(offset_limit, choices) as f64 * step / 2.0);
-        }
-        grid.bound = multiplier * (grid.bound + mean_limit) + offset_limit;
-        grid.exponent -= 1;
-        normalization
-    }
-
-    fn addend(&mut self, grid: &mut Grid) -> u64 {
-        self.spend(Neighbour::AddChannels);
-        let limit = grid.bound.min(9);
-        grid.bound += limit;
-        limit
-    }
-
-    fn spend(&mut self, neighbour: Neighbour) {
-        self.growth_ahead /= growth(neighbour);
+        fits.then_some(Grid { bound, exponent })
     }
 
     /// An exponent about `exponent` and within the format's.
@@ -154,65 +164,74 @@ impl Budget {
     }
 }
 
+/// Constants that are added to values on `grid`, in its steps.
+pub fn constants(count: usize, grid: &mut Grid, choices: &mut Choices) -> Vec<i64> {
+    let limit = addend(grid);
+    (0..count).map(|_| nonzero(limit, choices)).collect()
+}
+
+/// The regime of a further input that is added to values on `grid`.
+pub fn added_input(grid: &mut Grid) -> Regime {
+    let exponent = grid.exponent;
+    let limit = addend(grid);
+    Regime::Exact { limit: limit as u32, exponent }
+}
+
+/// Room for constants: about as large as the values, and small.
+fn addend(grid: &mut Grid) -> u64 {
+    let limit = grid.bound.min(9);
+    grid.bound += limit;
+    limit
+}
+
+/// Parameters of a BatchNormalization: channel by channel a multiplier, by an exact root, and two offsets.
+pub fn normalization(channels: usize, grid: &mut Grid, choices: &mut Choices) -> Normalization {
+    // half a step of the input is a step of the output
+    let step = power_of_two(grid.exponent);
+    let multiplier = *choices.one_of(&[2, 4, 6]);
+    let rest = (growth(Neighbour::BatchNormalization) - multiplier) * grid.bound;
+    let mean_limit = (rest / 2 / multiplier).min(9);
+    let offset_limit = (rest - multiplier * mean_limit).min(9);
+    let mut normalization = Normalization::with_epsilon(EPSILON);
+    for _ in 0..channels {
+        let factor = nonzero(multiplier, choices);
+        let (scale, deviation) =
+            if factor % 2 == 0 && choices.percent(50) { (factor / 2, 1.0) } else { (factor, 2.0) };
+        normalization.scale.push(scale as f64);
+        normalization.variance.push(deviation * deviation - f64::from(EPSILON));
+        normalization.mean.push(nonzero(mean_limit, choices) as f64 * step);
+        normalization.offset.push(nonzero(offset_limit, choices) as f64 * step / 2.0);
+    }
+    grid.bound = multiplier * (grid.bound + mean_limit) + offset_limit;
+    grid.exponent -= 1;
+    normalization
+}
+
 /// Added to a variance of 1 or 4 less itself, which half precision holds, it gives a number with an exact root.
 const EPSILON: f32 = 1.0 / 256.0;
 
 /// Weights and bias in steps of 2 to their exponents.
 pub struct Convolution {
-    pub weights: Vec<i64>,
+    pub weights: Weights,
     pub weight_exponent: i32,
-    pub bias: Vec<i64>,
+    pub bias: Vec<Steps>,
     pub bias_exponent: i32,
 }
 
+/// A number of steps: `level` times 2 to `shift`.
+#[derive(Clone, Copy)]
+pub struct Steps {
+    pub level: i64,
+    pub shift: u32,
+}
+
 /// The factor by which an operator may raise the bound of its input.
-const fn growth(neighbour: Neighbour) -> u64 {
+pub const fn growth(neighbour: Neighbour) -> u64 {
     match neighbour {
         Neighbour::Relu => 1,
         Neighbour::AddChannels | Neighbour::AddScalar | Neighbour::AddInput | Neighbour::AddResidual => 2,
         Neighbour::BatchNormalization => 8,
     }
-}
-
-/// Weights whose magnitudes sum to no more than `gain` for each output channel: all of them nonzero where it
-/// suffices, and otherwise as many ones as it allows in random places.
-fn weights(layer: &Layer, gain: u64, choices: &mut Choices) -> Vec<i64> {
-    let taps = layer.taps() as u64;
-    let count: usize = layer.weight_shape().iter().product();
-    let limit = (gain / taps).min(7);
-    if limit > 0 {
-        return (0..count).map(|_| nonzero(limit, choices)).collect();
-    }
-    let mut weights = vec![0; count];
-    let mut places: Vec<Vec<usize>> = vec![Vec::new(); layer.output_channels()];
-    for element in 0..count {
-        places[layer.output_channel_of(element)].push(element);
-    }
-    for mut places in places {
-        choices.shuffle(&mut places);
-        for place in places.into_iter().take(gain as usize) {
-            weights[place] = nonzero(1, choices);
-        }
-    }
-    weights
-}
-
-/// The largest sum of magnitudes over the weights of one output channel.
-fn heaviest_output(layer: &Layer, weights: &[i64]) -> u64 {
-    let mut sums = vec![0; layer.output_channels()];
-    for (element, weight) in weights.iter().enumerate() {
-        sums[layer.output_channel_of(element)] += weight.unsigned_abs();
-    }
-    sums.into_iter().max().unwrap_or(0)
-}
-
-/// Uniform over `-limit..=limit` but for zero; zero where that leaves nothing.
-fn nonzero(limit: u64, choices: &mut Choices) -> i64 {
-    if limit == 0 {
-        return 0;
-    }
-    let magnitude = choices.within(1..=limit as usize) as i64;
-    if choices.percent(50) { -magnitude } else { magnitude }
 }
 
 /// The largest number whose `degree`th power is at most `power`.
@@ -229,6 +248,6 @@ fn root(power: u64, degree: u32) -> u64 {
 }
 
 /// Exact for the exponents of a budget.
-pub fn power_of_two(exponent: i32) -> f64 {
-    f64::from_bits(((1023 + i64::from(exponent)) as u64) << 52)
+pub const fn power_of_two(exponent: i32) -> f64 {
+    f64::from_bits(((1023 + exponent as i64) as u64) << 52)
 }

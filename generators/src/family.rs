@@ -4,7 +4,7 @@ use twinfer_case::{Case, Provenance};
 
 use crate::{CaseSpace, Choices, InvalidSpace, Space};
 
-/// A named generator.
+/// A named generator; its place among the variants decides, with the seed, what it streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Family {
     /// Valid graphs led by a Conv.
@@ -13,22 +13,31 @@ pub enum Family {
     Deconv,
     /// Graphs that break exactly one named rule.
     Invalid,
+    /// Valid graphs led by a Conv, quantized.
+    QdqConv,
+    /// Valid graphs led by a ConvTranspose, quantized.
+    QdqDeconv,
 }
 
 /// A name that no family has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown family {0:?}: it is one of conv, deconv, invalid")]
+#[error("unknown family {0:?}: it is one of conv, deconv, qdq-conv, qdq-deconv, invalid")]
 pub struct UnknownFamily(String);
 
 impl Family {
     /// Every family.
-    pub const ALL: [Self; 3] = [Self::Conv, Self::Deconv, Self::Invalid];
+    pub const ALL: [Self; 5] = [Self::Conv, Self::Deconv, Self::QdqConv, Self::QdqDeconv, Self::Invalid];
+
+    /// The families of valid cases.
+    pub const VALID: [Self; 4] = [Self::Conv, Self::Deconv, Self::QdqConv, Self::QdqDeconv];
 
     /// The name that options, journals and cases use.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Conv => "conv",
             Self::Deconv => "deconv",
+            Self::QdqConv => "qdq-conv",
+            Self::QdqDeconv => "qdq-deconv",
             Self::Invalid => "invalid",
         }
     }
@@ -38,6 +47,8 @@ impl Family {
         let space: Box<dyn CaseSpace> = match self {
             Self::Conv => Box::new(Space::convolutions()),
             Self::Deconv => Box::new(Space::deconvolutions()),
+            Self::QdqConv => Box::new(Space::quantized_convolutions()),
+            Self::QdqDeconv => Box::new(Space::quantized_deconvolutions()),
             Self::Invalid => Box::new(InvalidSpace::new()),
         };
         CaseStream { family: self, seed, space }
@@ -88,7 +99,7 @@ mod tests {
 
     #[test]
     fn every_case_of_the_valid_families_is_valid_in_every_run() {
-        for family in [Family::Conv, Family::Deconv] {
+        for family in Family::VALID {
             let stream = family.stream(1);
             for index in 0..3000 {
                 let case = stream.case(index);

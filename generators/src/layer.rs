@@ -150,6 +150,22 @@ impl Layer {
         }
     }
 
+    /// The axis of the weight that output channels lie along, within their group for ConvTranspose.
+    pub const fn output_axis(&self) -> usize {
+        match self.operator {
+            Operator::Conv => 0,
+            Operator::ConvTranspose => 1,
+        }
+    }
+
+    /// The place of an output channel along that axis.
+    pub const fn place_of_output(&self, channel: usize) -> usize {
+        match self.operator {
+            Operator::Conv => channel,
+            Operator::ConvTranspose => channel % self.outputs_per_group,
+        }
+    }
+
     pub fn weight_shape(&self) -> Vec<usize> {
         let channels = match self.operator {
             Operator::Conv => [self.output_channels(), self.inputs_per_group],

@@ -18,6 +18,7 @@
 //! ```
 
 mod choices;
+mod convolution;
 mod coverage;
 mod draft;
 mod exact;
@@ -27,16 +28,19 @@ mod layer;
 mod menu;
 mod parameters;
 mod plan;
+mod quantizer;
 mod space;
 mod strategy;
+mod weights;
 
 pub use choices::Choices;
 pub use coverage::{Coverage, CoverageReport, MissingPair, PairCount, ValueCount};
 pub use family::{CaseStream, Family, UnknownFamily};
 pub use invalid::InvalidSpace;
 pub use menu::{Menu, NothingLeft};
+pub use quantizer::{AxisForm, Quantizer, Scaling, ZeroPoint};
 pub use space::{
-    Bias, CaseSpace, Dynamic, Grouping, Neighbour, Operator, OutputPadding, Padding, Runs, Source, Space,
-    Values,
+    Bias, CaseSpace, Dynamic, Grouping, Neighbour, Operator, OutputPadding, Padding, Quantization, Runs,
+    Source, Space, Values,
 };
 pub use strategy::{CaseTree, Cases};

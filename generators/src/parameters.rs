@@ -2,25 +2,25 @@ use twinfer_case::{Recipe, Regime};
 use twinfer_onnx::{DataType, Tensor};
 
 use crate::{
-    Choices, Neighbour, Values,
-    exact::{Budget, Grid, power_of_two},
-    layer::Layer,
+    Choices, Quantizer, Values,
+    exact::{self, Ahead, Budget, Grid, power_of_two},
 };
 
 /// Draws the constants of a graph, in the regime of the case.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Parameters {
-    dtype: DataType,
-    regime: Data,
+    pub dtype: DataType,
+    pub budget: Budget,
+    values: Values,
 }
 
-/// What is known of the values of a tensor: in the exact regime their grid.
-pub type Knowledge = Option<Grid>;
-
-#[derive(Clone, Debug)]
-enum Data {
-    Exact(Budget),
-    Rounding(Values),
+/// What is known of the values of a tensor.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Knowledge {
+    /// In the exact regime: the grid that they lie on.
+    Grid(Grid),
+    /// Otherwise: about how large they are.
+    Magnitude(f64),
 }
 
 /// The parameters of a BatchNormalization, one entry a channel.
@@ -40,112 +40,92 @@ impl Normalization {
 }
 
 impl Parameters {
-    pub fn new(values: Values, dtype: DataType, convolutions: usize) -> Self {
-        let regime = match values {
-            Values::Exact => Data::Exact(Budget::new(dtype, convolutions)),
-            rounding => Data::Rounding(rounding),
-        };
-        Self { dtype, regime }
+    pub const fn new(values: Values, dtype: DataType) -> Self {
+        Self { dtype, values, budget: Budget::new(dtype) }
     }
 
-    /// Whether there is room for `neighbour`; if so it is kept.
-    pub fn reserve(&mut self, neighbour: Neighbour) -> bool {
-        match &mut self.regime {
-            Data::Exact(budget) => budget.reserve(neighbour),
-            Data::Rounding(_) => true,
-        }
+    /// Whether a value that all this is ahead of can be more than next to nothing.
+    pub fn has_room(&self, ahead: Ahead) -> bool {
+        self.values != Values::Exact || self.budget.has_room(ahead)
     }
 
     /// The regime of the case's first input, and what is known of its values.
-    pub fn input(&self, choices: &mut Choices) -> (Regime, Knowledge) {
-        match &self.regime {
-            Data::Exact(budget) => {
-                let grid = budget.input(choices);
-                (Regime::Exact { limit: grid.bound as u32, exponent: grid.exponent }, Some(grid))
+    pub fn input(&self, ahead: Ahead, choices: &mut Choices) -> (Regime, Knowledge) {
+        match self.values {
+            Values::Exact => {
+                let grid = self.budget.input(ahead, choices);
+                let regime = Regime::Exact { limit: grid.bound as u32, exponent: grid.exponent };
+                (regime, Knowledge::Grid(grid))
             }
-            Data::Rounding(values) => (rounding(*values), None),
+            rounding => (self.regime(), Knowledge::Magnitude(magnitude(rounding, self.dtype, choices))),
         }
     }
 
-    /// The weights and, where `biased`, the bias of `layer`.
-    pub fn convolution(
-        &mut self,
-        layer: &Layer,
-        biased: bool,
+    /// The scale and the zero point of a quantizer of values; what is known of them becomes what it leaves of them.
+    pub fn quantization(
+        &self,
+        quantizer: Quantizer,
+        ahead: Ahead,
         known: &mut Knowledge,
         choices: &mut Choices,
-    ) -> (Tensor, Option<Tensor>) {
-        let (shape, channels) = (layer.weight_shape(), vec![layer.output_channels()]);
-        match (&mut self.regime, known) {
-            (Data::Exact(budget), Some(grid)) => {
-                let drawn = budget.convolution(layer, biased, grid, choices);
-                let weights = on_grid(self.dtype, shape, &drawn.weights, drawn.weight_exponent);
-                let bias = biased.then(|| on_grid(self.dtype, channels, &drawn.bias, drawn.bias_exponent));
-                (weights, bias)
+    ) -> (f64, i64) {
+        match known {
+            Knowledge::Grid(grid) => {
+                let (exponent, zero_point) = self.budget.quantization(quantizer, ahead, grid, choices);
+                (power_of_two(exponent), zero_point)
             }
-            (Data::Rounding(values), _) => {
-                // the bias is of the inputs' magnitude, so that neither drowns the other
-                let inputs = rounding(*values);
-                // as many decades of weights as of inputs, in some cases
-                let regime = match values {
-                    Values::WideRange if choices.percent(50) => Regime::WideRange,
-                    _ => Regime::Gaussian,
-                };
-                // about 1/sqrt(taps), so that deep sums keep the magnitude of their inputs
-                let scale = power_of_two(-(layer.taps().ilog2() as i32) / 2);
-                let weights = scaled(&self.draw(shape, regime, choices), scale);
-                (weights, biased.then(|| self.draw(channels, inputs, choices)))
+            Knowledge::Magnitude(magnitude) => {
+                let zero_point = quantizer.zero_point(choices);
+                // mostly about what three deviations need, sometimes so little that much saturates
+                let tightness = *choices.one_of(&[0.2, 0.5, 1.0, 1.0, 1.0, 2.0]);
+                let scale = 3.0 / 127.0 * *magnitude * tightness * mantissa(choices);
+                let scale = self.scale(scale);
+                *magnitude = magnitude.min(127.0 * scale);
+                (scale, zero_point)
             }
-            (Data::Exact(_), None) => unreachable!("the exact regime knows the grid of each value"),
         }
     }
 
     /// A constant that is added to a value.
-    pub fn constant(&mut self, shape: Vec<usize>, known: &mut Knowledge, choices: &mut Choices) -> Tensor {
-        match (&mut self.regime, known) {
-            (Data::Exact(budget), Some(grid)) => {
-                let steps = budget.constants(shape.iter().product(), grid, choices);
+    pub fn constant(&self, shape: Vec<usize>, known: &mut Knowledge, choices: &mut Choices) -> Tensor {
+        match known {
+            Knowledge::Grid(grid) => {
+                let steps = exact::constants(shape.iter().product(), grid, choices);
                 on_grid(self.dtype, shape, &steps, grid.exponent)
             }
-            (Data::Rounding(values), _) => {
-                let inputs = rounding(*values);
-                self.draw(shape, inputs, choices)
-            }
-            (Data::Exact(_), None) => unreachable!("the exact regime knows the grid of each value"),
+            Knowledge::Magnitude(_) => self.draw(shape, self.regime(), choices),
         }
     }
 
     /// The regime of a further input that is added to a value.
-    pub fn added_input(&mut self, known: &mut Knowledge) -> Regime {
-        match (&mut self.regime, known) {
-            (Data::Exact(budget), Some(grid)) => budget.added_input(grid),
-            (Data::Rounding(values), _) => rounding(*values),
-            (Data::Exact(_), None) => unreachable!("the exact regime knows the grid of each value"),
+    pub fn added_input(&self, known: &mut Knowledge) -> Regime {
+        match known {
+            Knowledge::Grid(grid) => exact::added_input(grid),
+            Knowledge::Magnitude(_) => self.regime(),
         }
     }
 
     /// What is known of the sum of two values; `None` where they must not be added.
-    pub fn residual(&mut self, known: Knowledge, other: Knowledge) -> Option<Knowledge> {
-        match (&mut self.regime, known, other) {
-            (Data::Exact(budget), Some(grid), Some(other)) => budget.residual(grid, other).map(Some),
-            _ => Some(None),
+    pub fn residual(&self, known: Knowledge, other: Knowledge) -> Option<Knowledge> {
+        match (known, other) {
+            (Knowledge::Grid(grid), Knowledge::Grid(other)) => {
+                self.budget.residual(grid, other).map(Knowledge::Grid)
+            }
+            (Knowledge::Magnitude(a), Knowledge::Magnitude(b)) => Some(Knowledge::Magnitude(a.hypot(b))),
+            _ => None,
         }
     }
 
     /// Parameters of a BatchNormalization over `channels`.
     pub fn normalization(
-        &mut self,
+        &self,
         channels: usize,
         known: &mut Knowledge,
         choices: &mut Choices,
     ) -> Normalization {
-        match (&mut self.regime, known) {
-            (Data::Exact(budget), Some(grid)) => budget.normalization(channels, grid, choices),
-            (Data::Rounding(values), _) => {
-                let inputs = rounding(*values);
-                self.rounding_normalization(channels, inputs, choices)
-            }
-            (Data::Exact(_), None) => unreachable!("the exact regime knows the grid of each value"),
+        match known {
+            Knowledge::Grid(grid) => exact::normalization(channels, grid, choices),
+            Knowledge::Magnitude(_) => self.rounding_normalization(channels, self.regime(), choices),
         }
     }
 
@@ -169,45 +149,77 @@ impl Parameters {
         made(self.dtype, vec![values.len()], values)
     }
 
-    /// Two tensors whose sum is `whole`; in the exact regime without rounding.
-    pub fn summands(&self, whole: &Tensor, choices: &mut Choices) -> [Tensor; 2] {
-        match self.regime {
-            Data::Exact(_) => {
-                let values = whole.to_f64();
-                let moved: Vec<_> = (0..values.len()).map(|_| values[choices.below(values.len())]).collect();
-                let rest: Vec<_> = values.iter().zip(&moved).map(|(value, moved)| value - moved).collect();
-                [&moved, &rest].map(|values| made(self.dtype, whole.shape.clone(), values))
-            }
-            Data::Rounding(_) => [whole.clone(), self.draw(whole.shape.clone(), Regime::Gaussian, choices)],
-        }
+    /// A number of the case's type.
+    pub fn scalar(&self, value: f64) -> Tensor {
+        made(self.dtype, vec![], &[value])
     }
 
-    fn draw(&self, shape: Vec<usize>, regime: Regime, choices: &mut Choices) -> Tensor {
+    /// Two tensors whose sum is `whole`; in the exact regime without rounding.
+    pub fn summands(&self, whole: &Tensor, choices: &mut Choices) -> [Tensor; 2] {
+        if self.values != Values::Exact {
+            return [whole.clone(), self.draw(whole.shape.clone(), Regime::Gaussian, choices)];
+        }
+        let values = whole.to_f64();
+        let moved: Vec<_> = (0..values.len()).map(|_| values[choices.below(values.len())]).collect();
+        let rest: Vec<_> = values.iter().zip(&moved).map(|(value, moved)| value - moved).collect();
+        [&moved, &rest].map(|values| made(self.dtype, whole.shape.clone(), values))
+    }
+
+    pub fn draw(&self, shape: Vec<usize>, regime: Regime, choices: &mut Choices) -> Tensor {
         let recipe = Recipe { dtype: self.dtype, shape, regime, seed: choices.seed() };
         recipe.materialize().expect("a generated tensor is small")
     }
-}
 
-const fn rounding(values: Values) -> Regime {
-    match values {
-        Values::WideRange => Regime::WideRange,
-        Values::Denormal => Regime::Denormal,
-        Values::Saturating => Regime::Saturating,
-        Values::Gaussian | Values::Exact => Regime::Gaussian,
+    /// That of inputs outside of the exact regime.
+    pub const fn regime(&self) -> Regime {
+        match self.values {
+            Values::WideRange => Regime::WideRange,
+            Values::Denormal => Regime::Denormal,
+            Values::Saturating => Regime::Saturating,
+            Values::Gaussian | Values::Exact => Regime::Gaussian,
+        }
+    }
+
+    /// The least and the greatest scale that the case's type holds with room for the products.
+    const fn scales(&self) -> (f64, f64) {
+        match self.dtype {
+            DataType::Float16 => (power_of_two(-12), power_of_two(6)),
+            _ => (power_of_two(-100), power_of_two(100)),
+        }
+    }
+
+    /// A scale that the case's type holds.
+    pub fn scale(&self, wanted: f64) -> f64 {
+        let (least, greatest) = self.scales();
+        made(self.dtype, vec![], &[wanted.clamp(least, greatest)]).to_f64()[0]
     }
 }
 
-fn scaled(tensor: &Tensor, factor: f64) -> Tensor {
-    let values: Vec<_> = tensor.to_f64().iter().map(|value| value * factor).collect();
-    made(tensor.dtype(), tensor.shape.clone(), &values)
+/// About how large inputs are that a quantizer is to keep; any size of many, where they are of many.
+fn magnitude(values: Values, dtype: DataType, choices: &mut Choices) -> f64 {
+    let (least, greatest) = match (values, dtype) {
+        (Values::Gaussian | Values::Exact, _) => (0, 0),
+        (Values::WideRange, DataType::Float16) => (-4, 4),
+        (Values::WideRange, _) => (-10, 20),
+        (Values::Denormal, DataType::Float16) => (-10, -6),
+        (Values::Denormal, _) => (-120, -110),
+        (Values::Saturating, DataType::Float16) => (13, 14),
+        (Values::Saturating, _) => (120, 124),
+    };
+    power_of_two(least + choices.below(1 + (greatest - least) as usize) as i32)
 }
 
-fn on_grid(dtype: DataType, shape: Vec<usize>, steps: &[i64], exponent: i32) -> Tensor {
+/// From 1 to 2, with all the bits that a number has.
+pub fn mantissa(choices: &mut Choices) -> f64 {
+    1.0 + choices.below(1 << 30) as f64 * power_of_two(-30)
+}
+
+pub fn on_grid(dtype: DataType, shape: Vec<usize>, steps: &[i64], exponent: i32) -> Tensor {
     let step = power_of_two(exponent);
     let values: Vec<_> = steps.iter().map(|steps| *steps as f64 * step).collect();
     made(dtype, shape, &values)
 }
 
-fn made(dtype: DataType, shape: Vec<usize>, values: &[f64]) -> Tensor {
+pub fn made(dtype: DataType, shape: Vec<usize>, values: &[f64]) -> Tensor {
     Tensor::from_f64(dtype, shape, values).expect("one value was drawn for each element")
 }

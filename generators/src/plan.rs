@@ -1,7 +1,8 @@
 use twinfer_onnx::DataType;
 
 use crate::{
-    Choices, Dynamic, Neighbour, Operator, Runs, Space,
+    Choices, Dynamic, Menu, Neighbour, Operator, Quantization, Quantizer, Runs, Space,
+    exact::{Ahead, growth},
     layer::{Caps, Layer},
     parameters::Parameters,
 };
@@ -13,13 +14,30 @@ pub struct Plan {
     pub opset: i64,
     pub dynamic: Dynamic,
     pub runs: Runs,
-    pub layers: Vec<Layer>,
-    pub before: Vec<Neighbour>,
-    /// What follows each layer.
-    pub after: Vec<Vec<Neighbour>>,
+    /// In order; value 0 is the input, and part `k` computes value `k + 1`.
+    pub parts: Vec<Part>,
     /// The shapes that runs feed: one, or two where an axis is dynamic.
     pub points: Vec<Point>,
     pub parameters: Parameters,
+    /// Whether all integers are signed with zero for zero.
+    pub symmetric: bool,
+}
+
+/// One computation of a case.
+#[derive(Clone, Debug)]
+pub struct Part {
+    pub step: Step,
+    /// The values that it is applied to.
+    pub of: Vec<usize>,
+}
+
+/// What a part does.
+#[derive(Clone, Debug)]
+pub enum Step {
+    Layer(Layer),
+    Neighbour(Neighbour),
+    /// Quantizes and dequantizes.
+    Quantizer(Quantizer),
 }
 
 /// The extents of a case's input in one of the shapes it is run in.
@@ -32,19 +50,27 @@ pub struct Point {
 impl Plan {
     pub fn draw(space: &Space, choices: &mut Choices) -> Self {
         let (rank, length) = (space.rank.draw(choices), space.length.draw(choices));
-        let precision = space.precision.draw(choices);
+        let precision = space.drawn_precision(choices);
         let dynamic = space.dynamic.draw(choices);
         let caps = Caps::of(rank, length);
-        let mut layers = chain(space, rank, length, caps, choices);
-        let mut parameters = Parameters::new(space.regime.draw(choices), precision, length);
-        let before = neighbours(&space.before, 1, &mut parameters, choices);
-        let after = (0..length).map(|_| neighbours(&space.after, 2, &mut parameters, choices)).collect();
+        let layers = chain(space, rank, length, caps, choices);
+        let parameters = Parameters::new(space.regime.draw(choices), precision);
+        let before = neighbours(&space.before, 1, choices);
+        let after = (0..length).map(|_| neighbours(&space.after, 2, choices)).collect();
         // with fixed shapes a third run tells little more than a second, so that it is seldom worth its time
         let thrice = choices.percent(15);
         let runs = space.runs.draw_among(choices, |runs| runs.suit(dynamic) || thrice && *runs == Runs::ABA);
-        let points = fit(space, &mut layers, dynamic, runs, caps, choices);
-        let opset = space.opset.draw(choices);
-        Self { precision, opset, dynamic, runs, layers, before, after, points, parameters }
+        let symmetric = space.quantization.as_ref().is_some_and(|menus| menus.symmetric.draw(choices));
+        let mut parts = in_a_row(space, layers, before, after, symmetric, choices);
+        drop_what_has_no_room(&mut parts, &parameters);
+        let points = fit(space, &mut parts, dynamic, runs, (rank, caps), choices);
+        let opset = space.drawn_opset(precision, choices);
+        Self { precision, opset, dynamic, runs, parts, points, parameters, symmetric }
+    }
+
+    /// What is ahead of each value.
+    pub fn ahead(&self) -> Vec<Ahead> {
+        ahead(&self.parts, |_| true)
     }
 }
 
@@ -79,32 +105,100 @@ fn chain(space: &Space, rank: usize, length: usize, caps: Caps, choices: &mut Ch
     layers
 }
 
-/// Up to `most` neighbours, each with room in the budget.
-fn neighbours(
-    menu: &crate::Menu<Option<Neighbour>>,
-    most: usize,
-    parameters: &mut Parameters,
+/// Up to `most` neighbours.
+fn neighbours(menu: &Menu<Option<Neighbour>>, most: usize, choices: &mut Choices) -> Vec<Neighbour> {
+    (0..most).map_while(|_| menu.draw(choices)).collect()
+}
+
+/// Each part applied to what the one before it computes.
+fn in_a_row(
+    space: &Space,
+    layers: Vec<Layer>,
+    before: Vec<Neighbour>,
+    after: Vec<Vec<Neighbour>>,
+    symmetric: bool,
     choices: &mut Choices,
-) -> Vec<Neighbour> {
-    (0..most).map_while(|_| menu.draw(choices)).filter(|neighbour| parameters.reserve(*neighbour)).collect()
+) -> Vec<Part> {
+    let mut steps: Vec<_> = before.into_iter().map(Step::Neighbour).collect();
+    let quantizer = |menu: fn(&Quantization) -> &Menu<Option<Quantizer>>, choices: &mut Choices| {
+        let menu = menu(space.quantization.as_ref()?);
+        let drawn =
+            menu.draw_among(choices, |quantizer| !symmetric || quantizer.is_none_or(Quantizer::is_symmetric));
+        drawn.map(Step::Quantizer)
+    };
+    for (layer, after) in layers.into_iter().zip(after) {
+        steps.extend(quantizer(|menus| &menus.activation, choices));
+        steps.push(Step::Layer(layer));
+        steps.extend(after.into_iter().map(Step::Neighbour));
+    }
+    steps.extend(quantizer(|menus| &menus.output, choices));
+    steps.into_iter().enumerate().map(|(place, step)| Part { step, of: vec![place] }).collect()
+}
+
+/// What is ahead of each value in the parts that are kept.
+fn ahead(parts: &[Part], is_kept: impl Fn(usize) -> bool) -> Vec<Ahead> {
+    let mut ahead = vec![Ahead::NOTHING; parts.len() + 1];
+    for (place, part) in parts.iter().enumerate().rev() {
+        let behind = ahead[place + 1];
+        let through = match &part.step {
+            Step::Layer(_) => behind.convolution(),
+            Step::Neighbour(neighbour) if is_kept(place) => behind.growth(growth(*neighbour)),
+            Step::Neighbour(_) => behind,
+            Step::Quantizer(_) => Ahead::NOTHING,
+        };
+        for source in &part.of {
+            ahead[*source] = ahead[*source].and(through);
+        }
+    }
+    ahead
+}
+
+/// Drops the neighbours that leave no room for the convolutions beside them, the first come first kept.
+fn drop_what_has_no_room(parts: &mut Vec<Part>, parameters: &Parameters) {
+    let mut is_kept: Vec<_> = parts.iter().map(|part| !matches!(part.step, Step::Neighbour(_))).collect();
+    for place in 0..parts.len() {
+        let is_neighbour = !is_kept[place];
+        is_kept[place] = true;
+        let fits = ahead(parts, |place| is_kept[place]).into_iter().all(|ahead| parameters.has_room(ahead));
+        is_kept[place] = fits || !is_neighbour;
+    }
+    for place in (0..parts.len()).rev().filter(|place| !is_kept[*place]) {
+        let source = parts.remove(place).of[0];
+        for of in parts[place..].iter_mut().flat_map(|part| &mut part.of) {
+            *of = if *of == place + 1 {
+                source
+            } else if *of > place {
+                *of - 1
+            } else {
+                *of
+            };
+        }
+    }
+}
+
+impl Part {
+    /// The least input extent along `axis` that gives `output` positions there.
+    fn least_input(&self, axis: usize, output: usize) -> usize {
+        match &self.step {
+            Step::Layer(layer) => layer.least_input(axis, output),
+            Step::Neighbour(_) | Step::Quantizer(_) => output,
+        }
+    }
 }
 
 /// Finds extents on which every layer gives at least one output position, and the `output_shape`s that they allow.
 fn fit(
     space: &Space,
-    layers: &mut [Layer],
+    parts: &mut [Part],
     dynamic: Dynamic,
     runs: Runs,
-    caps: Caps,
+    (rank, caps): (usize, Caps),
     choices: &mut Choices,
 ) -> Vec<Point> {
-    let rank = layers[0].axes.len();
-    let needs = needs(layers, choices);
+    let needs = needs(parts, rank, choices);
     let batch = space.batch.draw(choices);
     let extents = |choices: &mut Choices| -> Vec<usize> {
-        (0..rank)
-            .map(|axis| layers[0].least_input(axis, needs[0][axis]) + choices.within(0..=caps.slack))
-            .collect()
+        needs[0].iter().map(|least| least + choices.within(0..=caps.slack)).collect()
     };
     let first = Point { batch, spatial: extents(choices) };
     let mut points = vec![first.clone()];
@@ -117,42 +211,55 @@ fn fit(
     if runs == Runs::EmptyFullEmpty && dynamic.batch {
         points[0].batch = 0;
     }
-    choose_output_shapes(layers, &needs, &points, choices);
+    choose_output_shapes(parts, &needs, &points, choices);
     points
 }
 
-/// The least output of each layer along each axis: what the layers behind it need.
-fn needs(layers: &[Layer], choices: &mut Choices) -> Vec<Vec<usize>> {
-    let rank = layers[0].axes.len();
-    let mut needs = vec![(0..rank).map(|_| choices.within(1..=2)).collect::<Vec<_>>()];
-    for layer in layers[1..].iter().rev() {
-        let behind = &needs[needs.len() - 1];
-        needs.push((0..rank).map(|axis| layer.least_input(axis, behind[axis])).collect());
+/// The least extents of each value: what the parts behind it need.
+fn needs(parts: &[Part], rank: usize, choices: &mut Choices) -> Vec<Vec<usize>> {
+    let mut needs = vec![vec![1; rank]; parts.len() + 1];
+    needs[parts.len()] = (0..rank).map(|_| choices.within(1..=2)).collect();
+    for (place, part) in parts.iter().enumerate().rev() {
+        let behind = needs[place + 1].clone();
+        for source in &part.of {
+            for (axis, need) in needs[*source].iter_mut().enumerate() {
+                *need = part.least_input(axis, behind[axis]).max(*need);
+            }
+        }
     }
-    needs.reverse();
     needs
 }
 
-fn choose_output_shapes(layers: &mut [Layer], needs: &[Vec<usize>], points: &[Point], choices: &mut Choices) {
-    let mut extents: Vec<Vec<usize>> = points.iter().map(|point| point.spatial.clone()).collect();
-    for (layer, needs) in layers.iter_mut().zip(needs) {
-        if layer.operator == Operator::ConvTranspose && layer.padding.has_output_shape() {
-            // ONNX's shape inference gives up on an output below the input, and what follows it is refused
-            let shrinking = choices.percent(5);
-            let shape = (0..needs.len()).map(|axis| {
-                let naturals = extents.iter().map(|extents| layer.natural_output(axis, extents[axis]));
-                let natural = naturals.min().unwrap_or(needs[axis]);
-                let input = extents.iter().map(|extents| extents[axis]).max().unwrap_or(0).min(natural);
-                let least = if shrinking { needs[axis] } else { needs[axis].max(input) };
-                output_extent(least, natural, layer.axes[axis].span(), choices)
-            });
-            layer.output_shape = Some(shape.collect());
-        }
-        let op = layer.op();
-        for extents in &mut extents {
-            *extents = layer.output(&op, extents);
-        }
+fn choose_output_shapes(parts: &mut [Part], needs: &[Vec<usize>], points: &[Point], choices: &mut Choices) {
+    let mut extents: Vec<Vec<Vec<usize>>> = vec![points.iter().map(|point| point.spatial.clone()).collect()];
+    for (part, needs) in parts.iter_mut().zip(&needs[1..]) {
+        let sources = &extents[part.of[0]];
+        let outputs = match &mut part.step {
+            Step::Layer(layer) => {
+                choose_output_shape(layer, needs, sources, choices);
+                let op = layer.op();
+                sources.iter().map(|extents| layer.output(&op, extents)).collect()
+            }
+            Step::Neighbour(_) | Step::Quantizer(_) => sources.clone(),
+        };
+        extents.push(outputs);
     }
+}
+
+fn choose_output_shape(layer: &mut Layer, needs: &[usize], extents: &[Vec<usize>], choices: &mut Choices) {
+    if layer.operator != Operator::ConvTranspose || !layer.padding.has_output_shape() {
+        return;
+    }
+    // ONNX's shape inference gives up on an output below the input, and what follows it is refused
+    let shrinking = choices.percent(5);
+    let shape = (0..needs.len()).map(|axis| {
+        let naturals = extents.iter().map(|extents| layer.natural_output(axis, extents[axis]));
+        let natural = naturals.min().unwrap_or(needs[axis]);
+        let input = extents.iter().map(|extents| extents[axis]).max().unwrap_or(0).min(natural);
+        let least = if shrinking { needs[axis] } else { needs[axis].max(input) };
+        output_extent(least, natural, layer.axes[axis].span(), choices)
+    });
+    layer.output_shape = Some(shape.collect());
 }
 
 /// An extent of at least `least` that crops no more than the kernel's span from `natural`, and mostly an odd number

@@ -1,7 +1,7 @@
 use twinfer_case::Case;
 use twinfer_onnx::{DataType, MAX_OPSET, MIN_OPSET};
 
-use crate::{Cases, Choices, Menu, draft::Draft};
+use crate::{AxisForm, Cases, Choices, Menu, Quantizer, Scaling, ZeroPoint, draft::Draft};
 
 /// The operator sets that a case may ask for.
 const OPSETS: std::ops::RangeInclusive<i64> = MIN_OPSET..=MAX_OPSET;
@@ -68,6 +68,8 @@ pub struct Space {
     pub default_written: Menu<bool>,
     /// Whether the optional attribute `kernel_shape` is written.
     pub kernel_shape_written: Menu<bool>,
+    /// How values and weights become integers; without it nothing is quantized.
+    pub quantization: Option<Quantization>,
     /// Where weights come from.
     pub weights: Menu<Source>,
     /// Where the bias comes from.
@@ -80,6 +82,26 @@ pub struct Space {
     pub dynamic: Menu<Dynamic>,
     /// The shapes of the runs, where axes are dynamic.
     pub runs: Menu<Runs>,
+}
+
+/// How values and weights become integers.
+///
+/// Types and zero points that a menu offers are those of both regimes and of all versions of the operator set; one scale
+/// a channel needs version 13, and half precision 19.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Quantization {
+    /// Whether a case has signed integers with zero for zero and no others, as far as the other menus offer them.
+    pub symmetric: Menu<bool>,
+    /// What quantizes the input of a convolution.
+    pub activation: Menu<Option<Quantizer>>,
+    /// What quantizes the last value.
+    pub output: Menu<Option<Quantizer>>,
+    /// What quantizes weights.
+    pub weights: Menu<Quantizer>,
+    /// What shares a scale in weights.
+    pub scaling: Menu<Scaling>,
+    /// How the attribute `axis` is written.
+    pub axis: Menu<AxisForm>,
 }
 
 /// The operators the families are about.
@@ -171,6 +193,10 @@ pub enum Source {
     Identity,
     /// Computed: the sum of two initializers.
     Sum,
+    /// Integers in an initializer through `DequantizeLinear`; an `Initializer` where nothing is quantized.
+    Dequantized,
+    /// Numbers in an initializer through `QuantizeLinear`, then `DequantizeLinear`; of a bias as `Dequantized`.
+    Quantized,
 }
 
 /// The bias of a convolution.
@@ -239,6 +265,64 @@ impl Space {
     /// The family `deconv`.
     pub fn deconvolutions() -> Self {
         Self::led_by(Operator::ConvTranspose)
+    }
+
+    /// The family `qdq-conv`.
+    pub fn quantized_convolutions() -> Self {
+        Self::quantized(Self::convolutions())
+    }
+
+    /// The family `qdq-deconv`.
+    pub fn quantized_deconvolutions() -> Self {
+        Self::quantized(Self::deconvolutions())
+    }
+
+    fn quantized(space: Self) -> Self {
+        let neighbours = [
+            (Some(Neighbour::Relu), 14),
+            (Some(Neighbour::AddChannels), 2),
+            (Some(Neighbour::AddInput), 2),
+            (Some(Neighbour::AddResidual), 2),
+            (Some(Neighbour::BatchNormalization), 5),
+        ];
+        Self {
+            length: Menu::new([(1, 85), (2, 12), (3, 3)]),
+            precision: Menu::new([(DataType::Float, 92), (DataType::Float16, 8)]),
+            regime: Menu::new([(Values::Exact, 60), (Values::Gaussian, 35), (Values::WideRange, 5)]),
+            quantization: Some(Quantization::new()),
+            weights: Menu::new([
+                (Source::Initializer, 4),
+                (Source::Identity, 1),
+                (Source::Sum, 1),
+                (Source::Dequantized, 47),
+                (Source::Quantized, 47),
+            ]),
+            bias: Menu::new([
+                (Bias::Absent, 38),
+                (Bias::Empty, 2),
+                (Bias::From(Source::Initializer), 25),
+                (Bias::From(Source::Identity), 3),
+                (Bias::From(Source::Sum), 2),
+                (Bias::From(Source::Dequantized), 30),
+            ]),
+            before: Menu::new([(None, 300)].into_iter().chain(neighbours)),
+            after: Menu::new([(None, 60)].into_iter().chain(neighbours)),
+            ..space
+        }
+    }
+
+    /// A precision; where something is quantized, one for which there is a version of the operator set.
+    pub(crate) fn drawn_precision(&self, choices: &mut Choices) -> DataType {
+        let quantizes = self.quantization.is_some();
+        let has_opset =
+            |precision: DataType| self.opset.options().any(|opset| quantizable(precision, *opset));
+        self.precision.draw_among(choices, |precision| !quantizes || has_opset(*precision))
+    }
+
+    /// A version of the operator set; where something is quantized, one that does so in this precision.
+    pub(crate) fn drawn_opset(&self, precision: DataType, choices: &mut Choices) -> i64 {
+        let quantizes = self.quantization.is_some();
+        self.opset.draw_among(choices, |opset| !quantizes || quantizable(precision, *opset))
     }
 
     fn led_by(lead: Operator) -> Self {
@@ -315,6 +399,7 @@ impl Space {
             ]),
             default_written: Menu::new([(true, 50), (false, 50)]),
             kernel_shape_written: Menu::new([(true, 60), (false, 40)]),
+            quantization: None,
             weights: Menu::new(parameter),
             bias: Menu::new(
                 [(Bias::Absent, 35), (Bias::Empty, 5)]
@@ -338,6 +423,49 @@ impl Space {
             ]),
         }
     }
+}
+
+impl Quantization {
+    /// As the families of quantized graphs have it.
+    fn new() -> Self {
+        let quantizer = |dtype, zero_point| Quantizer { dtype, zero_point };
+        let activations = [
+            (quantizer(DataType::Int8, ZeroPoint::Zero), 30),
+            (quantizer(DataType::Int8, ZeroPoint::Nonzero), 20),
+            (quantizer(DataType::Uint8, ZeroPoint::Zero), 14),
+            (quantizer(DataType::Uint8, ZeroPoint::Nonzero), 20),
+            (quantizer(DataType::Uint8, ZeroPoint::Absent), 16),
+        ];
+        let optional = |none| {
+            let some = activations.iter().map(|(quantizer, weight)| (Some(*quantizer), *weight));
+            Menu::new([(None, none)].into_iter().chain(some))
+        };
+        Self {
+            symmetric: Menu::new([(true, 70), (false, 30)]),
+            activation: optional(2),
+            output: optional(100),
+            weights: Menu::new([
+                (quantizer(DataType::Int8, ZeroPoint::Zero), 42),
+                (quantizer(DataType::Int8, ZeroPoint::Absent), 28),
+                (quantizer(DataType::Int8, ZeroPoint::Nonzero), 10),
+                (quantizer(DataType::Uint8, ZeroPoint::Nonzero), 12),
+                (quantizer(DataType::Uint8, ZeroPoint::Zero), 4),
+                (quantizer(DataType::Uint8, ZeroPoint::Absent), 4),
+            ]),
+            scaling: Menu::new([
+                (Scaling::Tensor, 34),
+                (Scaling::Outputs, 44),
+                (Scaling::Inputs, 19),
+                (Scaling::Kernel, 3),
+            ]),
+            axis: Menu::new([(AxisForm::Positive, 45), (AxisForm::Negative, 25), (AxisForm::Omitted, 30)]),
+        }
+    }
+}
+
+/// Whether there are quantizers of this precision in that version of the operator set.
+const fn quantizable(precision: DataType, opset: i64) -> bool {
+    matches!(precision, DataType::Float) || opset >= 19
 }
 
 #[cfg(test)]

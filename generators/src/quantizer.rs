@@ -1,0 +1,123 @@
+use twinfer_onnx::{DataType, Tensor};
+
+use crate::{Choices, Operator, layer::Layer, parameters::made};
+
+/// How numbers become integers: what a `QuantizeLinear`, the `DequantizeLinear` behind it, or both are told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quantizer {
+    /// The type of the integers.
+    pub dtype: DataType,
+    /// The zero point.
+    pub zero_point: ZeroPoint,
+}
+
+/// The integer that stands for zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ZeroPoint {
+    /// Not an input: zero, and of `QuantizeLinear` the type is then uint8.
+    Absent,
+    /// Zero, written.
+    Zero,
+    /// Any other.
+    Nonzero,
+}
+
+/// What shares a scale in a weight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scaling {
+    /// The whole of it.
+    Tensor,
+    /// Each output channel: axis 0 of Conv; of ConvTranspose axis 1, where a scale serves its place in every group.
+    Outputs,
+    /// Each input channel: axis 1 of Conv, where a scale serves its place in every group; axis 0 of ConvTranspose.
+    Inputs,
+    /// Each position of the kernel along a spatial axis.
+    Kernel,
+}
+
+/// How the attribute `axis` is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AxisForm {
+    /// Counted from the front.
+    Positive,
+    /// Counted from the back.
+    Negative,
+    /// Not written, which means 1; where another is needed, written from the front.
+    Omitted,
+}
+
+impl Quantizer {
+    /// Signed, and zero is zero: what hardware computes with.
+    pub const SYMMETRIC: Self = Self { dtype: DataType::Int8, zero_point: ZeroPoint::Zero };
+
+    /// Whether the integers are signed and zero is zero.
+    pub fn is_symmetric(self) -> bool {
+        self.dtype == DataType::Int8 && self.zero_point != ZeroPoint::Nonzero
+    }
+
+    /// As a `QuantizeLinear` can be told: without a zero point it gives uint8.
+    pub(crate) fn quantizing(self) -> Self {
+        match self {
+            Self { dtype: DataType::Uint8, .. } => self,
+            Self { zero_point: ZeroPoint::Absent, dtype } => Self { dtype, zero_point: ZeroPoint::Zero },
+            Self { .. } => self,
+        }
+    }
+
+    /// The least and the greatest integer.
+    pub(crate) const fn range(self) -> (i64, i64) {
+        match self.dtype {
+            DataType::Uint8 => (0, 255),
+            _ => (-128, 127),
+        }
+    }
+
+    /// A zero point: about the middle of the range, or at its ends, where nearly half of all numbers saturate.
+    pub(crate) fn zero_point(self, choices: &mut Choices) -> i64 {
+        let (least, greatest) = self.range();
+        match self.zero_point {
+            ZeroPoint::Absent | ZeroPoint::Zero => 0,
+            ZeroPoint::Nonzero => {
+                let middle = (least + greatest + 1) / 2;
+                let away = *choices.one_of(&[1, 3, 10, 37, 100]);
+                let from = *choices.one_of(&[middle - away, middle + away, middle - away, least, greatest]);
+                if from == 0 { middle + away } else { from }
+            }
+        }
+    }
+
+    /// The zero points as the input that they are; none where they are left out.
+    pub(crate) fn tensor(self, shape: Vec<usize>, zero_points: &[i64]) -> Option<Tensor> {
+        let zero_points: Vec<_> = zero_points.iter().map(|zero_point| *zero_point as f64).collect();
+        (self.zero_point != ZeroPoint::Absent).then(|| made(self.dtype, shape, &zero_points))
+    }
+
+    /// The integers less the zero point, at the least and at the most.
+    pub(crate) const fn levels(self, zero_point: i64) -> (i64, i64) {
+        let (least, greatest) = self.range();
+        (least - zero_point, greatest - zero_point)
+    }
+}
+
+impl Scaling {
+    /// The axis of the weight of `layer` along which scales differ.
+    pub(crate) fn axis(self, layer: &Layer, choices: &mut Choices) -> Option<usize> {
+        match (self, layer.operator) {
+            (Self::Tensor, _) => None,
+            (Self::Outputs, Operator::Conv) | (Self::Inputs, Operator::ConvTranspose) => Some(0),
+            (Self::Inputs, Operator::Conv) | (Self::Outputs, Operator::ConvTranspose) => Some(1),
+            (Self::Kernel, _) => Some(2 + choices.below(layer.axes.len())),
+        }
+    }
+}
+
+impl AxisForm {
+    /// The attribute that means `axis` of a tensor of this rank.
+    pub(crate) const fn attribute(self, axis: usize, rank: usize) -> Option<i64> {
+        match self {
+            Self::Omitted if axis == 1 => None,
+            Self::Negative => Some(axis as i64 - rank as i64),
+            Self::Positive | Self::Omitted => Some(axis as i64),
+        }
+    }
+}
