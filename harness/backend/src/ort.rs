@@ -8,12 +8,16 @@
 //! for it. One thread computes. A provider that does not register is an error; nodes that ONNX Runtime places on
 //! the CPU in a CUDA session are reported in the observation.
 //!
+//! What graph optimisations made of a graph with quantisers is read from the model that the session writes into memory.
+//!
 //! Output buffers are allocated here and poisoned wherever the session knows the output's shape before it runs. A
 //! CUDA session computes into device memory of its own and copies, so that poison shows there only what was not
 //! copied.
 
 mod capabilities;
 mod choices;
+mod optimized;
+mod placement;
 mod session;
 mod value;
 

@@ -13,6 +13,7 @@ mod interface;
 mod numbers;
 mod op;
 mod ops;
+mod outline;
 mod proto;
 mod rule;
 mod shapes;
@@ -27,6 +28,7 @@ pub use op::{
     AutoPad, BatchNormalization, Concat, Conv, ConvTranspose, DequantizeLinear, MaxPool, Op, QuantizeLinear,
 };
 pub use ops::resolve_axis;
+pub use outline::{Outline, OutlineNode};
 pub use rule::{Broken, Rule, RuleViolation};
 pub use shapes::{MAX_ELEMENTS, MAX_OPSET, MIN_OPSET, Shapes, TensorType, infer_shapes};
 pub use tensor::{InvalidTensor, Tensor, TensorData, element_count};

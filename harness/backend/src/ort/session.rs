@@ -9,10 +9,12 @@ use ort::{
     session::{OutputSelector, RunOptions, Session, SessionInputValue, builder::SessionBuilder},
 };
 use twinfer_case::{ChosenPrecision, LayerInfo, Outcome, PrecisionSource, RunOutput, Severity, Task};
-use twinfer_onnx::{Graph, Tensor};
+use twinfer_onnx::Tensor;
 
 use super::{
     choices::{Optimization, Provider},
+    optimized::{OptimizedModel, mentions_quantizers},
+    placement::Placements,
     value,
 };
 use crate::{
@@ -25,6 +27,8 @@ pub struct Sessions {
     environment: Environment,
     provider: Provider,
     level: Optimization,
+    /// Where sessions write what they made of a graph; none where they make nothing of it.
+    optimized: Option<OptimizedModel>,
     log: Log,
 }
 
@@ -38,7 +42,8 @@ pub struct Loaded {
 
 impl Sessions {
     pub fn new(environment: Environment, provider: Provider, level: Optimization, log: Log) -> Self {
-        Self { environment, provider, level, log }
+        let optimized = if level == Optimization::Off { None } else { OptimizedModel::create().ok() };
+        Self { environment, provider, level, optimized, log }
     }
 
     pub const fn provider(&self) -> Provider {
@@ -51,7 +56,7 @@ impl Sessions {
 
     /// Registers the provider once, so that a machine without it is told before the first case.
     pub fn probe(&self) -> Result<(), OpenError> {
-        self.builder(false, Fallback::Refused).map(|_| ()).map_err(|error| OpenError::Provider {
+        self.builder(false, &Fallback::Refused).map(|_| ()).map_err(|error| OpenError::Provider {
             provider: self.provider.name(),
             reason: error.to_string(),
         })
@@ -60,27 +65,56 @@ impl Sessions {
     /// Makes a session of the task's model; the outcome tells why there is none.
     pub fn create(&self, task: &Task, recorder: &mut Recorder<'_>) -> Result<Loaded, Outcome> {
         let mark = self.log.mark();
-        let session = match self.commit(task, Fallback::Refused) {
-            Err(error) if is_fallback(&error) => {
-                self.log.rewind(mark);
-                recorder.observation().precision = Some(placed_on_cpu(&task.model));
-                self.commit(task, Fallback::Allowed)
-            }
-            result => result,
-        };
+        let mut fallback = Fallback::Refused;
+        let mut session = self.commit(task, &fallback);
+        if session.as_ref().is_err_and(is_fallback) {
+            self.log.rewind(mark);
+            fallback = Fallback::Told(Placements::default());
+            session = self.commit(task, &fallback);
+        }
         let session = session.map_err(|error| refusal(&error))?;
-        recorder.observation().inferred_shapes = inferred_shapes(&session);
+        let observation = recorder.observation();
+        observation.precision = self.precision(task, &fallback);
+        observation.inferred_shapes = inferred_shapes(&session);
         Ok(Loaded::new(session, self.log.clone()))
     }
 
-    fn commit(&self, task: &Task, fallback: Fallback) -> ort::Result<Session> {
-        self.builder(task.request.tf32, fallback)?.commit_from_memory(&task.model)
+    fn commit(&self, task: &Task, fallback: &Fallback) -> ort::Result<Session> {
+        let mut builder = self.builder(task.request.tf32, fallback)?;
+        if let Some(path) = self.wanted(task).and_then(|model| model.path().ok()) {
+            builder = builder.with_optimized_model_path(path)?;
+        }
+        builder.commit_from_memory(&task.model)
     }
 
-    fn builder(&self, tf32: bool, fallback: Fallback) -> ort::Result<SessionBuilder> {
+    /// Where the session of this task writes its model, where that tells something: writing it costs time, and models
+    /// without quantisers have no other precision than that of their values.
+    fn wanted(&self, task: &Task) -> Option<&OptimizedModel> {
+        self.optimized.as_ref().filter(|_| mentions_quantizers(&task.model))
+    }
+
+    /// What the session that was just made chose.
+    fn precision(&self, task: &Task, fallback: &Fallback) -> Option<ChosenPrecision> {
+        let elsewhere = match fallback {
+            Fallback::Refused => Vec::new(),
+            Fallback::Told(placements) => placements.elsewhere(self.provider.name()),
+        };
+        if let Some(mut layers) = self.wanted(task).and_then(OptimizedModel::layers) {
+            place(&mut layers, elsewhere);
+            return Some(ChosenPrecision { source: PrecisionSource::OptimizedGraph, layers });
+        }
+        let source = PrecisionSource::NodePlacement;
+        (!elsewhere.is_empty()).then_some(ChosenPrecision { source, layers: elsewhere })
+    }
+
+    fn builder(&self, tf32: bool, fallback: &Fallback) -> ort::Result<SessionBuilder> {
+        let (log, level) = match fallback {
+            Fallback::Refused => (logger(self.log.clone()), LogLevel::Warning),
+            Fallback::Told(placements) => (telling(self.log.clone(), placements.clone()), LogLevel::Verbose),
+        };
         let builder = Session::builder(&self.environment)?
-            .with_logger(logger(self.log.clone()))?
-            .with_log_level(LogLevel::Warning)?
+            .with_logger(log)?
+            .with_log_level(level)?
             .with_optimization_level(self.level.into())?
             .with_intra_threads(1)?
             .with_inter_threads(1)?;
@@ -94,16 +128,16 @@ impl Sessions {
         let builder = builder.with_execution_providers([cuda])?;
         match fallback {
             Fallback::Refused => Ok(builder.with_disable_cpu_fallback()?),
-            Fallback::Allowed => Ok(builder),
+            Fallback::Told(_) => Ok(builder),
         }
     }
 }
 
 /// Whether nodes may be placed on the CPU in a session of another provider.
-#[derive(Clone, Copy)]
 enum Fallback {
     Refused,
-    Allowed,
+    /// They may, and which ones is told here.
+    Told(Placements),
 }
 
 /// ONNX Runtime's answer to a graph of which it would place nodes on the CPU where that is disabled.
@@ -111,21 +145,14 @@ fn is_fallback(error: &ort::Error) -> bool {
     error.message().contains("fallback to CPU EP has been explicitly disabled")
 }
 
-fn placed_on_cpu(model: &[u8]) -> ChosenPrecision {
-    let nodes = Graph::decode(model)
-        .map(|graph| graph.nodes.into_iter().map(|node| node.name).collect())
-        .unwrap_or_default();
-    let layer = LayerInfo {
-        name: "some of the nodes".to_owned(),
-        operator: String::new(),
-        inputs: Vec::new(),
-        outputs: Vec::new(),
-        weights: None,
-        tactic: None,
-        placement: Some("CPUExecutionProvider".to_owned()),
-        nodes,
-    };
-    ChosenPrecision { source: PrecisionSource::Unstated, layers: vec![layer] }
+/// Says of the layers where they were placed; nodes that are no layers are added.
+fn place(layers: &mut Vec<LayerInfo>, placed: Vec<LayerInfo>) {
+    for node in placed {
+        match layers.iter_mut().find(|layer| layer.name == node.name) {
+            Some(layer) => layer.placement = node.placement,
+            None => layers.push(node),
+        }
+    }
 }
 
 /// How an error while a session is made ends a case: a refusal, unless ONNX Runtime calls it its own fault.
@@ -217,10 +244,26 @@ impl Loaded {
 
 /// What hands ONNX Runtime's log to `log`.
 pub fn logger(log: Log) -> LoggerFunction {
-    Arc::new(move |level, _category, _id, _location, message| match level {
-        LogLevel::Verbose | LogLevel::Info => {}
-        LogLevel::Warning => log.push(Severity::Warning, message),
-        LogLevel::Error => log.push(Severity::Error, message),
-        LogLevel::Fatal => log.push(Severity::Fatal, message),
+    Arc::new(move |level, _category, _id, _location, message| keep(&log, level, message))
+}
+
+/// The same, and what is said of placements to `placements`.
+fn telling(log: Log, placements: Placements) -> LoggerFunction {
+    Arc::new(move |level, _category, _id, _location, message| {
+        placements.push(message);
+        keep(&log, level, message);
     })
+}
+
+fn keep(log: &Log, level: LogLevel, message: &str) {
+    let severity = match level {
+        LogLevel::Verbose | LogLevel::Info => return,
+        LogLevel::Warning => Severity::Warning,
+        LogLevel::Error => Severity::Error,
+        LogLevel::Fatal => Severity::Fatal,
+    };
+    // a consequence of asking for the optimised model, not of the case
+    if !message.starts_with("Serializing optimized model") {
+        log.push(severity, message);
+    }
 }

@@ -9,6 +9,8 @@
 //!
 //! The program needs nothing but itself and can be copied to a machine with a GPU. Without one it says so and passes.
 
+#[path = "../common/mod.rs"]
+mod common;
 mod graphs;
 mod onnxruntime;
 mod subject;

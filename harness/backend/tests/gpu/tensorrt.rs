@@ -5,7 +5,8 @@ use twinfer_case::{Outcome, PrecisionSource};
 use twinfer_onnx::DataType;
 
 use crate::{
-    graphs::{Quantized, dynamic_deconvolution, pads_that_follow, quantized, two_by_two},
+    common::{Quantized, quantized},
+    graphs::{dynamic_deconvolution, pads_that_follow, two_by_two},
     subject::{Subject, Test, layers_of, print_layers},
 };
 
