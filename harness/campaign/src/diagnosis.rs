@@ -4,7 +4,7 @@ mod fit;
 
 use twinfer_case::{Diagnosis, Explanation, Kind, Observation, Verdict};
 use twinfer_checks::Judgement;
-use twinfer_golden::Mutant;
+use twinfer_golden::Explanation as Mistake;
 
 use crate::prepared::{Prepared, References};
 
@@ -36,26 +36,60 @@ pub fn explain(
     }
 }
 
-/// Why an output or its shape is not golden's.
+/// Why an output or its shape is not golden's: one mistake; failing that, several at once; failing that, coarse
+/// arithmetic, whose wide bounds hold much that is something else.
 fn diagnose(prepared: &Prepared, references: &References, observation: &Observation) -> Diagnosis {
-    let fit = |mutant: &Mutant| Some((*mutant, Fit::of(*mutant, prepared, references, observation)?));
-    let fits: Vec<(Mutant, Fit)> = Mutant::ALL.iter().filter_map(fit).collect();
+    let (coarse_singles, singles): (Vec<_>, Vec<_>) = Mistake::singles().partition(Mistake::is_precision);
+    let (coarse, combinations): (Vec<_>, Vec<_>) = Mistake::combinations().partition(Mistake::is_precision);
+    let ranks = [singles, combinations, coarse_singles, coarse];
+    let fits = ranks.iter().map(|mistakes| {
+        let fit = |mistake: &Mistake| {
+            Some((*mistake, Fit::of(mistake.mutants, prepared, references, observation)?))
+        };
+        mistakes.iter().filter_map(fit).collect::<Vec<_>>()
+    });
+    let fits = fits.into_iter().find(|fits| !fits.is_empty()).unwrap_or_default();
     let closest = fits.iter().map(|(_, fit)| fit).min_by(|one, other| one.share.total_cmp(&other.share));
-    let explanations = fits.iter().filter(|(_, fit)| closest.is_some_and(|closest| fit.is_like(closest)));
+    let alike = fits.iter().filter(|(_, fit)| closest.is_some_and(|closest| fit.is_like(closest)));
     Diagnosis {
-        explanations: explanations.map(|(mutant, _)| explanation(*mutant)).collect(),
+        explanations: alike.map(|(mistake, _)| explanation(mistake)).collect(),
         residual: closest.and_then(|closest| closest.residual),
         unexplained: unexplained(references, observation),
     }
 }
 
-fn explanation(mutant: Mutant) -> Explanation {
-    Explanation { mutant: mutant.name().to_owned(), change: mutant.name().replace('-', " ") }
+fn explanation(mistake: &Mistake) -> Explanation {
+    Explanation { mutant: mistake.name.to_owned(), change: clause(mistake.sentence) }
 }
 
 /// Whether a mutant that rounds operands, and nothing else, explains it.
 fn is_of_precision(diagnosis: &Diagnosis) -> bool {
-    let rounds =
-        |name| matches!(Mutant::from_name(name), Some(Mutant::OperandsInHalf | Mutant::OperandsInBfloat16));
-    !diagnosis.explanations.is_empty() && diagnosis.mutants().all(rounds)
+    let is_precision = |name| Mistake::from_name(name).is_some_and(|mistake| mistake.is_precision());
+    !diagnosis.explanations.is_empty() && diagnosis.mutants().all(is_precision)
+}
+
+/// A sentence as it stands behind "if".
+fn clause(sentence: &str) -> String {
+    const OPERATORS: [&str; 6] =
+        ["Add", "BatchNormalization", "Concat", "DequantizeLinear", "QuantizeLinear", "Relu"];
+    let sentence = sentence.trim_end_matches('.');
+    let begins_with_name = OPERATORS.iter().any(|name| sentence.split(' ').next() == Some(name));
+    match sentence.chars().next() {
+        Some(first) if !begins_with_name => {
+            first.to_lowercase().chain(sentence[first.len_utf8()..].chars()).collect()
+        }
+        _ => sentence.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sentences_become_clauses_and_operators_keep_their_names() {
+        assert_eq!(clause("The bias is not added."), "the bias is not added");
+        assert_eq!(clause("QuantizeLinear rounds toward zero."), "QuantizeLinear rounds toward zero");
+        assert_eq!(clause("`ceil_mode` is ignored."), "`ceil_mode` is ignored");
+    }
 }

@@ -22,7 +22,7 @@ pub struct Diagnosis {
 pub struct Explanation {
     /// The mutant's name, in kebab-case.
     pub mutant: String,
-    /// What it changes, such as "the bias dropped".
+    /// What it does wrong, such as "the bias is not added".
     pub change: String,
 }
 
@@ -46,18 +46,18 @@ impl fmt::Display for Diagnosis {
         let subject = if self.residual.is_some() { "output equals golden" } else { "shape is golden's" };
         match changes.as_slice() {
             [] => f.write_str("unexplained")?,
-            [one] => write!(f, "{subject} with {one}")?,
-            several => write!(f, "{subject} with one of: {}", several.join("; "))?,
+            changes => write!(f, "{subject} if {}", changes.join("; or if "))?,
         }
         match (self.residual, self.unexplained) {
             (Some(residual), Some(unexplained)) => write!(
                 f,
-                ": largest difference {}, against {} unexplained",
+                " (largest difference {}, against {} unexplained)",
                 Magnitude(residual),
                 Magnitude(unexplained)
             ),
-            (Some(residual), None) => write!(f, ": largest difference {}", Magnitude(residual)),
-            (None, Some(unexplained)) => write!(f, ": largest difference {}", Magnitude(unexplained)),
+            (Some(number), None) | (None, Some(number)) => {
+                write!(f, " (largest difference {})", Magnitude(number))
+            }
             (None, None) => Ok(()),
         }
     }
@@ -99,27 +99,26 @@ mod tests {
     #[test]
     fn a_diagnosis_is_one_line_with_what_it_leaves_unexplained() {
         assert_eq!(
-            diagnosis(&["the weight scales applied along axis 1"], Some(3.81e-6), Some(20.74)),
-            "output equals golden with the weight scales applied along axis 1: largest difference 3.8e-6, against \
-             20.7 unexplained"
+            diagnosis(&["scales are applied along axis 1"], Some(3.81e-6), Some(20.74)),
+            "output equals golden if scales are applied along axis 1 (largest difference 3.8e-6, against 20.7 \
+             unexplained)"
         );
         assert_eq!(
-            diagnosis(&["the bias dropped", "pads exchanged"], Some(0.0), Some(0.25)),
-            "output equals golden with one of: the bias dropped; pads exchanged: largest difference 0, against 0.25 \
-             unexplained"
+            diagnosis(&["the bias is dropped", "pads are exchanged"], Some(0.0), None),
+            "output equals golden if the bias is dropped; or if pads are exchanged (largest difference 0)"
         );
     }
 
     #[test]
     fn what_nothing_explains_says_so() {
-        assert_eq!(diagnosis(&[], None, Some(1234.4)), "unexplained: largest difference 1234");
+        assert_eq!(diagnosis(&[], None, Some(1234.4)), "unexplained (largest difference 1234)");
         assert_eq!(diagnosis(&[], None, None), "unexplained");
     }
 
     #[test]
     fn a_shape_is_explained_without_values() {
-        let text = diagnosis(&["output_padding ignored"], None, None);
-        assert_eq!(text, "shape is golden's with output_padding ignored");
+        let text = diagnosis(&["output_padding is ignored"], None, None);
+        assert_eq!(text, "shape is golden's if output_padding is ignored");
     }
 
     #[test]

@@ -1,5 +1,5 @@
 use twinfer_case::{Observation, RunOutput};
-use twinfer_golden::{Agreement, Evaluation, Mutant, Reference, evaluate_with};
+use twinfer_golden::{Agreement, Arithmetic, Evaluation, Mutant, Reference, evaluate_as};
 use twinfer_onnx::Tensor;
 
 use crate::prepared::{Prepared, References};
@@ -10,7 +10,7 @@ const LIKE: f64 = 4.0;
 /// A share of the bound that rounding alone uses up.
 const ROUNDING: f64 = 0.02;
 
-/// How closely a mutant reproduces what was observed.
+/// How closely mistakes reproduce what was observed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fit {
     /// The largest difference; absent where only shapes are known.
@@ -20,14 +20,16 @@ pub struct Fit {
 }
 
 impl Fit {
-    /// That of a mutant which reproduces every output of every run, where golden does not.
+    /// That of mistakes which reproduce every output of every run, where golden does not.
     pub fn of(
-        mutant: Mutant,
+        mistakes: &[Mutant],
         prepared: &Prepared,
         references: &References,
         observation: &Observation,
     ) -> Option<Self> {
-        let evaluate = |inputs: &Vec<Tensor>| evaluate_with(&prepared.case.graph, inputs, Some(mutant)).ok();
+        let evaluate = |inputs: &Vec<Tensor>| {
+            evaluate_as(&prepared.case.graph, inputs, Arithmetic::default(), mistakes).ok()
+        };
         if observation.runs.is_empty() {
             let evaluation = evaluate(prepared.task.runs.first()?)?;
             let inferred = observation.inferred_shapes.as_ref()?;

@@ -1,7 +1,7 @@
 """ONNX Runtime with a planted bug: the begin and end pads of every ConvTranspose are exchanged."""
 import pathlib, sys
 
-import onnx
+import onnx, onnxruntime
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[5] / "adapters"))
 from onnxruntime_adapter import serve
@@ -17,4 +17,4 @@ def swap(model):
     return model.SerializeToString()
 
 
-serve(swap)
+serve(lambda model: onnxruntime.InferenceSession(swap(model), providers=["CPUExecutionProvider"]))
