@@ -1,0 +1,374 @@
+"""Bugs that golden has a mutant of, one function each, by the mutant's name. None of them knows golden: each changes
+what ONNX Runtime is asked to do, or does one operator in numpy."""
+import numpy
+
+from .session import Origin
+from .window import Window
+
+BUGS = {}
+CONVOLUTIONS = ("Conv", "ConvTranspose")
+
+
+def bug(*operators):
+    """A bug of these operators, by the function's name."""
+    def register(change):
+        BUGS[change.__name__.replace("_", "-")] = lambda step: change(step) if step.op in operators else None
+        return change
+    return register
+
+
+# Convolutions: the output keeps its shape
+
+@bug(*CONVOLUTIONS)
+def pad_shifted(step):
+    for axis in step.window.axes:
+        axis.begin += 1
+
+
+@bug(*CONVOLUTIONS)
+def pads_swapped(step):
+    for axis in step.window.axes:
+        axis.begin, axis.end = axis.end, axis.begin
+
+
+@bug(*CONVOLUTIONS)
+def groups_interleaved(step):
+    x, group = step.inputs[0], step.window.group
+    step.inputs[0] = x.reshape([x.shape[0], -1, group, *x.shape[2:]]).swapaxes(1, 2).reshape(x.shape)
+
+
+@bug(*CONVOLUTIONS)
+def groups_collapsed(step):
+    x, group = step.inputs[0], step.window.group
+    first = x[:, :x.shape[1] // group]
+    step.inputs[0] = numpy.concatenate([first] * group, 1)
+
+
+@bug(*CONVOLUTIONS)
+def groups_dealt(step):
+    x, w, group = step.inputs[0], step.inputs[1], step.window.group
+    inputs = x.shape[1] // group
+    outputs = w.shape[1] if step.op == "ConvTranspose" else w.shape[0] // group
+    # a group for each output channel, fed by the group of input channels that it wrongly belongs to
+    fed = [x[:, (m % group) * inputs:][:, :inputs] for m in range(group * outputs)]
+    if step.op == "ConvTranspose":
+        w = w.reshape([group, inputs, outputs, *w.shape[2:]]).swapaxes(1, 2)
+        step.inputs[1] = w.reshape([group * outputs * inputs, 1, *w.shape[3:]])
+    step.inputs[0], step.window.group = numpy.concatenate(fed, 1), group * outputs
+
+
+@bug(*CONVOLUTIONS)
+def weight_channels_exchanged(step):
+    x, w, group = step.inputs[0], step.inputs[1], step.window.group
+    inputs = x.shape[1] // group
+    outputs = w.shape[1] if step.op == "ConvTranspose" else w.shape[0] // group
+    read = (outputs, inputs) if step.op == "ConvTranspose" else (inputs, outputs)
+    step.inputs[1] = w.reshape([group, *read, *w.shape[2:]]).swapaxes(1, 2).reshape(w.shape)
+
+
+@bug(*CONVOLUTIONS)
+def kernel_reversed(step):
+    step.inputs[1] = numpy.flip(step.inputs[1], range(2, step.inputs[1].ndim))
+
+
+@bug("ConvTranspose")
+def output_padding_ignored(step):
+    step.window.untouched = [axis.output_padding for axis in step.window.axes]
+
+
+@bug("ConvTranspose")
+def output_padding_in_front(step):
+    for axis in step.window.axes:
+        axis.begin -= axis.output_padding
+
+
+@bug(*CONVOLUTIONS)
+def dilation_ignored(step):
+    for axis in step.window.axes:
+        axis.dilation = 1
+
+
+@bug(*CONVOLUTIONS)
+def stride_short(step):
+    for axis in step.window.axes:
+        axis.stride = max(axis.stride - 1, 1)
+
+
+@bug(*CONVOLUTIONS)
+def bias_dropped(step):
+    step.bias = None
+
+
+@bug(*CONVOLUTIONS)
+def bias_only_where_reached(step):
+    step.window.bias_where_reached_only = True
+
+
+@bug(*CONVOLUTIONS)
+def same_swapped(step):
+    other = {b"SAME_UPPER": b"SAME_LOWER", b"SAME_LOWER": b"SAME_UPPER"}
+    if step.attributes.get("auto_pad") in other:
+        step.attributes["auto_pad"] = other[step.attributes["auto_pad"]]
+        step.window
+
+
+@bug("ConvTranspose")
+def output_shape_split_swapped(step):
+    if "output_shape" in step.attributes and step.attributes.get("auto_pad") not in (b"SAME_UPPER", b"SAME_LOWER"):
+        pads_swapped(step)
+
+
+# Attributes: most outputs get another shape
+
+@bug(*CONVOLUTIONS, "MaxPool")
+def same_as_valid(step):
+    if step.attributes.get("auto_pad", b"").startswith(b"SAME"):
+        step.attributes["auto_pad"] = b"VALID"
+
+
+@bug("ConvTranspose")
+def output_padding_dropped(step):
+    step.attributes.pop("output_padding", None)
+
+
+@bug("ConvTranspose")
+def output_shape_ignored(step):
+    step.attributes.pop("output_shape", None)
+
+
+@bug(*CONVOLUTIONS, "MaxPool")
+def pads_alike(step):
+    if "pads" in step.attributes:
+        begins = step.attributes["pads"][:len(step.attributes["pads"]) // 2]
+        step.attributes["pads"] = begins + begins
+
+
+@bug("MaxPool")
+def ceil_mode_ignored(step):
+    step.attributes.pop("ceil_mode", None)
+
+
+# Quantization
+
+def elide(step, origins):
+    """Leaves out a DequantizeLinear and the QuantizeLinear in front of it."""
+    quantizer = step.producer()
+    if quantizer is not None and quantizer.op_type == "QuantizeLinear" and step.origin in origins:
+        source = step.value_of(quantizer.input[0])
+        if source.dtype == step.inputs[1].dtype:
+            step.result = source
+
+
+@bug("DequantizeLinear")
+def weights_unquantized(step):
+    elide(step, {Origin.CONSTANT})
+
+
+@bug("DequantizeLinear")
+def activations_unquantized(step):
+    elide(step, {Origin.FED, Origin.COMPUTED})
+
+
+@bug("DequantizeLinear")
+def results_unquantized(step):
+    elide(step, {Origin.COMPUTED})
+
+
+@bug("QuantizeLinear", "DequantizeLinear")
+def scale_on_other_axis(step):
+    rank, parameters = step.inputs[0].ndim, step.inputs[1:]
+    if rank < 2 or parameters[0].size == 1:
+        return
+    axis = step.attributes.get("axis", 1) % rank
+    other = 1 if axis == 0 else 0
+    extent = step.inputs[0].shape[other]
+    step.attributes["axis"] = other
+    step.inputs[1:] = [numpy.resize(parameter, extent) for parameter in parameters]
+
+
+@bug("DequantizeLinear")
+def dequantized_on_other_axis(step):
+    quantizer = step.producer()
+    if quantizer is not None and quantizer.op_type == "QuantizeLinear":
+        scale_on_other_axis(step)
+
+
+@bug("QuantizeLinear", "DequantizeLinear")
+def first_scale_for_all(step):
+    step.inputs[1:] = [parameter.reshape(-1)[0] for parameter in step.inputs[1:]]
+
+
+def without_zero_point(step):
+    """The same with a zero point of zero: without one, QuantizeLinear would give uint8."""
+    if len(step.inputs) > 2 and step.inputs[2] is not None:
+        step.inputs[2] = numpy.zeros_like(step.inputs[2])
+
+
+@bug("QuantizeLinear", "DequantizeLinear")
+def zero_point_ignored(step):
+    if step.origin != Origin.CONSTANT:
+        without_zero_point(step)
+
+
+@bug("DequantizeLinear")
+def activation_zero_point_kept(step):
+    if step.origin != Origin.CONSTANT:
+        without_zero_point(step)
+
+
+@bug("DequantizeLinear")
+def weight_zero_point_kept(step):
+    if step.origin == Origin.CONSTANT:
+        without_zero_point(step)
+
+
+@bug("DequantizeLinear")
+def unsigned_as_signed(step):
+    if step.inputs[0].dtype == numpy.uint8:
+        read = lambda array: None if array is None else array.view(numpy.int8)
+        step.inputs = [read(step.inputs[0]), step.inputs[1], *map(read, step.inputs[2:])]
+
+
+def quantize(step, rounded, fit):
+    """QuantizeLinear in numpy, with a rounding and a way to fit integers into a range of its own."""
+    x, scale = step.inputs[:2]
+    zero_point = step.inputs[2] if len(step.inputs) > 2 and step.inputs[2] is not None else numpy.uint8(0)
+    if scale.size > 1:
+        shape = [1] * x.ndim
+        shape[step.attributes.get("axis", 1) % x.ndim] = scale.size
+        scale, zero_point = scale.reshape(shape), zero_point.reshape(shape)
+    integers = rounded((x / scale).astype(x.dtype).astype(numpy.float64)) + zero_point.astype(numpy.float64)
+    limits = numpy.iinfo(zero_point.dtype)
+    integers = numpy.where(numpy.isfinite(integers), fit(integers, limits), numpy.clip(integers, limits.min, limits.max))
+    step.result = integers.astype(zero_point.dtype)
+
+
+def saturated(integers, limits):
+    return numpy.clip(integers, limits.min, limits.max)
+
+
+@bug("QuantizeLinear")
+def rounded_half_away(step):
+    quantize(step, lambda scaled: numpy.copysign(numpy.floor(numpy.abs(scaled) + 0.5), scaled), saturated)
+
+
+@bug("QuantizeLinear")
+def truncated(step):
+    quantize(step, numpy.trunc, saturated)
+
+
+@bug("QuantizeLinear")
+def wrapped(step):
+    count = lambda limits: limits.max - limits.min + 1
+    quantize(step, numpy.rint, lambda integers, limits: (integers - limits.min) % count(limits) + limits.min)
+
+
+@bug("QuantizeLinear")
+def narrow_range(step):
+    quantize(step, numpy.rint, lambda integers, limits: numpy.clip(integers, max(limits.min, -limits.max), limits.max))
+
+
+def scale_behind(step, place):
+    """The scale that an input was dequantized with, if it was."""
+    dequantizer = step.producer(place)
+    if dequantizer is not None and dequantizer.op_type == "DequantizeLinear":
+        return step.value_of(dequantizer.input[1])
+    return None
+
+
+@bug(*CONVOLUTIONS)
+def bias_in_product_steps(step):
+    x, w = scale_behind(step, 0), scale_behind(step, 1)
+    if step.bias is not None and x is not None and w is not None and x.size == 1:
+        one = (x.reshape(()) * numpy.resize(w, step.bias.shape)).astype(numpy.float64)
+        step.bias = (numpy.rint(step.bias / one) * one).astype(step.bias.dtype)
+
+
+def requantizer(step):
+    """The QuantizeLinear with one scale that takes the result, perhaps behind a Relu, if nothing else takes it."""
+    takes = lambda name: [node for node in step.session.model.graph.node if name in node.input]
+    takers = takes(step.node.output[0])
+    if len(takers) == 1 and takers[0].op_type == "Relu":
+        takers = takes(takers[0].output[0])
+    if len(takers) == 1 and takers[0].op_type == "QuantizeLinear":
+        return takers[0] if step.value_of(takers[0].input[1]).size == 1 else None
+    return None
+
+
+@bug(*CONVOLUTIONS)
+def bias_after_requantization(step):
+    quantizer = requantizer(step)
+    if step.bias is None or quantizer is None:
+        return
+    scale, *zero_point = [step.value_of(name) for name in quantizer.input[1:]]
+    bias, step.bias = step.bias, None
+    sums = step.run()
+    integers = step.call("QuantizeLinear", sums, scale, *zero_point)
+    sums = step.call("DequantizeLinear", integers, scale, *zero_point)
+    steps = (numpy.rint(bias / scale) * scale).reshape([-1] + [1] * (sums.ndim - 2))
+    step.result = (sums + steps).astype(sums.dtype)
+
+
+# What is around convolutions
+
+@bug("Relu")
+def relu_dropped(step):
+    step.result = step.inputs[0]
+
+
+@bug("Add")
+def addend_dropped(step):
+    step.inputs[1] = numpy.zeros_like(step.inputs[1])
+
+
+@bug("BatchNormalization")
+def epsilon_ignored(step):
+    step.attributes["epsilon"] = 0.0
+
+
+@bug("MaxPool")
+def pool_padding_zero(step):
+    axes = Window(step.op, step.inputs[0].shape, [0, 0, *step.attributes["kernel_shape"]], step.attributes).axes
+    step.inputs[0] = numpy.pad(step.inputs[0], [(0, 0), (0, 0)] + [(axis.begin, axis.end) for axis in axes])
+    for name in ("pads", "auto_pad"):
+        step.attributes.pop(name, None)
+
+
+@bug("Concat")
+def concat_with_one_scale(step):
+    scales = [scale_behind(step, place) for place in range(len(step.inputs))]
+    for place, scale in enumerate(scales):
+        if scale is not None and scale.size == 1 and scales[0] is not None and scales[0].size == 1:
+            step.inputs[place] = (step.inputs[place] * (scales[0] / scale)).astype(step.inputs[place].dtype)
+
+
+# Precision
+
+def of_bits(array, bits):
+    """A 32-bit float rounded to fewer bits of significand."""
+    if array.dtype != numpy.float32:
+        return array
+    wide = array.astype(numpy.float64)
+    significand, exponent = numpy.frexp(wide)
+    return numpy.ldexp(numpy.rint(numpy.ldexp(significand, bits)), exponent - bits).astype(numpy.float32)
+
+
+@bug(*CONVOLUTIONS)
+def operands_in_tf32(step):
+    step.inputs[:2] = [of_bits(operand, 11) for operand in step.inputs[:2]]
+
+
+@bug(*CONVOLUTIONS)
+def operands_in_half(step):
+    step.inputs[:2] = [operand.astype(numpy.float16).astype(operand.dtype) for operand in step.inputs[:2]]
+
+
+@bug(*CONVOLUTIONS)
+def operands_in_bfloat16(step):
+    step.inputs[:2] = [of_bits(operand, 8) for operand in step.inputs[:2]]
+
+
+@bug(*CONVOLUTIONS)
+def sums_in_half(step):
+    if step.inputs[0].dtype == numpy.float32:
+        step.window.convolve = lambda call, x, w, bias=None: step.window.convolve_in_half(x, w, bias)
