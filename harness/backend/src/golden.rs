@@ -1,4 +1,4 @@
-use twinfer_case::{Description, Observation, Outcome, RunOutput, Stage, Task, Variant};
+use twinfer_case::{Description, Observation, Outcome, Quantization, RunOutput, Stage, Task, Variant};
 use twinfer_onnx::{Graph, Tensor};
 
 use crate::{
@@ -19,7 +19,10 @@ impl Golden {
 
 impl Backend for Golden {
     fn describe(&self) -> Description {
-        Description::new("golden", env!("CARGO_PKG_VERSION"), Stage::Execute)
+        Description {
+            quantization: Quantization::Simulates,
+            ..Description::new("golden", env!("CARGO_PKG_VERSION"), Stage::Execute)
+        }
     }
 
     fn run(&mut self, task: &Task, progress: &mut dyn FnMut(Stage)) -> Observation {

@@ -66,8 +66,10 @@ pub enum Effect {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Quantization {
-    /// Nothing: every operator computes on what `DequantizeLinear` gives it.
+    /// It does not say.
     #[default]
+    Unstated,
+    /// Nothing: every operator computes on what `DequantizeLinear` gives it.
     Simulates,
     /// An operator whose operands are dequantised runs on quantised operands.
     FusesOperands,

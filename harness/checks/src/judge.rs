@@ -4,7 +4,7 @@ use twinfer_golden::Evaluation;
 use crate::{
     Evidence,
     acceptance::{self, Acceptance},
-    determinism, dtype, ending, log, placement,
+    determinism, dtype, ending, log, placement, precision,
     report::Report,
     shape, state, values,
 };
@@ -31,6 +31,8 @@ pub fn judge(evidence: &Evidence<'_>) -> Judgement {
     if matches!(acceptance, Acceptance::Taken) {
         state::check(evidence, &mut report);
         compared = compare(evidence, &mut report);
+        precision::check(evidence, compared, &mut report);
+        precision::document_values(evidence, &mut report);
         log::check(evidence.observation, &mut report);
         placement::check(evidence, &mut report);
     }

@@ -15,6 +15,7 @@ mod evidence;
 mod judge;
 mod log;
 mod placement;
+mod precision;
 mod report;
 mod shape;
 mod state;

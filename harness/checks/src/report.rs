@@ -1,4 +1,4 @@
-use twinfer_case::{Blame, Divergence, Kind, Note, Stage, Variant};
+use twinfer_case::{Blame, Divergence, Fallback, Kind, Note, Stage, Variant};
 
 /// What the checks found so far.
 pub struct Report<'a> {
@@ -27,9 +27,32 @@ impl<'a> Report<'a> {
         self.divergences.push(Divergence::new(variant, stage, kind, blame, detail));
     }
 
+    /// An operator runs in another precision, by the rule that documents it. It comes before the wrong values that follow.
+    pub fn falls_back(&mut self, fallback: Fallback, documented: Option<String>, detail: String) {
+        let (variant, kind) = (self.variant.clone(), Kind::PrecisionFallback);
+        let divergence = Divergence {
+            fallback: Some(fallback),
+            documented,
+            ..Divergence::new(variant, Stage::Build, kind, Blame::Variant, detail)
+        };
+        let place = self.divergences.iter().position(is_of_values).unwrap_or(self.divergences.len());
+        self.divergences.insert(place, divergence);
+    }
+
+    /// The divergences of this kind are ones that the backend documents.
+    pub fn document(&mut self, kind: Kind, rule: &str) {
+        for divergence in self.divergences.iter_mut().filter(|divergence| divergence.kind == kind) {
+            divergence.documented = Some(rule.to_owned());
+        }
+    }
+
     /// Something worth knowing that is no divergence.
     pub fn note(&mut self, note: Note) {
         self.notes.push(note);
+    }
+
+    pub fn has_wrong_values(&self) -> bool {
+        self.divergences.iter().any(is_of_values)
     }
 
     pub fn is_clean(&self) -> bool {
@@ -39,4 +62,8 @@ impl<'a> Report<'a> {
     pub fn into_parts(self) -> (Vec<Divergence>, Vec<Note>) {
         (self.divergences, self.notes)
     }
+}
+
+const fn is_of_values(divergence: &Divergence) -> bool {
+    matches!(divergence.kind, Kind::WrongValues)
 }

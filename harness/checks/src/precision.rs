@@ -1,0 +1,153 @@
+//! An operator that the graph asks to run quantised does: `precision-fallback`.
+//!
+//! A graph asks for it where the data and the weights of a convolution come out of `DequantizeLinear`. What a backend
+//! promises of that stands in its description; one that simulates on floats is as right. Every layer that the backend
+//! tells is held against this, and which of the two ways it went is noted.
+
+use std::collections::BTreeMap;
+
+use twinfer_case::{
+    Arithmetic, ChosenPrecision, Condition, Effect, Fallback, FallbackReason, FallbackValues, Kind,
+    LayerInfo, Note, Quantization,
+};
+use twinfer_onnx::{DataType, Graph, Node, Op};
+
+use crate::{Evidence, report::Report};
+
+/// Checks the layers; `compared` says whether every run was compared with golden.
+pub fn check(evidence: &Evidence<'_>, compared: bool, report: &mut Report<'_>) {
+    let graph = &evidence.case.graph;
+    let asked = graph.nodes.iter().filter(|node| Condition::QuantizedOperands.holds_at(graph, node));
+    let asked: Vec<&Node> = asked.collect();
+    let Some(precision) = &evidence.observation.precision else {
+        if !asked.is_empty() && evidence.description.quantization == Quantization::Simulates {
+            report.note(Note::Arithmetic(Arithmetic::Simulated));
+        }
+        return;
+    };
+    let ways = asked.iter().filter_map(|node| way(precision, node));
+    if let Some(arithmetic) = ways.reduce(|one, other| if one == other { one } else { Arithmetic::Mixed }) {
+        report.note(Note::Arithmetic(arithmetic));
+    }
+    let values = match (report.has_wrong_values(), compared) {
+        (true, _) => FallbackValues::Changed,
+        (false, true) => FallbackValues::Kept,
+        (false, false) => FallbackValues::NotCompared,
+    };
+    let mut fallbacks: BTreeMap<(Fallback, Option<&str>), Vec<&Node>> = BTreeMap::new();
+    let is_broken =
+        |node: &&&Node| is_promised(evidence, node) && way(precision, node) == Some(Arithmetic::Simulated);
+    for node in asked.iter().filter(is_broken) {
+        let (reason, rule) = reason(evidence, precision, node);
+        let fallback = Fallback { operator: node.op.op_type().to_owned(), reason, values };
+        fallbacks.entry((fallback, rule)).or_default().push(node);
+    }
+    for ((fallback, rule), nodes) in fallbacks {
+        let detail = detail(precision, &fallback, &nodes);
+        report.falls_back(fallback, rule.map(str::to_owned), detail);
+    }
+}
+
+/// Whether the backend promises to run this node, whose operands are dequantised, on quantised ones.
+fn is_promised(evidence: &Evidence<'_>, node: &Node) -> bool {
+    match evidence.description.quantization {
+        Quantization::Unstated | Quantization::Simulates => false,
+        Quantization::FusesOperands => true,
+        Quantization::FusesPairs => is_quantized_again(&evidence.case.graph, node),
+    }
+}
+
+/// Whether the node's result goes to `QuantizeLinear` and nowhere else.
+fn is_quantized_again(graph: &Graph, node: &Node) -> bool {
+    let Some(result) = node.outputs.first() else { return false };
+    let mut readers = graph.nodes.iter().filter(|node| node.inputs.contains(result)).peekable();
+    readers.peek().is_some()
+        && readers.all(|reader| matches!(reader.op, Op::QuantizeLinear(_)))
+        && graph.outputs.iter().all(|output| output.name != *result)
+}
+
+/// How a node ran, by the layers that cover it: fused where one of them has quantised data, and quantised weights if any
+/// layer tells of weights.
+fn way(precision: &ChosenPrecision, node: &Node) -> Option<Arithmetic> {
+    let layers: Vec<&LayerInfo> = covering(precision, &node.name).collect();
+    let has_weights = layers.iter().any(|layer| layer.weights.is_some());
+    let mut telling = layers
+        .iter()
+        .filter(|layer| !layer.inputs.is_empty() && layer.weights.is_some() == has_weights)
+        .peekable();
+    telling.peek()?;
+    let is_fused = |layer: &&LayerInfo| {
+        layer.inputs.iter().copied().any(is_quantized) && layer.weights.is_none_or(is_quantized)
+    };
+    Some(if telling.any(is_fused) { Arithmetic::Fused } else { Arithmetic::Simulated })
+}
+
+const fn is_quantized(dtype: DataType) -> bool {
+    matches!(dtype, DataType::Int8 | DataType::Uint8)
+}
+
+fn covering<'p>(precision: &'p ChosenPrecision, node: &str) -> impl Iterator<Item = &'p LayerInfo> {
+    precision.layers.iter().filter(move |layer| layer.nodes.iter().any(|covered| covered == node))
+}
+
+/// Why a node fell back, and the rule by which the backend says so itself.
+fn reason<'e>(
+    evidence: &'e Evidence<'_>,
+    precision: &ChosenPrecision,
+    node: &Node,
+) -> (FallbackReason, Option<&'e str>) {
+    let graph = &evidence.case.graph;
+    if covering(precision, &node.name).any(|layer| layer.placement.is_some()) {
+        return (FallbackReason::Placement, None);
+    }
+    for limitation in evidence.description.limitations_at(graph, node) {
+        if let Effect::Fallback(reason) = limitation.effect {
+            return (reason, Some(&limitation.rule));
+        }
+    }
+    let is_apart =
+        node.inputs.iter().take(2).any(|operand| is_computed_apart(graph, precision, node, operand));
+    (if is_apart { FallbackReason::NotFused } else { FallbackReason::Unknown }, None)
+}
+
+/// Whether the `DequantizeLinear` that gives an operand is covered by layers that do not cover the node.
+fn is_computed_apart(graph: &Graph, precision: &ChosenPrecision, node: &Node, operand: &String) -> bool {
+    let Some(producer) = graph.nodes.iter().find(|node| node.outputs.contains(operand)) else { return false };
+    let mut layers = covering(precision, &producer.name).peekable();
+    layers.peek().is_some() && layers.all(|layer| !layer.nodes.contains(&node.name))
+}
+
+fn detail(precision: &ChosenPrecision, fallback: &Fallback, nodes: &[&Node]) -> String {
+    let names: Vec<_> = nodes.iter().map(|node| node.name.as_str()).collect();
+    let layers = nodes.iter().flat_map(|node| covering(precision, &node.name));
+    let given = layers
+        .flat_map(|layer| layer.weights.iter().chain(&layer.inputs))
+        .find(|dtype| !is_quantized(**dtype));
+    let given = given.map_or_else(|| "another type".to_owned(), ToString::to_string);
+    let why = match fallback.reason {
+        FallbackReason::ChannelsPerGroup => "its channels per group are no multiples that the kernels take",
+        FallbackReason::NoKernel => "there is no quantised kernel for it",
+        FallbackReason::NotFused => "a DequantizeLinear in front of it runs by itself",
+        FallbackReason::Placement => "it was placed on another provider",
+        FallbackReason::Unknown => "the backend does not say why",
+    };
+    let values = match fallback.values {
+        FallbackValues::Kept => "the values are as golden allows",
+        FallbackValues::Changed => "the values are wrong",
+        FallbackValues::NotCompared => "values were not compared",
+    };
+    format!("{} {} runs on {given}, not quantised: {why}; {values}", fallback.operator, names.join(", "))
+}
+
+/// Says of wrong values that the backend documents them, where a limitation of its own does.
+pub fn document_values(evidence: &Evidence<'_>, report: &mut Report<'_>) {
+    if !report.has_wrong_values() {
+        return;
+    }
+    let graph = &evidence.case.graph;
+    let limitations = graph.nodes.iter().flat_map(|node| evidence.description.limitations_at(graph, node));
+    let mut rules = limitations.filter(|limitation| limitation.effect == Effect::WrongValues);
+    if let Some(limitation) = rules.next() {
+        report.document(Kind::WrongValues, &limitation.rule);
+    }
+}

@@ -1,0 +1,313 @@
+//! What is said of layers that a backend tells, on one small quantised convolution.
+
+use twinfer_case::{
+    Arithmetic, Case, ChosenPrecision, Condition, Description, Divergence, Effect, Expectation, Fallback,
+    FallbackReason, FallbackValues, Kind, LayerInfo, Limitation, Note, Observation, Outcome, PrecisionSource,
+    Quantization, Request, Run, RunOutput, Stage, TensorSource, Variant, Verdict,
+};
+use twinfer_checks::{Evidence, Judgement, judge};
+use twinfer_golden::evaluate;
+use twinfer_onnx::{
+    Conv, DataType, DequantizeLinear, Dim, Graph, Initializer, Node, Op, QuantizeLinear, Tensor, TensorData,
+    ValueInfo,
+};
+
+const GROUPED: &str = "channels-of-a-group";
+const UNSIGNED: &str = "only-signed";
+
+fn scalar(data: TensorData) -> Tensor {
+    Tensor { shape: Vec::new(), data }
+}
+
+fn floats(shape: &[usize], value: f32) -> Tensor {
+    let count = shape.iter().product();
+    Tensor { shape: shape.to_vec(), data: TensorData::Float(vec![value; count]) }
+}
+
+fn node(name: &str, op: Op, inputs: &[&str], output: &str) -> Node {
+    Node {
+        name: name.to_owned(),
+        op,
+        inputs: inputs.iter().map(|&input| input.to_owned()).collect(),
+        outputs: vec![output.to_owned()],
+    }
+}
+
+fn value(name: &str, extents: &[usize]) -> ValueInfo {
+    ValueInfo {
+        name: name.to_owned(),
+        dtype: DataType::Float,
+        shape: Some(extents.iter().copied().map(Dim::Fixed).collect()),
+    }
+}
+
+/// Quantisers in front of a 1×1 convolution of one channel and, if `requantized`, behind it; 2 becomes 6.
+fn case(requantized: bool) -> Case {
+    let quantize = || Op::QuantizeLinear(QuantizeLinear::default());
+    let dequantize = || Op::DequantizeLinear(DequantizeLinear::default());
+    let mut nodes = vec![
+        node("q_x", quantize(), &["x", "s", "z"], "xq"),
+        node("dq_x", dequantize(), &["xq", "s", "z"], "xd"),
+        node("dq_w", dequantize(), &["w", "s", "z"], "wd"),
+        node("conv", Op::Conv(Conv::default()), &["xd", "wd"], "c"),
+    ];
+    if requantized {
+        nodes.push(node("q_y", quantize(), &["c", "s", "z"], "cq"));
+        nodes.push(node("dq_y", dequantize(), &["cq", "s", "z"], "y"));
+    }
+    let initializer = |name: &str, tensor| Initializer { name: name.to_owned(), tensor };
+    let graph = Graph {
+        opset: 17,
+        inputs: vec![value("x", &[1, 1, 1, 1])],
+        initializers: vec![
+            initializer("s", scalar(TensorData::Float(vec![1.0]))),
+            initializer("z", scalar(TensorData::Int8(vec![0]))),
+            initializer("w", Tensor { shape: vec![1, 1, 1, 1], data: TensorData::Int8(vec![3]) }),
+        ],
+        nodes,
+        outputs: vec![value(if requantized { "y" } else { "c" }, &[1, 1, 1, 1])],
+    };
+    Case {
+        graph,
+        request: Request { precision: DataType::Float, tf32: false },
+        runs: vec![Run { inputs: vec![TensorSource::Data(floats(&[1, 1, 1, 1], 2.0))] }],
+        expectation: Expectation::Valid,
+        provenance: None,
+    }
+}
+
+fn layer(nodes: &[&str], inputs: DataType, weights: Option<DataType>) -> LayerInfo {
+    LayerInfo {
+        name: nodes.join(" + "),
+        operator: String::new(),
+        inputs: vec![inputs],
+        outputs: Vec::new(),
+        weights,
+        tactic: None,
+        placement: None,
+        nodes: nodes.iter().map(|&node| node.to_owned()).collect(),
+    }
+}
+
+fn fused() -> Vec<LayerInfo> {
+    vec![
+        layer(&["q_x"], DataType::Float, None),
+        layer(&["dq_x", "dq_w", "conv"], DataType::Int8, Some(DataType::Int8)),
+    ]
+}
+
+/// Every node by itself, but the quantisers of the weights, which are folded.
+fn apart() -> Vec<LayerInfo> {
+    vec![
+        layer(&["q_x"], DataType::Float, None),
+        layer(&["dq_x"], DataType::Int8, None),
+        layer(&["conv"], DataType::Float, Some(DataType::Float)),
+    ]
+}
+
+/// The convolution on floats, and nothing of its quantisers.
+fn elided() -> Vec<LayerInfo> {
+    vec![layer(&["dq_x", "dq_w", "conv"], DataType::Float, Some(DataType::Float))]
+}
+
+struct Scene {
+    case: Case,
+    description: Description,
+    layers: Option<Vec<LayerInfo>>,
+    /// What the backend gives where golden gives 6.
+    given: Option<f32>,
+}
+
+impl Scene {
+    fn of(quantization: Quantization, layers: Vec<LayerInfo>) -> Self {
+        let description = Description { quantization, ..Description::new("b", "1", Stage::Execute) };
+        Self { case: case(true), description, layers: Some(layers), given: Some(6.0) }
+    }
+
+    fn limited(mut self, rule: &str, concerns: Condition, effect: Effect) -> Self {
+        let source = "its manual".to_owned();
+        self.description.limitations.push(Limitation { rule: rule.to_owned(), source, concerns, effect });
+        self
+    }
+
+    fn judge(&self) -> Judgement {
+        let variant: Variant = "ort:cpu".parse().expect("a variant");
+        let input = self.case.runs[0].inputs[0].tensor().expect("small").into_owned();
+        let references = [evaluate(&self.case.graph, &[input])];
+        let output = self.given.map(|given| floats(&[1, 1, 1, 1], given));
+        let run = |output| RunOutput { outputs: vec![output], intermediates: Vec::new() };
+        let observation = Observation {
+            stage: if output.is_some() { Stage::Execute } else { Stage::Build },
+            outcome: Outcome::Ok,
+            inferred_shapes: None,
+            runs: output.into_iter().map(run).collect(),
+            precision: self
+                .layers
+                .clone()
+                .map(|layers| ChosenPrecision { source: PrecisionSource::Unstated, layers }),
+            log: Vec::new(),
+            timings: Vec::new(),
+        };
+        judge(&Evidence {
+            case: &self.case,
+            variant: &variant,
+            description: &self.description,
+            references: &references,
+            observation: &observation,
+            repeat: None,
+            fresh: None,
+        })
+    }
+
+    fn divergences(&self) -> Vec<Divergence> {
+        match self.judge().verdict {
+            Verdict::Diverges(divergences) => divergences,
+            _ => Vec::new(),
+        }
+    }
+
+    /// The one fallback, with the rule that documents it.
+    fn fallback(&self) -> (FallbackReason, FallbackValues, Option<String>) {
+        let divergences = self.divergences();
+        let [divergence] = &divergences[..] else { panic!("{divergences:?}") };
+        assert_eq!((divergence.kind, divergence.stage), (Kind::PrecisionFallback, Stage::Build));
+        let Some(Fallback { operator, reason, values }) = divergence.fallback.clone() else {
+            panic!("{divergence:?}")
+        };
+        assert_eq!(operator, "Conv");
+        (reason, values, divergence.documented.clone())
+    }
+}
+
+#[test]
+fn a_fused_convolution_keeps_the_promise_and_is_noted() {
+    for promise in [Quantization::FusesOperands, Quantization::FusesPairs] {
+        let judgement = Scene::of(promise, fused()).judge();
+        assert_eq!(judgement.verdict, Verdict::Conforms);
+        assert_eq!(judgement.notes, [Note::Arithmetic(Arithmetic::Fused)]);
+    }
+}
+
+#[test]
+fn a_backend_that_simulates_is_right_too_and_is_noted() {
+    let mut scene = Scene::of(Quantization::Simulates, apart());
+    for layers in [Some(apart()), None] {
+        scene.layers = layers;
+        let judgement = scene.judge();
+        assert_eq!(judgement.verdict, Verdict::Conforms);
+        assert_eq!(judgement.notes, [Note::Arithmetic(Arithmetic::Simulated)]);
+    }
+}
+
+#[test]
+fn a_backend_that_says_nothing_is_not_judged_and_nothing_is_claimed_of_it() {
+    let mut scene = Scene::of(Quantization::Unstated, apart());
+    assert_eq!(scene.divergences(), []);
+    scene.layers = None;
+    assert_eq!(scene.judge().notes, []);
+}
+
+#[test]
+fn floats_where_int8_is_promised_are_a_fallback_that_keeps_the_values() {
+    let scene = Scene::of(Quantization::FusesOperands, apart());
+    assert_eq!(scene.fallback(), (FallbackReason::NotFused, FallbackValues::Kept, None));
+    assert_eq!(
+        scene.divergences()[0].detail,
+        "Conv conv runs on FLOAT, not quantised: a DequantizeLinear in front of it runs by itself; the values are as \
+         golden allows"
+    );
+    let scene = Scene::of(Quantization::FusesOperands, elided());
+    assert_eq!(scene.fallback(), (FallbackReason::Unknown, FallbackValues::Kept, None));
+}
+
+#[test]
+fn weights_in_float_are_a_fallback_though_the_data_is_int8() {
+    let layers = vec![layer(&["dq_x", "conv"], DataType::Int8, Some(DataType::Float))];
+    let (reason, ..) = Scene::of(Quantization::FusesOperands, layers).fallback();
+    assert_eq!(reason, FallbackReason::Unknown);
+}
+
+#[test]
+fn a_layer_that_only_prepares_the_data_does_not_count() {
+    // as TensorRT-RTX pads the channels of a depthwise convolution on the way to int8
+    let mut layers = fused();
+    layers[0].nodes.push("conv".to_owned());
+    assert_eq!(Scene::of(Quantization::FusesOperands, layers).divergences(), []);
+    let mut layers = elided();
+    layers.push(layer(&["conv"], DataType::Int8, None));
+    assert_eq!(Scene::of(Quantization::FusesOperands, layers).divergences().len(), 1);
+}
+
+#[test]
+fn wrong_values_come_behind_the_fallback_that_causes_them() {
+    let mut scene = Scene::of(Quantization::FusesOperands, elided());
+    scene.given = Some(7.0);
+    let divergences = scene.divergences();
+    let kinds: Vec<_> = divergences.iter().map(|divergence| divergence.kind).collect();
+    assert_eq!(kinds, [Kind::PrecisionFallback, Kind::WrongValues]);
+    let values = divergences[0].fallback.as_ref().map(|fallback| fallback.values);
+    assert_eq!(values, Some(FallbackValues::Changed));
+}
+
+#[test]
+fn values_of_an_engine_that_did_not_run_are_not_vouched_for() {
+    let mut scene = Scene::of(Quantization::FusesOperands, apart());
+    scene.given = None;
+    assert_eq!(scene.fallback().1, FallbackValues::NotCompared);
+}
+
+#[test]
+fn a_limitation_gives_the_reason_and_documents_the_fallback() {
+    let scene = Scene::of(Quantization::FusesOperands, apart()).limited(
+        GROUPED,
+        Condition::ChannelsPerGroupNotMultipleOf(4),
+        Effect::Fallback(FallbackReason::ChannelsPerGroup),
+    );
+    let documented = Some(GROUPED.to_owned());
+    assert_eq!(scene.fallback(), (FallbackReason::ChannelsPerGroup, FallbackValues::Kept, documented));
+    let elsewhere = Scene::of(Quantization::FusesOperands, apart()).limited(
+        GROUPED,
+        Condition::Operator("ConvTranspose".to_owned()),
+        Effect::Fallback(FallbackReason::NoKernel),
+    );
+    assert_eq!(elsewhere.fallback(), (FallbackReason::NotFused, FallbackValues::Kept, None));
+}
+
+#[test]
+fn a_node_on_another_provider_is_the_reason() {
+    let mut layers = apart();
+    layers[2].placement = Some("CPUExecutionProvider".to_owned());
+    assert_eq!(Scene::of(Quantization::FusesPairs, layers).fallback().0, FallbackReason::Placement);
+}
+
+#[test]
+fn a_backend_that_fuses_pairs_promises_nothing_of_a_float_result() {
+    let mut scene = Scene::of(Quantization::FusesPairs, apart());
+    scene.case = case(false);
+    assert_eq!(scene.divergences(), []);
+    scene.description.quantization = Quantization::FusesOperands;
+    assert_eq!(scene.divergences().len(), 1);
+}
+
+#[test]
+fn wrong_values_that_a_backend_documents_carry_the_rule() {
+    let mut scene = Scene::of(Quantization::FusesOperands, fused()).limited(
+        UNSIGNED,
+        Condition::QuantizedAs(DataType::Int8),
+        Effect::WrongValues,
+    );
+    assert_eq!(scene.divergences(), []);
+    scene.given = Some(7.0);
+    assert_eq!(scene.divergences()[0].documented.as_deref(), Some(UNSIGNED));
+}
+
+#[test]
+fn a_graph_without_quantisers_is_not_noted() {
+    let mut scene = Scene::of(Quantization::FusesOperands, apart());
+    scene.case = case(false);
+    let graph = &mut scene.case.graph;
+    graph.nodes.drain(..3);
+    graph.nodes[0].inputs = vec!["x".to_owned(), "k".to_owned()];
+    graph.initializers = vec![Initializer { name: "k".to_owned(), tensor: floats(&[1, 1, 1, 1], 3.0) }];
+    assert_eq!(scene.judge(), Judgement { verdict: Verdict::Conforms, notes: Vec::new(), compared: true });
+}
