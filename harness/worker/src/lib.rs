@@ -5,13 +5,16 @@
 //! binary that calls [`become_worker_if_asked`] first.
 
 pub mod driver;
+mod open;
 mod parent;
 mod serve;
 mod stdout;
 
 use std::{io, process::ExitCode};
 
+pub use open::open;
 pub use serve::{ServeError, serve};
+pub use stdout::take as take_stdout;
 
 /// The environment variable that makes [`become_worker_if_asked`] serve.
 pub const WORKER_VARIABLE: &str = "TWINFER_WORKER";

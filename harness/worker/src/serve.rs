@@ -2,14 +2,13 @@ use std::{
     any::Any,
     io::{self, BufReader, BufWriter, Read, Write},
     panic::{AssertUnwindSafe, catch_unwind},
-    path::Path,
 };
 
-use twinfer_backend::{Backend, OpenError, open_watched};
+use twinfer_backend::{Backend, OpenError};
 use twinfer_case::{Stage, Task, Variant};
 use twinfer_protocol::{FrameError, FromWorker, MessageError, PROTOCOL_VERSION, ToWorker, read_to_worker};
 
-use crate::driver;
+use crate::{driver, open};
 
 /// Large enough for a typical case, small enough to be nothing.
 const BUFFER: usize = 1 << 16;
@@ -105,12 +104,7 @@ fn shake_hands(
 }
 
 fn open_guarded(variant: &Variant, cache: driver::Mode) -> Result<Box<dyn Backend>, ServeError> {
-    let mut attach = |library: &Path| {
-        if let Err(error) = driver::attach(library, cache) {
-            eprintln!("twinfer worker: no driver-attribute cache for {}: {error}", library.display());
-        }
-    };
-    guarded(|| open_watched(variant, &mut attach))?.map_err(ServeError::from)
+    guarded(|| open(variant, cache))?.map_err(ServeError::from)
 }
 
 /// Runs one case on one variant; every stage is told before it is entered.

@@ -30,11 +30,14 @@ pub enum Command {
     Generate(generate::Arguments),
     /// Report a finished run again, in any format
     Report(report::Arguments),
-    /// Measure the rate of cases against ONNX Runtime alone
+    /// Measure the rate of cases against that of the backends alone
     Bench(bench::Arguments),
     /// Install, list and examine the libraries that backends run on
     #[command(subcommand)]
     Backends(backends::Command),
+    /// Run the cases of a benchmark in one process; `bench` starts this and nobody else does
+    #[command(hide = true)]
+    BenchLoop(bench::solo::Arguments),
     /// Serve backends to a supervisor over stdin and stdout
     #[command(hide = true)]
     Worker,
@@ -51,6 +54,7 @@ impl Command {
             Self::Generate(arguments) => generate::run(&arguments),
             Self::Report(arguments) => report::run(&arguments),
             Self::Bench(arguments) => bench::run(&arguments),
+            Self::BenchLoop(arguments) => bench::solo::run(&arguments),
             Self::Backends(command) => command.run(),
             Self::Worker => Ok(worker::run()),
         }

@@ -1,4 +1,4 @@
-use std::{env, str::FromStr};
+use std::{env, fmt, str::FromStr};
 
 /// The environment variable that says how a worker uses the cache: `on`, `off` or `verify`.
 pub const VARIABLE: &str = "TWINFER_DRIVER_CACHE";
@@ -24,6 +24,16 @@ impl Mode {
     /// What [`VARIABLE`] says; [`Mode::On`] where it is not set.
     pub fn of_environment() -> Result<Self, InvalidMode> {
         env::var_os(VARIABLE).map_or(Ok(Self::default()), |word| word.to_string_lossy().parse())
+    }
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::On => "on",
+            Self::Off => "off",
+            Self::Verify => "verify",
+        })
     }
 }
 

@@ -19,14 +19,16 @@ impl Shares {
         }
     }
 
+    /// Microseconds a case in each stage of all backends together.
+    pub fn stages(&self, summary: &Summary) -> impl Iterator<Item = (String, f64)> {
+        let total = summary.cases.max(1) as f64;
+        self.stages.iter().map(move |(stage, micros)| (format!("backend: {stage}"), *micros as f64 / total))
+    }
+
     /// Microseconds a case on one processor, by what they are spent on; the rest is what is left of all processors.
     pub fn of(&self, summary: &Summary, cases: &[Case], processors: usize) -> Vec<(String, f64)> {
         let total = summary.cases.max(1) as f64;
-        let mut shares: Vec<(String, f64)> = self
-            .stages
-            .iter()
-            .map(|(stage, micros)| (format!("backend: {stage}"), *micros as f64 / total))
-            .collect();
+        let mut shares: Vec<(String, f64)> = self.stages(summary).collect();
         let sample = &cases[..cases.len().min(SAMPLE)];
         let encoding = timed(sample, |case| drop(Task::of(case)));
         shares.push(("encoding and materialising".to_owned(), encoding));

@@ -1,0 +1,149 @@
+//! Several backends, each alone, all of them in one loop, and in a campaign.
+
+use std::{num::NonZeroUsize, slice};
+
+use twinfer_case::{Backend, Stage, Variant};
+use twinfer_worker::driver::Mode;
+
+use super::{Arguments, Part, end_to_end::Measured, fleet::Fleet, solo::Loop};
+use crate::{Failure, output::line, paint, worker::worker_for};
+
+/// Measures and prints what the arguments ask for.
+pub fn run(arguments: &Arguments, variants: &[Variant], jobs: NonZeroUsize) -> Result<(), Failure> {
+    if arguments.only.contains(&Part::Bare) {
+        bare(arguments, variants, jobs)?;
+    }
+    let mut naive_rate = None;
+    if arguments.only.contains(&Part::Naive) {
+        naive_rate = Some(naive(arguments, variants)?);
+    }
+    if arguments.only.contains(&Part::Campaign) {
+        campaign(arguments, variants, jobs, naive_rate)?;
+    }
+    Ok(())
+}
+
+fn bare(arguments: &Arguments, variants: &[Variant], jobs: NonZeroUsize) -> Result<(), Failure> {
+    let mut processes = arguments.processes.clone();
+    if processes.is_empty() {
+        processes = vec![NonZeroUsize::MIN, jobs];
+        processes.dedup();
+    }
+    line!("{}", paint::heading("each backend alone"));
+    line!("  processes  cache   a second   done  parse ms  build ms  execute ms  opening s  backend");
+    for variant in variants {
+        for &processes in &processes {
+            for &cache in caches(arguments, variant) {
+                let fleet = Fleet { variants: slice::from_ref(variant), processes, cache, judged: false };
+                print_bare(fleet, variant, &Total::of(&fleet.run(arguments)?));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The ways to use the cache that are worth a measurement: its effect is known where there is none.
+fn caches<'a>(arguments: &'a Arguments, variant: &Variant) -> &'a [Mode] {
+    match variant.backend {
+        _ if !arguments.driver_cache.is_empty() => &arguments.driver_cache,
+        Backend::Trt | Backend::TrtApi => &[Mode::Off, Mode::On],
+        _ => &[Mode::On],
+    }
+}
+
+fn print_bare(fleet: Fleet<'_>, variant: &Variant, total: &Total) {
+    line!(
+        "  {:>9}  {:<6}  {:>8.1}  {:>4.0}%  {:>8.2}  {:>8.2}  {:>10.2}  {:>9.1}  {variant}",
+        fleet.processes,
+        fleet.cache,
+        total.rate,
+        100.0 * total.done / total.cases.max(1.0),
+        total.milliseconds(Stage::Parse),
+        total.milliseconds(Stage::Build),
+        total.milliseconds(Stage::Execute),
+        total.opening,
+    );
+    if let Some(attributes) = &total.attributes {
+        line!("  {}", paint::faint(attributes));
+    }
+}
+
+fn naive(arguments: &Arguments, variants: &[Variant]) -> Result<f64, Failure> {
+    let variants: Vec<Variant> = variants.iter().map(at_default_level).collect();
+    let fleet = Fleet { variants: &variants, processes: NonZeroUsize::MIN, cache: Mode::Off, judged: true };
+    let total = Total::of(&fleet.run(arguments)?);
+    line!("{}", paint::heading("all of them and golden in one loop, at default levels, without the cache"));
+    line!("  executed and compared               {:>8.1} a second", total.rate);
+    line!("  cases                               {:>8.0}, {:.0} of them compared", total.cases, total.done);
+    Ok(total.rate)
+}
+
+fn at_default_level(variant: &Variant) -> Variant {
+    let mut variant = variant.clone();
+    variant.options.remove("level");
+    variant
+}
+
+fn campaign(
+    arguments: &Arguments,
+    variants: &[Variant],
+    jobs: NonZeroUsize,
+    naive_rate: Option<f64>,
+) -> Result<(), Failure> {
+    let measured = Measured::of(arguments, variants.to_vec(), worker_for(variants, None)?, jobs)?;
+    line!("{}", paint::heading(format!("a campaign of {} cases, {jobs} jobs", measured.summary.cases)));
+    line!("  executed and compared               {:>8.1} a second", measured.rate());
+    if let Some(naive_rate) = naive_rate.filter(|rate| *rate > 0.0) {
+        line!("  ratio to the loop                   {:>8.1}", measured.rate() / naive_rate);
+    }
+    line!("  multiply-accumulates, median        {:>8}", measured.median_macs());
+    line!("{}", paint::heading("where the time goes, milliseconds a case"));
+    for (stage, micros) in measured.shares.stages(&measured.summary) {
+        line!("  {stage:<35} {:>8.2}", micros / 1e3);
+    }
+    Ok(())
+}
+
+/// What loops side by side came to together.
+struct Total {
+    rate: f64,
+    cases: f64,
+    done: f64,
+    opening: f64,
+    micros: Vec<(Stage, f64)>,
+    attributes: Option<String>,
+}
+
+impl Total {
+    fn of(loops: &[Loop]) -> Self {
+        let sum = |of: fn(&Loop) -> u64| loops.iter().map(of).sum::<u64>();
+        let longest = |of: fn(&Loop) -> f64| loops.iter().map(of).fold(0.0, f64::max);
+        let stage = |stage| {
+            let micros: u64 = loops.iter().filter_map(|it| it.stages.get(&stage)).sum();
+            (stage, micros as f64)
+        };
+        let attributes = (sum(|it| it.attributes_asked) > 0).then(|| {
+            format!(
+                "           device attributes: {} asked, {} answered by the driver, {} compared, {} changed",
+                sum(|it| it.attributes_asked),
+                sum(|it| it.attributes_answered_by_driver),
+                sum(|it| it.attributes_compared),
+                sum(|it| it.attributes_changed)
+            )
+        });
+        Self {
+            rate: sum(|it| it.done) as f64 / longest(|it| it.seconds),
+            cases: sum(|it| it.cases) as f64,
+            done: sum(|it| it.done) as f64,
+            opening: longest(|it| it.opening),
+            micros: [Stage::Parse, Stage::Build, Stage::Execute].map(stage).into(),
+            attributes,
+        }
+    }
+
+    /// A case's time in a stage.
+    fn milliseconds(&self, stage: Stage) -> f64 {
+        let micros = self.micros.iter().find(|(other, _)| *other == stage).map_or(0.0, |(_, micros)| *micros);
+        micros / 1e3 / self.cases.max(1.0)
+    }
+}

@@ -1,0 +1,184 @@
+//! One process of a benchmark: a loop over cases with nothing of a campaign around it.
+
+use std::{
+    collections::BTreeMap,
+    io::{self, BufRead, Write},
+    time::{Duration, Instant},
+};
+
+use clap::Args;
+use serde::{Deserialize, Serialize};
+use twinfer_backend::Backend;
+use twinfer_case::{Case, Description, Expectation, Observation, Outcome, Stage, Task, Variant};
+use twinfer_checks::{Evidence, judge};
+use twinfer_generators::Family;
+use twinfer_worker::{driver, take_stdout};
+
+use super::stream::Stream;
+use crate::{Exit, Failure, duration, shard::Shard, variants::Variants};
+
+/// What the loop says once its backends are open; it begins when it is answered.
+pub const READY: &str = "ready";
+
+#[derive(Debug, Args)]
+pub struct Arguments {
+    #[arg(long)]
+    backends: Variants,
+    #[arg(long, value_delimiter = ',')]
+    family: Vec<Family>,
+    #[arg(long)]
+    seed: u64,
+    #[arg(long)]
+    shard: Shard,
+    #[arg(long)]
+    cases: u64,
+    #[arg(long, value_parser = duration::seconds)]
+    time: Option<u64>,
+    /// Generate in the loop, evaluate golden and compare
+    #[arg(long)]
+    judged: bool,
+}
+
+/// What one loop came to.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Loop {
+    /// Seconds until the backends were open.
+    pub opening: f64,
+    /// Seconds from the first case to the last.
+    pub seconds: f64,
+    /// Cases that were tried.
+    pub cases: u64,
+    /// Cases that every backend took as far as it goes and, in a judged loop, that were compared.
+    pub done: u64,
+    /// Microseconds by stage, all cases together.
+    pub stages: BTreeMap<Stage, u64>,
+    /// Device attributes that libraries asked for.
+    pub attributes_asked: u64,
+    /// How many of them the driver answered.
+    pub attributes_answered_by_driver: u64,
+    /// Answers in memory that were compared with the driver's.
+    pub attributes_compared: u64,
+    /// Comparisons that found another answer.
+    pub attributes_changed: u64,
+}
+
+/// A backend and what it says of itself.
+struct Subject {
+    variant: Variant,
+    description: Description,
+    backend: Box<dyn Backend>,
+}
+
+/// A case with its bytes and tensors.
+struct Prepared {
+    case: Case,
+    task: Task,
+}
+
+/// How many cases of a bare loop are prepared before it begins; it prepares what it needs beyond them as it goes.
+const PREPARED_BEFORE: usize = 4096;
+
+/// Opens the backends, waits for its turn, loops, and writes what it came to as one line of JSON.
+pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    let mut output = take_stdout().map_err(Failure::environment)?;
+    let mut say = |line: &str| writeln!(output, "{line}").map_err(Failure::environment);
+    let opening = Instant::now();
+    let subjects = open(&arguments.backends.subjects())?;
+    let mut result = Loop { opening: opening.elapsed().as_secs_f64(), ..Loop::default() };
+    let stream = Stream::new(&arguments.family, arguments.seed);
+    let (first, count) = arguments.shard.into();
+    let mut cases = stream.cases(first, count).take((arguments.cases / count) as usize).map(prepare);
+    let before = if arguments.judged { 0 } else { PREPARED_BEFORE };
+    let before: Vec<_> = cases.by_ref().take(before).collect();
+    say(READY)?;
+    if told_to_begin()? {
+        let limit = Duration::from_secs(arguments.time.unwrap_or(u32::MAX.into()));
+        result.run(before.into_iter().chain(cases), subjects, arguments.judged, limit)?;
+        say(&serde_json::to_string(&result).map_err(Failure::environment)?)?;
+    }
+    Ok(Exit::Conforms)
+}
+
+fn open(variants: &[Variant]) -> Result<Vec<Subject>, Failure> {
+    let cache = driver::Mode::of_environment().map_err(Failure::usage)?;
+    let subject = |variant: &Variant| {
+        let backend = twinfer_worker::open(variant, cache).map_err(Failure::environment)?;
+        Ok(Subject { variant: variant.clone(), description: backend.describe(), backend })
+    };
+    variants.iter().map(subject).collect()
+}
+
+fn told_to_begin() -> Result<bool, Failure> {
+    io::stdin().lock().read_line(&mut String::new()).map(|bytes| bytes > 0).map_err(Failure::environment)
+}
+
+fn prepare(case: Case) -> Result<Prepared, Failure> {
+    let task = Task::of(&case).map_err(Failure::environment)?;
+    Ok(Prepared { case, task })
+}
+
+impl Loop {
+    fn run(
+        &mut self,
+        cases: impl Iterator<Item = Result<Prepared, Failure>>,
+        mut subjects: Vec<Subject>,
+        judged: bool,
+        limit: Duration,
+    ) -> Result<(), Failure> {
+        let started = Instant::now();
+        for prepared in cases {
+            if started.elapsed() >= limit {
+                break;
+            }
+            let prepared = prepared?;
+            let observations: Vec<_> =
+                subjects.iter_mut().map(|subject| self.observe(subject, &prepared.task)).collect();
+            let done = if judged {
+                are_compared(&prepared, &subjects, &observations)
+            } else {
+                observations.iter().all(|observation| observation.outcome == Outcome::Ok)
+            };
+            self.cases += 1;
+            self.done += u64::from(done);
+        }
+        self.seconds = started.elapsed().as_secs_f64();
+        let attributes = driver::tally();
+        self.attributes_asked = attributes.asked;
+        self.attributes_answered_by_driver = attributes.answered_by_driver;
+        self.attributes_compared = attributes.compared;
+        self.attributes_changed = attributes.changed;
+        Ok(())
+    }
+
+    fn observe(&mut self, subject: &mut Subject, task: &Task) -> Observation {
+        let observation = subject.backend.run(task, &mut |_| {});
+        for timing in &observation.timings {
+            *self.stages.entry(timing.stage).or_default() += timing.micros;
+        }
+        observation
+    }
+}
+
+/// Judges the observations of one case; whether each was compared with golden.
+fn are_compared(prepared: &Prepared, subjects: &[Subject], observations: &[Observation]) -> bool {
+    let Prepared { case, task } = prepared;
+    let references: Vec<_> = match case.expectation {
+        Expectation::Valid => {
+            task.runs.iter().map(|inputs| twinfer_golden::evaluate(&case.graph, inputs)).collect()
+        }
+        Expectation::Invalid(_) => Vec::new(),
+    };
+    let judgements = subjects.iter().zip(observations).map(|(subject, observation)| {
+        judge(&Evidence {
+            case,
+            variant: &subject.variant,
+            description: &subject.description,
+            references: &references,
+            observation,
+            repeat: None,
+            fresh: None,
+        })
+    });
+    // every one of them, so that no comparison is left out
+    judgements.filter(|judgement| !judgement.compared).count() == 0
+}

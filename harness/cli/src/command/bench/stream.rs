@@ -1,0 +1,17 @@
+use twinfer_case::Case;
+use twinfer_generators::{CaseStream, Family};
+
+/// The cases that a campaign of these families draws, in its order.
+pub struct Stream(Vec<CaseStream>);
+
+impl Stream {
+    pub fn new(families: &[Family], seed: u64) -> Self {
+        Self(families.iter().map(|family| family.stream(seed)).collect())
+    }
+
+    /// Every `count`-th case, beginning with the one at `first`; they never end.
+    pub fn cases(&self, first: u64, count: u64) -> impl Iterator<Item = Case> {
+        let indices = (0..).map(move |turn: u64| first + turn * count);
+        indices.map(|index| self.0[(index % self.0.len() as u64) as usize].case(index))
+    }
+}
