@@ -1,5 +1,6 @@
 //! *Diagnosis*: the mutants of golden that reproduce a backend's output.
 
+mod fallback;
 mod fit;
 
 use twinfer_case::{Diagnosis, Explanation, Kind, Observation, Verdict};
@@ -34,6 +35,7 @@ pub fn explain(
         }
         divergence.diagnosis = Some(diagnosis.clone());
     }
+    fallback::settle(divergences, &diagnosis);
 }
 
 /// Why an output or its shape is not golden's: one mistake; failing that, several at once; failing that, coarse

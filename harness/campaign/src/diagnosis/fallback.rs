@@ -1,0 +1,77 @@
+//! Whether wrong values follow from a precision fallback.
+
+use twinfer_case::{Diagnosis, Divergence, FallbackValues, Kind};
+use twinfer_golden::{Explanation as Mistake, Mutant, Nature};
+
+/// Tells wrong values that a fallback causes from those that merely occur beside one. An operator that runs on floats
+/// leaves out quantisation, or computes coarsely: where that explains the values, the fallback is their cause and comes
+/// first. Anything else leads by itself, and what the fallback does to values is not known.
+pub fn settle(divergences: &mut [Divergence], diagnosis: &Diagnosis) {
+    if diagnosis.mutants().any(follows_from_fallback) {
+        return;
+    }
+    for divergence in divergences.iter_mut() {
+        if let Some(fallback) = &mut divergence.fallback {
+            fallback.values = FallbackValues::NotCompared;
+        }
+    }
+    divergences.sort_by_key(|divergence| match divergence.kind {
+        Kind::PrecisionFallback if divergence.fallback.is_some() => 1,
+        _ => 0,
+    });
+}
+
+fn follows_from_fallback(mistake: &str) -> bool {
+    use Mutant::{ActivationsUnquantized, ResultsUnquantized, WeightsUnquantized};
+    let follows = |mutant: &Mutant| {
+        matches!(mutant, WeightsUnquantized | ActivationsUnquantized | ResultsUnquantized)
+            || mutant.nature() == Nature::Precision
+    };
+    Mistake::from_name(mistake).is_some_and(|mistake| mistake.mutants.iter().all(follows))
+}
+
+#[cfg(test)]
+mod tests {
+    use twinfer_case::{Blame, Explanation, Fallback, FallbackReason, Stage};
+
+    use super::*;
+
+    fn divergences() -> Vec<Divergence> {
+        let of = |kind| {
+            let variant = "trt".parse().expect("a variant");
+            Divergence::new(variant, Stage::Execute, kind, Blame::Variant, String::new())
+        };
+        let fallback = Fallback {
+            operator: "Conv".to_owned(),
+            reason: FallbackReason::ChannelsPerGroup,
+            values: FallbackValues::Changed,
+        };
+        let of_precision = Divergence { fallback: Some(fallback), ..of(Kind::PrecisionFallback) };
+        vec![of_precision, of(Kind::WrongValues)]
+    }
+
+    fn settled(mutants: &[Mutant]) -> Vec<(Kind, Option<FallbackValues>)> {
+        let explanation =
+            |mutant: &Mutant| Explanation { mutant: mutant.name().to_owned(), change: String::new() };
+        let explanations = mutants.iter().map(explanation).collect();
+        let mut divergences = divergences();
+        settle(&mut divergences, &Diagnosis { explanations, residual: None, unexplained: None });
+        let told = |divergence: &Divergence| divergence.fallback.as_ref().map(|fallback| fallback.values);
+        divergences.iter().map(|divergence| (divergence.kind, told(divergence))).collect()
+    }
+
+    #[test]
+    fn values_without_their_quantisation_follow_from_the_fallback() {
+        let caused = [(Kind::PrecisionFallback, Some(FallbackValues::Changed)), (Kind::WrongValues, None)];
+        assert_eq!(settled(&[Mutant::WeightsUnquantized]), caused);
+        assert_eq!(settled(&[Mutant::BiasDropped, Mutant::ResultsUnquantized]), caused);
+    }
+
+    #[test]
+    fn other_mistakes_and_what_nothing_explains_lead_by_themselves() {
+        let beside =
+            [(Kind::WrongValues, None), (Kind::PrecisionFallback, Some(FallbackValues::NotCompared))];
+        assert_eq!(settled(&[Mutant::ScaleOnOtherAxis]), beside);
+        assert_eq!(settled(&[]), beside);
+    }
+}
