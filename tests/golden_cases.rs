@@ -1,8 +1,11 @@
-//! Every finding under golden/cases is a test of its folder's name.
+//! What is stored under `golden` is a test of its folder's name: findings, topics, and the catalogue.
 //!
-//! A stored finding must be what it claims to be on any machine: its model is its graph encoded, its hash is its
-//! case's, its outputs are what golden computes, and its snapshot is what `cargo insta review` last accepted. Where a
-//! variant that showed it can run here, it is replayed as well; what that shows now is compared with the snapshot.
+//! A stored case must be what it claims to be on any machine: its model is its graph encoded, its outputs are what
+//! golden computes, and a finding's hash is its case's. What was recorded of a variant is replayed where that variant
+//! runs at that version: on a machine with a GPU the recordings of a GPU, on one without those of the others. What a
+//! person reads of a finding is compared with what `cargo insta review` last accepted.
+//!
+//! The compiled tests run without the toolchain: carry them, `twinfer` and `golden`, and see `twinfer_tests`.
 
 use std::{
     fs,
@@ -10,49 +13,97 @@ use std::{
     process::ExitCode,
 };
 
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use serde::de::DeserializeOwned;
-use twinfer_case::{Backend, Case, Finding, Sighting, Task};
-use twinfer_libraries::{Loader, Store};
+use twinfer_campaign::{RecordedObservation, Recording};
+use twinfer_case::{Case, Expectation, Finding, Task, Topic, Variant};
+use twinfer_cli::Obstacle;
 use twinfer_onnx::Tensor;
-use twinfer_tests::{Outcome, Twinfer};
+use twinfer_tests::{Outcome, Twinfer, executable, golden};
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
-    let trials = folders().into_iter().flat_map(|folder| trials(&folder)).collect();
+    let findings = folders("cases", "finding.json").into_iter().flat_map(|folder| of_finding(&folder));
+    let topics = folders("cases/topics", "case.json").into_iter().flat_map(|folder| of_topic(&folder));
+    let catalogue = of_catalogue(&folders("catalogue", "case.json"));
+    let trials = findings.chain(topics).chain(catalogue).collect();
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-/// The folders of golden/cases, in order of their names.
-fn folders() -> Vec<PathBuf> {
-    let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("../golden/cases");
-    let Ok(entries) = fs::read_dir(cases) else { return Vec::new() };
-    let mut folders: Vec<PathBuf> = entries
-        .flatten()
-        .map(|entry| entry.path())
-        .filter(|path| path.join("finding.json").is_file())
-        .collect();
+/// The folders under `parent` that hold a file of this name, in order of their names.
+fn folders(parent: &str, file: &str) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(golden().join(parent)) else { return Vec::new() };
+    let paths = entries.flatten().map(|entry| entry.path());
+    let mut folders: Vec<PathBuf> = paths.filter(|path| path.join(file).is_file()).collect();
     folders.sort();
     folders
 }
 
-fn trials(folder: &Path) -> Vec<Trial> {
-    let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let stored = folder.to_owned();
-    let replayed = folder.to_owned();
-    let whole = Trial::test(format!("{name}::is_what_it_claims"), move || is_what_it_claims(&stored));
-    let again = Trial::test(format!("{name}::recurs"), move || recurs(&replayed))
-        .with_ignored_flag(!runs_here(folder));
-    vec![whole, again]
+fn of_finding(folder: &Path) -> Vec<Trial> {
+    let (claims, reads) = (folder.to_owned(), folder.to_owned());
+    let mut trials = vec![
+        Trial::test(format!("{}::is_what_it_claims", name(folder)), move || is_the_finding(&claims)),
+        Trial::ignorable_test(format!("{}::reads_as_accepted", name(folder)), move || {
+            reads_as_accepted(&reads)
+        }),
+    ];
+    trials.extend(replays(folder));
+    trials
 }
 
-fn is_what_it_claims(folder: &Path) -> Result<(), Failed> {
+fn of_topic(folder: &Path) -> Vec<Trial> {
+    let claims = folder.to_owned();
+    let whole =
+        Trial::test(format!("topics::{}::is_what_it_claims", name(folder)), move || is_the_topic(&claims));
+    let replays = replays(folder).into_iter().map(|trial| trial.with_kind("topic"));
+    [whole].into_iter().chain(replays).collect()
+}
+
+/// The catalogue is replayed a variant at a time, in one worker.
+fn of_catalogue(folders: &[PathBuf]) -> Vec<Trial> {
+    let claims = |folder: &PathBuf| {
+        let claims = folder.clone();
+        Trial::test(format!("catalogue::{}::is_what_it_claims", name(folder)), move || is_the_topic(&claims))
+    };
+    let mut trials: Vec<Trial> = folders.iter().map(claims).collect();
+    let mut recorded: Vec<(Variant, String)> =
+        folders.iter().flat_map(|folder| recorded(folder)).map(|one| (one.variant, one.version)).collect();
+    recorded.sort();
+    recorded.dedup();
+    trials.extend(recorded.into_iter().map(|(variant, version)| {
+        let title = format!("catalogue::{variant} {}::gives_what_was_recorded", release(&version));
+        Trial::ignorable_test(title, move || catalogue_recurs(&variant, &version))
+    }));
+    trials
+}
+
+/// A trial for each recording beside a folder.
+fn replays(folder: &Path) -> Vec<Trial> {
+    let replay = |one: RecordedObservation| {
+        let title = format!("{}::{} {}::recurs", name(folder), one.variant, release(&one.version));
+        let folder = folder.to_owned();
+        Trial::ignorable_test(title, move || recurs(&folder, &one))
+    };
+    recorded(folder).into_iter().map(replay).collect()
+}
+
+fn is_the_finding(folder: &Path) -> Result<(), Failed> {
     let finding: Finding = read_json(&folder.join("finding.json"))?;
+    let task = is_the_case(folder)?;
+    require(name(folder) == finding.signature.slug(), "the folder is not called by its signature")?;
+    require(task.hash == finding.case, "case.json is another case than finding.json says")
+}
+
+fn is_the_topic(folder: &Path) -> Result<(), Failed> {
+    let topic: Topic = read_json(&folder.join("topic.json"))?;
+    is_the_case(folder)?;
+    require(topic.upstream.starts_with("https://"), "topic.json does not say where it was reported")
+}
+
+/// The model and the tensors are those of `case.json`, the outputs golden's.
+fn is_the_case(folder: &Path) -> Result<Task, Failed> {
     let case: Case = read_json(&folder.join("case.json"))?;
     let task = Task::of(&case)?;
-    let slug = folder.file_name().unwrap_or_default().to_string_lossy();
-    require(slug == finding.signature.slug(), "the folder is not called by its signature")?;
-    require(task.hash == finding.case, "case.json is another case than finding.json says")?;
     require(task.model == fs::read(folder.join("model.onnx"))?, "model.onnx is not the graph of case.json")?;
     for (run, inputs) in task.runs.iter().enumerate() {
         let data = folder.join(format!("test_data_set_{run}"));
@@ -61,11 +112,14 @@ fn is_what_it_claims(folder: &Path) -> Result<(), Failed> {
         }
         outputs_are_goldens(&case, inputs, &data)?;
     }
-    Ok(())
+    Ok(task)
 }
 
 /// Where outputs are stored, they are what golden computes today.
 fn outputs_are_goldens(case: &Case, inputs: &[Tensor], data: &Path) -> Result<(), Failed> {
+    if case.expectation != Expectation::Valid {
+        return Ok(());
+    }
     let Ok(evaluation) = twinfer_golden::evaluate(&case.graph, inputs) else { return Ok(()) };
     for (index, reference) in evaluation.outputs.iter().enumerate() {
         if data.join(format!("output_{index}.pb")).is_file() {
@@ -79,16 +133,27 @@ fn outputs_are_goldens(case: &Case, inputs: &[Tensor], data: &Path) -> Result<()
     Ok(())
 }
 
-/// What was recorded recurs byte for byte, and a person would read of it what was accepted.
-fn recurs(folder: &Path) -> Result<(), Failed> {
-    let path = folder.to_string_lossy();
-    let replay = twinfer(&["replay", &path]);
+/// What was recorded recurs byte for byte.
+fn recurs(folder: &Path, recorded: &RecordedObservation) -> Result<Completion, Failed> {
+    if let Some(obstacle) = Obstacle::to(&recorded.variant, &recorded.version) {
+        return Ok(Completion::ignored_with(format!("skipped: {obstacle}")));
+    }
+    let variant = recorded.variant.to_string();
+    let replay = twinfer(&["replay", &folder.to_string_lossy(), "--backends", &variant]);
     require(replay.code == Some(0), &replay.shown())?;
-    let out = tempfile::tempdir()?;
+    Ok(Completion::Completed)
+}
+
+/// A person would read of a finding what was accepted; the first variant that showed it tells.
+fn reads_as_accepted(folder: &Path) -> Result<Completion, Failed> {
     let finding: Finding = read_json(&folder.join("finding.json"))?;
-    let backends: Vec<String> = finding.seen_in.iter().map(|seen| seen.variant.to_string()).collect();
-    let check =
-        twinfer(&["check", &path, "--backends", &backends.join(","), "--out", &out.path().to_string_lossy()]);
+    let Some(seen) = finding.seen_in.first() else { return Err("it was seen in nothing".into()) };
+    if let Some(obstacle) = Obstacle::to(&seen.variant, &seen.version) {
+        return Ok(Completion::ignored_with(format!("skipped: {obstacle}")));
+    }
+    let out = tempfile::tempdir()?;
+    let (path, variant) = (folder.to_string_lossy(), seen.variant.to_string());
+    let check = twinfer(&["check", &path, "--backends", &variant, "--out", &out.path().to_string_lossy()]);
     let snapshot = out.path().join("findings").join(finding.signature.slug()).join("finding.snap");
     let shown = fs::read_to_string(snapshot).map_err(|_| check.shown())?;
     let mut settings = insta::Settings::clone_current();
@@ -96,11 +161,22 @@ fn recurs(folder: &Path) -> Result<(), Failed> {
     settings.set_prepend_module_to_snapshot(false);
     settings.set_omit_expression(true);
     settings.bind(|| insta::assert_snapshot!("finding", body(&shown)));
-    Ok(())
+    Ok(Completion::Completed)
+}
+
+/// Every divergence that a variant shows on the catalogue was recorded of it.
+fn catalogue_recurs(variant: &Variant, version: &str) -> Result<Completion, Failed> {
+    if let Some(obstacle) = Obstacle::to(variant, version) {
+        return Ok(Completion::ignored_with(format!("skipped: {obstacle}")));
+    }
+    let catalogue = golden().join("catalogue");
+    let check = twinfer(&["check", &catalogue.to_string_lossy(), "--backends", &variant.to_string()]);
+    require(check.code == Some(0), &check.shown())?;
+    Ok(Completion::Completed)
 }
 
 fn twinfer(arguments: &[&str]) -> Outcome {
-    Twinfer::new(env!("CARGO_BIN_EXE_twinfer-under-test"), arguments).run()
+    Twinfer::new(executable(env!("CARGO_BIN_EXE_twinfer-under-test")), arguments).run()
 }
 
 /// A snapshot without the head that belongs to the snapshot tool.
@@ -111,22 +187,17 @@ fn body(snapshot: &str) -> &str {
         .map_or(snapshot, |(_, body)| body)
 }
 
-/// Whether every variant that showed the finding can do so here: its library at that version, and the same device.
-fn runs_here(folder: &Path) -> bool {
-    let Ok(finding) = read_json::<Finding>(&folder.join("finding.json")) else { return true };
-    finding.seen_in.iter().all(can_run)
+/// What was recorded beside a folder; nothing where nothing was.
+fn recorded(folder: &Path) -> Vec<RecordedObservation> {
+    Recording::beside(folder).map(|recording| recording.observed).unwrap_or_default()
 }
 
-fn can_run(sighting: &Sighting) -> bool {
-    let library = match sighting.variant.backend {
-        Backend::OrtCpu => "onnxruntime",
-        // what is stored was seen without a GPU; with one, TensorRT-RTX goes further
-        Backend::TrtRtx if Loader::of_this_machine().find("libcuda.so.1").is_none() => "tensorrt-rtx",
-        _ => return false,
-    };
-    let installed = Store::open().and_then(|store| store.find(library));
-    let version = sighting.version.rsplit(' ').next().unwrap_or_default();
-    installed.is_ok_and(|library| library.version.starts_with(version))
+fn name(folder: &Path) -> String {
+    folder.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+fn release(version: &str) -> &str {
+    version.rsplit(' ').next().unwrap_or_default()
 }
 
 fn stored(folder: &Path, what: &str, index: usize) -> Result<Tensor, Failed> {

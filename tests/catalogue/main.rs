@@ -20,16 +20,13 @@ use std::{
 use record::{Record, Scope};
 use twinfer_case::{Case, Expectation, Task};
 use twinfer_onnx::{Graph, Tensor, infer_shapes};
+use twinfer_tests::golden;
 
 /// The folder under `golden/` of the records.
 const CATALOGUE: &str = "catalogue";
 
 /// The folder under `golden/` of the founding topics.
 const TOPICS: &str = "cases/topics";
-
-fn golden() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../golden")
-}
 
 /// Every record with the folder that it is stored in.
 fn stored() -> impl Iterator<Item = (PathBuf, &'static Record)> {

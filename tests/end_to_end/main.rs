@@ -5,10 +5,11 @@ mod commands;
 mod fuzz;
 mod opaque;
 mod single;
+mod survey;
 
-use twinfer_tests::Twinfer;
+use twinfer_tests::{Twinfer, executable};
 
 /// The command as this workspace builds it.
 fn twinfer(arguments: &[&str]) -> Twinfer {
-    Twinfer::new(env!("CARGO_BIN_EXE_twinfer-under-test"), arguments)
+    Twinfer::new(executable(env!("CARGO_BIN_EXE_twinfer-under-test")), arguments)
 }

@@ -1,9 +1,35 @@
 //! Running the `twinfer` command and looking at what came of it.
 
 use std::{
-    path::Path,
+    env,
+    path::{Path, PathBuf},
     process::{Command, Output},
 };
+
+/// The folder `golden` of the workspace: `TWINFER_GOLDEN`, where it was when the tests were compiled, or in the current
+/// folder, so that compiled tests run on machines without the toolchain.
+pub fn golden() -> PathBuf {
+    let compiled = Path::new(env!("CARGO_MANIFEST_DIR")).join("../golden");
+    let named = env::var_os("TWINFER_GOLDEN").map(PathBuf::from);
+    let found = named.unwrap_or_else(|| if compiled.is_dir() { compiled } else { PathBuf::from("golden") });
+    found.canonicalize().unwrap_or(found)
+}
+
+/// The command under test: `TWINFER_BINARY`, where Cargo put it (`compiled`), or beside the tests.
+pub fn executable(compiled: &str) -> PathBuf {
+    if let Some(named) = env::var_os("TWINFER_BINARY") {
+        return named.into();
+    }
+    let compiled = PathBuf::from(compiled);
+    let beside = || {
+        let tests = env::current_exe().ok()?;
+        let folders = tests.ancestors().skip(1).take(2);
+        let names = compiled.file_name().into_iter().chain(["twinfer".as_ref()]);
+        let candidates = names.flat_map(|name| folders.clone().map(move |folder| folder.join(name)));
+        candidates.into_iter().find(|candidate| candidate.is_file())
+    };
+    if compiled.is_file() { compiled } else { beside().unwrap_or(compiled) }
+}
 
 /// A run of the command that is about to start.
 pub struct Twinfer(Command);
@@ -21,8 +47,8 @@ pub struct Outcome {
 
 impl Twinfer {
     /// The executable `program` with `arguments`, without colours.
-    pub fn new(program: &str, arguments: &[&str]) -> Self {
-        let mut command = Command::new(program);
+    pub fn new(program: impl AsRef<Path>, arguments: &[&str]) -> Self {
+        let mut command = Command::new(program.as_ref());
         command.args(arguments).env("NO_COLOR", "1").env_remove("CLICOLOR_FORCE").env_remove("COLUMNS");
         Self(command)
     }

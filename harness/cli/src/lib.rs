@@ -11,6 +11,7 @@ mod failure;
 mod formats;
 mod installing;
 mod json;
+mod obstacle;
 mod output;
 mod paint;
 mod provision;
@@ -26,6 +27,7 @@ use clap::Parser;
 
 pub use exit::Exit;
 pub use failure::Failure;
+pub use obstacle::Obstacle;
 
 /// Differential conformance testing of neural-network inference backends.
 #[derive(Debug, Parser)]

@@ -27,7 +27,7 @@ fn provide(store: &Store, name: &str) -> Result<Installed, Failure> {
 }
 
 /// The name of the library that a variant runs on; none where it brings its own.
-fn library_of(variant: &Variant) -> Option<String> {
+pub fn library_of(variant: &Variant) -> Option<String> {
     if variant.options.contains_key("lib") {
         return None;
     }

@@ -52,6 +52,12 @@ impl Loader {
         in_folders.or_else(|| self.cache.get(name).cloned())
     }
 
+    /// Whether this machine has a CUDA device with its driver, as far as can be told without asking the driver.
+    pub fn has_cuda_device(&self) -> bool {
+        let nodes = ["/dev/nvidiactl", "/dev/dxg", "/dev/nvhost-ctrl"];
+        self.find("libcuda.so.1").is_some() && nodes.iter().any(|node| Path::new(node).exists())
+    }
+
     /// What `library` needs and this machine lacks, for which the installation has no stand-in either.
     pub fn missing(&self, library: &Installed) -> Vec<Dependency> {
         let wanted = self.wanted(library);

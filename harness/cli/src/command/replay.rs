@@ -1,16 +1,16 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use twinfer_campaign::Replay;
-use twinfer_case::{Finding, Variant, Verdict};
+use twinfer_campaign::{Recording, Replay};
+use twinfer_case::{Variant, Verdict};
 
-use crate::{Exit, Failure, json, output::line, paint, subjects, variants::Variants};
+use crate::{Exit, Failure, Obstacle, output::line, paint, subjects, variants::Variants};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// The folder of a finding
+    /// The folder of a finding, or of a case that something was recorded of
     finding: PathBuf,
-    /// Which of the backends that were recorded [default: all]
+    /// Which of the backends that were recorded [default: all that run here]
     #[arg(long, value_name = "A,B")]
     backends: Option<Variants>,
 }
@@ -18,7 +18,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let variants = match &arguments.backends {
         Some(chosen) => chosen.subjects(),
-        None => seen_in(&arguments.finding)?,
+        None => runnable(&arguments.finding)?,
     };
     let replays = subjects::start(&variants)?.replay(&arguments.finding)?;
     if replays.is_empty() {
@@ -31,12 +31,25 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     Ok(if replays.iter().all(|replay| replay.recurs) { Exit::Conforms } else { Exit::Findings })
 }
 
-/// The variants that showed a finding, each once.
-fn seen_in(folder: &Path) -> Result<Vec<Variant>, Failure> {
-    let finding: Finding = json::read(&folder.join("finding.json"))?;
-    let mut variants: Vec<Variant> = finding.seen_in.into_iter().map(|sighting| sighting.variant).collect();
-    variants.sort();
-    variants.dedup();
+/// The recorded variants that run here, each once; tells of those that do not.
+fn runnable(folder: &Path) -> Result<Vec<Variant>, Failure> {
+    let mut variants = Vec::new();
+    let recorded = Recording::read_beside(folder)?.observed;
+    for one in &recorded {
+        match Obstacle::to(&one.variant, &one.version) {
+            Some(obstacle @ (Obstacle::NoDevice | Obstacle::Device)) => {
+                line!("{} {} ({}): {obstacle}", paint::faint("skipped  "), one.variant, one.version);
+            }
+            _ if variants.contains(&one.variant) => {}
+            _ => variants.push(one.variant.clone()),
+        }
+    }
+    if variants.is_empty() && !recorded.is_empty() {
+        return Err(Failure::environment(format!(
+            "nothing that was recorded of {} runs on this machine",
+            folder.display()
+        )));
+    }
     Ok(variants)
 }
 

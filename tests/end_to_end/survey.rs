@@ -1,0 +1,83 @@
+//! `check` on several cases at once.
+
+use std::{fs, path::Path};
+
+use twinfer_tests::golden;
+
+use crate::twinfer;
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+/// A folder of two cases: one that ONNX Runtime's CPU provider has no kernel for, and one that it computes.
+fn two_cases() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["rtx-4178-bf16-depthwise", "ort-5368-same-upper-lower-swapped"] {
+        let copy = folder.path().join(name);
+        fs::create_dir(&copy).unwrap();
+        for file in ["case.json", "topic.json"] {
+            fs::copy(golden().join("catalogue").join(name).join(file), copy.join(file)).unwrap();
+        }
+    }
+    folder
+}
+
+#[test]
+fn several_cases_make_a_table_with_a_row_each() {
+    let folder = two_cases();
+    let outcome = twinfer(&["check", text(folder.path()), "--backends", "golden,ort:cpu,opt=off"]).run();
+    assert_eq!(outcome.code, Some(1), "{}", outcome.shown());
+    insta::assert_snapshot!(outcome.stdout);
+}
+
+#[test]
+fn what_was_recorded_of_a_case_is_no_news_and_is_shown_without_running_it() {
+    let folder = two_cases();
+    let check = |arguments: &[&str]| twinfer(&[&["check", text(folder.path())], arguments].concat()).run();
+    assert_eq!(check(&["--backends", "ort:cpu", "--record"]).code, Some(1));
+    let again = check(&["--backends", "ort:cpu"]);
+    assert_eq!(again.code, Some(0), "{}", again.shown());
+    let shown = check(&["--recorded", "--format", "markdown"]);
+    assert_eq!(shown.code, Some(0), "{}", shown.shown());
+    insta::assert_snapshot!(shown.stdout);
+    let replayed = twinfer(&["replay", text(&folder.path().join("rtx-4178-bf16-depthwise"))]).run();
+    assert_eq!(replayed.code, Some(0), "{}", replayed.shown());
+}
+
+#[test]
+fn a_table_of_cases_as_json_holds_every_verdict() {
+    let folder = two_cases();
+    let outcome = twinfer(&["check", text(folder.path()), "--backends", "ort:cpu", "--format", "json"]).run();
+    let survey: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
+    assert_eq!(survey["format"], 1);
+    assert_eq!(survey["cases"][0]["answers"][0]["verdict"], "conforms");
+    assert_eq!(survey["cases"][1]["answers"][0]["verdict"]["diverges"][0]["kind"], "rejects-valid");
+}
+
+#[test]
+fn a_table_has_no_junit_form_and_a_folder_without_cases_no_table() {
+    let (folder, empty) = (two_cases(), tempfile::tempdir().unwrap());
+    let junit = twinfer(&["check", text(folder.path()), "--recorded", "--format", "junit"]).run();
+    assert_eq!(junit.code, Some(2), "{}", junit.shown());
+    let nothing = twinfer(&["check", text(empty.path()), "--backends", "ort:cpu"]).run();
+    assert_eq!(nothing.code, Some(2), "{}", nothing.shown());
+    assert!(nothing.stderr.contains("no case in"), "{}", nothing.stderr);
+}
+
+/// `TWINFER_UPDATE=1` writes them again after something was recorded.
+#[test]
+fn the_tables_in_the_documentation_are_those_of_the_recordings() {
+    for (page, cases) in [("catalogue.md", "catalogue"), ("topics.md", "cases/topics")] {
+        let page = golden().join("../docs/results").join(page);
+        let cases = golden().join(cases);
+        let shown = twinfer(&["check", text(&cases), "--recorded", "--format", "markdown"]).run();
+        let written = fs::read_to_string(&page).unwrap();
+        let table = written.find("\n| reported |").map_or(written.len(), |place| place + 1);
+        if std::env::var_os("TWINFER_UPDATE").is_some() {
+            fs::write(&page, format!("{}{}", &written[..table], shown.stdout)).unwrap();
+        } else {
+            assert!(written[table..] == shown.stdout, "{}: set TWINFER_UPDATE=1", page.display());
+        }
+    }
+}
