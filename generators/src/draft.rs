@@ -1,27 +1,24 @@
 use twinfer_case::{Case, Expectation, Recipe, Regime, Request, Run, TensorSource};
 use twinfer_onnx::{
-    BatchNormalization, DataType, DequantizeLinear, Dim, Graph, Initializer, Node, Op, QuantizeLinear,
-    Tensor, ValueInfo,
+    BatchNormalization, Concat, DataType, DequantizeLinear, Dim, Graph, Initializer, MaxPool, Node, Op,
+    QuantizeLinear, Tensor, ValueInfo,
 };
 
 use crate::{
-    Bias, Choices, Dynamic, Neighbour, Quantizer, Scaling, Source, Space,
+    Bias, Choices, Dynamic, Neighbour, Quantizer, Source, Space,
     convolution::{BiasForm, Drawn, Forms, Quantization},
     exact::Ahead,
     layer::Layer,
     parameters::Knowledge,
-    plan::{Plan, Point, Step},
+    plan::{Part, Plan, Point, Pool, Step},
     weights::Scheme,
 };
-
-/// The operator set that brought one scale for each place along an axis.
-const PER_AXIS: i64 = 13;
 
 /// A graph under construction: the plan that it follows, and what of it stands.
 pub struct Draft<'a> {
     space: &'a Space,
     choices: &'a mut Choices,
-    plan: Plan,
+    plan: Plan<'a>,
     graph: Graph,
     feeds: Vec<Feed>,
     /// What nodes have computed so far, the latest last.
@@ -61,12 +58,17 @@ impl<'a> Draft<'a> {
         let ahead = self.plan.ahead();
         self.add_first_input(ahead[0]);
         for (part, ahead) in std::mem::take(&mut self.plan.parts).iter().zip(&ahead[1..]) {
-            let value = self.values[part.of[0]].clone();
+            let mut value = self.values[part.of[0]].clone();
             match &part.step {
-                Step::Layer(layer) => self.add_layer(layer, *ahead, value),
-                Step::Neighbour(neighbour) => self.add_neighbour(*neighbour, value),
-                Step::Quantizer(quantizer) => self.add_quantizer(*quantizer, *ahead, value),
+                Step::Layer(layer) => self.add_layer(layer, *ahead, &mut value),
+                Step::Neighbour(neighbour) => self.add_neighbour(*neighbour, &mut value),
+                Step::Quantizer(quantizer) => self.add_quantizer(*quantizer, *ahead, &mut value),
+                Step::Pool(pool) => self.add_pool(*pool, &mut value),
+                Step::Add | Step::Concat => {
+                    value = self.joined(part, *ahead);
+                }
             }
+            self.values.push(value);
         }
     }
 
@@ -76,7 +78,7 @@ impl<'a> Draft<'a> {
         let extents: Vec<_> = self.plan.points.iter().map(point).collect();
         let layers = self.plan.parts.iter().find_map(|part| match &part.step {
             Step::Layer(layer) => Some(layer.input_channels()),
-            Step::Neighbour(_) | Step::Quantizer(_) => None,
+            _ => None,
         });
         let channels = layers.expect("every case has a convolution");
         let input = Value { name: "x".to_owned(), channels, extents, known, scale: None };
@@ -119,14 +121,14 @@ impl<'a> Draft<'a> {
         order.iter().copied().map(inputs).collect()
     }
 
-    fn add_layer(&mut self, layer: &Layer, ahead: Ahead, mut value: Value) {
+    fn add_layer(&mut self, layer: &Layer, ahead: Ahead, value: &mut Value) {
         let source = self.space.weights.draw(self.choices);
         let scheme = self.scheme(layer, source);
         let bias = self.bias(scheme.is_some());
         let forms = Forms { weights: scheme, bias: bias.form() };
         let known = (&mut value.known, value.scale);
         let drawn = self.plan.parameters.convolution(layer, forms, ahead, known, self.choices);
-        let mut inputs = vec![value.name, self.parameter("W", drawn.weights, source)];
+        let mut inputs = vec![value.name.clone(), self.parameter("W", drawn.weights, source)];
         match (bias, drawn.bias) {
             (Bias::From(source), Some(offsets)) => inputs.push(self.parameter("B", offsets, source)),
             (Bias::Empty, _) => inputs.push(String::new()),
@@ -137,19 +139,14 @@ impl<'a> Draft<'a> {
         value.channels = layer.output_channels();
         value.scale = None;
         value.name = self.add_node(op, inputs);
-        self.values.push(value);
     }
 
     /// How weights from `source` are quantized, if they are.
     fn scheme(&mut self, layer: &Layer, source: Source) -> Option<Scheme> {
-        let menus = self.space.quantization.as_ref().filter(|_| source.is_quantized())?;
-        let symmetric = self.plan.symmetric;
-        let quantizer =
-            menus.weights.draw_among(self.choices, |quantizer| !symmetric || quantizer.is_symmetric());
+        let quantizers = self.plan.quantizers.filter(|_| source.is_quantized())?;
+        let Scheme { quantizer, axis } = quantizers.weights(layer, self.plan.opset, self.choices);
         let quantizer = if source == Source::Quantized { quantizer.quantizing() } else { quantizer };
-        let is_per_axis = self.plan.opset >= PER_AXIS;
-        let scaling = if is_per_axis { menus.scaling.draw(self.choices) } else { Scaling::Tensor };
-        Some(Scheme { quantizer, axis: scaling.axis(layer, self.choices) })
+        Some(Scheme { quantizer, axis })
     }
 
     /// The bias of a convolution; as integers only where the weights are.
@@ -160,18 +157,21 @@ impl<'a> Draft<'a> {
         }
     }
 
-    fn add_quantizer(&mut self, quantizer: Quantizer, ahead: Ahead, mut value: Value) {
-        let (scale, zero_point) =
-            self.plan.parameters.quantization(quantizer, ahead, &mut value.known, self.choices);
+    fn add_quantizer(&mut self, quantizer: Quantizer, ahead: Ahead, value: &mut Value) {
+        let drawn = self.plan.parameters.quantization(quantizer, ahead, &mut value.known, self.choices);
+        self.quantize(quantizer, drawn, value);
+    }
+
+    /// Quantizes and dequantizes a value by a scale and a zero point.
+    fn quantize(&mut self, quantizer: Quantizer, (scale, zero_point): (f64, i64), value: &mut Value) {
         let quantization = Quantization {
             axis: None,
             scale: self.plan.parameters.scalar(scale),
             zero_point: quantizer.tensor(vec![], &[zero_point]),
         };
         let rank = 2 + value.extents[0].len();
-        value.name = self.add_quantization(value.name, quantization, rank, true);
+        value.name = self.add_quantization(value.name.clone(), quantization, rank, true);
         value.scale = Some(scale);
-        self.values.push(value);
     }
 
     /// A `DequantizeLinear` of `x`, or of what a `QuantizeLinear` makes of it.
@@ -189,7 +189,9 @@ impl<'a> Draft<'a> {
                 tensor.shape = vec![1];
             }
         }
-        let axis = self.axis_attribute(axis, rank);
+        let opset = self.plan.opset;
+        let quantizers = self.plan.quantizers;
+        let axis = quantizers.and_then(|quantizers| quantizers.attribute(axis, rank, opset, self.choices));
         let parameters: Vec<_> = std::iter::once(("scale", scale))
             .chain(zero_point.map(|zero_point| ("zero_point", zero_point)))
             .map(|(name, tensor)| self.initializer(name, tensor))
@@ -200,38 +202,69 @@ impl<'a> Draft<'a> {
         self.add_node(Op::DequantizeLinear(DequantizeLinear { axis }), inputs(integers))
     }
 
-    /// The attribute `axis`; where there is one scale it says nothing, and is seldom written.
-    fn axis_attribute(&mut self, axis: Option<usize>, rank: usize) -> Option<i64> {
-        let menus = self.space.quantization.as_ref()?;
-        match axis {
-            None if self.plan.opset < PER_AXIS || !self.choices.percent(10) => None,
-            None => Some(self.choices.below(rank) as i64),
-            Some(axis) => menus.axis.draw(self.choices).attribute(axis, rank),
+    fn add_pool(&mut self, pool: Pool, value: &mut Value) {
+        let rank = value.extents[0].len();
+        for extent in value.extents.iter_mut().flatten() {
+            *extent = pool.output(*extent);
         }
+        let attributes = MaxPool {
+            kernel_shape: vec![pool.kernel as i64; rank],
+            pads: (pool.pad > 0 || self.choices.percent(50)).then(|| vec![pool.pad as i64; 2 * rank]),
+            strides: (pool.stride > 1 || self.choices.percent(50)).then(|| vec![pool.stride as i64; rank]),
+            ..MaxPool::default()
+        };
+        value.scale = None;
+        value.name = self.add_node(Op::MaxPool(attributes), vec![value.name.clone()]);
     }
 
-    fn add_neighbour(&mut self, neighbour: Neighbour, mut value: Value) {
+    /// The values that a part joins, added or put together; quantized in front of that where they do not fit otherwise.
+    fn joined(&mut self, part: &Part, ahead: Ahead) -> Value {
+        let adds = matches!(part.step, Step::Add);
+        let mut values: Vec<_> = part.of.iter().map(|source| self.values[*source].clone()).collect();
+        let mut known: Vec<_> = values.iter().map(|value| value.known).collect();
+        let fitting = self.plan.parameters.joined(&known, adds, ahead);
+        let joined = fitting.unwrap_or_else(|| {
+            let scale = self.plan.parameters.common_scale(&mut known, ahead);
+            for value in &mut values {
+                self.quantize(Quantizer::SYMMETRIC, (scale, 0), value);
+            }
+            let fitting = self.plan.parameters.joined(&known, adds, ahead);
+            fitting.expect("values of one scale have few steps in common")
+        });
+        let channels = values.iter().map(|value| value.channels);
+        let channels = if adds { values[0].channels } else { channels.sum() };
+        let names: Vec<_> = values.iter().map(|value| value.name.clone()).collect();
+        let name = if adds {
+            self.add_node(Op::Add, names)
+        } else {
+            let rank = 2 + values[0].extents[0].len() as i64;
+            let axis = if self.choices.percent(25) { 1 - rank } else { 1 };
+            self.add_node(Op::Concat(Concat { axis }), names)
+        };
+        Value { name, channels, extents: values.swap_remove(0).extents, known: joined, scale: None }
+    }
+
+    fn add_neighbour(&mut self, neighbour: Neighbour, value: &mut Value) {
         value.scale = None;
         value.name = match neighbour {
-            Neighbour::Relu => self.add_node(Op::Relu, vec![value.name]),
-            Neighbour::AddChannels => self.add_channels(&mut value),
-            Neighbour::AddScalar => self.add_constant(vec![], &mut value),
+            Neighbour::Relu => self.add_node(Op::Relu, vec![value.name.clone()]),
+            Neighbour::AddChannels => self.add_channels(value),
+            Neighbour::AddScalar => self.add_constant(vec![], value),
             Neighbour::AddInput => {
                 let regime = self.plan.parameters.added_input(&mut value.known);
                 let input = Value { name: format!("x{}", self.graph.inputs.len()), ..value.clone() };
                 self.add_input(&input, regime);
-                self.add_sum(value.name, input.name)
+                self.add_sum(value.name.clone(), input.name)
             }
-            Neighbour::AddResidual => match self.residual(&value) {
+            Neighbour::AddResidual => match self.residual(value) {
                 Some((other, known)) => {
                     value.known = known;
-                    self.add_sum(value.name, other)
+                    self.add_sum(value.name.clone(), other)
                 }
-                None => self.add_channels(&mut value),
+                None => self.add_channels(value),
             },
-            Neighbour::BatchNormalization => self.add_normalization(&mut value),
+            Neighbour::BatchNormalization => self.add_normalization(value),
         };
-        self.values.push(value);
     }
 
     /// An earlier value that can be added to `value`, and what is then known of the sum.

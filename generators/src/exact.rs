@@ -57,7 +57,12 @@ pub struct Budget {
     capacity: u64,
     /// Exponents at which the smallest step is a normal number and the largest value is finite.
     exponents: (i32, i32),
+    /// Whether all values are of like size, so that those that meet have like steps.
+    is_level: bool,
 }
+
+/// The size of values that are all of like size, as a power of two.
+const LEVEL: i32 = 3;
 
 /// What a convolution's sums may grow by, at the least; fewer nonzero weights would hardly be a convolution.
 const LEAST_GAIN: u64 = 4;
@@ -67,13 +72,13 @@ impl Budget {
     ///
     /// Single precision keeps six of its 24 bits free: transforms that are not exact on integers, as Winograd's,
     /// then still round to the right grid point.
-    pub const fn new(precision: DataType) -> Self {
+    pub const fn new(precision: DataType, is_level: bool) -> Self {
         let (capacity, exponents) = match precision {
             DataType::Float16 => (1 << 11, (-11, 3)),
             DataType::Bfloat16 => (1 << 8, (-60, 60)),
             _ => (1 << 18, (-60, 60)),
         };
-        Self { capacity, exponents }
+        Self { capacity, exponents, is_level }
     }
 
     /// Whether a value that all this is ahead of can be more than a few steps from zero.
@@ -88,7 +93,7 @@ impl Budget {
         let bounds: &[u64] =
             if ahead == Ahead::NOTHING { &[9, 30, 90, 300, 900, 1500] } else { &[2, 3, 5, 7, 8] };
         let bound = (*choices.one_of(bounds)).min(self.most(ahead)).max(1);
-        Grid { bound, exponent: self.step(0, choices) }
+        Grid { bound, exponent: self.step(0, bound, choices) }
     }
 
     /// The bound of a value that leaves as large a factor to each convolution ahead.
@@ -135,7 +140,6 @@ impl Budget {
             (Some(_), Some(_)) => allowed / 8,
         };
         let weights = Weights::within(layer, (allowed - bias_limit) / grid.bound, forms.weights, choices);
-        let exponent = self.step(grid.exponent, choices) - grid.exponent;
         let bias = (0..layer.output_channels())
             .map(|channel| {
                 let shift = forms.bias_shift(layer, &weights, channel);
@@ -143,8 +147,10 @@ impl Budget {
             })
             .collect();
         grid.bound = grid.bound * weights.heaviest_output(layer) + bias_limit;
-        grid.exponent += exponent;
-        Convolution { weights, weight_exponent: exponent, bias, bias_exponent: grid.exponent }
+        let exponent = self.step(grid.exponent, grid.bound, choices);
+        let weight_exponent = exponent - grid.exponent;
+        grid.exponent = exponent;
+        Convolution { weights, weight_exponent, bias, bias_exponent: exponent }
     }
 
     /// The grid of a sum, where it grows no further than was kept for it.
@@ -158,9 +164,39 @@ impl Budget {
         fits.then_some(Grid { bound, exponent })
     }
 
-    /// An exponent about `exponent` and within the format's.
-    fn step(&self, exponent: i32, choices: &mut Choices) -> i32 {
-        (exponent + choices.one_of(&[-2, -1, 0, 0, 0, 1])).clamp(self.exponents.0, self.exponents.1)
+    /// What is known of values that are added, or put together; `None` where they have no steps in common that are
+    /// few enough.
+    pub fn joined(&self, grids: &[Grid], adds: bool, ahead: Ahead) -> Option<Grid> {
+        let exponent = grids.iter().map(|grid| grid.exponent).min()?;
+        let room = self.room(ahead);
+        let mut bound = 0;
+        for grid in grids {
+            let finer = grid.exponent.abs_diff(exponent);
+            let steps = grid.bound.checked_shl(finer).filter(|steps| steps >> finer == grid.bound)?;
+            bound = if adds { bound + steps.min(room + 1) } else { bound.max(steps) };
+        }
+        (bound <= room).then_some(Grid { bound, exponent })
+    }
+
+    /// The exponent of a scale by which quantized values can be joined.
+    pub fn common_scale(&self, grids: &[Grid], ahead: Ahead) -> i32 {
+        let most = (self.room(ahead) / grids.len() as u64).clamp(1, 127);
+        let exponents = grids.iter().map(|grid| {
+            let coarser = (0..63).find(|coarser| grid.bound.div_ceil(1 << coarser) <= most);
+            grid.exponent + coarser.unwrap_or(63)
+        });
+        exponents.max().unwrap_or(0)
+    }
+
+    /// The largest bound that leaves something to each convolution ahead.
+    const fn room(&self, ahead: Ahead) -> u64 {
+        self.capacity / ahead.growth / LEAST_GAIN.pow(ahead.convolutions)
+    }
+
+    /// An exponent about `exponent`, or about that of the common size of all values, and within the format's.
+    fn step(&self, exponent: i32, bound: u64, choices: &mut Choices) -> i32 {
+        let about = if self.is_level { LEVEL - bound.max(1).ilog2() as i32 } else { exponent };
+        (about + choices.one_of(&[-2, -1, 0, 0, 0, 1])).clamp(self.exponents.0, self.exponents.1)
     }
 }
 

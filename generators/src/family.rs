@@ -17,19 +17,22 @@ pub enum Family {
     QdqConv,
     /// Valid graphs led by a ConvTranspose, quantized.
     QdqDeconv,
+    /// Valid blocks that networks are made of.
+    Block,
 }
 
 /// A name that no family has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown family {0:?}: it is one of conv, deconv, qdq-conv, qdq-deconv, invalid")]
+#[error("unknown family {0:?}: it is one of conv, deconv, qdq-conv, qdq-deconv, block, invalid")]
 pub struct UnknownFamily(String);
 
 impl Family {
     /// Every family.
-    pub const ALL: [Self; 5] = [Self::Conv, Self::Deconv, Self::QdqConv, Self::QdqDeconv, Self::Invalid];
+    pub const ALL: [Self; 6] =
+        [Self::Conv, Self::Deconv, Self::QdqConv, Self::QdqDeconv, Self::Block, Self::Invalid];
 
     /// The families of valid cases.
-    pub const VALID: [Self; 4] = [Self::Conv, Self::Deconv, Self::QdqConv, Self::QdqDeconv];
+    pub const VALID: [Self; 5] = [Self::Conv, Self::Deconv, Self::QdqConv, Self::QdqDeconv, Self::Block];
 
     /// The name that options, journals and cases use.
     pub const fn name(self) -> &'static str {
@@ -38,6 +41,7 @@ impl Family {
             Self::Deconv => "deconv",
             Self::QdqConv => "qdq-conv",
             Self::QdqDeconv => "qdq-deconv",
+            Self::Block => "block",
             Self::Invalid => "invalid",
         }
     }
@@ -49,6 +53,7 @@ impl Family {
             Self::Deconv => Box::new(Space::deconvolutions()),
             Self::QdqConv => Box::new(Space::quantized_convolutions()),
             Self::QdqDeconv => Box::new(Space::quantized_deconvolutions()),
+            Self::Block => Box::new(Space::blocks()),
             Self::Invalid => Box::new(InvalidSpace::new()),
         };
         CaseStream { family: self, seed, space }

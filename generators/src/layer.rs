@@ -59,7 +59,28 @@ impl Caps {
             (_, _) => Self { channels: 6, kernel: 3, stride: 2, slack: 1 },
         }
     }
+
+    /// For a block in so many spatial axes.
+    pub const fn of_block(rank: usize) -> Self {
+        match rank {
+            1 => Self { channels: 16, kernel: 5, stride: 2, slack: 8 },
+            2 => Self { channels: 16, kernel: 5, stride: 2, slack: 5 },
+            _ => Self { channels: 8, kernel: 3, stride: 2, slack: 3 },
+        }
+    }
 }
+
+/// How a Conv is padded so that extents are divided by the stride.
+const DIVIDING: [Padding; 8] = [
+    Padding::Symmetric,
+    Padding::Symmetric,
+    Padding::Symmetric,
+    Padding::Symmetric,
+    Padding::Symmetric,
+    Padding::NotSet,
+    Padding::SameUpper,
+    Padding::SameLower,
+];
 
 impl Window {
     /// Extent of the kernel with its dilation.
@@ -104,13 +125,6 @@ impl Layer {
         let axes = (0..rank)
             .map(|axis| window(space, operator, padding, output_padding, axis == marked, caps, choices))
             .collect();
-        let mut default_written = || space.default_written.draw(choices);
-        let written = Written {
-            strides: default_written(),
-            dilations: default_written(),
-            group: default_written(),
-            kernel_shape: space.kernel_shape_written.draw(choices),
-        };
         Self {
             operator,
             group,
@@ -120,7 +134,72 @@ impl Layer {
             padding,
             output_shape: None,
             output_padding,
-            written,
+            written: Written::draw(space, choices),
+        }
+    }
+
+    /// A Conv of an odd kernel that divides extents by the stride, rounding up.
+    pub fn dividing(
+        space: &Space,
+        channels: (usize, usize),
+        rank: usize,
+        (kernel, stride): (usize, usize),
+        choices: &mut Choices,
+    ) -> Self {
+        let dilation = if kernel == 3 && choices.percent(10) { 2 } else { 1 };
+        let pad = (kernel - 1) * dilation / 2;
+        let window = Window { kernel, stride, dilation, pads: (pad, pad), output_padding: 0 };
+        let padding = match (dilation, kernel) {
+            (_, 1) if choices.percent(50) => Padding::Absent,
+            (1, 3..) => *choices.one_of(&DIVIDING),
+            _ => Padding::Symmetric,
+        };
+        Self::uniform(
+            space,
+            Operator::Conv,
+            channels,
+            vec![window; rank],
+            (padding, OutputPadding::Absent),
+            choices,
+        )
+    }
+
+    /// A ConvTranspose that doubles extents.
+    pub fn doubling(space: &Space, channels: (usize, usize), rank: usize, choices: &mut Choices) -> Self {
+        let (kernel, pad, output_padding) = *choices.one_of(&[(2, 0, 0), (4, 1, 0), (3, 1, 1)]);
+        let window = Window { kernel, stride: 2, dilation: 1, pads: (pad, pad), output_padding };
+        let padding = if pad == 0 { Padding::Absent } else { Padding::Symmetric };
+        let form = if output_padding == 0 { OutputPadding::Absent } else { OutputPadding::BelowStride };
+        Self::uniform(space, Operator::ConvTranspose, channels, vec![window; rank], (padding, form), choices)
+    }
+
+    /// A layer of these channels, in and out, in groups that divide both.
+    fn uniform(
+        space: &Space,
+        operator: Operator,
+        (inputs, outputs): (usize, usize),
+        axes: Vec<Window>,
+        (padding, output_padding): (Padding, OutputPadding),
+        choices: &mut Choices,
+    ) -> Self {
+        let groups = |grouping: Grouping| match grouping {
+            Grouping::One => 1,
+            Grouping::Several(group) => group,
+            Grouping::Depthwise => inputs,
+        };
+        let divides = |group: usize| inputs.is_multiple_of(group) && outputs.is_multiple_of(group);
+        let drawn = groups(space.grouping.draw_among(choices, |grouping| divides(groups(*grouping))));
+        let group = if divides(drawn) { drawn } else { 1 };
+        Self {
+            operator,
+            group,
+            inputs_per_group: inputs / group,
+            outputs_per_group: outputs / group,
+            axes,
+            padding,
+            output_shape: None,
+            output_padding,
+            written: Written::draw(space, choices),
         }
     }
 
@@ -254,6 +333,18 @@ impl Layer {
 
     fn each(&self, of: impl Fn(&Window) -> usize) -> Vec<i64> {
         self.axes.iter().map(|axis| of(axis) as i64).collect()
+    }
+}
+
+impl Written {
+    fn draw(space: &Space, choices: &mut Choices) -> Self {
+        let mut default_written = || space.default_written.draw(choices);
+        Self {
+            strides: default_written(),
+            dilations: default_written(),
+            group: default_written(),
+            kernel_shape: space.kernel_shape_written.draw(choices),
+        }
     }
 }
 

@@ -17,6 +17,7 @@
 //! # Ok::<(), twinfer_generators::NothingLeft>(())
 //! ```
 
+mod arrangement;
 mod choices;
 mod convolution;
 mod coverage;
@@ -33,6 +34,7 @@ mod space;
 mod strategy;
 mod weights;
 
+pub use arrangement::{Arrangement, Branches};
 pub use choices::Choices;
 pub use coverage::{Coverage, CoverageReport, MissingPair, PairCount, ValueCount};
 pub use family::{CaseStream, Family, UnknownFamily};

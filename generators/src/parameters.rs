@@ -40,8 +40,9 @@ impl Normalization {
 }
 
 impl Parameters {
-    pub const fn new(values: Values, dtype: DataType) -> Self {
-        Self { dtype, values, budget: Budget::new(dtype) }
+    /// `is_level` keeps exact values of like size.
+    pub const fn new(values: Values, dtype: DataType, is_level: bool) -> Self {
+        Self { dtype, values, budget: Budget::new(dtype, is_level) }
     }
 
     /// Whether a value that all this is ahead of can be more than next to nothing.
@@ -114,6 +115,27 @@ impl Parameters {
             (Knowledge::Magnitude(a), Knowledge::Magnitude(b)) => Some(Knowledge::Magnitude(a.hypot(b))),
             _ => None,
         }
+    }
+
+    /// What is known of values that are added, or put together; `None` where they must not be.
+    pub fn joined(&self, known: &[Knowledge], adds: bool, ahead: Ahead) -> Option<Knowledge> {
+        if let Some(grids) = grids(known) {
+            return self.budget.joined(&grids, adds, ahead).map(Knowledge::Grid);
+        }
+        let magnitudes = known.iter().map(|known| known.magnitude());
+        Some(Knowledge::Magnitude(magnitudes.fold(0.0, if adds { f64::hypot } else { f64::max })))
+    }
+
+    /// A scale by which quantized values can be joined, and what is then known of each.
+    pub fn common_scale(&self, known: &mut [Knowledge], ahead: Ahead) -> f64 {
+        let exponent = grids(known).map_or(0, |grids| self.budget.common_scale(&grids, ahead));
+        for known in known {
+            if let Knowledge::Grid(grid) = known {
+                let coarser = exponent.abs_diff(grid.exponent);
+                *grid = Grid { bound: grid.bound.div_ceil(1 << coarser.min(62)), exponent };
+            }
+        }
+        power_of_two(exponent)
     }
 
     /// Parameters of a BatchNormalization over `channels`.
@@ -193,6 +215,24 @@ impl Parameters {
         let (least, greatest) = self.scales();
         made(self.dtype, vec![], &[wanted.clamp(least, greatest)]).to_f64()[0]
     }
+}
+
+impl Knowledge {
+    fn magnitude(self) -> f64 {
+        match self {
+            Self::Grid(grid) => grid.bound as f64 * power_of_two(grid.exponent),
+            Self::Magnitude(magnitude) => magnitude,
+        }
+    }
+}
+
+/// The grids of values of the exact regime.
+fn grids(known: &[Knowledge]) -> Option<Vec<Grid>> {
+    let grid = |known: &Knowledge| match known {
+        Knowledge::Grid(grid) => Some(*grid),
+        Knowledge::Magnitude(_) => None,
+    };
+    known.iter().map(grid).collect()
 }
 
 /// About how large inputs are that a quantizer is to keep; any size of many, where they are of many.

@@ -1,15 +1,17 @@
 use twinfer_onnx::DataType;
 
 use crate::{
-    Choices, Dynamic, Menu, Neighbour, Operator, Quantization, Quantizer, Runs, Space,
+    Arrangement, Choices, Dynamic, Neighbour, Operator, Quantizer, Runs, Space,
+    arrangement::{Arranged, Arranger},
     exact::{Ahead, growth},
-    layer::{Caps, Layer},
+    layer::Layer,
     parameters::Parameters,
+    quantizer::{Quantizers, quantizable},
 };
 
 /// The structure of a case: everything but names and values.
 #[derive(Debug)]
-pub struct Plan {
+pub struct Plan<'a> {
     pub precision: DataType,
     pub opset: i64,
     pub dynamic: Dynamic,
@@ -19,8 +21,8 @@ pub struct Plan {
     /// The shapes that runs feed: one, or two where an axis is dynamic.
     pub points: Vec<Point>,
     pub parameters: Parameters,
-    /// Whether all integers are signed with zero for zero.
-    pub symmetric: bool,
+    /// None where nothing is quantized but what would not fit.
+    pub quantizers: Option<Quantizers<'a>>,
 }
 
 /// One computation of a case.
@@ -38,6 +40,39 @@ pub enum Step {
     Neighbour(Neighbour),
     /// Quantizes and dequantizes.
     Quantizer(Quantizer),
+    Pool(Pool),
+    /// Adds two values.
+    Add,
+    /// Puts values together along the channels.
+    Concat,
+}
+
+/// A maximum pooling, the same along every axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pool {
+    pub kernel: usize,
+    pub stride: usize,
+    /// At both ends.
+    pub pad: usize,
+}
+
+impl Pool {
+    pub const ALL: [Self; 4] = [
+        Self { kernel: 2, stride: 2, pad: 0 },
+        Self { kernel: 3, stride: 2, pad: 1 },
+        Self { kernel: 3, stride: 1, pad: 1 },
+        Self { kernel: 2, stride: 1, pad: 0 },
+    ];
+
+    /// The least extent that gives `output` positions.
+    const fn least_input(self, output: usize) -> usize {
+        let least = (output - 1) * self.stride + self.kernel - 2 * self.pad;
+        if least == 0 { 1 } else { least }
+    }
+
+    pub const fn output(self, input: usize) -> usize {
+        (input + 2 * self.pad - self.kernel) / self.stride + 1
+    }
 }
 
 /// The extents of a case's input in one of the shapes it is run in.
@@ -47,25 +82,27 @@ pub struct Point {
     pub spatial: Vec<usize>,
 }
 
-impl Plan {
-    pub fn draw(space: &Space, choices: &mut Choices) -> Self {
-        let (rank, length) = (space.rank.draw(choices), space.length.draw(choices));
+impl<'a> Plan<'a> {
+    pub fn draw(space: &'a Space, choices: &mut Choices) -> Self {
+        let rank = space.rank.draw(choices);
         let precision = space.drawn_precision(choices);
+        let opset = space.drawn_opset(precision, choices);
+        let can_quantize = quantizable(precision, opset);
+        let menus = space.quantization.as_ref().filter(|_| can_quantize);
+        let quantizers = menus.filter(|menus| menus.applies.draw(choices));
+        let quantizers = quantizers.map(|menus| Quantizers::draw(menus, choices));
+        // ways that meet are quantized where their values do not fit otherwise
+        let arrangement = if can_quantize { space.arrangement.draw(choices) } else { Arrangement::Chain };
+        let parameters =
+            Parameters::new(space.regime.draw(choices), precision, arrangement != Arrangement::Chain);
+        let mut arranged = Arranger::new(space, quantizers, rank, choices).arrange(arrangement);
+        drop_what_has_no_room(&mut arranged.parts, &parameters);
         let dynamic = space.dynamic.draw(choices);
-        let caps = Caps::of(rank, length);
-        let layers = chain(space, rank, length, caps, choices);
-        let parameters = Parameters::new(space.regime.draw(choices), precision);
-        let before = neighbours(&space.before, 1, choices);
-        let after = (0..length).map(|_| neighbours(&space.after, 2, choices)).collect();
         // with fixed shapes a third run tells little more than a second, so that it is seldom worth its time
         let thrice = choices.percent(15);
         let runs = space.runs.draw_among(choices, |runs| runs.suit(dynamic) || thrice && *runs == Runs::ABA);
-        let symmetric = space.quantization.as_ref().is_some_and(|menus| menus.symmetric.draw(choices));
-        let mut parts = in_a_row(space, layers, before, after, symmetric, choices);
-        drop_what_has_no_room(&mut parts, &parameters);
-        let points = fit(space, &mut parts, dynamic, runs, (rank, caps), choices);
-        let opset = space.drawn_opset(precision, choices);
-        Self { precision, opset, dynamic, runs, parts, points, parameters, symmetric }
+        let points = fit(space, &mut arranged, dynamic, runs, rank, choices);
+        Self { precision, opset, dynamic, runs, parts: arranged.parts, points, parameters, quantizers }
     }
 
     /// What is ahead of each value.
@@ -95,45 +132,8 @@ impl Runs {
     }
 }
 
-fn chain(space: &Space, rank: usize, length: usize, caps: Caps, choices: &mut Choices) -> Vec<Layer> {
-    let mut layers: Vec<Layer> = Vec::with_capacity(length);
-    for place in 0..length {
-        let operator = if place == 0 { space.lead } else { space.follower.draw(choices) };
-        let channels = layers.last().map(Layer::output_channels);
-        layers.push(Layer::draw(space, operator, channels, rank, caps, choices));
-    }
-    layers
-}
-
-/// Up to `most` neighbours.
-fn neighbours(menu: &Menu<Option<Neighbour>>, most: usize, choices: &mut Choices) -> Vec<Neighbour> {
-    (0..most).map_while(|_| menu.draw(choices)).collect()
-}
-
-/// Each part applied to what the one before it computes.
-fn in_a_row(
-    space: &Space,
-    layers: Vec<Layer>,
-    before: Vec<Neighbour>,
-    after: Vec<Vec<Neighbour>>,
-    symmetric: bool,
-    choices: &mut Choices,
-) -> Vec<Part> {
-    let mut steps: Vec<_> = before.into_iter().map(Step::Neighbour).collect();
-    let quantizer = |menu: fn(&Quantization) -> &Menu<Option<Quantizer>>, choices: &mut Choices| {
-        let menu = menu(space.quantization.as_ref()?);
-        let drawn =
-            menu.draw_among(choices, |quantizer| !symmetric || quantizer.is_none_or(Quantizer::is_symmetric));
-        drawn.map(Step::Quantizer)
-    };
-    for (layer, after) in layers.into_iter().zip(after) {
-        steps.extend(quantizer(|menus| &menus.activation, choices));
-        steps.push(Step::Layer(layer));
-        steps.extend(after.into_iter().map(Step::Neighbour));
-    }
-    steps.extend(quantizer(|menus| &menus.output, choices));
-    steps.into_iter().enumerate().map(|(place, step)| Part { step, of: vec![place] }).collect()
-}
+/// How much more steps a value is made of than those that are joined in it, where they are of like size.
+const JOINED: u64 = 4;
 
 /// What is ahead of each value in the parts that are kept.
 fn ahead(parts: &[Part], is_kept: impl Fn(usize) -> bool) -> Vec<Ahead> {
@@ -144,6 +144,8 @@ fn ahead(parts: &[Part], is_kept: impl Fn(usize) -> bool) -> Vec<Ahead> {
             Step::Layer(_) => behind.convolution(),
             Step::Neighbour(neighbour) if is_kept(place) => behind.growth(growth(*neighbour)),
             Step::Neighbour(_) => behind,
+            Step::Pool(_) => behind,
+            Step::Add | Step::Concat => behind.growth(JOINED),
             Step::Quantizer(_) => Ahead::NOTHING,
         };
         for source in &part.of {
@@ -181,7 +183,8 @@ impl Part {
     fn least_input(&self, axis: usize, output: usize) -> usize {
         match &self.step {
             Step::Layer(layer) => layer.least_input(axis, output),
-            Step::Neighbour(_) | Step::Quantizer(_) => output,
+            Step::Pool(pool) => pool.least_input(output),
+            Step::Neighbour(_) | Step::Quantizer(_) | Step::Add | Step::Concat => output,
         }
     }
 }
@@ -189,16 +192,19 @@ impl Part {
 /// Finds extents on which every layer gives at least one output position, and the `output_shape`s that they allow.
 fn fit(
     space: &Space,
-    parts: &mut [Part],
+    Arranged { parts, slack, multiple }: &mut Arranged,
     dynamic: Dynamic,
     runs: Runs,
-    (rank, caps): (usize, Caps),
+    rank: usize,
     choices: &mut Choices,
 ) -> Vec<Point> {
     let needs = needs(parts, rank, choices);
     let batch = space.batch.draw(choices);
     let extents = |choices: &mut Choices| -> Vec<usize> {
-        needs[0].iter().map(|least| least + choices.within(0..=caps.slack)).collect()
+        needs[0]
+            .iter()
+            .map(|least| (least + choices.within(0..=*slack)).next_multiple_of(*multiple))
+            .collect()
     };
     let first = Point { batch, spatial: extents(choices) };
     let mut points = vec![first.clone()];
@@ -240,7 +246,12 @@ fn choose_output_shapes(parts: &mut [Part], needs: &[Vec<usize>], points: &[Poin
                 let op = layer.op();
                 sources.iter().map(|extents| layer.output(&op, extents)).collect()
             }
-            Step::Neighbour(_) | Step::Quantizer(_) => sources.clone(),
+            Step::Pool(pool) => {
+                let output =
+                    |extents: &Vec<usize>| extents.iter().map(|extent| pool.output(*extent)).collect();
+                sources.iter().map(output).collect()
+            }
+            Step::Neighbour(_) | Step::Quantizer(_) | Step::Add | Step::Concat => sources.clone(),
         };
         extents.push(outputs);
     }

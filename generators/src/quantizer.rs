@@ -1,6 +1,6 @@
 use twinfer_onnx::{DataType, Tensor};
 
-use crate::{Choices, Operator, layer::Layer, parameters::made};
+use crate::{Choices, Operator, Quantization, layer::Layer, parameters::made, weights::Scheme};
 
 /// How numbers become integers: what a `QuantizeLinear`, the `DequantizeLinear` behind it, or both are told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +44,69 @@ pub enum AxisForm {
     Negative,
     /// Not written, which means 1; where another is needed, written from the front.
     Omitted,
+}
+
+/// The quantizers of one case.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Quantizers<'a> {
+    menus: &'a Quantization,
+    is_symmetric: bool,
+}
+
+impl<'a> Quantizers<'a> {
+    pub fn draw(menus: &'a Quantization, choices: &mut Choices) -> Self {
+        Self { menus, is_symmetric: menus.symmetric.draw(choices) }
+    }
+
+    fn suits(self, quantizer: Quantizer) -> bool {
+        !self.is_symmetric || quantizer.is_symmetric()
+    }
+
+    /// What quantizes the input of a convolution.
+    pub fn activation(self, choices: &mut Choices) -> Option<Quantizer> {
+        self.menus.activation.draw_among(choices, |drawn| drawn.is_none_or(|quantizer| self.suits(quantizer)))
+    }
+
+    /// As [`activation`](Self::activation), where one is wanted.
+    pub fn some_activation(self, choices: &mut Choices) -> Quantizer {
+        let suits = |drawn: &Option<Quantizer>| drawn.is_some_and(|quantizer| self.suits(quantizer));
+        self.menus.activation.draw_among(choices, suits).unwrap_or(Quantizer::SYMMETRIC)
+    }
+
+    /// What quantizes the last value.
+    pub fn output(self, choices: &mut Choices) -> Option<Quantizer> {
+        self.menus.output.draw_among(choices, |drawn| drawn.is_none_or(|quantizer| self.suits(quantizer)))
+    }
+
+    /// What quantizes the weights of `layer`, and what shares a scale where the operator set knows more than one.
+    pub fn weights(self, layer: &Layer, opset: i64, choices: &mut Choices) -> Scheme {
+        let quantizer = self.menus.weights.draw_among(choices, |quantizer| self.suits(*quantizer));
+        let scaling = if opset >= PER_AXIS { self.menus.scaling.draw(choices) } else { Scaling::Tensor };
+        Scheme { quantizer, axis: scaling.axis(layer, choices) }
+    }
+
+    /// The attribute `axis` of a tensor of this rank; where there is one scale it says nothing, and is seldom written.
+    pub fn attribute(
+        self,
+        axis: Option<usize>,
+        rank: usize,
+        opset: i64,
+        choices: &mut Choices,
+    ) -> Option<i64> {
+        match axis {
+            None if opset < PER_AXIS || !choices.percent(10) => None,
+            None => Some(choices.below(rank) as i64),
+            Some(axis) => self.menus.axis.draw(choices).attribute(axis, rank),
+        }
+    }
+}
+
+/// The operator set that brought one scale for each place along an axis.
+const PER_AXIS: i64 = 13;
+
+/// Whether there are quantizers of this precision in that version of the operator set.
+pub(crate) const fn quantizable(precision: DataType, opset: i64) -> bool {
+    matches!(precision, DataType::Float) || opset >= 19
 }
 
 impl Quantizer {

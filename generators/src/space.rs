@@ -1,7 +1,10 @@
 use twinfer_case::Case;
 use twinfer_onnx::{DataType, MAX_OPSET, MIN_OPSET};
 
-use crate::{AxisForm, Cases, Choices, Menu, Quantizer, Scaling, ZeroPoint, draft::Draft};
+use crate::{
+    Arrangement, AxisForm, Branches, Cases, Choices, Menu, Quantizer, Scaling, ZeroPoint, draft::Draft,
+    quantizer::quantizable,
+};
 
 /// The operator sets that a case may ask for.
 const OPSETS: std::ops::RangeInclusive<i64> = MIN_OPSET..=MAX_OPSET;
@@ -32,12 +35,16 @@ impl CaseSpace for Space {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Space {
-    /// The operator that comes first; every case has it.
+    /// How the parts of a case hang together.
+    pub arrangement: Menu<Arrangement>,
+    /// The operator that comes first in a chain; every chain has it.
     pub lead: Operator,
     /// The operators that follow it.
     pub follower: Menu<Operator>,
-    /// Convolutions in a row.
+    /// Convolutions in a chain.
     pub length: Menu<usize>,
+    /// What is quantized where the ways of a residual block meet.
+    pub branches: Menu<Branches>,
     /// Spatial axes.
     pub rank: Menu<usize>,
     /// The type of every tensor.
@@ -90,6 +97,8 @@ pub struct Space {
 /// a channel needs version 13, and half precision 19.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Quantization {
+    /// Whether anything is quantized.
+    pub applies: Menu<bool>,
     /// Whether a case has signed integers with zero for zero and no others, as far as the other menus offer them.
     pub symmetric: Menu<bool>,
     /// What quantizes the input of a convolution.
@@ -311,18 +320,41 @@ impl Space {
         }
     }
 
-    /// A precision; where something is quantized, one for which there is a version of the operator set.
-    pub(crate) fn drawn_precision(&self, choices: &mut Choices) -> DataType {
-        let quantizes = self.quantization.is_some();
-        let has_opset =
-            |precision: DataType| self.opset.options().any(|opset| quantizable(precision, *opset));
-        self.precision.draw_among(choices, |precision| !quantizes || has_opset(*precision))
+    /// The family `block`.
+    pub fn blocks() -> Self {
+        let space = Self::quantized_convolutions();
+        let mut quantization = Quantization::new();
+        quantization.applies = Menu::new([(true, 80), (false, 20)]);
+        Self {
+            arrangement: Menu::new([
+                (Arrangement::Normalized, 16),
+                (Arrangement::Residual, 30),
+                (Arrangement::Fan, 14),
+                (Arrangement::Concat, 14),
+                (Arrangement::Pooling, 10),
+                (Arrangement::EncoderDecoder, 16),
+            ]),
+            rank: Menu::new([(1, 15), (2, 72), (3, 13)]),
+            channels: Menu::new([(1, 8), (2, 12), (3, 14), (4, 30), (5, 8), (8, 22), (16, 6)]),
+            quantization: Some(quantization),
+            ..space
+        }
     }
 
-    /// A version of the operator set; where something is quantized, one that does so in this precision.
+    /// A precision; where something may be quantized, one in which some version of the operator set does so.
+    pub(crate) fn drawn_precision(&self, choices: &mut Choices) -> DataType {
+        self.precision.draw_among(choices, |precision| {
+            self.is_plain() || self.opset.options().any(|opset| quantizable(*precision, *opset))
+        })
+    }
+
+    /// A version of the operator set; where something may be quantized, one that does so in this precision.
     pub(crate) fn drawn_opset(&self, precision: DataType, choices: &mut Choices) -> i64 {
-        let quantizes = self.quantization.is_some();
-        self.opset.draw_among(choices, |opset| !quantizes || quantizable(precision, *opset))
+        self.opset.draw_among(choices, |opset| self.is_plain() || quantizable(precision, *opset))
+    }
+
+    fn is_plain(&self) -> bool {
+        self.quantization.is_none() && self.arrangement.options().all(|drawn| *drawn == Arrangement::Chain)
     }
 
     fn led_by(lead: Operator) -> Self {
@@ -340,6 +372,13 @@ impl Space {
             (Some(Neighbour::BatchNormalization), 8),
         ];
         Self {
+            arrangement: Menu::only(Arrangement::Chain),
+            branches: Menu::new([
+                (Branches::Neither, 25),
+                (Branches::Main, 20),
+                (Branches::Shortcut, 20),
+                (Branches::Both, 35),
+            ]),
             lead,
             follower: Menu::new([(lead, 70), (other, 30)]),
             length: Menu::new([(1, 74), (2, 19), (3, 7)]),
@@ -441,6 +480,7 @@ impl Quantization {
             Menu::new([(None, none)].into_iter().chain(some))
         };
         Self {
+            applies: Menu::only(true),
             symmetric: Menu::new([(true, 70), (false, 30)]),
             activation: optional(2),
             output: optional(100),
@@ -461,11 +501,6 @@ impl Quantization {
             axis: Menu::new([(AxisForm::Positive, 45), (AxisForm::Negative, 25), (AxisForm::Omitted, 30)]),
         }
     }
-}
-
-/// Whether there are quantizers of this precision in that version of the operator set.
-const fn quantizable(precision: DataType, opset: i64) -> bool {
-    matches!(precision, DataType::Float) || opset >= 19
 }
 
 #[cfg(test)]

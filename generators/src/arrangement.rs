@@ -1,0 +1,332 @@
+//! How the parts of a case hang together: the plans of blocks that networks are made of.
+//!
+//! Their convolutions keep extents, divide them by a stride and round up, or double them, so that ways that part meet
+//! again in equal extents.
+
+use crate::{
+    Choices, Menu, Neighbour, Operator, Space,
+    layer::{Caps, Layer},
+    plan::{Part, Pool, Step},
+    quantizer::Quantizers,
+};
+
+/// How the parts of a case hang together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrangement {
+    /// Convolutions in a row, with neighbours.
+    Chain,
+    /// One or two convolutions, each with BatchNormalization and Relu.
+    Normalized,
+    /// Two ways that meet in an Add: two convolutions, and nothing or one of kernel 1.
+    Residual,
+    /// A value that several convolutions read, each quantizing it for itself; what they give is added or put together.
+    Fan,
+    /// Values of different scales, put together in a Concat in front of a convolution.
+    Concat,
+    /// A maximum pooling between two convolutions.
+    Pooling,
+    /// Convolutions that halve the extents and a ConvTranspose that doubles them, with or without a way around.
+    EncoderDecoder,
+}
+
+/// Which of the ways that meet in an Add are quantized there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Branches {
+    /// None.
+    Neither,
+    /// The one of the two convolutions.
+    Main,
+    /// The one around them.
+    Shortcut,
+    /// Each by itself.
+    Both,
+}
+
+/// The parts of a case under construction.
+pub struct Arranger<'a> {
+    space: &'a Space,
+    quantizers: Option<Quantizers<'a>>,
+    rank: usize,
+    caps: Caps,
+    choices: &'a mut Choices,
+    parts: Vec<Part>,
+    /// The channels of each value; value 0 is the input.
+    channels: Vec<usize>,
+    multiple: usize,
+}
+
+/// Parts, and the extents that suit them.
+pub struct Arranged {
+    pub parts: Vec<Part>,
+    /// How much further than the least an extent may be.
+    pub slack: usize,
+    /// What extents are multiples of.
+    pub multiple: usize,
+}
+
+impl<'a> Arranger<'a> {
+    pub fn new(
+        space: &'a Space,
+        quantizers: Option<Quantizers<'a>>,
+        rank: usize,
+        choices: &'a mut Choices,
+    ) -> Self {
+        let caps = Caps::of_block(rank);
+        Self { space, quantizers, rank, caps, choices, parts: vec![], channels: vec![], multiple: 1 }
+    }
+
+    /// The parts of a case that is arranged like that.
+    pub fn arrange(mut self, arrangement: Arrangement) -> Arranged {
+        let last = match arrangement {
+            Arrangement::Chain => self.chain(),
+            block => {
+                let channels = self.some_channels();
+                self.channels.push(channels);
+                self.block(block)
+            }
+        };
+        if let Some(quantizer) = self.quantizers.and_then(|quantizers| quantizers.output(self.choices)) {
+            self.apply(Step::Quantizer(quantizer), vec![last]);
+        }
+        Arranged { parts: self.parts, slack: self.caps.slack, multiple: self.multiple }
+    }
+
+    fn chain(&mut self) -> usize {
+        let length = self.space.length.draw(self.choices);
+        self.caps = Caps::of(self.rank, length);
+        let mut layers: Vec<Layer> = Vec::with_capacity(length);
+        for place in 0..length {
+            let operator = if place == 0 { self.space.lead } else { self.space.follower.draw(self.choices) };
+            let channels = layers.last().map(Layer::output_channels);
+            layers.push(Layer::draw(self.space, operator, channels, self.rank, self.caps, self.choices));
+        }
+        self.channels.push(layers[0].input_channels());
+        let mut value = self.neighbours(0, |space| &space.before, 1);
+        for layer in layers {
+            value = self.quantized(value);
+            value = self.layer(layer, value);
+            value = self.neighbours(value, |space| &space.after, 2);
+        }
+        value
+    }
+
+    fn block(&mut self, block: Arrangement) -> usize {
+        match block {
+            Arrangement::Residual => self.residual(),
+            Arrangement::Fan => self.fan(),
+            Arrangement::Concat => self.concat(),
+            Arrangement::Pooling => self.pooling(),
+            Arrangement::EncoderDecoder => self.encoder_decoder(),
+            Arrangement::Normalized | Arrangement::Chain => self.normalized(),
+        }
+    }
+
+    fn normalized(&mut self) -> usize {
+        let mut value = 0;
+        for _ in 0..self.choices.within(1..=2) {
+            let (outputs, stride) = (self.some_channels(), self.some_stride());
+            value = self.cell(value, outputs, stride);
+        }
+        value
+    }
+
+    fn residual(&mut self) -> usize {
+        let x = if self.choices.percent(30) { self.quantized(0) } else { 0 };
+        let stride = self.some_stride();
+        let outputs =
+            if stride == 1 && self.choices.percent(60) { self.channels[x] } else { self.some_channels() };
+        let between = self.some_channels();
+        let mut main = self.cell(x, between, stride);
+        main = self.convolution(main, outputs, 3, 1);
+        main = self.sometimes(80, Neighbour::BatchNormalization, main);
+        let mut shortcut = x;
+        if stride > 1 || outputs != self.channels[x] {
+            shortcut = self.convolution(x, outputs, 1, stride);
+            shortcut = self.sometimes(60, Neighbour::BatchNormalization, shortcut);
+        }
+        let branches = self.space.branches.draw(self.choices);
+        if matches!(branches, Branches::Main | Branches::Both) {
+            main = self.surely_quantized(main);
+        }
+        if matches!(branches, Branches::Shortcut | Branches::Both) {
+            shortcut = self.surely_quantized(shortcut);
+        }
+        let sum = self.apply(Step::Add, vec![main, shortcut]);
+        self.sometimes(80, Neighbour::Relu, sum)
+    }
+
+    fn fan(&mut self) -> usize {
+        let producer = if self.choices.percent(60) {
+            let outputs = self.some_channels();
+            self.cell(0, outputs, 1)
+        } else {
+            0
+        };
+        let (outputs, stride) = (self.some_channels(), self.some_stride());
+        let readers: Vec<_> = (0..self.choices.within(2..=3))
+            .map(|_| {
+                let own = self.surely_quantized(producer);
+                let kernel = self.some_kernel();
+                self.layer_of(Operator::Conv, own, outputs, kernel, stride)
+            })
+            .collect();
+        if self.choices.percent(50) {
+            return self.apply(Step::Concat, readers);
+        }
+        let first = readers[0];
+        readers[1..].iter().fold(first, |sum, reader| self.apply(Step::Add, vec![sum, *reader]))
+    }
+
+    fn concat(&mut self) -> usize {
+        let stride = self.some_stride();
+        let mut branches: Vec<_> = (0..self.choices.within(1..=2))
+            .map(|_| {
+                let outputs = self.some_channels();
+                self.cell(0, outputs, stride)
+            })
+            .collect();
+        if stride == 1 {
+            branches.push(0);
+        } else {
+            let outputs = self.some_channels();
+            branches.push(self.convolution(0, outputs, 1, stride));
+        }
+        self.choices.shuffle(&mut branches);
+        for branch in &mut branches {
+            *branch = self.quantized(*branch);
+        }
+        let joined = self.apply(Step::Concat, branches);
+        let outputs = self.some_channels();
+        let kernel = self.some_kernel();
+        self.convolution(joined, outputs, kernel, 1)
+    }
+
+    fn pooling(&mut self) -> usize {
+        let outputs = self.some_channels();
+        let mut value = self.cell(0, outputs, 1);
+        if self.choices.percent(40) {
+            value = self.quantized(value);
+        }
+        let pool = *self.choices.one_of(&Pool::ALL);
+        value = self.apply(Step::Pool(pool), vec![value]);
+        let outputs = self.some_channels();
+        self.cell(value, outputs, 1)
+    }
+
+    fn encoder_decoder(&mut self) -> usize {
+        let outputs = self.some_channels();
+        let skip = if self.choices.percent(40) { self.cell(0, outputs, 1) } else { 0 };
+        if skip > 0 {
+            // what is halved and doubled again meets what is not
+            self.multiple = 2;
+        }
+        // channels of a quantized segmentation head that went wrong in the field
+        let (deep, outputs) =
+            if self.choices.percent(12) { (64, 10) } else { (self.some_channels(), self.some_channels()) };
+        let mut value = self.cell(skip, deep, 2);
+        if deep < 64 && self.choices.percent(40) {
+            value = self.cell(value, deep, 1);
+        }
+        value = self.quantized(value);
+        value = self.layer_of(Operator::ConvTranspose, value, outputs, 0, 2);
+        if skip > 0 {
+            let joined = self.apply(Step::Concat, vec![value, skip]);
+            let outputs = self.some_channels();
+            return self.convolution(joined, outputs, 3, 1);
+        }
+        self.sometimes(20, Neighbour::BatchNormalization, value)
+    }
+
+    /// A convolution with BatchNormalization and Relu, or one of them, or neither.
+    fn cell(&mut self, of: usize, outputs: usize, stride: usize) -> usize {
+        let kernel = self.some_kernel();
+        let value = self.convolution(of, outputs, kernel, stride);
+        let value = self.sometimes(70, Neighbour::BatchNormalization, value);
+        self.sometimes(75, Neighbour::Relu, value)
+    }
+
+    fn sometimes(&mut self, percent: u32, neighbour: Neighbour, of: usize) -> usize {
+        if self.choices.percent(percent) { self.apply(Step::Neighbour(neighbour), vec![of]) } else { of }
+    }
+
+    /// A Conv of a quantized value.
+    fn convolution(&mut self, of: usize, outputs: usize, kernel: usize, stride: usize) -> usize {
+        let of = self.quantized(of);
+        self.layer_of(Operator::Conv, of, outputs, kernel, stride)
+    }
+
+    fn layer_of(
+        &mut self,
+        operator: Operator,
+        of: usize,
+        outputs: usize,
+        kernel: usize,
+        stride: usize,
+    ) -> usize {
+        let channels = (self.channels[of], outputs);
+        let layer = match operator {
+            Operator::Conv => {
+                Layer::dividing(self.space, channels, self.rank, (kernel, stride), self.choices)
+            }
+            Operator::ConvTranspose => Layer::doubling(self.space, channels, self.rank, self.choices),
+        };
+        self.layer(layer, of)
+    }
+
+    fn layer(&mut self, layer: Layer, of: usize) -> usize {
+        self.apply(Step::Layer(layer), vec![of])
+    }
+
+    fn neighbours(
+        &mut self,
+        mut of: usize,
+        menu: fn(&Space) -> &Menu<Option<Neighbour>>,
+        most: usize,
+    ) -> usize {
+        for _ in 0..most {
+            let Some(neighbour) = menu(self.space).draw(self.choices) else { break };
+            of = self.apply(Step::Neighbour(neighbour), vec![of]);
+        }
+        of
+    }
+
+    /// The value as a quantizer leaves it, if there is one.
+    fn quantized(&mut self, of: usize) -> usize {
+        match self.quantizers.and_then(|quantizers| quantizers.activation(self.choices)) {
+            Some(quantizer) => self.apply(Step::Quantizer(quantizer), vec![of]),
+            None => of,
+        }
+    }
+
+    /// The value as a quantizer leaves it that is its own, wherever anything is quantized.
+    fn surely_quantized(&mut self, of: usize) -> usize {
+        match self.quantizers.map(|quantizers| quantizers.some_activation(self.choices)) {
+            Some(quantizer) => self.apply(Step::Quantizer(quantizer), vec![of]),
+            None => of,
+        }
+    }
+
+    fn apply(&mut self, step: Step, of: Vec<usize>) -> usize {
+        let channels = match &step {
+            Step::Layer(layer) => layer.output_channels(),
+            Step::Concat => of.iter().map(|source| self.channels[*source]).sum(),
+            Step::Add | Step::Neighbour(_) | Step::Pool(_) | Step::Quantizer(_) => self.channels[of[0]],
+        };
+        self.parts.push(Part { step, of });
+        self.channels.push(channels);
+        self.parts.len()
+    }
+
+    fn some_channels(&mut self) -> usize {
+        let most = self.caps.channels;
+        self.space.channels.draw_among(self.choices, |count| *count <= most)
+    }
+
+    fn some_kernel(&mut self) -> usize {
+        *self.choices.one_of(&[1, 3, 3, 3, 5])
+    }
+
+    fn some_stride(&mut self) -> usize {
+        if self.choices.percent(35) { 2 } else { 1 }
+    }
+}
