@@ -43,7 +43,7 @@ impl Campaign {
         };
         let watchdog = Watchdog::start();
         let subjects = options.variants.iter().filter(|variant| variant.backend != Backend::Golden);
-        let reserve = Reserve { least: SPARES, most: SPARES + options.investigations.get() };
+        let reserve = Reserve { least: SPARES, most: SPARES + 2 * options.investigations.get() };
         let nursery = |variant: &Variant| {
             let (command, watchdog) = (options.worker.clone(), watchdog.clone());
             Nursery::new(variant.clone(), command, options.deadlines, watchdog, reserve)

@@ -18,7 +18,7 @@ struct Entry {
 }
 
 /// What tells a finding from others.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
     /// Of its minimal case.
     pub signature: Signature,
@@ -50,11 +50,12 @@ impl Catalogue {
         self.entries.iter().position(|entry| entry.identity.is_likely(provisional))
     }
 
-    /// Whether the next case of the finding at `index` is its second, fourth, eighth …: then it is worth a look whether
-    /// something else hides behind it.
-    pub fn is_due(&self, index: usize) -> bool {
-        let met = self.entries[index].met;
-        met > 0 && (met + 1).is_power_of_two()
+    /// The finding at `index` where its next case is the second, fourth, eighth …: then it is worth a look whether
+    /// something else hides behind it. Nothing hides behind values that a mutant of golden reproduces.
+    pub fn due(&self, index: usize) -> Option<&Arc<Identity>> {
+        let Entry { identity, met } = &self.entries[index];
+        let may_hide = matches!(identity.signature.cause, Cause::Graph(_));
+        (may_hide && *met > 0 && (*met + 1).is_power_of_two()).then_some(identity)
     }
 }
 
@@ -65,12 +66,15 @@ impl Identity {
             || !matches!(signature.cause, Cause::Graph(_)) && self.is_likely(signature)
     }
 
+    /// Whether a case of these classes has everything that its minimal case has.
+    pub fn is_left_in(&self, classes: &[String]) -> bool {
+        self.classes.iter().all(|class| classes.contains(class))
+    }
+
     fn is_likely(&self, provisional: &Signature) -> bool {
         is_alike(&self.signature, provisional)
             && match (&self.signature.cause, &provisional.cause) {
-                (Cause::Graph(_), Cause::Graph(present)) => {
-                    self.classes.iter().all(|class| present.contains(class))
-                }
+                (Cause::Graph(_), Cause::Graph(present)) => self.is_left_in(present),
                 (Cause::Diagnosis(known), Cause::Diagnosis(possible)) => {
                     known.iter().all(|mutant| possible.contains(mutant))
                 }

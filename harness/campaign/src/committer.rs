@@ -15,7 +15,7 @@ use crate::{
     delivery::Delivery,
     docket::Docket,
     findings::Findings,
-    investigation::{Proof, sighting},
+    investigation::{Outcome, Proof, Reduced, sighting},
     journal::Journal,
     judging::{Complete, Judged},
     lane::Observed,
@@ -61,8 +61,8 @@ pub struct Committer<'scope, 'env> {
 struct Conclusion {
     /// The divergences as they were confirmed.
     divergences: Vec<Divergence>,
-    /// The finding that the case shows, by folder name.
-    finding: String,
+    /// The findings that the case shows, by folder name.
+    findings: Vec<String>,
 }
 
 impl<'scope, 'env> Committer<'scope, 'env> {
@@ -209,32 +209,43 @@ impl<'scope, 'env> Committer<'scope, 'env> {
         suspect: &Arc<Suspect>,
         sink: &mut dyn FnMut(&Event),
     ) -> Result<Option<Conclusion>, CampaignError> {
-        let place = (index, suspect.variant);
         let catalogue = self.ledger.findings.catalogue();
-        if let Some(known) = catalogue.find_likely(&suspect.provisional) {
-            let is_due = catalogue.is_due(known);
+        let likely = catalogue.find_likely(&suspect.provisional);
+        let beyond = likely.and_then(|known| catalogue.due(known).cloned());
+        if let Some(known) = likely {
             self.sight(known, suspect, sink)?;
-            if !is_due {
+            if beyond.is_none() {
                 return Ok(Some(self.as_known(known, suspect)));
             }
         }
-        let Some(inquest) = self.docket.inquest(place).cloned() else {
-            self.docket.demand(place, suspect);
+        let place = (index, suspect.variant);
+        let Some(inquest) = self.docket.inquest(place, beyond.as_ref()).cloned() else {
+            self.docket.demand(place, suspect, beyond);
             return Ok(None);
         };
-        let known = self.ledger.findings.catalogue().find(&inquest.reduced.identity.signature);
-        if known.is_none() && inquest.proof.is_none() {
-            self.docket.demand(place, suspect);
-            return Ok(None);
-        }
-        tell_course(suspect, &inquest.reduced.events, sink);
-        match (known, &inquest.proof) {
-            (None, Some(proof)) => self.record(suspect, proof, sink).map(Some),
+        let (Outcome::Reduced(reduced) | Outcome::Proved(reduced, _)) = &inquest.outcome else {
+            return Ok(likely.map(|known| self.as_known(known, suspect)));
+        };
+        let known = self.ledger.findings.catalogue().find(&reduced.identity.signature);
+        match (known, &inquest.outcome) {
             (Some(known), _) => {
+                tell_course(suspect, reduced, sink);
                 self.sight(known, suspect, sink)?;
-                Ok(Some(self.as_known(known, suspect)))
+                Ok(Some(self.as_known(likely.unwrap_or(known), suspect)))
             }
-            (None, None) => Ok(None),
+            (None, Outcome::Proved(_, proof)) if likely.is_none() || proof.recurs => {
+                tell_course(suspect, reduced, sink);
+                let mut conclusion = self.record(suspect, proof, sink)?;
+                if let Some(known) = likely {
+                    conclusion.findings.insert(0, self.ledger.findings.slug(known));
+                }
+                Ok(Some(conclusion))
+            }
+            (None, Outcome::Proved(..)) => Ok(likely.map(|known| self.as_known(known, suspect))),
+            (None, _) => {
+                self.docket.demand(place, suspect, beyond);
+                Ok(None)
+            }
         }
     }
 
@@ -263,12 +274,12 @@ impl<'scope, 'env> Committer<'scope, 'env> {
             added
         };
         let divergences = proof.divergences.clone();
-        Ok(Conclusion { divergences, finding: self.ledger.findings.slug(index) })
+        Ok(Conclusion { divergences, findings: vec![self.ledger.findings.slug(index)] })
     }
 
     fn as_known(&self, known: usize, suspect: &Suspect) -> Conclusion {
         let divergences = suspect.tried.divergences().to_vec();
-        Conclusion { divergences, finding: self.ledger.findings.slug(known) }
+        Conclusion { divergences, findings: vec![self.ledger.findings.slug(known)] }
     }
 
     fn sight(
@@ -295,12 +306,12 @@ impl<'scope, 'env> Committer<'scope, 'env> {
 }
 
 /// Tells how a suspect was investigated, now that it is its turn.
-fn tell_course(suspect: &Suspect, events: &[Event], sink: &mut dyn FnMut(&Event)) {
+fn tell_course(suspect: &Suspect, reduced: &Reduced, sink: &mut dyn FnMut(&Event)) {
     if let Some(lead) = suspect.lead() {
         let case = suspect.tried.prepared.task.hash;
         sink(&Event::Confirming { case, divergence: lead.clone() });
     }
-    events.iter().for_each(sink);
+    reduced.events.iter().for_each(sink);
 }
 
 impl Conclusion {
@@ -310,8 +321,10 @@ impl Conclusion {
         if let Some(variant) = record.variants.get_mut(suspect.variant) {
             variant.verdict = Verdict::Diverges(self.divergences);
         }
-        if !record.findings.contains(&self.finding) {
-            record.findings.push(self.finding);
+        for finding in self.findings {
+            if !record.findings.contains(&finding) {
+                record.findings.push(finding);
+            }
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::{
     CampaignError,
     diagnosis::explain,
     prepared::{Prepared, References},
-    worker::{Nursery, WorkerProcess, observe},
+    worker::{Expectation, Nursery, WorkerProcess, observe},
 };
 
 /// One variant with the workers that serve it outside the campaign's lanes.
@@ -67,6 +67,11 @@ impl Crew {
     /// Which variant, and what its backend says of itself.
     pub const fn info(&self) -> &VariantInfo {
         &self.info
+    }
+
+    /// Has workers started that will be needed soon, having run nothing.
+    pub fn expect_fresh(&self, workers: usize) -> Expectation {
+        self.nursery.expect(workers)
     }
 
     /// Takes part in what [`hands`](Self::hands) divides.

@@ -20,13 +20,13 @@ use std::{
 use crossbeam_channel::Sender;
 
 pub use self::claims::Claims;
-use self::forecast::Forecast;
+use self::forecast::{Forecast, Wanted};
 use crate::{
     CampaignError,
     catalogue::{Catalogue, Identity},
     crew::Crew,
     delivery::{Deliverer, Delivery},
-    investigation::{Inquest, Investigator},
+    investigation::{Inquest, Investigator, Outcome, Reduced},
     judging::Judged,
     suspect::Suspect,
 };
@@ -75,18 +75,15 @@ impl<'scope, 'env> Docket<'scope, 'env> {
         }
     }
 
-    /// What the investigation at `place` came to, once it is done.
-    pub fn inquest(&self, place: Place) -> Option<&Arc<Inquest>> {
-        self.done.get(&place)
+    /// What the investigation at `place` came to, once it is done; only one that looked `beyond` this counts.
+    pub fn inquest(&self, place: Place, beyond: Option<&Arc<Identity>>) -> Option<&Arc<Inquest>> {
+        self.done.get(&place).filter(|inquest| inquest.beyond.as_ref() == beyond)
     }
 
-    /// Has a suspect investigated to the end whose turn has come.
-    pub fn demand(&mut self, place: Place, suspect: &Arc<Suspect>) {
-        match self.done.get(&place) {
-            Some(inquest) if inquest.proof.is_some() => {}
-            Some(_) => self.start(place, suspect, true),
-            None if self.under_way.contains_key(&place) => {}
-            None => self.start(place, suspect, false),
+    /// Has a suspect investigated whose turn has come.
+    pub fn demand(&mut self, place: Place, suspect: &Arc<Suspect>, beyond: Option<Arc<Identity>>) {
+        if !self.under_way.contains_key(&place) {
+            self.start(place, suspect, beyond);
         }
     }
 
@@ -120,25 +117,32 @@ impl<'scope, 'env> Docket<'scope, 'env> {
             }
         }
         let idle = self.limit.saturating_sub(self.under_way.len());
-        let wanted = forecast.in_order_of_need().filter(|(place, _)| !self.under_way.contains_key(place));
-        let wanted: Vec<_> = wanted.take(idle).map(|(place, suspect)| (place, Arc::clone(suspect))).collect();
-        for (place, suspect) in wanted {
-            self.start(place, &suspect, false);
+        let wanted = forecast.in_order_of_need().filter(|wanted| !self.under_way.contains_key(&wanted.place));
+        let wanted: Vec<_> = wanted.take(idle).cloned().collect();
+        for Wanted { place, suspect, beyond } in wanted {
+            self.start(place, &suspect, beyond);
         }
     }
 
-    fn start(&mut self, place: Place, suspect: &Arc<Suspect>, to_the_end: bool) {
+    /// Investigates; what an earlier investigation left unproved is proved.
+    fn start(&mut self, place: Place, suspect: &Arc<Suspect>, beyond: Option<Arc<Identity>>) {
         let halt = Arc::new(AtomicBool::new(false));
         self.under_way.insert(place, Arc::clone(&halt));
-        let earlier = self.done.remove(&place).filter(|_| to_the_end);
+        let earlier = self.done.remove(&place).filter(|inquest| inquest.beyond == beyond);
         let (resources, suspect) = (self.resources, Arc::clone(suspect));
         let deliverer = Deliverer::new(self.deliveries.clone());
         self.scope.spawn(move || {
-            let delivery = match resources.investigate(place, &suspect, earlier.as_deref(), &halt) {
-                Ok(inquest) => Delivery::Investigated(place, inquest.map(Arc::new)),
-                Err(error) => Delivery::Failed(error),
+            let outcome = match earlier.as_ref().map(|inquest| &inquest.outcome) {
+                Some(Outcome::Reduced(reduced)) => resources.prove(&suspect, reduced).map(Some),
+                _ => resources.investigate(place, &suspect, beyond.as_deref(), &halt),
             };
-            deliverer.send(delivery);
+            deliverer.send(match outcome {
+                Ok(outcome) => {
+                    let inquest = outcome.map(|outcome| Arc::new(Inquest { beyond, outcome }));
+                    Delivery::Investigated(place, inquest)
+                }
+                Err(error) => Delivery::Failed(error),
+            });
         });
     }
 }
@@ -148,16 +152,16 @@ impl Resources<'_> {
         self,
         place: Place,
         suspect: &Suspect,
-        earlier: Option<&Inquest>,
+        beyond: Option<&Identity>,
         halt: &AtomicBool,
-    ) -> Result<Option<Inquest>, CampaignError> {
-        let crew = &self.crews[suspect.variant];
-        if let Some(Inquest { reduced, .. }) = earlier {
-            let proof = self.investigator.prove(crew, suspect, reduced)?;
-            return Ok(Some(Inquest { reduced: reduced.clone(), proof: Some(proof) }));
-        }
+    ) -> Result<Option<Outcome>, CampaignError> {
         let is_familiar = |identity: &Identity| !self.claims.claim(place, identity);
-        self.investigator.investigate(crew, suspect, is_familiar, halt)
+        self.investigator.investigate(&self.crews[suspect.variant], suspect, beyond, is_familiar, halt)
+    }
+
+    fn prove(self, suspect: &Suspect, reduced: &Reduced) -> Result<Outcome, CampaignError> {
+        let proof = self.investigator.prove(&self.crews[suspect.variant], suspect, reduced)?;
+        Ok(Outcome::Proved(reduced.clone(), Box::new(proof)))
     }
 }
 

@@ -2,7 +2,13 @@
 //! earlier case showed, confirms it in fresh workers. It depends on its suspect alone, so that any number of them run at
 //! once; what they come to counts in case order.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+};
 
 use twinfer_case::{
     CaseHash, Divergence, Event, FINDING_FORMAT, Finding, Kind, Sighting, VariantInfo, Verdict,
@@ -19,6 +25,9 @@ use crate::{
     suspect::Suspect,
 };
 
+/// Workers that have run nothing which a proof takes.
+const FRESH: usize = 2;
+
 /// Investigates suspects, any number of them at once.
 #[derive(Clone, Copy)]
 pub struct Investigator<'a> {
@@ -29,10 +38,20 @@ pub struct Investigator<'a> {
 
 /// What an investigation came to.
 pub struct Inquest {
-    /// The smallest case that shows the suspect's symptom in warm workers.
-    pub reduced: Reduced,
-    /// None where that is what an earlier case showed.
-    pub proof: Option<Proof>,
+    /// The finding behind which something else was looked for.
+    pub beyond: Option<Arc<Identity>>,
+    /// What was found.
+    pub outcome: Outcome,
+}
+
+/// What was found.
+pub enum Outcome {
+    /// Nothing but what was known.
+    Nothing,
+    /// What an earlier case may have shown already; nothing is proved.
+    Reduced(Reduced),
+    /// What fresh workers confirmed.
+    Proved(Reduced, Box<Proof>),
 }
 
 /// The smallest case that shows a symptom in warm workers.
@@ -72,49 +91,72 @@ impl<'a> Investigator<'a> {
         Self { oracle: &options.oracle, source, minimize: options.minimize }
     }
 
-    /// Finds out what `suspect` shows. Nothing is proved where `is_familiar` knows the minimal case; `None` once `halt`
-    /// is set.
+    /// Finds out what `suspect` shows, or what it shows `beyond` a known finding. Nothing is proved where `is_familiar`
+    /// knows the minimal case; `None` once `halt` is set.
     pub fn investigate(
         self,
         crew: &Crew,
         suspect: &Suspect,
+        beyond: Option<&Identity>,
         is_familiar: impl FnOnce(&Identity) -> bool,
         halt: &AtomicBool,
-    ) -> Result<Option<Inquest>, CampaignError> {
-        let reduced = self.reduce(crew, suspect, halt)?;
+    ) -> Result<Option<Outcome>, CampaignError> {
+        let _expected = beyond.is_none().then(|| crew.expect_fresh(FRESH));
+        let reduced = self.reduce(crew, suspect, beyond, halt)?;
         if halt.load(Ordering::Relaxed) {
             return Ok(None);
         }
+        let Some(reduced) = reduced else { return Ok(Some(Outcome::Nothing)) };
         if is_familiar(&reduced.identity) {
-            return Ok(Some(Inquest { reduced, proof: None }));
+            return Ok(Some(Outcome::Reduced(reduced)));
         }
-        let proof = Some(self.prove(crew, suspect, &reduced)?);
-        Ok(Some(Inquest { reduced, proof }))
+        let proof = self.prove(crew, suspect, &reduced)?;
+        Ok(Some(Outcome::Proved(reduced, Box::new(proof))))
     }
 
-    /// The smallest case that shows what `suspect` shows in warm workers; the suspect itself where it does not recur there.
-    fn reduce(self, crew: &Crew, suspect: &Suspect, halt: &AtomicBool) -> Result<Reduced, CampaignError> {
+    /// The smallest case that shows what `suspect` shows in warm workers; the suspect itself where it does not recur
+    /// there. `None` where nothing is to be seen `beyond` a known finding.
+    fn reduce(
+        self,
+        crew: &Crew,
+        suspect: &Suspect,
+        beyond: Option<&Identity>,
+        halt: &AtomicBool,
+    ) -> Result<Option<Reduced>, CampaignError> {
         let Suspect { tried, symptom, .. } = suspect;
         let mut specimen = Specimen { tried: tried.clone(), symptom: symptom.clone() };
+        let reduction = Reduction { crew, oracle: self.oracle, halt };
+        if let Some(known) = beyond {
+            match reduction.look_beyond(&specimen, known)? {
+                Some(other) => specimen = other,
+                None => return Ok(None),
+            }
+        }
         let mut events = Vec::new();
-        if self.minimize && symptom.recurs_in(&crew.again(tried, crew.observe_warm(&tried.prepared.task)?)) {
-            let reduction = Reduction { crew, oracle: self.oracle, halt };
+        let recurs = || Ok(symptom.recurs_in(&crew.again(tried, crew.observe_warm(&tried.prepared.task)?)));
+        if self.minimize && (beyond.is_some() || recurs()?) {
             specimen = reduction.reduce(&specimen, &mut |event| events.push(event.clone()))?;
         }
         let prepared = &specimen.tried.prepared;
         let signature = specimen.symptom.signature(crew.info(), prepared);
         let identity = Identity { signature, classes: classes(&prepared.case) };
-        Ok(Reduced { specimen, identity, events })
+        Ok(Some(Reduced { specimen, identity, events }))
     }
 
     /// Confirms in fresh workers what `suspect` was reduced to.
     pub fn prove(self, crew: &Crew, suspect: &Suspect, reduced: &Reduced) -> Result<Proof, CampaignError> {
         let symptom = &suspect.symptom;
-        let (specimen, divergences, preceding, recurs) = match self.confirm(crew, suspect)? {
+        let smaller = &reduced.specimen;
+        let is_smaller = smaller.tried.prepared.task.hash != suspect.tried.prepared.task.hash;
+        let (confirmation, smallest) = thread::scope(|scope| {
+            let confirming = is_smaller.then(|| scope.spawn(|| confirm_smaller(smaller, crew)));
+            (self.confirm(crew, suspect), confirming.map_or(Ok(None), join))
+        });
+        let (specimen, divergences, preceding, recurs) = match confirmation? {
             Confirmation::Fresh(tried) => {
                 let divergences = tried.divergences().to_vec();
                 let confirmed = Specimen { tried, symptom: symptom.clone() };
-                (smallest(crew, confirmed, reduced)?, divergences, Vec::new(), true)
+                (smallest?.unwrap_or(confirmed), divergences, Vec::new(), true)
             }
             Confirmation::AfterOthers(tried, preceding) => {
                 let tried = renamed(tried, Kind::StateDependent, "only after other cases");
@@ -154,13 +196,9 @@ impl<'a> Investigator<'a> {
     }
 }
 
-/// The reduced case where it shows the same in a fresh worker, otherwise the one that it was reduced from.
-fn smallest(crew: &Crew, confirmed: Specimen, reduced: &Reduced) -> Result<Specimen, CampaignError> {
-    let smaller = &reduced.specimen;
-    if smaller.tried.prepared.task.hash == confirmed.tried.prepared.task.hash {
-        return Ok(confirmed);
-    }
-    Ok(confirm_smaller(smaller, crew)?.unwrap_or(confirmed))
+fn join<T>(thread: thread::ScopedJoinHandle<'_, Result<T, CampaignError>>) -> Result<T, CampaignError> {
+    let panicked = |_| CampaignError::Supervisor("a thread that confirmed a case panicked".to_owned());
+    thread.join().map_err(panicked)?
 }
 
 impl Proof {

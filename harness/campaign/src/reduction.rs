@@ -11,13 +11,17 @@ use twinfer_minimize::Reducer;
 
 use crate::{
     CampaignError, Oracle,
+    catalogue::Identity,
     crew::{Crew, Tried},
+    describe::classes,
     prepared::Prepared,
     symptom::Symptom,
 };
 
 /// Candidates that are tried for one case at most.
 const LIMIT: usize = 500;
+/// Candidates that are tried at most to see whether anything hides behind what is known.
+const LOOK: usize = 12;
 
 /// A case with what it shows.
 #[derive(Clone)]
@@ -45,8 +49,7 @@ impl Reduction<'_> {
         sink: &mut dyn FnMut(&Event),
     ) -> Result<Specimen, CampaignError> {
         let original = specimen.tried.prepared.task.hash;
-        let failed = |reason: twinfer_case::OversizedRecipe| CampaignError::Supervisor(reason.to_string());
-        let mut reducer = Reducer::new(&specimen.tried.prepared.case, LIMIT).map_err(failed)?;
+        let mut reducer = reducer(specimen, LIMIT)?;
         let mut smallest = specimen.clone();
         let mut count = 0;
         let _share = self.crew.share();
@@ -71,6 +74,34 @@ impl Reduction<'_> {
         Ok(smallest)
     }
 
+    /// A case one step simpler than `specimen` that shows the same symptom without having all that `known` needs; `None`
+    /// where the first few do not.
+    pub fn look_beyond(
+        &self,
+        specimen: &Specimen,
+        known: &Identity,
+    ) -> Result<Option<Specimen>, CampaignError> {
+        let mut reducer = reducer(specimen, LOOK)?;
+        let is_without = |case: &Case| !known.is_left_in(&classes(case));
+        let _share = self.crew.share();
+        while !self.halt.load(Ordering::Relaxed) {
+            let candidates = reducer.propose_if(self.crew.hands(), is_without);
+            if candidates.is_empty() {
+                break;
+            }
+            let candidates = self.try_warm(candidates)?;
+            let shown = candidates.into_iter().find_map(|tried| {
+                let symptom = specimen.symptom.shared_with(&tried)?;
+                Some(Specimen { tried, symptom })
+            });
+            if shown.is_some() {
+                return Ok(shown);
+            }
+            reducer.decide(None);
+        }
+        Ok(None)
+    }
+
     /// Runs candidates at once, each in a worker of its own, and gives them in their order.
     fn try_warm(&self, candidates: Vec<Case>) -> Result<Vec<Tried>, CampaignError> {
         let try_one = |candidate: Case| {
@@ -92,6 +123,11 @@ impl Reduction<'_> {
 pub fn confirm_smaller(smaller: &Specimen, crew: &Crew) -> Result<Option<Specimen>, CampaignError> {
     let tried = crew.again(&smaller.tried, crew.observe_fresh(&smaller.tried.prepared.task)?);
     Ok(smaller.symptom.shared_with(&tried).map(|symptom| Specimen { tried, symptom }))
+}
+
+fn reducer(specimen: &Specimen, limit: usize) -> Result<Reducer, CampaignError> {
+    let failed = |reason: twinfer_case::OversizedRecipe| CampaignError::Supervisor(reason.to_string());
+    Reducer::new(&specimen.tried.prepared.case, limit).map_err(failed)
 }
 
 fn panicked() -> CampaignError {

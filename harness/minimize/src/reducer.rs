@@ -90,12 +90,17 @@ impl Reducer {
 
     /// The next candidates in pass order, at most `count`; none when the minimisation is over.
     pub fn propose(&mut self, count: usize) -> Vec<Case> {
+        self.propose_if(count, |_| true)
+    }
+
+    /// The next candidates of which `wanted` holds, at most `count`, in pass order.
+    pub fn propose_if(&mut self, count: usize, wanted: impl Fn(&Case) -> bool) -> Vec<Case> {
         let count = count.min(self.limit - self.tried);
-        self.proposed = self.next(count);
+        self.proposed = self.next(count, &wanted);
         if self.proposed.is_empty() && self.progress && count > 0 {
             self.place = Place::default();
             self.progress = false;
-            self.proposed = self.next(count);
+            self.proposed = self.next(count, &wanted);
         }
         self.proposed.iter().map(|proposal| proposal.case.clone()).collect()
     }
@@ -127,8 +132,8 @@ impl Reducer {
         Minimized { case: self.best, steps: self.steps, tried: self.tried, complete }
     }
 
-    /// Up to `count` untried candidates from the current place to the last.
-    fn next(&self, count: usize) -> Vec<Proposal> {
+    /// Up to `count` wanted and untried candidates from the current place to the last.
+    fn next(&self, count: usize, wanted: &impl Fn(&Case) -> bool) -> Vec<Proposal> {
         let Some(frame) = Frame::of(&self.best) else {
             return vec![];
         };
@@ -139,7 +144,7 @@ impl Reducer {
                 let first = if number == self.place.pass { self.place.candidate } else { 0 };
                 self.candidates(Place { pass: number, candidate: first }, pass, &frame)
             })
-            .filter(|proposal| seen.insert(proposal.hash))
+            .filter(|proposal| seen.insert(proposal.hash) && wanted(&proposal.case))
             .take(count)
             .collect()
     }

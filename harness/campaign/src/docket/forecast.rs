@@ -4,38 +4,47 @@ use twinfer_case::Signature;
 
 use super::Place;
 use crate::{
-    catalogue::{Catalogue, may_be_one},
-    investigation::Inquest,
+    catalogue::{Catalogue, Identity, may_be_one},
+    investigation::{Inquest, Outcome},
     judging::Judged,
     suspect::Suspect,
 };
 
 /// Which suspects will have to be investigated, as far as it can be told before their turn.
 #[derive(Default)]
-pub struct Forecast<'a> {
+pub struct Forecast {
     /// Nothing that is known or under way resembles them.
-    new: Vec<(Place, &'a Arc<Suspect>)>,
+    new: Vec<Wanted>,
     /// A known finding whose cases are looked at again now and then.
-    again: Vec<(Place, &'a Arc<Suspect>)>,
+    again: Vec<Wanted>,
     /// They may come down to what an earlier one comes down to.
-    alike: Vec<(Place, &'a Arc<Suspect>)>,
+    alike: Vec<Wanted>,
+}
+
+/// An investigation that will be needed.
+#[derive(Clone)]
+pub struct Wanted {
+    pub place: Place,
+    pub suspect: Arc<Suspect>,
+    /// The finding behind which something else is looked for.
+    pub beyond: Option<Arc<Identity>>,
 }
 
 /// The committer's work on cases that are judged, done in advance as far as that goes.
 struct Rehearsal<'a> {
-    forecast: Forecast<'a>,
+    forecast: Forecast,
     catalogue: Catalogue,
     done: &'a BTreeMap<Place, Arc<Inquest>>,
     /// Provisional signatures of suspects that will be investigated.
     expected: Vec<&'a Signature>,
 }
 
-impl<'a> Forecast<'a> {
+impl Forecast {
     /// For the cases from `next` on that are `judged`, of which every `step`th belongs to the campaign.
     pub fn of(
-        judged: &'a BTreeMap<u64, Judged>,
+        judged: &BTreeMap<u64, Judged>,
         catalogue: Catalogue,
-        done: &'a BTreeMap<Place, Arc<Inquest>>,
+        done: &BTreeMap<Place, Arc<Inquest>>,
         (mut next, step): (u64, u64),
     ) -> Self {
         let forecast = Self::default();
@@ -50,13 +59,13 @@ impl<'a> Forecast<'a> {
     }
 
     /// What to investigate first, second and so on.
-    pub fn in_order_of_need(&self) -> impl Iterator<Item = (Place, &'a Arc<Suspect>)> + '_ {
-        self.new.iter().chain(&self.again).chain(&self.alike).copied()
+    pub fn in_order_of_need(&self) -> impl Iterator<Item = &Wanted> {
+        self.new.iter().chain(&self.again).chain(&self.alike)
     }
 
     /// Whether the investigation at `place` may still be needed.
     pub fn may_need(&self, place: Place) -> bool {
-        self.in_order_of_need().any(|(other, _)| other == place)
+        self.in_order_of_need().any(|wanted| wanted.place == place)
     }
 }
 
@@ -76,23 +85,26 @@ impl<'a> Rehearsal<'a> {
 
     /// The finding that a suspect will count for.
     fn conclude(&mut self, place: Place, suspect: &'a Arc<Suspect>, is_gapless: bool) -> Option<usize> {
-        let inquest = self.done.get(&place);
+        let done = self.done.get(&place);
+        let wanted = |beyond| Wanted { place, suspect: Arc::clone(suspect), beyond };
         if let Some(known) = self.catalogue.find_likely(&suspect.provisional) {
-            if is_gapless && self.catalogue.is_due(known) {
-                match inquest {
-                    Some(inquest) => return self.found(inquest),
-                    None => self.forecast.again.push((place, suspect)),
+            if let Some(identity) = self.catalogue.due(known).filter(|_| is_gapless) {
+                match done.filter(|inquest| inquest.beyond.as_ref() == Some(identity)) {
+                    Some(inquest) => {
+                        self.found(inquest);
+                    }
+                    None => self.forecast.again.push(wanted(Some(Arc::clone(identity)))),
                 }
             }
             return Some(known);
         }
-        if let Some(inquest) = inquest {
+        if let Some(inquest) = done.filter(|inquest| inquest.beyond.is_none()) {
             return self.found(inquest);
         }
         if self.expected.iter().any(|one| may_be_one(one, &suspect.provisional)) {
-            self.forecast.alike.push((place, suspect));
+            self.forecast.alike.push(wanted(None));
         } else {
-            self.forecast.new.push((place, suspect));
+            self.forecast.new.push(wanted(None));
             self.expected.push(&suspect.provisional);
         }
         None
@@ -100,10 +112,14 @@ impl<'a> Rehearsal<'a> {
 
     /// The finding that an investigation leads to; `None` where that has to be proved yet.
     fn found(&mut self, inquest: &Inquest) -> Option<usize> {
-        if let Some(known) = self.catalogue.find(&inquest.reduced.identity.signature) {
+        let (Outcome::Reduced(reduced) | Outcome::Proved(reduced, _)) = &inquest.outcome else {
+            return None;
+        };
+        if let Some(known) = self.catalogue.find(&reduced.identity.signature) {
             return Some(known);
         }
-        let identity = inquest.proof.as_ref()?.identity();
+        let Outcome::Proved(_, proof) = &inquest.outcome else { return None };
+        let identity = proof.identity();
         let known = self.catalogue.find(&identity.signature);
         Some(known.unwrap_or_else(|| self.catalogue.add(Arc::new(identity))))
     }

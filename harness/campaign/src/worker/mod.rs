@@ -8,5 +8,5 @@ mod stderr;
 
 pub use command::WorkerCommand;
 pub use leash::Watchdog;
-pub use pool::{Nursery, Reserve, observe};
+pub use pool::{Expectation, Nursery, Reserve, observe};
 pub use process::{Answer, Loss, WorkerProcess};

@@ -32,14 +32,25 @@ pub struct Nursery {
 pub struct Reserve {
     /// At least.
     pub least: usize,
-    /// At most: one more for every second that a start takes, as TensorRT's takes several.
+    /// At most: as many as are expected to be needed, where starting one takes seconds, as TensorRT does.
     pub most: usize,
+}
+
+/// A start that takes this long is worth starting workers before they are needed.
+const SLOW: Duration = Duration::from_millis(500);
+
+/// Workers that will be needed soon, until it is dropped.
+pub struct Expectation {
+    nursery: Arc<Nursery>,
+    workers: usize,
 }
 
 #[derive(Default)]
 struct Spares {
     ready: VecDeque<WorkerProcess>,
     starting: usize,
+    /// How many will be needed soon.
+    expected: usize,
     /// How long the last start took.
     start_time: Duration,
 }
@@ -75,6 +86,13 @@ impl Nursery {
         let worker = spare.map_or_else(|| self.start(), Ok)?;
         self.refill();
         Ok(worker)
+    }
+
+    /// Has `workers` started before they are needed, where that is worth it.
+    pub fn expect(self: &Arc<Self>, workers: usize) -> Expectation {
+        self.lock().expected += workers;
+        self.refill();
+        Expectation { nursery: Arc::clone(self), workers }
     }
 
     /// Runs `task` in fresh workers until what happens is the case's own doing.
@@ -120,7 +138,7 @@ impl Nursery {
 
     fn refill(self: &Arc<Self>) {
         let mut spares = self.lock();
-        while spares.ready.len() + spares.starting < self.reserve.for_start_of(spares.start_time) {
+        while spares.ready.len() + spares.starting < self.reserve.wanted(&spares) {
             spares.starting += 1;
             let nursery = Arc::clone(self);
             thread::spawn(move || {
@@ -139,8 +157,15 @@ impl Nursery {
 }
 
 impl Reserve {
-    fn for_start_of(self, time: Duration) -> usize {
-        (self.least + time.as_secs() as usize).min(self.most)
+    fn wanted(self, spares: &Spares) -> usize {
+        let expected = if spares.start_time < SLOW { 0 } else { spares.expected };
+        expected.min(self.most).max(self.least)
+    }
+}
+
+impl Drop for Expectation {
+    fn drop(&mut self) {
+        self.nursery.lock().expected -= self.workers;
     }
 }
 

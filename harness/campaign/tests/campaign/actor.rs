@@ -12,7 +12,12 @@ use twinfer_case::{Description, Observation, Outcome, RunOutput, Stage, Task};
 use twinfer_onnx::{Graph, Op, Tensor};
 use twinfer_protocol::{FromWorker, PROTOCOL_VERSION, ToWorker, read_to_worker};
 
+use crate::defects::{self, Defect};
+
 const ARGUMENT: &str = "actor";
+/// What a slow actor takes to start, and for a case.
+pub const SLOW_START: Duration = Duration::from_secs(3);
+pub const SLOW_CASE: Duration = Duration::from_millis(100);
 
 /// The command line of an actor; what follows a colon in its role tells it from others in the same role.
 pub fn command(role: &str) -> String {
@@ -33,6 +38,10 @@ pub fn become_actor_if_asked() {
 fn play(role: &str) {
     let (mut input, mut output) = (io::stdin().lock(), io::stdout().lock());
     let (mut met_relu, mut met) = (false, HashSet::new());
+    let (is_slow, has_many_bugs) = (role.starts_with("is-slow"), role.ends_with("has-many-bugs"));
+    if is_slow {
+        thread::sleep(SLOW_START);
+    }
     while let Some(message) = read_to_worker(&mut input).unwrap() {
         match message {
             ToWorker::Hello { .. } if role == "does-not-start" => {
@@ -49,6 +58,12 @@ fn play(role: &str) {
                 tell(&FromWorker::Stage { hash, variant: 0, stage: Stage::Execute }, &mut output);
                 misbehave(role, &graph, &mut output);
                 let mut observation = truth(&graph, &task);
+                if is_slow {
+                    thread::sleep(SLOW_CASE);
+                }
+                if let Some(defect) = defects::of(&graph).filter(|_| has_many_bugs) {
+                    suffer(defect, &mut observation);
+                }
                 let wrong = match role {
                     "ignores-bias" | "has-two-bugs" => has_bias(&graph),
                     "remembers" => met_relu && has_bias(&graph),
@@ -128,6 +143,18 @@ fn spoil(run: &mut RunOutput) {
 fn flatten(run: &mut RunOutput) {
     for tensor in &mut run.outputs {
         tensor.shape = vec![tensor.len()];
+    }
+}
+
+fn suffer(defect: Defect, observation: &mut Observation) {
+    match defect {
+        Defect::Values => observation.runs.iter_mut().for_each(spoil),
+        Defect::Shape => observation.runs.iter_mut().for_each(flatten),
+        Defect::Refused(code) => {
+            observation.stage = Stage::Parse;
+            observation.runs.clear();
+            observation.outcome = Outcome::Rejected(format!("{code}: cannot import the node"));
+        }
     }
 }
 

@@ -1,0 +1,106 @@
+//! A backend with many *defects*: each a pair of settings of one convolution that it gets wrong in a way of its own.
+
+use twinfer_onnx::{AutoPad, Conv, ConvTranspose, Graph, Node, Op};
+
+/// In what way a graph comes out wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Defect {
+    /// The graph is refused with this code.
+    Refused(&'static str),
+    /// Values are far off.
+    Values,
+    /// The output is a vector.
+    Shape,
+}
+
+/// A setting of a convolution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Setting {
+    Bias,
+    ComputedWeights,
+    Dilations,
+    Group,
+    NoKernelShape,
+    OutputPadding,
+    OutputShape,
+    Pads,
+    SameLower,
+    SameUpper,
+    Strides,
+    Valid,
+}
+
+use Defect::{Refused, Shape, Values};
+use Setting::{
+    Bias, ComputedWeights, Dilations, Group, NoKernelShape, OutputPadding, OutputShape, Pads, SameLower,
+    SameUpper, Strides, Valid,
+};
+
+/// The operator, two settings, and what comes of them.
+const DEFECTS: &[(&str, [Setting; 2], Defect)] = &[
+    ("Conv", [NoKernelShape, ComputedWeights], Refused("UNSUPPORTED_NODE")),
+    ("Conv", [Group, SameLower], Refused("UNSUPPORTED_NODE")),
+    ("Conv", [Group, SameUpper], Refused("UNSUPPORTED_NODE")),
+    ("Conv", [Dilations, SameLower], Refused("INVALID_NODE")),
+    ("Conv", [Dilations, SameUpper], Refused("INVALID_NODE")),
+    ("Conv", [Bias, Valid], Values),
+    ("Conv", [Group, Dilations], Values),
+    ("Conv", [ComputedWeights, SameLower], Shape),
+    ("Conv", [NoKernelShape, Valid], Shape),
+    ("ConvTranspose", [NoKernelShape, ComputedWeights], Refused("UNSUPPORTED_NODE")),
+    ("ConvTranspose", [OutputShape, SameLower], Refused("UNSUPPORTED_NODE")),
+    ("ConvTranspose", [OutputShape, Dilations], Refused("INVALID_NODE")),
+    ("ConvTranspose", [OutputShape, Group], Refused("INVALID_NODE")),
+    ("ConvTranspose", [OutputPadding, SameUpper], Shape),
+    ("ConvTranspose", [OutputPadding, SameLower], Shape),
+    ("ConvTranspose", [OutputPadding, Valid], Shape),
+    ("ConvTranspose", [OutputShape, SameUpper], Shape),
+    ("ConvTranspose", [OutputShape, Strides], Values),
+    ("ConvTranspose", [OutputPadding, Bias], Values),
+    ("ConvTranspose", [Group, Bias], Values),
+    ("ConvTranspose", [Dilations, Pads], Values),
+    ("ConvTranspose", [Strides, SameLower], Refused("NO_ENGINE")),
+    ("ConvTranspose", [NoKernelShape, Group], Refused("NO_ENGINE")),
+    ("ConvTranspose", [Strides, SameUpper], Refused("NO_ENGINE")),
+    ("ConvTranspose", [Dilations, Group], Values),
+];
+
+/// The first defect that a graph meets.
+pub fn of(graph: &Graph) -> Option<Defect> {
+    let meets = |(operator, settings, _): &&(&str, [Setting; 2], Defect)| {
+        graph.nodes.iter().any(|node| {
+            node.op.op_type() == *operator && settings.iter().all(|setting| has(graph, node, *setting))
+        })
+    };
+    DEFECTS.iter().find(meets).map(|(_, _, defect)| *defect)
+}
+
+fn has(graph: &Graph, node: &Node, setting: Setting) -> bool {
+    let (Op::Conv(Conv { auto_pad, dilations, group, kernel_shape, pads, strides })
+    | Op::ConvTranspose(ConvTranspose {
+        auto_pad, dilations, group, kernel_shape, pads, strides, ..
+    })) = &node.op
+    else {
+        return false;
+    };
+    let above = |entries: &Option<Vec<i64>>, limit| entries.iter().flatten().any(|entry| *entry > limit);
+    let is_constant = |name: &String| graph.initializers.iter().any(|initializer| initializer.name == *name);
+    let (output_padding, output_shape) = match &node.op {
+        Op::ConvTranspose(deconv) => (&deconv.output_padding, &deconv.output_shape),
+        _ => (&None, &None),
+    };
+    match setting {
+        Bias => node.inputs.len() == 3,
+        ComputedWeights => node.inputs.get(1).is_some_and(|name| !is_constant(name)),
+        Dilations => above(dilations, 1),
+        Group => group.is_some_and(|group| group > 1),
+        NoKernelShape => kernel_shape.is_none(),
+        OutputPadding => above(output_padding, 0),
+        OutputShape => output_shape.is_some(),
+        Pads => above(pads, 0),
+        SameLower => *auto_pad == Some(AutoPad::SameLower),
+        SameUpper => *auto_pad == Some(AutoPad::SameUpper),
+        Strides => above(strides, 1),
+        Valid => *auto_pad == Some(AutoPad::Valid),
+    }
+}
