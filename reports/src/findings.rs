@@ -1,11 +1,47 @@
 //! What every format says about a finding, in the same words.
 
-use twinfer_case::{CaseSize, Finding, Kind};
+use twinfer_case::{CaseSize, Divergence, Fallback, FallbackReason, FallbackValues, Finding, Kind};
 
-use crate::numbers::counted;
+use crate::{Report, numbers::counted};
+
+/// Why it diverges and whether that is documented: each a word that introduces a sentence, and the sentence.
+pub(crate) fn reasons(report: &Report, finding: &Finding) -> Vec<(&'static str, String)> {
+    let mut reasons = Vec::new();
+    reasons.extend(diagnosis(finding).map(|why| ("because", why)));
+    let fallbacks = finding.divergences.iter().filter_map(|divergence| divergence.fallback.as_ref());
+    reasons.extend(fallbacks.map(|fallback| ("falls back", falls_back(fallback))));
+    let documented = finding.divergences.iter().filter_map(|divergence| documented(report, divergence));
+    reasons.extend(documented.map(|rule| ("documented", rule)));
+    reasons.dedup();
+    reasons
+}
+
+/// `Conv: there is no kernel in the quantised type; the values are kept`
+fn falls_back(fallback: &Fallback) -> String {
+    let reason = match fallback.reason {
+        FallbackReason::ChannelsPerGroup => "the channels of a group are not as many as its kernels take",
+        FallbackReason::NoKernel => "there is no kernel in the quantised type",
+        FallbackReason::NotFused => "a DequantizeLinear in front of it was not fused with it",
+        FallbackReason::Placement => "it was placed on another execution provider",
+        FallbackReason::Unknown => "nothing tells why",
+    };
+    let values = match fallback.values {
+        FallbackValues::Kept => "the values are kept",
+        FallbackValues::Changed => "the values are wrong",
+        FallbackValues::NotCompared => "the values were not compared",
+    };
+    format!("{}: {reason}; {values}", fallback.operator)
+}
+
+/// The rule that says so, with its source where the backend stated it in this run.
+fn documented(report: &Report, divergence: &Divergence) -> Option<String> {
+    let rule = divergence.documented.as_ref()?;
+    let source = report.source_of(&divergence.variant, rule);
+    Some(source.map_or_else(|| rule.clone(), |source| format!("{rule} ({source})")))
+}
 
 /// What explains it, or that nothing does; nothing where there are no values to explain.
-pub(crate) fn diagnosis(finding: &Finding) -> Option<String> {
+fn diagnosis(finding: &Finding) -> Option<String> {
     finding.explanation().map(ToString::to_string).or_else(|| mutants(finding))
 }
 

@@ -3,7 +3,7 @@ use maud::{DOCTYPE, Markup, html};
 use crate::{
     Report, ReportedFinding, findings,
     numbers::counted,
-    summary::{findings_title, sentence, verdicts},
+    summary::{findings_title, remarks, sentence, verdicts},
 };
 
 const STYLE: &str = include_str!("report.css");
@@ -24,7 +24,7 @@ pub(crate) fn render(report: &Report) -> String {
                 p { (sentence(report)) }
                 (table(report))
                 @for variant in &report.summary.variants {
-                    p { (variant.variant) " is " (report.version(&variant.variant)) }
+                    p { @for line in remarks(report, variant) { (line) br; } }
                 }
                 h2 { (findings_title(report)) }
                 @for finding in &report.findings { (one_finding(report, finding)) }
@@ -56,8 +56,8 @@ fn one_finding(report: &Report, ReportedFinding { slug, new, finding }: &Reporte
             code { (finding.graph) }
             dl {
                 dt { (finding.kind) } dd { (findings::detail(finding)) }
-                @if let Some(diagnosis) = findings::diagnosis(finding) {
-                    dt { "because" } dd { (diagnosis) }
+                @for (word, sentence) in findings::reasons(report, finding) {
+                    dt { (word) } dd { (sentence) }
                 }
                 dt { "seen in" } dd { (findings::seen_in(finding)) }
                 dt { "size" } dd { (findings::shrunk(finding)) }

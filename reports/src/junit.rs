@@ -38,7 +38,8 @@ fn test(report: &Report, ReportedFinding { slug, new, finding }: &ReportedFindin
         if *new { TestCaseStatus::non_success(NonSuccessKind::Failure) } else { TestCaseStatus::skipped() };
     status.set_type(finding.kind.to_string()).set_message(findings::detail(finding));
     let mut lines = vec![finding.graph.clone()];
-    lines.extend(findings::diagnosis(finding).map(|diagnosis| format!("because: {diagnosis}")));
+    let reasons = findings::reasons(report, finding);
+    lines.extend(reasons.into_iter().map(|(word, sentence)| format!("{word}: {sentence}")));
     lines.push(format!("seen in {}", findings::seen_in(finding)));
     lines.push(counted(report.cases_of(slug), "case", "cases"));
     status.set_description(lines.join("\n"));

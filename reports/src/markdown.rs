@@ -1,4 +1,4 @@
-use twinfer_case::RunInfo;
+use twinfer_case::{RunInfo, VariantInfo};
 
 use crate::{
     Report, ReportedFinding, findings,
@@ -21,10 +21,15 @@ fn origin(run: &RunInfo) -> String {
         [] => "given cases".to_owned(),
         families => format!("families {}, seed {}", families.join(", "), run.seed),
     };
-    let backends = run
-        .variants
-        .iter()
-        .map(|info| format!("`{}` is {} {}", info.variant, info.description.name, info.description.version));
+    let backends = run.variants.iter().map(|info| {
+        format!(
+            "`{}` is {} {}{}",
+            info.variant,
+            info.description.name,
+            info.description.version,
+            options(info)
+        )
+    });
     format!(
         "twinfer {}, {cases}, budget {}, {} on {} {} with {}; {}.",
         run.twinfer,
@@ -35,6 +40,13 @@ fn origin(run: &RunInfo) -> String {
         counted(run.machine.cores as u64, "core", "cores"),
         backends.collect::<Vec<_>>().join(", "),
     )
+}
+
+/// ` (level=3, tf32=off)`, or nothing where a backend has no options.
+fn options(info: &VariantInfo) -> String {
+    let options: Vec<_> =
+        info.description.options.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    if options.is_empty() { String::new() } else { format!(" ({})", options.join(", ")) }
 }
 
 fn table(table: &Table) -> String {
@@ -55,7 +67,8 @@ fn one_finding(report: &Report, ReportedFinding { slug, new, finding }: &Reporte
         String::new(),
         format!("- {}: {}", finding.kind, escaped(findings::detail(finding))),
     ];
-    lines.extend(findings::diagnosis(finding).map(|diagnosis| format!("- because: {}", escaped(&diagnosis))));
+    let reasons = findings::reasons(report, finding);
+    lines.extend(reasons.iter().map(|(word, sentence)| format!("- {word}: {}", escaped(sentence))));
     lines.push(format!("- seen in {}", escaped(&findings::seen_in(finding))));
     lines.push(format!(
         "- {}; {}",

@@ -80,6 +80,12 @@ impl Report {
         self.description(variant).map(|found| format!("{} {}", found.name, found.version)).unwrap_or_default()
     }
 
+    /// Where the backend of a variant documents one of its limitations.
+    pub(crate) fn source_of(&self, variant: &Variant, rule: &str) -> Option<&str> {
+        let limitations = &self.description(variant)?.limitations;
+        limitations.iter().find(|limitation| limitation.rule == rule).map(|found| found.source.as_str())
+    }
+
     /// Whether every variant goes as far as executing on this machine, so that all can be compared.
     pub(crate) fn all_execute(&self) -> bool {
         let reaches_execute =

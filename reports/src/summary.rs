@@ -23,7 +23,9 @@ pub(crate) fn render(report: &Report) -> String {
     lines.extend(verdicts(report).aligned("  "));
     lines.push(String::new());
     for variant in &report.summary.variants {
-        lines.extend(remarks(report, variant));
+        let mut remarks = remarks(report, variant).into_iter();
+        lines.extend(remarks.next().map(|who| style(who).bold().to_string()));
+        lines.extend(remarks);
         lines.push(String::new());
     }
     lines.extend(findings_list(report));
@@ -122,20 +124,27 @@ fn deepest(variant: &VariantSummary) -> String {
 
 /// What there is to say about one variant beyond its row: first who it is.
 pub(crate) fn remarks(report: &Report, variant: &VariantSummary) -> Vec<String> {
-    let title = style(&variant.variant).bold();
-    let mut lines = vec![format!("{title}: {}", report.version(&variant.variant))];
+    let mut lines = vec![format!("{}: {}", variant.variant, report.version(&variant.variant))];
     let mut add = |title: &str, text: String| {
         if !text.is_empty() {
             lines.push(format!("  {title}: {text}"));
         }
     };
+    add("options in force", options(report, variant));
     add("divergences", counts(&variant.divergences));
     add("deepest stage", if variant.stages.len() > 1 { counts(&variant.stages) } else { String::new() });
     add("unsupported", counts(&variant.unsupported));
     add("unspecified", counts(&variant.unspecified));
     add("accepted although a rule predicts a refusal", counts(&variant.accepted_despite));
     add("below half a grid step", nonzero(variant.algorithm_rounding));
+    add("quantised operators", counts(&variant.arithmetic));
     lines
+}
+
+/// Those left to their defaults too.
+fn options(report: &Report, variant: &VariantSummary) -> String {
+    let options = report.description(&variant.variant).into_iter().flat_map(|found| &found.options);
+    options.map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(" · ")
 }
 
 fn nonzero(number: u64) -> String {
@@ -199,7 +208,8 @@ fn one_finding(report: &Report, ReportedFinding { slug, new, finding }: &Reporte
         format!("      {}", short(&finding.graph)),
         format!("      {}: {}", finding.kind, short(findings::detail(finding))),
     ];
-    lines.extend(findings::diagnosis(finding).map(|diagnosis| format!("      because: {diagnosis}")));
+    let reasons = findings::reasons(report, finding);
+    lines.extend(reasons.into_iter().map(|(word, sentence)| format!("      {word}: {sentence}")));
     let origin = format!("      seen in {}; {}", findings::seen_in(finding), findings::shrunk(finding));
     lines.push(style(origin).dim().to_string());
     lines

@@ -166,7 +166,11 @@ fn kinds(divergences: &[Divergence]) -> String {
     let mut kinds: Vec<String> = Vec::new();
     for divergence in divergences {
         let mutants: Vec<_> = divergence.diagnosis.iter().flat_map(Diagnosis::mutants).collect();
-        let why = if mutants.is_empty() { String::new() } else { format!(" ({})", mutants.join(" or ")) };
+        let mut why = Vec::new();
+        why.extend((!mutants.is_empty()).then(|| mutants.join(" or ")));
+        why.extend(divergence.fallback.as_ref().map(|fallback| fallback.reason.to_string()));
+        why.extend(divergence.documented.as_ref().map(|rule| format!("documented: {rule}")));
+        let why = if why.is_empty() { String::new() } else { format!(" ({})", why.join(", ")) };
         let kind = format!("{}{why}", divergence.kind);
         if !kinds.contains(&kind) {
             kinds.push(kind);

@@ -1,3 +1,5 @@
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{CaseHash, Description, Provenance, Stage, Timing, Variant, Verdict};
@@ -67,6 +69,16 @@ pub enum Arithmetic {
     Simulated,
     /// Some one way and some the other.
     Mixed,
+}
+
+impl fmt::Display for Arithmetic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Fused => "fused",
+            Self::Simulated => "simulated",
+            Self::Mixed => "mixed",
+        })
+    }
 }
 
 /// `run.json`: everything that a campaign's results depend on.
