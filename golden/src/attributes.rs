@@ -4,7 +4,7 @@ use twinfer_onnx::{AutoPad, Op};
 
 const fn auto_pad(op: &mut Op) -> Option<&mut Option<AutoPad>> {
     match op {
-        Op::Conv(op) => Some(&mut op.auto_pad),
+        Op::Conv(op) | Op::ConvInteger(op) | Op::QLinearConv(op) => Some(&mut op.auto_pad),
         Op::ConvTranspose(op) => Some(&mut op.auto_pad),
         Op::MaxPool(op) => Some(&mut op.auto_pad),
         _ => None,
@@ -13,7 +13,7 @@ const fn auto_pad(op: &mut Op) -> Option<&mut Option<AutoPad>> {
 
 const fn pads(op: &mut Op) -> Option<&mut Option<Vec<i64>>> {
     match op {
-        Op::Conv(op) => Some(&mut op.pads),
+        Op::Conv(op) | Op::ConvInteger(op) | Op::QLinearConv(op) => Some(&mut op.pads),
         Op::ConvTranspose(op) => Some(&mut op.pads),
         Op::MaxPool(op) => Some(&mut op.pads),
         _ => None,
@@ -31,6 +31,17 @@ pub fn swap_same(op: &mut Op) {
             Some(AutoPad::SameLower) => Some(AutoPad::SameUpper),
             other => other,
         };
+    }
+}
+
+/// Exchanges the `pads` of a convolution; those that `output_shape` overrides stay without effect.
+pub fn swap_pads(op: &mut Op) {
+    if matches!(op, Op::MaxPool(_)) {
+        return;
+    }
+    if let Some(Some(pads)) = pads(op) {
+        let axes = pads.len() / 2;
+        pads.rotate_left(axes);
     }
 }
 

@@ -43,14 +43,14 @@ combinations! {
         "`output_shape` and `output_padding` are ignored.",
         [OutputShapeIgnored, OutputPaddingDropped];
     "in-half",
-        "The operands of a convolution are rounded to 16-bit floats and its products summed in them.",
-        [OperandsInHalf, SumsInHalf];
-    "weights-unquantized-in-half",
-        "Quantizing a constant and dequantizing it again is left out, and convolutions take 16-bit floats.",
-        [WeightsUnquantized, OperandsInHalf];
-    "unquantized-in-half",
-        "Every quantization followed by its inverse is left out, and convolutions take 16-bit floats.",
-        [WeightsUnquantized, ActivationsUnquantized, OperandsInHalf];
+        "The operands of a convolution are rounded to 11 bits of significand and its products summed in 16-bit floats.",
+        [OperandsInTf32, SumsInHalf];
+    "weights-unquantized-in-tf32",
+        "Quantizing a constant and dequantizing it again is left out, and convolutions round operands to 11 bits of significand.",
+        [WeightsUnquantized, OperandsInTf32];
+    "unquantized-in-tf32",
+        "Every quantization followed by its inverse is left out, and convolutions round operands to 11 bits of significand.",
+        [WeightsUnquantized, ActivationsUnquantized, OperandsInTf32];
 }
 
 impl Explanation {

@@ -6,11 +6,11 @@
 use crate::{
     attributes::{
         drop_output_padding, ignore_ceil_mode, ignore_output_shape, pad_both_ends_alike, same_as_valid,
-        split_output_shape_at_end, swap_same,
+        split_output_shape_at_end, swap_pads, swap_same,
     },
     convolution::{GroupOrder, WeightOrder},
     quantization::{Manner, Overflow, Rounding},
-    rounding::{to_bfloat16, to_half, to_tf32},
+    rounding::{to_bfloat16, to_tf32},
     semantics::{Accumulator, Bias, Origins, Scales, Semantics, Surroundings, Unsigned},
     taps::Direction,
 };
@@ -73,8 +73,8 @@ mutants! {
             "The padding at the start is one too large, the output keeps its shape.",
             |golden| golden.reach.push(|reach, _, _| reach.begin += 1);
         PadsSwapped = "pads-swapped",
-            "The padding at the start and at the end are exchanged.",
-            |golden| golden.reach.push(|reach, axis, _| reach.begin = axis.pad_end);
+            "The `pads` of the start and of the end are exchanged.",
+            |golden| golden.attributes.push(swap_pads);
         GroupsInterleaved = "groups-interleaved",
             "A group takes every group-th input channel instead of neighbouring ones.",
             |golden| golden.groups = GroupOrder::Interleaved;
@@ -211,11 +211,8 @@ mutants! {
     }
     Precision {
         OperandsInTf32 = "operands-in-tf32",
-            "The operands of a convolution are rounded to TF32: 11 bits of significand.",
+            "The operands of a convolution are rounded to 11 bits of significand, those of TF32 and 16-bit floats.",
             |golden| golden.operands = Some(to_tf32);
-        OperandsInHalf = "operands-in-half",
-            "The operands of a convolution are rounded to 16-bit floats.",
-            |golden| golden.operands = Some(to_half);
         OperandsInBfloat16 = "operands-in-bfloat16",
             "The operands of a convolution are rounded to the upper half of a 32-bit float.",
             |golden| golden.operands = Some(to_bfloat16);

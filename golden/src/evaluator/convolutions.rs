@@ -142,7 +142,7 @@ impl Evaluator<'_> {
 
     /// The sum quantized by `quantizer` and dequantized, and then the bias, rounded to the same steps.
     fn requantized(&self, sum: &Value, quantizer: &Node, bias: &Value) -> Result<Value, Unknown> {
-        let parameters = self.quantization(None, sum.shape.len(), quantizer)?;
+        let parameters = self.quantization(None, &sum.shape, quantizer)?;
         let (quantized, _) = quantize(sum, &parameters, self.output_type(quantizer));
         let (sum, _) = dequantize(&quantized, &parameters, self.arithmetic);
         let step = parameters.scale.elements[0];

@@ -14,7 +14,7 @@ impl<'a> Evaluator<'a> {
     pub(super) fn quantize(&mut self, axis: Option<i64>, node: &Node) -> Result<Value, Unknown> {
         let dtype = self.output_type(node);
         let x = self.input(node, 0);
-        let (value, touched) = quantize(x, &self.quantization(axis, x.shape.len(), node)?, dtype);
+        let (value, touched) = quantize(x, &self.quantization(axis, &x.shape, node)?, dtype);
         self.touch(touched);
         Ok(value)
     }
@@ -24,7 +24,7 @@ impl<'a> Evaluator<'a> {
             return Ok(unquantized.clone());
         }
         let x = self.read(self.input(node, 0));
-        let mut parameters = self.quantization(axis, x.shape.len(), node)?;
+        let mut parameters = self.quantization(axis, &x.shape, node)?;
         let zero_point = parameters.zero_point.filter(|_| !self.holds(self.semantics.unshifted, node));
         let zero_point = zero_point.map(|zero_point| self.read(zero_point));
         parameters.zero_point = zero_point.as_deref();
@@ -67,25 +67,26 @@ impl<'a> Evaluator<'a> {
         self.values.get(source.as_str()).filter(|value| value.dtype == output)
     }
 
-    /// Scale and zero point of a quantizer or dequantizer of a value with `rank` axes.
+    /// Scale and zero point of a quantizer or dequantizer of a value with these extents.
     pub(super) fn quantization(
         &self,
         axis: Option<i64>,
-        rank: usize,
+        extents: &[usize],
         node: &Node,
     ) -> Result<Parameters<'_>, Unknown> {
         let scale = self.input(node, 1);
         let axis = if scale.elements.len() == 1 {
             0
         } else {
-            resolve_axis(axis.unwrap_or(1), rank).map_err(|fault| broken(node, fault))?
+            resolve_axis(axis.unwrap_or(1), extents.len()).map_err(|fault| broken(node, fault))?
         };
-        let is_vector = rank > 1 && scale.elements.len() > 1;
-        let other_axis = usize::from(axis == 0);
+        let is_vector = extents.len() > 1 && scale.elements.len() > 1;
         let scales = if is_vector { self.semantics.scales } else { Scales::AlongAxis };
+        // along an axis of extent 1 there is but the first scale, which is another mistake
+        let other_axis = Some(usize::from(axis == 0)).filter(|other| is_vector && extents[*other] > 1);
         let axis = match scales {
-            Scales::AlongOtherAxis => other_axis,
-            Scales::DequantizedAlongOtherAxis if self.quantizer(node).is_some() => other_axis,
+            Scales::AlongOtherAxis => other_axis.unwrap_or(axis),
+            Scales::DequantizedAlongOtherAxis if self.quantizer(node).is_some() => other_axis.unwrap_or(axis),
             _ => axis,
         };
         let zero_point = self.optional_input(node, 2).filter(|_| !self.holds(self.semantics.centred, node));
