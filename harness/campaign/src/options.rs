@@ -6,10 +6,8 @@ use std::{
 };
 
 use twinfer_case::{Budget, Stage, Variant};
-use twinfer_golden::{Evaluation, Unknown};
-use twinfer_onnx::{Graph, Tensor};
 
-use crate::{CaseSource, WorkerCommand};
+use crate::{CaseSource, Oracle, WorkerCommand, oracle::golden_for};
 
 /// What a campaign is to do.
 #[derive(Clone)]
@@ -57,6 +55,7 @@ impl Options {
     /// Defaults for everything that has a sensible one.
     pub fn new(variants: Vec<Variant>, worker: WorkerCommand, out: PathBuf) -> Self {
         let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        let oracle = golden_for(&variants);
         Self {
             variants,
             families: vec!["conv".to_owned(), "deconv".to_owned()],
@@ -72,16 +71,13 @@ impl Options {
             repeat_every: 50,
             fresh_every: 1000,
             minimize: true,
-            oracle: Arc::new(twinfer_golden::evaluate),
+            oracle,
             source: None,
             resume: false,
             stop: Arc::default(),
         }
     }
 }
-
-/// The reference semantics: golden, or something else where the campaign itself is under test.
-pub type Oracle = Arc<dyn Fn(&Graph, &[Tensor]) -> Result<Evaluation, Unknown> + Send + Sync>;
 
 /// How long a worker may stay in each stage before it counts as hung.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,10 +1,9 @@
-use std::sync::Arc;
-
 use twinfer_case::{Backend, Variant, VariantInfo};
 
 use crate::{
     CampaignError, Deadlines, Oracle, WorkerCommand,
     crew::Crew,
+    oracle::golden_for,
     worker::{Nursery, Reserve, Watchdog},
 };
 
@@ -37,7 +36,7 @@ impl Subjects {
         if crews.is_empty() {
             return Err(CampaignError::NoBackend);
         }
-        Ok(Self { crews, oracle: Arc::new(twinfer_golden::evaluate) })
+        Ok(Self { crews, oracle: golden_for(variants) })
     }
 
     /// The variants with what their backends say of themselves.
