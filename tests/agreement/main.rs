@@ -1,0 +1,67 @@
+//! Golden agrees with ONNX Runtime on the CPU without graph optimisations, on generated cases of every valid family.
+//!
+//! `TWINFER_FULL=1` takes 100,000 cases a family instead of a few hundred; `TWINFER_RESULTS` is a folder for the table.
+
+mod tally;
+
+use std::{env, fs, path::Path};
+
+use twinfer_case::CaseRecord;
+use twinfer_generators::Family;
+use twinfer_tests::Twinfer;
+
+use tally::Tally;
+
+const SEED: u64 = 41;
+
+#[test]
+fn golden_and_onnx_runtime_without_optimisations_never_differ_beyond_the_bound() {
+    let count: u64 = if env::var_os("TWINFER_FULL").is_some() { 100_000 } else { 400 };
+    let tallies = Family::VALID.map(|family| tally(family, count));
+    let text = tally::text(SEED, count, &tallies);
+    println!("{text}");
+    if let Some(folder) = env::var_os("TWINFER_RESULTS") {
+        // tests run in the folder of their crate, results are named from that of the workspace
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(folder);
+        fs::write(folder.join("golden-agreement.md"), &text).expect("the results folder can be written");
+    }
+    for tally in &tallies {
+        assert!(tally.divergences.is_empty(), "{}: {:#?}", tally.family, tally.divergences);
+        assert_eq!(tally.cases(), count, "{}: cases are missing", tally.family);
+        assert!(tally.compared() * 10 > count * 8, "{}: {} were compared", tally.family, tally.compared());
+    }
+}
+
+/// What a campaign over one family comes to.
+fn tally(family: Family, count: u64) -> Tally {
+    let out = tempfile::tempdir().expect("a temporary folder");
+    let out = out.path().join("run");
+    let (folder, count, seed) = (out.to_str().expect("a path in UTF-8"), count.to_string(), SEED.to_string());
+    let arguments = [
+        "fuzz",
+        "--backends",
+        "golden,ort:cpu,opt=off",
+        "--family",
+        family.name(),
+        "--cases",
+        &count,
+        "--seed",
+        &seed,
+        "--no-minimize",
+        "--known",
+        "/nonexistent",
+        "--out",
+        folder,
+    ];
+    let outcome = Twinfer::new(env!("CARGO_BIN_EXE_twinfer-under-test"), &arguments).run();
+    assert!(matches!(outcome.code, Some(0 | 1)), "{}", outcome.shown());
+    let mut tally = Tally::new(family);
+    let stream = family.stream(SEED);
+    let journal = fs::read_to_string(out.join("journal.jsonl")).expect("a campaign keeps a journal");
+    for line in journal.lines() {
+        let record: CaseRecord = serde_json::from_str(line).expect("a record a line");
+        let index = record.provenance.as_ref().expect("the case was generated").index;
+        tally.take(&stream.case(index), &record);
+    }
+    tally
+}

@@ -1,0 +1,157 @@
+use std::{collections::BTreeMap, fmt::Write as _};
+
+use twinfer_case::{Case, CaseRecord, Note, Recipe, Regime, TensorSource, Verdict};
+use twinfer_generators::Family;
+
+/// The verdicts on the cases of one family.
+pub struct Tally {
+    pub family: Family,
+    exact: Verdicts,
+    rounding: Verdicts,
+    unspecified: BTreeMap<String, u64>,
+    unsupported: BTreeMap<String, u64>,
+    /// The largest share of its bound that a conforming output used.
+    bound_used: f64,
+    /// Cases in which a direct computation was expected to be exact and an algorithm rounded.
+    algorithm_rounding: u64,
+    /// Case by case, what differed and how.
+    pub divergences: Vec<String>,
+}
+
+/// How many cases of one data regime came to each verdict.
+#[derive(Default)]
+struct Verdicts {
+    cases: u64,
+    compared: u64,
+    conforms: u64,
+    vacuous: u64,
+    unspecified: u64,
+    unsupported: u64,
+    diverges: u64,
+}
+
+impl Tally {
+    pub const fn new(family: Family) -> Self {
+        Self {
+            family,
+            exact: Verdicts::NONE,
+            rounding: Verdicts::NONE,
+            unspecified: BTreeMap::new(),
+            unsupported: BTreeMap::new(),
+            bound_used: 0.0,
+            algorithm_rounding: 0,
+            divergences: Vec::new(),
+        }
+    }
+
+    /// Counts what the only variant did with a case.
+    pub fn take(&mut self, case: &Case, record: &CaseRecord) {
+        let variant = record.variants.last().expect("one variant is compared with golden");
+        let verdicts = if is_exact(case) { &mut self.exact } else { &mut self.rounding };
+        verdicts.cases += 1;
+        verdicts.compared += u64::from(variant.compared);
+        match &variant.verdict {
+            Verdict::Conforms => verdicts.conforms += 1,
+            Verdict::Vacuous => verdicts.vacuous += 1,
+            Verdict::Unspecified(entry) => {
+                verdicts.unspecified += 1;
+                *self.unspecified.entry(entry.clone()).or_default() += 1;
+            }
+            Verdict::Unsupported(rule) => {
+                verdicts.unsupported += 1;
+                *self.unsupported.entry(rule.clone()).or_default() += 1;
+            }
+            Verdict::Diverges(divergences) => {
+                verdicts.diverges += 1;
+                let index = record.provenance.as_ref().map_or(0, |provenance| provenance.index);
+                let details = divergences.iter().map(|one| format!("{index}: {}: {}", one.kind, one.detail));
+                self.divergences.extend(details);
+            }
+        }
+        for note in &variant.notes {
+            match note {
+                Note::BoundUsed(share) => self.bound_used = self.bound_used.max(*share),
+                Note::AlgorithmRounding(_) => self.algorithm_rounding += 1,
+                _ => {}
+            }
+        }
+    }
+
+    pub const fn cases(&self) -> u64 {
+        self.exact.cases + self.rounding.cases
+    }
+
+    pub const fn compared(&self) -> u64 {
+        self.exact.compared + self.rounding.compared
+    }
+}
+
+impl Verdicts {
+    const NONE: Self =
+        Self { cases: 0, compared: 0, conforms: 0, vacuous: 0, unspecified: 0, unsupported: 0, diverges: 0 };
+}
+
+/// Whether the values lie on grids on which nothing rounds.
+fn is_exact(case: &Case) -> bool {
+    let is_exact = |source: &TensorSource| {
+        matches!(source, TensorSource::Recipe(Recipe { regime: Regime::Exact { .. }, .. }))
+    };
+    case.runs.iter().flat_map(|run| &run.inputs).any(is_exact)
+}
+
+/// The page of results.
+pub fn text(seed: u64, count: u64, tallies: &[Tally]) -> String {
+    let mut text = format!(
+        "# Golden against ONNX Runtime\n\n\
+         `TWINFER_FULL=1 TWINFER_RESULTS=docs/results cargo test --release -p twinfer-tests --test agreement`\n\n\
+         {count} cases a family, seed {seed}: golden against ONNX Runtime on the CPU without graph optimisations \
+         (`ort:cpu,opt=off`). In the exact regime nothing may round, so that half a grid step is a difference; in the other \
+         a difference is what exceeds the error bound. Vacuous: the bound is so wide that agreement would mean nothing.\n\n\
+         | family | regime | cases | compared | conforms | vacuous | unspecified | unsupported | differs |\n\
+         | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n"
+    );
+    for tally in tallies {
+        for (regime, verdicts) in [("exact", &tally.exact), ("rounding", &tally.rounding)] {
+            let Verdicts { cases, compared, conforms, vacuous, unspecified, unsupported, diverges } =
+                verdicts;
+            line(
+                &mut text,
+                format_args!(
+                    "| {} | {regime} | {cases} | {compared} | {conforms} | {vacuous} | {unspecified} | \
+                     {unsupported} | {diverges} |",
+                    tally.family
+                ),
+            );
+        }
+    }
+    line(&mut text, format_args!("\n## What decides where golden does not\n"));
+    line(
+        &mut text,
+        format_args!("| family | entry of the rules list, or documented limit of ONNX Runtime | cases |"),
+    );
+    line(&mut text, format_args!("| --- | --- | ---: |"));
+    for tally in tallies {
+        let named = tally.unspecified.iter().map(|named| ("unspecified", named));
+        for (kind, (name, cases)) in named.chain(tally.unsupported.iter().map(|named| ("unsupported", named)))
+        {
+            line(&mut text, format_args!("| {} | {kind}: {name} | {cases} |", tally.family));
+        }
+    }
+    line(&mut text, format_args!("\n## How close it is\n"));
+    line(
+        &mut text,
+        format_args!(
+            "| family | largest share of a bound that was used | exact cases in which an algorithm rounded |"
+        ),
+    );
+    line(&mut text, format_args!("| --- | ---: | ---: |"));
+    for tally in tallies {
+        let (family, used, rounded) = (tally.family, tally.bound_used, tally.algorithm_rounding);
+        line(&mut text, format_args!("| {family} | {used:.2} | {rounded} |"));
+    }
+    text
+}
+
+fn line(text: &mut String, line: std::fmt::Arguments<'_>) {
+    writeln!(text, "{line}").expect("a string takes it");
+}
