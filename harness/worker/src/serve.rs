@@ -74,9 +74,7 @@ fn converse(input: &mut impl Read, output: &mut impl Write) -> Result<(), ServeE
         for variant in variants {
             let backend = backends.get_mut(variant).ok_or(ServeError::UnknownVariant(variant))?;
             answer(backend.as_mut(), &task, variant, output)?;
-            if cache == driver::Mode::Verify && driver::tally().changed > 0 {
-                return Err(ServeError::AttributesChanged(driver::tally()));
-            }
+            verify(cache, driver::tally())?;
         }
     }
     Ok(())
@@ -127,6 +125,14 @@ fn answer(
     tell(&FromWorker::Answer { hash, variant, observation }, output)
 }
 
+/// An error where answers in memory are being verified and one was wrong.
+fn verify(cache: driver::Mode, attributes: driver::Tally) -> Result<(), ServeError> {
+    match cache {
+        driver::Mode::Verify if attributes.changed > 0 => Err(ServeError::AttributesChanged(attributes)),
+        _ => Ok(()),
+    }
+}
+
 fn tell(message: &FromWorker, output: &mut impl Write) -> Result<(), ServeError> {
     message.write(output)?;
     Ok(output.flush()?)
@@ -140,4 +146,23 @@ fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, ServeError> {
 fn panic_text(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("without a message").to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::verify;
+    use crate::driver::{Mode, Tally};
+
+    #[test]
+    fn a_changed_attribute_ends_a_worker_that_verifies_and_no_other() {
+        let unchanged = Tally { asked: 9, answered_by_driver: 9, compared: 8, changed: 0 };
+        let changed = Tally { changed: 1, ..unchanged };
+        assert!([Mode::On, Mode::Off].into_iter().all(|mode| verify(mode, changed).is_ok()));
+        assert!(verify(Mode::Verify, unchanged).is_ok());
+        assert_eq!(
+            verify(Mode::Verify, changed).unwrap_err().to_string(),
+            "the driver no longer gives the device attributes that it gave before: 9 device attributes asked for, \
+             9 answered by the driver, 8 answers compared, 1 changed"
+        );
+    }
 }

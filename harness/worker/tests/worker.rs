@@ -14,7 +14,7 @@ use libtest_mimic::{Arguments, Trial};
 use twinfer_case::{Case, Expectation, Outcome, Request, Run, Stage, Task, TensorSource, Variant};
 use twinfer_onnx::{DataType, Dim, Graph, Node, Op, Tensor, TensorData, ValueInfo};
 use twinfer_protocol::{FromWorker, PROTOCOL_VERSION, ToWorker, read_from_worker};
-use twinfer_worker::{WORKER_VARIABLE, become_worker_if_asked};
+use twinfer_worker::{WORKER_VARIABLE, become_worker_if_asked, driver::VARIABLE};
 
 const PRINTS: &str = "prints";
 const LOADING: Duration = Duration::from_millis(200);
@@ -46,6 +46,7 @@ fn main() {
         trial("a_variant_that_cannot_be_served_is_a_fault", unknown_option),
         trial("another_protocol_version_is_a_fault", other_protocol),
         trial("a_case_before_the_handshake_is_a_fault", case_first),
+        trial("a_word_that_the_driver_cache_does_not_have_is_a_fault", unknown_cache),
         trial("bytes_that_are_no_frame_end_the_worker_with_a_reason", garbage),
         trial("a_model_that_is_none_is_refused_and_the_worker_goes_on", no_model),
     ];
@@ -60,9 +61,14 @@ struct Worker {
 
 impl Worker {
     fn start(arguments: &[&str]) -> Self {
+        Self::with(arguments, &[])
+    }
+
+    fn with(arguments: &[&str], environment: &[(&str, &str)]) -> Self {
         let mut child = Command::new(env::current_exe().unwrap())
             .args(arguments)
             .env(WORKER_VARIABLE, "1")
+            .envs(environment.iter().copied())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -243,6 +249,13 @@ fn case_first() {
     let mut worker = Worker::start(&[]);
     worker.send(&task(1.0), &[0]);
     assert_eq!(worker.fault(), "the handshake comes first, and once");
+}
+
+fn unknown_cache() {
+    let mut worker = Worker::with(&[], &[(VARIABLE, "sometimes")]);
+    worker.hello(PROTOCOL_VERSION, &[]);
+    assert_eq!(worker.fault(), "TWINFER_DRIVER_CACHE=sometimes: the value is one of on, off, verify");
+    assert_eq!(worker.close().code(), Some(3));
 }
 
 fn garbage() {

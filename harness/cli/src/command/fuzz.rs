@@ -5,6 +5,7 @@ use twinfer_campaign::Options;
 use twinfer_case::Budget;
 use twinfer_generators::Family;
 use twinfer_reports::Format;
+use twinfer_worker::driver;
 
 use crate::{
     Exit, Failure, campaign::watched, duration, formats::formats, output::write,
@@ -49,6 +50,10 @@ pub struct Arguments {
     /// Keep findings as they were generated
     #[arg(long)]
     no_minimize: bool,
+    /// How workers answer TensorRT's questions for device attributes: on (from memory), off (by the driver), verify (by
+    /// the driver, ending where memory differs)
+    #[arg(long, default_value_t, env = driver::VARIABLE, hide_env_values = true, value_name = "MODE")]
+    driver_cache: driver::Mode,
     /// How the result is written
     #[arg(long, default_value_t = Format::Terminal, value_parser = formats())]
     format: Format,
@@ -65,7 +70,8 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 
 fn options(arguments: &Arguments) -> Result<Options, Failure> {
     let variants = arguments.backends.subjects();
-    let worker = worker_for(&variants, arguments.devices.as_deref())?;
+    let mut worker = worker_for(&variants, arguments.devices.as_deref())?;
+    worker.env.push((driver::VARIABLE.to_owned(), arguments.driver_cache.to_string()));
     let out = match &arguments.out {
         Some(out) => out.clone(),
         None => fresh_run_directory()?,
