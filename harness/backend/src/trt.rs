@@ -187,10 +187,7 @@ impl Backend for Trt {
         let name = format!("{} {how}", version.product());
         let reaches = if self.execution.is_some() { Stage::Execute } else { Stage::Build };
         Description {
-            capabilities: match self.reader {
-                Reader::Parser => capabilities::of_parser(version),
-                Reader::Layers => capabilities::of_layers(version),
-            },
+            capabilities: capabilities::of(version, self.reader, self.execution.is_some()),
             options: self.options.clone(),
             limitations: limitations::of(version, self.reader),
             quantization: Quantization::FusesOperands,

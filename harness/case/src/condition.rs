@@ -49,6 +49,8 @@ pub enum Condition {
     DynamicSpatialShape,
     /// A quantisation zero point is not 0.
     NonzeroZeroPoint,
+    /// A quantiser has no zero point.
+    AbsentZeroPoint,
     /// A quantiser's zero point is no initializer.
     ComputedZeroPoint,
     /// A quantiser's scale is no initializer.
@@ -105,6 +107,7 @@ impl Condition {
             Self::DynamicShape => has_symbolic_extent(graph, 0),
             Self::DynamicSpatialShape => has_symbolic_extent(graph, 1),
             Self::NonzeroZeroPoint => quantizer().is_some_and(|quantizer| quantizer.has_nonzero_zero_point()),
+            Self::AbsentZeroPoint => quantizer().is_some_and(|quantizer| !quantizer.has_zero_point()),
             Self::ComputedZeroPoint => {
                 quantizer().is_some_and(|quantizer| quantizer.has_computed_zero_point())
             }

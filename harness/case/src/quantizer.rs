@@ -77,7 +77,7 @@ impl<'a> Quantizer<'a> {
         None
     }
 
-    fn has_zero_point(&self) -> bool {
+    pub fn has_zero_point(&self) -> bool {
         self.node.inputs.get(2).is_some_and(|name| !name.is_empty())
     }
 

@@ -1,50 +1,112 @@
 use nvinfer::{Product, Version};
 use twinfer_case::{Capability, Condition};
+use twinfer_onnx::DataType;
 
-/// What a release's ONNX parser and builder do not take.
-pub fn of_parser(version: Version) -> Vec<Capability> {
+use super::Reader;
+
+/// What a release does not take; `has_gpu` says whether it runs what it builds.
+pub fn of(version: Version, reader: Reader, has_gpu: bool) -> Vec<Capability> {
+    let mut rules = vec![symmetric_quantization(), computed_scale(), computed_zero_point()];
     match version.product() {
-        Product::TensorRt => Vec::new(),
-        Product::TensorRtRtx => vec![strided_and_dilated_deconvolution()],
+        Product::TensorRt => {}
+        Product::TensorRtRtx => {
+            rules.push(strided_and_dilated_deconvolution());
+            if !has_gpu && version.parts() < (1, 7, 0) {
+                rules.push(quantizers_without_gpu());
+            }
+        }
     }
-}
-
-/// What the lowering to layers, or a release's layers, do not take.
-pub fn of_layers(version: Version) -> Vec<Capability> {
-    let mut rules = of_parser(version);
-    rules.extend([symmetric_quantisation(), pads_that_depend_on_shapes()]);
+    match reader {
+        Reader::Parser => {
+            rules.push(int32_dequantization());
+            if version.product() == Product::TensorRt && version.parts() < (10, 0, 0) {
+                rules.push(explicit_zero_point());
+            }
+        }
+        Reader::Layers => rules.extend([int8_only(), pads_that_depend_on_shapes()]),
+    }
     rules
 }
 
-fn strided_and_dilated_deconvolution() -> Capability {
-    Capability {
-        rule: "rtx-deconvolution-strided-and-dilated".to_owned(),
-        source: "measured on TensorRT-RTX 1.7.1: no ConvTranspose with stride > 1 and dilation > 1 builds"
-            .to_owned(),
-        refuses: Condition::All(vec![
-            Condition::Operator("ConvTranspose".to_owned()),
-            Condition::StridedAndDilated,
-        ]),
-    }
+fn rule(name: &str, source: &str, refuses: Condition) -> Capability {
+    Capability { rule: name.to_owned(), source: source.to_owned(), refuses }
 }
 
-fn symmetric_quantisation() -> Capability {
-    Capability {
-        rule: "trt-symmetric-quantisation".to_owned(),
-        source: "TensorRT operator reference, Quantize: quantisation is symmetric, the zero point is 0"
-            .to_owned(),
-        refuses: Condition::NonzeroZeroPoint,
-    }
+fn strided_and_dilated_deconvolution() -> Capability {
+    rule(
+        "rtx-deconvolution-strided-and-dilated",
+        "measured on TensorRT-RTX 1.7.1: no ConvTranspose with stride > 1 and dilation > 1 builds",
+        Condition::All(vec![Condition::Operator("ConvTranspose".to_owned()), Condition::StridedAndDilated]),
+    )
+}
+
+fn quantizers_without_gpu() -> Capability {
+    rule(
+        "rtx-quantised-needs-gpu",
+        "measured on TensorRT-RTX 1.4 to 1.6 without a GPU: no network with a quantiser builds",
+        Condition::Any(vec![
+            Condition::Operator("QuantizeLinear".to_owned()),
+            Condition::Operator("DequantizeLinear".to_owned()),
+        ]),
+    )
+}
+
+fn symmetric_quantization() -> Capability {
+    rule(
+        "trt-symmetric-quantisation",
+        "TensorRT operator reference, Quantize: quantisation is symmetric, the zero point is 0",
+        Condition::NonzeroZeroPoint,
+    )
+}
+
+fn computed_scale() -> Capability {
+    rule(
+        "trt-scale-is-constant",
+        "TensorRT operator reference, Quantize: the scale is a build-time constant",
+        Condition::ComputedScale,
+    )
+}
+
+fn computed_zero_point() -> Capability {
+    rule(
+        "trt-zero-point-is-constant",
+        "TensorRT operator reference, Quantize: the zero point is a build-time constant",
+        Condition::ComputedZeroPoint,
+    )
+}
+
+fn int32_dequantization() -> Capability {
+    rule(
+        "trt-no-int32-dequantisation",
+        "TensorRT operator reference, Dequantize: the input is INT8, INT4, FP8 or FP4; a bias cannot be INT32",
+        Condition::QuantizedAs(DataType::Int32),
+    )
+}
+
+fn explicit_zero_point() -> Capability {
+    rule(
+        "trt-8-explicit-zero-point",
+        "ONNX parser of TensorRT 8: \"This version of TensorRT requires 3 inputs\" for QuantizeLinear and \
+         DequantizeLinear",
+        Condition::AbsentZeroPoint,
+    )
+}
+
+fn int8_only() -> Capability {
+    rule(
+        "trt-api-int8-only",
+        "TensorRT operator reference, Quantize: UINT8 is for DLA only, so the lowering has no layer for it",
+        Condition::QuantizedAs(DataType::Uint8),
+    )
 }
 
 fn pads_that_depend_on_shapes() -> Capability {
-    Capability {
-        rule: "trt-api-dynamic-pads".to_owned(),
-        source: "the lowering fixes pads when it builds the network, so they cannot follow a dynamic extent"
-            .to_owned(),
-        refuses: Condition::All(vec![
+    rule(
+        "trt-api-dynamic-pads",
+        "the lowering fixes pads when it builds the network, so they cannot follow a dynamic extent",
+        Condition::All(vec![
             Condition::DynamicSpatialShape,
             Condition::Any(vec![Condition::AutoPadSame, Condition::OutputShape]),
         ]),
-    }
+    )
 }

@@ -6,6 +6,7 @@
 
 mod constants;
 mod elementwise;
+mod preparation;
 mod quantization;
 mod windows;
 
@@ -15,6 +16,8 @@ use nvinfer::{LayerType, NetworkDefinition, Tensor as Value};
 use twinfer_onnx::{
     DataType, DecodeError, Dim, Graph, Node, Op, RuleViolation, Shapes, Tensor, infer_shapes,
 };
+
+use self::preparation::Preparation;
 
 /// Why a graph has no network.
 #[derive(Debug, thiserror::Error)]
@@ -43,7 +46,14 @@ pub fn lower(network: &NetworkDefinition<'_>, model: &[u8], run: &[Tensor]) -> R
     let graph = Graph::decode(model)?;
     let inputs: Vec<Vec<usize>> = run.iter().map(|tensor| tensor.shape.clone()).collect();
     let shapes = infer_shapes(&graph, &inputs)?;
-    let mut lowering = Lowering { network, graph: &graph, shapes: &shapes, values: HashMap::new() };
+    let preparation = Preparation::of(&graph);
+    let mut lowering = Lowering {
+        network,
+        graph: &graph,
+        shapes: &shapes,
+        preparation: &preparation,
+        values: HashMap::new(),
+    };
     lowering.feed()?;
     for node in &graph.nodes {
         let before = network.layers()?.len();
@@ -97,6 +107,7 @@ struct Lowering<'n, 'g> {
     network: &'n NetworkDefinition<'n>,
     graph: &'g Graph,
     shapes: &'g Shapes<'g>,
+    preparation: &'g Preparation<'g>,
     values: HashMap<&'g str, Value<'n>>,
 }
 
@@ -141,7 +152,10 @@ impl<'n, 'g> Lowering<'n, 'g> {
             node: name.to_owned(),
             reason: "nothing produces this value".to_owned(),
         })?;
-        let value = self.constant(tensor)?;
+        let mut value = self.constant(tensor)?;
+        if let ([maps, channels, extent], true) = (&tensor.shape[..], self.is_planar(name)) {
+            value = self.reshape(value, &[*maps as i64, *channels as i64, 1, *extent as i64])?;
+        }
         self.values.insert(name, value);
         Ok(value)
     }
@@ -158,7 +172,14 @@ impl<'n, 'g> Lowering<'n, 'g> {
     }
 
     fn initializer(&self, name: &str) -> Option<&'g Tensor> {
-        self.graph.initializers.iter().find(|initializer| initializer.name == name).map(|found| &found.tensor)
+        let initializers = &self.graph.initializers;
+        let found = initializers.iter().find(|initializer| initializer.name == name);
+        found.map(|found| &found.tensor).or_else(|| self.preparation.biases.get(name))
+    }
+
+    /// Whether a value is a kernel over one axis that has a second axis already.
+    fn is_planar(&self, name: &str) -> bool {
+        self.preparation.planar.contains(name)
     }
 }
 

@@ -29,6 +29,9 @@ impl<'n, 'g> Lowering<'n, 'g> {
         node: &'g Node,
         op: &DequantizeLinear,
     ) -> Result<Value<'n>, LoweringError> {
+        if let Some(bias) = node.outputs.first().and_then(|name| self.preparation.biases.get(name.as_str())) {
+            return self.constant(bias);
+        }
         self.check_zero_point(node)?;
         let (x, scale) = (self.input(node, 0)?, self.scale(node)?);
         let layer = self.network.add_dequantize(x, scale)?;
@@ -67,10 +70,11 @@ impl<'n, 'g> Lowering<'n, 'g> {
         if self.known(node, 1).is_none_or(is_per_tensor) {
             return Ok(None);
         }
-        let axis = axis.unwrap_or(DEFAULT_AXIS);
-        resolve_axis(axis, self.shape(node, 0).len())
-            .map(|axis| Some(axis as u8))
-            .map_err(|_| no_layer(node, format!("axis {axis} is out of range")))
+        let written = axis.unwrap_or(DEFAULT_AXIS);
+        let axis = resolve_axis(written, self.shape(node, 0).len())
+            .map_err(|_| no_layer(node, format!("axis {written} is out of range")))?;
+        let is_behind_inserted = axis >= 2 && self.is_planar(&node.inputs[0]);
+        Ok(Some(axis as u8 + u8::from(is_behind_inserted)))
     }
 }
 

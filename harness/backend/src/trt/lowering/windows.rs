@@ -174,8 +174,8 @@ impl<'n, 'g> Lowering<'n, 'g> {
             return Ok(());
         }
         let mut kernel = self.input(node, 1)?;
-        if let [maps, channels, extent] = *self.shape(node, 1) {
-            kernel = self.reshape(kernel, &[maps as i64, channels as i64, 1, extent as i64])?;
+        if let ([maps, channels, extent], false) = (self.shape(node, 1), self.is_planar(&node.inputs[1])) {
+            kernel = self.reshape(kernel, &[*maps as i64, *channels as i64, 1, *extent as i64])?;
         }
         Ok(layer.set_input(1, kernel)?)
     }

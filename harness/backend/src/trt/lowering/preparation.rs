@@ -1,0 +1,89 @@
+//! What a graph's constants become before its nodes become layers.
+
+use std::collections::{HashMap, HashSet};
+
+use twinfer_onnx::{Graph, Node, Op, Tensor, TensorData};
+
+/// Constants in the form that layers take.
+#[derive(Default)]
+pub struct Preparation<'g> {
+    /// Biases in int32 behind `DequantizeLinear`, which TensorRT dequantises no more than it adds: as floats.
+    pub biases: HashMap<&'g str, Tensor>,
+    /// Kernels over one axis, and what their quantisers make of them: they get an axis of extent 1 before the quantisers,
+    /// since TensorRT wants nothing between a quantiser and its convolution.
+    pub planar: HashSet<&'g str>,
+}
+
+impl<'g> Preparation<'g> {
+    pub fn of(graph: &'g Graph) -> Self {
+        let mut preparation = Self::default();
+        for node in &graph.nodes {
+            if let (Op::DequantizeLinear(_), Some(output)) = (&node.op, node.outputs.first())
+                && let Some(bias) = bias(graph, node)
+            {
+                preparation.biases.insert(output, bias);
+            }
+            if matches!(node.op, Op::Conv(_) | Op::ConvTranspose(_))
+                && let Some(kernel) = node.inputs.get(1)
+            {
+                preparation.planar.extend(planar(graph, kernel));
+            }
+        }
+        preparation
+    }
+}
+
+/// The elements of an int32 initializer, dequantised symmetrically with one scale or one an element.
+fn bias(graph: &Graph, node: &Node) -> Option<Tensor> {
+    let known = |index: usize| constant(graph, node.inputs.get(index)?);
+    let (steps, scale) = (known(0)?, known(1)?);
+    let (TensorData::Int32(steps), TensorData::Float(scales), shape) =
+        (&steps.data, &scale.data, &steps.shape)
+    else {
+        return None;
+    };
+    let is_symmetric = match known(2).map(|zero_point| &zero_point.data) {
+        Some(TensorData::Int32(zeros)) => zeros.iter().all(|&zero| zero == 0),
+        Some(_) => false,
+        None => node.inputs.get(2).is_none_or(String::is_empty),
+    };
+    if !is_symmetric || scales.len() != 1 && (scales.len() != steps.len() || shape.len() != 1) {
+        return None;
+    }
+    let floats = steps.iter().zip(scales.iter().cycle()).map(|(&step, scale)| step as f32 * scale).collect();
+    Some(Tensor { shape: shape.clone(), data: TensorData::Float(floats) })
+}
+
+/// The values from an initializer of rank 3 through quantisers to a kernel, if nothing else reads them.
+fn planar<'g>(graph: &'g Graph, kernel: &'g str) -> Vec<&'g str> {
+    let mut values = vec![kernel];
+    let mut name = kernel;
+    for _ in &graph.nodes {
+        if readers(graph, name) != 1 {
+            return Vec::new();
+        }
+        if let Some(tensor) = constant(graph, name) {
+            return if tensor.shape.len() == 3 && values.len() > 1 { values } else { Vec::new() };
+        }
+        let producer = graph.nodes.iter().find(|node| node.outputs.iter().any(|output| output == name));
+        match producer {
+            Some(Node { op: Op::QuantizeLinear(_) | Op::DequantizeLinear(_), inputs, .. })
+                if !inputs.is_empty() =>
+            {
+                name = &inputs[0];
+                values.push(name);
+            }
+            _ => return Vec::new(),
+        }
+    }
+    Vec::new()
+}
+
+fn readers(graph: &Graph, name: &str) -> usize {
+    let reads = graph.nodes.iter().flat_map(|node| &node.inputs).filter(|input| *input == name).count();
+    reads + graph.outputs.iter().filter(|output| output.name == name).count()
+}
+
+fn constant<'g>(graph: &'g Graph, name: &str) -> Option<&'g Tensor> {
+    graph.initializers.iter().find(|initializer| initializer.name == name).map(|found| &found.tensor)
+}
