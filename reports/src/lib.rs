@@ -4,6 +4,7 @@
 //! of it: for a terminal, for another program, for a continuous-integration server or for a page. Events of a
 //! campaign that is over come from its run directory ([`stored_events`]), so that it can be reported again.
 
+mod difference;
 mod findings;
 mod format;
 mod html;
@@ -18,6 +19,7 @@ mod summary;
 mod survey;
 mod table;
 
+pub use difference::{Changed, Difference, Side, Signed};
 pub use format::{Format, UnknownFormat};
 pub use progress::Progress;
 pub use report::{Lost, Report, ReportedFinding};

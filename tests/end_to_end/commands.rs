@@ -13,8 +13,10 @@ fn help_lists_the_commands() {
 
 #[test]
 fn every_command_explains_itself() {
-    let commands =
-        ["fuzz", "check", "replay", "minimize", "adopt", "generate", "report", "bench", "backends"];
+    let commands = [
+        "fuzz", "check", "replay", "minimize", "adopt", "generate", "report", "merge", "diff", "bench",
+        "backends",
+    ];
     let pages = commands.map(|command| twinfer(&[command, "--help"]).run().stdout);
     insta::assert_snapshot!(pages.join("\n"));
 }

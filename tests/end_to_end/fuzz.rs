@@ -7,7 +7,7 @@ use twinfer_tests::Outcome;
 
 use crate::twinfer;
 
-fn fuzz(out: &Path, arguments: &[&str]) -> Outcome {
+pub fn fuzz(out: &Path, arguments: &[&str]) -> Outcome {
     let out = out.to_str().expect("a temporary path is UTF-8");
     twinfer(&[&["fuzz", "--out", out, "--known", "/nonexistent"], arguments].concat()).run()
 }
@@ -19,7 +19,7 @@ fn report(out: &Path, format: &str) -> String {
 }
 
 /// The journal without what differs from run to run.
-fn journal(out: &Path) -> Vec<Value> {
+pub fn journal(out: &Path) -> Vec<Value> {
     let text = fs::read_to_string(out.join("journal.jsonl")).unwrap();
     text.lines().map(|line| without_timings(serde_json::from_str(line).unwrap())).collect()
 }
@@ -31,7 +31,7 @@ fn without_timings(mut record: Value) -> Value {
     record
 }
 
-fn findings(out: &Path) -> Vec<String> {
+pub fn findings(out: &Path) -> Vec<String> {
     let entries = fs::read_dir(out.join("findings")).unwrap();
     let mut names: Vec<String> =
         entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();

@@ -4,6 +4,7 @@
 mod commands;
 mod fuzz;
 mod opaque;
+mod runs;
 mod single;
 mod survey;
 

@@ -37,6 +37,18 @@ pub enum CampaignError {
     /// A run directory that is to be gone on with holds another run.
     #[error("{0} is of a run with another seed, families, shard, backends or versions: start a new one")]
     OtherRun(PathBuf),
+    /// Runs that are to be merged and are not shards of one campaign.
+    #[error(
+        "{} and {} are not different shards of one campaign: give runs with the same seed, families, backends and n",
+        one.display(),
+        other.display()
+    )]
+    OtherCampaign {
+        /// One of the runs.
+        one: PathBuf,
+        /// Another.
+        other: PathBuf,
+    },
     /// A generated case that cannot be made.
     #[error("case {index} of family {family}: {reason}")]
     Case {

@@ -46,6 +46,7 @@ impl From<CampaignError> for Failure {
             CampaignError::NoBackend
             | CampaignError::NothingToCompareWith { .. }
             | CampaignError::UnknownFamily { .. }
+            | CampaignError::OtherCampaign { .. }
             | CampaignError::Format { .. } => Self::usage(error),
             CampaignError::File { ref source, .. } if source.kind() == ErrorKind::NotFound => {
                 Self::usage(error)

@@ -2,8 +2,10 @@ mod adopt;
 mod backends;
 mod bench;
 mod check;
+mod diff;
 mod fuzz;
 mod generate;
+mod merge;
 mod minimize;
 mod replay;
 mod report;
@@ -30,6 +32,10 @@ pub enum Command {
     Generate(generate::Arguments),
     /// Report a finished run again, in any format
     Report(report::Arguments),
+    /// Join the shards of a campaign into one run
+    Merge(merge::Arguments),
+    /// See what is new, gone or changed from one run to another
+    Diff(diff::Arguments),
     /// Measure the rate of cases against that of the backends alone
     Bench(bench::Arguments),
     /// Install, list and examine the libraries that backends run on
@@ -53,6 +59,8 @@ impl Command {
             Self::Adopt(arguments) => adopt::run(&arguments),
             Self::Generate(arguments) => generate::run(&arguments),
             Self::Report(arguments) => report::run(&arguments),
+            Self::Merge(arguments) => merge::run(&arguments),
+            Self::Diff(arguments) => diff::run(&arguments),
             Self::Bench(arguments) => bench::run(&arguments),
             Self::BenchLoop(arguments) => bench::solo::run(&arguments),
             Self::Backends(command) => command.run(),

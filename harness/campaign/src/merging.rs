@@ -1,0 +1,131 @@
+//! *Merging* joins the run directories of shards into the run directory of their campaign.
+
+use std::{
+    fs::{self, File},
+    io::{BufRead, BufReader},
+    path::{Path, PathBuf},
+};
+
+use twinfer_case::{Budget, CaseRecord, RunInfo};
+
+use crate::{
+    CampaignError, adopt,
+    journal::{Journal, read_json},
+};
+
+/// The run directory of one shard.
+struct Part {
+    folder: PathBuf,
+    run: RunInfo,
+}
+
+/// Joins the run directories `runs`, shards of one campaign, into a new one, `out`: cases in the order of the campaign,
+/// findings once a signature. The shards of the campaign that are not among them.
+///
+/// A shard that ended early contributes what it has.
+pub fn merge(runs: &[PathBuf], out: &Path) -> Result<Vec<u64>, CampaignError> {
+    let mut parts = runs.iter().map(|folder| Part::read(folder)).collect::<Result<Vec<_>, _>>()?;
+    parts.sort_by_key(|part| part.run.shard.0);
+    for (part, next) in parts.iter().zip(&parts[1..]) {
+        if !are_shards_of_one(&part.run, &next.run) {
+            let (one, other) = (part.folder.clone(), next.folder.clone());
+            return Err(CampaignError::OtherCampaign { one, other });
+        }
+    }
+    let Some(whole) = whole(&parts) else { return Ok(Vec::new()) };
+    merge_journals(&parts, Journal::create(out, &whole)?)?;
+    let findings = out.join("findings");
+    fs::create_dir_all(&findings).map_err(CampaignError::file(&findings))?;
+    parts.iter().try_for_each(|part| part.adopt_findings(&findings))?;
+    let is_there = |shard: &u64| parts.iter().any(|part| part.run.shard.0 == *shard);
+    let count = parts.first().map_or(0, |part| part.run.shard.1);
+    Ok((0..count).filter(|shard| !is_there(shard)).collect())
+}
+
+/// The k-th record of shard i is the case k·n + i of the campaign.
+fn merge_journals(parts: &[Part], mut journal: Journal) -> Result<(), CampaignError> {
+    let mut shards = parts.iter().map(|part| Records::open(&part.folder)).collect::<Result<Vec<_>, _>>()?;
+    loop {
+        let mut is_over = true;
+        for shard in &mut shards {
+            is_over &= !shard.pass_on(&mut journal)?;
+        }
+        if is_over {
+            return journal.flush();
+        }
+    }
+}
+
+/// Whether two runs, one after the other in the order of their shards, are different shards of one campaign.
+fn are_shards_of_one(run: &RunInfo, next: &RunInfo) -> bool {
+    let ((shard, count), (next_shard, next_count)) = (run.shard, next.shard);
+    run.format == next.format
+        && run.twinfer == next.twinfer
+        && run.seed == next.seed
+        && run.families == next.families
+        && run.variants == next.variants
+        && count == next_count
+        && shard < next_shard
+}
+
+/// The campaign that the shards make up; none without a shard.
+fn whole(parts: &[Part]) -> Option<RunInfo> {
+    let runs = || parts.iter().map(|part| &part.run);
+    let budget = runs().map(|run| run.budget).reduce(|one, other| match (one, other) {
+        (Budget::Cases(one), Budget::Cases(other)) => Budget::Cases(one.saturating_add(other)),
+        (Budget::Seconds(one), Budget::Seconds(other)) => Budget::Seconds(one.max(other)),
+        (time @ Budget::Seconds(_), Budget::Cases(_)) | (Budget::Cases(_), time @ Budget::Seconds(_)) => time,
+    });
+    Some(RunInfo {
+        budget: budget?,
+        shard: (0, 1),
+        jobs: runs().map(|run| run.jobs).sum(),
+        started: runs().map(|run| run.started).min()?,
+        ..runs().next()?.clone()
+    })
+}
+
+impl Part {
+    fn read(folder: &Path) -> Result<Self, CampaignError> {
+        Ok(Self { folder: folder.to_owned(), run: read_json(&folder.join("run.json"))? })
+    }
+
+    fn adopt_findings(&self, to: &Path) -> Result<(), CampaignError> {
+        let folder = self.folder.join("findings");
+        if !folder.is_dir() {
+            return Ok(());
+        }
+        let entries = fs::read_dir(&folder).map_err(CampaignError::file(&folder))?;
+        let mut findings: Vec<_> = entries
+            .flatten()
+            .map(|entry| entry.path())
+            .filter(|path| path.join("finding.json").is_file())
+            .collect();
+        findings.sort();
+        findings.iter().try_for_each(|finding| adopt(finding, to).map(drop))
+    }
+}
+
+/// The journal of a shard, a record at a time; a last line that was cut short is left out.
+struct Records {
+    path: PathBuf,
+    lines: BufReader<File>,
+}
+
+impl Records {
+    fn open(folder: &Path) -> Result<Self, CampaignError> {
+        let path = folder.join("journal.jsonl");
+        let file = File::open(&path).map_err(CampaignError::file(&path))?;
+        Ok(Self { path, lines: BufReader::new(file) })
+    }
+
+    /// Adds the next record to `journal`; false where there is none.
+    fn pass_on(&mut self, journal: &mut Journal) -> Result<bool, CampaignError> {
+        let mut line = Vec::new();
+        self.lines.read_until(b'\n', &mut line).map_err(CampaignError::file(&self.path))?;
+        let Some(line) = line.strip_suffix(b"\n") else { return Ok(false) };
+        let record: CaseRecord = serde_json::from_slice(line).map_err(CampaignError::format(&self.path))?;
+        journal.append(&record)?;
+        Ok(true)
+    }
+}

@@ -1,0 +1,31 @@
+use std::path::PathBuf;
+
+use clap::Args;
+use twinfer_reports::{Difference, Format, stored_events};
+
+use crate::{Exit, Failure, formats::formats, output::write};
+
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// The directory of the earlier run
+    earlier: PathBuf,
+    /// The directory of the later run
+    later: PathBuf,
+    /// How the result is written: terminal, json or markdown
+    #[arg(long, default_value_t = Format::Terminal, value_parser = formats())]
+    format: Format,
+}
+
+pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    let earlier = stored_events(&arguments.earlier).map_err(Failure::usage)?;
+    let later = stored_events(&arguments.later).map_err(Failure::usage)?;
+    let names = [&arguments.earlier, &arguments.later].map(|path| path.display().to_string());
+    let difference = Difference::between((&names[0], &earlier), (&names[1], &later));
+    let text = difference.render(arguments.format).ok_or_else(|| {
+        let format = arguments.format;
+        Failure::usage(format!("a difference has no {format} form: use terminal, json or markdown"))
+    })?;
+    write(format_args!("{text}"));
+    let is_news = !difference.new.is_empty();
+    Ok(if is_news { Exit::Findings } else { Exit::Conforms })
+}

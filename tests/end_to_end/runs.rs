@@ -1,0 +1,100 @@
+//! Several runs: the shards of a campaign merged, two runs compared.
+
+use std::{fs, path::Path};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::{
+    fuzz::{findings, fuzz, journal},
+    twinfer,
+};
+
+/// Cases that ONNX Runtime diverges on now and then.
+const CAMPAIGN: [&str; 7] =
+    ["--backends", "ort:cpu", "--family", "deconv,invalid", "--seed", "11", "--no-minimize"];
+
+fn run(arguments: &[&str]) -> TempDir {
+    let out = tempfile::tempdir().unwrap();
+    let outcome = fuzz(out.path(), &[&CAMPAIGN[..], arguments].concat());
+    assert!(matches!(outcome.code, Some(0 | 1)), "{}", outcome.shown());
+    out
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+/// Hash and verdicts of every case, in order.
+fn verdicts(out: &Path) -> Vec<(Value, Value)> {
+    journal(out).into_iter().map(|record| (record["case"].clone(), record["variants"].clone())).collect()
+}
+
+#[test]
+fn four_shards_merged_equal_the_campaign_case_for_case() {
+    let whole = run(&["--cases", "80"]);
+    let shards = ["2/4", "0/4", "3/4", "1/4"].map(|shard| run(&["--cases", "20", "--shard", shard]));
+    let merged = tempfile::tempdir().unwrap();
+    let out = merged.path().join("run");
+    let paths = shards.each_ref().map(|shard| text(shard.path()));
+    let outcome = twinfer(&[&["merge"], &paths[..], &["--out", text(&out)]].concat()).run();
+    assert_eq!(outcome.code, Some(1), "{}", outcome.shown());
+    assert!(outcome.stdout.contains("80 cases"), "{}", outcome.stdout);
+    assert_eq!(verdicts(&out), verdicts(whole.path()));
+    assert_eq!(findings(&out), findings(whole.path()));
+    let reported = twinfer(&["report", text(&out)]).run();
+    assert_eq!(reported.stdout, outcome.stdout);
+}
+
+#[test]
+fn a_shard_that_was_cut_short_or_is_missing_costs_its_own_cases_only() {
+    let shards = ["0/3", "1/3"].map(|shard| run(&["--cases", "6", "--shard", shard]));
+    let path = shards[1].path().join("journal.jsonl");
+    let journal = fs::read_to_string(&path).unwrap();
+    fs::write(&path, &journal[..journal.len() - 9]).unwrap();
+    let merged = tempfile::tempdir().unwrap();
+    let out = merged.path().join("run");
+    let paths = shards.each_ref().map(|shard| text(shard.path()));
+    let outcome = twinfer(&[&["merge"], &paths[..], &["--out", text(&out)]].concat()).run();
+    assert!(outcome.stdout.contains("11 cases"), "{}", outcome.shown());
+    assert!(outcome.stderr.contains("shard 2 is not among them"), "{}", outcome.stderr);
+}
+
+#[test]
+fn runs_that_are_no_shards_of_one_campaign_are_not_merged() {
+    let shards = ["0/2", "0/2"].map(|shard| run(&["--cases", "2", "--shard", shard]));
+    let out = tempfile::tempdir().unwrap();
+    let paths = shards.each_ref().map(|shard| text(shard.path()));
+    let merge = |to: &Path| twinfer(&["merge", paths[0], paths[1], "--out", text(to)]).run();
+    let outcome = merge(&out.path().join("run"));
+    assert_eq!(outcome.code, Some(2), "{}", outcome.shown());
+    assert_eq!(merge(shards[0].path()).code, Some(2), "a folder with a run in it is not overwritten");
+}
+
+#[test]
+fn two_runs_differ_by_what_is_new_gone_changed_and_untried() {
+    let (earlier, later) = (run(&["--cases", "60"]), run(&["--cases", "60"]));
+    let diff =
+        |one: &TempDir, other: &TempDir| twinfer(&["diff", text(one.path()), text(other.path())]).run();
+    let same = diff(&earlier, &later);
+    assert_eq!(same.code, Some(0), "{}", same.shown());
+    assert!(same.stdout.contains("the same findings in both"), "{}", same.stdout);
+    let finding = findings(later.path()).first().cloned().expect("a finding");
+    forget(later.path(), &finding);
+    let gone = diff(&earlier, &later);
+    assert_eq!(gone.code, Some(0), "{}", gone.shown());
+    assert!(gone.stdout.contains(&format!("gone     {finding}")), "{}", gone.stdout);
+    let new = diff(&later, &earlier);
+    assert_eq!(new.code, Some(1), "{}", new.shown());
+    assert!(new.stdout.contains(&format!("new      {finding}")), "{}", new.stdout);
+    let short = run(&["--cases", "1"]);
+    assert!(diff(&earlier, &short).stdout.contains("untried"));
+}
+
+/// As if a run had not found it.
+fn forget(run: &Path, finding: &str) {
+    fs::remove_dir_all(run.join("findings").join(finding)).unwrap();
+    let path = run.join("journal.jsonl");
+    let journal = fs::read_to_string(&path).unwrap();
+    fs::write(&path, journal.replace(&format!("\"{finding}\""), "")).unwrap();
+}
