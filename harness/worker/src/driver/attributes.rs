@@ -6,6 +6,9 @@ use std::{
 /// Attributes and devices beyond these are always asked for: CUDA 13 numbers its attributes up to 150.
 const ATTRIBUTE_COUNT: usize = 256;
 const DEVICE_COUNT: usize = 16;
+/// `CU_DEVICE_ATTRIBUTE_KERNEL_EXEC_TIMEOUT` and `CU_DEVICE_ATTRIBUTE_COMPUTE_MODE`: a display that is attached, or an
+/// administrator, changes them while processes run.
+const CHANGEABLE: [i32; 2] = [17, 20];
 /// One answer from memory in this many is compared with the driver's.
 const SAMPLE: u64 = 1024;
 
@@ -127,6 +130,9 @@ impl Attributes {
     }
 
     fn place(&self, question: Question) -> Option<&AtomicU64> {
+        if CHANGEABLE.contains(&question.attribute) {
+            return None;
+        }
         let device = self.answers.get(usize::try_from(question.device).ok()?)?;
         device.get(usize::try_from(question.attribute).ok()?)
     }
@@ -182,9 +188,9 @@ mod tests {
     }
 
     #[test]
-    fn what_no_place_is_kept_for_is_always_asked() {
+    fn what_may_change_and_what_no_place_is_kept_for_is_always_asked() {
         let attributes = Attributes::new();
-        for question in [(-1, 0), (256, 0), (1, -1), (1, 16), (i32::MAX, i32::MIN)] {
+        for question in [(17, 0), (20, 0), (-1, 0), (256, 0), (1, -1), (1, 16), (i32::MAX, i32::MIN)] {
             let question = Question { attribute: question.0, device: question.1 };
             for answer in [1, 2] {
                 assert_eq!(attributes.answer(question, || Ok(answer)), Ok(answer));

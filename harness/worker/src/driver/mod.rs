@@ -1,8 +1,8 @@
 //! The driver-attribute cache: a library's CUDA runtime asks the driver for each attribute of a device once.
 //!
-//! TensorRT asks for thousands of device attributes a build. The driver answers some of them with a system call that
-//! waits for every other process that makes it, so that builds are slow, and slower still side by side. The answers
-//! are properties of the hardware and its configuration. [`attach`] gives one loaded library a memory of them.
+//! TensorRT asks for thousands of device attributes a build. The driver answers two of them, the clock rates, with a
+//! system call that waits for every other process that makes it, so that builds are slow, and slower still side by
+//! side. The answers are properties of the hardware. [`attach`] gives one loaded library a memory of them.
 //!
 //! # How
 //!
@@ -14,9 +14,8 @@
 //!
 //! # What is remembered
 //!
-//! Every attribute below 256 of every device below 16, once the driver gave it successfully. An error is handed on and
-//! asked for again. A configuration that an administrator changes under a running process (compute mode, clocks) is
-//! seen by the workers that start afterwards.
+//! Every attribute below 256 of every device below 16, once the driver gave it successfully, except the two that change
+//! while processes run: the compute mode and the limit on a kernel's time. An error is handed on and asked for again.
 //!
 //! # Whether it is right
 //!
