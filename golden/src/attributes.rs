@@ -82,9 +82,3 @@ pub fn pad_both_ends_alike(op: &mut Op) {
         pads.copy_within(..axes, axes);
     }
 }
-
-pub const fn ignore_ceil_mode(op: &mut Op) {
-    if let Op::MaxPool(op) = op {
-        op.ceil_mode = None;
-    }
-}

@@ -86,7 +86,8 @@ pub fn evaluate_as(
     Evaluator::new(graph, &shapes, arithmetic, &semantics).run(inputs)
 }
 
-/// The graph with the attributes that mutants read into it.
+/// The graph with the attributes that mutants read into it, and with the output shapes that follow from these instead of
+/// those that it declares.
 fn misread<'a>(graph: &'a Graph, semantics: &Semantics) -> Cow<'a, Graph> {
     if semantics.attributes.is_empty() {
         return Cow::Borrowed(graph);
@@ -94,6 +95,9 @@ fn misread<'a>(graph: &'a Graph, semantics: &Semantics) -> Cow<'a, Graph> {
     let mut graph = graph.clone();
     for node in &mut graph.nodes {
         semantics.attributes.iter().for_each(|change| change(&mut node.op));
+    }
+    for output in &mut graph.outputs {
+        output.shape = None;
     }
     Cow::Owned(graph)
 }

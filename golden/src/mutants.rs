@@ -5,7 +5,7 @@
 
 use crate::{
     attributes::{
-        drop_output_padding, ignore_ceil_mode, ignore_output_shape, pad_both_ends_alike, same_as_valid,
+        drop_output_padding, ignore_output_shape, pad_both_ends_alike, same_as_valid,
         split_output_shape_at_end, swap_pads, swap_same,
     },
     convolution::{GroupOrder, WeightOrder},
@@ -132,9 +132,6 @@ mutants! {
         PadsAlike = "pads-alike",
             "The padding at the start serves the end too.",
             |golden| golden.attributes.push(pad_both_ends_alike);
-        CeilModeIgnored = "ceil-mode-ignored",
-            "`ceil_mode` is ignored: a pooling window that ends beyond the padded input is left out.",
-            |golden| golden.attributes.push(ignore_ceil_mode);
     }
     Quantization {
         WeightsUnquantized = "weights-unquantized",

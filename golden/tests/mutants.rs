@@ -10,7 +10,7 @@ use sketch::{Sketch, per_axis, per_tensor};
 use support::one_node;
 use twinfer_golden::{Arithmetic, Explanation, Mutant, Nature, evaluate, evaluate_as};
 use twinfer_onnx::{
-    AutoPad, BatchNormalization, Concat, Conv, ConvTranspose, DataType, Graph, MaxPool, Op, Tensor,
+    AutoPad, BatchNormalization, Concat, Conv, ConvTranspose, DataType, Dim, Graph, MaxPool, Op, Tensor,
 };
 
 type Case = (&'static str, Graph, Tensor);
@@ -216,6 +216,17 @@ fn no_two_mutants_are_the_same() {
             assert!(one != other, "{name} and {other_name} agree on every case");
         }
     }
+}
+
+#[test]
+fn a_declared_output_shape_does_not_keep_attributes_from_being_misread() {
+    let op =
+        ConvTranspose { output_padding: Some(vec![1]), strides: Some(vec![2]), ..ConvTranspose::default() };
+    let (mut graph, input) = one_node(Op::ConvTranspose(op), &[1, 1, 3], &[1, 1, 1], 1);
+    graph.outputs[0].shape = Some([1, 1, 6].map(Dim::Fixed).to_vec());
+    let evaluation =
+        evaluate_as(&graph, &[input], Arithmetic::default(), &[Mutant::OutputPaddingDropped]).expect("valid");
+    assert_eq!(evaluation.outputs[0].shape, [1, 1, 5]);
 }
 
 #[test]
