@@ -23,7 +23,6 @@ enum Setting {
     NoKernelShape,
     OutputPadding,
     OutputShape,
-    Pads,
     SameLower,
     SameUpper,
     Strides,
@@ -32,33 +31,33 @@ enum Setting {
 
 use Defect::{Refused, Shape, Values};
 use Setting::{
-    Bias, ComputedWeights, Dilations, Group, NoKernelShape, OutputPadding, OutputShape, Pads, SameLower,
-    SameUpper, Strides, Valid,
+    Bias, ComputedWeights, Dilations, Group, NoKernelShape, OutputPadding, OutputShape, SameLower, SameUpper,
+    Strides, Valid,
 };
 
 /// The operator, two settings, and what comes of them.
 const DEFECTS: &[(&str, [Setting; 2], Defect)] = &[
-    ("Conv", [NoKernelShape, ComputedWeights], Refused("UNSUPPORTED_NODE")),
+    ("Conv", [NoKernelShape, SameLower], Refused("UNSUPPORTED_NODE")),
     ("Conv", [Group, SameLower], Refused("UNSUPPORTED_NODE")),
     ("Conv", [Group, SameUpper], Refused("UNSUPPORTED_NODE")),
     ("Conv", [Dilations, SameLower], Refused("INVALID_NODE")),
     ("Conv", [Dilations, SameUpper], Refused("INVALID_NODE")),
     ("Conv", [Bias, Valid], Values),
-    ("Conv", [Group, Dilations], Values),
+    ("Conv", [Group, Valid], Values),
     ("Conv", [ComputedWeights, SameLower], Shape),
     ("Conv", [NoKernelShape, Valid], Shape),
-    ("ConvTranspose", [NoKernelShape, ComputedWeights], Refused("UNSUPPORTED_NODE")),
+    ("ConvTranspose", [NoKernelShape, Valid], Refused("UNSUPPORTED_NODE")),
     ("ConvTranspose", [OutputShape, SameLower], Refused("UNSUPPORTED_NODE")),
-    ("ConvTranspose", [OutputShape, Dilations], Refused("INVALID_NODE")),
+    ("ConvTranspose", [OutputShape, NoKernelShape], Refused("INVALID_NODE")),
     ("ConvTranspose", [OutputShape, Group], Refused("INVALID_NODE")),
     ("ConvTranspose", [OutputPadding, SameUpper], Shape),
     ("ConvTranspose", [OutputPadding, SameLower], Shape),
     ("ConvTranspose", [OutputPadding, Valid], Shape),
     ("ConvTranspose", [OutputShape, SameUpper], Shape),
     ("ConvTranspose", [OutputShape, Strides], Values),
-    ("ConvTranspose", [OutputPadding, Bias], Values),
-    ("ConvTranspose", [Group, Bias], Values),
-    ("ConvTranspose", [Dilations, Pads], Values),
+    ("ConvTranspose", [OutputPadding, Group], Values),
+    ("ConvTranspose", [Group, SameLower], Values),
+    ("ConvTranspose", [Dilations, SameLower], Values),
     ("ConvTranspose", [Strides, SameLower], Refused("NO_ENGINE")),
     ("ConvTranspose", [NoKernelShape, Group], Refused("NO_ENGINE")),
     ("ConvTranspose", [Strides, SameUpper], Refused("NO_ENGINE")),
@@ -76,10 +75,8 @@ pub fn of(graph: &Graph) -> Option<Defect> {
 }
 
 fn has(graph: &Graph, node: &Node, setting: Setting) -> bool {
-    let (Op::Conv(Conv { auto_pad, dilations, group, kernel_shape, pads, strides })
-    | Op::ConvTranspose(ConvTranspose {
-        auto_pad, dilations, group, kernel_shape, pads, strides, ..
-    })) = &node.op
+    let (Op::Conv(Conv { auto_pad, dilations, group, kernel_shape, strides, .. })
+    | Op::ConvTranspose(ConvTranspose { auto_pad, dilations, group, kernel_shape, strides, .. })) = &node.op
     else {
         return false;
     };
@@ -97,7 +94,6 @@ fn has(graph: &Graph, node: &Node, setting: Setting) -> bool {
         NoKernelShape => kernel_shape.is_none(),
         OutputPadding => above(output_padding, 0),
         OutputShape => output_shape.is_some(),
-        Pads => above(pads, 0),
         SameLower => *auto_pad == Some(AutoPad::SameLower),
         SameUpper => *auto_pad == Some(AutoPad::SameUpper),
         Strides => above(strides, 1),

@@ -28,6 +28,7 @@ fn main() {
     };
     let tests = vec![
         trial("one_job_and_two_jobs_leave_the_same_record", record::one_job_and_two_jobs),
+        trial("many_findings_are_the_same_however_many_are_investigated_at_once", record::many_findings),
         trial("two_shards_share_the_cases_of_one_campaign", record::two_shards),
         trial("a_campaign_that_is_stopped_records_a_prefix_of_the_same_cases", record::stopped),
         trial("a_campaign_that_was_killed_goes_on_to_the_same_record", record::resumed),

@@ -23,6 +23,23 @@ pub fn one_job_and_two_jobs() {
     assert!(two.finding_files() == files, "the files of the findings differ");
 }
 
+pub fn many_findings() {
+    let mut production = against("has-many-bugs", 300);
+    let mut run = |jobs, investigations| {
+        production.options.jobs = NonZeroUsize::new(jobs).unwrap();
+        production.options.investigations = NonZeroUsize::new(investigations).unwrap();
+        let outcome = production.run();
+        (outcome.journal(), outcome.findings(), outcome.finding_files(), outcome.told_in_order())
+    };
+    let (journal, findings, files, told) = run(1, 1);
+    assert!(findings.len() > 15, "{} findings", findings.len());
+    let (same_journal, same_findings, same_files, same_told) = run(4, 5);
+    assert_eq!(same_journal, journal);
+    assert_eq!(same_findings, findings);
+    assert!(same_files == files, "the files of the findings differ");
+    assert!(same_told == told, "the events differ");
+}
+
 pub fn two_shards() {
     let mut production = against("honest", 40);
     let whole = production.run().journal();

@@ -102,6 +102,20 @@ impl Outcome {
         self.events.iter().filter_map(recorded).collect()
     }
 
+    /// The events that come in case order, but for the records of cases, which hold timings.
+    pub fn told_in_order(&self) -> Vec<Event> {
+        let is_in_order = |event: &&Event| {
+            matches!(
+                event,
+                Event::Confirming { .. }
+                    | Event::NotConfirmed { .. }
+                    | Event::Minimizing { .. }
+                    | Event::FindingRecorded { .. }
+            )
+        };
+        self.events.iter().filter(is_in_order).cloned().collect()
+    }
+
     /// The kinds of all divergences in the journal.
     pub fn kinds(&self) -> Vec<Kind> {
         let verdicts = self.journal().into_iter().flat_map(|record| record.variants).map(|one| one.verdict);
