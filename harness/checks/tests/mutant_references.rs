@@ -1,42 +1,47 @@
 //! Golden replaced by references with a planted mutant: the checks must notice wherever the mutant changes the output.
 //!
-//! `TWINFER_FULL=1` runs 20,000 cases a family and prints what was detected, mutant by mutant.
+//! A case counts where the mutant changes what a backend can be held to: the shape of an output, or an element by more than
+//! golden's bound (in the exact regime half a step). What it changes by less, such as a bias that vanishes in a sum, is
+//! printed beside it: no reference could notice that. Cases without a reference on both sides are left out: those that touch
+//! a point that the specification leaves open, and those that a misread attribute makes invalid.
+//!
+//! `TWINFER_FULL=1` runs 10,000 cases a family; `TWINFER_RESULTS` is a folder for the table.
+
+use std::{env, fmt::Write as _, fs, path::Path, thread};
 
 use twinfer_case::{Case, Description, Observation, Outcome, RunOutput, Stage, Variant, Verdict};
 use twinfer_checks::{Evidence, judge};
 use twinfer_generators::Family;
-use twinfer_golden::{Evaluation, Mutant, Unknown, evaluate, evaluate_with};
+use twinfer_golden::{Agreement, Evaluation, Mutant, Reference, Unknown, evaluate, evaluate_with};
 use twinfer_onnx::Tensor;
 
-/// The mutants of Conv and `ConvTranspose`; operands rounded to another type are what a bound may allow for.
-const DEFECTS: [Mutant; 12] = [
-    Mutant::PadShifted,
-    Mutant::PadsSwapped,
-    Mutant::GroupsInterleaved,
-    Mutant::GroupsCollapsed,
-    Mutant::KernelReversed,
-    Mutant::OutputPaddingIgnored,
-    Mutant::OutputPaddingInFront,
-    Mutant::DilationIgnored,
-    Mutant::StrideShort,
-    Mutant::BiasDropped,
-    Mutant::BiasOnlyWhereReached,
-    Mutant::SameSwapped,
-];
+const SEED: u64 = 5;
 
 /// What became of the cases that a mutant touches.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Detection {
+    /// The output differs.
     changed: u64,
+    /// By more than golden's bound.
+    beyond: u64,
+    /// And a right backend was found wrong.
     detected: u64,
 }
 
-fn cases() -> impl Iterator<Item = Case> {
-    let count = if std::env::var_os("TWINFER_FULL").is_some() { 20_000 } else { 400 };
-    [Family::Conv, Family::Deconv].into_iter().flat_map(move |family| {
-        let stream = family.stream(5);
-        (0..count).map(move |index| stream.case(index))
-    })
+impl Detection {
+    const fn and(self, other: Self) -> Self {
+        Self {
+            changed: self.changed + other.changed,
+            beyond: self.beyond + other.beyond,
+            detected: self.detected + other.detected,
+        }
+    }
+}
+
+/// Whether all that a mutant does is within its own bound, which is that of coarser arithmetic: golden's values are
+/// right by it.
+fn allows_golden(mutant: Mutant) -> bool {
+    mutant == Mutant::SumsInHalf
 }
 
 /// What a backend answers that is right in every way.
@@ -63,22 +68,42 @@ fn outputs(references: &[Result<Evaluation, Unknown>]) -> Option<Vec<Vec<Tensor>
     references.iter().map(|reference| reference.as_ref().ok().and_then(tensors)).collect()
 }
 
-/// Whether the mutant changes an output that a backend can be held to: one whose bound is not infinite, as it is where
-/// the values overflow.
-fn changes(references: &[Result<Evaluation, Unknown>], mutantive: &[Result<Evaluation, Unknown>]) -> bool {
-    references.iter().zip(mutantive).any(|pair| match pair {
-        (Ok(reference), Ok(mutantive)) if mutantive.unspecified.is_empty() => {
-            reference.outputs.iter().zip(&mutantive.outputs).any(|(reference, mutantive)| {
-                reference.shape != mutantive.shape
-                    || (0..reference.values.len()).any(|place| {
-                        reference.values[place].to_bits() != mutantive.values[place].to_bits()
-                            && reference.bound[place].is_finite()
-                            && mutantive.bound[place].is_finite()
-                    })
-            })
+/// How a mutant's references differ from golden's.
+#[derive(Clone, Copy, Debug, Default)]
+struct Change {
+    any: bool,
+    beyond: bool,
+}
+
+impl Change {
+    /// Nothing where one of the two has no answer that a backend must meet.
+    fn of(references: &[Result<Evaluation, Unknown>], mutantive: &[Result<Evaluation, Unknown>]) -> Self {
+        let mut change = Self::default();
+        for (reference, mutantive) in references.iter().zip(mutantive) {
+            let (Ok(reference), Ok(mutantive)) = (reference, mutantive) else { return Self::default() };
+            if !mutantive.unspecified.is_empty() {
+                return Self::default();
+            }
+            for (reference, mutantive) in reference.outputs.iter().zip(&mutantive.outputs) {
+                change.take(reference, mutantive);
+            }
         }
-        _ => false,
-    })
+        change
+    }
+
+    fn take(&mut self, reference: &Reference, mutantive: &Reference) {
+        if reference.shape != mutantive.shape {
+            *self = Self { any: true, beyond: true };
+            return;
+        }
+        let finite =
+            |place: &usize| reference.bound[*place].is_finite() && mutantive.bound[*place].is_finite();
+        for place in (0..reference.values.len()).filter(finite) {
+            let given = mutantive.values[place];
+            self.any |= reference.values[place].to_bits() != given.to_bits();
+            self.beyond |= matches!(reference.compare(place, given), Agreement::Wrong(_));
+        }
+    }
 }
 
 fn verdict(case: &Case, references: &[Result<Evaluation, Unknown>], observation: &Observation) -> Verdict {
@@ -96,10 +121,11 @@ fn verdict(case: &Case, references: &[Result<Evaluation, Unknown>], observation:
     judge(&evidence).verdict
 }
 
-#[test]
-fn mutant_references_are_noticed_wherever_they_change_the_output() {
-    let mut detections = vec![Detection::default(); DEFECTS.len()];
-    for case in cases() {
+/// One entry a mutant.
+fn detections(family: Family, count: u64) -> Vec<Detection> {
+    let stream = family.stream(SEED);
+    let mut detections = vec![Detection::default(); Mutant::ALL.len()];
+    for case in (0..count).map(|index| stream.case(index)) {
         let inputs: Vec<Vec<Tensor>> = case
             .runs
             .iter()
@@ -107,26 +133,72 @@ fn mutant_references_are_noticed_wherever_they_change_the_output() {
             .collect();
         let references: Vec<_> = inputs.iter().map(|inputs| evaluate(&case.graph, inputs)).collect();
         let Some(truth) = outputs(&references) else { continue };
-        let observation = truthful(truth.clone());
+        let observation = truthful(truth);
         let fair = verdict(&case, &references, &observation);
         assert!(matches!(fair, Verdict::Conforms | Verdict::Vacuous), "{fair:?}\n{case:#?}");
-        for (mutant, detection) in DEFECTS.iter().zip(&mut detections) {
+        for (mutant, detection) in Mutant::ALL.iter().zip(&mut detections) {
             let mutantive: Vec<_> =
                 inputs.iter().map(|inputs| evaluate_with(&case.graph, inputs, Some(*mutant))).collect();
-            if changes(&references, &mutantive) {
-                detection.changed += 1;
+            let change = Change::of(&references, &mutantive);
+            detection.changed += u64::from(change.any);
+            if change.beyond {
+                detection.beyond += 1;
                 let verdict = verdict(&case, &mutantive, &observation);
                 detection.detected += u64::from(matches!(verdict, Verdict::Diverges(_)));
             }
         }
     }
-    for (mutant, Detection { changed, detected }) in DEFECTS.iter().zip(&detections) {
-        println!("{:<24} {detected:>6} of {changed:>6}", mutant.name());
-        assert!(*changed >= 50, "{} is hardly ever touched", mutant.name());
-        assert!(detected * 100 >= changed * 97, "{}: {detected} of {changed}", mutant.name());
+    detections
+}
+
+#[test]
+fn mutant_references_are_noticed_wherever_they_change_the_output() {
+    let is_full = env::var_os("TWINFER_FULL").is_some();
+    let count = if is_full { 10_000 } else { 200 };
+    let by_family: Vec<_> = thread::scope(|scope| {
+        let families = Family::VALID.map(|family| scope.spawn(move || detections(family, count)));
+        families.into_iter().map(|family| family.join().expect("no evaluation panics")).collect()
+    });
+    let detections: Vec<_> = (0..Mutant::ALL.len())
+        .map(|place| by_family.iter().map(|family| family[place]).fold(Detection::default(), Detection::and))
+        .collect();
+    let text = table(count, &detections);
+    println!("{text}");
+    if let Some(folder) = env::var_os("TWINFER_RESULTS") {
+        // tests run in the folder of their crate, results are named from that of the workspace
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder);
+        fs::write(folder.join("mutant-references.md"), &text).expect("the results folder can be written");
     }
-    let sum = |count: fn(&Detection) -> u64| detections.iter().map(count).sum::<u64>();
-    let (changed, detected) = (sum(|one| one.changed), sum(|one| one.detected));
-    println!("{:<24} {detected:>6} of {changed:>6}", "together");
-    assert!(detected * 100 >= changed * 99, "{detected} of {changed}");
+    // a few cases say less
+    let (least, percent) = if is_full { (20, 99) } else { (0, 95) };
+    for (mutant, Detection { changed, beyond, detected }) in Mutant::ALL.iter().zip(&detections) {
+        let name = mutant.name();
+        assert!(*changed >= least, "{name} is hardly ever touched: {changed}");
+        assert!(
+            allows_golden(*mutant) || detected * 100 >= beyond * percent,
+            "{name}: {detected} of {beyond}"
+        );
+    }
+}
+
+fn table(count: u64, detections: &[Detection]) -> String {
+    let families: Vec<_> = Family::VALID.iter().map(|family| family.name()).collect();
+    let mut text = format!(
+        "# Mutants in golden's place\n\n\
+         `TWINFER_FULL=1 TWINFER_RESULTS=docs/results cargo test --release -p twinfer-checks --test mutant_references`\n\n\
+         {count} cases of each of {}, seed {SEED}: golden replaced by golden with one mutant, and a backend that gives the right \
+         outputs judged by that. A case is changed where the mutant changes an element that has a finite error bound, or a \
+         shape; beyond, where it does so by more than golden's own bound, or in the exact regime by half a step: what no \
+         reference can notice is left out of the share. `sums-in-half` allows golden's values by its own bound, which is that \
+         of 16-bit sums.\n\n\
+         | mutant | changed | beyond the bound | detected | |\n| --- | ---: | ---: | ---: | ---: |\n",
+        families.join(", ")
+    );
+    for (mutant, Detection { changed, beyond, detected }) in Mutant::ALL.iter().zip(detections) {
+        let share = 100.0 * *detected as f64 / (*beyond).max(1) as f64;
+        let name = mutant.name();
+        writeln!(text, "| {name} | {changed} | {beyond} | {detected} | {share:.2}% |")
+            .expect("a string takes it");
+    }
+    text
 }
