@@ -69,13 +69,22 @@ impl Tally {
             Some(step) => format!("grid step {step:e}"),
             None => format!("bound {:e}", reference.bound[place]),
         };
+        let steps = reference.quantization_step.map_or_else(String::new, |step| {
+            format!("{} quantization steps, ", rounded((given - expected).abs() / step))
+        });
         let unwritten =
             if *unwritten > 0 { format!(", {unwritten} of them unwritten") } else { String::new() };
         format!(
             "output {output}: {wrong} of {total} elements differ{unwritten}; at {position:?} {given} instead of \
-             {expected} ({allowed})"
+             {expected} ({steps}{allowed})"
         )
     }
+}
+
+/// To two digits behind the point, without zeros at the end.
+fn rounded(steps: f64) -> String {
+    let text = format!("{steps:.2}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// The indices of the element at `place` in row-major order.
@@ -86,4 +95,30 @@ fn position(shape: &[usize], mut place: usize) -> Vec<usize> {
         place /= extent.max(&1);
     }
     position
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_difference_is_told_in_quantization_steps() {
+        let reference = Reference {
+            dtype: twinfer_onnx::DataType::Float,
+            shape: vec![1, 2],
+            values: vec![0.5, 1.5],
+            bound: vec![0.0; 2],
+            grid_step: Some(0.5),
+            quantization_step: Some(0.5),
+        };
+        let output = Tensor::from_f64(reference.dtype, vec![1, 2], &[0.5, 3.0]).unwrap();
+        let tally = Tally::of(&reference, &output, &output.to_f64());
+        let detail = tally.detail(0, &reference, 1, 3.0);
+        assert!(
+            detail.ends_with("at [0, 1] 3 instead of 1.5 (3 quantization steps, grid step 5e-1)"),
+            "{detail}"
+        );
+        assert_eq!(rounded(0.7512), "0.75");
+        assert_eq!(rounded(20.0), "20");
+    }
 }
