@@ -21,7 +21,7 @@ use crate::{
     preparer::Preparer,
     source::generated,
     tickets::Tickets,
-    worker::{Nursery, Reserve, Watchdog, WorkerProcess},
+    worker::{Gate, Nursery, Reserve, Watchdog, WorkerProcess},
 };
 
 /// Workers of each variant that stand by.
@@ -41,12 +41,12 @@ impl Campaign {
             Some(source) => Arc::clone(source),
             None => generated(&options.families, options.seed)?,
         };
-        let watchdog = Watchdog::start();
+        let (watchdog, gate) = (Watchdog::start(), Arc::new(Gate::of_machine()));
         let subjects = options.variants.iter().filter(|variant| variant.backend != Backend::Golden);
-        let reserve = Reserve { least: SPARES, most: SPARES + 2 * options.investigations.get() };
+        let reserve = Reserve { least: SPARES, most: SPARES + options.investigations.get() };
         let nursery = |variant: &Variant| {
-            let (command, watchdog) = (options.worker.clone(), watchdog.clone());
-            Nursery::new(variant.clone(), command, options.deadlines, watchdog, reserve)
+            let (command, watchdog, gate) = (options.worker.clone(), watchdog.clone(), Arc::clone(&gate));
+            Nursery::new(variant.clone(), command, options.deadlines, watchdog, gate, reserve)
         };
         let nurseries: Vec<_> = subjects.map(nursery).collect();
         if nurseries.is_empty() {

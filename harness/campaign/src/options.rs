@@ -63,7 +63,7 @@ impl Options {
             budget: Budget::Seconds(60),
             shard: (0, 1),
             jobs: cores,
-            investigations: NonZeroUsize::new(cores.get() / 2).unwrap_or(NonZeroUsize::MIN),
+            investigations: NonZeroUsize::new(cores.get() / 4).unwrap_or(NonZeroUsize::MIN),
             worker,
             out,
             known: None,

@@ -1,10 +1,12 @@
+use std::sync::Arc;
+
 use twinfer_case::{Backend, Variant, VariantInfo};
 
 use crate::{
     CampaignError, Deadlines, Oracle, WorkerCommand,
     crew::Crew,
     oracle::golden_for,
-    worker::{Nursery, Reserve, Watchdog},
+    worker::{Gate, Nursery, Reserve, Watchdog},
 };
 
 /// Variants with a worker each, ready for one case at a time.
@@ -21,12 +23,14 @@ impl Subjects {
         deadlines: Deadlines,
     ) -> Result<Self, CampaignError> {
         let watchdog = Watchdog::start();
+        let gate = Arc::new(Gate::of_machine());
         let start = |variant: &Variant| {
             let nursery = Nursery::new(
                 variant.clone(),
                 worker.clone(),
                 deadlines,
                 watchdog.clone(),
+                Arc::clone(&gate),
                 Reserve::default(),
             );
             Crew::start(nursery)

@@ -1,12 +1,14 @@
 //! Worker processes as the supervisor sees them: started, fed, watched, killed and replaced.
 
 mod command;
+mod gate;
 mod leash;
 mod pool;
 mod process;
 mod stderr;
 
 pub use command::WorkerCommand;
+pub use gate::Gate;
 pub use leash::Watchdog;
 pub use pool::{Expectation, Nursery, Reserve, observe};
 pub use process::{Answer, Loss, WorkerProcess};

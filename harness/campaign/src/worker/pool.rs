@@ -9,6 +9,7 @@ use twinfer_case::{LogLine, Observation, Outcome, Severity, Stage, Task, Variant
 
 use super::{
     command::WorkerCommand,
+    gate::{Gate, Urgency},
     leash::Watchdog,
     process::{Answer, Loss, WorkerProcess},
 };
@@ -23,6 +24,7 @@ pub struct Nursery {
     command: WorkerCommand,
     deadlines: Deadlines,
     watchdog: Watchdog,
+    gate: Arc<Gate>,
     reserve: Reserve,
     spares: Mutex<Spares>,
 }
@@ -64,15 +66,16 @@ pub struct Trial {
 }
 
 impl Nursery {
-    /// A nursery that keeps spares in `reserve`.
+    /// A nursery that keeps spares in `reserve` and starts workers through `gate`.
     pub fn new(
         variant: Variant,
         command: WorkerCommand,
         deadlines: Deadlines,
         watchdog: Watchdog,
+        gate: Arc<Gate>,
         reserve: Reserve,
     ) -> Arc<Self> {
-        Arc::new(Self { variant, command, deadlines, watchdog, reserve, spares: Mutex::default() })
+        Arc::new(Self { variant, command, deadlines, watchdog, gate, reserve, spares: Mutex::default() })
     }
 
     /// Which variant its workers serve.
@@ -83,7 +86,7 @@ impl Nursery {
     /// A worker that has run nothing: a spare, or one started now.
     pub fn take(self: &Arc<Self>) -> Result<WorkerProcess, CampaignError> {
         let spare = self.lock().ready.pop_front();
-        let worker = spare.map_or_else(|| self.start(), Ok)?;
+        let worker = spare.map_or_else(|| self.start(Urgency::Needed), Ok)?;
         self.refill();
         Ok(worker)
     }
@@ -122,7 +125,8 @@ impl Nursery {
         }
     }
 
-    fn start(&self) -> Result<WorkerProcess, CampaignError> {
+    fn start(&self, urgency: Urgency) -> Result<WorkerProcess, CampaignError> {
+        let _pass = self.gate.enter(urgency);
         let begun = Instant::now();
         let start = || WorkerProcess::start(&self.command, &self.variant, self.deadlines, &self.watchdog);
         let mut result = start();
@@ -142,7 +146,7 @@ impl Nursery {
             spares.starting += 1;
             let nursery = Arc::clone(self);
             thread::spawn(move || {
-                let worker = nursery.start();
+                let worker = nursery.start(Urgency::Spare);
                 let mut spares = nursery.lock();
                 spares.starting -= 1;
                 // a spare that does not start is no loss: whoever needs one starts it and reports the error

@@ -1,0 +1,133 @@
+use std::{
+    num::NonZero,
+    sync::{Condvar, Mutex, MutexGuard, PoisonError},
+    thread,
+};
+
+/// Bounds how many workers start at once, whatever variant they serve: starting one with TensorRT keeps a core busy for
+/// seconds, and more of them than there are cores take minutes together, past the deadline of each.
+pub struct Gate {
+    width: usize,
+    queue: Mutex<Queue>,
+    changed: Condvar,
+}
+
+/// How soon a worker is needed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Urgency {
+    /// Somebody waits for it.
+    Needed,
+    /// It is to stand by; it starts when nobody waits for another.
+    Spare,
+}
+
+/// The right to start a worker, until it is dropped.
+pub struct Pass<'a>(&'a Gate);
+
+#[derive(Default)]
+struct Queue {
+    starting: usize,
+    needed: usize,
+}
+
+impl Gate {
+    /// A gate for this machine: half of the cores start workers, the others serve those that have started.
+    pub fn of_machine() -> Self {
+        let cores = thread::available_parallelism().map_or(1, NonZero::get);
+        Self::new((cores / 2).max(2))
+    }
+
+    /// Lets `width` workers start at once.
+    fn new(width: usize) -> Self {
+        Self { width, queue: Mutex::default(), changed: Condvar::new() }
+    }
+
+    /// Waits until a worker may start.
+    pub fn enter(&self, urgency: Urgency) -> Pass<'_> {
+        let mut queue = self.queue();
+        match urgency {
+            Urgency::Needed => {
+                queue.needed += 1;
+                queue = self.wait(queue, |queue| queue.starting >= self.width);
+                queue.needed -= 1;
+            }
+            Urgency::Spare => {
+                queue = self.wait(queue, |queue| queue.needed > 0 || queue.starting >= self.width);
+            }
+        }
+        queue.starting += 1;
+        drop(queue);
+        Pass(self)
+    }
+
+    fn wait<'a>(
+        &'a self,
+        queue: MutexGuard<'a, Queue>,
+        is_closed: impl Fn(&Queue) -> bool,
+    ) -> MutexGuard<'a, Queue> {
+        self.changed.wait_while(queue, |queue| is_closed(queue)).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Pass<'_> {
+    fn drop(&mut self) {
+        self.0.queue().starting -= 1;
+        self.0.changed.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        sync::mpsc,
+        time::{Duration, Instant},
+    };
+
+    use super::*;
+
+    /// Waits until that many callers wait for a worker that is needed.
+    fn until_needed(gate: &Gate, callers: usize) {
+        let begun = Instant::now();
+        while gate.queue().needed < callers {
+            assert!(begun.elapsed() < Duration::from_secs(30), "nobody came to the gate");
+            thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn no_more_start_at_once_than_the_gate_is_wide() {
+        let gate = Gate::new(2);
+        let (first, _second) = (gate.enter(Urgency::Needed), gate.enter(Urgency::Needed));
+        thread::scope(|scope| {
+            let third = scope.spawn(|| drop(gate.enter(Urgency::Needed)));
+            until_needed(&gate, 1);
+            assert_eq!(gate.queue().starting, 2);
+            drop(first);
+            third.join().expect("it starts once another has");
+        });
+    }
+
+    #[test]
+    fn a_spare_lets_a_needed_worker_go_first() {
+        let gate = Gate::new(1);
+        let (sender, order) = mpsc::channel();
+        let pass = gate.enter(Urgency::Needed);
+        thread::scope(|scope| {
+            for urgency in [Urgency::Spare, Urgency::Needed] {
+                let (gate, sender) = (&gate, sender.clone());
+                scope.spawn(move || {
+                    let pass = gate.enter(urgency);
+                    sender.send(urgency).expect("the test receives");
+                    drop(pass);
+                });
+            }
+            until_needed(&gate, 1);
+            drop(pass);
+        });
+        assert_eq!(order.try_iter().collect::<Vec<_>>(), [Urgency::Needed, Urgency::Spare]);
+    }
+}
