@@ -77,7 +77,7 @@ impl Backend for Ort {
         Description {
             capabilities: capabilities::of(provider),
             options: self.options.clone(),
-            limitations: capabilities::limitations(provider),
+            limitations: capabilities::limitations(provider, self.sessions.level()),
             quantization: capabilities::quantization(provider, self.sessions.level()),
             ..Description::new(name, &self.version, Stage::Execute)
         }

@@ -78,11 +78,8 @@ impl Identity {
                 (Cause::Diagnosis(known), Cause::Diagnosis(possible)) => {
                     known.iter().all(|mutant| possible.contains(mutant))
                 }
-                (
-                    Cause::Fallback { fallback: one, diagnosis: known },
-                    Cause::Fallback { fallback: other, diagnosis: possible },
-                ) => {
-                    one == other
+                (Cause::Fallback { diagnosis: known, .. }, Cause::Fallback { diagnosis: possible, .. }) => {
+                    is_same_fallback(&self.signature.cause, &provisional.cause)
                         && known.is_empty() == possible.is_empty()
                         && known.iter().all(|mutant| possible.contains(mutant))
                 }
@@ -98,10 +95,21 @@ pub fn may_be_one(one: &Signature, other: &Signature) -> bool {
             (Cause::Diagnosis(one), Cause::Diagnosis(other)) => {
                 one.iter().any(|mutant| other.contains(mutant))
             }
-            (Cause::Fallback { fallback: one, .. }, Cause::Fallback { fallback: other, .. }) => one == other,
+            (Cause::Fallback { .. }, Cause::Fallback { .. }) => is_same_fallback(&one.cause, &other.cause),
             (Cause::Graph(_), Cause::Graph(_)) => true,
             _ => false,
         }
+}
+
+/// Whether both causes are the same fallback, whatever explains the values.
+fn is_same_fallback(one: &Cause, other: &Cause) -> bool {
+    let fallback = |cause: &Cause| match cause {
+        Cause::Fallback { operator, reason, changes_values, .. } => {
+            Some((operator.clone(), *reason, *changes_values))
+        }
+        _ => None,
+    };
+    fallback(one).is_some() && fallback(one) == fallback(other)
 }
 
 /// Whether all but the causes are the same.

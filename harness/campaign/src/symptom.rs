@@ -64,7 +64,11 @@ impl Symptom {
         divergence.kind == self.kind
             && divergence.stage == self.stage
             && divergence.blame == self.blame
-            && divergence.fallback == self.fallback
+            && match (&divergence.fallback, &self.fallback) {
+                (Some(one), Some(other)) => one.is_like(other),
+                (None, None) => true,
+                _ => false,
+            }
     }
 
     /// The signature of a case with this symptom.
@@ -72,9 +76,7 @@ impl Symptom {
         let cause = match (self.kind, &self.fallback) {
             // such a case cannot be minimised: attributes would tell nothing
             (Kind::Nondeterministic, _) => Cause::Graph(operators(&prepared.case)),
-            (_, Some(fallback)) => {
-                Cause::Fallback { fallback: fallback.clone(), diagnosis: self.diagnosis.clone() }
-            }
+            (_, Some(fallback)) => Cause::of_fallback(fallback, self.diagnosis.clone()),
             _ if self.diagnosis.is_empty() => Cause::Graph(classes(&prepared.case)),
             _ => Cause::Diagnosis(self.diagnosis.clone()),
         };

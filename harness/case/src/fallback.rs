@@ -41,6 +41,14 @@ pub enum FallbackValues {
     NotCompared,
 }
 
+impl Fallback {
+    /// Whether both are the same bug: values that nobody compared are not known to be wrong.
+    pub fn is_like(&self, other: &Self) -> bool {
+        let changes = |fallback: &Self| fallback.values == FallbackValues::Changed;
+        self.operator == other.operator && self.reason == other.reason && changes(self) == changes(other)
+    }
+}
+
 impl fmt::Display for Fallback {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {} {}", self.operator, self.reason, self.values)

@@ -105,6 +105,15 @@ pub fn has_float_bias(graph: &Graph, node: &Node) -> bool {
     node.inputs.get(2).is_some_and(|name| !name.is_empty()) && operand(graph, node, 2).is_none()
 }
 
+pub fn is_requantized_as_other_type(graph: &Graph, node: &Node) -> bool {
+    let Some(before) = operand(graph, node, 0).and_then(|quantizer| quantizer.quantized_type()) else {
+        return false;
+    };
+    let reads = |reader: &&Node| reader.inputs.first().is_some_and(|input| node.outputs.contains(input));
+    let quantizers = graph.nodes.iter().filter(reads).filter_map(|reader| Quantizer::of(graph, reader));
+    quantizers.filter_map(|quantizer| quantizer.quantized_type()).any(|after| after != before)
+}
+
 /// Whether the kernel's scales lie along another axis than that of the output channels.
 pub fn kernel_scales_off_output_channels(graph: &Graph, node: &Node) -> bool {
     let Some(quantizer) = operand(graph, node, 1).filter(Quantizer::is_per_axis) else { return false };

@@ -2,7 +2,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Backend, Fallback, Kind, Stage};
+use crate::{Backend, Fallback, FallbackReason, FallbackValues, Kind, Stage};
 
 /// What makes two divergences the same bug; computed on the minimal case.
 ///
@@ -31,12 +31,24 @@ pub enum Cause {
     Graph(Vec<String>),
     /// An operator runs in another precision than the graph asks for.
     Fallback {
-        /// Which, why, and what becomes of the values.
-        fallback: Fallback,
+        /// Its ONNX operator type.
+        operator: String,
+        /// Why.
+        reason: FallbackReason,
+        /// Whether values are known to be wrong for it.
+        changes_values: bool,
         /// The semantic mutants that reproduce the values, where those are wrong.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         diagnosis: Vec<String>,
     },
+}
+
+impl Cause {
+    /// The cause that a fallback is, with the mutants that reproduce the values.
+    pub fn of_fallback(fallback: &Fallback, diagnosis: Vec<String>) -> Self {
+        let Fallback { operator, reason, values } = fallback.clone();
+        Self::Fallback { operator, reason, changes_values: values == FallbackValues::Changed, diagnosis }
+    }
 }
 
 impl Signature {
@@ -80,8 +92,11 @@ impl fmt::Display for Signature {
         let parts = match &self.cause {
             Cause::Diagnosis(mutants) => mutants,
             Cause::Graph(classes) => classes,
-            Cause::Fallback { fallback, diagnosis } => {
-                write!(f, " {fallback}")?;
+            Cause::Fallback { operator, reason, changes_values, diagnosis } => {
+                write!(f, " {operator} {reason}")?;
+                if *changes_values {
+                    write!(f, " {}", FallbackValues::Changed)?;
+                }
                 diagnosis
             }
         };

@@ -1,4 +1,5 @@
 use twinfer_case::{Capability, Condition, Effect, FallbackReason, Limitation, Quantization};
+use twinfer_onnx::DataType;
 
 use super::choices::{Optimization, Provider};
 
@@ -11,11 +12,13 @@ pub fn of(provider: Provider) -> Vec<Capability> {
     }
 }
 
-/// What ONNX Runtime takes and does not run quantised.
-pub fn limitations(provider: Provider) -> Vec<Limitation> {
-    match provider {
-        Provider::Cpu => vec![no_quantized_deconvolution()],
-        Provider::Cuda { .. } => Vec::new(),
+/// What ONNX Runtime takes and treats otherwise than the graph says where it fuses quantisers.
+pub fn limitations(provider: Provider, level: Optimization) -> Vec<Limitation> {
+    match quantization(provider, level) {
+        Quantization::FusesPairs => {
+            vec![no_quantized_deconvolution(), float_scales_only(), one_activation_type(), quantized_bias()]
+        }
+        _ => Vec::new(),
     }
 }
 
@@ -28,15 +31,45 @@ pub const fn quantization(provider: Provider, level: Optimization) -> Quantizati
     }
 }
 
+fn limitation(rule: &str, source: &str, concerns: Condition, effect: Effect) -> Limitation {
+    Limitation { rule: rule.to_owned(), source: source.to_owned(), concerns, effect }
+}
+
 fn no_quantized_deconvolution() -> Limitation {
-    Limitation {
-        rule: "ort-no-quantized-conv-transpose".to_owned(),
-        source:
-            "ONNX Runtime, OperatorKernels.md: no kernel of the CPU provider is a quantised ConvTranspose"
-                .to_owned(),
-        concerns: Condition::Operator("ConvTranspose".to_owned()),
-        effect: Effect::Fallback(FallbackReason::NoKernel),
-    }
+    limitation(
+        "ort-no-quantized-conv-transpose",
+        "ONNX Runtime, OperatorKernels.md: no kernel of the CPU provider is a quantised ConvTranspose",
+        Condition::Operator("ConvTranspose".to_owned()),
+        Effect::Fallback(FallbackReason::NoKernel),
+    )
+}
+
+fn float_scales_only() -> Limitation {
+    limitation(
+        "ort-no-quantized-float16",
+        "ONNX, QLinearConv: its scales are tensor(float), so that quantisers of FLOAT16 cannot become one",
+        Condition::All(vec![Condition::QuantizedOperands, Condition::Dtype(DataType::Float16)]),
+        Effect::Fallback(FallbackReason::NoKernel),
+    )
+}
+
+fn one_activation_type() -> Limitation {
+    limitation(
+        "ort-one-activation-type",
+        "ONNX Runtime, ConvNodeGroupSelector: \"input and output types need to be same\"",
+        Condition::RequantizedAsOtherType,
+        Effect::Fallback(FallbackReason::NotFused),
+    )
+}
+
+fn quantized_bias() -> Limitation {
+    limitation(
+        "ort-float-bias-is-quantised",
+        "ONNX Runtime, WeightBiasQuantization: a float bias between quantisers becomes INT32 in steps of the product \
+         of the operands' scales",
+        Condition::All(vec![Condition::QuantizedOperands, Condition::FloatBias]),
+        Effect::WrongValues,
+    )
 }
 
 fn auto_pad_same_with_dilation() -> Capability {
