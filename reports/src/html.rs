@@ -1,7 +1,7 @@
 use maud::{DOCTYPE, Markup, html};
 
 use crate::{
-    Report, ReportedFinding, findings,
+    Report, ReportedFinding, findings, issue,
     numbers::counted,
     summary::{findings_title, remarks, sentence, verdicts},
 };
@@ -28,6 +28,10 @@ pub(crate) fn render(report: &Report) -> String {
                 }
                 h2 { (findings_title(report)) }
                 @for finding in &report.findings { (one_finding(report, finding)) }
+                @if !report.issues.is_empty() {
+                    h2 { "Listed as known" }
+                    dl { @for (word, what) in issue::told(report) { dt { (word) } dd { (what) } } }
+                }
             }
         }
     };

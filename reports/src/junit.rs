@@ -6,7 +6,7 @@ use quick_junit::{NonSuccessKind, Report as Document, TestCase, TestCaseStatus, 
 use twinfer_case::VariantSummary;
 
 use crate::{
-    Report, ReportedFinding, findings,
+    Report, ReportedFinding, findings, issue,
     numbers::{count, counted},
     summary::remarks,
 };
@@ -15,6 +15,7 @@ pub(crate) fn render(report: &Report) -> String {
     let mut document = Document::new("twinfer");
     document.set_time(Duration::from_secs_f64(report.summary.seconds.max(0.0)));
     document.add_test_suites(report.summary.variants.iter().map(|variant| suite(report, variant)));
+    document.add_test_suites((!report.issues.is_empty()).then(|| issues(report)));
     // writing into memory fails for no text that XmlString has let through
     document.to_string().unwrap_or_default()
 }
@@ -25,6 +26,17 @@ fn suite(report: &Report, variant: &VariantSummary) -> TestSuite {
     let shown = report.findings.iter().filter(|found| is_shown_by(found, variant));
     suite.add_test_cases(shown.map(|found| test(report, found)));
     suite.add_test_case(everything_else(report, variant));
+    suite
+}
+
+/// The issues that the project lists: none of them fails.
+fn issues(report: &Report) -> TestSuite {
+    let mut suite = TestSuite::new("listed as known");
+    suite.add_test_cases(issue::told(report).into_iter().map(|(word, what)| {
+        let mut test = TestCase::new(what, TestCaseStatus::success());
+        test.set_classname(word);
+        test
+    }));
     suite
 }
 

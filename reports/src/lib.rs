@@ -8,6 +8,7 @@ mod difference;
 mod findings;
 mod format;
 mod html;
+mod issue;
 mod json;
 mod junit;
 mod markdown;
@@ -21,6 +22,7 @@ mod table;
 
 pub use difference::{Changed, Difference, Side, Signed};
 pub use format::{Format, UnknownFormat};
+pub use issue::{IssueState, ListedIssue};
 pub use progress::Progress;
 pub use report::{Lost, Report, ReportedFinding};
 pub use stored::{StoredRunError, stored_events};

@@ -1,7 +1,7 @@
 use twinfer_case::{RunInfo, VariantInfo};
 
 use crate::{
-    Report, ReportedFinding, findings,
+    Report, ReportedFinding, findings, issue,
     numbers::counted,
     summary::{budget, findings_title, sentence, verdicts},
     table::Table,
@@ -13,6 +13,7 @@ pub(crate) fn render(report: &Report) -> String {
     parts.push(table(&verdicts(report)));
     parts.push(format!("## {}", capitalised(&findings_title(report))));
     parts.extend(report.findings.iter().map(|finding| one_finding(report, finding)));
+    parts.extend(issues(report));
     parts.join("\n\n") + "\n"
 }
 
@@ -57,6 +58,13 @@ fn table(table: &Table) -> String {
     let columns = table.rows().first().map_or(0, Vec::len);
     lines.insert(1.min(lines.len()), format!("|{}", " --- |".repeat(columns)));
     lines.join("\n")
+}
+
+/// What became of the issues that the project lists; nothing where it lists none.
+fn issues(report: &Report) -> Option<String> {
+    let told = issue::told(report);
+    let lines: Vec<_> = told.iter().map(|(word, what)| format!("- {word}: {}", escaped(what))).collect();
+    (!lines.is_empty()).then(|| format!("## Listed as known\n\n{}", lines.join("\n")))
 }
 
 fn one_finding(report: &Report, ReportedFinding { slug, new, finding }: &ReportedFinding) -> String {

@@ -1,7 +1,7 @@
 use serde::Serialize;
 use twinfer_case::{Description, Event, Finding, RunInfo, Stage, Summary, Variant};
 
-use crate::Reporter;
+use crate::{ListedIssue, Reporter};
 
 /// The version of the JSON form of a report.
 const REPORT_FORMAT: u32 = 1;
@@ -17,6 +17,9 @@ pub struct Report {
     pub summary: Summary,
     /// In order of discovery.
     pub findings: Vec<ReportedFinding>,
+    /// Findings that the project lists as known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub issues: Vec<ListedIssue>,
     /// Worker processes that ended unasked.
     pub lost: Vec<Lost>,
     /// Divergences that did not recur in a fresh worker.
@@ -54,6 +57,7 @@ impl Default for Report {
             run: None,
             summary: Summary::default(),
             findings: Vec::new(),
+            issues: Vec::new(),
             lost: Vec::new(),
             not_confirmed: 0,
             finished: false,

@@ -7,7 +7,7 @@ use console::style;
 use twinfer_case::{Budget, FindingCount, RunInfo, Stage, VariantSummary};
 
 use crate::{
-    Report, ReportedFinding, findings,
+    Report, ReportedFinding, findings, issue,
     numbers::{cell, count, counted, duration, rate, short},
     table::Table,
 };
@@ -29,6 +29,7 @@ pub(crate) fn render(report: &Report) -> String {
         lines.push(String::new());
     }
     lines.extend(findings_list(report));
+    lines.extend(issues(report));
     lines.join("\n") + "\n"
 }
 
@@ -178,6 +179,17 @@ fn known_list(report: &Report) -> Vec<String> {
     let mut lines: Vec<String> = lines.collect();
     if !lines.is_empty() {
         lines.splice(0..0, [String::new(), style("known already").bold().to_string()]);
+    }
+    lines
+}
+
+/// What became of the issues that the project lists.
+fn issues(report: &Report) -> Vec<String> {
+    let told = issue::told(report);
+    let mut lines: Vec<_> =
+        told.into_iter().map(|(word, what)| format!("{:<9} {what}", style(word).bold())).collect();
+    if !lines.is_empty() {
+        lines.splice(0..0, [String::new(), style("listed as known").bold().to_string()]);
     }
     lines
 }

@@ -11,7 +11,7 @@ use std::{
 };
 
 use twinfer_case::Event;
-use twinfer_reports::{Format, Progress, Report, Reporter, stored_events};
+use twinfer_reports::{Format, IssueState, ListedIssue, Progress, Report, Reporter, stored_events};
 
 fn rendered(format: Format) -> String {
     console::set_colors_enabled(false);
@@ -41,6 +41,32 @@ fn the_markdown_report_keeps_its_tables_whatever_a_backend_says() {
 #[test]
 fn the_html_report_escapes_what_a_backend_says() {
     insta::assert_snapshot!(rendered(Format::Html));
+}
+
+#[test]
+fn what_became_of_listed_issues_stands_in_every_format() {
+    console::set_colors_enabled(false);
+    let issue = |slug: &str, state, overdue_since: Option<&str>| ListedIssue {
+        slug: slug.to_owned(),
+        reason: "reported".to_owned(),
+        upstream: Some("https://example.org/1".to_owned()),
+        state,
+        overdue_since: overdue_since.map(str::to_owned),
+    };
+    let report = Report {
+        issues: vec![
+            issue("elsewhere", IssueState::NotTried, None),
+            issue("still-there", IssueState::Occurs { cases: 3 }, Some("2026-01-31")),
+            issue("mended", IssueState::Fixed, None),
+            issue("silent", IssueState::NotSeen, None),
+        ],
+        ..Report::default()
+    };
+    insta::assert_snapshot!(Format::Terminal.render(&report));
+    for format in Format::ALL {
+        let text = format.render(&report);
+        assert!(text.contains("mended") && text.contains("2026-01-31"), "{text}");
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 mod commands;
 mod fuzz;
+mod known;
 mod opaque;
 mod runs;
 mod single;

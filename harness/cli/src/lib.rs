@@ -5,11 +5,13 @@
 
 mod campaign;
 mod command;
+mod configuration;
 mod duration;
 mod exit;
 mod failure;
 mod formats;
 mod installing;
+mod issues;
 mod json;
 mod obstacle;
 mod output;
@@ -19,6 +21,7 @@ mod run_directory;
 mod shard;
 mod subjects;
 mod variants;
+mod versions;
 mod worker;
 
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-use std::str::FromStr;
+use std::{collections::BTreeMap, str::FromStr};
 
 use twinfer_case::{Backend, InvalidVariant, Variant};
 
@@ -13,6 +13,13 @@ impl Variants {
     /// The ones that a worker serves; golden decides and is no subject.
     pub fn subjects(&self) -> Vec<Variant> {
         self.0.iter().filter(|variant| variant.backend != Backend::Golden).cloned().collect()
+    }
+}
+
+impl Default for Variants {
+    fn default() -> Self {
+        let backends = [Backend::Golden, Backend::OrtCpu, Backend::TrtRtx];
+        Self(backends.map(|backend| Variant { backend, options: BTreeMap::new() }).to_vec())
     }
 }
 
@@ -64,6 +71,11 @@ mod tests {
     fn texts(list: &str) -> Vec<String> {
         let Variants(variants) = list.parse().unwrap();
         variants.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn the_default_is_what_its_text_says() {
+        assert_eq!(Ok(Variants::default()), Variants::DEFAULT.parse());
     }
 
     #[test]

@@ -8,27 +8,29 @@ use twinfer_reports::Format;
 use twinfer_worker::driver;
 
 use crate::{
-    Exit, Failure, campaign::watched, duration, formats::formats, output::write,
-    run_directory::fresh_run_directory, shard::Shard, variants::Variants, worker::worker_for,
+    Exit, Failure, campaign::watched, configuration::Configuration, duration, formats::formats,
+    issues::settle, output::write, run_directory::fresh_run_directory, shard::Shard, variants::Variants,
+    worker::worker_for,
 };
 
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// What to compare, separated by commas; options follow their backend: ort:cpu,opt=off,trt-rtx
-    #[arg(long, default_value = Variants::DEFAULT, value_name = "A,B")]
-    backends: Variants,
-    /// Which generators, separated by commas
-    #[arg(long, value_delimiter = ',', default_values_t = Family::ALL)]
+    /// What to compare, separated by commas; options follow their backend: ort:cpu,opt=off,trt-rtx [default:
+    /// golden,ort:cpu,trt-rtx]
+    #[arg(long, value_name = "A,B")]
+    backends: Option<Variants>,
+    /// Which generators, separated by commas [default: all]
+    #[arg(long, value_delimiter = ',')]
     family: Vec<Family>,
     /// Stop after this many cases
     #[arg(long, conflicts_with = "time", value_name = "N")]
     cases: Option<u64>,
-    /// Stop after this long: 90s, 30m, 8h
-    #[arg(long, value_parser = duration::seconds, default_value = "60s")]
-    time: u64,
-    /// Decides every case
-    #[arg(long, default_value_t = 0)]
-    seed: u64,
+    /// Stop after this long: 90s, 30m, 8h [default: 60s]
+    #[arg(long, value_parser = duration::seconds)]
+    time: Option<u64>,
+    /// Decides every case [default: 0]
+    #[arg(long)]
+    seed: Option<u64>,
     /// Worker processes a backend [default: one a core]
     #[arg(long)]
     jobs: Option<NonZeroUsize>,
@@ -47,6 +49,9 @@ pub struct Arguments {
     /// Findings that are known already
     #[arg(long, default_value = "golden/cases", value_name = "DIR")]
     known: PathBuf,
+    /// What to do where these options do not say, and the issues that are known [default: twinfer.toml, if there is one]
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
     /// Keep findings as they were generated
     #[arg(long)]
     no_minimize: bool,
@@ -60,17 +65,24 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    let options = options(arguments)?;
-    let out = options.out.clone();
-    let report = watched(options)?;
+    let configuration = Configuration::read(arguments.config.as_deref())?;
+    let options = options(arguments, &configuration)?;
+    let (out, stored, worker) = (options.out.clone(), options.known.clone(), options.worker.clone());
+    let mut report = watched(options)?;
+    settle(&mut report, &configuration.known, stored.as_deref(), &worker)?;
     write(format_args!("{}", arguments.format.render(&report)));
     eprintln!("\nthe run is in {}", out.display());
     Ok(if report.summary.new_findings > 0 { Exit::Findings } else { Exit::Conforms })
 }
 
-fn options(arguments: &Arguments) -> Result<Options, Failure> {
-    let variants = arguments.backends.subjects();
-    let mut worker = worker_for(&variants, arguments.devices.as_deref())?;
+/// What the command line says; where it does not, the configuration; where neither does, the defaults.
+fn options(arguments: &Arguments, configuration: &Configuration) -> Result<Options, Failure> {
+    let variants = match arguments.backends.as_ref().or(configuration.backends.as_ref()) {
+        Some(variants) => variants.subjects(),
+        None => Variants::default().subjects(),
+    };
+    let devices = arguments.devices.as_deref().or(configuration.devices.as_deref());
+    let mut worker = worker_for(&variants, devices)?;
     worker.env.push((driver::VARIABLE.to_owned(), arguments.driver_cache.to_string()));
     let out = match &arguments.out {
         Some(out) => out.clone(),
@@ -78,14 +90,26 @@ fn options(arguments: &Arguments) -> Result<Options, Failure> {
     };
     let defaults = Options::new(variants, worker, out);
     Ok(Options {
-        families: arguments.family.iter().map(Family::to_string).collect(),
-        seed: arguments.seed,
-        budget: arguments.cases.map_or(Budget::Seconds(arguments.time), Budget::Cases),
+        families: families(arguments, configuration).iter().map(Family::to_string).collect(),
+        seed: arguments.seed.or(configuration.seed).unwrap_or(0),
+        budget: budget(arguments).or(configuration.budget).unwrap_or(Budget::Seconds(60)),
         shard: arguments.shard.into(),
-        jobs: arguments.jobs.unwrap_or(defaults.jobs),
+        jobs: arguments.jobs.or(configuration.jobs).unwrap_or(defaults.jobs),
         known: arguments.known.is_dir().then(|| arguments.known.clone()),
         minimize: !arguments.no_minimize,
         resume: arguments.resume,
         ..defaults
     })
+}
+
+fn families<'a>(arguments: &'a Arguments, configuration: &'a Configuration) -> &'a [Family] {
+    match (arguments.family.as_slice(), configuration.families.as_slice()) {
+        ([], []) => &Family::ALL,
+        ([], configured) => configured,
+        (given, _) => given,
+    }
+}
+
+fn budget(arguments: &Arguments) -> Option<Budget> {
+    arguments.cases.map(Budget::Cases).or(arguments.time.map(Budget::Seconds))
 }

@@ -1,0 +1,208 @@
+//! `twinfer.toml`: what a campaign does where the command line does not say, and the findings that are known.
+
+use std::{
+    fs,
+    num::NonZeroUsize,
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, Deserializer, de};
+use toml::value::Datetime;
+use twinfer_case::Budget;
+use twinfer_generators::Family;
+
+use crate::{Failure, duration, variants::Variants, versions::VersionRange};
+
+/// The file that is read where none is named.
+const NAME: &str = "twinfer.toml";
+
+/// The largest configuration that is read.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// The contents of a `twinfer.toml`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Configuration {
+    /// As `--backends` lists them.
+    #[serde(default, deserialize_with = "parsed")]
+    pub backends: Option<Variants>,
+    /// The generators, by name.
+    #[serde(default, deserialize_with = "families")]
+    pub families: Vec<Family>,
+    /// As `--seed`.
+    pub seed: Option<u64>,
+    /// As `--jobs`.
+    pub jobs: Option<NonZeroUsize>,
+    /// As `--devices`.
+    pub devices: Option<String>,
+    /// When to stop.
+    #[serde(default, deserialize_with = "budget")]
+    pub budget: Option<Budget>,
+    /// Findings that do not fail a run.
+    #[serde(default)]
+    pub known: Vec<KnownIssue>,
+}
+
+/// A finding that somebody looked at.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct KnownIssue {
+    /// Its signature: the name of its folder.
+    pub finding: String,
+    /// Why it does not fail a run.
+    pub reason: String,
+    /// Where it was reported.
+    pub upstream: Option<String>,
+    /// The versions of the backend that it is known of; in others it is new.
+    #[serde(default, deserialize_with = "versions")]
+    pub versions: VersionRange,
+    /// When it is to be looked at again.
+    #[serde(default, deserialize_with = "date")]
+    pub review: Option<Date>,
+}
+
+/// A day of the calendar, in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Date {
+    pub year: u16,
+    pub month: u8,
+    pub day: u8,
+}
+
+impl Configuration {
+    /// The one in `file`; in `twinfer.toml` of the current folder where no file is named and that one is there.
+    pub fn read(file: Option<&Path>) -> Result<Self, Failure> {
+        let default = PathBuf::from(NAME);
+        match file {
+            Some(file) => Self::of(file),
+            None if default.is_file() => Self::of(&default),
+            None => Ok(Self::default()),
+        }
+    }
+
+    fn of(file: &Path) -> Result<Self, Failure> {
+        let unreadable = |error| Failure::usage(format!("cannot read {}: {error}", file.display()));
+        let size = fs::metadata(file).map_err(unreadable)?.len();
+        if size > MAX_BYTES {
+            return Err(Failure::usage(format!("{} is larger than {MAX_BYTES} bytes", file.display())));
+        }
+        let text = fs::read_to_string(file).map_err(unreadable)?;
+        toml::from_str(&text).map_err(|error| {
+            let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+            let line = before.matches('\n').count() + 1;
+            let message = error.message().replace('\n', " ");
+            Failure::usage(format!("cannot understand {}, line {line}: {message}", file.display()))
+        })
+    }
+}
+
+impl Date {
+    /// The day that it is now, in UTC.
+    pub fn today() -> Self {
+        use chrono::Datelike;
+        let today = chrono::Utc::now().date_naive();
+        Self {
+            year: u16::try_from(today.year()).unwrap_or(u16::MAX),
+            month: today.month() as u8,
+            day: today.day() as u8,
+        }
+    }
+}
+
+impl std::fmt::Display for Date {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:04}-{:02}-{:02}", self.year, self.month, self.day)
+    }
+}
+
+fn parsed<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Variants>, D::Error> {
+    String::deserialize(deserializer)?.parse().map(Some).map_err(de::Error::custom)
+}
+
+fn families<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Family>, D::Error> {
+    let names = Vec::<String>::deserialize(deserializer)?;
+    names.iter().map(|name| name.parse().map_err(de::Error::custom)).collect()
+}
+
+fn versions<'de, D: Deserializer<'de>>(deserializer: D) -> Result<VersionRange, D::Error> {
+    String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
+}
+
+/// `{ cases = 1000 }` or `{ time = "8h" }`.
+fn budget<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Budget>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields, rename_all = "kebab-case")]
+    enum Written {
+        Cases(u64),
+        Time(String),
+    }
+    Ok(Some(match Written::deserialize(deserializer)? {
+        Written::Cases(cases) => Budget::Cases(cases),
+        Written::Time(time) => Budget::Seconds(duration::seconds(&time).map_err(de::Error::custom)?),
+    }))
+}
+
+fn date<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Date>, D::Error> {
+    let written = Datetime::deserialize(deserializer)?;
+    let date = written.date.ok_or_else(|| de::Error::custom("a review is a day, such as 2027-03-01"))?;
+    Ok(Some(Date { year: date.year, month: date.month, day: date.day }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Configuration, String> {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        fs::write(file.path(), text).unwrap();
+        Configuration::read(Some(file.path())).map_err(|failure| failure.message)
+    }
+
+    #[test]
+    fn everything_that_the_command_line_says_can_stand_in_a_file() {
+        let configuration = read(
+            r#"
+            backends = "golden,ort:cpu,opt=off"
+            families = ["conv", "deconv"]
+            seed = 7
+            jobs = 2
+            devices = "0,1"
+            budget = { time = "8h" }
+
+            [[known]]
+            finding = "ort-cpu-parse-crash-convtranspose-0c8bd0e2"
+            reason = "reported"
+            upstream = "https://github.com/microsoft/onnxruntime/issues/1"
+            versions = ">=1.20, <2"
+            review = 2027-03-01
+            "#,
+        )
+        .unwrap();
+        assert_eq!(configuration.backends, Some("golden,ort:cpu,opt=off".parse().unwrap()));
+        assert_eq!(configuration.families, [Family::Conv, Family::Deconv]);
+        assert_eq!(configuration.budget, Some(Budget::Seconds(8 * 3600)));
+        assert_eq!(configuration.known[0].review, Some(Date { year: 2027, month: 3, day: 1 }));
+        assert!(configuration.known[0].versions.holds("1.31.1"));
+    }
+
+    #[test]
+    fn a_mistake_is_told_with_its_line() {
+        for (text, line) in [
+            ("seed = 7\nsed = 8", "line 2: unknown field `sed`"),
+            ("\n\nbackends = \"ort:tpu\"", "line 3: unknown backend"),
+            ("families = [\"con\"]", "line 1:"),
+            ("budget = { hours = 1 }", "line 1: unknown variant `hours`"),
+            ("[[known]]\nfinding = \"x\"", "line 1: missing field `reason`"),
+            ("[[known]]\nfinding = \"x\"\nreason = \"y\"\nversions = \"new\"", "line 4:"),
+        ] {
+            let message = read(text).unwrap_err();
+            assert!(message.contains(line), "{message}");
+        }
+    }
+
+    #[test]
+    fn days_are_in_the_order_of_the_calendar() {
+        assert!(Date { year: 2026, month: 12, day: 31 } < Date { year: 2027, month: 1, day: 1 });
+        assert!(Date { year: 2020, month: 1, day: 1 } < Date::today());
+    }
+}

@@ -1,0 +1,93 @@
+//! `twinfer.toml`: what a campaign does by default, and the issues that do not fail it.
+
+use std::{fmt::Write, fs, path::Path};
+
+use tempfile::TempDir;
+use twinfer_tests::{Outcome, golden};
+
+use crate::{fuzz::findings, twinfer};
+
+/// A campaign that finds something, with this `twinfer.toml` and the stored findings in `known`.
+fn fuzz(configuration: &str, known: &Path) -> (TempDir, Outcome) {
+    let out = tempfile::tempdir().unwrap();
+    let file = out.path().join("twinfer.toml");
+    let configured = "backends = \"ort:cpu\"\nfamilies = [\"invalid\"]\nseed = 11\nbudget = { cases = 40 }\n";
+    fs::write(&file, format!("{configured}{configuration}")).unwrap();
+    let run = out.path().join("run");
+    let arguments = ["--config", text(&file), "--known", text(known), "--out", text(&run), "--no-minimize"];
+    let outcome = twinfer(&[&["fuzz"], &arguments[..]].concat()).run();
+    (out, outcome)
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+fn listed(findings: &[String], more: &str) -> String {
+    findings.iter().fold(String::new(), |mut text, finding| {
+        writeln!(text, "[[known]]\nfinding = \"{finding}\"\nreason = \"on purpose\"\n{more}").unwrap();
+        text
+    })
+}
+
+#[test]
+fn a_campaign_is_described_by_its_configuration_and_fails_for_what_is_not_listed() {
+    let nothing = Path::new("/nonexistent");
+    let (out, found) = fuzz("", nothing);
+    assert_eq!(found.code, Some(1), "{}", found.shown());
+    assert!(
+        found.stdout.contains("40 cases") && found.stdout.contains("invalid, seed 11"),
+        "{}",
+        found.stdout
+    );
+    let all = findings(&out.path().join("run"));
+    assert!(all.len() > 1, "{all:?}");
+    let (_, known) = fuzz(&listed(&all, "versions = \">=1, <99\""), nothing);
+    assert_eq!(known.code, Some(0), "{}", known.shown());
+    assert!(known.stdout.contains(&format!("known     {}: on purpose", all[0])), "{}", known.stdout);
+    let (_, one_less) = fuzz(&listed(&all[1..], ""), nothing);
+    assert_eq!(one_less.code, Some(1), "{}", one_less.shown());
+    let (_, other_versions) = fuzz(&listed(&all, "versions = \"<1\""), nothing);
+    assert_eq!(other_versions.code, Some(1), "{}", other_versions.shown());
+}
+
+/// The finding of a model that kills its worker, as it is or with a model that does not.
+fn stored(is_mended: bool) -> TempDir {
+    let name = "ort-cpu-parse-crash-convtranspose-0c8bd0e2";
+    let known = tempfile::tempdir().unwrap();
+    fs::create_dir(known.path().join(name)).unwrap();
+    for file in ["finding.json", "case.json"] {
+        let mut text = fs::read_to_string(golden().join("cases").join(name).join(file)).unwrap();
+        if is_mended {
+            let invalid = "{\n    \"invalid\": \"group-positive\"\n  }";
+            text = text.replace("\"group\": 0", "\"group\": 1").replace(invalid, "\"valid\"");
+        }
+        fs::write(known.path().join(name).join(file), text).unwrap();
+    }
+    known
+}
+
+#[test]
+fn a_listed_issue_whose_case_conforms_now_is_fixed() {
+    let issue = listed(&["ort-cpu-parse-crash-convtranspose-0c8bd0e2".to_owned()], "");
+    for (is_mended, word) in [(false, "known     ort-cpu"), (true, "fixed     ort-cpu")] {
+        let (_out, outcome) = fuzz(&issue, stored(is_mended).path());
+        assert!(outcome.stdout.contains(word), "{}", outcome.shown());
+    }
+}
+
+#[test]
+fn an_issue_past_its_review_is_told_and_one_without_a_case_is_not_called_fixed() {
+    let issue = listed(&["ort-cpu-parse-hang-nothing".to_owned()], "review = 2020-01-31");
+    let (_out, outcome) = fuzz(&issue, Path::new("/nonexistent"));
+    let told = "review    ort-cpu-parse-hang-nothing was to be looked at again by 2020-01-31";
+    assert!(outcome.stdout.contains(told), "{}", outcome.stdout);
+    assert!(outcome.stdout.contains("not seen  ort-cpu-parse-hang-nothing"), "{}", outcome.stdout);
+}
+
+#[test]
+fn a_mistake_in_the_configuration_is_wrong_input_and_told_by_its_line() {
+    let (_out, outcome) = fuzz("colour = \"red\"\n", Path::new("/nonexistent"));
+    assert_eq!(outcome.code, Some(2), "{}", outcome.shown());
+    assert!(outcome.stderr.contains("line 5: unknown field `colour`"), "{}", outcome.stderr);
+}
