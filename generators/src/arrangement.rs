@@ -6,7 +6,8 @@
 use crate::{
     Choices, Menu, Neighbour, Operator, Space,
     layer::{Caps, Layer},
-    plan::{Part, Pool, Step},
+    plan::{Part, Step},
+    pool::Pool,
     quantizer::Quantizers,
 };
 
@@ -202,12 +203,14 @@ impl<'a> Arranger<'a> {
     }
 
     fn pooling(&mut self) -> usize {
-        let outputs = self.some_channels();
-        let mut value = self.cell(0, outputs, 1);
+        let (outputs, kernel) = (self.some_channels(), self.some_kernel());
+        let mut value = self.convolution(0, outputs, kernel, 1);
+        // behind a Relu a pad of zero is as good as one of minus infinity
+        value = self.sometimes(40, Neighbour::Relu, value);
         if self.choices.percent(40) {
             value = self.quantized(value);
         }
-        let pool = *self.choices.one_of(&Pool::ALL);
+        let pool = Pool::draw(self.choices);
         value = self.apply(Step::Pool(pool), vec![value]);
         let outputs = self.some_channels();
         self.cell(value, outputs, 1)

@@ -201,7 +201,6 @@ impl Parameters {
     }
 
     fn rounding(&self, layer: &Layer, biased: bool, choices: &mut Choices) -> (Tensor, Option<Tensor>) {
-        // the bias is of the inputs' magnitude, so that neither drowns the other
         let inputs = self.regime();
         // as many decades of weights as of inputs, in some cases
         let regime = match inputs {
@@ -212,7 +211,12 @@ impl Parameters {
         let scale = power_of_two(-(layer.taps().ilog2() as i32) / 2);
         let weights = self.draw(layer.weight_shape(), regime, choices);
         let weights = made(self.dtype, weights.shape.clone(), &scaled(&weights.to_f64(), scale));
-        (weights, biased.then(|| self.draw(vec![layer.output_channels()], inputs, choices)))
+        let bias = biased.then(|| {
+            // of the inputs' magnitudes, and not drowned by the sums in every channel
+            let drawn = self.draw(vec![layer.output_channels()], inputs, choices).to_f64();
+            made(self.dtype, vec![drawn.len()], &with_a_large_one(drawn, self.largest_input(), choices))
+        });
+        (weights, bias)
     }
 
     /// Normal numbers of which the largest ones saturate, with scales over two decades where there are several.
@@ -246,6 +250,7 @@ impl Parameters {
     /// A bias about as large as the sums that it is added to, channel by channel.
     fn bias(&self, sums: &[f64], choices: &mut Choices) -> Vec<f64> {
         let normal = self.draw(vec![sums.len()], Regime::Gaussian, choices).to_f64();
+        let normal = with_a_large_one(normal, 1.0, choices);
         normal.iter().zip(sums).map(|(normal, sum)| normal * sum).collect()
     }
 
@@ -307,6 +312,14 @@ fn deviations(layer: &Layer, weights: &[f64]) -> Vec<f64> {
         squares[layer.output_channel_of(element)] += weight * weight;
     }
     squares.into_iter().map(f64::sqrt).collect()
+}
+
+/// The numbers with one of them, any one, of `size` at the least.
+fn with_a_large_one(mut numbers: Vec<f64>, size: f64, choices: &mut Choices) -> Vec<f64> {
+    let place = choices.below(numbers.len());
+    let number = &mut numbers[place];
+    *number = number.abs().max(size * mantissa(choices)).copysign(*number);
+    numbers
 }
 
 fn largest(numbers: &[f64]) -> f64 {

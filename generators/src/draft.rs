@@ -1,6 +1,6 @@
 use twinfer_case::{Case, Expectation, Recipe, Regime, Request, Run, TensorSource};
 use twinfer_onnx::{
-    BatchNormalization, Concat, DataType, DequantizeLinear, Dim, Graph, Initializer, MaxPool, Node, Op,
+    BatchNormalization, Concat, DataType, DequantizeLinear, Dim, Graph, Initializer, Node, Op,
     QuantizeLinear, Tensor, ValueInfo,
 };
 
@@ -10,7 +10,8 @@ use crate::{
     exact::Ahead,
     layer::Layer,
     parameters::Knowledge,
-    plan::{Part, Plan, Point, Pool, Step},
+    plan::{Part, Plan, Point, Step},
+    pool::Pool,
     weights::Scheme,
 };
 
@@ -203,18 +204,10 @@ impl<'a> Draft<'a> {
     }
 
     fn add_pool(&mut self, pool: Pool, value: &mut Value) {
-        let rank = value.extents[0].len();
-        for extent in value.extents.iter_mut().flatten() {
-            *extent = pool.output(*extent);
-        }
-        let attributes = MaxPool {
-            kernel_shape: vec![pool.kernel as i64; rank],
-            pads: (pool.pad > 0 || self.choices.percent(50)).then(|| vec![pool.pad as i64; 2 * rank]),
-            strides: (pool.stride > 1 || self.choices.percent(50)).then(|| vec![pool.stride as i64; rank]),
-            ..MaxPool::default()
-        };
+        let op = pool.op(value.extents[0].len());
+        value.extents = value.extents.iter().map(|extents| pool.output(extents)).collect();
         value.scale = None;
-        value.name = self.add_node(Op::MaxPool(attributes), vec![value.name.clone()]);
+        value.name = self.add_node(op, vec![value.name.clone()]);
     }
 
     /// The values that a part joins, added or put together; quantized in front of that where they do not fit otherwise.

@@ -29,8 +29,10 @@ mod layer;
 mod menu;
 mod parameters;
 mod plan;
+mod pool;
 mod quantizer;
 mod space;
+mod spaces;
 mod strategy;
 mod weights;
 

@@ -202,6 +202,19 @@ impl Parameters {
         }
     }
 
+    /// About the largest magnitude of inputs outside of the exact regime.
+    pub const fn largest_input(&self) -> f64 {
+        power_of_two(match (self.values, self.dtype) {
+            (Values::Gaussian | Values::Exact, _) => 0,
+            (Values::WideRange, DataType::Float16) => 3,
+            (Values::WideRange, _) => 23,
+            (Values::Denormal, DataType::Float16) => -3,
+            (Values::Denormal, _) => -115,
+            (Values::Saturating, DataType::Float16) => 14,
+            (Values::Saturating, _) => 126,
+        })
+    }
+
     /// The least and the greatest scale that the case's type holds with room for the products.
     const fn scales(&self) -> (f64, f64) {
         match self.dtype {

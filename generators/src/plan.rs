@@ -6,6 +6,7 @@ use crate::{
     exact::{Ahead, growth},
     layer::Layer,
     parameters::Parameters,
+    pool::Pool,
     quantizer::{Quantizers, quantizable},
 };
 
@@ -45,34 +46,6 @@ pub enum Step {
     Add,
     /// Puts values together along the channels.
     Concat,
-}
-
-/// A maximum pooling, the same along every axis.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pool {
-    pub kernel: usize,
-    pub stride: usize,
-    /// At both ends.
-    pub pad: usize,
-}
-
-impl Pool {
-    pub const ALL: [Self; 4] = [
-        Self { kernel: 2, stride: 2, pad: 0 },
-        Self { kernel: 3, stride: 2, pad: 1 },
-        Self { kernel: 3, stride: 1, pad: 1 },
-        Self { kernel: 2, stride: 1, pad: 0 },
-    ];
-
-    /// The least extent that gives `output` positions.
-    const fn least_input(self, output: usize) -> usize {
-        let least = (output - 1) * self.stride + self.kernel - 2 * self.pad;
-        if least == 0 { 1 } else { least }
-    }
-
-    pub const fn output(self, input: usize) -> usize {
-        (input + 2 * self.pad - self.kernel) / self.stride + 1
-    }
 }
 
 /// The extents of a case's input in one of the shapes it is run in.
@@ -143,8 +116,7 @@ fn ahead(parts: &[Part], is_kept: impl Fn(usize) -> bool) -> Vec<Ahead> {
         let through = match &part.step {
             Step::Layer(_) => behind.convolution(),
             Step::Neighbour(neighbour) if is_kept(place) => behind.growth(growth(*neighbour)),
-            Step::Neighbour(_) => behind,
-            Step::Pool(_) => behind,
+            Step::Neighbour(_) | Step::Pool(_) => behind,
             Step::Add | Step::Concat => behind.growth(JOINED),
             Step::Quantizer(_) => Ahead::NOTHING,
         };
@@ -246,11 +218,7 @@ fn choose_output_shapes(parts: &mut [Part], needs: &[Vec<usize>], points: &[Poin
                 let op = layer.op();
                 sources.iter().map(|extents| layer.output(&op, extents)).collect()
             }
-            Step::Pool(pool) => {
-                let output =
-                    |extents: &Vec<usize>| extents.iter().map(|extent| pool.output(*extent)).collect();
-                sources.iter().map(output).collect()
-            }
+            Step::Pool(pool) => sources.iter().map(|extents| pool.output(extents)).collect(),
             Step::Neighbour(_) | Step::Quantizer(_) | Step::Add | Step::Concat => sources.clone(),
         };
         extents.push(outputs);

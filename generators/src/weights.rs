@@ -28,31 +28,34 @@ impl Weights {
     /// suffices, and otherwise as many ones as it allows in random places.
     pub fn within(layer: &Layer, gain: u64, scheme: Option<Scheme>, choices: &mut Choices) -> Self {
         let each = gain / layer.taps() as u64;
-        let mut weights = Self::blank(layer, each, scheme, choices);
+        // few weights of scales far apart, or all of them of scales as far apart as that allows
+        let most = if choices.percent(50) { gain / 4 } else { each };
+        let mut weights = Self::blank(layer, most, scheme, choices);
         let largest = if scheme.is_some() { *choices.one_of(&[5, 20, 128, 128]) } else { 7 };
         let mut places: Vec<_> = (0..weights.levels.len()).collect();
-        if each == 0 {
+        if weights.shifts.iter().any(|shift| each >> shift == 0) {
             choices.shuffle(&mut places);
         }
         let mut left = vec![gain; layer.output_channels()];
         for place in places {
             let channel = weights.channel(place);
             let shift = weights.shifts[channel];
+            let left = &mut left[layer.output_channel_of(place)];
             let limit = (each >> shift).clamp(1, largest);
-            let level = nonzero(limit.min(left[layer.output_channel_of(place)]), choices);
+            let level = nonzero(limit.min(*left >> shift), choices);
             let level = scheme.map_or(level, |scheme| scheme.fitting(level, weights.zero_points[channel]));
-            left[layer.output_channel_of(place)] -= level.unsigned_abs() << shift;
+            *left -= level.unsigned_abs() << shift;
             weights.levels[place] = level;
         }
         weights
     }
 
-    /// Zeros, with the scales and zero points that they may become something by.
-    fn blank(layer: &Layer, each: u64, scheme: Option<Scheme>, choices: &mut Choices) -> Self {
+    /// Zeros, with the zero points and the scales, at `most` so far apart, by which they may become something.
+    fn blank(layer: &Layer, most: u64, scheme: Option<Scheme>, choices: &mut Choices) -> Self {
         let shape = layer.weight_shape();
         let axis = scheme.and_then(|scheme| scheme.axis);
         let extent = axis.map_or(1, |axis| shape[axis]);
-        let spread = if extent > 1 { SPREAD.min(each.max(1).ilog2()) } else { 0 };
+        let spread = if extent > 1 { SPREAD.min(most.max(1).ilog2()) } else { 0 };
         let zero_points =
             (0..extent).map(|_| scheme.map_or(0, |scheme| scheme.quantizer.zero_point(choices)));
         Self {

@@ -40,8 +40,7 @@ fn independent_programs_accept_valid_models_and_refuse_invalid_ones() {
     let count =
         env::var("TWINFER_CHECKED_CASES").map_or(200, |count| count.parse().expect("a number of cases"));
 
-    let valid =
-        [Family::Conv, Family::Deconv].map(|family| ValidReport::of(family, &cases(&judges, family, count)));
+    let valid = Family::VALID.map(|family| ValidReport::of(family, &cases(&judges, family, count)));
     let invalid = InvalidReport::of(&cases(&judges, Family::Invalid, count));
     let text = report::text(count, &valid, &invalid);
     println!("{text}");

@@ -46,8 +46,8 @@ attributes! {
         (_, 1) => "depthwise",
         _ => "several",
     };
-    "input channels of a group" ["1", "2", "3", "4", "5 or more"] by |site| channels(site.channels.0);
-    "output channels of a group" ["1", "2", "3", "4", "5 or more"] by |site| channels(site.channels.1);
+    "input channels of a group" ["1", "2", "3", "4", "5", "8", "others"] by |site| channels(site.channels.0);
+    "output channels of a group" ["1", "2", "3", "4", "5", "8", "others"] by |site| channels(site.channels.1);
     "channels in and out" ["equal", "different"] by
         |site| if site.channels.0 == site.channels.1 { "equal" } else { "different" };
     "input extents" ["all 1", "up to 4", "larger"] by |site| match largest(site, |axis| axis.input) {
@@ -94,18 +94,41 @@ attributes! {
         Some(1) => "default written",
         Some(_) => "needed",
     };
-    "weights" ["initializer", "Identity", "Add"] by |site| source(site, 1);
-    "bias" ["absent", "empty name", "initializer", "Identity", "Add"] by |site| source(site, 2);
+    "weights" ["initializer", "Identity", "Add", "DequantizeLinear", "QuantizeLinear"] by |site| source(site, 1);
+    "bias" ["absent", "empty name", "initializer", "Identity", "Add", "DequantizeLinear"] by |site| source(site, 2);
+    "integers of the input" ["none", "INT8", "UINT8"] by |site| integers(site, 0);
+    "zero point of the input" ["none", "absent", "zero", "other"] by |site| zero_point(site, 0);
+    "integers of the weights" ["none", "INT8", "UINT8"] by |site| integers(site, 1);
+    "zero point of the weights" ["none", "absent", "zero", "other"] by |site| zero_point(site, 1);
+    "scales of the weights" ["none", "one", "outputs", "inputs", "kernel"] by |site| scales(site);
+    "axis of the weights" ["none", "absent", "negative", "0", "1", "more"] by |site| match site.quantization(1) {
+        None => "none",
+        Some(quantization) => match quantization.axis {
+            None => "absent",
+            Some(..0) => "negative",
+            Some(0) => "0",
+            Some(1) => "1",
+            Some(2..) => "more",
+        },
+    };
+    "ways of the graph" ["one", "Add", "Concat", "MaxPool"] by |site| ways(site);
+    "quantized at an Add" ["no such Add", "neither", "one", "both"] by |site| quantized_at_add(site);
+    "quantizers of one value" ["one at most", "several"] by |site| site.quantizers_of_one_value();
     "place" ["alone", "first", "between", "last"] by |site| match site.place {
         (_, 1) => "alone",
         (0, _) => "first",
         (place, count) if place + 1 == count => "last",
         _ => "between",
     };
-    "before" ["graph input", "Relu", "Add", "BatchNormalization", "convolution"] by
-        |site| site.producer(&site.node.inputs[0]).map_or("graph input", operator);
-    "after" ["graph output", "Relu", "Add", "BatchNormalization", "convolution"] by
-        |site| site.reader().map_or("graph output", operator);
+    "before" ["graph input", "Relu", "Add", "BatchNormalization", "MaxPool", "Concat", "convolution"] by
+        |site| site.producer(site.unquantized(&site.node.inputs[0])).map_or("graph input", operator);
+    "after" [
+        "graph output", "Relu", "Add", "BatchNormalization", "MaxPool", "Concat", "QuantizeLinear", "convolution"
+    ] by |site| site.reader(&site.node.outputs[0]).map_or("graph output", operator);
+    "output of the graph" ["numbers", "dequantized"] by |site| {
+        let last = site.case.graph.outputs.first().and_then(|output| site.producer(&output.name));
+        if matches!(last.map(|node| &node.op), Some(Op::DequantizeLinear(_))) { "dequantized" } else { "numbers" }
+    };
     "dynamic axes" ["none", "batch", "spatial", "batch and spatial"] by |site| dynamic_axes(site);
     "runs" ["1", "2", "3"] by |site| number(site.case.runs.len());
     "shapes of the runs" ["one", "several"] by |site| {
@@ -127,8 +150,10 @@ const fn number(number: usize) -> &'static str {
 
 const fn channels(count: usize) -> &'static str {
     match count {
-        0..=4 => number(count),
-        _ => "5 or more",
+        1..=4 => number(count),
+        5 => "5",
+        8 => "8",
+        _ => "others",
     }
 }
 
@@ -175,7 +200,64 @@ fn source(site: &Site, input: usize) -> &'static str {
     match site.node.inputs.get(input).map(String::as_str) {
         None => "absent",
         Some("") => "empty name",
+        Some(name) if site.unquantized(name) != name => "QuantizeLinear",
         Some(name) => site.producer(name).map_or("initializer", operator),
+    }
+}
+
+fn integers(site: &Site, input: usize) -> &'static str {
+    match site.quantization(input).map(|quantization| quantization.dtype) {
+        None => "none",
+        Some(DataType::Uint8) => "UINT8",
+        Some(_) => "INT8",
+    }
+}
+
+fn zero_point(site: &Site, input: usize) -> &'static str {
+    match site.quantization(input).map(|quantization| quantization.zero_point) {
+        None => "none",
+        Some(None) => "absent",
+        Some(Some(zero_point)) if zero_point.to_f64().iter().all(|zero_point| *zero_point == 0.0) => "zero",
+        Some(Some(_)) => "other",
+    }
+}
+
+fn scales(site: &Site) -> &'static str {
+    let Some(quantization) = site.quantization(1) else { return "none" };
+    if quantization.scales == 1 {
+        return "one";
+    }
+    let rank = site.axes.len() as i64 + 2;
+    let outputs = i64::from(site.attributes.transposed);
+    match quantization.axis.unwrap_or(1).rem_euclid(rank) {
+        axis if axis == outputs => "outputs",
+        axis if axis < 2 => "inputs",
+        _ => "kernel",
+    }
+}
+
+fn ways(site: &Site) -> &'static str {
+    let nodes = &site.case.graph.nodes;
+    if nodes.iter().any(|node| matches!(node.op, Op::MaxPool(_))) {
+        "MaxPool"
+    } else if nodes.iter().any(|node| matches!(node.op, Op::Concat(_))) {
+        "Concat"
+    } else if nodes.iter().any(|node| site.joined(node).is_some()) {
+        "Add"
+    } else {
+        "one"
+    }
+}
+
+fn quantized_at_add(site: &Site) -> &'static str {
+    let joined = site.case.graph.nodes.iter().find_map(|node| site.joined(node));
+    let quantized =
+        |names: &[String]| names.iter().filter(|name| site.unquantized(name) != name.as_str()).count();
+    match joined.map(quantized) {
+        None => "no such Add",
+        Some(0) => "neither",
+        Some(1) => "one",
+        Some(_) => "both",
     }
 }
 
@@ -185,6 +267,10 @@ const fn operator(node: &Node) -> &'static str {
         Op::Add => "Add",
         Op::Identity => "Identity",
         Op::BatchNormalization(_) => "BatchNormalization",
+        Op::Concat(_) => "Concat",
+        Op::MaxPool(_) => "MaxPool",
+        Op::QuantizeLinear(_) => "QuantizeLinear",
+        Op::DequantizeLinear(_) => "DequantizeLinear",
         Op::Conv(_) | Op::ConvTranspose(_) => "convolution",
         _ => "another operator",
     }

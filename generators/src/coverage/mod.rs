@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn each_site_has_a_listed_value_of_every_attribute() {
-        for family in [Family::Conv, Family::Deconv] {
+        for family in Family::VALID {
             let stream = family.stream(2);
             for case in (0..500).map(|index| stream.case(index)) {
                 for site in Site::all(&case) {
@@ -123,7 +123,7 @@ mod tests {
     fn every_value_that_an_operator_can_have_occurs() {
         let mut unreached: BTreeSet<_> =
             columns().map(|(attribute, value)| (attribute.name, value)).collect();
-        for family in [Family::Conv, Family::Deconv] {
+        for family in Family::VALID {
             let report = Coverage::of(&family.stream(2), 3000).report();
             for reached in report.values.iter().filter(|value| value.count > 0) {
                 unreached.remove(&(reached.attribute, reached.value));
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn what_is_called_impossible_never_occurs() {
-        for family in [Family::Conv, Family::Deconv] {
+        for family in Family::VALID {
             let report = Coverage::of(&family.stream(4), 3000).report();
             let occurs = |pair: &&PairCount| pair.count > 0;
             for pair in report.pairs.iter().filter(occurs) {

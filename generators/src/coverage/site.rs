@@ -1,5 +1,7 @@
 use twinfer_case::{Case, Regime, TensorSource};
-use twinfer_onnx::{AutoPad, Axis, Conv, ConvTranspose, Node, Op, infer_shapes};
+use twinfer_onnx::{
+    AutoPad, Axis, Conv, ConvTranspose, DataType, DequantizeLinear, Node, Op, Tensor, infer_shapes,
+};
 
 /// A convolution of a valid case, with what surrounds it.
 pub struct Site<'a> {
@@ -14,6 +16,14 @@ pub struct Site<'a> {
     pub channels: (usize, usize),
     /// Its place among the convolutions, and how many there are.
     pub place: (usize, usize),
+}
+
+/// How a value is dequantized.
+pub struct Quantization<'a> {
+    pub axis: Option<i64>,
+    pub dtype: DataType,
+    pub zero_point: Option<&'a Tensor>,
+    pub scales: usize,
 }
 
 /// The attributes of Conv and ConvTranspose under one roof.
@@ -68,9 +78,69 @@ impl<'a> Site<'a> {
         self.case.graph.nodes.iter().find(|node| node.outputs.iter().any(|output| output == name))
     }
 
-    pub fn reader(&self) -> Option<&'a Node> {
-        let output = &self.node.outputs[0];
-        self.case.graph.nodes.iter().find(|node| node.inputs.contains(output))
+    pub fn reader(&self, name: &str) -> Option<&'a Node> {
+        self.readers(name).next()
+    }
+
+    fn readers(&self, name: &str) -> impl Iterator<Item = &'a Node> {
+        self.case.graph.nodes.iter().filter(move |node| node.inputs.iter().any(|input| input == name))
+    }
+
+    /// What was quantized and dequantized to give a value; the value itself where nothing was.
+    pub fn unquantized<'b>(&self, name: &'b str) -> &'b str
+    where
+        'a: 'b,
+    {
+        let integers = match self.producer(name) {
+            Some(node) if matches!(node.op, Op::DequantizeLinear(_)) => &node.inputs[0],
+            _ => return name,
+        };
+        match self.producer(integers) {
+            Some(node) if matches!(node.op, Op::QuantizeLinear(_)) => self.unquantized(&node.inputs[0]),
+            _ => name,
+        }
+    }
+
+    /// How an input of the convolution is dequantized, if it is.
+    pub fn quantization(&self, input: usize) -> Option<Quantization<'a>> {
+        let node = self.producer(self.node.inputs.get(input)?)?;
+        let Op::DequantizeLinear(DequantizeLinear { axis }) = node.op else { return None };
+        let zero_point = node.inputs.get(2).and_then(|name| self.initializer(name));
+        let quantizer = self.producer(&node.inputs[0]);
+        let dtype = match (zero_point, quantizer) {
+            (Some(zero_point), _) => zero_point.dtype(),
+            (None, Some(_)) => DataType::Uint8,
+            (None, None) => self.initializer(&node.inputs[0])?.dtype(),
+        };
+        Some(Quantization { axis, dtype, zero_point, scales: self.initializer(&node.inputs[1])?.len() })
+    }
+
+    fn initializer(&self, name: &str) -> Option<&'a Tensor> {
+        let found = self.case.graph.initializers.iter().find(|initializer| initializer.name == name);
+        found.map(|initializer| &initializer.tensor)
+    }
+
+    /// The inputs of an Add of two values that the graph computes from its input.
+    pub fn joined(&self, node: &'a Node) -> Option<&'a [String]> {
+        let computed = |name: &String| self.initializer(name).is_none() && !self.is_constant(name);
+        let joins = matches!(node.op, Op::Add) && node.inputs.iter().all(computed);
+        joins.then_some(node.inputs.as_slice())
+    }
+
+    fn is_constant(&self, name: &str) -> bool {
+        self.producer(name)
+            .is_some_and(|node| node.inputs.iter().all(|input| self.initializer(input).is_some()))
+    }
+
+    pub fn quantizers_of_one_value(&self) -> &'static str {
+        let several = |node: &Node| {
+            let quantizers =
+                self.readers(&node.inputs[0]).filter(|node| matches!(node.op, Op::QuantizeLinear(_)));
+            quantizers.count() > 1
+        };
+        let nodes = &self.case.graph.nodes;
+        let quantizers = nodes.iter().filter(|node| matches!(node.op, Op::QuantizeLinear(_)));
+        if quantizers.into_iter().any(several) { "several" } else { "one at most" }
     }
 
     pub fn regime(&self) -> Option<Regime> {

@@ -1,0 +1,241 @@
+//! The spaces of the families: what is drawn how often.
+
+use twinfer_onnx::{DataType, MAX_OPSET, MIN_OPSET};
+
+use crate::{
+    Arrangement, AxisForm, Bias, Branches, Dynamic, Grouping, Menu, Neighbour, Operator, OutputPadding,
+    Padding, Quantization, Quantizer, Runs, Scaling, Source, Space, Values, ZeroPoint,
+};
+
+/// The operator sets that a case may ask for.
+const OPSETS: std::ops::RangeInclusive<i64> = MIN_OPSET..=MAX_OPSET;
+
+impl Space {
+    /// The family `conv`.
+    pub fn convolutions() -> Self {
+        Self::led_by(Operator::Conv)
+    }
+
+    /// The family `deconv`.
+    pub fn deconvolutions() -> Self {
+        Self::led_by(Operator::ConvTranspose)
+    }
+
+    /// The family `qdq-conv`.
+    pub fn quantized_convolutions() -> Self {
+        Self::quantized(Self::convolutions())
+    }
+
+    /// The family `qdq-deconv`.
+    pub fn quantized_deconvolutions() -> Self {
+        Self::quantized(Self::deconvolutions())
+    }
+
+    fn quantized(space: Self) -> Self {
+        let neighbours = [
+            (Some(Neighbour::Relu), 14),
+            (Some(Neighbour::AddChannels), 2),
+            (Some(Neighbour::AddInput), 2),
+            (Some(Neighbour::AddResidual), 2),
+            (Some(Neighbour::BatchNormalization), 5),
+        ];
+        Self {
+            length: Menu::new([(1, 85), (2, 12), (3, 3)]),
+            precision: Menu::new([(DataType::Float, 92), (DataType::Float16, 8)]),
+            regime: Menu::new([(Values::Exact, 60), (Values::Gaussian, 35), (Values::WideRange, 5)]),
+            quantization: Some(Quantization::new()),
+            weights: Menu::new([
+                (Source::Initializer, 4),
+                (Source::Identity, 1),
+                (Source::Sum, 1),
+                (Source::Dequantized, 47),
+                (Source::Quantized, 47),
+            ]),
+            bias: Menu::new([
+                (Bias::Absent, 38),
+                (Bias::Empty, 2),
+                (Bias::From(Source::Initializer), 25),
+                (Bias::From(Source::Identity), 3),
+                (Bias::From(Source::Sum), 2),
+                (Bias::From(Source::Dequantized), 30),
+            ]),
+            before: Menu::new([(None, 300)].into_iter().chain(neighbours)),
+            after: Menu::new([(None, 60)].into_iter().chain(neighbours)),
+            ..space
+        }
+    }
+
+    /// The family `block`.
+    pub fn blocks() -> Self {
+        let space = Self::quantized_convolutions();
+        let mut quantization = Quantization::new();
+        quantization.applies = Menu::new([(true, 80), (false, 20)]);
+        Self {
+            arrangement: Menu::new([
+                (Arrangement::Normalized, 16),
+                (Arrangement::Residual, 30),
+                (Arrangement::Fan, 14),
+                (Arrangement::Concat, 14),
+                (Arrangement::Pooling, 10),
+                (Arrangement::EncoderDecoder, 16),
+            ]),
+            rank: Menu::new([(1, 15), (2, 72), (3, 13)]),
+            channels: Menu::new([(1, 8), (2, 12), (3, 14), (4, 30), (5, 8), (8, 22), (16, 6)]),
+            quantization: Some(quantization),
+            ..space
+        }
+    }
+
+    fn led_by(lead: Operator) -> Self {
+        let other = match lead {
+            Operator::Conv => Operator::ConvTranspose,
+            Operator::ConvTranspose => Operator::Conv,
+        };
+        let parameter = [(Source::Initializer, 60), (Source::Identity, 20), (Source::Sum, 20)];
+        let neighbours = [
+            (Some(Neighbour::Relu), 8),
+            (Some(Neighbour::AddChannels), 4),
+            (Some(Neighbour::AddScalar), 2),
+            (Some(Neighbour::AddInput), 3),
+            (Some(Neighbour::AddResidual), 3),
+            (Some(Neighbour::BatchNormalization), 8),
+        ];
+        Self {
+            arrangement: Menu::only(Arrangement::Chain),
+            branches: Menu::new([
+                (Branches::Neither, 25),
+                (Branches::Main, 20),
+                (Branches::Shortcut, 20),
+                (Branches::Both, 35),
+            ]),
+            lead,
+            follower: Menu::new([(lead, 70), (other, 30)]),
+            length: Menu::new([(1, 74), (2, 19), (3, 7)]),
+            rank: Menu::new([(1, 25), (2, 50), (3, 25)]),
+            precision: Menu::new([(DataType::Float, 70), (DataType::Float16, 30)]),
+            opset: Menu::new(OPSETS.map(|opset| (opset, 1))),
+            regime: Menu::new([
+                (Values::Exact, 60),
+                (Values::Gaussian, 25),
+                (Values::WideRange, 8),
+                (Values::Denormal, 5),
+                (Values::Saturating, 2),
+            ]),
+            batch: Menu::new([(1, 60), (2, 25), (3, 15)]),
+            grouping: Menu::new([
+                (Grouping::One, 62),
+                (Grouping::Several(2), 14),
+                (Grouping::Several(3), 6),
+                (Grouping::Depthwise, 18),
+            ]),
+            channels: Menu::new([(1, 25), (2, 22), (3, 20), (4, 14), (5, 10), (8, 9)]),
+            kernel: Menu::new([(1, 18), (2, 24), (3, 36), (4, 12), (5, 10)]),
+            stride: Menu::new([(1, 44), (2, 34), (3, 16), (4, 6)]),
+            dilation: Menu::new([(1, 70), (2, 20), (3, 10)]),
+            conv_padding: conv_padding(),
+            deconv_padding: deconv_padding(),
+            output_padding: Menu::new([
+                (OutputPadding::Absent, 56),
+                (OutputPadding::Zero, 5),
+                (OutputPadding::BelowStride, 35),
+                (OutputPadding::BelowDilation, 4),
+            ]),
+            default_written: Menu::new([(true, 50), (false, 50)]),
+            kernel_shape_written: Menu::new([(true, 60), (false, 40)]),
+            quantization: None,
+            weights: Menu::new(parameter),
+            bias: Menu::new(
+                [(Bias::Absent, 35), (Bias::Empty, 5)]
+                    .into_iter()
+                    .chain(parameter.map(|(source, weight)| (Bias::From(source), weight))),
+            ),
+            before: Menu::new([(None, 110)].into_iter().chain(neighbours)),
+            after: Menu::new([(None, 60)].into_iter().chain(neighbours)),
+            dynamic: Menu::new([
+                (Dynamic { batch: false, spatial: false }, 55),
+                (Dynamic { batch: true, spatial: false }, 15),
+                (Dynamic { batch: false, spatial: true }, 15),
+                (Dynamic { batch: true, spatial: true }, 15),
+            ]),
+            runs: Menu::new([
+                (Runs::A, 25),
+                (Runs::AA, 10),
+                (Runs::AB, 15),
+                (Runs::ABA, 45),
+                (Runs::EmptyFullEmpty, 5),
+            ]),
+        }
+    }
+}
+
+impl Quantization {
+    /// As the families of quantized graphs have it.
+    fn new() -> Self {
+        let quantizer = |dtype, zero_point| Quantizer { dtype, zero_point };
+        let activations = [
+            (quantizer(DataType::Int8, ZeroPoint::Zero), 30),
+            (quantizer(DataType::Int8, ZeroPoint::Nonzero), 20),
+            (quantizer(DataType::Uint8, ZeroPoint::Zero), 14),
+            (quantizer(DataType::Uint8, ZeroPoint::Nonzero), 20),
+            (quantizer(DataType::Uint8, ZeroPoint::Absent), 16),
+        ];
+        let optional = |none| {
+            let some = activations.iter().map(|(quantizer, weight)| (Some(*quantizer), *weight));
+            Menu::new([(None, none)].into_iter().chain(some))
+        };
+        Self {
+            applies: Menu::only(true),
+            symmetric: Menu::new([(true, 70), (false, 30)]),
+            activation: optional(2),
+            output: optional(100),
+            weights: Menu::new([
+                (quantizer(DataType::Int8, ZeroPoint::Zero), 42),
+                (quantizer(DataType::Int8, ZeroPoint::Absent), 28),
+                (quantizer(DataType::Int8, ZeroPoint::Nonzero), 10),
+                (quantizer(DataType::Uint8, ZeroPoint::Nonzero), 12),
+                (quantizer(DataType::Uint8, ZeroPoint::Zero), 4),
+                (quantizer(DataType::Uint8, ZeroPoint::Absent), 4),
+            ]),
+            scaling: Menu::new([
+                (Scaling::Tensor, 34),
+                (Scaling::Outputs, 44),
+                (Scaling::Inputs, 19),
+                (Scaling::Kernel, 3),
+            ]),
+            axis: Menu::new([(AxisForm::Positive, 45), (AxisForm::Negative, 25), (AxisForm::Omitted, 30)]),
+        }
+    }
+}
+
+fn conv_padding() -> Menu<Padding> {
+    Menu::new([
+        (Padding::Absent, 18),
+        (Padding::Zero, 6),
+        (Padding::Symmetric, 16),
+        (Padding::Asymmetric, 28),
+        (Padding::NotSet, 6),
+        (Padding::NotSetAlone, 2),
+        (Padding::SameUpper, 10),
+        (Padding::SameLower, 10),
+        (Padding::Valid, 4),
+    ])
+}
+
+fn deconv_padding() -> Menu<Padding> {
+    Menu::new([
+        (Padding::Absent, 14),
+        (Padding::Zero, 4),
+        (Padding::Symmetric, 12),
+        (Padding::Asymmetric, 24),
+        (Padding::NotSet, 5),
+        (Padding::NotSetAlone, 2),
+        (Padding::SameUpper, 8),
+        (Padding::SameLower, 8),
+        (Padding::Valid, 3),
+        (Padding::OutputShape, 7),
+        (Padding::OutputShapeNotSet, 2),
+        (Padding::OutputShapeUpper, 5),
+        (Padding::OutputShapeLower, 5),
+        (Padding::OutputShapeOverPads, 3),
+    ])
+}
