@@ -125,7 +125,7 @@ impl<'a> Evaluator<'a> {
 
     fn add(&mut self, node: &Node) -> Value {
         let b = match self.semantics.surroundings {
-            Surroundings::AddendDropped => Cow::Owned(self.input(node, 1).map(|_| 0.0)),
+            Surroundings::AddendDropped => Cow::Owned(self.input(node, 1).zeros()),
             _ => Cow::Borrowed(self.input(node, 1)),
         };
         let (sum, touched) = add(self.input(node, 0), &b, self.shape(node), self.arithmetic);

@@ -49,6 +49,17 @@ impl Value {
         Self { dtype: self.dtype, shape, elements, magnitude: None, error, step, quantization_step: None }
     }
 
+    /// Every element, and how far it may be off, times `factor`; taken for exact otherwise.
+    pub fn scaled(&self, factor: f64) -> Self {
+        let error = self.error.as_ref().map(|error| error.iter().map(|error| error * factor.abs()).collect());
+        Self { error, ..self.map(|element| element * factor) }
+    }
+
+    /// Zeros of the same type and shape.
+    pub fn zeros(&self) -> Self {
+        Self { error: None, step: Some(Step::ZERO), ..self.map(|_| 0.0) }
+    }
+
     /// The result of arithmetic: exact where `step` is known and holds every partial sum, otherwise with `error`.
     pub fn computed(
         dtype: DataType,

@@ -109,10 +109,7 @@ impl<'a> Evaluator<'a> {
         let scale =
             |place: usize| self.scale_behind(&node.inputs[place]).filter(|scale| scale.elements.len() == 1);
         match (scale(0), scale(place)) {
-            (Some(first), Some(own)) => {
-                let ratio = first.elements[0] / own.elements[0];
-                Cow::Owned(value.map(|element| element * ratio))
-            }
+            (Some(first), Some(own)) => Cow::Owned(value.scaled(first.elements[0] / own.elements[0])),
             _ => Cow::Borrowed(value),
         }
     }
