@@ -69,4 +69,4 @@ pub use recording::{RecordedObservation, Recording};
 pub use source::CaseSource;
 pub use steps::{Minimal, Replay, read_case};
 pub use subjects::Subjects;
-pub use worker::WorkerCommand;
+pub use worker::{ALLOCATOR, WorkerCommand};

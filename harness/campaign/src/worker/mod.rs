@@ -7,7 +7,7 @@ mod pool;
 mod process;
 mod stderr;
 
-pub use command::WorkerCommand;
+pub use command::{ALLOCATOR, WorkerCommand};
 pub use gate::Gate;
 pub use leash::Watchdog;
 pub use pool::{Expectation, Nursery, Reserve, observe};

@@ -4,6 +4,7 @@ use std::{
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
 };
 
+use twinfer_campaign::ALLOCATOR;
 use twinfer_case::Variant;
 use twinfer_generators::Family;
 use twinfer_worker::driver::{self, Mode};
@@ -38,7 +39,9 @@ impl Fleet<'_> {
     }
 
     fn start(self, arguments: &Arguments, index: usize) -> Result<Running, Failure> {
-        let worker = worker_for(self.variants, None)?;
+        let mut worker = worker_for(self.variants, None)?;
+        // nothing of what a campaign does for speed is done for the loop that it is compared with
+        worker.env.retain(|(key, _)| !self.judged || key != ALLOCATOR.0);
         let mut command = Command::new(&worker.program);
         command.envs(worker.env).env(driver::VARIABLE, self.cache.to_string());
         command.args(["bench-loop", "--backends", &joined(self.variants)]);

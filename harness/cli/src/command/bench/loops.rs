@@ -5,7 +5,7 @@ use std::{num::NonZeroUsize, slice};
 use twinfer_case::{Backend, Stage, Variant};
 use twinfer_worker::driver::Mode;
 
-use super::{Arguments, Part, end_to_end::Measured, fleet::Fleet, solo::Loop};
+use super::{Arguments, Part, end_to_end::Measured, fleet::Fleet, solo::Loop, usage::Usage};
 use crate::{Failure, output::line, paint, worker::worker_for};
 
 /// Measures and prints what the arguments ask for.
@@ -63,8 +63,8 @@ fn print_bare(fleet: Fleet<'_>, variant: &Variant, total: &Total) {
         total.milliseconds(Stage::Execute),
         total.opening,
     );
-    if let Some(attributes) = &total.attributes {
-        line!("  {}", paint::faint(attributes));
+    for detail in &total.details {
+        line!("             {}", paint::faint(detail));
     }
 }
 
@@ -111,7 +111,7 @@ struct Total {
     done: f64,
     opening: f64,
     micros: Vec<(Stage, f64)>,
-    attributes: Option<String>,
+    details: Vec<String>,
 }
 
 impl Total {
@@ -122,22 +122,39 @@ impl Total {
             let micros: u64 = loops.iter().filter_map(|it| it.stages.get(&stage)).sum();
             (stage, micros as f64)
         };
-        let attributes = (sum(|it| it.attributes_asked) > 0).then(|| {
+        let cases = sum(|it| it.cases) as f64;
+        let usage = loops.iter().fold(Usage::default(), |total, it| total.and(it.usage));
+        let opening = loops.iter().fold(Usage::default(), |total, it| total.and(it.opening_usage));
+        let mut details = vec![
             format!(
-                "           device attributes: {} asked, {} answered by the driver, {} compared, {} changed",
+                "processor time a case: {:.1} ms, {:.1} ms in the kernel, {:.0} page faults",
+                1e3 * usage.user / cases.max(1.0),
+                1e3 * usage.system / cases.max(1.0),
+                usage.page_faults as f64 / cases.max(1.0)
+            ),
+            format!(
+                "processor time of an opening: {:.1} s, {:.1} s in the kernel, {} page faults",
+                opening.user / loops.len() as f64,
+                opening.system / loops.len() as f64,
+                opening.page_faults / loops.len() as u64
+            ),
+        ];
+        if sum(|it| it.attributes_asked) > 0 {
+            details.push(format!(
+                "device attributes: {} asked, {} answered by the driver, {} compared, {} changed",
                 sum(|it| it.attributes_asked),
                 sum(|it| it.attributes_answered_by_driver),
                 sum(|it| it.attributes_compared),
                 sum(|it| it.attributes_changed)
-            )
-        });
+            ));
+        }
         Self {
             rate: sum(|it| it.done) as f64 / longest(|it| it.seconds),
-            cases: sum(|it| it.cases) as f64,
+            cases,
             done: sum(|it| it.done) as f64,
             opening: longest(|it| it.opening),
             micros: [Stage::Parse, Stage::Build, Stage::Execute].map(stage).into(),
-            attributes,
+            details,
         }
     }
 

@@ -8,6 +8,7 @@ mod loops;
 mod shares;
 pub mod solo;
 mod stream;
+mod usage;
 
 use std::{num::NonZeroUsize, thread::available_parallelism};
 
@@ -58,7 +59,8 @@ pub struct Arguments {
 enum Part {
     /// Each backend alone, with and without the driver-attribute cache
     Bare,
-    /// All of them, golden and the checks, one after the other in one process, at default levels, without the cache
+    /// All of them, golden and the checks, one after the other in one process, at default levels, without the cache and
+    /// what else makes workers fast
     Naive,
     /// A campaign
     Campaign,

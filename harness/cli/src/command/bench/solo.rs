@@ -14,7 +14,7 @@ use twinfer_checks::{Evidence, judge};
 use twinfer_generators::Family;
 use twinfer_worker::{driver, take_stdout};
 
-use super::stream::Stream;
+use super::{stream::Stream, usage::Usage};
 use crate::{Exit, Failure, duration, shard::Shard, variants::Variants};
 
 /// What the loop says once its backends are open; it begins when it is answered.
@@ -44,6 +44,10 @@ pub struct Arguments {
 pub struct Loop {
     /// Seconds until the backends were open.
     pub opening: f64,
+    /// What opening them used.
+    pub opening_usage: Usage,
+    /// What the cases used.
+    pub usage: Usage,
     /// Seconds from the first case to the last.
     pub seconds: f64,
     /// Cases that were tried.
@@ -84,7 +88,8 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let mut say = |line: &str| writeln!(output, "{line}").map_err(Failure::environment);
     let opening = Instant::now();
     let subjects = open(&arguments.backends.subjects())?;
-    let mut result = Loop { opening: opening.elapsed().as_secs_f64(), ..Loop::default() };
+    let mut result =
+        Loop { opening: opening.elapsed().as_secs_f64(), opening_usage: Usage::now(), ..Loop::default() };
     let stream = Stream::new(&arguments.family, arguments.seed);
     let (first, count) = arguments.shard.into();
     let mut cases = stream.cases(first, count).take((arguments.cases / count) as usize).map(prepare);
@@ -125,7 +130,7 @@ impl Loop {
         judged: bool,
         limit: Duration,
     ) -> Result<(), Failure> {
-        let started = Instant::now();
+        let (started, before) = (Instant::now(), Usage::now());
         for prepared in cases {
             if started.elapsed() >= limit {
                 break;
@@ -142,6 +147,7 @@ impl Loop {
             self.done += u64::from(done);
         }
         self.seconds = started.elapsed().as_secs_f64();
+        self.usage = Usage::now().since(before);
         let attributes = driver::tally();
         self.attributes_asked = attributes.asked;
         self.attributes_answered_by_driver = attributes.answered_by_driver;
