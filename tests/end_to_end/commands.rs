@@ -14,8 +14,8 @@ fn help_lists_the_commands() {
 #[test]
 fn every_command_explains_itself() {
     let commands = [
-        "fuzz", "check", "replay", "minimize", "adopt", "generate", "report", "merge", "diff", "bench",
-        "backends",
+        "fuzz", "check", "replay", "minimize", "adopt", "repro", "generate", "report", "merge", "diff",
+        "bench", "backends",
     ];
     let pages = commands.map(|command| twinfer(&[command, "--help"]).run().stdout);
     insta::assert_snapshot!(pages.join("\n"));

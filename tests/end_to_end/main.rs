@@ -5,6 +5,7 @@ mod commands;
 mod fuzz;
 mod known;
 mod opaque;
+mod repro;
 mod runs;
 mod single;
 mod survey;

@@ -3,16 +3,16 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use twinfer_case::{Case, Finding, Observation, Outcome, Run, Sighting, Summary, TensorSource, VariantInfo};
+use twinfer_case::{Case, Finding, Observation, Outcome, Sighting, Summary, VariantInfo};
 
 use crate::{
     CampaignError,
+    case_folder::write_prepared,
     catalogue::{Catalogue, Identity},
     crew::Tried,
     describe::classes,
     investigation::Proof,
     journal::{read_json, write, write_json},
-    prepared::Prepared,
     recording::Recording,
 };
 
@@ -134,41 +134,11 @@ pub fn write_finding(
     info: &VariantInfo,
     minimal: &Tried,
 ) -> Result<(), CampaignError> {
-    fs::create_dir_all(folder).map_err(CampaignError::file(folder))?;
-    write_json(&folder.join("case.json"), &materialized(&minimal.prepared))?;
-    write(&folder.join("model.onnx"), &minimal.prepared.task.model)?;
-    write_data_sets(folder, minimal)?;
+    write_prepared(folder, &minimal.prepared, &minimal.references)?;
     write(&folder.join("finding.snap"), snapshot(finding, &minimal.observation).as_bytes())?;
     Recording::of(info, &minimal.observation).write_beside(folder)?;
     // last, so that a folder without it is one that was not finished
     write_json(&folder.join("finding.json"), finding)
-}
-
-/// The case with its tensors as data: what no later generator changes.
-pub fn materialized(prepared: &Prepared) -> Case {
-    let data = |inputs: &Vec<twinfer_onnx::Tensor>| Run {
-        inputs: inputs.iter().cloned().map(TensorSource::Data).collect(),
-    };
-    Case { runs: prepared.task.runs.iter().map(data).collect(), ..prepared.case.clone() }
-}
-
-/// `test_data_set_<k>/input_<i>.pb` and, where golden knows them, `output_<i>.pb`: the layout of ONNX's backend tests.
-fn write_data_sets(folder: &Path, minimal: &Tried) -> Result<(), CampaignError> {
-    let graph = &minimal.prepared.case.graph;
-    for (run, inputs) in minimal.prepared.task.runs.iter().enumerate() {
-        let folder = folder.join(format!("test_data_set_{run}"));
-        fs::create_dir_all(&folder).map_err(CampaignError::file(&folder))?;
-        for (index, (info, tensor)) in graph.inputs.iter().zip(inputs).enumerate() {
-            write(&folder.join(format!("input_{index}.pb")), &tensor.encode_proto(&info.name))?;
-        }
-        let Some(Ok(evaluation)) = minimal.references.get(run) else { continue };
-        for (index, (info, reference)) in graph.outputs.iter().zip(&evaluation.outputs).enumerate() {
-            let path = folder.join(format!("output_{index}.pb"));
-            let tensor = reference.to_tensor().map_err(CampaignError::format(&path))?;
-            write(&path, &tensor.encode_proto(&info.name))?;
-        }
-    }
-    Ok(())
 }
 
 /// What `cargo insta review` shows of a finding: no versions, no timings.

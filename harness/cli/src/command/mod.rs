@@ -9,6 +9,7 @@ mod merge;
 mod minimize;
 mod replay;
 mod report;
+mod repro;
 mod worker;
 
 use clap::Subcommand;
@@ -28,6 +29,8 @@ pub enum Command {
     Minimize(minimize::Arguments),
     /// Keep a finding as a test
     Adopt(adopt::Arguments),
+    /// Write a folder that shows a bug without twinfer, for an upstream issue
+    Repro(repro::Arguments),
     /// Write generated cases to disk, as ONNX models with their inputs
     Generate(generate::Arguments),
     /// Report a finished run again, in any format
@@ -57,6 +60,7 @@ impl Command {
             Self::Replay(arguments) => replay::run(&arguments),
             Self::Minimize(arguments) => minimize::run(&arguments),
             Self::Adopt(arguments) => adopt::run(&arguments),
+            Self::Repro(arguments) => repro::run(&arguments),
             Self::Generate(arguments) => generate::run(&arguments),
             Self::Report(arguments) => report::run(&arguments),
             Self::Merge(arguments) => merge::run(&arguments),
