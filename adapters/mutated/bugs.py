@@ -27,8 +27,9 @@ def pad_shifted(step):
 
 @bug(*CONVOLUTIONS)
 def pads_swapped(step):
-    for axis in step.window.axes:
-        axis.begin, axis.end = axis.end, axis.begin
+    if "pads" in step.attributes:
+        middle = len(step.attributes["pads"]) // 2
+        step.attributes["pads"] = step.attributes["pads"][middle:] + step.attributes["pads"][:middle]
 
 
 @bug(*CONVOLUTIONS)
@@ -109,20 +110,20 @@ def same_swapped(step):
     other = {b"SAME_UPPER": b"SAME_LOWER", b"SAME_LOWER": b"SAME_UPPER"}
     if step.attributes.get("auto_pad") in other:
         step.attributes["auto_pad"] = other[step.attributes["auto_pad"]]
-        step.window
 
 
 @bug("ConvTranspose")
 def output_shape_split_swapped(step):
     if "output_shape" in step.attributes and step.attributes.get("auto_pad") not in (b"SAME_UPPER", b"SAME_LOWER"):
-        pads_swapped(step)
+        for axis in step.window.axes:
+            axis.begin, axis.end = axis.end, axis.begin
 
 
 # Attributes: most outputs get another shape
 
 @bug(*CONVOLUTIONS, "MaxPool")
 def same_as_valid(step):
-    if step.attributes.get("auto_pad", b"").startswith(b"SAME"):
+    if step.attributes.get("auto_pad", b"").startswith(b"SAME") and "output_shape" not in step.attributes:
         step.attributes["auto_pad"] = b"VALID"
 
 
@@ -179,11 +180,11 @@ def scale_on_other_axis(step):
     rank, parameters = step.inputs[0].ndim, step.inputs[1:]
     if rank < 2 or parameters[0].size == 1:
         return
-    axis = step.attributes.get("axis", 1) % rank
-    other = 1 if axis == 0 else 0
+    other = 1 if step.attributes.get("axis", 1) % rank == 0 else 0
     extent = step.inputs[0].shape[other]
-    step.attributes["axis"] = other
-    step.inputs[1:] = [numpy.resize(parameter, extent) for parameter in parameters]
+    if extent > 1:
+        step.attributes["axis"] = other
+        step.inputs[1:] = [numpy.resize(parameter, extent) for parameter in parameters]
 
 
 @bug("DequantizeLinear")
@@ -195,7 +196,8 @@ def dequantized_on_other_axis(step):
 
 @bug("QuantizeLinear", "DequantizeLinear")
 def first_scale_for_all(step):
-    step.inputs[1:] = [parameter.reshape(-1)[0] for parameter in step.inputs[1:]]
+    if step.inputs[0].ndim > 1:
+        step.inputs[1:] = [parameter.reshape(-1)[:1].reshape(()) for parameter in step.inputs[1:]]
 
 
 def without_zero_point(step):
@@ -356,11 +358,6 @@ def of_bits(array, bits):
 @bug(*CONVOLUTIONS)
 def operands_in_tf32(step):
     step.inputs[:2] = [of_bits(operand, 11) for operand in step.inputs[:2]]
-
-
-@bug(*CONVOLUTIONS)
-def operands_in_half(step):
-    step.inputs[:2] = [operand.astype(numpy.float16).astype(operand.dtype) for operand in step.inputs[:2]]
 
 
 @bug(*CONVOLUTIONS)

@@ -45,7 +45,11 @@ pub fn swap_pads(op: &mut Op) {
     }
 }
 
+/// Where `output_shape` is given, `auto_pad` pads nothing: it says how the padding that follows is split.
 pub fn same_as_valid(op: &mut Op) {
+    if matches!(op, Op::ConvTranspose(op) if op.output_shape.is_some()) {
+        return;
+    }
     if let Some(auto_pad) = auto_pad(op)
         && matches!(auto_pad, Some(AutoPad::SameUpper | AutoPad::SameLower))
     {

@@ -93,6 +93,8 @@ fn misread<'a>(graph: &'a Graph, semantics: &Semantics) -> Cow<'a, Graph> {
         return Cow::Borrowed(graph);
     }
     let mut graph = graph.clone();
+    // what outputs are declared to be need not be what comes out
+    graph.outputs.iter_mut().for_each(|output| output.shape = None);
     for node in &mut graph.nodes {
         semantics.attributes.iter().for_each(|change| change(&mut node.op));
     }

@@ -8,10 +8,11 @@ use std::{
 
 use twinfer_case::{Divergence, Observation, Task, VariantInfo, VariantRecord, Verdict};
 use twinfer_checks::{Evidence, Judgement, judge};
+use twinfer_golden::Arithmetic;
 
 use crate::{
     CampaignError,
-    diagnosis::explain,
+    diagnosis::{Outcome, explain},
     prepared::{Prepared, References},
     worker::{Expectation, Nursery, WorkerProcess, observe},
 };
@@ -151,7 +152,10 @@ impl Crew {
             repeat: repeat.as_ref(),
             fresh: fresh.as_ref(),
         });
-        explain(&mut judgement, &prepared, &references, &observation);
+        let arithmetic = Arithmetic::default();
+        let outcome =
+            Outcome { prepared: &prepared, references: &references, observation: &observation, arithmetic };
+        explain(&mut judgement, &outcome);
         Tried { prepared, references, observation, judgement }
     }
 

@@ -5,20 +5,28 @@ mod fit;
 
 use twinfer_case::{Diagnosis, Explanation, Kind, Observation, Verdict};
 use twinfer_checks::Judgement;
-use twinfer_golden::Explanation as Mistake;
+use twinfer_golden::{Arithmetic, Explanation as Mistake, Mutant};
 
 use crate::prepared::{Prepared, References};
 
-use fit::{Fit, unexplained};
+use fit::{Fit, Trial, unexplained};
+
+/// What is to be explained.
+#[derive(Clone, Copy)]
+pub struct Outcome<'a> {
+    /// The case.
+    pub prepared: &'a Prepared,
+    /// What should have come out, run by run.
+    pub references: &'a References,
+    /// What did.
+    pub observation: &'a Observation,
+    /// How whoever did it computes.
+    pub arithmetic: Arithmetic,
+}
 
 /// Adds to every divergence of shapes or values why. Values that rounded operands explain are no error: they become a
 /// precision fallback.
-pub fn explain(
-    judgement: &mut Judgement,
-    prepared: &Prepared,
-    references: &References,
-    observation: &Observation,
-) {
+pub fn explain(judgement: &mut Judgement, outcome: &Outcome<'_>) {
     let Verdict::Diverges(divergences) = &mut judgement.verdict else { return };
     let mut compared = divergences
         .iter_mut()
@@ -27,7 +35,7 @@ pub fn explain(
     if compared.peek().is_none() {
         return;
     }
-    let diagnosis = diagnose(prepared, references, observation);
+    let diagnosis = diagnose(outcome);
     let is_of_precision = is_of_precision(&diagnosis);
     for divergence in compared {
         if is_of_precision {
@@ -38,29 +46,44 @@ pub fn explain(
     fallback::settle(divergences, &diagnosis);
 }
 
-/// Why an output or its shape is not golden's: one mistake; failing that, several at once; failing that, coarse
-/// arithmetic, whose wide bounds hold much that is something else.
-fn diagnose(prepared: &Prepared, references: &References, observation: &Observation) -> Diagnosis {
-    let (coarse_singles, singles): (Vec<_>, Vec<_>) = Mistake::singles().partition(Mistake::is_precision);
-    let (coarse, combinations): (Vec<_>, Vec<_>) = Mistake::combinations().partition(Mistake::is_precision);
-    let ranks = [singles, combinations, coarse_singles, coarse];
-    let fits = ranks.iter().map(|mistakes| {
-        let fit = |mistake: &Mistake| {
-            Some((*mistake, Fit::of(mistake.mutants, prepared, references, observation)?))
-        };
-        mistakes.iter().filter_map(fit).collect::<Vec<_>>()
-    });
-    let fits = fits.into_iter().find(|fits| !fits.is_empty()).unwrap_or_default();
+/// Why an output or its shape is not golden's.
+fn diagnose(outcome: &Outcome<'_>) -> Diagnosis {
+    let fits = fits(outcome);
     let closest = fits.iter().map(|(_, fit)| fit).min_by(|one, other| one.share.total_cmp(&other.share));
     let alike = fits.iter().filter(|(_, fit)| closest.is_some_and(|closest| fit.is_like(closest)));
     Diagnosis {
-        explanations: alike.map(|(mistake, _)| explanation(mistake)).collect(),
+        explanations: alike.map(|(mistake, _)| explanation(*mistake)).collect(),
         residual: closest.and_then(|closest| closest.residual),
-        unexplained: unexplained(references, observation),
+        unexplained: unexplained(outcome),
     }
 }
 
-fn explanation(mistake: &Mistake) -> Explanation {
+/// What reproduces an output: one mistake; failing that, several at once, each of which matters. Coarse arithmetic is asked
+/// last: its wide bounds hold much that is something else.
+fn fits(outcome: &Outcome<'_>) -> Vec<(Mistake, Fit)> {
+    let try_out = |mistake: Mistake| (mistake, Trial::of(mistake.mutants, outcome));
+    let singles: Vec<_> = Mistake::singles().map(try_out).collect();
+    let matters =
+        |mutant: &Mutant| singles.iter().any(|(single, trial)| single.mutants == [*mutant] && trial.changes);
+    let fitting = |(mistake, trial): (Mistake, Trial)| Some((mistake, trial.fit?));
+    for is_precision in [false, true] {
+        let is_asked = |mistake: &Mistake| mistake.is_precision() == is_precision;
+        let single: Vec<_> =
+            singles.iter().copied().filter(|(mistake, _)| is_asked(mistake)).filter_map(fitting).collect();
+        if !single.is_empty() {
+            return single;
+        }
+        let several = Mistake::combinations().filter(is_asked);
+        let several = several.filter(|mistake| mistake.mutants.iter().all(matters)).map(try_out);
+        let several: Vec<_> = several.filter_map(fitting).collect();
+        if !several.is_empty() {
+            return several;
+        }
+    }
+    Vec::new()
+}
+
+fn explanation(mistake: Mistake) -> Explanation {
     Explanation { mutant: mistake.name.to_owned(), change: clause(mistake.sentence) }
 }
 

@@ -1,8 +1,8 @@
-use twinfer_case::{Observation, RunOutput};
-use twinfer_golden::{Agreement, Arithmetic, Evaluation, Mutant, Reference, evaluate_as};
-use twinfer_onnx::Tensor;
+use twinfer_case::RunOutput;
+use twinfer_golden::{Agreement, Evaluation, Mutant, Reference, evaluate_as};
+use twinfer_onnx::{DataType, Tensor};
 
-use crate::prepared::{Prepared, References};
+use super::Outcome;
 
 /// Explanations whose shares of their bounds are this close are not told apart.
 const LIKE: f64 = 4.0;
@@ -10,46 +10,67 @@ const LIKE: f64 = 4.0;
 /// A share of the bound that rounding alone uses up.
 const ROUNDING: f64 = 0.02;
 
+/// What comes of asking whether mistakes reproduce what was observed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Trial {
+    /// Whether they change anything that golden gives for the case.
+    pub changes: bool,
+    /// How closely they reproduce every output of every run, where golden does not.
+    pub fit: Option<Fit>,
+}
+
 /// How closely mistakes reproduce what was observed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fit {
     /// The largest difference; absent where only shapes are known.
     pub residual: Option<f64>,
-    /// The largest difference as a share of what the mutant allows.
+    /// The largest difference as a share of what the mistakes allow.
     pub share: f64,
 }
 
-impl Fit {
-    /// That of mistakes which reproduce every output of every run, where golden does not.
-    pub fn of(
-        mistakes: &[Mutant],
-        prepared: &Prepared,
-        references: &References,
-        observation: &Observation,
-    ) -> Option<Self> {
-        let evaluate = |inputs: &Vec<Tensor>| {
-            evaluate_as(&prepared.case.graph, inputs, Arithmetic::default(), mistakes).ok()
-        };
+impl Trial {
+    /// Makes the mistakes on every run, until one is not reproduced.
+    pub fn of(mistakes: &[Mutant], outcome: &Outcome<'_>) -> Self {
+        let Outcome { prepared, references, observation, arithmetic } = outcome;
+        let evaluate =
+            |inputs: &Vec<Tensor>| evaluate_as(&prepared.case.graph, inputs, *arithmetic, mistakes).ok();
         if observation.runs.is_empty() {
-            let evaluation = evaluate(prepared.task.runs.first()?)?;
-            let inferred = observation.inferred_shapes.as_ref()?;
-            return infers(&evaluation, inferred).then_some(Self { residual: None, share: 0.0 });
+            let evaluation = prepared.task.runs.first().and_then(evaluate);
+            let fits =
+                evaluation.zip(observation.inferred_shapes.as_ref()).is_some_and(|(e, i)| infers(&e, i));
+            return Self { changes: true, fit: fits.then_some(Fit { residual: None, share: 0.0 }) };
         }
-        let mut comparison = Comparison::default();
-        for ((inputs, reference), run) in prepared.task.runs.iter().zip(references).zip(&observation.runs) {
-            comparison.meet(&evaluate(inputs)?, reference.as_ref().ok()?, run)?;
+        let mut comparison =
+            Comparison { sums_in_half: mistakes.contains(&Mutant::SumsInHalf), ..Comparison::default() };
+        let mut changes = false;
+        for ((inputs, reference), run) in prepared.task.runs.iter().zip(*references).zip(&observation.runs) {
+            let (Some(mutant), Ok(golden)) = (evaluate(inputs), reference) else {
+                return Self { changes: true, fit: None };
+            };
+            changes |= differ(&mutant, golden);
+            if comparison.meet(&mutant, golden, run).is_none() {
+                return Self { changes, fit: None };
+            }
         }
-        comparison.conclude()
+        Self { changes, fit: comparison.conclude() }
     }
+}
 
+impl Fit {
     /// Whether the case does not tell this explanation from the closest.
     pub fn is_like(&self, closest: &Self) -> bool {
         self.share <= LIKE * closest.share.max(ROUNDING)
     }
 }
 
+/// Whether two evaluations have other shapes or values.
+fn differ(one: &Evaluation, other: &Evaluation) -> bool {
+    let part = |reference: &Reference| (reference.shape.clone(), reference.values.clone());
+    one.outputs.iter().map(part).ne(other.outputs.iter().map(part))
+}
+
 /// The largest difference from golden; `None` where a shape differs or something is no number.
-pub fn unexplained(references: &References, observation: &Observation) -> Option<f64> {
+pub fn unexplained(Outcome { references, observation, .. }: &Outcome<'_>) -> Option<f64> {
     let mut largest = 0.0_f64;
     for (reference, run) in references.iter().zip(&observation.runs) {
         let golden = reference.as_ref().ok()?;
@@ -77,6 +98,11 @@ struct Comparison {
     worst: Option<Worst>,
     /// The largest difference from the mutant where golden is wrong.
     residual_where_wrong: f64,
+    /// Whether the mistake is to sum in 16-bit floats: nobody knows in which order, so that it is told by the type of
+    /// its sums.
+    sums_in_half: bool,
+    /// Whether something that golden does not explain is a 32-bit float that no 16-bit float is, or no 32-bit float at all.
+    is_beyond_half: bool,
 }
 
 /// An element that golden does not explain.
@@ -114,6 +140,7 @@ impl Comparison {
                 if same_shape { golden.compare(place, given) } else { Agreement::Wrong(f64::INFINITY) };
             if let Agreement::Wrong(deviation) = from_golden {
                 self.residual_where_wrong = self.residual_where_wrong.max(from_mutant);
+                self.is_beyond_half |= output.dtype() != DataType::Float || !fits_half(given);
                 if self.worst.is_none_or(|worst| deviation > worst.deviation) {
                     self.worst = Some(Worst { deviation, allowed });
                 }
@@ -130,9 +157,11 @@ impl Comparison {
     /// agrees with every value explains none.
     fn conclude(self) -> Option<Fit> {
         let worst = self.worst?;
-        let tells = worst.allowed.is_finite() && worst.allowed < worst.deviation;
+        let tells = worst.allowed < worst.deviation;
         let is_closer = 2.0 * self.residual_where_wrong <= worst.deviation;
-        (tells && is_closer).then_some(Fit { residual: Some(self.residual), share: self.share })
+        let is_summed_in_half = self.sums_in_half && !self.is_beyond_half && worst.allowed.is_finite();
+        (tells && is_closer || is_summed_in_half)
+            .then_some(Fit { residual: Some(self.residual), share: self.share })
     }
 }
 
@@ -147,6 +176,12 @@ fn infers(evaluation: &Evaluation, inferred: &[Vec<i64>]) -> bool {
                 .all(|(extent, inferred)| *inferred < 0 || usize::try_from(*inferred) == Ok(*extent))
     };
     evaluation.outputs.len() == inferred.len() && evaluation.outputs.iter().zip(inferred).all(is_shape)
+}
+
+/// Whether a number has no more bits of significand than a 16-bit float.
+const fn fits_half(number: f64) -> bool {
+    const DROPPED: u32 = f64::MANTISSA_DIGITS - 11;
+    number.to_bits().trailing_zeros() >= DROPPED
 }
 
 const fn deviation(agreement: Agreement) -> f64 {
@@ -166,8 +201,6 @@ fn allowed(reference: &Reference, place: usize) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use twinfer_onnx::DataType;
-
     use super::*;
 
     fn evaluation(value: f64, bound: f64) -> Evaluation {
@@ -207,6 +240,19 @@ mod tests {
     fn a_mutant_that_agrees_with_everything_explains_nothing() {
         assert_eq!(fit((7.0, f64::INFINITY), 1.0, 3.0), None);
         assert_eq!(fit((3.0, 5.0), 1.0, 3.0), None, "its bound holds golden's value too");
+    }
+
+    #[test]
+    fn sums_in_half_are_told_by_the_type_of_the_output() {
+        let fit = |given: f64| {
+            let output = Tensor::from_f64(DataType::Float, vec![1], &[given]).expect("a vector");
+            let run = RunOutput { outputs: vec![output], intermediates: Vec::new() };
+            let mut comparison = Comparison { sums_in_half: true, ..Comparison::default() };
+            comparison.meet(&evaluation(1.0, 0.5), &evaluation(1.0, 0.01), &run)?;
+            comparison.conclude()
+        };
+        assert!(fit(1.0 + 0.5).is_some());
+        assert!(fit(1.0 + f64::from(0.3_f32)).is_none());
     }
 
     #[test]
