@@ -287,3 +287,44 @@ fn root(power: u64, degree: u32) -> u64 {
 pub const fn power_of_two(exponent: i32) -> f64 {
     f64::from_bits(((1023 + exponent as i64) as u64) << 52)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ONE_MORE: Ahead = Ahead { convolutions: 1, growth: 2 };
+
+    #[test]
+    fn values_join_on_the_finer_grid_where_there_is_room() {
+        let budget = Budget::new(DataType::Float, true);
+        let grids = [Grid { bound: 100, exponent: 2 }, Grid { bound: 30, exponent: -1 }];
+        assert_eq!(budget.joined(&grids, true, ONE_MORE), Some(Grid { bound: 830, exponent: -1 }));
+        assert_eq!(budget.joined(&grids, false, ONE_MORE), Some(Grid { bound: 800, exponent: -1 }));
+        let far = [Grid { bound: 100, exponent: 20 }, Grid { bound: 30, exponent: -1 }];
+        assert_eq!(budget.joined(&far, true, ONE_MORE), None);
+        let beyond = [Grid { bound: 100, exponent: 80 }, Grid { bound: 30, exponent: -1 }];
+        assert_eq!(budget.joined(&beyond, true, ONE_MORE), None);
+    }
+
+    #[test]
+    fn what_is_quantized_by_a_common_scale_can_be_joined() {
+        let mut choices = Choices::of_index(2, 0);
+        for precision in [DataType::Float, DataType::Float16] {
+            let budget = Budget::new(precision, true);
+            for _ in 0..500 {
+                let mut grid = || Grid {
+                    bound: choices.within(1..=2000) as u64,
+                    exponent: choices.below(12) as i32 - 6,
+                };
+                let grids = [grid(), grid()];
+                let exponent = budget.common_scale(&grids, ONE_MORE);
+                let quantized = grids.map(|grid| {
+                    let bound = grid.bound.div_ceil(1 << (exponent - grid.exponent));
+                    assert!(bound <= 127, "{grid:?} saturates");
+                    Grid { bound, exponent }
+                });
+                assert!(budget.joined(&quantized, true, ONE_MORE).is_some(), "{grids:?}");
+            }
+        }
+    }
+}

@@ -184,3 +184,38 @@ impl AxisForm {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_zero_point_is_an_integer_of_its_type_and_nonzero_where_it_is_to_be() {
+        let mut choices = Choices::of_index(3, 0);
+        for dtype in [DataType::Int8, DataType::Uint8] {
+            let quantizer = Quantizer { dtype, zero_point: ZeroPoint::Nonzero };
+            let (least, greatest) = quantizer.range();
+            let drawn: Vec<_> = (0..500).map(|_| quantizer.zero_point(&mut choices)).collect();
+            assert!(drawn.iter().all(|drawn| *drawn != 0 && (least..=greatest).contains(drawn)), "{drawn:?}");
+            assert!(
+                drawn.contains(&greatest) && drawn.iter().any(|drawn| *drawn < greatest / 2),
+                "{drawn:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn without_a_zero_point_a_quantizer_gives_uint8() {
+        let quantizing = |dtype| Quantizer { dtype, zero_point: ZeroPoint::Absent }.quantizing().zero_point;
+        assert_eq!(quantizing(DataType::Uint8), ZeroPoint::Absent);
+        assert_eq!(quantizing(DataType::Int8), ZeroPoint::Zero);
+    }
+
+    #[test]
+    fn an_axis_is_left_out_only_where_that_means_it() {
+        assert_eq!(AxisForm::Omitted.attribute(1, 4), None);
+        assert_eq!(AxisForm::Omitted.attribute(0, 4), Some(0));
+        assert_eq!(AxisForm::Negative.attribute(1, 4), Some(-3));
+        assert_eq!(AxisForm::Positive.attribute(3, 4), Some(3));
+    }
+}

@@ -331,4 +331,49 @@ mod tests {
             );
         }
     }
+
+    #[test]
+    fn a_restricted_quantization_is_never_left() {
+        for space in [Space::quantized_convolutions(), Space::quantized_deconvolutions()] {
+            let restricted = |attribute, restrict: fn(&mut Space, &mut Quantization)| {
+                let mut space = space.clone();
+                let mut quantization = space.quantization.take().expect("the space is quantized");
+                space.opset = Menu::only(15);
+                space.weights = Menu::only(Source::Dequantized);
+                restrict(&mut space, &mut quantization);
+                reached(&Space { quantization: Some(quantization), ..space }, attribute)
+            };
+            assert_eq!(
+                restricted("weights", |_, menus| menus.applies = Menu::only(true)),
+                ["DequantizeLinear"]
+            );
+            assert_eq!(restricted("weights", |_, menus| menus.applies = Menu::only(false)), ["initializer"]);
+            let symmetric = |_: &mut Space, menus: &mut Quantization| menus.symmetric = Menu::only(true);
+            assert_eq!(restricted("integers of the weights", symmetric), ["INT8"]);
+            assert_eq!(restricted("zero point of the input", symmetric), ["none", "zero"]);
+            assert_eq!(
+                restricted("scales of the weights", |_, menus| menus.scaling = Menu::only(Scaling::Tensor)),
+                ["one"]
+            );
+            assert_eq!(
+                restricted("element type", |space, _| space.precision = Menu::only(DataType::Float16)),
+                ["FLOAT16"]
+            );
+        }
+    }
+
+    #[test]
+    fn a_block_that_is_asked_for_is_drawn() {
+        let drawn = |arrangement| {
+            let mut space = Space::blocks();
+            space.arrangement = Menu::only(arrangement);
+            reached(&space, "ways of the graph")
+        };
+        assert_eq!(drawn(Arrangement::Residual), ["Add"]);
+        assert_eq!(drawn(Arrangement::Concat), ["Concat"]);
+        assert_eq!(drawn(Arrangement::Pooling), ["MaxPool"]);
+        assert_eq!(drawn(Arrangement::Fan), ["Add", "Concat"]);
+        assert_eq!(drawn(Arrangement::EncoderDecoder), ["one", "Concat"]);
+        assert_eq!(drawn(Arrangement::Normalized), ["one"]);
+    }
 }

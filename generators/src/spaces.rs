@@ -41,6 +41,8 @@ impl Space {
         ];
         Self {
             length: Menu::new([(1, 85), (2, 12), (3, 3)]),
+            // hardware computes with integers in fours of channels
+            channels: Menu::new([(1, 16), (2, 13), (3, 14), (4, 26), (5, 9), (8, 18), (16, 4)]),
             precision: Menu::new([(DataType::Float, 92), (DataType::Float16, 8)]),
             regime: Menu::new([(Values::Exact, 60), (Values::Gaussian, 35), (Values::WideRange, 5)]),
             quantization: Some(Quantization::new()),

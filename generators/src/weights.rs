@@ -112,3 +112,36 @@ pub fn nonzero(limit: u64, choices: &mut Choices) -> i64 {
     let magnitude = choices.within(1..=limit as usize) as i64;
     if choices.percent(50) { -magnitude } else { magnitude }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Space, layer::Caps};
+
+    #[test]
+    fn the_sums_of_magnitudes_stay_within_the_gain() {
+        let mut choices = Choices::of_index(5, 0);
+        for space in [Space::convolutions(), Space::deconvolutions()] {
+            for _ in 0..1000 {
+                let layer = Layer::draw(&space, space.lead, None, 2, Caps::of(2, 1), &mut choices);
+                let axis = [None, Some(0), Some(1), Some(2)][choices.below(4)];
+                let scheme = choices.percent(70).then_some(Scheme { quantizer: Quantizer::SYMMETRIC, axis });
+                let gain = *choices.one_of(&[1, 4, 30, 500, 20_000]);
+                let weights = Weights::within(&layer, gain, scheme, &mut choices);
+                let heaviest = weights.heaviest_output(&layer);
+                assert!(heaviest <= gain, "{heaviest} of {gain}: {layer:?}");
+                assert!(heaviest > 0, "no weights: {layer:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn scales_of_several_places_reach_both_ends_of_their_spread() {
+        let mut choices = Choices::of_index(5, 1);
+        for count in 2..6 {
+            let mut shifts = spread_out(count, 7, &mut choices);
+            shifts.sort_unstable();
+            assert_eq!((shifts[0], shifts[count - 1]), (0, 7));
+        }
+    }
+}
