@@ -24,4 +24,10 @@ pub trait Backend {
 
     /// Takes `task` as far as it can and tells `progress` about every stage before entering it.
     fn run(&mut self, task: &Task, progress: &mut dyn FnMut(Stage)) -> Observation;
+
+    /// Whether what it keeps between cases is lost, so that no later case can be blamed for what it does: a CUDA context
+    /// that has met an illegal address, for instance, fails every call from then on.
+    fn is_lost(&self) -> bool {
+        false
+    }
 }

@@ -38,6 +38,7 @@ use crate::{
     Backend, OpenError,
     options::VariantOptions,
     recorder::{Log, Recorder},
+    trt::has_lost_cuda_context,
 };
 
 /// ONNX Runtime with one execution provider.
@@ -97,6 +98,13 @@ impl Backend for Ort {
             }
         }
         recorder.finish(Outcome::Ok)
+    }
+
+    fn is_lost(&self) -> bool {
+        match self.sessions.provider() {
+            Provider::Cuda { device, .. } => usize::try_from(device).is_ok_and(has_lost_cuda_context),
+            Provider::Cpu => false,
+        }
     }
 }
 

@@ -43,7 +43,7 @@ use crate::{
     recorder::{Log, Recorder},
 };
 
-pub use self::device::is_present as has_cuda_device;
+pub use self::device::{is_lost as has_lost_cuda_context, is_present as has_cuda_device};
 
 /// TensorRT or TensorRT-RTX, with one way of reading a model.
 pub struct Trt {
@@ -199,6 +199,10 @@ impl Backend for Trt {
         let mut recorder = Recorder::start(Stage::Parse, self.log.clone(), progress);
         let outcome = self.observe(task, &mut recorder).err().unwrap_or(Outcome::Ok);
         recorder.finish(outcome)
+    }
+
+    fn is_lost(&self) -> bool {
+        self.execution.as_ref().is_some_and(|execution| execution.device.is_lost())
     }
 }
 

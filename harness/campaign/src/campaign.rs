@@ -31,7 +31,36 @@ const SPARES: usize = 1;
 pub struct Campaign {
     options: Options,
     source: CaseSource,
+    sites: Vec<Site>,
+}
+
+/// Where a variant's workers come from.
+struct Site {
+    variant: Variant,
+    /// One a device.
     nurseries: Vec<Arc<Nursery>>,
+}
+
+impl Site {
+    fn new(variant: &Variant, options: &Options, watchdog: &Watchdog, gate: &Arc<Gate>) -> Self {
+        let pinned = !matches!(variant.backend, Backend::Golden | Backend::OrtCpu);
+        let devices: Vec<_> = options.devices.iter().filter(|_| pinned).cloned().map(Some).collect();
+        let devices = if devices.is_empty() { vec![None] } else { devices };
+        let most = SPARES + options.investigations.get().div_ceil(devices.len());
+        let nursery = |device| {
+            let (command, watchdog, gate) = (options.worker.clone(), watchdog.clone(), Arc::clone(gate));
+            let reserve = Reserve { least: SPARES, most };
+            let nursery = Nursery::new(variant.clone(), command, options.deadlines, watchdog, gate, reserve);
+            Arc::new(nursery.on_device(device))
+        };
+        Self { variant: variant.clone(), nurseries: devices.into_iter().map(nursery).collect() }
+    }
+
+    /// The nursery of each lane: every device has one at least.
+    fn of_lanes(&self, jobs: usize) -> impl Iterator<Item = &Arc<Nursery>> {
+        let lanes = jobs.max(self.nurseries.len());
+        self.nurseries.iter().cycle().take(lanes)
+    }
 }
 
 impl Campaign {
@@ -43,16 +72,11 @@ impl Campaign {
         };
         let (watchdog, gate) = (Watchdog::start(), Arc::new(Gate::of_machine()));
         let subjects = options.variants.iter().filter(|variant| variant.backend != Backend::Golden);
-        let reserve = Reserve { least: SPARES, most: SPARES + options.investigations.get() };
-        let nursery = |variant: &Variant| {
-            let (command, watchdog, gate) = (options.worker.clone(), watchdog.clone(), Arc::clone(&gate));
-            Nursery::new(variant.clone(), command, options.deadlines, watchdog, gate, reserve)
-        };
-        let nurseries: Vec<_> = subjects.map(nursery).collect();
-        if nurseries.is_empty() {
+        let sites: Vec<_> = subjects.map(|variant| Site::new(variant, &options, &watchdog, &gate)).collect();
+        if sites.is_empty() {
             return Err(CampaignError::NoBackend);
         }
-        Ok(Self { options, source, nurseries })
+        Ok(Self { options, source, sites })
     }
 
     /// Runs it to the end of its budget and tells `sink` what happens.
@@ -68,19 +92,19 @@ impl Campaign {
             findings.resume(&summary)?;
             (journal, summary)
         } else {
-            let subjects = self.nurseries.iter().map(|nursery| nursery.variant().clone());
+            let subjects = self.sites.iter().map(|site| site.variant.clone());
             (Journal::create(&self.options.out, &run)?, Summary::new(subjects))
         };
-        for (nursery, workers) in self.nurseries.iter().zip(&workers) {
+        for (site, workers) in self.sites.iter().zip(&workers) {
             for worker in workers {
                 let millis = worker.start_millis();
-                sink(&Event::WorkerStarted { variant: nursery.variant().clone(), millis });
+                sink(&Event::WorkerStarted { variant: site.variant.clone(), millis });
             }
         }
-        let crew = |(info, nursery): (&VariantInfo, _)| {
-            Crew::new(info.clone(), Arc::clone(nursery), self.options.investigations)
+        let crew = |(info, site): (&VariantInfo, &Site)| {
+            Crew::new(info.clone(), site.nurseries.clone(), self.options.investigations)
         };
-        let crews: Vec<_> = run.variants.iter().zip(&self.nurseries).map(crew).collect();
+        let crews: Vec<_> = run.variants.iter().zip(&self.sites).map(crew).collect();
         sink(&Event::CampaignStarted { run });
         for (slug, finding) in findings.ours() {
             sink(&Event::FindingRecorded { slug: slug.to_owned(), finding: finding.clone(), new: true });
@@ -99,7 +123,7 @@ impl Campaign {
         let (ticket_sender, tickets) = unbounded();
         let (complete_sender, complete) = unbounded();
         let (delivery_sender, deliveries) = unbounded();
-        let (queues, job_receivers): (Vec<_>, Vec<_>) = self.nurseries.iter().map(|_| unbounded()).unzip();
+        let (queues, job_receivers): (Vec<_>, Vec<_>) = self.sites.iter().map(|_| unbounded()).unzip();
         let deliverer = || Deliverer::new(delivery_sender.clone());
         let preparer = Preparer {
             source: Arc::clone(&self.source),
@@ -114,8 +138,8 @@ impl Campaign {
         let resources = Resources { crews, investigator, claims: &claims };
         thread::scope(|scope| {
             for (variant, workers) in workers.into_iter().enumerate() {
-                for worker in workers {
-                    let nursery = Arc::clone(&self.nurseries[variant]);
+                for (worker, nursery) in workers.into_iter().zip(self.sites[variant].of_lanes(jobs)) {
+                    let nursery = Arc::clone(nursery);
                     let lane = Lane::new(variant, nursery, job_receivers[variant].clone(), deliverer());
                     scope.spawn(move || lane.run(worker));
                 }
@@ -146,7 +170,7 @@ impl Campaign {
                 scope.spawn(move || nursery.take())
             };
             let starting: Vec<Vec<_>> =
-                self.nurseries.iter().map(|nursery| (0..jobs).map(|_| start(nursery)).collect()).collect();
+                self.sites.iter().map(|site| site.of_lanes(jobs).map(start).collect()).collect();
             let join = |thread: thread::ScopedJoinHandle<'_, _>| {
                 thread.join().unwrap_or_else(|_| {
                     Err(CampaignError::Supervisor("a starting thread panicked".to_owned()))
@@ -157,9 +181,9 @@ impl Campaign {
     }
 
     fn run_info(&self, workers: &[Vec<WorkerProcess>]) -> RunInfo {
-        let variants = self.nurseries.iter().zip(workers).filter_map(|(nursery, workers)| {
+        let variants = self.sites.iter().zip(workers).filter_map(|(site, workers)| {
             let description = workers.first()?.description().clone();
-            Some(VariantInfo { variant: nursery.variant().clone(), description })
+            Some(VariantInfo { variant: site.variant.clone(), description })
         });
         RunInfo {
             format: JOURNAL_FORMAT,

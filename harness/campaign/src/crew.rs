@@ -20,7 +20,10 @@ use crate::{
 /// One variant with the workers that serve it outside the campaign's lanes.
 pub struct Crew {
     info: VariantInfo,
-    nursery: Arc<Nursery>,
+    /// One a device.
+    nurseries: Vec<Arc<Nursery>>,
+    /// Whose turn it is to give a worker.
+    turn: AtomicUsize,
     /// Workers that have run cases and wait for more.
     warm: Mutex<Vec<WorkerProcess>>,
     hands: NonZeroUsize,
@@ -52,8 +55,9 @@ pub struct Tried {
 
 impl Crew {
     /// A crew of at most `hands` workers at once.
-    pub const fn new(info: VariantInfo, nursery: Arc<Nursery>, hands: NonZeroUsize) -> Self {
-        Self { info, nursery, warm: Mutex::new(Vec::new()), hands, shares: AtomicUsize::new(0) }
+    pub const fn new(info: VariantInfo, nurseries: Vec<Arc<Nursery>>, hands: NonZeroUsize) -> Self {
+        let warm = Mutex::new(Vec::new());
+        Self { info, nurseries, turn: AtomicUsize::new(0), warm, hands, shares: AtomicUsize::new(0) }
     }
 
     /// A crew of one, whose worker is started now.
@@ -61,8 +65,9 @@ impl Crew {
         let worker = nursery.take()?;
         let info =
             VariantInfo { variant: nursery.variant().clone(), description: worker.description().clone() };
-        let warm = Mutex::new(vec![worker]);
-        Ok(Self { info, nursery, warm, hands: NonZeroUsize::MIN, shares: AtomicUsize::new(0) })
+        let crew = Self::new(info, vec![nursery], NonZeroUsize::MIN);
+        crew.keep(Some(worker));
+        Ok(crew)
     }
 
     /// Which variant, and what its backend says of itself.
@@ -72,7 +77,7 @@ impl Crew {
 
     /// Has workers started that will be needed soon, having run nothing.
     pub fn expect_fresh(&self, workers: usize) -> Expectation {
-        self.nursery.expect(workers)
+        self.nursery().expect(workers)
     }
 
     /// Takes part in what [`hands`](Self::hands) divides.
@@ -88,7 +93,7 @@ impl Crew {
 
     /// What the variant does with a case in a worker that has run nothing else.
     pub fn observe_fresh(&self, task: &Task) -> Result<Observation, CampaignError> {
-        let trial = self.nursery.try_fresh(task, None)?;
+        let trial = self.nursery().try_fresh(task, None)?;
         self.keep(trial.survivor);
         Ok(trial.observation)
     }
@@ -96,7 +101,7 @@ impl Crew {
     /// What the variant does with a case in a worker that has run others.
     pub fn observe_warm(&self, task: &Task) -> Result<Observation, CampaignError> {
         let waiting = self.waiting().pop();
-        let mut worker = waiting.map_or_else(|| self.nursery.take(), Ok)?;
+        let mut worker = waiting.map_or_else(|| self.nursery().take(), Ok)?;
         match observe(&mut worker, task) {
             Ok(observation) => {
                 self.keep(Some(worker));
@@ -104,18 +109,23 @@ impl Crew {
             }
             Err((_, loss)) => {
                 drop(worker);
-                let trial = self.nursery.try_fresh(task, Some(&loss))?;
+                let trial = self.nursery().try_fresh(task, Some(&loss))?;
                 self.keep(trial.survivor);
                 Ok(trial.observation)
             }
         }
     }
 
+    /// The nursery of one device after the other.
+    fn nursery(&self) -> &Arc<Nursery> {
+        &self.nurseries[self.turn.fetch_add(1, Ordering::Relaxed) % self.nurseries.len()]
+    }
+
     /// Lets a worker wait for more cases, unless there are as many as can be busy.
     fn keep(&self, worker: Option<WorkerProcess>) {
         let mut waiting = self.waiting();
         let room = waiting.len() < self.hands.get();
-        waiting.extend(worker.filter(|_| room));
+        waiting.extend(worker.filter(|worker| room && !worker.is_spent()));
     }
 
     fn waiting(&self) -> MutexGuard<'_, Vec<WorkerProcess>> {
@@ -129,7 +139,7 @@ impl Crew {
         preceding: &[Arc<Prepared>],
         prepared: &Prepared,
     ) -> Result<Option<Observation>, CampaignError> {
-        let mut worker = self.nursery.take()?;
+        let mut worker = self.nursery().take()?;
         let mut last = None;
         for prepared in preceding.iter().map(AsRef::as_ref).chain([prepared]) {
             last = observe(&mut worker, &prepared.task).ok();

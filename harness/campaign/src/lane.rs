@@ -110,6 +110,9 @@ impl Lane {
                 Answer::Done(hash, observation) if hash == expected => {
                     self.deliver(*observation);
                     stage = Stage::Load;
+                    if worker.is_spent() {
+                        return Err((stage, Loss::Spent));
+                    }
                 }
                 Answer::Stage(..) | Answer::Done(..) => return Err((stage, Loss::other_case())),
             }
@@ -155,7 +158,9 @@ impl Lane {
             Event::WorkerLost { variant: self.nursery.variant().clone(), stage, reason: loss.to_string() };
         self.deliverer.send(Delivery::Event(Box::new(event)));
         self.history.clear();
-        let Some(suspect) = self.in_flight.front() else { return self.nursery.take() };
+        let Some(suspect) = self.in_flight.front().filter(|_| loss != Loss::Spent) else {
+            return self.nursery.take();
+        };
         let trial = self.nursery.try_fresh(&suspect.prepared.task, Some(&loss))?;
         self.deliver(trial.observation);
         trial.survivor.map_or_else(|| self.nursery.take(), Ok)

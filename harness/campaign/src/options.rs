@@ -26,6 +26,9 @@ pub struct Options {
     pub jobs: NonZeroUsize,
     /// Divergences that are investigated at once, beside the cases; a worker process or two each.
     pub investigations: NonZeroUsize,
+    /// The GPUs to use, as `CUDA_VISIBLE_DEVICES` names them, each worker one of them; all that are visible where this is
+    /// empty.
+    pub devices: Vec<String>,
     /// How to start the worker of a built-in backend.
     pub worker: WorkerCommand,
     /// The run directory: `run.json`, `journal.jsonl`, `findings/`.
@@ -64,6 +67,7 @@ impl Options {
             shard: (0, 1),
             jobs: cores,
             investigations: NonZeroUsize::new(cores.get() / 4).unwrap_or(NonZeroUsize::MIN),
+            devices: Vec::new(),
             worker,
             out,
             known: None,

@@ -33,7 +33,7 @@ impl Subjects {
                 Arc::clone(&gate),
                 Reserve::default(),
             );
-            Crew::start(nursery)
+            Crew::start(Arc::new(nursery))
         };
         let subjects = variants.iter().filter(|variant| variant.backend != Backend::Golden);
         let crews = subjects.map(start).collect::<Result<Vec<_>, _>>()?;

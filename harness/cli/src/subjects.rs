@@ -5,5 +5,5 @@ use crate::{Failure, worker::worker_for};
 
 /// A worker for each of `variants`, with their libraries installed first where they are missing.
 pub fn start(variants: &[Variant]) -> Result<Subjects, Failure> {
-    Ok(Subjects::start(variants, &worker_for(variants, None)?, Deadlines::default())?)
+    Ok(Subjects::start(variants, &worker_for(variants)?, Deadlines::default())?)
 }

@@ -12,15 +12,13 @@ use twinfer_libraries::{Installed, Loader};
 
 use crate::{Failure, provision::provision};
 
-/// The command that starts a worker of any of `variants`, their libraries installed first where they are missing;
-/// `devices` are the GPUs that it sees.
-pub fn worker_for(variants: &[Variant], devices: Option<&str>) -> Result<WorkerCommand, Failure> {
+/// The command that starts a worker of any of `variants`, their libraries installed first where they are missing.
+pub fn worker_for(variants: &[Variant]) -> Result<WorkerCommand, Failure> {
     let libraries = provision(variants)?;
     let program = env::current_exe().map_err(|error| {
         Failure::environment(format!("cannot find this executable to start workers: {error}"))
     })?;
     let mut worker = WorkerCommand { args: vec!["worker".to_owned()], ..WorkerCommand::new(program) };
-    worker.env.extend(devices.map(|devices| ("CUDA_VISIBLE_DEVICES".to_owned(), devices.to_owned())));
     worker.env.extend(search_path(&libraries)?.map(|path| ("LD_LIBRARY_PATH".to_owned(), path)));
     Ok(worker)
 }

@@ -57,6 +57,8 @@ pub enum FromWorker {
         variant: usize,
         /// What it did.
         observation: Observation,
+        /// Whether the worker is of no more use: its backend lost what it keeps between cases, such as a CUDA context.
+        last: bool,
     },
     /// The worker itself cannot go on: a library is missing, an option is unknown. Says nothing about a backend.
     Fault {
@@ -143,10 +145,11 @@ impl FromWorker {
                 &FromWorkerHeader::Stage { hash: *hash, variant: *variant, stage: *stage },
                 &[],
             ),
-            Self::Answer { hash, variant, observation } => {
+            Self::Answer { hash, variant, observation, last } => {
                 let header = FromWorkerHeader::Answer(AnswerHeader {
                     hash: *hash,
                     variant: *variant,
+                    last: *last,
                     observation: ObservationHeader::of(observation),
                 });
                 let parts: Vec<_> = tensors(observation).map(Tensor::to_le_bytes).collect();
@@ -194,6 +197,7 @@ pub fn read_from_worker(stream: &mut impl Read) -> Result<Option<FromWorker>, Me
         FromWorkerHeader::Answer(header) => FromWorker::Answer {
             hash: header.hash,
             variant: header.variant,
+            last: header.last,
             observation: header.observation.with(&mut parts)?,
         },
     };
@@ -247,15 +251,18 @@ mod tests {
         fn an_answer_arrives_bit_by_bit(
             outputs in prop::collection::vec(prop::collection::vec(tensors(), 0..3), 0..3),
             named in prop::option::of(tensors()),
+            last in any::<bool>(),
         ) {
             let sent = observation(outputs, named.as_ref());
             let hash = Task::new(Vec::new(), request(), Vec::new()).hash;
             let mut bytes = Vec::new();
-            FromWorker::Answer { hash, variant: 3, observation: sent.clone() }.write(&mut bytes).unwrap();
+            let answer = FromWorker::Answer { hash, variant: 3, observation: sent.clone(), last };
+            answer.write(&mut bytes).unwrap();
             let read = read_from_worker(&mut bytes.as_slice()).unwrap().unwrap();
-            let FromWorker::Answer { hash: echoed, variant: 3, observation: read } = read else {
+            let FromWorker::Answer { hash: echoed, variant: 3, observation: read, last: told } = read else {
                 panic!("{read:?}")
             };
+            prop_assert_eq!(told, last);
             prop_assert_eq!(echoed, hash);
             prop_assert_eq!(tensors_of(&read), tensors_of(&sent));
             prop_assert_eq!(

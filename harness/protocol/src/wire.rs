@@ -39,6 +39,8 @@ pub struct CaseHeader {
 pub struct AnswerHeader {
     pub hash: CaseHash,
     pub variant: usize,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub last: bool,
     pub observation: ObservationHeader,
 }
 

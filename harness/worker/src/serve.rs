@@ -5,7 +5,7 @@ use std::{
 };
 
 use twinfer_backend::{Backend, OpenError};
-use twinfer_case::{Stage, Task, Variant};
+use twinfer_case::{Outcome, Stage, Task, Variant};
 use twinfer_protocol::{FrameError, FromWorker, MessageError, PROTOCOL_VERSION, ToWorker, read_to_worker};
 
 use crate::{driver, open};
@@ -73,8 +73,11 @@ fn converse(input: &mut impl Read, output: &mut impl Write) -> Result<(), ServeE
         };
         for variant in variants {
             let backend = backends.get_mut(variant).ok_or(ServeError::UnknownVariant(variant))?;
-            answer(backend.as_mut(), &task, variant, output)?;
+            let is_last = answer(backend.as_mut(), &task, variant, output)?;
             verify(cache, driver::tally())?;
+            if is_last {
+                return Ok(());
+            }
         }
     }
     Ok(())
@@ -105,13 +108,13 @@ fn open_guarded(variant: &Variant, cache: driver::Mode) -> Result<Box<dyn Backen
     guarded(|| open(variant, cache))?.map_err(ServeError::from)
 }
 
-/// Runs one case on one variant; every stage is told before it is entered.
+/// Runs one case on one variant; every stage is told before it is entered. Whether that was the last.
 fn answer(
     backend: &mut dyn Backend,
     task: &Task,
     variant: usize,
     output: &mut impl Write,
-) -> Result<(), ServeError> {
+) -> Result<bool, ServeError> {
     let hash = task.hash;
     let mut told = Ok(());
     let observation = guarded(|| {
@@ -122,7 +125,9 @@ fn answer(
         })
     })?;
     told?;
-    tell(&FromWorker::Answer { hash, variant, observation }, output)
+    let last = observation.outcome != Outcome::Ok && guarded(|| backend.is_lost())?;
+    tell(&FromWorker::Answer { hash, variant, observation, last }, output)?;
+    Ok(last)
 }
 
 /// An error where answers in memory are being verified and one was wrong.

@@ -157,7 +157,7 @@ fn expect_answer(worker: &mut Worker, task: &Task, on: usize, result: f32) {
                 assert_eq!((hash, variant), (task.hash, on));
                 stages.push(stage);
             }
-            FromWorker::Answer { hash, variant, observation } => {
+            FromWorker::Answer { hash, variant, observation, .. } => {
                 assert_eq!((hash, variant), (task.hash, on));
                 assert_eq!(observation.outcome, Outcome::Ok);
                 assert_eq!(observation.runs[0].outputs[0].to_f64(), [f64::from(result)]);

@@ -20,6 +20,11 @@ pub fn is_present() -> bool {
     unsafe { is_culib_present() && CudaContext::device_count().is_ok_and(|count| count > 0) }
 }
 
+/// Whether the primary context of a GPU, which ONNX Runtime uses, fails every call from now on.
+pub fn is_lost(ordinal: usize) -> bool {
+    is_present() && CudaContext::new(ordinal).and_then(|context| context.synchronize()).is_err()
+}
+
 /// A GPU with a stream of its own.
 pub struct Device {
     stream: Arc<CudaStream>,
@@ -44,6 +49,11 @@ impl Device {
             context.attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
         );
         Ok(Self { stream: context.new_stream()?, compute_capability })
+    }
+
+    /// Whether its context fails every call from now on: errors such as an illegal address are sticky.
+    pub fn is_lost(&self) -> bool {
+        self.stream.context().synchronize().is_err()
     }
 
     /// Whether engines of a release run here: TensorRT-RTX is made for compute capability 8.0, 8.6, 8.9, 12.0 and up.

@@ -15,6 +15,9 @@ use super::{
 };
 use crate::{CampaignError, Deadlines};
 
+/// The environment variable that names the GPUs which a process sees.
+const VISIBLE_DEVICES: &str = "CUDA_VISIBLE_DEVICES";
+
 /// A worker that SIGKILL ends is started, or tried with a case, this many times before that counts.
 const PATIENCE: usize = 4;
 
@@ -22,6 +25,7 @@ const PATIENCE: usize = 4;
 pub struct Nursery {
     variant: Variant,
     command: WorkerCommand,
+    device: Option<String>,
     deadlines: Deadlines,
     watchdog: Watchdog,
     gate: Arc<Gate>,
@@ -74,8 +78,15 @@ impl Nursery {
         watchdog: Watchdog,
         gate: Arc<Gate>,
         reserve: Reserve,
-    ) -> Arc<Self> {
-        Arc::new(Self { variant, command, deadlines, watchdog, gate, reserve, spares: Mutex::default() })
+    ) -> Self {
+        let spares = Mutex::default();
+        Self { variant, command, device: None, deadlines, watchdog, gate, reserve, spares }
+    }
+
+    /// The same, whose workers see one GPU only.
+    #[must_use]
+    pub fn on_device(self, device: Option<String>) -> Self {
+        Self { device, ..self }
     }
 
     /// Which variant its workers serve.
@@ -112,7 +123,10 @@ impl Nursery {
         loop {
             let mut worker = self.take()?;
             let (stage, loss) = match observe(&mut worker, task) {
-                Ok(observation) => return Ok(Trial { observation, survivor: Some(worker) }),
+                Ok(observation) => {
+                    let survivor = Some(worker).filter(|worker| !worker.is_spent());
+                    return Ok(Trial { observation, survivor });
+                }
                 Err(loss) => loss,
             };
             killed += usize::from(loss.is_from_outside());
@@ -128,7 +142,11 @@ impl Nursery {
     fn start(&self, urgency: Urgency) -> Result<WorkerProcess, CampaignError> {
         let _pass = self.gate.enter(urgency);
         let begun = Instant::now();
-        let start = || WorkerProcess::start(&self.command, &self.variant, self.deadlines, &self.watchdog);
+        let start = || {
+            let mut command = self.command.for_variant(&self.variant);
+            command.envs(self.device.iter().map(|device| (VISIBLE_DEVICES, device)));
+            WorkerProcess::start(command, &self.variant, self.deadlines, &self.watchdog)
+        };
         let mut result = start();
         for _ in 1..PATIENCE {
             if result.is_ok() {
@@ -193,8 +211,8 @@ fn lost(variant: &Variant, stage: Stage, loss: &Loss) -> Result<Observation, Cam
         Loss::TimedOut => (Outcome::TimedOut, None),
         Loss::Died(death) => (Outcome::Crashed(death.status.clone()), death.last_words.clone()),
         Loss::Garbled(reason) => (Outcome::Crashed("garbled pipe".to_owned()), Some(reason.clone())),
-        Loss::Fault(reason) => {
-            return Err(CampaignError::Worker { variant: variant.clone(), reason: reason.clone() });
+        Loss::Fault(_) | Loss::Spent => {
+            return Err(CampaignError::Worker { variant: variant.clone(), reason: loss.to_string() });
         }
     };
     let log = last_words.map(|text| LogLine { severity: Severity::Fatal, stage, text });

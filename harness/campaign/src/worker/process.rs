@@ -1,7 +1,7 @@
 use std::{
     io::{self, BufReader, BufWriter, Write},
     os::unix::process::{CommandExt, ExitStatusExt},
-    process::{Child, ChildStdin, ChildStdout},
+    process::{Child, ChildStdin, ChildStdout, Command},
     sync::Arc,
     time::Instant,
 };
@@ -11,7 +11,6 @@ use twinfer_case::{CaseHash, Description, Observation, Stage, Task, Variant};
 use twinfer_protocol::{FrameError, FromWorker, MessageError, PROTOCOL_VERSION, ToWorker, read_from_worker};
 
 use super::{
-    command::WorkerCommand,
     leash::{Leash, Watchdog},
     stderr::StderrTail,
 };
@@ -31,6 +30,7 @@ pub struct WorkerProcess {
     description: Description,
     capacity: usize,
     start_millis: u64,
+    spent: bool,
 }
 
 /// How a worker ended unasked, or why it cannot be used any more.
@@ -44,6 +44,8 @@ pub enum Loss {
     Garbled(String),
     /// It reported that the harness itself, not the backend, failed.
     Fault(String),
+    /// It said that it is of no more use, after it answered.
+    Spent,
 }
 
 /// How a process died.
@@ -68,13 +70,12 @@ pub enum Answer {
 impl WorkerProcess {
     /// Starts a worker for `variant` and waits for its handshake.
     pub fn start(
-        command: &WorkerCommand,
+        mut command: Command,
         variant: &Variant,
         deadlines: Deadlines,
         watchdog: &Watchdog,
     ) -> Result<Self, CampaignError> {
         let started = Instant::now();
-        let mut command = command.for_variant(variant);
         let program = command.get_program().to_string_lossy().into_owned();
         let failed = |reason: String| CampaignError::Worker { variant: variant.clone(), reason };
         let mut child = command
@@ -100,6 +101,7 @@ impl WorkerProcess {
             description: Description::new("", "", Stage::Start),
             capacity,
             start_millis: 0,
+            spent: false,
         };
         worker.description = worker.shake_hands(variant).map_err(|loss| failed(loss.to_string()))?;
         worker.start_millis = started.elapsed().as_millis() as u64;
@@ -140,6 +142,11 @@ impl WorkerProcess {
         self.start_millis
     }
 
+    /// Whether it said that it is of no more use.
+    pub const fn is_spent(&self) -> bool {
+        self.spent
+    }
+
     /// Bytes of cases that can wait in the pipe without blocking the supervisor.
     pub const fn capacity(&self) -> usize {
         self.capacity
@@ -162,7 +169,8 @@ impl WorkerProcess {
         self.leash.relax();
         match message {
             Ok(Some(FromWorker::Stage { hash, stage, .. })) => Ok(Answer::Stage(hash, stage)),
-            Ok(Some(FromWorker::Answer { hash, observation, .. })) => {
+            Ok(Some(FromWorker::Answer { hash, observation, last, .. })) => {
+                self.spent = last;
                 Ok(Answer::Done(hash, Box::new(observation)))
             }
             Ok(Some(FromWorker::Fault { message })) => Err(Loss::Fault(message)),
@@ -252,6 +260,7 @@ impl std::fmt::Display for Loss {
             },
             Self::Garbled(reason) => write!(f, "the worker's message cannot be read: {reason}"),
             Self::Fault(message) => f.write_str(message),
+            Self::Spent => f.write_str("the backend lost what it keeps between cases"),
         }
     }
 }

@@ -39,6 +39,7 @@ fn play(role: &str) {
     let (mut input, mut output) = (io::stdin().lock(), io::stdout().lock());
     let (mut met_relu, mut met) = (false, HashSet::new());
     let (is_slow, has_many_bugs) = (role.starts_with("is-slow"), role.ends_with("has-many-bugs"));
+    let mut is_lost = false;
     if is_slow {
         thread::sleep(SLOW_START);
     }
@@ -58,6 +59,10 @@ fn play(role: &str) {
                 tell(&FromWorker::Stage { hash, variant: 0, stage: Stage::Execute }, &mut output);
                 misbehave(role, &graph, &mut output);
                 let mut observation = truth(&graph, &task);
+                if is_lost || role == "loses-its-context" && has_bias(&graph) {
+                    observation.runs.clear();
+                    observation.outcome = Outcome::Failed("CUDA error 700: an illegal address".to_owned());
+                }
                 if is_slow {
                     thread::sleep(SLOW_CASE);
                 }
@@ -76,7 +81,9 @@ fn play(role: &str) {
                 } else if role == "has-two-bugs" {
                     observation.runs.iter_mut().for_each(flatten);
                 }
-                tell(&FromWorker::Answer { hash, variant: 0, observation }, &mut output);
+                let last = role == "loses-its-context" && has_bias(&graph);
+                tell(&FromWorker::Answer { hash, variant: 0, observation, last }, &mut output);
+                is_lost |= last;
             }
         }
     }

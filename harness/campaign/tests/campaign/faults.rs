@@ -1,5 +1,7 @@
 use std::{
-    fs, process,
+    fs,
+    num::NonZeroUsize,
+    process,
     sync::atomic::{AtomicBool, AtomicUsize, Ordering},
     thread,
     time::Duration,
@@ -88,6 +90,22 @@ pub fn garbled_pipe() {
     assert_eq!(outcome.journal().len(), 30);
     assert!(outcome.kinds().contains(&Kind::Crash));
     assert_eq!(outcome.findings()[0].signature.error.as_deref(), Some("garbled pipe"));
+}
+
+pub fn lost_context() {
+    let mut production = against("loses-its-context", 80);
+    let outcome = production.run();
+    let losses = outcome.summary.workers_lost;
+    assert!(losses > 5, "{losses} workers were lost");
+    // a later case in the same worker would fail too, whatever it is
+    assert!(outcome.findings().iter().all(|finding| has_third_input(&finding.graph)));
+    let journal = outcome.journal();
+    production.options.jobs = NonZeroUsize::MIN;
+    assert_eq!(production.run().journal(), journal);
+}
+
+fn has_third_input(graph: &str) -> bool {
+    graph.contains(" B1:") || graph.ends_with(" -")
 }
 
 pub fn no_worker() {

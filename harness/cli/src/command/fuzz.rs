@@ -34,7 +34,7 @@ pub struct Arguments {
     /// Worker processes a backend [default: one a core]
     #[arg(long)]
     jobs: Option<NonZeroUsize>,
-    /// The GPUs that workers see, separated by commas
+    /// The GPUs to use, separated by commas; each worker uses one of them
     #[arg(long, value_name = "0,1")]
     devices: Option<String>,
     /// Take every n-th case, beginning with the i-th: 0/4, 1/4, …
@@ -82,7 +82,7 @@ fn options(arguments: &Arguments, configuration: &Configuration) -> Result<Optio
         None => Variants::default().subjects(),
     };
     let devices = arguments.devices.as_deref().or(configuration.devices.as_deref());
-    let mut worker = worker_for(&variants, devices)?;
+    let mut worker = worker_for(&variants)?;
     worker.env.push((driver::VARIABLE.to_owned(), arguments.driver_cache.to_string()));
     let out = match &arguments.out {
         Some(out) => out.clone(),
@@ -95,6 +95,7 @@ fn options(arguments: &Arguments, configuration: &Configuration) -> Result<Optio
         budget: budget(arguments).or(configuration.budget).unwrap_or(Budget::Seconds(60)),
         shard: arguments.shard.into(),
         jobs: arguments.jobs.or(configuration.jobs).unwrap_or(defaults.jobs),
+        devices: devices.into_iter().flat_map(|devices| devices.split(',')).map(str::to_owned).collect(),
         known: arguments.known.is_dir().then(|| arguments.known.clone()),
         minimize: !arguments.no_minimize,
         resume: arguments.resume,

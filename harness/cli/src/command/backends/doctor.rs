@@ -103,7 +103,7 @@ fn variants_on(library: &Installed) -> Vec<Variant> {
 /// What the backend says of itself once a worker has loaded it.
 fn started(variant: &Variant) -> Result<String, Failure> {
     let variants = std::slice::from_ref(variant);
-    let subjects = Subjects::start(variants, &worker_for(variants, None)?, Deadlines::default())?;
+    let subjects = Subjects::start(variants, &worker_for(variants)?, Deadlines::default())?;
     let said = subjects.infos().next().map(|info| {
         let description = &info.description;
         let limit = if description.reaches == Stage::Execute {

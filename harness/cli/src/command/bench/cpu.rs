@@ -14,7 +14,7 @@ pub fn run(arguments: &Arguments, jobs: NonZeroUsize) -> Result<(), Failure> {
         Stream::new(&arguments.family, arguments.seed).cases(0, 1).take(arguments.cases as usize).collect();
     let tasks: Vec<Task> =
         cases.iter().map(Task::of).collect::<Result<_, _>>().map_err(Failure::environment)?;
-    let worker = worker_for(std::slice::from_ref(&variant), None)?;
+    let worker = worker_for(std::slice::from_ref(&variant))?;
     // half before and half after, so that a machine that gets busier or idler favours neither
     let (first, second) = tasks.split_at(tasks.len() / 2);
     let runtime = bare::Runtime::load()?;

@@ -39,7 +39,7 @@ impl Fleet<'_> {
     }
 
     fn start(self, arguments: &Arguments, index: usize) -> Result<Running, Failure> {
-        let mut worker = worker_for(self.variants, None)?;
+        let mut worker = worker_for(self.variants)?;
         // nothing of what a campaign does for speed is done for the loop that it is compared with
         worker.env.retain(|(key, _)| !self.judged || key != ALLOCATOR.0);
         let mut command = Command::new(&worker.program);

@@ -90,7 +90,7 @@ fn campaign(
     jobs: NonZeroUsize,
     naive_rate: Option<f64>,
 ) -> Result<(), Failure> {
-    let measured = Measured::of(arguments, variants.to_vec(), worker_for(variants, None)?, jobs)?;
+    let measured = Measured::of(arguments, variants.to_vec(), worker_for(variants)?, jobs)?;
     line!("{}", paint::heading(format!("a campaign of {} cases, {jobs} jobs", measured.summary.cases)));
     line!("  executed and compared               {:>8.1} a second", measured.rate());
     if let Some(naive_rate) = naive_rate.filter(|rate| *rate > 0.0) {

@@ -14,7 +14,7 @@ use crate::{Failure, subjects, worker::worker_for};
 
 /// Runs `cases` on `variants`, in order and as they are; what diverges is written to `out`.
 pub fn run(cases: Vec<Case>, variants: Vec<Variant>, out: PathBuf) -> Result<Report, Failure> {
-    let worker = worker_for(&variants, None)?;
+    let worker = worker_for(&variants)?;
     let options = Options {
         families: Vec::new(),
         budget: Budget::Cases(cases.len() as u64),
