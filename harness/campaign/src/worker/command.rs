@@ -6,7 +6,10 @@ use std::{
 
 use twinfer_case::{Backend, Variant};
 
-/// The environment variable that sets up glibc's allocator, and what workers are started with unless it is set.
+/// Environment variables that workers are started with where the supervisor's own environment does not set them.
+const ENVIRONMENT: [(&str, &str); 2] = [ALLOCATOR, LAZY_LOADING];
+
+/// The variable that sets up glibc's allocator, and its value.
 ///
 /// A build allocates tens of megabytes and frees them. By default glibc gives such memory back to the kernel, and takes it
 /// again for the next build, a page fault at each first touch of a page: with TensorRT-RTX more than half of the
@@ -15,6 +18,10 @@ pub const ALLOCATOR: (&str, &str) = (
     "GLIBC_TUNABLES",
     "glibc.malloc.mmap_threshold=1073741824:glibc.malloc.trim_threshold=4294967296:glibc.malloc.top_pad=67108864",
 );
+
+/// Kernels are loaded when they are first launched, as CUDA 12.2 and later do by themselves: less memory, and TensorRT
+/// does not warn that they are not.
+const LAZY_LOADING: (&str, &str) = ("CUDA_MODULE_LOADING", "LAZY");
 
 /// The command that starts a worker of a built-in backend; `external:` variants bring their own.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,11 +35,11 @@ pub struct WorkerCommand {
 }
 
 impl WorkerCommand {
-    /// `program` without arguments, whose allocator keeps memory: see [`ALLOCATOR`].
+    /// `program` without arguments, set up to be fast unless the environment says otherwise: see [`ALLOCATOR`].
     pub fn new(program: impl Into<PathBuf>) -> Self {
-        let allocator = env::var_os(ALLOCATOR.0).is_none().then_some(ALLOCATOR);
-        let env = allocator.map(|(key, value)| (key.to_owned(), value.to_owned()));
-        Self { program: program.into(), args: Vec::new(), env: env.into_iter().collect() }
+        let unset = ENVIRONMENT.iter().filter(|(key, _)| env::var_os(key).is_none());
+        let env = unset.map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
+        Self { program: program.into(), args: Vec::new(), env }
     }
 
     /// The command for `variant`: this one, or an external variant's own words, split at spaces.
@@ -50,5 +57,35 @@ impl WorkerCommand {
         command.envs(self.env.iter().map(|(key, value)| (key, value)));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{env, process::Command};
+
+    use super::{ALLOCATOR, ENVIRONMENT, WorkerCommand};
+
+    #[test]
+    fn what_the_environment_says_is_left_to_it() {
+        let command = WorkerCommand::new("worker");
+        for (key, value) in ENVIRONMENT {
+            let ours = command.env.contains(&(key.to_owned(), value.to_owned()));
+            assert_eq!(ours, env::var_os(key).is_none(), "{key}");
+        }
+    }
+
+    #[cfg(target_env = "gnu")]
+    #[test]
+    fn the_allocator_takes_its_settings() {
+        let loader = ["/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1"];
+        let Some(loader) = loader.iter().find(|path| std::path::Path::new(path).is_file()) else { return };
+        let listing = Command::new(loader).arg("--list-tunables").env(ALLOCATOR.0, ALLOCATOR.1).output();
+        let text = String::from_utf8(listing.unwrap().stdout).unwrap();
+        for tunable in ALLOCATOR.1.split(':') {
+            let (name, value) = tunable.split_once('=').unwrap();
+            let expected = format!("{name}: {:#x}", value.parse::<u64>().unwrap());
+            assert!(text.contains(&expected), "{expected} is not in\n{text}");
+        }
     }
 }
