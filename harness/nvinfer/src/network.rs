@@ -293,13 +293,23 @@ impl<'b> NetworkDefinition<'b> {
 
     /// Adds a dequantisation to FP32 by a constant scale.
     pub fn add_dequantize(&self, input: Tensor<'_>, scale: Tensor<'_>) -> Result<Dequantize<'_>> {
+        self.add_dequantize_to(input, scale, DataType::Float)
+    }
+
+    /// Adds a dequantisation to a type by a constant scale; releases before TensorRT 10 choose the type themselves.
+    pub fn add_dequantize_to(
+        &self,
+        input: Tensor<'_>,
+        scale: Tensor<'_>,
+        to: DataType,
+    ) -> Result<Dequantize<'_>> {
         let (input, scale) = (self.own(input)?, self.own(scale)?);
-        let float = DataType::Float.value(self.library().version())?;
+        let to = to.value(self.library().version())?;
         self.layer("INetworkDefinition::addDequantize", || {
             // SAFETY: as for addQuantize.
             unsafe {
                 self.raw()
-                    .add_dequantize_typed(input, scale, float)
+                    .add_dequantize_typed(input, scale, to)
                     .or_else(|_: Unsupported| self.raw().add_dequantize(input, scale))
             }
         })

@@ -37,21 +37,19 @@ impl<'g> Preparation<'g> {
 fn bias(graph: &Graph, node: &Node) -> Option<Tensor> {
     let known = |index: usize| constant(graph, node.inputs.get(index)?);
     let (steps, scale) = (known(0)?, known(1)?);
-    let (TensorData::Int32(steps), TensorData::Float(scales), shape) =
-        (&steps.data, &scale.data, &steps.shape)
-    else {
-        return None;
-    };
+    let TensorData::Int32(elements) = &steps.data else { return None };
     let is_symmetric = match known(2).map(|zero_point| &zero_point.data) {
         Some(TensorData::Int32(zeros)) => zeros.iter().all(|&zero| zero == 0),
         Some(_) => false,
         None => node.inputs.get(2).is_none_or(String::is_empty),
     };
-    if !is_symmetric || scales.len() != 1 && (scales.len() != steps.len() || shape.len() != 1) {
+    let scales = scale.to_f64();
+    let is_one_each = scales.len() == elements.len() && steps.shape.len() == 1;
+    if !is_symmetric || scales.len() != 1 && !is_one_each {
         return None;
     }
-    let floats = steps.iter().zip(scales.iter().cycle()).map(|(&step, scale)| step as f32 * scale).collect();
-    Some(Tensor { shape: shape.clone(), data: TensorData::Float(floats) })
+    let products = elements.iter().zip(scales.iter().cycle()).map(|(&step, scale)| f64::from(step) * scale);
+    Tensor::from_f64(scale.dtype(), steps.shape.clone(), &products.collect::<Vec<_>>()).ok()
 }
 
 /// The values from an initializer of rank 3 through quantisers to a kernel, if nothing else reads them.

@@ -34,7 +34,7 @@ impl<'n, 'g> Lowering<'n, 'g> {
         }
         self.check_zero_point(node)?;
         let (x, scale) = (self.input(node, 0)?, self.scale(node)?);
-        let layer = self.network.add_dequantize(x, scale)?;
+        let layer = self.network.add_dequantize_to(x, scale, scale.data_type()?)?;
         if let Some(axis) = self.axis(node, op.axis)? {
             layer.set_axis(axis)?;
         }

@@ -161,7 +161,11 @@ impl<'n, 'g> Lowering<'n, 'g> {
     }
 
     fn kernel(&self, node: &Node) -> Result<Elements, LoweringError> {
-        self.known(node, 1).map_or_else(|| Ok(Elements::none()), Elements::of)
+        match (self.known(node, 1), self.known(node, 2)) {
+            (Some(kernel), _) => Elements::of(kernel),
+            (None, Some(bias)) => Elements::none_like(bias),
+            (None, None) => Ok(Elements::none()),
+        }
     }
 
     fn constant_bias(&self, node: &Node) -> Result<Elements, LoweringError> {

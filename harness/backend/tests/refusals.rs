@@ -1,0 +1,97 @@
+//! What TensorRT-RTX refuses of generated quantised graphs, against the rules that it states, without a GPU: whatever no
+//! rule predicts is a valid graph rejected, and is listed here.
+//!
+//! `TWINFER_FULL=1` takes 400 cases a family and prints every refusal by its rule.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::{collections::BTreeMap, env};
+
+use twinfer_backend::{Backend, OpenError, open};
+use twinfer_case::{Case, Outcome, Task};
+use twinfer_generators::Family;
+use twinfer_libraries::Store;
+
+const SEED: u64 = 20;
+
+/// Valid graphs that are rejected, by what TensorRT-RTX 1.7.1 says. None of it is about quantisers.
+const REJECTED: [(&str, &str); 3] = [
+    ("a deconvolution that pads at its start", "does not support negative pre-padding"),
+    ("a broadcast of a dynamic extent", "broadcast dimensions must be conformable"),
+    ("an internal error of its compiler", "CHECK(same_symbolic_shapes"),
+];
+
+fn cases() -> u64 {
+    if env::var_os("TWINFER_FULL").is_some() { 400 } else { 8 }
+}
+
+/// What is known of a refusal that no rule predicts.
+fn rejected(case: &Case, reason: &str) -> Option<&'static str> {
+    let leaves_out_bias =
+        case.graph.nodes.iter().any(|node| node.inputs.get(2).is_some_and(String::is_empty));
+    if leaves_out_bias && reason.contains("Invalid Node") {
+        return Some("a bias left out by an empty name");
+    }
+    REJECTED.iter().find(|(_, text)| reason.contains(text)).map(|(what, _)| *what)
+}
+
+fn opened(variant: &str) -> Option<Box<dyn Backend>> {
+    match open(&variant.parse().unwrap()) {
+        Ok(backend) => Some(backend),
+        Err(error @ (OpenError::Library(_) | OpenError::TensorRt(_))) => {
+            eprintln!("skipped: {variant}: {error}");
+            None
+        }
+        Err(error) => panic!("{variant}: {error}"),
+    }
+}
+
+/// How many cases came to each end: taken, refused by a rule, or refused by none.
+fn tally(backend: &mut dyn Backend, families: &[Family]) -> BTreeMap<String, u64> {
+    let description = backend.describe();
+    let mut tally = BTreeMap::new();
+    for family in families {
+        let stream = family.stream(SEED);
+        for index in 0..cases() {
+            let case = stream.case(index);
+            let observation = backend.run(&Task::of(&case).unwrap(), &mut |_| {});
+            let rule = description.refusal(&case.graph).map(|capability| capability.rule.as_str());
+            let end = match (&observation.outcome, rule) {
+                (Outcome::Ok, None) => "taken".to_owned(),
+                (Outcome::Ok, Some(rule)) => format!("taken in spite of {rule}"),
+                (_, Some(rule)) => format!("refused by {rule}"),
+                (Outcome::Rejected(reason) | Outcome::Failed(reason), None) => {
+                    match rejected(&case, reason) {
+                        Some(what) => format!("rejected, though valid: {what}"),
+                        None => format!("{family} {index} in {}: {reason}", observation.stage),
+                    }
+                }
+                (outcome, None) => format!("{family} {index}: {outcome:?}"),
+            };
+            *tally.entry(end).or_default() += 1;
+        }
+    }
+    tally
+}
+
+#[test]
+fn every_refusal_of_a_quantised_graph_is_one_that_a_rule_predicts() {
+    let installed = Store::open().and_then(|store| store.find("tensorrt-rtx"));
+    let Ok(installed) = installed.map_err(|error| eprintln!("skipped: {error}")) else { return };
+    let families = [Family::QdqConv, Family::QdqDeconv];
+    for backend in ["trt-api", "trt-rtx"] {
+        let variant = format!("{backend},lib={}", installed.directory.display());
+        let Some(mut opened) = opened(&variant) else { return };
+        let tally = tally(opened.as_mut(), &families);
+        println!("{backend} {}", opened.describe().version);
+        for (end, count) in &tally {
+            println!("{count:>6} {end}");
+        }
+        let is_known = |end: &&String| {
+            *end == "taken" || end.starts_with("refused by ") || end.starts_with("rejected, though valid: ")
+        };
+        let unknown: Vec<_> = tally.keys().filter(|end| !is_known(end)).collect();
+        assert!(unknown.is_empty(), "{backend}: {unknown:#?}");
+        assert!(tally["taken"] > 0, "{backend} takes none");
+    }
+}
