@@ -2,6 +2,7 @@ use std::{collections::BTreeMap, fmt::Write as _};
 
 use twinfer_case::{Case, CaseRecord, Note, Recipe, Regime, TensorSource, Verdict};
 use twinfer_generators::Family;
+use twinfer_golden::{Arithmetic, evaluate_as};
 
 /// The verdicts on the cases of one family.
 pub struct Tally {
@@ -14,8 +15,41 @@ pub struct Tally {
     bound_used: f64,
     /// Cases in which a direct computation was expected to be exact and an algorithm rounded.
     algorithm_rounding: u64,
+    steps: Steps,
     /// Case by case, what differed and how.
     pub divergences: Vec<String>,
+}
+
+/// By how many quantization steps the elements of quantized outputs may be off, in the rounding regime.
+#[derive(Default)]
+struct Steps {
+    elements: u64,
+    /// One or more.
+    one: u64,
+    /// Two or more.
+    two: u64,
+}
+
+impl Steps {
+    const NONE: Self = Self { elements: 0, one: 0, two: 0 };
+
+    fn take(&mut self, case: &Case) {
+        let inputs = case.runs[0].inputs.iter().map(|source| source.tensor().expect("small").into_owned());
+        let inputs: Vec<_> = inputs.collect();
+        let Ok(evaluation) = evaluate_as(&case.graph, &inputs, Arithmetic::STRICT, &[]) else { return };
+        for output in &evaluation.outputs {
+            let Some(step) = output.quantization_step else { continue };
+            for bound in &output.bound {
+                self.elements += 1;
+                self.one += u64::from(*bound > 0.5 * step);
+                self.two += u64::from(*bound > 1.5 * step);
+            }
+        }
+    }
+
+    fn percent(&self, count: u64) -> f64 {
+        100.0 * count as f64 / self.elements.max(1) as f64
+    }
 }
 
 /// How many cases of one data regime came to each verdict.
@@ -40,6 +74,7 @@ impl Tally {
             unsupported: BTreeMap::new(),
             bound_used: 0.0,
             algorithm_rounding: 0,
+            steps: Steps::NONE,
             divergences: Vec::new(),
         }
     }
@@ -49,6 +84,9 @@ impl Tally {
         let variant = record.variants.last().expect("one variant is compared with golden");
         let verdicts = if is_exact(case) { &mut self.exact } else { &mut self.rounding };
         verdicts.cases += 1;
+        if !is_exact(case) {
+            self.steps.take(case);
+        }
         verdicts.compared += u64::from(variant.compared);
         match &variant.verdict {
             Verdict::Conforms => verdicts.conforms += 1,
@@ -148,6 +186,20 @@ pub fn text(seed: u64, count: u64, tallies: &[Tally]) -> String {
     for tally in tallies {
         let (family, used, rounded) = (tally.family, tally.bound_used, tally.algorithm_rounding);
         line(&mut text, format_args!("| {family} | {used:.2} | {rounded} |"));
+    }
+    line(&mut text, format_args!("\n## How wide the bounds of quantized outputs are\n"));
+    line(
+        &mut text,
+        format_args!(
+            "Elements of outputs that are quantized or dequantized, in the rounding regime, and the share that may be off by \
+             one quantization step or more, and by two or more.\n"
+        ),
+    );
+    line(&mut text, format_args!("| family | elements | one step or more | two or more |"));
+    line(&mut text, format_args!("| --- | ---: | ---: | ---: |"));
+    for Tally { family, steps, .. } in tallies.iter().filter(|tally| tally.steps.elements > 0) {
+        let (one, two) = (steps.percent(steps.one), steps.percent(steps.two));
+        line(&mut text, format_args!("| {family} | {} | {one:.3}% | {two:.3}% |", steps.elements));
     }
     text
 }
