@@ -6,7 +6,7 @@ use std::{
 use twinfer_case::Finding;
 
 use crate::{
-    CampaignError,
+    CampaignError, history,
     journal::{read_json, write, write_json},
     recording::Recording,
 };
@@ -51,6 +51,16 @@ fn copy_finding(finding: &Path, folder: &Path) -> Result<(), CampaignError> {
             break;
         }
         copy_data_set(&finding.join(&name), &folder.join(&name))?;
+    }
+    copy_history(finding, folder)
+}
+
+fn copy_history(finding: &Path, folder: &Path) -> Result<(), CampaignError> {
+    for (from, to) in history::files(finding).zip(history::places(folder)) {
+        if let Some(parent) = to.parent() {
+            fs::create_dir_all(parent).map_err(CampaignError::file(parent))?;
+        }
+        copy(&from, &to)?;
     }
     Ok(())
 }

@@ -38,7 +38,7 @@ pub fn write_prepared(
 }
 
 /// The case with its tensors as data: what no later generator changes.
-fn materialized(prepared: &Prepared) -> Case {
+pub fn materialized(prepared: &Prepared) -> Case {
     let data =
         |inputs: &Vec<Tensor>| Run { inputs: inputs.iter().cloned().map(TensorSource::Data).collect() };
     Case { runs: prepared.task.runs.iter().map(data).collect(), ..prepared.case.clone() }

@@ -14,7 +14,7 @@ use crate::{
     CampaignError,
     diagnosis::{Outcome, explain},
     prepared::{Prepared, References},
-    worker::{Expectation, Nursery, WorkerProcess, observe},
+    worker::{Expectation, Nursery, WorkerProcess, lost, observe},
 };
 
 /// One variant with the workers that serve it outside the campaign's lanes.
@@ -132,22 +132,24 @@ impl Crew {
         self.warm.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What the variant does with the last of these cases, when one fresh worker runs them all; `None` where an
-    /// earlier one ends it.
+    /// What the variant does with a case in a worker that has run `history` and nothing else; `None` where one of those
+    /// ends it, or something outside does.
     pub fn observe_after(
         &self,
-        preceding: &[Arc<Prepared>],
+        history: &[Arc<Prepared>],
         prepared: &Prepared,
     ) -> Result<Option<Observation>, CampaignError> {
         let mut worker = self.nursery().take()?;
-        let mut last = None;
-        for prepared in preceding.iter().map(AsRef::as_ref).chain([prepared]) {
-            last = observe(&mut worker, &prepared.task).ok();
-            if last.is_none() {
+        for earlier in history {
+            if observe(&mut worker, &earlier.task).is_err() {
                 return Ok(None);
             }
         }
-        Ok(last)
+        match observe(&mut worker, &prepared.task) {
+            Ok(observation) => Ok(Some(observation)),
+            Err((_, loss)) if loss.is_from_outside() => Ok(None),
+            Err((stage, loss)) => lost(&self.info.variant, stage, &loss).map(Some),
+        }
     }
 
     /// What the checks say of a case.

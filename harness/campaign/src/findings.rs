@@ -11,6 +11,7 @@ use crate::{
     catalogue::{Catalogue, Identity},
     crew::Tried,
     describe::classes,
+    history::write_history,
     investigation::Proof,
     journal::{read_json, write, write_json},
     recording::Recording,
@@ -105,7 +106,9 @@ impl Findings {
     /// Adds a finding and writes its folder; its place.
     pub fn add(&mut self, proof: &Proof, info: &VariantInfo) -> Result<usize, CampaignError> {
         let finding = proof.finding.clone();
-        write_finding(&self.folder.join(finding.signature.slug()), &finding, info, &proof.minimal)?;
+        let folder = self.folder.join(finding.signature.slug());
+        write_history(&folder, &proof.history)?;
+        write_finding(&folder, &finding, info, &proof.minimal)?;
         Ok(self.enter(Stored { finding, identity: proof.identity() }, true))
     }
 

@@ -72,6 +72,8 @@ pub struct Proof {
     pub minimal: Tried,
     /// The divergences of the suspect as they were confirmed.
     pub divergences: Vec<Divergence>,
+    /// The cases that it needs before it.
+    pub history: Vec<Arc<Prepared>>,
     /// Whether it recurred at all.
     pub recurs: bool,
 }
@@ -81,7 +83,7 @@ enum Confirmation {
     /// It recurs in a worker that has run nothing else.
     Fresh(Tried),
     /// It recurs in a worker that has run these cases, and only there.
-    AfterOthers(Tried, Vec<CaseHash>),
+    AfterOthers(Tried, Vec<Arc<Prepared>>),
     /// It does not recur.
     None,
 }
@@ -152,17 +154,17 @@ impl<'a> Investigator<'a> {
             let confirming = is_smaller.then(|| scope.spawn(|| confirm_smaller(smaller, crew)));
             (self.confirm(crew, suspect), confirming.map_or(Ok(None), join))
         });
-        let (specimen, divergences, preceding, recurs) = match confirmation? {
+        let (specimen, divergences, history, recurs) = match confirmation? {
             Confirmation::Fresh(tried) => {
                 let divergences = tried.divergences().to_vec();
                 let confirmed = Specimen { tried, symptom: symptom.clone() };
                 (smallest?.unwrap_or(confirmed), divergences, Vec::new(), true)
             }
-            Confirmation::AfterOthers(tried, preceding) => {
+            Confirmation::AfterOthers(tried, history) => {
                 let tried = renamed(tried, Kind::StateDependent, "only after other cases");
                 let divergences = tried.divergences().to_vec();
                 let symptom = symptom.clone().renamed(Kind::StateDependent);
-                (Specimen { tried, symptom }, divergences, preceding, true)
+                (Specimen { tried, symptom }, divergences, history, true)
             }
             Confirmation::None => {
                 let tried = renamed(suspect.tried.clone(), Kind::Nondeterministic, "did not recur");
@@ -171,8 +173,9 @@ impl<'a> Investigator<'a> {
                 (Specimen { tried, symptom }, divergences, Vec::new(), false)
             }
         };
+        let preceding = history.iter().map(|prepared| prepared.task.hash).collect();
         let finding = finding(crew.info(), &suspect.tried, &specimen, preceding);
-        Ok(Proof { finding, minimal: specimen.tried, divergences, recurs })
+        Ok(Proof { finding, minimal: specimen.tried, divergences, history, recurs })
     }
 
     /// Runs the case again in a worker that has run nothing else; failing that, with its history.
@@ -187,10 +190,7 @@ impl<'a> Investigator<'a> {
         let warm = crew.observe_after(&history, &tried.prepared)?;
         let warm = warm.map(|observation| crew.again(tried, observation));
         Ok(match warm.filter(|warm| symptom.recurs_in(warm)) {
-            Some(warm) => {
-                let hashes = history.iter().map(|prepared| prepared.task.hash).collect();
-                Confirmation::AfterOthers(warm, hashes)
-            }
+            Some(warm) => Confirmation::AfterOthers(warm, history),
             None => Confirmation::None,
         })
     }

@@ -36,6 +36,7 @@ mod diagnosis;
 mod docket;
 mod error;
 mod findings;
+mod history;
 mod investigation;
 mod journal;
 mod judging;

@@ -3,7 +3,7 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    sync::atomic::AtomicBool,
+    sync::{Arc, atomic::AtomicBool},
 };
 
 use twinfer_case::{
@@ -16,6 +16,7 @@ use crate::{
     CampaignError, Subjects,
     crew::{Crew, Tried},
     findings::write_finding,
+    history::read_history,
     investigation::finding,
     journal::read_json,
     prepared::Prepared,
@@ -92,15 +93,18 @@ impl Subjects {
         self.crews.iter().map(|crew| Ok(self.try_fresh(crew, case)?.record(crew.info()))).collect()
     }
 
-    /// Runs the case of the finding in `folder` again on every subject that something was recorded of.
+    /// Runs the case of the finding in `folder` again on every subject that something was recorded of, after the cases that
+    /// it needs before it.
     pub fn replay(&self, folder: &Path) -> Result<Vec<Replay>, CampaignError> {
         let case = read_case(folder)?;
+        let history = read_history(folder)?.into_iter().map(Prepared::of);
+        let history = history.collect::<Result<Vec<_>, _>>()?;
         let recording = Recording::read_beside(folder)?;
         let mut replays = Vec::new();
         for crew in &self.crews {
             let recorded = recording.observed.iter().filter(|one| one.variant == crew.info().variant);
             for recorded in recorded {
-                let tried = self.try_fresh(crew, &case)?;
+                let tried = self.try_after(crew, &history, &case)?;
                 replays.push(Replay {
                     variant: recorded.variant.clone(),
                     versions: (recorded.version.clone(), version(crew.info())),
@@ -134,6 +138,19 @@ impl Subjects {
             return Ok(Some(Minimal { finding, folder }));
         }
         Ok(None)
+    }
+
+    /// What a subject does with `case` in a worker that has run `history` and nothing else; by itself where that ends it.
+    fn try_after(&self, crew: &Crew, history: &[Arc<Prepared>], case: &Case) -> Result<Tried, CampaignError> {
+        let prepared = Prepared::of(case.clone())?;
+        if history.is_empty() {
+            return self.try_fresh(crew, case);
+        }
+        let Some(observation) = crew.observe_after(history, &prepared)? else {
+            return self.try_fresh(crew, case);
+        };
+        let references = prepared.references(&self.oracle);
+        Ok(crew.judge(prepared, references, observation.into()))
     }
 
     fn try_fresh(&self, crew: &Crew, case: &Case) -> Result<Tried, CampaignError> {

@@ -10,5 +10,5 @@ mod stderr;
 pub use command::{ALLOCATOR, WorkerCommand};
 pub use gate::Gate;
 pub use leash::Watchdog;
-pub use pool::{Expectation, Nursery, Reserve, observe};
+pub use pool::{Expectation, Nursery, Reserve, lost, observe};
 pub use process::{Answer, Loss, WorkerProcess};

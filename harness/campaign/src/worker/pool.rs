@@ -206,7 +206,7 @@ pub fn observe(worker: &mut WorkerProcess, task: &Task) -> Result<Observation, (
 }
 
 /// The observation of a case that ends its worker; an error where the harness is to blame.
-fn lost(variant: &Variant, stage: Stage, loss: &Loss) -> Result<Observation, CampaignError> {
+pub fn lost(variant: &Variant, stage: Stage, loss: &Loss) -> Result<Observation, CampaignError> {
     let (outcome, last_words) = match loss {
         Loss::TimedOut => (Outcome::TimedOut, None),
         Loss::Died(death) => (Outcome::Crashed(death.status.clone()), death.last_words.clone()),

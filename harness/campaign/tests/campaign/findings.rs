@@ -45,7 +45,17 @@ pub fn state_dependent() {
             finding.graph
         );
     }
-    assert!(findings.iter().any(|finding| finding.kind == Kind::StateDependent), "{findings:#?}");
+    let kept = findings.iter().find(|finding| finding.kind == Kind::StateDependent).expect("one is found");
+    let golden_cases = tempfile::tempdir().unwrap();
+    let folder = adopt(&outcome.out.join("findings").join(kept.signature.slug()), golden_cases.path()).unwrap();
+    let recurs = || {
+        let variant = actor::command("remembers").parse().unwrap();
+        let (worker, deadlines) = (&production.options.worker, production.options.deadlines);
+        Subjects::start(&[variant], worker, deadlines).unwrap().replay(&folder).unwrap()[0].recurs
+    };
+    assert!(recurs(), "{}", kept.graph);
+    fs::remove_dir_all(folder.join("preceding")).unwrap();
+    assert!(!recurs(), "{} needs no history", kept.graph);
 }
 
 pub fn nondeterministic() {

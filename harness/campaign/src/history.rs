@@ -1,0 +1,50 @@
+//! The *history* of a case: what its worker ran before it, oldest first. It is kept in the folder of a finding that needs
+//! it, as `preceding/0000.json` and so on.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use twinfer_case::Case;
+
+use crate::{
+    CampaignError,
+    case_folder::materialized,
+    journal::{read_json, write_json},
+    prepared::Prepared,
+};
+
+/// Writes a history, which may be empty, to the folder of a finding.
+pub fn write_history(finding: &Path, history: &[Arc<Prepared>]) -> Result<(), CampaignError> {
+    if history.is_empty() {
+        return Ok(());
+    }
+    let folder = finding.join(FOLDER);
+    fs::create_dir_all(&folder).map_err(CampaignError::file(&folder))?;
+    let mut cases = history.iter().enumerate();
+    cases.try_for_each(|(index, prepared)| write_json(&file(finding, index), &materialized(prepared)))
+}
+
+/// The history in the folder of a finding, empty where it needs none.
+pub fn read_history(finding: &Path) -> Result<Vec<Case>, CampaignError> {
+    files(finding).map(|path| read_json(&path)).collect()
+}
+
+/// The files of the history in the folder of a finding, in order.
+pub fn files(finding: &Path) -> impl Iterator<Item = PathBuf> + '_ {
+    places(finding).take_while(|path| path.is_file())
+}
+
+/// Where the first case of a history is kept, the second, and so on.
+pub fn places(finding: &Path) -> impl Iterator<Item = PathBuf> + '_ {
+    (0..).map(|index| file(finding, index))
+}
+
+/// Where a history is kept.
+const FOLDER: &str = "preceding";
+
+fn file(finding: &Path, index: usize) -> PathBuf {
+    finding.join(FOLDER).join(format!("{index:04}.json"))
+}
