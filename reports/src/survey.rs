@@ -98,22 +98,26 @@ impl Survey {
         lines.join("\n") + "\n"
     }
 
-    /// What diverges and why, a paragraph a case.
+    /// What diverges and why, a list a case.
     fn details(&self) -> Vec<String> {
-        let mut lines = Vec::new();
-        let mut told: Option<&str> = None;
-        for (case, surveyed, divergence) in self.divergences() {
-            if told != Some(&case.name) {
-                lines.extend([String::new(), format!("### {}", case.name), String::new()]);
-                lines.extend(case.graph.iter().map(|graph| format!("`{graph}`\n")));
-                told = Some(&case.name);
-            }
-            let because =
-                divergence.diagnosis.as_ref().map(|why| format!(" Because: {why}.")).unwrap_or_default();
-            let detail = escaped(&short(&divergence.detail));
+        let diverging = self.cases.iter().filter(|case| case.diverges());
+        diverging.flat_map(|case| self.details_of(case)).collect()
+    }
+
+    /// Variants that show the same are told together.
+    fn details_of(&self, case: &SurveyedCase) -> Vec<String> {
+        let mut told: Vec<(String, Vec<String>)> = Vec::new();
+        for (surveyed, divergence) in self.divergences_of(case) {
+            let what = detail_in_markdown(divergence);
             let who = format!("`{}` {}", surveyed.variant, escaped(&release(surveyed)));
-            lines.push(format!("- {who}, {}: {detail}.{}", divergence.kind, escaped(&because)));
+            match told.iter_mut().find(|(known, _)| *known == what) {
+                Some((_, all)) => all.push(who),
+                None => told.push((what, vec![who])),
+            }
         }
+        let mut lines = vec![String::new(), format!("### {}", case.name), String::new()];
+        lines.extend(case.graph.iter().map(|graph| format!("`{graph}`\n")));
+        lines.extend(told.into_iter().map(|(what, who)| format!("- {}: {what}", who.join(", "))));
         lines
     }
 
@@ -124,13 +128,33 @@ impl Survey {
 
     fn divergences(&self) -> impl Iterator<Item = (&SurveyedCase, &Surveyed, &Divergence)> {
         self.cases.iter().flat_map(|case| {
-            let answers = self.variants.iter().zip(&case.answers);
-            answers.flat_map(move |(surveyed, answer)| {
-                let divergences = answer.iter().flat_map(Answer::divergences);
-                divergences.map(move |divergence| (case, surveyed, divergence))
-            })
+            let divergences = self.divergences_of(case);
+            divergences.map(move |(surveyed, divergence)| (case, surveyed, divergence))
         })
     }
+
+    fn divergences_of<'a>(
+        &'a self,
+        case: &'a SurveyedCase,
+    ) -> impl Iterator<Item = (&'a Surveyed, &'a Divergence)> {
+        let answers = self.variants.iter().zip(&case.answers);
+        answers.flat_map(|(surveyed, answer)| {
+            answer.iter().flat_map(Answer::divergences).map(move |divergence| (surveyed, divergence))
+        })
+    }
+}
+
+impl SurveyedCase {
+    fn diverges(&self) -> bool {
+        self.answers.iter().flatten().any(|answer| !answer.divergences().is_empty())
+    }
+}
+
+/// The kind, what was expected and seen, and why.
+fn detail_in_markdown(divergence: &Divergence) -> String {
+    let because = divergence.diagnosis.as_ref().map(|why| format!(" Because: {why}.")).unwrap_or_default();
+    let detail = escaped(&short(&divergence.detail));
+    format!("{}: {detail}.{}", divergence.kind, escaped(&because))
 }
 
 impl Answer {
