@@ -1,0 +1,165 @@
+//! Conditions on quantisers and on the convolutions between them.
+
+use twinfer_case::Condition;
+use twinfer_onnx::{
+    Conv, ConvTranspose, DataType, DequantizeLinear, Dim, Graph, Initializer, Node, Op, QuantizeLinear,
+    Tensor, TensorData, ValueInfo,
+};
+
+fn node(name: &str, op: Op, inputs: &[&str], output: &str) -> Node {
+    Node {
+        name: name.to_owned(),
+        op,
+        inputs: inputs.iter().map(|&input| input.to_owned()).collect(),
+        outputs: vec![output.to_owned()],
+    }
+}
+
+fn initializer(name: &str, shape: &[usize], data: TensorData) -> Initializer {
+    Initializer { name: name.to_owned(), tensor: Tensor { shape: shape.to_vec(), data } }
+}
+
+fn scales(count: usize) -> TensorData {
+    TensorData::Float(vec![0.5; count])
+}
+
+/// A grouped convolution of 8 channels into 6 in two groups, quantised on every side, its weights with a scale a channel.
+fn convolution() -> Graph {
+    let conv = Op::Conv(Conv { group: Some(2), ..Conv::default() });
+    let of_weights = Some(0);
+    Graph {
+        opset: 17,
+        inputs: vec![ValueInfo {
+            name: "x".to_owned(),
+            dtype: DataType::Float,
+            shape: Some([1, 8, 4].map(Dim::Fixed).to_vec()),
+        }],
+        initializers: vec![
+            initializer("s", &[], scales(1)),
+            initializer("z", &[], TensorData::Int8(vec![0])),
+            initializer("w", &[6, 4, 1], TensorData::Float(vec![1.0; 24])),
+            initializer("w_s", &[6], scales(6)),
+            initializer("w_z", &[6], TensorData::Int8(vec![0; 6])),
+            initializer("b", &[6], TensorData::Float(vec![1.0; 6])),
+        ],
+        nodes: vec![
+            node("q_x", Op::QuantizeLinear(QuantizeLinear::default()), &["x", "s", "z"], "xq"),
+            node("dq_x", Op::DequantizeLinear(DequantizeLinear::default()), &["xq", "s", "z"], "xd"),
+            node("q_w", Op::QuantizeLinear(QuantizeLinear { axis: of_weights }), &["w", "w_s", "w_z"], "wq"),
+            node(
+                "dq_w",
+                Op::DequantizeLinear(DequantizeLinear { axis: of_weights }),
+                &["wq", "w_s", "w_z"],
+                "wd",
+            ),
+            node("conv", conv, &["xd", "wd"], "c"),
+            node("q_y", Op::QuantizeLinear(QuantizeLinear::default()), &["c", "s", "z"], "y"),
+        ],
+        outputs: Vec::new(),
+    }
+}
+
+fn node_mut<'g>(graph: &'g mut Graph, name: &str) -> &'g mut Node {
+    graph.nodes.iter_mut().find(|node| node.name == name).expect("the node is there")
+}
+
+fn set(graph: &mut Graph, name: &str, data: TensorData) {
+    let found = graph.initializers.iter_mut().find(|initializer| initializer.name == name);
+    found.expect("the initializer is there").tensor.data = data;
+}
+
+#[test]
+fn operands_are_quantised_where_both_come_out_of_a_dequantizer() {
+    let mut graph = convolution();
+    assert!(Condition::QuantizedOperands.holds(&graph));
+    node_mut(&mut graph, "conv").inputs[1] = "w".to_owned();
+    assert!(!Condition::QuantizedOperands.holds(&graph));
+    let mut graph = convolution();
+    node_mut(&mut graph, "conv").inputs[0] = "x".to_owned();
+    assert!(!Condition::QuantizedOperands.holds(&graph));
+}
+
+#[test]
+fn channels_of_a_group_are_counted_through_the_quantisers_of_the_weights() {
+    let holds = |graph: &Graph, count| Condition::ChannelsPerGroupNotMultipleOf(count).holds(graph);
+    let mut graph = convolution();
+    // three are written, four are read
+    assert!(holds(&graph, 4) && holds(&graph, 3) && !holds(&graph, 1));
+    node_mut(&mut graph, "conv").op =
+        Op::ConvTranspose(ConvTranspose { group: Some(2), ..ConvTranspose::default() });
+    // the same shape read as [C, M / group]: three are read, four are written
+    assert!(holds(&graph, 4) && holds(&graph, 3));
+    node_mut(&mut graph, "conv").op = Op::Conv(Conv { group: Some(6), ..Conv::default() });
+    assert!(holds(&graph, 2) && holds(&graph, 4));
+    node_mut(&mut graph, "conv").op = Op::Conv(Conv { group: Some(0), ..Conv::default() });
+    assert!(!holds(&graph, 4), "no group, no channels");
+}
+
+#[test]
+fn the_output_channels_are_the_first_axis_of_a_convolution_and_the_second_of_a_deconvolution() {
+    let mut graph = convolution();
+    assert!(!Condition::KernelScalesOffOutputChannels.holds(&graph));
+    node_mut(&mut graph, "conv").op = Op::ConvTranspose(ConvTranspose::default());
+    assert!(Condition::KernelScalesOffOutputChannels.holds(&graph));
+    node_mut(&mut graph, "dq_w").op = Op::DequantizeLinear(DequantizeLinear { axis: Some(-2) });
+    assert!(!Condition::KernelScalesOffOutputChannels.holds(&graph));
+    node_mut(&mut graph, "dq_w").op = Op::DequantizeLinear(DequantizeLinear { axis: None });
+    assert!(!Condition::KernelScalesOffOutputChannels.holds(&graph), "the default is axis 1");
+    set(&mut graph, "w_s", scales(1));
+    node_mut(&mut graph, "dq_w").op = Op::DequantizeLinear(DequantizeLinear { axis: Some(0) });
+    assert!(!Condition::KernelScalesOffOutputChannels.holds(&graph), "one scale lies along no axis");
+}
+
+#[test]
+fn types_are_those_of_zero_points_and_uint8_without_one() {
+    let of = |graph: &Graph, dtype| Condition::QuantizedAs(dtype).holds(graph);
+    let mut graph = convolution();
+    assert!(of(&graph, DataType::Int8) && !of(&graph, DataType::Uint8));
+    assert!(!Condition::AbsentZeroPoint.holds(&graph));
+    node_mut(&mut graph, "q_x").inputs.truncate(2);
+    node_mut(&mut graph, "dq_x").inputs.truncate(2);
+    assert!(of(&graph, DataType::Uint8) && Condition::AbsentZeroPoint.holds(&graph));
+    assert!(Condition::RequantizedAsOtherType.holds(&graph), "uint8 goes in, int8 comes out");
+    node_mut(&mut graph, "q_y").inputs.truncate(2);
+    assert!(!Condition::RequantizedAsOtherType.holds(&graph));
+}
+
+#[test]
+fn an_int32_bias_is_quantised_and_a_float_one_is_not() {
+    let mut graph = convolution();
+    assert!(!Condition::FloatBias.holds(&graph));
+    node_mut(&mut graph, "conv").inputs.push("b".to_owned());
+    assert!(Condition::FloatBias.holds(&graph));
+    set(&mut graph, "b", TensorData::Int32(vec![1; 6]));
+    let dequantize = Op::DequantizeLinear(DequantizeLinear { axis: Some(0) });
+    graph.nodes.insert(0, node("dq_b", dequantize, &["b", "s"], "bd"));
+    node_mut(&mut graph, "conv").inputs[2] = "bd".to_owned();
+    assert!(!Condition::FloatBias.holds(&graph));
+    assert!(Condition::QuantizedAs(DataType::Int32).holds(&graph));
+}
+
+#[test]
+fn zero_points_and_scales_are_looked_at_where_they_are_known() {
+    let mut graph = convolution();
+    assert!(!Condition::NonzeroZeroPoint.holds(&graph) && !Condition::ComputedScale.holds(&graph));
+    set(&mut graph, "z", TensorData::Int8(vec![3]));
+    assert!(Condition::NonzeroZeroPoint.holds(&graph));
+    node_mut(&mut graph, "dq_w").inputs[1] = "xd".to_owned();
+    node_mut(&mut graph, "dq_w").inputs[2] = "xq".to_owned();
+    assert!(Condition::ComputedScale.holds(&graph) && Condition::ComputedZeroPoint.holds(&graph));
+}
+
+#[test]
+fn scales_along_an_axis_of_what_is_fed_are_told_from_those_of_constants() {
+    let mut graph = convolution();
+    assert!(!Condition::PerAxisActivation.holds(&graph));
+    node_mut(&mut graph, "q_x").inputs[1] = "w_s".to_owned();
+    assert!(Condition::PerAxisActivation.holds(&graph));
+}
+
+#[test]
+fn nodes_in_a_circle_are_no_graph_and_do_no_harm() {
+    let mut graph = convolution();
+    node_mut(&mut graph, "q_w").inputs[0] = "wd".to_owned();
+    assert!(!Condition::ChannelsPerGroupNotMultipleOf(4).holds(&graph));
+}
