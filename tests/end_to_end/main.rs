@@ -1,6 +1,7 @@
 //! The `twinfer` command from end to end, against real libraries.
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
+mod bench;
 mod commands;
 mod fuzz;
 mod known;
