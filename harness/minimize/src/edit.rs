@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use twinfer_case::{Case, TensorSource};
-use twinfer_onnx::{Dim, Node, Op, Tensor};
+use twinfer_onnx::{DequantizeLinear, Dim, Node, Op, QuantizeLinear, Tensor, resolve_axis};
 
 /// Marks an edit that this crate cannot make.
 pub type Edited = Option<()>;
@@ -87,6 +87,10 @@ impl Selection<'_> {
                 self.apply(case, node.inputs.first()?, axis)
             }
             Op::Conv(_) | Op::ConvTranspose(_) if axis == 1 => self.apply_to_output_channels(case, &node),
+            Op::QuantizeLinear(QuantizeLinear { axis: along })
+            | Op::DequantizeLinear(DequantizeLinear { axis: along }) => {
+                self.apply_to_quantized(case, &node, along.unwrap_or(1), axis)
+            }
             _ => None,
         }
     }
@@ -102,6 +106,21 @@ impl Selection<'_> {
                 initializer.name == input && initializer.tensor.shape.get(own) == Some(&1)
             });
         if broadcasts { Some(()) } else { self.apply(case, input, own) }
+    }
+
+    /// Selects along an axis of what is quantized or dequantized, and of its scales and zero points where they lie
+    /// `along` it.
+    fn apply_to_quantized(&mut self, case: &mut Case, node: &Node, along: i64, axis: usize) -> Edited {
+        let (x, parameters) = node.inputs.split_first()?;
+        self.apply(case, x, axis)?;
+        if resolve_axis(along, *self.ranks.get(x)?).ok() != Some(axis) {
+            return Some(());
+        }
+        parameters.iter().filter(|name| !name.is_empty()).try_for_each(|parameter| {
+            let found = case.graph.initializers.iter().find(|initializer| initializer.name == *parameter)?;
+            // one value serves every index
+            if found.tensor.len() == 1 { Some(()) } else { self.apply(case, parameter, 0) }
+        })
     }
 
     /// Selects output channels of a convolution without groups.

@@ -179,6 +179,18 @@ fn a_backend_that_swaps_pads_is_shown_by_one_node_and_few_elements() {
     }
 }
 
+#[test]
+fn a_backend_that_takes_the_wrong_axis_of_scales_is_shown_by_few_channels() {
+    let fails = |case: &Case| first_output(case) != output_of(case, Some(Mutant::ScaleOnOtherAxis));
+    for case in failing(Family::QdqConv, 5, fails) {
+        let minimized = minimal(&case, fails);
+        let graph = &minimized.case.graph;
+        assert!(graph.nodes.len() <= 3, "{graph:#?}");
+        let constants = graph.initializers.iter().map(|initializer| initializer.tensor.len());
+        assert!(constants.sum::<usize>() <= 12, "{graph:#?}");
+    }
+}
+
 /// What golden makes of the first run.
 fn first_output(case: &Case) -> Vec<f64> {
     output_of(case, None)

@@ -37,6 +37,15 @@ pub fn fewer_groups<'a>(case: &'a Case, frame: &'a Frame) -> Candidates<'a> {
     )
 }
 
+/// The first input and output channels of each group, where there are as many of both: what depends on that stays.
+pub fn fewer_both<'a>(case: &'a Case, frame: &'a Frame) -> Candidates<'a> {
+    let equal = |channels: &Channels| if channels.inputs == channels.outputs { channels.inputs } else { 0 };
+    edited(case, frame, equal, |case, channels, kept| {
+        keep_inputs(case, channels, kept)?;
+        keep_outputs(case, channels, kept)
+    })
+}
+
 /// The first input channels of each group, then those of each input of the graph.
 pub fn fewer_inputs<'a>(case: &'a Case, frame: &'a Frame) -> Candidates<'a> {
     let fed = case.runs[0].inputs.iter().enumerate().flat_map(move |(place, source)| {
@@ -51,40 +60,34 @@ pub fn fewer_inputs<'a>(case: &'a Case, frame: &'a Frame) -> Candidates<'a> {
 }
 
 fn of_groups<'a>(case: &'a Case, frame: &'a Frame) -> Candidates<'a> {
-    edited(
-        case,
-        frame,
-        |channels| channels.inputs,
-        |case, channels, kept| {
-            let node = case.graph.nodes[channels.place].clone();
-            let of_groups = first_of_each(channels.group, channels.inputs, kept);
-            select(case, &node.inputs[0], 1, &of_groups)?;
-            if channels.transposed {
-                select(case, &node.inputs[1], 0, &of_groups)
-            } else {
-                select(case, &node.inputs[1], 1, &(0..kept).collect::<Vec<_>>())
-            }
-        },
-    )
+    edited(case, frame, |channels| channels.inputs, keep_inputs)
 }
 
 /// The first output channels of each group.
 pub fn fewer_outputs<'a>(case: &'a Case, frame: &'a Frame) -> Candidates<'a> {
-    edited(
-        case,
-        frame,
-        |channels| channels.outputs,
-        |case, channels, kept| {
-            let node = case.graph.nodes[channels.place].clone();
-            let of_groups = first_of_each(channels.group, channels.outputs, kept);
-            if channels.transposed {
-                select(case, &node.inputs[1], 1, &(0..kept).collect::<Vec<_>>())?;
-            } else {
-                select(case, &node.inputs[1], 0, &of_groups)?;
-            }
-            select_bias(case, &node, &of_groups)
-        },
-    )
+    edited(case, frame, |channels| channels.outputs, keep_outputs)
+}
+
+fn keep_inputs(case: &mut Case, channels: &Channels, kept: usize) -> Edited {
+    let node = case.graph.nodes[channels.place].clone();
+    let of_groups = first_of_each(channels.group, channels.inputs, kept);
+    select(case, &node.inputs[0], 1, &of_groups)?;
+    if channels.transposed {
+        select(case, &node.inputs[1], 0, &of_groups)
+    } else {
+        select(case, &node.inputs[1], 1, &(0..kept).collect::<Vec<_>>())
+    }
+}
+
+fn keep_outputs(case: &mut Case, channels: &Channels, kept: usize) -> Edited {
+    let node = case.graph.nodes[channels.place].clone();
+    let of_groups = first_of_each(channels.group, channels.outputs, kept);
+    if channels.transposed {
+        select(case, &node.inputs[1], 1, &(0..kept).collect::<Vec<_>>())?;
+    } else {
+        select(case, &node.inputs[1], 0, &of_groups)?;
+    }
+    select_bias(case, &node, &of_groups)
 }
 
 /// The case with a count of each convolution made smaller.

@@ -33,6 +33,7 @@ pub const PASSES: &[Pass] = &[
     Pass { name: "element type to FLOAT", propose: values::to_float },
     Pass { name: "drop a spatial axis", propose: axes::drop_axis },
     Pass { name: "fewer groups", propose: channels::fewer_groups },
+    Pass { name: "fewer channels in and out", propose: channels::fewer_both },
     Pass { name: "fewer input channels", propose: channels::fewer_inputs },
     Pass { name: "fewer output channels", propose: channels::fewer_outputs },
     Pass { name: "smaller input", propose: axes::shrink_input },

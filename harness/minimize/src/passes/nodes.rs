@@ -4,7 +4,7 @@ use twinfer_case::{Case, TensorSource};
 use twinfer_onnx::{DataType, Op, Tensor, ValueInfo};
 
 use super::Candidates;
-use crate::fit::Frame;
+use crate::{edit::producer, fit::Frame};
 
 /// Each convolution alone, and failing that each other node that computes on data.
 pub fn keep_one<'a>(case: &'a Case, frame: &'a Frame) -> Candidates<'a> {
@@ -22,15 +22,21 @@ pub fn drop_ends<'a>(case: &'a Case, frame: &'a Frame) -> Candidates<'a> {
     Box::new(ends.chain(starts))
 }
 
-/// The case without one node whose output has the shape of one of its inputs, which takes its place.
+/// The case without one node whose output has the shape of one of its inputs, which takes its place; before that, without
+/// a `DequantizeLinear` and the `QuantizeLinear` in front of it.
 pub fn bypass<'a>(case: &'a Case, frame: &'a Frame) -> Candidates<'a> {
+    let pairs = case.graph.nodes.iter().filter_map(|node| {
+        let quantizer = producer(case, node.inputs.first()?)?;
+        let is_pair = matches!((&quantizer.op, &node.op), (Op::QuantizeLinear(_), Op::DequantizeLinear(_)));
+        is_pair.then(|| Some(without(case, &node.name, node.outputs.first()?, quantizer.inputs.first()?)))?
+    });
     let nodes = case.graph.nodes.iter();
     let inputs = nodes.flat_map(|node| node.inputs.iter().map(move |input| (node, input)));
-    Box::new(inputs.filter_map(|(node, input)| {
+    Box::new(pairs.chain(inputs.filter_map(|(node, input)| {
         let output = node.outputs.first()?;
         let alike = frame.extents(input)? == frame.extents(output)?;
         alike.then(|| without(case, &node.name, output, input))
-    }))
+    })))
 }
 
 fn is_convolution(op: &Op) -> bool {
