@@ -13,6 +13,21 @@ const OVERRIDES: &str = "output_shape says how much is padded, VALID says that n
 const FIXED: &str = "shapes differ only along dynamic axes, between several runs";
 const NOT_THERE: &str = "a convolution in that place has no such neighbour";
 
+const UNSIGNED: &str = "QuantizeLinear without a zero point gives uint8";
+const NOT_QUANTIZED: &str = "what is not quantized has no such thing, and what is has one";
+const WITH_WEIGHTS: &str = "a bias is quantized only where the weights are";
+const NEWER: &str = "scales along an axis came with version 13";
+
+/// Where weights come from if they are not quantized, and if they are.
+const NUMBERS: &[&str] = &["initializer", "Identity", "Add"];
+const INTEGERS: &[&str] = &["DequantizeLinear", "QuantizeLinear"];
+const TYPES: &[&str] = &["INT8", "UINT8"];
+const ZERO_POINTS: &[&str] = &["absent", "zero", "other"];
+const SCALES: &[&str] = &["one", "outputs", "inputs", "kernel"];
+const ALONG_AN_AXIS: &[&str] = &["outputs", "inputs", "kernel"];
+const AXES: &[&str] = &["absent", "negative", "0", "1", "more"];
+const NONE: &[&str] = &["none"];
+
 const IMPOSSIBLE: &[(Values, Values, &str)] = &[
     (("operator", &["Conv"]), ("output_shape", &["written"]), NO_SUCH_ATTRIBUTE),
     (
@@ -58,6 +73,36 @@ const IMPOSSIBLE: &[(Values, Values, &str)] = &[
     (("place", &["alone", "first"]), ("before", &["convolution"]), NOT_THERE),
     (("place", &["alone", "last"]), ("after", &["convolution"]), NOT_THERE),
     (("place", &["first", "between"]), ("after", &["graph output"]), NOT_THERE),
+    (("integers of the input", NONE), ("zero point of the input", ZERO_POINTS), NOT_QUANTIZED),
+    (("integers of the input", TYPES), ("zero point of the input", NONE), NOT_QUANTIZED),
+    (("integers of the input", &["INT8"]), ("zero point of the input", &["absent"]), UNSIGNED),
+    (("weights", NUMBERS), ("integers of the weights", TYPES), NOT_QUANTIZED),
+    (("weights", INTEGERS), ("integers of the weights", NONE), NOT_QUANTIZED),
+    (("weights", NUMBERS), ("zero point of the weights", ZERO_POINTS), NOT_QUANTIZED),
+    (("weights", INTEGERS), ("zero point of the weights", NONE), NOT_QUANTIZED),
+    (("weights", NUMBERS), ("scales of the weights", SCALES), NOT_QUANTIZED),
+    (("weights", INTEGERS), ("scales of the weights", NONE), NOT_QUANTIZED),
+    (("weights", NUMBERS), ("axis of the weights", AXES), NOT_QUANTIZED),
+    (("weights", INTEGERS), ("axis of the weights", NONE), NOT_QUANTIZED),
+    (("integers of the weights", NONE), ("zero point of the weights", ZERO_POINTS), NOT_QUANTIZED),
+    (("integers of the weights", TYPES), ("zero point of the weights", NONE), NOT_QUANTIZED),
+    (("integers of the weights", NONE), ("scales of the weights", SCALES), NOT_QUANTIZED),
+    (("integers of the weights", TYPES), ("scales of the weights", NONE), NOT_QUANTIZED),
+    (("integers of the weights", NONE), ("axis of the weights", AXES), NOT_QUANTIZED),
+    (("integers of the weights", TYPES), ("axis of the weights", NONE), NOT_QUANTIZED),
+    (("zero point of the weights", NONE), ("scales of the weights", SCALES), NOT_QUANTIZED),
+    (("zero point of the weights", ZERO_POINTS), ("scales of the weights", NONE), NOT_QUANTIZED),
+    (("zero point of the weights", NONE), ("axis of the weights", AXES), NOT_QUANTIZED),
+    (("zero point of the weights", ZERO_POINTS), ("axis of the weights", NONE), NOT_QUANTIZED),
+    (("scales of the weights", NONE), ("axis of the weights", AXES), NOT_QUANTIZED),
+    (("scales of the weights", SCALES), ("axis of the weights", NONE), NOT_QUANTIZED),
+    (("bias", &["DequantizeLinear"]), ("weights", NUMBERS), WITH_WEIGHTS),
+    (("bias", &["DequantizeLinear"]), ("integers of the weights", NONE), WITH_WEIGHTS),
+    (("bias", &["DequantizeLinear"]), ("zero point of the weights", NONE), WITH_WEIGHTS),
+    (("bias", &["DequantizeLinear"]), ("scales of the weights", NONE), WITH_WEIGHTS),
+    (("bias", &["DequantizeLinear"]), ("axis of the weights", NONE), WITH_WEIGHTS),
+    (("opset", &["11 to 12"]), ("scales of the weights", ALONG_AN_AXIS), NEWER),
+    (("opset", &["11 to 12"]), ("axis of the weights", &["negative", "0", "1", "more"]), NEWER),
 ];
 
 /// Why two values of two attributes never occur together; `None` where they may.
