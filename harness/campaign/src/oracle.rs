@@ -20,9 +20,8 @@ pub fn golden_for(variants: &[Variant]) -> Oracle {
 fn arithmetic(variant: &Variant) -> Arithmetic {
     let is_optimized = variant.options.get("opt").is_none_or(|level| level != "off");
     match variant.backend {
-        Backend::Golden => Arithmetic::STRICT,
         Backend::OrtCpu if is_optimized => Arithmetic { sums: Sums::InOperandType, ..Arithmetic::STRICT },
-        Backend::OrtCpu => Arithmetic::STRICT,
+        Backend::Golden | Backend::OrtCpu => Arithmetic::STRICT,
         Backend::OrtCuda | Backend::Trt | Backend::TrtApi | Backend::TrtRtx | Backend::External(_) => {
             Arithmetic::default()
         }
