@@ -2,10 +2,9 @@
 
 use std::fmt;
 
+use twinfer::setup::library_of;
 use twinfer_case::{Backend, Variant};
 use twinfer_libraries::{Loader, Store};
-
-use crate::provision::library_of;
 
 /// Why a variant cannot show here what was recorded of it elsewhere.
 #[derive(Clone, Debug, PartialEq, Eq)]

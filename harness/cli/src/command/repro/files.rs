@@ -44,7 +44,7 @@ fn data(report: &Report) -> String {
     DATA.replace("RUNS = []", &format!("RUNS = [\n{runs}]"))
 }
 
-/// `bfloat16` is no type of NumPy's own: its bits then.
+/// `bfloat16` is no type of numpy's own: its bits then.
 const fn numpy_type(tensor: &Tensor) -> &'static str {
     match tensor.dtype() {
         DataType::Float => "<f4",

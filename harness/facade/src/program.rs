@@ -1,0 +1,47 @@
+//! Which program the workers are.
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicBool, Ordering},
+};
+
+use twinfer_campaign::WorkerCommand;
+use twinfer_libraries::Installed;
+use twinfer_worker::WORKER_VARIABLE;
+
+use crate::{Error, setup::search_path};
+
+/// Names the program that serves backends.
+const PROGRAM_VARIABLE: &str = "TWINFER_PROGRAM";
+
+/// Whether this very program can serve.
+static SERVES: AtomicBool = AtomicBool::new(false);
+
+/// Turns this process into a worker where it was started as one; otherwise returns, and from then on this program is the
+/// worker of every [`Conformance`](crate::Conformance) in it.
+pub fn become_worker_if_asked() {
+    twinfer_worker::become_worker_if_asked();
+    SERVES.store(true, Ordering::Relaxed);
+}
+
+/// How to start a worker that finds `libraries`.
+pub fn worker(libraries: &[Installed]) -> Result<WorkerCommand, Error> {
+    let this = env::current_exe().map_err(|_| Error::NoProgram)?;
+    let mut command = match env::var_os(PROGRAM_VARIABLE).map(PathBuf::from).or_else(|| beside(&this)) {
+        _ if SERVES.load(Ordering::Relaxed) => {
+            let as_worker = (WORKER_VARIABLE.to_owned(), "1".to_owned());
+            WorkerCommand { env: vec![as_worker], ..WorkerCommand::new(this) }
+        }
+        Some(program) => WorkerCommand { args: vec!["worker".to_owned()], ..WorkerCommand::new(program) },
+        None => return Err(Error::NoProgram),
+    };
+    command.env.extend(search_path(libraries)?.map(|path| ("LD_LIBRARY_PATH".to_owned(), path)));
+    Ok(command)
+}
+
+/// `twinfer` in the folder of a program, or in the one above, where Cargo puts it for a test.
+fn beside(program: &Path) -> Option<PathBuf> {
+    let folders = program.ancestors().skip(1).take(2);
+    folders.map(|folder| folder.join("twinfer")).find(|candidate| candidate.is_file())
+}

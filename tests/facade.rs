@@ -1,0 +1,57 @@
+//! The library as somebody's own `cargo test` uses it: this binary is its own worker.
+
+use std::process::ExitCode;
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
+use twinfer::{Case, Conformance, InvalidSpace, Kind, Space};
+
+fn main() -> ExitCode {
+    twinfer::become_worker_if_asked();
+    let trials = vec![
+        Trial::test("generated_convolutions_conform", generated_convolutions_conform),
+        Trial::test("a_case_that_diverges_is_shrunk_by_proptest", a_case_that_diverges_is_shrunk),
+        Trial::test("a_library_that_is_absent_is_an_error", a_library_that_is_absent_is_an_error),
+    ];
+    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+}
+
+fn runner(cases: u32) -> TestRunner {
+    TestRunner::new_with_rng(
+        Config { cases, failure_persistence: None, ..Config::default() },
+        TestRng::deterministic_rng(RngAlgorithm::ChaCha),
+    )
+}
+
+fn generated_convolutions_conform() -> Result<(), Failed> {
+    let conformance = Conformance::of(&["ort:cpu,opt=off"])?;
+    let outcome = runner(50).run(&Space::convolutions().cases(), |case| {
+        let divergences = conformance.check(&case).map_err(|error| TestCaseError::fail(error.to_string()))?;
+        if divergences.is_empty() { Ok(()) } else { Err(TestCaseError::fail(format!("{divergences:?}"))) }
+    });
+    outcome.map_err(|error| error.to_string().into())
+}
+
+/// ONNX Runtime takes some graphs that break a rule.
+fn a_case_that_diverges_is_shrunk() -> Result<(), Failed> {
+    let conformance = Conformance::of(&["ort:cpu"])?;
+    let accepts = |case: &Case| {
+        let divergences = conformance.check(case).unwrap_or_default();
+        divergences.iter().any(|divergence| divergence.kind == Kind::AcceptsInvalid)
+    };
+    let outcome = runner(400).run(&InvalidSpace::new().cases(), |case| {
+        if accepts(&case) { Err(TestCaseError::fail("accepted")) } else { Ok(()) }
+    });
+    match outcome {
+        Err(TestError::Fail(_, case)) if accepts(&case) && case.graph.nodes.len() == 1 => Ok(()),
+        other => Err(format!("not shrunk to one node: {other:?}").into()),
+    }
+}
+
+fn a_library_that_is_absent_is_an_error() -> Result<(), Failed> {
+    match Conformance::of(&["ort:cpu,version=0.1"]) {
+        Err(twinfer::Error::Library(_)) => Ok(()),
+        Err(other) => Err(other.to_string().into()),
+        Ok(_) => Err("it is not there".into()),
+    }
+}
