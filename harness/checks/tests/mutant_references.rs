@@ -1,9 +1,10 @@
 //! Golden replaced by references with a planted mutant: the checks must notice wherever the mutant changes the output.
 //!
-//! A case counts where nothing conforms to both golden and the mutant: the shape of an output differs, or an element by more
-//! than the bounds of both allow. What differs by less, such as a bias that vanishes in a sum, no reference can be expected to
-//! notice; how many cases are changed at all is printed beside it. Cases without a reference on both sides are left out:
-//! those that touch a point that the specification leaves open, and those that a misread attribute makes invalid.
+//! A case counts where the mutant changes what a backend can be held to: the shape of an output, or an element by more than
+//! golden's own bound (in the exact regime half a step). What it changes by less, such as a bias that vanishes in a sum, no
+//! reference can be expected to notice; how many cases are changed at all, and noticed, is printed beside it. Cases without a
+//! reference on both sides are left out: those that touch a point that the specification leaves open, and those that a misread
+//! attribute makes invalid.
 //!
 //! `TWINFER_FULL=1` runs 5,000 cases a family; `TWINFER_RESULTS` is a folder for the table.
 
@@ -12,7 +13,7 @@ use std::{env, fmt::Write as _, fs, path::Path, thread};
 use twinfer_case::{Case, Description, Observation, Outcome, RunOutput, Stage, Variant, Verdict};
 use twinfer_checks::{Evidence, judge};
 use twinfer_generators::Family;
-use twinfer_golden::{Evaluation, Mutant, Reference, Unknown, evaluate, evaluate_with};
+use twinfer_golden::{Agreement, Evaluation, Mutant, Reference, Unknown, evaluate, evaluate_with};
 use twinfer_onnx::Tensor;
 
 const SEED: u64 = 5;
@@ -22,19 +23,33 @@ const SEED: u64 = 5;
 struct Detection {
     /// The output differs.
     changed: u64,
-    /// By more than both bounds allow.
-    beyond: u64,
     /// And a right backend was found wrong.
     detected: u64,
+    /// The output differs by more than golden's bound.
+    beyond: u64,
+    /// And a right backend was found wrong.
+    detected_beyond: u64,
 }
 
 impl Detection {
     const fn and(self, other: Self) -> Self {
         Self {
             changed: self.changed + other.changed,
-            beyond: self.beyond + other.beyond,
             detected: self.detected + other.detected,
+            beyond: self.beyond + other.beyond,
+            detected_beyond: self.detected_beyond + other.detected_beyond,
         }
+    }
+}
+
+/// The share that must be detected of what a mutant changes beyond golden's bound, in percent.
+const fn required(mutant: Mutant) -> u64 {
+    match mutant {
+        // its own bound, that of 16-bit sums, holds golden's values
+        Mutant::SumsInHalf => 0,
+        // it changes results by about as much as the roundings of a normalization may
+        Mutant::EpsilonIgnored => 95,
+        _ => 99,
     }
 }
 
@@ -95,14 +110,9 @@ impl Change {
         for place in (0..reference.values.len()).filter(finite) {
             let (golden, mutant) = (reference.values[place], mutantive.values[place]);
             self.any |= golden.to_bits() != mutant.to_bits();
-            self.beyond |= (golden - mutant).abs() > allowed(reference, place) + allowed(mutantive, place);
+            self.beyond |= matches!(reference.compare(place, mutant), Agreement::Wrong(_));
         }
     }
-}
-
-/// How far a conforming element may be off.
-fn allowed(reference: &Reference, place: usize) -> f64 {
-    reference.grid_step.map_or(reference.bound[place], |step| step / 2.0)
 }
 
 fn verdict(case: &Case, references: &[Result<Evaluation, Unknown>], observation: &Observation) -> Verdict {
@@ -139,11 +149,14 @@ fn detections(family: Family, count: u64) -> Vec<Detection> {
             let mutantive: Vec<_> =
                 inputs.iter().map(|inputs| evaluate_with(&case.graph, inputs, Some(*mutant))).collect();
             let change = Change::of(&references, &mutantive);
-            detection.changed += u64::from(change.any);
-            if change.beyond {
-                detection.beyond += 1;
-                let verdict = verdict(&case, &mutantive, &observation);
-                detection.detected += u64::from(matches!(verdict, Verdict::Diverges(_)));
+            if change.any {
+                let detected = matches!(verdict(&case, &mutantive, &observation), Verdict::Diverges(_));
+                *detection = detection.and(Detection {
+                    changed: 1,
+                    detected: detected.into(),
+                    beyond: change.beyond.into(),
+                    detected_beyond: (detected && change.beyond).into(),
+                });
             }
         }
     }
@@ -168,12 +181,12 @@ fn mutant_references_are_noticed_wherever_they_change_the_output() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder);
         fs::write(folder.join("mutant-references.md"), &text).expect("the results folder can be written");
     }
-    // a few cases say less
-    let (least, percent) = if is_full { (5, 99) } else { (0, 95) };
-    for (mutant, Detection { changed, beyond, detected }) in Mutant::ALL.iter().zip(&detections) {
-        let name = mutant.name();
-        assert!(*changed >= least, "{name} is hardly ever touched: {changed}");
-        assert!(detected * 100 >= beyond * percent, "{name}: {detected} of {beyond}");
+    for (mutant, detection) in Mutant::ALL.iter().zip(&detections) {
+        // a few cases say less
+        let (least, slack) = if is_full { (5, 0) } else { (0, 4) };
+        assert!(detection.changed >= least, "{} is hardly ever touched: {detection:?}", mutant.name());
+        let enough = detection.beyond * required(*mutant).saturating_sub(slack);
+        assert!(detection.detected_beyond * 100 >= enough, "{}: {detection:?}", mutant.name());
     }
 }
 
@@ -183,17 +196,22 @@ fn table(count: u64, detections: &[Detection]) -> String {
         "# Mutants in golden's place\n\n\
          `TWINFER_FULL=1 TWINFER_RESULTS=docs/results cargo test --release -p twinfer-checks --test mutant_references`\n\n\
          {count} cases of each of {}, seed {SEED}: golden replaced by golden with one mutant, and a backend that gives the right \
-         outputs judged by that. A case is changed where the mutant changes a shape or an element that has a finite error \
-         bound; beyond the bounds where no output conforms to both, since the two differ by more than both bounds \
-         (in the exact regime half a step) allow.\n\n\
-         | mutant | changed | beyond the bounds | detected | of these | of all changed |\n\
-         | --- | ---: | ---: | ---: | ---: | ---: |\n",
+         outputs judged by that. A case is changed where the mutant changes a shape, or an element that has a finite error \
+         bound; beyond the bound where it does so by more than golden's own bound, or in the exact regime by half a step. \
+         `sums-in-half` allows golden's values by its own bound, that of 16-bit sums; what `epsilon-ignored` changes is \
+         about as large as what the roundings of a normalization may.\n\n\
+         | mutant | changed | detected | | beyond the bound | detected | |\n\
+         | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n",
         families.join(", ")
     );
-    for (mutant, Detection { changed, beyond, detected }) in Mutant::ALL.iter().zip(detections) {
-        let percent = |of: u64| 100.0 * *detected as f64 / of.max(1) as f64;
-        let (name, of_these, of_all) = (mutant.name(), percent(*beyond), percent(*changed));
-        let row = format!("| {name} | {changed} | {beyond} | {detected} | {of_these:.2}% | {of_all:.2}% |");
+    for (mutant, detection) in Mutant::ALL.iter().zip(detections) {
+        let Detection { changed, detected, beyond, detected_beyond } = *detection;
+        let percent = |count: u64, of: u64| 100.0 * count as f64 / of.max(1) as f64;
+        let (of_changed, of_beyond) = (percent(detected, changed), percent(detected_beyond, beyond));
+        let name = mutant.name();
+        let row = format!(
+            "| {name} | {changed} | {detected} | {of_changed:.2}% | {beyond} | {detected_beyond} | {of_beyond:.2}% |"
+        );
         writeln!(text, "{row}").expect("a string takes it");
     }
     text
