@@ -22,7 +22,7 @@ const REJECTED: [(&str, &str); 3] = [
 ];
 
 fn cases() -> u64 {
-    if env::var_os("TWINFER_FULL").is_some() { 400 } else { 8 }
+    if env::var_os("TWINFER_FULL").is_some() { 400 } else { 20 }
 }
 
 /// What is known of a refusal that no rule predicts.

@@ -152,10 +152,13 @@ impl<'n, 'g> Lowering<'n, 'g> {
             node: name.to_owned(),
             reason: "nothing produces this value".to_owned(),
         })?;
-        let mut value = self.constant(tensor)?;
-        if let ([maps, channels, extent], true) = (&tensor.shape[..], self.is_planar(name)) {
-            value = self.reshape(value, &[*maps as i64, *channels as i64, 1, *extent as i64])?;
-        }
+        // a quantised constant goes straight into DequantizeLinear: nothing may reshape it in between
+        let value = match (&tensor.shape[..], self.is_planar(name)) {
+            (&[maps, channels, extent], true) => {
+                self.constant(&Tensor { shape: vec![maps, channels, extent, 1], data: tensor.data.clone() })?
+            }
+            _ => self.constant(tensor)?,
+        };
         self.values.insert(name, value);
         Ok(value)
     }

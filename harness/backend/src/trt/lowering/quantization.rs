@@ -70,11 +70,10 @@ impl<'n, 'g> Lowering<'n, 'g> {
         if self.known(node, 1).is_none_or(is_per_tensor) {
             return Ok(None);
         }
-        let written = axis.unwrap_or(DEFAULT_AXIS);
-        let axis = resolve_axis(written, self.shape(node, 0).len())
-            .map_err(|_| no_layer(node, format!("axis {written} is out of range")))?;
-        let is_behind_inserted = axis >= 2 && self.is_planar(&node.inputs[0]);
-        Ok(Some(axis as u8 + u8::from(is_behind_inserted)))
+        let axis = axis.unwrap_or(DEFAULT_AXIS);
+        resolve_axis(axis, self.shape(node, 0).len())
+            .map(|axis| Some(axis as u8))
+            .map_err(|_| no_layer(node, format!("axis {axis} is out of range")))
     }
 }
 

@@ -30,14 +30,14 @@ impl Window {
             output: Vec::new(),
             groups: geometry.group as i64,
         };
-        if geometry.axes.len() == 1 {
-            window.push([1, 1, 1, 0, 0, 1]);
-        }
         for axis in &geometry.axes {
             let after = axis.pad_end as i64 - axis.output_padding as i64;
             let extents =
                 [axis.kernel, axis.stride, axis.dilation, axis.pad_begin].map(|extent| extent as i64);
             window.push([extents[0], extents[1], extents[2], extents[3], after, axis.output as i64]);
+        }
+        if geometry.axes.len() == 1 {
+            window.push([1, 1, 1, 0, 0, 1]);
         }
         window
     }
@@ -149,15 +149,16 @@ impl<'n, 'g> Lowering<'n, 'g> {
         Ok(())
     }
 
-    /// The data input, with an axis of extent 1 in front of a single spatial axis.
+    /// The data input, with an axis of extent 1 behind a single spatial axis: there, every other extent keeps its place and
+    /// is copied, also that of an empty batch.
     pub fn planar(&mut self, node: &'g Node) -> Result<Value<'n>, LoweringError> {
         let value = self.input(node, 0)?;
-        if self.shape(node, 0).len() == 3 { self.reshape(value, &[0, 0, 1, -1]) } else { Ok(value) }
+        if self.shape(node, 0).len() == 3 { self.reshape(value, &[0, 0, 0, 1]) } else { Ok(value) }
     }
 
     /// Undoes [`planar`](Self::planar).
     pub fn spatial(&self, node: &Node, value: Value<'n>) -> Result<Value<'n>, LoweringError> {
-        if self.shape(node, 0).len() == 3 { self.reshape(value, &[0, 0, -1]) } else { Ok(value) }
+        if self.shape(node, 0).len() == 3 { self.reshape(value, &[0, 0, 0]) } else { Ok(value) }
     }
 
     fn kernel(&self, node: &Node) -> Result<Elements, LoweringError> {
@@ -179,7 +180,7 @@ impl<'n, 'g> Lowering<'n, 'g> {
         }
         let mut kernel = self.input(node, 1)?;
         if let ([maps, channels, extent], false) = (self.shape(node, 1), self.is_planar(&node.inputs[1])) {
-            kernel = self.reshape(kernel, &[*maps as i64, *channels as i64, 1, *extent as i64])?;
+            kernel = self.reshape(kernel, &[*maps as i64, *channels as i64, *extent as i64, 1])?;
         }
         Ok(layer.set_input(1, kernel)?)
     }
