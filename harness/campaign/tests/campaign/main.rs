@@ -46,6 +46,10 @@ fn main() {
         trial("a_known_finding_is_counted_and_not_new", findings::known),
         trial("a_finding_replays_until_the_backend_changes", findings::replay),
         trial("a_planted_bug_is_found_and_comes_down_to_one_node", planted::swapped_pads),
+        trial(
+            "weight_scales_along_axis_1_are_found_to_confuse_onnx_runtime",
+            planted::weight_scales_along_axis_1,
+        ),
         trial("a_slow_backend_with_many_bugs_takes_what_its_cases_take", pace::slow_backend)
             .with_ignored_flag(true),
         trial("onnx_runtime_from_rust_and_from_python_conform", planted::onnx_runtime),

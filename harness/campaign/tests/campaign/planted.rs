@@ -1,4 +1,5 @@
 use std::{
+    fs,
     path::Path,
     process::{Command, Stdio},
     time::Instant,
@@ -36,6 +37,32 @@ pub fn swapped_pads() {
     assert_eq!(finding.after.nodes, 1, "{}", finding.graph);
     assert!(finding.after.input_elements <= 32, "{}", finding.graph);
     assert!(finding.graph.starts_with("ConvTranspose"), "{}", finding.graph);
+}
+
+/// ONNX Runtime 1.31.1 makes a `QLinearConv` of a quantised Conv whose weight scales lie along axis 1, and applies them along
+/// axis 0: a bug that nobody planted.
+pub fn weight_scales_along_axis_1() {
+    let mut production = against_variant("ort:cpu,opt=all", 80);
+    production.options.families = vec!["qdq-conv".to_owned()];
+    let outcome = match production.try_run() {
+        Ok(outcome) => outcome,
+        Err(error) => {
+            eprintln!("skipped: {error}");
+            return;
+        }
+    };
+    let findings = outcome.findings();
+    let finding = findings.iter().find(|finding| finding.diagnosis == ["scale-on-other-axis"]);
+    let finding = finding.expect("the bug is found and explained");
+    assert_eq!(finding.kind, Kind::WrongValues);
+    assert!(finding.graph.contains("DequantizeLinear(axis=1)"), "{}", finding.graph);
+    assert!(finding.after.input_elements <= 4, "{}", finding.graph);
+    assert!(finding.after.initializer_elements <= 16, "{}", finding.graph);
+    let diagnosis = finding.explanation().expect("a finding of wrong values has a diagnosis");
+    assert!(diagnosis.residual < diagnosis.unexplained, "{diagnosis}");
+    let said =
+        fs::read_to_string(outcome.out.join("findings").join(finding.signature.slug()).join("finding.snap"));
+    assert!(said.unwrap().contains(&format!("diagnosis: {diagnosis}")));
 }
 
 pub fn onnx_runtime() {
