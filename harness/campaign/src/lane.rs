@@ -51,6 +51,8 @@ pub struct Lane {
     deliverer: Deliverer,
     in_flight: VecDeque<Job>,
     in_flight_bytes: usize,
+    /// Answered, if what the worker says next begins where its answer ended: one that was cut short is only known by that.
+    held: Option<(Job, Observation)>,
     /// Taken from the queue, and too large to be sent before others are answered.
     waiting: Option<Job>,
     history: VecDeque<u64>,
@@ -65,6 +67,7 @@ impl Lane {
             deliverer,
             in_flight: VecDeque::with_capacity(WINDOW),
             in_flight_bytes: 0,
+            held: None,
             waiting: None,
             history: VecDeque::with_capacity(MEMORY),
         }
@@ -106,9 +109,13 @@ impl Lane {
             let Some(front) = self.in_flight.front() else { return Ok(()) };
             let expected = front.prepared.task.hash;
             match worker.receive(stage).map_err(|loss| (stage, loss))? {
-                Answer::Stage(hash, entered) if hash == expected => stage = entered,
+                Answer::Stage(hash, entered) if hash == expected => {
+                    self.deliver_held();
+                    stage = entered;
+                }
                 Answer::Done(hash, observation) if hash == expected => {
-                    self.deliver(*observation);
+                    self.deliver_held();
+                    self.hold(*observation);
                     stage = Stage::Load;
                     if worker.is_spent() {
                         return Err((stage, Loss::Spent));
@@ -136,9 +143,18 @@ impl Lane {
         None
     }
 
-    fn deliver(&mut self, observation: Observation) {
+    /// Keeps the answer to the case in front back while the worker has more to say.
+    fn hold(&mut self, observation: Observation) {
         let Some(job) = self.in_flight.pop_front() else { return };
         self.in_flight_bytes -= job.bytes();
+        self.held = Some((job, observation));
+        if self.in_flight.is_empty() {
+            self.deliver_held();
+        }
+    }
+
+    fn deliver_held(&mut self) {
+        let Some((job, observation)) = self.held.take() else { return };
         let preceding = self.history.iter().copied().collect();
         if self.history.len() == MEMORY {
             self.history.pop_front();
@@ -149,6 +165,14 @@ impl Lane {
         self.deliverer.send(Delivery::Observed(Box::new(observed)));
     }
 
+    /// Takes an answer back that may have been cut short: its case is run again.
+    fn withdraw_held(&mut self) {
+        if let Some((job, _)) = self.held.take() {
+            self.in_flight_bytes += job.bytes();
+            self.in_flight.push_front(job);
+        }
+    }
+
     /// Finds out whether the case in front ended the worker, and gives the next worker.
     fn replace(&mut self, stage: Stage, loss: Loss) -> Result<WorkerProcess, CampaignError> {
         if let Loss::Fault(reason) = loss {
@@ -157,12 +181,17 @@ impl Lane {
         let event =
             Event::WorkerLost { variant: self.nursery.variant().clone(), stage, reason: loss.to_string() };
         self.deliverer.send(Delivery::Event(Box::new(event)));
+        match loss {
+            Loss::Garbled(_) => self.withdraw_held(),
+            _ => self.deliver_held(),
+        }
         self.history.clear();
         let Some(suspect) = self.in_flight.front().filter(|_| loss != Loss::Spent) else {
             return self.nursery.take();
         };
         let trial = self.nursery.try_fresh(&suspect.prepared.task, Some(&loss))?;
-        self.deliver(trial.observation);
+        self.hold(trial.observation);
+        self.deliver_held();
         trial.survivor.map_or_else(|| self.nursery.take(), Ok)
     }
 }

@@ -7,12 +7,14 @@
 pub mod driver;
 mod open;
 mod parent;
+mod sabotage;
 mod serve;
 mod stdout;
 
 use std::{io, process::ExitCode};
 
 pub use open::open;
+pub use sabotage::{SABOTAGE_VARIABLE, Sabotage, Voice};
 pub use serve::{ServeError, serve};
 pub use stdout::take as take_stdout;
 

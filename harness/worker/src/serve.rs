@@ -8,7 +8,10 @@ use twinfer_backend::{Backend, OpenError};
 use twinfer_case::{Outcome, Stage, Task, Variant};
 use twinfer_protocol::{FrameError, FromWorker, MessageError, PROTOCOL_VERSION, ToWorker, read_to_worker};
 
-use crate::{driver, open};
+use crate::{
+    driver, open,
+    sabotage::{Sabotage, Voice},
+};
 
 /// Large enough for a typical case, small enough to be nothing.
 const BUFFER: usize = 1 << 16;
@@ -55,25 +58,24 @@ pub enum ServeError {
 /// An error that the supervisor can still be told is also sent as a fault.
 pub fn serve(input: impl Read, output: impl Write) -> Result<(), ServeError> {
     let mut input = BufReader::with_capacity(BUFFER, input);
-    let mut output = BufWriter::with_capacity(BUFFER, output);
-    let result = converse(&mut input, &mut output);
+    let mut voice = Voice::new(BufWriter::with_capacity(BUFFER, output), Sabotage::of_process());
+    let result = converse(&mut input, &mut voice);
     if let Err(error) = &result {
-        let fault = FromWorker::Fault { message: error.to_string() };
-        let _ = fault.write(&mut output).and_then(|()| Ok(output.flush()?));
+        let _ = voice.tell(&FromWorker::Fault { message: error.to_string() });
     }
     result
 }
 
-fn converse(input: &mut impl Read, output: &mut impl Write) -> Result<(), ServeError> {
+fn converse(input: &mut impl Read, voice: &mut Voice<impl Write>) -> Result<(), ServeError> {
     let cache = driver::Mode::of_environment()?;
-    let Some(mut backends) = shake_hands(input, output, cache)? else { return Ok(()) };
+    let Some(mut backends) = shake_hands(input, voice, cache)? else { return Ok(()) };
     while let Some(message) = read_to_worker(input)? {
         let ToWorker::Case { task, variants, intermediates: _ } = message else {
             return Err(ServeError::Handshake);
         };
         for variant in variants {
             let backend = backends.get_mut(variant).ok_or(ServeError::UnknownVariant(variant))?;
-            let is_last = answer(backend.as_mut(), &task, variant, output)?;
+            let is_last = answer(backend.as_mut(), &task, variant, voice)?;
             verify(cache, driver::tally())?;
             if is_last {
                 return Ok(());
@@ -85,7 +87,7 @@ fn converse(input: &mut impl Read, output: &mut impl Write) -> Result<(), ServeE
 
 fn shake_hands(
     input: &mut impl Read,
-    output: &mut impl Write,
+    voice: &mut Voice<impl Write>,
     cache: driver::Mode,
 ) -> Result<Option<Vec<Box<dyn Backend>>>, ServeError> {
     let Some(message) = read_to_worker(input)? else { return Ok(None) };
@@ -99,8 +101,7 @@ fn shake_hands(
         protocol: PROTOCOL_VERSION,
         backends: backends.iter().map(|backend| backend.describe()).collect(),
     };
-    hello.write(output)?;
-    output.flush()?;
+    voice.tell(&hello)?;
     Ok(Some(backends))
 }
 
@@ -113,20 +114,20 @@ fn answer(
     backend: &mut dyn Backend,
     task: &Task,
     variant: usize,
-    output: &mut impl Write,
+    voice: &mut Voice<impl Write>,
 ) -> Result<bool, ServeError> {
     let hash = task.hash;
     let mut told = Ok(());
     let observation = guarded(|| {
         backend.run(task, &mut |stage: Stage| {
             if told.is_ok() {
-                told = tell(&FromWorker::Stage { hash, variant, stage }, output);
+                told = voice.tell(&FromWorker::Stage { hash, variant, stage });
             }
         })
     })?;
     told?;
     let last = observation.outcome != Outcome::Ok && guarded(|| backend.is_lost())?;
-    tell(&FromWorker::Answer { hash, variant, observation, last }, output)?;
+    voice.tell(&FromWorker::Answer { hash, variant, observation, last })?;
     Ok(last)
 }
 
@@ -136,11 +137,6 @@ fn verify(cache: driver::Mode, attributes: driver::Tally) -> Result<(), ServeErr
         driver::Mode::Verify if attributes.changed > 0 => Err(ServeError::AttributesChanged(attributes)),
         _ => Ok(()),
     }
-}
-
-fn tell(message: &FromWorker, output: &mut impl Write) -> Result<(), ServeError> {
-    message.write(output)?;
-    Ok(output.flush()?)
 }
 
 /// A panic is a fault of the harness, never a crash of the backend: it is told as such.

@@ -11,6 +11,7 @@ use std::{
 use twinfer_case::{Description, Observation, Outcome, RunOutput, Stage, Task};
 use twinfer_onnx::{Graph, Op, Tensor};
 use twinfer_protocol::{FromWorker, PROTOCOL_VERSION, ToWorker, read_to_worker};
+use twinfer_worker::{Sabotage, Voice};
 
 use crate::defects::{self, Defect};
 
@@ -36,7 +37,8 @@ pub fn become_actor_if_asked() {
 }
 
 fn play(role: &str) {
-    let (mut input, mut output) = (io::stdin().lock(), io::stdout().lock());
+    let mut input = io::stdin().lock();
+    let mut voice = Voice::new(io::stdout().lock(), Sabotage::of_process());
     let (mut met_relu, mut met) = (false, HashSet::new());
     let (is_slow, has_many_bugs) = (role.starts_with("is-slow"), role.ends_with("has-many-bugs"));
     let mut is_lost = false;
@@ -46,18 +48,18 @@ fn play(role: &str) {
     while let Some(message) = read_to_worker(&mut input).unwrap() {
         match message {
             ToWorker::Hello { .. } if role == "does-not-start" => {
-                tell(&FromWorker::Fault { message: "the library is missing".to_owned() }, &mut output);
+                tell(&FromWorker::Fault { message: "the library is missing".to_owned() }, &mut voice);
                 process::exit(3);
             }
             ToWorker::Hello { .. } => tell(
                 &FromWorker::Hello { protocol: PROTOCOL_VERSION, backends: vec![description()] },
-                &mut output,
+                &mut voice,
             ),
             ToWorker::Case { task, .. } => {
                 let graph = Graph::decode(&task.model).unwrap();
                 let hash = task.hash;
-                tell(&FromWorker::Stage { hash, variant: 0, stage: Stage::Execute }, &mut output);
-                misbehave(role, &graph, &mut output);
+                tell(&FromWorker::Stage { hash, variant: 0, stage: Stage::Execute }, &mut voice);
+                misbehave(role, &graph, &mut voice);
                 let mut observation = truth(&graph, &task);
                 if is_lost || role == "loses-its-context" && has_bias(&graph) {
                     observation.runs.clear();
@@ -82,14 +84,14 @@ fn play(role: &str) {
                     observation.runs.iter_mut().for_each(flatten);
                 }
                 let last = role == "loses-its-context" && has_bias(&graph);
-                tell(&FromWorker::Answer { hash, variant: 0, observation, last }, &mut output);
+                tell(&FromWorker::Answer { hash, variant: 0, observation, last }, &mut voice);
                 is_lost |= last;
             }
         }
     }
 }
 
-fn misbehave(role: &str, graph: &Graph, output: &mut impl Write) {
+fn misbehave(role: &str, graph: &Graph, voice: &mut Voice<impl Write>) {
     match role {
         "aborts" if has_bias(graph) => {
             eprintln!("assertion failed: no bias");
@@ -97,17 +99,16 @@ fn misbehave(role: &str, graph: &Graph, output: &mut impl Write) {
         }
         "hangs" if has_bias(graph) => thread::sleep(Duration::from_mins(10)),
         "garbles" if has_bias(graph) => {
-            output.write_all(b"library says hello\n").unwrap();
-            output.flush().unwrap();
+            io::stdout().write_all(b"library says hello\n").unwrap();
+            io::stdout().flush().unwrap();
         }
-        "faults" if has_bias(graph) => tell(&FromWorker::Fault { message: "out of disk".to_owned() }, output),
+        "faults" if has_bias(graph) => tell(&FromWorker::Fault { message: "out of disk".to_owned() }, voice),
         _ => {}
     }
 }
 
-fn tell(message: &FromWorker, output: &mut impl Write) {
-    message.write(output).unwrap();
-    output.flush().unwrap();
+fn tell(message: &FromWorker, voice: &mut Voice<impl Write>) {
+    voice.tell(message).unwrap();
 }
 
 fn description() -> Description {

@@ -41,6 +41,26 @@ pub fn killed_workers() {
     assert!(disturbed.finding_files() == files, "the files of the findings differ");
 }
 
+pub fn injected_faults() {
+    let full = std::env::var_os("TWINFER_FULL").is_some();
+    let cases = if full { 20_000 } else { 1000 };
+    let mut production = against("ignores-bias:sabotaged", cases);
+    // a hang costs its deadline
+    production.options.deadlines.execute = Duration::from_secs(1);
+    let undisturbed = production.run();
+    let (journal, files) = (undisturbed.journal(), undisturbed.finding_files());
+    production.options.worker.env.push((twinfer_worker::SABOTAGE_VARIABLE.to_owned(), "7".to_owned()));
+    let disturbed = production.run();
+    let lost = disturbed.summary.workers_lost;
+    println!("{lost} workers were lost at work in {cases} cases");
+    assert!(lost >= cases / 40, "{lost} workers were lost");
+    for (disturbed, undisturbed) in disturbed.journal().iter().zip(&journal) {
+        assert_eq!(disturbed, undisturbed);
+    }
+    assert_eq!(disturbed.summary.cases, cases);
+    assert!(disturbed.finding_files() == files, "the files of the findings differ");
+}
+
 /// Kills one of this test's workers: other tests run at the same time.
 fn kill_one(random: usize) -> bool {
     let is_ours = |child: &i32| {

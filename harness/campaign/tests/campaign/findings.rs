@@ -47,7 +47,8 @@ pub fn state_dependent() {
     }
     let kept = findings.iter().find(|finding| finding.kind == Kind::StateDependent).expect("one is found");
     let golden_cases = tempfile::tempdir().unwrap();
-    let folder = adopt(&outcome.out.join("findings").join(kept.signature.slug()), golden_cases.path()).unwrap();
+    let folder =
+        adopt(&outcome.out.join("findings").join(kept.signature.slug()), golden_cases.path()).unwrap();
     let recurs = || {
         let variant = actor::command("remembers").parse().unwrap();
         let (worker, deadlines) = (&production.options.worker, production.options.deadlines);

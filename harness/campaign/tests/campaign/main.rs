@@ -33,6 +33,7 @@ fn main() {
         trial("a_campaign_that_is_stopped_records_a_prefix_of_the_same_cases", record::stopped),
         trial("a_campaign_that_was_killed_goes_on_to_the_same_record", record::resumed),
         trial("killing_workers_changes_no_verdict_and_loses_no_case", faults::killed_workers),
+        trial("injected_faults_change_no_verdict_and_no_finding", faults::injected_faults),
         trial("a_crash_is_a_finding_and_the_campaign_goes_on", faults::crash),
         trial("a_hang_is_a_finding_and_the_campaign_goes_on", faults::hang),
         trial("a_lost_context_costs_its_worker_and_no_other_case", faults::lost_context),

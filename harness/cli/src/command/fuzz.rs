@@ -5,7 +5,7 @@ use twinfer_campaign::Options;
 use twinfer_case::Budget;
 use twinfer_generators::Family;
 use twinfer_reports::Format;
-use twinfer_worker::driver;
+use twinfer_worker::{SABOTAGE_VARIABLE, driver};
 
 use crate::{
     Exit, Failure, campaign::watched, configuration::Configuration, duration, formats::formats,
@@ -59,6 +59,9 @@ pub struct Arguments {
     /// the driver, ending where memory differs)
     #[arg(long, default_value_t, env = driver::VARIABLE, hide_env_values = true, value_name = "MODE")]
     driver_cache: driver::Mode,
+    /// Have workers commit a fault each, as this number decides: for tests of the supervisor
+    #[arg(long, hide = true, value_name = "SEED")]
+    inject: Option<u64>,
     /// How the result is written
     #[arg(long, default_value_t = Format::Terminal, value_parser = formats())]
     format: Format,
@@ -83,6 +86,7 @@ fn options(arguments: &Arguments, configuration: &Configuration) -> Result<Optio
     };
     let devices = arguments.devices.as_deref().or(configuration.devices.as_deref());
     let mut worker = worker_for(&variants)?;
+    worker.env.extend(arguments.inject.map(|seed| (SABOTAGE_VARIABLE.to_owned(), seed.to_string())));
     worker.env.push((driver::VARIABLE.to_owned(), arguments.driver_cache.to_string()));
     let out = match &arguments.out {
         Some(out) => out.clone(),
