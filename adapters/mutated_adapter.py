@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A twinfer worker around ONNX Runtime with a planted bug: `--bug NAME`, or several at once, `--bug NAME+NAME`."""
+"""A twinfer worker around ONNX Runtime with a planted bug."""
 import argparse
 
 from onnxruntime_adapter import serve
@@ -9,6 +9,12 @@ from mutated.strangers import STRANGERS
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--bug", required=True, help=f"one of: {', '.join([*BUGS, *STRANGERS])}")
-    bugs = [(BUGS | STRANGERS)[name] for name in parser.parse_args().bug.split("+")]
-    serve(lambda model: MutatedSession(model, lambda step: [bug(step) for bug in bugs]))
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--bug", help="which bug, or several at once: NAME+NAME")
+    what.add_argument("--list", action="store_true", help="name all bugs")
+    arguments = parser.parse_args()
+    if arguments.list:
+        print(*BUGS, *STRANGERS, sep="\n")
+    else:
+        bugs = [(BUGS | STRANGERS)[name] for name in arguments.bug.split("+")]
+        serve(lambda model: MutatedSession(model, lambda step: [bug(step) for bug in bugs]))

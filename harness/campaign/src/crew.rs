@@ -8,11 +8,11 @@ use std::{
 
 use twinfer_case::{Divergence, Observation, Task, VariantInfo, VariantRecord, Verdict};
 use twinfer_checks::{Evidence, Judgement, judge};
-use twinfer_golden::Arithmetic;
 
 use crate::{
     CampaignError,
     diagnosis::{Outcome, explain},
+    oracle::arithmetic,
     prepared::{Prepared, References},
     worker::{Expectation, Nursery, WorkerProcess, lost, observe},
 };
@@ -164,7 +164,7 @@ impl Crew {
             repeat: repeat.as_ref(),
             fresh: fresh.as_ref(),
         });
-        let arithmetic = Arithmetic::default();
+        let arithmetic = arithmetic(&self.info.variant);
         let outcome =
             Outcome { prepared: &prepared, references: &references, observation: &observation, arithmetic };
         explain(&mut judgement, &outcome);

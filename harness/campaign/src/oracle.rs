@@ -17,7 +17,7 @@ pub fn golden_for(variants: &[Variant]) -> Oracle {
 /// What is known of a variant's arithmetic. ONNX Runtime has no 16-bit kernels on the CPU: it casts to 32-bit floats and
 /// back, and it leaves the processor's gradual underflow on. Its graph optimisations fold BatchNormalization and the like
 /// into 16-bit weights, which are rounded then as any operand of a sum might be.
-fn arithmetic(variant: &Variant) -> Arithmetic {
+pub fn arithmetic(variant: &Variant) -> Arithmetic {
     let is_optimized = variant.options.get("opt").is_none_or(|level| level != "off");
     match variant.backend {
         Backend::OrtCpu if is_optimized => Arithmetic { sums: Sums::InOperandType, ..Arithmetic::STRICT },

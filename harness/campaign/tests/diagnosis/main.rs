@@ -8,7 +8,7 @@ mod trial;
 
 use std::{env, fs, io::Write as _, path::Path};
 
-use twinfer_golden::Explanation;
+use twinfer_golden::{Explanation, Mutant};
 
 use report::{Report, Sort};
 use trial::{Bug, Python, try_all};
@@ -78,6 +78,15 @@ fn planted_bugs_are_named_and_strangers_are_not() {
         report.total(Sort::Stranger).unexplained() >= RIGHT,
         "too many strangers are explained\n{report}"
     );
+}
+
+#[test]
+fn the_adapter_has_a_bug_for_every_mutant() {
+    let Some(python) = Python::with("onnx, onnxruntime, numpy") else { return };
+    let offered = python.offered();
+    let mutants = Mutant::ALL.iter().map(|mutant| mutant.name());
+    let missing: Vec<_> = mutants.filter(|name| !offered.iter().any(|bug| bug == name)).collect();
+    assert!(missing.is_empty(), "add them to adapters/mutated/bugs.py: {missing:?}");
 }
 
 /// Every mutant and combination of golden, then the strangers. `TWINFER_DIAGNOSED_BUGS` restricts them to those named.

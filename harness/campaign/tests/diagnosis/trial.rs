@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeMap,
     env,
-    path::Path,
+    path::{Path, PathBuf},
     process::{Command, Stdio},
     sync::Mutex,
     thread,
@@ -53,12 +53,22 @@ impl Python {
         imported.is_ok_and(|status| status.success()).then_some(Self(python))
     }
 
+    /// The names of the adapter's bugs.
+    pub fn offered(&self) -> Vec<String> {
+        let listed = Command::new(&self.0).arg(adapter()).arg("--list").output().expect("the adapter starts");
+        let listed = String::from_utf8(listed.stdout).expect("names are text");
+        listed.split_whitespace().map(str::to_owned).collect()
+    }
+
     /// The adapter with a bug, as a variant.
     fn variant(&self, bug: &str) -> twinfer_case::Variant {
-        let adapter = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../adapters/mutated_adapter.py");
-        let command = format!("external:{} {} --bug {bug}", self.0, adapter.display());
+        let command = format!("external:{} {} --bug {bug}", self.0, adapter().display());
         command.parse().expect("a command is a variant")
     }
+}
+
+fn adapter() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../adapters/mutated_adapter.py")
 }
 
 impl Bug {
