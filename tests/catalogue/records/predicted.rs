@@ -82,7 +82,7 @@ pub const RECORDS: &[Record] = &[
         reported_in: VERSIONS,
         symptom: Kind::RejectsValid,
         expects: "A channel of zeros.",
-        caveat: Some("ONNX does not say that a scale is above zero, but divides by it in QuantizeLinear."),
+        caveat: Some("ONNX does not say that a scale is above zero, and divides by it in QuantizeLinear."),
         scope: Scope::Case { build: zero_scale, output: Some(&[1, 8, 8, 8]) },
     },
     Record {
