@@ -21,7 +21,7 @@ use crate::{Exit, Failure};
 pub enum Command {
     /// Compare backends on generated graphs
     Fuzz(fuzz::Arguments),
-    /// Compare backends on a model of yours
+    /// Compare backends on a model of yours, or on stored cases
     Check(check::Arguments),
     /// See whether a finding still shows what was recorded
     Replay(replay::Arguments),
