@@ -101,8 +101,11 @@ struct Comparison {
     /// Whether the mistake is to sum in 16-bit floats: nobody knows in which order, so that it is told by the type of
     /// its sums.
     sums_in_half: bool,
-    /// Whether something that golden does not explain is a 32-bit float that no 16-bit float is, or no 32-bit float at all.
+    /// Whether something that golden does not explain is zero, a 32-bit float that no 16-bit float is, or no 32-bit float
+    /// at all.
     is_beyond_half: bool,
+    /// Whether golden's value is no 16-bit float where something else came out.
+    is_rounded_to_half: bool,
 }
 
 /// An element that golden does not explain.
@@ -140,7 +143,9 @@ impl Comparison {
                 if same_shape { golden.compare(place, given) } else { Agreement::Wrong(f64::INFINITY) };
             if let Agreement::Wrong(deviation) = from_golden {
                 self.residual_where_wrong = self.residual_where_wrong.max(from_mutant);
-                self.is_beyond_half |= output.dtype() != DataType::Float || !fits_half(given);
+                let expected = golden.values.get(place).copied().unwrap_or(given);
+                self.is_beyond_half |= output.dtype() != DataType::Float || given == 0.0 || !fits_half(given);
+                self.is_rounded_to_half |= !fits_half(expected);
                 if self.worst.is_none_or(|worst| deviation > worst.deviation) {
                     self.worst = Some(Worst { deviation, allowed });
                 }
@@ -159,7 +164,8 @@ impl Comparison {
         let worst = self.worst?;
         let tells = worst.allowed < worst.deviation;
         let is_closer = 2.0 * self.residual_where_wrong <= worst.deviation;
-        let is_summed_in_half = self.sums_in_half && !self.is_beyond_half && worst.allowed.is_finite();
+        let is_summed_in_half =
+            self.sums_in_half && self.is_rounded_to_half && !self.is_beyond_half && worst.allowed.is_finite();
         (tells && is_closer || is_summed_in_half)
             .then_some(Fit { residual: Some(self.residual), share: self.share })
     }
@@ -244,15 +250,17 @@ mod tests {
 
     #[test]
     fn sums_in_half_are_told_by_the_type_of_the_output() {
-        let fit = |given: f64| {
+        let fit = |expected: f64, given: f64| {
             let output = Tensor::from_f64(DataType::Float, vec![1], &[given]).expect("a vector");
             let run = RunOutput { outputs: vec![output], intermediates: Vec::new() };
             let mut comparison = Comparison { sums_in_half: true, ..Comparison::default() };
-            comparison.meet(&evaluation(1.0, 0.5), &evaluation(1.0, 0.01), &run)?;
+            comparison.meet(&evaluation(expected, 0.5), &evaluation(expected, 0.01), &run)?;
             comparison.conclude()
         };
-        assert!(fit(1.0 + 0.5).is_some());
-        assert!(fit(1.0 + f64::from(0.3_f32)).is_none());
+        assert!(fit(1.2, 1.5).is_some());
+        assert!(fit(1.0, 1.5).is_none(), "golden's value is a 16-bit float itself");
+        assert!(fit(1.2, f64::from(1.3_f32)).is_none());
+        assert!(fit(0.2, 0.0).is_none());
     }
 
     #[test]

@@ -104,8 +104,11 @@ impl fmt::Display for Report<'_> {
             f,
             "`adapters/mutated_adapter.py` plants each bug in ONNX Runtime without golden. Generated cases are drawn until \
              the bug changes the output of {} beyond its bound, or until ten times as many are drawn. Refused are cases \
-             that ONNX Runtime does not run with the bug.\n",
-            self.wanted
+             that ONNX Runtime does not run with the bug. Cases of conv, deconv, qdq-conv, qdq-deconv and block take \
+             turns, those without quantisers left out for bugs of quantisation. Again: \
+             `TWINFER_DIAGNOSED_CASES={} TWINFER_RESULTS=docs/results cargo test -p twinfer-campaign --test \
+             diagnosis`.\n",
+            self.wanted, self.wanted
         )?;
         writeln!(f, "## Bugs that golden has a mutant of\n")?;
         self.table(f, Sort::Mutant)?;
