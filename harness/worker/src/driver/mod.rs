@@ -50,6 +50,9 @@ pub enum AttachError {
     /// It is not loaded, or not as its file says.
     #[error("it is not loaded")]
     NotLoaded,
+    /// Somebody else has taken the place of a function that it imports.
+    #[error("its {0} is not the C library's")]
+    Replaced(&'static str),
     /// The module is not made for this machine.
     #[error("the cache is made for x86-64 and glibc")]
     Unsupported,

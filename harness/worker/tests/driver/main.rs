@@ -13,7 +13,10 @@ use std::{
     sync::atomic::{AtomicI32, Ordering},
 };
 
-use stand_in::{ATTRIBUTE, Driver, FOLDER, LAZY, READ_ONLY_SLOTS, Runtime, ask_without_place, compile, load};
+use stand_in::{
+    ATTRIBUTE, Driver, FOLDER, LAZY, READ_ONLY_SLOTS, Runtime, ask_without_place, compile, load,
+    load_on_its_own,
+};
 use twinfer_libraries::Store;
 use twinfer_worker::driver::{AttachError, Mode, attach, tally};
 
@@ -142,6 +145,26 @@ fn what_cannot_be_attached_says_why() {
     assert!(matches!(driver, Err(AttachError::NotLoaded | AttachError::NotImported("dlsym"))), "{driver:?}");
     let text = attach(Path::new(file!()), Mode::On);
     assert!(text.is_err());
+}
+
+#[test]
+fn a_library_whose_dlsym_somebody_else_replaced_is_left_alone() {
+    let interposer = FOLDER.path().join("libinterposer.so");
+    compile("interposer.c", &interposer, &[]);
+    let path = FOLDER.path().join("libreplaced.so");
+    let flags = [&READ_ONLY_SLOTS[..], &["-Wl,--no-as-needed", interposer.to_str().unwrap()]].concat();
+    compile("runtime.c", &path, &flags);
+    let _library = load_on_its_own(&path);
+    let replaced = attach(&path, Mode::On);
+    assert!(matches!(replaced, Err(AttachError::Replaced("dlsym"))), "{replaced:?}");
+}
+
+#[test]
+fn attaching_a_library_again_changes_nothing() {
+    let runtime = Runtime::attached("twice", &LAZY);
+    let found = runtime.by_name(ATTRIBUTE);
+    attach(&runtime.path, Mode::On).unwrap();
+    assert_eq!(runtime.by_name(ATTRIBUTE), found);
 }
 
 /// Loads the core library of every installed release of TensorRT and TensorRT-RTX; none of them is called, which would

@@ -45,6 +45,11 @@ pub fn load(path: &Path) -> Library {
     unsafe { Library::open(Some(path), RTLD_LAZY | RTLD_LOCAL) }.unwrap()
 }
 
+/// The same, with what it links itself before what the process has loaded.
+pub fn load_on_its_own(path: &Path) -> Library {
+    unsafe { Library::open(Some(path), RTLD_LAZY | RTLD_LOCAL | libc::RTLD_DEEPBIND) }.unwrap()
+}
+
 /// Address of a function.
 pub type Function = *mut c_void;
 

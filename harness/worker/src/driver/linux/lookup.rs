@@ -28,6 +28,11 @@ pub fn redirect(slot: &Slot) -> io::Result<()> {
     unsafe { slot.replace(dlsym as Dlsym as *mut ()) }
 }
 
+/// What may be found in such a slot once the dynamic loader has filled it: the C library's `dlsym`, and ours.
+pub fn known_functions() -> [*const (); 2] {
+    [libc::dlsym as *const (), dlsym as Dlsym as *const ()]
+}
+
 type Dlsym = unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
 type DeviceGetAttribute = unsafe extern "C" fn(*mut c_int, c_int, c_int) -> c_int;
 type GetProcAddress = unsafe extern "C" fn(*const c_char, *mut *mut c_void, c_int, u64) -> c_int;

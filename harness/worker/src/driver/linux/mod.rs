@@ -12,6 +12,7 @@ use super::AttachError;
 
 /// As [`super::attach`].
 pub fn attach(path: &Path) -> Result<(), AttachError> {
-    Slot::all(path, "dlsym")?.iter().try_for_each(lookup::redirect)?;
+    let slots = Slot::all(path, "dlsym", &lookup::known_functions())?;
+    slots.iter().try_for_each(lookup::redirect)?;
     Ok(())
 }

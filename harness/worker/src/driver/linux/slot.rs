@@ -24,7 +24,9 @@ pub struct Slot {
 
 impl Slot {
     /// The slots of function `name` in the loaded library whose file is `path`; the library stays loaded from now on.
-    pub fn all(path: &Path, name: &'static str) -> Result<Vec<Self>, AttachError> {
+    ///
+    /// Each holds one of `functions`, or an address in the library itself until the loader fills it at the first call.
+    pub fn all(path: &Path, name: &'static str, functions: &[*const ()]) -> Result<Vec<Self>, AttachError> {
         let path = path.canonicalize()?;
         keep_loaded(&path)?;
         let imports = imports_of(&path, name)?;
@@ -38,7 +40,10 @@ impl Slot {
             let address = base.wrapping_add(*virtual_address);
             let mapping = mappings.iter().find(|mapping| mapping.addresses.contains(&address));
             let mapping = mapping.filter(|_| address % 8 == 0).ok_or(AttachError::NotLoaded)?;
-            Ok(Self { address, writable: mapping.writable })
+            let slot = Self { address, writable: mapping.writable };
+            let held = slot.word().load(Ordering::Acquire).cast_const();
+            let lazy = mappings.iter().any(|mapping| mapping.addresses.contains(&(held.addr() as u64)));
+            if lazy || functions.contains(&held) { Ok(slot) } else { Err(AttachError::Replaced(name)) }
         };
         imports.slots.iter().map(slot).collect()
     }
@@ -50,25 +55,21 @@ impl Slot {
     /// `function` has the signature of the imported function and does for the library whatever that one does.
     pub unsafe fn replace(&self, function: *mut ()) -> io::Result<()> {
         if self.writable {
-            // SAFETY: as the caller promises, and the page is writable.
-            unsafe { self.store(function) };
+            self.word().store(function, Ordering::Release);
             return Ok(());
         }
         self.protect(libc::PROT_READ | libc::PROT_WRITE)?;
-        // SAFETY: as the caller promises, and the page has just been made writable.
-        unsafe { self.store(function) };
+        self.word().store(function, Ordering::Release);
         self.protect(libc::PROT_READ)
     }
 
-    /// # Safety
-    ///
-    /// As of [`Slot::replace`], and the slot's page is writable.
-    unsafe fn store(&self, function: *mut ()) {
+    /// The slot itself; to be written only while its page is writable.
+    fn word(&self) -> &AtomicPtr<()> {
         let word = ptr::with_exposed_provenance_mut::<*mut ()>(self.address as usize);
         // SAFETY: the word is aligned and lies in a mapping of a library that is never unloaded; its file says that
         // the loader keeps the address of the function there and nothing else. The library and the loader read and
         // write it as one word too, so that whoever calls through it meanwhile finds either function.
-        unsafe { AtomicPtr::from_ptr(word) }.store(function, Ordering::Release);
+        unsafe { AtomicPtr::from_ptr(word) }
     }
 
     fn protect(&self, protection: i32) -> io::Result<()> {
