@@ -3,11 +3,7 @@
 //! Each worker commits one, some cases after it has started: what it does with its first cases is never disturbed, as
 //! those are the ones by which a supervisor tells a case's own doing from that of its worker.
 
-use std::{
-    io::Write,
-    process, thread,
-    time::Duration,
-};
+use std::{io::Write, process, thread, time::Duration};
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
