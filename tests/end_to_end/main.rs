@@ -3,6 +3,7 @@
 
 mod bench;
 mod commands;
+mod damaged;
 mod fuzz;
 mod known;
 mod opaque;
