@@ -2,12 +2,9 @@
 //! earlier case showed, confirms it in fresh workers. It depends on its suspect alone, so that any number of them run at
 //! once; what they come to counts in case order.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    thread,
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
 };
 
 use twinfer_case::{
@@ -23,10 +20,11 @@ use crate::{
     recording::version,
     reduction::{Reduction, Specimen, confirm_smaller},
     suspect::Suspect,
+    symptom::Symptom,
 };
 
 /// Workers that have run nothing which a proof takes.
-const FRESH: usize = 2;
+const FRESH: usize = 1;
 
 /// Investigates suspects, any number of them at once.
 #[derive(Clone, Copy)]
@@ -145,37 +143,32 @@ impl<'a> Investigator<'a> {
         Ok(Some(Reduced { specimen, identity, events }))
     }
 
-    /// Confirms in fresh workers what `suspect` was reduced to.
+    /// Confirms in a fresh worker what `suspect` was reduced to; where that does not recur, the suspect itself.
     pub fn prove(self, crew: &Crew, suspect: &Suspect, reduced: &Reduced) -> Result<Proof, CampaignError> {
-        let symptom = &suspect.symptom;
-        let smaller = &reduced.specimen;
+        let (symptom, smaller) = (&suspect.symptom, &reduced.specimen);
         let is_smaller = smaller.tried.prepared.task.hash != suspect.tried.prepared.task.hash;
-        let (confirmation, smallest) = thread::scope(|scope| {
-            let confirming = is_smaller.then(|| scope.spawn(|| confirm_smaller(smaller, crew)));
-            (self.confirm(crew, suspect), confirming.map_or(Ok(None), join))
-        });
-        let (specimen, divergences, history, recurs) = match confirmation? {
+        if is_smaller && let Some(minimal) = confirm_smaller(smaller, crew)? {
+            let divergences = suspect.tried.divergences().to_vec();
+            return Ok(Proof::of(crew, suspect, minimal, divergences));
+        }
+        Ok(match self.confirm(crew, suspect)? {
             Confirmation::Fresh(tried) => {
                 let divergences = tried.divergences().to_vec();
-                let confirmed = Specimen { tried, symptom: symptom.clone() };
-                (smallest?.unwrap_or(confirmed), divergences, Vec::new(), true)
+                let minimal = Specimen { tried, symptom: symptom.clone() };
+                Proof::of(crew, suspect, minimal, divergences)
             }
             Confirmation::AfterOthers(tried, history) => {
-                let tried = renamed(tried, Kind::StateDependent, "only after other cases");
-                let divergences = tried.divergences().to_vec();
-                let symptom = symptom.clone().renamed(Kind::StateDependent);
-                (Specimen { tried, symptom }, divergences, history, true)
+                let minimal = renamed(tried, symptom, Kind::StateDependent, "only after other cases");
+                let divergences = minimal.tried.divergences().to_vec();
+                Proof::of(crew, suspect, minimal, divergences).after(history)
             }
             Confirmation::None => {
-                let tried = renamed(suspect.tried.clone(), Kind::Nondeterministic, "did not recur");
-                let divergences = tried.divergences().to_vec();
-                let symptom = symptom.clone().renamed(Kind::Nondeterministic);
-                (Specimen { tried, symptom }, divergences, Vec::new(), false)
+                let minimal =
+                    renamed(suspect.tried.clone(), symptom, Kind::Nondeterministic, "did not recur");
+                let divergences = minimal.tried.divergences().to_vec();
+                Proof { recurs: false, ..Proof::of(crew, suspect, minimal, divergences) }
             }
-        };
-        let preceding = history.iter().map(|prepared| prepared.task.hash).collect();
-        let finding = finding(crew.info(), &suspect.tried, &specimen, preceding);
-        Ok(Proof { finding, minimal: specimen.tried, divergences, history, recurs })
+        })
     }
 
     /// Runs the case again in a worker that has run nothing else; failing that, with its history.
@@ -196,12 +189,19 @@ impl<'a> Investigator<'a> {
     }
 }
 
-fn join<T>(thread: thread::ScopedJoinHandle<'_, Result<T, CampaignError>>) -> Result<T, CampaignError> {
-    let panicked = |_| CampaignError::Supervisor("a thread that confirmed a case panicked".to_owned());
-    thread.join().map_err(panicked)?
-}
-
 impl Proof {
+    /// That `minimal` recurs, which was found in `suspect`.
+    fn of(crew: &Crew, suspect: &Suspect, minimal: Specimen, divergences: Vec<Divergence>) -> Self {
+        let finding = finding(crew.info(), &suspect.tried, &minimal, Vec::new());
+        Self { finding, minimal: minimal.tried, divergences, history: Vec::new(), recurs: true }
+    }
+
+    /// The same, after other cases only.
+    fn after(mut self, history: Vec<Arc<Prepared>>) -> Self {
+        self.finding.preceding = history.iter().map(|prepared| prepared.task.hash).collect();
+        Self { history, ..self }
+    }
+
     /// How the finding is recognised in other cases.
     pub fn identity(&self) -> Identity {
         Identity { signature: self.finding.signature.clone(), classes: classes(&self.minimal.prepared.case) }
@@ -234,7 +234,7 @@ pub fn finding(
 }
 
 /// The same case, its first divergence called by what it turned out to be.
-fn renamed(mut tried: Tried, kind: Kind, how: &str) -> Tried {
+fn renamed(mut tried: Tried, symptom: &Symptom, kind: Kind, how: &str) -> Specimen {
     if let Verdict::Diverges(divergences) = &mut tried.judgement.verdict
         && let Some(lead) = divergences.first_mut()
     {
@@ -242,7 +242,7 @@ fn renamed(mut tried: Tried, kind: Kind, how: &str) -> Tried {
         lead.detail = format!("{how}: {}: {}", lead.kind, lead.detail);
         lead.kind = kind;
     }
-    tried
+    Specimen { tried, symptom: symptom.clone().renamed(kind) }
 }
 
 /// Where a finding was seen.
