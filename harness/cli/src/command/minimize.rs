@@ -38,6 +38,9 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     line!("{}", finding.graph);
     for divergence in &finding.divergences {
         line!("{}: {}", divergence.kind, divergence.detail);
+        if let Some(diagnosis) = &divergence.diagnosis {
+            line!("because: {diagnosis}");
+        }
     }
     line!("written to {}", minimal.folder.display());
     Ok(Exit::Findings)

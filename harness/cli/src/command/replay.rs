@@ -66,6 +66,9 @@ fn print(replay: &Replay) {
         Verdict::Diverges(divergences) => {
             for divergence in divergences {
                 line!("          {} {}: {}", divergence.stage, divergence.kind, divergence.detail);
+                if let Some(diagnosis) = &divergence.diagnosis {
+                    line!("          because: {diagnosis}");
+                }
             }
         }
         Verdict::Conforms => line!("          conforms, as far as {}", replay.record.stage),
