@@ -1,6 +1,6 @@
 use std::fmt;
 
-use crate::trial::Trial;
+use crate::{RIGHT, SINGLE, trial::Trial};
 
 /// What a measurement of diagnoses came to.
 pub struct Report<'a> {
@@ -112,6 +112,13 @@ impl fmt::Display for Report<'_> {
         )?;
         writeln!(f, "## Bugs that golden has a mutant of\n")?;
         self.table(f, Sort::Mutant)?;
+        writeln!(
+            f,
+            "\nThe truth is in fewer than 95 % of the answers: {}.",
+            self.below(Total::named, RIGHT)
+        )?;
+        writeln!(f, "Fewer than 80 % are a single mutant: {}.", self.below(Total::singled_out, SINGLE))?;
+        writeln!(f, "No generated case changes: {}.", self.unchanged())?;
         writeln!(f, "\n## Several at once\n")?;
         writeln!(f, "It is true to name one of them: in many cases the others change nothing.\n")?;
         self.table(f, Sort::Combination)?;
@@ -121,6 +128,16 @@ impl fmt::Display for Report<'_> {
 }
 
 impl Report<'_> {
+    /// The mutants of which a share is below `least`.
+    fn below(&self, share: fn(&Total) -> f64, least: f64) -> String {
+        let trials = self.of_sort(Sort::Mutant).filter(|trial| trial.changed() > 0);
+        names(trials.filter(|trial| share(&Total::of([*trial].into_iter())) < least))
+    }
+
+    fn unchanged(&self) -> String {
+        names(self.of_sort(Sort::Mutant).filter(|trial| trial.changed() == 0))
+    }
+
     fn table(&self, f: &mut fmt::Formatter<'_>, sort: Sort) -> fmt::Result {
         const HEAD: [&str; 9] = [
             "bug",
@@ -153,6 +170,11 @@ impl Report<'_> {
         let total = Total::of(self.of_sort(sort));
         writeln!(f, "| all | | | | {} | {} | |", total.changed, total.shares(sort))
     }
+}
+
+fn names<'a>(trials: impl Iterator<Item = &'a Trial>) -> String {
+    let names: Vec<_> = trials.map(|trial| trial.bug.name).collect();
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
 
 /// The most frequent answers that are neither the truth alone nor none.
