@@ -144,11 +144,6 @@ def pads_alike(step):
         step.attributes["pads"] = begins + begins
 
 
-@bug("MaxPool")
-def ceil_mode_ignored(step):
-    step.attributes.pop("ceil_mode", None)
-
-
 # Quantization
 
 def elide(step, origins):

@@ -1,7 +1,7 @@
 """A model that ONNX Runtime runs node by node, so that a bug can change what each node does."""
 import enum, functools
 
-import numpy, onnx, onnxruntime
+import onnx, onnxruntime
 from onnx import helper, numpy_helper
 
 from .window import Window
