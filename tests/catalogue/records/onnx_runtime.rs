@@ -176,7 +176,9 @@ pub const RECORDS: &[Record] = &[
         reported_in: "ONNX Runtime's quantisation tool up to 1.17",
         symptom: Kind::BuildFailure,
         expects: "What the model says, though the tool meant another one.",
-        caveat: Some("Such a model is valid ONNX; the defect is the tool's. The map is smaller than the reported one."),
+        caveat: Some(
+            "Such a model is valid ONNX; the defect is the tool's. The map is smaller than the reported one.",
+        ),
         scope: Scope::Case { build: tool_axis, output: Some(&[1, 64, 4, 4]) },
     },
     Record {
