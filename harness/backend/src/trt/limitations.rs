@@ -20,11 +20,12 @@ fn channels_per_group() -> Limitation {
     Limitation {
         rule: "trt-int8-channels-per-group".to_owned(),
         source:
-            "TensorRT operator reference, Convolution and Deconvolution: with INT8 inputs and outputs, the \
+            "TensorRT, setNbGroups of IConvolutionLayer and IDeconvolutionLayer: with groups in INT8, the \
                  channels of a group must be multiples of 4"
                 .to_owned(),
         concerns: Condition::All(vec![
             Condition::QuantizedOperands,
+            Condition::Grouped,
             Condition::ChannelsPerGroupNotMultipleOf(4),
         ]),
         effect: Effect::Fallback(FallbackReason::ChannelsPerGroup),
@@ -39,5 +40,43 @@ fn uint8_as_int8() -> Limitation {
                 .to_owned(),
         concerns: Condition::QuantizedAs(DataType::Uint8),
         effect: Effect::WrongValues,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use twinfer_onnx::{Conv, DequantizeLinear, Graph, Initializer, Node, Op, Tensor, TensorData};
+
+    use super::*;
+
+    /// A quantised convolution with two channels on both sides.
+    fn convolution(group: i64) -> Graph {
+        let node = |op, inputs: &[&str], output: &str| Node {
+            name: String::new(),
+            op,
+            inputs: inputs.iter().map(|&input| input.to_owned()).collect(),
+            outputs: vec![output.to_owned()],
+        };
+        let dequantize = || Op::DequantizeLinear(DequantizeLinear::default());
+        let channels = 2 / usize::try_from(group).expect("few groups");
+        let weights = Tensor { shape: vec![2, channels, 1], data: TensorData::Int8(vec![1; 2 * channels]) };
+        Graph {
+            opset: 17,
+            inputs: Vec::new(),
+            initializers: vec![Initializer { name: "w".to_owned(), tensor: weights }],
+            nodes: vec![
+                node(dequantize(), &["x", "s"], "xd"),
+                node(dequantize(), &["w", "s"], "wd"),
+                node(Op::Conv(Conv { group: Some(group), ..Conv::default() }), &["xd", "wd"], "y"),
+            ],
+            outputs: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn channels_are_limited_where_there_are_groups() {
+        let concerned = channels_per_group().concerns;
+        assert!(concerned.holds(&convolution(2)));
+        assert!(!concerned.holds(&convolution(1)), "a single group may have any number of channels");
     }
 }
