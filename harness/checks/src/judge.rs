@@ -21,7 +21,7 @@ pub struct Judgement {
 }
 
 /// Runs every check on the evidence. Divergences come in order of what explains most: a crash before a refusal, a
-/// dependence on state before the wrong values that follow from it.
+/// dependence on state before the wrong values that follow from it, and a fallback that explains no values last.
 pub fn judge(evidence: &Evidence<'_>) -> Judgement {
     let mut report = Report::new(evidence.variant);
     ending::check(evidence.observation, &mut report);
@@ -31,9 +31,9 @@ pub fn judge(evidence: &Evidence<'_>) -> Judgement {
     if matches!(acceptance, Acceptance::Taken) {
         state::check(evidence, &mut report);
         compared = compare(evidence, &mut report);
+        log::check(evidence.observation, &mut report);
         precision::check(evidence, compared, &mut report);
         precision::document_values(evidence, &mut report);
-        log::check(evidence.observation, &mut report);
         placement::check(evidence, &mut report);
     }
     conclude(evidence, acceptance, report, compared)

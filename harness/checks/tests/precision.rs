@@ -2,8 +2,8 @@
 
 use twinfer_case::{
     Arithmetic, Case, ChosenPrecision, Condition, Description, Divergence, Effect, Expectation, Fallback,
-    FallbackReason, FallbackValues, Kind, LayerInfo, Limitation, Note, Observation, Outcome, PrecisionSource,
-    Quantization, Request, Run, RunOutput, Stage, TensorSource, Variant, Verdict,
+    FallbackReason, FallbackValues, Kind, LayerInfo, Limitation, LogLine, Note, Observation, Outcome,
+    PrecisionSource, Quantization, Request, Run, RunOutput, Severity, Stage, TensorSource, Variant, Verdict,
 };
 use twinfer_checks::{Evidence, Judgement, judge};
 use twinfer_golden::evaluate;
@@ -116,12 +116,13 @@ struct Scene {
     layers: Option<Vec<LayerInfo>>,
     /// What the backend gives where golden gives 6.
     given: Option<f32>,
+    log: Vec<LogLine>,
 }
 
 impl Scene {
     fn of(quantization: Quantization, layers: Vec<LayerInfo>) -> Self {
         let description = Description { quantization, ..Description::new("b", "1", Stage::Execute) };
-        Self { case: case(true), description, layers: Some(layers), given: Some(6.0) }
+        Self { case: case(true), description, layers: Some(layers), given: Some(6.0), log: Vec::new() }
     }
 
     fn limited(mut self, rule: &str, concerns: Condition, effect: Effect) -> Self {
@@ -145,7 +146,7 @@ impl Scene {
                 .layers
                 .clone()
                 .map(|layers| ChosenPrecision { source: PrecisionSource::Unstated, layers }),
-            log: Vec::new(),
+            log: self.log.clone(),
             timings: Vec::new(),
         };
         judge(&Evidence {
@@ -164,6 +165,10 @@ impl Scene {
             Verdict::Diverges(divergences) => divergences,
             _ => Vec::new(),
         }
+    }
+
+    fn kinds(&self) -> Vec<Kind> {
+        self.divergences().iter().map(|divergence| divergence.kind).collect()
     }
 
     /// The one fallback, with the rule that documents it.
@@ -242,11 +247,19 @@ fn a_layer_that_only_prepares_the_data_does_not_count() {
 fn wrong_values_come_behind_the_fallback_that_causes_them() {
     let mut scene = Scene::of(Quantization::FusesOperands, elided());
     scene.given = Some(7.0);
-    let divergences = scene.divergences();
-    let kinds: Vec<_> = divergences.iter().map(|divergence| divergence.kind).collect();
-    assert_eq!(kinds, [Kind::PrecisionFallback, Kind::WrongValues]);
-    let values = divergences[0].fallback.as_ref().map(|fallback| fallback.values);
+    assert_eq!(scene.kinds(), [Kind::PrecisionFallback, Kind::WrongValues]);
+    let values = scene.divergences()[0].fallback.as_ref().map(|fallback| fallback.values);
     assert_eq!(values, Some(FallbackValues::Changed));
+}
+
+#[test]
+fn a_fallback_that_keeps_the_values_does_not_hide_an_error_in_the_log() {
+    let mut scene = Scene::of(Quantization::FusesOperands, apart());
+    let text = "tactic failed".to_owned();
+    scene.log.push(LogLine { stage: Stage::Build, severity: Severity::Error, text });
+    assert_eq!(scene.kinds(), [Kind::ErrorLogged, Kind::PrecisionFallback]);
+    scene.given = Some(7.0);
+    assert_eq!(scene.kinds(), [Kind::PrecisionFallback, Kind::WrongValues, Kind::ErrorLogged]);
 }
 
 #[test]
