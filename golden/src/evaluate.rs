@@ -98,9 +98,6 @@ fn misread<'a>(graph: &'a Graph, semantics: &Semantics) -> Cow<'a, Graph> {
     for node in &mut graph.nodes {
         semantics.attributes.iter().for_each(|change| change(&mut node.op));
     }
-    for output in &mut graph.outputs {
-        output.shape = None;
-    }
     Cow::Owned(graph)
 }
 

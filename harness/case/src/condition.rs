@@ -60,7 +60,7 @@ pub enum Condition {
     QuantizedAs(DataType),
     /// A quantiser of something else than initializers has a scale for each index of an axis.
     PerAxisActivation,
-    /// Every operand is the output of a `DequantizeLinear`.
+    /// The data and the weights of a convolution are outputs of a `DequantizeLinear`.
     QuantizedOperands,
     /// The channels that a group reads, or those that it writes, are no multiple of this.
     ChannelsPerGroupNotMultipleOf(usize),
