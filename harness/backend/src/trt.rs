@@ -26,8 +26,8 @@ use std::{
 
 use nvinfer::{Builder, Library, NetworkDefinition, Product, Runtime, Typing};
 use twinfer_case::{
-    Backend as Name, ChosenPrecision, Description, Observation, Outcome, PrecisionSource, Quantization,
-    RunOutput, Severity, Stage, Task, Variant,
+    Backend as Name, ChosenPrecision, Description, DeviceUse, Observation, Outcome, PrecisionSource,
+    Quantization, RunOutput, Severity, Stage, Task, Variant,
 };
 use twinfer_libraries::Store;
 
@@ -115,6 +115,11 @@ impl Trt {
         Ok(Self { library, builder, reader, level: level.0, execution, options, log, build_log })
     }
 
+    /// Whether a build measures kernels on the device: on any level above the lowest, and always where there are none.
+    fn times_kernels(&self) -> bool {
+        self.execution.is_some() && !self.level.is_some_and(Level::is_lowest)
+    }
+
     fn observe(&mut self, task: &Task, recorder: &mut Recorder<'_>) -> Result<(), Outcome> {
         let network = self.builder.create_network(Typing::Weak).map_err(failed)?;
         self.read(&network, task)?;
@@ -191,6 +196,7 @@ impl Backend for Trt {
             options: self.options.clone(),
             limitations: limitations::of(version, self.reader),
             quantization: Quantization::FusesOperands,
+            device_use: if self.times_kernels() { DeviceUse::Alone } else { DeviceUse::Shared },
             ..Description::new(name, format!("{major}.{minor}.{patch}"), reaches)
         }
     }

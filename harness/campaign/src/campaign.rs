@@ -5,7 +5,9 @@ use std::{
 };
 
 use crossbeam_channel::unbounded;
-use twinfer_case::{Backend, Event, JOURNAL_FORMAT, Machine, RunInfo, Summary, Variant, VariantInfo};
+use twinfer_case::{
+    Backend, DeviceUse, Event, JOURNAL_FORMAT, Machine, RunInfo, Summary, Variant, VariantInfo,
+};
 
 use crate::{
     CampaignError, CaseSource, Options,
@@ -56,9 +58,13 @@ impl Site {
         Self { variant: variant.clone(), nurseries: devices.into_iter().map(nursery).collect() }
     }
 
-    /// The nursery of each lane: every device has one at least.
-    fn of_lanes(&self, jobs: usize) -> impl Iterator<Item = &Arc<Nursery>> {
-        let lanes = jobs.max(self.nurseries.len());
+    /// The nursery of each lane: every device has one at least, and no more where its workers must have it alone.
+    fn of_lanes(&self, jobs: usize, device_use: DeviceUse) -> impl Iterator<Item = &Arc<Nursery>> {
+        let devices = self.nurseries.len();
+        let lanes = match device_use {
+            DeviceUse::Shared => jobs.max(devices),
+            DeviceUse::Alone => devices,
+        };
         self.nurseries.iter().cycle().take(lanes)
     }
 }
@@ -138,7 +144,8 @@ impl Campaign {
         let resources = Resources { crews, investigator, claims: &claims };
         thread::scope(|scope| {
             for (variant, workers) in workers.into_iter().enumerate() {
-                for (worker, nursery) in workers.into_iter().zip(self.sites[variant].of_lanes(jobs)) {
+                let nurseries = self.sites[variant].of_lanes(jobs, device_use(&workers));
+                for (worker, nursery) in workers.into_iter().zip(nurseries) {
                     let nursery = Arc::clone(nursery);
                     let lane = Lane::new(variant, nursery, job_receivers[variant].clone(), deliverer());
                     scope.spawn(move || lane.run(worker));
@@ -161,23 +168,17 @@ impl Campaign {
         })
     }
 
-    /// A worker for every lane of every variant, all started at once.
+    /// A worker for every lane of every variant: the first on each device tells how many may use it.
     fn start_workers(&self) -> Result<Vec<Vec<WorkerProcess>>, CampaignError> {
         let jobs = self.options.jobs.get();
-        thread::scope(|scope| {
-            let start = |nursery: &Arc<Nursery>| {
-                let nursery = Arc::clone(nursery);
-                scope.spawn(move || nursery.take())
-            };
-            let starting: Vec<Vec<_>> =
-                self.sites.iter().map(|site| site.of_lanes(jobs).map(start).collect()).collect();
-            let join = |thread: thread::ScopedJoinHandle<'_, _>| {
-                thread.join().unwrap_or_else(|_| {
-                    Err(CampaignError::Supervisor("a starting thread panicked".to_owned()))
-                })
-            };
-            starting.into_iter().map(|threads| threads.into_iter().map(join).collect()).collect()
-        })
+        let first = start_all(self.sites.iter().map(|site| site.nurseries.iter().collect()).collect())?;
+        let others =
+            self.sites.iter().zip(&first).map(|(site, first)| {
+                site.of_lanes(jobs, device_use(first)).skip(site.nurseries.len()).collect()
+            });
+        let others = start_all(others.collect())?;
+        let joined = first.into_iter().zip(others);
+        Ok(joined.map(|(first, others)| first.into_iter().chain(others).collect()).collect())
     }
 
     fn run_info(&self, workers: &[Vec<WorkerProcess>]) -> RunInfo {
@@ -198,6 +199,29 @@ impl Campaign {
             started: now(),
         }
     }
+}
+
+/// A worker of each nursery, all started at once.
+fn start_all(nurseries: Vec<Vec<&Arc<Nursery>>>) -> Result<Vec<Vec<WorkerProcess>>, CampaignError> {
+    thread::scope(|scope| {
+        let start = |nursery: &Arc<Nursery>| {
+            let nursery = Arc::clone(nursery);
+            scope.spawn(move || nursery.take())
+        };
+        let starting: Vec<Vec<_>> =
+            nurseries.into_iter().map(|nurseries| nurseries.into_iter().map(start).collect()).collect();
+        let join = |thread: thread::ScopedJoinHandle<'_, _>| {
+            thread
+                .join()
+                .unwrap_or_else(|_| Err(CampaignError::Supervisor("a starting thread panicked".to_owned())))
+        };
+        starting.into_iter().map(|threads| threads.into_iter().map(join).collect()).collect()
+    })
+}
+
+/// How a variant uses its devices, as the first of its workers says.
+fn device_use(workers: &[WorkerProcess]) -> DeviceUse {
+    workers.first().map(|worker| worker.description().device_use).unwrap_or_default()
 }
 
 /// The machine that this runs on.

@@ -6,7 +6,7 @@ use std::{
     },
 };
 
-use twinfer_case::{Divergence, Observation, Task, VariantInfo, VariantRecord, Verdict};
+use twinfer_case::{DeviceUse, Divergence, Observation, Task, VariantInfo, VariantRecord, Verdict};
 use twinfer_checks::{Evidence, Judgement, judge};
 
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
     diagnosis::{Outcome, explain},
     oracle::arithmetic,
     prepared::{Prepared, References},
-    worker::{Expectation, Nursery, WorkerProcess, lost, observe},
+    worker::{Expectation, Gate, Nursery, Urgency, WorkerProcess, lost, observe},
 };
 
 /// One variant with the workers that serve it outside the campaign's lanes.
@@ -29,6 +29,8 @@ pub struct Crew {
     hands: NonZeroUsize,
     /// Minimisations under way, which share the hands.
     shares: AtomicUsize,
+    /// Lets as many workers be busy as the backend's use of devices allows.
+    busy: Gate,
 }
 
 /// What a variant answered for one case.
@@ -55,9 +57,14 @@ pub struct Tried {
 
 impl Crew {
     /// A crew of at most `hands` workers at once.
-    pub const fn new(info: VariantInfo, nurseries: Vec<Arc<Nursery>>, hands: NonZeroUsize) -> Self {
+    pub fn new(info: VariantInfo, nurseries: Vec<Arc<Nursery>>, hands: NonZeroUsize) -> Self {
         let warm = Mutex::new(Vec::new());
-        Self { info, nurseries, turn: AtomicUsize::new(0), warm, hands, shares: AtomicUsize::new(0) }
+        let busy = Gate::new(match info.description.device_use {
+            DeviceUse::Shared => usize::MAX,
+            DeviceUse::Alone => nurseries.len(),
+        });
+        let (turn, shares) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        Self { info, nurseries, turn, warm, hands, shares, busy }
     }
 
     /// A crew of one, whose worker is started now.
@@ -93,6 +100,7 @@ impl Crew {
 
     /// What the variant does with a case in a worker that has run nothing else.
     pub fn observe_fresh(&self, task: &Task) -> Result<Observation, CampaignError> {
+        let _busy = self.busy.enter(Urgency::Needed);
         let trial = self.nursery().try_fresh(task, None)?;
         self.keep(trial.survivor);
         Ok(trial.observation)
@@ -100,6 +108,7 @@ impl Crew {
 
     /// What the variant does with a case in a worker that has run others.
     pub fn observe_warm(&self, task: &Task) -> Result<Observation, CampaignError> {
+        let _busy = self.busy.enter(Urgency::Needed);
         let waiting = self.waiting().pop();
         let mut worker = waiting.map_or_else(|| self.nursery().take(), Ok)?;
         match observe(&mut worker, task) {

@@ -25,6 +25,27 @@ pub struct Description {
     /// Which operators of a quantised graph it promises to run quantised.
     #[serde(default, skip_serializing_if = "Quantization::is_default")]
     pub quantization: Quantization,
+    /// How many of its workers may be busy with one device.
+    #[serde(default, skip_serializing_if = "DeviceUse::is_default")]
+    pub device_use: DeviceUse,
+}
+
+/// How many workers of a backend may be busy with one device at once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DeviceUse {
+    /// As many as there are.
+    #[default]
+    Shared,
+    /// One: its builds time kernels on the device, which takes long and chooses at random beside others.
+    Alone,
+}
+
+impl DeviceUse {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// A limit that a backend states about itself: a graph that the condition holds for is refused.
@@ -95,6 +116,7 @@ impl Description {
             options: BTreeMap::new(),
             limitations: Vec::new(),
             quantization: Quantization::default(),
+            device_use: DeviceUse::default(),
         }
     }
 

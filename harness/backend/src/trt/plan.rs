@@ -14,6 +14,13 @@ use super::{builds_without_gpu, profile};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Level(u8);
 
+impl Level {
+    /// The level on which the first tactic that fits is taken, and none is timed.
+    pub const fn is_lowest(self) -> bool {
+        self.0 == 0
+    }
+}
+
 /// The option `level`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LevelOption(pub Option<Level>);

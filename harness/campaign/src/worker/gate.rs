@@ -4,7 +4,9 @@ use std::{
     thread,
 };
 
-/// Bounds how many workers start at once, whatever variant they serve: starting one with TensorRT keeps a core busy for
+/// Bounds how many of something go on at once.
+///
+/// Of starting workers, for one, whatever variant they serve: starting one with TensorRT keeps a core busy for
 /// seconds, and more of them than there are cores take minutes together, past the deadline of each.
 pub struct Gate {
     width: usize,
@@ -37,8 +39,8 @@ impl Gate {
         Self::new((cores / 2).max(2))
     }
 
-    /// Lets `width` workers start at once.
-    fn new(width: usize) -> Self {
+    /// Lets `width` pass at once.
+    pub fn new(width: usize) -> Self {
         Self { width, queue: Mutex::default(), changed: Condvar::new() }
     }
 

@@ -8,7 +8,7 @@ mod process;
 mod stderr;
 
 pub use command::{ALLOCATOR, WorkerCommand};
-pub use gate::Gate;
+pub use gate::{Gate, Urgency};
 pub use leash::Watchdog;
 pub use pool::{Expectation, Nursery, Reserve, lost, observe};
 pub use process::{Answer, Loss, WorkerProcess};

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use twinfer_case::{Description, Observation, Outcome, RunOutput, Stage, Task};
+use twinfer_case::{Description, DeviceUse, Observation, Outcome, RunOutput, Stage, Task};
 use twinfer_onnx::{Graph, Op, Tensor};
 use twinfer_protocol::{FromWorker, PROTOCOL_VERSION, ToWorker, read_to_worker};
 use twinfer_worker::{Sabotage, Voice};
@@ -52,12 +52,17 @@ fn play(role: &str) {
                 process::exit(3);
             }
             ToWorker::Hello { .. } => tell(
-                &FromWorker::Hello { protocol: PROTOCOL_VERSION, backends: vec![description()] },
+                &FromWorker::Hello { protocol: PROTOCOL_VERSION, backends: vec![description(role)] },
                 &mut voice,
             ),
             ToWorker::Case { task, .. } => {
                 let graph = Graph::decode(&task.model).unwrap();
                 let hash = task.hash;
+                let place = (role == "wants-its-device-alone").then(|| {
+                    let place = Place::take().expect("somebody else is busy with the device");
+                    thread::sleep(Duration::from_millis(10));
+                    place
+                });
                 tell(&FromWorker::Stage { hash, variant: 0, stage: Stage::Execute }, &mut voice);
                 misbehave(role, &graph, &mut voice);
                 let mut observation = truth(&graph, &task);
@@ -72,12 +77,13 @@ fn play(role: &str) {
                     suffer(defect, &mut observation);
                 }
                 let wrong = match role {
-                    "ignores-bias" | "has-two-bugs" => has_bias(&graph),
+                    "ignores-bias" | "has-two-bugs" | "wants-its-device-alone" => has_bias(&graph),
                     "remembers" => met_relu && has_bias(&graph),
                     "wavers" => has_bias(&graph) && !met.insert(hash),
                     _ => false,
                 };
                 met_relu |= has_relu(&graph);
+                drop(place);
                 if wrong {
                     observation.runs.iter_mut().for_each(spoil);
                 } else if role == "has-two-bugs" {
@@ -111,10 +117,28 @@ fn tell(message: &FromWorker, voice: &mut Voice<impl Write>) {
     voice.tell(message).unwrap();
 }
 
-fn description() -> Description {
+fn description(role: &str) -> Description {
     // a version that a test can change, as an upgrade of the backend would
     let version = fs::read_to_string(version_file()).unwrap_or_else(|_| "1".to_owned());
-    Description::new("actor", version, Stage::Execute)
+    let device_use = if role == "wants-its-device-alone" { DeviceUse::Alone } else { DeviceUse::Shared };
+    Description { device_use, ..Description::new("actor", version, Stage::Execute) }
+}
+
+/// One of the two places that the workers of a campaign share: one for the lane, one for investigations.
+struct Place(std::path::PathBuf);
+
+impl Place {
+    fn take() -> Option<Self> {
+        let name = |place| format!("twinfer-actor-{}-{place}", std::os::unix::process::parent_id());
+        let paths = [0, 1].map(|place| env::temp_dir().join(name(place)));
+        paths.into_iter().find(|path| fs::File::create_new(path).is_ok()).map(Self)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
 }
 
 fn version_file() -> std::path::PathBuf {

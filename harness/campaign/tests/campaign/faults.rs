@@ -8,7 +8,7 @@ use std::{
 };
 
 use rustix::process::{Pid, Signal, kill_process};
-use twinfer_case::Kind;
+use twinfer_case::{Event, Kind};
 
 use crate::stage::against;
 
@@ -122,6 +122,17 @@ pub fn lost_context() {
     let journal = outcome.journal();
     production.options.jobs = NonZeroUsize::MIN;
     assert_eq!(production.run().journal(), journal);
+}
+
+pub fn device_alone() {
+    let mut production = against("wants-its-device-alone", 100);
+    let four = NonZeroUsize::new(4).unwrap();
+    (production.options.jobs, production.options.investigations) = (four, four);
+    let outcome = production.run();
+    let started = outcome.events.iter().filter(|event| matches!(event, Event::WorkerStarted { .. }));
+    assert_eq!(started.count(), 1);
+    assert_eq!(outcome.summary.workers_lost, 0, "a worker that is not alone panics");
+    assert!(outcome.findings().iter().any(|finding| finding.kind == Kind::WrongValues));
 }
 
 fn has_third_input(graph: &str) -> bool {

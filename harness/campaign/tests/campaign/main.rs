@@ -37,6 +37,7 @@ fn main() {
         trial("a_crash_is_a_finding_and_the_campaign_goes_on", faults::crash),
         trial("a_hang_is_a_finding_and_the_campaign_goes_on", faults::hang),
         trial("a_lost_context_costs_its_worker_and_no_other_case", faults::lost_context),
+        trial("a_device_that_a_backend_wants_alone_has_one_lane_and_one_investigation", faults::device_alone),
         trial("a_garbled_pipe_is_a_crash_and_the_campaign_goes_on", faults::garbled_pipe),
         trial("a_worker_that_does_not_start_is_an_error_that_says_why", faults::no_worker),
         trial("a_fault_of_the_harness_is_no_verdict", faults::harness_fault),
