@@ -17,11 +17,12 @@ type Question = (std::sync::Arc<Prepared>, References);
 impl Subjects {
     /// What each variant does with each case: one list a variant, in the order of the cases.
     ///
-    /// Variants work side by side, each in one worker as long as that lives. `tell` hears of every answer.
+    /// Variants work side by side, each in one worker as long as that lives. `tell` hears of every answer, with
+    /// the place of its case.
     pub fn survey(
         &self,
         cases: &[Case],
-        tell: &(dyn Fn(&RecordedObservation) + Sync),
+        tell: &(dyn Fn(usize, &RecordedObservation) + Sync),
     ) -> Result<Vec<Vec<RecordedObservation>>, CampaignError> {
         let question = |case: &Case| {
             let prepared = Prepared::of(case.clone())?;
@@ -42,14 +43,14 @@ impl Subjects {
 fn ask(
     crew: &Crew,
     questions: &[Question],
-    tell: &(dyn Fn(&RecordedObservation) + Sync),
+    tell: &(dyn Fn(usize, &RecordedObservation) + Sync),
 ) -> Result<Vec<RecordedObservation>, CampaignError> {
-    let answer = |(prepared, references): &Question| {
+    let answer = |(place, (prepared, references)): (usize, &Question)| {
         let observation = crew.observe_warm(&prepared.task)?;
         let tried = crew.judge(prepared.clone(), references.clone(), observation.into());
         let recorded = RecordedObservation::of(crew.info(), &tried.observation, &tried.judgement.verdict);
-        tell(&recorded);
+        tell(place, &recorded);
         Ok(recorded)
     };
-    questions.iter().map(answer).collect()
+    questions.iter().enumerate().map(answer).collect()
 }

@@ -42,7 +42,7 @@ impl Conformance {
 
     /// What diverges on `case`; nothing where every variant conforms, or is excused by a rule of its own or of golden.
     pub fn check(&self, case: &Case) -> Result<Vec<Divergence>, Error> {
-        let answers = self.subjects.survey(std::slice::from_ref(case), &|_| {})?;
+        let answers = self.subjects.survey(std::slice::from_ref(case), &|_, _| {})?;
         let verdicts = answers.into_iter().flatten().filter_map(|answer| answer.verdict);
         let divergences = verdicts.filter_map(|verdict| match verdict {
             Verdict::Diverges(divergences) => Some(divergences),

@@ -132,7 +132,7 @@ impl Trial {
             let cases: Vec<Case> = (trial.drawn..trial.drawn + wanted)
                 .map(|index| streams[index as usize % streams.len()].case(index / streams.len() as u64))
                 .collect();
-            let answers = subjects.survey(&cases, &|_| ()).expect("the adapter answers");
+            let answers = subjects.survey(&cases, &|_, _| ()).expect("the adapter answers");
             for answer in answers.into_iter().flatten() {
                 if trial.changed() < wanted {
                     trial.count(&answer.verdict.expect("a survey judges"));

@@ -2,7 +2,10 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use twinfer_campaign::{RecordedObservation, Recording, one_line, read_case};
@@ -31,9 +34,6 @@ pub fn run(collection: &Collection, arguments: &Arguments) -> Result<Exit, Failu
     } else {
         ask(&mut asked, arguments)?;
     }
-    if arguments.record {
-        asked.iter().try_for_each(Asked::record)?;
-    }
     let survey = table(&asked);
     let text = survey.render(arguments.format).ok_or_else(|| {
         Failure::usage(format!(
@@ -59,17 +59,33 @@ fn ask(asked: &mut [Asked], arguments: &Arguments) -> Result<(), Failure> {
     let cases: Vec<Case> = asked.iter().filter_map(|asked| asked.case.clone()).collect();
     let subjects = subjects::start(&arguments.backends.subjects())?;
     let (all, told) = (cases.len() * subjects.infos().count(), AtomicUsize::new(0));
-    let answers = subjects.survey(&cases, &|_| {
+    let folders: Vec<&Path> =
+        asked.iter().filter(|asked| asked.case.is_some()).map(|asked| asked.folder.as_path()).collect();
+    // answers are kept as they come: a survey that is ended early has kept what it heard
+    let kept = Mutex::new(Ok(()));
+    let answers = subjects.survey(&cases, &|place, answer| {
+        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if arguments.record && kept.is_ok() {
+            *kept = record(folders[place], answer);
+        }
+        drop(kept);
         let number = told.fetch_add(1, Ordering::Relaxed) + 1;
         if number % TOLD_EVERY == 0 || number == all {
             eprintln!("{number} of {all} answers");
         }
     })?;
+    kept.into_inner().unwrap_or_else(PoisonError::into_inner)?;
     for of_variant in answers {
         let with_case = asked.iter_mut().filter(|asked| asked.case.is_some());
         with_case.zip(of_variant).for_each(|(asked, answer)| asked.answers.push(answer));
     }
     Ok(())
+}
+
+fn record(folder: &Path, answer: &RecordedObservation) -> Result<(), Failure> {
+    let mut recording = Recording::beside(folder)?;
+    recording.replace(answer.clone());
+    Ok(recording.write_beside(folder)?)
 }
 
 /// Answers between two lines of progress.
@@ -81,15 +97,6 @@ impl Asked {
         let topic = if topic.is_file() { Some(json::read(&topic)?) } else { None };
         let case = if folder.join("case.json").is_file() { Some(read_case(folder)?) } else { None };
         Ok(Self { folder: folder.to_owned(), topic, case, answers: Vec::new() })
-    }
-
-    fn record(&self) -> Result<(), Failure> {
-        if self.answers.is_empty() {
-            return Ok(());
-        }
-        let mut recording = Recording::beside(&self.folder)?;
-        self.answers.iter().for_each(|answer| recording.replace(answer.clone()));
-        Ok(recording.write_beside(&self.folder)?)
     }
 
     fn name(&self) -> String {

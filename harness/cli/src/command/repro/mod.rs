@@ -52,7 +52,7 @@ impl Report {
         let answers = match backends {
             Some(backends) => {
                 let subjects = subjects::start(&backends.subjects())?;
-                subjects.survey(std::slice::from_ref(&case), &|_| {})?.into_iter().flatten().collect()
+                subjects.survey(std::slice::from_ref(&case), &|_, _| {})?.into_iter().flatten().collect()
             }
             None => Recording::beside(folder)?.observed,
         };
