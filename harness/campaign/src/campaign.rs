@@ -94,8 +94,9 @@ impl Campaign {
         let run = self.run_info(&workers);
         let mut findings = Findings::open(&self.options.out, self.options.known.as_deref())?;
         let (journal, summary) = if self.options.resume {
-            let (journal, summary) = Journal::resume(&self.options.out, &run)?;
+            let (journal, mut summary) = Journal::resume(&self.options.out, &run)?;
             findings.resume(&summary)?;
+            summary.new_findings = findings.new_findings();
             (journal, summary)
         } else {
             let subjects = self.sites.iter().map(|site| site.variant.clone());

@@ -195,6 +195,10 @@ impl<'scope, 'env> Committer<'scope, 'env> {
         for slug in &record.findings {
             findings.count(slug, 1);
         }
+        if summary.new_findings < findings.new_findings() {
+            // a resumed campaign investigates again what the journal does not count
+            journal.flush()?;
+        }
         summary.new_findings = findings.new_findings();
         self.docket.close(index);
         self.tickets.commit();
@@ -260,13 +264,11 @@ impl<'scope, 'env> Committer<'scope, 'env> {
             let case = suspect.tried.prepared.task.hash;
             sink(&Event::NotConfirmed { case, divergence: lead.clone() });
         }
-        let Ledger { journal, findings, .. } = &mut self.ledger;
+        let Ledger { findings, .. } = &mut self.ledger;
         let index = if let Some(known) = findings.catalogue().find(&proof.finding.signature) {
             self.sight(known, suspect, sink)?;
             known
         } else {
-            // a finding that a killed campaign leaves behind belongs to the case after the last that is written
-            journal.flush()?;
             let added = findings.add(proof, self.crews[suspect.variant].info())?;
             self.docket.learn(findings.catalogue());
             let (slug, finding) = (findings.slug(added), proof.finding.clone());

@@ -13,8 +13,8 @@ use crate::{
     describe::classes,
     history::write_history,
     investigation::Proof,
-    journal::{read_json, write, write_json},
-    recording::Recording,
+    journal::{read_json, remove_unfinished, write, write_json},
+    recording::{Recording, path_beside},
 };
 
 /// The findings of a campaign and those that were known before, in order of discovery.
@@ -53,15 +53,21 @@ impl Findings {
         Ok(findings)
     }
 
-    /// Adds those that an earlier part of this campaign wrote, each met as often as `summary` counts.
+    /// Adds those that an earlier part of this campaign wrote, each met as often as `summary` counts. One that no case
+    /// counts belongs to a case that is not in the journal: it is removed, so that the case finds it again.
     pub fn resume(&mut self, summary: &Summary) -> Result<(), CampaignError> {
+        let place = |name: &str| summary.findings.iter().position(|count| count.slug == name);
+        remove_unfinished(&self.folder)?;
+        for folder in case_folders(&self.folder)? {
+            let name = folder.file_name().unwrap_or_default().to_string_lossy();
+            match place(&name) {
+                Some(_) => remove_unfinished(&folder)?,
+                None => remove(&folder)?,
+            }
+        }
         let mut ours = load_all(&self.folder)?;
-        // in order of discovery; one that no case counts yet belongs to the case that comes next
-        let place = |stored: &Stored| {
-            let slug = stored.finding.signature.slug();
-            summary.findings.iter().position(|count| count.slug == slug).unwrap_or(usize::MAX)
-        };
-        ours.sort_by_key(place);
+        // in order of discovery
+        ours.sort_by_key(|stored| place(&stored.finding.signature.slug()));
         for stored in ours {
             self.enter(stored, true);
         }
@@ -168,13 +174,26 @@ pub fn snapshot(finding: &Finding, observation: &Observation) -> String {
 
 /// The findings stored in the folders under `folder`, by name.
 fn load_all(folder: &Path) -> Result<Vec<Stored>, CampaignError> {
+    let folders = case_folders(folder)?;
+    folders.iter().filter(|folder| folder.join("finding.json").is_file()).map(|folder| load(folder)).collect()
+}
+
+/// The folders in `folder`, by name.
+fn case_folders(folder: &Path) -> Result<Vec<PathBuf>, CampaignError> {
     let entries = fs::read_dir(folder).map_err(CampaignError::file(folder))?;
-    let mut folders: Vec<_> = entries
-        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
-        .filter(|path| path.join("finding.json").is_file())
-        .collect();
+    let paths = entries.filter_map(|entry| entry.ok().map(|entry| entry.path()));
+    let mut folders: Vec<_> = paths.filter(|path| path.is_dir() && !path.is_symlink()).collect();
     folders.sort();
-    folders.iter().map(|folder| load(folder)).collect()
+    Ok(folders)
+}
+
+/// Removes the folder of a finding and what was observed of it.
+fn remove(folder: &Path) -> Result<(), CampaignError> {
+    let observed = path_beside(folder);
+    if observed.is_file() {
+        fs::remove_file(&observed).map_err(CampaignError::file(&observed))?;
+    }
+    fs::remove_dir_all(folder).map_err(CampaignError::file(folder))
 }
 
 fn load(folder: &Path) -> Result<Stored, CampaignError> {
@@ -182,4 +201,35 @@ fn load(folder: &Path) -> Result<Stored, CampaignError> {
     let case: Case = read_json(&folder.join("case.json"))?;
     let identity = Identity { signature: finding.signature.clone(), classes: classes(&case) };
     Ok(Stored { finding, identity })
+}
+
+#[cfg(test)]
+mod tests {
+    use twinfer_case::FindingCount;
+
+    use super::*;
+    use crate::adopt;
+
+    const SLUG: &str = "ort-cpu-parse-crash-convtranspose-0c8bd0e2";
+
+    /// How many findings a run has after it is resumed that wrote one, and whether that is still there.
+    fn resumed(counts: Vec<FindingCount>) -> (u64, bool) {
+        let out = tempfile::tempdir().unwrap();
+        let stored = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../golden/cases").join(SLUG);
+        let mut findings = Findings::open(out.path(), None).unwrap();
+        let folder = adopt(&stored, &findings.folder).unwrap();
+        findings.resume(&Summary { findings: counts, ..Summary::new([]) }).unwrap();
+        assert_eq!(folder.is_dir(), path_beside(&folder).is_file());
+        (findings.new_findings(), folder.is_dir())
+    }
+
+    #[test]
+    fn a_finding_that_the_journal_counts_is_kept() {
+        assert_eq!(resumed(vec![FindingCount { slug: SLUG.to_owned(), cases: 1 }]), (1, true));
+    }
+
+    #[test]
+    fn a_finding_that_the_journal_does_not_reach_is_found_again() {
+        assert_eq!(resumed(Vec::new()), (0, false));
+    }
 }

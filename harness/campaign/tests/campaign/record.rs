@@ -94,6 +94,9 @@ pub fn resumed() {
         assert_eq!(resumed.summary.new_findings, whole.summary.new_findings);
     }
     production.options.resume = true;
+    let complete = production.run();
+    assert_eq!(complete.summary.cases, 120);
+    assert_eq!(complete.summary.new_findings, whole.summary.new_findings);
     production.options.seed += 1;
     let error = production.try_run().err().expect("the seed is another");
     assert!(error.to_string().contains("start a new one"), "{error}");
