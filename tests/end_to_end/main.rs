@@ -11,6 +11,7 @@ mod repro;
 mod runs;
 mod single;
 mod survey;
+mod survival;
 
 use twinfer_tests::{Twinfer, executable};
 

@@ -3,7 +3,7 @@
 use std::{
     env,
     path::{Path, PathBuf},
-    process::{Command, Output},
+    process::{Child, Command, Output, Stdio},
 };
 
 /// The folder `golden` of the workspace: `TWINFER_GOLDEN`, where it was when the tests were compiled, or in the current
@@ -58,6 +58,16 @@ impl Twinfer {
     pub fn home(mut self, home: &Path) -> Self {
         self.0.env("TWINFER_HOME", home);
         self
+    }
+
+    /// Starts it, with nobody to read what it prints.
+    ///
+    /// # Panics
+    ///
+    /// Where the executable does not start.
+    pub fn start(mut self) -> Child {
+        self.0.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        self.0.spawn().expect("the command starts")
     }
 
     /// Runs it to its end.

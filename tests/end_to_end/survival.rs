@@ -1,0 +1,154 @@
+//! Campaigns whose supervisor is killed at random moments and that are resumed: what they leave is what an undisturbed
+//! campaign leaves.
+//!
+//! Five kills; a hundred with `TWINFER_FULL=1 cargo test -p twinfer-tests --test end_to_end survival -- --nocapture`.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    env, fs,
+    path::{Path, PathBuf},
+    process::Child,
+    thread,
+    time::{Duration, Instant},
+};
+
+use twinfer_tests::Twinfer;
+
+use crate::{
+    fuzz::{fuzz, journal},
+    twinfer,
+};
+
+/// Two variants that diverge now and then, so that findings are written, and sighted in the second one later.
+const CAMPAIGN: [&str; 10] = [
+    "--backends",
+    "golden,ort:cpu,ort:cpu,opt=off",
+    "--family",
+    "deconv,invalid,qdq-conv",
+    "--seed",
+    "11",
+    "--jobs",
+    "2",
+    "--cases",
+    "400",
+];
+
+/// How long workers may take to see that their supervisor is gone.
+const ORPHANED: Duration = Duration::from_secs(20);
+
+/// How a supervisor ended.
+#[derive(PartialEq, Eq)]
+enum End {
+    /// It was killed.
+    Killed,
+    /// It was done before.
+    Done,
+}
+
+#[test]
+fn a_supervisor_killed_at_random_moments_resumes_to_the_same_journal_and_findings() {
+    let wanted = if env::var_os("TWINFER_FULL").is_some() { 100 } else { 5 };
+    let undisturbed = tempfile::tempdir().unwrap();
+    let started = Instant::now();
+    let outcome = fuzz(undisturbed.path(), &CAMPAIGN);
+    assert_eq!(outcome.code, Some(1), "{}", outcome.shown());
+    let longest = started.elapsed() / 2;
+    let (journal_of, files_of) = (journal(undisturbed.path()), files(&undisturbed.path().join("findings")));
+    let (mut random, mut killed, mut campaigns) = (7_u64, 0, 0);
+    let mut reached = BTreeSet::new();
+    while killed < wanted {
+        let disturbed = tempfile::tempdir().unwrap();
+        campaigns += 1;
+        while killed < wanted && run_until(disturbed.path(), moment(&mut random, longest)) == End::Killed {
+            killed += 1;
+            reached.insert((campaigns, recorded(disturbed.path())));
+        }
+        let outcome = go_on(disturbed.path()).run();
+        assert_eq!(outcome.code, Some(1), "{}", outcome.shown());
+        let same = journal(disturbed.path());
+        assert_eq!(same.len(), journal_of.len());
+        for (disturbed, undisturbed) in same.iter().zip(&journal_of) {
+            assert_eq!(disturbed, undisturbed, "after {killed} kills");
+        }
+        let same = files(&disturbed.path().join("findings"));
+        assert_eq!(same.keys().collect::<Vec<_>>(), files_of.keys().collect::<Vec<_>>());
+        for (path, bytes) in &same {
+            assert!(*bytes == files_of[path], "{} differs after {killed} kills", path.display());
+        }
+        assert_eq!(files(disturbed.path()).len(), files(undisturbed.path()).len(), "something else is left");
+    }
+    println!(
+        "{killed} kills at {} places in {campaigns} campaigns of {} cases",
+        reached.len(),
+        journal_of.len()
+    );
+    assert!(reached.iter().any(|(_, recorded)| *recorded > 0), "nothing was recorded before any kill");
+}
+
+/// A random moment before `longest`.
+fn moment(random: &mut u64, longest: Duration) -> Duration {
+    *random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+    longest.mul_f64((*random >> 32) as f64 / f64::from(u32::MAX))
+}
+
+/// Begins the campaign, or goes on where a killed one got so far that there is something to go on with.
+fn go_on(out: &Path) -> Twinfer {
+    let begun = out.join("run.json").is_file();
+    let out = ["fuzz", "--known", "/nonexistent", "--out", out.to_str().expect("a temporary path is UTF-8")];
+    twinfer(&[&out[..], &CAMPAIGN, if begun { &["--resume"] } else { &[] }].concat())
+}
+
+/// Runs the campaign and kills its supervisor at `moment`; its workers end by themselves.
+fn run_until(out: &Path, moment: Duration) -> End {
+    let mut supervisor = go_on(out).start();
+    thread::sleep(moment);
+    let workers = children(&supervisor);
+    supervisor.kill().unwrap();
+    if let Some(code) = supervisor.wait().unwrap().code() {
+        assert_eq!(code, 1, "the campaign failed");
+        return End::Done;
+    }
+    let killed = Instant::now();
+    while workers.iter().any(|worker| is_alive(worker)) {
+        assert!(killed.elapsed() < ORPHANED, "a worker outlives its supervisor");
+        thread::sleep(Duration::from_millis(5));
+    }
+    End::Killed
+}
+
+/// Lines of the journal that a killed campaign left, whole or not.
+fn recorded(out: &Path) -> usize {
+    fs::read_to_string(out.join("journal.jsonl")).map_or(0, |journal| journal.lines().count())
+}
+
+/// Process ids.
+fn children(supervisor: &Child) -> Vec<String> {
+    let tasks = fs::read_dir(format!("/proc/{}/task", supervisor.id())).unwrap();
+    tasks
+        .filter_map(|task| fs::read_to_string(task.ok()?.path().join("children")).ok())
+        .flat_map(|children| children.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+        .collect()
+}
+
+/// Whether a process is there and no zombie.
+fn is_alive(process: &str) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_some_and(|(_, state)| !state.starts_with(['Z', 'X']))
+}
+
+/// Every file under `folder`, by path.
+fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(next) = folders.pop() {
+        for path in fs::read_dir(next).unwrap().map(|entry| entry.unwrap().path()) {
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let bytes = fs::read(&path).unwrap();
+                files.insert(path.strip_prefix(folder).unwrap().to_owned(), bytes);
+            }
+        }
+    }
+    files
+}
