@@ -76,19 +76,21 @@ impl Binding {
 }
 
 impl Layer {
-    /// The type of the kernel: as it is told, or that of the second operand where the compiler's convolutions tell
-    /// operands only.
+    /// The type of the kernel: as it is told, or by the operands of the compiler's convolutions. These do not say which
+    /// one is the kernel: an addend that was fused may stand before it. Data and kernel have one type, so that an operand of
+    /// the type of the data is taken for the kernel, and the second operand where there is none.
     fn kernel_type(&self) -> Option<DataType> {
         if let Some(weights) = &self.weights {
             return named(&weights.data_type);
         }
-        let is_window = matches!(self.operator.as_str(), "correlation" | "deconv");
-        self.inputs[self.inputs.len().min(1)..]
-            .iter()
-            .chain(&self.constants)
-            .next()
-            .filter(|_| is_window)
-            .and_then(Binding::dtype)
+        if !matches!(self.operator.as_str(), "correlation" | "deconv") {
+            return None;
+        }
+        let (data, others) = self.inputs.split_first()?;
+        let mut others = others.iter().chain(&self.constants).filter_map(Binding::dtype);
+        let first = others.next()?;
+        let data = data.dtype()?;
+        Some(if others.any(|other| other == data) { data } else { first })
     }
 }
 
@@ -195,6 +197,24 @@ mod tests {
             "Outputs": [{"Name": "y", "Datatype": "Float"}], "Metadata": "[ONNX Layer: conv]"}]}"#;
         let [layer] = &read(json).unwrap()[..] else { panic!("one layer") };
         assert_eq!((&layer.inputs[..], layer.weights), (&[DataType::Int8][..], Some(DataType::Int8)));
+    }
+
+    #[test]
+    fn an_addend_that_is_fused_is_not_taken_for_the_kernel() {
+        // as TensorRT-RTX 1.7.1 tells a quantised convolution with a residual
+        let layer = |inputs: &[&str], constants: &[&str]| {
+            let bindings = |types: &[&str]| {
+                let binding = |name: &&str| Binding { data_type: (*name).to_owned(), ..Binding::default() };
+                types.iter().map(binding).collect()
+            };
+            let (inputs, constants) = (bindings(inputs), bindings(constants));
+            Layer { operator: "correlation".to_owned(), inputs, constants, ..Layer::default() }
+        };
+        assert_eq!(layer(&["Int8", "Float"], &["Int8", "Float"]).kernel_type(), Some(DataType::Int8));
+        assert_eq!(layer(&["Int8", "Int8"], &["Float"]).kernel_type(), Some(DataType::Int8));
+        assert_eq!(layer(&["Int8", "Float"], &["Float"]).kernel_type(), Some(DataType::Float));
+        assert_eq!(layer(&["Float", "Float"], &[]).kernel_type(), Some(DataType::Float));
+        assert_eq!(layer(&["Int8"], &[]).kernel_type(), None);
     }
 
     #[test]
