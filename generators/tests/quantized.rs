@@ -42,6 +42,12 @@ fn features(case: &Case) -> BTreeSet<&'static str> {
     for (node, _) in dequantizers {
         if initializer(graph, &node.inputs[1]).len() > 1 {
             features.insert("several scales");
+            // along an axis of extent 1 there is but the first scale, which is another mistake
+            let extents = shape_of_weights(graph, node);
+            let other = usize::from(scale_axis(node, extents.len()) == 0);
+            if extents.get(other).is_some_and(|extent| *extent > 1) {
+                features.insert("several scales and two axes for them");
+            }
         }
         if node.inputs.get(2).is_some_and(|name| initializer(graph, name).to_f64().iter().any(|x| *x != 0.0))
         {
@@ -77,6 +83,12 @@ fn features(case: &Case) -> BTreeSet<&'static str> {
         }
     }
     features
+}
+
+/// The axis of a dequantizer's scales, counted from the front.
+fn scale_axis(node: &Node, rank: usize) -> usize {
+    let axis = dequantizer(node).and_then(|attributes| attributes.axis).unwrap_or(1);
+    axis.rem_euclid(rank as i64) as usize
 }
 
 fn dequantizer(node: &Node) -> Option<&DequantizeLinear> {
@@ -123,7 +135,7 @@ fn mistakes_in_quantization_show_where_they_are_made() {
     let mistakes = [
         (Mutant::WeightsUnquantized, "weights through both", 65),
         (Mutant::ActivationsUnquantized, "quantized", 85),
-        (Mutant::ScaleOnOtherAxis, "several scales", 65),
+        (Mutant::ScaleOnOtherAxis, "several scales and two axes for them", 78),
         (Mutant::FirstScaleForAll, "several scales", 78),
         (Mutant::ZeroPointIgnored, "zero point", 35),
         (Mutant::RoundedHalfAway, "quantized", 30),
