@@ -10,6 +10,7 @@ use crate::{
     Format, Report,
     markdown::escaped,
     numbers::{count, counted},
+    page,
 };
 
 /// The version of the JSON form of a difference.
@@ -92,13 +93,7 @@ impl Difference {
 
     /// Writes it; none for the formats that only campaigns have.
     pub fn render(&self, format: Format) -> Option<String> {
-        match format {
-            Format::Terminal => Some(self.terminal()),
-            // every key is text and every number whole, which is all that JSON asks
-            Format::Json => Some(serde_json::to_string_pretty(self).unwrap_or_default() + "\n"),
-            Format::Markdown => Some(self.markdown()),
-            Format::Junit | Format::Html => None,
-        }
+        page::render(self, format, Self::terminal, Self::markdown)
     }
 
     fn terminal(&self) -> String {

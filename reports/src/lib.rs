@@ -13,6 +13,7 @@ mod json;
 mod junit;
 mod markdown;
 mod numbers;
+mod page;
 mod progress;
 mod report;
 mod stored;

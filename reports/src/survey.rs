@@ -4,7 +4,7 @@ use console::style;
 use serde::Serialize;
 use twinfer_case::{Diagnosis, Divergence, Stage, Topic, Variant, Verdict};
 
-use crate::{Format, markdown::escaped, numbers::short, table::Table};
+use crate::{Format, markdown::escaped, numbers::short, page, table::Table};
 
 /// The version of the JSON form of a survey.
 const SURVEY_FORMAT: u32 = 1;
@@ -61,13 +61,7 @@ impl Survey {
 
     /// Writes it; none for the formats that only campaigns have.
     pub fn render(&self, format: Format) -> Option<String> {
-        match format {
-            Format::Terminal => Some(self.terminal()),
-            // every key is text and every number finite, which is all that JSON asks
-            Format::Json => Some(serde_json::to_string_pretty(self).unwrap_or_default() + "\n"),
-            Format::Markdown => Some(self.markdown()),
-            Format::Junit | Format::Html => None,
-        }
+        page::render(self, format, Self::terminal, Self::markdown)
     }
 
     fn terminal(&self) -> String {

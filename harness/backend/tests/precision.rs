@@ -3,8 +3,10 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod common;
+mod installed;
 
 use common::{Quantized, quantized};
+use installed::opened;
 use twinfer_backend::{Backend, OpenError, open};
 use twinfer_case::{ChosenPrecision, LayerInfo, Outcome, PrecisionSource, Task};
 use twinfer_libraries::Store;
@@ -14,17 +16,6 @@ const CONVOLUTION: Quantized =
     Quantized { is_transposed: false, channels: (8, 8), group: 1, is_per_channel: true };
 const DEPTHWISE: Quantized = Quantized { group: 8, ..CONVOLUTION };
 const DECONVOLUTION: Quantized = Quantized { is_transposed: true, ..CONVOLUTION };
-
-fn opened(variant: &str) -> Option<Box<dyn Backend>> {
-    match open(&variant.parse().unwrap()) {
-        Ok(backend) => Some(backend),
-        Err(error @ (OpenError::Library(_) | OpenError::TensorRt(_))) => {
-            eprintln!("skipped: {variant}: {error}");
-            None
-        }
-        Err(error) => panic!("{variant}: {error}"),
-    }
-}
 
 fn chosen(backend: &mut dyn Backend, form: Quantized) -> ChosenPrecision {
     let observation = backend.run(&Task::of(&quantized(form)).unwrap(), &mut |_| {});

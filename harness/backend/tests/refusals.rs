@@ -5,8 +5,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+mod installed;
+
 use std::{collections::BTreeMap, env};
 
+use installed::opened;
 use twinfer_backend::{Backend, OpenError, open};
 use twinfer_case::{Case, Outcome, Task};
 use twinfer_generators::Family;
@@ -33,17 +36,6 @@ fn rejected(case: &Case, reason: &str) -> Option<&'static str> {
         return Some("a bias left out by an empty name");
     }
     REJECTED.iter().find(|(_, text)| reason.contains(text)).map(|(what, _)| *what)
-}
-
-fn opened(variant: &str) -> Option<Box<dyn Backend>> {
-    match open(&variant.parse().unwrap()) {
-        Ok(backend) => Some(backend),
-        Err(error @ (OpenError::Library(_) | OpenError::TensorRt(_))) => {
-            eprintln!("skipped: {variant}: {error}");
-            None
-        }
-        Err(error) => panic!("{variant}: {error}"),
-    }
 }
 
 /// How many cases came to each end: taken, refused by a rule, or refused by none.

@@ -4,7 +4,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
-use twinfer_backend::{Backend, OpenError, open};
+mod installed;
+
+use installed::opened;
+use twinfer_backend::{Backend, open};
 use twinfer_case::{Case, Expectation, Outcome, Request, Run, Stage, Task, TensorSource};
 use twinfer_libraries::Store;
 use twinfer_onnx::{
@@ -44,18 +47,6 @@ fn deconvolution() -> Case {
         runs: vec![Run { inputs: vec![TensorSource::Data(input)] }; 2],
         expectation: Expectation::Valid,
         provenance: None,
-    }
-}
-
-/// The backend of `variant`, unless what it needs is not on this machine.
-fn opened(variant: &str) -> Option<Box<dyn Backend>> {
-    match open(&variant.parse().unwrap()) {
-        Ok(backend) => Some(backend),
-        Err(error @ (OpenError::Library(_) | OpenError::Provider { .. } | OpenError::TensorRt(_))) => {
-            eprintln!("skipped: {variant}: {error}");
-            None
-        }
-        Err(error) => panic!("{variant}: {error}"),
     }
 }
 
