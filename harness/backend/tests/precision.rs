@@ -7,7 +7,7 @@ mod installed;
 
 use common::{Quantized, quantized};
 use installed::opened;
-use twinfer_backend::{Backend, OpenError, open};
+use twinfer_backend::Backend;
 use twinfer_case::{ChosenPrecision, LayerInfo, Outcome, PrecisionSource, Task};
 use twinfer_libraries::Store;
 use twinfer_onnx::DataType::{Float, Int8, Uint8};

@@ -10,7 +10,7 @@ mod installed;
 use std::{collections::BTreeMap, env};
 
 use installed::opened;
-use twinfer_backend::{Backend, OpenError, open};
+use twinfer_backend::Backend;
 use twinfer_case::{Case, Outcome, Task};
 use twinfer_generators::Family;
 use twinfer_libraries::Store;
