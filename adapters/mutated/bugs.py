@@ -226,6 +226,18 @@ def unsigned_as_signed(step):
         step.inputs = [read(step.inputs[0]), step.inputs[1], *map(read, step.inputs[2:])]
 
 
+@bug("QuantizeLinear", "DequantizeLinear")
+def uint8_as_int8(step):
+    if step.op == "DequantizeLinear":
+        return unsigned_as_signed(step)
+    zero_point = step.inputs[2] if len(step.inputs) > 2 and step.inputs[2] is not None else None
+    if zero_point is None:
+        zero_point = numpy.zeros(step.inputs[1].shape, numpy.uint8)
+    if zero_point.dtype == numpy.uint8:
+        step.inputs[2:] = [zero_point.view(numpy.int8)]
+        step.result = step.run().view(numpy.uint8)
+
+
 def quantize(step, rounded, fit):
     """QuantizeLinear in numpy, with a rounding and a way to fit integers into a range of its own."""
     x, scale = step.inputs[:2]

@@ -169,7 +169,10 @@ mutants! {
             |golden| golden.unshifted.constants = true;
         UnsignedAsSigned = "unsigned-as-signed",
             "DequantizeLinear reads uint8 as int8, the zero point too.",
-            |golden| golden.unsigned = Unsigned::Signed;
+            |golden| golden.unsigned = Unsigned::ReadAsSigned;
+        Uint8AsInt8 = "uint8-as-int8",
+            "Quantizing to uint8 gives int8, which saturates at -128 and 127; stored uint8 is read as int8.",
+            |golden| golden.unsigned = Unsigned::TakenForSigned;
         RoundedHalfAway = "rounded-half-away",
             "QuantizeLinear rounds half away from zero.",
             |golden| golden.manner = Manner { rounding: Rounding::HalfAwayFromZero, ..Manner::ONNX };

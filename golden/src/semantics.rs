@@ -34,7 +34,7 @@ pub struct Semantics {
     pub unshifted: Origins,
     /// Where neither QuantizeLinear nor DequantizeLinear knows of a zero point.
     pub centred: Origins,
-    /// How DequantizeLinear reads unsigned integers.
+    /// What quantizers take unsigned integers for.
     pub unsigned: Unsigned,
     /// What happens around convolutions.
     pub surroundings: Surroundings,
@@ -120,14 +120,16 @@ pub enum Scales {
     First,
 }
 
-/// How DequantizeLinear reads unsigned integers.
+/// What quantizers take unsigned integers for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Unsigned {
-    /// As they are.
+    /// What they are.
     #[default]
-    Unsigned,
-    /// As two's complement.
-    Signed,
+    Kept,
+    /// DequantizeLinear reads them as two's complement.
+    ReadAsSigned,
+    /// `QuantizeLinear` gives signed ones of their size in their place, and `DequantizeLinear` reads those.
+    TakenForSigned,
 }
 
 /// What happens around convolutions.

@@ -49,6 +49,18 @@ impl Value {
         Self { dtype: self.dtype, shape, elements, magnitude: None, error, step, quantization_step: None }
     }
 
+    /// Every element rounded, and how far that is off where an element that is off is rounded to something else.
+    pub fn rounded(&self, round: fn(f64) -> f64) -> Self {
+        let rounded = self.map(|element| round(*element));
+        let Some(error) = &self.error else { return rounded };
+        let places = self.elements.iter().zip(&rounded.elements).zip(error);
+        let error = places.map(|((element, rounded), error)| {
+            let deviation = |element: f64| (round(element) - rounded).abs();
+            deviation(element + error).max(deviation(element - error))
+        });
+        Self { error: Some(error.collect()), ..rounded }
+    }
+
     /// Every element, and how far it may be off, times `factor`; taken for exact otherwise.
     pub fn scaled(&self, factor: f64) -> Self {
         let error = self.error.as_ref().map(|error| error.iter().map(|error| error * factor.abs()).collect());

@@ -80,7 +80,7 @@ impl Evaluator<'_> {
     fn operand<'b>(&self, operand: &'b Value) -> Cow<'b, Value> {
         match self.semantics.operands {
             None => Cow::Borrowed(operand),
-            Some(round) => Cow::Owned(operand.map(|element| round(*element))),
+            Some(round) => Cow::Owned(operand.rounded(round)),
         }
     }
 

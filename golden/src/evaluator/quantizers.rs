@@ -12,9 +12,16 @@ use crate::{
 
 impl<'a> Evaluator<'a> {
     pub(super) fn quantize(&mut self, axis: Option<i64>, node: &Node) -> Result<Value, Unknown> {
-        let dtype = self.output_type(node);
         let x = self.input(node, 0);
-        let (value, touched) = quantize(x, &self.quantization(axis, &x.shape, node)?, dtype);
+        let mut parameters = self.quantization(axis, &x.shape, node)?;
+        let (value, touched) = match (self.output_type(node), self.semantics.unsigned) {
+            (DataType::Uint8, Unsigned::TakenForSigned) => {
+                let zero_point = parameters.zero_point.map(|zero_point| self.read(zero_point));
+                parameters.zero_point = zero_point.as_deref();
+                quantize(x, &parameters, DataType::Int8)
+            }
+            (dtype, _) => quantize(x, &parameters, dtype),
+        };
         self.touch(touched);
         Ok(value)
     }
@@ -39,7 +46,7 @@ impl<'a> Evaluator<'a> {
 
     /// Integers as they are, unless a mutant reads unsigned ones as two's complement.
     fn read<'b>(&self, integers: &'b Value) -> Cow<'b, Value> {
-        if self.semantics.unsigned == Unsigned::Signed && integers.dtype == DataType::Uint8 {
+        if self.semantics.unsigned != Unsigned::Kept && integers.dtype == DataType::Uint8 {
             Cow::Owned(integers.map(|x| if *x >= 128.0 { x - 256.0 } else { *x }))
         } else {
             Cow::Borrowed(integers)
