@@ -174,8 +174,13 @@ impl Crew {
             fresh: fresh.as_ref(),
         });
         let arithmetic = arithmetic(&self.info.variant);
-        let outcome =
-            Outcome { prepared: &prepared, references: &references, observation: &observation, arithmetic };
+        let outcome = Outcome {
+            prepared: &prepared,
+            references: &references,
+            observation: &observation,
+            arithmetic,
+            description: &self.info.description,
+        };
         explain(&mut judgement, &outcome);
         Tried { prepared, references, observation, judgement }
     }

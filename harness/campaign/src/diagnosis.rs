@@ -1,9 +1,10 @@
 //! *Diagnosis*: the mutants of golden that reproduce a backend's output.
 
+mod documentation;
 mod fallback;
 mod fit;
 
-use twinfer_case::{Diagnosis, Explanation, Kind, Observation, Verdict};
+use twinfer_case::{Description, Diagnosis, Explanation, Kind, Observation, Verdict};
 use twinfer_checks::Judgement;
 use twinfer_golden::{Arithmetic, Explanation as Mistake, Mutant};
 
@@ -22,6 +23,8 @@ pub struct Outcome<'a> {
     pub observation: &'a Observation,
     /// How whoever did it computes.
     pub arithmetic: Arithmetic,
+    /// What they say of themselves.
+    pub description: &'a Description,
 }
 
 /// Adds to every divergence of shapes or values why. Values that rounded operands explain are no error: they become a
@@ -43,6 +46,7 @@ pub fn explain(judgement: &mut Judgement, outcome: &Outcome<'_>) {
         }
         divergence.diagnosis = Some(diagnosis.clone());
     }
+    documentation::document(divergences, &diagnosis, outcome.description, &outcome.prepared.case.graph);
     fallback::settle(divergences, &diagnosis);
 }
 

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use twinfer_onnx::{Graph, Node};
 
-use crate::{Condition, FallbackReason, Stage};
+use crate::{Condition, FallbackReason, Outcome, Stage};
 
 /// Who answers in a worker: what a backend says of itself when its worker starts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,6 +57,47 @@ pub struct Capability {
     pub source: String,
     /// Which graphs it refuses.
     pub refuses: Condition,
+    /// How the refusal shows.
+    #[serde(default, skip_serializing_if = "Refusal::is_default")]
+    pub shows: Refusal,
+}
+
+/// How a refusal shows that a rule predicts: a graph that fails in another way fails for another reason.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refusal {
+    /// The stage that refuses; any where nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stage: Option<Stage>,
+    /// Words of the reason. Without them it is whatever the backend calls a refusal; an internal error is one only by its
+    /// words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub words: Option<String>,
+}
+
+impl Refusal {
+    /// One that the backend calls a refusal, in this stage.
+    pub const fn in_stage(stage: Stage) -> Self {
+        Self { stage: Some(stage), words: None }
+    }
+
+    /// One whose reason has these words, in this stage.
+    pub fn saying(stage: Stage, words: &str) -> Self {
+        Self { stage: Some(stage), words: Some(words.to_owned()) }
+    }
+
+    /// Whether a case that ended like this in `stage` was refused so.
+    pub fn is(&self, stage: Stage, outcome: &Outcome) -> bool {
+        let has_words = match (outcome, &self.words) {
+            (Outcome::Rejected(reason) | Outcome::Failed(reason), Some(words)) => reason.contains(words),
+            (Outcome::Rejected(_), None) => true,
+            _ => false,
+        };
+        has_words && self.stage.is_none_or(|expected| expected == stage)
+    }
+
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// A limit that a backend states about itself: where the condition holds for an operator, it is taken and treated
@@ -71,6 +112,10 @@ pub struct Limitation {
     pub concerns: Condition,
     /// What becomes of them.
     pub effect: Effect,
+    /// What the values are where the effect is that they are wrong: those of golden with one of these mutants. Other values
+    /// are not what the rule says.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mutants: Vec<String>,
 }
 
 /// What a backend does where a limitation holds.
@@ -79,7 +124,7 @@ pub struct Limitation {
 pub enum Effect {
     /// It runs the operator in another precision, for this reason.
     Fallback(FallbackReason),
-    /// It computes other values.
+    /// It computes other values, those of [`Limitation::mutants`].
     WrongValues,
 }
 
@@ -120,9 +165,9 @@ impl Description {
         }
     }
 
-    /// The first rule that predicts a refusal of `graph`.
-    pub fn refusal(&self, graph: &Graph) -> Option<&Capability> {
-        self.capabilities.iter().find(|capability| capability.refuses.holds(graph))
+    /// The rules that predict a refusal of `graph`.
+    pub fn refusals(&self, graph: &Graph) -> impl Iterator<Item = &Capability> {
+        self.capabilities.iter().filter(|capability| capability.refuses.holds(graph))
     }
 
     /// The limitations that hold for a node of `graph`.

@@ -23,7 +23,7 @@ mod topic;
 mod variant;
 mod verdict;
 
-pub use capability::{Capability, Description, DeviceUse, Effect, Limitation, Quantization};
+pub use capability::{Capability, Description, DeviceUse, Effect, Limitation, Quantization, Refusal};
 pub use case::{
     Case, CaseHash, Expectation, InvalidHash, Provenance, Recipe, Regime, Request, Run, TensorSource,
 };

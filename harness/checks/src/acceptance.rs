@@ -1,6 +1,6 @@
 //! Valid graphs are accepted and invalid ones refused: `rejects-valid`, `build-failure`, `accepts-invalid`.
 
-use twinfer_case::{Expectation, Kind, Note, Outcome, Stage};
+use twinfer_case::{Expectation, Kind, Note, Observation, Outcome, Stage};
 
 use crate::{Evidence, report::Report};
 
@@ -22,22 +22,23 @@ pub fn check(evidence: &Evidence<'_>, report: &mut Report<'_>) -> Acceptance {
 }
 
 fn valid(evidence: &Evidence<'_>, report: &mut Report<'_>) -> Acceptance {
-    let predicted = evidence.description.refusal(&evidence.case.graph);
-    let (kind, reason) = match &evidence.observation.outcome {
+    let mut predicted = evidence.description.refusals(&evidence.case.graph);
+    let Observation { stage, outcome, .. } = evidence.observation;
+    let (kind, reason) = match outcome {
         Outcome::Ok => {
-            if let Some(capability) = predicted {
+            if let Some(capability) = predicted.next() {
                 report.note(Note::AcceptedDespite(capability.rule.clone()));
             }
             return Acceptance::Taken;
         }
-        Outcome::Failed(reason) if evidence.observation.stage == Stage::Build => (Kind::BuildFailure, reason),
+        Outcome::Failed(reason) if *stage == Stage::Build => (Kind::BuildFailure, reason),
         Outcome::Rejected(reason) | Outcome::Failed(reason) => (Kind::RejectsValid, reason),
         Outcome::Crashed(_) | Outcome::TimedOut => return Acceptance::Settled,
     };
-    if let Some(capability) = predicted {
+    if let Some(capability) = predicted.find(|capability| capability.shows.is(*stage, outcome)) {
         return Acceptance::Unsupported(capability.rule.clone());
     }
-    report.diverges(evidence.observation.stage, kind, reason.clone());
+    report.diverges(*stage, kind, reason.clone());
     Acceptance::Settled
 }
 

@@ -33,7 +33,6 @@ pub fn judge(evidence: &Evidence<'_>) -> Judgement {
         compared = compare(evidence, &mut report);
         log::check(evidence.observation, &mut report);
         precision::check(evidence, compared, &mut report);
-        precision::document_values(evidence, &mut report);
         placement::check(evidence, &mut report);
     }
     conclude(evidence, acceptance, report, compared)

@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 
 use twinfer_case::{
-    Arithmetic, ChosenPrecision, Condition, Effect, Fallback, FallbackReason, FallbackValues, Kind,
-    LayerInfo, Note, Quantization,
+    Arithmetic, ChosenPrecision, Condition, Effect, Fallback, FallbackReason, FallbackValues, LayerInfo,
+    Note, Quantization,
 };
 use twinfer_onnx::{DataType, Graph, Node, Op};
 
@@ -137,17 +137,4 @@ fn detail(precision: &ChosenPrecision, fallback: &Fallback, nodes: &[&Node]) -> 
         FallbackValues::NotCompared => "values were not compared",
     };
     format!("{} {} runs on {given}, not quantised: {why}; {values}", fallback.operator, names.join(", "))
-}
-
-/// Says of wrong values that the backend documents them, where a limitation of its own does.
-pub fn document_values(evidence: &Evidence<'_>, report: &mut Report<'_>) {
-    if !report.has_wrong_values() {
-        return;
-    }
-    let graph = &evidence.case.graph;
-    let limitations = graph.nodes.iter().flat_map(|node| evidence.description.limitations_at(graph, node));
-    let mut rules = limitations.filter(|limitation| limitation.effect == Effect::WrongValues);
-    if let Some(limitation) = rules.next() {
-        report.document(Kind::WrongValues, &limitation.rule);
-    }
 }

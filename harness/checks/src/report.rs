@@ -39,13 +39,6 @@ impl<'a> Report<'a> {
         self.divergences.insert(place, divergence);
     }
 
-    /// The divergences of this kind are ones that the backend documents.
-    pub fn document(&mut self, kind: Kind, rule: &str) {
-        for divergence in self.divergences.iter_mut().filter(|divergence| divergence.kind == kind) {
-            divergence.documented = Some(rule.to_owned());
-        }
-    }
-
     /// Something worth knowing that is no divergence.
     pub fn note(&mut self, note: Note) {
         self.notes.push(note);

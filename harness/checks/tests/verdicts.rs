@@ -2,7 +2,7 @@
 
 use twinfer_case::{
     Capability, Case, Condition, Description, Expectation, Kind, LogLine, Note, Observation, Outcome,
-    Request, Run, RunOutput, Severity, Stage, TensorSource, Variant, Verdict, poisoned,
+    Refusal, Request, Run, RunOutput, Severity, Stage, TensorSource, Variant, Verdict, poisoned,
 };
 use twinfer_checks::{Evidence, Judgement, disagreement, judge};
 use twinfer_golden::evaluate;
@@ -77,6 +77,7 @@ fn modest() -> Description {
         rule: "no-strides".to_owned(),
         source: "its manual".to_owned(),
         refuses: Condition::All(vec![Condition::Operator("ConvTranspose".to_owned()), Condition::Strided]),
+        shows: Refusal::default(),
     };
     Description { capabilities: vec![capability], ..able() }
 }
@@ -205,6 +206,30 @@ fn refusing_a_valid_graph_diverges_unless_a_rule_predicts_it() {
     assert_eq!(scene.divergences(), [(Kind::RejectsValid, Stage::Parse)]);
     scene.description = modest();
     assert_eq!(scene.judge().verdict, Verdict::Unsupported("no-strides".to_owned()));
+}
+
+#[test]
+fn a_rule_covers_no_other_failure_of_a_graph_that_it_says_is_refused() {
+    let verdict = |shows: Refusal, stage, outcome| {
+        let mut scene = Scene::of(ended(stage, outcome));
+        scene.description = modest();
+        scene.description.capabilities[0].shows = shows;
+        match scene.judge().verdict {
+            Verdict::Unsupported(_) => None,
+            Verdict::Diverges(divergences) => Some(divergences[0].kind),
+            other => panic!("{other:?}"),
+        }
+    };
+    let rejected = |reason: &str| Outcome::Rejected(reason.to_owned());
+    let failed = |reason: &str| Outcome::Failed(reason.to_owned());
+    let (parse, build) = (Stage::Parse, Stage::Build);
+    assert_eq!(verdict(Refusal::default(), parse, rejected("no")), None);
+    assert_eq!(verdict(Refusal::default(), build, failed("assertion")), Some(Kind::BuildFailure));
+    assert_eq!(verdict(Refusal::in_stage(parse), build, rejected("no")), Some(Kind::RejectsValid));
+    let strides = || Refusal::saying(build, "strides");
+    assert_eq!(verdict(strides(), build, failed("no kernel for strides of 2")), None);
+    assert_eq!(verdict(strides(), build, failed("assertion")), Some(Kind::BuildFailure));
+    assert_eq!(verdict(strides(), parse, rejected("no strides")), Some(Kind::RejectsValid));
 }
 
 #[test]

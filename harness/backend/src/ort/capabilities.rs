@@ -1,4 +1,4 @@
-use twinfer_case::{Capability, Condition, Effect, FallbackReason, Limitation, Quantization};
+use twinfer_case::{Capability, Condition, Effect, FallbackReason, Limitation, Quantization, Refusal, Stage};
 use twinfer_onnx::DataType;
 
 use super::choices::{Optimization, Provider};
@@ -32,7 +32,7 @@ pub const fn quantization(provider: Provider, level: Optimization) -> Quantizati
 }
 
 fn limitation(rule: &str, source: &str, concerns: Condition, effect: Effect) -> Limitation {
-    Limitation { rule: rule.to_owned(), source: source.to_owned(), concerns, effect }
+    Limitation { rule: rule.to_owned(), source: source.to_owned(), concerns, effect, mutants: Vec::new() }
 }
 
 fn no_quantized_deconvolution() -> Limitation {
@@ -63,13 +63,14 @@ fn one_activation_type() -> Limitation {
 }
 
 fn quantized_bias() -> Limitation {
-    limitation(
+    let quantized_bias = limitation(
         "ort-float-bias-is-quantised",
         "ONNX Runtime, WeightBiasQuantization: a float bias between quantisers becomes INT32 in steps of the product \
          of the operands' scales",
         Condition::All(vec![Condition::QuantizedOperands, Condition::FloatBias]),
         Effect::WrongValues,
-    )
+    );
+    Limitation { mutants: vec!["bias-in-product-steps".to_owned()], ..quantized_bias }
 }
 
 fn auto_pad_same_with_dilation() -> Capability {
@@ -83,6 +84,7 @@ fn auto_pad_same_with_dilation() -> Capability {
             Condition::AutoPadSame,
             Condition::Dilated,
         ]),
+        shows: Refusal::saying(Stage::Execute, "Dilation not supported for AutoPadType"),
     }
 }
 
@@ -94,5 +96,6 @@ fn output_padding_at_least_stride() -> Capability {
             Condition::Operator("ConvTranspose".to_owned()),
             Condition::OutputPaddingAtLeastStride,
         ]),
+        shows: Refusal::saying(Stage::Execute, "inconsistent with input spatial dimensions"),
     }
 }

@@ -1,5 +1,5 @@
 use nvinfer::{Product, Version};
-use twinfer_case::{Capability, Condition};
+use twinfer_case::{Capability, Condition, Refusal, Stage};
 use twinfer_onnx::DataType;
 
 use super::Reader;
@@ -29,26 +29,30 @@ pub fn of(version: Version, reader: Reader, has_gpu: bool) -> Vec<Capability> {
 }
 
 fn rule(name: &str, source: &str, refuses: Condition) -> Capability {
-    Capability { rule: name.to_owned(), source: source.to_owned(), refuses }
+    let shows = Refusal::in_stage(Stage::Parse);
+    Capability { rule: name.to_owned(), source: source.to_owned(), refuses, shows }
 }
 
 fn strided_and_dilated_deconvolution() -> Capability {
-    rule(
+    let deconvolution = rule(
         "rtx-deconvolution-strided-and-dilated",
         "measured on TensorRT-RTX 1.7.1: no ConvTranspose with stride > 1 and dilation > 1 builds",
         Condition::All(vec![Condition::Operator("ConvTranspose".to_owned()), Condition::StridedAndDilated]),
-    )
+    );
+    let shows = Refusal::saying(Stage::Build, "Strided & Dilated Deconv are currently not supported");
+    Capability { shows, ..deconvolution }
 }
 
 fn quantizers_without_gpu() -> Capability {
-    rule(
+    let quantizers = rule(
         "rtx-quantised-needs-gpu",
         "measured on TensorRT-RTX 1.4 to 1.6 without a GPU: no network with a quantiser builds",
         Condition::Any(vec![
             Condition::Operator("QuantizeLinear".to_owned()),
             Condition::Operator("DequantizeLinear".to_owned()),
         ]),
-    )
+    );
+    Capability { shows: Refusal::saying(Stage::Build, "CHECK(dtype == myelinTypeFloat"), ..quantizers }
 }
 
 fn symmetric_quantization() -> Capability {

@@ -29,6 +29,7 @@ fn channels_per_group() -> Limitation {
             Condition::ChannelsPerGroupNotMultipleOf(4),
         ]),
         effect: Effect::Fallback(FallbackReason::ChannelsPerGroup),
+        mutants: Vec::new(),
     }
 }
 
@@ -40,6 +41,7 @@ fn uint8_as_int8() -> Limitation {
                 .to_owned(),
         concerns: Condition::QuantizedAs(DataType::Uint8),
         effect: Effect::WrongValues,
+        mutants: ["unsigned-as-signed", "uint8-as-int8"].map(str::to_owned).to_vec(),
     }
 }
 

@@ -95,7 +95,7 @@ fn pads_that_follow_are_refused(subject: Subject) -> Result<(), Failed> {
     if !matches!(observation.outcome, Outcome::Rejected(_)) {
         return Err(format!("{:?} in {}", observation.outcome, observation.stage).into());
     }
-    match subject.describe().refusal(&case.graph) {
+    match subject.describe().refusals(&case.graph).next() {
         Some(capability) if capability.rule == "trt-api-dynamic-pads" => Ok(()),
         other => Err(format!("predicted by {other:?}").into()),
     }

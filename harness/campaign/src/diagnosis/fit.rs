@@ -31,7 +31,7 @@ pub struct Fit {
 impl Trial {
     /// Makes the mistakes on every run, until one is not reproduced.
     pub fn of(mistakes: &[Mutant], outcome: &Outcome<'_>) -> Self {
-        let Outcome { prepared, references, observation, arithmetic } = outcome;
+        let Outcome { prepared, references, observation, arithmetic, .. } = outcome;
         let evaluate =
             |inputs: &Vec<Tensor>| evaluate_as(&prepared.case.graph, inputs, *arithmetic, mistakes).ok();
         if observation.runs.is_empty() {

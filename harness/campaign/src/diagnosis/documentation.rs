@@ -1,0 +1,86 @@
+//! Whether wrong values are ones that a backend documents.
+
+use twinfer_case::{Description, Diagnosis, Divergence, Effect, Kind, Limitation};
+use twinfer_onnx::Graph;
+
+/// Says of wrong values by which rule the backend documents them: one that holds for the graph, and names a mutant of golden
+/// that reproduces them.
+pub fn document(
+    divergences: &mut [Divergence],
+    diagnosis: &Diagnosis,
+    description: &Description,
+    graph: &Graph,
+) {
+    let explains = |limitation: &&Limitation| {
+        limitation.effect == Effect::WrongValues
+            && diagnosis.mutants().any(|mutant| limitation.mutants.iter().any(|named| named == mutant))
+    };
+    let mut limitations = graph.nodes.iter().flat_map(|node| description.limitations_at(graph, node));
+    let Some(limitation) = limitations.find(explains) else { return };
+    for divergence in divergences.iter_mut().filter(|divergence| divergence.kind == Kind::WrongValues) {
+        divergence.documented = Some(limitation.rule.clone());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use twinfer_case::{Blame, Condition, Explanation, Stage};
+    use twinfer_onnx::{Conv, Node, Op};
+
+    use super::*;
+
+    fn graph() -> Graph {
+        let conv = Node {
+            name: String::new(),
+            op: Op::Conv(Conv::default()),
+            inputs: vec!["x".to_owned(), "w".to_owned()],
+            outputs: vec!["y".to_owned()],
+        };
+        Graph {
+            opset: 17,
+            inputs: Vec::new(),
+            initializers: Vec::new(),
+            nodes: vec![conv],
+            outputs: Vec::new(),
+        }
+    }
+
+    /// Of a backend that documents that an operator drops its bias.
+    fn description(operator: &str) -> Description {
+        let limitation = Limitation {
+            rule: "no-bias".to_owned(),
+            source: "its manual".to_owned(),
+            concerns: Condition::Operator(operator.to_owned()),
+            effect: Effect::WrongValues,
+            mutants: vec!["bias-dropped".to_owned()],
+        };
+        Description { limitations: vec![limitation], ..Description::new("b", "1", Stage::Execute) }
+    }
+
+    /// The rule that documents wrong values which these mutants explain.
+    fn documented(operator: &str, mutants: &[&str]) -> Option<String> {
+        let explanation = |mutant: &&str| Explanation { mutant: (*mutant).to_owned(), change: String::new() };
+        let explanations = mutants.iter().map(explanation).collect();
+        let diagnosis = Diagnosis { explanations, residual: None, unexplained: None };
+        let variant = "trt".parse().expect("a variant");
+        let wrong =
+            Divergence::new(variant, Stage::Execute, Kind::WrongValues, Blame::Variant, String::new());
+        let mut divergences = [wrong];
+        document(&mut divergences, &diagnosis, &description(operator), &graph());
+        let [wrong] = divergences;
+        wrong.documented
+    }
+
+    #[test]
+    fn a_rule_documents_the_values_that_it_explains() {
+        assert_eq!(documented("Conv", &["bias-dropped"]).as_deref(), Some("no-bias"));
+        assert_eq!(documented("Conv", &["kernel-reversed", "bias-dropped"]).as_deref(), Some("no-bias"));
+    }
+
+    #[test]
+    fn a_rule_does_not_excuse_other_values_of_a_graph_that_it_concerns() {
+        assert_eq!(documented("Conv", &["kernel-reversed"]), None);
+        assert_eq!(documented("Conv", &[]), None, "unexplained");
+        assert_eq!(documented("Relu", &["bias-dropped"]), None, "it does not concern the graph");
+    }
+}
