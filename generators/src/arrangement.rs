@@ -206,7 +206,7 @@ impl<'a> Arranger<'a> {
         let (outputs, kernel) = (self.some_channels(), self.some_kernel());
         let mut value = self.convolution(0, outputs, kernel, 1);
         // behind a Relu a pad of zero is as good as one of minus infinity
-        value = self.sometimes(40, Neighbour::Relu, value);
+        value = self.sometimes(20, Neighbour::Relu, value);
         if self.choices.percent(40) {
             value = self.quantized(value);
         }

@@ -243,8 +243,9 @@ pub fn normalization(channels: usize, grid: &mut Grid, choices: &mut Choices) ->
     normalization
 }
 
-/// Added to a variance of 1 or 4 less itself, which half precision holds, it gives a number with an exact root.
-const EPSILON: f32 = 1.0 / 256.0;
+/// Added to a variance of 1 or 4 less itself, which half precision holds, it gives a number with an exact root; without
+/// it the root is another by a tenth at least.
+const EPSILON: f32 = 0.75;
 
 /// Weights and bias in steps of 2 to their exponents.
 pub struct Convolution {

@@ -162,7 +162,8 @@ impl Parameters {
         let (scale, deviation) = (drawn(Regime::Gaussian), drawn(Regime::Gaussian));
         let (offset, mean) = (drawn(inputs), drawn(inputs));
         let variance = deviation.iter().map(|x| x * x + 0.25).collect();
-        let epsilon = choices.percent(50).then_some(1e-3);
+        // the default is about as small as what rounding may do
+        let epsilon = choices.percent(75).then_some(0.125);
         Normalization { epsilon, scale, offset, mean, variance }
     }
 
