@@ -35,6 +35,10 @@ const CAMPAIGN: [&str; 10] = [
 
 /// How long workers may take to see that their supervisor is gone.
 const ORPHANED: Duration = Duration::from_secs(20);
+/// How long after the journal has reached a length a supervisor lives on, at most.
+const LIVES_ON: Duration = Duration::from_millis(200);
+/// One kill in so many comes in the first moments of a supervisor, whatever it has recorded.
+const EARLY: u64 = 8;
 
 /// How a supervisor ended.
 #[derive(PartialEq, Eq)]
@@ -45,23 +49,25 @@ enum End {
     Done,
 }
 
+/// What a killed campaign left: bytes of its journal, and files of findings.
+type State = (u64, usize);
+
 #[test]
 fn a_supervisor_killed_at_random_moments_resumes_to_the_same_journal_and_findings() {
     let wanted = if env::var_os("TWINFER_FULL").is_some() { 100 } else { 5 };
     let undisturbed = tempfile::tempdir().unwrap();
-    let started = Instant::now();
     let outcome = fuzz(undisturbed.path(), &CAMPAIGN);
     assert_eq!(outcome.code, Some(1), "{}", outcome.shown());
-    let longest = started.elapsed() / 2;
     let (journal_of, files_of) = (journal(undisturbed.path()), files(&undisturbed.path().join("findings")));
-    let (mut random, mut killed, mut campaigns) = (7_u64, 0, 0);
-    let mut reached = BTreeSet::new();
+    let length = recorded(undisturbed.path());
+    let (mut random, mut killed, mut campaigns) = (Random(7), 0, 0);
+    let mut states: BTreeSet<(u32, State)> = BTreeSet::new();
     while killed < wanted {
         let disturbed = tempfile::tempdir().unwrap();
         campaigns += 1;
-        while killed < wanted && run_until(disturbed.path(), moment(&mut random, longest)) == End::Killed {
+        while killed < wanted && run_and_kill(disturbed.path(), &mut random, length) == End::Killed {
             killed += 1;
-            reached.insert((campaigns, recorded(disturbed.path())));
+            states.insert((campaigns, state(disturbed.path())));
         }
         let outcome = go_on(disturbed.path()).run();
         assert_eq!(outcome.code, Some(1), "{}", outcome.shown());
@@ -78,30 +84,41 @@ fn a_supervisor_killed_at_random_moments_resumes_to_the_same_journal_and_finding
         assert_eq!(files(disturbed.path()).len(), files(undisturbed.path()).len(), "something else is left");
     }
     println!(
-        "{killed} kills at {} places in {campaigns} campaigns of {} cases",
-        reached.len(),
+        "{killed} kills left {} states in {campaigns} campaigns of {} cases",
+        states.len(),
         journal_of.len()
     );
-    assert!(reached.iter().any(|(_, recorded)| *recorded > 0), "nothing was recorded before any kill");
+    assert!(states.len() * 5 >= wanted * 4, "{wanted} kills left {} states only", states.len());
 }
 
-/// A random moment before `longest`.
-fn moment(random: &mut u64, longest: Duration) -> Duration {
-    *random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-    longest.mul_f64((*random >> 32) as f64 / f64::from(u32::MAX))
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (self.0 >> 33) % limit.max(1)
+    }
 }
 
-/// Begins the campaign, or goes on where a killed one got so far that there is something to go on with.
+/// Begins the campaign, or goes on where a killed one left a folder.
 fn go_on(out: &Path) -> Twinfer {
-    let begun = out.join("run.json").is_file();
+    let begun = out.join("findings").is_dir();
     let out = ["fuzz", "--known", "/nonexistent", "--out", out.to_str().expect("a temporary path is UTF-8")];
     twinfer(&[&out[..], &CAMPAIGN, if begun { &["--resume"] } else { &[] }].concat())
 }
 
-/// Runs the campaign and kills its supervisor at `moment`; its workers end by themselves.
-fn run_until(out: &Path, moment: Duration) -> End {
+/// Runs the campaign until its journal has some more bytes of `length`, and kills its supervisor a moment later; its workers
+/// end by themselves.
+fn run_and_kill(out: &Path, random: &mut Random, length: u64) -> End {
+    let before = recorded(out);
     let mut supervisor = go_on(out).start();
-    thread::sleep(moment);
+    if random.below(EARLY) > 0 {
+        let target = before + 1 + random.below(length.saturating_sub(before) / 4);
+        while recorded(out) < target && supervisor.try_wait().unwrap().is_none() {
+            thread::sleep(Duration::from_millis(2));
+        }
+    }
+    thread::sleep(LIVES_ON.mul_f64(random.below(1000) as f64 / 1000.0));
     let workers = children(&supervisor);
     supervisor.kill().unwrap();
     if let Some(code) = supervisor.wait().unwrap().code() {
@@ -116,13 +133,18 @@ fn run_until(out: &Path, moment: Duration) -> End {
     End::Killed
 }
 
-/// Lines of the journal that a killed campaign left, whole or not.
-fn recorded(out: &Path) -> usize {
-    fs::read_to_string(out.join("journal.jsonl")).map_or(0, |journal| journal.lines().count())
+/// Bytes of the journal.
+pub fn recorded(out: &Path) -> u64 {
+    fs::metadata(out.join("journal.jsonl")).map_or(0, |journal| journal.len())
+}
+
+fn state(out: &Path) -> State {
+    let findings = out.join("findings");
+    (recorded(out), if findings.is_dir() { files(&findings).len() } else { 0 })
 }
 
 /// Process ids.
-fn children(supervisor: &Child) -> Vec<String> {
+pub fn children(supervisor: &Child) -> Vec<String> {
     let tasks = fs::read_dir(format!("/proc/{}/task", supervisor.id())).unwrap();
     tasks
         .filter_map(|task| fs::read_to_string(task.ok()?.path().join("children")).ok())
@@ -137,7 +159,7 @@ fn is_alive(process: &str) -> bool {
 }
 
 /// Every file under `folder`, by path.
-fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+pub fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut files = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(next) = folders.pop() {

@@ -70,19 +70,37 @@ impl Twinfer {
         self.0.spawn().expect("the command starts")
     }
 
+    /// Starts it; whoever has it reads what it prints.
+    ///
+    /// # Panics
+    ///
+    /// Where the executable does not start.
+    pub fn start_heard(mut self) -> Child {
+        self.0.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        self.0.spawn().expect("the command starts")
+    }
+
     /// Runs it to its end.
     ///
     /// # Panics
     ///
     /// Where the executable does not start or writes something that is no text.
     pub fn run(mut self) -> Outcome {
-        let Output { status, stdout, stderr } = self.0.output().expect("the command starts");
-        let text = |bytes| String::from_utf8(bytes).expect("the command writes UTF-8");
-        Outcome { code: status.code(), stdout: text(stdout), stderr: text(stderr) }
+        Outcome::of(self.0.output().expect("the command starts"))
     }
 }
 
 impl Outcome {
+    /// What a process left.
+    ///
+    /// # Panics
+    ///
+    /// Where it wrote something that is no text.
+    pub fn of(Output { status, stdout, stderr }: Output) -> Self {
+        let text = |bytes| String::from_utf8(bytes).expect("the command writes UTF-8");
+        Self { code: status.code(), stdout: text(stdout), stderr: text(stderr) }
+    }
+
     /// For a snapshot or a failed assertion: the exit code and both streams.
     pub fn shown(&self) -> String {
         format!("exit {}\n--- stdout\n{}--- stderr\n{}", self.code.unwrap_or(-1), self.stdout, self.stderr)

@@ -41,7 +41,7 @@ pub fn adopt(finding: &Path, golden_cases: &Path) -> Result<PathBuf, CampaignErr
 }
 
 fn copy_finding(finding: &Path, folder: &Path) -> Result<(), CampaignError> {
-    fs::create_dir_all(folder).map_err(CampaignError::file(folder))?;
+    fs::create_dir_all(folder).map_err(CampaignError::writing(folder))?;
     for name in FILES {
         copy(&finding.join(name), &folder.join(name))?;
     }
@@ -58,7 +58,7 @@ fn copy_finding(finding: &Path, folder: &Path) -> Result<(), CampaignError> {
 fn copy_history(finding: &Path, folder: &Path) -> Result<(), CampaignError> {
     for (from, to) in history::files(finding).zip(history::places(folder)) {
         if let Some(parent) = to.parent() {
-            fs::create_dir_all(parent).map_err(CampaignError::file(parent))?;
+            fs::create_dir_all(parent).map_err(CampaignError::writing(parent))?;
         }
         copy(&from, &to)?;
     }
@@ -66,7 +66,7 @@ fn copy_history(finding: &Path, folder: &Path) -> Result<(), CampaignError> {
 }
 
 fn copy_data_set(from: &Path, to: &Path) -> Result<(), CampaignError> {
-    fs::create_dir_all(to).map_err(CampaignError::file(to))?;
+    fs::create_dir_all(to).map_err(CampaignError::writing(to))?;
     for kind in ["input", "output"] {
         for index in 0.. {
             let name = format!("{kind}_{index}.pb");

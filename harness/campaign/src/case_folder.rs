@@ -25,12 +25,12 @@ pub fn write_prepared(
     prepared: &Prepared,
     references: &References,
 ) -> Result<(), CampaignError> {
-    fs::create_dir_all(folder).map_err(CampaignError::file(folder))?;
+    fs::create_dir_all(folder).map_err(CampaignError::writing(folder))?;
     write_json(&folder.join("case.json"), &materialized(prepared))?;
     write(&folder.join("model.onnx"), &prepared.task.model)?;
     for (run, inputs) in prepared.task.runs.iter().enumerate() {
         let data_set = folder.join(format!("test_data_set_{run}"));
-        fs::create_dir_all(&data_set).map_err(CampaignError::file(&data_set))?;
+        fs::create_dir_all(&data_set).map_err(CampaignError::writing(&data_set))?;
         write_inputs(&data_set, prepared, inputs)?;
         write_outputs(&data_set, prepared, references, run)?;
     }

@@ -59,9 +59,17 @@ pub enum CampaignError {
         /// What is wrong with it.
         reason: String,
     },
-    /// A file or folder that cannot be read or written.
-    #[error("{path}: {source}")]
+    /// A file or folder that cannot be read.
+    #[error("cannot read {path}: {source}")]
     File {
+        /// Which one.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// A file or folder that cannot be made, written or removed.
+    #[error("cannot write {path}: {source}")]
+    Write {
         /// Which one.
         path: PathBuf,
         /// What the operating system said.
@@ -81,7 +89,13 @@ pub enum CampaignError {
 }
 
 impl CampaignError {
-    /// For `map_err`: an I/O error on `path`.
+    /// For `map_err`: `path` cannot be written.
+    pub(crate) fn writing(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        |source| Self::Write { path, source }
+    }
+
+    /// For `map_err`: `path` cannot be read.
     pub(crate) fn file(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         |source| Self::File { path, source }

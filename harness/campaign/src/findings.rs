@@ -44,7 +44,7 @@ impl Findings {
     /// Those under `known`, and an empty folder for new ones in `out`.
     pub fn open(out: &Path, known: Option<&Path>) -> Result<Self, CampaignError> {
         let folder = out.join("findings");
-        fs::create_dir_all(&folder).map_err(CampaignError::file(&folder))?;
+        fs::create_dir_all(&folder).map_err(CampaignError::writing(&folder))?;
         let known = known.map_or_else(|| Ok(Vec::new()), load_all)?;
         let mut findings = Self { folder, entries: Vec::new(), catalogue: Catalogue::default() };
         for stored in known {
@@ -191,9 +191,9 @@ fn case_folders(folder: &Path) -> Result<Vec<PathBuf>, CampaignError> {
 fn remove(folder: &Path) -> Result<(), CampaignError> {
     let observed = path_beside(folder);
     if observed.is_file() {
-        fs::remove_file(&observed).map_err(CampaignError::file(&observed))?;
+        fs::remove_file(&observed).map_err(CampaignError::writing(&observed))?;
     }
-    fs::remove_dir_all(folder).map_err(CampaignError::file(folder))
+    fs::remove_dir_all(folder).map_err(CampaignError::writing(folder))
 }
 
 fn load(folder: &Path) -> Result<Stored, CampaignError> {

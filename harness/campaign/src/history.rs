@@ -22,7 +22,7 @@ pub fn write_history(finding: &Path, history: &[Arc<Prepared>]) -> Result<(), Ca
         return Ok(());
     }
     let folder = finding.join(FOLDER);
-    fs::create_dir_all(&folder).map_err(CampaignError::file(&folder))?;
+    fs::create_dir_all(&folder).map_err(CampaignError::writing(&folder))?;
     let mut cases = history.iter().enumerate();
     cases.try_for_each(|(index, prepared)| write_json(&file(finding, index), &materialized(prepared)))
 }

@@ -1,6 +1,6 @@
 use std::{
     fs::{self, DirEntry, File},
-    io::{BufRead, BufReader, BufWriter, Write},
+    io::{self, BufRead, BufReader, BufWriter, Write},
     path::{Path, PathBuf},
 };
 
@@ -25,26 +25,31 @@ pub struct Journal {
 impl Journal {
     /// Makes the run directory with its `run.json` and an empty journal.
     pub fn create(out: &Path, run: &RunInfo) -> Result<Self, CampaignError> {
-        fs::create_dir_all(out).map_err(CampaignError::file(out))?;
+        fs::create_dir_all(out).map_err(CampaignError::writing(out))?;
         remove_unfinished(out)?;
         write_json(&out.join("run.json"), run)?;
         let path = out.join("journal.jsonl");
-        let file = File::create(&path).map_err(CampaignError::file(&path))?;
+        let file = File::create(&path).map_err(CampaignError::writing(&path))?;
         Ok(Self { path, file: BufWriter::new(file), unwritten: 0 })
     }
 
     /// Opens the journal of a run that ended early, without a last line that was cut short, and what it comes to.
     pub fn resume(out: &Path, run: &RunInfo) -> Result<(Self, Summary), CampaignError> {
         let info = out.join("run.json");
+        let subjects = run.variants.iter().map(|info| info.variant.clone());
+        // a campaign may be killed before it has written anything
+        if is_blank(out) {
+            return Ok((Self::create(out, run)?, Summary::new(subjects)));
+        }
         if !continues(&read_json(&info)?, run) {
             return Err(CampaignError::OtherRun(info));
         }
         let path = out.join("journal.jsonl");
-        // a campaign may be killed before it has a journal
+        // or before it has a journal
         let mut options = File::options();
         let file = options.read(true).append(true).create(true).open(&path);
-        let file = file.map_err(CampaignError::file(&path))?;
-        let mut summary = Summary::new(run.variants.iter().map(|info| info.variant.clone()));
+        let file = file.map_err(CampaignError::writing(&path))?;
+        let mut summary = Summary::new(subjects);
         let (mut reader, mut line, mut whole) = (BufReader::new(&file), Vec::new(), 0);
         while reader.read_until(b'\n', &mut line).map_err(CampaignError::file(&path))? > 0 {
             let Some(record) = line.strip_suffix(b"\n") else { break };
@@ -53,14 +58,17 @@ impl Journal {
             line.clear();
         }
         drop(reader);
-        file.set_len(whole).map_err(CampaignError::file(&path))?;
+        file.set_len(whole).map_err(CampaignError::writing(&path))?;
         Ok((Self { path, file: BufWriter::new(file), unwritten: 0 }, summary))
     }
 
     /// Adds a case.
     pub fn append(&mut self, record: &CaseRecord) -> Result<(), CampaignError> {
-        serde_json::to_writer(&mut self.file, record).map_err(CampaignError::format(&self.path))?;
-        self.file.write_all(b"\n").map_err(CampaignError::file(&self.path))?;
+        let mut write = || -> io::Result<()> {
+            serde_json::to_writer(&mut self.file, record)?;
+            self.file.write_all(b"\n")
+        };
+        write().map_err(CampaignError::writing(&self.path))?;
         self.unwritten += 1;
         if self.unwritten >= BATCH { self.flush() } else { Ok(()) }
     }
@@ -68,8 +76,13 @@ impl Journal {
     /// Hands everything to the operating system.
     pub fn flush(&mut self) -> Result<(), CampaignError> {
         self.unwritten = 0;
-        self.file.flush().map_err(CampaignError::file(&self.path))
+        self.file.flush().map_err(CampaignError::writing(&self.path))
     }
+}
+
+/// Whether no run left anything in this folder, which is there.
+fn is_blank(out: &Path) -> bool {
+    out.is_dir() && !out.join("run.json").exists() && !out.join("journal.jsonl").exists()
 }
 
 /// Whether a run with these options gives the rest of the cases that the earlier one began with.
@@ -98,12 +111,14 @@ pub fn write_json(path: &Path, value: &impl Serialize) -> Result<(), CampaignErr
 /// Writes `bytes` so that the file is there whole or not at all.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<(), CampaignError> {
     let folder = path.parent().unwrap_or(Path::new("."));
-    let mut file =
-        tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(folder).map_err(CampaignError::file(path))?;
-    file.write_all(bytes).map_err(CampaignError::file(path))?;
-    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o644);
-    file.as_file().set_permissions(mode).map_err(CampaignError::file(path))?;
-    file.persist(path).map(|_| ()).map_err(|error| CampaignError::file(path)(error.error))
+    let write = || -> io::Result<()> {
+        let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(folder)?;
+        file.write_all(bytes)?;
+        file.as_file().set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))?;
+        file.persist(path)?;
+        Ok(())
+    };
+    write().map_err(CampaignError::writing(path))
 }
 
 /// Removes the files in `folder` that a killed process left before they were whole.
@@ -112,7 +127,7 @@ pub fn remove_unfinished(folder: &Path) -> Result<(), CampaignError> {
     let is_unfinished =
         |entry: &DirEntry| entry.file_name().as_encoded_bytes().starts_with(UNFINISHED.as_bytes());
     for entry in entries.filter_map(Result::ok).filter(is_unfinished) {
-        fs::remove_file(entry.path()).map_err(CampaignError::file(&entry.path()))?;
+        fs::remove_file(entry.path()).map_err(CampaignError::writing(&entry.path()))?;
     }
     Ok(())
 }
@@ -121,17 +136,79 @@ pub fn remove_unfinished(folder: &Path) -> Result<(), CampaignError> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_run_that_was_killed_before_it_had_a_journal_begins_with_an_empty_one() {
-        let out = tempfile::tempdir().unwrap();
+    fn run() -> RunInfo {
         let run = serde_json::json!({
             "format": twinfer_case::JOURNAL_FORMAT, "twinfer": "1", "seed": 1, "families": [], "budget": {"cases": 1},
             "shard": [0, 1], "jobs": 1, "variants": [], "machine": {"os": "", "arch": "", "cores": 1}, "started": 0,
         });
-        let run: RunInfo = serde_json::from_value(run).unwrap();
-        write_json(&out.path().join("run.json"), &run).unwrap();
-        let (_, summary) = Journal::resume(out.path(), &run).unwrap();
-        assert_eq!(summary.cases, 0);
+        serde_json::from_value(run).unwrap()
+    }
+
+    fn record(place: u8) -> CaseRecord {
+        let case = format!("{place:02x}").repeat(32);
+        let findings = vec![format!("a-finding-{place}"); usize::from(place % 3)];
+        let record = serde_json::json!({
+            "format": twinfer_case::JOURNAL_FORMAT, "case": case, "provenance": null, "variants": [],
+            "findings": findings, "macs": place,
+        });
+        serde_json::from_value(record).unwrap()
+    }
+
+    fn append_all(journal: &mut Journal, records: &[CaseRecord]) {
+        for record in records {
+            journal.append(record).unwrap();
+        }
+        journal.flush().unwrap();
+    }
+
+    #[test]
+    fn a_run_that_was_killed_before_it_had_a_journal_begins_with_an_empty_one() {
+        let out = tempfile::tempdir().unwrap();
+        for is_there in [false, true] {
+            if is_there {
+                write_json(&out.path().join("run.json"), &run()).unwrap();
+                fs::remove_file(out.path().join("journal.jsonl")).unwrap();
+            }
+            let (_, summary) = Journal::resume(out.path(), &run()).unwrap();
+            assert_eq!(summary.cases, 0);
+        }
+        assert!(Journal::resume(&out.path().join("misspelt"), &run()).is_err());
+    }
+
+    #[test]
+    fn a_journal_cut_off_at_any_byte_goes_on_after_its_last_whole_record() {
+        let out = tempfile::tempdir().unwrap();
+        let path = out.path().join("journal.jsonl");
+        let records: Vec<_> = (0..9).map(record).collect();
+        let mut journal = Journal::create(out.path(), &run()).unwrap();
+        append_all(&mut journal, &records);
+        let whole = fs::read(&path).unwrap();
+        for cut in 0..=whole.len() {
+            fs::write(&path, &whole[..cut]).unwrap();
+            let (mut journal, summary) = Journal::resume(out.path(), &run()).unwrap();
+            let kept = summary.cases as usize;
+            assert_eq!(kept, whole[..cut].split(|byte| *byte == b'\n').count() - 1);
+            assert_eq!(
+                fs::read(&path).unwrap(),
+                whole[..cut.min(fs::metadata(&path).unwrap().len() as usize)]
+            );
+            append_all(&mut journal, &records[kept..]);
+            assert!(fs::read(&path).unwrap() == whole, "cut off after {cut} bytes");
+        }
+    }
+
+    #[test]
+    fn a_run_whose_description_is_cut_off_is_refused_and_its_journal_left_alone() {
+        let out = tempfile::tempdir().unwrap();
+        Journal::create(out.path(), &run()).unwrap().append(&record(1)).unwrap();
+        let (info, path) = (out.path().join("run.json"), out.path().join("journal.jsonl"));
+        let (whole, journal) = (fs::read(&info).unwrap(), fs::read(&path).unwrap());
+        for cut in 0..whole.len() - 1 {
+            fs::write(&info, &whole[..cut]).unwrap();
+            let refused = Journal::resume(out.path(), &run()).err();
+            assert!(matches!(refused, Some(CampaignError::Format { .. })), "cut off after {cut} bytes");
+        }
+        assert_eq!(fs::read(&path).unwrap(), journal);
     }
 
     #[test]

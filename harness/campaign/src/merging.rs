@@ -35,7 +35,7 @@ pub fn merge(runs: &[PathBuf], out: &Path) -> Result<Vec<u64>, CampaignError> {
     let Some(whole) = whole(&parts) else { return Ok(Vec::new()) };
     merge_journals(&parts, Journal::create(out, &whole)?)?;
     let findings = out.join("findings");
-    fs::create_dir_all(&findings).map_err(CampaignError::file(&findings))?;
+    fs::create_dir_all(&findings).map_err(CampaignError::writing(&findings))?;
     parts.iter().try_for_each(|part| part.adopt_findings(&findings))?;
     let is_there = |shard: &u64| parts.iter().any(|part| part.run.shard.0 == *shard);
     let count = parts.first().map_or(0, |part| part.run.shard.1);

@@ -17,6 +17,7 @@ mod obstacle;
 mod output;
 mod paint;
 mod provision;
+mod resumption;
 mod run_directory;
 mod shard;
 mod subjects;

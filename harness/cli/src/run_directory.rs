@@ -5,6 +5,18 @@ use std::{
 
 use crate::Failure;
 
+/// Where a run is written: `out`, which holds no other run unless that one is to be resumed; without it, a new folder.
+pub fn run_directory(out: Option<&Path>, resumes: bool) -> Result<PathBuf, Failure> {
+    let Some(out) = out else { return fresh_run_directory() };
+    if !resumes && out.join("run.json").exists() {
+        let out = out.display();
+        return Err(Failure::usage(format!(
+            "{out} holds a run: go on with it by --resume, or give another --out"
+        )));
+    }
+    Ok(out.to_owned())
+}
+
 /// Makes the first of `runs/0001`, `runs/0002`, … that does not exist.
 pub fn fresh_run_directory() -> Result<PathBuf, Failure> {
     fresh_in(Path::new("runs"))

@@ -138,7 +138,7 @@ impl<'a> Findings<'a> {
     /// ONNX's backend tests.
     fn write(&self, finding: &Finding, seen_with: Option<&Task>) -> Result<(), CampaignError> {
         let folder = self.folder.join(finding.signature.slug());
-        fs::create_dir_all(&folder).map_err(CampaignError::file(&folder))?;
+        fs::create_dir_all(&folder).map_err(CampaignError::writing(&folder))?;
         if let Some(task) = seen_with {
             write(&folder.join("model.onnx"), &task.model)?;
             for (run, inputs) in task.runs.iter().enumerate() {
@@ -149,7 +149,7 @@ impl<'a> Findings<'a> {
     }
 
     fn write_data_set(&self, folder: &Path, inputs: &[Tensor]) -> Result<(), CampaignError> {
-        fs::create_dir_all(folder).map_err(CampaignError::file(folder))?;
+        fs::create_dir_all(folder).map_err(CampaignError::writing(folder))?;
         for (index, (info, tensor)) in self.interface.inputs.iter().zip(inputs).enumerate() {
             write(&folder.join(format!("input_{index}.pb")), &tensor.encode_proto(&info.name))?;
         }

@@ -43,17 +43,18 @@ pub fn killed_workers() {
 
 pub fn injected_faults() {
     let full = std::env::var_os("TWINFER_FULL").is_some();
-    let cases = if full { 20_000 } else { 1000 };
+    let cases = if full { 20_000 } else { 2000 };
     let mut production = against("ignores-bias:sabotaged", cases);
-    // a hang costs its deadline
+    // a hang costs its deadline, in which other lanes go on
     production.options.deadlines.execute = Duration::from_secs(1);
+    production.options.jobs = NonZeroUsize::new(6).unwrap();
     let undisturbed = production.run();
     let (journal, files) = (undisturbed.journal(), undisturbed.finding_files());
     production.options.worker.env.push((twinfer_worker::SABOTAGE_VARIABLE.to_owned(), "7".to_owned()));
     let disturbed = production.run();
     let lost = disturbed.summary.workers_lost;
     println!("{lost} workers were lost at work in {cases} cases");
-    assert!(lost >= cases / 40, "{lost} workers were lost");
+    assert!(lost >= cases / 25, "{lost} workers were lost");
     for (disturbed, undisturbed) in disturbed.journal().iter().zip(&journal) {
         assert_eq!(disturbed, undisturbed);
     }

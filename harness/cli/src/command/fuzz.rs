@@ -1,4 +1,8 @@
-use std::{num::NonZeroUsize, path::PathBuf};
+use std::{
+    num::NonZeroUsize,
+    path::PathBuf,
+    sync::{Arc, atomic::Ordering},
+};
 
 use clap::Args;
 use twinfer_campaign::Options;
@@ -9,8 +13,8 @@ use twinfer_worker::{SABOTAGE_VARIABLE, driver};
 
 use crate::{
     Exit, Failure, campaign::watched, configuration::Configuration, duration, formats::formats,
-    issues::settle, output::write, run_directory::fresh_run_directory, shard::Shard, variants::Variants,
-    worker::worker_for,
+    issues::settle, output::write, resumption::Resumption, run_directory::run_directory, shard::Shard,
+    variants::Variants, worker::worker_for,
 };
 
 #[derive(Debug, Args)]
@@ -71,10 +75,14 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let configuration = Configuration::read(arguments.config.as_deref())?;
     let options = options(arguments, &configuration)?;
     let (out, stored, worker) = (options.out.clone(), options.known.clone(), options.worker.clone());
-    let mut report = watched(options)?;
+    let (stop, resumption) = (Arc::clone(&options.stop), Resumption::of_process(&out));
+    let mut report = watched(options, &resumption)?;
     settle(&mut report, &configuration.known, stored.as_deref(), &worker)?;
     write(format_args!("{}", arguments.format.render(&report)));
     eprintln!("\nthe run is in {}", out.display());
+    if stop.load(Ordering::Relaxed) {
+        eprintln!("it ended early; to go on: {resumption}");
+    }
     Ok(if report.summary.new_findings > 0 { Exit::Findings } else { Exit::Conforms })
 }
 
@@ -88,10 +96,7 @@ fn options(arguments: &Arguments, configuration: &Configuration) -> Result<Optio
     let mut worker = worker_for(&variants)?;
     worker.env.extend(arguments.inject.map(|seed| (SABOTAGE_VARIABLE.to_owned(), seed.to_string())));
     worker.env.push((driver::VARIABLE.to_owned(), arguments.driver_cache.to_string()));
-    let out = match &arguments.out {
-        Some(out) => out.clone(),
-        None => fresh_run_directory()?,
-    };
+    let out = run_directory(arguments.out.as_deref(), arguments.resume)?;
     let defaults = Options::new(variants, worker, out);
     Ok(Options {
         families: families(arguments, configuration).iter().map(Family::to_string).collect(),
