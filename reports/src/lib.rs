@@ -25,7 +25,7 @@ pub use difference::{Changed, Difference, Side, Signed};
 pub use format::{Format, UnknownFormat};
 pub use issue::{IssueState, ListedIssue};
 pub use progress::Progress;
-pub use report::{Lost, Report, ReportedFinding};
+pub use report::{GivenUp, Lost, Report, ReportedFinding};
 pub use stored::{StoredRunError, stored_events};
 pub use survey::{Answer, Survey, Surveyed, SurveyedCase};
 

@@ -17,6 +17,12 @@ pub(crate) fn counted(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(number), if number == 1 { one } else { many })
 }
 
+/// `36 MB`, `3.2 GB`
+pub(crate) fn bytes(bytes: u64) -> String {
+    let megabytes = bytes as f64 / 1e6;
+    if megabytes < 1000.0 { format!("{megabytes:.0} MB") } else { format!("{:.1} GB", megabytes / 1e3) }
+}
+
 /// Cases a second; none before any time has passed.
 pub(crate) fn rate(cases: u64, seconds: f64) -> String {
     if seconds > 0.0 { count((cases as f64 / seconds).round() as u64) } else { "0".to_owned() }

@@ -102,6 +102,10 @@ impl Reporter for Progress {
             Event::WorkerLost { variant, stage, reason } => {
                 self.say(&format!("worker of {variant} lost during {stage}: {reason}; it is replaced"));
             }
+            Event::DeviceGivenUp { variant, device, reason } => {
+                let warning = style("device").red().bold();
+                self.say(&format!("{warning} {device} is given up for {variant}, others go on: {reason}"));
+            }
             Event::NotConfirmed { divergence, .. } => {
                 let kind = divergence.kind;
                 self.say(&format!("{kind} of {} did not recur in a fresh worker", divergence.variant));
@@ -114,7 +118,7 @@ impl Reporter for Progress {
                 self.busy(&format!("minimizing: {nodes} left, {tried} candidates tried"));
             }
             Event::CampaignFinished { .. } => self.finished(),
-            Event::WorkerStarted { .. } | Event::CaseFinished { .. } => {}
+            Event::WorkerStarted { .. } | Event::WorkforceChanged { .. } | Event::CaseFinished { .. } => {}
         }
     }
 }

@@ -22,6 +22,9 @@ pub struct Report {
     pub issues: Vec<ListedIssue>,
     /// Worker processes that ended unasked.
     pub lost: Vec<Lost>,
+    /// Devices that were given up.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub given_up: Vec<GivenUp>,
     /// Divergences that did not recur in a fresh worker.
     pub not_confirmed: u64,
     /// Whether the campaign came to its end.
@@ -50,6 +53,17 @@ pub struct Lost {
     pub reason: String,
 }
 
+/// A device on which the workers of a variant could not work.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct GivenUp {
+    /// Which variant.
+    pub variant: Variant,
+    /// The device, as `--devices` names it.
+    pub device: String,
+    /// What happened there.
+    pub reason: String,
+}
+
 impl Default for Report {
     fn default() -> Self {
         Self {
@@ -59,6 +73,7 @@ impl Default for Report {
             findings: Vec::new(),
             issues: Vec::new(),
             lost: Vec::new(),
+            given_up: Vec::new(),
             not_confirmed: 0,
             finished: false,
         }
@@ -115,6 +130,15 @@ impl Reporter for Report {
             Event::FindingRecorded { slug, finding, new } => self.record(slug, finding, *new),
             Event::WorkerLost { variant, stage, reason } => {
                 self.lost.push(Lost { variant: variant.clone(), stage: *stage, reason: reason.clone() });
+            }
+            Event::WorkforceChanged { workforce } => {
+                if let Some(run) = &mut self.run {
+                    run.workforce.clone_from(workforce);
+                }
+            }
+            Event::DeviceGivenUp { variant, device, reason } => {
+                let (variant, device, reason) = (variant.clone(), device.clone(), reason.clone());
+                self.given_up.push(GivenUp { variant, device, reason });
             }
             Event::NotConfirmed { .. } => self.not_confirmed += 1,
             Event::WorkerStarted { .. }

@@ -7,8 +7,8 @@ use console::style;
 use twinfer_case::{Budget, FindingCount, RunInfo, Stage, VariantSummary};
 
 use crate::{
-    Report, ReportedFinding, findings, issue,
-    numbers::{cell, count, counted, duration, rate, short},
+    GivenUp, Report, ReportedFinding, findings, issue,
+    numbers::{bytes as bytes_of, cell, count, counted, duration, rate, short},
     table::Table,
 };
 
@@ -73,6 +73,10 @@ fn totals(report: &Report) -> String {
         let workers = counted(report.lost.len() as u64, "worker was lost", "workers were lost");
         lines.push(format!("{workers} and replaced"));
     }
+    for given_up in &report.given_up {
+        let GivenUp { variant, device, reason } = given_up;
+        lines.push(style(format!("device {device} was given up for {variant}: {reason}")).red().to_string());
+    }
     if report.not_confirmed > 0 {
         let divergences = counted(report.not_confirmed, "divergence", "divergences");
         lines.push(format!("{divergences} did not recur in a fresh worker"));
@@ -132,6 +136,7 @@ pub(crate) fn remarks(report: &Report, variant: &VariantSummary) -> Vec<String> 
         }
     };
     add("options in force", options(report, variant));
+    add("workers", workers(report, variant));
     add("divergences", counts(&variant.divergences));
     add("deepest stage", if variant.stages.len() > 1 { counts(&variant.stages) } else { String::new() });
     add("unsupported", counts(&variant.unsupported));
@@ -146,6 +151,16 @@ pub(crate) fn remarks(report: &Report, variant: &VariantSummary) -> Vec<String> 
 fn options(report: &Report, variant: &VariantSummary) -> String {
     let options = report.description(&variant.variant).into_iter().flat_map(|found| &found.options);
     options.map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(" · ")
+}
+
+/// `3, no cases waited for more; 3.2 GB each`
+fn workers(report: &Report, variant: &VariantSummary) -> String {
+    let workforce = report.run.iter().flat_map(|run| &run.workforce);
+    let Some(found) = workforce.into_iter().find(|found| found.variant == variant.variant) else {
+        return String::new();
+    };
+    let each = found.footprint.map(|bytes| format!("; {} each", bytes_of(bytes))).unwrap_or_default();
+    format!("{}, {}{each}", count(found.workers as u64), found.bound)
 }
 
 fn nonzero(number: u64) -> String {

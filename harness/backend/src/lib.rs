@@ -15,7 +15,7 @@ pub use open::{OpenError, open, open_watched};
 pub use recorder::Recorder;
 pub use trt::has_cuda_device;
 
-use twinfer_case::{Description, Observation, Stage, Task};
+use twinfer_case::{Description, DeviceMemory, Observation, Stage, Task};
 
 /// Something that takes an ONNX model and inputs and answers with an observation.
 pub trait Backend {
@@ -29,5 +29,10 @@ pub trait Backend {
     /// that has met an illegal address, for instance, fails every call from then on.
     fn is_lost(&self) -> bool {
         false
+    }
+
+    /// The memory of the device that it uses, if any.
+    fn device_memory(&self) -> Option<DeviceMemory> {
+        None
     }
 }

@@ -27,7 +27,7 @@ use std::{
 };
 
 use ort::environment::Environment;
-use twinfer_case::{Description, Observation, Outcome, Stage, Task, Variant};
+use twinfer_case::{Description, DeviceMemory, Observation, Outcome, Stage, Task, Variant};
 use twinfer_libraries::Store;
 
 use self::{
@@ -38,7 +38,7 @@ use crate::{
     Backend, OpenError,
     options::VariantOptions,
     recorder::{Log, Recorder},
-    trt::has_lost_cuda_context,
+    trt::{has_lost_cuda_context, memory_of_cuda_device},
 };
 
 /// ONNX Runtime with one execution provider.
@@ -104,6 +104,13 @@ impl Backend for Ort {
         match self.sessions.provider() {
             Provider::Cuda { device, .. } => usize::try_from(device).is_ok_and(has_lost_cuda_context),
             Provider::Cpu => false,
+        }
+    }
+
+    fn device_memory(&self) -> Option<DeviceMemory> {
+        match self.sessions.provider() {
+            Provider::Cuda { device, .. } => memory_of_cuda_device(usize::try_from(device).ok()?),
+            Provider::Cpu => None,
         }
     }
 }

@@ -26,8 +26,8 @@ use std::{
 
 use nvinfer::{Builder, Library, NetworkDefinition, Product, Runtime, Typing};
 use twinfer_case::{
-    Backend as Name, ChosenPrecision, Description, DeviceUse, Observation, Outcome, PrecisionSource,
-    Quantization, RunOutput, Severity, Stage, Task, Variant,
+    Backend as Name, ChosenPrecision, Description, DeviceMemory, DeviceUse, Observation, Outcome,
+    PrecisionSource, Quantization, RunOutput, Severity, Stage, Task, Variant,
 };
 use twinfer_libraries::Store;
 
@@ -43,7 +43,9 @@ use crate::{
     recorder::{Log, Recorder},
 };
 
-pub use self::device::{is_lost as has_lost_cuda_context, is_present as has_cuda_device};
+pub use self::device::{
+    is_lost as has_lost_cuda_context, is_present as has_cuda_device, memory_of as memory_of_cuda_device,
+};
 
 /// TensorRT or TensorRT-RTX, with one way of reading a model.
 pub struct Trt {
@@ -209,6 +211,10 @@ impl Backend for Trt {
 
     fn is_lost(&self) -> bool {
         self.execution.as_ref().is_some_and(|execution| execution.device.is_lost())
+    }
+
+    fn device_memory(&self) -> Option<DeviceMemory> {
+        self.execution.as_ref()?.device.memory()
     }
 }
 

@@ -4,69 +4,37 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use crossbeam_channel::unbounded;
+use crossbeam_channel::{bounded, unbounded};
 use twinfer_case::{
     Backend, DeviceUse, Event, JOURNAL_FORMAT, Machine, RunInfo, Summary, Variant, VariantInfo,
 };
 
 use crate::{
-    CampaignError, CaseSource, Options,
+    CampaignError, CaseSource, Hiring, Options,
     committer::{Committer, Ledger},
     crew::Crew,
     delivery::Deliverer,
     docket::{Claims, Docket, Resources},
     findings::Findings,
+    foreman::{Foreman, Gang},
     investigation::Investigator,
-    journal::Journal,
+    journal::{Journal, note_workforce},
     judging::Judge,
-    lane::Lane,
     preparer::Preparer,
+    site::Site,
     source::generated,
+    staffing::Means,
     tickets::Tickets,
-    worker::{Gate, Nursery, Reserve, Watchdog, WorkerProcess},
+    worker::{Gate, Nursery, Watchdog, WorkerProcess, memory},
 };
-
-/// Workers of each variant that stand by.
-const SPARES: usize = 1;
 
 /// A run over many cases with a budget, a journal and a set of findings.
 pub struct Campaign {
     options: Options,
     source: CaseSource,
-    sites: Vec<Site>,
-}
-
-/// Where a variant's workers come from.
-struct Site {
-    variant: Variant,
-    /// One a device.
-    nurseries: Vec<Arc<Nursery>>,
-}
-
-impl Site {
-    fn new(variant: &Variant, options: &Options, watchdog: &Watchdog, gate: &Arc<Gate>) -> Self {
-        let pinned = !matches!(variant.backend, Backend::Golden | Backend::OrtCpu);
-        let devices: Vec<_> = options.devices.iter().filter(|_| pinned).cloned().map(Some).collect();
-        let devices = if devices.is_empty() { vec![None] } else { devices };
-        let most = SPARES + options.investigations.get().div_ceil(devices.len());
-        let nursery = |device| {
-            let (command, watchdog, gate) = (options.worker.clone(), watchdog.clone(), Arc::clone(gate));
-            let reserve = Reserve { least: SPARES, most };
-            let nursery = Nursery::new(variant.clone(), command, options.deadlines, watchdog, gate, reserve);
-            Arc::new(nursery.on_device(device))
-        };
-        Self { variant: variant.clone(), nurseries: devices.into_iter().map(nursery).collect() }
-    }
-
-    /// The nursery of each lane: every device has one at least, and no more where its workers must have it alone.
-    fn of_lanes(&self, jobs: usize, device_use: DeviceUse) -> impl Iterator<Item = &Arc<Nursery>> {
-        let devices = self.nurseries.len();
-        let lanes = match device_use {
-            DeviceUse::Shared => jobs.max(devices),
-            DeviceUse::Alone => devices,
-        };
-        self.nurseries.iter().cycle().take(lanes)
-    }
+    sites: Vec<Arc<Site>>,
+    /// What there is for workers.
+    means: Means,
 }
 
 impl Campaign {
@@ -78,11 +46,14 @@ impl Campaign {
         };
         let (watchdog, gate) = (Watchdog::start(), Arc::new(Gate::of_machine()));
         let subjects = options.variants.iter().filter(|variant| variant.backend != Backend::Golden);
-        let sites: Vec<_> = subjects.map(|variant| Site::new(variant, &options, &watchdog, &gate)).collect();
+        let site = |variant: &Variant| Arc::new(Site::new(variant, &options, &watchdog, &gate));
+        let sites: Vec<_> = subjects.map(site).collect();
         if sites.is_empty() {
             return Err(CampaignError::NoBackend);
         }
-        Ok(Self { options, source, sites })
+        // the other half is golden's, and that of workers that stand by or investigate
+        let means = Means { most: options.jobs.get(), memory: memory::available().map(|bytes| bytes / 2) };
+        Ok(Self { options, source, sites, means })
     }
 
     /// Runs it to the end of its budget and tells `sink` what happens.
@@ -99,24 +70,34 @@ impl Campaign {
             summary.new_findings = findings.new_findings();
             (journal, summary)
         } else {
-            let subjects = self.sites.iter().map(|site| site.variant.clone());
+            let subjects = self.sites.iter().map(|site| site.variant().clone());
             (Journal::create(&self.options.out, &run)?, Summary::new(subjects))
         };
         for (site, workers) in self.sites.iter().zip(&workers) {
             for worker in workers {
                 let millis = worker.start_millis();
-                sink(&Event::WorkerStarted { variant: site.variant.clone(), millis });
+                sink(&Event::WorkerStarted { variant: site.variant().clone(), millis });
             }
         }
-        let crew = |(info, site): (&VariantInfo, &Site)| {
-            Crew::new(info.clone(), site.nurseries.clone(), self.options.investigations)
+        let crew = |(info, site): (&VariantInfo, &Arc<Site>)| {
+            Crew::new(info.clone(), Arc::clone(site), self.options.investigations)
         };
         let crews: Vec<_> = run.variants.iter().zip(&self.sites).map(crew).collect();
         sink(&Event::CampaignStarted { run });
         for (slug, finding) in findings.ours() {
             sink(&Event::FindingRecorded { slug: slug.to_owned(), finding: finding.clone(), new: true });
         }
-        self.drive(workers, &crews, Ledger { journal, findings, summary }, sink)
+        let mut workforce = Vec::new();
+        let driven = self.drive(workers, &crews, Ledger { journal, findings, summary }, &mut |event| {
+            if let Event::WorkforceChanged { workforce: now } = event {
+                workforce.clone_from(now);
+            }
+            sink(event);
+        });
+        self.sites.iter().flat_map(|site| site.news()).for_each(|event| sink(&event));
+        let summary = driven?;
+        note_workforce(&self.options.out, workforce)?;
+        Ok(summary)
     }
 
     fn drive(
@@ -143,15 +124,16 @@ impl Campaign {
         claims.know(ledger.findings.catalogue());
         let investigator = Investigator::new(&self.options, &self.source);
         let resources = Resources { crews, investigator, claims: &claims };
+        let gang = |((site, queue), workers): ((&Arc<Site>, _), &Vec<WorkerProcess>)| {
+            Gang::new(Arc::clone(site), queue, device_use(workers))
+        };
+        let gangs = self.sites.iter().zip(job_receivers).zip(&workers).map(gang).collect();
+        let means = Some(self.means).filter(|_| self.options.hiring == Hiring::AsNeeded);
         thread::scope(|scope| {
-            for (variant, workers) in workers.into_iter().enumerate() {
-                let nurseries = self.sites[variant].of_lanes(jobs, device_use(&workers));
-                for (worker, nursery) in workers.into_iter().zip(nurseries) {
-                    let nursery = Arc::clone(nursery);
-                    let lane = Lane::new(variant, nursery, job_receivers[variant].clone(), deliverer());
-                    scope.spawn(move || lane.run(worker));
-                }
-            }
+            let foreman = Foreman::new(scope, gangs, means, delivery_sender.clone());
+            foreman.open(workers);
+            let (_until_the_end, over) = bounded(0);
+            scope.spawn(move || foreman.run(&over));
             for _ in 0..jobs {
                 let (preparer, tickets, deliverer) = (preparer.clone(), tickets.clone(), deliverer());
                 scope.spawn(move || preparer.run(&tickets, &deliverer));
@@ -161,7 +143,7 @@ impl Campaign {
                 scope.spawn(move || judge.run(&complete, &deliverer));
             }
             // only the threads hold these now, so that they end when the committer does
-            drop((preparer, tickets, complete, job_receivers));
+            drop((preparer, tickets, complete));
             let limit = self.options.investigations.get();
             let docket = Docket::new(scope, resources, delivery_sender.clone(), limit);
             let tickets = Tickets::new(&self.options, ticket_sender, ledger.summary.cases);
@@ -169,14 +151,16 @@ impl Campaign {
         })
     }
 
-    /// A worker for every lane of every variant: the first on each device tells how many may use it.
+    /// A worker for every lane that a variant begins with: the first on each device tells how many may use it.
     fn start_workers(&self) -> Result<Vec<Vec<WorkerProcess>>, CampaignError> {
         let jobs = self.options.jobs.get();
-        let first = start_all(self.sites.iter().map(|site| site.nurseries.iter().collect()).collect())?;
-        let others =
-            self.sites.iter().zip(&first).map(|(site, first)| {
-                site.of_lanes(jobs, device_use(first)).skip(site.nurseries.len()).collect()
-            });
+        let first = start_all(self.sites.iter().map(|site| site.nurseries().iter().collect()).collect())?;
+        if self.options.hiring == Hiring::AsNeeded {
+            return Ok(first);
+        }
+        let others = self.sites.iter().zip(&first).map(|(site, first)| {
+            site.of_lanes(jobs, device_use(first)).skip(site.nurseries().len()).collect()
+        });
         let others = start_all(others.collect())?;
         let joined = first.into_iter().zip(others);
         Ok(joined.map(|(first, others)| first.into_iter().chain(others).collect()).collect())
@@ -185,7 +169,7 @@ impl Campaign {
     fn run_info(&self, workers: &[Vec<WorkerProcess>]) -> RunInfo {
         let variants = self.sites.iter().zip(workers).filter_map(|(site, workers)| {
             let description = workers.first()?.description().clone();
-            Some(VariantInfo { variant: site.variant.clone(), description })
+            Some(VariantInfo { variant: site.variant().clone(), description })
         });
         RunInfo {
             format: JOURNAL_FORMAT,
@@ -197,6 +181,7 @@ impl Campaign {
             jobs: self.options.jobs.get(),
             variants: variants.collect(),
             machine: machine(),
+            workforce: Vec::new(),
             started: now(),
         }
     }

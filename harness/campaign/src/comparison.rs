@@ -135,6 +135,7 @@ impl Subjects {
             jobs: 1,
             variants: self.infos().cloned().collect(),
             machine: machine(),
+            workforce: Vec::new(),
             started: now(),
         }
     }

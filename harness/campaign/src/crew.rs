@@ -14,16 +14,14 @@ use crate::{
     diagnosis::{Outcome, explain},
     oracle::arithmetic,
     prepared::{Prepared, References},
+    site::Site,
     worker::{Expectation, Gate, Nursery, Urgency, WorkerProcess, lost, observe},
 };
 
 /// One variant with the workers that serve it outside the campaign's lanes.
 pub struct Crew {
     info: VariantInfo,
-    /// One a device.
-    nurseries: Vec<Arc<Nursery>>,
-    /// Whose turn it is to give a worker.
-    turn: AtomicUsize,
+    site: Arc<Site>,
     /// Workers that have run cases and wait for more.
     warm: Mutex<Vec<WorkerProcess>>,
     hands: NonZeroUsize,
@@ -57,14 +55,13 @@ pub struct Tried {
 
 impl Crew {
     /// A crew of at most `hands` workers at once.
-    pub fn new(info: VariantInfo, nurseries: Vec<Arc<Nursery>>, hands: NonZeroUsize) -> Self {
+    pub fn new(info: VariantInfo, site: Arc<Site>, hands: NonZeroUsize) -> Self {
         let warm = Mutex::new(Vec::new());
         let busy = Gate::new(match info.description.device_use {
             DeviceUse::Shared => usize::MAX,
-            DeviceUse::Alone => nurseries.len(),
+            DeviceUse::Alone => site.nurseries().len(),
         });
-        let (turn, shares) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        Self { info, nurseries, turn, warm, hands, shares, busy }
+        Self { info, site, warm, hands, shares: AtomicUsize::new(0), busy }
     }
 
     /// A crew of one, whose worker is started now.
@@ -72,7 +69,7 @@ impl Crew {
         let worker = nursery.take()?;
         let info =
             VariantInfo { variant: nursery.variant().clone(), description: worker.description().clone() };
-        let crew = Self::new(info, vec![nursery], NonZeroUsize::MIN);
+        let crew = Self::new(info, Arc::new(Site::of(vec![nursery])), NonZeroUsize::MIN);
         crew.keep(Some(worker));
         Ok(crew)
     }
@@ -84,7 +81,7 @@ impl Crew {
 
     /// Has workers started that will be needed soon, having run nothing.
     pub fn expect_fresh(&self, workers: usize) -> Expectation {
-        self.nursery().expect(workers)
+        self.site.next().expect(workers)
     }
 
     /// Takes part in what [`hands`](Self::hands) divides.
@@ -101,7 +98,7 @@ impl Crew {
     /// What the variant does with a case in a worker that has run nothing else.
     pub fn observe_fresh(&self, task: &Task) -> Result<Observation, CampaignError> {
         let _busy = self.busy.enter(Urgency::Needed);
-        let trial = self.nursery().try_fresh(task, None)?;
+        let trial = self.site.somewhere(|nursery| nursery.try_fresh(task, None))?;
         self.keep(trial.survivor);
         Ok(trial.observation)
     }
@@ -110,7 +107,7 @@ impl Crew {
     pub fn observe_warm(&self, task: &Task) -> Result<Observation, CampaignError> {
         let _busy = self.busy.enter(Urgency::Needed);
         let waiting = self.waiting().pop();
-        let mut worker = waiting.map_or_else(|| self.nursery().take(), Ok)?;
+        let mut worker = waiting.map_or_else(|| self.site.somewhere(Nursery::take), Ok)?;
         match observe(&mut worker, task) {
             Ok(observation) => {
                 self.keep(Some(worker));
@@ -118,16 +115,11 @@ impl Crew {
             }
             Err((_, loss)) => {
                 drop(worker);
-                let trial = self.nursery().try_fresh(task, Some(&loss))?;
+                let trial = self.site.somewhere(|nursery| nursery.try_fresh(task, Some(&loss)))?;
                 self.keep(trial.survivor);
                 Ok(trial.observation)
             }
         }
-    }
-
-    /// The nursery of one device after the other.
-    fn nursery(&self) -> &Arc<Nursery> {
-        &self.nurseries[self.turn.fetch_add(1, Ordering::Relaxed) % self.nurseries.len()]
     }
 
     /// Lets a worker wait for more cases, unless there are as many as can be busy.
@@ -148,7 +140,7 @@ impl Crew {
         history: &[Arc<Prepared>],
         prepared: &Prepared,
     ) -> Result<Option<Observation>, CampaignError> {
-        let mut worker = self.nursery().take()?;
+        let mut worker = self.site.somewhere(Nursery::take)?;
         for earlier in history {
             if observe(&mut worker, &earlier.task).is_err() {
                 return Ok(None);

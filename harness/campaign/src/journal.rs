@@ -5,7 +5,7 @@ use std::{
 };
 
 use serde::{Serialize, de::DeserializeOwned};
-use twinfer_case::{CaseRecord, RunInfo, Summary};
+use twinfer_case::{CaseRecord, RunInfo, Summary, Workforce};
 
 use crate::CampaignError;
 
@@ -93,6 +93,13 @@ fn continues(earlier: &RunInfo, run: &RunInfo) -> bool {
         && earlier.families == run.families
         && earlier.shard == run.shard
         && earlier.variants == run.variants
+}
+
+/// Adds to `run.json` how many workers there came to be.
+pub fn note_workforce(out: &Path, workforce: Vec<Workforce>) -> Result<(), CampaignError> {
+    let path = out.join("run.json");
+    let run: RunInfo = read_json(&path)?;
+    write_json(&path, &RunInfo { workforce, ..run })
 }
 
 /// Reads a JSON file that this crate writes.

@@ -10,7 +10,8 @@ use crate::{
     CampaignError,
     delivery::{Deliverer, Delivery},
     prepared::Prepared,
-    worker::{Answer, Loss, Nursery, WorkerProcess},
+    site::Site,
+    worker::{Answer, Loss, Nursery, Trial, WorkerProcess},
 };
 
 /// Cases that a worker holds at once: enough to hide the way to it and back.
@@ -46,9 +47,12 @@ pub struct Observed {
 /// Feeds one worker at a time until there are no more jobs.
 pub struct Lane {
     variant: usize,
+    site: Arc<Site>,
+    /// That of the lane's device.
     nursery: Arc<Nursery>,
     jobs: Receiver<Job>,
     deliverer: Deliverer,
+    answers: u64,
     in_flight: VecDeque<Job>,
     in_flight_bytes: usize,
     /// Answered, if what the worker says next begins where its answer ended: one that was cut short is only known by that.
@@ -59,12 +63,20 @@ pub struct Lane {
 }
 
 impl Lane {
-    pub fn new(variant: usize, nursery: Arc<Nursery>, jobs: Receiver<Job>, deliverer: Deliverer) -> Self {
+    /// A lane of the variant at `variant`, on the device of one of its site's nurseries.
+    pub fn new(
+        variant: usize,
+        (site, nursery): (Arc<Site>, Arc<Nursery>),
+        jobs: Receiver<Job>,
+        deliverer: Deliverer,
+    ) -> Self {
         Self {
             variant,
+            site,
             nursery,
             jobs,
             deliverer,
+            answers: 0,
             in_flight: VecDeque::with_capacity(WINDOW),
             in_flight_bytes: 0,
             held: None,
@@ -115,24 +127,34 @@ impl Lane {
                 }
                 Answer::Done(hash, observation) if hash == expected => {
                     self.deliver_held();
-                    self.hold(*observation);
-                    stage = Stage::Load;
                     if worker.is_spent() {
                         return Err((stage, Loss::Spent));
                     }
+                    self.hold(*observation);
+                    self.note_answer(worker);
+                    stage = Stage::Load;
                 }
                 Answer::Stage(..) | Answer::Done(..) => return Err((stage, Loss::other_case())),
             }
         }
     }
 
+    /// Learns from time to time what the worker holds.
+    fn note_answer(&mut self, worker: &WorkerProcess) {
+        self.nursery.health().answered();
+        self.answers += 1;
+        if self.answers.is_power_of_two() {
+            self.site.weigh(worker);
+        }
+    }
+
     /// The next job, where there is room for it: what waits in the pipe must never block the supervisor while the
-    /// worker's own answers wait for it.
+    /// worker's own answers wait for it. Ahead of the worker a lane takes no more than it leaves to others.
     fn next_job(&mut self, capacity: usize) -> Option<Job> {
         if self.in_flight.is_empty() {
             return self.waiting.take().or_else(|| self.jobs.recv().ok());
         }
-        if self.in_flight.len() >= WINDOW {
+        if self.in_flight.len() >= WINDOW || self.in_flight.len() > self.jobs.len() + 1 {
             return None;
         }
         let job = self.waiting.take().or_else(|| self.jobs.try_recv().ok())?;
@@ -186,13 +208,46 @@ impl Lane {
             _ => self.deliver_held(),
         }
         self.history.clear();
-        let Some(suspect) = self.in_flight.front().filter(|_| loss != Loss::Spent) else {
-            return self.nursery.take();
-        };
-        let trial = self.nursery.try_fresh(&suspect.prepared.task, Some(&loss))?;
+        let Some(suspect) = self.in_flight.front() else { return self.take() };
+        let (trial, nursery) = self.try_elsewhere(&Arc::clone(&suspect.prepared), &loss)?;
         self.hold(trial.observation);
         self.deliver_held();
-        trial.survivor.map_or_else(|| self.nursery.take(), Ok)
+        if Arc::ptr_eq(&nursery, &self.nursery) {
+            return trial.survivor.map_or_else(|| self.take(), Ok);
+        }
+        if trial.survivor.is_some() && !loss.is_from_outside() {
+            self.nursery.health().strike();
+        }
+        self.take()
+    }
+
+    /// Runs a case that ended a worker on another device, if there is one: it may be the device's doing.
+    fn try_elsewhere(
+        &self,
+        prepared: &Prepared,
+        loss: &Loss,
+    ) -> Result<(Trial, Arc<Nursery>), CampaignError> {
+        let mut nursery = Arc::clone(self.site.other_than(&self.nursery).unwrap_or(&self.nursery));
+        loop {
+            match (nursery.try_fresh(&prepared.task, Some(loss)), self.site.other_than(&nursery)) {
+                (Err(_), Some(other)) if nursery.health().is_given_up() => nursery = Arc::clone(other),
+                (trial, _) => return Ok((trial?, nursery)),
+            }
+        }
+    }
+
+    /// Another worker on the lane's device; where that is given up, on another.
+    fn take(&mut self) -> Result<WorkerProcess, CampaignError> {
+        loop {
+            let other = self.site.other_than(&self.nursery);
+            if let (true, Some(other)) = (self.nursery.health().is_given_up(), other) {
+                self.nursery = Arc::clone(other);
+            }
+            match self.nursery.take() {
+                Err(_) if self.site.other_than(&self.nursery).is_some() => {}
+                result => return result,
+            }
+        }
     }
 }
 

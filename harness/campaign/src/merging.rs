@@ -79,6 +79,7 @@ fn whole(parts: &[Part]) -> Option<RunInfo> {
     Some(RunInfo {
         budget: budget?,
         shard: (0, 1),
+        workforce: Vec::new(),
         jobs: runs().map(|run| run.jobs).sum(),
         started: runs().map(|run| run.started).min()?,
         ..runs().next()?.clone()

@@ -22,8 +22,10 @@ pub struct Options {
     pub budget: Budget,
     /// `(i, n)`: take the cases whose index is `i` modulo `n`.
     pub shard: (u64, u64),
-    /// Worker processes a variant, and threads that generate and evaluate.
+    /// Worker processes a variant at most, and threads that generate and evaluate.
     pub jobs: NonZeroUsize,
+    /// How many of those workers there are.
+    pub hiring: Hiring,
     /// Divergences that are investigated at once, beside the cases; a worker process or two each.
     pub investigations: NonZeroUsize,
     /// The GPUs to use, as `CUDA_VISIBLE_DEVICES` names them, each worker one of them; all that are visible where this is
@@ -66,6 +68,7 @@ impl Options {
             budget: Budget::Seconds(60),
             shard: (0, 1),
             jobs: cores,
+            hiring: Hiring::default(),
             investigations: NonZeroUsize::new(cores.get() / 4).unwrap_or(NonZeroUsize::MIN),
             devices: Vec::new(),
             worker,
@@ -81,6 +84,17 @@ impl Options {
             stop: Arc::default(),
         }
     }
+}
+
+/// How many workers run a variant's cases side by side.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Hiring {
+    /// One a device to begin with, and more while its cases wait for one and there is memory: half of what is free when
+    /// the campaign begins, and a device's but for a quarter.
+    #[default]
+    AsNeeded,
+    /// As many as [`Options::jobs`] allows, from the beginning.
+    AllAtOnce,
 }
 
 /// How long a worker may stay in each stage before it counts as hung.

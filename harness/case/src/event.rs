@@ -1,10 +1,12 @@
 use serde::{Deserialize, Serialize};
 
-use crate::{CaseHash, CaseRecord, CaseSize, Divergence, Finding, RunInfo, Stage, Summary, Variant};
+use crate::{
+    CaseHash, CaseRecord, CaseSize, Divergence, Finding, RunInfo, Stage, Summary, Variant, Workforce,
+};
 
 /// What a campaign tells while it runs; reporters consume nothing else.
 ///
-/// Everything but [`Event::WorkerStarted`], [`Event::WorkerLost`] and [`Event::Progress`] comes in case order.
+/// Everything but what concerns workers and devices, and [`Event::Progress`], comes in case order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum Event {
@@ -27,6 +29,20 @@ pub enum Event {
         /// What it was doing.
         stage: Stage,
         /// How it ended.
+        reason: String,
+    },
+    /// A variant has other workers now than before.
+    WorkforceChanged {
+        /// Those of every variant.
+        workforce: Vec<Workforce>,
+    },
+    /// No worker works on a device any more; others take its cases.
+    DeviceGivenUp {
+        /// Whose workers.
+        variant: Variant,
+        /// The device, as `--devices` names it.
+        device: String,
+        /// What happened there.
         reason: String,
     },
     /// A case has its verdicts.

@@ -39,7 +39,8 @@ pub use observation::{
 pub use poison::{is_poison, poisoned};
 pub use recipe::OversizedRecipe;
 pub use record::{
-    Arithmetic, Budget, CaseRecord, JOURNAL_FORMAT, Machine, Note, RunInfo, VariantInfo, VariantRecord,
+    Arithmetic, Budget, CaseRecord, DeviceMemory, JOURNAL_FORMAT, Machine, Note, RunInfo, VariantInfo,
+    VariantRecord, WorkerBound, Workforce,
 };
 pub use signature::{Cause, Signature};
 pub use summary::{FindingCount, Summary, VariantSummary};

@@ -102,6 +102,9 @@ pub struct RunInfo {
     pub variants: Vec<VariantInfo>,
     /// Where it ran.
     pub machine: Machine,
+    /// How many workers each variant came to have at once; empty until a campaign knows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub workforce: Vec<Workforce>,
     /// Seconds since 1970-01-01 UTC.
     pub started: u64,
 }
@@ -123,6 +126,63 @@ pub struct VariantInfo {
     pub variant: Variant,
     /// What its backend says of itself.
     pub description: Description,
+}
+
+/// How many workers of a variant run its cases side by side.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Workforce {
+    /// Which variant.
+    pub variant: Variant,
+    /// How many.
+    pub workers: usize,
+    /// Why there are no more.
+    pub bound: WorkerBound,
+    /// Bytes of memory that one of them held of its own, as far as that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub footprint: Option<u64>,
+}
+
+/// Why a variant has no more workers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WorkerBound {
+    /// So many were asked for.
+    Asked,
+    /// There is one a core.
+    Cores,
+    /// No cases wait for another.
+    Cases,
+    /// The memory for workers is used up.
+    Memory,
+    /// The memory of the device is used up but for a reserve.
+    DeviceMemory,
+    /// Each wants its device alone.
+    Device,
+    /// Another did not start.
+    Start,
+}
+
+/// The memory of a device as a worker finds it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceMemory {
+    /// Bytes that nobody has taken.
+    pub free: u64,
+    /// All bytes.
+    pub total: u64,
+}
+
+impl fmt::Display for WorkerBound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Asked => "as asked",
+            Self::Cores => "one a core",
+            Self::Cases => "no cases waited for more",
+            Self::Memory => "more would take over half of the memory that was free",
+            Self::DeviceMemory => "more would leave less than a quarter of the device's memory",
+            Self::Device => "each has a device alone",
+            Self::Start => "another one did not start",
+        })
+    }
 }
 
 /// A machine, as far as results depend on it.

@@ -1,7 +1,7 @@
 use std::io::{Read, Write};
 
 use serde::{Deserialize, Serialize};
-use twinfer_case::{CaseHash, Description, Observation, Stage, Task, Variant};
+use twinfer_case::{CaseHash, Description, DeviceMemory, Observation, Stage, Task, Variant};
 use twinfer_onnx::{InvalidTensor, Tensor};
 
 use crate::{
@@ -39,6 +39,8 @@ pub enum FromWorker {
         protocol: u32,
         /// One entry a variant asked for.
         backends: Vec<Description>,
+        /// The memory of the device that they use, if any.
+        device_memory: Option<DeviceMemory>,
     },
     /// A variant enters a stage of a case.
     Stage {
@@ -94,10 +96,21 @@ enum ToWorkerHeader {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum FromWorkerHeader {
-    Hello { protocol: u32, backends: Vec<Description> },
-    Stage { hash: CaseHash, variant: usize, stage: Stage },
+    Hello {
+        protocol: u32,
+        backends: Vec<Description>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        device_memory: Option<DeviceMemory>,
+    },
+    Stage {
+        hash: CaseHash,
+        variant: usize,
+        stage: Stage,
+    },
     Answer(AnswerHeader),
-    Fault { message: String },
+    Fault {
+        message: String,
+    },
 }
 
 impl ToWorker {
@@ -135,11 +148,10 @@ impl FromWorker {
     /// Writes the message; the caller flushes.
     pub fn write(&self, stream: &mut impl Write) -> Result<(), FrameError> {
         match self {
-            Self::Hello { protocol, backends } => write_frame(
-                stream,
-                &FromWorkerHeader::Hello { protocol: *protocol, backends: backends.clone() },
-                &[],
-            ),
+            Self::Hello { protocol, backends, device_memory } => {
+                let (protocol, backends, device_memory) = (*protocol, backends.clone(), *device_memory);
+                write_frame(stream, &FromWorkerHeader::Hello { protocol, backends, device_memory }, &[])
+            }
             Self::Stage { hash, variant, stage } => write_frame(
                 stream,
                 &FromWorkerHeader::Stage { hash: *hash, variant: *variant, stage: *stage },
@@ -191,7 +203,9 @@ pub fn read_from_worker(stream: &mut impl Read) -> Result<Option<FromWorker>, Me
     let Some(frame) = read_frame(stream)? else { return Ok(None) };
     let mut parts = Parts::new(frame.payload);
     let message = match frame.header {
-        FromWorkerHeader::Hello { protocol, backends } => FromWorker::Hello { protocol, backends },
+        FromWorkerHeader::Hello { protocol, backends, device_memory } => {
+            FromWorker::Hello { protocol, backends, device_memory }
+        }
         FromWorkerHeader::Stage { hash, variant, stage } => FromWorker::Stage { hash, variant, stage },
         FromWorkerHeader::Fault { message } => FromWorker::Fault { message },
         FromWorkerHeader::Answer(header) => FromWorker::Answer {

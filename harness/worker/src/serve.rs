@@ -100,6 +100,7 @@ fn shake_hands(
     let hello = FromWorker::Hello {
         protocol: PROTOCOL_VERSION,
         backends: backends.iter().map(|backend| backend.describe()).collect(),
+        device_memory: backends.iter().find_map(|backend| backend.device_memory()),
     };
     voice.tell(&hello)?;
     Ok(Some(backends))

@@ -82,7 +82,7 @@ impl Worker {
         let mut worker = Self::start(arguments);
         let variants: Vec<Variant> = variants.iter().map(|variant| variant.parse().unwrap()).collect();
         worker.hello(PROTOCOL_VERSION, &variants);
-        let FromWorker::Hello { protocol: PROTOCOL_VERSION, backends } = worker.hear() else {
+        let FromWorker::Hello { protocol: PROTOCOL_VERSION, backends, .. } = worker.hear() else {
             panic!("no handshake")
         };
         assert_eq!(backends.len(), variants.len());

@@ -8,7 +8,7 @@ use cudarc::driver::{
     sys::{CUdevice_attribute, is_culib_present},
 };
 use nvinfer::{ExecutionContext, IoTensor, Product, TensorIOMode, TensorLocation, Version};
-use twinfer_case::poisoned;
+use twinfer_case::{DeviceMemory, poisoned};
 use twinfer_onnx::{DataType, Tensor};
 
 use super::Names;
@@ -23,6 +23,17 @@ pub fn is_present() -> bool {
 /// Whether the primary context of a GPU, which ONNX Runtime uses, fails every call from now on.
 pub fn is_lost(ordinal: usize) -> bool {
     is_present() && CudaContext::new(ordinal).and_then(|context| context.synchronize()).is_err()
+}
+
+/// The memory of the GPU that ONNX Runtime uses.
+pub fn memory_of(ordinal: usize) -> Option<DeviceMemory> {
+    let context = is_present().then(|| CudaContext::new(ordinal).ok())??;
+    memory(&context)
+}
+
+fn memory(context: &CudaContext) -> Option<DeviceMemory> {
+    let (free, total) = context.mem_get_info().ok()?;
+    Some(DeviceMemory { free: free as u64, total: total as u64 })
 }
 
 /// A GPU with a stream of its own.
@@ -49,6 +60,11 @@ impl Device {
             context.attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
         );
         Ok(Self { stream: context.new_stream()?, compute_capability })
+    }
+
+    /// Its memory.
+    pub fn memory(&self) -> Option<DeviceMemory> {
+        memory(self.stream.context())
     }
 
     /// Whether its context fails every call from now on: errors such as an illegal address are sticky.

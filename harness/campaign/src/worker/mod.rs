@@ -2,7 +2,9 @@
 
 mod command;
 mod gate;
+mod health;
 mod leash;
+pub mod memory;
 mod pool;
 mod process;
 mod stderr;
@@ -10,5 +12,5 @@ mod stderr;
 pub use command::{ALLOCATOR, WorkerCommand};
 pub use gate::{Gate, Urgency};
 pub use leash::Watchdog;
-pub use pool::{Expectation, Nursery, Reserve, lost, observe};
+pub use pool::{Expectation, Nursery, Reserve, Trial, lost, observe};
 pub use process::{Answer, Loss, WorkerProcess};

@@ -1,19 +1,23 @@
 use std::{
     collections::VecDeque,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, OnceLock, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
     thread,
     time::{Duration, Instant},
 };
 
-use twinfer_case::{LogLine, Observation, Outcome, Severity, Stage, Task, Variant};
+use twinfer_case::{Description, LogLine, Observation, Outcome, Severity, Stage, Task, Variant};
 
 use super::{
     command::WorkerCommand,
     gate::{Gate, Urgency},
+    health::Health,
     leash::Watchdog,
     process::{Answer, Loss, WorkerProcess},
 };
-use crate::{CampaignError, Deadlines};
+use crate::{CampaignError, Deadlines, staffing::Occupancy};
 
 /// The environment variable that names the GPUs which a process sees.
 const VISIBLE_DEVICES: &str = "CUDA_VISIBLE_DEVICES";
@@ -31,6 +35,13 @@ pub struct Nursery {
     gate: Arc<Gate>,
     reserve: Reserve,
     spares: Mutex<Spares>,
+    /// What the first of its workers said of itself.
+    description: OnceLock<Description>,
+    health: Health,
+    /// How many lanes it serves, and how many of those wait for their first worker.
+    lanes: AtomicUsize,
+    starting: AtomicUsize,
+    occupancy: Mutex<Option<Occupancy>>,
 }
 
 /// How many spares are kept.
@@ -79,8 +90,21 @@ impl Nursery {
         gate: Arc<Gate>,
         reserve: Reserve,
     ) -> Self {
-        let spares = Mutex::default();
-        Self { variant, command, device: None, deadlines, watchdog, gate, reserve, spares }
+        Self {
+            variant,
+            command,
+            device: None,
+            deadlines,
+            watchdog,
+            gate,
+            reserve,
+            spares: Mutex::default(),
+            description: OnceLock::new(),
+            health: Health::default(),
+            lanes: AtomicUsize::new(0),
+            starting: AtomicUsize::new(0),
+            occupancy: Mutex::default(),
+        }
     }
 
     /// The same, whose workers see one GPU only.
@@ -92,6 +116,48 @@ impl Nursery {
     /// Which variant its workers serve.
     pub const fn variant(&self) -> &Variant {
         &self.variant
+    }
+
+    /// Which GPU its workers see, if only one.
+    pub fn device(&self) -> Option<&str> {
+        self.device.as_deref()
+    }
+
+    /// Whether workers can work there.
+    pub const fn health(&self) -> &Health {
+        &self.health
+    }
+
+    /// Counts a lane that it serves.
+    pub fn engage(&self) {
+        self.lanes.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts a lane whose worker is still to be started.
+    pub fn engage_soon(&self) {
+        self.engage();
+        self.starting.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The first worker of a lane that was counted so; without one there is no lane.
+    pub fn take_first(self: &Arc<Self>) -> Option<WorkerProcess> {
+        let worker = self.take().ok();
+        self.starting.fetch_sub(1, Ordering::Relaxed);
+        if worker.is_none() {
+            self.lanes.fetch_sub(1, Ordering::Relaxed);
+        }
+        worker
+    }
+
+    /// How many lanes it serves.
+    pub fn lanes(&self) -> usize {
+        self.lanes.load(Ordering::Relaxed)
+    }
+
+    /// What its workers say of their device's memory.
+    pub fn occupancy(&self) -> Option<Occupancy> {
+        let told = *self.occupancy.lock().unwrap_or_else(PoisonError::into_inner);
+        told.map(|told| Occupancy { starting: self.starting.load(Ordering::Relaxed), ..told })
     }
 
     /// A worker that has run nothing: a spare, or one started now.
@@ -145,7 +211,8 @@ impl Nursery {
         let start = || {
             let mut command = self.command.for_variant(&self.variant);
             command.envs(self.device.iter().map(|device| (VISIBLE_DEVICES, device)));
-            WorkerProcess::start(command, &self.variant, self.deadlines, &self.watchdog)
+            let worker = WorkerProcess::start(command, &self.variant, self.deadlines, &self.watchdog)?;
+            self.check(worker)
         };
         let mut result = start();
         for _ in 1..PATIENCE {
@@ -155,7 +222,30 @@ impl Nursery {
             result = start();
         }
         self.lock().start_time = begun.elapsed();
+        if let (Err(error), Urgency::Needed) = (&result, urgency) {
+            self.health.give_up(error.to_string());
+        }
         result
+    }
+
+    /// A worker that is not what the first one was would give verdicts about something else.
+    fn check(&self, worker: WorkerProcess) -> Result<WorkerProcess, CampaignError> {
+        let (first, now) =
+            (self.description.get_or_init(|| worker.description().clone()), worker.description());
+        if first != now {
+            let who = |one: &Description| format!("{} {}, as far as {}", one.name, one.version, one.reaches);
+            let reason = format!(
+                "it is {} now and was {} at first: its library or its device has changed",
+                who(now),
+                who(first)
+            );
+            return Err(CampaignError::Worker { variant: self.variant.clone(), reason });
+        }
+        let mut occupancy = self.occupancy.lock().unwrap_or_else(PoisonError::into_inner);
+        let workers = self.lanes().saturating_sub(self.starting.load(Ordering::Relaxed));
+        *occupancy = worker.device_memory().map(|memory| Occupancy::told(memory, workers, *occupancy));
+        drop(occupancy);
+        Ok(worker)
     }
 
     fn refill(self: &Arc<Self>) {

@@ -7,7 +7,7 @@ use std::{
 };
 
 use rustix::pipe::fcntl_setpipe_size;
-use twinfer_case::{CaseHash, Description, Observation, Stage, Task, Variant};
+use twinfer_case::{CaseHash, Description, DeviceMemory, Observation, Stage, Task, Variant};
 use twinfer_protocol::{FrameError, FromWorker, MessageError, PROTOCOL_VERSION, ToWorker, read_from_worker};
 
 use super::{
@@ -28,6 +28,7 @@ pub struct WorkerProcess {
     leash: Arc<Leash>,
     deadlines: Deadlines,
     description: Description,
+    device_memory: Option<DeviceMemory>,
     capacity: usize,
     start_millis: u64,
     spent: bool,
@@ -99,6 +100,7 @@ impl WorkerProcess {
             leash,
             deadlines,
             description: Description::new("", "", Stage::Start),
+            device_memory: None,
             capacity,
             start_millis: 0,
             spent: false,
@@ -116,10 +118,11 @@ impl WorkerProcess {
         let answer = read_from_worker(&mut self.stdout);
         self.leash.relax();
         match answer {
-            Ok(Some(FromWorker::Hello { protocol: PROTOCOL_VERSION, mut backends }))
+            Ok(Some(FromWorker::Hello { protocol: PROTOCOL_VERSION, mut backends, device_memory }))
                 if backends.len() == 1 =>
             {
                 hello.map_err(|error| Loss::Garbled(error.to_string()))?;
+                self.device_memory = device_memory;
                 Ok(backends.remove(0))
             }
             Ok(Some(FromWorker::Hello { protocol, .. })) => Err(Loss::Garbled(format!(
@@ -135,6 +138,16 @@ impl WorkerProcess {
     /// What the backend says of itself.
     pub const fn description(&self) -> &Description {
         &self.description
+    }
+
+    /// The memory of its device, as it found it once it had started; none where there is no device.
+    pub const fn device_memory(&self) -> Option<DeviceMemory> {
+        self.device_memory
+    }
+
+    /// Its process id.
+    pub fn process(&self) -> u32 {
+        self.child.id()
     }
 
     /// From spawning to the handshake's answer.

@@ -13,7 +13,10 @@ use twinfer_onnx::{Graph, Op, Tensor};
 use twinfer_protocol::{FromWorker, PROTOCOL_VERSION, ToWorker, read_to_worker};
 use twinfer_worker::{Sabotage, Voice};
 
-use crate::defects::{self, Defect};
+use crate::{
+    defects::{self, Defect},
+    devices,
+};
 
 const ARGUMENT: &str = "actor";
 /// What a slow actor takes to start, and for a case.
@@ -51,10 +54,11 @@ fn play(role: &str) {
                 tell(&FromWorker::Fault { message: "the library is missing".to_owned() }, &mut voice);
                 process::exit(3);
             }
-            ToWorker::Hello { .. } => tell(
-                &FromWorker::Hello { protocol: PROTOCOL_VERSION, backends: vec![description(role)] },
-                &mut voice,
-            ),
+            ToWorker::Hello { .. } => {
+                devices::meet(role, &mut voice);
+                let (backends, device_memory) = (vec![description(role)], devices::memory(role));
+                tell(&FromWorker::Hello { protocol: PROTOCOL_VERSION, backends, device_memory }, &mut voice);
+            }
             ToWorker::Case { task, .. } => {
                 let graph = Graph::decode(&task.model).unwrap();
                 let hash = task.hash;
@@ -65,6 +69,7 @@ fn play(role: &str) {
                 });
                 tell(&FromWorker::Stage { hash, variant: 0, stage: Stage::Execute }, &mut voice);
                 misbehave(role, &graph, &mut voice);
+                devices::work(role);
                 let mut observation = truth(&graph, &task);
                 if is_lost || role == "loses-its-context" && has_bias(&graph) {
                     observation.runs.clear();
@@ -113,7 +118,7 @@ fn misbehave(role: &str, graph: &Graph, voice: &mut Voice<impl Write>) {
     }
 }
 
-fn tell(message: &FromWorker, voice: &mut Voice<impl Write>) {
+pub fn tell(message: &FromWorker, voice: &mut Voice<impl Write>) {
     voice.tell(message).unwrap();
 }
 

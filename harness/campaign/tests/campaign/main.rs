@@ -8,6 +8,7 @@
 
 mod actor;
 mod defects;
+mod devices;
 mod faults;
 mod findings;
 mod pace;
@@ -38,6 +39,10 @@ fn main() {
         trial("a_hang_is_a_finding_and_the_campaign_goes_on", faults::hang),
         trial("a_lost_context_costs_its_worker_and_no_other_case", faults::lost_context),
         trial("a_device_that_a_backend_wants_alone_has_one_lane_and_one_investigation", faults::device_alone),
+        trial("work_is_spread_evenly_over_devices", devices::spread),
+        trial("a_device_that_fails_is_given_up_and_changes_no_verdict", devices::one_off_the_bus),
+        trial("where_no_device_is_left_the_campaign_fails_and_can_be_resumed", devices::all_off_the_bus),
+        trial("workers_are_hired_while_cases_wait_and_there_is_room", devices::hired_as_needed),
         trial("a_garbled_pipe_is_a_crash_and_the_campaign_goes_on", faults::garbled_pipe),
         trial("a_worker_that_does_not_start_is_an_error_that_says_why", faults::no_worker),
         trial("a_fault_of_the_harness_is_no_verdict", faults::harness_fault),

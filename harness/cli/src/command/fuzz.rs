@@ -5,7 +5,7 @@ use std::{
 };
 
 use clap::Args;
-use twinfer_campaign::Options;
+use twinfer_campaign::{Hiring, Options};
 use twinfer_case::Budget;
 use twinfer_generators::Family;
 use twinfer_reports::Format;
@@ -35,7 +35,7 @@ pub struct Arguments {
     /// Decides every case [default: 0]
     #[arg(long)]
     seed: Option<u64>,
-    /// Worker processes a backend [default: one a core]
+    /// Worker processes a backend [default: as many as find cases and memory, at most one a core]
     #[arg(long)]
     jobs: Option<NonZeroUsize>,
     /// The GPUs to use, separated by commas; each worker uses one of them
@@ -83,7 +83,11 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     if stop.load(Ordering::Relaxed) {
         eprintln!("it ended early; to go on: {resumption}");
     }
-    Ok(if report.summary.new_findings > 0 { Exit::Findings } else { Exit::Conforms })
+    Ok(match report.summary.new_findings {
+        _ if !report.given_up.is_empty() => Exit::Environment,
+        0 => Exit::Conforms,
+        _ => Exit::Findings,
+    })
 }
 
 /// What the command line says; where it does not, the configuration; where neither does, the defaults.
@@ -98,12 +102,14 @@ fn options(arguments: &Arguments, configuration: &Configuration) -> Result<Optio
     worker.env.push((driver::VARIABLE.to_owned(), arguments.driver_cache.to_string()));
     let out = run_directory(arguments.out.as_deref(), arguments.resume)?;
     let defaults = Options::new(variants, worker, out);
+    let jobs = arguments.jobs.or(configuration.jobs);
     Ok(Options {
         families: families(arguments, configuration).iter().map(Family::to_string).collect(),
         seed: arguments.seed.or(configuration.seed).unwrap_or(0),
         budget: budget(arguments).or(configuration.budget).unwrap_or(Budget::Seconds(60)),
         shard: arguments.shard.into(),
-        jobs: arguments.jobs.or(configuration.jobs).unwrap_or(defaults.jobs),
+        jobs: jobs.unwrap_or(defaults.jobs),
+        hiring: if jobs.is_some() { Hiring::AllAtOnce } else { Hiring::AsNeeded },
         devices: devices.into_iter().flat_map(|devices| devices.split(',')).map(str::to_owned).collect(),
         known: arguments.known.is_dir().then(|| arguments.known.clone()),
         minimize: !arguments.no_minimize,

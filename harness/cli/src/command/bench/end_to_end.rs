@@ -1,6 +1,6 @@
 use std::num::NonZeroUsize;
 
-use twinfer_campaign::{Campaign, Options, WorkerCommand};
+use twinfer_campaign::{Campaign, Hiring, Options, WorkerCommand};
 use twinfer_case::{Budget, Event, Summary, Variant};
 use twinfer_generators::Family;
 
@@ -28,6 +28,7 @@ impl Measured {
             seed: arguments.seed,
             budget: arguments.time.map_or(Budget::Cases(arguments.cases), Budget::Seconds),
             jobs,
+            hiring: Hiring::AllAtOnce,
             minimize: !arguments.no_minimize,
             ..Options::new(variants, worker, out.path().to_owned())
         };

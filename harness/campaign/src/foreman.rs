@@ -1,0 +1,154 @@
+//! The *foreman* gives a variant more workers while its cases wait, as far as cores and memory allow, and tells which
+//! devices were given up.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::Scope,
+    time::Duration,
+};
+
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
+use twinfer_case::{DeviceUse, Event, WorkerBound, Workforce};
+
+use crate::{
+    delivery::{Deliverer, Delivery},
+    lane::{Job, Lane},
+    site::Site,
+    staffing::{Means, Staff, bound},
+    worker::{Nursery, WorkerProcess},
+};
+
+/// How often the foreman looks.
+const INTERVAL: Duration = Duration::from_millis(50);
+
+/// Opens the lanes of all variants.
+pub struct Foreman<'scope, 'env> {
+    scope: &'scope Scope<'scope, 'env>,
+    gangs: Vec<Gang>,
+    /// What there is for workers; nothing where their number is fixed.
+    means: Option<Means>,
+    deliveries: Sender<Delivery>,
+    told: Vec<Workforce>,
+}
+
+/// The lanes of one variant.
+pub struct Gang {
+    site: Arc<Site>,
+    queue: Receiver<Job>,
+    device_use: DeviceUse,
+    /// Whether the last worker that was to be added did not start.
+    is_refused: Arc<AtomicBool>,
+}
+
+impl<'scope, 'env> Foreman<'scope, 'env> {
+    pub const fn new(
+        scope: &'scope Scope<'scope, 'env>,
+        gangs: Vec<Gang>,
+        means: Option<Means>,
+        deliveries: Sender<Delivery>,
+    ) -> Self {
+        Self { scope, gangs, means, deliveries, told: Vec::new() }
+    }
+
+    /// Opens a lane for each of these workers, by variant, which come from one device after the other.
+    pub fn open(&self, workers: Vec<Vec<WorkerProcess>>) {
+        for (place, workers) in workers.into_iter().enumerate() {
+            let nurseries = self.gangs[place].site.nurseries().iter().cycle();
+            for (worker, nursery) in workers.into_iter().zip(nurseries) {
+                nursery.engage();
+                let lane = self.lane(place, nursery);
+                self.scope.spawn(move || lane.run(worker));
+            }
+        }
+    }
+
+    /// Looks after them until `over` is closed.
+    pub fn run(mut self, over: &Receiver<()>) {
+        self.look();
+        while over.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout) {
+            self.look();
+        }
+    }
+
+    fn look(&mut self) {
+        for event in self.gangs.iter().flat_map(|gang| gang.site.news()) {
+            self.tell(event);
+        }
+        let workforce: Vec<_> = (0..self.gangs.len())
+            .map(|place| {
+                let bound = self.hire(place);
+                let Gang { site, .. } = &self.gangs[place];
+                let (variant, footprint) = (site.variant().clone(), site.footprint());
+                Workforce { variant, workers: site.lanes(), bound, footprint }
+            })
+            .collect();
+        if workforce != self.told {
+            self.told.clone_from(&workforce);
+            self.tell(Event::WorkforceChanged { workforce });
+        }
+    }
+
+    /// Gives a variant as many workers more as are due; what is against others.
+    fn hire(&self, place: usize) -> WorkerBound {
+        let gang = &self.gangs[place];
+        let Some(means) = self.means else {
+            return if gang.device_use == DeviceUse::Alone {
+                WorkerBound::Device
+            } else {
+                WorkerBound::Asked
+            };
+        };
+        loop {
+            let staffs: Vec<_> = self.gangs.iter().map(Gang::staff).collect();
+            if let Some(bound) = bound(means, &staffs, place) {
+                return bound;
+            }
+            self.start(place);
+        }
+    }
+
+    /// Starts a worker and opens its lane.
+    fn start(&self, place: usize) {
+        let gang = &self.gangs[place];
+        let nursery = Arc::clone(gang.site.least_busy());
+        nursery.engage_soon();
+        let (lane, refused) = (self.lane(place, &nursery), Arc::clone(&gang.is_refused));
+        let deliverer = Deliverer::new(self.deliveries.clone());
+        self.scope.spawn(move || {
+            let Some(worker) = nursery.take_first() else { return refused.store(true, Ordering::Relaxed) };
+            let (variant, millis) = (nursery.variant().clone(), worker.start_millis());
+            deliverer.send(Delivery::Event(Box::new(Event::WorkerStarted { variant, millis })));
+            lane.run(worker);
+        });
+    }
+
+    fn lane(&self, place: usize, nursery: &Arc<Nursery>) -> Lane {
+        let Gang { site, queue, .. } = &self.gangs[place];
+        let deliverer = Deliverer::new(self.deliveries.clone());
+        Lane::new(place, (Arc::clone(site), Arc::clone(nursery)), queue.clone(), deliverer)
+    }
+
+    fn tell(&self, event: Event) {
+        Deliverer::new(self.deliveries.clone()).send(Delivery::Event(Box::new(event)));
+    }
+}
+
+impl Gang {
+    pub fn new(site: Arc<Site>, queue: Receiver<Job>, device_use: DeviceUse) -> Self {
+        Self { site, queue, device_use, is_refused: Arc::default() }
+    }
+
+    fn staff(&self) -> Staff {
+        Staff {
+            workers: self.site.lanes(),
+            footprint: self.site.footprint(),
+            waiting: self.queue.len(),
+            device_use: self.device_use,
+            device: self.site.least_busy().occupancy(),
+            is_refused: self.is_refused.load(Ordering::Relaxed),
+        }
+    }
+}

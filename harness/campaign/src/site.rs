@@ -1,0 +1,131 @@
+//! A *site*: where the workers of one variant come from, a nursery a device.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, AtomicUsize, Ordering},
+};
+
+use twinfer_case::{Backend, DeviceUse, Event, Variant};
+
+use crate::{
+    CampaignError, Options,
+    worker::{Gate, Nursery, Reserve, Watchdog, WorkerProcess, memory},
+};
+
+/// Workers of each variant that stand by.
+const SPARES: usize = 1;
+
+/// The nurseries of a variant. A device on which no worker starts is given up as long as there is another.
+pub struct Site {
+    nurseries: Vec<Arc<Nursery>>,
+    /// Whose turn it is to give a worker.
+    turn: AtomicUsize,
+    /// The most bytes that a worker was seen to hold; 0 before one has run a case.
+    footprint: AtomicU64,
+}
+
+impl Site {
+    /// A nursery for each of the devices that the variant is to use.
+    pub fn new(variant: &Variant, options: &Options, watchdog: &Watchdog, gate: &Arc<Gate>) -> Self {
+        let pinned = !matches!(variant.backend, Backend::Golden | Backend::OrtCpu);
+        let devices: Vec<_> = options.devices.iter().filter(|_| pinned).cloned().map(Some).collect();
+        let devices = if devices.is_empty() { vec![None] } else { devices };
+        let most = SPARES + options.investigations.get().div_ceil(devices.len());
+        let nursery = |device| {
+            let (command, watchdog, gate) = (options.worker.clone(), watchdog.clone(), Arc::clone(gate));
+            let reserve = Reserve { least: SPARES, most };
+            let nursery = Nursery::new(variant.clone(), command, options.deadlines, watchdog, gate, reserve);
+            Arc::new(nursery.on_device(device))
+        };
+        Self::of(devices.into_iter().map(nursery).collect())
+    }
+
+    /// The site of these nurseries, at least one, all of one variant.
+    pub const fn of(nurseries: Vec<Arc<Nursery>>) -> Self {
+        Self { nurseries, turn: AtomicUsize::new(0), footprint: AtomicU64::new(0) }
+    }
+
+    /// Which variant.
+    pub fn variant(&self) -> &Variant {
+        self.nurseries[0].variant()
+    }
+
+    /// One a device.
+    pub fn nurseries(&self) -> &[Arc<Nursery>] {
+        &self.nurseries
+    }
+
+    /// The nursery of one device after the other, as long as one is left that is not given up.
+    pub fn next(&self) -> &Arc<Nursery> {
+        let turn = self.turn.fetch_add(1, Ordering::Relaxed);
+        let all =
+            || self.nurseries.iter().cycle().skip(turn % self.nurseries.len()).take(self.nurseries.len());
+        all().find(|nursery| !nursery.health().is_given_up()).unwrap_or(&self.nurseries[0])
+    }
+
+    /// The nursery of another device than that of `nursery`, where one is left.
+    pub fn other_than(&self, nursery: &Arc<Nursery>) -> Option<&Arc<Nursery>> {
+        let is_other = |other: &&Arc<Nursery>| !Arc::ptr_eq(other, nursery);
+        (0..self.nurseries.len())
+            .map(|_| self.next())
+            .find(is_other)
+            .filter(|other| !other.health().is_given_up())
+    }
+
+    /// Does `work` with the nursery of some device; with that of another where no worker starts there.
+    pub fn somewhere<T>(
+        &self,
+        work: impl Fn(&Arc<Nursery>) -> Result<T, CampaignError>,
+    ) -> Result<T, CampaignError> {
+        let mut nursery = self.next();
+        loop {
+            match (work(nursery), self.other_than(nursery)) {
+                (Err(_), Some(other)) if nursery.health().is_given_up() => nursery = other,
+                (result, _) => return result,
+            }
+        }
+    }
+
+    /// The nursery of the device with the fewest lanes.
+    pub fn least_busy(&self) -> &Arc<Nursery> {
+        let usable = self.nurseries.iter().filter(|nursery| !nursery.health().is_given_up());
+        usable.min_by_key(|nursery| nursery.lanes()).unwrap_or(&self.nurseries[0])
+    }
+
+    /// How many lanes there are, those among them whose workers are starting.
+    pub fn lanes(&self) -> usize {
+        self.nurseries.iter().map(|nursery| nursery.lanes()).sum()
+    }
+
+    /// The nursery of each of `jobs` lanes: every device has one at least, and no more where its workers must have it
+    /// alone.
+    pub fn of_lanes(&self, jobs: usize, device_use: DeviceUse) -> impl Iterator<Item = &Arc<Nursery>> {
+        let devices = self.nurseries.len();
+        let lanes = match device_use {
+            DeviceUse::Shared => jobs.max(devices),
+            DeviceUse::Alone => devices,
+        };
+        self.nurseries.iter().cycle().take(lanes)
+    }
+
+    /// Notes what a worker holds that has run cases.
+    pub fn weigh(&self, worker: &WorkerProcess) {
+        self.footprint.fetch_max(memory::own(worker.process()).unwrap_or(0), Ordering::Relaxed);
+    }
+
+    /// Bytes that a worker takes, once one has run cases.
+    pub fn footprint(&self) -> Option<u64> {
+        Some(self.footprint.load(Ordering::Relaxed)).filter(|footprint| *footprint > 0)
+    }
+
+    /// Devices that were given up since this was asked last.
+    pub fn news(&self) -> impl Iterator<Item = Event> {
+        self.nurseries.iter().filter(|_| self.nurseries.len() > 1).filter_map(|nursery| {
+            Some(Event::DeviceGivenUp {
+                reason: nursery.health().news()?.to_owned(),
+                variant: self.variant().clone(),
+                device: nursery.device()?.to_owned(),
+            })
+        })
+    }
+}

@@ -1,0 +1,163 @@
+//! *Staffing*: whether a variant gets another worker, and what is against it.
+
+use twinfer_case::{DeviceMemory, DeviceUse, WorkerBound};
+
+/// What there is for the workers of all variants.
+#[derive(Clone, Copy, Debug)]
+pub struct Means {
+    /// Workers that a variant gets at most.
+    pub most: usize,
+    /// Bytes for all of them; none where the system does not tell.
+    pub memory: Option<u64>,
+}
+
+/// The workers of a variant, those that are starting among them.
+#[derive(Clone, Copy, Debug)]
+pub struct Staff {
+    pub workers: usize,
+    /// Bytes that one takes, once it has run cases.
+    pub footprint: Option<u64>,
+    /// Cases that no worker has taken yet.
+    pub waiting: usize,
+    pub device_use: DeviceUse,
+    /// The device that the next one would be on, where its workers tell of its memory.
+    pub device: Option<Occupancy>,
+    /// Whether the last one that was to be added did not start.
+    pub is_refused: bool,
+}
+
+/// A device as a variant's workers found it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Occupancy {
+    /// What the last of them said that started.
+    pub memory: DeviceMemory,
+    /// What one of them takes at most: whatever was taken counted as theirs.
+    pub each: u64,
+    /// How many more are starting.
+    pub starting: usize,
+}
+
+/// This share of a device's memory is left to what its workers take later.
+const DEVICE_RESERVE: u64 = 4;
+
+/// What is against another worker for the variant at `place`; nothing where it is to have one.
+pub fn bound(means: Means, staffs: &[Staff], place: usize) -> Option<WorkerBound> {
+    let staff = staffs.get(place)?;
+    if staff.device_use == DeviceUse::Alone {
+        return Some(WorkerBound::Device);
+    }
+    if staff.workers >= means.most {
+        return Some(WorkerBound::Cores);
+    }
+    if staff.is_refused {
+        return Some(WorkerBound::Start);
+    }
+    // one that has not run a case yet does not tell what it takes
+    let Some(footprint) = staff.footprint else { return Some(WorkerBound::Cases) };
+    let taken: u64 = staffs.iter().map(|staff| staff.footprint.unwrap_or(0) * staff.workers as u64).sum();
+    if means.memory.is_some_and(|memory| taken + footprint > memory) {
+        return Some(WorkerBound::Memory);
+    }
+    if staff.device.is_some_and(Occupancy::is_full) {
+        return Some(WorkerBound::DeviceMemory);
+    }
+    (staff.waiting <= staff.workers).then_some(WorkerBound::Cases)
+}
+
+impl Occupancy {
+    /// What a worker tells that has started beside `workers - 1` others, after what `earlier` ones told.
+    pub fn told(memory: DeviceMemory, workers: usize, earlier: Option<Self>) -> Self {
+        let share = memory.total.saturating_sub(memory.free) / workers.max(1) as u64;
+        Self { memory, each: share.max(earlier.map_or(0, |earlier| earlier.each)), starting: 0 }
+    }
+
+    /// Whether another worker would take what is to be left.
+    const fn is_full(self) -> bool {
+        let DeviceMemory { free, total } = self.memory;
+        let more = self.each.saturating_mul(self.starting as u64 + 1);
+        free.saturating_sub(more) < total / DEVICE_RESERVE
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GIGABYTE: u64 = 1 << 30;
+    const MEANS: Means = Means { most: 16, memory: Some(60 * GIGABYTE) };
+
+    fn staff(footprint: u64) -> Staff {
+        Staff {
+            workers: 1,
+            footprint: Some(footprint),
+            waiting: 100,
+            device_use: DeviceUse::Shared,
+            device: None,
+            is_refused: false,
+        }
+    }
+
+    /// Hires for all in turn until nobody gets more: how many each has, and what is against more.
+    fn hired(means: Means, mut staffs: Vec<Staff>) -> Vec<(usize, WorkerBound)> {
+        loop {
+            let bounds: Vec<_> = (0..staffs.len()).map(|place| bound(means, &staffs, place)).collect();
+            let Some(next) = (0..staffs.len())
+                .filter(|place| bounds[*place].is_none())
+                .min_by_key(|place| staffs[*place].workers)
+            else {
+                return staffs.iter().map(|staff| staff.workers).zip(bounds.into_iter().flatten()).collect();
+            };
+            staffs[next].workers += 1;
+            if let Some(device) = &mut staffs[next].device {
+                device.starting += 1;
+            }
+        }
+    }
+
+    #[test]
+    fn a_small_backend_gets_a_worker_a_core() {
+        assert_eq!(hired(MEANS, vec![staff(GIGABYTE / 30)]), [(16, WorkerBound::Cores)]);
+    }
+
+    #[test]
+    fn large_backends_share_the_memory() {
+        let large = staff(3 * GIGABYTE);
+        let hired = hired(MEANS, vec![large, large, staff(GIGABYTE)]);
+        assert_eq!(hired.iter().map(|(workers, _)| *workers).collect::<Vec<_>>(), [9, 8, 9]);
+        assert!(hired.iter().all(|(_, bound)| *bound == WorkerBound::Memory), "{hired:?}");
+    }
+
+    #[test]
+    fn nobody_is_hired_to_stand_idle_or_before_it_is_known_what_one_takes() {
+        assert_eq!(hired(MEANS, vec![Staff { waiting: 5, ..staff(1) }]), [(5, WorkerBound::Cases)]);
+        assert_eq!(hired(MEANS, vec![Staff { footprint: None, ..staff(1) }]), [(1, WorkerBound::Cases)]);
+    }
+
+    #[test]
+    fn a_backend_that_wants_its_device_alone_gets_nobody_else() {
+        let alone = Staff { device_use: DeviceUse::Alone, ..staff(1) };
+        assert_eq!(hired(MEANS, vec![alone]), [(1, WorkerBound::Device)]);
+        let refused = Staff { is_refused: true, ..staff(1) };
+        assert_eq!(hired(MEANS, vec![refused]), [(1, WorkerBound::Start)]);
+    }
+
+    #[test]
+    fn a_quarter_of_a_device_is_left_free() {
+        let memory = DeviceMemory { free: 22 * GIGABYTE, total: 24 * GIGABYTE };
+        let device = Some(Occupancy::told(memory, 1, None));
+        assert_eq!(hired(MEANS, vec![Staff { device, ..staff(1) }]), [(9, WorkerBound::DeviceMemory)]);
+        // others may have started meanwhile, and not taken theirs yet
+        let device = Some(Occupancy::told(DeviceMemory { free: 16 * GIGABYTE, ..memory }, 8, device));
+        let workers = 8;
+        assert_eq!(
+            hired(MEANS, vec![Staff { workers, device, ..staff(1) }]),
+            [(13, WorkerBound::DeviceMemory)]
+        );
+    }
+
+    #[test]
+    fn where_the_system_does_not_tell_of_memory_the_cores_count() {
+        let means = Means { memory: None, ..MEANS };
+        assert_eq!(hired(means, vec![staff(90 * GIGABYTE)]), [(16, WorkerBound::Cores)]);
+    }
+}
