@@ -28,6 +28,7 @@ fn falls_back(fallback: &Fallback) -> String {
     let values = match fallback.values {
         FallbackValues::Kept => "the values are kept",
         FallbackValues::Changed => "the values are wrong",
+        FallbackValues::Obscured => "the values are wrong for another reason",
         FallbackValues::NotCompared => "the values were not compared",
     };
     format!("{}: {reason}; {values}", fallback.operator)

@@ -222,7 +222,7 @@ impl<'scope, 'env> Committer<'scope, 'env> {
                 return Ok(Some(self.as_known(known, suspect)));
             }
         }
-        let place = (index, suspect.variant);
+        let place = suspect.place(index);
         let Some(inquest) = self.docket.inquest(place, beyond.as_ref()).cloned() else {
             self.docket.demand(place, suspect, beyond);
             return Ok(None);
@@ -320,7 +320,8 @@ impl Conclusion {
     /// Replaces what the journal is to say of the suspect.
     fn enter(self, suspect: &Suspect, judged: &mut Judged) {
         let record = &mut judged.record;
-        if let Some(variant) = record.variants.get_mut(suspect.variant) {
+        // what another cause was confirmed as was told with the first
+        if let Some(variant) = record.variants.get_mut(suspect.variant).filter(|_| suspect.lead == 0) {
             variant.verdict = Verdict::Diverges(self.divergences);
         }
         for finding in self.findings {

@@ -31,8 +31,8 @@ use crate::{
     suspect::Suspect,
 };
 
-/// A suspect's place in the order of the campaign: that of its case, and that of its variant.
-pub type Place = (u64, usize);
+/// A suspect's place in the order of the campaign: that of its case, of its variant and of its divergence.
+pub type Place = (u64, usize, usize);
 
 /// How often the docket looks ahead.
 const INTERVAL: Duration = Duration::from_millis(20);
@@ -101,7 +101,7 @@ impl<'scope, 'env> Docket<'scope, 'env> {
 
     /// Drops what concerns the case at `index` and those before it, which are committed.
     pub fn close(&mut self, index: u64) {
-        self.done = self.done.split_off(&(index + 1, 0));
+        self.done = self.done.split_off(&(index + 1, 0, 0));
     }
 
     /// Starts investigations that will be needed, and halts those that will not.

@@ -233,14 +233,15 @@ pub fn finding(
     }
 }
 
-/// The same case, its first divergence called by what it turned out to be.
+/// The same case, the divergence with the symptom called by what it turned out to be.
 fn renamed(mut tried: Tried, symptom: &Symptom, kind: Kind, how: &str) -> Specimen {
-    if let Verdict::Diverges(divergences) = &mut tried.judgement.verdict
-        && let Some(lead) = divergences.first_mut()
-    {
-        lead.diagnosis = None;
-        lead.detail = format!("{how}: {}: {}", lead.kind, lead.detail);
-        lead.kind = kind;
+    if let Verdict::Diverges(divergences) = &mut tried.judgement.verdict {
+        let place = symptom.place_among(divergences);
+        if let Some(lead) = divergences.get_mut(place) {
+            lead.diagnosis = None;
+            lead.detail = format!("{how}: {}: {}", lead.kind, lead.detail);
+            lead.kind = kind;
+        }
     }
     Specimen { tried, symptom: symptom.clone().renamed(kind) }
 }

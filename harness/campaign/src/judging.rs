@@ -8,6 +8,7 @@ use twinfer_checks::disagreement;
 
 use crate::{
     CampaignError,
+    causes::leads,
     crew::{Answers, Crew},
     delivery::{Deliverer, Delivery},
     lane::Observed,
@@ -29,7 +30,7 @@ pub struct Judged {
     pub index: u64,
     /// Without findings.
     pub record: CaseRecord,
-    /// The variants that diverge, in order.
+    /// What diverges, by variant and cause, in order.
     pub suspects: Vec<Arc<Suspect>>,
 }
 
@@ -68,10 +69,10 @@ impl Judge<'_> {
             suspects: Vec::new(),
         };
         for ((observed, repeat), difference) in observed.into_iter().zip(differences) {
-            let (mut record, suspect) = self.judge_variant(&referenced, observed, repeat)?;
+            let (mut record, suspects) = self.judge_variant(&referenced, observed, repeat)?;
             record.notes.extend(difference.map(Note::Differs));
             judged.record.variants.push(record);
-            judged.suspects.extend(suspect.map(Arc::new));
+            judged.suspects.extend(suspects.into_iter().map(Arc::new));
         }
         Ok(judged)
     }
@@ -81,7 +82,7 @@ impl Judge<'_> {
         referenced: &Referenced,
         observed: Observed,
         repeat: Option<Observed>,
-    ) -> Result<(VariantRecord, Option<Suspect>), CampaignError> {
+    ) -> Result<(VariantRecord, Vec<Suspect>), CampaignError> {
         let crew = &self.crews[observed.variant];
         let fresh = if is_sampled(observed.index, self.fresh_every) {
             Some(crew.observe_fresh(&referenced.prepared.task)?)
@@ -95,11 +96,14 @@ impl Judge<'_> {
         };
         let tried = crew.judge(Arc::clone(&referenced.prepared), referenced.references.clone(), answers);
         let record = tried.record(crew.info());
-        let Some(lead) = tried.divergences().first() else { return Ok((record, None)) };
-        let symptom = Symptom::of(lead, &tried);
-        let provisional = symptom.signature(crew.info(), &tried.prepared);
-        let (variant, preceding) = (observed.variant, observed.preceding);
-        Ok((record, Some(Suspect { variant, tried, symptom, provisional, preceding })))
+        let suspects = leads(tried.divergences()).into_iter().map(|lead| {
+            let symptom = Symptom::of(&tried.divergences()[lead], &tried);
+            let provisional = symptom.signature(crew.info(), &tried.prepared);
+            let (variant, tried, preceding) = (observed.variant, tried.clone(), observed.preceding.clone());
+            Suspect { variant, tried, lead, symptom, provisional, preceding }
+        });
+        let suspects = suspects.collect();
+        Ok((record, suspects))
     }
 
     /// For each variant, in what way it differs from the first one on a case that golden cannot decide.

@@ -27,6 +27,7 @@ mod adoption;
 mod campaign;
 mod case_folder;
 mod catalogue;
+mod causes;
 mod committer;
 mod comparison;
 mod crew;

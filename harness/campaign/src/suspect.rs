@@ -1,14 +1,16 @@
 use twinfer_case::{Divergence, Signature};
 
-use crate::{crew::Tried, symptom::Symptom};
+use crate::{crew::Tried, docket::Place, symptom::Symptom};
 
-/// What one variant did with a case where that diverges.
+/// What one variant did with a case where that diverges, for one of the causes.
 pub struct Suspect {
     /// The variant's place among the campaign's.
     pub variant: usize,
     /// The case, and what was observed.
     pub tried: Tried,
-    /// That of the first divergence.
+    /// The divergence that gives the symptom; those before it have other causes.
+    pub lead: usize,
+    /// That of this divergence.
     pub symptom: Symptom,
     /// The signature before anything was minimised.
     pub provisional: Signature,
@@ -19,6 +21,11 @@ pub struct Suspect {
 impl Suspect {
     /// The divergence that makes it one.
     pub fn lead(&self) -> Option<&Divergence> {
-        self.tried.divergences().first()
+        self.tried.divergences().get(self.lead)
+    }
+
+    /// Its place, where its case is the one at `index`.
+    pub const fn place(&self, index: u64) -> Place {
+        (index, self.variant, self.lead)
     }
 }

@@ -3,6 +3,7 @@ use twinfer_case::{
 };
 
 use crate::{
+    causes::follows,
     crew::Tried,
     describe::{classes, error_code, operators},
     prepared::Prepared,
@@ -20,9 +21,10 @@ pub struct Symptom {
 }
 
 impl Symptom {
-    /// That of one of the divergences of `tried`. What explains the values explains whatever comes before them.
+    /// That of one of the divergences of `tried`. What explains the values that follow from it explains it too.
     pub fn of(divergence: &Divergence, tried: &Tried) -> Self {
-        let mut diagnoses = [divergence].into_iter().chain(tried.divergences());
+        let following = tried.divergences().iter().filter(|other| follows(divergence, other));
+        let mut diagnoses = [divergence].into_iter().chain(following);
         let diagnosis = diagnoses.find_map(|divergence| divergence.diagnosis.as_ref());
         let mutants = diagnosis.into_iter().flat_map(Diagnosis::mutants);
         let error = match (&tried.observation.outcome, &tried.prepared.case.expectation) {
@@ -89,9 +91,19 @@ impl Symptom {
         }
     }
 
-    /// The divergences of a case with this symptom, explained by nothing that did not explain the larger ones too.
+    /// Where a divergence of this kind stands among others; first where there is none.
+    pub fn place_among(&self, divergences: &[Divergence]) -> usize {
+        divergences.iter().position(|divergence| self.resembles(divergence)).unwrap_or(0)
+    }
+
+    /// The divergences of a case with this symptom, that one first, explained by nothing that did not explain the larger ones
+    /// too.
     pub fn narrowed(&self, divergences: &[Divergence]) -> Vec<Divergence> {
         let mut divergences = divergences.to_vec();
+        if !divergences.is_empty() {
+            let place = self.place_among(&divergences);
+            divergences[..=place].rotate_right(1);
+        }
         for divergence in &mut divergences {
             let narrowed =
                 divergence.diagnosis.take().map(|diagnosis| diagnosis.narrowed_to(&self.diagnosis));

@@ -37,12 +37,15 @@ pub enum FallbackValues {
     Kept,
     /// They are wrong.
     Changed,
+    /// They are wrong for another reason, which hides what the fallback does.
+    Obscured,
     /// Nobody compared them: the backend stops before it runs, or golden has no answer.
     NotCompared,
 }
 
 impl Fallback {
-    /// Whether both are the same bug: values that nobody compared are not known to be wrong.
+    /// Whether both are the same bug: values that nobody compared, or that are wrong for another reason, are not known to be
+    /// changed.
     pub fn is_like(&self, other: &Self) -> bool {
         let changes = |fallback: &Self| fallback.values == FallbackValues::Changed;
         self.operator == other.operator && self.reason == other.reason && changes(self) == changes(other)
@@ -72,6 +75,7 @@ impl fmt::Display for FallbackValues {
         f.write_str(match self {
             Self::Kept => "values-kept",
             Self::Changed => "values-changed",
+            Self::Obscured => "values-obscured",
             Self::NotCompared => "values-not-compared",
         })
     }

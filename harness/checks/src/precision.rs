@@ -131,10 +131,5 @@ fn detail(precision: &ChosenPrecision, fallback: &Fallback, nodes: &[&Node]) -> 
         FallbackReason::Placement => "it was placed on another provider",
         FallbackReason::Unknown => "the backend does not say why",
     };
-    let values = match fallback.values {
-        FallbackValues::Kept => "the values are as golden allows",
-        FallbackValues::Changed => "the values are wrong",
-        FallbackValues::NotCompared => "values were not compared",
-    };
-    format!("{} {} runs on {given}, not quantised: {why}; {values}", fallback.operator, names.join(", "))
+    format!("{} {} runs on {given}, not quantised: {why}", fallback.operator, names.join(", "))
 }

@@ -12,7 +12,7 @@ pub fn settle(divergences: &mut [Divergence], diagnosis: &Diagnosis) {
     }
     for divergence in divergences.iter_mut() {
         if let Some(fallback) = &mut divergence.fallback {
-            fallback.values = FallbackValues::NotCompared;
+            fallback.values = FallbackValues::Obscured;
         }
     }
     divergences.sort_by_key(|divergence| match divergence.kind {
@@ -69,8 +69,7 @@ mod tests {
 
     #[test]
     fn other_mistakes_and_what_nothing_explains_lead_by_themselves() {
-        let beside =
-            [(Kind::WrongValues, None), (Kind::PrecisionFallback, Some(FallbackValues::NotCompared))];
+        let beside = [(Kind::WrongValues, None), (Kind::PrecisionFallback, Some(FallbackValues::Obscured))];
         assert_eq!(settled(&[Mutant::ScaleOnOtherAxis]), beside);
         assert_eq!(settled(&[]), beside);
     }

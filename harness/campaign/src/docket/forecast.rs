@@ -74,7 +74,7 @@ impl<'a> Rehearsal<'a> {
         let mut shown: Vec<_> = judged
             .suspects
             .iter()
-            .filter_map(|suspect| self.conclude((judged.index, suspect.variant), suspect, is_gapless))
+            .filter_map(|suspect| self.conclude(suspect.place(judged.index), suspect, is_gapless))
             .collect();
         shown.sort_unstable();
         shown.dedup();
