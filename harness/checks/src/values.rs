@@ -66,11 +66,16 @@ impl Tally {
         let position = position(&reference.shape, place);
         let expected = reference.values[place];
         let allowed = match reference.grid_step {
+            // what golden says of the grid of zeros
+            Some(f64::MIN_POSITIVE) => "exactly zero".to_owned(),
             Some(step) => format!("grid step {step:e}"),
             None => format!("bound {:e}", reference.bound[place]),
         };
         let steps = reference.quantization_step.map_or_else(String::new, |step| {
-            format!("{} quantization steps, ", rounded((given - expected).abs() / step))
+            match rounded((given - expected).abs() / step).as_str() {
+                "1" => "1 quantization step, ".to_owned(),
+                steps => format!("{steps} quantization steps, "),
+            }
         });
         let unwritten =
             if *unwritten > 0 { format!(", {unwritten} of them unwritten") } else { String::new() };
@@ -118,7 +123,25 @@ mod tests {
             detail.ends_with("at [0, 1] 3 instead of 1.5 (3 quantization steps, grid step 5e-1)"),
             "{detail}"
         );
+        let tally = Tally { wrong: 1, ..Tally::default() };
+        let detail = tally.detail(0, &reference, 1, 2.0);
+        assert!(detail.ends_with("(1 quantization step, grid step 5e-1)"), "{detail}");
         assert_eq!(rounded(0.7512), "0.75");
         assert_eq!(rounded(20.0), "20");
+    }
+
+    #[test]
+    fn the_grid_of_zeros_has_no_step() {
+        let reference = Reference {
+            dtype: twinfer_onnx::DataType::Float,
+            shape: vec![1],
+            values: vec![0.0],
+            bound: vec![0.0],
+            grid_step: Some(f64::MIN_POSITIVE),
+            quantization_step: None,
+        };
+        let tally = Tally { wrong: 1, ..Tally::default() };
+        let detail = tally.detail(0, &reference, 0, 2.0);
+        assert!(detail.ends_with("2 instead of 0 (exactly zero)"), "{detail}");
     }
 }
