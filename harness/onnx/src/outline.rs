@@ -4,7 +4,7 @@ use prost::Message;
 
 use crate::{
     DataType, DecodeError, MAX_MODEL_BYTES,
-    proto::{ModelProto, ValueInfoProto},
+    proto::{ModelProto, NodeProto, ValueInfoProto},
 };
 
 /// The nodes of any ONNX model, whatever their operators and domains, and the types that it states: what can be told of
@@ -30,6 +30,8 @@ pub struct OutlineNode {
     pub inputs: Vec<String>,
     /// The names of the values that it gives.
     pub outputs: Vec<String>,
+    /// What a Cast casts to, where twinfer knows the type.
+    pub to: Option<DataType>,
 }
 
 impl Outline {
@@ -49,6 +51,7 @@ impl Outline {
             initializers.push(initializer.name);
         }
         let nodes = graph.node.into_iter().map(|node| OutlineNode {
+            to: cast_to(&node),
             name: node.name,
             op_type: node.op_type,
             inputs: node.input,
@@ -56,6 +59,11 @@ impl Outline {
         });
         Ok(Self { nodes: nodes.collect(), types, initializers })
     }
+}
+
+fn cast_to(node: &NodeProto) -> Option<DataType> {
+    let to = node.attribute.iter().find(|attribute| node.op_type == "Cast" && attribute.name == "to")?;
+    DataType::from_onnx_code(to.i?.try_into().ok()?)
 }
 
 fn typed(value: ValueInfoProto) -> Option<(String, DataType)> {

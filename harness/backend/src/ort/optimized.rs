@@ -90,10 +90,11 @@ fn kernel(node: &OutlineNode) -> Option<&String> {
     node.inputs.get(index)
 }
 
-/// The type that a node gives its output, where the model does not say: that of the output's zero point where it quantises,
-/// of the scale where it dequantises, and otherwise that of its first input.
+/// The type that a node gives its output, where the model does not say: the one that it casts to, that of the output's zero
+/// point where it quantises, of the scale where it dequantises, and otherwise that of its first input.
 fn given_type(node: &OutlineNode, types: &HashMap<String, DataType>) -> Option<DataType> {
     let index = match node.op_type.as_str() {
+        "Cast" => return node.to,
         "QuantizeLinear" if node.inputs.get(2).is_none_or(String::is_empty) => return Some(DataType::Uint8),
         "QuantizeLinear" => 2,
         "ConvInteger" | "MatMulInteger" => return Some(DataType::Int32),
@@ -122,6 +123,7 @@ mod tests {
             op_type: op_type.to_owned(),
             inputs: inputs.iter().map(|&input| input.to_owned()).collect(),
             outputs: vec![output.to_owned()],
+            to: None,
         }
     }
 
@@ -156,6 +158,19 @@ mod tests {
             (&conv.outputs[..], &layers[3].outputs[..]),
             (&[DataType::Uint8][..], &[DataType::Float][..])
         );
+    }
+
+    #[test]
+    fn a_cast_gives_what_it_casts_to_and_not_what_goes_in() {
+        let cast = |to| OutlineNode { to, ..node("cast", "Cast", &["q"], "f") };
+        let outputs = |to| {
+            let conv = node("conv", "Conv", &["f", "w"], "c");
+            let quantized = node("q_x", "QuantizeLinear", &["x", "s", "z"], "q");
+            let layers = layers(&Outline { nodes: vec![quantized, cast(to), conv], ..fused() });
+            layers[2].inputs.clone()
+        };
+        assert_eq!(outputs(Some(DataType::Float)), [DataType::Float]);
+        assert_eq!(outputs(None), [], "a type that is not known is not guessed");
     }
 
     #[test]
