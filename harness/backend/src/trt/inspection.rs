@@ -3,7 +3,7 @@
 mod build_log;
 
 use nvinfer::{Engine, LayerInformationFormat, Result};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use twinfer_case::LayerInfo;
 use twinfer_onnx::DataType;
 
@@ -53,6 +53,8 @@ struct Binding {
     /// The type by itself, as later releases tell it.
     #[serde(default, rename = "Datatype")]
     data_type: String,
+    #[serde(default, rename = "Dimensions", deserialize_with = "extents")]
+    extents: Vec<u64>,
 }
 
 #[derive(Deserialize)]
@@ -75,10 +77,17 @@ impl Binding {
     }
 }
 
+/// The extents that are numbers: what cannot be read must not hide the layer.
+fn extents<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Vec<u64>, D::Error> {
+    let extents = serde_json::Value::deserialize(deserializer)?;
+    Ok(extents.as_array().into_iter().flatten().filter_map(serde_json::Value::as_u64).collect())
+}
+
 impl Layer {
     /// The type of the kernel: as it is told, or by the operands of the compiler's convolutions. These do not say which
-    /// one is the kernel: an addend that was fused may stand before it. Data and kernel have one type, so that an operand of
-    /// the type of the data is taken for the kernel, and the second operand where there is none.
+    /// one is the kernel, and an addend that was fused may stand before it: their extents do. Where no operand has those of
+    /// a kernel, one of the type of the data is taken for it, since data and kernel have one type, and the second operand
+    /// where there is none.
     fn kernel_type(&self) -> Option<DataType> {
         if let Some(weights) = &self.weights {
             return named(&weights.data_type);
@@ -87,10 +96,29 @@ impl Layer {
             return None;
         }
         let (data, others) = self.inputs.split_first()?;
+        if let Some(kernel) = self.kernel(data, others.iter().chain(&self.constants)) {
+            return kernel.dtype();
+        }
         let mut others = others.iter().chain(&self.constants).filter_map(Binding::dtype);
         let first = others.next()?;
         let data = data.dtype()?;
         Some(if others.any(|other| other == data) { data } else { first })
+    }
+
+    /// The first operand with the extents of a kernel between the data and the output; one with those of the output, as an
+    /// addend has, only where there is no other.
+    fn kernel<'b>(&self, data: &Binding, operands: impl Iterator<Item = &'b Binding>) -> Option<&'b Binding> {
+        let output = &self.outputs.first()?.extents;
+        let (read, written) = (*data.extents.get(1)?, *output.get(1)?);
+        // [M, C/group, k…] of a convolution, [C, M/group, k…] of a deconvolution
+        let (first, second) = if self.operator == "deconv" { (read, written) } else { (written, read) };
+        let is_kernel = |operand: &&Binding| match operand.extents[..] {
+            [one, other, _, ..] => {
+                operand.extents.len() == output.len() && one == first && other > 0 && second % other == 0
+            }
+            _ => false,
+        };
+        operands.filter(is_kernel).min_by_key(|operand| operand.extents == *output)
     }
 }
 
@@ -192,7 +220,7 @@ mod tests {
     #[test]
     fn a_type_that_stands_beside_the_format_is_read_too() {
         let json = r#"{"Layers": [{"Name": "conv_myl0_1", "LayerType": "correlation",
-            "Inputs": [{"Name": "x", "Datatype": "Int8", "Format": "(NHWC) Channel major format"}],
+            "Inputs": [{"Name": "x", "Datatype": "Int8", "Dimensions": ["odd"], "Format": "(NHWC) Channel major format"}],
             "Constants": [{"Name": "k", "Datatype": "Int8"}, {"Name": "scale", "Datatype": "Float"}],
             "Outputs": [{"Name": "y", "Datatype": "Float"}], "Metadata": "[ONNX Layer: conv]"}]}"#;
         let [layer] = &read(json).unwrap()[..] else { panic!("one layer") };
@@ -215,6 +243,29 @@ mod tests {
         assert_eq!(layer(&["Int8", "Float"], &["Float"]).kernel_type(), Some(DataType::Float));
         assert_eq!(layer(&["Float", "Float"], &[]).kernel_type(), Some(DataType::Float));
         assert_eq!(layer(&["Int8"], &[]).kernel_type(), None);
+    }
+
+    #[test]
+    fn an_addend_of_the_type_of_the_data_does_not_hide_a_kernel_of_another() {
+        let binding = |data_type: &str, extents: &[u64]| Binding {
+            data_type: data_type.to_owned(),
+            extents: extents.to_vec(),
+            ..Binding::default()
+        };
+        let layer = |operator: &str, kernel: Binding, addend: Binding| Layer {
+            operator: operator.to_owned(),
+            inputs: vec![binding("Int8", &[1, 8, 6, 6]), addend],
+            constants: vec![kernel, binding("Float", &[1, 4, 1, 1])],
+            outputs: vec![binding("Float", &[1, 4, 6, 6])],
+            ..Layer::default()
+        };
+        let addend = || binding("Int8", &[1, 4, 6, 6]);
+        let conv = layer("correlation", binding("Float", &[4, 8, 1, 1]), addend());
+        assert_eq!(conv.kernel_type(), Some(DataType::Float));
+        let grouped = layer("correlation", binding("Int8", &[4, 2, 1, 1]), binding("Float", &[1, 4, 6, 6]));
+        assert_eq!(grouped.kernel_type(), Some(DataType::Int8));
+        let deconv = layer("deconv", binding("Float", &[8, 4, 1, 1]), addend());
+        assert_eq!(deconv.kernel_type(), Some(DataType::Float));
     }
 
     #[test]

@@ -64,8 +64,18 @@ fn bindings(line: &str, list: &str) -> Vec<Binding> {
     listed
         .split("{ Name: ")
         .skip(1)
-        .map(|tensor| Binding { data_type: field(tensor, "Datatype").to_owned(), ..Binding::default() })
+        .map(|tensor| Binding {
+            data_type: field(tensor, "Datatype").to_owned(),
+            extents: extents(tensor),
+            ..Binding::default()
+        })
         .collect()
+}
+
+/// `Dimensions: [1,8,6,6]`; an extent that is no number is left out.
+fn extents(tensor: &str) -> Vec<u64> {
+    let list = tensor.split_once(", Dimensions: [").and_then(|(_, behind)| behind.split_once(']'));
+    list.map_or_else(Vec::new, |(list, _)| list.split(',').filter_map(|extent| extent.parse().ok()).collect())
 }
 
 fn field<'a>(tensor: &'a str, name: &str) -> &'a str {
@@ -83,6 +93,12 @@ mod tests {
     const CONVOLUTION: &str = include_str!("rtx-1.7.1-qdq-conv.log");
     /// The same of a quantised deconvolution, which it runs on floats.
     const DECONVOLUTION: &str = include_str!("rtx-1.7.1-qdq-deconv.log");
+
+    #[test]
+    fn extents_are_read_with_the_types() {
+        let bindings = bindings(CONVOLUTION.lines().nth(2).unwrap(), "Constants");
+        assert_eq!(bindings[0].extents, [8, 8, 3, 3]);
+    }
 
     fn layers(text: &str) -> Vec<LayerInfo> {
         let log = BuildLog::default();
