@@ -73,6 +73,12 @@ impl Explanation {
         Self::singles().chain(Self::combinations()).find(|explanation| explanation.name == name)
     }
 
+    /// Whether it makes some of the mistakes of another, and not all: where both explain an output, the rest changes nothing.
+    pub fn is_part_of(&self, other: &Self) -> bool {
+        self.mutants.len() < other.mutants.len()
+            && self.mutants.iter().all(|mutant| other.mutants.contains(mutant))
+    }
+
     /// Whether all of it is a matter of precision.
     pub fn is_precision(&self) -> bool {
         self.mutants.iter().all(|mutant| mutant.nature() == Nature::Precision)

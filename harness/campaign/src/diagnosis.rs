@@ -3,10 +3,11 @@
 mod documentation;
 mod fallback;
 mod fit;
+mod halves;
 
 use twinfer_case::{Description, Diagnosis, Explanation, Kind, Observation, Verdict};
 use twinfer_checks::Judgement;
-use twinfer_golden::{Arithmetic, Explanation as Mistake, Mutant};
+use twinfer_golden::{Arithmetic, Explanation as Mistake, Mutant, Nature};
 
 use crate::prepared::{Prepared, References};
 
@@ -55,8 +56,10 @@ fn diagnose(outcome: &Outcome<'_>) -> Diagnosis {
     let fits = fits(outcome);
     let closest = fits.iter().map(|(_, fit)| fit).min_by(|one, other| one.share.total_cmp(&other.share));
     let alike = fits.iter().filter(|(_, fit)| closest.is_some_and(|closest| fit.is_like(closest)));
+    let alike: Vec<Mistake> = alike.map(|(mistake, _)| *mistake).collect();
+    let least = alike.iter().filter(|mistake| !alike.iter().any(|other| other.is_part_of(mistake)));
     Diagnosis {
-        explanations: alike.map(|(mistake, _)| explanation(*mistake)).collect(),
+        explanations: least.map(|mistake| explanation(*mistake)).collect(),
         residual: closest.and_then(|closest| closest.residual),
         unexplained: unexplained(outcome),
     }
@@ -67,8 +70,11 @@ fn diagnose(outcome: &Outcome<'_>) -> Diagnosis {
 fn fits(outcome: &Outcome<'_>) -> Vec<(Mistake, Fit)> {
     let try_out = |mistake: Mistake| (mistake, Trial::of(mistake.mutants, outcome));
     let singles: Vec<_> = Mistake::singles().map(try_out).collect();
-    let matters =
-        |mutant: &Mutant| singles.iter().any(|(single, trial)| single.mutants == [*mutant] && trial.changes);
+    // operands that were quantised are short: rounding them matters once quantisers are left out
+    let matters = |mutant: &Mutant| {
+        mutant.nature() == Nature::Precision
+            || singles.iter().any(|(single, trial)| single.mutants == [*mutant] && trial.changes)
+    };
     let fitting = |(mistake, trial): (Mistake, Trial)| Some((mistake, trial.fit?));
     for is_precision in [false, true] {
         let is_asked = |mistake: &Mistake| mistake.is_precision() == is_precision;
