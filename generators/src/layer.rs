@@ -111,10 +111,12 @@ impl Layer {
                 (space.deconv_padding.draw(choices), space.output_padding.draw(choices))
             }
         };
-        // ONNX's shape inference adds output_padding to what auto_pad SAME should give: seldom worth a case
+        // ONNX's shape inference adds output_padding to what auto_pad SAME should give, and beside output_shape it only moves
+        // the split: seldom worth a case
         let output_padding = match output_padding {
             OutputPadding::BelowStride | OutputPadding::BelowDilation
-                if padding.is_same() && choices.percent(80) =>
+                if padding.is_same() && choices.percent(80)
+                    || padding.has_output_shape() && choices.percent(50) =>
             {
                 space.output_padding.draw_among(choices, |form| form.is_zero())
             }
