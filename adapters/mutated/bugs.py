@@ -338,9 +338,18 @@ def epsilon_ignored(step):
 @bug("MaxPool")
 def pool_padding_zero(step):
     axes = Window(step.op, step.inputs[0].shape, [0, 0, *step.attributes["kernel_shape"]], step.attributes).axes
-    step.inputs[0] = numpy.pad(step.inputs[0], [(0, 0), (0, 0)] + [(axis.begin, axis.end) for axis in axes])
-    for name in ("pads", "auto_pad"):
+    end = reached_end if step.attributes.get("ceil_mode") else lambda axis: axis.end
+    step.inputs[0] = numpy.pad(step.inputs[0], [(0, 0), (0, 0)] + [(axis.begin, end(axis)) for axis in axes])
+    for name in ("pads", "auto_pad", "ceil_mode"):
         step.attributes.pop(name, None)
+
+
+def reached_end(axis):
+    """How far behind the input of a pooling its last window reaches, which begins before the input and its padding end."""
+    windows = -(-(axis.input + axis.begin + axis.end - axis.reach) // axis.stride) + 1
+    if (windows - 1) * axis.stride >= axis.input + axis.begin:
+        windows -= 1
+    return max(axis.end, (windows - 1) * axis.stride + axis.reach - axis.input - axis.begin)
 
 
 @bug("Concat")

@@ -203,7 +203,7 @@ mutants! {
             "BatchNormalization adds no epsilon to the variance.",
             |golden| golden.surroundings = Surroundings::EpsilonIgnored;
         PoolPaddingZero = "pool-padding-zero",
-            "The padding of `MaxPool` counts as zeros.",
+            "`MaxPool` finds zeros beyond its input: in the padding, and where `ceil_mode` reaches further.",
             |golden| golden.surroundings = Surroundings::PoolPaddingZero;
         ConcatWithOneScale = "concat-with-one-scale",
             "Concat reads all its quantized parts with the scale of the first.",

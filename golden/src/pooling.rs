@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// The maximum over each window, as a tensor of shape [N, C, d…]; where `zero_padding`, as only a mutant has it, windows
-/// that reach into the padding find zeros there.
+/// that reach beyond the input find zeros there.
 pub fn max_pool(
     x: &Value,
     taps: &Taps,

@@ -144,7 +144,7 @@ pub enum Surroundings {
     AddendDropped,
     /// BatchNormalization adds no epsilon to the variance.
     EpsilonIgnored,
-    /// `MaxPool` sees zeros in the padding.
+    /// `MaxPool` sees zeros beyond its input.
     PoolPaddingZero,
     /// Concat reads all its quantized parts with the scale of the first.
     ConcatWithOneScale,

@@ -3,6 +3,7 @@
 //! `TWINFER_DIAGNOSED_CASES` asks for as many cases of each bug that change the output (10 of some bugs unless told), and
 //! `TWINFER_RESULTS` names a folder for the report.
 
+mod bug;
 mod report;
 mod trial;
 
@@ -10,8 +11,9 @@ use std::{env, fs, io::Write as _, path::Path};
 
 use twinfer_golden::{Explanation, Mutant};
 
+use bug::Bug;
 use report::{Report, Sort};
-use trial::{Bug, Python, try_all};
+use trial::{Python, try_all};
 
 /// Of all answers where the bug changes the output, the share that must hold the truth, and hold nothing else.
 const RIGHT: f64 = 0.95;

@@ -11,31 +11,23 @@ use std::{
 
 use twinfer_campaign::{Deadlines, Subjects, WorkerCommand};
 use twinfer_case::{Case, Kind, Verdict};
-use twinfer_generators::{CaseStream, Family};
-use twinfer_golden::{Explanation, Mutant, Nature};
+use twinfer_golden::Explanation;
+
+use crate::bug::Bug;
 
 const SEED: u64 = 20;
 
-/// Cases that are drawn at most for each case that is wanted.
-const PATIENCE: u64 = 10;
+/// Cases that are tried at most for each case that is wanted.
+const PATIENCE: u64 = 20;
 
 /// A Python with the packages that the adapter imports.
 pub struct Python(String);
-
-/// A bug of the adapter.
-#[derive(Clone, Debug)]
-pub struct Bug {
-    /// Golden's name for it, or the adapter's for a stranger.
-    pub name: &'static str,
-    /// What it does, where golden knows it.
-    pub known: Option<Explanation>,
-}
 
 /// How a bug was diagnosed.
 #[derive(Clone, Debug)]
 pub struct Trial {
     pub bug: Bug,
-    /// Cases that were drawn, and of those the ones whose output was compared.
+    /// Cases that were tried, and of those the ones whose output was compared.
     pub drawn: u64,
     pub compared: u64,
     /// Cases that the adapter refused.
@@ -71,37 +63,6 @@ fn adapter() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../adapters/mutated_adapter.py")
 }
 
-impl Bug {
-    pub fn known(explanation: Explanation) -> Self {
-        Self { name: explanation.name, known: Some(explanation) }
-    }
-
-    pub fn stranger(name: &'static str) -> Self {
-        Self { name, known: None }
-    }
-
-    /// As the adapter calls it.
-    fn planted(&self) -> String {
-        let mutants = self.known.as_ref().map(|known| known.mutants.iter().copied().map(Mutant::name));
-        mutants.map_or_else(|| self.name.to_owned(), |names| names.collect::<Vec<_>>().join("+"))
-    }
-
-    /// The families whose cases it may change.
-    fn families(&self) -> Vec<Family> {
-        let natures = self.known.as_ref().map(|known| known.mutants.iter().map(|mutant| mutant.nature()));
-        let is_of_quantization = match natures {
-            Some(mut natures) => natures.any(|nature| nature == Nature::Quantization),
-            None => ["scale-of-the-neighbour", "dequantized-one-step-up", "least-bit-dropped"]
-                .contains(&self.name),
-        };
-        let families = Family::ALL.into_iter().filter(|family| {
-            let is_quantized = !["conv", "deconv", "invalid"].contains(&family.name());
-            *family != Family::Invalid && (is_quantized || !is_of_quantization)
-        });
-        families.collect()
-    }
-}
-
 /// Tries every bug until `wanted` cases have changed, one a core at a time.
 pub fn try_all(bugs: &[Bug], wanted: u64, python: &Python) -> Vec<Trial> {
     let waiting = Mutex::new(bugs.iter().enumerate());
@@ -127,11 +88,12 @@ impl Trial {
             .expect("the adapter starts");
         let mut trial =
             Self { bug: bug.clone(), drawn: 0, compared: 0, refused: 0, answers: BTreeMap::new() };
-        let streams: Vec<CaseStream> = bug.families().into_iter().map(|family| family.stream(SEED)).collect();
-        while !streams.is_empty() && trial.changed() < wanted && trial.drawn < PATIENCE * wanted {
-            let cases: Vec<Case> = (trial.drawn..trial.drawn + wanted)
-                .map(|index| streams[index as usize % streams.len()].case(index / streams.len() as u64))
-                .collect();
+        let mut drawn = bug.cases(SEED).take((PATIENCE * wanted) as usize);
+        while trial.changed() < wanted {
+            let cases: Vec<Case> = drawn.by_ref().take(wanted as usize).collect();
+            if cases.is_empty() {
+                break;
+            }
             let answers = subjects.survey(&cases, &|_, _| ()).expect("the adapter answers");
             for answer in answers.into_iter().flatten() {
                 if trial.changed() < wanted {
@@ -173,11 +135,11 @@ impl Trial {
         self.answered(|names| matches!(names, [name] if self.is_true(name)))
     }
 
-    /// Of several mistakes at once it is true to name one: the others may change nothing.
-    pub fn is_true(&self, name: &str) -> bool {
-        let mutants = self.bug.known.iter().flat_map(|known| known.mutants);
-        self.bug.known.is_some()
-            && (name == self.bug.name || mutants.map(|one| one.name()).any(|one| one == name))
+    /// Of several mistakes at once it is true to name some: the others may change nothing.
+    fn is_true(&self, name: &str) -> bool {
+        let made = self.bug.mutants();
+        Explanation::from_name(name)
+            .is_some_and(|named| named.mutants.iter().all(|mutant| made.contains(mutant)))
     }
 
     /// How often there was none.
