@@ -43,6 +43,18 @@ pub enum FallbackValues {
     NotCompared,
 }
 
+impl FallbackValues {
+    /// What a person reads of them.
+    pub const fn clause(self) -> &'static str {
+        match self {
+            Self::Kept => "the values are as golden allows",
+            Self::Changed => "the values are wrong",
+            Self::Obscured => "the values are wrong for another reason",
+            Self::NotCompared => "values were not compared",
+        }
+    }
+}
+
 impl Fallback {
     /// Whether both are the same bug: values that nobody compared, or that are wrong for another reason, are not known to be
     /// changed.

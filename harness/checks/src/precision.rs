@@ -131,5 +131,6 @@ fn detail(precision: &ChosenPrecision, fallback: &Fallback, nodes: &[&Node]) -> 
         FallbackReason::Placement => "it was placed on another provider",
         FallbackReason::Unknown => "the backend does not say why",
     };
-    format!("{} {} runs on {given}, not quantised: {why}", fallback.operator, names.join(", "))
+    let values = fallback.values.clause();
+    format!("{} {} runs on {given}, not quantised: {why}; {values}", fallback.operator, names.join(", "))
 }

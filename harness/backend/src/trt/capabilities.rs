@@ -12,7 +12,7 @@ pub fn of(version: Version, reader: Reader, has_gpu: bool) -> Vec<Capability> {
         Product::TensorRtRtx => {
             rules.push(strided_and_dilated_deconvolution());
             if !has_gpu && version.parts() < (1, 7, 0) {
-                rules.push(quantizers_without_gpu());
+                rules.extend(quantizers_without_gpu());
             }
         }
     }
@@ -43,16 +43,20 @@ fn strided_and_dilated_deconvolution() -> Capability {
     Capability { shows, ..deconvolution }
 }
 
-fn quantizers_without_gpu() -> Capability {
-    let quantizers = rule(
-        "rtx-quantised-needs-gpu",
-        "measured on TensorRT-RTX 1.4 to 1.6 without a GPU: no network with a quantiser builds",
-        Condition::Any(vec![
-            Condition::Operator("QuantizeLinear".to_owned()),
-            Condition::Operator("DequantizeLinear".to_owned()),
-        ]),
-    );
-    Capability { shows: Refusal::saying(Stage::Build, "CHECK(dtype == myelinTypeFloat"), ..quantizers }
+/// Releases fail in two ways, 1.4 in both.
+fn quantizers_without_gpu() -> [Capability; 2] {
+    let shown_by = |words| Capability {
+        shows: Refusal::saying(Stage::Build, words),
+        ..rule(
+            "rtx-quantised-needs-gpu",
+            "measured on TensorRT-RTX 1.4 to 1.6 without a GPU: most networks with a quantiser do not build",
+            Condition::Any(vec![
+                Condition::Operator("QuantizeLinear".to_owned()),
+                Condition::Operator("DequantizeLinear".to_owned()),
+            ]),
+        )
+    };
+    ["CHECK(dtype == myelinTypeFloat", "Cuda Runtime (In generateForCurrent"].map(shown_by)
 }
 
 fn symmetric_quantization() -> Capability {

@@ -12,6 +12,9 @@ pub fn settle(divergences: &mut [Divergence], diagnosis: &Diagnosis) {
     }
     for divergence in divergences.iter_mut() {
         if let Some(fallback) = &mut divergence.fallback {
+            if let Some(told) = divergence.detail.strip_suffix(fallback.values.clause()) {
+                divergence.detail = format!("{told}{}", FallbackValues::Obscured.clause());
+            }
             fallback.values = FallbackValues::Obscured;
         }
     }
@@ -65,6 +68,14 @@ mod tests {
         let caused = [(Kind::PrecisionFallback, Some(FallbackValues::Changed)), (Kind::WrongValues, None)];
         assert_eq!(settled(&[Mutant::WeightsUnquantized]), caused);
         assert_eq!(settled(&[Mutant::BiasDropped, Mutant::ResultsUnquantized]), caused);
+    }
+
+    #[test]
+    fn what_is_told_of_a_fallback_is_what_became_known_of_it() {
+        let mut divergences = divergences();
+        divergences[0].detail = "it runs on FLOAT; the values are wrong".to_owned();
+        settle(&mut divergences, &Diagnosis { explanations: Vec::new(), residual: None, unexplained: None });
+        assert_eq!(divergences[1].detail, "it runs on FLOAT; the values are wrong for another reason");
     }
 
     #[test]
