@@ -318,6 +318,34 @@ def bias_after_requantization(step):
     step.result = (sums + steps).astype(sums.dtype)
 
 
+@bug(*CONVOLUTIONS)
+def float_weights_quantized(step):
+    w = step.inputs[1]
+    is_constant = step.producer(1) is None and step.session.origins[step.node.input[1]] == Origin.CONSTANT
+    if not is_constant or w.dtype != numpy.float32 or scale_behind(step, 0) is None or requantizer(step) is None:
+        return
+    least, largest = float(w.min(initial=0)), float(w.max(initial=0))
+    scale = numpy.float32((largest - least) / 255)
+    zero_point = numpy.rint(-128 - least / float(scale)) if scale > 0 else -128
+    parameters = (scale if scale > 0 else numpy.float32(1), numpy.int8(numpy.clip(zero_point, -128, 127)))
+    step.inputs[1] = step.call("DequantizeLinear", step.call("QuantizeLinear", w, *parameters), *parameters)
+
+
+@bug("Conv")
+def pairs_saturated(step):
+    x, w = step.producer(0), step.producer(1)
+    if requantizer(step) is None or any(one is None or one.op_type != "DequantizeLinear" for one in (x, w)):
+        return
+    values = lambda node: [step.value_of(name) for name in node.input]
+    (x, x_scale, *x_zero_point), (w, w_scale, *_) = values(x), values(w)
+    if w.dtype == numpy.int8 and x.dtype in (numpy.int8, numpy.uint8) and x_scale.size == 1:
+        shift = 128 if x.dtype == numpy.int8 else 0
+        zero_point = shift + (int(x_zero_point[0].reshape(-1)[0]) if x_zero_point else 0)
+        excess = step.window.excess_of_pairs(x.astype(numpy.int64) + shift, w.astype(numpy.int64), zero_point)
+        scales = (x_scale.reshape(-1).astype(numpy.float64) * w_scale.reshape(-1)).reshape([-1] + [1] * (x.ndim - 2))
+        step.result = (step.run() + excess * scales).astype(x_scale.dtype)
+
+
 # What is around convolutions
 
 @bug("Relu")

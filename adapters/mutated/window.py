@@ -96,6 +96,27 @@ class Window:
             sums = sums + bias.astype(numpy.float16).reshape([-1] + [1] * len(tap))
         return sums.astype(x.dtype)
 
+    def excess_of_pairs(self, x, w, padding):
+        """How far the sums are off where every two products, channel by channel of one tap after the other, are summed
+        in 16 bits that saturate."""
+        x = self.padded(x - padding) + padding
+        inputs, outputs = x.shape[1] // self.group, w.shape[0] // self.group
+        extents = [axis.output for axis in self.axes]
+        if self.group > 1 and inputs == outputs == 1:
+            return numpy.zeros([x.shape[0], w.shape[0], *extents])
+        x = x.reshape([x.shape[0], self.group, inputs, 1, *x.shape[2:]])
+        w = w.reshape([self.group, outputs, inputs, *w.shape[2:]])
+        products = []
+        for tap in numpy.ndindex(*[axis.kernel for axis in self.axes]):
+            reached = tuple(slice(at * axis.dilation, at * axis.dilation + (axis.output - 1) * axis.stride + 1, axis.stride)
+                            for at, axis in zip(tap, self.axes))
+            for channel in range(inputs):
+                weight = w[(slice(None), slice(None), channel, *tap)].reshape([self.group, outputs] + [1] * len(tap))
+                products.append(x[:, :, channel][(..., *reached)] * weight)
+        pairs = [sum(products[place:place + 2]) for place in range(0, len(products), 2)]
+        excess = sum(numpy.clip(pair, -32768, 32767) - pair for pair in pairs)
+        return excess.reshape([x.shape[0], -1, *extents])
+
     def counts(self):
         """How many positions each tap of the kernel reaches along each axis."""
         return [axis.input if self.transposed else axis.output for axis in self.axes]

@@ -3,6 +3,7 @@ use twinfer_onnx::DataType;
 use crate::{
     Arithmetic,
     format::{Format, power_of_two},
+    integer_pairs::IntegerPairs,
     rounding::to_half,
     rules::{self, Entry},
     semantics::Accumulator,
@@ -78,6 +79,11 @@ impl Channels {
         }
     }
 
+    /// Whether every group connects one channel with one.
+    const fn is_depthwise(&self) -> bool {
+        self.groups > 1 && self.inputs == 1 && self.outputs == 1
+    }
+
     /// The place in the weight of the kernel that connects two channels of a group.
     fn kernel(&self, group: usize, input: usize, output: usize) -> usize {
         match self.layout {
@@ -98,6 +104,8 @@ pub struct Convolution<'a> {
     pub bias_everywhere: bool,
     pub arithmetic: Arithmetic,
     pub accumulator: Accumulator,
+    /// The integers whose products saturate in pairs; only mutants do that.
+    pub pairs: Option<IntegerPairs>,
 }
 
 /// The elements that one output element is the sum of.
@@ -125,6 +133,19 @@ impl Window<'_> {
                 product(x_begin + input, w_begin + kernel);
             }
         }
+    }
+
+    /// The products of integers, padding included, channel by channel of one kernel position after the other.
+    fn products(&self, pairs: &IntegerPairs, position: usize) -> Vec<f64> {
+        let (inputs, kernel_len) = (self.channels.inputs, self.taps.kernel_len());
+        let begin = self.channels.kernel(self.group, 0, self.output) * kernel_len;
+        let place = |w: usize| (w - begin) % kernel_len * inputs + (w - begin) / kernel_len;
+        let mut products = vec![0.0; inputs * kernel_len];
+        for w in begin..begin + products.len() {
+            products[place(w)] = pairs.padding(w);
+        }
+        self.each_product(position, |x, w| products[place(w)] = pairs.product(x, w));
+        products
     }
 
     /// The sum of products and the sum of their absolute values.
@@ -159,7 +180,9 @@ impl Convolution<'_> {
             let (sum, absolute) = window.sums(position);
             let has_bias = self.bias_everywhere || !self.taps.at(position).is_empty();
             let bias = self.bias.filter(|_| has_bias).map_or(0.0, |bias| bias.elements[channel]);
-            elements.push(sum + bias);
+            let pairs = self.pairs.as_ref().filter(|_| !self.channels.is_depthwise());
+            let excess = pairs.map_or(0.0, |pairs| pairs.excess(&window.products(pairs, position), channel));
+            elements.push(sum + bias + excess);
             magnitude.push(absolute + bias.abs());
         });
         let mut step = self.step();
@@ -197,7 +220,7 @@ impl Convolution<'_> {
     /// The type that the products are summed in.
     const fn accumulator(&self) -> DataType {
         match self.accumulator {
-            Accumulator::Known => self.arithmetic.accumulator(self.x.dtype),
+            Accumulator::Known | Accumulator::SaturatingPairs => self.arithmetic.accumulator(self.x.dtype),
             Accumulator::Half => DataType::Float16,
         }
     }

@@ -1,4 +1,5 @@
 mod convolutions;
+mod integer_operands;
 mod integers;
 mod quantizers;
 
@@ -19,6 +20,8 @@ use crate::{
     taps::{Direction, Reach, Taps},
     value::Value,
 };
+
+pub use integer_operands::Integers;
 
 /// The values known so far.
 pub struct Evaluator<'a> {

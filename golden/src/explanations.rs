@@ -48,6 +48,18 @@ combinations! {
     "weights-unquantized-in-tf32",
         "Quantizing a constant and dequantizing it again is left out, and convolutions round operands to 11 bits of significand.",
         [WeightsUnquantized, OperandsInTf32];
+    "float-weights-and-bias-quantized",
+        "The float weights of a convolution between quantizers are rounded to 256 steps over their range, its bias to whole products of the scales of its operands.",
+        [FloatWeightsQuantized, BiasInProductSteps];
+    "pairs-of-float-weights-saturated",
+        "The float weights of a convolution between quantizers are rounded to 256 steps over their range, and the products of uint8 and int8 summed in pairs of 16 bits, which saturate.",
+        [FloatWeightsQuantized, PairsSaturated];
+    "pairs-saturated-with-bias-in-product-steps",
+        "The products of uint8 and int8 are summed in pairs of 16 bits, which saturate, and the bias is rounded to whole products of the scales of its operands.",
+        [PairsSaturated, BiasInProductSteps];
+    "pairs-of-float-weights-saturated-with-bias-in-product-steps",
+        "The float weights of a convolution between quantizers are rounded to 256 steps over their range, its bias to whole products of the scales of its operands, and the products of uint8 and int8 are summed in pairs of 16 bits, which saturate.",
+        [FloatWeightsQuantized, PairsSaturated, BiasInProductSteps];
     "unquantized-in-tf32",
         "Every quantization followed by its inverse is left out, and convolutions round operands to 11 bits of significand.",
         [WeightsUnquantized, ActivationsUnquantized, OperandsInTf32];

@@ -18,6 +18,7 @@ mod evaluate;
 mod evaluator;
 mod explanations;
 mod format;
+mod integer_pairs;
 mod mutants;
 mod pooling;
 mod quantization;

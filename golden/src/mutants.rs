@@ -11,7 +11,7 @@ use crate::{
     convolution::{GroupOrder, WeightOrder},
     quantization::{Manner, Overflow, Rounding},
     rounding::{to_bfloat16, to_tf32},
-    semantics::{Accumulator, Bias, Origins, Scales, Semantics, Surroundings, Unsigned},
+    semantics::{Accumulator, Bias, FloatWeights, Origins, Scales, Semantics, Surroundings, Unsigned},
     taps::Direction,
 };
 
@@ -191,6 +191,12 @@ mutants! {
         BiasAfterRequantization = "bias-after-requantization",
             "The bias is rounded to whole steps of the quantized output and added after the sum was quantized.",
             |golden| golden.bias = Bias::AfterRequantization;
+        FloatWeightsQuantized = "float-weights-quantized",
+            "The float weights of a convolution between quantizers are rounded to 256 steps over their range.",
+            |golden| golden.float_weights = FloatWeights::Quantized;
+        PairsSaturated = "pairs-saturated",
+            "The products of uint8 and int8 are summed in pairs of 16 bits, which saturate.",
+            |golden| golden.sums = Accumulator::SaturatingPairs;
     }
     Surroundings {
         ReluDropped = "relu-dropped",

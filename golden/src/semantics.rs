@@ -20,6 +20,8 @@ pub struct Semantics {
     pub weights: WeightOrder,
     /// What becomes of the bias.
     pub bias: Bias,
+    /// What becomes of float weights between quantizers.
+    pub float_weights: FloatWeights,
     /// What the operands of a convolution are rounded by.
     pub operands: Option<fn(f64) -> f64>,
     /// What products are summed in.
@@ -104,6 +106,18 @@ pub enum Accumulator {
     Known,
     /// 16-bit floats, whatever the operands.
     Half,
+    /// 16-bit integers that saturate, for each pair of products of uint8 and int8; what the arithmetic says, for the pairs.
+    SaturatingPairs,
+}
+
+/// What becomes of the float weights of a convolution whose other operand is dequantized and whose result is quantized.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FloatWeights {
+    /// They are taken as they are.
+    #[default]
+    AsStated,
+    /// They are rounded to 256 steps between the least and the largest of them and zero.
+    Quantized,
 }
 
 /// Which scale an element takes.

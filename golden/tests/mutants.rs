@@ -68,6 +68,25 @@ fn rounded_conv(name: &'static str, result_scale: Option<f64>) -> Case {
     (name, sketch.finish(&y), fed(&[0.25, 1.75, -1.3, 3.0, -7.0, 1.0], &[1, 2, 3]))
 }
 
+/// Large uint8 activations under weights that nearly cancel, in floats or as int8; a bias, the result quantized.
+fn saturating_conv(name: &'static str, weights: DataType) -> Case {
+    const SCALE: f64 = 1.0 / 128.0;
+    let mut sketch = Sketch::new();
+    let w = match weights {
+        DataType::Int8 => {
+            let stored = sketch.constant(DataType::Int8, &[1, 1, 4], &[127.0, 127.0, -128.0, -126.0]);
+            sketch.dequantized(&stored, &per_tensor(DataType::Int8, SCALE, 0.0))
+        }
+        _ => sketch.constant(DataType::Float, &[1, 1, 4], &[0.99, 0.99, -1.0, -0.982]),
+    };
+    let b = sketch.constant(DataType::Float, &[1], &[0.011]);
+    let x = sketch.quantized("X", &per_tensor(DataType::Uint8, 1.0, 0.0));
+    let y = sketch.node(Op::Conv(Conv::default()), &[&x, &w, &b]);
+    let y = sketch.quantized(&y, &per_tensor(DataType::Uint8, SCALE / 2.0, 100.0));
+    let x = [255.0, 255.0, 255.0, 254.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0];
+    (name, sketch.finish(&y), fed(&x, &[1, 1, 11]))
+}
+
 /// A residual block: BatchNormalization, a branch that is quantized otherwise, Add, Relu.
 fn residual_block() -> Case {
     let mut sketch = Sketch::new();
@@ -173,6 +192,8 @@ fn cases() -> Vec<Case> {
         requantized_conv(),
         rounded_conv("rounded conv", None),
         rounded_conv("rounded conv, quantized result", Some(4.0)),
+        saturating_conv("requantized conv of large products", DataType::Int8),
+        saturating_conv("requantized conv of large products, float weights", DataType::Float),
         residual_block(),
         pooled_concat(),
         long_significands(),

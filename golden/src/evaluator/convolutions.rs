@@ -30,19 +30,21 @@ impl Evaluator<'_> {
     }
 
     fn convolve(&self, node: &Node, geometry: &Geometry, direction: Direction) -> Result<Value, Unknown> {
-        let (x, w) = (self.input(node, 0), self.input(node, 1));
+        let x = self.input(node, 0);
+        let (w, integers) = self.weights(node);
         let shape = self.shape(node);
         affordable(node, &shape, &w.shape[2..], x.shape[1] / geometry.group)?;
         let (bias, late_bias) = self.biases(node);
         let convolution = Convolution {
             x: &self.operand(x),
-            w: &self.operand(w),
+            w: &self.operand(&w),
             bias: bias.as_deref(),
             channels: self.channels(geometry, x, &shape, direction),
             taps: &self.taps(geometry, direction),
             bias_everywhere: self.semantics.bias != Bias::WhereReached,
             arithmetic: self.arithmetic,
             accumulator: self.semantics.sums,
+            pairs: self.pairs(node, integers.as_ref()),
         };
         let sum = convolution.evaluate(shape);
         match late_bias {
@@ -111,14 +113,13 @@ impl Evaluator<'_> {
 
     /// The bias rounded to whole products of the operands' scales, where both operands are dequantized.
     fn in_product_steps<'b>(&self, node: &Node, bias: &'b Value) -> Cow<'b, Value> {
-        let (Some(x), Some(w)) = (self.scale_behind(&node.inputs[0]), self.scale_behind(&node.inputs[1]))
-        else {
+        let (Some(x), (_, Some(w))) = (self.scale_behind(&node.inputs[0]), self.weights(node)) else {
             return Cow::Borrowed(bias);
         };
-        if x.elements.len() != 1 || w.elements.is_empty() {
+        if x.elements.len() != 1 || w.scale.elements.is_empty() {
             return Cow::Borrowed(bias);
         }
-        let mut weight_scales = w.elements.iter().cycle();
+        let mut weight_scales = w.scale.elements.iter().cycle();
         Cow::Owned(bias.map(|bias| {
             let step = x.elements[0] * weight_scales.next().copied().unwrap_or(1.0);
             (bias / step).round_ties_even() * step
@@ -126,7 +127,7 @@ impl Evaluator<'_> {
     }
 
     /// The QuantizeLinear with one scale that takes the result of `node`, perhaps behind a Relu.
-    fn requantizer(&self, node: &Node) -> Option<&Node> {
+    pub(super) fn requantizer(&self, node: &Node) -> Option<&Node> {
         let consumer = |name: &str| {
             let mut consumers =
                 self.graph.nodes.iter().filter(|node| node.inputs.iter().any(|input| input == name));

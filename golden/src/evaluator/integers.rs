@@ -56,6 +56,7 @@ impl Evaluator<'_> {
             bias_everywhere: true,
             arithmetic: self.arithmetic,
             accumulator: Accumulator::Known,
+            pairs: None,
         };
         let (sums, touched) = convolution.evaluate_integers(shape);
         self.touch(rules::of_conv(op, &geometry).into_iter().chain(touched));

@@ -1,0 +1,59 @@
+//! Products of uint8 and int8 summed in pairs, as instructions for processors without 32-bit dot products sum them.
+
+use twinfer_onnx::DataType;
+
+use crate::evaluator::Integers;
+
+/// What a pair of products saturates at.
+const RANGE: (f64, f64) = (i16::MIN as f64, i16::MAX as f64);
+/// What has to be added to int8 to make it uint8.
+const TO_UNSIGNED: f64 = 128.0;
+
+/// The operands of a convolution as uint8 and int8.
+pub struct IntegerPairs {
+    x: Vec<f64>,
+    /// What padding holds.
+    x_zero_point: f64,
+    w: Vec<f64>,
+    /// One, or one an output channel.
+    scales: Vec<f64>,
+}
+
+impl IntegerPairs {
+    /// `None` where the integers are of other types, or the input has several scales.
+    pub fn of(x: &Integers<'_>, w: &Integers<'_>) -> Option<Self> {
+        let (DataType::Int8 | DataType::Uint8, DataType::Int8) = (x.value.dtype, w.value.dtype) else {
+            return None;
+        };
+        let [x_scale] = x.scale.elements[..] else { return None };
+        let shift = if x.value.dtype == DataType::Int8 { TO_UNSIGNED } else { 0.0 };
+        let zero_point = x.zero_point.as_ref().and_then(|zero_point| zero_point.elements.first().copied());
+        Some(Self {
+            x: x.value.elements.iter().map(|x| x + shift).collect(),
+            x_zero_point: zero_point.unwrap_or(0.0) + shift,
+            w: w.value.elements.clone(),
+            scales: w.scale.elements.iter().map(|w_scale| w_scale * x_scale).collect(),
+        })
+    }
+
+    /// The product of padding with a weight.
+    pub fn padding(&self, w: usize) -> f64 {
+        self.x_zero_point * self.w[w]
+    }
+
+    /// The product of an element with a weight.
+    pub fn product(&self, x: usize, w: usize) -> f64 {
+        self.x[x] * self.w[w]
+    }
+
+    /// How far saturation moves a sum of these products for an output channel.
+    pub fn excess(&self, products: &[f64], channel: usize) -> f64 {
+        let (lowest, highest) = RANGE;
+        let excess = |pair: &[f64]| {
+            let sum: f64 = pair.iter().sum();
+            sum.clamp(lowest, highest) - sum
+        };
+        let integers: f64 = products.chunks(2).map(excess).sum();
+        integers * self.scales[channel % self.scales.len().max(1)]
+    }
+}
