@@ -338,7 +338,10 @@ def pairs_saturated(step):
         return
     values = lambda node: [step.value_of(name) for name in node.input]
     (x, x_scale, *x_zero_point), (w, w_scale, *_) = values(x), values(w)
-    if w.dtype == numpy.int8 and x.dtype in (numpy.int8, numpy.uint8) and x_scale.size == 1:
+    axis = {one.name: one.i for one in step.producer(1).attribute}.get("axis", 1) % w.ndim
+    if w_scale.size > 1 and axis != 0 or x_scale.size > 1:
+        return
+    if w.dtype == numpy.int8 and x.dtype in (numpy.int8, numpy.uint8):
         shift = 128 if x.dtype == numpy.int8 else 0
         zero_point = shift + (int(x_zero_point[0].reshape(-1)[0]) if x_zero_point else 0)
         excess = step.window.excess_of_pairs(x.astype(numpy.int64) + shift, w.astype(numpy.int64), zero_point)

@@ -20,12 +20,15 @@ pub struct IntegerPairs {
 }
 
 impl IntegerPairs {
-    /// `None` where the integers are of other types, or the input has several scales.
+    /// `None` where the integers are of other types, or their scales do not belong to output channels.
     pub fn of(x: &Integers<'_>, w: &Integers<'_>) -> Option<Self> {
         let (DataType::Int8 | DataType::Uint8, DataType::Int8) = (x.value.dtype, w.value.dtype) else {
             return None;
         };
         let [x_scale] = x.scale.elements[..] else { return None };
+        if w.scale.elements.len() > 1 && w.axis != 0 {
+            return None;
+        }
         let shift = if x.value.dtype == DataType::Int8 { TO_UNSIGNED } else { 0.0 };
         let zero_point = x.zero_point.as_ref().and_then(|zero_point| zero_point.elements.first().copied());
         Some(Self {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use twinfer_onnx::{DataType, Node, Op, Tensor};
+use twinfer_onnx::{DataType, Node, Op, Tensor, resolve_axis};
 
 use super::Evaluator;
 use crate::{
@@ -17,6 +17,8 @@ pub struct Integers<'a> {
     pub value: Cow<'a, Value>,
     pub scale: Cow<'a, Value>,
     pub zero_point: Option<Cow<'a, Value>>,
+    /// Along which the scales lie where there are several.
+    pub axis: usize,
 }
 
 impl Evaluator<'_> {
@@ -46,9 +48,12 @@ impl Evaluator<'_> {
 
     /// What a DequantizeLinear reads that gives `name`.
     pub(super) fn integers_behind(&self, name: &str) -> Option<Integers<'_>> {
-        let dequantizer = self.producer(name).filter(|node| matches!(node.op, Op::DequantizeLinear(_)))?;
+        let dequantizer = self.producer(name)?;
+        let Op::DequantizeLinear(op) = &dequantizer.op else { return None };
+        let rank = self.input(dequantizer, 0).shape.len();
+        let axis = resolve_axis(op.axis.unwrap_or(1), rank.max(2)).unwrap_or(0);
         let value = |place: usize| self.optional_input(dequantizer, place).map(Cow::Borrowed);
-        Some(Integers { value: value(0)?, scale: value(1)?, zero_point: value(2) })
+        Some(Integers { value: value(0)?, scale: value(1)?, zero_point: value(2), axis })
     }
 
     /// Constant weights that nothing quantizes, where a mutant does.
@@ -68,6 +73,7 @@ impl Evaluator<'_> {
             value: Cow::Owned(weights.clone()),
             scale: given(DataType::Float, scale)?,
             zero_point: given(DataType::Int8, zero_point),
+            axis: 0,
         };
         let (integers, _) = quantize(weights, &quantized.parameters(), DataType::Int8);
         quantized.value = Cow::Owned(integers);
@@ -80,7 +86,7 @@ impl Integers<'_> {
         Parameters {
             scale: &self.scale,
             zero_point: self.zero_point.as_deref(),
-            axis: 0,
+            axis: self.axis,
             only_first: false,
             manner: crate::quantization::Manner::ONNX,
         }

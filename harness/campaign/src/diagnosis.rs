@@ -7,11 +7,11 @@ mod halves;
 
 use twinfer_case::{Description, Diagnosis, Explanation, Kind, Observation, Verdict};
 use twinfer_checks::Judgement;
-use twinfer_golden::{Arithmetic, Explanation as Mistake, Mutant, Nature};
+use twinfer_golden::{Arithmetic, Explanation as Mistake};
 
 use crate::prepared::{Prepared, References};
 
-use fit::{Fit, Trial, unexplained};
+use fit::{Fit, unexplained};
 
 /// What is to be explained.
 #[derive(Clone, Copy)]
@@ -65,29 +65,21 @@ fn diagnose(outcome: &Outcome<'_>) -> Diagnosis {
     }
 }
 
-/// What reproduces an output: one mistake; failing that, several at once, each of which matters. Coarse arithmetic is asked
-/// last: its wide bounds hold much that is something else.
+/// What reproduces an output: one mistake; failing that, several at once, none of which can be left out. Coarse arithmetic
+/// is asked last: its wide bounds hold much that is something else.
 fn fits(outcome: &Outcome<'_>) -> Vec<(Mistake, Fit)> {
-    let try_out = |mistake: Mistake| (mistake, Trial::of(mistake.mutants, outcome));
-    let singles: Vec<_> = Mistake::singles().map(try_out).collect();
-    // operands that were quantised are short: rounding them matters once quantisers are left out
-    let matters = |mutant: &Mutant| {
-        mutant.nature() == Nature::Precision
-            || singles.iter().any(|(single, trial)| single.mutants == [*mutant] && trial.changes)
-    };
-    let fitting = |(mistake, trial): (Mistake, Trial)| Some((mistake, trial.fit?));
     for is_precision in [false, true] {
+        let fitting = |mistake: Mistake| Some((mistake, Fit::of(mistake.mutants, outcome)?));
         let is_asked = |mistake: &Mistake| mistake.is_precision() == is_precision;
-        let single: Vec<_> =
-            singles.iter().copied().filter(|(mistake, _)| is_asked(mistake)).filter_map(fitting).collect();
+        let single: Vec<_> = Mistake::singles().filter(is_asked).filter_map(fitting).collect();
         if !single.is_empty() {
             return single;
         }
-        let several = Mistake::combinations().filter(is_asked);
-        let several = several.filter(|mistake| mistake.mutants.iter().all(matters)).map(try_out);
-        let several: Vec<_> = several.filter_map(fitting).collect();
+        let several: Vec<_> = Mistake::combinations().filter(is_asked).filter_map(fitting).collect();
         if !several.is_empty() {
-            return several;
+            let needs_all =
+                |(mistake, _): &(Mistake, Fit)| !several.iter().any(|(other, _)| mistake.exceeds(other));
+            return several.iter().copied().filter(needs_all).collect();
         }
     }
     Vec::new()

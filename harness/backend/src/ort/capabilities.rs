@@ -16,7 +16,17 @@ pub fn of(provider: Provider) -> Vec<Capability> {
 pub fn limitations(provider: Provider, level: Optimization) -> Vec<Limitation> {
     match quantization(provider, level) {
         Quantization::FusesPairs => {
-            vec![no_quantized_deconvolution(), float_scales_only(), one_activation_type(), quantized_bias()]
+            let mut limitations = vec![
+                no_quantized_deconvolution(),
+                float_scales_only(),
+                one_activation_type(),
+                quantized_bias(),
+                quantized_weights(),
+            ];
+            if !has_wide_dot_products() {
+                limitations.push(saturating_pairs());
+            }
+            limitations
         }
         _ => Vec::new(),
     }
@@ -71,6 +81,47 @@ fn quantized_bias() -> Limitation {
         Effect::WrongValues,
     );
     Limitation { mutants: vec!["bias-in-product-steps".to_owned()], ..quantized_bias }
+}
+
+fn quantized_weights() -> Limitation {
+    let operators = ["Conv", "ConvTranspose"].map(|operator| Condition::Operator(operator.to_owned()));
+    let quantized_weights = limitation(
+        "ort-float-weights-are-quantised",
+        "ONNX Runtime, WeightBiasQuantization: constant float weights between quantisers become INT8, with one scale \
+         and zero point over their range",
+        Condition::Any(operators.to_vec()),
+        Effect::WrongValues,
+    );
+    let mutants = ["float-weights-quantized", "float-weights-and-bias-quantized"];
+    Limitation { mutants: mutants.map(str::to_owned).to_vec(), ..quantized_weights }
+}
+
+fn saturating_pairs() -> Limitation {
+    let saturating_pairs = limitation(
+        "ort-u8s8-saturates",
+        "ONNX Runtime, Quantize ONNX Models: on processors with AVX2 or AVX512 but without VNNI, VPMADDUBSW sums products of \
+         UINT8 and INT8 in pairs that saturate at 16 bits",
+        Condition::Operator("Conv".to_owned()),
+        Effect::WrongValues,
+    );
+    let mutants = [
+        "pairs-saturated",
+        "pairs-of-float-weights-saturated",
+        "pairs-saturated-with-bias-in-product-steps",
+        "pairs-of-float-weights-saturated-with-bias-in-product-steps",
+    ];
+    Limitation { mutants: mutants.map(str::to_owned).to_vec(), ..saturating_pairs }
+}
+
+/// Whether this processor sums four products of bytes in 32 bits at once.
+#[cfg(target_arch = "x86_64")]
+fn has_wide_dot_products() -> bool {
+    std::arch::is_x86_feature_detected!("avx512vnni") || std::arch::is_x86_feature_detected!("avxvnni")
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+const fn has_wide_dot_products() -> bool {
+    true
 }
 
 fn auto_pad_same_with_dilation() -> Capability {

@@ -10,15 +10,6 @@ const LIKE: f64 = 4.0;
 /// A share of the bound that rounding alone uses up.
 const ROUNDING: f64 = 0.02;
 
-/// What comes of asking whether mistakes reproduce what was observed.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Trial {
-    /// Whether they change anything that golden gives for the case.
-    pub changes: bool,
-    /// How closely they reproduce every output of every run, where golden does not.
-    pub fit: Option<Fit>,
-}
-
 /// How closely mistakes reproduce what was observed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fit {
@@ -28,9 +19,9 @@ pub struct Fit {
     pub share: f64,
 }
 
-impl Trial {
-    /// Makes the mistakes on every run, until one is not reproduced.
-    pub fn of(mistakes: &[Mutant], outcome: &Outcome<'_>) -> Self {
+impl Fit {
+    /// Of mistakes made on every run; `None` where they do not reproduce one of them, or golden does as well.
+    pub fn of(mistakes: &[Mutant], outcome: &Outcome<'_>) -> Option<Self> {
         let Outcome { prepared, references, observation, arithmetic, .. } = outcome;
         let evaluate =
             |inputs: &Vec<Tensor>| evaluate_as(&prepared.case.graph, inputs, *arithmetic, mistakes).ok();
@@ -38,35 +29,23 @@ impl Trial {
             let evaluation = prepared.task.runs.first().and_then(evaluate);
             let fits =
                 evaluation.zip(observation.inferred_shapes.as_ref()).is_some_and(|(e, i)| infers(&e, i));
-            return Self { changes: true, fit: fits.then_some(Fit { residual: None, share: 0.0 }) };
+            return fits.then_some(Self { residual: None, share: 0.0 });
         }
         let halves = mistakes.contains(&Mutant::SumsInHalf).then(Halves::default);
         let mut comparison = Comparison { halves, ..Comparison::default() };
-        let mut changes = false;
         for ((inputs, reference), run) in prepared.task.runs.iter().zip(*references).zip(&observation.runs) {
             let (Some(mutant), Ok(golden)) = (evaluate(inputs), reference) else {
-                return Self { changes: true, fit: None };
+                return None;
             };
-            changes |= differ(&mutant, golden);
-            if comparison.meet(&mutant, golden, run).is_none() {
-                return Self { changes, fit: None };
-            }
+            comparison.meet(&mutant, golden, run)?;
         }
-        Self { changes, fit: comparison.conclude() }
+        comparison.conclude()
     }
-}
 
-impl Fit {
     /// Whether the case does not tell this explanation from the closest.
     pub fn is_like(&self, closest: &Self) -> bool {
         self.share <= LIKE * closest.share.max(ROUNDING)
     }
-}
-
-/// Whether two evaluations have other shapes or values.
-fn differ(one: &Evaluation, other: &Evaluation) -> bool {
-    let part = |reference: &Reference| (reference.shape.clone(), reference.values.clone());
-    one.outputs.iter().map(part).ne(other.outputs.iter().map(part))
 }
 
 /// The largest difference from golden; `None` where a shape differs or something is no number.
