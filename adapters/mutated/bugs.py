@@ -324,10 +324,11 @@ def float_weights_quantized(step):
     is_constant = step.producer(1) is None and step.session.origins[step.node.input[1]] == Origin.CONSTANT
     if not is_constant or w.dtype != numpy.float32 or scale_behind(step, 0) is None or requantizer(step) is None:
         return
-    least, largest = float(w.min(initial=0)), float(w.max(initial=0))
-    scale = numpy.float32((largest - least) / 255)
-    zero_point = numpy.rint(-128 - least / float(scale)) if scale > 0 else -128
-    parameters = (scale if scale > 0 else numpy.float32(1), numpy.int8(numpy.clip(zero_point, -128, 127)))
+    least, largest = w.min(initial=0), w.max(initial=0)
+    scale = (largest - least) / numpy.float32(255)
+    zero_point = numpy.rint(numpy.float32(-128) - least / scale) if scale > 0 else -128
+    parameters = [numpy.array(scale if scale > 0 else 1, numpy.float32),
+                  numpy.array(numpy.clip(zero_point, -128, 127), numpy.int8)]
     step.inputs[1] = step.call("DequantizeLinear", step.call("QuantizeLinear", w, *parameters), *parameters)
 
 

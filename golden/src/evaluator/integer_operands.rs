@@ -7,7 +7,7 @@ use twinfer_onnx::{DataType, Node, Op, Tensor, resolve_axis};
 use super::Evaluator;
 use crate::{
     integer_pairs::IntegerPairs,
-    quantization::{Parameters, dequantize, quantize},
+    quantization::{Manner, Parameters, dequantize},
     semantics::{Accumulator, FloatWeights, Origin},
     value::Value,
 };
@@ -64,20 +64,19 @@ impl Evaluator<'_> {
         let weights = Some(self.input(node, 1)).filter(|w| is_meant && w.dtype == DataType::Float)?;
         self.integers_behind(&node.inputs[0])?;
         self.requantizer(node)?;
-        let (scale, zero_point) = of_range(&weights.elements);
-        let given = |dtype, x| {
-            let tensor = Tensor::from_f64(dtype, Vec::new(), &[x]).ok()?;
+        let Range { scale, zero_point } = Range::of(&weights.elements);
+        let given = |dtype, x: f32| {
+            let tensor = Tensor::from_f64(dtype, Vec::new(), &[f64::from(x)]).ok()?;
             Some(Cow::Owned(Value::given(&tensor, self.arithmetic)))
         };
-        let mut quantized = Integers {
-            value: Cow::Owned(weights.clone()),
+        let integers = weights.elements.iter().map(|x| Range { scale, zero_point }.integer(*x)).collect();
+        let exact = vec![0.0; weights.elements.len()];
+        Some(Integers {
+            value: Cow::Owned(Value::quantized(DataType::Int8, weights.shape.clone(), integers, exact)),
             scale: given(DataType::Float, scale)?,
             zero_point: given(DataType::Int8, zero_point),
             axis: 0,
-        };
-        let (integers, _) = quantize(weights, &quantized.parameters(), DataType::Int8);
-        quantized.value = Cow::Owned(integers);
-        Some(quantized)
+        })
     }
 }
 
@@ -88,33 +87,57 @@ impl Integers<'_> {
             zero_point: self.zero_point.as_deref(),
             axis: self.axis,
             only_first: false,
-            manner: crate::quantization::Manner::ONNX,
+            manner: Manner::ONNX,
         }
     }
 }
 
-/// Scale and zero point with which int8 reaches from the least to the largest of `elements` and zero.
-fn of_range(elements: &[f64]) -> (f64, f64) {
-    let (least, largest) =
-        elements.iter().fold((0.0, 0.0), |(least, largest): (f64, f64), x| (least.min(*x), largest.max(*x)));
-    let scale = f64::from(((largest - least) / 255.0) as f32);
-    if scale > 0.0 {
-        (scale, (-128.0 - least / scale).round_ties_even().clamp(-128.0, 127.0))
-    } else {
-        (1.0, -128.0)
+/// How int8 reaches from the least to the largest of some numbers and zero, in 32-bit floats as whoever does it computes: the
+/// ends are as near to ties as that.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Range {
+    scale: f32,
+    zero_point: f32,
+}
+
+impl Range {
+    const INT8: (f32, f32) = (i8::MIN as f32, i8::MAX as f32);
+
+    fn of(elements: &[f64]) -> Self {
+        let ends = |(least, largest): (f32, f32), x: &f64| (least.min(*x as f32), largest.max(*x as f32));
+        let (least, largest) = elements.iter().fold((0.0, 0.0), ends);
+        let (lowest, highest) = Self::INT8;
+        let scale = (largest - least) / (highest - lowest);
+        if scale > 0.0 {
+            let zero_point = (lowest - least / scale).round_ties_even().clamp(lowest, highest);
+            Self { scale, zero_point }
+        } else {
+            Self { scale: 1.0, zero_point: lowest }
+        }
+    }
+
+    fn integer(self, element: f64) -> f64 {
+        let (lowest, highest) = Self::INT8;
+        let integer = (element as f32 / self.scale).round_ties_even() + self.zero_point;
+        f64::from(integer.clamp(lowest, highest))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::of_range;
+    use super::Range;
+
+    fn quantized(elements: &[f64]) -> (f32, Vec<f64>) {
+        let range = Range::of(elements);
+        (range.zero_point, elements.iter().map(|x| range.integer(*x)).collect())
+    }
 
     #[test]
     fn eight_bits_reach_over_the_weights_and_zero() {
-        let sixteenth = f64::from((4.0_f64 / 255.0) as f32);
-        assert_eq!(of_range(&[-1.0, 3.0]), (sixteenth, -64.0));
-        assert_eq!(of_range(&[1.0, 2.0]), (f64::from((2.0_f64 / 255.0) as f32), -128.0));
-        assert_eq!(of_range(&[-2.0, -1.0]), (f64::from((2.0_f64 / 255.0) as f32), 127.0));
-        assert_eq!(of_range(&[0.0]), (1.0, -128.0));
+        assert_eq!(quantized(&[-1.0, 3.0]), (-64.0, vec![-128.0, 127.0]));
+        assert_eq!(quantized(&[1.0, 2.0]), (-128.0, vec![-1.0, 127.0]));
+        assert_eq!(quantized(&[-1.0, -2.0]), (127.0, vec![0.0, -128.0]));
+        assert_eq!(quantized(&[-3.0, 3.0]), (0.0, vec![-128.0, 127.0]));
+        assert_eq!(quantized(&[0.0]), (-128.0, vec![-128.0]));
     }
 }

@@ -2,8 +2,8 @@ use serde::{Deserialize, Serialize};
 use twinfer_onnx::{AutoPad, DataType, Dim, Graph, Node, Op};
 
 use crate::quantizer::{
-    Quantizer, has_float_bias, has_quantized_operands, is_requantized_as_other_type, kernel,
-    kernel_scales_off_output_channels,
+    Quantizer, has_float_bias, has_float_weights, has_quantized_operands, is_requantized_as_other_type,
+    kernel, kernel_scales_off_output_channels,
 };
 
 /// A property of a graph that can be read off its nodes, so that external backends can state limits as data.
@@ -69,6 +69,8 @@ pub enum Condition {
     KernelScalesOffOutputChannels,
     /// There is a bias that is no output of a `DequantizeLinear`.
     FloatBias,
+    /// The data is an output of a `DequantizeLinear`, and the weights are an initializer of floats.
+    FloatWeights,
     /// The data was quantised to one type and the result is quantised to another.
     RequantizedAsOtherType,
 }
@@ -129,6 +131,7 @@ impl Condition {
                 window.is_some() && kernel_scales_off_output_channels(graph, node)
             }
             Self::RequantizedAsOtherType => window.is_some() && is_requantized_as_other_type(graph, node),
+            Self::FloatWeights => window.is_some() && has_float_weights(graph, node),
             Self::FloatBias => window.is_some() && has_float_bias(graph, node),
         }
     }

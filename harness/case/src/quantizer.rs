@@ -105,6 +105,14 @@ pub fn has_float_bias(graph: &Graph, node: &Node) -> bool {
     node.inputs.get(2).is_some_and(|name| !name.is_empty()) && operand(graph, node, 2).is_none()
 }
 
+pub fn has_float_weights(graph: &Graph, node: &Node) -> bool {
+    let is_float = |name: &String| {
+        let weights = graph.initializers.iter().find(|initializer| initializer.name == *name);
+        weights.is_some_and(|weights| weights.tensor.dtype() == DataType::Float)
+    };
+    operand(graph, node, 0).is_some() && node.inputs.get(1).is_some_and(is_float)
+}
+
 pub fn is_requantized_as_other_type(graph: &Graph, node: &Node) -> bool {
     let Some(before) = operand(graph, node, 0).and_then(|quantizer| quantizer.quantized_type()) else {
         return false;

@@ -139,6 +139,16 @@ fn an_int32_bias_is_quantised_and_a_float_one_is_not() {
 }
 
 #[test]
+fn float_weights_stand_beside_data_that_is_dequantised() {
+    let mut graph = convolution();
+    assert!(!Condition::FloatWeights.holds(&graph));
+    node_mut(&mut graph, "conv").inputs[1] = "w".to_owned();
+    assert!(Condition::FloatWeights.holds(&graph));
+    node_mut(&mut graph, "conv").inputs[0] = "x".to_owned();
+    assert!(!Condition::FloatWeights.holds(&graph));
+}
+
+#[test]
 fn zero_points_and_scales_are_looked_at_where_they_are_known() {
     let mut graph = convolution();
     assert!(!Condition::NonzeroZeroPoint.holds(&graph) && !Condition::ComputedScale.holds(&graph));

@@ -84,12 +84,11 @@ fn quantized_bias() -> Limitation {
 }
 
 fn quantized_weights() -> Limitation {
-    let operators = ["Conv", "ConvTranspose"].map(|operator| Condition::Operator(operator.to_owned()));
     let quantized_weights = limitation(
         "ort-float-weights-are-quantised",
         "ONNX Runtime, WeightBiasQuantization: constant float weights between quantisers become INT8, with one scale \
          and zero point over their range",
-        Condition::Any(operators.to_vec()),
+        Condition::FloatWeights,
         Effect::WrongValues,
     );
     let mutants = ["float-weights-quantized", "float-weights-and-bias-quantized"];

@@ -86,10 +86,10 @@ fn gives_sums(graph: &Graph) -> bool {
 fn concerns(mutant: Mutant) -> Option<Condition> {
     use Mutant::{
         ActivationZeroPointKept, AddendDropped, ConcatWithOneScale, DilationIgnored, EpsilonIgnored,
-        GroupsCollapsed, GroupsDealt, GroupsInterleaved, OutputPaddingDropped, OutputPaddingIgnored,
-        OutputPaddingInFront, OutputShapeIgnored, OutputShapeSplitSwapped, PoolPaddingZero, ReluDropped,
-        SameAsValid, SameSwapped, StrideShort, Uint8AsInt8, UnsignedAsSigned, WeightZeroPointKept,
-        ZeroPointIgnored,
+        FloatWeightsQuantized, GroupsCollapsed, GroupsDealt, GroupsInterleaved, OutputPaddingDropped,
+        OutputPaddingIgnored, OutputPaddingInFront, OutputShapeIgnored, OutputShapeSplitSwapped,
+        PairsSaturated, PoolPaddingZero, ReluDropped, SameAsValid, SameSwapped, StrideShort, Uint8AsInt8,
+        UnsignedAsSigned, WeightZeroPointKept, ZeroPointIgnored,
     };
     let operator = |name: &str| Condition::Operator(name.to_owned());
     Some(match mutant {
@@ -101,6 +101,8 @@ fn concerns(mutant: Mutant) -> Option<Condition> {
         StrideShort => Condition::Strided,
         ZeroPointIgnored | ActivationZeroPointKept | WeightZeroPointKept => Condition::NonzeroZeroPoint,
         UnsignedAsSigned | Uint8AsInt8 => Condition::QuantizedAs(DataType::Uint8),
+        FloatWeightsQuantized => Condition::FloatWeights,
+        PairsSaturated => Condition::Any(vec![Condition::QuantizedOperands, Condition::FloatWeights]),
         ReluDropped => operator("Relu"),
         AddendDropped => operator("Add"),
         EpsilonIgnored => operator("BatchNormalization"),

@@ -18,7 +18,7 @@ use crate::bug::Bug;
 const SEED: u64 = 20;
 
 /// Cases that are tried at most for each case that is wanted.
-const PATIENCE: u64 = 20;
+const PATIENCE: u64 = 60;
 
 /// A Python with the packages that the adapter imports.
 pub struct Python(String);
