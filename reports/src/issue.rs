@@ -60,6 +60,9 @@ fn one(issue: &ListedIssue) -> (&'static str, String) {
     let upstream = issue.upstream.as_ref().map(|link| format!(" ({link})")).unwrap_or_default();
     let reason = format!("{}: {}{upstream}", issue.slug, issue.reason);
     match issue.state {
+        IssueState::Occurs { cases: 0 } => {
+            ("known", format!("{reason}; no case of this run, but its own case"))
+        }
         IssueState::Occurs { cases } => ("known", format!("{reason}; {}", counted(cases, "case", "cases"))),
         IssueState::Fixed => ("fixed", format!("{reason}; its case conforms now, and it need not be listed")),
         IssueState::NotSeen => {

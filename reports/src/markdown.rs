@@ -10,6 +10,10 @@ use crate::{
 pub(crate) fn render(report: &Report) -> String {
     let mut parts = vec!["# twinfer campaign".to_owned(), format!("{}.", capitalised(&sentence(report)))];
     parts.extend(report.run.as_ref().map(origin));
+    parts.extend(report.given_up.iter().map(|given_up| {
+        let (device, variant, reason) = (&given_up.device, &given_up.variant, escaped(&given_up.reason));
+        format!("Device {device} was given up for `{variant}`: {reason}.")
+    }));
     parts.push(table(&verdicts(report)));
     parts.push(format!("## {}", capitalised(&findings_title(report))));
     parts.extend(report.findings.iter().map(|finding| one_finding(report, finding)));

@@ -45,10 +45,22 @@ fn a_campaign_is_described_by_its_configuration_and_fails_for_what_is_not_listed
     let (_, known) = fuzz(&listed(&all, "versions = \">=1, <99\""), nothing);
     assert_eq!(known.code, Some(0), "{}", known.shown());
     assert!(known.stdout.contains(&format!("known     {}: on purpose", all[0])), "{}", known.stdout);
+    let merged = merge(&out, &listed(&all, ""));
+    assert_eq!(merged.code, Some(0), "{}", merged.shown());
+    assert!(merged.stdout.contains(&format!("known     {}: on purpose", all[0])), "{}", merged.stdout);
+    assert_eq!(merge(&out, &listed(&all[1..], "")).code, Some(1));
     let (_, one_less) = fuzz(&listed(&all[1..], ""), nothing);
     assert_eq!(one_less.code, Some(1), "{}", one_less.shown());
     let (_, other_versions) = fuzz(&listed(&all, "versions = \"<1\""), nothing);
     assert_eq!(other_versions.code, Some(1), "{}", other_versions.shown());
+}
+
+/// The campaign in `out` as the only shard of itself.
+fn merge(out: &TempDir, configuration: &str) -> Outcome {
+    let (whole, file) = (tempfile::tempdir().unwrap(), out.path().join("issues.toml"));
+    fs::write(&file, configuration).unwrap();
+    let (run, to) = (out.path().join("run"), whole.path().join("whole"));
+    twinfer(&["merge", text(&run), "--config", text(&file), "--out", text(&to)]).run()
 }
 
 /// The finding of a model that kills its worker, as it is or with a model that does not.
@@ -83,6 +95,9 @@ fn an_issue_past_its_review_is_told_and_one_without_a_case_is_not_called_fixed()
     let told = "review    ort-cpu-parse-hang-nothing was to be looked at again by 2020-01-31";
     assert!(outcome.stdout.contains(told), "{}", outcome.stdout);
     assert!(outcome.stdout.contains("not seen  ort-cpu-parse-hang-nothing"), "{}", outcome.stdout);
+    let (_out, outcome) =
+        fuzz(&listed(&["trt-parse-hang-nothing".to_owned()], ""), Path::new("/nonexistent"));
+    assert!(outcome.stdout.contains("not tried trt-parse-hang-nothing"), "{}", outcome.stdout);
 }
 
 #[test]

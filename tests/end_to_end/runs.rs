@@ -47,6 +47,38 @@ fn four_shards_merged_equal_the_campaign_case_for_case() {
 }
 
 #[test]
+fn four_shards_of_quantised_graphs_merged_have_the_verdicts_of_the_campaign() {
+    let campaign = [
+        "--backends",
+        "golden,ort:cpu,opt=off,ort:cpu,opt=all",
+        "--family",
+        "qdq-conv,qdq-deconv,block,invalid",
+        "--seed",
+        "5",
+        "--no-minimize",
+    ];
+    let run = |more: &[&str]| {
+        let out = tempfile::tempdir().unwrap();
+        let outcome = fuzz(out.path(), &[&campaign[..], more].concat());
+        assert!(matches!(outcome.code, Some(0 | 1)), "{}", outcome.shown());
+        out
+    };
+    let whole = run(&["--cases", "160"]);
+    let shards = ["0/4", "1/4", "2/4", "3/4"].map(|shard| run(&["--cases", "40", "--shard", shard]));
+    let merged = tempfile::tempdir().unwrap();
+    let out = merged.path().join("run");
+    let paths = shards.each_ref().map(|shard| text(shard.path()));
+    let outcome = twinfer(&[&["merge"], &paths[..], &["--out", text(&out)]].concat()).run();
+    assert_eq!(outcome.code, Some(1), "{}", outcome.shown());
+    assert!(verdicts(&out) == verdicts(whole.path()), "the verdicts differ");
+    // each shard finds by itself, and each finding is there once
+    let mut found = shards.each_ref().map(|shard| findings(shard.path())).concat();
+    found.sort();
+    found.dedup();
+    assert_eq!(findings(&out), found);
+}
+
+#[test]
 fn a_shard_that_was_cut_short_or_is_missing_costs_its_own_cases_only() {
     let shards = ["0/3", "1/3"].map(|shard| run(&["--cases", "6", "--shard", shard]));
     let path = shards[1].path().join("journal.jsonl");

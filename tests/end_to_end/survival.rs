@@ -145,7 +145,8 @@ fn state(out: &Path) -> State {
 
 /// Process ids.
 pub fn children(supervisor: &Child) -> Vec<String> {
-    let tasks = fs::read_dir(format!("/proc/{}/task", supervisor.id())).unwrap();
+    // one that has ended has none
+    let Ok(tasks) = fs::read_dir(format!("/proc/{}/task", supervisor.id())) else { return Vec::new() };
     tasks
         .filter_map(|task| fs::read_to_string(task.ok()?.path().join("children")).ok())
         .flat_map(|children| children.split_whitespace().map(str::to_owned).collect::<Vec<_>>())

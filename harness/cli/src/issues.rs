@@ -1,9 +1,9 @@
 //! What became of the issues that a project lists as known.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use twinfer_campaign::{Subjects, WorkerCommand, read_case};
-use twinfer_case::{Finding, Variant, VariantInfo, Verdict};
+use twinfer_case::{Backend, Finding, Stage, Variant, VariantInfo, Verdict};
 use twinfer_reports::{IssueState, ListedIssue, Report};
 
 use crate::{
@@ -12,17 +12,29 @@ use crate::{
     json,
 };
 
+/// How issues are tried with their own cases.
+#[derive(Clone, Copy)]
+pub struct Trials<'a> {
+    /// Where the cases lie, by the names of the issues.
+    pub stored: &'a Path,
+    /// What runs them.
+    pub worker: &'a WorkerCommand,
+}
+
+impl<'a> Trials<'a> {
+    /// The folder of an issue, where it is there, and what runs its case.
+    fn own_case_of(self, issue: &KnownIssue) -> Option<(PathBuf, &'a WorkerCommand)> {
+        let folder = self.stored.join(&issue.finding);
+        folder.join("finding.json").is_file().then_some((folder, self.worker))
+    }
+}
+
 /// Tells the findings of `report` that are listed from those that are new, and what became of every listed issue.
 ///
-/// An issue that no case of the campaign showed is tried with its own case, which lies under `stored` by its name.
-pub fn settle(
-    report: &mut Report,
-    listed: &[KnownIssue],
-    stored: Option<&Path>,
-    worker: &WorkerCommand,
-) -> Result<(), Failure> {
+/// An issue that no case of the campaign showed is tried with its own case, where `trials` has one.
+pub fn settle(report: &mut Report, listed: &[KnownIssue], trials: Option<Trials<'_>>) -> Result<(), Failure> {
     for issue in listed {
-        let state = state(report, issue, stored, worker)?;
+        let state = state(report, issue, trials)?;
         accept(report, issue);
         let is_overdue = |review: &Date| *review < Date::today();
         report.issues.push(ListedIssue {
@@ -47,25 +59,19 @@ fn accept(report: &mut Report, issue: &KnownIssue) {
     }
 }
 
-fn state(
-    report: &Report,
-    issue: &KnownIssue,
-    stored: Option<&Path>,
-    worker: &WorkerCommand,
-) -> Result<IssueState, Failure> {
+fn state(report: &Report, issue: &KnownIssue, trials: Option<Trials<'_>>) -> Result<IssueState, Failure> {
     let met = report.summary.findings.iter().find(|count| count.slug == issue.finding);
     if let Some(met) = met {
         return Ok(IssueState::Occurs { cases: met.cases });
     }
-    let folder = stored.map(|stored| stored.join(&issue.finding));
-    let Some(folder) = folder.filter(|folder| folder.join("finding.json").is_file()) else {
-        return Ok(IssueState::NotSeen);
-    };
-    let finding: Finding = json::read(&folder.join("finding.json"))?;
-    let concerned: Vec<Variant> = concerned(report, issue, &finding).cloned().collect();
+    let concerned: Vec<Variant> = concerned(report, issue).cloned().collect();
     if concerned.is_empty() {
         return Ok(IssueState::NotTried);
     }
+    let Some((folder, worker)) = trials.and_then(|trials| trials.own_case_of(issue)) else {
+        return Ok(IssueState::NotSeen);
+    };
+    let finding: Finding = json::read(&folder.join("finding.json"))?;
     let records = Subjects::start(&concerned, worker, twinfer_campaign::Deadlines::default())?
         .check(&read_case(&folder)?)?;
     let diverges = records.iter().any(|record| match &record.verdict {
@@ -76,19 +82,43 @@ fn state(
 }
 
 /// The variants of the campaign that the issue is about, at versions for which it is listed.
-fn concerned<'a>(
-    report: &'a Report,
-    issue: &'a KnownIssue,
-    finding: &'a Finding,
-) -> impl Iterator<Item = &'a Variant> {
+fn concerned<'a>(report: &'a Report, issue: &'a KnownIssue) -> impl Iterator<Item = &'a Variant> {
     let infos = report.run.iter().flat_map(|run| &run.variants);
     let is_concerned = |info: &&VariantInfo| {
-        info.variant.backend == finding.signature.backend && issue.versions.holds(&info.description.version)
+        is_of(&issue.finding, &info.variant.backend) && issue.versions.holds(&info.description.version)
     };
     infos.filter(is_concerned).map(|info| &info.variant)
+}
+
+/// Whether a signature, which begins with its backend and a stage, is one of `backend`.
+fn is_of(signature: &str, backend: &Backend) -> bool {
+    let name = match backend {
+        Backend::External(_) => "external".to_owned(),
+        backend => backend.to_string().replace(':', "-"),
+    };
+    let rest = signature.strip_prefix(&name).and_then(|rest| rest.strip_prefix('-'));
+    let stages = [Stage::Start, Stage::Load, Stage::Parse, Stage::Build, Stage::Execute];
+    rest.is_some_and(|rest| stages.iter().any(|stage| rest.starts_with(&stage.to_string())))
 }
 
 /// The version at the end of a backend's name and version.
 fn release(version: &str) -> &str {
     version.rsplit(' ').next().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_of;
+
+    #[test]
+    fn a_signature_names_its_backend_before_its_stage() {
+        let of = |signature: &str, backend: &str| {
+            let variant: twinfer_case::Variant = backend.parse().unwrap();
+            is_of(signature, &variant.backend)
+        };
+        assert!(of("trt-rtx-parse-rejects-valid-conv-34937ac5", "trt-rtx"));
+        assert!(!of("trt-rtx-parse-rejects-valid-conv-34937ac5", "trt"));
+        assert!(of("ort-cpu-execute-wrong-values-truncated-754bad71", "ort:cpu"));
+        assert!(of("external-execute-crash-conv-00000000", "external:./adapter.py"));
+    }
 }

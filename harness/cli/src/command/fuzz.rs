@@ -12,9 +12,18 @@ use twinfer_reports::Format;
 use twinfer_worker::{SABOTAGE_VARIABLE, driver};
 
 use crate::{
-    Exit, Failure, campaign::watched, configuration::Configuration, duration, formats::formats,
-    issues::settle, output::write, resumption::Resumption, run_directory::run_directory, shard::Shard,
-    variants::Variants, worker::worker_for,
+    Exit, Failure,
+    campaign::watched,
+    configuration::Configuration,
+    duration,
+    formats::formats,
+    issues::{Trials, settle},
+    output::write,
+    resumption::Resumption,
+    run_directory::run_directory,
+    shard::Shard,
+    variants::Variants,
+    worker::worker_for,
 };
 
 #[derive(Debug, Args)]
@@ -77,7 +86,8 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let (out, stored, worker) = (options.out.clone(), options.known.clone(), options.worker.clone());
     let (stop, resumption) = (Arc::clone(&options.stop), Resumption::of_process(&out));
     let mut report = watched(options, &resumption)?;
-    settle(&mut report, &configuration.known, stored.as_deref(), &worker)?;
+    let trials = stored.as_deref().map(|stored| Trials { stored, worker: &worker });
+    settle(&mut report, &configuration.known, trials)?;
     write(format_args!("{}", arguments.format.render(&report)));
     eprintln!("\nthe run is in {}", out.display());
     if stop.load(Ordering::Relaxed) {

@@ -3,7 +3,7 @@ use std::{fs, path::PathBuf};
 use clap::Args;
 use twinfer_reports::{Format, Report, stored_events};
 
-use crate::{Exit, Failure, formats::formats, output::write};
+use crate::{Exit, Failure, configuration::Configuration, formats::formats, issues::settle, output::write};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -13,12 +13,16 @@ pub struct Arguments {
     /// Where the whole run is written: a folder that is empty or not there
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
+    /// Where the issues are listed that are known [default: twinfer.toml, if there is one]
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
     /// How the result is written
     #[arg(long, default_value_t = Format::Terminal, value_parser = formats())]
     format: Format,
 }
 
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    let configuration = Configuration::read(arguments.config.as_deref())?;
     let out = &arguments.out;
     if fs::read_dir(out).is_ok_and(|mut entries| entries.next().is_some()) {
         return Err(Failure::usage(format!("{} is not empty: give another folder", out.display())));
@@ -27,7 +31,9 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     for shard in missing {
         eprintln!("shard {shard} is not among them: its cases are missing");
     }
-    let report = Report::of(&stored_events(out).map_err(Failure::usage)?);
+    let mut report = Report::of(&stored_events(out).map_err(Failure::usage)?);
+    settle(&mut report, &configuration.known, None)?;
     write(format_args!("{}", arguments.format.render(&report)));
-    Ok(if report.findings.is_empty() { Exit::Conforms } else { Exit::Findings })
+    let is_news = report.findings.iter().any(|found| found.new);
+    Ok(if is_news { Exit::Findings } else { Exit::Conforms })
 }
