@@ -5,7 +5,9 @@
 
 use crate::{
     Choices, Menu, Neighbour, Operator, Space,
-    layer::{Caps, Layer},
+    caps::Caps,
+    channels::Channels,
+    layer::Layer,
     plan::{Part, Step},
     pool::Pool,
     quantizer::Quantizers,
@@ -98,7 +100,10 @@ impl<'a> Arranger<'a> {
         let mut layers: Vec<Layer> = Vec::with_capacity(length);
         for place in 0..length {
             let operator = if place == 0 { self.space.lead } else { self.space.follower.draw(self.choices) };
-            let channels = layers.last().map(Layer::output_channels);
+            let channels = match layers.last() {
+                Some(layer) => Channels::behind(self.space, layer.output_channels(), self.caps, self.choices),
+                None => Channels::draw(self.space, self.caps, self.choices),
+            };
             layers.push(Layer::draw(self.space, operator, channels, self.rank, self.caps, self.choices));
         }
         self.channels.push(layers[0].input_channels());

@@ -18,6 +18,9 @@
 //! ```
 
 mod arrangement;
+mod attributes;
+mod caps;
+mod channels;
 mod choices;
 mod convolution;
 mod coverage;
@@ -27,6 +30,7 @@ mod family;
 mod invalid;
 mod layer;
 mod menu;
+mod padding;
 mod parameters;
 mod plan;
 mod pool;
@@ -35,6 +39,7 @@ mod space;
 mod spaces;
 mod strategy;
 mod weights;
+mod window;
 
 pub use arrangement::{Arrangement, Branches};
 pub use choices::Choices;

@@ -116,14 +116,16 @@ pub fn nonzero(limit: u64, choices: &mut Choices) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Space, layer::Caps};
+    use crate::{Space, caps::Caps, channels::Channels};
 
     #[test]
     fn the_sums_of_magnitudes_stay_within_the_gain() {
         let mut choices = Choices::of_index(5, 0);
         for space in [Space::convolutions(), Space::deconvolutions()] {
             for _ in 0..1000 {
-                let layer = Layer::draw(&space, space.lead, None, 2, Caps::of(2, 1), &mut choices);
+                let caps = Caps::of(2, 1);
+                let channels = Channels::draw(&space, caps, &mut choices);
+                let layer = Layer::draw(&space, space.lead, channels, 2, caps, &mut choices);
                 let axis = [None, Some(0), Some(1), Some(2)][choices.below(4)];
                 let scheme = choices.percent(70).then_some(Scheme { quantizer: Quantizer::SYMMETRIC, axis });
                 let gain = *choices.one_of(&[1, 4, 30, 500, 20_000]);
