@@ -102,7 +102,7 @@ impl<'a> Arranger<'a> {
             let operator = if place == 0 { self.space.lead } else { self.space.follower.draw(self.choices) };
             let channels = match layers.last() {
                 Some(layer) => Channels::behind(self.space, layer.output_channels(), self.caps, self.choices),
-                None => Channels::draw(self.space, self.caps, self.choices),
+                None => self.first_channels(length),
             };
             layers.push(Layer::draw(self.space, operator, channels, self.rank, self.caps, self.choices));
         }
@@ -114,6 +114,15 @@ impl<'a> Arranger<'a> {
             value = self.neighbours(value, |space| &space.after, 2);
         }
         value
+    }
+
+    /// Those of the first layer of a chain; volumes are never wide.
+    fn first_channels(&mut self, length: usize) -> Channels {
+        let quantizers = self.quantizers.filter(|_| length == 1 && self.rank < 3);
+        match quantizers.and_then(|quantizers| quantizers.wide(self.choices)) {
+            Some(wide) => Channels::in_one_group(wide),
+            None => Channels::draw(self.space, self.caps, self.choices),
+        }
     }
 
     fn block(&mut self, block: Arrangement) -> usize {
@@ -228,11 +237,10 @@ impl<'a> Arranger<'a> {
             // what is halved and doubled again meets what is not
             self.multiple = 2;
         }
-        // channels of a quantized segmentation head that went wrong in the field
-        let (deep, outputs) =
-            if self.choices.percent(12) { (64, 10) } else { (self.some_channels(), self.some_channels()) };
+        let wide = self.quantizers.and_then(|quantizers| quantizers.wide(self.choices));
+        let (deep, outputs) = wide.unwrap_or_else(|| (self.some_channels(), self.some_channels()));
         let mut value = self.cell(skip, deep, 2);
-        if deep < 64 && self.choices.percent(40) {
+        if wide.is_none() && self.choices.percent(40) {
             value = self.cell(value, deep, 1);
         }
         value = self.quantized(value);

@@ -38,6 +38,11 @@ impl Channels {
         Self { group, inputs: inputs / group, outputs: outputs / group }
     }
 
+    /// All in one group.
+    pub const fn in_one_group((inputs, outputs): (usize, usize)) -> Self {
+        Self { group: 1, inputs, outputs }
+    }
+
     fn with_some_outputs(
         space: &Space,
         (group, inputs): (usize, usize),

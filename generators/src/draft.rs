@@ -12,6 +12,7 @@ use crate::{
     parameters::Knowledge,
     plan::{Part, Plan, Point, Step},
     pool::Pool,
+    quantizer::Quantizers,
     weights::Scheme,
 };
 
@@ -125,7 +126,7 @@ impl<'a> Draft<'a> {
     fn add_layer(&mut self, layer: &Layer, ahead: Ahead, value: &mut Value) {
         let source = self.space.weights.draw(self.choices);
         let scheme = self.scheme(layer, source);
-        let bias = self.bias(scheme.is_some());
+        let bias = self.bias(scheme);
         let forms = Forms { weights: scheme, bias: bias.form() };
         let known = (&mut value.known, value.scale);
         let drawn = self.plan.parameters.convolution(layer, forms, ahead, known, self.choices);
@@ -151,9 +152,11 @@ impl<'a> Draft<'a> {
     }
 
     /// The bias of a convolution; as integers only where the weights are.
-    fn bias(&mut self, quantizes: bool) -> Bias {
+    fn bias(&mut self, weights: Option<Scheme>) -> Bias {
+        let quantizers = self.plan.quantizers.filter(|_| weights.is_some());
+        let takes_integers = quantizers.is_some_and(Quantizers::takes_integer_bias);
         match self.space.bias.draw(self.choices) {
-            Bias::From(source) if source.is_quantized() && !quantizes => Bias::From(Source::Initializer),
+            Bias::From(source) if source.is_quantized() && !takes_integers => Bias::From(Source::Initializer),
             bias => bias,
         }
     }

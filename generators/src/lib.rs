@@ -49,7 +49,7 @@ pub use invalid::InvalidSpace;
 pub use menu::{Menu, NothingLeft};
 pub use quantizer::{AxisForm, Quantizer, Scaling, ZeroPoint};
 pub use space::{
-    Bias, CaseSpace, Dynamic, Grouping, Neighbour, Operator, OutputPadding, Padding, Quantization, Runs,
-    Source, Space, Values,
+    Bias, CaseSpace, Dialect, Dynamic, Grouping, Neighbour, Operator, OutputPadding, Padding, Quantization,
+    Runs, Source, Space, Values,
 };
 pub use strategy::{CaseTree, Cases};

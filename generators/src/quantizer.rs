@@ -1,6 +1,6 @@
 use twinfer_onnx::{DataType, Tensor};
 
-use crate::{Choices, Operator, Quantization, layer::Layer, parameters::made, weights::Scheme};
+use crate::{Choices, Dialect, Operator, Quantization, layer::Layer, parameters::made, weights::Scheme};
 
 /// How numbers become integers: what a `QuantizeLinear`, the `DequantizeLinear` behind it, or both are told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,16 +50,30 @@ pub enum AxisForm {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Quantizers<'a> {
     menus: &'a Quantization,
-    is_symmetric: bool,
+    dialect: Dialect,
 }
 
 impl<'a> Quantizers<'a> {
     pub fn draw(menus: &'a Quantization, choices: &mut Choices) -> Self {
-        Self { menus, is_symmetric: menus.symmetric.draw(choices) }
+        Self { menus, dialect: menus.dialect.draw(choices) }
     }
 
     fn suits(self, quantizer: Quantizer) -> bool {
-        !self.is_symmetric || quantizer.is_symmetric()
+        match self.dialect {
+            Dialect::Onnx => true,
+            Dialect::Symmetric => quantizer.is_symmetric(),
+            Dialect::Explicit => quantizer == Quantizer::SYMMETRIC,
+        }
+    }
+
+    /// Whether a bias may be integers.
+    pub fn takes_integer_bias(self) -> bool {
+        self.dialect != Dialect::Explicit
+    }
+
+    /// Channels in and out of a convolution that is wider than the others, if it is to be.
+    pub fn wide(self, choices: &mut Choices) -> Option<(usize, usize)> {
+        self.menus.wide.draw(choices)
     }
 
     /// What quantizes the input of a convolution.

@@ -96,8 +96,11 @@ pub struct Space {
 pub struct Quantization {
     /// Whether anything is quantized.
     pub applies: Menu<bool>,
-    /// Whether a case has signed integers with zero for zero and no others, as far as the other menus offer them.
-    pub symmetric: Menu<bool>,
+    /// How much of quantization a case has, as far as the other menus offer it.
+    pub dialect: Menu<Dialect>,
+    /// Channels in and out, beyond those of the space, of a convolution without groups: one that is alone, or the
+    /// ConvTranspose of an encoder and decoder.
+    pub wide: Menu<Option<(usize, usize)>>,
     /// What quantizes the input of a convolution.
     pub activation: Menu<Option<Quantizer>>,
     /// What quantizes the last value.
@@ -108,6 +111,17 @@ pub struct Quantization {
     pub scaling: Menu<Scaling>,
     /// How the attribute `axis` is written.
     pub axis: Menu<AxisForm>,
+}
+
+/// How much of what ONNX has for quantization a case has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialect {
+    /// All of it.
+    Onnx,
+    /// Signed integers with zero for zero, and no others.
+    Symmetric,
+    /// As `Symmetric`, with every zero point written and no integers for a bias: what all hardware computes with.
+    Explicit,
 }
 
 /// The operators the families are about.
@@ -348,9 +362,18 @@ mod tests {
                 ["DequantizeLinear"]
             );
             assert_eq!(restricted("weights", |_, menus| menus.applies = Menu::only(false)), ["initializer"]);
-            let symmetric = |_: &mut Space, menus: &mut Quantization| menus.symmetric = Menu::only(true);
+            let symmetric =
+                |_: &mut Space, menus: &mut Quantization| menus.dialect = Menu::only(Dialect::Symmetric);
             assert_eq!(restricted("integers of the weights", symmetric), ["INT8"]);
             assert_eq!(restricted("zero point of the input", symmetric), ["none", "zero"]);
+            assert_eq!(restricted("zero point of the weights", symmetric), ["absent", "zero"]);
+            let explicit = |space: &mut Space, menus: &mut Quantization| {
+                space.bias =
+                    Menu::new([Source::Sum, Source::Dequantized].map(|source| (Bias::From(source), 1)));
+                menus.dialect = Menu::only(Dialect::Explicit);
+            };
+            assert_eq!(restricted("zero point of the weights", explicit), ["zero"]);
+            assert_eq!(restricted("bias", explicit), ["initializer", "Add"]);
             assert_eq!(
                 restricted("scales of the weights", |_, menus| menus.scaling = Menu::only(Scaling::Tensor)),
                 ["one"]

@@ -3,9 +3,12 @@
 use twinfer_onnx::{DataType, MAX_OPSET, MIN_OPSET};
 
 use crate::{
-    Arrangement, AxisForm, Bias, Branches, Dynamic, Grouping, Menu, Neighbour, Operator, OutputPadding,
-    Padding, Quantization, Quantizer, Runs, Scaling, Source, Space, Values, ZeroPoint,
+    Arrangement, AxisForm, Bias, Branches, Dialect, Dynamic, Grouping, Menu, Neighbour, Operator,
+    OutputPadding, Padding, Quantization, Quantizer, Runs, Scaling, Source, Space, Values, ZeroPoint,
 };
+
+/// Channels in and out of a quantized deconvolution that went wrong in the field.
+const SEGMENTATION_HEAD: (usize, usize) = (64, 10);
 
 /// The operator sets that a case may ask for.
 const OPSETS: std::ops::RangeInclusive<i64> = MIN_OPSET..=MAX_OPSET;
@@ -28,7 +31,39 @@ impl Space {
 
     /// The family `qdq-deconv`.
     pub fn quantized_deconvolutions() -> Self {
-        Self::quantized(Self::deconvolutions())
+        let space = Self::quantized(Self::deconvolutions());
+        let mut quantization = Quantization::new();
+        quantization.scaling = Menu::new([
+            (Scaling::Tensor, 18),
+            (Scaling::Outputs, 30),
+            (Scaling::Inputs, 49),
+            (Scaling::Kernel, 3),
+        ]);
+        quantization.wide = Menu::new([
+            (None, 62),
+            (Some(SEGMENTATION_HEAD), 24),
+            (Some((32, 16)), 5),
+            (Some((16, 32)), 5),
+            (Some((12, 20)), 4),
+        ]);
+        Self {
+            grouping: Menu::new([
+                (Grouping::One, 68),
+                (Grouping::Several(2), 12),
+                (Grouping::Several(3), 5),
+                (Grouping::Depthwise, 15),
+            ]),
+            channels: Menu::new([(1, 9), (2, 9), (3, 11), (4, 29), (5, 9), (8, 26), (16, 7)]),
+            deconv_padding: quantized_deconv_padding(),
+            output_padding: Menu::new([
+                (OutputPadding::Absent, 68),
+                (OutputPadding::Zero, 5),
+                (OutputPadding::BelowStride, 24),
+                (OutputPadding::BelowDilation, 3),
+            ]),
+            quantization: Some(quantization),
+            ..space
+        }
     }
 
     fn quantized(space: Self) -> Self {
@@ -41,10 +76,17 @@ impl Space {
         ];
         Self {
             length: Menu::new([(1, 85), (2, 12), (3, 3)]),
+            grouping: Menu::new([
+                (Grouping::One, 56),
+                (Grouping::Several(2), 18),
+                (Grouping::Several(3), 6),
+                (Grouping::Depthwise, 20),
+            ]),
             // hardware computes with integers in fours of channels
-            channels: Menu::new([(1, 16), (2, 13), (3, 14), (4, 26), (5, 9), (8, 18), (16, 4)]),
-            precision: Menu::new([(DataType::Float, 92), (DataType::Float16, 8)]),
+            channels: Menu::new([(1, 12), (2, 11), (3, 12), (4, 22), (5, 15), (8, 25), (16, 3)]),
+            precision: Menu::new([(DataType::Float, 94), (DataType::Float16, 6)]),
             regime: Menu::new([(Values::Exact, 60), (Values::Gaussian, 35), (Values::WideRange, 5)]),
+            dilation: Menu::new([(1, 82), (2, 12), (3, 6)]),
             quantization: Some(Quantization::new()),
             weights: Menu::new([
                 (Source::Initializer, 4),
@@ -72,6 +114,7 @@ impl Space {
         let space = Self::quantized_convolutions();
         let mut quantization = Quantization::new();
         quantization.applies = Menu::new([(true, 80), (false, 20)]);
+        quantization.wide = Menu::new([(None, 85), (Some(SEGMENTATION_HEAD), 15)]);
         Self {
             arrangement: Menu::new([
                 (Arrangement::Normalized, 16),
@@ -187,9 +230,10 @@ impl Quantization {
         };
         Self {
             applies: Menu::only(true),
-            symmetric: Menu::new([(true, 70), (false, 30)]),
+            dialect: Menu::new([(Dialect::Onnx, 28), (Dialect::Symmetric, 12), (Dialect::Explicit, 60)]),
+            wide: Menu::new([(None, 94), (Some((32, 16)), 2), (Some((16, 32)), 2), (Some((32, 32)), 2)]),
             activation: optional(2),
-            output: optional(100),
+            output: optional(60),
             weights: Menu::new([
                 (quantizer(DataType::Int8, ZeroPoint::Zero), 42),
                 (quantizer(DataType::Int8, ZeroPoint::Absent), 28),
@@ -239,5 +283,25 @@ fn deconv_padding() -> Menu<Padding> {
         (Padding::OutputShapeUpper, 5),
         (Padding::OutputShapeLower, 5),
         (Padding::OutputShapeOverPads, 3),
+    ])
+}
+
+/// Plainer than where nothing is quantized: what padding alone does wrong shows there.
+fn quantized_deconv_padding() -> Menu<Padding> {
+    Menu::new([
+        (Padding::Absent, 28),
+        (Padding::Zero, 5),
+        (Padding::Symmetric, 22),
+        (Padding::Asymmetric, 18),
+        (Padding::NotSet, 4),
+        (Padding::NotSetAlone, 2),
+        (Padding::SameUpper, 4),
+        (Padding::SameLower, 4),
+        (Padding::Valid, 3),
+        (Padding::OutputShape, 3),
+        (Padding::OutputShapeNotSet, 1),
+        (Padding::OutputShapeUpper, 2),
+        (Padding::OutputShapeLower, 2),
+        (Padding::OutputShapeOverPads, 2),
     ])
 }

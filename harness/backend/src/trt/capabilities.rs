@@ -1,3 +1,6 @@
+#[cfg(test)]
+mod reach;
+
 use nvinfer::{Product, Version};
 use twinfer_case::{Capability, Condition, Refusal, Stage};
 use twinfer_onnx::DataType;
