@@ -215,7 +215,7 @@ impl Space {
 
 impl Quantization {
     /// As the families of quantized graphs have it.
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let quantizer = |dtype, zero_point| Quantizer { dtype, zero_point };
         let activations = [
             (quantizer(DataType::Int8, ZeroPoint::Zero), 30),

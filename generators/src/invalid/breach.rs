@@ -1,7 +1,7 @@
 use twinfer_case::{Case, TensorSource};
 use twinfer_onnx::{AutoPad, DataType, Dim, Node, Op, Rule};
 
-use super::edit;
+use super::{edit, quantizer};
 use crate::{Bias, Choices, Grouping, Menu, Operator, Padding, Source, Space};
 
 /// One way to break one rule.
@@ -60,6 +60,15 @@ pub const BREACHES: &[Breach] = &[
     of_deconv(Rule::OutputExtent, padded, pads_beyond_the_output),
     breach(Rule::Broadcast, several_channels, add_of_other_channels),
     breach(Rule::ParameterShape, any, parameter_of_one_channel_more),
+    breach(Rule::AttributeKnown, quantizer::before_axes, quantizer::axis_before_there_was_one),
+    breach(Rule::InputCount, quantizer::quantized, quantizer::without_scale),
+    breach(Rule::ElementType, quantizer::stored, quantizer::dequantized_numbers),
+    breach(Rule::ElementType, quantizer::rounded, quantizer::quantized_to_32_bits),
+    breach(Rule::SameElementType, quantizer::quantized, quantizer::zero_point_of_another_type),
+    breach(Rule::AxisRange, quantizer::quantized, quantizer::axis_beyond_the_rank),
+    breach(Rule::ScaleShape, quantizer::quantized, quantizer::a_scale_too_many),
+    breach(Rule::ScaleShape, quantizer::quantized, quantizer::matrix_of_scales),
+    breach(Rule::ZeroPointShape, quantizer::quantized, quantizer::a_zero_point_too_many),
 ];
 
 fn any(_: &mut Space) {}
@@ -118,7 +127,7 @@ fn node(case: &mut Case) -> &mut Node {
 }
 
 fn kernel(case: &Case) -> Vec<i64> {
-    edit::kernel(&case.graph, edit::target(&case.graph))
+    edit::kernel(&case.graph, edit::target(&case.graph), 1)
 }
 
 fn rank(case: &Case) -> usize {

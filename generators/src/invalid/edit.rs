@@ -52,9 +52,9 @@ fn sources(graph: &mut Graph, node: usize, input: usize) -> impl Iterator<Item =
     graph.initializers.iter_mut().filter(move |initializer| names.contains(&initializer.name))
 }
 
-/// The spatial extents of the weight of `node`.
-pub fn kernel(graph: &Graph, node: usize) -> Vec<i64> {
-    let names = source_names(graph, node, 1);
+/// The spatial extents of the weight that is the parameter `input` of `node`.
+pub fn kernel(graph: &Graph, node: usize, input: usize) -> Vec<i64> {
+    let names = source_names(graph, node, input);
     let weight = graph.initializers.iter().find(|initializer| names.contains(&initializer.name));
     weight.expect("weights come from initializers").tensor.shape[2..].iter().map(|x| *x as i64).collect()
 }
@@ -94,7 +94,7 @@ pub fn retype_all(case: &mut Case, dtype: DataType) {
     }
 }
 
-fn converted(tensor: &Tensor, dtype: DataType) -> Tensor {
+pub fn converted(tensor: &Tensor, dtype: DataType) -> Tensor {
     made(dtype, tensor.shape.clone(), &tensor.to_f64())
 }
 
@@ -126,6 +126,6 @@ pub fn normalization(training_mode: Option<i64>) -> Op {
     Op::BatchNormalization(BatchNormalization { training_mode, ..BatchNormalization::default() })
 }
 
-fn made(dtype: DataType, shape: Vec<usize>, values: &[f64]) -> Tensor {
+pub fn made(dtype: DataType, shape: Vec<usize>, values: &[f64]) -> Tensor {
     Tensor::from_f64(dtype, shape, values).expect("as many values as the shape holds")
 }

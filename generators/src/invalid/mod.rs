@@ -2,6 +2,7 @@
 
 mod breach;
 mod edit;
+mod quantizer;
 
 use twinfer_case::{Case, Expectation};
 use twinfer_onnx::Rule;
