@@ -88,10 +88,32 @@ impl<'a> Arranger<'a> {
                 self.block(block)
             }
         };
-        if let Some(quantizer) = self.quantizers.and_then(|quantizers| quantizers.output(self.choices)) {
-            self.apply(Step::Quantizer(quantizer), vec![last]);
+        if let Some(quantizers) = self.quantizers {
+            self.feed(quantizers);
+            self.give(last, quantizers);
         }
         Arranged { parts: self.parts, slack: self.caps.slack, multiple: self.multiple }
+    }
+
+    /// Makes integers of the input, in some cases in which only a quantizer reads it.
+    fn feed(&mut self, quantizers: Quantizers<'a>) {
+        let mut readers = self.parts.iter_mut().filter(|part| part.of.contains(&0));
+        let (Some(first), None) = (readers.next(), readers.next()) else { return };
+        if let Step::Quantizer(quantizer) = first.step
+            && quantizers.is_fed_integers(self.choices)
+        {
+            first.step = Step::DequantizeLinear(quantizer, quantizer.zero_point(self.choices));
+        }
+    }
+
+    /// Quantizes the last value, in some cases, and in some of them leaves it at that.
+    fn give(&mut self, last: usize, quantizers: Quantizers<'a>) {
+        if let Some(quantizer) = quantizers.output(self.choices) {
+            let gives_integers = quantizers.gives_integers(self.choices);
+            let step =
+                if gives_integers { Step::QuantizeLinear(quantizer) } else { Step::Quantizer(quantizer) };
+            self.apply(step, vec![last]);
+        }
     }
 
     fn chain(&mut self) -> usize {
@@ -326,7 +348,7 @@ impl<'a> Arranger<'a> {
         let channels = match &step {
             Step::Layer(layer) => layer.output_channels(),
             Step::Concat => of.iter().map(|source| self.channels[*source]).sum(),
-            Step::Add | Step::Neighbour(_) | Step::Pool(_) | Step::Quantizer(_) => self.channels[of[0]],
+            _ => self.channels[of[0]],
         };
         self.parts.push(Part { step, of });
         self.channels.push(channels);

@@ -1,20 +1,21 @@
-use twinfer_case::{Case, Expectation, Recipe, Regime, Request, Run, TensorSource};
-use twinfer_onnx::{
-    BatchNormalization, Concat, DataType, DequantizeLinear, Dim, Graph, Initializer, Node, Op,
-    QuantizeLinear, Tensor, ValueInfo,
-};
+mod feed;
+mod neighbour;
+mod parameter;
+mod quantization;
+
+use twinfer_case::{Case, Expectation, Request};
+use twinfer_onnx::{Concat, DataType, Graph, Initializer, Node, Op, Tensor};
 
 use crate::{
-    Bias, Choices, Dynamic, Neighbour, Quantizer, Source, Space,
-    convolution::{BiasForm, Drawn, Forms, Quantization},
+    Bias, Choices, Quantizer, Space,
+    convolution::Forms,
     exact::Ahead,
     layer::Layer,
     parameters::Knowledge,
     plan::{Part, Plan, Point, Step},
     pool::Pool,
-    quantizer::Quantizers,
-    weights::Scheme,
 };
+use feed::Feed;
 
 /// A graph under construction: the plan that it follows, and what of it stands.
 pub struct Draft<'a> {
@@ -31,18 +32,13 @@ pub struct Draft<'a> {
 #[derive(Clone)]
 struct Value {
     name: String,
+    dtype: DataType,
     channels: usize,
     /// The spatial extents at each point.
     extents: Vec<Vec<usize>>,
     known: Knowledge,
     /// The scale of the integers that it is made of, if it is.
     scale: Option<f64>,
-}
-
-/// What is fed to a graph input.
-struct Feed {
-    shapes: Vec<Vec<usize>>,
-    regime: Regime,
 }
 
 impl<'a> Draft<'a> {
@@ -58,13 +54,17 @@ impl<'a> Draft<'a> {
 
     fn compute(&mut self) {
         let ahead = self.plan.ahead();
-        self.add_first_input(ahead[0]);
+        self.add_first_input(&ahead);
         for (part, ahead) in std::mem::take(&mut self.plan.parts).iter().zip(&ahead[1..]) {
             let mut value = self.values[part.of[0]].clone();
             match &part.step {
                 Step::Layer(layer) => self.add_layer(layer, *ahead, &mut value),
                 Step::Neighbour(neighbour) => self.add_neighbour(*neighbour, &mut value),
                 Step::Quantizer(quantizer) => self.add_quantizer(*quantizer, *ahead, &mut value),
+                Step::QuantizeLinear(quantizer) => self.add_last_quantizer(*quantizer, *ahead, &mut value),
+                Step::DequantizeLinear(quantizer, zero_point) => {
+                    self.add_first_dequantizer(*quantizer, *zero_point, &mut value);
+                }
                 Step::Pool(pool) => self.add_pool(*pool, &mut value),
                 Step::Add | Step::Concat => {
                     value = self.joined(part, *ahead);
@@ -74,8 +74,14 @@ impl<'a> Draft<'a> {
         }
     }
 
-    fn add_first_input(&mut self, ahead: Ahead) {
-        let (regime, known) = self.plan.parameters.input(ahead, self.choices);
+    fn add_first_input(&mut self, ahead: &[Ahead]) {
+        let parameters = &self.plan.parameters;
+        let (dtype, (regime, known)) = match self.plan.parts.first().map(|part| &part.step) {
+            Some(Step::DequantizeLinear(quantizer, zero_point)) => {
+                (quantizer.dtype, parameters.integers(*quantizer, *zero_point, ahead[1], self.choices))
+            }
+            _ => (self.plan.precision, parameters.input(ahead[0], self.choices)),
+        };
         let point = |point: &Point| point.spatial.clone();
         let extents: Vec<_> = self.plan.points.iter().map(point).collect();
         let layers = self.plan.parts.iter().find_map(|part| match &part.step {
@@ -83,7 +89,7 @@ impl<'a> Draft<'a> {
             _ => None,
         });
         let channels = layers.expect("every case has a convolution");
-        let input = Value { name: "x".to_owned(), channels, extents, known, scale: None };
+        let input = Value { name: "x".to_owned(), dtype, channels, extents, known, scale: None };
         self.add_input(&input, regime);
         self.values.push(input);
     }
@@ -100,27 +106,6 @@ impl<'a> Draft<'a> {
             expectation: Expectation::Valid,
             provenance: None,
         }
-    }
-
-    fn runs(&mut self) -> Vec<Run> {
-        let order = self.plan.runs.order();
-        let mut seeds = || [self.choices.seed(), self.choices.seed(), self.choices.seed()];
-        let seeds: Vec<_> = self.feeds.iter().map(|_| seeds()).collect();
-        let last = self.plan.points.len() - 1;
-        let inputs = |(point, values): (usize, usize)| {
-            let recipe = |(feed, seeds): (&Feed, &[u64; 3])| {
-                let shape = feed.shapes[point.min(last)].clone();
-                let recipe = Recipe {
-                    dtype: self.plan.precision,
-                    shape,
-                    regime: feed.regime,
-                    seed: seeds[2 * values + point],
-                };
-                TensorSource::Recipe(recipe)
-            };
-            Run { inputs: self.feeds.iter().zip(&seeds).map(recipe).collect() }
-        };
-        order.iter().copied().map(inputs).collect()
     }
 
     fn add_layer(&mut self, layer: &Layer, ahead: Ahead, value: &mut Value) {
@@ -141,69 +126,6 @@ impl<'a> Draft<'a> {
         value.channels = layer.output_channels();
         value.scale = None;
         value.name = self.add_node(op, inputs);
-    }
-
-    /// How weights from `source` are quantized, if they are.
-    fn scheme(&mut self, layer: &Layer, source: Source) -> Option<Scheme> {
-        let quantizers = self.plan.quantizers.filter(|_| source.is_quantized())?;
-        let Scheme { quantizer, axis } = quantizers.weights(layer, self.plan.opset, self.choices);
-        let quantizer = if source == Source::Quantized { quantizer.quantizing() } else { quantizer };
-        Some(Scheme { quantizer, axis })
-    }
-
-    /// The bias of a convolution; as integers only where the weights are.
-    fn bias(&mut self, weights: Option<Scheme>) -> Bias {
-        let quantizers = self.plan.quantizers.filter(|_| weights.is_some());
-        let takes_integers = quantizers.is_some_and(Quantizers::takes_integer_bias);
-        match self.space.bias.draw(self.choices) {
-            Bias::From(source) if source.is_quantized() && !takes_integers => Bias::From(Source::Initializer),
-            bias => bias,
-        }
-    }
-
-    fn add_quantizer(&mut self, quantizer: Quantizer, ahead: Ahead, value: &mut Value) {
-        let drawn = self.plan.parameters.quantization(quantizer, ahead, &mut value.known, self.choices);
-        self.quantize(quantizer, drawn, value);
-    }
-
-    /// Quantizes and dequantizes a value by a scale and a zero point.
-    fn quantize(&mut self, quantizer: Quantizer, (scale, zero_point): (f64, i64), value: &mut Value) {
-        let quantization = Quantization {
-            axis: None,
-            scale: self.plan.parameters.scalar(scale),
-            zero_point: quantizer.tensor(vec![], &[zero_point]),
-        };
-        let rank = 2 + value.extents[0].len();
-        value.name = self.add_quantization(value.name.clone(), quantization, rank, true);
-        value.scale = Some(scale);
-    }
-
-    /// A `DequantizeLinear` of `x`, or of what a `QuantizeLinear` makes of it.
-    fn add_quantization(
-        &mut self,
-        x: String,
-        quantization: Quantization,
-        rank: usize,
-        quantizes: bool,
-    ) -> String {
-        let Quantization { axis, mut scale, mut zero_point } = quantization;
-        if axis.is_none() && self.choices.percent(40) {
-            // one value is as good as a vector of one
-            for tensor in std::iter::once(&mut scale).chain(&mut zero_point) {
-                tensor.shape = vec![1];
-            }
-        }
-        let opset = self.plan.opset;
-        let quantizers = self.plan.quantizers;
-        let axis = quantizers.and_then(|quantizers| quantizers.attribute(axis, rank, opset, self.choices));
-        let parameters: Vec<_> = std::iter::once(("scale", scale))
-            .chain(zero_point.map(|zero_point| ("zero_point", zero_point)))
-            .map(|(name, tensor)| self.initializer(name, tensor))
-            .collect();
-        let inputs = |x| std::iter::once(x).chain(parameters.iter().cloned()).collect::<Vec<_>>();
-        let integers =
-            if quantizes { self.add_node(Op::QuantizeLinear(QuantizeLinear { axis }), inputs(x)) } else { x };
-        self.add_node(Op::DequantizeLinear(DequantizeLinear { axis }), inputs(integers))
     }
 
     fn add_pool(&mut self, pool: Pool, value: &mut Value) {
@@ -237,103 +159,7 @@ impl<'a> Draft<'a> {
             let axis = if self.choices.percent(25) { 1 - rank } else { 1 };
             self.add_node(Op::Concat(Concat { axis }), names)
         };
-        Value { name, channels, extents: values.swap_remove(0).extents, known: joined, scale: None }
-    }
-
-    fn add_neighbour(&mut self, neighbour: Neighbour, value: &mut Value) {
-        value.scale = None;
-        value.name = match neighbour {
-            Neighbour::Relu => self.add_node(Op::Relu, vec![value.name.clone()]),
-            Neighbour::AddChannels => self.add_channels(value),
-            Neighbour::AddScalar => self.add_constant(vec![], value),
-            Neighbour::AddInput => {
-                let regime = self.plan.parameters.added_input(&mut value.known);
-                let input = Value { name: format!("x{}", self.graph.inputs.len()), ..value.clone() };
-                self.add_input(&input, regime);
-                self.add_sum(value.name.clone(), input.name)
-            }
-            Neighbour::AddResidual => match self.residual(value) {
-                Some((other, known)) => {
-                    value.known = known;
-                    self.add_sum(value.name.clone(), other)
-                }
-                None => self.add_channels(value),
-            },
-            Neighbour::BatchNormalization => self.add_normalization(value),
-        };
-    }
-
-    /// An earlier value that can be added to `value`, and what is then known of the sum.
-    fn residual(&mut self, value: &Value) -> Option<(String, Knowledge)> {
-        let earlier = &self.values[..self.values.len() - 1];
-        let same = earlier
-            .iter()
-            .find(|other| other.channels == value.channels && other.extents == value.extents)?;
-        let known = self.plan.parameters.residual(value.known, same.known)?;
-        Some((same.name.clone(), known))
-    }
-
-    fn add_channels(&mut self, value: &mut Value) -> String {
-        let spatial = value.extents[0].len();
-        let shape = std::iter::once(value.channels).chain(std::iter::repeat_n(1, spatial)).collect();
-        self.add_constant(shape, value)
-    }
-
-    fn add_constant(&mut self, shape: Vec<usize>, value: &mut Value) -> String {
-        let constant = self.plan.parameters.constant(shape, &mut value.known, self.choices);
-        let constant = self.initializer("C", constant);
-        self.add_sum(value.name.clone(), constant)
-    }
-
-    fn add_sum(&mut self, left: String, right: String) -> String {
-        let inputs = if self.choices.percent(50) { vec![left, right] } else { vec![right, left] };
-        self.add_node(Op::Add, inputs)
-    }
-
-    fn add_normalization(&mut self, value: &mut Value) -> String {
-        let drawn = self.plan.parameters.normalization(value.channels, &mut value.known, self.choices);
-        let mut inputs = vec![value.name.clone()];
-        for (name, values) in [
-            ("scale", &drawn.scale),
-            ("bias", &drawn.offset),
-            ("mean", &drawn.mean),
-            ("var", &drawn.variance),
-        ] {
-            let tensor = self.plan.parameters.tensor(values);
-            inputs.push(self.initializer(name, tensor));
-        }
-        let momentum = self.choices.percent(20).then_some(0.9);
-        self.add_node(
-            Op::BatchNormalization(BatchNormalization {
-                epsilon: drawn.epsilon,
-                momentum,
-                ..BatchNormalization::default()
-            }),
-            inputs,
-        )
-    }
-
-    /// The name of a parameter, from where `source` says.
-    fn parameter(&mut self, name: &str, drawn: Drawn, source: Source) -> String {
-        match (drawn, source) {
-            (Drawn::Integers(quantized), source) => {
-                let rank = quantized.integers.shape.len();
-                let is_rounded = source == Source::Quantized && quantized.integers.dtype() != DataType::Int32;
-                let inner =
-                    self.initializer(name, if is_rounded { quantized.numbers } else { quantized.integers });
-                self.add_quantization(inner, quantized.quantization, rank, is_rounded)
-            }
-            (Drawn::Numbers(tensor), Source::Identity) => {
-                let inner = self.initializer(name, tensor);
-                self.add_node(Op::Identity, vec![inner])
-            }
-            (Drawn::Numbers(tensor), Source::Sum) => {
-                let summands = self.plan.parameters.summands(&tensor, self.choices);
-                let inputs = summands.map(|summand| self.initializer(name, summand));
-                self.add_node(Op::Add, inputs.to_vec())
-            }
-            (Drawn::Numbers(tensor), _) => self.initializer(name, tensor),
-        }
+        Value { name, channels, known: joined, scale: None, ..values.swap_remove(0) }
     }
 
     fn initializer(&mut self, name: &str, tensor: Tensor) -> String {
@@ -350,52 +176,7 @@ impl<'a> Draft<'a> {
         output
     }
 
-    fn add_input(&mut self, value: &Value, regime: Regime) {
-        let declared = self.declared(value);
-        self.graph.inputs.push(declared);
-        let shape = |(point, extents): (&Point, &Vec<usize>)| {
-            [point.batch, value.channels].into_iter().chain(extents.iter().copied()).collect()
-        };
-        let shapes = self.plan.points.iter().zip(&value.extents).map(shape).collect();
-        self.feeds.push(Feed { shapes, regime });
-    }
-
-    /// The value as the graph declares it: dynamic axes by name, the batch by the same name everywhere.
-    fn declared(&self, value: &Value) -> ValueInfo {
-        let dim = |dynamic, name: &dyn Fn() -> String, extent| {
-            if dynamic { Dim::Symbolic(name()) } else { Dim::Fixed(extent) }
-        };
-        let Dynamic { batch, spatial } = self.plan.dynamic;
-        let batch = dim(batch, &|| "N".to_owned(), self.plan.points[0].batch);
-        let spatial = value.extents[0]
-            .iter()
-            .enumerate()
-            .map(|(axis, extent)| dim(spatial, &|| format!("{}_D{axis}", value.name), *extent));
-        let shape = [batch, Dim::Fixed(value.channels)].into_iter().chain(spatial).collect();
-        ValueInfo { name: value.name.clone(), dtype: self.dtype(), shape: Some(shape) }
-    }
-
-    const fn dtype(&self) -> DataType {
-        self.plan.precision
-    }
-
     fn latest(&self) -> Value {
         self.values.last().expect("the input is a value").clone()
-    }
-}
-
-impl Source {
-    const fn is_quantized(self) -> bool {
-        matches!(self, Self::Dequantized | Self::Quantized)
-    }
-}
-
-impl Bias {
-    const fn form(self) -> Option<BiasForm> {
-        match self {
-            Self::Absent | Self::Empty => None,
-            Self::From(source) if source.is_quantized() => Some(BiasForm::Integers),
-            Self::From(_) => Some(BiasForm::Numbers),
-        }
     }
 }

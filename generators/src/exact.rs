@@ -194,7 +194,7 @@ impl Budget {
     }
 
     /// An exponent about `exponent`, or about that of the common size of all values, and within the format's.
-    fn step(&self, exponent: i32, bound: u64, choices: &mut Choices) -> i32 {
+    pub fn step(&self, exponent: i32, bound: u64, choices: &mut Choices) -> i32 {
         let about = if self.is_level { LEVEL - bound.max(1).ilog2() as i32 } else { exponent };
         (about + choices.one_of(&[-2, -1, 0, 0, 0, 1])).clamp(self.exponents.0, self.exponents.1)
     }

@@ -34,6 +34,7 @@ mod padding;
 mod parameters;
 mod plan;
 mod pool;
+mod quantization;
 mod quantizer;
 mod space;
 mod spaces;
@@ -47,9 +48,10 @@ pub use coverage::{Coverage, CoverageReport, MissingPair, PairCount, ValueCount}
 pub use family::{CaseStream, Family, UnknownFamily};
 pub use invalid::InvalidSpace;
 pub use menu::{Menu, NothingLeft};
+pub use quantization::{Dialect, Quantization};
 pub use quantizer::{AxisForm, Quantizer, Scaling, ZeroPoint};
 pub use space::{
-    Bias, CaseSpace, Dialect, Dynamic, Grouping, Neighbour, Operator, OutputPadding, Padding, Quantization,
-    Runs, Source, Space, Values,
+    Bias, CaseSpace, Dynamic, Grouping, Neighbour, Operator, OutputPadding, Padding, Runs, Source, Space,
+    Values,
 };
 pub use strategy::{CaseTree, Cases};

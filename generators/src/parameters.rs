@@ -14,6 +14,9 @@ pub struct Parameters {
     values: Values,
 }
 
+/// About the deviation of integers of eight bits that are all equally likely.
+const TYPICAL_INTEGER: f64 = 74.0;
+
 /// What is known of the values of a tensor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Knowledge {
@@ -59,6 +62,43 @@ impl Parameters {
                 (regime, Knowledge::Grid(grid))
             }
             rounding => (self.regime(), Knowledge::Magnitude(magnitude(rounding, self.dtype, choices))),
+        }
+    }
+
+    /// The regime of integers that a case is fed, and what is known of them less the zero point.
+    pub fn integers(
+        &self,
+        quantizer: Quantizer,
+        zero_point: i64,
+        ahead: Ahead,
+        choices: &mut Choices,
+    ) -> (Regime, Knowledge) {
+        let (mut least, mut greatest) = quantizer.levels(zero_point);
+        let known = match self.values {
+            Values::Exact => {
+                let most = self.budget.input(ahead, choices).bound as i64;
+                (least, greatest) = (least.max(-most), greatest.min(most));
+                Knowledge::Grid(Grid { bound: greatest.max(-least) as u64, exponent: 0 })
+            }
+            _ => Knowledge::Magnitude(TYPICAL_INTEGER),
+        };
+        let integer = |level: i64| (level + zero_point) as i32;
+        (Regime::Integers { least: integer(least), greatest: integer(greatest) }, known)
+    }
+
+    /// The scale of integers; what is known of them becomes what is known of what they stand for.
+    pub fn dequantization(&self, known: &mut Knowledge, choices: &mut Choices) -> f64 {
+        match known {
+            Knowledge::Grid(grid) => {
+                grid.exponent = self.budget.step(0, grid.bound, choices);
+                power_of_two(grid.exponent)
+            }
+            Knowledge::Magnitude(integers) => {
+                let wanted = magnitude(self.values, self.dtype, choices);
+                let scale = self.scale(wanted / *integers * mantissa(choices));
+                *integers *= scale;
+                scale
+            }
         }
     }
 

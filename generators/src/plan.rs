@@ -41,6 +41,10 @@ pub enum Step {
     Neighbour(Neighbour),
     /// Quantizes and dequantizes.
     Quantizer(Quantizer),
+    /// Quantizes the last value, so that the graph gives integers.
+    QuantizeLinear(Quantizer),
+    /// Dequantizes the first value, by this zero point, so that the graph is fed integers.
+    DequantizeLinear(Quantizer, i64),
     Pool(Pool),
     /// Adds two values.
     Add,
@@ -118,7 +122,7 @@ fn ahead(parts: &[Part], is_kept: impl Fn(usize) -> bool) -> Vec<Ahead> {
             Step::Neighbour(neighbour) if is_kept(place) => behind.growth(growth(*neighbour)),
             Step::Neighbour(_) | Step::Pool(_) => behind,
             Step::Add | Step::Concat => behind.growth(JOINED),
-            Step::Quantizer(_) => Ahead::NOTHING,
+            Step::Quantizer(_) | Step::QuantizeLinear(_) | Step::DequantizeLinear(..) => Ahead::NOTHING,
         };
         for source in &part.of {
             ahead[*source] = ahead[*source].and(through);
@@ -156,7 +160,7 @@ impl Part {
         match &self.step {
             Step::Layer(layer) => layer.least_input(axis, output),
             Step::Pool(pool) => pool.least_input(output),
-            Step::Neighbour(_) | Step::Quantizer(_) | Step::Add | Step::Concat => output,
+            _ => output,
         }
     }
 }
@@ -219,7 +223,7 @@ fn choose_output_shapes(parts: &mut [Part], needs: &[Vec<usize>], points: &[Poin
                 sources.iter().map(|extents| layer.output(&op, extents)).collect()
             }
             Step::Pool(pool) => sources.iter().map(|extents| pool.output(extents)).collect(),
-            Step::Neighbour(_) | Step::Quantizer(_) | Step::Add | Step::Concat => sources.clone(),
+            _ => sources.clone(),
         };
         extents.push(outputs);
     }

@@ -92,6 +92,16 @@ impl<'a> Quantizers<'a> {
         self.menus.output.draw_among(choices, |drawn| drawn.is_none_or(|quantizer| self.suits(quantizer)))
     }
 
+    /// Whether a value that is quantized at once is fed as integers.
+    pub fn is_fed_integers(self, choices: &mut Choices) -> bool {
+        self.menus.integer_input.draw(choices)
+    }
+
+    /// Whether a value that is quantized last is given as integers.
+    pub fn gives_integers(self, choices: &mut Choices) -> bool {
+        self.menus.integer_output.draw(choices)
+    }
+
     /// What quantizes the weights of `layer`, and what shares a scale where the operator set knows more than one.
     pub fn weights(self, layer: &Layer, opset: i64, choices: &mut Choices) -> Scheme {
         let quantizer = self.menus.weights.draw_among(choices, |quantizer| self.suits(*quantizer));

@@ -2,8 +2,7 @@ use twinfer_case::Case;
 use twinfer_onnx::DataType;
 
 use crate::{
-    Arrangement, AxisForm, Branches, Cases, Choices, Menu, Quantizer, Scaling, draft::Draft,
-    quantizer::quantizable,
+    Arrangement, Branches, Cases, Choices, Menu, Quantization, draft::Draft, quantizer::quantizable,
 };
 
 /// What cases can be drawn from.
@@ -86,42 +85,6 @@ pub struct Space {
     pub dynamic: Menu<Dynamic>,
     /// The shapes of the runs, where axes are dynamic.
     pub runs: Menu<Runs>,
-}
-
-/// How values and weights become integers.
-///
-/// Types and zero points that a menu offers are those of both regimes and of all versions of the operator set; one scale
-/// a channel needs version 13, and half precision 19.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Quantization {
-    /// Whether anything is quantized.
-    pub applies: Menu<bool>,
-    /// How much of quantization a case has, as far as the other menus offer it.
-    pub dialect: Menu<Dialect>,
-    /// Channels in and out, beyond those of the space, of a convolution without groups: one that is alone, or the
-    /// ConvTranspose of an encoder and decoder.
-    pub wide: Menu<Option<(usize, usize)>>,
-    /// What quantizes the input of a convolution.
-    pub activation: Menu<Option<Quantizer>>,
-    /// What quantizes the last value.
-    pub output: Menu<Option<Quantizer>>,
-    /// What quantizes weights.
-    pub weights: Menu<Quantizer>,
-    /// What shares a scale in weights.
-    pub scaling: Menu<Scaling>,
-    /// How the attribute `axis` is written.
-    pub axis: Menu<AxisForm>,
-}
-
-/// How much of what ONNX has for quantization a case has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dialect {
-    /// All of it.
-    Onnx,
-    /// Signed integers with zero for zero, and no others.
-    Symmetric,
-    /// As `Symmetric`, with every zero point written and no integers for a bias: what all hardware computes with.
-    Explicit,
 }
 
 /// The operators the families are about.
@@ -297,7 +260,7 @@ impl Space {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Coverage;
+    use crate::{Coverage, Dialect, Scaling};
 
     /// The values of an attribute that cases of a space have.
     fn reached(space: &Space, attribute: &str) -> Vec<&'static str> {

@@ -234,6 +234,8 @@ impl Quantization {
             wide: Menu::new([(None, 94), (Some((32, 16)), 2), (Some((16, 32)), 2), (Some((32, 32)), 2)]),
             activation: optional(2),
             output: optional(60),
+            integer_input: Menu::new([(true, 9), (false, 91)]),
+            integer_output: Menu::new([(true, 18), (false, 82)]),
             weights: Menu::new([
                 (quantizer(DataType::Int8, ZeroPoint::Zero), 42),
                 (quantizer(DataType::Int8, ZeroPoint::Absent), 28),

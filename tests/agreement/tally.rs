@@ -1,8 +1,8 @@
 use std::{collections::BTreeMap, fmt::Write as _};
 
-use twinfer_case::{Case, CaseRecord, Note, Recipe, Regime, TensorSource, Verdict};
+use twinfer_case::{Case, CaseRecord, Note, Regime, Run, TensorSource, Verdict};
 use twinfer_generators::Family;
-use twinfer_golden::{Arithmetic, evaluate_as};
+use twinfer_golden::{Arithmetic, evaluate, evaluate_as};
 
 /// The verdicts on the cases of one family.
 pub struct Tally {
@@ -129,12 +129,27 @@ impl Verdicts {
         Self { cases: 0, compared: 0, conforms: 0, vacuous: 0, unspecified: 0, unsupported: 0, diverges: 0 };
 }
 
-/// Whether the values lie on grids on which nothing rounds.
+/// Whether the values lie on grids on which nothing rounds: the inputs say so, and where they are integers, golden.
 fn is_exact(case: &Case) -> bool {
-    let is_exact = |source: &TensorSource| {
-        matches!(source, TensorSource::Recipe(Recipe { regime: Regime::Exact { .. }, .. }))
-    };
-    case.runs.iter().flat_map(|run| &run.inputs).any(is_exact)
+    let regimes = case.runs[0].inputs.iter().filter_map(|source| match source {
+        TensorSource::Recipe(recipe) => Some(recipe.regime),
+        TensorSource::Data(_) => None,
+    });
+    match regimes.into_iter().find(|regime| !matches!(regime, Regime::Integers { .. })) {
+        Some(regime) => matches!(regime, Regime::Exact { .. }),
+        None => case.runs.iter().all(is_exact_for_golden(case)),
+    }
+}
+
+fn is_exact_for_golden(case: &Case) -> impl Fn(&Run) -> bool {
+    |run| {
+        let tensor =
+            |source: &TensorSource| source.tensor().expect("a generated tensor is small").into_owned();
+        let inputs: Vec<_> = run.inputs.iter().map(tensor).collect();
+        let evaluation = evaluate(&case.graph, &inputs).expect("golden knows generated graphs");
+        let output = &evaluation.outputs[0];
+        output.grid_step.is_some() || output.values.is_empty()
+    }
 }
 
 /// The page of results.

@@ -33,7 +33,8 @@ attributes! {
         15..=21 => "15 to 21",
         22.. => "22 to newest",
     };
-    "values" ["exact", "gaussian", "wide-range", "denormal", "saturating"] by |site| match site.regime() {
+    "values" ["exact", "gaussian", "wide-range", "denormal", "saturating", "integers"] by |site| match site.regime() {
+        Some(Regime::Integers { .. }) => "integers",
         Some(Regime::Exact { .. }) => "exact",
         Some(Regime::WideRange) => "wide-range",
         Some(Regime::Denormal) => "denormal",
@@ -125,10 +126,22 @@ attributes! {
     "after" [
         "graph output", "Relu", "Add", "BatchNormalization", "MaxPool", "Concat", "QuantizeLinear", "convolution"
     ] by |site| site.reader(&site.node.outputs[0]).map_or("graph output", operator);
-    "output of the graph" ["numbers", "dequantized"] by |site| {
-        let last = site.case.graph.outputs.first().and_then(|output| site.producer(&output.name));
-        if matches!(last.map(|node| &node.op), Some(Op::DequantizeLinear(_))) { "dequantized" } else { "numbers" }
+    "output of the graph" ["numbers", "dequantized", "INT8", "UINT8"] by |site| {
+        let output = site.case.graph.outputs.first();
+        let last = output.and_then(|output| site.producer(&output.name)).map(|node| &node.op);
+        match (last, output.map(|output| output.dtype)) {
+            (Some(Op::DequantizeLinear(_)), _) => "dequantized",
+            (_, Some(DataType::Int8)) => "INT8",
+            (_, Some(DataType::Uint8)) => "UINT8",
+            _ => "numbers",
+        }
     };
+    "input of the graph" ["numbers", "INT8", "UINT8"] by
+        |site| match site.case.graph.inputs.first().map(|input| input.dtype) {
+            Some(DataType::Int8) => "INT8",
+            Some(DataType::Uint8) => "UINT8",
+            _ => "numbers",
+        };
     "dynamic axes" ["none", "batch", "spatial", "batch and spatial"] by |site| dynamic_axes(site);
     "runs" ["1", "2", "3"] by |site| number(site.case.runs.len());
     "shapes of the runs" ["one", "several"] by |site| {

@@ -1,6 +1,6 @@
 use twinfer_case::{Case, Regime, TensorSource};
 use twinfer_onnx::{
-    AutoPad, Axis, Conv, ConvTranspose, DataType, DequantizeLinear, Node, Op, Tensor, infer_shapes,
+    AutoPad, Axis, Conv, ConvTranspose, DataType, DequantizeLinear, Node, Op, Tensor, ValueInfo, infer_shapes,
 };
 
 /// A convolution of a valid case, with what surrounds it.
@@ -97,6 +97,7 @@ impl<'a> Site<'a> {
         };
         match self.producer(integers) {
             Some(node) if matches!(node.op, Op::QuantizeLinear(_)) => self.unquantized(&node.inputs[0]),
+            None if self.input(integers).is_some() => integers,
             _ => name,
         }
     }
@@ -110,9 +111,16 @@ impl<'a> Site<'a> {
         let dtype = match (zero_point, quantizer) {
             (Some(zero_point), _) => zero_point.dtype(),
             (None, Some(_)) => DataType::Uint8,
-            (None, None) => self.initializer(&node.inputs[0])?.dtype(),
+            (None, None) => {
+                let stored = self.initializer(&node.inputs[0]).map(Tensor::dtype);
+                stored.or_else(|| Some(self.input(&node.inputs[0])?.dtype))?
+            }
         };
         Some(Quantization { axis, dtype, zero_point, scales: self.initializer(&node.inputs[1])?.len() })
+    }
+
+    fn input(&self, name: &str) -> Option<&'a ValueInfo> {
+        self.case.graph.inputs.iter().find(|input| input.name == name)
     }
 
     fn initializer(&self, name: &str) -> Option<&'a Tensor> {

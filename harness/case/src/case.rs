@@ -80,6 +80,13 @@ pub enum Regime {
         /// The grid step is 2^`exponent`.
         exponent: i32,
     },
+    /// Integers `least..=greatest`, all equally likely.
+    Integers {
+        /// The least of them.
+        least: i32,
+        /// The greatest of them.
+        greatest: i32,
+    },
     /// Standard normal values.
     Gaussian,
     /// Magnitudes log-uniform over many decades.

@@ -68,6 +68,10 @@ impl Regime {
                 let steps = below(2 * u64::from(limit) + 1, bits) as f64 - f64::from(limit);
                 steps * power_of_two(exponent)
             }
+            Self::Integers { least, greatest } => {
+                let more = u64::try_from(i64::from(greatest) - i64::from(least)).unwrap_or(0);
+                f64::from(least) + below(more + 1, bits) as f64
+            }
             Self::Gaussian => standard_normal(bits),
             Self::WideRange => log_uniform(range.wide, bits),
             Self::Denormal => log_uniform((range.smallest_normal - 6, range.smallest_normal + 12), bits),
@@ -180,6 +184,15 @@ mod tests {
         steps.sort_by(f64::total_cmp);
         steps.dedup();
         assert_eq!(steps, [-0.75, -0.5, -0.25, 0.0, 0.25, 0.5, 0.75]);
+    }
+
+    #[test]
+    fn integers_are_all_of_their_range_and_no_others() {
+        let mut integers = values(DataType::Uint8, Regime::Integers { least: 250, greatest: 255 });
+        integers.sort_by(f64::total_cmp);
+        integers.dedup();
+        assert_eq!(integers, [250.0, 251.0, 252.0, 253.0, 254.0, 255.0]);
+        assert_eq!(values(DataType::Int8, Regime::Integers { least: 3, greatest: -3 })[..2], [3.0, 3.0]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use twinfer_case::{Case, Expectation};
-use twinfer_onnx::{ConvTranspose, Dim, Node, Op, Rule, RuleViolation, infer_shapes};
+use twinfer_onnx::{ConvTranspose, DataType, Dim, Node, Op, Rule, RuleViolation, ValueInfo, infer_shapes};
 
 use crate::edit::{self, Edited, select, select_input};
 
@@ -49,6 +49,7 @@ impl Frame {
                 for place in 0..case.graph.nodes.len() {
                     self.fit_node(&mut case, place)?;
                 }
+                retype_outputs(&mut case)?;
                 declare_outputs(&mut case)?;
             }
             Expectation::Invalid(rule) => {
@@ -234,6 +235,19 @@ fn shorten_runs(case: &mut Case, name: &str, axis: usize, extents: &[usize]) -> 
     }
     let extent = extents.first().filter(|first| extents.iter().all(|extent| extent == *first))?;
     select(case, name, axis, &(0..*extent).collect::<Vec<_>>())
+}
+
+/// Declares integers only where the nodes still give them.
+fn retype_outputs(case: &mut Case) -> Edited {
+    let mut outputs = std::mem::take(&mut case.graph.outputs);
+    let shapes = run_shapes(case).next()?;
+    let inferred = infer_shapes(&case.graph, &shapes).ok()?;
+    let is_integer = |output: &&mut ValueInfo| matches!(output.dtype, DataType::Int8 | DataType::Uint8);
+    for output in outputs.iter_mut().filter(is_integer) {
+        output.dtype = inferred.get(&output.name)?.dtype;
+    }
+    case.graph.outputs = outputs;
+    Some(())
 }
 
 /// Declares the outputs as the nodes give them, and so checks the whole graph in every run.

@@ -95,7 +95,7 @@ pub fn build(
         }
     } else {
         config.set_tactic_sources(&[TacticSource::EdgeMaskConvolutions, TacticSource::JitConvolutions])?;
-        allow_precisions(&config, network)?;
+        allow_precisions(&config, network, task.request.precision)?;
     }
     if let Some(Level(level)) = level {
         config.set_builder_optimization_level(level)?;
@@ -106,13 +106,18 @@ pub fn build(
 
 /// Allows the precisions that the network itself names. Releases whose networks are always strongly typed have no such
 /// switches, or refuse a network that was built with one: TensorRT-RTX 1.4 does.
-fn allow_precisions(config: &BuilderConfig<'_>, network: &NetworkDefinition<'_>) -> Result<()> {
+fn allow_precisions(
+    config: &BuilderConfig<'_>,
+    network: &NetworkDefinition<'_>,
+    requested: twinfer_onnx::DataType,
+) -> Result<()> {
     let layers = network.layers()?;
     let mut is_quantised = false;
     for layer in &layers {
         is_quantised |= matches!(layer.layer_type(), Ok(LayerType::Quantize | LayerType::Dequantize));
     }
-    let mut is_half = false;
+    // a network that is fed integers names its precision inside alone
+    let mut is_half = requested == twinfer_onnx::DataType::Float16;
     for input in network.inputs()? {
         is_half |= input.data_type()? == DataType::Half;
     }

@@ -62,7 +62,8 @@ fn start_at(case: &Case, frame: &Frame, place: usize) -> Option<Case> {
     }
     let shapes = frame.extents(&name)?;
     let like = case.graph.inputs.first()?;
-    let (dtype, dims) = (like.dtype, like.shape.clone());
+    let dtype = fed_type(&case, like.dtype, &name);
+    let dims = like.shape.clone();
     case.graph.nodes.retain(|node| !node.outputs.contains(&name));
     let shape =
         dims.filter(|dims| dims.len() == shapes[0].len()).map(|dims| declared(&name, dims, &shapes[0]));
@@ -71,6 +72,16 @@ fn start_at(case: &Case, frame: &Frame, place: usize) -> Option<Case> {
         run.inputs.push(TensorSource::Data(small_integers(dtype, shape)?));
     }
     Some(case)
+}
+
+/// The type of a new input in place of the value `name`: that of the first input, unless it is integers that a quantizer
+/// gave and the value is not.
+fn fed_type(case: &Case, first: DataType, name: &str) -> DataType {
+    let is_quantized = producer(case, name).is_some_and(|node| matches!(node.op, Op::QuantizeLinear(_)));
+    match first {
+        DataType::Int8 | DataType::Uint8 if !is_quantized => case.request.precision,
+        first => first,
+    }
 }
 
 /// Dims for a new input: dynamic where those of the graph's first input are, under names of their own.

@@ -1,0 +1,80 @@
+use twinfer_onnx::{BatchNormalization, Op};
+
+use super::{Draft, Value};
+use crate::{Neighbour, parameters::Knowledge};
+
+impl Draft<'_> {
+    pub(super) fn add_neighbour(&mut self, neighbour: Neighbour, value: &mut Value) {
+        value.scale = None;
+        value.name = match neighbour {
+            Neighbour::Relu => self.add_node(Op::Relu, vec![value.name.clone()]),
+            Neighbour::AddChannels => self.add_channels(value),
+            Neighbour::AddScalar => self.add_constant(vec![], value),
+            Neighbour::AddInput => {
+                let regime = self.plan.parameters.added_input(&mut value.known);
+                let input = Value { name: format!("x{}", self.graph.inputs.len()), ..value.clone() };
+                self.add_input(&input, regime);
+                self.add_sum(value.name.clone(), input.name)
+            }
+            Neighbour::AddResidual => match self.residual(value) {
+                Some((other, known)) => {
+                    value.known = known;
+                    self.add_sum(value.name.clone(), other)
+                }
+                None => self.add_channels(value),
+            },
+            Neighbour::BatchNormalization => self.add_normalization(value),
+        };
+    }
+
+    /// An earlier value that can be added to `value`, and what is then known of the sum.
+    fn residual(&mut self, value: &Value) -> Option<(String, Knowledge)> {
+        let earlier = &self.values[..self.values.len() - 1];
+        let is_alike = |other: &&Value| {
+            other.dtype == value.dtype && other.channels == value.channels && other.extents == value.extents
+        };
+        let same = earlier.iter().find(is_alike)?;
+        let known = self.plan.parameters.residual(value.known, same.known)?;
+        Some((same.name.clone(), known))
+    }
+
+    fn add_channels(&mut self, value: &mut Value) -> String {
+        let spatial = value.extents[0].len();
+        let shape = std::iter::once(value.channels).chain(std::iter::repeat_n(1, spatial)).collect();
+        self.add_constant(shape, value)
+    }
+
+    fn add_constant(&mut self, shape: Vec<usize>, value: &mut Value) -> String {
+        let constant = self.plan.parameters.constant(shape, &mut value.known, self.choices);
+        let constant = self.initializer("C", constant);
+        self.add_sum(value.name.clone(), constant)
+    }
+
+    fn add_sum(&mut self, left: String, right: String) -> String {
+        let inputs = if self.choices.percent(50) { vec![left, right] } else { vec![right, left] };
+        self.add_node(Op::Add, inputs)
+    }
+
+    fn add_normalization(&mut self, value: &mut Value) -> String {
+        let drawn = self.plan.parameters.normalization(value.channels, &mut value.known, self.choices);
+        let mut inputs = vec![value.name.clone()];
+        for (name, values) in [
+            ("scale", &drawn.scale),
+            ("bias", &drawn.offset),
+            ("mean", &drawn.mean),
+            ("var", &drawn.variance),
+        ] {
+            let tensor = self.plan.parameters.tensor(values);
+            inputs.push(self.initializer(name, tensor));
+        }
+        let momentum = self.choices.percent(20).then_some(0.9);
+        self.add_node(
+            Op::BatchNormalization(BatchNormalization {
+                epsilon: drawn.epsilon,
+                momentum,
+                ..BatchNormalization::default()
+            }),
+            inputs,
+        )
+    }
+}
