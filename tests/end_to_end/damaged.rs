@@ -79,7 +79,10 @@ fn damaged_cases_and_recordings_are_refused() {
 #[test]
 fn damaged_run_directories_are_refused() {
     let run = tempfile::tempdir().unwrap();
-    fuzz(run.path(), &["--backends", "ort:cpu", "--family", "invalid", "--cases", "20", "--no-minimize"]);
+    fuzz(
+        run.path(),
+        &["--backends", "ort:cpu", "--family", "invalid", "--seed", "20", "--cases", "20", "--no-minimize"],
+    );
     survives(&run.path().join("run.json"), &["report", text(run.path())]);
     let finding = fs::read_dir(run.path().join("findings")).unwrap().flatten();
     let finding = finding.map(|entry| entry.path().join("finding.json")).find(|path| path.is_file());
