@@ -18,8 +18,6 @@ impl Pool {
     pub fn draw(choices: &mut Choices) -> Self {
         let (kernel, stride, pad) =
             *choices.one_of(&[(2, 2, 0), (2, 2, 1), (3, 2, 1), (3, 2, 0), (3, 1, 1), (2, 1, 0)]);
-        let (kernel, stride, pad) =
-            *choices.one_of(&[(2, 2, 0), (2, 2, 1), (3, 2, 1), (3, 2, 0), (3, 1, 1), (2, 1, 0)]);
         // rounded up, its last window could lie in the padding alone: ONNX's shape inference counts it, its text does not
         let rounds_up = stride > 1 && choices.percent(30) && pad + stride <= kernel;
         Self { kernel, stride, pad, rounds_up, is_explicit: choices.percent(50) }

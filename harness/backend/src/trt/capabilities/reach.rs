@@ -16,12 +16,13 @@ const LEAST: usize = 20;
 
 const QUANTIZED: [Family; 3] = [Family::QdqConv, Family::QdqDeconv, Family::Block];
 
-const RELEASES: [(&str, u32, Reader); 5] = [
-    ("TensorRT 8.5.3", 8503, Reader::Parser),
-    ("TensorRT 8.6.0", 8600, Reader::Parser),
-    ("TensorRT 10.16.0", 101_600, Reader::Parser),
-    ("TensorRT-RTX 1.7.1", 10_701, Reader::Parser),
-    ("TensorRT 8.6.0, layer by layer", 8600, Reader::Layers),
+/// Releases, and of how many cases they take `CASES` at the least.
+const RELEASES: [(&str, u32, Reader, usize); 5] = [
+    ("TensorRT 8.5.3", 8503, Reader::Parser, 2 * CASES),
+    ("TensorRT 8.6.0", 8600, Reader::Parser, 2 * CASES),
+    ("TensorRT 10.16.0", 101_600, Reader::Parser, 2 * CASES),
+    ("TensorRT-RTX 1.7.1", 10_701, Reader::Parser, 3 * CASES),
+    ("TensorRT 8.6.0, layer by layer", 8600, Reader::Layers, 2 * CASES),
 ];
 
 fn description(number: u32, reader: Reader) -> Description {
@@ -176,11 +177,11 @@ fn drawn(family: Family, number: u32, reader: Reader) -> usize {
 
 #[test]
 fn most_quantised_cases_are_taken() {
-    for (name, number, reader) in RELEASES {
+    for (name, number, reader, most) in RELEASES {
         let drawn = QUANTIZED.map(|family| (family, drawn(family, number, reader)));
         println!("{name}: of {drawn:?} {CASES} are taken");
         for (family, drawn) in drawn {
-            assert!(drawn < 2 * CASES, "{name} takes {CASES} of {drawn} cases of {family}");
+            assert!(drawn < most, "{name} takes {CASES} of {drawn} cases of {family}");
         }
     }
 }
