@@ -6,7 +6,7 @@ use crate::{
 };
 
 /// What cases can be drawn from.
-pub trait CaseSpace {
+pub trait CaseSpace: Send + Sync {
     /// One case: equal choices make equal cases.
     fn draw(&self, choices: &mut Choices) -> Case;
 }

@@ -10,13 +10,14 @@ pub type CaseSource = Arc<dyn Fn(u64) -> Case + Send + Sync>;
 
 /// The cases of `families` in turn.
 pub fn generated(families: &[String], seed: u64) -> Result<CaseSource, CampaignError> {
-    let families = families.iter().map(|name| family(name)).collect::<Result<Vec<_>, _>>()?;
-    if families.is_empty() {
+    let stream = |name: &String| family(name).map(|family| family.stream(seed));
+    let streams = families.iter().map(stream).collect::<Result<Vec<_>, _>>()?;
+    if streams.is_empty() {
         return Err(unknown(""));
     }
     Ok(Arc::new(move |index| {
-        let turn = (index % families.len() as u64) as usize;
-        families[turn].stream(seed).case(index)
+        let turn = (index % streams.len() as u64) as usize;
+        streams[turn].case(index)
     }))
 }
 
