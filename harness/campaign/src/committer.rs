@@ -6,13 +6,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
+use crossbeam_channel::{Receiver, Sender};
 use twinfer_case::{Divergence, Event, Summary, Verdict};
 
 use crate::{
     CampaignError,
     crew::Crew,
-    delivery::Delivery,
+    delivery::{Delivery, gather},
     docket::Docket,
     findings::Findings,
     investigation::{Outcome, Proof, Reduced, sighting},
@@ -117,19 +117,7 @@ impl<'scope, 'env> Committer<'scope, 'env> {
         inbox: &Receiver<Delivery>,
         sink: &mut dyn FnMut(&Event),
     ) -> Result<(), CampaignError> {
-        let mut next = match inbox.recv_timeout(PROGRESS) {
-            Ok(delivery) => Some(delivery),
-            Err(RecvTimeoutError::Timeout) => None,
-            Err(RecvTimeoutError::Disconnected) => {
-                let reason = "its threads ended before the campaign".to_owned();
-                return Err(CampaignError::Supervisor(reason));
-            }
-        };
-        while let Some(delivery) = next {
-            self.take(delivery, sink)?;
-            next = inbox.try_recv().ok();
-        }
-        Ok(())
+        gather(inbox, PROGRESS)?.into_iter().try_for_each(|delivery| self.take(delivery, sink))
     }
 
     fn take(&mut self, delivery: Delivery, sink: &mut dyn FnMut(&Event)) -> Result<(), CampaignError> {

@@ -1,6 +1,6 @@
-use std::{sync::Arc, thread};
+use std::{sync::Arc, thread, time::Duration};
 
-use crossbeam_channel::Sender;
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use twinfer_case::Event;
 
 use crate::{
@@ -22,6 +22,23 @@ pub enum Delivery {
     Event(Box<Event>),
     /// A thread cannot go on.
     Failed(CampaignError),
+}
+
+/// How long deliveries gather once the first has come: each of them would wake the committer, several times a case.
+const GATHERING: Duration = Duration::from_millis(1);
+
+/// Takes everything that arrives; nothing where that is nothing for as long as `patience`.
+pub fn gather(inbox: &Receiver<Delivery>, patience: Duration) -> Result<Vec<Delivery>, CampaignError> {
+    let first = match inbox.recv_timeout(patience) {
+        Ok(first) => first,
+        Err(RecvTimeoutError::Timeout) => return Ok(Vec::new()),
+        Err(RecvTimeoutError::Disconnected) => {
+            let reason = "its threads ended before the campaign".to_owned();
+            return Err(CampaignError::Supervisor(reason));
+        }
+    };
+    thread::sleep(GATHERING);
+    Ok(std::iter::once(first).chain(inbox.try_iter()).collect())
 }
 
 /// A thread's end of the way to the committer, which learns of a panic there too.

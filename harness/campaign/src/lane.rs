@@ -9,6 +9,7 @@ use twinfer_onnx::Tensor;
 use crate::{
     CampaignError,
     delivery::{Deliverer, Delivery},
+    pace::Pace,
     prepared::Prepared,
     site::Site,
     worker::{Answer, Loss, Nursery, Trial, WorkerProcess},
@@ -60,6 +61,7 @@ pub struct Lane {
     /// Taken from the queue, and too large to be sent before others are answered.
     waiting: Option<Job>,
     history: VecDeque<u64>,
+    pace: Pace,
 }
 
 impl Lane {
@@ -82,6 +84,7 @@ impl Lane {
             held: None,
             waiting: None,
             history: VecDeque::with_capacity(MEMORY),
+            pace: Pace::new(),
         }
     }
 
@@ -112,12 +115,10 @@ impl Lane {
         }
         let mut stage = Stage::Load;
         loop {
-            while let Some(job) = self.next_job(worker.capacity()) {
-                worker.send(&job.prepared.task).map_err(unsent)?;
-                self.in_flight_bytes += job.bytes();
-                self.in_flight.push_back(job);
+            if self.in_flight.is_empty() || !worker.has_words() {
+                self.feed(worker).map_err(unsent)?;
+                self.pace.pause(self.in_flight.len());
             }
-            worker.flush().map_err(unsent)?;
             let Some(front) = self.in_flight.front() else { return Ok(()) };
             let expected = front.prepared.task.hash;
             match worker.receive(stage).map_err(|loss| (stage, loss))? {
@@ -132,6 +133,7 @@ impl Lane {
                     }
                     self.hold(*observation);
                     self.note_answer(worker);
+                    self.pace.answered();
                     stage = Stage::Load;
                 }
                 Answer::Stage(..) | Answer::Done(..) => return Err((stage, Loss::other_case())),
@@ -146,6 +148,16 @@ impl Lane {
         if self.answers.is_power_of_two() {
             self.site.weigh(worker);
         }
+    }
+
+    /// Gives the worker as many cases as it may hold.
+    fn feed(&mut self, worker: &mut WorkerProcess) -> Result<(), Loss> {
+        while let Some(job) = self.next_job(worker.capacity()) {
+            worker.send(&job.prepared.task)?;
+            self.in_flight_bytes += job.bytes();
+            self.in_flight.push_back(job);
+        }
+        worker.flush()
     }
 
     /// The next job, where there is room for it: what waits in the pipe must never block the supervisor while the

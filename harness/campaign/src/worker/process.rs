@@ -170,6 +170,11 @@ impl WorkerProcess {
         ToWorker::write_case(&mut self.stdin, task, &[0], &[]).map_err(|error| self.broken(error))
     }
 
+    /// Whether it has said something that is read already, but for its end perhaps.
+    pub fn has_words(&self) -> bool {
+        !self.stdout.buffer().is_empty()
+    }
+
     /// Sends what waits.
     pub fn flush(&mut self) -> Result<(), Loss> {
         self.stdin.flush().map_err(|error| self.broken(error.into()))
