@@ -76,7 +76,7 @@ impl Options {
             known: None,
             deadlines: Deadlines::default(),
             repeat_every: 50,
-            fresh_every: 1000,
+            fresh_every: 5000,
             minimize: true,
             oracle,
             source: None,
