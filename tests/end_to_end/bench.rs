@@ -27,6 +27,35 @@ fn backends_are_measured_alone_in_one_loop_and_in_a_campaign() {
     assert!(outcome.stdout.contains("60, "), "every case is in the loop: {}", outcome.stdout);
     assert!(outcome.stdout.contains("a campaign of 60 cases, 1 jobs"), "{}", outcome.stdout);
     assert!(outcome.stdout.contains("ratio to the loop"), "{}", outcome.stdout);
+    assert!(outcome.stdout.contains("ratio to the best of one alone"), "{}", outcome.stdout);
+    assert_eq!(costs(&outcome.stdout), parts("ort:cpu,opt=off"), "{}", outcome.stdout);
+}
+
+#[test]
+fn onnx_runtime_alone_and_a_campaign_are_measured_and_kept_as_json() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("bench.json");
+    let outcome = twinfer(&["bench", "--jobs=1", "--cases=60", "--json", file.to_str().unwrap()]).run();
+    assert_eq!(outcome.code, Some(0), "{}", outcome.shown());
+    assert_eq!(costs(&outcome.stdout), parts("ort:cpu"), "{}", outcome.stdout);
+    let report: serde_json::Value = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
+    let names = report["costs"].as_array().unwrap().iter().map(|cost| cost["name"].as_str().unwrap());
+    assert_eq!(names.collect::<Vec<_>>(), parts("ort:cpu"));
+    assert_eq!(report["campaign"]["cases"], 60);
+    assert_eq!(report["alone"][0]["backend"], "ONNX Runtime");
+}
+
+/// The names of what a case costs, as they are printed.
+fn costs(stdout: &str) -> Vec<&str> {
+    let lines = stdout.lines().skip_while(|line| !line.starts_with("where a case's time goes")).skip(2);
+    lines.filter_map(|line| line.trim().split_once("  ")).map(|(name, _)| name).collect()
+}
+
+fn parts(variant: &str) -> Vec<String> {
+    let of_variant = ["parse", "execute", "isolation"].map(|part| format!("{variant}: {part}"));
+    let before = ["generate", "encode", "golden"].map(str::to_owned);
+    let after = ["compare", "journal", "rest", "all together"].map(str::to_owned);
+    before.into_iter().chain(of_variant).chain(after).collect()
 }
 
 #[test]

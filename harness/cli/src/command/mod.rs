@@ -47,6 +47,9 @@ pub enum Command {
     /// Run the cases of a benchmark in one process; `bench` starts this and nobody else does
     #[command(hide = true)]
     BenchLoop(bench::solo::Arguments),
+    /// Measure the parts of a case in one process; `bench` starts this and nobody else does
+    #[command(hide = true)]
+    BenchParts(bench::parts::Arguments),
     /// Serve backends to a supervisor over stdin and stdout
     #[command(hide = true)]
     Worker,
@@ -67,6 +70,7 @@ impl Command {
             Self::Diff(arguments) => diff::run(&arguments),
             Self::Bench(arguments) => bench::run(&arguments),
             Self::BenchLoop(arguments) => bench::solo::run(&arguments),
+            Self::BenchParts(arguments) => bench::parts::run(&arguments),
             Self::Backends(command) => command.run(),
             Self::Worker => Ok(worker::run()),
         }

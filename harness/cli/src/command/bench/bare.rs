@@ -11,6 +11,7 @@ use twinfer_case::Task;
 use twinfer_libraries::Store;
 use twinfer_onnx::{Tensor, TensorData};
 
+use super::usage::Usage;
 use crate::Failure;
 
 /// What the bare loop came to.
@@ -21,6 +22,8 @@ pub struct Bare {
     pub refused: u64,
     /// Wall time.
     pub seconds: f64,
+    /// Processor time.
+    pub processor: f64,
 }
 
 impl Bare {
@@ -30,7 +33,18 @@ impl Bare {
             executed: self.executed + other.executed,
             refused: self.refused + other.refused,
             seconds: self.seconds + other.seconds,
+            processor: self.processor + other.processor,
         }
+    }
+
+    /// Models a second that were executed.
+    pub fn rate(&self) -> f64 {
+        self.executed as f64 / self.seconds
+    }
+
+    /// Microseconds of processor time for each of them.
+    pub fn micros(&self) -> f64 {
+        self.processor * 1e6 / self.executed as f64
     }
 }
 
@@ -52,7 +66,7 @@ impl Runtime {
 
     /// Makes a session of every model and runs it once, on `threads` threads at once.
     pub fn measure(&self, tasks: &[Task], threads: usize) -> Bare {
-        let started = Instant::now();
+        let (started, before) = (Instant::now(), Usage::now());
         let executed = thread::scope(|scope| {
             let workers: Vec<_> = (0..threads)
                 .map(|first| {
@@ -64,7 +78,8 @@ impl Runtime {
             workers.into_iter().map(|worker| worker.join().unwrap_or(0)).sum()
         });
         let seconds = started.elapsed().as_secs_f64();
-        Bare { executed, refused: tasks.len() as u64 - executed, seconds }
+        let processor = Usage::now().since(before).processor();
+        Bare { executed, refused: tasks.len() as u64 - executed, seconds, processor }
     }
 }
 

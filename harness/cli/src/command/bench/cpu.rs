@@ -4,11 +4,18 @@ use std::num::NonZeroUsize;
 
 use twinfer_case::{Case, Task, Variant};
 
-use super::{Arguments, bare, end_to_end::Measured, stream::Stream};
+use super::{
+    Arguments, bare,
+    costs::{self, costs},
+    end_to_end::Measured,
+    parts::Parts,
+    report::{Alone, Report},
+    stream::Stream,
+};
 use crate::{Failure, output::line, paint, worker::worker_for};
 
 /// Measures and prints both.
-pub fn run(arguments: &Arguments, jobs: NonZeroUsize) -> Result<(), Failure> {
+pub fn run(arguments: &Arguments, jobs: NonZeroUsize) -> Result<Report, Failure> {
     let variant: Variant = "ort:cpu".parse().map_err(Failure::usage)?;
     let cases: Vec<Case> =
         Stream::new(&arguments.family, arguments.seed).cases(0, 1).take(arguments.cases as usize).collect();
@@ -19,22 +26,41 @@ pub fn run(arguments: &Arguments, jobs: NonZeroUsize) -> Result<(), Failure> {
     let (first, second) = tasks.split_at(tasks.len() / 2);
     let runtime = bare::Runtime::load()?;
     let before = runtime.measure(first, jobs.get());
-    let measured = Measured::of(arguments, vec![variant], worker, jobs)?;
+    let measured = Measured::of(arguments, vec![variant.clone()], worker, jobs)?;
     let bare = before.and(&runtime.measure(second, jobs.get()));
-    print(&bare, &measured, &cases, jobs);
-    Ok(())
+    print(&bare, &measured, jobs);
+    let parts = Parts::of(&variant, arguments)?;
+    let costs = costs(&measured, &[(variant, parts)], jobs.get());
+    costs::print(&costs);
+    let alone = Alone {
+        backend: "ONNX Runtime".to_owned(),
+        parallel: jobs.get(),
+        rate: bare.rate(),
+        processor: bare.micros(),
+    };
+    Ok(Report {
+        jobs: jobs.get(),
+        alone: vec![alone],
+        naive: None,
+        campaign: Some(measured.campaign()),
+        costs,
+    })
 }
 
-fn print(bare: &bare::Bare, measured: &Measured, cases: &[Case], jobs: NonZeroUsize) {
-    let rate = measured.rate();
-    let bare_rate = bare.executed as f64 / bare.seconds;
+fn print(bare: &bare::Bare, measured: &Measured, jobs: NonZeroUsize) {
+    let (rate, spent) = (measured.rate(), measured.micros_compared());
     line!("{}", paint::heading(format!("{} cases, {jobs} jobs", measured.summary.cases)));
-    line!("  end to end, executed and compared   {rate:>8.0} a second");
-    line!("  ONNX Runtime alone, session and run {bare_rate:>8.0} a second ({} refused)", bare.refused);
-    line!("  ratio                               {:>8.2}", rate / bare_rate);
+    line!("  end to end, executed and compared   {rate:>8.0} a second, {spent:.0} µs of processor time each");
+    line!(
+        "  ONNX Runtime alone, session and run {:>8.0} a second, {:.0} µs of processor time each ({} refused)",
+        bare.rate(),
+        bare.micros(),
+        bare.refused
+    );
+    line!(
+        "  ratio                               {:>8.2}, of processor time {:.2}",
+        rate / bare.rate(),
+        bare.micros() / spent
+    );
     line!("  multiply-accumulates, median        {:>8}", measured.median_macs());
-    line!("{}", paint::heading("where the time goes, microseconds a case"));
-    for (name, micros) in measured.shares.of(&measured.summary, cases, jobs.get()) {
-        line!("  {name:<35} {micros:>8.0}");
-    }
 }

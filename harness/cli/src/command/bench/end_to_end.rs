@@ -1,16 +1,18 @@
-use std::num::NonZeroUsize;
+use std::{collections::BTreeMap, num::NonZeroUsize};
 
 use twinfer_campaign::{Campaign, Hiring, Options, WorkerCommand};
-use twinfer_case::{Budget, Event, Summary, Variant};
+use twinfer_case::{Budget, CaseRecord, Event, Stage, Summary, Variant};
 use twinfer_generators::Family;
 
-use super::{Arguments, shares::Shares};
+use super::{Arguments, report, usage::Spent};
 use crate::Failure;
 
 /// A campaign, and what its records say.
 pub struct Measured {
     pub summary: Summary,
-    pub shares: Shares,
+    /// Processor time from the first case on.
+    pub spent: Spent,
+    stages: BTreeMap<(Variant, Stage), u64>,
     macs: Vec<u64>,
 }
 
@@ -33,15 +35,17 @@ impl Measured {
             ..Options::new(variants, worker, out.path().to_owned())
         };
         let mut macs = Vec::new();
-        let mut shares = Shares::default();
-        let summary = Campaign::new(options)?.run(&mut |event| {
-            if let Event::CaseFinished { record } = event {
+        let (mut stages, mut before) = (BTreeMap::new(), Spent::default());
+        let summary = Campaign::new(options)?.run(&mut |event| match event {
+            Event::CampaignStarted { .. } => before = Spent::now(),
+            Event::CaseFinished { record } => {
                 macs.push(record.macs);
-                shares.add(record);
+                add_stages(&mut stages, record);
             }
+            _ => {}
         })?;
         macs.sort_unstable();
-        Ok(Self { summary, shares, macs })
+        Ok(Self { summary, spent: Spent::now().since(before), stages, macs })
     }
 
     /// Cases a second that were executed and compared.
@@ -52,5 +56,40 @@ impl Measured {
     /// Multiply-accumulates of the middle case.
     pub fn median_macs(&self) -> u64 {
         self.macs.get(self.macs.len() / 2).copied().unwrap_or(0)
+    }
+
+    /// Microseconds a case of wall time that a variant's workers spent in a stage, where they entered it.
+    pub fn stage(&self, variant: &Variant, stage: Stage) -> Option<f64> {
+        let micros = self.stages.get(&(variant.clone(), stage))?;
+        Some(*micros as f64 / self.summary.cases.max(1) as f64)
+    }
+
+    /// Microseconds a case of what took so many seconds.
+    pub fn micros(&self, seconds: f64) -> f64 {
+        seconds * 1e6 / self.summary.cases.max(1) as f64
+    }
+
+    /// Microseconds of processor time for each case that was executed and compared.
+    pub fn micros_compared(&self) -> f64 {
+        self.spent.both() * 1e6 / self.summary.compared.max(1) as f64
+    }
+
+    /// What the report says of it.
+    pub fn campaign(&self) -> report::Campaign {
+        report::Campaign {
+            cases: self.summary.cases,
+            compared: self.summary.compared,
+            rate: self.rate(),
+            median_macs: self.median_macs(),
+            spent: self.spent,
+        }
+    }
+}
+
+fn add_stages(stages: &mut BTreeMap<(Variant, Stage), u64>, record: &CaseRecord) {
+    for variant in &record.variants {
+        for timing in &variant.timings {
+            *stages.entry((variant.variant.clone(), timing.stage)).or_default() += timing.micros;
+        }
     }
 }

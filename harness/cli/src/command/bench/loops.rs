@@ -5,25 +5,34 @@ use std::{num::NonZeroUsize, slice};
 use twinfer_case::{Backend, Stage, Variant};
 use twinfer_worker::driver::Mode;
 
-use super::{Arguments, Part, end_to_end::Measured, fleet::Fleet, solo::Loop, usage::Usage};
+use super::{
+    Arguments, Part,
+    costs::{self, costs},
+    end_to_end::Measured,
+    fleet::Fleet,
+    parts::Parts,
+    report::{Alone, Report},
+    solo::Loop,
+    usage::Usage,
+};
 use crate::{Failure, output::line, paint, worker::worker_for};
 
 /// Measures and prints what the arguments ask for.
-pub fn run(arguments: &Arguments, variants: &[Variant], jobs: NonZeroUsize) -> Result<(), Failure> {
+pub fn run(arguments: &Arguments, variants: &[Variant], jobs: NonZeroUsize) -> Result<Report, Failure> {
+    let mut report = Report { jobs: jobs.get(), ..Report::default() };
     if arguments.only.contains(&Part::Bare) {
-        bare(arguments, variants, jobs)?;
+        report.alone = bare(arguments, variants, jobs)?;
     }
-    let mut naive_rate = None;
     if arguments.only.contains(&Part::Naive) {
-        naive_rate = Some(naive(arguments, variants)?);
+        report.naive = Some(naive(arguments, variants)?);
     }
     if arguments.only.contains(&Part::Campaign) {
-        campaign(arguments, variants, jobs, naive_rate)?;
+        campaign(arguments, variants, jobs, &mut report)?;
     }
-    Ok(())
+    Ok(report)
 }
 
-fn bare(arguments: &Arguments, variants: &[Variant], jobs: NonZeroUsize) -> Result<(), Failure> {
+fn bare(arguments: &Arguments, variants: &[Variant], jobs: NonZeroUsize) -> Result<Vec<Alone>, Failure> {
     let mut processes = arguments.processes.clone();
     if processes.is_empty() {
         processes = vec![NonZeroUsize::MIN, jobs];
@@ -31,15 +40,18 @@ fn bare(arguments: &Arguments, variants: &[Variant], jobs: NonZeroUsize) -> Resu
     }
     line!("{}", paint::heading("each backend alone"));
     line!("  processes  cache   a second   done  parse ms  build ms  execute ms  opening s  backend");
+    let mut alone = Vec::new();
     for variant in variants {
         for &processes in &processes {
             for &cache in caches(arguments, variant) {
                 let fleet = Fleet { variants: slice::from_ref(variant), processes, cache, judged: false };
-                print_bare(fleet, variant, &Total::of(&fleet.run(arguments)?));
+                let total = Total::of(&fleet.run(arguments)?);
+                print_bare(fleet, variant, &total);
+                alone.push(total.alone(variant, processes));
             }
         }
     }
-    Ok(())
+    Ok(alone)
 }
 
 /// The ways to use the cache that are worth a measurement: its effect is known where there is none.
@@ -88,19 +100,26 @@ fn campaign(
     arguments: &Arguments,
     variants: &[Variant],
     jobs: NonZeroUsize,
-    naive_rate: Option<f64>,
+    report: &mut Report,
 ) -> Result<(), Failure> {
     let measured = Measured::of(arguments, variants.to_vec(), worker_for(variants)?, jobs)?;
+    let rate = measured.rate();
     line!("{}", paint::heading(format!("a campaign of {} cases, {jobs} jobs", measured.summary.cases)));
-    line!("  executed and compared               {:>8.1} a second", measured.rate());
-    if let Some(naive_rate) = naive_rate.filter(|rate| *rate > 0.0) {
-        line!("  ratio to the loop                   {:>8.1}", measured.rate() / naive_rate);
+    line!("  executed and compared               {rate:>8.1} a second");
+    if let Some(naive) = report.naive.filter(|naive| *naive > 0.0) {
+        line!("  ratio to the loop                   {:>8.1}", rate / naive);
+    }
+    for variant in variants {
+        if let Some(alone) = report.best_alone(&variant.to_string()).filter(|alone| *alone > 0.0) {
+            line!("  ratio to the best of one alone      {:>8.2}  {variant}", rate / alone);
+        }
     }
     line!("  multiply-accumulates, median        {:>8}", measured.median_macs());
-    line!("{}", paint::heading("where the time goes, milliseconds a case"));
-    for (stage, micros) in measured.shares.stages(&measured.summary) {
-        line!("  {stage:<35} {:>8.2}", micros / 1e3);
-    }
+    let parts = |variant: &Variant| Ok((variant.clone(), Parts::of(variant, arguments)?));
+    let parts: Vec<_> = variants.iter().map(parts).collect::<Result<_, Failure>>()?;
+    report.costs = costs(&measured, &parts, jobs.get());
+    costs::print(&report.costs);
+    report.campaign = Some(measured.campaign());
     Ok(())
 }
 
@@ -109,6 +128,7 @@ struct Total {
     rate: f64,
     cases: f64,
     done: f64,
+    processor: f64,
     opening: f64,
     micros: Vec<(Stage, f64)>,
     details: Vec<String>,
@@ -152,9 +172,19 @@ impl Total {
             rate: sum(|it| it.done) as f64 / longest(|it| it.seconds),
             cases,
             done: sum(|it| it.done) as f64,
+            processor: usage.processor(),
             opening: longest(|it| it.opening),
             micros: [Stage::Parse, Stage::Build, Stage::Execute].map(stage).into(),
             details,
+        }
+    }
+
+    fn alone(&self, variant: &Variant, processes: NonZeroUsize) -> Alone {
+        Alone {
+            backend: variant.to_string(),
+            parallel: processes.get(),
+            rate: self.rate,
+            processor: self.processor * 1e6 / self.done.max(1.0),
         }
     }
 

@@ -1,16 +1,18 @@
 //! Benchmarks: what a campaign reaches, and what the same backends reach with less or nothing around them.
 
 mod bare;
+mod costs;
 mod cpu;
 mod end_to_end;
 mod fleet;
 mod loops;
-mod shares;
+pub mod parts;
+mod report;
 pub mod solo;
 mod stream;
 mod usage;
 
-use std::{num::NonZeroUsize, thread::available_parallelism};
+use std::{num::NonZeroUsize, path::PathBuf, thread::available_parallelism};
 
 use clap::{Args, ValueEnum};
 use twinfer_generators::Family;
@@ -52,6 +54,9 @@ pub struct Arguments {
     /// Keep the campaign's findings as they were generated
     #[arg(long)]
     no_minimize: bool,
+    /// Write what was measured to this file too
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
 }
 
 /// A benchmark of several backends.
@@ -68,9 +73,10 @@ enum Part {
 
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let jobs = arguments.jobs.or_else(|| available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
-    match &arguments.backends {
+    let report = match &arguments.backends {
         None => cpu::run(arguments, jobs)?,
         Some(backends) => loops::run(arguments, &backends.subjects(), jobs)?,
-    }
+    };
+    report.write(arguments.json.as_deref())?;
     Ok(Exit::Conforms)
 }

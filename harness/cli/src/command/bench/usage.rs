@@ -1,8 +1,40 @@
-use std::fs;
+use std::{fs, process};
 
 use serde::{Deserialize, Serialize};
 
-/// What this process has used of the machine so far.
+/// Processor seconds of a campaign, or of the part of it since an earlier moment.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Spent {
+    /// This process.
+    pub supervisor: f64,
+    /// Those that it started, ended or not.
+    pub workers: f64,
+}
+
+impl Spent {
+    /// Until now.
+    pub fn now() -> Self {
+        let own = Stat::read("self");
+        let processes = fs::read_dir("/proc").into_iter().flatten().filter_map(Result::ok);
+        let stats = processes.filter_map(|entry| Stat::read(entry.file_name().to_str()?));
+        let me = u64::from(process::id());
+        let alive: f64 = stats.filter(|stat| stat.parent == me).map(|stat| stat.usage.processor()).sum();
+        let own = own.unwrap_or_default();
+        Self { supervisor: own.usage.processor(), workers: own.ended_children + alive }
+    }
+
+    /// What was spent since `earlier`.
+    pub fn since(self, earlier: Self) -> Self {
+        Self { supervisor: self.supervisor - earlier.supervisor, workers: self.workers - earlier.workers }
+    }
+
+    /// Supervisor and workers.
+    pub fn both(self) -> f64 {
+        self.supervisor + self.workers
+    }
+}
+
+/// What a process has used of the machine so far.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Usage {
     /// Processor seconds of its own.
@@ -17,20 +49,19 @@ pub struct Usage {
 const TICKS: f64 = 100.0;
 
 impl Usage {
-    /// From `/proc/self/stat` (`proc_pid_stat(5)`); nothing where there is none.
+    /// That of this process.
     pub fn now() -> Self {
-        fs::read_to_string("/proc/self/stat").ok().and_then(|line| Self::of(&line)).unwrap_or_default()
+        Stat::read("self").unwrap_or_default().usage
     }
 
-    fn of(line: &str) -> Option<Self> {
-        // the second field is the executable's name in parentheses, which may hold anything
-        let fields: Vec<&str> = line.rsplit_once(')')?.1.split_whitespace().collect();
-        let number = |field: usize| fields.get(field - 3)?.parse::<u64>().ok();
-        Some(Self {
-            user: number(14)? as f64 / TICKS,
-            system: number(15)? as f64 / TICKS,
-            page_faults: number(10)?,
-        })
+    /// That of the process with this number.
+    pub fn of_process(id: u32) -> Self {
+        Stat::read(&id.to_string()).unwrap_or_default().usage
+    }
+
+    /// Processor seconds.
+    pub fn processor(self) -> f64 {
+        self.user + self.system
     }
 
     /// What was used since `earlier`.
@@ -52,14 +83,43 @@ impl Usage {
     }
 }
 
+/// `/proc/PID/stat` (`proc_pid_stat(5)`), as far as it matters here.
+#[derive(Default)]
+struct Stat {
+    parent: u64,
+    usage: Usage,
+    /// Processor seconds of children that have ended.
+    ended_children: f64,
+}
+
+impl Stat {
+    fn read(process: &str) -> Option<Self> {
+        Self::of(&fs::read_to_string(format!("/proc/{process}/stat")).ok()?)
+    }
+
+    fn of(line: &str) -> Option<Self> {
+        // the second field is the executable's name in parentheses, which may hold anything
+        let fields: Vec<&str> = line.rsplit_once(')')?.1.split_whitespace().collect();
+        let number = |field: usize| fields.get(field - 3)?.parse::<u64>().ok();
+        let seconds = |field| Some(number(field)? as f64 / TICKS);
+        Some(Self {
+            parent: number(4)?,
+            usage: Usage { user: seconds(14)?, system: seconds(15)?, page_faults: number(10)? },
+            ended_children: seconds(16)? + seconds(17)?,
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::Usage;
+    use super::{Stat, Usage};
 
     #[test]
     fn the_name_of_the_executable_may_look_like_fields() {
         let line = "7 (a b) 1 2) S 1 7 7 0 -1 4194560 1500 0 3 0 250 75 0 0 20 0 1 0 100 0 0";
-        let usage = Usage::of(line).unwrap();
+        let stat = Stat::of(line).unwrap();
+        let usage = stat.usage;
+        assert_eq!(stat.parent, 1);
         assert_eq!((usage.user, usage.system, usage.page_faults), (2.5, 0.75, 1500));
     }
 

@@ -1,0 +1,61 @@
+//! Where a case's time goes: the parts of a case, and what a campaign spent on it.
+
+use serde::Serialize;
+use twinfer_case::{Stage, Variant};
+
+use super::{end_to_end::Measured, parts::Parts};
+use crate::{output::line, paint};
+
+const STAGES: [Stage; 4] = [Stage::Load, Stage::Parse, Stage::Build, Stage::Execute];
+
+/// What one thing costs, in microseconds a case.
+#[derive(Debug, Serialize)]
+pub struct Cost {
+    /// What it is.
+    pub name: String,
+    /// Processor time, by itself.
+    pub processor: Option<f64>,
+    /// In the campaign: wall time of a stage, and of all processors together.
+    pub campaign: Option<f64>,
+}
+
+/// Everything that a case costs, the last two being the rest and the sum.
+pub fn costs(measured: &Measured, variants: &[(Variant, Parts)], processors: usize) -> Vec<Cost> {
+    let processor =
+        |name: &str, micros| Cost { name: name.to_owned(), processor: Some(micros), campaign: None };
+    let Some((_, first)) = variants.first() else { return Vec::new() };
+    let mut costs = vec![
+        processor("generate", first.micros(first.generate)),
+        processor("encode", first.micros(first.encode)),
+        processor("golden", first.micros(first.golden)),
+    ];
+    for (variant, parts) in variants {
+        for stage in STAGES {
+            let alone = parts.stages.get(&stage).map(|seconds| parts.micros(*seconds));
+            let campaign = measured.stage(variant, stage);
+            if alone.is_some() || campaign.is_some() {
+                costs.push(Cost { name: format!("{variant}: {stage}"), processor: alone, campaign });
+            }
+        }
+        costs.push(processor(&format!("{variant}: isolation"), parts.micros(parts.isolation())));
+    }
+    let sum = |of: fn(&Parts) -> f64| variants.iter().map(|(_, parts)| parts.micros(of(parts))).sum();
+    costs.push(processor("compare", sum(|parts| parts.compare)));
+    costs.push(processor("journal", sum(|parts| parts.journal)));
+    let known: f64 = costs.iter().filter_map(|cost| cost.processor).sum();
+    let spent = measured.micros(measured.spent.both());
+    costs.push(processor("rest", spent - known));
+    let campaign = measured.micros(measured.summary.seconds * processors as f64);
+    costs.push(Cost { name: "all together".to_owned(), processor: Some(spent), campaign: Some(campaign) });
+    costs
+}
+
+/// Prints a table of costs.
+pub fn print(costs: &[Cost]) {
+    line!("{}", paint::heading("where a case's time goes, microseconds"));
+    line!("  {:<40} {:>10}  {:>12}", "", "processor", "in campaign");
+    let shown = |micros: Option<f64>| micros.map_or_else(String::new, |micros| format!("{micros:.0}"));
+    for Cost { name, processor, campaign } in costs {
+        line!("  {name:<40} {:>10}  {:>12}", shown(*processor), shown(*campaign));
+    }
+}

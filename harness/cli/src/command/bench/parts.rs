@@ -1,0 +1,223 @@
+//! The *parts* of a case: what each step on its way costs in processor time, measured one after the other in one process.
+//!
+//! *Isolation* is one of them: what it costs beyond the backend's own work that it runs in a worker process. The same cases
+//! go to the same backend in this process, and through one lane of a campaign to a worker; what this process and the worker
+//! use for the second, less what this process uses for the first, is isolation.
+
+use std::{
+    collections::BTreeMap,
+    io::{self, Write},
+    mem,
+    path::PathBuf,
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use clap::Args;
+use rustix::time::{ClockId, clock_gettime};
+use serde::{Deserialize, Serialize};
+use twinfer_backend::Backend;
+use twinfer_campaign::{Options, Passage, Prepared};
+use twinfer_case::{CaseRecord, JOURNAL_FORMAT, Observation, Stage, Variant, VariantRecord};
+use twinfer_checks::{Evidence, Judgement, judge};
+use twinfer_generators::Family;
+use twinfer_worker::{driver, take_stdout};
+
+use super::{self as bench, stream::Stream, usage::Usage};
+use crate::{Exit, Failure, worker::worker_for};
+
+/// Cases between two readings of the clock; the ways of isolation take turns, so that a machine that gets busier or idler
+/// favours neither.
+const TURN: usize = 250;
+/// Cases before the first reading, which pay for what the others share.
+const WARM_UP: usize = 25;
+/// No turn begins later than this.
+const LONGEST: Duration = Duration::from_secs(20);
+
+#[derive(Debug, Args)]
+pub struct Arguments {
+    #[arg(long)]
+    variant: Variant,
+    #[arg(long, value_delimiter = ',')]
+    family: Vec<Family>,
+    #[arg(long)]
+    seed: u64,
+    #[arg(long)]
+    cases: usize,
+}
+
+/// Seconds of processor time, all cases together.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Parts {
+    /// Cases that went all the way.
+    pub cases: usize,
+    /// Drawing a case.
+    pub generate: f64,
+    /// Its model's bytes, its tensors and its hash.
+    pub encode: f64,
+    /// The reference and its bounds.
+    pub golden: f64,
+    /// The backend in this process.
+    pub backend: f64,
+    /// The same by stage, in proportion of the time that they took.
+    pub stages: BTreeMap<Stage, f64>,
+    /// The checks.
+    pub compare: f64,
+    /// The case's line of the journal.
+    pub journal: f64,
+    /// This process where the backend runs in a worker.
+    pub supervisor: f64,
+    /// The worker then.
+    pub worker: f64,
+}
+
+impl Parts {
+    /// Has a process of its own measure them, since this one loads no backend; a case may be too slow for all to be tried.
+    pub fn of(variant: &Variant, arguments: &bench::Arguments) -> Result<Self, Failure> {
+        let worker = worker_for(std::slice::from_ref(variant))?;
+        let families: Vec<_> = arguments.family.iter().map(ToString::to_string).collect();
+        let mut command = Command::new(&worker.program);
+        command.envs(worker.env).arg("bench-parts").args(["--variant", &variant.to_string()]);
+        command.args(["--family", &families.join(","), "--seed", &arguments.seed.to_string()]);
+        command.args(["--cases", &arguments.cases.to_string()]);
+        let output = command.stderr(Stdio::inherit()).output().map_err(Failure::environment)?;
+        serde_json::from_slice(&output.stdout).map_err(|error| {
+            Failure::environment(format!("measuring parts ended with {}: {error}", output.status))
+        })
+    }
+
+    /// Microseconds a case of what took so many seconds.
+    pub fn micros(&self, seconds: f64) -> f64 {
+        seconds * 1e6 / self.cases.max(1) as f64
+    }
+
+    /// Seconds that a worker process costs beyond the backend.
+    pub fn isolation(&self) -> f64 {
+        self.supervisor + self.worker - self.backend
+    }
+}
+
+/// What the cases go through.
+struct Course {
+    stream: Stream,
+    next: u64,
+    options: Options,
+    backend: Box<dyn Backend>,
+    passage: Passage,
+    parts: Parts,
+}
+
+/// Measures in this process, and writes what it came to as JSON.
+pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    let mut output = take_stdout().map_err(Failure::environment)?;
+    let mut course = Course::open(arguments)?;
+    course.turn(WARM_UP)?;
+    course.parts = Parts::default();
+    let begun = Instant::now();
+    let before = Usage::of_process(course.passage.worker());
+    while course.parts.cases < arguments.cases && begun.elapsed() < LONGEST {
+        course.turn(TURN.min(arguments.cases - course.parts.cases))?;
+    }
+    let mut parts = course.parts;
+    parts.worker = Usage::of_process(course.passage.worker()).since(before).processor();
+    let share = parts.backend / parts.stages.values().sum::<f64>().max(f64::MIN_POSITIVE);
+    parts.stages.values_mut().for_each(|seconds| *seconds *= share);
+    let json = serde_json::to_string(&parts).map_err(Failure::environment)?;
+    writeln!(output, "{json}").map_err(Failure::environment)?;
+    Ok(Exit::Conforms)
+}
+
+impl Course {
+    fn open(arguments: &Arguments) -> Result<Self, Failure> {
+        let variants = vec![arguments.variant.clone()];
+        let worker = worker_for(&variants)?;
+        let cache = driver::Mode::of_environment().map_err(Failure::usage)?;
+        Ok(Self {
+            stream: Stream::new(&arguments.family, arguments.seed),
+            next: 0,
+            backend: twinfer_worker::open(&arguments.variant, cache).map_err(Failure::environment)?,
+            passage: Passage::open(&arguments.variant, worker.clone())?,
+            options: Options::new(variants, worker, PathBuf::new()),
+            parts: Parts::default(),
+        })
+    }
+
+    /// Takes the next `count` cases through every step.
+    fn turn(&mut self, count: usize) -> Result<(), Failure> {
+        let Self { parts, backend, options, .. } = self;
+        let variant = &options.variants[0];
+        let description = backend.describe();
+        let mut clock = Clock::start();
+        let cases: Vec<_> = self.stream.cases(self.next, 1).take(count).collect();
+        parts.generate += clock.lap();
+        let cases: Vec<_> = cases.into_iter().map(Prepared::of).collect::<Result<_, _>>()?;
+        parts.encode += clock.lap();
+        let references: Vec<_> = cases.iter().map(|case| case.references(&options.oracle)).collect();
+        parts.golden += clock.lap();
+        let observations: Vec<_> = cases.iter().map(|case| backend.run(&case.task, &mut |_| {})).collect();
+        parts.backend += clock.lap();
+        let evidence =
+            cases.iter().zip(&references).zip(&observations).map(|((case, references), observation)| {
+                Evidence {
+                    case: &case.case,
+                    variant,
+                    description: &description,
+                    references,
+                    observation,
+                    repeat: None,
+                    fresh: None,
+                }
+            });
+        let judgements: Vec<_> = evidence.map(|evidence| judge(&evidence)).collect();
+        parts.compare += clock.lap();
+        for ((case, observation), judgement) in cases.iter().zip(&observations).zip(judgements) {
+            let record = record(variant, case, observation, judgement);
+            serde_json::to_writer(io::sink(), &record).map_err(Failure::environment)?;
+        }
+        parts.journal += clock.lap();
+        self.passage.carry(&cases)?;
+        parts.supervisor += clock.lap();
+        for timing in observations.iter().flat_map(|observation| &observation.timings) {
+            *parts.stages.entry(timing.stage).or_default() += timing.micros as f64;
+        }
+        parts.cases += count;
+        self.next += count as u64;
+        Ok(())
+    }
+}
+
+/// The journal's record of a case, as a campaign of one variant has it.
+fn record(variant: &Variant, case: &Prepared, observation: &Observation, judgement: Judgement) -> CaseRecord {
+    let variant = VariantRecord {
+        variant: variant.clone(),
+        stage: observation.stage,
+        verdict: judgement.verdict,
+        notes: judgement.notes,
+        compared: judgement.compared,
+        timings: observation.timings.clone(),
+    };
+    CaseRecord {
+        format: JOURNAL_FORMAT,
+        case: case.task.hash,
+        provenance: case.case.provenance.clone(),
+        variants: vec![variant],
+        findings: Vec::new(),
+        macs: case.macs(),
+    }
+}
+
+/// Reads the processor time of all threads of this process.
+struct Clock(f64);
+
+impl Clock {
+    fn start() -> Self {
+        let time = clock_gettime(ClockId::ProcessCPUTime);
+        Self(time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9)
+    }
+
+    /// Seconds since the last reading.
+    fn lap(&mut self) -> f64 {
+        let before = mem::replace(self, Self::start());
+        self.0 - before.0
+    }
+}
