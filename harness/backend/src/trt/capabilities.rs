@@ -42,7 +42,7 @@ fn strided_and_dilated_deconvolution() -> Capability {
         "measured on TensorRT-RTX 1.7.1: no ConvTranspose with stride > 1 and dilation > 1 builds",
         Condition::All(vec![Condition::Operator("ConvTranspose".to_owned()), Condition::StridedAndDilated]),
     );
-    let shows = Refusal::saying(Stage::Build, "Strided & Dilated Deconv are currently not supported");
+    let shows = Refusal::saying(Stage::Build, "Strided & Dilated Deconv");
     Capability { shows, ..deconvolution }
 }
 
