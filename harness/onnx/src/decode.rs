@@ -5,6 +5,7 @@ use prost::Message;
 
 use crate::{
     DataType, Dim, Graph, Initializer, InvalidTensor, Node, Tensor, TensorData, ValueInfo, attributes,
+    census::{Census, MAX_MESSAGES},
     proto::{
         DimensionProto, Extent, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto,
         ValueInfoProto,
@@ -20,6 +21,11 @@ pub enum DecodeError {
     /// Longer than [`MAX_MODEL_BYTES`].
     #[error("model of {0} bytes: at most {MAX_MODEL_BYTES} are read")]
     TooLarge(usize),
+    /// So many small parts that decoding them would take a hundred times the bytes.
+    #[error(
+        "not a model that twinfer reads: it has more than {MAX_MESSAGES} parts, or graphs too deep in graphs"
+    )]
+    TooManyMessages,
     /// Not a `ModelProto`.
     #[error("not an ONNX model: {0}")]
     Malformed(#[from] prost::DecodeError),
@@ -68,6 +74,8 @@ pub enum Unsupported {
     NotATensor(String),
     #[error("initializer {0:?} is in another file")]
     ExternalData(String),
+    #[error("a tensor inside of a node or function is in another file")]
+    NestedExternalData,
     #[error("the model has sparse initializers")]
     SparseInitializer,
     #[error("the model has functions of its own")]
@@ -80,10 +88,7 @@ impl Graph {
     /// Memory is bounded by a constant times `bytes`, which is at most [`MAX_MODEL_BYTES`]; no other file is read.
     /// The result is well-formed, not yet known to be valid: [`infer_shapes`](crate::infer_shapes) tells.
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
-        if bytes.len() > MAX_MODEL_BYTES {
-            return Err(DecodeError::TooLarge(bytes.len()));
-        }
-        let model = ModelProto::decode(bytes)?;
+        let (model, _) = model(bytes)?;
         if !model.functions.is_empty() {
             return Err(Unsupported::Functions.into());
         }
@@ -94,6 +99,18 @@ impl Graph {
         }
         from_proto(opset, graph)
     }
+}
+
+/// The model, and whether a tensor anywhere in it is in another file.
+pub fn model(bytes: &[u8]) -> Result<(ModelProto, bool), DecodeError> {
+    if bytes.len() > MAX_MODEL_BYTES {
+        return Err(DecodeError::TooLarge(bytes.len()));
+    }
+    let census = Census::of_model(bytes);
+    if census.messages > MAX_MESSAGES {
+        return Err(DecodeError::TooManyMessages);
+    }
+    Ok((ModelProto::decode(bytes)?, census.is_external))
 }
 
 fn from_proto(opset: i64, graph: GraphProto) -> Result<Graph, DecodeError> {

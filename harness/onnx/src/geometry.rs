@@ -187,8 +187,8 @@ impl Windows {
         let windows = Self { axes: axes.collect() };
         for axis in &windows.axes {
             require(axis.kernel >= 1, Rule::KernelPositive, || "the kernel is empty".to_owned())?;
-            let largest = axis.input.max(axis.kernel) as i64;
-            require(largest <= LARGEST, Rule::SizeLimit, || format!("an extent of {largest}"))?;
+            let largest = axis.input.max(axis.kernel);
+            require(largest <= LARGEST as usize, Rule::SizeLimit, || format!("an extent of {largest}"))?;
         }
         Ok(windows)
     }

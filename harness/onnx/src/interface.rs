@@ -1,11 +1,9 @@
 use std::collections::HashSet;
 
-use prost::Message;
-
 use crate::{
-    DecodeError, MAX_MODEL_BYTES, Unsupported, ValueInfo,
-    decode::value_info,
-    proto::{ModelProto, TensorProto},
+    DecodeError, Unsupported, ValueInfo,
+    decode::{model, value_info},
+    proto::TensorProto,
 };
 
 /// What can be told of any ONNX model without knowing its operators: enough to feed it and to name it.
@@ -28,12 +26,13 @@ impl Interface {
     /// type that twinfer knows, and initializers in other files, are unsupported: the ones can be neither fed nor
     /// compared, the others are not in the bytes.
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
-        if bytes.len() > MAX_MODEL_BYTES {
-            return Err(DecodeError::TooLarge(bytes.len()));
-        }
-        let graph = ModelProto::decode(bytes)?.graph.ok_or(DecodeError::Missing("graph"))?;
+        let (model, is_external) = model(bytes)?;
+        let graph = model.graph.ok_or(DecodeError::Missing("graph"))?;
         if let Some(external) = graph.initializer.iter().find(|initializer| initializer.data_location != 0) {
             return Err(Unsupported::ExternalData(external.name.clone()).into());
+        }
+        if is_external {
+            return Err(Unsupported::NestedExternalData.into());
         }
         let initializer_elements =
             graph.initializer.iter().map(elements).fold(0, |sum: usize, count| sum.saturating_add(count));
@@ -56,11 +55,13 @@ fn elements(initializer: &TensorProto) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use prost::Message;
+
     use super::*;
     use crate::{
-        DataType, Dim, Graph,
+        DataType, Dim, Graph, MAX_MODEL_BYTES,
         proto::{
-            DimensionProto, Extent, GraphProto, NodeProto, OperatorSetIdProto, TensorShapeProto,
+            DimensionProto, Extent, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorShapeProto,
             TensorTypeProto, TypeProto, ValueInfoProto,
         },
     };

@@ -4,6 +4,7 @@
 //! This crate knows nothing of backends, cases or reference semantics. Operator and attribute names are ONNX's own.
 
 mod attributes;
+mod census;
 mod decode;
 mod dtype;
 mod encode;
@@ -30,5 +31,5 @@ pub use op::{
 pub use ops::resolve_axis;
 pub use outline::{Outline, OutlineNode};
 pub use rule::{Broken, Rule, RuleViolation};
-pub use shapes::{MAX_ELEMENTS, MAX_OPSET, MIN_OPSET, Shapes, TensorType, infer_shapes};
-pub use tensor::{InvalidTensor, Tensor, TensorData, element_count};
+pub use shapes::{MAX_ELEMENTS, MAX_OPSET, MAX_RANK, MIN_OPSET, Shapes, TensorType, infer_shapes};
+pub use tensor::{InvalidTensor, Tensor, TensorData, element_count, volume};

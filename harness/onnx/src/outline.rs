@@ -1,10 +1,9 @@
 use std::collections::HashMap;
 
-use prost::Message;
-
 use crate::{
-    DataType, DecodeError, MAX_MODEL_BYTES,
-    proto::{ModelProto, NodeProto, ValueInfoProto},
+    DataType, DecodeError,
+    decode::model,
+    proto::{NodeProto, ValueInfoProto},
 };
 
 /// The nodes of any ONNX model, whatever their operators and domains, and the types that it states: what can be told of
@@ -37,10 +36,7 @@ pub struct OutlineNode {
 impl Outline {
     /// Reads the outline of a model; memory is bounded as in [`Graph::decode`](crate::Graph::decode).
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
-        if bytes.len() > MAX_MODEL_BYTES {
-            return Err(DecodeError::TooLarge(bytes.len()));
-        }
-        let graph = ModelProto::decode(bytes)?.graph.ok_or(DecodeError::Missing("graph"))?;
+        let graph = model(bytes)?.0.graph.ok_or(DecodeError::Missing("graph"))?;
         let declared = graph.input.into_iter().chain(graph.output).filter_map(typed);
         let mut types: HashMap<_, _> = declared.collect();
         let mut initializers = Vec::new();

@@ -134,8 +134,8 @@ rules! {
         "A zero point has the scale's shape.",
         "onnx/docs/Operators.md#QuantizeLinear, input y_zero_point";
     SizeLimit = "size-limit",
-        "A tensor has no more elements than twinfer handles; a limit of twinfer, not of ONNX.",
-        "twinfer_onnx::MAX_ELEMENTS";
+        "A tensor has no more elements and axes than twinfer handles; a limit of twinfer, not of ONNX.",
+        "twinfer_onnx::MAX_ELEMENTS, twinfer_onnx::MAX_RANK";
 }
 
 impl fmt::Display for Rule {

@@ -1,9 +1,10 @@
 use std::collections::HashMap;
 
 use crate::{
-    DataType, Dim, Graph, Node, ValueInfo, element_count,
+    DataType, Dim, Graph, Node, ValueInfo,
     ops::{self, Inputs},
     rule::{Broken, Rule, RuleViolation, require},
+    tensor::volume,
 };
 
 /// The oldest operator set that twinfer knows.
@@ -12,8 +13,11 @@ pub const MIN_OPSET: i64 = 11;
 /// The newest operator set that twinfer knows: what ONNX Runtime 1.31 takes.
 pub const MAX_OPSET: i64 = 26;
 
-/// The most elements of one tensor.
+/// The most elements of one tensor; extents of an empty one multiply to no more either, zeros apart.
 pub const MAX_ELEMENTS: usize = 1 << 28;
+
+/// The most axes of one tensor.
+pub const MAX_RANK: usize = 64;
 
 /// The element type and extents of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,14 +100,19 @@ fn define<'a>(
     name: &'a str,
     found: TensorType,
 ) -> Result<(), RuleViolation> {
-    let fits = element_count(&found.shape).is_some_and(|count| count <= MAX_ELEMENTS);
-    require(fits, Rule::SizeLimit, || format!("extents {:?}", found.shape))
-        .map_err(|broken| broken.at(value(name)))?;
+    within_limits(&found.shape).map_err(|broken| broken.at(value(name)))?;
     let earlier = values.insert(name, found);
     require(earlier.is_none() && !name.is_empty(), Rule::SingleAssignment, || {
         "defined twice or unnamed".to_owned()
     })
     .map_err(|broken| broken.at(value(name)))
+}
+
+fn within_limits(shape: &[usize]) -> Result<(), Broken> {
+    let rank = shape.len();
+    require(rank <= MAX_RANK, Rule::SizeLimit, || format!("rank {rank}"))?;
+    let fits = volume(shape).is_some_and(|volume| volume <= MAX_ELEMENTS);
+    require(fits, Rule::SizeLimit, || format!("extents {shape:?}"))
 }
 
 fn output_name(node: &Node) -> Result<&str, RuleViolation> {

@@ -74,6 +74,12 @@ pub fn element_count(shape: &[usize]) -> Option<usize> {
     shape.iter().try_fold(1usize, |count, extent| count.checked_mul(*extent))
 }
 
+/// The product of the extents with every zero taken for one: what loops over the axes of even an empty tensor are bounded
+/// by. `None` where it does not fit.
+pub fn volume(shape: &[usize]) -> Option<usize> {
+    shape.iter().try_fold(1usize, |volume, extent| volume.checked_mul((*extent).max(1)))
+}
+
 /// Evaluates an expression with the element vector of any [`TensorData`] bound to a name.
 macro_rules! each_type {
     ($data:expr, $elements:ident => $body:expr) => {

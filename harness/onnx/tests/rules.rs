@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use twinfer_onnx::{
-    AutoPad, BatchNormalization, Concat, Conv, ConvTranspose, DataType, Dim, Graph, Initializer, MaxPool,
-    Node, Op, QuantizeLinear, Rule, Tensor, TensorData, ValueInfo, infer_shapes,
+    AutoPad, BatchNormalization, Concat, Conv, ConvTranspose, DataType, Dim, Graph, Initializer, MAX_RANK,
+    MaxPool, Node, Op, QuantizeLinear, Rule, Tensor, TensorData, ValueInfo, infer_shapes,
 };
 
 /// A graph with float inputs named A, B, C … of the given shapes, one node and an output Y.
@@ -203,6 +203,8 @@ fn samples() -> Vec<(Rule, Sample)> {
         (Rule::ZeroPointShape, conv_integer(&[2])),
         (Rule::ElementType, conv_integer(&[]).with(|graph| graph.inputs[0].dtype = DataType::Float)),
         (Rule::SizeLimit, sample(Op::Relu, &[&[1 << 20, 1 << 20]])),
+        (Rule::SizeLimit, sample(Op::Relu, &[&[0, 1 << 20, 1 << 20]])),
+        (Rule::SizeLimit, sample(Op::Relu, &[&[1; MAX_RANK + 1]])),
     ]
 }
 
