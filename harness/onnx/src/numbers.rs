@@ -1,7 +1,12 @@
 //! Floating-point elements in formats that know only finite numbers: NaN and infinities are written as text.
 
+use std::{fmt, marker::PhantomData};
+
 use half::{bf16, f16};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+use serde::{
+    Deserialize, Deserializer, Serialize, Serializer,
+    de::{Error, Unexpected, Visitor},
+};
 
 /// A floating-point type whose every bit pattern can be written.
 pub trait Number: Copy {
@@ -36,48 +41,84 @@ number!(f64, u64, |value| value, |value| value);
 number!(f16, u16, f16::to_f64, f16::from_f64);
 number!(bf16, u16, bf16::to_f64, bf16::from_f64);
 
-#[derive(Serialize, Deserialize)]
-#[serde(untagged)]
-enum Written {
-    Number(f64),
-    Text(String),
-}
+/// A number as it is written.
+struct Written<T>(T);
 
-impl Written {
-    fn of(number: impl Number) -> Self {
-        match number.to_f64() {
-            value if value.is_nan() => Self::Text(format!("nan:{:x}", number.to_bits())),
-            f64::INFINITY => Self::Text("inf".to_owned()),
-            f64::NEG_INFINITY => Self::Text("-inf".to_owned()),
-            value => Self::Number(value),
+impl<T: Number> Serialize for Written<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0.to_f64() {
+            value if value.is_nan() => serializer.collect_str(&format_args!("nan:{:x}", self.0.to_bits())),
+            f64::INFINITY => serializer.serialize_str("inf"),
+            f64::NEG_INFINITY => serializer.serialize_str("-inf"),
+            value => serializer.serialize_f64(value),
         }
     }
+}
 
-    fn read<T: Number>(&self) -> Option<T> {
-        match self {
-            Self::Number(value) => Some(T::from_f64(*value)),
-            Self::Text(text) => match text.as_str() {
-                "inf" => Some(T::from_f64(f64::INFINITY)),
-                "-inf" => Some(T::from_f64(f64::NEG_INFINITY)),
-                _ => {
-                    let bits = u64::from_str_radix(text.strip_prefix("nan:")?, 16).ok()?;
-                    T::from_bits(bits).filter(|number| number.to_f64().is_nan())
-                }
-            },
-        }
+impl<'de, T: Number> Deserialize<'de> for Written<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Reader(PhantomData))
+    }
+}
+
+struct Reader<T>(PhantomData<T>);
+
+impl<T: Number> Visitor<'_> for Reader<T> {
+    type Value = Written<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a number, \"inf\", \"-inf\" or \"nan:…\"")
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Written<T>, E> {
+        Ok(Written(T::from_f64(value)))
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<Written<T>, E> {
+        self.visit_f64(value as f64)
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Written<T>, E> {
+        self.visit_f64(value as f64)
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Written<T>, E> {
+        let number = match text {
+            "inf" => Some(T::from_f64(f64::INFINITY)),
+            "-inf" => Some(T::from_f64(f64::NEG_INFINITY)),
+            _ => text
+                .strip_prefix("nan:")
+                .and_then(|bits| T::from_bits(u64::from_str_radix(bits, 16).ok()?))
+                .filter(|number| number.to_f64().is_nan()),
+        };
+        number.map(Written).ok_or_else(|| E::invalid_value(Unexpected::Str(text), &self))
     }
 }
 
 pub fn serialize<T: Number, S: Serializer>(numbers: &[T], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(numbers.iter().map(|number| Written::of(*number)))
+    serializer.collect_seq(numbers.iter().map(|number| Written(*number)))
 }
 
 pub fn deserialize<'de, T: Number, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
-    let written = Vec::<Written>::deserialize(deserializer)?;
-    written
-        .iter()
-        .map(|number| {
-            number.read().ok_or_else(|| D::Error::custom("not a number, \"inf\", \"-inf\" or \"nan:…\""))
-        })
-        .collect()
+    let written = Vec::<Written<T>>::deserialize(deserializer)?;
+    Ok(written.into_iter().map(|number| number.0).collect())
+}
+
+/// An attribute that may be absent.
+pub mod optional {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::Written;
+
+    #[expect(clippy::ref_option, clippy::trivially_copy_pass_by_ref, reason = "the form that serde takes")]
+    pub fn serialize<S: Serializer>(number: &Option<f32>, serializer: S) -> Result<S::Ok, S::Error> {
+        match number {
+            Some(number) if !number.is_finite() => serializer.serialize_some(&Written(*number)),
+            number => number.serialize(serializer),
+        }
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f32>, D::Error> {
+        Ok(Option::<Written<f32>>::deserialize(deserializer)?.map(|written| written.0))
+    }
 }

@@ -1,5 +1,7 @@
 use serde::{Deserialize, Serialize};
 
+use crate::numbers;
+
 /// An operator of the default ONNX domain with its attributes.
 ///
 /// An attribute that is `None` is absent from the encoded node: whether a default is written out or left out is
@@ -109,7 +111,9 @@ pub struct ConvTranspose {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "each field is the ONNX attribute of the same name")]
 pub struct BatchNormalization {
+    #[serde(default, with = "numbers::optional")]
     pub epsilon: Option<f32>,
+    #[serde(default, with = "numbers::optional")]
     pub momentum: Option<f32>,
     pub training_mode: Option<i64>,
 }
