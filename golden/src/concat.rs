@@ -3,10 +3,11 @@ use crate::{step::Step, value::Value};
 /// The parts one after the other along `axis`, as a tensor of `shape`.
 pub fn concat(parts: &[&Value], axis: usize, shape: Vec<usize>) -> Value {
     let outer: usize = shape[..axis].iter().product();
+    let filled: Vec<&Value> = parts.iter().copied().filter(|part| !part.elements.is_empty()).collect();
     let gather = |element: &dyn Fn(&Value, usize) -> f64| -> Vec<f64> {
         let mut gathered = Vec::with_capacity(shape.iter().product());
         for index in 0..outer {
-            for part in parts {
+            for part in &filled {
                 let run: usize = part.shape[axis..].iter().product();
                 gathered.extend((index * run..(index + 1) * run).map(|place| element(part, place)));
             }

@@ -226,7 +226,8 @@ impl Convolution<'_> {
     }
 
     fn each_window(&self, mut visit: impl FnMut(&Window, usize, usize)) {
-        let batches = self.x.shape[0];
+        // there may be any number of groups without channels
+        let batches = if self.channels.outputs == 0 { 0 } else { self.x.shape[0] };
         for batch in 0..batches {
             for group in 0..self.channels.groups {
                 for output in 0..self.channels.outputs {

@@ -3,14 +3,9 @@ use std::borrow::Cow;
 use twinfer_onnx::{DataType, Graph, RuleViolation, Tensor, infer_shapes};
 
 use crate::{
-    Arithmetic, Entry, Reference, evaluator::Evaluator, mutants::Mutant, semantics::Semantics, value::Value,
+    Arithmetic, Entry, Limits, Reference, evaluator::Evaluator, mutants::Mutant, semantics::Semantics,
+    value::Value,
 };
-
-/// The most multiply-accumulates of one node that golden spends its time on.
-pub const MAX_MULTIPLY_ACCUMULATES: u64 = 1 << 34;
-
-/// The most elements of one value, and of pairs of an output and a kernel position: what golden holds in memory.
-pub const MAX_ELEMENTS: u64 = 1 << 23;
 
 /// What a graph computes from given inputs.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,10 +36,10 @@ pub enum Unknown {
     #[error("golden does not know the operator {0}")]
     Operator(&'static str),
     /// The reference is slow and holds much: this is beyond what it takes on.
-    #[error("node {node:?} is too large for golden: {what}")]
+    #[error("{name:?} is too large for golden: {what}")]
     TooLarge {
-        /// The node's name.
-        node: String,
+        /// The name of a node or value that is more than what is left of the [`Limits`].
+        name: String,
         /// What is too large, and how large.
         what: String,
     },
@@ -73,6 +68,17 @@ pub fn evaluate_as(
     arithmetic: Arithmetic,
     mutants: &[Mutant],
 ) -> Result<Evaluation, Unknown> {
+    evaluate_within(graph, inputs, arithmetic, mutants, Limits::default())
+}
+
+/// As [`evaluate_as`], with a limit on what that may take.
+pub fn evaluate_within(
+    graph: &Graph,
+    inputs: &[Tensor],
+    arithmetic: Arithmetic,
+    mutants: &[Mutant],
+    limits: Limits,
+) -> Result<Evaluation, Unknown> {
     for (input, tensor) in graph.inputs.iter().zip(inputs) {
         let (declared, fed) = (input.dtype, tensor.dtype());
         if declared != fed {
@@ -83,7 +89,7 @@ pub fn evaluate_as(
     let graph = &*misread(graph, &semantics);
     let input_shapes: Vec<_> = inputs.iter().map(|tensor| tensor.shape.clone()).collect();
     let shapes = infer_shapes(graph, &input_shapes)?;
-    Evaluator::new(graph, &shapes, arithmetic, &semantics).run(inputs)
+    Evaluator::new(graph, &shapes, arithmetic, &semantics, limits).run(inputs)
 }
 
 /// The graph with the attributes that mutants read into it, and with the output shapes that follow from these instead of

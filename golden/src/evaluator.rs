@@ -6,11 +6,11 @@ mod quantizers;
 use std::{borrow::Cow, collections::HashMap};
 
 use twinfer_onnx::{
-    BatchNormalization, Broken, Concat, Graph, MaxPool, Node, Op, Shapes, Tensor, element_count, resolve_axis,
+    BatchNormalization, Broken, Concat, Graph, MaxPool, Node, Op, Shapes, Tensor, resolve_axis,
 };
 
 use crate::{
-    Arithmetic, Entry, Evaluation, MAX_ELEMENTS, MAX_MULTIPLY_ACCUMULATES, Reference, Unknown,
+    Arithmetic, Entry, Evaluation, Limits, Reference, Unknown,
     batch_normalization::{self, batch_normalization},
     concat::concat,
     elementwise::{add, relu},
@@ -29,6 +29,10 @@ pub struct Evaluator<'a> {
     shapes: &'a Shapes<'a>,
     arithmetic: Arithmetic,
     semantics: &'a Semantics,
+    /// What is left of them.
+    limits: Limits,
+    /// By the value that they give.
+    producers: HashMap<&'a str, &'a Node>,
     values: HashMap<&'a str, Value>,
     origins: HashMap<&'a str, Origin>,
     unspecified: Vec<&'static Entry>,
@@ -40,18 +44,31 @@ impl<'a> Evaluator<'a> {
         shapes: &'a Shapes<'a>,
         arithmetic: Arithmetic,
         semantics: &'a Semantics,
+        limits: Limits,
     ) -> Self {
-        let (values, origins) = (HashMap::new(), HashMap::new());
-        Self { graph, shapes, arithmetic, semantics, values, origins, unspecified: Vec::new() }
+        let given = |node: &'a Node| Some((node.outputs.first()?.as_str(), node));
+        Self {
+            graph,
+            shapes,
+            arithmetic,
+            semantics,
+            limits,
+            producers: graph.nodes.iter().filter_map(given).collect(),
+            values: HashMap::new(),
+            origins: HashMap::new(),
+            unspecified: Vec::new(),
+        }
     }
 
     /// Evaluates the graph for inputs whose types and shapes are known to fit.
     pub fn run(mut self, inputs: &[Tensor]) -> Result<Evaluation, Unknown> {
         for (input, tensor) in self.graph.inputs.iter().zip(inputs) {
+            self.limits.hold(&input.name, &tensor.shape)?;
             self.values.insert(&input.name, Value::given(tensor, self.arithmetic));
             self.origins.insert(&input.name, Origin::Input);
         }
         for initializer in &self.graph.initializers {
+            self.limits.hold(&initializer.name, &initializer.tensor.shape)?;
             self.values.insert(&initializer.name, Value::given(&initializer.tensor, self.arithmetic));
             self.origins.insert(&initializer.name, Origin::Constant);
         }
@@ -66,10 +83,7 @@ impl<'a> Evaluator<'a> {
     }
 
     fn node(&mut self, node: &Node) -> Result<Value, Unknown> {
-        let elements = element_count(&self.shape(node)).unwrap_or(usize::MAX);
-        if elements as u64 > MAX_ELEMENTS {
-            return Err(too_large(node, format!("{elements} elements")));
-        }
+        self.limits.hold(&node.name, &self.shape(node))?;
         match &node.op {
             Op::Add => Ok(self.add(node)),
             Op::BatchNormalization(op) => Ok(self.batch_normalization(op, node)),
@@ -110,7 +124,7 @@ impl<'a> Evaluator<'a> {
 
     /// The node that gives `name`.
     fn producer(&self, name: &str) -> Option<&'a Node> {
-        self.graph.nodes.iter().find(|node| node.outputs.first().is_some_and(|output| output == name))
+        self.producers.get(name).copied()
     }
 
     /// The extents of the node's output.
@@ -181,7 +195,8 @@ impl<'a> Evaluator<'a> {
         let geometry = op.geometry(&x.shape[2..]).map_err(|fault| broken(node, fault))?;
         let shape = self.shape(node);
         let kernel: Vec<_> = geometry.axes.iter().map(|axis| axis.kernel).collect();
-        affordable(node, &shape, &kernel, 1)?;
+        self.limits.convolve(node, &shape, &kernel, 1)?;
+        let x = self.input(node, 0);
         let reaches: Vec<_> = geometry.axes.iter().map(Reach::from).collect();
         let zero_padding = self.semantics.surroundings == Surroundings::PoolPaddingZero;
         let taps = Taps::of(&reaches, Direction::Gather);
@@ -194,23 +209,4 @@ impl<'a> Evaluator<'a> {
 
 fn broken(node: &Node, fault: Broken) -> Unknown {
     fault.at(format!("node {:?}", node.name)).into()
-}
-
-/// Refuses a convolution or pooling that would take golden too long or too much memory.
-fn affordable(node: &Node, output: &[usize], kernel: &[usize], channels: usize) -> Result<(), Unknown> {
-    let product =
-        |extents: &[usize]| extents.iter().fold(1, |product: u64, x| product.saturating_mul(*x as u64));
-    let taps = product(&output[2..]).saturating_mul(product(kernel));
-    if taps > MAX_ELEMENTS {
-        return Err(too_large(node, format!("{taps} pairs of an output and a kernel position")));
-    }
-    let work = product(output).saturating_mul(product(kernel)).saturating_mul(channels as u64);
-    if work > MAX_MULTIPLY_ACCUMULATES {
-        return Err(too_large(node, format!("{work} multiply-accumulates")));
-    }
-    Ok(())
-}
-
-fn too_large(node: &Node, what: String) -> Unknown {
-    Unknown::TooLarge { node: node.name.clone(), what }
 }

@@ -19,6 +19,7 @@ mod evaluator;
 mod explanations;
 mod format;
 mod integer_pairs;
+mod limits;
 mod mutants;
 mod pooling;
 mod quantization;
@@ -31,10 +32,9 @@ mod taps;
 mod value;
 
 pub use arithmetic::{Arithmetic, Operands, Subnormals, Sums};
-pub use evaluate::{
-    Evaluation, MAX_ELEMENTS, MAX_MULTIPLY_ACCUMULATES, Unknown, evaluate, evaluate_as, evaluate_with,
-};
+pub use evaluate::{Evaluation, Unknown, evaluate, evaluate_as, evaluate_with, evaluate_within};
 pub use explanations::Explanation;
+pub use limits::Limits;
 pub use mutants::{Mutant, Nature};
 pub use reference::{Agreement, Reference};
 pub use rules::{Entry, rules};

@@ -2,7 +2,7 @@ use std::borrow::Cow;
 
 use twinfer_onnx::{Axis, Conv, ConvTranspose, Geometry, Node, Op};
 
-use super::{Evaluator, affordable, broken};
+use super::{Evaluator, broken};
 use crate::{
     Unknown,
     convolution::{Channels, Convolution, WeightLayout},
@@ -29,11 +29,11 @@ impl Evaluator<'_> {
         self.convolve(node, &geometry, Direction::Scatter)
     }
 
-    fn convolve(&self, node: &Node, geometry: &Geometry, direction: Direction) -> Result<Value, Unknown> {
+    fn convolve(&mut self, node: &Node, geometry: &Geometry, direction: Direction) -> Result<Value, Unknown> {
+        let shape = self.shape(node);
+        self.afford(node, 1, &shape, geometry)?;
         let x = self.input(node, 0);
         let (w, integers) = self.weights(node);
-        let shape = self.shape(node);
-        affordable(node, &shape, &w.shape[2..], x.shape[1] / geometry.group)?;
         let (bias, late_bias) = self.biases(node);
         let convolution = Convolution {
             x: &self.operand(x),
@@ -51,6 +51,19 @@ impl Evaluator<'_> {
             Some((quantizer, bias)) => self.requantized(&sum, quantizer, bias),
             None => Ok(sum),
         }
+    }
+
+    /// Takes what a convolution needs; `weight` is the place of its weight among the inputs of the node.
+    pub(super) fn afford(
+        &mut self,
+        node: &Node,
+        weight: usize,
+        output: &[usize],
+        geometry: &Geometry,
+    ) -> Result<(), Unknown> {
+        let channels = self.input(node, 0).shape[1] / geometry.group;
+        let kernel: Vec<_> = self.input(node, weight).shape[2..].to_vec();
+        self.limits.convolve(node, output, &kernel, channels)
     }
 
     pub(super) fn channels(

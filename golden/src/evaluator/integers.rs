@@ -1,6 +1,6 @@
 use twinfer_onnx::{Conv, Node};
 
-use super::{Evaluator, affordable, broken};
+use super::{Evaluator, broken};
 use crate::{
     Unknown,
     convolution::Convolution,
@@ -46,7 +46,8 @@ impl Evaluator<'_> {
         let (x, w) = (self.input(node, places.x), self.input(node, places.w));
         let geometry = op.geometry(&x.shape[2..], &w.shape[2..]).map_err(|fault| broken(node, fault))?;
         let shape = self.shape(node);
-        affordable(node, &shape, &w.shape[2..], x.shape[1] / geometry.group)?;
+        self.afford(node, places.w, &shape, &geometry)?;
+        let (x, w) = (self.input(node, places.x), self.input(node, places.w));
         let convolution = Convolution {
             x: &shifted(x, self.optional_input(node, places.x_zero_point)),
             w: &shifted(w, self.optional_input(node, places.w_zero_point)),
