@@ -8,8 +8,8 @@ mod findings;
 use std::{path::Path, time::Instant};
 
 use twinfer_case::{
-    Budget, CaseRecord, Divergence, Event, JOURNAL_FORMAT, Observation, OversizedRecipe, Request, Run,
-    RunInfo, Summary, Task, VariantRecord, Verdict,
+    Budget, CaseRecord, Divergence, Event, JOURNAL_FORMAT, Observation, Request, Run, RunInfo, Summary, Task,
+    VariantRecord, Verdict, materialize,
 };
 use twinfer_checks::{Answer, judge_together};
 use twinfer_onnx::Interface;
@@ -42,11 +42,12 @@ pub struct Opaque {
 impl Opaque {
     /// What the backends are given as the case at `index`.
     fn task(&self, index: usize) -> Result<Task, CampaignError> {
-        let tensors = self.cases[index].inputs.iter().map(|source| Ok(source.tensor()?.into_owned()));
-        let run = tensors.collect::<Result<_, OversizedRecipe>>().map_err(|oversized| {
-            CampaignError::Case { index: index as u64, family: "-".to_owned(), reason: oversized.to_string() }
+        let runs = materialize(&self.cases[index..=index]).map_err(|oversized| CampaignError::Case {
+            index: index as u64,
+            family: "-".to_owned(),
+            reason: oversized.to_string(),
         })?;
-        Ok(Task::new(self.model.clone(), self.request.clone(), vec![run]))
+        Ok(Task::new(self.model.clone(), self.request.clone(), runs))
     }
 }
 

@@ -60,7 +60,7 @@ impl Prepared {
         let inputs: Vec<_> =
             self.task.runs.first().into_iter().flatten().map(|tensor| tensor.shape.clone()).collect();
         let Ok(shapes) = infer_shapes(graph, &inputs) else { return 0 };
-        graph.nodes.iter().filter_map(|node| macs_of(node, &shapes)).sum()
+        graph.nodes.iter().filter_map(|node| macs_of(node, &shapes)).fold(0, u64::saturating_add)
     }
 }
 

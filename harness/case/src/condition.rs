@@ -89,7 +89,9 @@ impl Condition {
             Self::All(conditions) => conditions.iter().all(|condition| condition.holds_at(graph, node)),
             Self::Any(conditions) => conditions.iter().any(|condition| condition.holds_at(graph, node)),
             Self::Operator(name) => node.op.op_type() == name,
-            Self::SpatialRank(rank) => window.is_some() && weight_rank(graph, node) == Some(rank + 2),
+            Self::SpatialRank(rank) => {
+                window.is_some() && weight_rank(graph, node).and_then(|all| all.checked_sub(2)) == Some(*rank)
+            }
             Self::Dilated => window.is_some_and(|window| window.dilated()),
             Self::Strided => window.is_some_and(|window| window.strided()),
             Self::StridedAndDilated => window.is_some_and(|window| window.strided() && window.dilated()),
@@ -126,7 +128,7 @@ impl Condition {
             Self::QuantizedOperands => window.is_some() && has_quantized_operands(graph, node),
             Self::ChannelsPerGroupNotMultipleOf(count) => window
                 .and_then(|window| channels_per_group(graph, node, window.group))
-                .is_some_and(|channels| channels.iter().any(|channels| channels % count != 0)),
+                .is_some_and(|channels| !channels.iter().all(|channels| channels.is_multiple_of(*count))),
             Self::KernelScalesOffOutputChannels => {
                 window.is_some() && kernel_scales_off_output_channels(graph, node)
             }
@@ -199,7 +201,7 @@ impl<'a> Window<'a> {
         self.pads.iter().enumerate().any(|(index, &pad)| {
             let axis = index % kernel.len().max(1);
             let dilation = self.dilations.get(axis).copied().unwrap_or(1);
-            kernel.get(axis).is_some_and(|&extent| pad > dilation * (extent as i64 - 1))
+            kernel.get(axis).is_some_and(|&extent| pad > dilation.saturating_mul(extent as i64 - 1))
         })
     }
 }

@@ -10,6 +10,7 @@ mod condition;
 mod diagnosis;
 mod event;
 mod fallback;
+mod file;
 mod finding;
 mod observation;
 mod poison;
@@ -31,16 +32,17 @@ pub use condition::Condition;
 pub use diagnosis::{Diagnosis, Explanation};
 pub use event::Event;
 pub use fallback::{Fallback, FallbackReason, FallbackValues};
+pub use file::{MAX_FILE_BYTES, read_file, read_file_in, read_line};
 pub use finding::{CaseSize, FINDING_FORMAT, Finding, Sighting};
 pub use observation::{
     ChosenPrecision, LayerInfo, LogLine, NamedTensor, Observation, Outcome, PrecisionSource, RunOutput,
     Severity, Stage, Timing,
 };
 pub use poison::{is_poison, poisoned};
-pub use recipe::OversizedRecipe;
+pub use recipe::{MAX_CASE_ELEMENTS, OversizedRecipe, materialize};
 pub use record::{
-    Arithmetic, Budget, CaseRecord, DeviceMemory, JOURNAL_FORMAT, Machine, Note, RunInfo, VariantInfo,
-    VariantRecord, WorkerBound, Workforce,
+    Arithmetic, Budget, CaseRecord, DeviceMemory, JOURNAL_FORMAT, MAX_SHARDS, Machine, Note, RunInfo,
+    VariantInfo, VariantRecord, WorkerBound, Workforce,
 };
 pub use signature::{Cause, Signature};
 pub use summary::{FindingCount, Summary, VariantSummary};

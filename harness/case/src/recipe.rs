@@ -3,19 +3,30 @@ use std::borrow::Cow;
 use rand_pcg::{Pcg64Mcg, rand_core::Rng};
 use twinfer_onnx::{DataType, Tensor, element_count};
 
-use crate::{Recipe, Regime, TensorSource};
+use crate::{Recipe, Regime, Run, TensorSource};
 
-/// The most elements a recipe may ask for; generated tensors have a few hundred.
-const MAX_ELEMENTS: usize = 1 << 26;
+/// The most elements that the recipes of a case may ask for, all runs together; generated tensors have a few hundred.
+pub const MAX_CASE_ELEMENTS: usize = 1 << 26;
 
 /// Carries neighbouring seeds far apart: any odd number of 128 bits without a pattern will do.
 const SPREAD: u128 = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835;
 
-/// A recipe that asks for more than anyone would feed a test.
+/// A recipe that asks for more than anyone would feed a test, by itself or with those before it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a recipe of shape {shape:?} is beyond {MAX_ELEMENTS} elements")]
+#[error("with a recipe of shape {shape:?} the case is beyond {MAX_CASE_ELEMENTS} elements")]
 pub struct OversizedRecipe {
     shape: Vec<usize>,
+}
+
+/// The tensors of each run; nothing is made that goes beyond [`MAX_CASE_ELEMENTS`].
+pub fn materialize(runs: &[Run]) -> Result<Vec<Vec<Tensor>>, OversizedRecipe> {
+    let mut left = MAX_CASE_ELEMENTS;
+    for recipe in runs.iter().flat_map(|run| &run.inputs).filter_map(TensorSource::recipe) {
+        let rest = element_count(&recipe.shape).and_then(|count| left.checked_sub(count));
+        left = rest.ok_or_else(|| recipe.oversized())?;
+    }
+    let tensors = |run: &Run| run.inputs.iter().map(|source| Ok(source.tensor()?.into_owned())).collect();
+    runs.iter().map(tensors).collect()
 }
 
 impl TensorSource {
@@ -24,6 +35,13 @@ impl TensorSource {
         match self {
             Self::Data(tensor) => Ok(Cow::Borrowed(tensor)),
             Self::Recipe(recipe) => recipe.materialize().map(Cow::Owned),
+        }
+    }
+
+    const fn recipe(&self) -> Option<&Recipe> {
+        match self {
+            Self::Data(_) => None,
+            Self::Recipe(recipe) => Some(recipe),
         }
     }
 
@@ -50,12 +68,15 @@ impl Recipe {
     /// Values are made by integer and basic IEEE 754 operations alone, which are exact or correctly rounded
     /// everywhere, and then rounded to the element type.
     pub fn materialize(&self) -> Result<Tensor, OversizedRecipe> {
-        let oversized = || OversizedRecipe { shape: self.shape.clone() };
-        let count =
-            element_count(&self.shape).filter(|count| *count <= MAX_ELEMENTS).ok_or_else(oversized)?;
+        let count = element_count(&self.shape).filter(|count| *count <= MAX_CASE_ELEMENTS);
+        let count = count.ok_or_else(|| self.oversized())?;
         let mut bits = Pcg64Mcg::new(u128::from(self.seed).wrapping_mul(SPREAD));
         let values: Vec<f64> = (0..count).map(|_| self.regime.draw(self.dtype, &mut bits)).collect();
-        Tensor::from_f64(self.dtype, self.shape.clone(), &values).map_err(|_| oversized())
+        Tensor::from_f64(self.dtype, self.shape.clone(), &values).map_err(|_| self.oversized())
+    }
+
+    fn oversized(&self) -> OversizedRecipe {
+        OversizedRecipe { shape: self.shape.clone() }
     }
 }
 

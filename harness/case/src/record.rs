@@ -81,6 +81,9 @@ impl fmt::Display for Arithmetic {
     }
 }
 
+/// The most shards of a campaign.
+pub const MAX_SHARDS: u64 = 1 << 16;
+
 /// `run.json`: everything that a campaign's results depend on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunInfo {

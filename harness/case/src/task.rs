@@ -1,6 +1,6 @@
 use twinfer_onnx::Tensor;
 
-use crate::{Case, CaseHash, OversizedRecipe, Request, Run};
+use crate::{Case, CaseHash, OversizedRecipe, Request, materialize};
 
 /// What a backend is given: a case with its model encoded and its tensors materialised.
 #[derive(Clone, Debug)]
@@ -18,8 +18,7 @@ pub struct Task {
 impl Task {
     /// Encodes the graph and materialises the tensors of `case`, once for all backends.
     pub fn of(case: &Case) -> Result<Self, OversizedRecipe> {
-        let tensors = |run: &Run| run.inputs.iter().map(|source| Ok(source.tensor()?.into_owned())).collect();
-        let runs = case.runs.iter().map(tensors).collect::<Result<_, _>>()?;
+        let runs = materialize(&case.runs)?;
         Ok(Self::new(case.graph.encode(), case.request.clone(), runs))
     }
 

@@ -1,6 +1,6 @@
 use std::collections::HashSet;
 
-use twinfer_case::{Case, CaseHash, OversizedRecipe, TensorSource};
+use twinfer_case::{Case, CaseHash, OversizedRecipe, Run, TensorSource, materialize};
 
 use crate::{
     Complexity,
@@ -190,9 +190,7 @@ pub fn minimize(
 
 /// The case with its tensors as data, which passes can cut.
 fn materialized(case: &Case) -> Result<Case, OversizedRecipe> {
-    let mut case = case.clone();
-    for source in case.runs.iter_mut().flat_map(|run| &mut run.inputs) {
-        *source = TensorSource::Data(source.tensor()?.into_owned());
-    }
-    Ok(case)
+    let data = |inputs: Vec<_>| Run { inputs: inputs.into_iter().map(TensorSource::Data).collect() };
+    let runs = materialize(&case.runs)?.into_iter().map(data).collect();
+    Ok(Case { runs, ..case.clone() })
 }

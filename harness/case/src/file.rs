@@ -1,0 +1,96 @@
+//! Files that came from somewhere else.
+
+use std::{
+    fs::{self, File},
+    io::{self, BufRead, Read},
+    path::Path,
+};
+
+/// The most bytes of a file that is read whole: as many as of a model.
+pub const MAX_FILE_BYTES: u64 = twinfer_onnx::MAX_MODEL_BYTES as u64;
+
+/// The most bytes of a line of a journal.
+const MAX_LINE_BYTES: u64 = 16 << 20;
+
+/// The bytes of a file, which must be a regular one and hold at most `most` bytes.
+pub fn read_file(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    // before it is opened, since opening a pipe waits for its other end
+    if !fs::metadata(path)?.is_file() {
+        return Err(io::Error::other("not a regular file"));
+    }
+    let mut bytes = Vec::new();
+    File::open(path)?.take(most + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("larger than {most} bytes")));
+    }
+    Ok(bytes)
+}
+
+/// The bytes of a file of at most [`MAX_FILE_BYTES`] in `folder`; a link that leads out of the folder is refused.
+pub fn read_file_in(folder: &Path, name: impl AsRef<Path>) -> io::Result<Vec<u8>> {
+    let path = fs::canonicalize(folder.join(name))?;
+    if !path.starts_with(fs::canonicalize(folder)?) {
+        return Err(io::Error::other("it leads out of its folder"));
+    }
+    read_file(&path, MAX_FILE_BYTES)
+}
+
+/// Puts the next line into `line`, with its end; false where there is none.
+pub fn read_line(file: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
+    line.clear();
+    file.take(MAX_LINE_BYTES + 1).read_until(b'\n', line)?;
+    if line.len() as u64 > MAX_LINE_BYTES {
+        let message = format!("a line is longer than {MAX_LINE_BYTES} bytes");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
+    }
+    Ok(!line.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_read_up_to_the_limit_and_no_further() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        fs::write(&path, b"12345").unwrap();
+        assert_eq!(read_file(&path, 5).unwrap(), b"12345");
+        assert_eq!(read_file(&path, 4).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+    }
+
+    #[test]
+    fn what_never_ends_or_is_no_file_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        for path in [Path::new("/dev/zero"), folder.path()] {
+            assert!(read_file(path, 1 << 10).is_err(), "{}", path.display());
+        }
+    }
+
+    #[test]
+    fn a_link_may_lead_to_its_own_folder_and_to_no_other() {
+        let parent = tempfile::tempdir().unwrap();
+        let (folder, secret) = (parent.path().join("case"), parent.path().join("secret"));
+        fs::create_dir(&folder).unwrap();
+        fs::write(&secret, b"secret").unwrap();
+        fs::write(folder.join("own"), b"own").unwrap();
+        std::os::unix::fs::symlink(&secret, folder.join("out")).unwrap();
+        std::os::unix::fs::symlink(parent.path(), folder.join("folder")).unwrap();
+        std::os::unix::fs::symlink("own", folder.join("within")).unwrap();
+        assert_eq!(read_file_in(&folder, "within").unwrap(), b"own");
+        for name in ["out", "folder/secret", "../secret", "nul\0byte"] {
+            assert!(read_file_in(&folder, name).is_err(), "{name}");
+        }
+        assert!(read_file_in(&folder, &secret).is_err(), "an absolute path");
+    }
+
+    #[test]
+    fn a_line_without_an_end_is_refused_at_the_limit() {
+        let mut line = Vec::new();
+        assert!(read_line(&mut &b"one\ntwo"[..], &mut line).unwrap());
+        assert_eq!(line, b"one\n");
+        let mut endless = io::BufReader::new(io::repeat(b'x'));
+        assert!(read_line(&mut endless, &mut line).is_err());
+        assert!(line.len() as u64 <= MAX_LINE_BYTES + 1);
+    }
+}
