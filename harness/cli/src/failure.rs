@@ -1,5 +1,6 @@
 use std::fmt::Display;
 
+use twinfer_configuration::ConfigurationError;
 use twinfer_libraries::Error as LibraryError;
 
 use crate::Exit;
@@ -34,5 +35,11 @@ impl From<LibraryError> for Failure {
             | LibraryError::NoLibraries { .. } => Self::usage(error),
             _ => Self::environment(error),
         }
+    }
+}
+
+impl From<ConfigurationError> for Failure {
+    fn from(error: ConfigurationError) -> Self {
+        Self::usage(error)
     }
 }

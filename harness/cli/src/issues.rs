@@ -4,13 +4,10 @@ use std::path::{Path, PathBuf};
 
 use twinfer_campaign::{Subjects, WorkerCommand, read_case};
 use twinfer_case::{Backend, Finding, Stage, Variant, VariantInfo, Verdict};
+use twinfer_configuration::{Date, KnownIssue};
 use twinfer_reports::{IssueState, ListedIssue, Report};
 
-use crate::{
-    Failure,
-    configuration::{Date, KnownIssue},
-    json,
-};
+use crate::{Failure, json};
 
 /// How issues are tried with their own cases.
 #[derive(Clone, Copy)]

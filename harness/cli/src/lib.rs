@@ -5,8 +5,6 @@
 
 mod campaign;
 mod command;
-mod configuration;
-mod duration;
 mod exit;
 mod failure;
 mod formats;
@@ -19,10 +17,7 @@ mod paint;
 mod provision;
 mod resumption;
 mod run_directory;
-mod shard;
 mod subjects;
-mod variants;
-mod versions;
 mod worker;
 
 use std::process::ExitCode;

@@ -7,6 +7,7 @@ use std::{
 use clap::Args;
 use twinfer_campaign::{Hiring, Options};
 use twinfer_case::Budget;
+use twinfer_configuration::{Configuration, Shard, Variants, seconds};
 use twinfer_generators::Family;
 use twinfer_reports::Format;
 use twinfer_worker::{SABOTAGE_VARIABLE, driver};
@@ -14,15 +15,11 @@ use twinfer_worker::{SABOTAGE_VARIABLE, driver};
 use crate::{
     Exit, Failure,
     campaign::watched,
-    configuration::Configuration,
-    duration,
     formats::formats,
     issues::{Trials, settle},
     output::write,
     resumption::Resumption,
     run_directory::run_directory,
-    shard::Shard,
-    variants::Variants,
     worker::worker_for,
 };
 
@@ -39,7 +36,7 @@ pub struct Arguments {
     #[arg(long, conflicts_with = "time", value_name = "N")]
     cases: Option<u64>,
     /// Stop after this long: 90s, 30m, 8h [default: 60s]
-    #[arg(long, value_parser = duration::seconds)]
+    #[arg(long, value_parser = seconds)]
     time: Option<u64>,
     /// Decides every case [default: 0]
     #[arg(long)]

@@ -2,11 +2,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 use twinfer_campaign::read_case;
+use twinfer_configuration::Variants;
 use twinfer_reports::{Progress, Reporter};
 
-use crate::{
-    Exit, Failure, output::line, paint, run_directory::fresh_run_directory, subjects, variants::Variants,
-};
+use crate::{Exit, Failure, output::line, paint, run_directory::fresh_run_directory, subjects};
 
 #[derive(Debug, Args)]
 pub struct Arguments {

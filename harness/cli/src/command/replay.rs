@@ -3,8 +3,9 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use twinfer_campaign::{Recording, Replay};
 use twinfer_case::{Variant, Verdict};
+use twinfer_configuration::Variants;
 
-use crate::{Exit, Failure, Obstacle, output::line, paint, subjects, variants::Variants};
+use crate::{Exit, Failure, Obstacle, output::line, paint, subjects};
 
 #[derive(Debug, Args)]
 pub struct Arguments {

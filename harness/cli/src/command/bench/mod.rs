@@ -15,10 +15,11 @@ mod usage;
 use std::{num::NonZeroUsize, path::PathBuf, thread::available_parallelism};
 
 use clap::{Args, ValueEnum};
+use twinfer_configuration::{Variants, seconds};
 use twinfer_generators::Family;
 use twinfer_worker::driver::Mode;
 
-use crate::{Exit, Failure, duration, variants::Variants};
+use crate::{Exit, Failure};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -40,7 +41,7 @@ pub struct Arguments {
     #[arg(long, default_value_t = 20_000)]
     cases: u64,
     /// How long each measurement takes at most, start-up apart: 20s, 8m
-    #[arg(long, value_parser = duration::seconds)]
+    #[arg(long, value_parser = seconds)]
     time: Option<u64>,
     /// Which generators, separated by commas
     #[arg(long, value_delimiter = ',', default_values_t = [Family::Conv, Family::Deconv])]

@@ -11,11 +11,12 @@ use serde::{Deserialize, Serialize};
 use twinfer_backend::Backend;
 use twinfer_case::{Case, Description, Expectation, Observation, Outcome, Stage, Task, Variant};
 use twinfer_checks::{Evidence, judge};
+use twinfer_configuration::{Shard, Variants, seconds};
 use twinfer_generators::Family;
 use twinfer_worker::{driver, take_stdout};
 
 use super::{stream::Stream, usage::Usage};
-use crate::{Exit, Failure, duration, shard::Shard, variants::Variants};
+use crate::{Exit, Failure};
 
 /// What the loop says once its backends are open; it begins when it is answered.
 pub const READY: &str = "ready";
@@ -32,7 +33,7 @@ pub struct Arguments {
     shard: Shard,
     #[arg(long)]
     cases: u64,
-    #[arg(long, value_parser = duration::seconds)]
+    #[arg(long, value_parser = seconds)]
     time: Option<u64>,
     /// Generate in the loop, evaluate golden and compare
     #[arg(long)]

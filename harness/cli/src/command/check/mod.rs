@@ -7,10 +7,11 @@ mod survey;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use twinfer_configuration::Variants;
 use twinfer_reports::Format;
 
 use self::{collection::Collection, subject::Subject};
-use crate::{Exit, Failure, formats::formats, output::write, variants::Variants};
+use crate::{Exit, Failure, formats::formats, output::write};
 
 #[derive(Debug, Args)]
 pub struct Arguments {

@@ -11,8 +11,9 @@ use std::{
 use clap::Args;
 use twinfer_campaign::{RecordedObservation, Recording, read_case};
 use twinfer_case::{Case, Finding, Task, Topic};
+use twinfer_configuration::Variants;
 
-use crate::{Exit, Failure, json, output::line, paint, subjects, variants::Variants};
+use crate::{Exit, Failure, json, output::line, paint, subjects};
 
 #[derive(Debug, Args)]
 pub struct Arguments {

@@ -1,4 +1,7 @@
-use std::{collections::BTreeMap, str::FromStr};
+use std::{
+    collections::{BTreeMap, HashSet},
+    str::FromStr,
+};
 
 use twinfer_case::{Backend, InvalidVariant, Variant};
 
@@ -50,8 +53,9 @@ impl FromStr for Variants {
             }
         }
         let variants = texts.iter().map(|text| text.parse()).collect::<Result<Vec<Variant>, _>>()?;
-        match variants.iter().enumerate().find(|(index, variant)| variants[..*index].contains(variant)) {
-            Some((_, twice)) => Err(InvalidVariants::Twice(twice.clone())),
+        let mut seen = HashSet::new();
+        match variants.iter().find(|variant| !seen.insert(*variant)) {
+            Some(twice) => Err(InvalidVariants::Twice(twice.clone())),
             None => Ok(Self(variants)),
         }
     }

@@ -1,5 +1,7 @@
 use std::{fmt, str::FromStr};
 
+use twinfer_case::MAX_SHARDS;
+
 /// One of several machines that share a campaign: `i/n`, with i counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
@@ -9,7 +11,7 @@ pub struct Shard {
 
 /// A text that is no shard.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("give i/n with i below n, such as 0/4")]
+#[error("give i/n with i below n and n at most {MAX_SHARDS}, such as 0/4")]
 pub struct InvalidShard;
 
 impl Default for Shard {
@@ -37,7 +39,7 @@ impl FromStr for Shard {
         let (index, count) = text.split_once('/').ok_or(InvalidShard)?;
         let number = |text: &str| text.parse::<u64>().map_err(|_| InvalidShard);
         let shard = Self { index: number(index)?, count: number(count)? };
-        if shard.index < shard.count { Ok(shard) } else { Err(InvalidShard) }
+        if shard.index < shard.count && shard.count <= MAX_SHARDS { Ok(shard) } else { Err(InvalidShard) }
     }
 }
 
@@ -49,7 +51,9 @@ mod tests {
     fn a_shard_is_counted_from_zero() {
         assert_eq!("3/4".parse::<Shard>().map(Into::into), Ok((3, 4)));
         assert!(
-            ["4/4", "0/0", "1", "a/b", "-1/2"].iter().all(|text| text.parse::<Shard>() == Err(InvalidShard))
+            ["4/4", "0/0", "0/65537", "1", "a/b", "-1/2"]
+                .iter()
+                .all(|text| text.parse::<Shard>() == Err(InvalidShard))
         );
     }
 }

@@ -1,17 +1,13 @@
 //! `twinfer.toml`: what a campaign does where the command line does not say, and the findings that are known.
 
-use std::{
-    fs,
-    num::NonZeroUsize,
-    path::{Path, PathBuf},
-};
+use std::{io, num::NonZeroUsize, path::Path, str::FromStr};
 
 use serde::{Deserialize, Deserializer, de};
 use toml::value::Datetime;
-use twinfer_case::Budget;
+use twinfer_case::{Budget, read_file};
 use twinfer_generators::Family;
 
-use crate::{Failure, duration, variants::Variants, versions::VersionRange};
+use crate::{duration, variants::Variants, versions::VersionRange};
 
 /// The file that is read where none is named.
 const NAME: &str = "twinfer.toml";
@@ -48,6 +44,7 @@ pub struct Configuration {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct KnownIssue {
     /// Its signature: the name of its folder.
+    #[serde(deserialize_with = "slug")]
     pub finding: String,
     /// Why it does not fail a run.
     pub reason: String,
@@ -64,34 +61,73 @@ pub struct KnownIssue {
 /// A day of the calendar, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Date {
+    /// From 0 to 9999.
     pub year: u16,
+    /// From 1.
     pub month: u8,
+    /// From 1.
     pub day: u8,
+}
+
+/// Why there is no configuration.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigurationError {
+    /// The file cannot be read.
+    #[error("cannot read {file}: {source}")]
+    Unreadable {
+        /// The file.
+        file: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// The file is no configuration.
+    #[error("cannot understand {file}, {mistake}")]
+    Mistake {
+        /// The file.
+        file: String,
+        /// The line, and what is wrong with it.
+        mistake: Mistake,
+    },
+}
+
+/// Where a text is no configuration, and why.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {message}")]
+pub struct Mistake {
+    /// The line, counted from 1.
+    pub line: usize,
+    /// What is wrong there.
+    pub message: String,
 }
 
 impl Configuration {
     /// The one in `file`; in `twinfer.toml` of the current folder where no file is named and that one is there.
-    pub fn read(file: Option<&Path>) -> Result<Self, Failure> {
-        let default = PathBuf::from(NAME);
+    pub fn read(file: Option<&Path>) -> Result<Self, ConfigurationError> {
+        let default = Path::new(NAME);
         match file {
             Some(file) => Self::of(file),
-            None if default.is_file() => Self::of(&default),
+            None if default.is_file() => Self::of(default),
             None => Ok(Self::default()),
         }
     }
 
-    fn of(file: &Path) -> Result<Self, Failure> {
-        let unreadable = |error| Failure::usage(format!("cannot read {}: {error}", file.display()));
-        let size = fs::metadata(file).map_err(unreadable)?.len();
-        if size > MAX_BYTES {
-            return Err(Failure::usage(format!("{} is larger than {MAX_BYTES} bytes", file.display())));
-        }
-        let text = fs::read_to_string(file).map_err(unreadable)?;
-        toml::from_str(&text).map_err(|error| {
+    fn of(file: &Path) -> Result<Self, ConfigurationError> {
+        let name = || file.display().to_string();
+        let unreadable = |source| ConfigurationError::Unreadable { file: name(), source };
+        let bytes = read_file(file, MAX_BYTES).map_err(unreadable)?;
+        let text = String::from_utf8(bytes).map_err(|error| unreadable(io::Error::other(error)))?;
+        text.parse().map_err(|mistake| ConfigurationError::Mistake { file: name(), mistake })
+    }
+}
+
+impl FromStr for Configuration {
+    type Err = Mistake;
+
+    fn from_str(text: &str) -> Result<Self, Mistake> {
+        toml::from_str(text).map_err(|error| {
             let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
             let line = before.matches('\n').count() + 1;
-            let message = error.message().replace('\n', " ");
-            Failure::usage(format!("cannot understand {}, line {line}: {message}", file.display()))
+            Mistake { line, message: error.message().replace('\n', " ") }
         })
     }
 }
@@ -117,6 +153,16 @@ impl std::fmt::Display for Date {
 
 fn parsed<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Variants>, D::Error> {
     String::deserialize(deserializer)?.parse().map(Some).map_err(de::Error::custom)
+}
+
+/// The name of a folder, and never a path: as signatures are written.
+fn slug<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_".contains(&byte);
+    if !name.is_empty() && name.bytes().all(is_plain) {
+        return Ok(name);
+    }
+    Err(de::Error::custom("a finding is named as its folder: lower-case letters, digits, - and _"))
 }
 
 fn families<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Family>, D::Error> {
@@ -150,12 +196,14 @@ fn date<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Date>, D::E
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn read(text: &str) -> Result<Configuration, String> {
         let file = tempfile::NamedTempFile::new().unwrap();
         fs::write(file.path(), text).unwrap();
-        Configuration::read(Some(file.path())).map_err(|failure| failure.message)
+        Configuration::read(Some(file.path())).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -198,6 +246,27 @@ mod tests {
             let message = read(text).unwrap_err();
             assert!(message.contains(line), "{message}");
         }
+    }
+
+    #[test]
+    fn a_known_finding_is_the_name_of_a_folder_and_leads_nowhere_else() {
+        for name in ["", "..", "../a", "/etc", "a/b", "a\\u0000", "A"] {
+            let message = read(&format!("[[known]]\nfinding = \"{name}\"\nreason = \"y\"")).unwrap_err();
+            assert!(message.contains("line 2: a finding is named as its folder"), "{message}");
+        }
+    }
+
+    #[test]
+    fn what_is_larger_than_any_configuration_is_not_read() {
+        let message = read(&" ".repeat(MAX_BYTES as usize + 1)).unwrap_err();
+        assert!(message.contains("larger than"), "{message}");
+        assert!(Configuration::read(Some(Path::new("/dev/zero"))).is_err());
+    }
+
+    #[test]
+    fn what_nests_too_deeply_is_a_mistake() {
+        assert!(read(&format!("seed = {}", "[".repeat(100_000))).is_err());
+        assert!(read(&format!("a{} = 1", ".a".repeat(100_000))).is_err());
     }
 
     #[test]
