@@ -32,6 +32,8 @@ pub struct WorkerProcess {
     capacity: usize,
     start_millis: u64,
     spent: bool,
+    /// The stage that the case in front is in, once it said so.
+    entered: Option<Stage>,
 }
 
 /// How a worker ended unasked, or why it cannot be used any more.
@@ -104,6 +106,7 @@ impl WorkerProcess {
             capacity,
             start_millis: 0,
             spent: false,
+            entered: None,
         };
         worker.description = worker.shake_hands(variant).map_err(|loss| failed(loss.to_string()))?;
         worker.start_millis = started.elapsed().as_millis() as u64;
@@ -186,9 +189,16 @@ impl WorkerProcess {
         let message = read_from_worker(&mut self.stdout);
         self.leash.relax();
         match message {
-            Ok(Some(FromWorker::Stage { hash, stage, .. })) => Ok(Answer::Stage(hash, stage)),
+            // every stage has its deadline, so that one entered again and again would never end
+            Ok(Some(FromWorker::Stage { stage, .. })) if self.entered >= Some(stage) => {
+                Err(Loss::Garbled(format!("it enters {stage} once more")))
+            }
+            Ok(Some(FromWorker::Stage { hash, stage, .. })) => {
+                self.entered = Some(stage);
+                Ok(Answer::Stage(hash, stage))
+            }
             Ok(Some(FromWorker::Answer { hash, observation, last, .. })) => {
-                self.spent = last;
+                (self.spent, self.entered) = (last, None);
                 Ok(Answer::Done(hash, Box::new(observation)))
             }
             Ok(Some(FromWorker::Fault { message })) => Err(Loss::Fault(message)),

@@ -113,6 +113,13 @@ pub fn garbled_pipe() {
     assert_eq!(outcome.findings()[0].signature.error.as_deref(), Some("garbled pipe"));
 }
 
+pub fn stage_without_end() {
+    let outcome = against("never-comes-to-an-end", 12).run();
+    assert_eq!(outcome.journal().len(), 12);
+    assert!(outcome.kinds().contains(&Kind::Crash));
+    assert_eq!(outcome.findings()[0].signature.error.as_deref(), Some("garbled pipe"));
+}
+
 pub fn lost_context() {
     let mut production = against("loses-its-context", 80);
     let outcome = production.run();

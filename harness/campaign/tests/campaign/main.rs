@@ -44,6 +44,7 @@ fn main() {
         trial("where_no_device_is_left_the_campaign_fails_and_can_be_resumed", devices::all_off_the_bus),
         trial("workers_are_hired_while_cases_wait_and_there_is_room", devices::hired_as_needed),
         trial("a_garbled_pipe_is_a_crash_and_the_campaign_goes_on", faults::garbled_pipe),
+        trial("a_stage_that_is_entered_again_and_again_ends_the_worker", faults::stage_without_end),
         trial("a_worker_that_does_not_start_is_an_error_that_says_why", faults::no_worker),
         trial("a_fault_of_the_harness_is_no_verdict", faults::harness_fault),
         trial("wrong_values_become_a_minimal_finding_with_its_files", findings::wrong_values),
