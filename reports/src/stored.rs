@@ -1,11 +1,13 @@
 use std::{
     fs::{self, File},
-    io::{self, BufRead, BufReader},
+    io::{self, BufReader},
     path::{Path, PathBuf},
 };
 
 use serde::de::DeserializeOwned;
-use twinfer_case::{CaseRecord, Event, Finding, JOURNAL_FORMAT, RunInfo, Summary};
+use twinfer_case::{
+    CaseRecord, Event, Finding, JOURNAL_FORMAT, MAX_FILE_BYTES, RunInfo, Summary, read_file, read_line,
+};
 
 /// Why a run directory cannot be reported.
 #[derive(Debug, thiserror::Error)]
@@ -46,9 +48,10 @@ pub fn stored_events(run_directory: &Path) -> Result<Vec<Event>, StoredRunError>
 
 fn journal(path: &Path) -> Result<Vec<CaseRecord>, StoredRunError> {
     let file = File::open(path).map_err(|source| StoredRunError::Io { path: path.to_owned(), source })?;
-    let lines = BufReader::new(file).lines().map_while(Result::ok);
+    let (mut file, mut line) = (BufReader::new(file), Vec::new());
     let mut records = Vec::new();
-    for record in lines.map_while(|line| serde_json::from_str::<CaseRecord>(&line).ok()) {
+    while let Ok(true) = read_line(&mut file, &mut line) {
+        let Ok(record) = serde_json::from_slice::<CaseRecord>(&line) else { break };
         if record.format != JOURNAL_FORMAT {
             let reason = format!("its format is {}, this version reads {JOURNAL_FORMAT}", record.format);
             return Err(StoredRunError::Format { path: path.to_owned(), reason });
@@ -76,8 +79,8 @@ fn finding(path: &Path) -> Result<Event, StoredRunError> {
 }
 
 fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, StoredRunError> {
-    let text =
-        fs::read_to_string(path).map_err(|source| StoredRunError::Io { path: path.to_owned(), source })?;
-    serde_json::from_str(&text)
+    let bytes = read_file(path, MAX_FILE_BYTES)
+        .map_err(|source| StoredRunError::Io { path: path.to_owned(), source })?;
+    serde_json::from_slice(&bytes)
         .map_err(|error| StoredRunError::Format { path: path.to_owned(), reason: error.to_string() })
 }

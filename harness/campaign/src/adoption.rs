@@ -3,11 +3,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use twinfer_case::Finding;
+use twinfer_case::{Finding, read_file_in};
 
 use crate::{
     CampaignError, history,
-    journal::{read_json, write, write_json},
+    journal::{read_json_in, write, write_json},
     recording::Recording,
 };
 
@@ -22,14 +22,14 @@ const FINDING: &str = "finding.json";
 /// A finding that is there already stays, and gains the variants that this one was seen in; what they did is added to
 /// what was observed where both have the same minimal case.
 pub fn adopt(finding: &Path, golden_cases: &Path) -> Result<PathBuf, CampaignError> {
-    let found: Finding = read_json(&finding.join(FINDING))?;
+    let found: Finding = read_json_in(finding, FINDING)?;
     let folder = golden_cases.join(found.signature.slug());
     if !folder.join(FINDING).is_file() {
         copy_finding(finding, &folder)?;
         Recording::read_beside(finding)?.write_beside(&folder)?;
         return Ok(folder);
     }
-    let mut stored: Finding = read_json(&folder.join(FINDING))?;
+    let mut stored: Finding = read_json_in(&folder, FINDING)?;
     let is_same_case = stored.case == found.case;
     let news: Vec<_> = found.seen_in.into_iter().filter(|one| !stored.seen_in.contains(one)).collect();
     stored.seen_in.extend(news);
@@ -42,45 +42,30 @@ pub fn adopt(finding: &Path, golden_cases: &Path) -> Result<PathBuf, CampaignErr
 
 fn copy_finding(finding: &Path, folder: &Path) -> Result<(), CampaignError> {
     fs::create_dir_all(folder).map_err(CampaignError::writing(folder))?;
-    for name in FILES {
-        copy(&finding.join(name), &folder.join(name))?;
-    }
-    for run in 0.. {
-        let name = format!("test_data_set_{run}");
-        if !finding.join(&name).is_dir() {
-            break;
-        }
-        copy_data_set(&finding.join(&name), &folder.join(&name))?;
-    }
-    copy_history(finding, folder)
+    let fixed = FILES.into_iter().map(PathBuf::from);
+    let mut files = fixed.chain(data_sets(finding)).chain(history::files(finding));
+    files.try_for_each(|name| copy(finding, &name, folder))
 }
 
-fn copy_history(finding: &Path, folder: &Path) -> Result<(), CampaignError> {
-    for (from, to) in history::files(finding).zip(history::places(folder)) {
-        if let Some(parent) = to.parent() {
-            fs::create_dir_all(parent).map_err(CampaignError::writing(parent))?;
-        }
-        copy(&from, &to)?;
-    }
-    Ok(())
+/// The tensors of every run, as paths in the folder of the finding.
+fn data_sets(finding: &Path) -> impl Iterator<Item = PathBuf> + '_ {
+    let runs = (0..).map(|run| PathBuf::from(format!("test_data_set_{run}")));
+    runs.take_while(|run| finding.join(run).is_dir()).flat_map(move |run| {
+        ["input", "output"].into_iter().flat_map(move |kind| {
+            let run = run.clone();
+            let names = (0..).map(move |index| run.join(format!("{kind}_{index}.pb")));
+            names.take_while(|name| finding.join(name).is_file())
+        })
+    })
 }
 
-fn copy_data_set(from: &Path, to: &Path) -> Result<(), CampaignError> {
-    fs::create_dir_all(to).map_err(CampaignError::writing(to))?;
-    for kind in ["input", "output"] {
-        for index in 0.. {
-            let name = format!("{kind}_{index}.pb");
-            if !from.join(&name).is_file() {
-                break;
-            }
-            copy(&from.join(&name), &to.join(&name))?;
-        }
+fn copy(finding: &Path, name: &Path, folder: &Path) -> Result<(), CampaignError> {
+    let (from, to) = (finding.join(name), folder.join(name));
+    let bytes = read_file_in(finding, name).map_err(CampaignError::file(from))?;
+    if let Some(parent) = to.parent() {
+        fs::create_dir_all(parent).map_err(CampaignError::writing(parent))?;
     }
-    Ok(())
-}
-
-fn copy(from: &Path, to: &Path) -> Result<(), CampaignError> {
-    write(to, &fs::read(from).map_err(CampaignError::file(from))?)
+    write(&to, &bytes)
 }
 
 fn add_recording(finding: &Path, folder: &Path) -> Result<(), CampaignError> {
@@ -102,7 +87,7 @@ mod tests {
         let name = folder.file_name().unwrap();
         let copy = golden_cases.join("elsewhere").join(name);
         copy_finding(folder, &copy).unwrap();
-        let mut finding: Finding = read_json(&copy.join(FINDING)).unwrap();
+        let mut finding: Finding = read_json_in(&copy, FINDING).unwrap();
         finding.seen_in[0].version = "of another day".to_owned();
         finding.case = case.unwrap_or(finding.case);
         write_json(&copy.join(FINDING), &finding).unwrap();
@@ -119,14 +104,35 @@ mod tests {
         for (case, observations) in [(None, 2), (Some("00".repeat(32).try_into().unwrap()), 1)] {
             let kept = tempfile::tempdir().unwrap();
             let folder = adopt(&stored, kept.path()).unwrap();
-            let before: Finding = read_json(&folder.join(FINDING)).unwrap();
+            let before: Finding = read_json_in(&folder, FINDING).unwrap();
             let again = seen_elsewhere(kept.path(), &stored, case);
             assert_eq!(adopt(&again, kept.path()).unwrap(), folder);
             assert_eq!(adopt(&again, kept.path()).unwrap(), folder);
-            let after: Finding = read_json(&folder.join(FINDING)).unwrap();
+            let after: Finding = read_json_in(&folder, FINDING).unwrap();
             assert_eq!(after.case, before.case);
             assert_eq!(after.seen_in.len(), 2);
             assert_eq!(Recording::read_beside(&folder).unwrap().observed.len(), observations);
+        }
+    }
+
+    #[test]
+    fn a_link_out_of_a_finding_is_not_followed() {
+        let stored = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../golden/cases");
+        let stored = stored.join("ort-cpu-parse-crash-convtranspose-0c8bd0e2");
+        let (parent, kept) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let secret = parent.path().join("secret");
+        fs::write(&secret, b"secret").unwrap();
+        for name in ["model.onnx", "test_data_set_0/input_0.pb", "preceding/0000.json"] {
+            let folder = parent.path().join("finding");
+            copy_finding(&stored, &folder).unwrap();
+            Recording::read_beside(&stored).unwrap().write_beside(&folder).unwrap();
+            let link = folder.join(name);
+            fs::create_dir_all(link.parent().unwrap()).unwrap();
+            let _ = fs::remove_file(&link);
+            std::os::unix::fs::symlink(&secret, &link).unwrap();
+            let refused = adopt(&folder, kept.path()).unwrap_err().to_string();
+            assert!(refused.contains("leads out of its folder"), "{name}: {refused}");
+            fs::remove_dir_all(folder).unwrap();
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::{
     describe::classes,
     history::write_history,
     investigation::Proof,
-    journal::{read_json, remove_unfinished, write, write_json},
+    journal::{read_json_in, remove_unfinished, write, write_json},
     recording::{Recording, path_beside},
 };
 
@@ -197,8 +197,8 @@ fn remove(folder: &Path) -> Result<(), CampaignError> {
 }
 
 fn load(folder: &Path) -> Result<Stored, CampaignError> {
-    let finding: Finding = read_json(&folder.join("finding.json"))?;
-    let case: Case = read_json(&folder.join("case.json"))?;
+    let finding: Finding = read_json_in(folder, "finding.json")?;
+    let case: Case = read_json_in(folder, "case.json")?;
     let identity = Identity { signature: finding.signature.clone(), classes: classes(&case) };
     Ok(Stored { finding, identity })
 }

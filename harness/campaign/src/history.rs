@@ -12,7 +12,7 @@ use twinfer_case::Case;
 use crate::{
     CampaignError,
     case_folder::materialized,
-    journal::{read_json, write_json},
+    journal::{read_json_in, write_json},
     prepared::Prepared,
 };
 
@@ -24,27 +24,22 @@ pub fn write_history(finding: &Path, history: &[Arc<Prepared>]) -> Result<(), Ca
     let folder = finding.join(FOLDER);
     fs::create_dir_all(&folder).map_err(CampaignError::writing(&folder))?;
     let mut cases = history.iter().enumerate();
-    cases.try_for_each(|(index, prepared)| write_json(&file(finding, index), &materialized(prepared)))
+    cases.try_for_each(|(index, prepared)| write_json(&finding.join(file(index)), &materialized(prepared)))
 }
 
 /// The history in the folder of a finding, empty where it needs none.
 pub fn read_history(finding: &Path) -> Result<Vec<Case>, CampaignError> {
-    files(finding).map(|path| read_json(&path)).collect()
+    files(finding).map(|name| read_json_in(finding, name)).collect()
 }
 
-/// The files of the history in the folder of a finding, in order.
+/// The files of the history in the folder of a finding, in order, as paths in that folder.
 pub fn files(finding: &Path) -> impl Iterator<Item = PathBuf> + '_ {
-    places(finding).take_while(|path| path.is_file())
-}
-
-/// Where the first case of a history is kept, the second, and so on.
-pub fn places(finding: &Path) -> impl Iterator<Item = PathBuf> + '_ {
-    (0..).map(|index| file(finding, index))
+    (0..).map(file).take_while(|name| finding.join(name).is_file())
 }
 
 /// Where a history is kept.
 const FOLDER: &str = "preceding";
 
-fn file(finding: &Path, index: usize) -> PathBuf {
-    finding.join(FOLDER).join(format!("{index:04}.json"))
+fn file(index: usize) -> PathBuf {
+    Path::new(FOLDER).join(format!("{index:04}.json"))
 }

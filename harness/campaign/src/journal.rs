@@ -1,11 +1,13 @@
 use std::{
     fs::{self, DirEntry, File},
-    io::{self, BufRead, BufReader, BufWriter, Write},
+    io::{self, BufReader, BufWriter, Write},
     path::{Path, PathBuf},
 };
 
 use serde::{Serialize, de::DeserializeOwned};
-use twinfer_case::{CaseRecord, RunInfo, Summary, Workforce};
+use twinfer_case::{
+    CaseRecord, MAX_FILE_BYTES, RunInfo, Summary, Workforce, read_file, read_file_in, read_line,
+};
 
 use crate::CampaignError;
 
@@ -51,11 +53,10 @@ impl Journal {
         let file = file.map_err(CampaignError::writing(&path))?;
         let mut summary = Summary::new(subjects);
         let (mut reader, mut line, mut whole) = (BufReader::new(&file), Vec::new(), 0);
-        while reader.read_until(b'\n', &mut line).map_err(CampaignError::file(&path))? > 0 {
+        while read_line(&mut reader, &mut line).map_err(CampaignError::file(&path))? {
             let Some(record) = line.strip_suffix(b"\n") else { break };
             summary.record(&serde_json::from_slice(record).map_err(CampaignError::format(&path))?);
             whole += line.len() as u64;
-            line.clear();
         }
         drop(reader);
         file.set_len(whole).map_err(CampaignError::writing(&path))?;
@@ -104,7 +105,14 @@ pub fn note_workforce(out: &Path, workforce: Vec<Workforce>) -> Result<(), Campa
 
 /// Reads a JSON file that this crate writes.
 pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, CampaignError> {
-    let bytes = fs::read(path).map_err(CampaignError::file(path))?;
+    let bytes = read_file(path, MAX_FILE_BYTES).map_err(CampaignError::file(path))?;
+    serde_json::from_slice(&bytes).map_err(CampaignError::format(path))
+}
+
+/// Reads a JSON file of a folder that may come from somewhere else; nothing outside it is read.
+pub fn read_json_in<T: DeserializeOwned>(folder: &Path, name: impl AsRef<Path>) -> Result<T, CampaignError> {
+    let path = folder.join(&name);
+    let bytes = read_file_in(folder, name).map_err(CampaignError::file(&path))?;
     serde_json::from_slice(&bytes).map_err(CampaignError::format(path))
 }
 

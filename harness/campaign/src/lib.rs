@@ -69,6 +69,7 @@ pub use case_folder::write_case;
 pub use comparison::Opaque;
 pub use describe::one_line;
 pub use error::CampaignError;
+pub use journal::Journal;
 pub use merging::merge;
 pub use options::{Deadlines, Hiring, Options};
 pub use oracle::Oracle;

@@ -2,11 +2,11 @@
 
 use std::{
     fs::{self, File},
-    io::{BufRead, BufReader},
+    io::BufReader,
     path::{Path, PathBuf},
 };
 
-use twinfer_case::{Budget, CaseRecord, RunInfo};
+use twinfer_case::{Budget, CaseRecord, MAX_SHARDS, RunInfo, read_line};
 
 use crate::{
     CampaignError, adopt,
@@ -80,7 +80,7 @@ fn whole(parts: &[Part]) -> Option<RunInfo> {
         budget: budget?,
         shard: (0, 1),
         workforce: Vec::new(),
-        jobs: runs().map(|run| run.jobs).sum(),
+        jobs: runs().fold(0, |jobs, run| jobs.saturating_add(run.jobs)),
         started: runs().map(|run| run.started).min()?,
         ..runs().next()?.clone()
     })
@@ -88,7 +88,13 @@ fn whole(parts: &[Part]) -> Option<RunInfo> {
 
 impl Part {
     fn read(folder: &Path) -> Result<Self, CampaignError> {
-        Ok(Self { folder: folder.to_owned(), run: read_json(&folder.join("run.json"))? })
+        let path = folder.join("run.json");
+        let run: RunInfo = read_json(&path)?;
+        let (shard, count) = run.shard;
+        if shard >= count || count > MAX_SHARDS {
+            return Err(CampaignError::format(path)(format!("there is no shard {shard}/{count}")));
+        }
+        Ok(Self { folder: folder.to_owned(), run })
     }
 
     fn adopt_findings(&self, to: &Path) -> Result<(), CampaignError> {
@@ -123,10 +129,42 @@ impl Records {
     /// Adds the next record to `journal`; false where there is none.
     fn pass_on(&mut self, journal: &mut Journal) -> Result<bool, CampaignError> {
         let mut line = Vec::new();
-        self.lines.read_until(b'\n', &mut line).map_err(CampaignError::file(&self.path))?;
+        read_line(&mut self.lines, &mut line).map_err(CampaignError::file(&self.path))?;
         let Some(line) = line.strip_suffix(b"\n") else { return Ok(false) };
         let record: CaseRecord = serde_json::from_slice(line).map_err(CampaignError::format(&self.path))?;
         journal.append(&record)?;
         Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::journal::{write, write_json};
+
+    fn run_of(shard: (u64, u64)) -> tempfile::TempDir {
+        let run = serde_json::json!({
+            "format": twinfer_case::JOURNAL_FORMAT, "twinfer": "1", "seed": 1, "families": [], "budget": {"cases": 1},
+            "shard": shard, "jobs": usize::MAX, "variants": [], "machine": {"os": "", "arch": "", "cores": 1},
+            "started": 0,
+        });
+        let folder = tempfile::tempdir().unwrap();
+        write_json(&folder.path().join("run.json"), &run).unwrap();
+        write(&folder.path().join("journal.jsonl"), b"").unwrap();
+        folder
+    }
+
+    fn merged(shards: &[(u64, u64)]) -> Result<Vec<u64>, CampaignError> {
+        let runs: Vec<_> = shards.iter().map(|shard| run_of(*shard)).collect();
+        let folders: Vec<_> = runs.iter().map(|run| run.path().to_owned()).collect();
+        merge(&folders, tempfile::tempdir().unwrap().path())
+    }
+
+    #[test]
+    fn shards_that_no_campaign_has_are_refused() {
+        assert_eq!(merged(&[(0, 3), (2, 3)]).unwrap(), [1]);
+        for shard in [(0, u64::MAX), (3, 3), (0, 0)] {
+            assert!(matches!(merged(&[shard]), Err(CampaignError::Format { .. })), "{shard:?}");
+        }
     }
 }

@@ -1,14 +1,13 @@
 //! One step of a campaign, for one case.
 
 use std::{
-    fs,
     path::{Path, PathBuf},
     sync::{Arc, atomic::AtomicBool},
 };
 
 use twinfer_case::{
-    Case, Event, Expectation, Finding, Provenance, Recipe, Regime, Request, Run, TensorSource, Variant,
-    VariantRecord,
+    Case, Event, Expectation, Finding, MAX_FILE_BYTES, Provenance, Recipe, Regime, Request, Run,
+    TensorSource, Variant, VariantRecord, read_file,
 };
 use twinfer_onnx::{DataType, Dim, Graph};
 
@@ -18,7 +17,7 @@ use crate::{
     findings::write_finding,
     history::read_history,
     investigation::finding,
-    journal::read_json,
+    journal::{read_json, read_json_in},
     prepared::Prepared,
     recording::{RecordedObservation, Recording, timeless, version},
     reduction::{Reduction, Specimen, confirm_smaller},
@@ -54,12 +53,12 @@ const SYMBOLIC_EXTENT: usize = 2;
 /// inputs.
 pub fn read_case(path: &Path) -> Result<Case, CampaignError> {
     if path.is_dir() {
-        return read_json(&path.join("case.json"));
+        return read_json_in(path, "case.json");
     }
     if path.extension().is_some_and(|extension| extension == "json") {
         return read_json(path);
     }
-    let bytes = fs::read(path).map_err(CampaignError::file(path))?;
+    let bytes = read_file(path, MAX_FILE_BYTES).map_err(CampaignError::file(path))?;
     let graph = Graph::decode(&bytes).map_err(CampaignError::format(path))?;
     Ok(case_of(graph))
 }

@@ -1,14 +1,15 @@
-use std::{fs, path::Path};
+use std::path::Path;
 
 use serde::de::DeserializeOwned;
+use twinfer_case::{MAX_FILE_BYTES, read_file};
 
 use crate::Failure;
 
 /// Reads a file that this version of twinfer writes.
 pub fn read<T: DeserializeOwned>(path: &Path) -> Result<T, Failure> {
-    let text = fs::read_to_string(path).map_err(|error| {
+    let bytes = read_file(path, MAX_FILE_BYTES).map_err(|error| {
         Failure::usage(format!("cannot read {}: {error}: give the folder of a finding", path.display()))
     })?;
-    serde_json::from_str(&text)
+    serde_json::from_slice(&bytes)
         .map_err(|error| Failure::usage(format!("cannot understand {}: {error}", path.display())))
 }

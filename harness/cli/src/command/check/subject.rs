@@ -1,9 +1,9 @@
 //! What is to be checked.
 
-use std::{fs, path::Path};
+use std::path::Path;
 
 use twinfer_campaign::{Opaque, read_case};
-use twinfer_case::Case;
+use twinfer_case::{Case, MAX_FILE_BYTES, read_file};
 use twinfer_onnx::{DecodeError, Graph, Interface};
 
 use super::{Arguments, inputs};
@@ -24,7 +24,7 @@ impl Subject {
         let unreadable =
             |error| Failure::usage(format!("cannot read {}: {error}: give an ONNX model", path.display()));
         let undecodable = |error| Failure::usage(format!("cannot check {}: {error}", path.display()));
-        let model = fs::read(path).map_err(unreadable)?;
+        let model = read_file(path, MAX_FILE_BYTES).map_err(unreadable)?;
         let Arguments { dims, seed, cases, .. } = arguments;
         match Graph::decode(&model) {
             Ok(graph) => inputs::cases(&graph, dims, *seed, *cases).map(Self::Cases),
