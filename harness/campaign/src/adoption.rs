@@ -11,8 +11,8 @@ use crate::{
     recording::Recording,
 };
 
-/// The files of a finding's folder; anything else in it is left behind.
-const FILES: [&str; 4] = ["case.json", "model.onnx", "finding.snap", FINDING];
+/// The files of a finding's folder besides those that it has by number; anything else in it is left behind.
+const FILES: [&str; 3] = ["case.json", "model.onnx", "finding.snap"];
 
 /// The one that says what was found.
 const FINDING: &str = "finding.json";
@@ -43,7 +43,9 @@ pub fn adopt(finding: &Path, golden_cases: &Path) -> Result<PathBuf, CampaignErr
 fn copy_finding(finding: &Path, folder: &Path) -> Result<(), CampaignError> {
     fs::create_dir_all(folder).map_err(CampaignError::writing(folder))?;
     let fixed = FILES.into_iter().map(PathBuf::from);
-    let mut files = fixed.chain(data_sets(finding)).chain(history::files(finding));
+    let files = fixed.chain(data_sets(finding)).chain(history::files(finding));
+    // last, so that a folder without it is one that was not finished
+    let mut files = files.chain([PathBuf::from(FINDING)]);
     files.try_for_each(|name| copy(finding, &name, folder))
 }
 

@@ -1,0 +1,50 @@
+//! The directory of a run: what is reported of it, what resuming it takes over, and what merging it makes of it.
+#![no_main]
+
+use std::path::Path;
+
+use libfuzzer_sys::fuzz_target;
+use twinfer_campaign::{Journal, merge};
+use twinfer_case::{Event, RunInfo};
+use twinfer_fuzz::Folder;
+use twinfer_reports::{Format, Report, stored_events};
+
+thread_local! {
+    static FOLDER: Folder = Folder::new(&[
+        "run/run.json",
+        "run/journal.jsonl",
+        "run/findings/a/finding.json",
+        "run/findings/a/case.json",
+    ]);
+}
+
+fuzz_target!(|input: &[u8]| FOLDER.with(|folder| {
+    folder.fill(input);
+    let run = folder.path().join("run");
+    let Ok(events) = stored_events(&run) else { return };
+    let report = Report::of(&events);
+    for format in Format::ALL {
+        assert!(!format.render(&report).is_empty());
+    }
+    merged(folder, &run);
+    if let Some(Event::CampaignStarted { run: info }) = events.first() {
+        resumed(&run, info);
+    }
+}));
+
+/// Nothing is written but the merged run.
+fn merged(folder: &Folder, run: &Path) {
+    let before = folder.entries();
+    let merged = merge(&[run.to_owned()], &folder.path().join("merged"));
+    assert!(folder.entries().iter().all(|path| before.contains(path) || path.starts_with("merged")));
+    if merged.is_ok() {
+        stored_events(&folder.path().join("merged")).expect("our own run");
+    }
+}
+
+/// Resuming takes over every whole record, and the second time the same.
+fn resumed(run: &Path, info: &RunInfo) {
+    let Ok((_, summary)) = Journal::resume(run, info) else { return };
+    let (_, again) = Journal::resume(run, info).expect("our own journal");
+    assert_eq!(serde_json::to_string(&again).ok(), serde_json::to_string(&summary).ok());
+}
