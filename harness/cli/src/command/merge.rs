@@ -1,9 +1,10 @@
 use std::{fs, path::PathBuf};
 
 use clap::Args;
+use twinfer_configuration::Configuration;
 use twinfer_reports::{Format, Report, stored_events};
 
-use crate::{Exit, Failure, configuration::Configuration, formats::formats, issues::settle, output::write};
+use crate::{Exit, Failure, formats::formats, issues::settle, output::write};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
