@@ -1,7 +1,8 @@
 //! TensorRT, loaded at run time: `trt`, `trt-rtx` and `trt-api`.
 //!
 //! Options: `version=8.6` (an installed release; the newest without it), `lib=PATH` (a folder or file of libraries),
-//! `level=0` to `5` (builder optimisation level; the release's default without it), `device=N`.
+//! `level=0` to `5` (builder optimisation level; the release's default without it), `sources=all|edge-mask|jit|none`
+//! (tactics besides those that every release has; `all` without it), `device=N`.
 //!
 //! `trt` and `trt-rtx` read a model with the release's ONNX parser; `trt-api` builds the network layer by layer, the
 //! way framework converters do. TF32 is off unless the case asks for it. Tactics of cuBLAS and cuDNN are left out,
@@ -12,6 +13,7 @@
 
 mod capabilities;
 mod device;
+mod effort;
 mod inspection;
 mod limitations;
 mod lowering;
@@ -31,12 +33,7 @@ use twinfer_case::{
 };
 use twinfer_libraries::Store;
 
-use self::{
-    device::Device,
-    inspection::BuildLog,
-    lowering::LoweringError,
-    plan::{Level, PlanError},
-};
+use self::{device::Device, effort::Effort, inspection::BuildLog, lowering::LoweringError, plan::PlanError};
 use crate::{
     Backend, OpenError,
     options::VariantOptions,
@@ -52,9 +49,10 @@ pub struct Trt {
     library: Library,
     builder: Builder,
     reader: Reader,
-    level: Option<Level>,
+    effort: Effort,
     execution: Option<Execution>,
     options: BTreeMap<String, String>,
+    ladder: Vec<BTreeMap<String, String>>,
     log: Log,
     build_log: BuildLog,
 }
@@ -94,7 +92,7 @@ impl Trt {
         let path = options.take_library();
         let release = options.take_release();
         let ordinal = options.take("device", "a device's number", 0)?;
-        let level = options.take("level", "0 to 5, default", plan::LevelOption::default())?;
+        let effort = Effort::take(&mut options)?;
         let mut options = options.finish()?;
         let log = Log::default();
         let library = load(&variant.backend, path, &release)?;
@@ -113,13 +111,14 @@ impl Trt {
             .map(|device| library.create_runtime().map(|runtime| Execution { runtime, device }))
             .transpose()?;
         let builder = library.create_builder()?;
-        options.insert("level".to_owned(), plan::level_in_force(&builder, level)?);
-        Ok(Self { library, builder, reader, level: level.0, execution, options, log, build_log })
+        options.insert("level".to_owned(), effort.level_in_force(&builder)?);
+        let ladder = effort.ladder(&builder)?;
+        Ok(Self { library, builder, reader, effort, execution, options, ladder, log, build_log })
     }
 
     /// Whether a build measures kernels on the device: on any level above the lowest, and always where there are none.
     fn times_kernels(&self) -> bool {
-        self.execution.is_some() && !self.level.is_some_and(Level::is_lowest)
+        self.execution.is_some() && !self.effort.is_lowest()
     }
 
     fn observe(&mut self, task: &Task, recorder: &mut Recorder<'_>) -> Result<(), Outcome> {
@@ -131,12 +130,11 @@ impl Trt {
 
         recorder.enter(Stage::Build);
         self.build_log.clear();
-        let plan = plan::build(&self.builder, &network, task, self.level, self.execution.is_some()).map_err(
-            |error| match error {
+        let plan = plan::build(&self.builder, &network, task, self.effort, self.execution.is_some())
+            .map_err(|error| match error {
                 PlanError::Inputs(reason) => Outcome::Rejected(reason),
                 PlanError::Library(error) => failed(error),
-            },
-        )?;
+            })?;
 
         let Some(execution) = &self.execution else {
             recorder.observation().precision = self
@@ -199,6 +197,7 @@ impl Backend for Trt {
             limitations: limitations::of(version, self.reader),
             quantization: Quantization::FusesOperands,
             device_use: if self.times_kernels() { DeviceUse::Alone } else { DeviceUse::Shared },
+            ladder: self.ladder.clone(),
             ..Description::new(name, format!("{major}.{minor}.{patch}"), reaches)
         }
     }

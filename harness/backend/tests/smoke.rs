@@ -8,7 +8,7 @@ mod installed;
 
 use installed::opened;
 use twinfer_backend::{Backend, open};
-use twinfer_case::{Case, Expectation, Outcome, Request, Run, Stage, Task, TensorSource};
+use twinfer_case::{Case, Expectation, Outcome, Request, Run, Stage, Task, TensorSource, Variant};
 use twinfer_libraries::Store;
 use twinfer_onnx::{
     ConvTranspose, DataType, Dim, Graph, Initializer, Node, Op, Tensor, TensorData, ValueInfo,
@@ -78,6 +78,18 @@ fn golden_passes_the_smoke_test() {
 fn trt_rtx_passes_the_smoke_test() {
     if let Some(mut backend) = opened("trt-rtx") {
         passes_the_smoke_test(backend.as_mut());
+    }
+}
+
+#[test]
+fn trt_rtx_passes_the_smoke_test_on_every_rung_of_its_ladder() {
+    let variant: Variant = "trt-rtx,level=0".parse().unwrap();
+    let Some(backend) = opened(&variant.to_string()) else { return };
+    let ladder = backend.describe().ladder;
+    assert_eq!(ladder.len(), 3, "{ladder:?}");
+    for options in &ladder {
+        let rung = variant.with(options);
+        passes_the_smoke_test(opened(&rung.to_string()).unwrap().as_mut());
     }
 }
 

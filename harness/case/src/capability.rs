@@ -28,6 +28,10 @@ pub struct Description {
     /// How many of its workers may be busy with one device.
     #[serde(default, skip_serializing_if = "DeviceUse::is_default")]
     pub device_use: DeviceUse,
+    /// Options with which it works harder on the same graphs, the weakest first; those that a set does not name stay as
+    /// they are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ladder: Vec<BTreeMap<String, String>>,
 }
 
 /// How many workers of a backend may be busy with one device at once.
@@ -162,6 +166,7 @@ impl Description {
             limitations: Vec::new(),
             quantization: Quantization::default(),
             device_use: DeviceUse::default(),
+            ladder: Vec::new(),
         }
     }
 

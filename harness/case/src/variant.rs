@@ -80,6 +80,16 @@ impl FromStr for Backend {
     }
 }
 
+impl Variant {
+    /// The same backend with these options in the place of its own.
+    #[must_use]
+    pub fn with(&self, options: &BTreeMap<String, String>) -> Self {
+        let mut variant = self.clone();
+        variant.options.extend(options.clone());
+        variant
+    }
+}
+
 impl fmt::Display for Variant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.backend)?;

@@ -1,6 +1,6 @@
 //! What a variant chooses of ONNX Runtime.
 
-use std::{fmt, str::FromStr};
+use std::{collections::BTreeMap, fmt, str::FromStr};
 
 use ort::{ep::cuda::ConvAlgorithmSearch, session::builder::GraphOptimizationLevel};
 
@@ -11,8 +11,8 @@ pub enum Provider {
     Cuda { device: i32, search: Search },
 }
 
-/// Graph optimisations.
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// Graph optimisations, the fewest first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Optimization {
     Off,
     Basic,
@@ -42,6 +42,14 @@ impl Provider {
             Self::Cpu => "onnxruntime",
             Self::Cuda { .. } => "onnxruntime-cuda",
         }
+    }
+}
+
+impl Optimization {
+    /// The options of sessions that optimise more.
+    pub fn ladder(self) -> Vec<BTreeMap<String, String>> {
+        let above = [Self::Basic, Self::All].into_iter().filter(|level| *level > self);
+        above.map(|level| [("opt".to_owned(), level.to_string())].into()).collect()
     }
 }
 
@@ -111,5 +119,20 @@ impl FromStr for Search {
             "default" => Ok(Self::Default),
             _ => Err(UnknownWord),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Optimization;
+
+    #[test]
+    fn above_a_level_are_those_that_optimise_more() {
+        let ladder = |level: Optimization| {
+            level.ladder().iter().map(|options| options["opt"].clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(ladder(Optimization::Off), ["basic", "all"]);
+        assert_eq!(ladder(Optimization::Basic), ["all"]);
+        assert!(ladder(Optimization::All).is_empty());
     }
 }

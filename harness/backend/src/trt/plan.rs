@@ -1,54 +1,12 @@
 //! From a network to a plan.
 
-use std::{fmt, str::FromStr};
-
 use nvinfer::{
     Builder, BuilderConfig, BuilderFlag, ComputeCapability, DataType, Error, LayerType, NetworkDefinition,
-    ProfilingVerbosity, Result, TacticSource,
+    ProfilingVerbosity, Result,
 };
 use twinfer_case::Task;
 
-use super::{builds_without_gpu, profile};
-
-/// A builder optimisation level.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Level(u8);
-
-impl Level {
-    /// The level on which the first tactic that fits is taken, and none is timed.
-    pub const fn is_lowest(self) -> bool {
-        self.0 == 0
-    }
-}
-
-/// The option `level`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LevelOption(pub Option<Level>);
-
-impl fmt::Display for LevelOption {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Some(Level(level)) => write!(f, "{level}"),
-            None => f.write_str("default"),
-        }
-    }
-}
-
-/// A text that is no level.
-#[derive(Debug)]
-pub struct NoLevel;
-
-impl FromStr for LevelOption {
-    type Err = NoLevel;
-
-    fn from_str(text: &str) -> std::result::Result<Self, NoLevel> {
-        match text.parse() {
-            Ok(level @ 0..=5) => Ok(Self(Some(Level(level)))),
-            _ if text == "default" => Ok(Self(None)),
-            _ => Err(NoLevel),
-        }
-    }
-}
+use super::{builds_without_gpu, effort::Effort, profile};
 
 /// Why there is no plan.
 #[derive(Debug)]
@@ -65,25 +23,12 @@ impl From<Error> for PlanError {
     }
 }
 
-/// The builder optimisation level that `option` comes to: the release's default where it says nothing, and `none` for a
-/// release that has no levels.
-pub fn level_in_force(builder: &Builder, option: LevelOption) -> Result<String> {
-    if option.0.is_some() {
-        return Ok(option.to_string());
-    }
-    match builder.create_config()?.builder_optimization_level() {
-        Ok(level) => Ok(level.to_string()),
-        Err(Error::Unsupported(_)) => Ok("none".to_owned()),
-        Err(error) => Err(error),
-    }
-}
-
 /// Builds a plan that takes every run of `task`.
 pub fn build(
     builder: &Builder,
     network: &NetworkDefinition<'_>,
     task: &Task,
-    level: Option<Level>,
+    effort: Effort,
     for_present_gpu: bool,
 ) -> std::result::Result<Vec<u8>, PlanError> {
     let config = builder.create_config()?;
@@ -94,12 +39,9 @@ pub fn build(
             config.set_compute_capabilities(&[ComputeCapability::Sm86])?;
         }
     } else {
-        config.set_tactic_sources(&[TacticSource::EdgeMaskConvolutions, TacticSource::JitConvolutions])?;
         allow_precisions(&config, network, task.request.precision)?;
     }
-    if let Some(Level(level)) = level {
-        config.set_builder_optimization_level(level)?;
-    }
+    effort.apply(builder, &config)?;
     profile::add(builder, &config, network, task)?;
     Ok(builder.build_serialized_network(network, &config)?.to_vec())
 }
@@ -130,17 +72,4 @@ fn allow_precisions(
         }
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_level_is_a_digit_up_to_five_or_the_default() {
-        assert_eq!("0".parse::<LevelOption>().unwrap(), LevelOption(Some(Level(0))));
-        assert_eq!("5".parse::<LevelOption>().unwrap(), LevelOption(Some(Level(5))));
-        assert_eq!("default".parse::<LevelOption>().unwrap(), LevelOption(None));
-        assert!("6".parse::<LevelOption>().is_err() && "".parse::<LevelOption>().is_err());
-    }
 }

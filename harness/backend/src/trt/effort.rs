@@ -1,0 +1,194 @@
+//! How hard a build looks for kernels: the builder optimisation level, and where tactics may come from.
+
+use std::{collections::BTreeMap, fmt, str::FromStr};
+
+use nvinfer::{Builder, BuilderConfig, Error, Result, TacticSource};
+
+use super::builds_without_gpu;
+use crate::{OpenError, options::VariantOptions};
+
+/// How hard a build looks for kernels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Effort {
+    level: LevelOption,
+    sources: Sources,
+}
+
+/// The option `level`: a builder optimisation level, or the release's default.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct LevelOption(Option<u8>);
+
+/// The option `sources`: whose tactics a layer may take besides those that every release has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Sources {
+    #[default]
+    All,
+    EdgeMask,
+    Jit,
+    None,
+}
+
+/// The level on which the first tactic that fits is taken, and none is timed.
+const LOWEST: u8 = 0;
+const HIGHEST: u8 = 5;
+
+/// A text that is no value of an option.
+#[derive(Debug)]
+pub struct NoValue;
+
+impl Effort {
+    pub fn take(options: &mut VariantOptions) -> std::result::Result<Self, OpenError> {
+        Ok(Self {
+            level: options.take("level", "0 to 5, default", LevelOption::default())?,
+            sources: options.take("sources", "all, edge-mask, jit, none", Sources::default())?,
+        })
+    }
+
+    /// Whether a build takes the first tactic that fits and times none.
+    pub fn is_lowest(self) -> bool {
+        self.level.0 == Some(LOWEST)
+    }
+
+    /// Tells a build. Tactics of cuBLAS and cuDNN are left out, as TensorRT-RTX leaves them out by itself.
+    pub fn apply(self, builder: &Builder, config: &BuilderConfig<'_>) -> Result<()> {
+        if self.sources != Sources::All || !builds_without_gpu(builder.library()) {
+            config.set_tactic_sources(self.sources.allowed())?;
+        }
+        self.level.0.map_or(Ok(()), |level| config.set_builder_optimization_level(level))
+    }
+
+    /// The level in force: the release's default where the option says nothing, and `none` where there are no levels.
+    pub fn level_in_force(self, builder: &Builder) -> Result<String> {
+        match self.level.0 {
+            Some(level) => Ok(level.to_string()),
+            None => Ok(default_level(builder)?.map_or_else(|| "none".to_owned(), |level| level.to_string())),
+        }
+    }
+
+    /// The options of builds that look harder, or elsewhere: the default level, the highest, and the highest with none
+    /// but TensorRT's own tactics.
+    pub fn ladder(self, builder: &Builder) -> Result<Vec<BTreeMap<String, String>>> {
+        Ok(self.above(default_level(builder)?))
+    }
+
+    /// The ladder of a release with this default level.
+    fn above(self, default: Option<i32>) -> Vec<BTreeMap<String, String>> {
+        let level = default.map(|default| self.level.0.map_or(default, i32::from));
+        let levels = default.into_iter().chain([i32::from(HIGHEST)]);
+        let above = levels.filter(|rung| level.is_some_and(|level| level < *rung));
+        let mut ladder: Vec<_> = above.map(|rung| options([("level", rung.to_string())])).collect();
+        if self.sources != Sources::None {
+            let highest = level.map(|_| ("level", HIGHEST.to_string()));
+            ladder.push(options(highest.into_iter().chain([("sources", Sources::None.to_string())])));
+        }
+        ladder
+    }
+}
+
+/// The release's default level, if it has levels.
+fn default_level(builder: &Builder) -> Result<Option<i32>> {
+    match builder.create_config()?.builder_optimization_level() {
+        Ok(level) => Ok(Some(level)),
+        Err(Error::Unsupported(_)) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn options(pairs: impl IntoIterator<Item = (&'static str, String)>) -> BTreeMap<String, String> {
+    pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+}
+
+impl Sources {
+    const NAMES: [(&str, Self); 4] =
+        [("all", Self::All), ("edge-mask", Self::EdgeMask), ("jit", Self::Jit), ("none", Self::None)];
+
+    const fn allowed(self) -> &'static [TacticSource] {
+        match self {
+            Self::All => &[TacticSource::EdgeMaskConvolutions, TacticSource::JitConvolutions],
+            Self::EdgeMask => &[TacticSource::EdgeMaskConvolutions],
+            Self::Jit => &[TacticSource::JitConvolutions],
+            Self::None => &[],
+        }
+    }
+}
+
+impl fmt::Display for LevelOption {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(level) => write!(f, "{level}"),
+            None => f.write_str("default"),
+        }
+    }
+}
+
+impl FromStr for LevelOption {
+    type Err = NoValue;
+
+    fn from_str(text: &str) -> std::result::Result<Self, NoValue> {
+        match text.parse() {
+            Ok(level @ LOWEST..=HIGHEST) => Ok(Self(Some(level))),
+            _ if text == "default" => Ok(Self(None)),
+            _ => Err(NoValue),
+        }
+    }
+}
+
+impl fmt::Display for Sources {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(Self::NAMES.iter().find(|(_, sources)| sources == self).map_or("", |(name, _)| name))
+    }
+}
+
+impl FromStr for Sources {
+    type Err = NoValue;
+
+    fn from_str(text: &str) -> std::result::Result<Self, NoValue> {
+        Self::NAMES.iter().find(|(name, _)| *name == text).map(|(_, sources)| *sources).ok_or(NoValue)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_level_is_a_digit_up_to_five_or_the_default() {
+        assert_eq!("0".parse::<LevelOption>().unwrap(), LevelOption(Some(0)));
+        assert_eq!("5".parse::<LevelOption>().unwrap(), LevelOption(Some(5)));
+        assert_eq!("default".parse::<LevelOption>().unwrap(), LevelOption(None));
+        assert!("6".parse::<LevelOption>().is_err() && "".parse::<LevelOption>().is_err());
+    }
+
+    #[test]
+    fn sources_are_called_by_their_names() {
+        for (name, sources) in Sources::NAMES {
+            assert_eq!(name.parse::<Sources>().unwrap(), sources);
+            assert_eq!(sources.to_string(), name);
+        }
+        assert!("cudnn".parse::<Sources>().is_err());
+    }
+
+    /// The rungs above a variant, as options, in a release with this default level.
+    fn ladder(level: &str, sources: &str, default: Option<i32>) -> Vec<String> {
+        let effort = Effort { level: level.parse().unwrap(), sources: sources.parse().unwrap() };
+        let text = |options: BTreeMap<String, String>| {
+            options.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(",")
+        };
+        effort.above(default).into_iter().map(text).collect()
+    }
+
+    #[test]
+    fn above_a_level_are_the_default_the_highest_and_other_tactics() {
+        assert_eq!(ladder("0", "all", Some(3)), ["level=3", "level=5", "level=5,sources=none"]);
+        assert_eq!(ladder("3", "all", Some(3)), ["level=5", "level=5,sources=none"]);
+        assert_eq!(ladder("default", "all", Some(3)), ["level=5", "level=5,sources=none"]);
+        assert_eq!(ladder("5", "jit", Some(3)), ["level=5,sources=none"]);
+        assert!(ladder("5", "none", Some(3)).is_empty());
+    }
+
+    #[test]
+    fn a_release_without_levels_has_other_tactics_only() {
+        assert_eq!(ladder("default", "all", None), ["sources=none"]);
+        assert!(ladder("default", "none", None).is_empty());
+    }
+}
