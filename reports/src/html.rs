@@ -1,9 +1,10 @@
 use maud::{DOCTYPE, Markup, html};
 
 use crate::{
-    Report, ReportedFinding, findings, issue,
+    Report, ReportedFinding, findings, issue, ladder,
     numbers::counted,
     summary::{findings_title, remarks, sentence, verdicts},
+    table::Table,
 };
 
 const STYLE: &str = include_str!("report.css");
@@ -22,7 +23,11 @@ pub(crate) fn render(report: &Report) -> String {
             body {
                 h1 { "twinfer" }
                 p { (sentence(report)) }
-                (table(report))
+                (table(&verdicts(report)))
+                @if let Some(title) = ladder::title(report) {
+                    p { (title) }
+                    (table(&ladder::table(report)))
+                }
                 @for variant in &report.summary.variants {
                     p { @for line in remarks(report, variant) { (line) br; } }
                 }
@@ -38,8 +43,7 @@ pub(crate) fn render(report: &Report) -> String {
     page.into_string() + "\n"
 }
 
-fn table(report: &Report) -> Markup {
-    let table = verdicts(report);
+fn table(table: &Table) -> Markup {
     html! {
         table {
             @for (index, row) in table.rows().iter().enumerate() {

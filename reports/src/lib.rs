@@ -11,6 +11,7 @@ mod html;
 mod issue;
 mod json;
 mod junit;
+mod ladder;
 mod markdown;
 mod numbers;
 mod page;

@@ -1,7 +1,7 @@
 use twinfer_case::{RunInfo, VariantInfo};
 
 use crate::{
-    Report, ReportedFinding, findings, issue,
+    Report, ReportedFinding, findings, issue, ladder,
     numbers::counted,
     summary::{budget, findings_title, sentence, verdicts},
     table::Table,
@@ -15,6 +15,9 @@ pub(crate) fn render(report: &Report) -> String {
         format!("Device {device} was given up for `{variant}`: {reason}.")
     }));
     parts.push(table(&verdicts(report)));
+    if let Some(title) = ladder::title(report) {
+        parts.extend([format!("{}:", capitalised(&title)), table(&ladder::table(report))]);
+    }
     parts.push(format!("## {}", capitalised(&findings_title(report))));
     parts.extend(report.findings.iter().map(|finding| one_finding(report, finding)));
     parts.extend(issues(report));

@@ -1,5 +1,7 @@
 //! Numbers, counts and long texts as a person reads them.
 
+use std::{collections::BTreeMap, fmt::Display};
+
 use indicatif::HumanCount;
 
 /// `12,304`
@@ -21,6 +23,16 @@ pub(crate) fn counted(number: u64, one: &str, many: &str) -> String {
 pub(crate) fn bytes(bytes: u64) -> String {
     let megabytes = bytes as f64 / 1e6;
     if megabytes < 1000.0 { format!("{megabytes:.0} MB") } else { format!("{:.1} GB", megabytes / 1e3) }
+}
+
+/// `wrong-values 12 · crash 1`
+pub(crate) fn counts<K: Display>(counts: &BTreeMap<K, u64>) -> String {
+    counts.iter().map(|(key, number)| format!("{key} {}", count(*number))).collect::<Vec<_>>().join(" · ")
+}
+
+/// `12.5%`, and `-` of nothing.
+pub(crate) fn part(part: u64, whole: u64) -> String {
+    if whole == 0 { "-".to_owned() } else { format!("{:.1}%", 100.0 * part as f64 / whole as f64) }
 }
 
 /// Cases a second; none before any time has passed.
@@ -48,7 +60,7 @@ const WIDTH: usize = 200;
 
 #[cfg(test)]
 mod tests {
-    use super::{cell, counted, duration, rate};
+    use super::{cell, counted, duration, part, rate};
 
     #[test]
     fn durations_are_rounded_to_what_a_person_needs() {
@@ -62,6 +74,11 @@ mod tests {
         assert_eq!(counted(1, "case", "cases"), "1 case");
         assert_eq!(counted(61_200, "case", "cases"), "61,200 cases");
         assert_eq!((cell(0), cell(1234)), ("-".to_owned(), "1,234".to_owned()));
+    }
+
+    #[test]
+    fn a_part_is_told_in_percent() {
+        assert_eq!((part(1, 8), part(0, 3), part(0, 0)), ("12.5%".into(), "0.0%".into(), "-".into()));
     }
 
     #[test]

@@ -35,7 +35,7 @@ pub enum StoredRunError {
 /// Of a journal that was cut off in the middle of a line, everything before that line is taken.
 pub fn stored_events(run_directory: &Path) -> Result<Vec<Event>, StoredRunError> {
     let run: RunInfo = read_json(&run_directory.join("run.json"))?;
-    let mut summary = Summary::new(run.variants.iter().map(|info| info.variant.clone()));
+    let mut summary = Summary::new(&run.variants);
     let mut events = vec![Event::CampaignStarted { run }];
     for record in journal(&run_directory.join("journal.jsonl"))? {
         summary.record(&record);
@@ -52,8 +52,9 @@ fn journal(path: &Path) -> Result<Vec<CaseRecord>, StoredRunError> {
     let mut records = Vec::new();
     while let Ok(true) = read_line(&mut file, &mut line) {
         let Ok(record) = serde_json::from_slice::<CaseRecord>(&line) else { break };
-        if record.format != JOURNAL_FORMAT {
-            let reason = format!("its format is {}, this version reads {JOURNAL_FORMAT}", record.format);
+        if record.format > JOURNAL_FORMAT {
+            let reason =
+                format!("its format is {}, this version reads up to {JOURNAL_FORMAT}", record.format);
             return Err(StoredRunError::Format { path: path.to_owned(), reason });
         }
         records.push(record);

@@ -1,14 +1,13 @@
 //! The summary that ends a campaign at a terminal.
 
 use std::collections::BTreeMap;
-use std::fmt::Display;
 
 use console::style;
 use twinfer_case::{Budget, FindingCount, RunInfo, Stage, VariantSummary};
 
 use crate::{
-    GivenUp, Report, ReportedFinding, findings, issue,
-    numbers::{bytes as bytes_of, cell, count, counted, duration, rate, short},
+    GivenUp, Report, ReportedFinding, findings, issue, ladder,
+    numbers::{bytes as bytes_of, cell, count, counted, counts, duration, rate, short},
     table::Table,
 };
 
@@ -22,6 +21,11 @@ pub(crate) fn render(report: &Report) -> String {
     lines.push(String::new());
     lines.extend(verdicts(report).aligned("  "));
     lines.push(String::new());
+    if let Some(title) = ladder::title(report) {
+        lines.push(style(title).bold().to_string());
+        lines.extend(ladder::table(report).aligned("  "));
+        lines.push(String::new());
+    }
     for variant in &report.summary.variants {
         let mut remarks = remarks(report, variant).into_iter();
         lines.extend(remarks.next().map(|who| style(who).bold().to_string()));
@@ -102,7 +106,7 @@ pub(crate) fn verdicts(report: &Report) -> Table {
             variant.variant.to_string(),
             cell(variant.stages.get(&Stage::Execute).copied().unwrap_or(0)),
             cell(variant.conforms),
-            cell(diverging(report, variant)),
+            cell(diverging(variant)),
             cell(total(&variant.unsupported)),
             cell(total(&variant.unspecified)),
             cell(variant.vacuous),
@@ -113,10 +117,10 @@ pub(crate) fn verdicts(report: &Report) -> Table {
 }
 
 /// Cases, not divergences: a case may show several.
-fn diverging(report: &Report, variant: &VariantSummary) -> u64 {
+fn diverging(variant: &VariantSummary) -> u64 {
     let others =
         variant.conforms + variant.vacuous + total(&variant.unsupported) + total(&variant.unspecified);
-    report.summary.cases.saturating_sub(others)
+    variant.cases().saturating_sub(others)
 }
 
 fn total<K>(counts: &BTreeMap<K, u64>) -> u64 {
@@ -135,9 +139,11 @@ pub(crate) fn remarks(report: &Report, variant: &VariantSummary) -> Vec<String> 
             lines.push(format!("  {title}: {text}"));
         }
     };
+    add("rung above", variant.rung_of.as_ref().map(ToString::to_string).unwrap_or_default());
     add("options in force", options(report, variant));
     add("workers", workers(report, variant));
     add("divergences", counts(&variant.divergences));
+    add("first seen here", counts(&variant.first_seen));
     add("deepest stage", if variant.stages.len() > 1 { counts(&variant.stages) } else { String::new() });
     add("unsupported", counts(&variant.unsupported));
     add("unspecified", counts(&variant.unspecified));
@@ -165,10 +171,6 @@ fn workers(report: &Report, variant: &VariantSummary) -> String {
 
 fn nonzero(number: u64) -> String {
     if number == 0 { String::new() } else { counted(number, "case", "cases") }
-}
-
-fn counts<K: Display>(counts: &BTreeMap<K, u64>) -> String {
-    counts.iter().map(|(key, number)| format!("{key} {}", count(*number))).collect::<Vec<_>>().join(" · ")
 }
 
 fn findings_list(report: &Report) -> Vec<String> {

@@ -70,6 +70,32 @@ fn what_became_of_listed_issues_stands_in_every_format() {
 }
 
 #[test]
+fn what_climbed_stands_in_every_format() {
+    console::set_colors_enabled(false);
+    let report = Report::of(&fixture::climbing_events());
+    insta::assert_snapshot!(Format::Terminal.render(&report));
+    for format in Format::ALL {
+        let text = format.render(&report);
+        assert!(text.contains("opt=basic"), "{text}");
+        assert!(text.contains("1/2") || format == Format::Junit, "{text}");
+    }
+}
+
+#[test]
+fn a_journal_of_the_time_before_ladders_is_read_and_one_of_a_later_time_refused() {
+    let directory = stored_run();
+    let journal = directory.path().join("journal.jsonl");
+    let text = fs::read_to_string(&journal).unwrap();
+    let current = format!("\"format\":{}", twinfer_case::JOURNAL_FORMAT);
+    assert!(text.contains(&current));
+    fs::write(&journal, text.replace(&current, "\"format\":1")).unwrap();
+    assert!(stored_events(directory.path()).is_ok());
+    fs::write(&journal, text.replace(&current, "\"format\":99")).unwrap();
+    let message = stored_events(directory.path()).unwrap_err().to_string();
+    assert!(message.contains("its format is 99"), "{message}");
+}
+
+#[test]
 fn a_report_of_nothing_is_still_a_report() {
     console::set_colors_enabled(false);
     let texts = Format::ALL.map(|format| format.render(&Report::default()));

@@ -7,6 +7,7 @@ mod damaged;
 mod environment;
 mod fuzz;
 mod known;
+mod ladder;
 mod opaque;
 mod repro;
 mod runs;

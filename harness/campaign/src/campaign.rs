@@ -6,11 +6,15 @@ use std::{
 
 use crossbeam_channel::{bounded, unbounded};
 use twinfer_case::{
-    Backend, DeviceUse, Event, JOURNAL_FORMAT, Machine, RunInfo, Summary, Variant, VariantInfo,
+    Backend, Description, DeviceUse, Event, JOURNAL_FORMAT, Ladder, Machine, RunInfo, Summary, Variant,
+    VariantInfo,
 };
 
 use crate::{
     CampaignError, CaseSource, Hiring, Options,
+    catalogue::Catalogue,
+    climber::{Climber, Queue},
+    climbing::{Climbing, Rule},
     committer::{Committer, Ledger},
     crew::Crew,
     delivery::Deliverer,
@@ -21,21 +25,35 @@ use crate::{
     journal::{Journal, note_workforce},
     judging::Judge,
     preparer::Preparer,
-    site::Site,
+    rung::Rung,
+    site::{Ground, Site, start_all},
     source::generated,
     staffing::Means,
     tickets::Tickets,
-    worker::{Gate, Nursery, Watchdog, WorkerProcess, memory},
+    worker::{WorkerProcess, memory},
 };
 
 /// A run over many cases with a budget, a journal and a set of findings.
 pub struct Campaign {
     options: Options,
     source: CaseSource,
+    ground: Ground,
     sites: Vec<Arc<Site>>,
     /// What there is for workers.
     means: Means,
 }
+
+/// The workers that a campaign begins with.
+struct Opening {
+    /// A worker for every lane of every variant that runs every case.
+    lanes: Vec<Vec<WorkerProcess>>,
+    rungs: Vec<Rung>,
+}
+
+/// Workers of each variant that stand by.
+const SPARES: usize = 1;
+/// Lanes of a variant for each case that climbs at once.
+const LANES_A_CLIMBER: usize = 4;
 
 impl Campaign {
     /// Checks what can be checked before anything is started.
@@ -44,51 +62,45 @@ impl Campaign {
             Some(source) => Arc::clone(source),
             None => generated(&options.families, options.seed)?,
         };
-        let (watchdog, gate) = (Watchdog::start(), Arc::new(Gate::of_machine()));
+        let ground = Ground::of_machine();
         let subjects = options.variants.iter().filter(|variant| variant.backend != Backend::Golden);
-        let site = |variant: &Variant| Arc::new(Site::new(variant, &options, &watchdog, &gate));
+        let site = |variant: &Variant| Arc::new(Site::new(variant, &options, &ground, SPARES));
         let sites: Vec<_> = subjects.map(site).collect();
         if sites.is_empty() {
             return Err(CampaignError::NoBackend);
         }
         // the other half is golden's, and that of workers that stand by or investigate
         let means = Means { most: options.jobs.get(), memory: memory::available().map(|bytes| bytes / 2) };
-        Ok(Self { options, source, sites, means })
+        Ok(Self { options, source, ground, sites, means })
     }
 
     /// Runs it to the end of its budget and tells `sink` what happens.
     ///
-    /// With deterministic backends and a budget of cases, everything but timings and the events about workers is a
-    /// function of the options without `jobs`.
+    /// With deterministic backends, a budget of cases and no ladder of time, everything but timings and the events about
+    /// workers is a function of the options without `jobs`.
     pub fn run(self, sink: &mut dyn FnMut(&Event)) -> Result<Summary, CampaignError> {
-        let workers = self.start_workers()?;
-        let run = self.run_info(&workers);
+        let opening = self.start_workers()?;
+        let run = self.run_info(&opening);
         let mut findings = Findings::open(&self.options.out, self.options.known.as_deref())?;
+        let known = findings.catalogue().clone();
         let (journal, summary) = if self.options.resume {
             let (journal, mut summary) = Journal::resume(&self.options.out, &run)?;
             findings.resume(&summary)?;
             summary.new_findings = findings.new_findings();
             (journal, summary)
         } else {
-            let subjects = self.sites.iter().map(|site| site.variant().clone());
-            (Journal::create(&self.options.out, &run)?, Summary::new(subjects))
+            (Journal::create(&self.options.out, &run)?, Summary::new(&run.variants))
         };
-        for (site, workers) in self.sites.iter().zip(&workers) {
-            for worker in workers {
-                let millis = worker.start_millis();
-                sink(&Event::WorkerStarted { variant: site.variant().clone(), millis });
-            }
+        for (variant, worker) in self.started(&opening) {
+            sink(&Event::WorkerStarted { variant: variant.clone(), millis: worker.start_millis() });
         }
-        let crew = |(info, site): (&VariantInfo, &Arc<Site>)| {
-            Crew::new(info.clone(), Arc::clone(site), self.options.investigations)
-        };
-        let crews: Vec<_> = run.variants.iter().zip(&self.sites).map(crew).collect();
-        sink(&Event::CampaignStarted { run });
+        sink(&Event::CampaignStarted { run: run.clone() });
         for (slug, finding) in findings.ours() {
             sink(&Event::FindingRecorded { slug: slug.to_owned(), finding: finding.clone(), new: true });
         }
         let mut workforce = Vec::new();
-        let driven = self.drive(workers, &crews, Ledger { journal, findings, summary }, &mut |event| {
+        let ledger = Ledger { journal, findings, summary };
+        let driven = self.drive(opening, &run.variants, &known, ledger, &mut |event| {
             if let Event::WorkforceChanged { workforce: now } = event {
                 workforce.clone_from(now);
             }
@@ -102,8 +114,9 @@ impl Campaign {
 
     fn drive(
         &self,
-        workers: Vec<Vec<WorkerProcess>>,
-        crews: &[Crew],
+        Opening { lanes, rungs }: Opening,
+        variants: &[VariantInfo],
+        known: &Catalogue,
         ledger: Ledger,
         sink: &mut dyn FnMut(&Event),
     ) -> Result<Summary, CampaignError> {
@@ -111,27 +124,37 @@ impl Campaign {
         let (ticket_sender, tickets) = unbounded();
         let (complete_sender, complete) = unbounded();
         let (delivery_sender, deliveries) = unbounded();
+        let (climb_queue, climbs) = Queue::new();
         let (queues, job_receivers): (Vec<_>, Vec<_>) = self.sites.iter().map(|_| unbounded()).unzip();
         let deliverer = || Deliverer::new(delivery_sender.clone());
+        let computing: Vec<_> = variants.iter().map(|info| info.variant.clone()).collect();
+        let oracle = self.options.oracle_for(&computing);
         let preparer = Preparer {
             source: Arc::clone(&self.source),
-            oracle: Arc::clone(&self.options.oracle),
+            oracle: Arc::clone(&oracle),
             queues,
             repeat_every: self.options.repeat_every,
         };
-        let judge = Judge { crews, fresh_every: self.options.fresh_every };
+        let crews = &self.crews(variants, rungs);
         let claims = Claims::default();
         claims.know(ledger.findings.catalogue());
-        let investigator = Investigator::new(&self.options, &self.source);
+        let rule = self.options.ladder.map(|ladder| match ladder {
+            Ladder::Sample(every) => Rule::sample(every, known),
+            Ladder::Time(part) => Rule::time(part, 2 * self.climbers() as u64, &ledger.summary, &claims),
+        });
+        let climbing = &Climbing::new(rule, self.options.seed, variants);
+        let judge = Judge { crews, climbing, fresh_every: self.options.fresh_every };
+        let climber = Climber { crews, climbing };
+        let investigator = Investigator::new(&oracle, &self.source, self.options.minimize);
         let resources = Resources { crews, investigator, claims: &claims };
         let gang = |((site, queue), workers): ((&Arc<Site>, _), &Vec<WorkerProcess>)| {
             Gang::new(Arc::clone(site), queue, device_use(workers))
         };
-        let gangs = self.sites.iter().zip(job_receivers).zip(&workers).map(gang).collect();
+        let gangs = self.sites.iter().zip(job_receivers).zip(&lanes).map(gang).collect();
         let means = Some(self.means).filter(|_| self.options.hiring == Hiring::AsNeeded);
         thread::scope(|scope| {
             let foreman = Foreman::new(scope, gangs, means, delivery_sender.clone());
-            foreman.open(workers);
+            foreman.open(lanes);
             let (_until_the_end, over) = bounded(0);
             scope.spawn(move || foreman.run(&over));
             for _ in 0..jobs {
@@ -142,17 +165,49 @@ impl Campaign {
                 let (complete, deliverer) = (complete.clone(), deliverer());
                 scope.spawn(move || judge.run(&complete, &deliverer));
             }
+            for _ in 0..self.climbers() {
+                let (climbs, deliverer) = (climbs.clone(), deliverer());
+                scope.spawn(move || climber.run(&climbs, &deliverer));
+            }
             // only the threads hold these now, so that they end when the committer does
-            drop((preparer, tickets, complete));
+            drop((preparer, tickets, complete, climbs));
             let limit = self.options.investigations.get();
             let docket = Docket::new(scope, resources, delivery_sender.clone(), limit);
             let tickets = Tickets::new(&self.options, ticket_sender, ledger.summary.cases);
-            Committer::new(crews, ledger, tickets, docket, complete_sender).run(&deliveries, sink)
+            Committer::new(crews, ledger, tickets, docket, complete_sender, climb_queue)
+                .run(&deliveries, sink)
         })
     }
 
+    /// The crews of all variants, those of rungs behind the others.
+    fn crews(&self, variants: &[VariantInfo], rungs: Vec<Rung>) -> Vec<Crew> {
+        let crew = |(info, site): (&VariantInfo, &Arc<Site>)| {
+            Crew::new(info.clone(), Arc::clone(site), self.options.investigations)
+        };
+        let bases = variants.iter().zip(&self.sites).map(crew);
+        bases.chain(Rung::crews(rungs, &self.options)).collect()
+    }
+
+    /// How many cases climb at once: fewer than run, since few of them climb.
+    fn climbers(&self) -> usize {
+        match self.options.ladder {
+            Some(_) => self.options.jobs.get().div_ceil(LANES_A_CLIMBER).max(self.options.devices.len()),
+            None => 0,
+        }
+    }
+
+    /// A worker for every lane that a variant begins with, and then one for every rung above.
+    fn start_workers(&self) -> Result<Opening, CampaignError> {
+        let lanes = self.start_lanes()?;
+        let rungs = match self.options.ladder {
+            Some(_) => Rung::start(&self.described(&lanes), &self.options, &self.ground)?,
+            None => Vec::new(),
+        };
+        Ok(Opening { lanes, rungs })
+    }
+
     /// A worker for every lane that a variant begins with: the first on each device tells how many may use it.
-    fn start_workers(&self) -> Result<Vec<Vec<WorkerProcess>>, CampaignError> {
+    fn start_lanes(&self) -> Result<Vec<Vec<WorkerProcess>>, CampaignError> {
         let jobs = self.options.jobs.get();
         let first = start_all(self.sites.iter().map(|site| site.nurseries().iter().collect()).collect())?;
         if self.options.hiring == Hiring::AsNeeded {
@@ -166,10 +221,28 @@ impl Campaign {
         Ok(joined.map(|(first, others)| first.into_iter().chain(others).collect()).collect())
     }
 
-    fn run_info(&self, workers: &[Vec<WorkerProcess>]) -> RunInfo {
-        let variants = self.sites.iter().zip(workers).filter_map(|(site, workers)| {
-            let description = workers.first()?.description().clone();
-            Some(VariantInfo { variant: site.variant().clone(), description })
+    /// The variants that every case runs on, with what the first of their workers says.
+    fn described<'a>(&'a self, lanes: &'a [Vec<WorkerProcess>]) -> Vec<(&'a Variant, &'a Description)> {
+        let described = |(site, workers): (&'a Arc<Site>, &'a Vec<WorkerProcess>)| {
+            Some((site.variant(), workers.first()?.description()))
+        };
+        self.sites.iter().zip(lanes).filter_map(described).collect()
+    }
+
+    /// Every worker that was started.
+    fn started<'a>(&'a self, opening: &'a Opening) -> impl Iterator<Item = (&'a Variant, &'a WorkerProcess)> {
+        let of_site = |(site, workers): (&'a Arc<Site>, &'a Vec<WorkerProcess>)| {
+            workers.iter().map(|worker| (site.variant(), worker))
+        };
+        let lanes = self.sites.iter().zip(&opening.lanes).flat_map(of_site);
+        lanes.chain(opening.rungs.iter().map(|rung| (rung.variant(), rung.worker())))
+    }
+
+    fn run_info(&self, opening: &Opening) -> RunInfo {
+        let bases = self.described(&opening.lanes).into_iter().map(|(variant, description)| VariantInfo {
+            variant: variant.clone(),
+            description: description.clone(),
+            rung_of: None,
         });
         RunInfo {
             format: JOURNAL_FORMAT,
@@ -179,30 +252,13 @@ impl Campaign {
             budget: self.options.budget,
             shard: self.options.shard,
             jobs: self.options.jobs.get(),
-            variants: variants.collect(),
+            ladder: self.options.ladder,
+            variants: bases.chain(opening.rungs.iter().map(Rung::info)).collect(),
             machine: machine(),
             workforce: Vec::new(),
             started: now(),
         }
     }
-}
-
-/// A worker of each nursery, all started at once.
-fn start_all(nurseries: Vec<Vec<&Arc<Nursery>>>) -> Result<Vec<Vec<WorkerProcess>>, CampaignError> {
-    thread::scope(|scope| {
-        let start = |nursery: &Arc<Nursery>| {
-            let nursery = Arc::clone(nursery);
-            scope.spawn(move || nursery.take())
-        };
-        let starting: Vec<Vec<_>> =
-            nurseries.into_iter().map(|nurseries| nurseries.into_iter().map(start).collect()).collect();
-        let join = |thread: thread::ScopedJoinHandle<'_, _>| {
-            thread
-                .join()
-                .unwrap_or_else(|_| Err(CampaignError::Supervisor("a starting thread panicked".to_owned())))
-        };
-        starting.into_iter().map(|threads| threads.into_iter().map(join).collect()).collect()
-    })
 }
 
 /// How a variant uses its devices, as the first of its workers says.

@@ -7,10 +7,11 @@ use std::{
 };
 
 use crossbeam_channel::{Receiver, Sender};
-use twinfer_case::{Divergence, Event, Summary, Verdict};
+use twinfer_case::{CaseRecord, Divergence, Event, Summary, Variant, Verdict};
 
 use crate::{
     CampaignError,
+    climber::{Climbed, Queue},
     crew::Crew,
     delivery::{Delivery, gather},
     docket::Docket,
@@ -45,10 +46,13 @@ pub struct Ledger {
 /// Decides on cases in order, records them, and hands out tickets for more.
 pub struct Committer<'scope, 'env> {
     crews: &'env [Crew],
+    /// Variants that every case runs on; the rungs above them come behind.
+    bases: usize,
     ledger: Ledger,
     tickets: Tickets<'env>,
     docket: Docket<'scope, 'env>,
     judges: Sender<Complete>,
+    climbs: Queue,
     /// Cases that are not complete yet.
     slots: BTreeMap<u64, Slot>,
     /// Cases that wait for their turn.
@@ -72,14 +76,17 @@ impl<'scope, 'env> Committer<'scope, 'env> {
         tickets: Tickets<'env>,
         docket: Docket<'scope, 'env>,
         judges: Sender<Complete>,
+        climbs: Queue,
     ) -> Self {
         let started = Instant::now();
         Self {
             crews,
+            bases: crews.iter().filter(|crew| crew.info().rung_of.is_none()).count(),
             ledger,
             tickets,
             docket,
             judges,
+            climbs,
             slots: BTreeMap::new(),
             judged: BTreeMap::new(),
             started,
@@ -135,15 +142,23 @@ impl<'scope, 'env> Committer<'scope, 'env> {
             Delivery::Observed(observed) => {
                 let index = observed.index;
                 let slot = self.slots.entry(index).or_default();
-                slot.observed.resize_with(self.crews.len(), Default::default);
+                slot.observed.resize_with(self.bases, Default::default);
                 let (first, repeat) = &mut slot.observed[observed.variant];
                 let place = if observed.repeat { repeat } else { first };
                 *place = Some(*observed);
                 self.judge_complete(index);
             }
-            Delivery::Judged(judged) => {
+            Delivery::Judged(judged, climb) => {
                 self.tickets.judged();
                 self.judged.insert(judged.index, *judged);
+                if let Some(climb) = climb {
+                    self.climbs.send(*climb);
+                }
+            }
+            Delivery::Climbed(climbed) => {
+                if let Some(judged) = self.judged.get_mut(&climbed.index) {
+                    climbed.enter(judged);
+                }
             }
             Delivery::Investigated(place, inquest) => self.docket.keep(place, inquest),
         }
@@ -159,16 +174,21 @@ impl<'scope, 'env> Committer<'scope, 'env> {
         }
     }
 
-    /// Commits the cases whose turn it is, up to one that waits for an investigation.
+    /// Commits the cases whose turn it is, up to one that climbs or waits for an investigation.
     fn commit_judged(&mut self, sink: &mut dyn FnMut(&Event)) -> Result<(), CampaignError> {
         while let Some(mut judged) = self.judged.remove(&self.tickets.next_place()) {
+            if judged.climbs {
+                self.judged.insert(judged.index, judged);
+                return Ok(());
+            }
             while let Some(suspect) = judged.suspects.first().cloned() {
                 let Some(conclusion) = self.conclude(judged.index, &suspect, sink)? else {
                     self.judged.insert(judged.index, judged);
                     return Ok(());
                 };
                 judged.suspects.remove(0);
-                conclusion.enter(&suspect, &mut judged);
+                let variant = &self.crews[suspect.variant].info().variant;
+                conclusion.enter(&suspect, variant, &mut judged.record);
             }
             self.commit(judged, sink)?;
         }
@@ -305,18 +325,27 @@ fn tell_course(suspect: &Suspect, reduced: &Reduced, sink: &mut dyn FnMut(&Event
 }
 
 impl Conclusion {
-    /// Replaces what the journal is to say of the suspect.
-    fn enter(self, suspect: &Suspect, judged: &mut Judged) {
-        let record = &mut judged.record;
+    /// Replaces what the journal is to say of the suspect, which is one on `variant`.
+    fn enter(self, suspect: &Suspect, variant: &Variant, record: &mut CaseRecord) {
         // what another cause was confirmed as was told with the first
-        if let Some(variant) = record.variants.get_mut(suspect.variant).filter(|_| suspect.lead == 0) {
-            variant.verdict = Verdict::Diverges(self.divergences);
+        let told = record.variants.iter_mut().find(|one| one.variant == *variant);
+        if let Some(one) = told.filter(|_| suspect.lead == 0) {
+            one.verdict = Verdict::Diverges(self.divergences);
         }
         for finding in self.findings {
             if !record.findings.contains(&finding) {
                 record.findings.push(finding);
             }
         }
+    }
+}
+
+impl Climbed {
+    /// Completes what is known of the case.
+    fn enter(self, judged: &mut Judged) {
+        judged.record.variants.extend(self.records);
+        judged.suspects.extend(self.suspects);
+        judged.climbs = false;
     }
 }
 

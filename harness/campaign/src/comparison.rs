@@ -67,7 +67,7 @@ impl Subjects {
         }
         let run = self.run_info(opaque);
         let mut journal = Journal::create(out, &run)?;
-        let mut summary = Summary::new(self.infos().map(|info| info.variant.clone()));
+        let mut summary = Summary::new(self.infos());
         sink(&Event::CampaignStarted { run });
         let mut findings = Findings::new(&opaque.interface, out);
         let started = Instant::now();
@@ -134,6 +134,7 @@ impl Subjects {
             budget: Budget::Cases(opaque.cases.len() as u64),
             shard: (0, 1),
             jobs: 1,
+            ladder: None,
             variants: self.infos().cloned().collect(),
             machine: machine(),
             workforce: Vec::new(),

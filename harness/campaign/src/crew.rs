@@ -1,3 +1,5 @@
+mod steady;
+
 use std::{
     num::NonZeroUsize,
     sync::{
@@ -6,9 +8,11 @@ use std::{
     },
 };
 
-use twinfer_case::{DeviceUse, Divergence, Observation, Task, VariantInfo, VariantRecord, Verdict};
+use twinfer_case::{DeviceUse, Divergence, Observation, Task, VariantInfo, VariantRecord};
 use twinfer_checks::{Evidence, Judgement, judge};
 
+use self::steady::Steady;
+pub use self::steady::Step;
 use crate::{
     CampaignError,
     diagnosis::{Outcome, explain},
@@ -24,11 +28,13 @@ pub struct Crew {
     site: Arc<Site>,
     /// Workers that have run cases and wait for more.
     warm: Mutex<Vec<WorkerProcess>>,
+    /// Those of a rung, which has no lanes.
+    steady: Steady,
     hands: NonZeroUsize,
     /// Minimisations under way, which share the hands.
     shares: AtomicUsize,
     /// Lets as many workers be busy as the backend's use of devices allows.
-    busy: Gate,
+    busy: Arc<Gate>,
 }
 
 /// What a variant answered for one case.
@@ -56,19 +62,40 @@ pub struct Tried {
 impl Crew {
     /// A crew of at most `hands` workers at once.
     pub fn new(info: VariantInfo, site: Arc<Site>, hands: NonZeroUsize) -> Self {
-        let warm = Mutex::new(Vec::new());
-        let busy = Gate::new(match info.description.device_use {
+        let width = match info.description.device_use {
             DeviceUse::Shared => usize::MAX,
             DeviceUse::Alone => site.nurseries().len(),
-        });
-        Self { info, site, warm, hands, shares: AtomicUsize::new(0), busy }
+        };
+        Self {
+            info,
+            site,
+            warm: Mutex::default(),
+            steady: Steady::default(),
+            hands,
+            shares: AtomicUsize::new(0),
+            busy: Arc::new(Gate::new(width)),
+        }
+    }
+
+    /// The same, with a worker for the cases of the campaign.
+    pub fn with_steady(self, worker: WorkerProcess) -> Self {
+        self.steady.join(worker);
+        self
+    }
+
+    /// The same, whose workers take turns with others behind `gate`.
+    pub fn behind(self, gate: &Arc<Gate>) -> Self {
+        Self { busy: Arc::clone(gate), ..self }
     }
 
     /// A crew of one, whose worker is started now.
     pub fn start(nursery: Arc<Nursery>) -> Result<Self, CampaignError> {
         let worker = nursery.take()?;
-        let info =
-            VariantInfo { variant: nursery.variant().clone(), description: worker.description().clone() };
+        let info = VariantInfo {
+            variant: nursery.variant().clone(),
+            description: worker.description().clone(),
+            rung_of: None,
+        };
         let crew = Self::new(info, Arc::new(Site::of(vec![nursery])), NonZeroUsize::MIN);
         crew.keep(Some(worker));
         Ok(crew)
@@ -120,6 +147,12 @@ impl Crew {
                 Ok(trial.observation)
             }
         }
+    }
+
+    /// What the variant does with the case at `index` in a worker that has run nothing but cases of the campaign.
+    pub fn observe_next(&self, index: u64, task: &Task) -> Result<Step, CampaignError> {
+        let _busy = self.busy.enter(Urgency::Needed);
+        self.site.somewhere(|nursery| self.steady.observe(nursery, index, task))
     }
 
     /// Lets a worker wait for more cases, unless there are as many as can be busy.
@@ -203,10 +236,7 @@ impl Tried {
 
     /// What diverges; empty for every other verdict.
     pub fn divergences(&self) -> &[Divergence] {
-        match &self.judgement.verdict {
-            Verdict::Diverges(divergences) => divergences,
-            _ => &[],
-        }
+        self.judgement.verdict.divergences()
     }
 }
 

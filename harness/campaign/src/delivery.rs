@@ -4,7 +4,12 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use twinfer_case::Event;
 
 use crate::{
-    CampaignError, docket::Place, investigation::Inquest, judging::Judged, lane::Observed,
+    CampaignError,
+    climber::{Climb, Climbed},
+    docket::Place,
+    investigation::Inquest,
+    judging::Judged,
+    lane::Observed,
     preparer::Referenced,
 };
 
@@ -14,8 +19,10 @@ pub enum Delivery {
     Referenced(Box<Referenced>),
     /// A lane has an observation of a case.
     Observed(Box<Observed>),
-    /// A case has its verdicts.
-    Judged(Box<Judged>),
+    /// A case has its verdicts, and climbs if it is to.
+    Judged(Box<Judged>, Option<Box<Climb>>),
+    /// A case climbed.
+    Climbed(Box<Climbed>),
     /// An investigation came to an end; `None` where it was halted.
     Investigated(Place, Option<Arc<Inquest>>),
     /// Something to tell the world at once.

@@ -15,6 +15,11 @@ pub enum CampaignError {
         /// What it said, or how it ended.
         reason: String,
     },
+    /// Cases are to climb and there is nothing above them.
+    #[error(
+        "no backend has a rung above it: begin lower, such as with trt,level=0 or ort:cpu,opt=off, or leave the ladder out"
+    )]
+    NoRung,
     /// There is nothing to compare golden with.
     #[error("no backend to test: name at least one besides golden, such as ort:cpu")]
     NoBackend,
@@ -35,11 +40,13 @@ pub enum CampaignError {
         known: String,
     },
     /// A run directory that is to be gone on with holds another run.
-    #[error("{0} is of a run with another seed, families, shard, backends or versions: start a new one")]
+    #[error(
+        "{0} is of a run with another seed, families, shard, ladder, backends or versions: start a new one"
+    )]
     OtherRun(PathBuf),
     /// Runs that are to be merged and are not shards of one campaign.
     #[error(
-        "{} and {} are not different shards of one campaign: give runs with the same seed, families, backends and n",
+        "{} and {} are not different shards of one campaign: give runs with the same seed, families, ladder, backends and n",
         one.display(),
         other.display()
     )]

@@ -218,7 +218,7 @@ mod tests {
         let stored = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../golden/cases").join(SLUG);
         let mut findings = Findings::open(out.path(), None).unwrap();
         let folder = adopt(&stored, &findings.folder).unwrap();
-        findings.resume(&Summary { findings: counts, ..Summary::new([]) }).unwrap();
+        findings.resume(&Summary { findings: counts, ..Summary::default() }).unwrap();
         assert_eq!(folder.is_dir(), path_beside(&folder).is_file());
         (findings.new_findings(), folder.is_dir())
     }

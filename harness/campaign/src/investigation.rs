@@ -12,7 +12,7 @@ use twinfer_case::{
 };
 
 use crate::{
-    CampaignError, CaseSource, Options, Oracle,
+    CampaignError, CaseSource, Oracle,
     catalogue::Identity,
     crew::{Crew, Tried},
     describe::{classes, one_line},
@@ -87,8 +87,8 @@ enum Confirmation {
 }
 
 impl<'a> Investigator<'a> {
-    pub const fn new(options: &'a Options, source: &'a CaseSource) -> Self {
-        Self { oracle: &options.oracle, source, minimize: options.minimize }
+    pub const fn new(oracle: &'a Oracle, source: &'a CaseSource, minimize: bool) -> Self {
+        Self { oracle, source, minimize }
     }
 
     /// Finds out what `suspect` shows, or what it shows `beyond` a known finding. Nothing is proved where `is_familiar`

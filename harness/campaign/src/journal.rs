@@ -38,10 +38,9 @@ impl Journal {
     /// Opens the journal of a run that ended early, without a last line that was cut short, and what it comes to.
     pub fn resume(out: &Path, run: &RunInfo) -> Result<(Self, Summary), CampaignError> {
         let info = out.join("run.json");
-        let subjects = run.variants.iter().map(|info| info.variant.clone());
         // a campaign may be killed before it has written anything
         if is_blank(out) {
-            return Ok((Self::create(out, run)?, Summary::new(subjects)));
+            return Ok((Self::create(out, run)?, Summary::new(&run.variants)));
         }
         if !continues(&read_json(&info)?, run) {
             return Err(CampaignError::OtherRun(info));
@@ -51,7 +50,7 @@ impl Journal {
         let mut options = File::options();
         let file = options.read(true).append(true).create(true).open(&path);
         let file = file.map_err(CampaignError::writing(&path))?;
-        let mut summary = Summary::new(subjects);
+        let mut summary = Summary::new(&run.variants);
         let (mut reader, mut line, mut whole) = (BufReader::new(&file), Vec::new(), 0);
         while read_line(&mut reader, &mut line).map_err(CampaignError::file(&path))? {
             let Some(record) = line.strip_suffix(b"\n") else { break };
@@ -93,6 +92,7 @@ fn continues(earlier: &RunInfo, run: &RunInfo) -> bool {
         && earlier.seed == run.seed
         && earlier.families == run.families
         && earlier.shard == run.shard
+        && earlier.ladder == run.ladder
         && earlier.variants == run.variants
 }
 

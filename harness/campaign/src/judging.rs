@@ -8,13 +8,13 @@ use twinfer_checks::disagreement;
 
 use crate::{
     CampaignError,
-    causes::leads,
+    climber::Climb,
+    climbing::Climbing,
     crew::{Answers, Crew},
     delivery::{Deliverer, Delivery},
     lane::Observed,
     preparer::Referenced,
     suspect::Suspect,
-    symptom::Symptom,
 };
 
 /// A case with everything that its verdicts depend on.
@@ -32,12 +32,15 @@ pub struct Judged {
     pub record: CaseRecord,
     /// What diverges, by variant and cause, in order.
     pub suspects: Vec<Arc<Suspect>>,
+    /// Whether it is on its way up, and there may be more suspects.
+    pub climbs: bool,
 }
 
 /// Judges cases in any order.
 #[derive(Clone, Copy)]
 pub struct Judge<'a> {
     pub crews: &'a [Crew],
+    pub climbing: &'a Climbing<'a>,
     /// One case in this many is also run in a fresh worker; 0 for none.
     pub fresh_every: u64,
 }
@@ -47,34 +50,37 @@ impl Judge<'_> {
     pub fn run(self, cases: &Receiver<Complete>, deliverer: &Deliverer) {
         for complete in cases {
             deliverer.send(match self.judge(complete) {
-                Ok(judged) => Delivery::Judged(Box::new(judged)),
+                Ok((judged, climb)) => Delivery::Judged(Box::new(judged), climb.map(Box::new)),
                 Err(error) => Delivery::Failed(error),
             });
         }
     }
 
-    fn judge(self, complete: Complete) -> Result<Judged, CampaignError> {
+    fn judge(self, complete: Complete) -> Result<(Judged, Option<Climb>), CampaignError> {
         let differences = self.differences(&complete);
         let Complete { referenced, observed } = complete;
-        let mut judged = Judged {
-            index: referenced.index,
-            record: CaseRecord {
-                format: JOURNAL_FORMAT,
-                case: referenced.prepared.task.hash,
-                provenance: referenced.prepared.case.provenance.clone(),
-                variants: Vec::with_capacity(self.crews.len()),
-                findings: Vec::new(),
-                macs: referenced.prepared.macs(),
-            },
-            suspects: Vec::new(),
-        };
+        let first = observed.first().map(|(first, _)| first.observation.clone());
+        let (mut variants, mut suspects) = (Vec::with_capacity(self.crews.len()), Vec::new());
         for ((observed, repeat), difference) in observed.into_iter().zip(differences) {
-            let (mut record, suspects) = self.judge_variant(&referenced, observed, repeat)?;
+            let (mut record, found) = self.judge_variant(&referenced, observed, repeat)?;
             record.notes.extend(difference.map(Note::Differs));
-            judged.record.variants.push(record);
-            judged.suspects.extend(suspects.into_iter().map(Arc::new));
+            variants.push(record);
+            suspects.extend(found.into_iter().map(Arc::new));
         }
-        Ok(judged)
+        let Referenced { index, prepared, references, .. } = referenced;
+        let micros = variants.iter().map(VariantRecord::micros).sum();
+        let record = CaseRecord {
+            format: JOURNAL_FORMAT,
+            case: prepared.task.hash,
+            provenance: prepared.case.provenance.clone(),
+            variants,
+            findings: Vec::new(),
+            macs: prepared.macs(),
+        };
+        let rungs = self.climbing.rungs(index, &suspects, micros);
+        let climb = first.filter(|_| !rungs.is_empty());
+        let climb = climb.map(|first| Climb { index, prepared, references, first, rungs });
+        Ok((Judged { index, record, suspects, climbs: climb.is_some() }, climb))
     }
 
     fn judge_variant(
@@ -96,14 +102,7 @@ impl Judge<'_> {
         };
         let tried = crew.judge(Arc::clone(&referenced.prepared), referenced.references.clone(), answers);
         let record = tried.record(crew.info());
-        let suspects = leads(tried.divergences()).into_iter().map(|lead| {
-            let symptom = Symptom::of(&tried.divergences()[lead], &tried);
-            let provisional = symptom.signature(crew.info(), &tried.prepared);
-            let (variant, tried, preceding) = (observed.variant, tried.clone(), observed.preceding.clone());
-            Suspect { variant, tried, lead, symptom, provisional, preceding }
-        });
-        let suspects = suspects.collect();
-        Ok((record, suspects))
+        Ok((record, Suspect::all(crew.info(), observed.variant, &tried, &observed.preceding)))
     }
 
     /// For each variant, in what way it differs from the first one on a case that golden cannot decide.

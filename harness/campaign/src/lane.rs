@@ -1,6 +1,6 @@
 //! A *lane* feeds one worker of one variant, several cases at a time, and replaces it when it is lost.
 
-use std::{collections::VecDeque, sync::Arc};
+use std::{collections::VecDeque, sync::Arc, time::Instant};
 
 use crossbeam_channel::Receiver;
 use twinfer_case::{Event, Observation, Stage};
@@ -10,15 +10,14 @@ use crate::{
     CampaignError,
     delivery::{Deliverer, Delivery},
     pace::Pace,
+    past::Past,
     prepared::Prepared,
     site::Site,
-    worker::{Answer, Loss, Nursery, Trial, WorkerProcess},
+    worker::{Answer, Loss, Nursery, Trial, WorkerProcess, timed},
 };
 
 /// Cases that a worker holds at once: enough to hide the way to it and back.
 const WINDOW: usize = 16;
-/// How many of the cases before one are remembered with it.
-const MEMORY: usize = 16;
 
 /// A case to run on the lane's variant.
 #[derive(Clone)]
@@ -56,11 +55,13 @@ pub struct Lane {
     answers: u64,
     in_flight: VecDeque<Job>,
     in_flight_bytes: usize,
+    /// Since when the worker has the case in front to itself.
+    since: Instant,
     /// Answered, if what the worker says next begins where its answer ended: one that was cut short is only known by that.
     held: Option<(Job, Observation)>,
     /// Taken from the queue, and too large to be sent before others are answered.
     waiting: Option<Job>,
-    history: VecDeque<u64>,
+    past: Past,
     pace: Pace,
 }
 
@@ -81,9 +82,10 @@ impl Lane {
             answers: 0,
             in_flight: VecDeque::with_capacity(WINDOW),
             in_flight_bytes: 0,
+            since: Instant::now(),
             held: None,
             waiting: None,
-            history: VecDeque::with_capacity(MEMORY),
+            past: Past::default(),
             pace: Pace::new(),
         }
     }
@@ -154,6 +156,9 @@ impl Lane {
     fn feed(&mut self, worker: &mut WorkerProcess) -> Result<(), Loss> {
         while let Some(job) = self.next_job(worker.capacity()) {
             worker.send(&job.prepared.task)?;
+            if self.in_flight.is_empty() {
+                self.since = Instant::now();
+            }
             self.in_flight_bytes += job.bytes();
             self.in_flight.push_back(job);
         }
@@ -181,7 +186,8 @@ impl Lane {
     fn hold(&mut self, observation: Observation) {
         let Some(job) = self.in_flight.pop_front() else { return };
         self.in_flight_bytes -= job.bytes();
-        self.held = Some((job, observation));
+        self.held = Some((job, timed(observation, self.since)));
+        self.since = Instant::now();
         if self.in_flight.is_empty() {
             self.deliver_held();
         }
@@ -189,11 +195,8 @@ impl Lane {
 
     fn deliver_held(&mut self) {
         let Some((job, observation)) = self.held.take() else { return };
-        let preceding = self.history.iter().copied().collect();
-        if self.history.len() == MEMORY {
-            self.history.pop_front();
-        }
-        self.history.push_back(job.index);
+        let preceding = self.past.preceding();
+        self.past.remember(job.index);
         let observed =
             Observed { index: job.index, variant: self.variant, repeat: job.repeat, observation, preceding };
         self.deliverer.send(Delivery::Observed(Box::new(observed)));
@@ -219,7 +222,7 @@ impl Lane {
             Loss::Garbled(_) => self.withdraw_held(),
             _ => self.deliver_held(),
         }
-        self.history.clear();
+        self.past.forget();
         let Some(suspect) = self.in_flight.front() else { return self.take() };
         let (trial, nursery) = self.try_elsewhere(&Arc::clone(&suspect.prepared), &loss)?;
         self.hold(trial.observation);

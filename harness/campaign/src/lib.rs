@@ -20,14 +20,17 @@
 //! [`Subjects::compare`] takes a model that no case can hold, since golden does not know it ([`Opaque`]).
 //!
 //! How one case goes through: *preparers* generate, encode and evaluate it; a *lane* a worker process carries it there
-//! and back; *judges* have the checks draw its verdicts; what diverges is *investigated* beside all that; and the
-//! *committer* takes cases in order, decides what is a finding, and writes the journal.
+//! and back; *judges* have the checks draw its verdicts; some cases *climb*, to be run again on *rungs*, which are their
+//! variants with stronger options; what diverges is *investigated* beside all that; and the *committer* takes cases in
+//! order, decides what is a finding, and writes the journal.
 
 mod adoption;
 mod campaign;
 mod case_folder;
 mod catalogue;
 mod causes;
+mod climber;
+mod climbing;
 mod committer;
 mod comparison;
 mod crew;
@@ -48,10 +51,12 @@ mod options;
 mod oracle;
 mod pace;
 mod passage;
+mod past;
 mod prepared;
 mod preparer;
 mod recording;
 mod reduction;
+mod rung;
 mod site;
 mod source;
 mod staffing;

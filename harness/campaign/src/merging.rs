@@ -63,6 +63,7 @@ fn are_shards_of_one(run: &RunInfo, next: &RunInfo) -> bool {
         && run.twinfer == next.twinfer
         && run.seed == next.seed
         && run.families == next.families
+        && run.ladder == next.ladder
         && run.variants == next.variants
         && count == next_count
         && shard < next_shard

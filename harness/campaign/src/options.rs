@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use twinfer_case::{Budget, Stage, Variant};
+use twinfer_case::{Budget, Ladder, Stage, Variant};
 
 use crate::{CaseSource, Oracle, WorkerCommand, oracle::golden_for};
 
@@ -45,8 +45,10 @@ pub struct Options {
     pub fresh_every: u64,
     /// Minimise what diverges; otherwise findings hold the case as it was generated.
     pub minimize: bool,
-    /// The reference semantics.
-    pub oracle: Oracle,
+    /// The reference semantics; golden, with bounds that hold on every variant, where there is none.
+    pub oracle: Option<Oracle>,
+    /// Which cases are run again on the rungs above their variants, as their backends state them; none without it.
+    pub ladder: Option<Ladder>,
     /// Cases that take the place of the families' ones.
     pub source: Option<CaseSource>,
     /// Go on with the campaign in `out` that ended early; its other options must be the same but for `budget`, which
@@ -60,7 +62,6 @@ impl Options {
     /// Defaults for everything that has a sensible one.
     pub fn new(variants: Vec<Variant>, worker: WorkerCommand, out: PathBuf) -> Self {
         let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-        let oracle = golden_for(&variants);
         Self {
             variants,
             families: vec!["conv".to_owned(), "deconv".to_owned()],
@@ -78,11 +79,17 @@ impl Options {
             repeat_every: 50,
             fresh_every: 5000,
             minimize: true,
-            oracle,
+            oracle: None,
+            ladder: None,
             source: None,
             resume: false,
             stop: Arc::default(),
         }
+    }
+
+    /// The reference where these variants compute.
+    pub fn oracle_for(&self, variants: &[Variant]) -> Oracle {
+        self.oracle.clone().unwrap_or_else(|| golden_for(variants))
     }
 }
 

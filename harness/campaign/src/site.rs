@@ -1,8 +1,11 @@
 //! A *site*: where the workers of one variant come from, a nursery a device.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, AtomicUsize, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
+    },
+    thread,
 };
 
 use twinfer_case::{Backend, DeviceUse, Event, Variant};
@@ -11,9 +14,6 @@ use crate::{
     CampaignError, Options,
     worker::{Gate, Nursery, Reserve, Watchdog, WorkerProcess, memory},
 };
-
-/// Workers of each variant that stand by.
-const SPARES: usize = 1;
 
 /// The nurseries of a variant. A device on which no worker starts is given up as long as there is another.
 pub struct Site {
@@ -24,16 +24,29 @@ pub struct Site {
     footprint: AtomicU64,
 }
 
+/// What the workers of every site share.
+pub struct Ground {
+    watchdog: Watchdog,
+    gate: Arc<Gate>,
+}
+
+impl Ground {
+    /// That of this machine.
+    pub fn of_machine() -> Self {
+        Self { watchdog: Watchdog::start(), gate: Arc::new(Gate::of_machine()) }
+    }
+}
+
 impl Site {
-    /// A nursery for each of the devices that the variant is to use.
-    pub fn new(variant: &Variant, options: &Options, watchdog: &Watchdog, gate: &Arc<Gate>) -> Self {
+    /// A nursery for each of the devices that the variant is to use, with so many `spares` that stand by.
+    pub fn new(variant: &Variant, options: &Options, ground: &Ground, spares: usize) -> Self {
         let pinned = !matches!(variant.backend, Backend::Golden | Backend::OrtCpu);
         let devices: Vec<_> = options.devices.iter().filter(|_| pinned).cloned().map(Some).collect();
         let devices = if devices.is_empty() { vec![None] } else { devices };
-        let most = SPARES + options.investigations.get().div_ceil(devices.len());
+        let most = spares + options.investigations.get().div_ceil(devices.len());
         let nursery = |device| {
-            let (command, watchdog, gate) = (options.worker.clone(), watchdog.clone(), Arc::clone(gate));
-            let reserve = Reserve { least: SPARES, most };
+            let (command, gate) = (options.worker.clone(), Arc::clone(&ground.gate));
+            let (watchdog, reserve) = (ground.watchdog.clone(), Reserve { least: spares, most });
             let nursery = Nursery::new(variant.clone(), command, options.deadlines, watchdog, gate, reserve);
             Arc::new(nursery.on_device(device))
         };
@@ -128,4 +141,22 @@ impl Site {
             })
         })
     }
+}
+
+/// A worker of each nursery, all started at once.
+pub fn start_all(nurseries: Vec<Vec<&Arc<Nursery>>>) -> Result<Vec<Vec<WorkerProcess>>, CampaignError> {
+    thread::scope(|scope| {
+        let start = |nursery: &Arc<Nursery>| {
+            let nursery = Arc::clone(nursery);
+            scope.spawn(move || nursery.take())
+        };
+        let starting: Vec<Vec<_>> =
+            nurseries.into_iter().map(|nurseries| nurseries.into_iter().map(start).collect()).collect();
+        let join = |thread: thread::ScopedJoinHandle<'_, _>| {
+            thread
+                .join()
+                .unwrap_or_else(|_| Err(CampaignError::Supervisor("a starting thread panicked".to_owned())))
+        };
+        starting.into_iter().map(|threads| threads.into_iter().map(join).collect()).collect()
+    })
 }

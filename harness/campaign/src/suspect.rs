@@ -1,6 +1,6 @@
-use twinfer_case::{Divergence, Signature};
+use twinfer_case::{Divergence, Signature, VariantInfo};
 
-use crate::{crew::Tried, docket::Place, symptom::Symptom};
+use crate::{causes::leads, crew::Tried, docket::Place, symptom::Symptom};
 
 /// What one variant did with a case where that diverges, for one of the causes.
 pub struct Suspect {
@@ -19,6 +19,16 @@ pub struct Suspect {
 }
 
 impl Suspect {
+    /// The suspects that a case is on the variant at `variant`, one a cause.
+    pub fn all(info: &VariantInfo, variant: usize, tried: &Tried, preceding: &[u64]) -> Vec<Self> {
+        let suspect = |lead| {
+            let symptom = Symptom::of(&tried.divergences()[lead], tried);
+            let provisional = symptom.signature(info, &tried.prepared);
+            Self { variant, tried: tried.clone(), lead, symptom, provisional, preceding: preceding.to_vec() }
+        };
+        leads(tried.divergences()).into_iter().map(suspect).collect()
+    }
+
     /// The divergence that makes it one.
     pub fn lead(&self) -> Option<&Divergence> {
         self.tried.divergences().get(self.lead)

@@ -12,6 +12,7 @@ mod event;
 mod fallback;
 mod file;
 mod finding;
+mod ladder;
 mod observation;
 mod poison;
 mod quantizer;
@@ -34,6 +35,7 @@ pub use event::Event;
 pub use fallback::{Fallback, FallbackReason, FallbackValues};
 pub use file::{MAX_FILE_BYTES, read_file, read_file_in, read_line};
 pub use finding::{CaseSize, FINDING_FORMAT, Finding, Sighting};
+pub use ladder::{InvalidLadder, Ladder, Percent};
 pub use observation::{
     ChosenPrecision, LayerInfo, LogLine, NamedTensor, Observation, Outcome, PrecisionSource, RunOutput,
     Severity, Stage, Timing,

@@ -2,10 +2,10 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{CaseHash, Description, Provenance, Stage, Timing, Variant, Verdict};
+use crate::{CaseHash, Description, Ladder, Provenance, Stage, Timing, Variant, Verdict};
 
-/// The version of the journal and run formats that this crate writes.
-pub const JOURNAL_FORMAT: u32 = 1;
+/// The version of the journal and run formats that this crate writes. It reads 1 too, which has no rungs.
+pub const JOURNAL_FORMAT: u32 = 2;
 
 /// One line of `journal.jsonl`: a case with its verdicts, in case order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -16,7 +16,7 @@ pub struct CaseRecord {
     pub case: CaseHash,
     /// Which generator, seed and place.
     pub provenance: Option<Provenance>,
-    /// One entry a variant, in the campaign's order.
+    /// One entry a variant, in the campaign's order, without the rungs that the case did not climb to.
     pub variants: Vec<VariantRecord>,
     /// The signatures (as folder names) of the findings that this case shows.
     pub findings: Vec<String>,
@@ -101,7 +101,10 @@ pub struct RunInfo {
     pub shard: (u64, u64),
     /// Worker processes a variant.
     pub jobs: usize,
-    /// The variants with what their backends say of themselves.
+    /// Which cases climb; none where this is absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ladder: Option<Ladder>,
+    /// The variants with what their backends say of themselves: those that run every case, then the rungs above them.
     pub variants: Vec<VariantInfo>,
     /// Where it ran.
     pub machine: Machine,
@@ -129,6 +132,16 @@ pub struct VariantInfo {
     pub variant: Variant,
     /// What its backend says of itself.
     pub description: Description,
+    /// The variant above which this is a rung; absent where every case runs on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rung_of: Option<Variant>,
+}
+
+impl VariantRecord {
+    /// What its stages took together, in microseconds.
+    pub fn micros(&self) -> u64 {
+        self.timings.iter().map(|timing| timing.micros).sum()
+    }
 }
 
 /// How many workers of a variant run its cases side by side.

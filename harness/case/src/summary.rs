@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Arithmetic, CaseRecord, Kind, Note, Stage, Variant, VariantRecord, Verdict};
+use crate::{Arithmetic, CaseRecord, Kind, Note, Stage, Variant, VariantInfo, VariantRecord, Verdict};
 
 /// What a campaign came to; the same numbers come out of its journal.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -37,6 +37,15 @@ pub struct FindingCount {
 pub struct VariantSummary {
     /// Which variant.
     pub variant: Variant,
+    /// The variant above which this is a rung; absent where every case runs on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rung_of: Option<Variant>,
+    /// What the stages of its cases took, in microseconds.
+    #[serde(default)]
+    pub micros: u64,
+    /// Divergences of a kind that no lower rung showed for the same case, by kind.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub first_seen: BTreeMap<Kind, u64>,
     /// Cases that conform.
     pub conforms: u64,
     /// Cases whose error bound is too wide to mean anything.
@@ -65,7 +74,7 @@ pub struct VariantSummary {
 
 impl Summary {
     /// The summary before the first case.
-    pub fn new(variants: impl IntoIterator<Item = Variant>) -> Self {
+    pub fn new<'a>(variants: impl IntoIterator<Item = &'a VariantInfo>) -> Self {
         Self { variants: variants.into_iter().map(VariantSummary::new).collect(), ..Self::default() }
     }
 
@@ -73,10 +82,11 @@ impl Summary {
     pub fn record(&mut self, case: &CaseRecord) {
         self.cases += 1;
         self.compared += u64::from(case.variants.iter().all(|variant| variant.compared));
-        for record in &case.variants {
-            if let Some(summary) = self.variants.iter_mut().find(|summary| summary.variant == record.variant)
-            {
-                summary.record(record);
+        for (place, record) in case.variants.iter().enumerate() {
+            let first_seen = self.first_seen(record, &case.variants[..place]);
+            let summary = self.variants.iter_mut().find(|summary| summary.variant == record.variant);
+            if let Some(summary) = summary {
+                summary.record(record, first_seen);
             }
         }
         for slug in &case.findings {
@@ -86,12 +96,34 @@ impl Summary {
             }
         }
     }
+
+    /// The kinds of divergence that a rung showed and none below it, of the records of a case that come before its own.
+    fn first_seen(&self, record: &VariantRecord, earlier: &[VariantRecord]) -> Vec<Kind> {
+        let Some(base) = self.base_of(&record.variant) else { return Vec::new() };
+        let is_below =
+            |other: &&VariantRecord| other.variant == *base || self.base_of(&other.variant) == Some(base);
+        let kinds = |record: &VariantRecord| {
+            record.verdict.divergences().iter().map(|divergence| divergence.kind).collect()
+        };
+        let below: Vec<Vec<Kind>> = earlier.iter().filter(is_below).map(kinds).collect();
+        let mut first_seen: Vec<Kind> = kinds(record);
+        first_seen.retain(|kind| !below.iter().any(|kinds| kinds.contains(kind)));
+        first_seen
+    }
+
+    /// The variant above which this one is a rung.
+    fn base_of(&self, variant: &Variant) -> Option<&Variant> {
+        self.variants.iter().find(|summary| summary.variant == *variant)?.rung_of.as_ref()
+    }
 }
 
 impl VariantSummary {
-    fn new(variant: Variant) -> Self {
+    fn new(info: &VariantInfo) -> Self {
         Self {
-            variant,
+            variant: info.variant.clone(),
+            rung_of: info.rung_of.clone(),
+            micros: 0,
+            first_seen: BTreeMap::new(),
             conforms: 0,
             vacuous: 0,
             unsupported: BTreeMap::new(),
@@ -106,18 +138,26 @@ impl VariantSummary {
         }
     }
 
-    fn record(&mut self, record: &VariantRecord) {
+    /// Cases that ran on it.
+    pub fn cases(&self) -> u64 {
+        self.stages.values().sum()
+    }
+
+    fn record(&mut self, record: &VariantRecord, first_seen: Vec<Kind>) {
+        self.micros += record.micros();
+        for kind in first_seen {
+            *self.first_seen.entry(kind).or_default() += 1;
+        }
         *self.stages.entry(record.stage).or_default() += 1;
         match &record.verdict {
             Verdict::Conforms => self.conforms += 1,
             Verdict::Vacuous => self.vacuous += 1,
             Verdict::Unsupported(rule) => *self.unsupported.entry(rule.clone()).or_default() += 1,
             Verdict::Unspecified(rule) => *self.unspecified.entry(rule.clone()).or_default() += 1,
-            Verdict::Diverges(divergences) => {
-                for divergence in divergences {
-                    *self.divergences.entry(divergence.kind).or_default() += 1;
-                }
-            }
+            Verdict::Diverges(_) => {}
+        }
+        for divergence in record.verdict.divergences() {
+            *self.divergences.entry(divergence.kind).or_default() += 1;
         }
         for note in &record.notes {
             match note {

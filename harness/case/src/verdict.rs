@@ -20,6 +20,16 @@ pub enum Verdict {
     Diverges(Vec<Divergence>),
 }
 
+impl Verdict {
+    /// What diverges; empty for every other verdict.
+    pub fn divergences(&self) -> &[Divergence] {
+        match self {
+            Self::Diverges(divergences) => divergences,
+            _ => &[],
+        }
+    }
+}
+
 /// One check that failed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Divergence {

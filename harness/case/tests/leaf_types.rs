@@ -3,8 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use twinfer_case::{
-    Backend, CaseRecord, Cause, Condition, JOURNAL_FORMAT, Kind, Note, Request, Signature, Stage, Summary,
-    Task, Variant, VariantRecord, Verdict,
+    Backend, CaseRecord, Cause, Condition, Description, JOURNAL_FORMAT, Kind, Note, Request, Signature,
+    Stage, Summary, Task, Variant, VariantInfo, VariantRecord, Verdict,
 };
 use twinfer_onnx::{
     AutoPad, Conv, ConvTranspose, DataType, Dim, Graph, Initializer, Node, Op, Tensor, TensorData, ValueInfo,
@@ -170,7 +170,9 @@ fn a_hash_covers_every_bit_of_what_a_backend_is_given() {
 fn a_summary_counts_what_its_records_say() {
     let variant: Variant = "ort:cpu,opt=off".parse().unwrap();
     assert_eq!(variant.backend, Backend::OrtCpu);
-    let mut summary = Summary::new([variant.clone()]);
+    let description = Description::new("ONNX Runtime", "1.31.1", Stage::Execute);
+    let info = VariantInfo { variant: variant.clone(), description, rung_of: None };
+    let mut summary = Summary::new([&info]);
     let record = |verdict, compared, findings: &[&str]| CaseRecord {
         format: JOURNAL_FORMAT,
         case: Task::new(Vec::new(), Request { precision: DataType::Float, tf32: false }, Vec::new()).hash,

@@ -4,7 +4,7 @@ use std::{io, num::NonZeroUsize, path::Path, str::FromStr};
 
 use serde::{Deserialize, Deserializer, de};
 use toml::value::Datetime;
-use twinfer_case::{Budget, read_file};
+use twinfer_case::{Budget, Ladder, read_file};
 use twinfer_generators::Family;
 
 use crate::{duration, variants::Variants, versions::VersionRange};
@@ -31,6 +31,8 @@ pub struct Configuration {
     pub jobs: Option<NonZeroUsize>,
     /// As `--devices`.
     pub devices: Option<String>,
+    /// As `--ladder`.
+    pub ladder: Option<Ladder>,
     /// When to stop.
     #[serde(default, deserialize_with = "budget")]
     pub budget: Option<Budget>,
@@ -215,6 +217,7 @@ mod tests {
             seed = 7
             jobs = 2
             devices = "0,1"
+            ladder = "10%"
             budget = { time = "8h" }
 
             [[known]]
@@ -228,6 +231,7 @@ mod tests {
         .unwrap();
         assert_eq!(configuration.backends, Some("golden,ort:cpu,opt=off".parse().unwrap()));
         assert_eq!(configuration.families, [Family::Conv, Family::Deconv]);
+        assert_eq!(configuration.ladder, "10%".parse().ok());
         assert_eq!(configuration.budget, Some(Budget::Seconds(8 * 3600)));
         assert_eq!(configuration.known[0].review, Some(Date { year: 2027, month: 3, day: 1 }));
         assert!(configuration.known[0].versions.holds("1.31.1"));
@@ -239,6 +243,7 @@ mod tests {
             ("seed = 7\nsed = 8", "line 2: unknown field `sed`"),
             ("\n\nbackends = \"ort:tpu\"", "line 3: unknown backend"),
             ("families = [\"con\"]", "line 1:"),
+            ("ladder = \"ten\"", "line 1: \"ten\" is no ladder: give a part"),
             ("budget = { hours = 1 }", "line 1: unknown variant `hours`"),
             ("[[known]]\nfinding = \"x\"", "line 1: missing field `reason`"),
             ("[[known]]\nfinding = \"x\"\nreason = \"y\"\nversions = \"new\"", "line 4:"),

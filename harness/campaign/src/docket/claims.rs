@@ -1,5 +1,7 @@
 use std::sync::{Mutex, PoisonError};
 
+use twinfer_case::Signature;
+
 use super::Place;
 use crate::catalogue::{Catalogue, Identity};
 
@@ -18,6 +20,11 @@ impl Claims {
     /// What the committer knows.
     pub fn know(&self, known: &Catalogue) {
         self.lock().known = known.clone();
+    }
+
+    /// Whether a case with this provisional signature most likely shows what is known.
+    pub fn is_known(&self, provisional: &Signature) -> bool {
+        self.lock().known.find_likely(provisional).is_some()
     }
 
     /// Whether a finding is the first of its kind in the order of the campaign, as far as is known.

@@ -12,5 +12,5 @@ mod stderr;
 pub use command::{ALLOCATOR, WorkerCommand};
 pub use gate::{Gate, Urgency};
 pub use leash::Watchdog;
-pub use pool::{Expectation, Nursery, Reserve, Trial, lost, observe};
+pub use pool::{Expectation, Nursery, Reserve, Trial, lost, observe, timed};
 pub use process::{Answer, Loss, WorkerProcess};

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use twinfer_case::{Description, LogLine, Observation, Outcome, Severity, Stage, Task, Variant};
+use twinfer_case::{Description, LogLine, Observation, Outcome, Severity, Stage, Task, Timing, Variant};
 
 use super::{
     command::WorkerCommand,
@@ -293,6 +293,15 @@ pub fn observe(worker: &mut WorkerProcess, task: &Task) -> Result<Observation, (
             Err(loss) => return Err((stage, loss)),
         }
     }
+}
+
+/// An observation whose case came to a worker at `since`; that is its time where the backend tells none.
+pub fn timed(mut observation: Observation, since: Instant) -> Observation {
+    if observation.timings.is_empty() {
+        let micros = since.elapsed().as_micros() as u64;
+        observation.timings.push(Timing { stage: observation.stage, micros });
+    }
+    observation
 }
 
 /// The observation of a case that ends its worker; an error where the harness is to blame.

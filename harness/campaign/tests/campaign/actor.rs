@@ -44,7 +44,7 @@ fn play(role: &str) {
     let mut voice = Voice::new(io::stdout().lock(), Sabotage::of_process());
     let (mut met_relu, mut met) = (false, HashSet::new());
     let (is_slow, has_many_bugs) = (role.starts_with("is-slow"), role.ends_with("has-many-bugs"));
-    let mut is_lost = false;
+    let (mut is_lost, mut level) = (false, None);
     if is_slow {
         thread::sleep(SLOW_START);
     }
@@ -54,16 +54,23 @@ fn play(role: &str) {
                 tell(&FromWorker::Fault { message: "the library is missing".to_owned() }, &mut voice);
                 process::exit(3);
             }
-            ToWorker::Hello { .. } => {
+            ToWorker::Hello { variants, .. } => {
                 devices::meet(role, &mut voice);
-                let (backends, device_memory) = (vec![description(role)], devices::memory(role));
+                level = variants.first().and_then(|variant| variant.options.get("level").cloned());
+                let backends = vec![description(role, level.is_some())];
+                let device_memory = devices::memory(role);
                 tell(&FromWorker::Hello { protocol: PROTOCOL_VERSION, backends, device_memory }, &mut voice);
             }
             ToWorker::Case { task, .. } => {
                 let graph = Graph::decode(&task.model).unwrap();
                 let hash = task.hash;
-                let place = (role == "wants-its-device-alone").then(|| {
-                    let place = Place::take().expect("somebody else is busy with the device");
+                let places = match role {
+                    "wants-its-device-alone" => Some(&["lane", "investigation"][..]),
+                    "wants-its-device-alone-above" if level.is_some() => Some(&["rung"][..]),
+                    _ => None,
+                };
+                let place = places.map(|names| {
+                    let place = Place::take(names).expect("somebody else is busy with the device");
                     thread::sleep(Duration::from_millis(10));
                     place
                 });
@@ -91,6 +98,9 @@ fn play(role: &str) {
                 }
                 let wrong = match role {
                     "ignores-bias" | "has-two-bugs" | "wants-its-device-alone" => has_bias(&graph),
+                    "errs-above" | "errs-at-both" | "wants-its-device-alone-above" => {
+                        level.as_deref() == Some("2") && has_bias(&graph)
+                    }
                     "remembers" => met_relu && has_bias(&graph),
                     "wavers" => has_bias(&graph) && !met.insert(hash),
                     _ => false,
@@ -99,7 +109,7 @@ fn play(role: &str) {
                 drop(place);
                 if wrong {
                     observation.runs.iter_mut().for_each(spoil);
-                } else if role == "has-two-bugs" {
+                } else if role == "has-two-bugs" || role == "errs-at-both" && has_relu(&graph) {
                     observation.runs.iter_mut().for_each(flatten);
                 }
                 let last = role == "loses-its-context" && has_bias(&graph);
@@ -130,21 +140,25 @@ pub fn tell(message: &FromWorker, voice: &mut Voice<impl Write>) {
     voice.tell(message).unwrap();
 }
 
-fn description(role: &str) -> Description {
+fn description(role: &str, is_rung: bool) -> Description {
     // a version that a test can change, as an upgrade of the backend would
     let version = fs::read_to_string(version_file()).unwrap_or_else(|_| "1".to_owned());
-    let device_use = if role == "wants-its-device-alone" { DeviceUse::Alone } else { DeviceUse::Shared };
-    Description { device_use, ..Description::new("actor", version, Stage::Execute) }
+    let is_alone = role == "wants-its-device-alone" || role == "wants-its-device-alone-above" && is_rung;
+    let device_use = if is_alone { DeviceUse::Alone } else { DeviceUse::Shared };
+    let has_ladder = role.starts_with("errs-") || role == "wants-its-device-alone-above";
+    let rung = |level: &str| [("level".to_owned(), level.to_owned())].into();
+    let ladder = if has_ladder { vec![rung("1"), rung("2")] } else { Vec::new() };
+    Description { device_use, ladder, ..Description::new("actor", version, Stage::Execute) }
 }
 
-/// One of the two places that the workers of a campaign share: one for the lane, one for investigations.
+/// One of the places that the workers of a campaign share, such as one for the lane and one for investigations.
 struct Place(std::path::PathBuf);
 
 impl Place {
-    fn take() -> Option<Self> {
-        let name = |place| format!("twinfer-actor-{}-{place}", std::os::unix::process::parent_id());
-        let paths = [0, 1].map(|place| env::temp_dir().join(name(place)));
-        paths.into_iter().find(|path| fs::File::create_new(path).is_ok()).map(Self)
+    fn take(names: &[&str]) -> Option<Self> {
+        let name = |place: &&str| format!("twinfer-actor-{}-{place}", std::os::unix::process::parent_id());
+        let mut paths = names.iter().map(|place| env::temp_dir().join(name(place)));
+        paths.find(|path| fs::File::create_new(path).is_ok()).map(Self)
     }
 }
 

@@ -11,6 +11,7 @@ mod defects;
 mod devices;
 mod faults;
 mod findings;
+mod ladder;
 mod pace;
 mod planted;
 mod record;
@@ -53,6 +54,14 @@ fn main() {
         trial("one_bug_is_not_minimised_into_another", findings::two_bugs),
         trial("a_known_finding_is_counted_and_not_new", findings::known),
         trial("a_finding_replays_until_the_backend_changes", findings::replay),
+        trial("a_bug_of_an_upper_rung_is_found_there_and_made_smaller", ladder::bug_above),
+        trial("which_cases_climb_depends_on_no_number_of_jobs", ladder::one_job_and_two_jobs),
+        trial("suspects_climb_unless_they_are_known", ladder::suspects),
+        trial("shards_climb_as_the_whole_campaign_does", ladder::shards),
+        trial("a_campaign_with_a_ladder_goes_on_to_the_same_record", ladder::resumed),
+        trial("what_time_allows_climbs", ladder::time),
+        trial("rungs_that_want_their_device_alone_take_turns", ladder::device_alone),
+        trial("a_ladder_where_there_is_nothing_above_is_an_error", ladder::nothing_above),
         trial("a_planted_bug_is_found_and_comes_down_to_one_node", planted::swapped_pads),
         trial(
             "weight_scales_along_axis_1_are_found_to_confuse_onnx_runtime",

@@ -6,7 +6,7 @@ use std::{
 
 use clap::Args;
 use twinfer_campaign::{Hiring, Options};
-use twinfer_case::Budget;
+use twinfer_case::{Budget, Ladder};
 use twinfer_configuration::{Configuration, Shard, Variants, seconds};
 use twinfer_generators::Family;
 use twinfer_reports::Format;
@@ -44,6 +44,10 @@ pub struct Arguments {
     /// Worker processes a backend [default: as many as find cases and memory, at most one a core]
     #[arg(long)]
     jobs: Option<NonZeroUsize>,
+    /// Build suspects, and a sample of all cases, again with stronger options, as each backend states them: for this part of
+    /// the backends' time (10%), or one case in so many (1/50)
+    #[arg(long, value_name = "10%|1/N")]
+    ladder: Option<Ladder>,
     /// The GPUs to use, separated by commas; each worker uses one of them
     #[arg(long, value_name = "0,1")]
     devices: Option<String>,
@@ -118,6 +122,7 @@ fn options(arguments: &Arguments, configuration: &Configuration) -> Result<Optio
         jobs: jobs.unwrap_or(defaults.jobs),
         hiring: if jobs.is_some() { Hiring::AllAtOnce } else { Hiring::AsNeeded },
         devices: devices.into_iter().flat_map(|devices| devices.split(',')).map(str::to_owned).collect(),
+        ladder: arguments.ladder.or(configuration.ladder),
         known: arguments.known.is_dir().then(|| arguments.known.clone()),
         minimize: !arguments.no_minimize,
         resume: arguments.resume,

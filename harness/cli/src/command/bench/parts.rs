@@ -152,7 +152,8 @@ impl Course {
         parts.generate += clock.lap();
         let cases: Vec<_> = cases.into_iter().map(Prepared::of).collect::<Result<_, _>>()?;
         parts.encode += clock.lap();
-        let references: Vec<_> = cases.iter().map(|case| case.references(&options.oracle)).collect();
+        let oracle = options.oracle_for(&options.variants);
+        let references: Vec<_> = cases.iter().map(|case| case.references(&oracle)).collect();
         parts.golden += clock.lap();
         let observations: Vec<_> = cases.iter().map(|case| backend.run(&case.task, &mut |_| {})).collect();
         parts.backend += clock.lap();

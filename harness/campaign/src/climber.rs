@@ -1,0 +1,115 @@
+//! *Climbers* run cases again on the rungs above their variants, beside the lanes and fewer at a time.
+
+use std::sync::Arc;
+
+use crossbeam_channel::{Receiver, Sender, unbounded};
+use twinfer_case::{Event, Note, Observation, VariantRecord};
+use twinfer_checks::disagreement;
+
+use crate::{
+    CampaignError,
+    climbing::Climbing,
+    crew::{Crew, Step},
+    delivery::{Deliverer, Delivery},
+    prepared::{Prepared, References},
+    suspect::Suspect,
+};
+
+/// A case on its way up.
+pub struct Climb {
+    /// The case's place in the campaign.
+    pub index: u64,
+    pub prepared: Arc<Prepared>,
+    pub references: References,
+    /// What the campaign's first variant did, with which others are compared where golden cannot decide.
+    pub first: Observation,
+    /// The rungs that it climbs to, as places among the variants, in order.
+    pub rungs: Vec<usize>,
+}
+
+/// A case that climbed.
+pub struct Climbed {
+    /// The case's place in the campaign.
+    pub index: u64,
+    /// By rung.
+    pub records: Vec<VariantRecord>,
+    /// What diverges, by rung and cause, in order.
+    pub suspects: Vec<Arc<Suspect>>,
+}
+
+/// The way to the climbers. Once it is dropped, what still waits there is given up.
+pub struct Queue {
+    sender: Sender<Climb>,
+    waiting: Receiver<Climb>,
+}
+
+/// Has cases climb, in any order.
+#[derive(Clone, Copy)]
+pub struct Climber<'a> {
+    pub crews: &'a [Crew],
+    pub climbing: &'a Climbing<'a>,
+}
+
+impl Queue {
+    /// The way, and the climbers' end of it.
+    pub fn new() -> (Self, Receiver<Climb>) {
+        let (sender, waiting) = unbounded();
+        (Self { sender, waiting: waiting.clone() }, waiting)
+    }
+
+    /// Has a case climb.
+    pub fn send(&self, climb: Climb) {
+        // climbers that are gone have delivered why
+        let _ = self.sender.send(climb);
+    }
+}
+
+impl Drop for Queue {
+    fn drop(&mut self) {
+        while self.waiting.try_recv().is_ok() {}
+    }
+}
+
+impl Climber<'_> {
+    /// Works until there are no more cases.
+    pub fn run(self, climbs: &Receiver<Climb>, deliverer: &Deliverer) {
+        for climb in climbs {
+            match self.climb(&climb, deliverer) {
+                Ok(climbed) => deliverer.send(Delivery::Climbed(Box::new(climbed))),
+                Err(error) => return deliverer.send(Delivery::Failed(error)),
+            }
+        }
+    }
+
+    fn climb(self, climb: &Climb, deliverer: &Deliverer) -> Result<Climbed, CampaignError> {
+        let (mut records, mut suspects) = (Vec::new(), Vec::new());
+        for &rung in &climb.rungs {
+            let (record, found) = self.step(climb, rung, deliverer)?;
+            records.push(record);
+            suspects.extend(found.into_iter().map(Arc::new));
+        }
+        self.climbing.climbed(records.iter().map(VariantRecord::micros).sum());
+        Ok(Climbed { index: climb.index, records, suspects })
+    }
+
+    fn step(
+        self,
+        climb: &Climb,
+        rung: usize,
+        deliverer: &Deliverer,
+    ) -> Result<(VariantRecord, Vec<Suspect>), CampaignError> {
+        let crew = &self.crews[rung];
+        let Climb { index, prepared, references, first, .. } = climb;
+        let Step { observation, preceding, lost } = crew.observe_next(*index, &prepared.task)?;
+        if let Some((stage, loss)) = lost {
+            let (variant, reason) = (crew.info().variant.clone(), loss.to_string());
+            deliverer.send(Delivery::Event(Box::new(Event::WorkerLost { variant, stage, reason })));
+        }
+        let difference = disagreement(references, &observation, first);
+        let tried = crew.judge(Arc::clone(prepared), references.clone(), observation.into());
+        let mut record = tried.record(crew.info());
+        let from = &self.crews[0].info().variant;
+        record.notes.extend(difference.map(|detail| Note::Differs(format!("from {from}: {detail}"))));
+        Ok((record, Suspect::all(crew.info(), rung, &tried, &preceding)))
+    }
+}

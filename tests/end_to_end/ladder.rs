@@ -1,0 +1,56 @@
+//! Cases that climb from ONNX Runtime without graph optimisations to ONNX Runtime with them.
+
+use serde_json::Value;
+
+use crate::{
+    fuzz::{findings, fuzz, journal},
+    twinfer,
+};
+
+const CAMPAIGN: [&str; 9] = [
+    "--backends",
+    "golden,ort:cpu,opt=off",
+    "--family",
+    "qdq-conv",
+    "--seed",
+    "3",
+    "--no-minimize",
+    "--ladder",
+    "1/2",
+];
+
+#[test]
+fn bugs_of_the_optimiser_alone_are_found_on_the_rungs_above() {
+    let out = tempfile::tempdir().unwrap();
+    let outcome = fuzz(out.path(), &[&CAMPAIGN[..], &["--cases", "400"]].concat());
+    assert_eq!(outcome.code, Some(1), "{}", outcome.shown());
+    assert!(outcome.stdout.contains("ladder 1/2: suspects and one case in 2"), "{}", outcome.stdout);
+    for bug in ["scale-on-other-axis", "bias-in-product-steps"] {
+        let found = findings(out.path());
+        assert!(found.iter().any(|name| name.contains(bug)), "{bug} is not among {found:#?}");
+    }
+    let report = twinfer(&["report", out.path().to_str().unwrap(), "--format", "json"]).run();
+    let report: Value = serde_json::from_str(&report.stdout).unwrap();
+    assert_eq!(report["run"]["ladder"], "1/2");
+    let variants = report["summary"]["variants"].as_array().unwrap();
+    let names: Vec<_> = variants.iter().map(|variant| variant["variant"].as_str().unwrap()).collect();
+    assert_eq!(names, ["ort:cpu,opt=off", "ort:cpu,opt=basic", "ort:cpu,opt=all"]);
+    assert_eq!(variants[0]["divergences"], Value::Object(serde_json::Map::new()));
+    assert!(variants[2]["first_seen"]["wrong-values"].as_u64() > Some(0), "{}", variants[2]);
+    let climbed =
+        journal(out.path()).iter().filter(|one| one["variants"].as_array().unwrap().len() == 3).count();
+    assert!((120..280).contains(&climbed), "{climbed} of 400 cases climbed");
+}
+
+#[test]
+fn a_ladder_that_leads_nowhere_or_is_none_is_wrong_usage() {
+    let out = tempfile::tempdir().unwrap();
+    for (arguments, said) in [
+        (["--backends", "ort:cpu", "--ladder", "10%"], "no backend has a rung above it"),
+        (["--backends", "ort:cpu,opt=off", "--ladder", "10"], "is no ladder: give a part"),
+    ] {
+        let outcome = fuzz(out.path(), &arguments);
+        assert_eq!(outcome.code, Some(2), "{}", outcome.shown());
+        assert!(outcome.stderr.contains(said), "{}", outcome.stderr);
+    }
+}
