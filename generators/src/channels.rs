@@ -1,5 +1,8 @@
 use crate::{Choices, Grouping, Menu, Space, caps::Caps};
 
+/// Percent of quantized layers whose groups give as many channels as they take, beside those that do so by chance.
+const ALIKE: u32 = 30;
+
 /// The channels of a layer, in groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Channels {
@@ -49,6 +52,10 @@ impl Channels {
         caps: Caps,
         choices: &mut Choices,
     ) -> Self {
+        // scales along the wrong axis are refused, or show at once, unless it is as long as the right one
+        if space.quantization.is_some() && choices.percent(ALIKE) {
+            return Self { group, inputs, outputs: inputs };
+        }
         let outputs = space.channels.draw_among(choices, |count| count * group <= caps.channels.max(group));
         Self { group, inputs, outputs }
     }
