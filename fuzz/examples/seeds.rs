@@ -191,6 +191,7 @@ fn stored() -> Result<Vec<PathBuf>, Box<dyn Error>> {
 fn runs() -> Done {
     let variant: Variant = "ort:cpu".parse()?;
     let run = RunInfo {
+        ladder: None,
         format: JOURNAL_FORMAT,
         twinfer: env!("CARGO_PKG_VERSION").to_owned(),
         seed: 1,
@@ -198,7 +199,7 @@ fn runs() -> Done {
         budget: Budget::Cases(9),
         shard: (0, 1),
         jobs: 2,
-        variants: vec![VariantInfo { variant: variant.clone(), description: description() }],
+        variants: vec![VariantInfo { variant: variant.clone(), description: description(), rung_of: None }],
         machine: Machine { os: "linux".to_owned(), arch: "x86_64".to_owned(), cores: 2 },
         workforce: Vec::new(),
         started: 1_790_000_000,
