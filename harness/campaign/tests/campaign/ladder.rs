@@ -133,7 +133,7 @@ pub fn resumed() {
     let resumed = part.run();
     assert_eq!(resumed.journal(), whole.journal());
     assert!(resumed.finding_files() == whole.finding_files(), "the files of the findings differ");
-    part.options.ladder = None;
+    part.options.ladder = "1/6".parse().ok();
     let error = part.try_run().err().expect("the ladder is another");
     assert!(error.to_string().contains("start a new one"), "{error}");
 }
