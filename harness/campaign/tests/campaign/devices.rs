@@ -60,12 +60,14 @@ pub fn work(role: &str) {
         "loses-a-device" | "loses-all-devices" if role == "loses-all-devices" || device() == BAD => {
             count(&note("cases"));
             let case = fs::metadata(note("cases")).unwrap().len();
-            if case >= 20 && !note("mended").exists() {
+            if case >= 5 && !note("mended").exists() {
                 fs::write(note("off-the-bus"), "").unwrap();
                 process::abort()
             }
         }
         "dies-on-a-device" if device() == BAD => process::abort(),
+        // so slow that the bad device has its share of the cases
+        "loses-a-device" | "dies-on-a-device" => thread::sleep(Duration::from_millis(3)),
         "takes-its-time" | "fills-its-device" => thread::sleep(Duration::from_millis(5)),
         _ => {}
     }

@@ -92,6 +92,6 @@ pub fn onnx_runtime() {
         assert_eq!(outcome.summary.findings, [], "{variant}");
         assert!(outcome.summary.compared > 150, "{:?}", outcome.summary);
         let started = outcome.events.iter().filter(|event| matches!(event, Event::WorkerStarted { .. }));
-        assert_eq!(started.count(), 2);
+        assert!(started.count() <= 2, "no worker is replaced");
     }
 }
