@@ -32,9 +32,9 @@ fn without_timings(mut record: Value) -> Value {
 }
 
 pub fn findings(out: &Path) -> Vec<String> {
-    let entries = fs::read_dir(out.join("findings")).unwrap();
-    let mut names: Vec<String> =
-        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let entries = fs::read_dir(out.join("findings")).unwrap().map(Result::unwrap);
+    let folders = entries.filter(|entry| entry.path().is_dir());
+    let mut names: Vec<String> = folders.map(|entry| entry.file_name().into_string().unwrap()).collect();
     names.sort();
     names
 }
