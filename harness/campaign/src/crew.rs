@@ -37,6 +37,9 @@ pub struct Crew {
     busy: Arc<Gate>,
 }
 
+/// Workers on a device that are busy outside the campaign's lanes: each takes seconds of starting, and memory there.
+const HANDS_A_DEVICE: usize = 2;
+
 /// What a variant answered for one case.
 pub struct Answers {
     /// In a worker that may have run others.
@@ -60,12 +63,17 @@ pub struct Tried {
 }
 
 impl Crew {
-    /// A crew of at most `hands` workers at once.
+    /// A crew of at most `hands` workers at once, fewer where they are on devices.
     pub fn new(info: VariantInfo, site: Arc<Site>, hands: NonZeroUsize) -> Self {
-        let width = match info.description.device_use {
-            DeviceUse::Shared => usize::MAX,
-            DeviceUse::Alone => site.nurseries().len(),
+        let devices = site.nurseries().len();
+        let (hands, width) = match info.description.device_use {
+            DeviceUse::Alone => (devices, devices),
+            DeviceUse::Shared if site.is_on_devices() => {
+                (hands.get().min(HANDS_A_DEVICE * devices), usize::MAX)
+            }
+            DeviceUse::Shared => (hands.get(), usize::MAX),
         };
+        let hands = NonZeroUsize::new(hands).unwrap_or(NonZeroUsize::MIN);
         Self {
             info,
             site,
@@ -117,6 +125,11 @@ impl Crew {
         Share(&self.shares)
     }
 
+    /// How many investigations it is worth to have at once: more would only wait for each other's workers.
+    pub const fn breadth(&self) -> usize {
+        self.hands.get()
+    }
+
     /// How many cases each of those that share the crew may run at once.
     pub fn hands(&self) -> usize {
         (self.hands.get() / self.shares.load(Ordering::Relaxed).max(1)).max(1)
@@ -125,7 +138,7 @@ impl Crew {
     /// What the variant does with a case in a worker that has run nothing else.
     pub fn observe_fresh(&self, task: &Task) -> Result<Observation, CampaignError> {
         let _busy = self.busy.enter(Urgency::Needed);
-        let trial = self.site.somewhere(|nursery| nursery.try_fresh(task, None))?;
+        let trial = self.site.try_fresh(task, None)?;
         self.keep(trial.survivor);
         Ok(trial.observation)
     }
@@ -142,7 +155,7 @@ impl Crew {
             }
             Err((_, loss)) => {
                 drop(worker);
-                let trial = self.site.somewhere(|nursery| nursery.try_fresh(task, Some(&loss)))?;
+                let trial = self.site.try_fresh(task, Some(&loss))?;
                 self.keep(trial.survivor);
                 Ok(trial.observation)
             }
@@ -152,7 +165,7 @@ impl Crew {
     /// What the variant does with the case at `index` in a worker that has run nothing but cases of the campaign.
     pub fn observe_next(&self, index: u64, task: &Task) -> Result<Step, CampaignError> {
         let _busy = self.busy.enter(Urgency::Needed);
-        self.site.somewhere(|nursery| self.steady.observe(nursery, index, task))
+        self.steady.observe(&self.site, index, task)
     }
 
     /// Lets a worker wait for more cases, unless there are as many as can be busy.

@@ -116,12 +116,20 @@ impl<'scope, 'env> Docket<'scope, 'env> {
                 halt.store(true, Ordering::Relaxed);
             }
         }
-        let idle = self.limit.saturating_sub(self.under_way.len());
-        let wanted = forecast.in_order_of_need().filter(|wanted| !self.under_way.contains_key(&wanted.place));
-        let wanted: Vec<_> = wanted.take(idle).cloned().collect();
-        for Wanted { place, suspect, beyond } in wanted {
-            self.start(place, &suspect, beyond);
+        for Wanted { place, suspect, beyond } in forecast.in_order_of_need() {
+            if self.under_way.len() >= self.limit {
+                break;
+            }
+            if !self.under_way.contains_key(place) && self.has_hands(suspect.variant) {
+                self.start(*place, suspect, beyond.clone());
+            }
         }
+    }
+
+    /// Whether the crew of a variant can look into another suspect.
+    fn has_hands(&self, variant: usize) -> bool {
+        let busy = self.under_way.keys().filter(|(_, other, _)| *other == variant).count();
+        busy < self.resources.crews[variant].breadth()
     }
 
     /// Investigates; what an earlier investigation left unproved is proved.

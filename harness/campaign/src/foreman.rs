@@ -144,6 +144,7 @@ impl Gang {
     fn staff(&self) -> Staff {
         Staff {
             workers: self.site.lanes(),
+            starting: self.site.starting(),
             footprint: self.site.footprint(),
             waiting: self.queue.len(),
             device_use: self.device_use,

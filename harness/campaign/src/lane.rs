@@ -13,7 +13,7 @@ use crate::{
     past::Past,
     prepared::Prepared,
     site::Site,
-    worker::{Answer, Loss, Nursery, Trial, WorkerProcess, timed},
+    worker::{Access, Answer, Loss, Nursery, Trial, WorkerProcess, timed},
 };
 
 /// Cases that a worker holds at once: enough to hide the way to it and back.
@@ -112,13 +112,19 @@ impl Lane {
     /// Feeds `worker` until the jobs end or it is lost.
     fn drive(&mut self, worker: &mut WorkerProcess) -> Result<(), (Stage, Loss)> {
         let unsent = |loss| (Stage::Load, loss);
+        let turn = worker.turn();
+        let mut device = Access::to(turn.as_deref());
         for job in &self.in_flight {
+            device.gain();
             worker.send(&job.prepared.task).map_err(unsent)?;
         }
         let mut stage = Stage::Load;
         loop {
+            if self.in_flight.is_empty() {
+                device.give_way();
+            }
             if self.in_flight.is_empty() || !worker.has_words() {
-                self.feed(worker).map_err(unsent)?;
+                self.feed(worker, &mut device).map_err(unsent)?;
                 self.pace.pause(self.in_flight.len());
             }
             let Some(front) = self.in_flight.front() else { return Ok(()) };
@@ -153,8 +159,10 @@ impl Lane {
     }
 
     /// Gives the worker as many cases as it may hold.
-    fn feed(&mut self, worker: &mut WorkerProcess) -> Result<(), Loss> {
-        while let Some(job) = self.next_job(worker.capacity()) {
+    fn feed(&mut self, worker: &mut WorkerProcess, device: &mut Access<'_>) -> Result<(), Loss> {
+        let window = if device.is_exclusive() { 1 } else { WINDOW };
+        while let Some(job) = self.next_job(worker.capacity(), window) {
+            device.gain();
             worker.send(&job.prepared.task)?;
             if self.in_flight.is_empty() {
                 self.since = Instant::now();
@@ -167,11 +175,11 @@ impl Lane {
 
     /// The next job, where there is room for it: what waits in the pipe must never block the supervisor while the
     /// worker's own answers wait for it. Ahead of the worker a lane takes no more than it leaves to others.
-    fn next_job(&mut self, capacity: usize) -> Option<Job> {
+    fn next_job(&mut self, capacity: usize, window: usize) -> Option<Job> {
         if self.in_flight.is_empty() {
             return self.waiting.take().or_else(|| self.jobs.recv().ok());
         }
-        if self.in_flight.len() >= WINDOW || self.in_flight.len() > self.jobs.len() + 1 {
+        if self.in_flight.len() >= window || self.in_flight.len() > self.jobs.len() + 1 {
             return None;
         }
         let job = self.waiting.take().or_else(|| self.jobs.try_recv().ok())?;

@@ -1,18 +1,19 @@
 //! A *site*: where the workers of one variant come from, a nursery a device.
 
 use std::{
+    collections::BTreeMap,
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicU64, AtomicUsize, Ordering},
     },
     thread,
 };
 
-use twinfer_case::{Backend, DeviceUse, Event, Variant};
+use twinfer_case::{Backend, DeviceUse, Event, Task, Variant};
 
 use crate::{
     CampaignError, Options,
-    worker::{Gate, Nursery, Reserve, Watchdog, WorkerProcess, memory},
+    worker::{Gate, Loss, Nursery, Reserve, Trial, Turn, Watchdog, WorkerProcess, memory},
 };
 
 /// The nurseries of a variant. A device on which no worker starts is given up as long as there is another.
@@ -28,12 +29,20 @@ pub struct Site {
 pub struct Ground {
     watchdog: Watchdog,
     gate: Arc<Gate>,
+    /// One a device that was named; where none is, workers are taken to share one.
+    turns: Mutex<BTreeMap<Option<String>, Arc<Turn>>>,
 }
 
 impl Ground {
     /// That of this machine.
     pub fn of_machine() -> Self {
-        Self { watchdog: Watchdog::start(), gate: Arc::new(Gate::of_machine()) }
+        let gate = Arc::new(Gate::of_machine());
+        Self { watchdog: Watchdog::start(), gate, turns: Mutex::default() }
+    }
+
+    fn turn(&self, device: Option<&String>) -> Arc<Turn> {
+        let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(turns.entry(device.cloned()).or_default())
     }
 }
 
@@ -44,11 +53,12 @@ impl Site {
         let devices: Vec<_> = options.devices.iter().filter(|_| pinned).cloned().map(Some).collect();
         let devices = if devices.is_empty() { vec![None] } else { devices };
         let most = spares + options.investigations.get().div_ceil(devices.len());
-        let nursery = |device| {
+        let nursery = |device: Option<String>| {
             let (command, gate) = (options.worker.clone(), Arc::clone(&ground.gate));
             let (watchdog, reserve) = (ground.watchdog.clone(), Reserve { least: spares, most });
             let nursery = Nursery::new(variant.clone(), command, options.deadlines, watchdog, gate, reserve);
-            Arc::new(nursery.on_device(device))
+            let turn = ground.turn(device.as_ref());
+            Arc::new(nursery.on_device(device, turn))
         };
         Self::of(devices.into_iter().map(nursery).collect())
     }
@@ -66,6 +76,11 @@ impl Site {
     /// One a device.
     pub fn nurseries(&self) -> &[Arc<Nursery>] {
         &self.nurseries
+    }
+
+    /// Whether its workers compute on devices, as those say that have started.
+    pub fn is_on_devices(&self) -> bool {
+        self.nurseries.iter().any(|nursery| nursery.occupancy().is_some())
     }
 
     /// The nursery of one device after the other, as long as one is left that is not given up.
@@ -99,6 +114,21 @@ impl Site {
         }
     }
 
+    /// Runs `task` in fresh workers until what happens is the case's own doing: what ends them on one device has to end them
+    /// on another too, where there is one.
+    pub fn try_fresh(&self, task: &Task, suspicion: Option<&Loss>) -> Result<Trial, CampaignError> {
+        self.somewhere(|nursery| {
+            let trial = nursery.try_fresh(task, suspicion)?;
+            let Some(other) = self.other_than(nursery).filter(|_| trial.is_lost()) else { return Ok(trial) };
+            let elsewhere = other.try_fresh(task, None)?;
+            if elsewhere.is_lost() {
+                return Ok(trial);
+            }
+            nursery.health().strike();
+            Ok(elsewhere)
+        })
+    }
+
     /// The nursery of the device with the fewest lanes.
     pub fn least_busy(&self) -> &Arc<Nursery> {
         let usable = self.nurseries.iter().filter(|nursery| !nursery.health().is_given_up());
@@ -108,6 +138,11 @@ impl Site {
     /// How many lanes there are, those among them whose workers are starting.
     pub fn lanes(&self) -> usize {
         self.nurseries.iter().map(|nursery| nursery.lanes()).sum()
+    }
+
+    /// How many lanes wait for their first worker.
+    pub fn starting(&self) -> usize {
+        self.nurseries.iter().map(|nursery| nursery.starting()).sum()
     }
 
     /// The nursery of each of `jobs` lanes: every device has one at least, and no more where its workers must have it

@@ -1,4 +1,5 @@
-//! *Staffing*: whether a variant gets another worker, and what is against it.
+//! *Staffing*: whether a variant gets another worker, and what is against it. Others get none while its cases wait longest:
+//! they would only be done sooner with what has to wait for it.
 
 use twinfer_case::{DeviceMemory, DeviceUse, WorkerBound};
 
@@ -15,6 +16,8 @@ pub struct Means {
 #[derive(Clone, Copy, Debug)]
 pub struct Staff {
     pub workers: usize,
+    /// Those of them that are starting.
+    pub starting: usize,
     /// Bytes that one takes, once it has run cases.
     pub footprint: Option<u64>,
     /// Cases that no worker has taken yet.
@@ -61,7 +64,11 @@ pub fn bound(means: Means, staffs: &[Staff], place: usize) -> Option<WorkerBound
     if staff.device.is_some_and(Occupancy::is_full) {
         return Some(WorkerBound::DeviceMemory);
     }
-    (staff.waiting <= staff.workers).then_some(WorkerBound::Cases)
+    let is_last = staffs.iter().all(|other| other.waiting <= staff.waiting);
+    let is_idle = staff.waiting <= staff.workers || !is_last;
+    // starting takes seconds on a GPU, in which those that are there may catch up
+    let is_growing = staff.starting > 0 && 2 * staff.starting >= staff.workers;
+    (is_idle || is_growing).then_some(WorkerBound::Cases)
 }
 
 impl Occupancy {
@@ -89,6 +96,7 @@ mod tests {
     fn staff(footprint: u64) -> Staff {
         Staff {
             workers: 1,
+            starting: 0,
             footprint: Some(footprint),
             waiting: 100,
             device_use: DeviceUse::Shared,
@@ -131,6 +139,22 @@ mod tests {
     fn nobody_is_hired_to_stand_idle_or_before_it_is_known_what_one_takes() {
         assert_eq!(hired(MEANS, vec![Staff { waiting: 5, ..staff(1) }]), [(5, WorkerBound::Cases)]);
         assert_eq!(hired(MEANS, vec![Staff { footprint: None, ..staff(1) }]), [(1, WorkerBound::Cases)]);
+    }
+
+    #[test]
+    fn only_the_backend_that_others_wait_for_gets_more() {
+        let (slow, fast) = (staff(1), Staff { waiting: 99, ..staff(1) });
+        assert_eq!(hired(MEANS, vec![slow, fast]), [(16, WorkerBound::Cores), (1, WorkerBound::Cases)]);
+        let alone = Staff { device_use: DeviceUse::Alone, ..staff(1) };
+        assert_eq!(hired(MEANS, vec![alone, fast]), [(1, WorkerBound::Device), (1, WorkerBound::Cases)]);
+    }
+
+    #[test]
+    fn as_many_start_at_once_as_have_started() {
+        let starting = |workers, starting| bound(MEANS, &[Staff { workers, starting, ..staff(1) }], 0);
+        assert_eq!(starting(2, 1), Some(WorkerBound::Cases));
+        assert_eq!(starting(3, 1), None);
+        assert_eq!(starting(4, 2), Some(WorkerBound::Cases));
     }
 
     #[test]

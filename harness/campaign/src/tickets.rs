@@ -10,15 +10,20 @@ use twinfer_case::Budget;
 
 use crate::Options;
 
-/// How far ahead of the latest verdict cases are prepared and run.
+/// How many cases may be on their way to a verdict: about what is judged in this time, since they are all finished once the
+/// budget is spent.
 const AHEAD: Duration = Duration::from_secs(1);
-/// Cases under way at once, for each job: at least enough to hide the way to a worker and back, at most few enough that
+/// For each job: at least enough to hide the way to a worker and back, at most few enough that
 /// memory stays small.
 const MIN_UNDER_WAY: f64 = 8.0;
 const MAX_UNDER_WAY: f64 = 128.0;
 
-/// Cases that may wait for their turn at once, for instance while an earlier one is investigated.
-const MAX_WAITING: u64 = 8192;
+/// Cases that may wait for their turn at once, for instance while an earlier one is investigated: what is judged in this
+/// time, at least this many, and at most. Where cases take as long as those of investigations do, running on would only keep
+/// the device from what all wait for.
+const WAITING: Duration = Duration::from_secs(20);
+const MIN_WAITING: f64 = 64.0;
+const MAX_WAITING: f64 = 8192.0;
 /// How long cases may still wait for investigations once a budget of time is spent, or the campaign is asked to stop: this
 /// share of the budget, and at least this long. What waits longer is not part of the campaign.
 const GRACE: f64 = 0.1;
@@ -69,7 +74,10 @@ impl<'a> Tickets<'a> {
     }
 
     fn has_room(&self) -> bool {
-        self.issued - self.judged < self.window() && self.issued - self.committed < MAX_WAITING
+        let jobs = self.options.jobs.get() as f64;
+        let under_way = self.judged_in(AHEAD).clamp(MIN_UNDER_WAY * jobs, MAX_UNDER_WAY * jobs);
+        let waiting = self.judged_in(WAITING).clamp(MIN_WAITING.max(MIN_UNDER_WAY * jobs), MAX_WAITING);
+        self.issued - self.judged < under_way as u64 && self.issued - self.committed < waiting as u64
     }
 
     /// Issues no more.
@@ -119,13 +127,11 @@ impl<'a> Tickets<'a> {
         shard + number * shards
     }
 
-    /// How many cases may be on their way to a verdict: about what is done in [`AHEAD`], since they are all finished once the budget is
-    /// spent.
-    fn window(&self) -> u64 {
-        let jobs = self.options.jobs.get() as f64;
+    /// About how many cases are judged in so long.
+    fn judged_in(&self, time: Duration) -> f64 {
         let judged = (self.judged - self.resumed) as f64;
         let rate = judged / self.started.elapsed().as_secs_f64().max(f64::EPSILON);
-        (rate * AHEAD.as_secs_f64()).clamp(MIN_UNDER_WAY * jobs, MAX_UNDER_WAY * jobs) as u64
+        rate * time.as_secs_f64()
     }
 
     fn is_spent(&self) -> bool {

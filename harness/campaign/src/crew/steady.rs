@@ -1,5 +1,5 @@
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError},
     time::Instant,
 };
 
@@ -8,6 +8,7 @@ use twinfer_case::{Observation, Stage, Task};
 use crate::{
     CampaignError,
     past::Past,
+    site::Site,
     worker::{Loss, Nursery, WorkerProcess, observe, timed},
 };
 
@@ -37,12 +38,12 @@ impl Steady {
         self.wait(Worker { process, past: Past::default() });
     }
 
-    /// Runs the case at `index` in a worker that waits, or in one of `nursery`.
-    pub fn observe(&self, nursery: &Arc<Nursery>, index: u64, task: &Task) -> Result<Step, CampaignError> {
+    /// Runs the case at `index` in a worker that waits, or in one of `site`.
+    pub fn observe(&self, site: &Site, index: u64, task: &Task) -> Result<Step, CampaignError> {
         let waiting = self.lock().pop();
         let mut worker = match waiting {
             Some(worker) => worker,
-            None => Worker { process: nursery.take()?, past: Past::default() },
+            None => Worker { process: site.somewhere(Nursery::take)?, past: Past::default() },
         };
         let since = Instant::now();
         match observe(&mut worker.process, task) {
@@ -53,7 +54,7 @@ impl Steady {
             }
             Err((stage, loss)) => {
                 drop(worker);
-                let trial = nursery.try_fresh(task, Some(&loss))?;
+                let trial = site.try_fresh(task, Some(&loss))?;
                 let observation = timed(trial.observation, since);
                 if let Some(process) = trial.survivor {
                     self.go_on(Worker { process, past: Past::default() }, index);

@@ -14,6 +14,10 @@ pub struct Gate {
     changed: Condvar,
 }
 
+/// Starts at once on a machine with many cores: the GPUs' driver takes them one after the other for the most part, and
+/// whoever builds meanwhile waits for it too.
+const STARTS: usize = 8;
+
 /// How soon a worker is needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Urgency {
@@ -33,10 +37,11 @@ struct Queue {
 }
 
 impl Gate {
-    /// A gate for this machine: half of the cores start workers, the others serve those that have started.
+    /// A gate for this machine: half of the cores start workers, the others serve those that have started; and no more than
+    /// [`STARTS`].
     pub fn of_machine() -> Self {
         let cores = thread::available_parallelism().map_or(1, NonZero::get);
-        Self::new((cores / 2).max(2))
+        Self::new((cores / 2).clamp(2, STARTS))
     }
 
     /// Lets `width` pass at once.

@@ -16,6 +16,7 @@ use super::{
     health::Health,
     leash::Watchdog,
     process::{Answer, Loss, WorkerProcess},
+    turn::Turn,
 };
 use crate::{CampaignError, Deadlines, staffing::Occupancy};
 
@@ -30,6 +31,7 @@ pub struct Nursery {
     variant: Variant,
     command: WorkerCommand,
     device: Option<String>,
+    turn: Arc<Turn>,
     deadlines: Deadlines,
     watchdog: Watchdog,
     gate: Arc<Gate>,
@@ -80,6 +82,13 @@ pub struct Trial {
     pub survivor: Option<WorkerProcess>,
 }
 
+impl Trial {
+    /// Whether the case ended its workers.
+    pub const fn is_lost(&self) -> bool {
+        matches!(self.observation.outcome, Outcome::Crashed(_) | Outcome::TimedOut)
+    }
+}
+
 impl Nursery {
     /// A nursery that keeps spares in `reserve` and starts workers through `gate`.
     pub fn new(
@@ -94,6 +103,7 @@ impl Nursery {
             variant,
             command,
             device: None,
+            turn: Arc::default(),
             deadlines,
             watchdog,
             gate,
@@ -107,10 +117,10 @@ impl Nursery {
         }
     }
 
-    /// The same, whose workers see one GPU only.
+    /// The same, whose workers see one GPU only, and take turns there with those of others that have this `turn`.
     #[must_use]
-    pub fn on_device(self, device: Option<String>) -> Self {
-        Self { device, ..self }
+    pub fn on_device(self, device: Option<String>, turn: Arc<Turn>) -> Self {
+        Self { device, turn, ..self }
     }
 
     /// Which variant its workers serve.
@@ -154,10 +164,15 @@ impl Nursery {
         self.lanes.load(Ordering::Relaxed)
     }
 
+    /// How many of those wait for their first worker.
+    pub fn starting(&self) -> usize {
+        self.starting.load(Ordering::Relaxed)
+    }
+
     /// What its workers say of their device's memory.
     pub fn occupancy(&self) -> Option<Occupancy> {
         let told = *self.occupancy.lock().unwrap_or_else(PoisonError::into_inner);
-        told.map(|told| Occupancy { starting: self.starting.load(Ordering::Relaxed), ..told })
+        told.map(|told| Occupancy { starting: self.starting(), ..told })
     }
 
     /// A worker that has run nothing: a spare, or one started now.
@@ -212,7 +227,7 @@ impl Nursery {
             let mut command = self.command.for_variant(&self.variant);
             command.envs(self.device.iter().map(|device| (VISIBLE_DEVICES, device)));
             let worker = WorkerProcess::start(command, &self.variant, self.deadlines, &self.watchdog)?;
-            self.check(worker)
+            self.check(worker.in_turn(&self.turn))
         };
         let mut result = start();
         for _ in 1..PATIENCE {
@@ -242,7 +257,7 @@ impl Nursery {
             return Err(CampaignError::Worker { variant: self.variant.clone(), reason });
         }
         let mut occupancy = self.occupancy.lock().unwrap_or_else(PoisonError::into_inner);
-        let workers = self.lanes().saturating_sub(self.starting.load(Ordering::Relaxed));
+        let workers = self.lanes().saturating_sub(self.starting());
         *occupancy = worker.device_memory().map(|memory| Occupancy::told(memory, workers, *occupancy));
         drop(occupancy);
         Ok(worker)
@@ -281,8 +296,10 @@ impl Drop for Expectation {
     }
 }
 
-/// Runs one case in `worker` and waits for it.
+/// Runs one case in `worker`, once it is its turn, and waits for it.
 pub fn observe(worker: &mut WorkerProcess, task: &Task) -> Result<Observation, (Stage, Loss)> {
+    let turn = worker.turn();
+    let _held = turn.as_deref().map(Turn::take);
     let mut stage = Stage::Load;
     worker.send(task).and_then(|()| worker.flush()).map_err(|loss| (stage, loss))?;
     loop {

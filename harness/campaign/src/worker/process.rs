@@ -7,12 +7,13 @@ use std::{
 };
 
 use rustix::pipe::fcntl_setpipe_size;
-use twinfer_case::{CaseHash, Description, DeviceMemory, Observation, Stage, Task, Variant};
+use twinfer_case::{CaseHash, Description, DeviceMemory, DeviceUse, Observation, Stage, Task, Variant};
 use twinfer_protocol::{FrameError, FromWorker, MessageError, PROTOCOL_VERSION, ToWorker, read_from_worker};
 
 use super::{
     leash::{Leash, Watchdog},
     stderr::StderrTail,
+    turn::Turn,
 };
 use crate::{CampaignError, Deadlines};
 
@@ -34,6 +35,8 @@ pub struct WorkerProcess {
     spent: bool,
     /// The stage that the case in front is in, once it said so.
     entered: Option<Stage>,
+    /// What it has to wait for before it is given a case.
+    turn: Option<Arc<Turn>>,
 }
 
 /// How a worker ended unasked, or why it cannot be used any more.
@@ -107,10 +110,24 @@ impl WorkerProcess {
             start_millis: 0,
             spent: false,
             entered: None,
+            turn: None,
         };
         worker.description = worker.shake_hands(variant).map_err(|loss| failed(loss.to_string()))?;
         worker.start_millis = started.elapsed().as_millis() as u64;
         Ok(worker)
+    }
+
+    /// The same, which is to have `turn` while it runs a case, where it wants its device alone.
+    #[must_use]
+    pub fn in_turn(mut self, turn: &Arc<Turn>) -> Self {
+        let wants = self.description.device_use == DeviceUse::Alone;
+        self.turn = wants.then(|| Arc::clone(turn));
+        self
+    }
+
+    /// What it has to wait for before it is given a case.
+    pub fn turn(&self) -> Option<Arc<Turn>> {
+        self.turn.clone()
     }
 
     fn shake_hands(&mut self, variant: &Variant) -> Result<Description, Loss> {

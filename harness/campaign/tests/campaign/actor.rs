@@ -64,13 +64,13 @@ fn play(role: &str) {
             ToWorker::Case { task, .. } => {
                 let graph = Graph::decode(&task.model).unwrap();
                 let hash = task.hash;
-                let places = match role {
-                    "wants-its-device-alone" => Some(&["lane", "investigation"][..]),
-                    "wants-its-device-alone-above" if level.is_some() => Some(&["rung"][..]),
-                    _ => None,
+                let is_alone = match role {
+                    "wants-its-device-alone" => true,
+                    "wants-its-device-alone-above" => level.is_some(),
+                    _ => false,
                 };
-                let place = places.map(|names| {
-                    let place = Place::take(names).expect("somebody else is busy with the device");
+                let place = is_alone.then(|| {
+                    let place = Place::take(role).expect("somebody else is busy with the device");
                     thread::sleep(Duration::from_millis(10));
                     place
                 });
@@ -151,14 +151,14 @@ fn description(role: &str, is_rung: bool) -> Description {
     Description { device_use, ladder, ..Description::new("actor", version, Stage::Execute) }
 }
 
-/// One of the places that the workers of a campaign share, such as one for the lane and one for investigations.
+/// The device that the workers in one role share.
 struct Place(std::path::PathBuf);
 
 impl Place {
-    fn take(names: &[&str]) -> Option<Self> {
-        let name = |place: &&str| format!("twinfer-actor-{}-{place}", std::os::unix::process::parent_id());
-        let mut paths = names.iter().map(|place| env::temp_dir().join(name(place)));
-        paths.find(|path| fs::File::create_new(path).is_ok()).map(Self)
+    fn take(role: &str) -> Option<Self> {
+        let name = format!("twinfer-actor-{}-{role}", std::os::unix::process::parent_id());
+        let path = env::temp_dir().join(name);
+        fs::File::create_new(&path).is_ok().then_some(Self(path))
     }
 }
 

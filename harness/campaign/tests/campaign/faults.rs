@@ -134,11 +134,13 @@ pub fn lost_context() {
 
 pub fn device_alone() {
     let mut production = against("wants-its-device-alone", 100);
+    let other = crate::actor::command("wants-its-device-alone:other").parse().unwrap();
+    production.options.variants.push(other);
     let four = NonZeroUsize::new(4).unwrap();
     (production.options.jobs, production.options.investigations) = (four, four);
     let outcome = production.run();
     let started = outcome.events.iter().filter(|event| matches!(event, Event::WorkerStarted { .. }));
-    assert_eq!(started.count(), 1);
+    assert_eq!(started.count(), 2, "one of each variant");
     assert_eq!(outcome.summary.workers_lost, 0, "a worker that is not alone panics");
     assert!(outcome.findings().iter().any(|finding| finding.kind == Kind::WrongValues));
 }

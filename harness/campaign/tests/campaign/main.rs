@@ -39,7 +39,7 @@ fn main() {
         trial("a_crash_is_a_finding_and_the_campaign_goes_on", faults::crash),
         trial("a_hang_is_a_finding_and_the_campaign_goes_on", faults::hang),
         trial("a_lost_context_costs_its_worker_and_no_other_case", faults::lost_context),
-        trial("a_device_that_a_backend_wants_alone_has_one_lane_and_one_investigation", faults::device_alone),
+        trial("of_workers_that_want_a_device_alone_one_is_busy_there", faults::device_alone),
         trial("work_is_spread_evenly_over_devices", devices::spread),
         trial("a_device_that_fails_is_given_up_and_changes_no_verdict", devices::one_off_the_bus),
         trial("where_no_device_is_left_the_campaign_fails_and_can_be_resumed", devices::all_off_the_bus),
