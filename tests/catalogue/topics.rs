@@ -10,7 +10,7 @@ use crate::{
     records::{
         at,
         tensorrt_deconvolution::output_padding_3d,
-        tensorrt_quantized::{depthwise, residual_block},
+        tensorrt_quantized::{depthwise, depthwise_into_floats, residual_block},
         torch_tensorrt::{ones_1d, output_deconvolution, output_padding_beyond_pads},
     },
 };
@@ -89,6 +89,9 @@ const QUANTIZED: &[Record] = &[
         caveat: None,
         scope: Scope::Case { build: || depthwise(32), output: Some(&[1, 32, 8, 8]) },
     },
+    into_floats("depthwise-qdq-6-channels-float-output", || depthwise_into_floats(6), &[1, 6, 8, 8]),
+    into_floats("depthwise-qdq-8-channels-float-output", || depthwise_into_floats(8), &[1, 8, 8, 8]),
+    into_floats("depthwise-qdq-32-channels-float-output", || depthwise_into_floats(32), &[1, 32, 8, 8]),
 ];
 
 const OUTPUT_PADDING: &[Record] = &[
@@ -163,6 +166,19 @@ const OUTPUT_PADDING: &[Record] = &[
 ];
 
 /// A topic of the issue about pre- and post-padding.
+const fn into_floats(id: &'static str, build: fn() -> Case, output: &'static [usize]) -> Record {
+    Record {
+        id,
+        title: "A depthwise quantised convolution whose output is not quantised",
+        upstream: DEPTHWISE,
+        reported_in: "TensorRT 8.6 does not build it, 10.2 falls back to 32-bit floats",
+        symptom: Kind::PrecisionFallback,
+        expects: "The values of the graph: the weights as QuantizeLinear rounds them.",
+        caveat: None,
+        scope: Scope::Case { build, output: Some(output) },
+    }
+}
+
 const fn pre_post(id: &'static str, title: &'static str, expects: &'static str, scope: Scope) -> Record {
     Record {
         id,

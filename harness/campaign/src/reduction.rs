@@ -6,7 +6,7 @@ use std::{
     thread,
 };
 
-use twinfer_case::{Case, Event};
+use twinfer_case::{Case, DeviceUse, Event};
 use twinfer_minimize::Reducer;
 
 use crate::{
@@ -22,6 +22,8 @@ use crate::{
 const LIMIT: usize = 500;
 /// Candidates that are tried at most to see whether anything hides behind what is known.
 const LOOK: usize = 12;
+/// The same where a candidate has the device alone, so that the cases of the campaign wait for it.
+const SHORT_LOOK: usize = 3;
 
 /// A case with what it shows.
 #[derive(Clone)]
@@ -81,7 +83,11 @@ impl Reduction<'_> {
         specimen: &Specimen,
         known: &Identity,
     ) -> Result<Option<Specimen>, CampaignError> {
-        let mut reducer = reducer(specimen, LOOK)?;
+        let look = match self.crew.info().description.device_use {
+            DeviceUse::Shared => LOOK,
+            DeviceUse::Alone => SHORT_LOOK,
+        };
+        let mut reducer = reducer(specimen, look)?;
         let is_without = |case: &Case| !known.is_left_in(&classes(case));
         let _share = self.crew.share();
         while !self.halt.load(Ordering::Relaxed) {

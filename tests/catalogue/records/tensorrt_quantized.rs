@@ -360,7 +360,16 @@ fn convolved(sketch: &mut Sketch, data: &Value, weights: &[usize], op: Conv) -> 
 
 /// A depthwise convolution between Q/DQ pairs.
 pub fn depthwise(channels: usize) -> Case {
-    Quantized { output_qdq: true, ..Quantized::plain(&[1, channels, 8, 8], &[channels, 1, 3, 3]) }
+    depthwise_into(channels, true)
+}
+
+/// A depthwise convolution behind Q/DQ pairs whose output stays as it is.
+pub fn depthwise_into_floats(channels: usize) -> Case {
+    depthwise_into(channels, false)
+}
+
+fn depthwise_into(channels: usize, output_qdq: bool) -> Case {
+    Quantized { output_qdq, ..Quantized::plain(&[1, channels, 8, 8], &[channels, 1, 3, 3]) }
         .conv(Conv { group: Some(channels as i64), ..padded() })
 }
 
