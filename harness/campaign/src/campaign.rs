@@ -173,7 +173,8 @@ impl Campaign {
             drop((preparer, tickets, complete, climbs));
             let limit = self.options.investigations.get();
             let docket = Docket::new(scope, resources, delivery_sender.clone(), limit);
-            let tickets = Tickets::new(&self.options, ticket_sender, ledger.summary.cases);
+            let tickets =
+                Tickets::new(&self.options, device_use_of(variants), ticket_sender, ledger.summary.cases);
             Committer::new(crews, ledger, tickets, docket, complete_sender, climb_queue)
                 .run(&deliveries, sink)
         })
@@ -264,6 +265,12 @@ impl Campaign {
 /// How a variant uses its devices, as the first of its workers says.
 fn device_use(workers: &[WorkerProcess]) -> DeviceUse {
     workers.first().map(|worker| worker.description().device_use).unwrap_or_default()
+}
+
+/// How those variants use their devices that every case runs on: alone, if one of them does.
+fn device_use_of(variants: &[VariantInfo]) -> DeviceUse {
+    let bases = variants.iter().filter(|info| info.rung_of.is_none());
+    bases.map(|info| info.description.device_use).find(|used| *used == DeviceUse::Alone).unwrap_or_default()
 }
 
 /// The machine that this runs on.

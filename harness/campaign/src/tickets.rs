@@ -6,7 +6,7 @@ use std::{
 };
 
 use crossbeam_channel::Sender;
-use twinfer_case::Budget;
+use twinfer_case::{Budget, DeviceUse};
 
 use crate::Options;
 
@@ -18,12 +18,10 @@ const AHEAD: Duration = Duration::from_secs(1);
 const MIN_UNDER_WAY: f64 = 8.0;
 const MAX_UNDER_WAY: f64 = 128.0;
 
-/// Cases that may wait for their turn at once, for instance while an earlier one is investigated: what is judged in this
-/// time, at least this many, and at most. Where cases take as long as those of investigations do, running on would only keep
-/// the device from what all wait for.
-const WAITING: Duration = Duration::from_secs(20);
-const MIN_WAITING: f64 = 64.0;
-const MAX_WAITING: f64 = 8192.0;
+/// Cases that may wait for their turn at once, for instance while an earlier one is investigated; and, where a backend
+/// wants its device alone, for each device: there, running on keeps the device from what all wait for.
+const MAX_WAITING: u64 = 8192;
+const MAX_WAITING_ALONE: u64 = 64;
 /// How long cases may still wait for investigations once a budget of time is spent, or the campaign is asked to stop: this
 /// share of the budget, and at least this long. What waits longer is not part of the campaign.
 const GRACE: f64 = 0.1;
@@ -32,6 +30,8 @@ const LEAST_GRACE: Duration = Duration::from_secs(10);
 /// Hands out tickets, and knows which case comes next to be committed.
 pub struct Tickets<'a> {
     options: &'a Options,
+    /// Cases that may wait for their turn.
+    most_waiting: u64,
     /// Gone once the budget is spent, which ends the preparers, and the lanes with them.
     sender: Option<Sender<u64>>,
     /// Cases that an earlier part of the campaign committed.
@@ -45,11 +45,16 @@ pub struct Tickets<'a> {
 }
 
 impl<'a> Tickets<'a> {
-    /// Tickets for the cases after the first `resumed`.
-    pub fn new(options: &'a Options, sender: Sender<u64>, resumed: u64) -> Self {
+    /// Tickets for the cases after the first `resumed`, on backends that use devices in this way.
+    pub fn new(options: &'a Options, device_use: DeviceUse, sender: Sender<u64>, resumed: u64) -> Self {
         let started = Instant::now();
+        let most_waiting = match device_use {
+            DeviceUse::Shared => MAX_WAITING,
+            DeviceUse::Alone => MAX_WAITING_ALONE * options.devices.len().max(1) as u64,
+        };
         Self {
             options,
+            most_waiting,
             sender: Some(sender),
             resumed,
             issued: resumed,
@@ -74,10 +79,7 @@ impl<'a> Tickets<'a> {
     }
 
     fn has_room(&self) -> bool {
-        let jobs = self.options.jobs.get() as f64;
-        let under_way = self.judged_in(AHEAD).clamp(MIN_UNDER_WAY * jobs, MAX_UNDER_WAY * jobs);
-        let waiting = self.judged_in(WAITING).clamp(MIN_WAITING.max(MIN_UNDER_WAY * jobs), MAX_WAITING);
-        self.issued - self.judged < under_way as u64 && self.issued - self.committed < waiting as u64
+        self.issued - self.judged < self.window() && self.issued - self.committed < self.most_waiting
     }
 
     /// Issues no more.
@@ -127,11 +129,12 @@ impl<'a> Tickets<'a> {
         shard + number * shards
     }
 
-    /// About how many cases are judged in so long.
-    fn judged_in(&self, time: Duration) -> f64 {
+    /// How many cases may be on their way to a verdict.
+    fn window(&self) -> u64 {
+        let jobs = self.options.jobs.get() as f64;
         let judged = (self.judged - self.resumed) as f64;
         let rate = judged / self.started.elapsed().as_secs_f64().max(f64::EPSILON);
-        rate * time.as_secs_f64()
+        (rate * AHEAD.as_secs_f64()).clamp(MIN_UNDER_WAY * jobs, MAX_UNDER_WAY * jobs) as u64
     }
 
     fn is_spent(&self) -> bool {
