@@ -17,7 +17,7 @@ pub const SABOTAGE_VARIABLE: &str = "TWINFER_INJECT";
 /// Cases that a worker answers at least before it commits a fault: one, and a history of sixteen before it.
 const UNDISTURBED: u64 = 17;
 /// At most so many more.
-const MORE: u64 = 8;
+const MORE: u64 = 4;
 
 /// What a worker says to its supervisor, truthfully unless it commits sabotage.
 pub struct Voice<W> {
