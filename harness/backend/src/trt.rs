@@ -127,6 +127,9 @@ impl Trt {
         let outputs = network.outputs().map_err(failed)?;
         let shapes = outputs.iter().map(nvinfer::Tensor::shape).collect::<Result<Option<Vec<_>>, _>>();
         recorder.observation().inferred_shapes = shapes.map_err(failed)?;
+        if task.until <= Stage::Parse {
+            return Ok(());
+        }
 
         recorder.enter(Stage::Build);
         self.build_log.clear();

@@ -50,6 +50,13 @@ fn deconvolution() -> Case {
     }
 }
 
+fn ends_where_it_may(backend: &mut dyn Backend) {
+    let task = Task::of(&deconvolution()).unwrap().until(Stage::Parse);
+    let observation = backend.run(&task, &mut |stage| assert_eq!(stage, Stage::Parse));
+    assert_eq!((observation.stage, observation.outcome), (Stage::Parse, Outcome::Ok));
+    assert_eq!(observation.inferred_shapes, Some(vec![vec![1, 1, 7]]));
+}
+
 fn passes_the_smoke_test(backend: &mut dyn Backend) {
     let task = Task::of(&deconvolution()).unwrap();
     for _ in 0..2 {
@@ -78,6 +85,7 @@ fn golden_passes_the_smoke_test() {
 fn trt_rtx_passes_the_smoke_test() {
     if let Some(mut backend) = opened("trt-rtx") {
         passes_the_smoke_test(backend.as_mut());
+        ends_where_it_may(backend.as_mut());
     }
 }
 
@@ -104,6 +112,7 @@ fn layer_by_layer() -> Option<Box<dyn Backend>> {
 fn trt_api_passes_the_smoke_test() {
     if let Some(mut backend) = layer_by_layer() {
         passes_the_smoke_test(backend.as_mut());
+        ends_where_it_may(backend.as_mut());
     }
 }
 

@@ -6,7 +6,7 @@ use std::{
     thread,
 };
 
-use twinfer_case::{Case, DeviceUse, Event};
+use twinfer_case::{Case, DeviceUse, Event, Stage};
 use twinfer_minimize::Reducer;
 
 use crate::{
@@ -60,7 +60,7 @@ impl Reduction<'_> {
             if candidates.is_empty() {
                 break;
             }
-            let mut candidates = self.try_warm(candidates)?;
+            let mut candidates = self.try_warm(candidates, smallest.symptom.stage())?;
             let success = candidates
                 .iter()
                 .enumerate()
@@ -95,7 +95,7 @@ impl Reduction<'_> {
             if candidates.is_empty() {
                 break;
             }
-            let candidates = self.try_warm(candidates)?;
+            let candidates = self.try_warm(candidates, specimen.symptom.stage())?;
             let shown = candidates.into_iter().find_map(|tried| {
                 let symptom = specimen.symptom.shared_with(&tried)?;
                 Some(Specimen { tried, symptom })
@@ -108,12 +108,14 @@ impl Reduction<'_> {
         Ok(None)
     }
 
-    /// Runs candidates at once, each in a worker of its own, and gives them in their order.
-    fn try_warm(&self, candidates: Vec<Case>) -> Result<Vec<Tried>, CampaignError> {
+    /// Runs candidates at once, each in a worker of its own, and gives them in their order. What parsing shows needs no
+    /// engine.
+    fn try_warm(&self, candidates: Vec<Case>, shown_in: Stage) -> Result<Vec<Tried>, CampaignError> {
+        let until = if shown_in == Stage::Parse { Stage::Parse } else { Stage::Execute };
         let try_one = |candidate: Case| {
             let prepared = Prepared::of(candidate)?;
             let references = prepared.references(self.oracle);
-            let observation = self.crew.observe_warm(&prepared.task)?;
+            let observation = self.crew.observe_warm(&prepared.task.clone().until(until))?;
             Ok(self.crew.judge(prepared, references, observation.into()))
         };
         thread::scope(|scope| {

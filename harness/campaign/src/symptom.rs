@@ -57,6 +57,11 @@ impl Symptom {
         (self.error == simpler.error).then_some(simpler)
     }
 
+    /// The stage in which it shows.
+    pub const fn stage(&self) -> Stage {
+        self.stage
+    }
+
     /// The same, once it turned out to be of another kind.
     pub fn renamed(self, kind: Kind) -> Self {
         Self { kind, fallback: None, diagnosis: Vec::new(), ..self }

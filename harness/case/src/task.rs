@@ -1,11 +1,11 @@
 use twinfer_onnx::Tensor;
 
-use crate::{Case, CaseHash, OversizedRecipe, Request, materialize};
+use crate::{Case, CaseHash, OversizedRecipe, Request, Stage, materialize};
 
 /// What a backend is given: a case with its model encoded and its tensors materialised.
 #[derive(Clone, Debug)]
 pub struct Task {
-    /// Of everything below.
+    /// Of the model, the request and the runs.
     pub hash: CaseHash,
     /// ONNX bytes.
     pub model: Vec<u8>,
@@ -13,6 +13,8 @@ pub struct Task {
     pub request: Request,
     /// The inputs of each run, in order, each in the order of the graph's inputs.
     pub runs: Vec<Vec<Tensor>>,
+    /// The last stage that is of interest; a backend may end its work there.
+    pub until: Stage,
 }
 
 impl Task {
@@ -25,7 +27,13 @@ impl Task {
     /// A task for a model that is known as bytes only.
     pub fn new(model: Vec<u8>, request: Request, runs: Vec<Vec<Tensor>>) -> Self {
         let hash = CaseHash::over(&model, &request, &runs);
-        Self { hash, model, request, runs }
+        Self { hash, model, request, runs, until: Stage::Execute }
+    }
+
+    /// The same, of which what comes after `stage` is of no interest.
+    #[must_use]
+    pub fn until(self, stage: Stage) -> Self {
+        Self { until: stage, ..self }
     }
 }
 

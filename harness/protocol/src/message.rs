@@ -135,6 +135,7 @@ impl ToWorker {
             variants: variants.to_vec(),
             request: task.request.clone(),
             intermediates: intermediates.to_vec(),
+            until: task.until,
             runs: task.runs.iter().map(|run| run.iter().map(TensorHeader::of).collect()).collect(),
         });
         let tensors: Vec<_> = task.runs.iter().flatten().map(Tensor::to_le_bytes).collect();
@@ -188,7 +189,7 @@ pub fn read_to_worker(stream: &mut impl Read) -> Result<Option<ToWorker>, Messag
                 .map(|run| run.into_iter().map(|tensor| tensor.with(&mut parts)).collect())
                 .collect::<Result<_, _>>()?;
             ToWorker::Case {
-                task: Task { hash: header.hash, model, request: header.request, runs },
+                task: Task { hash: header.hash, model, request: header.request, runs, until: header.until },
                 variants: header.variants,
                 intermediates: header.intermediates,
             }
@@ -289,13 +290,15 @@ mod tests {
         fn a_case_arrives_bit_by_bit(
             model in prop::collection::vec(any::<u8>(), 0..40),
             runs in prop::collection::vec(prop::collection::vec(tensors(), 0..3), 0..3),
+            until in prop::sample::select(vec![Stage::Parse, Stage::Build, Stage::Execute]),
         ) {
-            let task = Task::new(model, request(), runs);
+            let task = Task::new(model, request(), runs).until(until);
             let mut bytes = Vec::new();
             ToWorker::write_case(&mut bytes, &task, &[0, 1], &["y0".to_owned()]).unwrap();
             let read = read_to_worker(&mut bytes.as_slice()).unwrap().unwrap();
             let ToWorker::Case { task: read, variants, intermediates } = read else { panic!("{read:?}") };
             prop_assert_eq!((variants, intermediates), (vec![0, 1], vec!["y0".to_owned()]));
+            prop_assert_eq!(read.until, until);
             // the hash covers the model, the request and every bit of every tensor
             prop_assert_eq!(Task::new(read.model, read.request, read.runs).hash, task.hash);
             prop_assert_eq!(read.hash, task.hash);

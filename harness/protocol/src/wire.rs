@@ -31,7 +31,18 @@ pub struct CaseHeader {
     pub request: Request,
     #[serde(default)]
     pub intermediates: Vec<String>,
+    #[serde(default = "last_stage", skip_serializing_if = "is_last_stage")]
+    pub until: Stage,
     pub runs: Vec<Vec<TensorHeader>>,
+}
+
+const fn last_stage() -> Stage {
+    Stage::Execute
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_last_stage(stage: &Stage) -> bool {
+    *stage == last_stage()
 }
 
 /// `FromWorker::Answer` without tensors; the payload is, run by run, the outputs, then the intermediates.
