@@ -91,11 +91,7 @@ impl<'b> BuilderConfig<'b> {
         // SAFETY: the configuration is live.
         let value = unsafe { self.raw().get_profiling_verbosity()? };
         let version = self.library().version();
-        ProfilingVerbosity::from_value(value, version).ok_or(Error::UnknownValue {
-            what: "ProfilingVerbosity",
-            value,
-            version,
-        })
+        Ok(ProfilingVerbosity::from_value(value, version)?)
     }
 
     /// Limits the libraries that layers may take their kernels from.
@@ -236,11 +232,7 @@ impl<'b> BuilderConfig<'b> {
         let read = |index| {
             // SAFETY: the configuration is live; the index is below the count.
             let value = unsafe { self.raw().get_compute_capability(index)? };
-            ComputeCapability::from_value(value, version).ok_or(Error::UnknownValue {
-                what: "ComputeCapability",
-                value,
-                version,
-            })
+            Ok(ComputeCapability::from_value(value, version)?)
         };
         (0..count).map(read).collect()
     }

@@ -82,11 +82,7 @@ impl Engine<'_> {
         // SAFETY: the engine is live.
         let value = unsafe { self.raw.raw().get_profiling_verbosity()? };
         let version = self.library().version();
-        ProfilingVerbosity::from_value(value, version).ok_or(Error::UnknownValue {
-            what: "ProfilingVerbosity",
-            value,
-            version,
-        })
+        Ok(ProfilingVerbosity::from_value(value, version)?)
     }
 
     /// The tensors it reads and writes; since TensorRT 8.5.
@@ -117,16 +113,13 @@ impl Engine<'_> {
                 text(raw.get_tensor_format_desc(name)?),
             )
         };
-        let unknown = |what, value| Error::UnknownValue { what, value, version };
         Ok(IoTensor {
             // SAFETY: the caller upholds that the name is a live string.
             name: unsafe { text(name) },
-            mode: TensorIOMode::from_value(mode, version).ok_or_else(|| unknown("TensorIOMode", mode))?,
-            data_type: DataType::from_value(data_type, version)
-                .ok_or_else(|| unknown("DataType", data_type))?,
+            mode: TensorIOMode::from_value(mode, version)?,
+            data_type: DataType::from_value(data_type, version)?,
             shape: shape.extents().unwrap_or_default().to_vec(),
-            location: TensorLocation::from_value(location, version)
-                .ok_or_else(|| unknown("TensorLocation", location))?,
+            location: TensorLocation::from_value(location, version)?,
             format,
         })
     }

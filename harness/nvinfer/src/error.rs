@@ -1,6 +1,6 @@
 use std::{fmt, path::PathBuf};
 
-use crate::{ParserErrorCode, Unsupported, Version};
+use crate::{ParserErrorCode, UnknownValue, Unsupported, Version};
 
 /// A result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -90,15 +90,8 @@ pub enum Error {
         reason: String,
     },
     /// The library returned an enum value that its release is not known to have.
-    #[error("{version} returned {value} as {what}")]
-    UnknownValue {
-        /// The enum.
-        what: &'static str,
-        /// The value.
-        value: i32,
-        /// The release.
-        version: Version,
-    },
+    #[error(transparent)]
+    UnknownValue(#[from] UnknownValue),
     /// A shape has more extents than TensorRT represents.
     #[error("a shape of rank {0}: TensorRT takes at most eight extents")]
     Rank(usize),

@@ -1,6 +1,6 @@
 use std::{marker::PhantomData, ops::Deref, slice};
 
-use crate::{DataType, Error, Library, Result, owned::Owned, sys::table::IHostMemory};
+use crate::{DataType, Library, Result, owned::Owned, sys::table::IHostMemory};
 
 /// Bytes that the library allocated, a plan for one.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ impl HostMemory<'_> {
         let version = self.raw.library().version();
         // SAFETY: the memory is live.
         let value = unsafe { self.raw.raw().kind()? };
-        DataType::from_value(value, version).ok_or(Error::UnknownValue { what: "DataType", value, version })
+        Ok(DataType::from_value(value, version)?)
     }
 }
 

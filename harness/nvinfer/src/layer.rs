@@ -49,7 +49,7 @@ impl<'n> Layer<'n> {
         // SAFETY: the network, and with it the layer, is live.
         let value = unsafe { self.raw.get_type()? };
         let version = self.raw.0.version();
-        LayerType::from_value(value, version).ok_or(Error::UnknownValue { what: "LayerType", value, version })
+        Ok(LayerType::from_value(value, version)?)
     }
 
     /// The layer as one of its kind; `None` if it is of another.
@@ -131,7 +131,7 @@ impl<'n> Layer<'n> {
     pub fn precision(&self) -> Result<Option<DataType>> {
         // SAFETY: the layer is live.
         let (is_set, value) = unsafe { (self.raw.precision_is_set()?, self.raw.get_precision()?) };
-        Ok(DataType::from_value(value, self.raw.0.version()).filter(|_| is_set))
+        Ok(DataType::from_value(value, self.raw.0.version()).ok().filter(|_| is_set))
     }
 
     /// Asks for an output's element type; until TensorRT 10.
@@ -152,7 +152,7 @@ impl<'n> Layer<'n> {
         // SAFETY: the layer is live; the library checks the index.
         let value = unsafe { self.raw.get_output_type(index.into())? };
         let version = self.raw.0.version();
-        DataType::from_value(value, version).ok_or(Error::UnknownValue { what: "DataType", value, version })
+        Ok(DataType::from_value(value, version)?)
     }
 
     /// Free text that the inspector repeats; the ONNX parser puts node names there. Since TensorRT 8.6.

@@ -101,7 +101,7 @@ pub use parser::OnnxParser;
 pub use profile::OptimizationProfile;
 pub use runtime::Runtime;
 pub use sys::{
-    Availability, Family, Product, Unsupported, Version,
+    Availability, Family, Product, UnknownValue, Unsupported, Version,
     enums::{
         ActivationType, BuilderFlag, ComputeCapability, DataType, ElementWiseOperation,
         LayerInformationFormat, LayerType, MemoryPoolType, OptProfileSelector, ParserErrorCode, PoolingType,

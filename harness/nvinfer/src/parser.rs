@@ -77,11 +77,7 @@ unsafe fn read(raw: IParserError) -> Result<ParserError> {
     unsafe {
         let code = raw.code()?;
         Ok(ParserError {
-            code: ParserErrorCode::from_value(code, version).ok_or(Error::UnknownValue {
-                what: "nvonnxparser::ErrorCode",
-                value: code,
-                version,
-            })?,
+            code: ParserErrorCode::from_value(code, version)?,
             text: text(raw.desc()?),
             node: raw.node()?,
             node_name: raw.node_name().ok().map(|name| text(name)),

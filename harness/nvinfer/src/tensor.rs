@@ -62,7 +62,7 @@ impl Tensor<'_> {
         let version = self.raw.0.version();
         // SAFETY: the tensor is live.
         let value = unsafe { self.raw.get_type()? };
-        DataType::from_value(value, version).ok_or(Error::UnknownValue { what: "DataType", value, version })
+        Ok(DataType::from_value(value, version)?)
     }
 
     /// Asks for the element type of a network's input or output; until TensorRT 10. Strongly typed networks infer it.

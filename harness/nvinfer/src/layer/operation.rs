@@ -1,7 +1,7 @@
 //! What layers compute element by element.
 
 use super::{Activation, Cast, Constant, ElementWise, Scale};
-use crate::{ActivationType, DataType, ElementWiseOperation, Error, Result, ScaleMode};
+use crate::{ActivationType, DataType, ElementWiseOperation, Result, ScaleMode};
 
 impl Activation<'_> {
     /// What it computes.
@@ -9,11 +9,7 @@ impl Activation<'_> {
         let version = self.raw.0.version();
         // SAFETY: the layer is live and of this kind.
         let value = unsafe { self.raw.get_activation_type()? };
-        ActivationType::from_value(value, version).ok_or(Error::UnknownValue {
-            what: "ActivationType",
-            value,
-            version,
-        })
+        Ok(ActivationType::from_value(value, version)?)
     }
 
     /// The parameters α and β, whose meaning depends on the activation.
@@ -39,11 +35,7 @@ impl ElementWise<'_> {
         let version = self.raw.0.version();
         // SAFETY: the layer is live and of this kind.
         let value = unsafe { self.raw.get_operation()? };
-        ElementWiseOperation::from_value(value, version).ok_or(Error::UnknownValue {
-            what: "ElementWiseOperation",
-            value,
-            version,
-        })
+        Ok(ElementWiseOperation::from_value(value, version)?)
     }
 }
 
@@ -53,7 +45,7 @@ impl Scale<'_> {
         let version = self.raw.0.version();
         // SAFETY: the layer is live and of this kind.
         let value = unsafe { self.raw.get_mode()? };
-        ScaleMode::from_value(value, version).ok_or(Error::UnknownValue { what: "ScaleMode", value, version })
+        Ok(ScaleMode::from_value(value, version)?)
     }
 
     /// The axis of the channels.
@@ -77,6 +69,6 @@ impl Cast<'_> {
         let version = self.raw.0.version();
         // SAFETY: the layer is live and of this kind.
         let value = unsafe { self.raw.get_to_type()? };
-        DataType::from_value(value, version).ok_or(Error::UnknownValue { what: "DataType", value, version })
+        Ok(DataType::from_value(value, version)?)
     }
 }

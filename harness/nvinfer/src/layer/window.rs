@@ -5,7 +5,7 @@ use crate::{Error, PoolingType, Result, sys::method::Count, tensor::dims};
 
 /// Shape setters and getters that several kinds share under TensorRT's names.
 macro_rules! shapes {
-    ($($kind:ident { $($doc:literal $get:ident: $raw_get:ident $(, $set:ident: $raw_set:ident)?;)* })*) => {$(
+    (@ $kind:ident { $($doc:literal $get:ident: $raw_get:ident $(, $set:ident: $raw_set:ident)?;)* }) => {
         impl $kind<'_> {$(
             #[doc = $doc]
             pub fn $get(&self) -> Result<Vec<i64>> {
@@ -23,41 +23,39 @@ macro_rules! shapes {
                 }
             )?
         )*}
-    )*};
+    };
+    (@each [$($kind:ident)+] $methods:tt) => {
+        $(shapes! { @ $kind $methods })+
+    };
+    ($($($kind:ident)+ { $($method:tt)* })*) => {
+        $(shapes! { @each [$($kind)+] { $($method)* } })*
+    };
 }
 shapes! {
-    Convolution {
+    Convolution Deconvolution {
         "The kernel's spatial extents."
         kernel_size: get_kernel_size_nd;
-        "The step between windows, by spatial axis."
-        stride: get_stride_nd, set_stride: set_stride_nd;
         "The step between kernel elements, by spatial axis."
         dilation: get_dilation_nd, set_dilation: set_dilation_nd;
+    }
+    Pooling {
+        "The window's spatial extents."
+        window_size: get_window_size_nd;
+    }
+    Convolution Deconvolution Pooling {
+        "The step between windows, by spatial axis."
+        stride: get_stride_nd, set_stride: set_stride_nd;
+    }
+    Convolution Pooling {
         "The elements added before the input, by spatial axis."
         pre_padding: get_pre_padding, set_pre_padding: set_pre_padding;
         "The elements added after the input, by spatial axis."
         post_padding: get_post_padding, set_post_padding: set_post_padding;
     }
     Deconvolution {
-        "The kernel's spatial extents."
-        kernel_size: get_kernel_size_nd;
-        "The step between windows, by spatial axis."
-        stride: get_stride_nd, set_stride: set_stride_nd;
-        "The step between kernel elements, by spatial axis."
-        dilation: get_dilation_nd, set_dilation: set_dilation_nd;
         "The elements cut off before the output, by spatial axis."
         pre_padding: get_pre_padding, set_pre_padding: set_pre_padding;
         "The elements cut off after the output, by spatial axis."
-        post_padding: get_post_padding, set_post_padding: set_post_padding;
-    }
-    Pooling {
-        "The window's spatial extents."
-        window_size: get_window_size_nd;
-        "The step between windows, by spatial axis."
-        stride: get_stride_nd, set_stride: set_stride_nd;
-        "The elements added before the input, by spatial axis."
-        pre_padding: get_pre_padding, set_pre_padding: set_pre_padding;
-        "The elements added after the input, by spatial axis."
         post_padding: get_post_padding, set_post_padding: set_post_padding;
     }
     Shuffle {
@@ -113,11 +111,7 @@ impl Pooling<'_> {
         let version = self.raw.0.version();
         // SAFETY: the layer is live and of this kind.
         let value = unsafe { self.raw.get_pooling_type()? };
-        PoolingType::from_value(value, version).ok_or(Error::UnknownValue {
-            what: "PoolingType",
-            value,
-            version,
-        })
+        Ok(PoolingType::from_value(value, version)?)
     }
 
     /// Whether an average leaves padding out of the count.

@@ -3,7 +3,7 @@
 // name here = name in C++ | value by family: TensorRT 8.4–9.2, 10, 11, TensorRT-RTX 1.3–1.4, 1.5–1.7;
 // `-`: not there; `>= N`: since release number N
 
-use super::{Availability, Family, Unsupported, Version};
+use super::{Availability, Family, UnknownValue, Unsupported, Version};
 
 /// A row of an enum's table, for `verify-abi`.
 #[derive(Clone, Copy, Debug)]
@@ -70,8 +70,10 @@ macro_rules! enums {
                 }
 
                 /// The enumerator that `version` gives this value.
-                pub fn from_value(value: i32, version: Version) -> Option<Self> {
-                    Self::ALL.iter().copied().find(|&this| this.value(version) == Ok(value))
+                pub fn from_value(value: i32, version: Version) -> Result<Self, UnknownValue> {
+                    let has_value = |this: &Self| this.value(version) == Ok(value);
+                    let unknown = UnknownValue { what: $cpp, value, version };
+                    Self::ALL.iter().copied().find(has_value).ok_or(unknown)
                 }
             }
         )*

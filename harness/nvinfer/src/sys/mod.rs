@@ -18,11 +18,13 @@ mod logger;
 pub mod method;
 #[expect(clippy::unreadable_literal, reason = "release numbers as the library reports them")]
 pub mod table;
+mod unknown_value;
 mod unsupported;
 
 pub use family::{Family, Product, Version};
 pub use layout::{Dims, Dims32, DimsRef, Field, InterfaceInfo, Layout, Permutation, Weights, layouts};
 pub use logger::LoggerMethod;
+pub use unknown_value::UnknownValue;
 pub use unsupported::{Availability, Unsupported};
 
 /// An object of the library, or null.

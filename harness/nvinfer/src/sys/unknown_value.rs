@@ -1,0 +1,13 @@
+use super::Version;
+
+/// A value of an enum that the release which returned it is not known to have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{version} returned {value} as {what}")]
+pub struct UnknownValue {
+    /// The enum as C++ spells it, without its namespace.
+    pub what: &'static str,
+    /// The value.
+    pub value: i32,
+    /// The release.
+    pub version: Version,
+}
