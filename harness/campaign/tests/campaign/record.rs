@@ -1,6 +1,5 @@
 use std::{
     fs,
-    num::NonZeroUsize,
     sync::{Arc, atomic::Ordering},
 };
 
@@ -11,33 +10,17 @@ use crate::stage::against;
 
 pub fn one_job_and_two_jobs() {
     let mut production = against("ignores-bias", 150);
-    production.options.jobs = NonZeroUsize::MIN;
-    let one = production.run();
-    let (journal, files) = (one.journal(), one.finding_files());
-    production.options.jobs = NonZeroUsize::new(2).unwrap();
-    let two = production.run();
-    assert_eq!(journal.len(), 150);
-    assert!(!files.is_empty());
-    assert_eq!(two.journal(), journal);
-    assert_eq!(two.findings(), one.findings());
-    assert!(two.finding_files() == files, "the files of the findings differ");
+    let one = production.record(1, 1);
+    assert_eq!(one.journal.len(), 150);
+    assert!(!one.files.is_empty());
+    production.record(2, 1).assert_same(&one);
 }
 
 pub fn many_findings() {
     let mut production = against("has-many-bugs", 300);
-    let mut run = |jobs, investigations| {
-        production.options.jobs = NonZeroUsize::new(jobs).unwrap();
-        production.options.investigations = NonZeroUsize::new(investigations).unwrap();
-        let outcome = production.run();
-        (outcome.journal(), outcome.findings(), outcome.finding_files(), outcome.told_in_order())
-    };
-    let (journal, findings, files, told) = run(1, 1);
-    assert!(findings.len() > 15, "{} findings", findings.len());
-    let (same_journal, same_findings, same_files, same_told) = run(4, 5);
-    assert_eq!(same_journal, journal);
-    assert_eq!(same_findings, findings);
-    assert!(same_files == files, "the files of the findings differ");
-    assert!(same_told == told, "the events differ");
+    let one = production.record(1, 1);
+    assert!(one.findings.len() > 15, "{} findings", one.findings.len());
+    production.record(4, 5).assert_same(&one);
 }
 
 pub fn two_shards() {

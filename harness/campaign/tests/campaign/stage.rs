@@ -30,6 +30,23 @@ pub struct Outcome {
     _folder: Arc<TempDir>,
 }
 
+/// What a campaign leaves and tells, but for timings.
+pub struct Record {
+    pub journal: Vec<CaseRecord>,
+    pub findings: Vec<Finding>,
+    pub files: BTreeMap<PathBuf, Vec<u8>>,
+    told: Vec<Event>,
+}
+
+impl Record {
+    pub fn assert_same(&self, other: &Self) {
+        assert_eq!(self.journal, other.journal);
+        assert_eq!(self.findings, other.findings);
+        assert!(self.files == other.files, "the files of the findings differ");
+        assert!(self.told == other.told, "the events differ");
+    }
+}
+
 /// A campaign of `cases` cases against an actor in `role`.
 pub fn against(role: &str, cases: u64) -> Production {
     against_variant(&actor::command(role), cases)
@@ -58,6 +75,19 @@ pub fn against_variant(variant: &str, cases: u64) -> Production {
 impl Production {
     pub fn run(&self) -> Outcome {
         self.try_run().unwrap()
+    }
+
+    /// Runs with `jobs` lanes and `investigations` at once.
+    pub fn record(&mut self, jobs: usize, investigations: usize) -> Record {
+        self.options.jobs = NonZeroUsize::new(jobs).unwrap();
+        self.options.investigations = NonZeroUsize::new(investigations).unwrap();
+        let outcome = self.run();
+        Record {
+            journal: outcome.journal(),
+            findings: outcome.findings(),
+            files: outcome.finding_files(),
+            told: outcome.told_in_order(),
+        }
     }
 
     pub fn outcome(&self, summary: Summary, events: Vec<Event>) -> Outcome {
