@@ -57,18 +57,23 @@ class Window:
         return self.with_bias(sums, bias, lambda ones, kernel: window(ones, kernel, 1), x)
 
     def with_bias(self, sums, bias, window, x):
-        for place, untouched in enumerate(self.untouched):
-            extent = sums.shape[place + 2]
-            sums = taken(sums, place + 2, 0, extent - untouched)
-            sums = taken(sums, place + 2, 0, extent)
+        sums = self.emptied(sums)
         if bias is None:
             return sums
         bias = bias.reshape([-1] + [1] * len(self.axes))
         if self.bias_where_reached_only:
             ones = numpy.ones([1, 1] + [axis.input for axis in self.axes], x.dtype)
             kernel = numpy.ones([1, 1] + [axis.kernel for axis in self.axes], x.dtype)
-            bias = numpy.where(window(ones, kernel) > 0, bias, numpy.zeros_like(bias))
+            bias = numpy.where(self.emptied(window(ones, kernel)) > 0, bias, numpy.zeros_like(bias))
         return (sums + bias).astype(sums.dtype)
+
+    def emptied(self, sums):
+        """The sums with nothing in the untouched positions."""
+        for place, untouched in enumerate(self.untouched):
+            extent = sums.shape[place + 2]
+            sums = taken(sums, place + 2, 0, extent - untouched)
+            sums = taken(sums, place + 2, 0, extent)
+        return sums
 
     def convolve_in_half(self, x, w, bias=None):
         """The same summed up product by product in 16-bit floats."""

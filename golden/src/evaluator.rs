@@ -6,7 +6,8 @@ mod quantizers;
 use std::{borrow::Cow, collections::HashMap};
 
 use twinfer_onnx::{
-    BatchNormalization, Broken, Concat, Graph, MaxPool, Node, Op, Shapes, Tensor, resolve_axis,
+    BatchNormalization, Broken, Concat, DataType, Graph, MaxPool, Node, Op, Shapes, Tensor, ValueInfo,
+    resolve_axis,
 };
 
 use crate::{
@@ -77,9 +78,17 @@ impl<'a> Evaluator<'a> {
             self.values.insert(&node.outputs[0], value);
             self.origins.insert(&node.outputs[0], self.origin_of_output(node));
         }
-        let outputs =
-            self.graph.outputs.iter().map(|output| Reference::from(&self.values[output.name.as_str()]));
+        let outputs = self.graph.outputs.iter().map(|output| Reference::from(&*self.output(output)));
         Ok(Evaluation { outputs: outputs.collect(), unspecified: self.unspecified })
+    }
+
+    /// An output in the type that it is declared in: of what a mutant took for int8, the same bytes.
+    fn output(&self, output: &ValueInfo) -> Cow<'_, Value> {
+        let value = &self.values[output.name.as_str()];
+        match (value.dtype, output.dtype) {
+            (DataType::Int8, DataType::Uint8) => Cow::Owned(value.as_unsigned()),
+            _ => Cow::Borrowed(value),
+        }
     }
 
     fn node(&mut self, node: &Node) -> Result<Value, Unknown> {

@@ -61,6 +61,19 @@ impl Value {
         Self { error: Some(error.collect()), ..rounded }
     }
 
+    /// The bytes of int8 as uint8: what may lie on either side of zero may be off by the whole range.
+    pub fn as_unsigned(&self) -> Self {
+        let unsigned = self.map(|signed| if *signed < 0.0 { signed + 256.0 } else { *signed });
+        let error = self.error.as_ref().map(|error| {
+            let places = self.elements.iter().zip(error);
+            let changes_sign = |element: f64, error: f64| (element - error < 0.0) != (element + error < 0.0);
+            places
+                .map(|(element, error)| if changes_sign(*element, *error) { 255.0 } else { *error })
+                .collect()
+        });
+        Self { dtype: DataType::Uint8, error, quantization_step: self.quantization_step, ..unsigned }
+    }
+
     /// Every element, and how far it may be off, times `factor`; taken for exact otherwise.
     pub fn scaled(&self, factor: f64) -> Self {
         let error = self.error.as_ref().map(|error| error.iter().map(|error| error * factor.abs()).collect());
@@ -132,5 +145,20 @@ impl Value {
 
     pub fn magnitude_at(&self, place: usize) -> f64 {
         self.magnitude.as_ref().map_or_else(|| self.elements[place].abs(), |magnitude| magnitude[place])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_that_may_lie_on_either_side_of_zero_may_be_anything() {
+        let signed =
+            Value::quantized(DataType::Int8, vec![4], vec![-3.0, -1.0, 0.0, 5.0], vec![2.0, 1.0, 1.0, 0.0]);
+        let unsigned = signed.as_unsigned();
+        assert_eq!(unsigned.dtype, DataType::Uint8);
+        assert_eq!(unsigned.elements, [253.0, 255.0, 0.0, 5.0]);
+        assert_eq!(unsigned.error, Some(vec![2.0, 255.0, 255.0, 0.0]));
     }
 }

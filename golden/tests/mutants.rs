@@ -10,7 +10,8 @@ use sketch::{Sketch, per_axis, per_tensor};
 use support::one_node;
 use twinfer_golden::{Arithmetic, Explanation, Mutant, Nature, evaluate, evaluate_as};
 use twinfer_onnx::{
-    AutoPad, BatchNormalization, Concat, Conv, ConvTranspose, DataType, Dim, Graph, MaxPool, Op, Tensor,
+    AutoPad, BatchNormalization, Concat, Conv, ConvTranspose, DataType, Dim, Graph, MaxPool, Op,
+    QuantizeLinear, Tensor,
 };
 
 type Case = (&'static str, Graph, Tensor);
@@ -248,6 +249,22 @@ fn a_declared_output_shape_does_not_keep_attributes_from_being_misread() {
     let evaluation =
         evaluate_as(&graph, &[input], Arithmetic::default(), &[Mutant::OutputPaddingDropped]).expect("valid");
     assert_eq!(evaluation.outputs[0].shape, [1, 1, 5]);
+}
+
+#[test]
+fn what_is_quantized_as_int8_leaves_a_uint8_output_as_its_bytes() {
+    let mut sketch = Sketch::new();
+    let scale = sketch.constant(DataType::Float, &[], &[1.0]);
+    let zero = sketch.constant(DataType::Uint8, &[], &[0.0]);
+    let y = sketch.node(Op::QuantizeLinear(QuantizeLinear::default()), &["X", &scale, &zero]);
+    let mut graph = sketch.finish(&y);
+    graph.outputs[0].dtype = DataType::Uint8;
+    let input = fed(&[-3.0, 5.0, 200.0], &[3]);
+    let evaluation =
+        evaluate_as(&graph, &[input], Arithmetic::default(), &[Mutant::Uint8AsInt8]).expect("valid");
+    let output = &evaluation.outputs[0];
+    assert_eq!((output.dtype, &output.values[..]), (DataType::Uint8, &[253.0, 5.0, 127.0][..]));
+    assert_eq!(output.quantization_step, Some(1.0));
 }
 
 #[test]
