@@ -1,5 +1,5 @@
 use nvinfer::Tensor as Value;
-use twinfer_onnx::{DequantizeLinear, Node, QuantizeLinear, Tensor, TensorData, resolve_axis};
+use twinfer_onnx::{DataType, DequantizeLinear, Node, QuantizeLinear, Tensor, resolve_axis};
 
 use super::{Lowering, LoweringError, no_layer};
 
@@ -12,9 +12,7 @@ impl<'n, 'g> Lowering<'n, 'g> {
         node: &'g Node,
         op: &QuantizeLinear,
     ) -> Result<Value<'n>, LoweringError> {
-        if node.inputs.get(2).is_none_or(String::is_empty) {
-            return Err(no_layer(node, "without a zero point it quantises to uint8".to_owned()));
-        }
+        self.check_type(node, &node.outputs)?;
         self.check_zero_point(node)?;
         let (x, scale) = (self.input(node, 0)?, self.scale(node)?);
         let layer = self.network.add_quantize(x, scale)?;
@@ -32,6 +30,7 @@ impl<'n, 'g> Lowering<'n, 'g> {
         if let Some(bias) = node.outputs.first().and_then(|name| self.preparation.biases.get(name.as_str())) {
             return self.constant(bias);
         }
+        self.check_type(node, &node.inputs)?;
         self.check_zero_point(node)?;
         let (x, scale) = (self.input(node, 0)?, self.scale(node)?);
         let layer = self.network.add_dequantize_to(x, scale, scale.data_type()?)?;
@@ -41,15 +40,22 @@ impl<'n, 'g> Lowering<'n, 'g> {
         Ok(layer.output(0)?)
     }
 
-    /// TensorRT quantises symmetrically, to int8.
+    /// TensorRT quantises to int8; what is quantised is the first of `values`. A zero point that is left out tells no type.
+    fn check_type(&self, node: &Node, values: &[String]) -> Result<(), LoweringError> {
+        match values.first().and_then(|name| self.shapes.get(name)).map(|found| found.dtype) {
+            Some(DataType::Int8) | None => Ok(()),
+            Some(other) => Err(no_layer(node, format!("it is quantised as {other}, not int8"))),
+        }
+    }
+
+    /// TensorRT quantises symmetrically.
     fn check_zero_point(&self, node: &Node) -> Result<(), LoweringError> {
         if node.inputs.get(2).is_none_or(String::is_empty) {
             return Ok(());
         }
-        match self.known(node, 2).map(|zero_point| &zero_point.data) {
-            Some(TensorData::Int8(values)) if values.iter().all(|&value| value == 0) => Ok(()),
-            Some(TensorData::Int8(_)) => Err(no_layer(node, "a zero point is not 0".to_owned())),
-            Some(_) => Err(no_layer(node, "a zero point is not int8".to_owned())),
+        match self.known(node, 2) {
+            Some(zero_point) if zero_point.to_f64().iter().all(|&value| value == 0.0) => Ok(()),
+            Some(_) => Err(no_layer(node, "a zero point is not 0".to_owned())),
             None => Err(no_layer(node, "the zero point is not an initializer".to_owned())),
         }
     }
