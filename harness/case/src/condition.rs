@@ -58,6 +58,8 @@ pub enum Condition {
     ComputedScale,
     /// A quantiser gives or takes this type; without a zero point, `QuantizeLinear` gives `UINT8`.
     QuantizedAs(DataType),
+    /// A `DequantizeLinear` takes an input of the graph or an initializer, which has this type.
+    StoredAs(DataType),
     /// A quantiser of something else than initializers has a scale for each index of an axis.
     PerAxisActivation,
     /// The data and the weights of a convolution are outputs of a `DequantizeLinear`.
@@ -121,6 +123,9 @@ impl Condition {
             Self::ComputedScale => quantizer().is_some_and(|quantizer| quantizer.scale.is_none()),
             Self::QuantizedAs(dtype) => {
                 quantizer().is_some_and(|quantizer| quantizer.quantized_type() == Some(*dtype))
+            }
+            Self::StoredAs(dtype) => {
+                quantizer().is_some_and(|quantizer| quantizer.stored_type() == Some(*dtype))
             }
             Self::PerAxisActivation => {
                 quantizer().is_some_and(|quantizer| quantizer.is_per_axis() && quantizer.origin().is_none())

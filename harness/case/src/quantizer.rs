@@ -41,9 +41,16 @@ impl<'a> Quantizer<'a> {
     pub fn quantized_type(&self) -> Option<DataType> {
         match (&self.node.op, self.producer()) {
             (Op::DequantizeLinear(_), Some(producer)) => Self::of(self.graph, producer)?.stated_type(),
-            (Op::DequantizeLinear(_), None) => self.origin().map(Tensor::dtype).or_else(|| self.fed_type()),
+            (Op::DequantizeLinear(_), None) => self.stored_type(),
             _ => self.stated_type(),
         }
+    }
+
+    /// The type of the graph input or initializer that it dequantises.
+    pub fn stored_type(&self) -> Option<DataType> {
+        let is_stored = matches!(self.node.op, Op::DequantizeLinear(_)) && self.producer().is_none();
+        let stored = is_stored.then(|| initializer(self.graph, self.node, 0).map(Tensor::dtype));
+        stored?.or_else(|| self.fed_type())
     }
 
     /// The type of the zero point, or the one that its absence stands for.

@@ -139,6 +139,20 @@ fn an_int32_bias_is_quantised_and_a_float_one_is_not() {
 }
 
 #[test]
+fn what_is_dequantised_is_stored_unless_it_was_quantised_before() {
+    let stored = |graph: &Graph, dtype| Condition::StoredAs(dtype).holds(graph);
+    let mut graph = convolution();
+    assert!(!stored(&graph, DataType::Int8), "its quantisers take floats");
+    set(&mut graph, "b", TensorData::Int32(vec![1; 6]));
+    let dequantize = Op::DequantizeLinear(DequantizeLinear { axis: Some(0) });
+    graph.nodes.insert(0, node("dq_b", dequantize, &["b", "s"], "bd"));
+    assert!(stored(&graph, DataType::Int32) && !stored(&graph, DataType::Uint8));
+    node_mut(&mut graph, "dq_b").inputs[0] = graph.inputs[0].name.clone();
+    graph.inputs[0].dtype = DataType::Uint8;
+    assert!(stored(&graph, DataType::Uint8));
+}
+
+#[test]
 fn float_weights_stand_beside_data_that_is_dequantised() {
     let mut graph = convolution();
     assert!(!Condition::FloatWeights.holds(&graph));

@@ -24,6 +24,8 @@ pub fn of(version: Version, reader: Reader, has_gpu: bool) -> Vec<Capability> {
             rules.push(int32_dequantization());
             if version.product() == Product::TensorRt && version.parts() < (10, 0, 0) {
                 rules.push(explicit_zero_point());
+            } else {
+                rules.push(uint8_dequantization());
             }
         }
         Reader::Layers => rules.extend([int8_only(), pads_that_depend_on_shapes()]),
@@ -92,6 +94,18 @@ fn int32_dequantization() -> Capability {
         "TensorRT operator reference, Dequantize: the input is INT8, INT4, FP8 or FP4; a bias cannot be INT32",
         Condition::QuantizedAs(DataType::Int32),
     )
+}
+
+/// What a quantiser of the graph gave is another matter: the parser takes that as INT8.
+fn uint8_dequantization() -> Capability {
+    let dequantization = rule(
+        "trt-no-uint8-dequantisation",
+        "ONNX parser of TensorRT 10 and TensorRT-RTX, QuantDequantLinearHelper: UINT8 is an invalid type of what \
+         DequantizeLinear takes, unless quantisation for DLA is enabled",
+        Condition::StoredAs(DataType::Uint8),
+    );
+    let shows = Refusal::saying(Stage::Parse, "Found unsupported input type of UINT8");
+    Capability { shows, ..dequantization }
 }
 
 fn explicit_zero_point() -> Capability {
