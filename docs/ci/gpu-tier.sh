@@ -21,7 +21,7 @@
 #   KEPT           runs that ended early, h200-NAME; one of the same name is gone on with   [docs/results/runs]
 #   CUDA, TRT, TRT_API   the backends' names, to try the script where there is no GPU   [ort:cuda, trt, trt-api]
 #
-# Several steps at once, each with GPUs of its own, take longer each: the driver's locks are one for all GPUs.
+# Whether steps that run at once, each with GPUs of its own, slow each other was not measured.
 set -uo pipefail
 
 [ $# -gt 0 ] || { sed -n '4,26p' "$0"; exit 2; }

@@ -174,7 +174,7 @@ impl Campaign {
             let limit = self.options.investigations.get();
             let docket = Docket::new(scope, resources, delivery_sender.clone(), limit);
             let tickets =
-                Tickets::new(&self.options, device_use_of(variants), ticket_sender, ledger.summary.cases);
+                Tickets::new(&self.options, strictest_use(variants), ticket_sender, ledger.summary.cases);
             Committer::new(crews, ledger, tickets, docket, complete_sender, climb_queue)
                 .run(&deliveries, sink)
         })
@@ -268,7 +268,7 @@ fn device_use(workers: &[WorkerProcess]) -> DeviceUse {
 }
 
 /// How those variants use their devices that every case runs on: alone, if one of them does.
-fn device_use_of(variants: &[VariantInfo]) -> DeviceUse {
+fn strictest_use(variants: &[VariantInfo]) -> DeviceUse {
     let bases = variants.iter().filter(|info| info.rung_of.is_none());
     bases.map(|info| info.description.device_use).find(|used| *used == DeviceUse::Alone).unwrap_or_default()
 }
