@@ -13,7 +13,7 @@ use twinfer_case::{Backend, DeviceUse, Event, Task, Variant};
 
 use crate::{
     CampaignError, Options,
-    worker::{Gate, Loss, Nursery, Reserve, Trial, Turn, Watchdog, WorkerProcess, memory},
+    worker::{Gate, Loss, Nursery, Reserve, Trial, Watchdog, WorkerProcess, memory},
 };
 
 /// The nurseries of a variant. A device on which no worker starts is given up as long as there is another.
@@ -30,7 +30,7 @@ pub struct Ground {
     watchdog: Watchdog,
     gate: Arc<Gate>,
     /// One a device that was named; where none is, workers are taken to share one.
-    turns: Mutex<BTreeMap<Option<String>, Arc<Turn>>>,
+    turns: Mutex<BTreeMap<Option<String>, Arc<Gate>>>,
 }
 
 impl Ground {
@@ -40,9 +40,9 @@ impl Ground {
         Self { watchdog: Watchdog::start(), gate, turns: Mutex::default() }
     }
 
-    fn turn(&self, device: Option<&String>) -> Arc<Turn> {
+    fn turn(&self, device: Option<&String>) -> Arc<Gate> {
         let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(turns.entry(device.cloned()).or_default())
+        Arc::clone(turns.entry(device.cloned()).or_insert_with(|| Arc::new(Gate::new(1))))
     }
 }
 

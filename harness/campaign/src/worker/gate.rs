@@ -4,10 +4,12 @@ use std::{
     thread,
 };
 
-/// Bounds how many of something go on at once.
+/// Bounds how many of something go on at once; who needs it passes in the order of coming.
 ///
 /// Of starting workers, for one, whatever variant they serve: starting one with TensorRT keeps a core busy for
-/// seconds, and more of them than there are cores take minutes together, past the deadline of each.
+/// seconds, and more of them than there are cores take minutes together, past the deadline of each. Of cases on a device
+/// that workers want to themselves, for another: TensorRT times kernels while it builds, and processes share a GPU by time
+/// slices, so that many builds side by side pass their deadlines, and time each other's work.
 pub struct Gate {
     width: usize,
     queue: Mutex<Queue>,
@@ -27,13 +29,28 @@ pub enum Urgency {
     Spare,
 }
 
-/// The right to start a worker, until it is dropped.
+/// The right to go on, until it is dropped.
 pub struct Pass<'a>(&'a Gate);
+
+/// The passes of somebody who comes again and again, one at a time.
+pub struct Access<'a> {
+    /// None where everybody may pass.
+    gate: Option<&'a Gate>,
+    pass: Option<Pass<'a>>,
+}
 
 #[derive(Default)]
 struct Queue {
-    starting: usize,
-    needed: usize,
+    inside: usize,
+    /// How many have come that need it, and how many of those have passed.
+    came: u64,
+    passed: u64,
+}
+
+impl Queue {
+    const fn has_needy(&self) -> bool {
+        self.passed < self.came
+    }
 }
 
 impl Gate {
@@ -49,20 +66,23 @@ impl Gate {
         Self { width, queue: Mutex::default(), changed: Condvar::new() }
     }
 
-    /// Waits until a worker may start.
+    /// Waits until the caller may go on.
     pub fn enter(&self, urgency: Urgency) -> Pass<'_> {
         let mut queue = self.queue();
         match urgency {
             Urgency::Needed => {
-                queue.needed += 1;
-                queue = self.wait(queue, |queue| queue.starting >= self.width);
-                queue.needed -= 1;
+                let number = queue.came;
+                queue.came += 1;
+                queue = self.wait(queue, |queue| queue.passed < number || queue.inside >= self.width);
+                queue.passed += 1;
             }
             Urgency::Spare => {
-                queue = self.wait(queue, |queue| queue.needed > 0 || queue.starting >= self.width);
+                queue = self.wait(queue, |queue| queue.has_needy() || queue.inside >= self.width);
             }
         }
-        queue.starting += 1;
+        queue.inside += 1;
+        // whoever comes next may pass too
+        self.changed.notify_all();
         drop(queue);
         Pass(self)
     }
@@ -80,9 +100,33 @@ impl Gate {
     }
 }
 
+impl<'a> Access<'a> {
+    /// To what `gate` bounds.
+    pub const fn to(gate: Option<&'a Gate>) -> Self {
+        Self { gate, pass: None }
+    }
+
+    /// Whether others wait while it is gained.
+    pub const fn is_exclusive(&self) -> bool {
+        self.gate.is_some()
+    }
+
+    /// Waits until it is gained, unless it is.
+    pub fn gain(&mut self) {
+        if self.pass.is_none() {
+            self.pass = self.gate.map(|gate| gate.enter(Urgency::Needed));
+        }
+    }
+
+    /// Lets others have it.
+    pub fn give_way(&mut self) {
+        self.pass = None;
+    }
+}
+
 impl Drop for Pass<'_> {
     fn drop(&mut self) {
-        self.0.queue().starting -= 1;
+        self.0.queue().inside -= 1;
         self.0.changed.notify_all();
     }
 }
@@ -97,9 +141,13 @@ mod tests {
     use super::*;
 
     /// Waits until that many callers wait for a worker that is needed.
-    fn until_needed(gate: &Gate, callers: usize) {
+    fn until_needed(gate: &Gate, callers: u64) {
         let begun = Instant::now();
-        while gate.queue().needed < callers {
+        let waiting = || {
+            let queue = gate.queue();
+            queue.came - queue.passed
+        };
+        while waiting() < callers {
             assert!(begun.elapsed() < Duration::from_secs(30), "nobody came to the gate");
             thread::yield_now();
         }
@@ -112,7 +160,7 @@ mod tests {
         thread::scope(|scope| {
             let third = scope.spawn(|| drop(gate.enter(Urgency::Needed)));
             until_needed(&gate, 1);
-            assert_eq!(gate.queue().starting, 2);
+            assert_eq!(gate.queue().inside, 2);
             drop(first);
             third.join().expect("it starts once another has");
         });
@@ -136,5 +184,28 @@ mod tests {
             drop(pass);
         });
         assert_eq!(order.try_iter().collect::<Vec<_>>(), [Urgency::Needed, Urgency::Spare]);
+    }
+
+    #[test]
+    fn whoever_comes_first_is_next_and_nobody_comes_back_ahead_of_others() {
+        let gate = Gate::new(1);
+        let (sender, order) = mpsc::channel();
+        let pass = gate.enter(Urgency::Needed);
+        thread::scope(|scope| {
+            for name in 0..3 {
+                let (gate, sender) = (&gate, sender.clone());
+                scope.spawn(move || {
+                    let pass = gate.enter(Urgency::Needed);
+                    sender.send(name).expect("the test receives");
+                    drop(pass);
+                });
+                until_needed(gate, name + 1);
+            }
+            drop(pass);
+            let again = gate.enter(Urgency::Needed);
+            sender.send(9).expect("the test receives");
+            drop(again);
+        });
+        assert_eq!(order.try_iter().collect::<Vec<_>>(), [0, 1, 2, 9]);
     }
 }

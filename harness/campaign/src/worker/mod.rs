@@ -8,11 +8,9 @@ pub mod memory;
 mod pool;
 mod process;
 mod stderr;
-mod turn;
 
 pub use command::{ALLOCATOR, WorkerCommand};
-pub use gate::{Gate, Urgency};
+pub use gate::{Access, Gate, Urgency};
 pub use leash::Watchdog;
 pub use pool::{Expectation, Nursery, Reserve, Trial, lost, observe, timed};
 pub use process::{Answer, Loss, WorkerProcess};
-pub use turn::{Access, Turn};

@@ -16,7 +16,6 @@ use super::{
     health::Health,
     leash::Watchdog,
     process::{Answer, Loss, WorkerProcess},
-    turn::Turn,
 };
 use crate::{CampaignError, Deadlines, staffing::Occupancy};
 
@@ -31,7 +30,8 @@ pub struct Nursery {
     variant: Variant,
     command: WorkerCommand,
     device: Option<String>,
-    turn: Arc<Turn>,
+    /// One of its workers that want the device alone runs a case there at a time.
+    turn: Arc<Gate>,
     deadlines: Deadlines,
     watchdog: Watchdog,
     gate: Arc<Gate>,
@@ -103,7 +103,7 @@ impl Nursery {
             variant,
             command,
             device: None,
-            turn: Arc::default(),
+            turn: Arc::new(Gate::new(1)),
             deadlines,
             watchdog,
             gate,
@@ -119,7 +119,7 @@ impl Nursery {
 
     /// The same, whose workers see one GPU only, and take turns there with those of others that have this `turn`.
     #[must_use]
-    pub fn on_device(self, device: Option<String>, turn: Arc<Turn>) -> Self {
+    pub fn on_device(self, device: Option<String>, turn: Arc<Gate>) -> Self {
         Self { device, turn, ..self }
     }
 
@@ -299,7 +299,7 @@ impl Drop for Expectation {
 /// Runs one case in `worker`, once it is its turn, and waits for it.
 pub fn observe(worker: &mut WorkerProcess, task: &Task) -> Result<Observation, (Stage, Loss)> {
     let turn = worker.turn();
-    let _held = turn.as_deref().map(Turn::take);
+    let _pass = turn.as_deref().map(|turn| turn.enter(Urgency::Needed));
     let mut stage = Stage::Load;
     worker.send(task).and_then(|()| worker.flush()).map_err(|loss| (stage, loss))?;
     loop {

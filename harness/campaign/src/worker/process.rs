@@ -11,9 +11,9 @@ use twinfer_case::{CaseHash, Description, DeviceMemory, DeviceUse, Observation, 
 use twinfer_protocol::{FrameError, FromWorker, MessageError, PROTOCOL_VERSION, ToWorker, read_from_worker};
 
 use super::{
+    gate::Gate,
     leash::{Leash, Watchdog},
     stderr::StderrTail,
-    turn::Turn,
 };
 use crate::{CampaignError, Deadlines};
 
@@ -36,7 +36,7 @@ pub struct WorkerProcess {
     /// The stage that the case in front is in, once it said so.
     entered: Option<Stage>,
     /// What it has to wait for before it is given a case.
-    turn: Option<Arc<Turn>>,
+    turn: Option<Arc<Gate>>,
 }
 
 /// How a worker ended unasked, or why it cannot be used any more.
@@ -119,14 +119,14 @@ impl WorkerProcess {
 
     /// The same, which is to have `turn` while it runs a case, where it wants its device alone.
     #[must_use]
-    pub fn in_turn(mut self, turn: &Arc<Turn>) -> Self {
+    pub fn in_turn(mut self, turn: &Arc<Gate>) -> Self {
         let wants = self.description.device_use == DeviceUse::Alone;
         self.turn = wants.then(|| Arc::clone(turn));
         self
     }
 
     /// What it has to wait for before it is given a case.
-    pub fn turn(&self) -> Option<Arc<Turn>> {
+    pub fn turn(&self) -> Option<Arc<Gate>> {
         self.turn.clone()
     }
 
