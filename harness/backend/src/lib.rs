@@ -11,7 +11,7 @@ mod ort;
 mod recorder;
 mod trt;
 
-pub use open::{OpenError, open, open_watched};
+pub use open::{CudaRuntime, OpenError, open, open_watched};
 pub use recorder::Recorder;
 pub use trt::has_cuda_device;
 

@@ -67,14 +67,25 @@ pub fn open(variant: &Variant) -> Result<Box<dyn Backend>, OpenError> {
     open_watched(variant, &mut |_| {})
 }
 
-/// As [`open`]; `loaded` is given the file of a library that has a CUDA runtime of its own, once it is loaded and
-/// before it is called.
-pub fn open_watched(variant: &Variant, loaded: &mut dyn FnMut(&Path)) -> Result<Box<dyn Backend>, OpenError> {
+/// Where a backend's CUDA runtime is, before it is called for the first time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CudaRuntime<'a> {
+    /// In the library of this file, which is loaded.
+    In(&'a Path),
+    /// In the library of this name, which the dynamic loader is to find and may not have loaded yet.
+    Named(&'a str),
+}
+
+/// As [`open`]; `found` is told of every CUDA runtime of the backend.
+pub fn open_watched(
+    variant: &Variant,
+    found: &mut dyn FnMut(CudaRuntime<'_>),
+) -> Result<Box<dyn Backend>, OpenError> {
     use twinfer_case::Backend as Name;
     match &variant.backend {
         Name::Golden => Ok(Box::new(Golden::open(variant)?)),
-        Name::OrtCpu | Name::OrtCuda => Ok(Box::new(Ort::open(variant)?)),
-        Name::Trt | Name::TrtApi | Name::TrtRtx => Ok(Box::new(Trt::open(variant, loaded)?)),
+        Name::OrtCpu | Name::OrtCuda => Ok(Box::new(Ort::open(variant, found)?)),
+        Name::Trt | Name::TrtApi | Name::TrtRtx => Ok(Box::new(Trt::open(variant, found)?)),
         Name::External(_) => Err(OpenError::External(variant.backend.to_string())),
     }
 }

@@ -28,14 +28,14 @@ use std::{
 
 use ort::environment::Environment;
 use twinfer_case::{Description, DeviceMemory, Observation, Outcome, Stage, Task, Variant};
-use twinfer_libraries::Store;
+use twinfer_libraries::{Store, needed_by_file};
 
 use self::{
     choices::{Optimization, Provider, Search},
     session::Sessions,
 };
 use crate::{
-    Backend, OpenError,
+    Backend, CudaRuntime, OpenError,
     options::VariantOptions,
     recorder::{Log, Recorder},
     trt::{has_lost_cuda_context, memory_of_cuda_device},
@@ -50,7 +50,7 @@ pub struct Ort {
 }
 
 impl Ort {
-    pub fn open(variant: &Variant) -> Result<Self, OpenError> {
+    pub fn open(variant: &Variant, found: &mut dyn FnMut(CudaRuntime<'_>)) -> Result<Self, OpenError> {
         let mut options = VariantOptions::of(variant);
         let library = options.take_library();
         let level = options.take("opt", "off, basic, all", Optimization::All)?;
@@ -65,6 +65,9 @@ impl Ort {
         let log = Log::default();
         let library = locate(library, provider)?;
         let environment = load(&library, &log)?;
+        if let Provider::Cuda { .. } = provider {
+            cuda_runtimes(&library).iter().for_each(|name| found(CudaRuntime::Named(name)));
+        }
         let sessions = Sessions::new(environment, provider, level, log.clone());
         sessions.probe()?;
         Ok(Self { sessions, version: version(&library), options, log })
@@ -126,6 +129,17 @@ fn locate(option: PathBuf, provider: Provider) -> Result<PathBuf, OpenError> {
     }
     Ok(Store::open()?.find(provider.package())?.library().to_owned())
 }
+
+/// The libraries with a CUDA runtime that the CUDA provider brings: the one that it is linked with, and those of cuDNN,
+/// which it opens by name.
+fn cuda_runtimes(library: &Path) -> Vec<String> {
+    let linked = needed_by_file(&library.with_file_name("libonnxruntime_providers_cuda.so"));
+    let runtime = linked.into_iter().filter(|name| name.starts_with("libcudart.so."));
+    runtime.chain(CUDNN.map(str::to_owned)).collect()
+}
+
+/// Those parts of cuDNN 9 that ask for attributes of the device.
+const CUDNN: [&str; 3] = ["libcudnn_graph.so.9", "libcudnn_ops.so.9", "libcudnn_cnn.so.9"];
 
 fn load(path: &Path, log: &Log) -> Result<Environment, OpenError> {
     let failed = |reason: String| OpenError::Load { path: path.display().to_string(), reason };

@@ -20,11 +20,7 @@ mod lowering;
 mod plan;
 mod profile;
 
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use nvinfer::{Builder, Library, NetworkDefinition, Product, Runtime, Typing};
 use twinfer_case::{
@@ -35,7 +31,7 @@ use twinfer_libraries::Store;
 
 use self::{device::Device, effort::Effort, inspection::BuildLog, lowering::LoweringError, plan::PlanError};
 use crate::{
-    Backend, OpenError,
+    Backend, CudaRuntime, OpenError,
     options::VariantOptions,
     recorder::{Log, Recorder},
 };
@@ -87,7 +83,7 @@ struct Execution {
 }
 
 impl Trt {
-    pub fn open(variant: &Variant, loaded: &mut dyn FnMut(&Path)) -> Result<Self, OpenError> {
+    pub fn open(variant: &Variant, found: &mut dyn FnMut(CudaRuntime<'_>)) -> Result<Self, OpenError> {
         let mut options = VariantOptions::of(variant);
         let path = options.take_library();
         let release = options.take_release();
@@ -96,7 +92,7 @@ impl Trt {
         let mut options = options.finish()?;
         let log = Log::default();
         let library = load(&variant.backend, path, &release)?;
-        loaded(library.path());
+        found(CudaRuntime::In(library.path()));
         let build_log = BuildLog::default();
         let (target, layers) = (log.clone(), build_log.clone());
         library.set_log_sink(Some(Arc::new(move |message| {

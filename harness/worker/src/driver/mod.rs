@@ -50,6 +50,9 @@ pub enum AttachError {
     /// It is not loaded, or not as its file says.
     #[error("it is not loaded")]
     NotLoaded,
+    /// The dynamic loader finds no library of this name.
+    #[error("it is not found")]
+    NotFound,
     /// Somebody else has taken the place of a function that it imports.
     #[error("its {0} is not the C library's")]
     Replaced(&'static str),
@@ -62,12 +65,20 @@ pub enum AttachError {
 ///
 /// It has to happen before the library's first call of CUDA: what a CUDA runtime has looked up, it keeps.
 pub fn attach(path: &Path, mode: Mode) -> Result<(), AttachError> {
-    match mode {
-        Mode::Off => return Ok(()),
-        Mode::On => {}
-        Mode::Verify => ATTRIBUTES.verify(),
+    if prepare(mode) { linux::attach(path) } else { Ok(()) }
+}
+
+/// The same for the library that the dynamic loader finds by this name, which is loaded first if it is not yet.
+pub fn attach_named(name: &str, mode: Mode) -> Result<(), AttachError> {
+    if prepare(mode) { linux::attach(&linux::load(name)?) } else { Ok(()) }
+}
+
+/// Whether libraries are to find the cache.
+fn prepare(mode: Mode) -> bool {
+    if mode == Mode::Verify {
+        ATTRIBUTES.verify();
     }
-    linux::attach(path)
+    mode != Mode::Off
 }
 
 /// What all libraries of this process together have asked so far.

@@ -18,7 +18,7 @@ use stand_in::{
     load_on_its_own,
 };
 use twinfer_libraries::Store;
-use twinfer_worker::driver::{AttachError, Mode, attach, tally};
+use twinfer_worker::driver::{AttachError, Mode, attach, attach_named, tally};
 
 /// An attribute and device that no other test asks for, so that tests of one process do not meet.
 fn fresh() -> (c_int, c_int) {
@@ -131,6 +131,18 @@ fn a_question_without_a_place_for_the_answer_is_left_to_the_driver() {
     for way in runtime.ways() {
         assert_eq!(ask_without_place(way), 1);
     }
+}
+
+#[test]
+fn a_library_is_attached_by_the_name_under_which_it_is_found() {
+    let flags = [&LAZY[..], &["-Wl,-soname,libnamed.so"]].concat();
+    let (runtime, driver) = (Runtime::load("named", &flags), Driver::open());
+    attach_named("libnamed.so", Mode::Off).unwrap();
+    assert_eq!(runtime.by_name(ATTRIBUTE), driver.address("cuDeviceGetAttribute"));
+    attach_named("libnamed.so", Mode::On).unwrap();
+    assert_ne!(runtime.by_name(ATTRIBUTE), driver.address("cuDeviceGetAttribute"));
+    let missing = attach_named("libnowhere.so.13", Mode::On);
+    assert!(matches!(missing, Err(AttachError::NotFound)), "{missing:?}");
 }
 
 #[test]

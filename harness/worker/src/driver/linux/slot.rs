@@ -89,3 +89,12 @@ fn keep_loaded(path: &Path) -> Result<(), AttachError> {
         unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD | libc::RTLD_NODELETE) };
     if handle.is_null() { Err(AttachError::NotLoaded) } else { Ok(()) }
 }
+
+/// Loads the library that the dynamic loader finds by `name`, until the process ends.
+pub fn load(name: &str) -> Result<(), AttachError> {
+    let name = CString::new(name).map_err(io::Error::other)?;
+    // SAFETY: the name ends with a zero. The initialisers that run are those of a CUDA library that the caller's backend
+    // is about to load by the same name, in the same thread.
+    let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NODELETE) };
+    if handle.is_null() { Err(AttachError::NotFound) } else { Ok(()) }
+}
