@@ -28,7 +28,7 @@ use std::{
 
 use ort::environment::Environment;
 use twinfer_case::{Description, DeviceMemory, Observation, Outcome, Stage, Task, Variant};
-use twinfer_libraries::{Store, needed_by_file};
+use twinfer_libraries::Store;
 
 use self::{
     choices::{Optimization, Provider, Search},
@@ -66,7 +66,7 @@ impl Ort {
         let library = locate(library, provider)?;
         let environment = load(&library, &log)?;
         if let Provider::Cuda { .. } = provider {
-            cuda_runtimes(&library).iter().for_each(|name| found(CudaRuntime::Named(name)));
+            found(CudaRuntime::Named(CUDNN_GRAPH));
         }
         let sessions = Sessions::new(environment, provider, level, log.clone());
         sessions.probe()?;
@@ -130,16 +130,9 @@ fn locate(option: PathBuf, provider: Provider) -> Result<PathBuf, OpenError> {
     Ok(Store::open()?.find(provider.package())?.library().to_owned())
 }
 
-/// The libraries with a CUDA runtime that the CUDA provider brings: the one that it is linked with, and those of cuDNN,
-/// which it opens by name.
-fn cuda_runtimes(library: &Path) -> Vec<String> {
-    let linked = needed_by_file(&library.with_file_name("libonnxruntime_providers_cuda.so"));
-    let runtime = linked.into_iter().filter(|name| name.starts_with("libcudart.so."));
-    runtime.chain(CUDNN.map(str::to_owned)).collect()
-}
-
-/// Those parts of cuDNN 9 that ask for attributes of the device.
-const CUDNN: [&str; 3] = ["libcudnn_graph.so.9", "libcudnn_ops.so.9", "libcudnn_cnn.so.9"];
+/// The part of cuDNN 9 that asks the driver for the properties of the device once a convolution or more, in its own CUDA
+/// runtime; the provider opens it by name. The other runtimes of ONNX Runtime ask once a process.
+const CUDNN_GRAPH: &str = "libcudnn_graph.so.9";
 
 fn load(path: &Path, log: &Log) -> Result<Environment, OpenError> {
     let failed = |reason: String| OpenError::Load { path: path.display().to_string(), reason };

@@ -19,9 +19,10 @@ const MIN_UNDER_WAY: f64 = 8.0;
 const MAX_UNDER_WAY: f64 = 128.0;
 
 /// Cases that may wait for their turn at once, for instance while an earlier one is investigated; and, where a backend
-/// wants its device alone, for each device: there, running on keeps the device from what all wait for.
+/// wants its device alone and time is what ends the campaign, for each device: there, running on keeps the device from what
+/// all wait for, and what still waits at the end was run for nothing.
 const MAX_WAITING: u64 = 8192;
-const MAX_WAITING_ALONE: u64 = 64;
+const MAX_WAITING_ALONE: u64 = 16;
 /// How long cases may still wait for investigations once a budget of time is spent, or the campaign is asked to stop: this
 /// share of the budget, and at least this long. What waits longer is not part of the campaign.
 const GRACE: f64 = 0.1;
@@ -48,9 +49,9 @@ impl<'a> Tickets<'a> {
     /// Tickets for the cases after the first `resumed`, on backends that use devices in this way.
     pub fn new(options: &'a Options, device_use: DeviceUse, sender: Sender<u64>, resumed: u64) -> Self {
         let started = Instant::now();
-        let most_waiting = match device_use {
-            DeviceUse::Shared => MAX_WAITING,
-            DeviceUse::Alone => MAX_WAITING_ALONE * options.devices.len().max(1) as u64,
+        let most_waiting = match (device_use, options.budget) {
+            (DeviceUse::Alone, Budget::Seconds(_)) => MAX_WAITING_ALONE * options.devices.len().max(1) as u64,
+            (DeviceUse::Shared, _) | (_, Budget::Cases(_)) => MAX_WAITING,
         };
         Self {
             options,

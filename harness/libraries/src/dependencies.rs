@@ -121,8 +121,8 @@ fn cache_line(line: &str) -> Option<(String, PathBuf)> {
     details.contains("x86-64").then(|| (name.to_owned(), PathBuf::from(path)))
 }
 
-/// The names of the shared objects that the one at `path` is linked with (`DT_NEEDED`); none where it is not one.
-pub fn needed_by_file(path: &Path) -> Vec<String> {
+/// The `DT_NEEDED` entries of a shared object; none where it is not one.
+fn needed_by_file(path: &Path) -> Vec<String> {
     File::open(path).ok().and_then(|file| needed(&ReadCache::new(file)).ok()).unwrap_or_default()
 }
 

@@ -25,7 +25,7 @@ mod step;
 mod store;
 mod wheel;
 
-pub use dependencies::{Dependency, Loader, needed_by_file};
+pub use dependencies::{Dependency, Loader};
 pub use error::Error;
 pub use manifest::{LibraryFile, Manifest, Origin};
 pub use package::{PACKAGES, Package};
