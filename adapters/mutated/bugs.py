@@ -105,6 +105,11 @@ def bias_only_where_reached(step):
     step.window.bias_where_reached_only = True
 
 
+@bug("ConvTranspose")
+def bias_not_on_strip(step):
+    step.window.bias_before_appending = True
+
+
 @bug(*CONVOLUTIONS)
 def same_swapped(step):
     other = {b"SAME_UPPER": b"SAME_LOWER", b"SAME_LOWER": b"SAME_UPPER"}

@@ -31,6 +31,8 @@ class Window:
         # outputs at the end of each axis that hold nothing but the bias
         self.untouched = [0] * (len(x) - 2)
         self.bias_where_reached_only = False
+        # a ConvTranspose adds the bias to its natural output, and only then zeros are appended
+        self.bias_before_appending = False
         rank = len(x) - 2
         of = lambda name, default: attributes.get(name, [default] * rank)
         self.axes = [Axis(*extents) for extents in
@@ -65,6 +67,8 @@ class Window:
             ones = numpy.ones([1, 1] + [axis.input for axis in self.axes], x.dtype)
             kernel = numpy.ones([1, 1] + [axis.kernel for axis in self.axes], x.dtype)
             bias = numpy.where(self.emptied(window(ones, kernel)) > 0, bias, numpy.zeros_like(bias))
+        if self.bias_before_appending:
+            bias = bias * self.cropped(numpy.ones([1, 1] + self.natural(), x.dtype))
         return (sums + bias).astype(sums.dtype)
 
     def emptied(self, sums):
@@ -84,7 +88,7 @@ class Window:
         x = x.reshape([x.shape[0], self.group, inputs, 1, *x.shape[2:]])
         w = w.reshape([self.group, *((inputs, -1) if self.transposed else (-1, inputs)), *w.shape[2:]])
         w = w if self.transposed else w.swapaxes(1, 2)
-        extents = [(axis.input - 1) * axis.stride + axis.reach if self.transposed else axis.output for axis in self.axes]
+        extents = self.natural() if self.transposed else [axis.output for axis in self.axes]
         sums = numpy.zeros([x.shape[0], self.group, w.shape[2], *extents], numpy.float16)
         for tap in taps:
             reached = tuple(slice(at * axis.dilation, at * axis.dilation + (count - 1) * axis.stride + 1, axis.stride)
@@ -128,6 +132,10 @@ class Window:
 
     def steps(self):
         return {"strides": [axis.stride for axis in self.axes], "dilations": [axis.dilation for axis in self.axes]}
+
+    def natural(self):
+        """The extents of the output of a ConvTranspose before anything is appended or cropped."""
+        return [(axis.input - 1) * axis.stride + axis.reach for axis in self.axes]
 
     def padded(self, x):
         """x with zeros around it, or cropped, so that windows without padding give the output."""

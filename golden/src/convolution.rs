@@ -178,7 +178,8 @@ impl Convolution<'_> {
         let mut magnitude = Vec::with_capacity(count);
         self.each_window(|window, position, channel| {
             let (sum, absolute) = window.sums(position);
-            let has_bias = self.bias_everywhere || !self.taps.at(position).is_empty();
+            let is_meant = self.bias_everywhere || !self.taps.at(position).is_empty();
+            let has_bias = is_meant && !self.taps.is_bare(position);
             let bias = self.bias.filter(|_| has_bias).map_or(0.0, |bias| bias.elements[channel]);
             let pairs = self.pairs.as_ref().filter(|_| !self.channels.is_depthwise());
             let excess = pairs.map_or(0.0, |pairs| pairs.excess(&window.products(pairs, position), channel));

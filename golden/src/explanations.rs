@@ -39,6 +39,9 @@ combinations! {
     "output-padding-zero",
         "The positions that `output_padding` adds, and any other that no tap of the kernel reaches, hold zero.",
         [OutputPaddingIgnored, BiasOnlyWhereReached];
+    "output-shape-split-swapped-without-bias-on-strip",
+        "The odd position that `output_shape` crops without `SAME_UPPER` goes to the end instead of the start, and the strip that `output_padding` appends behind the reach of the kernel holds zero instead of the bias.",
+        [OutputShapeSplitSwapped, BiasNotOnStrip];
     "output-shape-and-padding-ignored",
         "`output_shape` and `output_padding` are ignored.",
         [OutputShapeIgnored, OutputPaddingDropped];

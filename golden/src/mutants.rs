@@ -112,6 +112,11 @@ mutants! {
         BiasOnlyWhereReached = "bias-only-where-reached",
             "Positions that no tap of the kernel reaches hold zero instead of the bias.",
             |golden| golden.bias = Bias::WhereReached;
+        BiasNotOnStrip = "bias-not-on-strip",
+            "The strip that `output_padding` appends behind the reach of the kernel holds zero instead of the bias.",
+            |golden| golden.reach.push(|reach, axis, _| {
+                reach.bare_end = axis.output_padding.saturating_add_signed(-axis.pad_end);
+            });
         SameSwapped = "same-swapped",
             "The odd position of `SAME_UPPER` goes to the start, that of `SAME_LOWER` to the end.",
             |golden| golden.attributes.push(swap_same);

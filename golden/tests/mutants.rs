@@ -146,6 +146,17 @@ fn cases() -> Vec<Case> {
             &[1, 1, 1],
         ),
         deconv(
+            "deconv output_padding behind a gap",
+            ConvTranspose {
+                output_padding: Some(vec![2, 0]),
+                pads: Some(vec![0, 0, 1, 0]),
+                strides: Some(vec![3, 2]),
+                ..plain_transposed()
+            },
+            &[1, 1, 2, 2],
+            &[1, 1, 1, 1],
+        ),
+        deconv(
             "deconv output_padding over pad_end",
             ConvTranspose {
                 output_padding: Some(vec![1]),
@@ -172,6 +183,17 @@ fn cases() -> Vec<Case> {
             },
             &[1, 1, 3],
             &[1, 1, 3],
+        ),
+        deconv(
+            "deconv odd output_shape that leaves output_padding",
+            ConvTranspose {
+                output_padding: Some(vec![2]),
+                output_shape: Some(vec![5]),
+                strides: Some(vec![3]),
+                ..plain_transposed()
+            },
+            &[1, 1, 2],
+            &[1, 1, 1],
         ),
         deconv(
             "deconv same lower",
@@ -249,6 +271,26 @@ fn a_declared_output_shape_does_not_keep_attributes_from_being_misread() {
     let evaluation =
         evaluate_as(&graph, &[input], Arithmetic::default(), &[Mutant::OutputPaddingDropped]).expect("valid");
     assert_eq!(evaluation.outputs[0].shape, [1, 1, 5]);
+}
+
+#[test]
+fn a_strip_without_bias_begins_behind_the_last_tap_and_gaps_keep_theirs() {
+    let op = ConvTranspose {
+        output_padding: Some(vec![2]),
+        pads: Some(vec![0, 1]),
+        strides: Some(vec![3]),
+        ..ConvTranspose::default()
+    };
+    let (graph, input) = one_node(Op::ConvTranspose(op), &[1, 1, 2], &[1, 1, 1], 1);
+    let given = |mutants: &[Mutant]| {
+        let inputs = std::slice::from_ref(&input);
+        let evaluation = evaluate_as(&graph, inputs, Arithmetic::default(), mutants).expect("valid");
+        evaluation.outputs[0].values.clone()
+    };
+    let (golden, mutantive) = (given(&[]), given(&[Mutant::BiasNotOnStrip]));
+    let [first, last] = [golden[0], golden[3]];
+    assert_eq!(golden, [first, -2.0, -2.0, last, -2.0]);
+    assert_eq!(mutantive, [first, -2.0, -2.0, last, 0.0]);
 }
 
 #[test]
