@@ -85,15 +85,17 @@ fn gives_sums(graph: &Graph) -> bool {
 /// What a graph must have for a mistake to change anything; nothing where most graphs have it.
 fn concerns(mutant: Mutant) -> Option<Condition> {
     use Mutant::{
-        ActivationZeroPointKept, AddendDropped, ConcatWithOneScale, DilationIgnored, EpsilonIgnored,
-        FloatWeightsQuantized, GroupsCollapsed, GroupsDealt, GroupsInterleaved, OutputPaddingDropped,
-        OutputPaddingIgnored, OutputPaddingInFront, OutputShapeIgnored, OutputShapeSplitSwapped,
-        PairsSaturated, PoolPaddingZero, ReluDropped, SameAsValid, SameSwapped, StrideShort, Uint8AsInt8,
-        UnsignedAsSigned, WeightZeroPointKept, ZeroPointIgnored,
+        ActivationZeroPointKept, AddendDropped, BiasNotOnStrip, ConcatWithOneScale, DilationIgnored,
+        EpsilonIgnored, FloatWeightsQuantized, GroupsCollapsed, GroupsDealt, GroupsInterleaved,
+        OutputPaddingDropped, OutputPaddingIgnored, OutputPaddingInFront, OutputShapeIgnored,
+        OutputShapeSplitSwapped, PairsSaturated, PoolPaddingZero, ReluDropped, SameAsValid, SameSwapped,
+        StrideShort, Uint8AsInt8, UnsignedAsSigned, WeightZeroPointKept, ZeroPointIgnored,
     };
     let operator = |name: &str| Condition::Operator(name.to_owned());
     Some(match mutant {
-        OutputPaddingIgnored | OutputPaddingInFront | OutputPaddingDropped => Condition::OutputPadding,
+        OutputPaddingIgnored | OutputPaddingInFront | OutputPaddingDropped | BiasNotOnStrip => {
+            Condition::OutputPadding
+        }
         OutputShapeSplitSwapped | OutputShapeIgnored => Condition::OutputShape,
         SameSwapped | SameAsValid => Condition::AutoPadSame,
         GroupsInterleaved | GroupsCollapsed | GroupsDealt => Condition::Grouped,
