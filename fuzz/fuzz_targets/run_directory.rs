@@ -5,9 +5,9 @@ use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
 use twinfer_campaign::{Journal, merge};
-use twinfer_case::{Event, RunInfo};
+use twinfer_case::RunInfo;
 use twinfer_fuzz::Folder;
-use twinfer_reports::{Format, Report, stored_events};
+use twinfer_reports::{Format, Report};
 
 thread_local! {
     static FOLDER: Folder = Folder::new(&[
@@ -21,13 +21,12 @@ thread_local! {
 fuzz_target!(|input: &[u8]| FOLDER.with(|folder| {
     folder.fill(input);
     let run = folder.path().join("run");
-    let Ok(events) = stored_events(&run) else { return };
-    let report = Report::of(&events);
+    let Ok(report) = Report::of_directory(&run) else { return };
     for format in Format::ALL {
         assert!(!format.render(&report).is_empty());
     }
     merged(folder, &run);
-    if let Some(Event::CampaignStarted { run: info }) = events.first() {
+    if let Some(info) = &report.run {
         resumed(&run, info);
     }
 }));
@@ -38,7 +37,7 @@ fn merged(folder: &Folder, run: &Path) {
     let merged = merge(&[run.to_owned()], &folder.path().join("merged"));
     assert!(folder.entries().iter().all(|path| before.contains(path) || path.starts_with("merged")));
     if merged.is_ok() {
-        stored_events(&folder.path().join("merged")).expect("our own run");
+        Report::of_directory(&folder.path().join("merged")).expect("our own run");
     }
 }
 

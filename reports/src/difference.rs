@@ -7,7 +7,7 @@ use serde::Serialize;
 use twinfer_case::{CaseHash, CaseRecord, Event, Variant};
 
 use crate::{
-    Format, Report,
+    Format, Report, Reporter,
     markdown::escaped,
     numbers::{count, counted},
     page,
@@ -65,19 +65,19 @@ pub struct Changed {
 }
 
 impl Difference {
-    /// From the events of one run to those of another, each with the name that a person gave.
-    pub fn between(earlier: (&str, &[Event]), later: (&str, &[Event])) -> Self {
-        let (then, now) = (Shown::by(earlier.1), Shown::by(later.1));
+    /// From what one run showed to what another did, each with the name that a person gave.
+    pub fn between(earlier: (&str, &Shown), later: (&str, &Shown)) -> Self {
+        let (then, now) = (earlier.1, later.1);
         let mut difference = Self {
             format: DIFFERENCE_FORMAT,
-            runs: [side(earlier), side(later)],
+            runs: [then.side(earlier.0), now.side(later.0)],
             common: then.tried.intersection(&now.tried).count() as u64,
-            new: now.absent_in(&then),
+            new: now.absent_in(then),
             gone: Vec::new(),
             changed: Vec::new(),
             untried: Vec::new(),
         };
-        for was in then.absent_in(&now) {
+        for was in then.absent_in(now) {
             let cases = then.cases_of(&was.slug);
             let is = now.shown_by(cases);
             if !is.is_empty() {
@@ -149,40 +149,39 @@ impl std::fmt::Display for Signed {
     }
 }
 
-fn side((name, events): (&str, &[Event])) -> Side {
-    let report = Report::of(events);
-    let variants = report.run.iter().flat_map(|run| &run.variants);
-    let variants = variants.map(|info| (info.variant.clone(), report.version(&info.variant)));
-    Side { name: name.to_owned(), variants: variants.collect(), cases: report.summary.cases }
-}
-
-/// What a run tried and what it found.
+/// What a run tried and what it found, as its events tell it.
 #[derive(Default)]
-struct Shown<'a> {
+pub struct Shown {
+    report: Report,
     tried: BTreeSet<CaseHash>,
-    by_slug: BTreeMap<&'a str, BTreeSet<CaseHash>>,
+    by_slug: BTreeMap<String, BTreeSet<CaseHash>>,
 }
 
-impl<'a> Shown<'a> {
-    fn by(events: &'a [Event]) -> Self {
-        let mut shown = Self::default();
-        for event in events {
-            match event {
-                Event::CaseFinished { record } => shown.record(record),
-                Event::FindingRecorded { slug, .. } => {
-                    shown.by_slug.entry(slug).or_default();
-                }
-                _ => {}
+impl Reporter for Shown {
+    fn hear(&mut self, event: &Event) {
+        self.report.hear(event);
+        match event {
+            Event::CaseFinished { record } => self.record(record),
+            Event::FindingRecorded { slug, .. } => {
+                self.by_slug.entry(slug.clone()).or_default();
             }
+            _ => {}
         }
-        shown
     }
+}
 
-    fn record(&mut self, record: &'a CaseRecord) {
+impl Shown {
+    fn record(&mut self, record: &CaseRecord) {
         self.tried.insert(record.case);
         for slug in &record.findings {
-            self.by_slug.entry(slug).or_default().insert(record.case);
+            self.by_slug.entry(slug.clone()).or_default().insert(record.case);
         }
+    }
+
+    fn side(&self, name: &str) -> Side {
+        let variants = self.report.run.iter().flat_map(|run| &run.variants);
+        let variants = variants.map(|info| (info.variant.clone(), self.report.version(&info.variant)));
+        Side { name: name.to_owned(), variants: variants.collect(), cases: self.report.summary.cases }
     }
 
     fn cases_of(&self, slug: &str) -> &BTreeSet<CaseHash> {
@@ -191,14 +190,14 @@ impl<'a> Shown<'a> {
     }
 
     fn absent_in(&self, other: &Self) -> Vec<Signed> {
-        let absent = self.by_slug.iter().filter(|(slug, _)| !other.by_slug.contains_key(**slug));
-        absent.map(|(slug, cases)| Signed { slug: (*slug).to_owned(), cases: cases.len() as u64 }).collect()
+        let absent = self.by_slug.iter().filter(|(slug, _)| !other.by_slug.contains_key(*slug));
+        absent.map(|(slug, cases)| Signed { slug: slug.clone(), cases: cases.len() as u64 }).collect()
     }
 
     /// What these cases show, each with how many of them.
     fn shown_by(&self, cases: &BTreeSet<CaseHash>) -> Vec<Signed> {
         let shown = self.by_slug.iter().map(|(slug, shown)| Signed {
-            slug: (*slug).to_owned(),
+            slug: slug.clone(),
             cases: shown.intersection(cases).count() as u64,
         });
         shown.filter(|signed| signed.cases > 0).collect()

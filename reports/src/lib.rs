@@ -2,7 +2,7 @@
 //!
 //! [`Progress`] shows a campaign while it runs. A [`Report`] collects what happened, and a [`Format`] makes a text
 //! of it: for a terminal, for another program, for a continuous-integration server or for a page. Events of a
-//! campaign that is over come from its run directory ([`stored_events`]), so that it can be reported again.
+//! campaign that is over come from its run directory ([`retell`]), so that it can be reported again.
 
 mod difference;
 mod findings;
@@ -22,12 +22,12 @@ mod summary;
 mod survey;
 mod table;
 
-pub use difference::{Changed, Difference, Side, Signed};
+pub use difference::{Changed, Difference, Shown, Side, Signed};
 pub use format::{Format, UnknownFormat};
 pub use issue::{IssueState, ListedIssue};
 pub use progress::Progress;
 pub use report::{GivenUp, Lost, Report, ReportedFinding};
-pub use stored::{StoredRunError, stored_events};
+pub use stored::{StoredRunError, retell};
 pub use survey::{Answer, Survey, Surveyed, SurveyedCase};
 
 use twinfer_case::Event;

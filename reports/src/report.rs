@@ -1,7 +1,9 @@
+use std::path::Path;
+
 use serde::Serialize;
 use twinfer_case::{Description, Event, Finding, RunInfo, Stage, Summary, Variant};
 
-use crate::{ListedIssue, Reporter};
+use crate::{ListedIssue, Reporter, StoredRunError, retell};
 
 /// The version of the JSON form of a report.
 const REPORT_FORMAT: u32 = 1;
@@ -86,6 +88,13 @@ impl Report {
         let mut report = Self::default();
         events.into_iter().for_each(|event| report.hear(event));
         report
+    }
+
+    /// The report of a campaign that is over, or was killed, out of its run directory.
+    pub fn of_directory(run: &Path) -> Result<Self, StoredRunError> {
+        let mut report = Self::default();
+        retell(run, &mut report)?;
+        Ok(report)
     }
 
     /// What the backend of a variant said of itself.

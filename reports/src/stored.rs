@@ -9,6 +9,8 @@ use twinfer_case::{
     CaseRecord, Event, Finding, JOURNAL_FORMAT, MAX_FILE_BYTES, RunInfo, Summary, read_file, read_line,
 };
 
+use crate::Reporter;
+
 /// Why a run directory cannot be reported.
 #[derive(Debug, thiserror::Error)]
 pub enum StoredRunError {
@@ -30,26 +32,29 @@ pub enum StoredRunError {
     },
 }
 
-/// The events of a campaign that is over, or was killed, out of its run directory.
+/// Tells `reporter` the events of a campaign that is over, or was killed, out of its run directory; of the cases, one is held
+/// at a time.
 ///
 /// Of a journal that was cut off in the middle of a line, everything before that line is taken.
-pub fn stored_events(run_directory: &Path) -> Result<Vec<Event>, StoredRunError> {
+pub fn retell(run_directory: &Path, reporter: &mut dyn Reporter) -> Result<(), StoredRunError> {
     let run: RunInfo = read_json(&run_directory.join("run.json"))?;
     let mut summary = Summary::new(&run.variants);
-    let mut events = vec![Event::CampaignStarted { run }];
-    for record in journal(&run_directory.join("journal.jsonl"))? {
+    reporter.hear(&Event::CampaignStarted { run });
+    for_each_case(&run_directory.join("journal.jsonl"), |record| {
         summary.record(&record);
-        events.push(Event::CaseFinished { record });
+        reporter.hear(&Event::CaseFinished { record });
+    })?;
+    for path in findings(&run_directory.join("findings")) {
+        let finding: Finding = read_json(&path)?;
+        reporter.hear(&Event::FindingRecorded { slug: finding.signature.slug(), finding, new: true });
     }
-    events.extend(findings(&run_directory.join("findings"))?);
-    events.push(Event::CampaignFinished { summary });
-    Ok(events)
+    reporter.hear(&Event::CampaignFinished { summary });
+    Ok(())
 }
 
-fn journal(path: &Path) -> Result<Vec<CaseRecord>, StoredRunError> {
+fn for_each_case(path: &Path, mut take: impl FnMut(CaseRecord)) -> Result<(), StoredRunError> {
     let file = File::open(path).map_err(|source| StoredRunError::Io { path: path.to_owned(), source })?;
     let (mut file, mut line) = (BufReader::new(file), Vec::new());
-    let mut records = Vec::new();
     while let Ok(true) = read_line(&mut file, &mut line) {
         let Ok(record) = serde_json::from_slice::<CaseRecord>(&line) else { break };
         if record.format > JOURNAL_FORMAT {
@@ -57,26 +62,18 @@ fn journal(path: &Path) -> Result<Vec<CaseRecord>, StoredRunError> {
                 format!("its format is {}, this version reads up to {JOURNAL_FORMAT}", record.format);
             return Err(StoredRunError::Format { path: path.to_owned(), reason });
         }
-        records.push(record);
+        take(record);
     }
-    Ok(records)
+    Ok(())
 }
 
-/// In order of their folder names; a run without findings may lack the folder.
-fn findings(folder: &Path) -> Result<Vec<Event>, StoredRunError> {
-    let Ok(entries) = fs::read_dir(folder) else { return Ok(Vec::new()) };
-    let mut paths: Vec<PathBuf> = entries
-        .flatten()
-        .map(|entry| entry.path().join("finding.json"))
-        .filter(|path| path.is_file())
-        .collect();
+/// The files of the findings in order of their folder names; a run without findings may lack the folder.
+fn findings(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> =
+        entries.map(|entry| entry.path().join("finding.json")).filter(|path| path.is_file()).collect();
     paths.sort();
-    paths.iter().map(|path| finding(path)).collect()
-}
-
-fn finding(path: &Path) -> Result<Event, StoredRunError> {
-    let finding: Finding = read_json(path)?;
-    Ok(Event::FindingRecorded { slug: finding.signature.slug(), finding, new: true })
+    paths
 }
 
 fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, StoredRunError> {

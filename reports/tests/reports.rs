@@ -11,7 +11,7 @@ use std::{
 };
 
 use twinfer_case::Event;
-use twinfer_reports::{Format, IssueState, ListedIssue, Progress, Report, Reporter, stored_events};
+use twinfer_reports::{Format, IssueState, ListedIssue, Progress, Report, Reporter};
 
 fn rendered(format: Format) -> String {
     console::set_colors_enabled(false);
@@ -89,9 +89,9 @@ fn a_journal_of_the_time_before_ladders_is_read_and_one_of_a_later_time_refused(
     let current = format!("\"format\":{}", twinfer_case::JOURNAL_FORMAT);
     assert!(text.contains(&current));
     fs::write(&journal, text.replace(&current, "\"format\":1")).unwrap();
-    assert!(stored_events(directory.path()).is_ok());
+    assert!(Report::of_directory(directory.path()).is_ok());
     fs::write(&journal, text.replace(&current, "\"format\":99")).unwrap();
-    let message = stored_events(directory.path()).unwrap_err().to_string();
+    let message = Report::of_directory(directory.path()).unwrap_err().to_string();
     assert!(message.contains("its format is 99"), "{message}");
 }
 
@@ -118,7 +118,7 @@ fn without_a_terminal_progress_is_plain_lines_ten_seconds_apart() {
 #[test]
 fn a_finished_run_is_reported_again_from_its_directory() {
     let directory = stored_run();
-    let stored = Report::of(&stored_events(directory.path()).unwrap());
+    let stored = Report::of_directory(directory.path()).unwrap();
     let told = Report::of(&fixture::events());
     assert_eq!(stored.run, told.run);
     assert_eq!(stored.summary.variants, told.summary.variants);
@@ -131,14 +131,14 @@ fn a_journal_cut_off_in_the_middle_of_a_line_is_taken_up_to_there() {
     let journal = directory.path().join("journal.jsonl");
     let text = fs::read_to_string(&journal).unwrap();
     fs::write(&journal, &text[..text.len() - 20]).unwrap();
-    let report = Report::of(&stored_events(directory.path()).unwrap());
+    let report = Report::of_directory(directory.path()).unwrap();
     assert_eq!(report.summary.cases, fixture::records().len() as u64 - 1);
 }
 
 #[test]
 fn a_directory_that_is_no_run_is_told_by_its_path() {
     let directory = tempfile::tempdir().unwrap();
-    let message = stored_events(directory.path()).unwrap_err().to_string();
+    let message = Report::of_directory(directory.path()).unwrap_err().to_string();
     assert!(message.contains("run.json") && message.contains("twinfer fuzz --out"), "{message}");
 }
 

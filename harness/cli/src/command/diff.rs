@@ -1,7 +1,7 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
-use twinfer_reports::{Difference, Format, stored_events};
+use twinfer_reports::{Difference, Format, Shown, retell};
 
 use crate::{Exit, Failure, formats::formats, output::write};
 
@@ -17,8 +17,7 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    let earlier = stored_events(&arguments.earlier).map_err(Failure::usage)?;
-    let later = stored_events(&arguments.later).map_err(Failure::usage)?;
+    let (earlier, later) = (shown(&arguments.earlier)?, shown(&arguments.later)?);
     let names = [&arguments.earlier, &arguments.later].map(|path| path.display().to_string());
     let difference = Difference::between((&names[0], &earlier), (&names[1], &later));
     let text = difference.render(arguments.format).ok_or_else(|| {
@@ -28,4 +27,10 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     write(format_args!("{text}"));
     let is_news = !difference.new.is_empty();
     Ok(if is_news { Exit::Findings } else { Exit::Conforms })
+}
+
+fn shown(run: &Path) -> Result<Shown, Failure> {
+    let mut shown = Shown::default();
+    retell(run, &mut shown).map_err(Failure::usage)?;
+    Ok(shown)
 }

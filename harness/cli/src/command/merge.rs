@@ -2,7 +2,7 @@ use std::{fs, path::PathBuf};
 
 use clap::Args;
 use twinfer_configuration::Configuration;
-use twinfer_reports::{Format, Report, stored_events};
+use twinfer_reports::{Format, Report};
 
 use crate::{Exit, Failure, formats::formats, issues::settle, output::write};
 
@@ -32,7 +32,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     for shard in missing {
         eprintln!("shard {shard} is not among them: its cases are missing");
     }
-    let mut report = Report::of(&stored_events(out).map_err(Failure::usage)?);
+    let mut report = Report::of_directory(out).map_err(Failure::usage)?;
     settle(&mut report, &configuration.known, None)?;
     write(format_args!("{}", arguments.format.render(&report)));
     let is_news = report.findings.iter().any(|found| found.new);

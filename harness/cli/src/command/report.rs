@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use twinfer_configuration::Configuration;
-use twinfer_reports::{Format, Report, stored_events};
+use twinfer_reports::{Format, Report};
 
 use crate::{Exit, Failure, formats::formats, issues::settle, output::write};
 
@@ -20,7 +20,7 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let configuration = Configuration::read(arguments.config.as_deref())?;
-    let mut report = Report::of(&stored_events(&arguments.run).map_err(Failure::usage)?);
+    let mut report = Report::of_directory(&arguments.run).map_err(Failure::usage)?;
     settle(&mut report, &configuration.known, None)?;
     write(format_args!("{}", arguments.format.render(&report)));
     Ok(Exit::Conforms)
