@@ -175,8 +175,11 @@ impl Campaign {
             let docket = Docket::new(scope, resources, delivery_sender.clone(), limit);
             let tickets =
                 Tickets::new(&self.options, strictest_use(variants), ticket_sender, ledger.summary.cases);
-            Committer::new(crews, ledger, tickets, docket, complete_sender, climb_queue)
-                .run(&deliveries, sink)
+            let committer = Committer::new(crews, ledger, tickets, docket, complete_sender, climb_queue);
+            let summary = committer.run(&deliveries, sink);
+            // what is still under way is no part of the campaign, and may take as long as its deadline
+            self.ground.clear();
+            summary
         })
     }
 

@@ -40,6 +40,11 @@ impl Ground {
         Self { watchdog: Watchdog::start(), gate, turns: Mutex::default() }
     }
 
+    /// Ends all workers: nobody waits for what they are at.
+    pub fn clear(&self) {
+        self.watchdog.kill_all();
+    }
+
     fn turn(&self, device: Option<&String>) -> Arc<Gate> {
         let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(turns.entry(device.cloned()).or_insert_with(|| Arc::new(Gate::new(1))))

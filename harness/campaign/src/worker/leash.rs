@@ -1,6 +1,6 @@
 use std::{
     sync::{
-        Arc, Mutex, PoisonError, Weak,
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     thread,
@@ -15,8 +15,15 @@ const TICK: Duration = Duration::from_millis(25);
 /// Kills the process groups of workers whose deadline passes; lives as long as the leashes it gives out.
 #[derive(Clone)]
 pub struct Watchdog {
-    watched: Arc<Mutex<Vec<Weak<Leash>>>>,
+    watched: Arc<Mutex<Watched>>,
     epoch: Instant,
+}
+
+#[derive(Default)]
+struct Watched {
+    leashes: Vec<Weak<Leash>>,
+    /// Whether nobody waits for any worker any more.
+    is_over: bool,
 }
 
 /// One worker's process group with the time at which it counts as hung.
@@ -37,9 +44,9 @@ impl Watchdog {
         thread::spawn(move || {
             while let Some(watched) = watched.upgrade() {
                 let now = epoch.elapsed();
-                let mut leashes = watched.lock().unwrap_or_else(PoisonError::into_inner);
-                leashes.retain(|leash| leash.upgrade().is_some_and(|leash| leash.check(now)));
-                drop(leashes);
+                let mut held = watched.lock().unwrap_or_else(PoisonError::into_inner);
+                held.leashes.retain(|leash| leash.upgrade().is_some_and(|leash| leash.check(now)));
+                drop(held);
                 drop(watched);
                 thread::sleep(TICK);
             }
@@ -57,8 +64,24 @@ impl Watchdog {
             expired: AtomicBool::new(false),
             retired: AtomicBool::new(false),
         });
-        self.watched.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::downgrade(&leash));
+        let mut watched = self.watched();
+        watched.leashes.push(Arc::downgrade(&leash));
+        if watched.is_over {
+            leash.kill();
+        }
+        drop(watched);
         leash
+    }
+
+    /// Nobody waits for any worker any more: kills them all, and each that starts from now on.
+    pub fn kill_all(&self) {
+        let mut watched = self.watched();
+        watched.is_over = true;
+        watched.leashes.iter().filter_map(Weak::upgrade).for_each(|leash| leash.kill());
+    }
+
+    fn watched(&self) -> MutexGuard<'_, Watched> {
+        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

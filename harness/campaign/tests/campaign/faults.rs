@@ -2,12 +2,16 @@ use std::{
     fs,
     num::NonZeroUsize,
     process,
-    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use rustix::process::{Pid, Signal, kill_process};
+use twinfer_campaign::Campaign;
 use twinfer_case::{Event, Kind};
 
 use crate::stage::against;
@@ -104,6 +108,19 @@ pub fn hang() {
     assert_eq!(outcome.journal().len(), 6);
     assert!(outcome.kinds().contains(&Kind::Hang));
     assert!(outcome.kinds().iter().all(|kind| *kind == Kind::Hang));
+}
+
+/// The worker hangs for ten minutes, which its stage allows.
+pub fn stopped_in_a_hang() {
+    let mut production = against("hangs", 60);
+    production.options.deadlines.execute = Duration::from_hours(1);
+    let (begun, stop) = (Instant::now(), Arc::clone(&production.options.stop));
+    let campaign = Campaign::new(production.options.clone()).unwrap();
+    let summary = campaign.run(&mut |_| {
+        stop.store(begun.elapsed() > Duration::from_secs(1), Ordering::Relaxed);
+    });
+    assert!(summary.unwrap().cases < 60, "nothing hung");
+    assert!(begun.elapsed() < Duration::from_mins(5), "the hang was waited for");
 }
 
 pub fn garbled_pipe() {
