@@ -18,13 +18,12 @@
 #   SUITES         a folder with the compiled tests live, gpu and golden_cases   [none: suites and recurs are skipped]
 #   TENSORRT_V, ONNXRUNTIME   libraries for the suites, by version: TENSORRT_8_6=/path
 #   DEVICES        the GPUs of the campaigns, 0,1   [all that are visible]
-#   KEPT           runs that ended early, h200-NAME; one of the same name is gone on with   [docs/results/runs]
 #   CUDA, TRT, TRT_API   the backends' names, to try the script where there is no GPU   [ort:cuda, trt, trt-api]
 #
-# Whether steps that run at once, each with GPUs of its own, slow each other was not measured.
+# Steps may run at once, on the same GPUs too: campaigns at default levels share them well, level 0 beside anything else does not.
 set -uo pipefail
 
-[ $# -gt 0 ] || { sed -n '4,26p' "$0"; exit 2; }
+[ $# -gt 0 ] || { sed -n '4,25p' "$0"; exit 2; }
 out=$1
 shift
 twinfer=${TWINFER:-target/release/twinfer}
@@ -32,7 +31,6 @@ golden=${GOLDEN:-golden}
 cuda=${CUDA:-ort:cuda}
 trt=${TRT:-trt}
 api=${TRT_API:-trt-api}
-kept=${KEPT:-docs/results/runs}
 default_steps="doctor suites recurs conv-8.5 quantised-8.6 quantised-8.5 catalogue-8.6 catalogue-8.5 catalogue-ort rates"
 mkdir -p "$out/runs"
 
@@ -45,9 +43,8 @@ lowest_level() { # VERSION: 8.5 and older have no levels
 }
 
 campaign() { # STEP OPTION...: starts a campaign, or goes on with it; new findings (1) are what it is for
-  local run=$out/runs/$1 earlier=("$kept/h200-$1"*) options=()
+  local run=$out/runs/$1 options=()
   shift
-  [ -d "${earlier[0]}" ] && [ ! -e "$run" ] && cp -r "${earlier[0]}" "$run"
   [ -e "$run/run.json" ] && options+=(--resume)
   [ -n "${DEVICES:-}" ] && options+=(--devices "$DEVICES")
   "$twinfer" fuzz --out "$run" --known "$golden/cases" "${options[@]}" "$@"
