@@ -20,10 +20,11 @@
 #   DEVICES        the GPUs of the campaigns, 0,1   [all that are visible]
 #   CUDA, TRT, TRT_API   the backends' names, to try the script where there is no GPU   [ort:cuda, trt, trt-api]
 #
-# Steps may run at once, on the same GPUs too: campaigns at default levels share them well, level 0 beside anything else does not.
+# Steps may run at once, on the same GPUs too: three campaigns at default levels did well side by side, one at level 0 beside
+# them did not (docs/results/h200-campaigns.md).
 set -uo pipefail
 
-[ $# -gt 0 ] || { sed -n '4,25p' "$0"; exit 2; }
+[ $# -gt 0 ] || { sed -n '4,26p' "$0"; exit 2; }
 out=$1
 shift
 twinfer=${TWINFER:-target/release/twinfer}
