@@ -69,7 +69,7 @@ pub struct Arguments {
     /// Keep findings as they were generated
     #[arg(long)]
     no_minimize: bool,
-    /// How workers answer TensorRT's questions for device attributes: on (from memory), off (by the driver), verify (by
+    /// How workers answer libraries' questions for device attributes: on (from memory), off (by the driver), verify (by
     /// the driver, ending where memory differs)
     #[arg(long, default_value_t, env = driver::VARIABLE, hide_env_values = true, value_name = "MODE")]
     driver_cache: driver::Mode,
