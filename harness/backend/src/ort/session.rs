@@ -58,7 +58,7 @@ impl Sessions {
     pub fn probe(&self) -> Result<(), OpenError> {
         self.builder(false, &Fallback::Refused).map(|_| ()).map_err(|error| OpenError::Provider {
             provider: self.provider.name(),
-            reason: error.to_string(),
+            reason: error.to_string().trim_end().to_owned(),
         })
     }
 
