@@ -6,7 +6,7 @@ use std::{
     thread,
 };
 
-use twinfer_case::{Case, DeviceUse, Event, Stage};
+use twinfer_case::{Case, DeviceUse, Event, Kind, Stage};
 use twinfer_minimize::Reducer;
 
 use crate::{
@@ -24,6 +24,9 @@ const LIMIT: usize = 500;
 const LOOK: usize = 12;
 /// The same where a candidate has the device alone, so that the cases of the campaign wait for it.
 const SHORT_LOOK: usize = 3;
+/// The most of either where what shows is a hang: each candidate that hangs takes the deadline of its stage twice, minutes
+/// with TensorRT.
+const HANGS: usize = 8;
 
 /// A case with what it shows.
 #[derive(Clone)]
@@ -133,7 +136,9 @@ pub fn confirm_smaller(smaller: &Specimen, crew: &Crew) -> Result<Option<Specime
     Ok(smaller.symptom.shared_with(&tried).map(|symptom| Specimen { tried, symptom }))
 }
 
+/// Proposes at most `limit` candidates, or fewer where each takes long.
 fn reducer(specimen: &Specimen, limit: usize) -> Result<Reducer, CampaignError> {
+    let limit = if specimen.symptom.kind() == Kind::Hang { limit.min(HANGS) } else { limit };
     let failed = |reason: twinfer_case::OversizedRecipe| CampaignError::Supervisor(reason.to_string());
     Reducer::new(&specimen.tried.prepared.case, limit).map_err(failed)
 }

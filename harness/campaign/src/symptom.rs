@@ -57,6 +57,11 @@ impl Symptom {
         (self.error == simpler.error).then_some(simpler)
     }
 
+    /// What kind of divergence it is.
+    pub const fn kind(&self) -> Kind {
+        self.kind
+    }
+
     /// The stage in which it shows.
     pub const fn stage(&self) -> Stage {
         self.stage

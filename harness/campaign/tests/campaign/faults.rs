@@ -102,12 +102,16 @@ pub fn crash() {
 
 pub fn hang() {
     let mut production = against("hangs", 6);
-    production.options.minimize = false;
     production.options.deadlines.execute = Duration::from_millis(400);
     let outcome = production.run();
     assert_eq!(outcome.journal().len(), 6);
     assert!(outcome.kinds().contains(&Kind::Hang));
     assert!(outcome.kinds().iter().all(|kind| *kind == Kind::Hang));
+    let tried = outcome.events.iter().filter_map(|event| match event {
+        Event::Minimizing { tried, .. } => Some(*tried),
+        _ => None,
+    });
+    assert!(tried.max().is_some_and(|most| most <= 8), "a candidate that hangs takes its deadline");
 }
 
 /// The worker hangs for ten minutes, which its stage allows.
