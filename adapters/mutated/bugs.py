@@ -101,8 +101,8 @@ def bias_dropped(step):
 
 
 @bug(*CONVOLUTIONS)
-def bias_only_where_reached(step):
-    step.window.bias_where_reached_only = True
+def bias_not_in_gaps(step):
+    step.window.bias_not_in_gaps = True
 
 
 @bug("ConvTranspose")

@@ -30,7 +30,7 @@ class Window:
         self.group = attributes.get("group", 1)
         # outputs at the end of each axis that hold nothing but the bias
         self.untouched = [0] * (len(x) - 2)
-        self.bias_where_reached_only = False
+        self.bias_not_in_gaps = False
         # a ConvTranspose adds the bias to its natural output, and only then zeros are appended
         self.bias_before_appending = False
         rank = len(x) - 2
@@ -63,12 +63,14 @@ class Window:
         if bias is None:
             return sums
         bias = bias.reshape([-1] + [1] * len(self.axes))
-        if self.bias_where_reached_only:
+        natural = self.cropped(numpy.ones([1, 1] + self.natural(), x.dtype)) if self.transposed else numpy.ones_like(sums[:1, :1])
+        if self.bias_not_in_gaps:
             ones = numpy.ones([1, 1] + [axis.input for axis in self.axes], x.dtype)
             kernel = numpy.ones([1, 1] + [axis.kernel for axis in self.axes], x.dtype)
-            bias = numpy.where(self.emptied(window(ones, kernel)) > 0, bias, numpy.zeros_like(bias))
+            is_gap = (self.emptied(window(ones, kernel)) == 0) & (natural > 0)
+            bias = numpy.where(is_gap, numpy.zeros_like(bias), bias)
         if self.bias_before_appending:
-            bias = bias * self.cropped(numpy.ones([1, 1] + self.natural(), x.dtype))
+            bias = bias * natural
         return (sums + bias).astype(sums.dtype)
 
     def emptied(self, sums):

@@ -6,7 +6,7 @@ use crate::{
     integer_pairs::IntegerPairs,
     rounding::to_half,
     rules::{self, Entry},
-    semantics::Accumulator,
+    semantics::{Accumulator, Bare},
     step::Step,
     taps::Taps,
     value::Value,
@@ -100,8 +100,8 @@ pub struct Convolution<'a> {
     pub bias: Option<&'a Value>,
     pub channels: Channels,
     pub taps: &'a Taps,
-    /// Whether positions that no tap reaches hold the bias, as ONNX says.
-    pub bias_everywhere: bool,
+    /// Which positions that no tap reaches do not hold the bias either.
+    pub bare: Bare,
     pub arithmetic: Arithmetic,
     pub accumulator: Accumulator,
     /// The integers whose products saturate in pairs; only mutants do that.
@@ -178,9 +178,8 @@ impl Convolution<'_> {
         let mut magnitude = Vec::with_capacity(count);
         self.each_window(|window, position, channel| {
             let (sum, absolute) = window.sums(position);
-            let is_meant = self.bias_everywhere || !self.taps.at(position).is_empty();
-            let has_bias = is_meant && !self.taps.is_bare(position);
-            let bias = self.bias.filter(|_| has_bias).map_or(0.0, |bias| bias.elements[channel]);
+            let bias =
+                self.bias.filter(|_| !self.is_bare(position)).map_or(0.0, |bias| bias.elements[channel]);
             let pairs = self.pairs.as_ref().filter(|_| !self.channels.is_depthwise());
             let excess = pairs.map_or(0.0, |pairs| pairs.excess(&window.products(pairs, position), channel));
             elements.push(sum + bias + excess);
@@ -223,6 +222,15 @@ impl Convolution<'_> {
         match self.accumulator {
             Accumulator::Known | Accumulator::SaturatingPairs => self.arithmetic.accumulator(self.x.dtype),
             Accumulator::Half => DataType::Float16,
+        }
+    }
+
+    /// Whether an output position goes without the bias; only mutants have such positions.
+    fn is_bare(&self, position: usize) -> bool {
+        if self.taps.is_on_strip(position) {
+            self.bare.strip
+        } else {
+            self.bare.gaps && self.taps.at(position).is_empty()
         }
     }
 

@@ -38,7 +38,10 @@ combinations! {
         [KernelReversed, PadsSwapped];
     "output-padding-zero",
         "The positions that `output_padding` adds, and any other that no tap of the kernel reaches, hold zero.",
-        [OutputPaddingIgnored, BiasOnlyWhereReached];
+        [OutputPaddingIgnored, BiasNotInGaps, BiasNotOnStrip];
+    "bias-only-where-reached",
+        "Positions that no tap of the kernel reaches hold zero instead of the bias.",
+        [BiasNotInGaps, BiasNotOnStrip];
     "output-shape-split-swapped-without-bias-on-strip",
         "The odd position that `output_shape` crops without `SAME_UPPER` goes to the end instead of the start, and the strip that `output_padding` appends behind the reach of the kernel holds zero instead of the bias.",
         [OutputShapeSplitSwapped, BiasNotOnStrip];

@@ -109,14 +109,12 @@ mutants! {
         BiasDropped = "bias-dropped",
             "The bias is not added.",
             |golden| golden.bias = Bias::Dropped;
-        BiasOnlyWhereReached = "bias-only-where-reached",
-            "Positions that no tap of the kernel reaches hold zero instead of the bias.",
-            |golden| golden.bias = Bias::WhereReached;
+        BiasNotInGaps = "bias-not-in-gaps",
+            "Positions that no tap of the kernel reaches hold zero instead of the bias, but for what `output_padding` appends.",
+            |golden| golden.bare.gaps = true;
         BiasNotOnStrip = "bias-not-on-strip",
             "The strip that `output_padding` appends behind the reach of the kernel holds zero instead of the bias.",
-            |golden| golden.reach.push(|reach, axis, _| {
-                reach.bare_end = axis.output_padding.saturating_add_signed(-axis.pad_end);
-            });
+            |golden| golden.bare.strip = true;
         SameSwapped = "same-swapped",
             "The odd position of `SAME_UPPER` goes to the start, that of `SAME_LOWER` to the end.",
             |golden| golden.attributes.push(swap_same);

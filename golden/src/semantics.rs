@@ -20,6 +20,8 @@ pub struct Semantics {
     pub weights: WeightOrder,
     /// What becomes of the bias.
     pub bias: Bias,
+    /// Where no tap of the kernel reaches, and the bias is not added either.
+    pub bare: Bare,
     /// What becomes of float weights between quantizers.
     pub float_weights: FloatWeights,
     /// What the operands of a convolution are rounded by.
@@ -88,14 +90,21 @@ pub enum Bias {
     /// It is added everywhere, as ONNX says.
     #[default]
     Everywhere,
-    /// It is not added where no tap of the kernel reaches.
-    WhereReached,
     /// It is not added.
     Dropped,
     /// It is rounded to whole steps of the products of quantized operands.
     InProductSteps,
     /// It is rounded to whole steps of the output and added after the sum was quantized.
     AfterRequantization,
+}
+
+/// Positions of a convolution's output that no tap of the kernel reaches and that hold zero; by ONNX, none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Bare {
+    /// Those in front of the last tap or between taps, and windows that lie in the padding.
+    pub gaps: bool,
+    /// Those that `output_padding` appends behind the last tap.
+    pub strip: bool,
 }
 
 /// What a convolution sums products in.

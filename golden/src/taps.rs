@@ -23,8 +23,8 @@ pub struct Reach {
     pub reversed: bool,
     /// Output positions at the end that nothing reaches.
     pub untouched_end: usize,
-    /// Output positions at the end that go without the bias.
-    pub bare_end: usize,
+    /// Output positions at the end that `output_padding` appends behind the reach of the last tap.
+    pub strip: usize,
 }
 
 impl From<&Axis> for Reach {
@@ -38,7 +38,7 @@ impl From<&Axis> for Reach {
             begin: axis.pad_begin as isize,
             reversed: false,
             untouched_end: 0,
-            bare_end: 0,
+            strip: axis.output_padding.saturating_add_signed(-axis.pad_end),
         }
     }
 }
@@ -80,8 +80,8 @@ pub struct Taps {
     begins: Vec<usize>,
     /// (input position, kernel position).
     pairs: Vec<(usize, usize)>,
-    /// Whether each output position goes without the bias.
-    bare: Vec<bool>,
+    /// Whether each output position is on the strip of an axis.
+    on_strip: Vec<bool>,
     input_len: usize,
     kernel_len: usize,
 }
@@ -89,8 +89,13 @@ pub struct Taps {
 impl Taps {
     /// The taps of all spatial axes together.
     pub fn of(axes: &[Reach], direction: Direction) -> Self {
-        let origin =
-            Self { begins: vec![0, 1], pairs: vec![(0, 0)], bare: vec![false], input_len: 1, kernel_len: 1 };
+        let origin = Self {
+            begins: vec![0, 1],
+            pairs: vec![(0, 0)],
+            on_strip: vec![false],
+            input_len: 1,
+            kernel_len: 1,
+        };
         axes.iter().fold(origin, |outer, axis| outer.product(&Self::along(axis, direction)))
     }
 
@@ -105,8 +110,8 @@ impl Taps {
             }
             begins.push(pairs.len());
         }
-        let bare = (0..axis.output).map(|output| output + axis.bare_end >= axis.output).collect();
-        Self { begins, pairs, bare, input_len: axis.input, kernel_len: axis.kernel }
+        let on_strip = (0..axis.output).map(|output| output + axis.strip >= axis.output).collect();
+        Self { begins, pairs, on_strip, input_len: axis.input, kernel_len: axis.kernel }
     }
 
     /// The taps of the axes of `self` followed by those of `inner`.
@@ -114,7 +119,7 @@ impl Taps {
         let mut begins = Vec::with_capacity(self.len() * inner.len() + 1);
         begins.push(0);
         let mut pairs = Vec::with_capacity(self.pairs.len() * inner.pairs.len());
-        let mut bare = Vec::with_capacity(self.len() * inner.len());
+        let mut on_strip = Vec::with_capacity(self.len() * inner.len());
         for outer_output in 0..self.len() {
             for inner_output in 0..inner.len() {
                 for (outer_input, outer_kernel) in self.at(outer_output) {
@@ -126,13 +131,13 @@ impl Taps {
                     }
                 }
                 begins.push(pairs.len());
-                bare.push(self.bare[outer_output] || inner.bare[inner_output]);
+                on_strip.push(self.on_strip[outer_output] || inner.on_strip[inner_output]);
             }
         }
         Self {
             begins,
             pairs,
-            bare,
+            on_strip,
             input_len: self.input_len * inner.input_len,
             kernel_len: self.kernel_len * inner.kernel_len,
         }
@@ -148,9 +153,9 @@ impl Taps {
         &self.pairs[self.begins[output]..self.begins[output + 1]]
     }
 
-    /// Whether one output position goes without the bias; only mutants have such positions.
-    pub fn is_bare(&self, output: usize) -> bool {
-        self.bare[output]
+    /// Whether one output position was appended by `output_padding`, behind the last tap of some axis.
+    pub fn is_on_strip(&self, output: usize) -> bool {
+        self.on_strip[output]
     }
 
     /// The number of input positions.

@@ -274,7 +274,7 @@ fn a_declared_output_shape_does_not_keep_attributes_from_being_misread() {
 }
 
 #[test]
-fn a_strip_without_bias_begins_behind_the_last_tap_and_gaps_keep_theirs() {
+fn a_strip_begins_behind_the_last_tap_and_gaps_are_what_else_no_tap_reaches() {
     let op = ConvTranspose {
         output_padding: Some(vec![2]),
         pads: Some(vec![0, 1]),
@@ -287,10 +287,12 @@ fn a_strip_without_bias_begins_behind_the_last_tap_and_gaps_keep_theirs() {
         let evaluation = evaluate_as(&graph, inputs, Arithmetic::default(), mutants).expect("valid");
         evaluation.outputs[0].values.clone()
     };
-    let (golden, mutantive) = (given(&[]), given(&[Mutant::BiasNotOnStrip]));
+    let golden = given(&[]);
     let [first, last] = [golden[0], golden[3]];
     assert_eq!(golden, [first, -2.0, -2.0, last, -2.0]);
-    assert_eq!(mutantive, [first, -2.0, -2.0, last, 0.0]);
+    assert_eq!(given(&[Mutant::BiasNotOnStrip]), [first, -2.0, -2.0, last, 0.0]);
+    assert_eq!(given(&[Mutant::BiasNotInGaps]), [first, 0.0, 0.0, last, -2.0]);
+    assert_eq!(given(&[Mutant::BiasNotInGaps, Mutant::BiasNotOnStrip]), [first, 0.0, 0.0, last, 0.0]);
 }
 
 #[test]

@@ -41,7 +41,7 @@ impl Evaluator<'_> {
             bias: bias.as_deref(),
             channels: self.channels(geometry, x, &shape, direction),
             taps: &self.taps(geometry, direction),
-            bias_everywhere: self.semantics.bias != Bias::WhereReached,
+            bare: self.semantics.bare,
             arithmetic: self.arithmetic,
             accumulator: self.semantics.sums,
             pairs: self.pairs(node, integers.as_ref()),
@@ -114,7 +114,7 @@ impl Evaluator<'_> {
             return (None, None);
         };
         match self.semantics.bias {
-            Bias::Everywhere | Bias::WhereReached => (Some(Cow::Borrowed(bias)), None),
+            Bias::Everywhere => (Some(Cow::Borrowed(bias)), None),
             Bias::Dropped => (None, None),
             Bias::InProductSteps => (Some(self.in_product_steps(node, bias)), None),
             Bias::AfterRequantization => match self.requantizer(node) {

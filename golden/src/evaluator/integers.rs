@@ -6,7 +6,7 @@ use crate::{
     convolution::Convolution,
     quantization::{Parameters, dequantize, quantize},
     rules,
-    semantics::Accumulator,
+    semantics::{Accumulator, Bare},
     taps::Direction,
     value::Value,
 };
@@ -54,7 +54,7 @@ impl Evaluator<'_> {
             bias: places.bias.and_then(|place| self.optional_input(node, place)),
             channels: self.channels(&geometry, x, &shape, Direction::Gather),
             taps: &self.taps(&geometry, Direction::Gather),
-            bias_everywhere: true,
+            bare: Bare::default(),
             arithmetic: self.arithmetic,
             accumulator: Accumulator::Known,
             pairs: None,
