@@ -6,7 +6,8 @@ use std::{
 
 use serde::de::DeserializeOwned;
 use twinfer_case::{
-    CaseRecord, Event, Finding, JOURNAL_FORMAT, MAX_FILE_BYTES, RunInfo, Summary, read_file, read_line,
+    CaseRecord, Event, FINDING_FORMAT, Finding, JOURNAL_FORMAT, MAX_FILE_BYTES, RunInfo, Summary, read_file,
+    read_line,
 };
 
 use crate::Reporter;
@@ -37,7 +38,9 @@ pub enum StoredRunError {
 ///
 /// Of a journal that was cut off in the middle of a line, everything before that line is taken.
 pub fn retell(run_directory: &Path, reporter: &mut dyn Reporter) -> Result<(), StoredRunError> {
-    let run: RunInfo = read_json(&run_directory.join("run.json"))?;
+    let path = run_directory.join("run.json");
+    let run: RunInfo = read_json(&path)?;
+    check_format(&path, run.format, JOURNAL_FORMAT)?;
     let mut summary = Summary::new(&run.variants);
     reporter.hear(&Event::CampaignStarted { run });
     for_each_case(&run_directory.join("journal.jsonl"), |record| {
@@ -46,6 +49,7 @@ pub fn retell(run_directory: &Path, reporter: &mut dyn Reporter) -> Result<(), S
     })?;
     for path in findings(&run_directory.join("findings")) {
         let finding: Finding = read_json(&path)?;
+        check_format(&path, finding.format, FINDING_FORMAT)?;
         reporter.hear(&Event::FindingRecorded { slug: finding.signature.slug(), finding, new: true });
     }
     reporter.hear(&Event::CampaignFinished { summary });
@@ -55,16 +59,28 @@ pub fn retell(run_directory: &Path, reporter: &mut dyn Reporter) -> Result<(), S
 fn for_each_case(path: &Path, mut take: impl FnMut(CaseRecord)) -> Result<(), StoredRunError> {
     let file = File::open(path).map_err(|source| StoredRunError::Io { path: path.to_owned(), source })?;
     let (mut file, mut line) = (BufReader::new(file), Vec::new());
-    while let Ok(true) = read_line(&mut file, &mut line) {
-        let Ok(record) = serde_json::from_slice::<CaseRecord>(&line) else { break };
-        if record.format > JOURNAL_FORMAT {
-            let reason =
-                format!("its format is {}, this version reads up to {JOURNAL_FORMAT}", record.format);
-            return Err(StoredRunError::Format { path: path.to_owned(), reason });
+    let failed = |source| StoredRunError::Io { path: path.to_owned(), source };
+    for number in 1.. {
+        if !read_line(&mut file, &mut line).map_err(failed)? {
+            break;
         }
+        let Some(text) = line.strip_suffix(b"\n") else { break };
+        let record: CaseRecord = serde_json::from_slice(text).map_err(|error| StoredRunError::Format {
+            path: path.to_owned(),
+            reason: format!("line {number}: {error}"),
+        })?;
+        check_format(path, record.format, JOURNAL_FORMAT)?;
         take(record);
     }
     Ok(())
+}
+
+fn check_format(path: &Path, format: u32, newest: u32) -> Result<(), StoredRunError> {
+    if format <= newest {
+        return Ok(());
+    }
+    let reason = format!("its format is {format}, this version reads up to {newest}");
+    Err(StoredRunError::Format { path: path.to_owned(), reason })
 }
 
 /// The files of the findings in order of their folder names; a run without findings may lack the folder.

@@ -136,6 +136,16 @@ fn a_journal_cut_off_in_the_middle_of_a_line_is_taken_up_to_there() {
 }
 
 #[test]
+fn a_journal_with_a_line_that_makes_no_sense_is_refused_by_that_line() {
+    let directory = stored_run();
+    let journal = directory.path().join("journal.jsonl");
+    let text = fs::read_to_string(&journal).unwrap();
+    fs::write(&journal, text.replacen('\n', "\n{}\n", 1)).unwrap();
+    let message = Report::of_directory(directory.path()).unwrap_err().to_string();
+    assert!(message.contains("journal.jsonl: line 2: missing field"), "{message}");
+}
+
+#[test]
 fn a_directory_that_is_no_run_is_told_by_its_path() {
     let directory = tempfile::tempdir().unwrap();
     let message = Report::of_directory(directory.path()).unwrap_err().to_string();

@@ -3,11 +3,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use twinfer_case::{Finding, read_file_in};
+use twinfer_case::{Case, FINDING_FORMAT, Finding, read_file_in};
 
 use crate::{
     CampaignError, history,
     journal::{read_json_in, write, write_json},
+    prepared::Prepared,
     recording::Recording,
 };
 
@@ -23,10 +24,12 @@ const FINDING: &str = "finding.json";
 /// what was observed where both have the same minimal case.
 pub fn adopt(finding: &Path, golden_cases: &Path) -> Result<PathBuf, CampaignError> {
     let found: Finding = read_json_in(finding, FINDING)?;
+    let recording = Recording::read_beside(finding)?;
+    check(finding, &found)?;
     let folder = golden_cases.join(found.signature.slug());
     if !folder.join(FINDING).is_file() {
-        copy_finding(finding, &folder)?;
-        Recording::read_beside(finding)?.write_beside(&folder)?;
+        copy_whole(finding, &folder)?;
+        recording.write_beside(&folder)?;
         return Ok(folder);
     }
     let mut stored: Finding = read_json_in(&folder, FINDING)?;
@@ -38,6 +41,45 @@ pub fn adopt(finding: &Path, golden_cases: &Path) -> Result<PathBuf, CampaignErr
         add_recording(finding, &folder)?;
     }
     Ok(folder)
+}
+
+/// That the folder holds the case of the finding, its model and what it is fed.
+fn check(folder: &Path, finding: &Finding) -> Result<(), CampaignError> {
+    let wrong = |name: &str, reason: &str| Err(CampaignError::format(folder.join(name))(reason));
+    if finding.format > FINDING_FORMAT {
+        return wrong(
+            FINDING,
+            &format!("its format is {}, this version reads up to {FINDING_FORMAT}", finding.format),
+        );
+    }
+    let prepared = Prepared::of(read_json_in::<Case>(folder, "case.json")?)?;
+    if prepared.task.hash != finding.case {
+        return wrong("case.json", "this is not the case that finding.json was found with");
+    }
+    let path = folder.join("model.onnx");
+    if read_file_in(folder, "model.onnx").map_err(CampaignError::file(path))? != prepared.task.model {
+        return wrong("model.onnx", "this is not the model of case.json");
+    }
+    let fed = prepared.task.runs.iter().enumerate();
+    let mut inputs = fed.flat_map(|(run, inputs)| {
+        (0..inputs.len()).map(move |index| format!("test_data_set_{run}/input_{index}.pb"))
+    });
+    match inputs.find(|name| !folder.join(name).is_file()) {
+        Some(missing) => wrong(&missing, "it is missing"),
+        None => Ok(()),
+    }
+}
+
+/// The same as [`copy_finding`], of which nothing is seen before all is there.
+fn copy_whole(finding: &Path, folder: &Path) -> Result<(), CampaignError> {
+    let parent = folder.parent().unwrap_or(folder);
+    fs::create_dir_all(parent).map_err(CampaignError::writing(parent))?;
+    let unfinished = tempfile::tempdir_in(parent).map_err(CampaignError::writing(parent))?;
+    copy_finding(finding, unfinished.path())?;
+    if folder.exists() {
+        fs::remove_dir_all(folder).map_err(CampaignError::writing(folder))?;
+    }
+    fs::rename(unfinished.keep(), folder).map_err(CampaignError::writing(folder))
 }
 
 fn copy_finding(finding: &Path, folder: &Path) -> Result<(), CampaignError> {
@@ -80,18 +122,21 @@ fn add_recording(finding: &Path, folder: &Path) -> Result<(), CampaignError> {
 
 #[cfg(test)]
 mod tests {
-    use twinfer_case::CaseHash;
-
     use super::*;
 
     /// A finding that is stored, seen in one variant more, with its minimal case as it was or another.
-    fn seen_elsewhere(golden_cases: &Path, folder: &Path, case: Option<CaseHash>) -> PathBuf {
+    fn seen_elsewhere(golden_cases: &Path, folder: &Path, is_same_case: bool) -> PathBuf {
         let name = folder.file_name().unwrap();
         let copy = golden_cases.join("elsewhere").join(name);
         copy_finding(folder, &copy).unwrap();
         let mut finding: Finding = read_json_in(&copy, FINDING).unwrap();
         finding.seen_in[0].version = "of another day".to_owned();
-        finding.case = case.unwrap_or(finding.case);
+        if !is_same_case {
+            let mut case: Case = read_json_in(&copy, "case.json").unwrap();
+            case.request.tf32 = true;
+            write_json(&copy.join("case.json"), &case).unwrap();
+            finding.case = Prepared::of(case).unwrap().task.hash;
+        }
         write_json(&copy.join(FINDING), &finding).unwrap();
         let mut recording = Recording::read_beside(folder).unwrap();
         recording.observed[0].version = "of another day".to_owned();
@@ -103,17 +148,43 @@ mod tests {
     fn a_finding_adopted_twice_is_stored_once_with_all_it_was_seen_in() {
         let stored = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../golden/cases");
         let stored = stored.join("ort-cpu-parse-crash-convtranspose-0c8bd0e2");
-        for (case, observations) in [(None, 2), (Some("00".repeat(32).try_into().unwrap()), 1)] {
+        for (is_same_case, observations) in [(true, 2), (false, 1)] {
             let kept = tempfile::tempdir().unwrap();
             let folder = adopt(&stored, kept.path()).unwrap();
             let before: Finding = read_json_in(&folder, FINDING).unwrap();
-            let again = seen_elsewhere(kept.path(), &stored, case);
+            let again = seen_elsewhere(kept.path(), &stored, is_same_case);
             assert_eq!(adopt(&again, kept.path()).unwrap(), folder);
             assert_eq!(adopt(&again, kept.path()).unwrap(), folder);
             let after: Finding = read_json_in(&folder, FINDING).unwrap();
             assert_eq!(after.case, before.case);
             assert_eq!(after.seen_in.len(), 2);
             assert_eq!(Recording::read_beside(&folder).unwrap().observed.len(), observations);
+        }
+    }
+
+    #[test]
+    fn a_finding_that_is_not_what_it_claims_leaves_nothing() {
+        let stored = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../golden/cases");
+        let stored = stored.join("ort-cpu-parse-crash-convtranspose-0c8bd0e2");
+        let (parent, kept) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let folder = parent.path().join("finding");
+        let damages: [(&str, Option<&[u8]>); 5] = [
+            ("finding/case.json", Some(b"{}")),
+            ("finding/model.onnx", Some(b"\x08")),
+            ("finding/model.onnx", None),
+            ("finding/test_data_set_0/input_0.pb", None),
+            ("finding.observed.json", None),
+        ];
+        for (name, bytes) in damages {
+            copy_finding(&stored, &folder).unwrap();
+            Recording::read_beside(&stored).unwrap().write_beside(&folder).unwrap();
+            let path = parent.path().join(name);
+            match bytes {
+                Some(bytes) => fs::write(path, bytes).unwrap(),
+                None => fs::remove_file(path).unwrap(),
+            }
+            assert!(adopt(&folder, kept.path()).is_err(), "{name}");
+            assert_eq!(fs::read_dir(kept.path()).unwrap().count(), 0, "{name}");
         }
     }
 

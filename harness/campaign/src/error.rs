@@ -44,6 +44,9 @@ pub enum CampaignError {
         "{0} is of a run with another seed, families, shard, ladder, backends or versions: start a new one"
     )]
     OtherRun(PathBuf),
+    /// A journal that another campaign writes.
+    #[error("another campaign is writing {0}: wait for its end, or give another --out")]
+    Busy(PathBuf),
     /// Runs that are to be merged and are not shards of one campaign.
     #[error(
         "{} and {} are not different shards of one campaign: give runs with the same seed, families, ladder, backends and n",

@@ -1,5 +1,5 @@
 use std::{
-    fs::{self, DirEntry, File},
+    fs::{self, DirEntry, File, TryLockError},
     io::{self, BufReader, BufWriter, Write},
     path::{Path, PathBuf},
 };
@@ -32,6 +32,7 @@ impl Journal {
         write_json(&out.join("run.json"), run)?;
         let path = out.join("journal.jsonl");
         let file = File::create(&path).map_err(CampaignError::writing(&path))?;
+        claim(&file, &path)?;
         Ok(Self { path, file: BufWriter::new(file), unwritten: 0 })
     }
 
@@ -50,6 +51,7 @@ impl Journal {
         let mut options = File::options();
         let file = options.read(true).append(true).create(true).open(&path);
         let file = file.map_err(CampaignError::writing(&path))?;
+        claim(&file, &path)?;
         let mut summary = Summary::new(&run.variants);
         let (mut reader, mut line, mut whole) = (BufReader::new(&file), Vec::new(), 0);
         while read_line(&mut reader, &mut line).map_err(CampaignError::file(&path))? {
@@ -77,6 +79,15 @@ impl Journal {
     pub fn flush(&mut self) -> Result<(), CampaignError> {
         self.unwritten = 0;
         self.file.flush().map_err(CampaignError::writing(&self.path))
+    }
+}
+
+/// Keeps others from writing the same journal for as long as the file is open.
+fn claim(file: &File, path: &Path) -> Result<(), CampaignError> {
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => Err(CampaignError::Busy(path.to_owned())),
+        // a file system without locks
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(()),
     }
 }
 
@@ -197,6 +208,7 @@ mod tests {
         let records: Vec<_> = (0..9).map(record).collect();
         let mut journal = Journal::create(out.path(), &run()).unwrap();
         append_all(&mut journal, &records);
+        drop(journal);
         let whole = fs::read(&path).unwrap();
         for cut in 0..=whole.len() {
             fs::write(&path, &whole[..cut]).unwrap();
@@ -210,6 +222,16 @@ mod tests {
             append_all(&mut journal, &records[kept..]);
             assert!(fs::read(&path).unwrap() == whole, "cut off after {cut} bytes");
         }
+    }
+
+    #[test]
+    fn a_journal_that_is_being_written_is_left_to_its_writer() {
+        let out = tempfile::tempdir().unwrap();
+        let journal = Journal::create(out.path(), &run()).unwrap();
+        let refused = Journal::resume(out.path(), &run()).err();
+        assert!(matches!(refused, Some(CampaignError::Busy(_))));
+        drop(journal);
+        assert!(Journal::resume(out.path(), &run()).is_ok());
     }
 
     #[test]

@@ -63,6 +63,14 @@ pub fn read_case(path: &Path) -> Result<Case, CampaignError> {
     Ok(case_of(graph))
 }
 
+/// The mutants that explain the finding whose folder a path names; none where it names something else.
+pub fn read_diagnosis(path: &Path) -> Result<Vec<String>, CampaignError> {
+    if !path.join("finding.json").is_file() {
+        return Ok(Vec::new());
+    }
+    Ok(read_json_in::<Finding>(path, "finding.json")?.diagnosis)
+}
+
 fn case_of(graph: Graph) -> Case {
     let input = |(index, info): (usize, &twinfer_onnx::ValueInfo)| {
         let extent = |dim: &Dim| match dim {
@@ -116,17 +124,18 @@ impl Subjects {
     }
 
     /// Makes `case` smaller for the first subject that diverges on it, and writes the finding under `out`; `None`
-    /// where nothing diverges.
+    /// where nothing diverges. Of what explains it, only what is `known` to counts, if anything is.
     pub fn minimize(
         &self,
         case: &Case,
+        known: &[String],
         out: &Path,
         sink: &mut dyn FnMut(&Event),
     ) -> Result<Option<Minimal>, CampaignError> {
         for crew in &self.crews {
             let tried = self.try_fresh(crew, case)?;
             let Some(lead) = tried.divergences().first() else { continue };
-            let symptom = Symptom::of(lead, &tried);
+            let symptom = Symptom::of(lead, &tried).explained_by(known);
             let specimen = Specimen { tried: tried.clone(), symptom };
             let reduction = Reduction { crew, oracle: &self.oracle, halt: &AtomicBool::new(false) };
             let smaller = reduction.reduce(&specimen, sink)?;

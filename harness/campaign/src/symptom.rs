@@ -72,6 +72,14 @@ impl Symptom {
         Self { kind, fallback: None, diagnosis: Vec::new(), ..self }
     }
 
+    /// The same, explained by those mutants alone that are `known` to; by all where none is.
+    pub fn explained_by(mut self, known: &[String]) -> Self {
+        if self.diagnosis.iter().any(|mutant| known.contains(mutant)) {
+            self.diagnosis.retain(|mutant| known.contains(mutant));
+        }
+        self
+    }
+
     fn resembles(&self, divergence: &Divergence) -> bool {
         divergence.kind == self.kind
             && divergence.stage == self.stage

@@ -47,11 +47,6 @@ impl Product {
         let present = |stem: &&str| names.iter().any(|name| is_version_of(name, stem));
         Self::ALL.into_iter().find(|product| product.required_stems().iter().all(present))
     }
-
-    /// Whether running it needs an NVIDIA driver; TensorRT-RTX parses and builds without one.
-    pub const fn runs_on_gpu(self) -> bool {
-        !matches!(self, Self::Onnxruntime)
-    }
 }
 
 impl fmt::Display for Product {

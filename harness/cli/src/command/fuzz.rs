@@ -23,6 +23,9 @@ use crate::{
     worker::worker_for,
 };
 
+/// More processes and threads than any machine has a use for.
+const MOST_JOBS: usize = 1024;
+
 #[derive(Debug, Args)]
 pub struct Arguments {
     /// What to compare, separated by commas; options follow their backend: ort:cpu,opt=off,trt-rtx [default:
@@ -114,6 +117,9 @@ fn options(arguments: &Arguments, configuration: &Configuration) -> Result<Optio
     let out = run_directory(arguments.out.as_deref(), arguments.resume)?;
     let defaults = Options::new(variants, worker, out);
     let jobs = arguments.jobs.or(configuration.jobs);
+    if jobs.is_some_and(|jobs| jobs.get() > MOST_JOBS) {
+        return Err(Failure::usage(format!("{MOST_JOBS} jobs are the most")));
+    }
     Ok(Options {
         families: families(arguments, configuration).iter().map(Family::to_string).collect(),
         seed: arguments.seed.or(configuration.seed).unwrap_or(0),
