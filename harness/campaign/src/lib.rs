@@ -82,6 +82,6 @@ pub use passage::Passage;
 pub use prepared::Prepared;
 pub use recording::{RecordedObservation, Recording};
 pub use source::CaseSource;
-pub use steps::{Minimal, Replay, read_case, read_diagnosis};
+pub use steps::{Minimal, Replay, read_case, read_finding};
 pub use subjects::Subjects;
 pub use worker::{ALLOCATOR, WorkerCommand};

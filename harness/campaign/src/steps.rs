@@ -6,7 +6,7 @@ use std::{
 };
 
 use twinfer_case::{
-    Case, Event, Expectation, Finding, MAX_FILE_BYTES, Provenance, Recipe, Regime, Request, Run,
+    Case, Divergence, Event, Expectation, Finding, MAX_FILE_BYTES, Provenance, Recipe, Regime, Request, Run,
     TensorSource, Variant, VariantRecord, read_file,
 };
 use twinfer_onnx::{DataType, Dim, Graph};
@@ -63,12 +63,10 @@ pub fn read_case(path: &Path) -> Result<Case, CampaignError> {
     Ok(case_of(graph))
 }
 
-/// The mutants that explain the finding whose folder a path names; none where it names something else.
-pub fn read_diagnosis(path: &Path) -> Result<Vec<String>, CampaignError> {
-    if !path.join("finding.json").is_file() {
-        return Ok(Vec::new());
-    }
-    Ok(read_json_in::<Finding>(path, "finding.json")?.diagnosis)
+/// The finding whose folder a path names; none where it names something else.
+pub fn read_finding(path: &Path) -> Result<Option<Finding>, CampaignError> {
+    let is_there = path.join("finding.json").is_file();
+    is_there.then(|| read_json_in(path, "finding.json")).transpose()
 }
 
 fn case_of(graph: Graph) -> Case {
@@ -124,18 +122,24 @@ impl Subjects {
     }
 
     /// Makes `case` smaller for the first subject that diverges on it, and writes the finding under `out`; `None`
-    /// where nothing diverges. Of what explains it, only what is `known` to counts, if anything is.
+    /// where nothing diverges. Of what it shows, what the `known` finding is about is followed, if that is there.
     pub fn minimize(
         &self,
         case: &Case,
-        known: &[String],
+        known: Option<&Finding>,
         out: &Path,
         sink: &mut dyn FnMut(&Event),
     ) -> Result<Option<Minimal>, CampaignError> {
         for crew in &self.crews {
             let tried = self.try_fresh(crew, case)?;
-            let Some(lead) = tried.divergences().first() else { continue };
-            let symptom = Symptom::of(lead, &tried).explained_by(known);
+            let is_known = |divergence: &&Divergence| {
+                known.is_some_and(|known| (known.stage, known.kind) == (divergence.stage, divergence.kind))
+            };
+            let divergences = tried.divergences();
+            let lead = divergences.iter().find(is_known).or(divergences.first());
+            let Some(lead) = lead else { continue };
+            let diagnosis = known.map_or(&[][..], |known| &known.diagnosis);
+            let symptom = Symptom::of(lead, &tried).explained_by(diagnosis);
             let specimen = Specimen { tried: tried.clone(), symptom };
             let reduction = Reduction { crew, oracle: &self.oracle, halt: &AtomicBool::new(false) };
             let smaller = reduction.reduce(&specimen, sink)?;

@@ -135,3 +135,27 @@ impl Symptom {
         &self.diagnosis
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_what_explains_it_what_is_known_to_counts_and_all_where_none_is() {
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let symptom = Symptom {
+            stage: Stage::Execute,
+            kind: Kind::WrongValues,
+            blame: Blame::Variant,
+            fallback: None,
+            diagnosis: names(&["bias-dropped", "bias-in-product-steps"]),
+            error: None,
+        };
+        for (known, left) in [
+            (&["bias-in-product-steps", "wrapped"][..], &["bias-in-product-steps"][..]),
+            (&["wrapped"][..], &["bias-dropped", "bias-in-product-steps"][..]),
+        ] {
+            assert_eq!(symptom.clone().explained_by(&names(known)).diagnosis(), names(left));
+        }
+    }
+}

@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use twinfer_campaign::{read_case, read_diagnosis};
+use twinfer_campaign::{read_case, read_finding};
 use twinfer_configuration::Variants;
 use twinfer_reports::{Progress, Reporter};
 
@@ -21,11 +21,12 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let case = read_case(&arguments.case)?;
-    let known = read_diagnosis(&arguments.case)?;
+    let known = read_finding(&arguments.case)?;
     let subjects = subjects::start(&arguments.backends.subjects())?;
     let out = arguments.out.clone().map_or_else(fresh_run_directory, Ok)?;
     let mut progress = Progress::to_stderr();
-    let Some(minimal) = subjects.minimize(&case, &known, &out, &mut |event| progress.hear(event))? else {
+    let Some(minimal) = subjects.minimize(&case, known.as_ref(), &out, &mut |event| progress.hear(event))?
+    else {
         line!("{}: nothing diverges", paint::good("conforms"));
         return Ok(Exit::Conforms);
     };
