@@ -28,11 +28,11 @@ impl Obstacle {
     /// What keeps `variant` from showing what was recorded with `version`, a backend's name and version; none where
     /// nothing does, as far as can be told without starting it.
     pub fn to(variant: &Variant, version: &str) -> Option<Self> {
-        let has_device = Loader::of_this_machine().has_cuda_device();
-        match variant.backend {
-            Backend::OrtCuda | Backend::Trt | Backend::TrtApi if !has_device => return Some(Self::NoDevice),
-            Backend::TrtRtx if has_device => return Some(Self::Device),
-            _ => {}
+        if lacks_device(variant) {
+            return Some(Self::NoDevice);
+        }
+        if variant.backend == Backend::TrtRtx && has_device() {
+            return Some(Self::Device);
         }
         let name = library_of(variant)?;
         let installed = match Store::open().and_then(|store| store.find(&name)) {
@@ -43,6 +43,15 @@ impl Obstacle {
         let differs = !installed.starts_with(recorded);
         differs.then(|| Self::OtherVersion { installed, recorded: recorded.to_owned() })
     }
+}
+
+/// Whether a variant needs a GPU and this machine has none.
+pub fn lacks_device(variant: &Variant) -> bool {
+    matches!(variant.backend, Backend::OrtCuda | Backend::Trt | Backend::TrtApi) && !has_device()
+}
+
+fn has_device() -> bool {
+    Loader::of_this_machine().has_cuda_device()
 }
 
 impl fmt::Display for Obstacle {

@@ -84,15 +84,26 @@ impl Store {
 
     /// Everything installed or registered, by name; what cannot be read is left out.
     pub fn list(&self) -> Result<Vec<Installed>, Error> {
+        let mut installed: Vec<Installed> =
+            self.folders()?.iter().filter_map(|path| read(path).ok()).collect();
+        installed.sort_by(|a, b| (&a.name, &a.version).cmp(&(&b.name, &b.version)));
+        Ok(installed)
+    }
+
+    /// What is against everything that was installed or registered and cannot be read.
+    pub fn damages(&self) -> Result<Vec<Error>, Error> {
+        Ok(self.folders()?.iter().filter_map(|path| read(path).err()).collect())
+    }
+
+    fn folders(&self) -> Result<Vec<PathBuf>, Error> {
         if !self.root.is_dir() {
             return Ok(Vec::new());
         }
         let entries = fs::read_dir(&self.root).map_err(Error::io("read", &self.root))?;
-        let folders =
-            entries.flatten().map(|entry| entry.path()).filter(|path| path.join(FILE_NAME).is_file());
-        let mut installed: Vec<Installed> = folders.filter_map(|path| read(&path).ok()).collect();
-        installed.sort_by(|a, b| (&a.name, &a.version).cmp(&(&b.name, &b.version)));
-        Ok(installed)
+        let mut folders: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+        folders.retain(|path| path.join(FILE_NAME).is_file());
+        folders.sort();
+        Ok(folders)
     }
 
     /// Finds a package, installing it first where it is absent; `tell` hears each step of that.
@@ -254,6 +265,9 @@ mod tests {
         assert!(matches!(store.verify(&installed), Err(Error::Damaged { .. })));
         fs::write(&library, "three").unwrap();
         assert!(matches!(store.find("onnxruntime-1.31"), Err(Error::UnknownPackage { .. })));
+        assert!(matches!(&store.damages().unwrap()[..], [Error::Damaged { .. }]));
+        fs::write(&library, "one").unwrap();
+        assert!(store.damages().unwrap().is_empty());
     }
 
     #[test]

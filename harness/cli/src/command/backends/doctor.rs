@@ -13,12 +13,15 @@ pub fn run() -> Result<Exit, Failure> {
     let (store, loader) = (Store::open()?, Loader::of_this_machine());
     print_machine(&loader);
     line!("{}", paint::heading("libraries"));
-    let installed = store.list()?;
-    if installed.is_empty() {
+    let (installed, damages) = (store.list()?, store.damages()?);
+    for damage in &damages {
+        line!("  {} {damage}", paint::bad("no"));
+    }
+    if installed.is_empty() && damages.is_empty() {
         line!("  nothing installed: run `twinfer backends install onnxruntime tensorrt-rtx`");
     }
     let intact = installed.iter().filter(|library| examine(&store, &loader, library)).count();
-    Ok(if intact == installed.len() { Exit::Conforms } else { Exit::Environment })
+    Ok(if damages.is_empty() && intact == installed.len() { Exit::Conforms } else { Exit::Environment })
 }
 
 fn print_machine(loader: &Loader) {
