@@ -25,9 +25,14 @@ pub(crate) fn bytes(bytes: u64) -> String {
     if megabytes < 1000.0 { format!("{megabytes:.0} MB") } else { format!("{:.1} GB", megabytes / 1e3) }
 }
 
-/// `wrong-values 12 · crash 1`
+/// `wrong-values 12 · crash 1`, and of what is told in words `its operator set is 999: 1`
 pub(crate) fn counts<K: Display>(counts: &BTreeMap<K, u64>) -> String {
-    counts.iter().map(|(key, number)| format!("{key} {}", count(*number))).collect::<Vec<_>>().join(" · ")
+    let told = counts.iter().map(|(key, number)| {
+        let key = key.to_string();
+        let colon = if key.contains(' ') { ":" } else { "" };
+        format!("{key}{colon} {}", count(*number))
+    });
+    told.collect::<Vec<_>>().join(" · ")
 }
 
 /// `12.5%`, and `-` of nothing.
@@ -60,7 +65,9 @@ const WIDTH: usize = 200;
 
 #[cfg(test)]
 mod tests {
-    use super::{cell, counted, duration, part, rate};
+    use std::collections::BTreeMap;
+
+    use super::{cell, counted, counts, duration, part, rate};
 
     #[test]
     fn durations_are_rounded_to_what_a_person_needs() {
@@ -74,6 +81,8 @@ mod tests {
         assert_eq!(counted(1, "case", "cases"), "1 case");
         assert_eq!(counted(61_200, "case", "cases"), "61,200 cases");
         assert_eq!((cell(0), cell(1234)), ("-".to_owned(), "1,234".to_owned()));
+        let told = BTreeMap::from([("crash", 1), ("its operator set is 999", 1200)]);
+        assert_eq!(counts(&told), "crash 1 · its operator set is 999: 1,200");
     }
 
     #[test]
