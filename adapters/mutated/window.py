@@ -63,14 +63,13 @@ class Window:
         if bias is None:
             return sums
         bias = bias.reshape([-1] + [1] * len(self.axes))
-        natural = self.cropped(numpy.ones([1, 1] + self.natural(), x.dtype)) if self.transposed else numpy.ones_like(sums[:1, :1])
         if self.bias_not_in_gaps:
             ones = numpy.ones([1, 1] + [axis.input for axis in self.axes], x.dtype)
             kernel = numpy.ones([1, 1] + [axis.kernel for axis in self.axes], x.dtype)
-            is_gap = (self.emptied(window(ones, kernel)) == 0) & (natural > 0)
+            is_gap = (self.emptied(window(ones, kernel)) == 0) & ~self.appended()
             bias = numpy.where(is_gap, numpy.zeros_like(bias), bias)
         if self.bias_before_appending:
-            bias = bias * natural
+            bias = numpy.where(self.appended(), numpy.zeros_like(bias), bias)
         return (sums + bias).astype(sums.dtype)
 
     def emptied(self, sums):
@@ -138,6 +137,12 @@ class Window:
     def natural(self):
         """The extents of the output of a ConvTranspose before anything is appended or cropped."""
         return [(axis.input - 1) * axis.stride + axis.reach for axis in self.axes]
+
+    def appended(self):
+        """Whether each position of the output was appended to that; of a Conv, none was."""
+        if not self.transposed:
+            return numpy.zeros([1, 1] + [axis.output for axis in self.axes], bool)
+        return self.cropped(numpy.ones([1, 1] + self.natural())) == 0
 
     def padded(self, x):
         """x with zeros around it, or cropped, so that windows without padding give the output."""

@@ -20,8 +20,8 @@
 #   DEVICES        the GPUs of the campaigns, 0,1   [all that are visible]
 #   CUDA, TRT, TRT_API   the backends' names, to try the script where there is no GPU   [ort:cuda, trt, trt-api]
 #
-# Steps may run at once, on the same GPUs too: three campaigns at default levels did well side by side, one at level 0 beside
-# them did not (docs/results/h200-campaigns.md).
+# Steps may run at once, on the same GPUs too; how much each slows the others was not measured by itself
+# (docs/results/h200-campaigns.md says what three campaigns at once came to).
 set -uo pipefail
 
 [ $# -gt 0 ] || { sed -n '4,26p' "$0"; exit 2; }

@@ -1,4 +1,5 @@
 use std::{
+    fmt::Display,
     fs::{self, File},
     io::{self, BufReader},
     path::{Path, PathBuf},
@@ -6,8 +7,8 @@ use std::{
 
 use serde::de::DeserializeOwned;
 use twinfer_case::{
-    CaseRecord, Event, FINDING_FORMAT, Finding, JOURNAL_FORMAT, MAX_FILE_BYTES, RunInfo, Summary, read_file,
-    read_line,
+    CaseRecord, Event, FINDING_FORMAT, Finding, JOURNAL_FORMAT, MAX_FILE_BYTES, RunInfo, Summary,
+    check_format, read_file, read_line,
 };
 
 use crate::Reporter;
@@ -40,7 +41,7 @@ pub enum StoredRunError {
 pub fn retell(run_directory: &Path, reporter: &mut dyn Reporter) -> Result<(), StoredRunError> {
     let path = run_directory.join("run.json");
     let run: RunInfo = read_json(&path)?;
-    check_format(&path, run.format, JOURNAL_FORMAT)?;
+    check_format(run.format, JOURNAL_FORMAT).map_err(senseless(&path))?;
     let mut summary = Summary::new(&run.variants);
     reporter.hear(&Event::CampaignStarted { run });
     for_each_case(&run_directory.join("journal.jsonl"), |record| {
@@ -49,7 +50,7 @@ pub fn retell(run_directory: &Path, reporter: &mut dyn Reporter) -> Result<(), S
     })?;
     for path in findings(&run_directory.join("findings")) {
         let finding: Finding = read_json(&path)?;
-        check_format(&path, finding.format, FINDING_FORMAT)?;
+        check_format(finding.format, FINDING_FORMAT).map_err(senseless(&path))?;
         reporter.hear(&Event::FindingRecorded { slug: finding.signature.slug(), finding, new: true });
     }
     reporter.hear(&Event::CampaignFinished { summary });
@@ -65,22 +66,12 @@ fn for_each_case(path: &Path, mut take: impl FnMut(CaseRecord)) -> Result<(), St
             break;
         }
         let Some(text) = line.strip_suffix(b"\n") else { break };
-        let record: CaseRecord = serde_json::from_slice(text).map_err(|error| StoredRunError::Format {
-            path: path.to_owned(),
-            reason: format!("line {number}: {error}"),
-        })?;
-        check_format(path, record.format, JOURNAL_FORMAT)?;
+        let record: CaseRecord = serde_json::from_slice(text)
+            .map_err(|error| senseless(path)(format!("line {number}: {error}")))?;
+        check_format(record.format, JOURNAL_FORMAT).map_err(senseless(path))?;
         take(record);
     }
     Ok(())
-}
-
-fn check_format(path: &Path, format: u32, newest: u32) -> Result<(), StoredRunError> {
-    if format <= newest {
-        return Ok(());
-    }
-    let reason = format!("its format is {format}, this version reads up to {newest}");
-    Err(StoredRunError::Format { path: path.to_owned(), reason })
 }
 
 /// The files of the findings in order of their folder names; a run without findings may lack the folder.
@@ -95,6 +86,10 @@ fn findings(folder: &Path) -> Vec<PathBuf> {
 fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, StoredRunError> {
     let bytes = read_file(path, MAX_FILE_BYTES)
         .map_err(|source| StoredRunError::Io { path: path.to_owned(), source })?;
-    serde_json::from_slice(&bytes)
-        .map_err(|error| StoredRunError::Format { path: path.to_owned(), reason: error.to_string() })
+    serde_json::from_slice(&bytes).map_err(senseless(path))
+}
+
+/// For `map_err`: contents of `path` that make no sense.
+fn senseless<E: Display>(path: &Path) -> impl FnOnce(E) -> StoredRunError {
+    |reason| StoredRunError::Format { path: path.to_owned(), reason: reason.to_string() }
 }

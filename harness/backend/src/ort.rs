@@ -130,8 +130,8 @@ fn locate(option: PathBuf, provider: Provider) -> Result<PathBuf, OpenError> {
     Ok(Store::open()?.find(provider.package())?.library().to_owned())
 }
 
-/// The part of cuDNN 9 that asks the driver for the properties of the device once a convolution or more, in its own CUDA
-/// runtime; the provider opens it by name. The other runtimes of ONNX Runtime ask once a process.
+/// The part of cuDNN 9 that goes on asking the driver for attributes of the device, in its own CUDA runtime
+/// (docs/results/driver-cache.md); the provider opens it by name.
 const CUDNN_GRAPH: &str = "libcudnn_graph.so.9";
 
 fn load(path: &Path, log: &Log) -> Result<Environment, OpenError> {

@@ -3,7 +3,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use twinfer_case::{Case, FINDING_FORMAT, Finding, read_file_in};
+use twinfer_case::{Case, FINDING_FORMAT, Finding, check_format, read_file_in};
 
 use crate::{
     CampaignError, history,
@@ -28,8 +28,8 @@ pub fn adopt(finding: &Path, golden_cases: &Path) -> Result<PathBuf, CampaignErr
     check(finding, &found)?;
     let folder = golden_cases.join(found.signature.slug());
     if !folder.join(FINDING).is_file() {
-        copy_whole(finding, &folder)?;
         recording.write_beside(&folder)?;
+        copy_finding(finding, &folder)?;
         return Ok(folder);
     }
     let mut stored: Finding = read_json_in(&folder, FINDING)?;
@@ -46,12 +46,7 @@ pub fn adopt(finding: &Path, golden_cases: &Path) -> Result<PathBuf, CampaignErr
 /// That the folder holds the case of the finding, its model and what it is fed.
 fn check(folder: &Path, finding: &Finding) -> Result<(), CampaignError> {
     let wrong = |name: &str, reason: &str| Err(CampaignError::format(folder.join(name))(reason));
-    if finding.format > FINDING_FORMAT {
-        return wrong(
-            FINDING,
-            &format!("its format is {}, this version reads up to {FINDING_FORMAT}", finding.format),
-        );
-    }
+    check_format(finding.format, FINDING_FORMAT).map_err(CampaignError::format(folder.join(FINDING)))?;
     let prepared = Prepared::of(read_json_in::<Case>(folder, "case.json")?)?;
     if prepared.task.hash != finding.case {
         return wrong("case.json", "this is not the case that finding.json was found with");
@@ -68,18 +63,6 @@ fn check(folder: &Path, finding: &Finding) -> Result<(), CampaignError> {
         Some(missing) => wrong(&missing, "it is missing"),
         None => Ok(()),
     }
-}
-
-/// The same as [`copy_finding`], of which nothing is seen before all is there.
-fn copy_whole(finding: &Path, folder: &Path) -> Result<(), CampaignError> {
-    let parent = folder.parent().unwrap_or(folder);
-    fs::create_dir_all(parent).map_err(CampaignError::writing(parent))?;
-    let unfinished = tempfile::tempdir_in(parent).map_err(CampaignError::writing(parent))?;
-    copy_finding(finding, unfinished.path())?;
-    if folder.exists() {
-        fs::remove_dir_all(folder).map_err(CampaignError::writing(folder))?;
-    }
-    fs::rename(unfinished.keep(), folder).map_err(CampaignError::writing(folder))
 }
 
 fn copy_finding(finding: &Path, folder: &Path) -> Result<(), CampaignError> {

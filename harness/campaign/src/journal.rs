@@ -31,8 +31,8 @@ impl Journal {
         remove_unfinished(out)?;
         write_json(&out.join("run.json"), run)?;
         let path = out.join("journal.jsonl");
-        let file = File::create(&path).map_err(CampaignError::writing(&path))?;
-        claim(&file, &path)?;
+        let file = claim(&path)?;
+        file.set_len(0).map_err(CampaignError::writing(&path))?;
         Ok(Self { path, file: BufWriter::new(file), unwritten: 0 })
     }
 
@@ -47,11 +47,7 @@ impl Journal {
             return Err(CampaignError::OtherRun(info));
         }
         let path = out.join("journal.jsonl");
-        // or before it has a journal
-        let mut options = File::options();
-        let file = options.read(true).append(true).create(true).open(&path);
-        let file = file.map_err(CampaignError::writing(&path))?;
-        claim(&file, &path)?;
+        let file = claim(&path)?;
         let mut summary = Summary::new(&run.variants);
         let (mut reader, mut line, mut whole) = (BufReader::new(&file), Vec::new(), 0);
         while read_line(&mut reader, &mut line).map_err(CampaignError::file(&path))? {
@@ -82,12 +78,14 @@ impl Journal {
     }
 }
 
-/// Keeps others from writing the same journal for as long as the file is open.
-fn claim(file: &File, path: &Path) -> Result<(), CampaignError> {
+/// Opens a journal, which may not be there yet, and keeps others from writing it for as long as it is open.
+fn claim(path: &Path) -> Result<File, CampaignError> {
+    let file = File::options().read(true).append(true).create(true).open(path);
+    let file = file.map_err(CampaignError::writing(path))?;
     match file.try_lock() {
         Err(TryLockError::WouldBlock) => Err(CampaignError::Busy(path.to_owned())),
         // a file system without locks
-        Ok(()) | Err(TryLockError::Error(_)) => Ok(()),
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(file),
     }
 }
 

@@ -132,14 +132,7 @@ impl Subjects {
     ) -> Result<Option<Minimal>, CampaignError> {
         for crew in &self.crews {
             let tried = self.try_fresh(crew, case)?;
-            let is_known = |divergence: &&Divergence| {
-                known.is_some_and(|known| (known.stage, known.kind) == (divergence.stage, divergence.kind))
-            };
-            let divergences = tried.divergences();
-            let lead = divergences.iter().find(is_known).or(divergences.first());
-            let Some(lead) = lead else { continue };
-            let diagnosis = known.map_or(&[][..], |known| &known.diagnosis);
-            let symptom = Symptom::of(lead, &tried).explained_by(diagnosis);
+            let Some(symptom) = symptom(&tried, known) else { continue };
             let specimen = Specimen { tried: tried.clone(), symptom };
             let reduction = Reduction { crew, oracle: &self.oracle, halt: &AtomicBool::new(false) };
             let smaller = reduction.reduce(&specimen, sink)?;
@@ -171,6 +164,17 @@ impl Subjects {
         let observation = crew.observe_fresh(&prepared.task)?;
         Ok(crew.judge(prepared, references, observation.into()))
     }
+}
+
+/// What a case shows: what the `known` finding is about where it is there, and otherwise what comes first.
+fn symptom(tried: &Tried, known: Option<&Finding>) -> Option<Symptom> {
+    let is_known = |divergence: &&Divergence| {
+        known.is_some_and(|known| (known.stage, known.kind) == (divergence.stage, divergence.kind))
+    };
+    let divergences = tried.divergences();
+    let lead = divergences.iter().find(is_known).or(divergences.first())?;
+    let diagnosis = known.map_or(&[][..], |known| &known.diagnosis);
+    Some(Symptom::of(lead, tried).explained_by(diagnosis))
 }
 
 /// Whether what was recorded is what happened, byte for byte; log lines may differ.

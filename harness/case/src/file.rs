@@ -12,6 +12,19 @@ pub const MAX_FILE_BYTES: u64 = twinfer_onnx::MAX_MODEL_BYTES as u64;
 /// The most bytes of a line of a journal.
 const MAX_LINE_BYTES: u64 = 16 << 20;
 
+/// A file of a later time than this program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("its format is {format}, this version reads up to {newest}")]
+pub struct LaterFormat {
+    format: u32,
+    newest: u32,
+}
+
+/// That a file's `format` is none later than the `newest` that is known here.
+pub const fn check_format(format: u32, newest: u32) -> Result<(), LaterFormat> {
+    if format > newest { Err(LaterFormat { format, newest }) } else { Ok(()) }
+}
+
 /// The bytes of a file, which must be a regular one and hold at most `most` bytes.
 pub fn read_file(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     // before it is opened, since opening a pipe waits for its other end

@@ -33,7 +33,7 @@ pub use condition::Condition;
 pub use diagnosis::{Diagnosis, Explanation};
 pub use event::Event;
 pub use fallback::{Fallback, FallbackReason, FallbackValues};
-pub use file::{MAX_FILE_BYTES, read_file, read_file_in, read_line};
+pub use file::{LaterFormat, MAX_FILE_BYTES, check_format, read_file, read_file_in, read_line};
 pub use finding::{CaseSize, FINDING_FORMAT, Finding, Sighting};
 pub use ladder::{InvalidLadder, Ladder, Percent};
 pub use observation::{

@@ -29,6 +29,6 @@ pub use dependencies::{Dependency, Loader};
 pub use error::Error;
 pub use manifest::{LibraryFile, Manifest, Origin};
 pub use package::{PACKAGES, Package};
-pub use product::Product;
+pub use product::{Product, is_version_of};
 pub use step::Step;
 pub use store::{Installed, Store};

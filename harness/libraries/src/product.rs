@@ -60,7 +60,19 @@ impl fmt::Display for Product {
     }
 }
 
-/// `libx.so` itself or `libx.so.1.2`.
-pub(crate) fn is_version_of(name: &str, stem: &str) -> bool {
+/// Whether a file is called `stem`, such as `libx.so`, or that with numbers behind it: `libx.so.1.2`.
+pub fn is_version_of(name: &str, stem: &str) -> bool {
     name.strip_prefix(stem).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_version_of;
+
+    #[test]
+    fn a_version_has_more_numbers_behind_the_name() {
+        let is_runtime = |file: &str| is_version_of(file, "libcudart.so.13");
+        assert!(["libcudart.so.13", "libcudart.so.13.0.96"].into_iter().all(is_runtime));
+        assert!(!["libcudart.so.130", "libcudart.so.12", "xlibcudart.so.13"].into_iter().any(is_runtime));
+    }
 }
