@@ -13,7 +13,7 @@ mod trt;
 
 pub use open::{CudaRuntime, OpenError, open, open_watched};
 pub use recorder::Recorder;
-pub use trt::has_cuda_device;
+pub use trt::{has_cuda_device, is_mps_serving};
 
 use twinfer_case::{Description, DeviceMemory, Observation, Stage, Task};
 

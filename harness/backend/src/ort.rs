@@ -1,7 +1,8 @@
 //! ONNX Runtime, loaded at run time: `ort:cpu` and `ort:cuda`.
 //!
 //! Options: `opt=off|basic|all` (graph optimisations, `all` by default as in ONNX Runtime), `lib=PATH` (the library's
-//! file), and for `ort:cuda` `device=N` and `algo=heuristic|exhaustive|default` (cuDNN's algorithm search).
+//! file), and for `ort:cuda` `device=N`, `algo=heuristic|exhaustive|default` (cuDNN's algorithm search) and
+//! `hazards=run|skip` (whether graphs are run that have ended workers by sizes nobody set; `run` without it).
 //!
 //! The algorithm search is fixed to `heuristic`: it is a function of the problem's shape, where ONNX Runtime's own
 //! default, `exhaustive`, times candidates and may choose another one each time. TF32 is off unless the case asks
@@ -16,6 +17,7 @@
 
 mod capabilities;
 mod choices;
+mod hazard;
 mod optimized;
 mod placement;
 mod session;
@@ -32,6 +34,7 @@ use twinfer_libraries::Store;
 
 use self::{
     choices::{Optimization, Provider, Search},
+    hazard::Hazards,
     session::Sessions,
 };
 use crate::{
@@ -44,6 +47,7 @@ use crate::{
 /// ONNX Runtime with one execution provider.
 pub struct Ort {
     sessions: Sessions,
+    hazards: Hazards,
     version: String,
     options: BTreeMap<String, String>,
     log: Log,
@@ -61,6 +65,10 @@ impl Ort {
             },
             _ => Provider::Cpu,
         };
+        let hazards = match provider {
+            Provider::Cuda { .. } => options.take("hazards", "run, skip", Hazards::default())?,
+            Provider::Cpu => Hazards::default(),
+        };
         let options = options.finish()?;
         let log = Log::default();
         let library = locate(library, provider)?;
@@ -70,7 +78,7 @@ impl Ort {
         }
         let sessions = Sessions::new(environment, provider, level, log.clone());
         sessions.probe()?;
-        Ok(Self { sessions, version: version(&library), options, log })
+        Ok(Self { sessions, hazards, version: version(&library), options, log })
     }
 }
 
@@ -79,7 +87,7 @@ impl Backend for Ort {
         let provider = self.sessions.provider();
         let name = format!("ONNX Runtime {}", provider.name());
         Description {
-            capabilities: capabilities::of(provider),
+            capabilities: capabilities::of(provider).into_iter().chain(self.hazards.capability()).collect(),
             options: self.options.clone(),
             limitations: capabilities::limitations(provider, self.sessions.level()),
             quantization: capabilities::quantization(provider, self.sessions.level()),
@@ -89,6 +97,10 @@ impl Backend for Ort {
     }
 
     fn run(&mut self, task: &Task, progress: &mut dyn FnMut(Stage)) -> Observation {
+        if let Some(objection) = self.hazards.objection(&task.model) {
+            return Recorder::start(Stage::Load, self.log.clone(), progress)
+                .finish(Outcome::Rejected(objection));
+        }
         let mut recorder = Recorder::start(Stage::Parse, self.log.clone(), progress);
         let mut session = match self.sessions.create(task, &mut recorder) {
             Ok(session) => session,

@@ -17,6 +17,7 @@ mod effort;
 mod inspection;
 mod limitations;
 mod lowering;
+mod mps;
 mod plan;
 mod profile;
 
@@ -36,8 +37,11 @@ use crate::{
     recorder::{Log, Recorder},
 };
 
-pub use self::device::{
-    is_lost as has_lost_cuda_context, is_present as has_cuda_device, memory_of as memory_of_cuda_device,
+pub use self::{
+    device::{
+        is_lost as has_lost_cuda_context, is_present as has_cuda_device, memory_of as memory_of_cuda_device,
+    },
+    mps::is_serving as is_mps_serving,
 };
 
 /// TensorRT or TensorRT-RTX, with one way of reading a model.
@@ -112,9 +116,12 @@ impl Trt {
         Ok(Self { library, builder, reader, effort, execution, options, ladder, log, build_log })
     }
 
-    /// Whether a build measures kernels on the device: on any level above the lowest, and always where there are none.
-    fn times_kernels(&self) -> bool {
-        self.execution.is_some() && !self.effort.is_lowest()
+    /// A build measures kernels on the device on any level above the lowest, and always where there are no levels.
+    /// Workers that do so side by side wait for each other's time slices, unless a service runs them at once
+    /// (docs/results/driver-cache.md).
+    fn device_use(&self) -> DeviceUse {
+        let times_kernels = self.execution.is_some() && !self.effort.is_lowest();
+        if times_kernels && !mps::is_serving() { DeviceUse::Alone } else { DeviceUse::Shared }
     }
 
     fn observe(&mut self, task: &Task, recorder: &mut Recorder<'_>) -> Result<(), Outcome> {
@@ -195,7 +202,7 @@ impl Backend for Trt {
             options: self.options.clone(),
             limitations: limitations::of(version, self.reader),
             quantization: Quantization::FusesOperands,
-            device_use: if self.times_kernels() { DeviceUse::Alone } else { DeviceUse::Shared },
+            device_use: self.device_use(),
             ladder: self.ladder.clone(),
             ..Description::new(name, format!("{major}.{minor}.{patch}"), reaches)
         }

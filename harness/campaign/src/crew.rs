@@ -38,7 +38,7 @@ pub struct Crew {
 }
 
 /// Workers on a device that are busy outside the campaign's lanes: each takes seconds of starting, and memory there.
-const HANDS_A_DEVICE: usize = 2;
+const HANDS_A_DEVICE: usize = 4;
 
 /// What a variant answered for one case.
 pub struct Answers {

@@ -1,6 +1,6 @@
 //! Valid graphs are accepted and invalid ones refused: `rejects-valid`, `build-failure`, `accepts-invalid`.
 
-use twinfer_case::{Expectation, Kind, Note, Observation, Outcome, Stage};
+use twinfer_case::{Capability, Expectation, Kind, Note, Observation, Outcome, Stage};
 
 use crate::{Evidence, report::Report};
 
@@ -43,9 +43,19 @@ fn valid(evidence: &Evidence<'_>, report: &mut Report<'_>) -> Acceptance {
 }
 
 fn invalid(evidence: &Evidence<'_>, rule: &str, report: &mut Report<'_>) -> Acceptance {
+    if let Some(capability) = not_tried(evidence) {
+        return Acceptance::Unsupported(capability.rule.clone());
+    }
     if evidence.observation.outcome == Outcome::Ok {
         let stage = evidence.observation.stage;
         report.diverges(stage, Kind::AcceptsInvalid, format!("accepted a graph that breaks {rule}"));
     }
     Acceptance::Settled
+}
+
+/// The rule under which the graph was not even loaded: that is no refusal.
+fn not_tried<'a>(evidence: &Evidence<'a>) -> Option<&'a Capability> {
+    let Observation { stage, outcome, .. } = evidence.observation;
+    let mut predicted = evidence.description.refusals(&evidence.case.graph);
+    predicted.find(|capability| *stage == Stage::Load && capability.shows.is(Stage::Load, outcome))
 }

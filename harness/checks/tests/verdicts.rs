@@ -260,6 +260,19 @@ fn an_invalid_graph_must_be_refused() {
 }
 
 #[test]
+fn an_invalid_graph_that_was_left_out_was_not_refused() {
+    let refusing = |stage| {
+        let mut scene = Scene::of(ended(stage, Outcome::Rejected("not tried: strides".to_owned())));
+        scene.case.expectation = Expectation::Invalid("some-rule".to_owned());
+        scene.description = modest();
+        scene.description.capabilities[0].shows = Refusal::saying(stage, "not tried");
+        scene.judge().verdict
+    };
+    assert_eq!(refusing(Stage::Load), Verdict::Unsupported("no-strides".to_owned()));
+    assert_eq!(refusing(Stage::Parse), Verdict::Conforms);
+}
+
+#[test]
 fn a_crash_and_a_hang_diverge_where_they_happen() {
     let crash = ended(Stage::Build, Outcome::Crashed("signal 11".to_owned()));
     assert_eq!(Scene::of(crash).divergences(), [(Kind::Crash, Stage::Build)]);

@@ -31,11 +31,26 @@ fn print_machine(loader: &Loader) {
         None => line!("  {} python3 with pip is needed to install libraries", paint::bad("no")),
     }
     match loader.find("libcuda.so.1") {
-        Some(path) => line!("  {} NVIDIA driver at {}", paint::good("ok"), path.display()),
+        Some(path) => {
+            line!("  {} NVIDIA driver at {}", paint::good("ok"), path.display());
+            print_service();
+        }
         None => line!(
             "  {} NVIDIA driver: no ort:cuda, no trt; trt-rtx parses and builds only",
             paint::faint("no")
         ),
+    }
+}
+
+/// Whether builds that time kernels share a GPU, or take turns.
+fn print_service() {
+    if twinfer_backend::is_mps_serving() {
+        line!("  {} MPS: processes share a GPU", paint::good("ok"));
+    } else {
+        line!(
+            "  {} MPS: TensorRT above builder level 0 builds one engine at a time on a GPU; `nvidia-cuda-mps-control -d` lifts that",
+            paint::faint("no")
+        );
     }
 }
 
