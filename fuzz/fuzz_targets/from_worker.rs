@@ -44,7 +44,7 @@ fuzz_target!(|bytes: &[u8]| {
                 }
                 earlier = Some(observation);
             }
-            FromWorker::Stage { .. } | FromWorker::Fault { .. } => {}
+            FromWorker::Stage { .. } | FromWorker::Fault(_) => {}
         }
     }
 });

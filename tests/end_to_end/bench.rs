@@ -59,6 +59,16 @@ fn parts(variant: &str) -> Vec<String> {
 }
 
 #[test]
+fn a_benchmark_of_backends_with_wrong_options_is_wrong_usage() {
+    for part in ["bare", "naive", "campaign"] {
+        let outcome =
+            twinfer(&["bench", "--backends=ort:cpu,opt=nonsense", "--cases=1", "--only", part]).run();
+        assert_eq!(outcome.code, Some(2), "{}", outcome.shown());
+        assert_eq!(outcome.stderr.lines().count(), 1, "{}", outcome.stderr);
+    }
+}
+
+#[test]
 fn options_of_a_benchmark_of_backends_need_backends() {
     let outcome = twinfer(&["bench", "--processes", "2"]).run();
     assert_eq!(outcome.code, Some(2), "{}", outcome.shown());

@@ -134,6 +134,15 @@ fn an_unknown_backend_is_wrong_usage() {
 }
 
 #[test]
+fn a_backend_that_does_not_take_its_options_is_wrong_usage() {
+    let out = tempfile::tempdir().unwrap();
+    let outcome = fuzz(out.path(), &["--backends", "ort:cpu,opt=nonsense", "--cases", "1"]);
+    assert_eq!(outcome.code, Some(2), "{}", outcome.shown());
+    let error = "error: ort:cpu,opt=nonsense: option opt=nonsense: the value is one of off, basic, all\n";
+    assert_eq!(outcome.stderr, error);
+}
+
+#[test]
 fn a_library_that_is_not_there_is_the_environments_fault() {
     let out = tempfile::tempdir().unwrap();
     let outcome =

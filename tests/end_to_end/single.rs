@@ -39,6 +39,22 @@ fn what_is_no_model_is_wrong_input() {
 }
 
 #[test]
+fn a_backend_that_does_not_take_its_options_is_wrong_usage() {
+    let out = tempfile::tempdir().unwrap();
+    let (case, out) = (deadly(), text(out.path()));
+    for command in
+        [&["check", text(&case)][..], &["minimize", text(&case), "--out", out], &["replay", text(&case)]]
+    {
+        for option in ["opt=nonsense", "unknown=1"] {
+            let backends = format!("ort:cpu,{option}");
+            let outcome = twinfer(&[command, &["--backends", &backends]].concat()).run();
+            assert_eq!(outcome.code, Some(2), "{}", outcome.shown());
+            assert!(outcome.stderr.starts_with(&format!("error: {backends}: ")), "{}", outcome.stderr);
+        }
+    }
+}
+
+#[test]
 fn a_model_that_kills_its_worker_is_a_finding_and_not_the_end() {
     let outcome = twinfer(&["check", text(&deadly()), "--backends", "ort:cpu"]).run();
     assert_eq!(outcome.code, Some(1), "{}", outcome.shown());

@@ -12,6 +12,7 @@ mod recorder;
 mod trt;
 
 pub use open::{CudaRuntime, OpenError, open, open_watched};
+pub use options::InvalidOption;
 pub use recorder::Recorder;
 pub use trt::{has_cuda_device, is_mps_serving};
 

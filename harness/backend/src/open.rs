@@ -2,7 +2,7 @@ use std::path::Path;
 
 use twinfer_case::Variant;
 
-use crate::{Backend, golden::Golden, ort::Ort, trt::Trt};
+use crate::{Backend, golden::Golden, options::InvalidOption, ort::Ort, trt::Trt};
 
 /// Why a variant has no backend on this machine; says nothing about the backend's correctness.
 #[derive(Debug, thiserror::Error)]
@@ -28,24 +28,9 @@ pub enum OpenError {
         /// What ONNX Runtime said.
         reason: String,
     },
-    /// An option's value is none of its words.
-    #[error("option {key}={value}: the value is one of {words}")]
-    Option {
-        /// The option.
-        key: &'static str,
-        /// What was given.
-        value: String,
-        /// What may be given.
-        words: &'static str,
-    },
-    /// An option that the backend does not have.
-    #[error("{backend} has no option {key:?}")]
-    UnknownOption {
-        /// The backend.
-        backend: String,
-        /// The option.
-        key: String,
-    },
+    /// The variant has an option that its backend does not take.
+    #[error(transparent)]
+    Option(#[from] InvalidOption),
     /// An external backend is a program of its own and is not opened inside a worker.
     #[error("{0} is a worker of its own")]
     External(String),

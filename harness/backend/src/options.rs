@@ -2,7 +2,28 @@ use std::{collections::BTreeMap, path::PathBuf, str::FromStr};
 
 use twinfer_case::Variant;
 
-use crate::OpenError;
+/// An option of a variant that its backend does not take.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidOption {
+    /// Its value is none of its words.
+    #[error("option {key}={value}: the value is one of {words}")]
+    Value {
+        /// The option.
+        key: &'static str,
+        /// What was given.
+        value: String,
+        /// What may be given.
+        words: &'static str,
+    },
+    /// The backend does not have it.
+    #[error("{backend} has no option {key:?}")]
+    Unknown {
+        /// The backend.
+        backend: String,
+        /// The option.
+        key: String,
+    },
+}
 
 /// The options of a variant, taken out one by one so that unknown ones are found.
 pub struct VariantOptions {
@@ -26,9 +47,9 @@ impl VariantOptions {
         key: &'static str,
         words: &'static str,
         default: T,
-    ) -> Result<T, OpenError> {
+    ) -> Result<T, InvalidOption> {
         let value = match self.rest.remove(key) {
-            Some(value) => value.parse().map_err(|_| OpenError::Option { key, value, words })?,
+            Some(value) => value.parse().map_err(|_| InvalidOption::Value { key, value, words })?,
             None => default,
         };
         self.resolved.insert(key.to_owned(), value.to_string());
@@ -46,9 +67,9 @@ impl VariantOptions {
     }
 
     /// The options that were taken, with the values in force; an error if one is left that nobody asked for.
-    pub fn finish(self) -> Result<BTreeMap<String, String>, OpenError> {
+    pub fn finish(self) -> Result<BTreeMap<String, String>, InvalidOption> {
         match self.rest.into_keys().next() {
-            Some(key) => Err(OpenError::UnknownOption { backend: self.backend, key }),
+            Some(key) => Err(InvalidOption::Unknown { backend: self.backend, key }),
             None => Ok(self.resolved),
         }
     }

@@ -1,6 +1,9 @@
 use std::{io, path::PathBuf};
 
 use twinfer_case::Variant;
+use twinfer_protocol::{Fault, FaultCause};
+
+use crate::worker::Loss;
 
 /// Why a campaign, or a step of one, cannot go on: wrong input, or a fault of the environment or of the harness.
 ///
@@ -13,6 +16,14 @@ pub enum CampaignError {
         /// Which variant.
         variant: Variant,
         /// What it said, or how it ended.
+        reason: String,
+    },
+    /// Its worker reports that its backend does not take its options.
+    #[error("{variant}: {reason}")]
+    Variant {
+        /// Which variant.
+        variant: Variant,
+        /// What the worker said.
         reason: String,
     },
     /// Cases are to climb and there is nothing above them.
@@ -99,6 +110,15 @@ pub enum CampaignError {
 }
 
 impl CampaignError {
+    /// The worker of `variant` is lost and no other can replace it.
+    pub(crate) fn of_loss(variant: &Variant, loss: &Loss) -> Self {
+        let (variant, reason) = (variant.clone(), loss.to_string());
+        match loss {
+            Loss::Fault(Fault { cause: FaultCause::Variant, .. }) => Self::Variant { variant, reason },
+            _ => Self::Worker { variant, reason },
+        }
+    }
+
     /// For `map_err`: `path` cannot be written.
     pub(crate) fn writing(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();

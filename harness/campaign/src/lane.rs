@@ -103,7 +103,7 @@ impl Lane {
                 Ok(()) => return Ok(()),
                 Err((stage, loss)) => {
                     drop(worker);
-                    worker = self.replace(stage, loss)?;
+                    worker = self.replace(stage, &loss)?;
                 }
             }
         }
@@ -219,9 +219,9 @@ impl Lane {
     }
 
     /// Finds out whether the case in front ended the worker, and gives the next worker.
-    fn replace(&mut self, stage: Stage, loss: Loss) -> Result<WorkerProcess, CampaignError> {
-        if let Loss::Fault(reason) = loss {
-            return Err(CampaignError::Worker { variant: self.nursery.variant().clone(), reason });
+    fn replace(&mut self, stage: Stage, loss: &Loss) -> Result<WorkerProcess, CampaignError> {
+        if let Loss::Fault(_) = loss {
+            return Err(CampaignError::of_loss(self.nursery.variant(), loss));
         }
         let event =
             Event::WorkerLost { variant: self.nursery.variant().clone(), stage, reason: loss.to_string() };
@@ -232,7 +232,7 @@ impl Lane {
         }
         self.past.forget();
         let Some(suspect) = self.in_flight.front() else { return self.take() };
-        let (trial, nursery) = self.try_elsewhere(&Arc::clone(&suspect.prepared), &loss)?;
+        let (trial, nursery) = self.try_elsewhere(&Arc::clone(&suspect.prepared), loss)?;
         self.hold(trial.observation);
         self.deliver_held();
         if Arc::ptr_eq(&nursery, &self.nursery) {

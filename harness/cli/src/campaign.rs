@@ -53,6 +53,7 @@ impl From<CampaignError> for Failure {
     fn from(error: CampaignError) -> Self {
         match error {
             CampaignError::NoBackend
+            | CampaignError::Variant { .. }
             | CampaignError::NoRung
             | CampaignError::NothingToCompareWith { .. }
             | CampaignError::UnknownFamily { .. }

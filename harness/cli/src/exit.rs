@@ -1,7 +1,9 @@
 use std::process::ExitCode;
 
+use serde::{Deserialize, Serialize};
+
 /// What the exit code of `twinfer` says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Exit {
     /// 0: everything that was compared conforms; a replay saw again what was recorded.
     Conforms,

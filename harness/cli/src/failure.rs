@@ -1,12 +1,14 @@
 use std::fmt::Display;
 
+use serde::{Deserialize, Serialize};
+use twinfer_backend::OpenError;
 use twinfer_configuration::ConfigurationError;
 use twinfer_libraries::Error as LibraryError;
 
 use crate::Exit;
 
 /// Why a command could not do its work: one line for a person, and the exit code that goes with it.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, Serialize, Deserialize)]
 #[error("{message}")]
 pub struct Failure {
     /// What failed, on what, and what to do next.
@@ -24,6 +26,15 @@ impl Failure {
     /// The machine or the harness failed.
     pub fn environment(message: impl Display) -> Self {
         Self { message: message.to_string(), exit: Exit::Environment }
+    }
+}
+
+impl From<OpenError> for Failure {
+    fn from(error: OpenError) -> Self {
+        match error {
+            OpenError::Option(_) => Self::usage(error),
+            _ => Self::environment(error),
+        }
     }
 }
 

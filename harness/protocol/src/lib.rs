@@ -9,7 +9,7 @@ mod message;
 mod wire;
 
 pub use frame::{Frame, FrameError, MAX_HEADER, MAX_PARTS, MAX_PAYLOAD, read_frame, write_frame};
-pub use message::{FromWorker, MessageError, ToWorker, read_from_worker, read_to_worker};
+pub use message::{Fault, FaultCause, FromWorker, MessageError, ToWorker, read_from_worker, read_to_worker};
 
 /// The version that this crate speaks; both sides must speak the same.
 pub const PROTOCOL_VERSION: u32 = 1;

@@ -62,11 +62,36 @@ pub enum FromWorker {
         /// Whether the worker is of no more use: its backend lost what it keeps between cases, such as a CUDA context.
         last: bool,
     },
-    /// The worker itself cannot go on: a library is missing, an option is unknown. Says nothing about a backend.
-    Fault {
-        /// What failed and what to do.
-        message: String,
-    },
+    /// The worker itself cannot go on. Says nothing about a backend.
+    Fault(Fault),
+}
+
+/// Why a worker cannot go on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fault {
+    /// What failed and what to do.
+    pub message: String,
+    /// What is to be changed.
+    #[serde(default)]
+    pub cause: FaultCause,
+}
+
+/// What is to be changed where a worker cannot go on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FaultCause {
+    /// The machine or the worker: a library is missing, a device is lost.
+    #[default]
+    Environment,
+    /// The variant: its backend does not have such an option, or such a value of it.
+    Variant,
+}
+
+impl Fault {
+    /// One of the machine or the worker.
+    pub fn of_environment(message: impl Into<String>) -> Self {
+        Self { message: message.into(), cause: FaultCause::Environment }
+    }
 }
 
 /// A frame that is not a message of this protocol.
@@ -108,9 +133,7 @@ enum FromWorkerHeader {
         stage: Stage,
     },
     Answer(AnswerHeader),
-    Fault {
-        message: String,
-    },
+    Fault(Fault),
 }
 
 impl ToWorker {
@@ -168,9 +191,7 @@ impl FromWorker {
                 let parts: Vec<_> = tensors(observation).map(Tensor::to_le_bytes).collect();
                 write_frame(stream, &header, &parts.iter().map(Vec::as_slice).collect::<Vec<_>>())
             }
-            Self::Fault { message } => {
-                write_frame(stream, &FromWorkerHeader::Fault { message: message.clone() }, &[])
-            }
+            Self::Fault(fault) => write_frame(stream, &FromWorkerHeader::Fault(fault.clone()), &[]),
         }
     }
 }
@@ -208,7 +229,7 @@ pub fn read_from_worker(stream: &mut impl Read) -> Result<Option<FromWorker>, Me
             FromWorker::Hello { protocol, backends, device_memory }
         }
         FromWorkerHeader::Stage { hash, variant, stage } => FromWorker::Stage { hash, variant, stage },
-        FromWorkerHeader::Fault { message } => FromWorker::Fault { message },
+        FromWorkerHeader::Fault(fault) => FromWorker::Fault(fault),
         FromWorkerHeader::Answer(header) => FromWorker::Answer {
             hash: header.hash,
             variant: header.variant,
@@ -339,6 +360,16 @@ mod tests {
         assert!(matches!(answer(&header, &[&[0; 7]]), Err(MessageError::Tensor(_))));
         let huge = header.replace("[2]", "[18446744073709551615,18446744073709551615]");
         assert!(matches!(answer(&huge, &[&[0; 8]]), Err(MessageError::Tensor(_))));
+    }
+
+    #[test]
+    fn a_fault_that_names_no_cause_is_the_environments() {
+        let told = |fault: &str| match answer(&format!(r#"{{"fault":{fault}}}"#), &[]) {
+            Ok(Some(FromWorker::Fault(fault))) => fault,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(told(r#"{"message":"no library"}"#), Fault::of_environment("no library"));
+        assert_eq!(told(r#"{"message":"no option","cause":"variant"}"#).cause, FaultCause::Variant);
     }
 
     #[test]

@@ -104,7 +104,7 @@ impl Sabotage {
                 self.previous = frame;
                 Ok(())
             }
-            FromWorker::Hello { .. } | FromWorker::Fault { .. } => say(&frame, output),
+            FromWorker::Hello { .. } | FromWorker::Fault(_) => say(&frame, output),
         }
     }
 }
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn an_undisturbed_voice_says_what_it_is_told() {
-        let message = FromWorker::Fault { message: "no library".to_owned() };
+        let message = FromWorker::Fault(twinfer_protocol::Fault::of_environment("no library"));
         let mut plain = Vec::new();
         message.write(&mut plain).unwrap();
         for sabotage in [None, Some(Sabotage::drawn(1))] {

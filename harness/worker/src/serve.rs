@@ -6,7 +6,9 @@ use std::{
 
 use twinfer_backend::{Backend, OpenError};
 use twinfer_case::{Outcome, Stage, Task, Variant};
-use twinfer_protocol::{FrameError, FromWorker, MessageError, PROTOCOL_VERSION, ToWorker, read_to_worker};
+use twinfer_protocol::{
+    Fault, FaultCause, FrameError, FromWorker, MessageError, PROTOCOL_VERSION, ToWorker, read_to_worker,
+};
 
 use crate::{
     driver, open,
@@ -53,6 +55,17 @@ pub enum ServeError {
     Panic(String),
 }
 
+impl ServeError {
+    /// What the supervisor is told of it.
+    fn fault(&self) -> Fault {
+        let cause = match self {
+            Self::Open(OpenError::Option(_)) => FaultCause::Variant,
+            _ => FaultCause::Environment,
+        };
+        Fault { message: self.to_string(), cause }
+    }
+}
+
 /// Serves one supervisor: the handshake, then cases until it closes the pipe.
 ///
 /// An error that the supervisor can still be told is also sent as a fault.
@@ -61,7 +74,7 @@ pub fn serve(input: impl Read, output: impl Write) -> Result<(), ServeError> {
     let mut voice = Voice::new(BufWriter::with_capacity(BUFFER, output), Sabotage::of_process());
     let result = converse(&mut input, &mut voice);
     if let Err(error) = &result {
-        let _ = voice.tell(&FromWorker::Fault { message: error.to_string() });
+        let _ = voice.tell(&FromWorker::Fault(error.fault()));
     }
     result
 }

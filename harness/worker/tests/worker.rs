@@ -13,7 +13,7 @@ use std::{
 use libtest_mimic::{Arguments, Trial};
 use twinfer_case::{Case, Expectation, Outcome, Request, Run, Stage, Task, TensorSource, Variant};
 use twinfer_onnx::{DataType, Dim, Graph, Node, Op, Tensor, TensorData, ValueInfo};
-use twinfer_protocol::{FromWorker, PROTOCOL_VERSION, ToWorker, read_from_worker};
+use twinfer_protocol::{FaultCause, FromWorker, PROTOCOL_VERSION, ToWorker, read_from_worker};
 use twinfer_worker::{WORKER_VARIABLE, become_worker_if_asked, driver::VARIABLE};
 
 const PRINTS: &str = "prints";
@@ -105,9 +105,12 @@ impl Worker {
         read_from_worker(&mut self.stdout).unwrap().expect("the worker closed its pipe")
     }
 
-    fn fault(&mut self) -> String {
+    fn fault(&mut self, cause: FaultCause) -> String {
         match self.hear() {
-            FromWorker::Fault { message } => message,
+            FromWorker::Fault(fault) => {
+                assert_eq!(fault.cause, cause, "{}", fault.message);
+                fault.message
+            }
             other => panic!("no fault: {other:?}"),
         }
     }
@@ -197,7 +200,7 @@ fn several_variants() {
     expect_answer(&mut worker, &task, 1, 5.0);
     expect_answer(&mut worker, &task, 0, 5.0);
     worker.send(&task, &[2]);
-    assert!(worker.fault().contains("variant 2"));
+    assert!(worker.fault(FaultCause::Environment).contains("variant 2"));
 }
 
 fn closed_pipe() {
@@ -235,33 +238,36 @@ fn orphan() {
 fn unknown_option() {
     let mut worker = Worker::start(&[]);
     worker.hello(PROTOCOL_VERSION, &["golden,speed=high".parse().unwrap()]);
-    assert_eq!(worker.fault(), r#"golden has no option "speed""#);
+    assert_eq!(worker.fault(FaultCause::Variant), r#"golden has no option "speed""#);
     assert_eq!(worker.close().code(), Some(3));
 }
 
 fn other_protocol() {
     let mut worker = Worker::start(&[]);
     worker.hello(PROTOCOL_VERSION + 1, &[]);
-    assert!(worker.fault().contains("use the same release"));
+    assert!(worker.fault(FaultCause::Environment).contains("use the same release"));
 }
 
 fn case_first() {
     let mut worker = Worker::start(&[]);
     worker.send(&task(1.0), &[0]);
-    assert_eq!(worker.fault(), "the handshake comes first, and once");
+    assert_eq!(worker.fault(FaultCause::Environment), "the handshake comes first, and once");
 }
 
 fn unknown_cache() {
     let mut worker = Worker::with(&[], &[(VARIABLE, "sometimes")]);
     worker.hello(PROTOCOL_VERSION, &[]);
-    assert_eq!(worker.fault(), "TWINFER_DRIVER_CACHE=sometimes: the value is one of on, off, verify");
+    assert_eq!(
+        worker.fault(FaultCause::Environment),
+        "TWINFER_DRIVER_CACHE=sometimes: the value is one of on, off, verify"
+    );
     assert_eq!(worker.close().code(), Some(3));
 }
 
 fn garbage() {
     let mut worker = Worker::greeted(&[], &["golden"]);
     worker.stdin.as_mut().unwrap().write_all(&[0xff; 64]).unwrap();
-    assert!(worker.fault().contains("over the limit"));
+    assert!(worker.fault(FaultCause::Environment).contains("over the limit"));
     let mut rest = Vec::new();
     worker.stdout.read_to_end(&mut rest).unwrap();
     assert!(rest.is_empty());

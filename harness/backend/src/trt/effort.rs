@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt, str::FromStr};
 use nvinfer::{Builder, BuilderConfig, Error, Result, TacticSource};
 
 use super::builds_without_gpu;
-use crate::{OpenError, options::VariantOptions};
+use crate::options::{InvalidOption, VariantOptions};
 
 /// How hard a build looks for kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +37,7 @@ const HIGHEST: u8 = 5;
 pub struct NoValue;
 
 impl Effort {
-    pub fn take(options: &mut VariantOptions) -> std::result::Result<Self, OpenError> {
+    pub fn take(options: &mut VariantOptions) -> std::result::Result<Self, InvalidOption> {
         Ok(Self {
             level: options.take("level", "0 to 5, default", LevelOption::default())?,
             sources: options.take("sources", "all, edge-mask, jit, none", Sources::default())?,

@@ -328,7 +328,7 @@ pub fn lost(variant: &Variant, stage: Stage, loss: &Loss) -> Result<Observation,
         Loss::Died(death) => (Outcome::Crashed(death.status.clone()), death.last_words.clone()),
         Loss::Garbled(reason) => (Outcome::Crashed("garbled pipe".to_owned()), Some(reason.clone())),
         Loss::Fault(_) | Loss::Spent => {
-            return Err(CampaignError::Worker { variant: variant.clone(), reason: loss.to_string() });
+            return Err(CampaignError::of_loss(variant, loss));
         }
     };
     let log = last_words.map(|text| LogLine { severity: Severity::Fatal, stage, text });

@@ -8,7 +8,9 @@ use std::{
 
 use rustix::pipe::fcntl_setpipe_size;
 use twinfer_case::{CaseHash, Description, DeviceMemory, DeviceUse, Observation, Stage, Task, Variant};
-use twinfer_protocol::{FrameError, FromWorker, MessageError, PROTOCOL_VERSION, ToWorker, read_from_worker};
+use twinfer_protocol::{
+    Fault, FrameError, FromWorker, MessageError, PROTOCOL_VERSION, ToWorker, read_from_worker,
+};
 
 use super::{
     gate::Gate,
@@ -48,8 +50,8 @@ pub enum Loss {
     Died(Death),
     /// It said something that is not the protocol.
     Garbled(String),
-    /// It reported that the harness itself, not the backend, failed.
-    Fault(String),
+    /// It reported that it cannot go on, for no reason of the backend's.
+    Fault(Fault),
     /// It said that it is of no more use, after it answered.
     Spent,
 }
@@ -112,7 +114,8 @@ impl WorkerProcess {
             entered: None,
             turn: None,
         };
-        worker.description = worker.shake_hands(variant).map_err(|loss| failed(loss.to_string()))?;
+        worker.description =
+            worker.shake_hands(variant).map_err(|loss| CampaignError::of_loss(variant, &loss))?;
         worker.start_millis = started.elapsed().as_millis() as u64;
         Ok(worker)
     }
@@ -148,7 +151,7 @@ impl WorkerProcess {
             Ok(Some(FromWorker::Hello { protocol, .. })) => Err(Loss::Garbled(format!(
                 "the worker speaks protocol {protocol}, this supervisor {PROTOCOL_VERSION}, or names not one backend"
             ))),
-            Ok(Some(FromWorker::Fault { message })) => Err(Loss::Fault(message)),
+            Ok(Some(FromWorker::Fault(fault))) => Err(Loss::Fault(fault)),
             Ok(Some(_)) => Err(Loss::Garbled("the first message is no handshake".to_owned())),
             Ok(None) => Err(self.loss()),
             Err(error) => Err(self.unreadable(error)),
@@ -218,7 +221,7 @@ impl WorkerProcess {
                 (self.spent, self.entered) = (last, None);
                 Ok(Answer::Done(hash, Box::new(observation)))
             }
-            Ok(Some(FromWorker::Fault { message })) => Err(Loss::Fault(message)),
+            Ok(Some(FromWorker::Fault(fault))) => Err(Loss::Fault(fault)),
             Ok(Some(FromWorker::Hello { .. })) => Err(Loss::Garbled("a second handshake".to_owned())),
             Ok(None) => Err(self.loss()),
             Err(error) => Err(self.unreadable(error)),
@@ -304,7 +307,7 @@ impl std::fmt::Display for Loss {
                 None => write!(f, "the worker died of {}", death.status),
             },
             Self::Garbled(reason) => write!(f, "the worker's message cannot be read: {reason}"),
-            Self::Fault(message) => f.write_str(message),
+            Self::Fault(fault) => f.write_str(&fault.message),
             Self::Spent => f.write_str("the backend lost what it keeps between cases"),
         }
     }

@@ -10,7 +10,7 @@ use std::{
 
 use twinfer_case::{Description, DeviceUse, Observation, Outcome, RunOutput, Stage, Task};
 use twinfer_onnx::{Graph, Op, Tensor};
-use twinfer_protocol::{FromWorker, PROTOCOL_VERSION, ToWorker, read_to_worker};
+use twinfer_protocol::{Fault, FromWorker, PROTOCOL_VERSION, ToWorker, read_to_worker};
 use twinfer_worker::{Sabotage, Voice};
 
 use crate::{
@@ -51,7 +51,7 @@ fn play(role: &str) {
     while let Some(message) = read_to_worker(&mut input).unwrap() {
         match message {
             ToWorker::Hello { .. } if role == "does-not-start" => {
-                tell(&FromWorker::Fault { message: "the library is missing".to_owned() }, &mut voice);
+                tell(&FromWorker::Fault(Fault::of_environment("the library is missing")), &mut voice);
                 process::exit(3);
             }
             ToWorker::Hello { variants, .. } => {
@@ -131,7 +131,7 @@ fn misbehave(role: &str, graph: &Graph, voice: &mut Voice<impl Write>) {
             io::stdout().write_all(b"library says hello\n").unwrap();
             io::stdout().flush().unwrap();
         }
-        "faults" if has_bias(graph) => tell(&FromWorker::Fault { message: "out of disk".to_owned() }, voice),
+        "faults" if has_bias(graph) => tell(&FromWorker::Fault(Fault::of_environment("out of disk")), voice),
         _ => {}
     }
 }

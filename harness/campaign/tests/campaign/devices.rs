@@ -12,7 +12,7 @@ use std::{
 
 use twinfer_campaign::Hiring;
 use twinfer_case::{CaseHash, DeviceMemory, Event, Verdict, WorkerBound, Workforce};
-use twinfer_protocol::FromWorker;
+use twinfer_protocol::{Fault, FromWorker};
 use twinfer_worker::Voice;
 
 use crate::{
@@ -39,7 +39,7 @@ pub fn meet(role: &str, voice: &mut Voice<impl Write>) {
         || role == "loses-all-devices" && note("off-the-bus").exists()
     {
         let message = format!("cannot use CUDA device {}: no CUDA-capable device is detected", device());
-        tell(&FromWorker::Fault { message }, voice);
+        tell(&FromWorker::Fault(Fault::of_environment(message)), voice);
         process::exit(3);
     }
 }

@@ -4,6 +4,7 @@ use std::{
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
 };
 
+use serde::de::DeserializeOwned;
 use twinfer_campaign::ALLOCATOR;
 use twinfer_case::Variant;
 use twinfer_generators::Family;
@@ -11,7 +12,7 @@ use twinfer_worker::driver::{self, Mode};
 
 use super::{
     Arguments,
-    solo::{Loop, READY},
+    solo::{Greeting, Loop},
 };
 use crate::{Failure, worker::worker_for};
 
@@ -75,10 +76,7 @@ impl Running {
     }
 
     fn wait_until_ready(&mut self) -> Result<(), Failure> {
-        match self.line()?.as_str() {
-            READY => Ok(()),
-            other => Err(Failure::environment(format!("the loop says {other:?} instead of {READY:?}"))),
-        }
+        self.hear::<Greeting>()?
     }
 
     fn begin(&mut self) -> Result<(), Failure> {
@@ -86,12 +84,14 @@ impl Running {
     }
 
     fn finish(&mut self) -> Result<Loop, Failure> {
-        serde_json::from_str(&self.line()?).map_err(Failure::environment)
+        self.hear()
     }
 
-    fn line(&mut self) -> Result<String, Failure> {
+    fn hear<T: DeserializeOwned>(&mut self) -> Result<T, Failure> {
         match self.lines.next() {
-            Some(line) => line.map_err(Failure::environment),
+            Some(line) => {
+                serde_json::from_str(&line.map_err(Failure::environment)?).map_err(Failure::environment)
+            }
             None => Err(Failure::environment(match self.child.wait() {
                 Ok(status) => format!("a loop's process ended early: {status}"),
                 Err(error) => error.to_string(),

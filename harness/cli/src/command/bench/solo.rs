@@ -18,8 +18,8 @@ use twinfer_worker::{driver, take_stdout};
 use super::{stream::Stream, usage::Usage};
 use crate::{Exit, Failure};
 
-/// What the loop says once its backends are open; it begins when it is answered.
-pub const READY: &str = "ready";
+/// What the loop says first: that its backends are open, so that it begins when it is answered, or why they are not.
+pub type Greeting = Result<(), Failure>;
 
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -86,9 +86,15 @@ const PREPARED_BEFORE: usize = 4096;
 /// Opens the backends, waits for its turn, loops, and writes what it came to as one line of JSON.
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let mut output = take_stdout().map_err(Failure::environment)?;
-    let mut say = |line: &str| writeln!(output, "{line}").map_err(Failure::environment);
     let opening = Instant::now();
-    let subjects = open(&arguments.backends.subjects())?;
+    let subjects = match open(&arguments.backends.subjects()) {
+        Ok(subjects) => subjects,
+        Err(failure) => {
+            let exit = failure.exit;
+            say(&mut output, &Greeting::Err(failure))?;
+            return Ok(exit);
+        }
+    };
     let mut result =
         Loop { opening: opening.elapsed().as_secs_f64(), opening_usage: Usage::now(), ..Loop::default() };
     let stream = Stream::new(&arguments.family, arguments.seed);
@@ -96,19 +102,24 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let mut cases = stream.cases(first, count).take((arguments.cases / count) as usize).map(prepare);
     let before = if arguments.judged { 0 } else { PREPARED_BEFORE };
     let before: Vec<_> = cases.by_ref().take(before).collect();
-    say(READY)?;
+    say(&mut output, &Greeting::Ok(()))?;
     if told_to_begin()? {
         let limit = Duration::from_secs(arguments.time.unwrap_or(u32::MAX.into()));
         result.run(before.into_iter().chain(cases), subjects, arguments.judged, limit)?;
-        say(&serde_json::to_string(&result).map_err(Failure::environment)?)?;
+        say(&mut output, &result)?;
     }
     Ok(Exit::Conforms)
+}
+
+fn say(output: &mut impl Write, what: &impl Serialize) -> Result<(), Failure> {
+    let line = serde_json::to_string(what).map_err(Failure::environment)?;
+    writeln!(output, "{line}").map_err(Failure::environment)
 }
 
 fn open(variants: &[Variant]) -> Result<Vec<Subject>, Failure> {
     let cache = driver::Mode::of_environment().map_err(Failure::usage)?;
     let subject = |variant: &Variant| {
-        let backend = twinfer_worker::open(variant, cache).map_err(Failure::environment)?;
+        let backend = twinfer_worker::open(variant, cache)?;
         Ok(Subject { variant: variant.clone(), description: backend.describe(), backend })
     };
     variants.iter().map(subject).collect()
