@@ -63,6 +63,7 @@ pub fn request(inputs: &[ValueInfo]) -> Request {
 /// Concrete shapes of the inputs: symbolic extents as given, the others the smallest that the graph takes.
 fn shapes(graph: &Graph, given: &[(String, usize)]) -> Result<Vec<Vec<usize>>, Failure> {
     let known = known(&graph.inputs, given)?;
+    let is_open = symbols(&graph.inputs).iter().any(|symbol| !known.contains_key(symbol));
     let mut reason = String::new();
     for extent in EXTENTS {
         let shapes =
@@ -72,9 +73,11 @@ fn shapes(graph: &Graph, given: &[(String, usize)]) -> Result<Vec<Vec<usize>>, F
             Err(violation) => reason = violation.to_string(),
         }
     }
-    Err(Failure::usage(format!(
-        "no shape of the inputs fits the model: {reason}: give extents with --dim NAME=N"
-    )))
+    Err(Failure::usage(if is_open {
+        format!("no shape of the inputs fits the model: {reason}: give extents with --dim NAME=N")
+    } else {
+        format!("the model is not valid for the shapes of its inputs: {reason}")
+    }))
 }
 
 /// The extents that are given, by name; each must be a symbol of some input.
@@ -109,4 +112,41 @@ fn symbols(inputs: &[ValueInfo]) -> BTreeSet<&str> {
         Dim::Fixed(_) => None,
     })
     .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use twinfer_onnx::{Node, Op};
+
+    use super::*;
+
+    /// Adds a value of three elements to one of `N`.
+    fn addition() -> Graph {
+        let value = |name: &str, dim| ValueInfo {
+            name: name.to_owned(),
+            dtype: DataType::Float,
+            shape: Some(vec![dim]),
+        };
+        Graph {
+            opset: 17,
+            inputs: vec![value("a", Dim::Fixed(3)), value("b", Dim::Symbolic("N".to_owned()))],
+            initializers: Vec::new(),
+            nodes: vec![Node {
+                name: "add".to_owned(),
+                op: Op::Add,
+                inputs: vec!["a".to_owned(), "b".to_owned()],
+                outputs: vec!["y".to_owned()],
+            }],
+            outputs: vec![value("y", Dim::Fixed(3))],
+        }
+    }
+
+    #[test]
+    fn extents_are_asked_for_only_where_one_is_open() {
+        let refusal = |given: &[(String, usize)]| shapes(&addition(), given).unwrap_err().to_string();
+        assert!(refusal(&[]).ends_with(": give extents with --dim NAME=N"), "{}", refusal(&[]));
+        let five = [("N".to_owned(), 5)];
+        assert!(!refusal(&five).contains("--dim"), "{}", refusal(&five));
+        assert_eq!(shapes(&addition(), &[("N".to_owned(), 3)]).unwrap(), [[3], [3]]);
+    }
 }
