@@ -8,7 +8,7 @@ use std::{env, fs, path::Path};
 
 use twinfer_case::CaseRecord;
 use twinfer_generators::Family;
-use twinfer_tests::Twinfer;
+use twinfer_tests::{Twinfer, no_findings};
 
 use tally::Tally;
 
@@ -49,7 +49,7 @@ fn tally(family: Family, count: u64) -> Tally {
         &seed,
         "--no-minimize",
         "--known",
-        "/nonexistent",
+        no_findings(),
         "--out",
         folder,
     ];

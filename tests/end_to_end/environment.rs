@@ -12,7 +12,7 @@ use std::{
 
 use serde_json::Value;
 use tempfile::TempDir;
-use twinfer_tests::Outcome;
+use twinfer_tests::{Outcome, no_findings};
 
 use crate::{
     fuzz::{fuzz, journal},
@@ -173,7 +173,7 @@ fn a_library_that_is_removed_ends_a_campaign_that_goes_on_once_it_is_back() {
 /// A campaign that has recorded something.
 fn begun(out: &Path, campaign: &[&str]) -> Child {
     let path = out.to_str().unwrap();
-    let arguments = [&["fuzz", "--out", path, "--known", "/nonexistent"], campaign].concat();
+    let arguments = [&["fuzz", "--out", path, "--known", no_findings()], campaign].concat();
     let mut supervisor = twinfer(&arguments).start_heard();
     let started = Instant::now();
     while recorded(out) == 0 {

@@ -3,13 +3,13 @@
 use std::{fs, path::Path};
 
 use serde_json::Value;
-use twinfer_tests::Outcome;
+use twinfer_tests::{Outcome, no_findings};
 
 use crate::twinfer;
 
 pub fn fuzz(out: &Path, arguments: &[&str]) -> Outcome {
     let out = out.to_str().expect("a temporary path is UTF-8");
-    twinfer(&[&["fuzz", "--out", out, "--known", "/nonexistent"], arguments].concat()).run()
+    twinfer(&[&["fuzz", "--out", out, "--known", no_findings()], arguments].concat()).run()
 }
 
 fn report(out: &Path, format: &str) -> String {
@@ -131,6 +131,28 @@ fn only_golden_is_nothing_to_compare() {
 fn an_unknown_backend_is_wrong_usage() {
     let out = tempfile::tempdir().unwrap();
     assert_eq!(fuzz(out.path(), &["--backends", "ort:tpu"]).code, Some(2));
+}
+
+#[test]
+fn known_findings_that_are_not_there_are_wrong_usage() {
+    let parent = tempfile::tempdir().unwrap();
+    let (out, absent) = (parent.path().join("run"), parent.path().join("absent"));
+    let outcome =
+        twinfer(&["fuzz", "--known", absent.to_str().unwrap(), "--out", out.to_str().unwrap()]).run();
+    assert_eq!(outcome.code, Some(2), "{}", outcome.shown());
+    assert!(outcome.stderr.contains(absent.to_str().unwrap()), "{}", outcome.stderr);
+    assert!(!out.exists(), "the run was begun");
+}
+
+#[test]
+fn more_jobs_than_any_machine_has_a_use_for_are_wrong_usage() {
+    for command in
+        [&["fuzz", "--jobs"][..], &["bench", "--jobs"], &["bench", "--backends=ort:cpu", "--processes"]]
+    {
+        let outcome = twinfer(&[command, &["1025"]].concat()).run();
+        assert_eq!(outcome.code, Some(2), "{}", outcome.shown());
+        assert!(outcome.stderr.contains("give a number from 1 to 1024"), "{}", outcome.stderr);
+    }
 }
 
 #[test]

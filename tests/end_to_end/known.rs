@@ -3,7 +3,7 @@
 use std::{fmt::Write, fs, path::Path};
 
 use tempfile::TempDir;
-use twinfer_tests::{Outcome, golden};
+use twinfer_tests::{Outcome, golden, no_findings};
 
 use crate::{fuzz::findings, twinfer};
 
@@ -32,7 +32,7 @@ fn listed(findings: &[String], more: &str) -> String {
 
 #[test]
 fn a_campaign_is_described_by_its_configuration_and_fails_for_what_is_not_listed() {
-    let nothing = Path::new("/nonexistent");
+    let nothing = Path::new(no_findings());
     let (out, found) = fuzz("", nothing);
     assert_eq!(found.code, Some(1), "{}", found.shown());
     assert!(
@@ -91,18 +91,17 @@ fn a_listed_issue_whose_case_conforms_now_is_fixed() {
 #[test]
 fn an_issue_past_its_review_is_told_and_one_without_a_case_is_not_called_fixed() {
     let issue = listed(&["ort-cpu-parse-hang-nothing".to_owned()], "review = 2020-01-31");
-    let (_out, outcome) = fuzz(&issue, Path::new("/nonexistent"));
+    let (_out, outcome) = fuzz(&issue, Path::new(no_findings()));
     let told = "review    ort-cpu-parse-hang-nothing was to be looked at again by 2020-01-31";
     assert!(outcome.stdout.contains(told), "{}", outcome.stdout);
     assert!(outcome.stdout.contains("not seen  ort-cpu-parse-hang-nothing"), "{}", outcome.stdout);
-    let (_out, outcome) =
-        fuzz(&listed(&["trt-parse-hang-nothing".to_owned()], ""), Path::new("/nonexistent"));
+    let (_out, outcome) = fuzz(&listed(&["trt-parse-hang-nothing".to_owned()], ""), Path::new(no_findings()));
     assert!(outcome.stdout.contains("not tried trt-parse-hang-nothing"), "{}", outcome.stdout);
 }
 
 #[test]
 fn a_mistake_in_the_configuration_is_wrong_input_and_told_by_its_line() {
-    let (_out, outcome) = fuzz("colour = \"red\"\n", Path::new("/nonexistent"));
+    let (_out, outcome) = fuzz("colour = \"red\"\n", Path::new(no_findings()));
     assert_eq!(outcome.code, Some(2), "{}", outcome.shown());
     assert!(outcome.stderr.contains("line 5: unknown field `colour`"), "{}", outcome.stderr);
 }

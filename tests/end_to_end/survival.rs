@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use twinfer_tests::Twinfer;
+use twinfer_tests::{Twinfer, no_findings};
 
 use crate::{
     fuzz::{fuzz, journal},
@@ -103,7 +103,7 @@ impl Random {
 /// Begins the campaign, or goes on where a killed one left a folder.
 fn go_on(out: &Path) -> Twinfer {
     let begun = out.join("findings").is_dir();
-    let out = ["fuzz", "--known", "/nonexistent", "--out", out.to_str().expect("a temporary path is UTF-8")];
+    let out = ["fuzz", "--known", no_findings(), "--out", out.to_str().expect("a temporary path is UTF-8")];
     twinfer(&[&out[..], &CAMPAIGN, if begun { &["--resume"] } else { &[] }].concat())
 }
 

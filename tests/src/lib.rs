@@ -1,9 +1,10 @@
 //! Running the `twinfer` command and looking at what came of it.
 
 use std::{
-    env,
+    env, fs,
     path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
+    sync::LazyLock,
 };
 
 /// The folder `golden` of the workspace: `TWINFER_GOLDEN`, where it was when the tests were compiled, or in the current
@@ -13,6 +14,20 @@ pub fn golden() -> PathBuf {
     let named = env::var_os("TWINFER_GOLDEN").map(PathBuf::from);
     let found = named.unwrap_or_else(|| if compiled.is_dir() { compiled } else { PathBuf::from("golden") });
     found.canonicalize().unwrap_or(found)
+}
+
+/// A folder without findings, for a campaign that is to know of none.
+///
+/// # Panics
+///
+/// Where no temporary folder can be made.
+pub fn no_findings() -> &'static str {
+    static FOLDER: LazyLock<String> = LazyLock::new(|| {
+        let folder = env::temp_dir().join("twinfer-tests-no-findings");
+        fs::create_dir_all(&folder).expect("a temporary folder can be made");
+        folder.into_os_string().into_string().expect("a temporary path is UTF-8")
+    });
+    &FOLDER
 }
 
 /// The command under test: `TWINFER_BINARY`, where Cargo put it (`compiled`), or beside the tests.

@@ -1,13 +1,13 @@
 //! `twinfer.toml`: what a campaign does where the command line does not say, and the findings that are known.
 
-use std::{io, num::NonZeroUsize, path::Path, str::FromStr};
+use std::{io, path::Path, str::FromStr};
 
 use serde::{Deserialize, Deserializer, de};
 use toml::value::Datetime;
 use twinfer_case::{Budget, Ladder, read_file};
 use twinfer_generators::Family;
 
-use crate::{duration, variants::Variants, versions::VersionRange};
+use crate::{duration, jobs::Jobs, variants::Variants, versions::VersionRange};
 
 /// The file that is read where none is named.
 const NAME: &str = "twinfer.toml";
@@ -28,7 +28,7 @@ pub struct Configuration {
     /// As `--seed`.
     pub seed: Option<u64>,
     /// As `--jobs`.
-    pub jobs: Option<NonZeroUsize>,
+    pub jobs: Option<Jobs>,
     /// As `--devices`.
     pub devices: Option<String>,
     /// As `--ladder`.
@@ -241,6 +241,7 @@ mod tests {
     fn a_mistake_is_told_with_its_line() {
         for (text, line) in [
             ("seed = 7\nsed = 8", "line 2: unknown field `sed`"),
+            ("seed = 7\njobs = 1025", "line 2: give a number from 1 to 1024"),
             ("\n\nbackends = \"ort:tpu\"", "line 3: unknown backend"),
             ("families = [\"con\"]", "line 1:"),
             ("ladder = \"ten\"", "line 1: \"ten\" is no ladder: give a part"),

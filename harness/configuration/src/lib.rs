@@ -6,12 +6,14 @@
 
 mod duration;
 mod file;
+mod jobs;
 mod shard;
 mod variants;
 mod versions;
 
 pub use duration::seconds;
 pub use file::{Configuration, ConfigurationError, Date, KnownIssue, Mistake};
+pub use jobs::{InvalidJobs, Jobs};
 pub use shard::{InvalidShard, Shard};
 pub use variants::{InvalidVariants, Variants};
 pub use versions::{InvalidRange, VersionRange};

@@ -1,13 +1,12 @@
 use std::{
-    num::NonZeroUsize,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, atomic::Ordering},
 };
 
 use clap::Args;
 use twinfer_campaign::{Hiring, Options};
 use twinfer_case::{Budget, Ladder};
-use twinfer_configuration::{Configuration, Shard, Variants, seconds};
+use twinfer_configuration::{Configuration, Jobs, Shard, Variants, seconds};
 use twinfer_generators::Family;
 use twinfer_reports::Format;
 use twinfer_worker::{SABOTAGE_VARIABLE, driver};
@@ -23,8 +22,8 @@ use crate::{
     worker::worker_for,
 };
 
-/// More processes and threads than any machine has a use for.
-const MOST_JOBS: usize = 1024;
+/// Where known findings are when nobody says otherwise.
+const KNOWN: &str = "golden/cases";
 
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -46,7 +45,7 @@ pub struct Arguments {
     seed: Option<u64>,
     /// Worker processes a backend [default: as many as find cases and memory, at most one a core]
     #[arg(long)]
-    jobs: Option<NonZeroUsize>,
+    jobs: Option<Jobs>,
     /// Build suspects, and a sample of all cases, again with stronger options, as each backend states them: for this part of
     /// the backends' time (10%), or one case in so many (1/50)
     #[arg(long, value_name = "10%|1/N")]
@@ -63,9 +62,9 @@ pub struct Arguments {
     /// Go on with the run in --out that ended early; the other options must be the same
     #[arg(long, requires = "out")]
     resume: bool,
-    /// Findings that are known already
-    #[arg(long, default_value = "golden/cases", value_name = "DIR")]
-    known: PathBuf,
+    /// The folder of findings that are known already [default: golden/cases, if it is there]
+    #[arg(long, value_name = "DIR")]
+    known: Option<PathBuf>,
     /// What to do where these options do not say, and the issues that are known [default: twinfer.toml, if there is one]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -114,26 +113,37 @@ fn options(arguments: &Arguments, configuration: &Configuration) -> Result<Optio
     let mut worker = worker_for(&variants)?;
     worker.env.extend(arguments.inject.map(|seed| (SABOTAGE_VARIABLE.to_owned(), seed.to_string())));
     worker.env.push((driver::VARIABLE.to_owned(), arguments.driver_cache.to_string()));
+    let known = known(arguments.known.as_deref())?;
     let out = run_directory(arguments.out.as_deref(), arguments.resume)?;
     let defaults = Options::new(variants, worker, out);
     let jobs = arguments.jobs.or(configuration.jobs);
-    if jobs.is_some_and(|jobs| jobs.get() > MOST_JOBS) {
-        return Err(Failure::usage(format!("{MOST_JOBS} jobs are the most")));
-    }
     Ok(Options {
         families: families(arguments, configuration).iter().map(Family::to_string).collect(),
         seed: arguments.seed.or(configuration.seed).unwrap_or(0),
         budget: budget(arguments).or(configuration.budget).unwrap_or(Budget::Seconds(60)),
         shard: arguments.shard.into(),
-        jobs: jobs.unwrap_or(defaults.jobs),
+        jobs: jobs.map_or(defaults.jobs, Jobs::number),
         hiring: if jobs.is_some() { Hiring::AllAtOnce } else { Hiring::AsNeeded },
         devices: devices.into_iter().flat_map(|devices| devices.split(',')).map(str::to_owned).collect(),
         ladder: arguments.ladder.or(configuration.ladder),
-        known: arguments.known.is_dir().then(|| arguments.known.clone()),
+        known,
         minimize: !arguments.no_minimize,
         resume: arguments.resume,
         ..defaults
     })
+}
+
+/// Where known findings are: the folder that is given, which must be there, or the default one, which may be.
+fn known(given: Option<&Path>) -> Result<Option<PathBuf>, Failure> {
+    let folder = given.unwrap_or(Path::new(KNOWN));
+    match (folder.is_dir(), given) {
+        (true, _) => Ok(Some(folder.to_owned())),
+        (false, None) => Ok(None),
+        (false, Some(given)) => Err(Failure::usage(format!(
+            "--known {}: there is no such folder: name one that holds findings, or leave it out",
+            given.display()
+        ))),
+    }
 }
 
 fn families<'a>(arguments: &'a Arguments, configuration: &'a Configuration) -> &'a [Family] {

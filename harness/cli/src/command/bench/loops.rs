@@ -33,7 +33,7 @@ pub fn run(arguments: &Arguments, variants: &[Variant], jobs: NonZeroUsize) -> R
 }
 
 fn bare(arguments: &Arguments, variants: &[Variant], jobs: NonZeroUsize) -> Result<Vec<Alone>, Failure> {
-    let mut processes = arguments.processes.clone();
+    let mut processes: Vec<_> = arguments.processes.iter().map(|jobs| jobs.number()).collect();
     if processes.is_empty() {
         processes = vec![NonZeroUsize::MIN, jobs];
         processes.dedup();

@@ -15,7 +15,7 @@ mod usage;
 use std::{num::NonZeroUsize, path::PathBuf, thread::available_parallelism};
 
 use clap::{Args, ValueEnum};
-use twinfer_configuration::{Variants, seconds};
+use twinfer_configuration::{Jobs, Variants, seconds};
 use twinfer_generators::Family;
 use twinfer_worker::driver::Mode;
 
@@ -32,7 +32,7 @@ pub struct Arguments {
     only: Vec<Part>,
     /// How many processes of one backend, one number after the other [default: 1 and --jobs]
     #[arg(long, value_delimiter = ',', value_name = "N,M", requires = "backends")]
-    processes: Vec<NonZeroUsize>,
+    processes: Vec<Jobs>,
     /// How libraries use the driver-attribute cache, one after the other: on, off, verify [default: off and on for
     /// TensorRT]
     #[arg(long, value_delimiter = ',', value_name = "MODE", requires = "backends")]
@@ -51,7 +51,7 @@ pub struct Arguments {
     seed: u64,
     /// Worker processes, and threads of the bare loop [default: one a core]
     #[arg(long)]
-    jobs: Option<NonZeroUsize>,
+    jobs: Option<Jobs>,
     /// Keep the campaign's findings as they were generated
     #[arg(long)]
     no_minimize: bool,
@@ -73,7 +73,8 @@ enum Part {
 }
 
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    let jobs = arguments.jobs.or_else(|| available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
+    let given = arguments.jobs.map(Jobs::number);
+    let jobs = given.or_else(|| available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
     let report = match &arguments.backends {
         None => cpu::run(arguments, jobs)?,
         Some(backends) => loops::run(arguments, &backends.subjects(), jobs)?,
