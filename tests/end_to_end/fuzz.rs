@@ -63,6 +63,26 @@ fn one_job_and_two_come_to_the_same_verdicts_and_findings() {
 }
 
 #[test]
+fn a_finding_of_an_invalid_graph_that_is_accepted_tells_the_rule_that_it_breaks() {
+    let out = tempfile::tempdir().unwrap();
+    let outcome =
+        fuzz(out.path(), &["--backends", "ort:cpu", "--family", "invalid", "--seed", "20", "--cases", "40"]);
+    let folder = out.path().join("findings");
+    let of = |name: &String| fs::read(folder.join(name).join("finding.json")).unwrap();
+    let mut accepted: Vec<Value> =
+        findings(out.path()).iter().map(|name| serde_json::from_slice(&of(name)).unwrap()).collect();
+    accepted.retain(|finding| finding["kind"] == "accepts-invalid");
+    assert!(!accepted.is_empty(), "{}", outcome.shown());
+    for finding in accepted {
+        let (graph, detail) =
+            (finding["graph"].as_str().unwrap(), finding["divergences"][0]["detail"].as_str());
+        let rule = detail.unwrap().strip_prefix("accepted a graph that breaks ").unwrap();
+        assert!(graph.starts_with(&format!("breaks {rule}: ")), "{graph}");
+        assert!(outcome.stdout.contains(&format!("breaks {rule}: ")), "{}", outcome.stdout);
+    }
+}
+
+#[test]
 fn another_seed_gives_other_cases() {
     let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     for (out, seed) in [(&one, "1"), (&two, "2")] {

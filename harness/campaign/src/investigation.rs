@@ -8,7 +8,8 @@ use std::sync::{
 };
 
 use twinfer_case::{
-    CaseHash, Divergence, Event, FINDING_FORMAT, Finding, Kind, Sighting, VariantInfo, Verdict,
+    Case, CaseHash, Divergence, Event, Expectation, FINDING_FORMAT, Finding, Kind, Sighting, VariantInfo,
+    Verdict,
 };
 
 use crate::{
@@ -220,9 +221,9 @@ pub fn finding(
         format: FINDING_FORMAT,
         kind: signature.kind,
         stage: signature.stage,
-        signature,
         diagnosis: symptom.diagnosis().to_vec(),
-        graph: one_line(&minimal.prepared.case.graph),
+        graph: shown(signature.kind, &minimal.prepared.case),
+        signature,
         seen_in: vec![sighting(info)],
         before: suspect.prepared.size(),
         after: minimal.prepared.size(),
@@ -230,6 +231,15 @@ pub fn finding(
         provenance: suspect.prepared.case.provenance.clone(),
         preceding,
         divergences: symptom.narrowed(minimal.divergences()),
+    }
+}
+
+/// The graph in one line; behind the rule that it breaks where that is what is wrong with accepting it.
+fn shown(kind: Kind, case: &Case) -> String {
+    let graph = one_line(&case.graph);
+    match (kind, &case.expectation) {
+        (Kind::AcceptsInvalid, Expectation::Invalid(rule)) => format!("breaks {rule}: {graph}"),
+        _ => graph,
     }
 }
 

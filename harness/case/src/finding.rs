@@ -18,7 +18,7 @@ pub struct Finding {
     pub stage: Stage,
     /// The semantic mutants that reproduce it; empty when nothing explains it.
     pub diagnosis: Vec<String>,
-    /// The minimal graph in one line.
+    /// The minimal graph in one line, behind the rule that it breaks where that should have been refused.
     pub graph: String,
     /// Every divergence of the minimal case, the one that gave the signature first.
     pub divergences: Vec<Divergence>,
