@@ -75,6 +75,37 @@ fn a_finding_is_minimised_adopted_and_replayed() {
 }
 
 #[test]
+fn a_case_that_has_nothing_to_run_or_is_of_a_later_time_is_wrong_input() {
+    let (kept, out) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    twinfer(&["adopt", text(&deadly()), "--to", text(kept.path())]).run();
+    let folder = kept.path().join(deadly().file_name().unwrap());
+    let file = folder.join("case.json");
+    let whole: serde_json::Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+    let damages = [
+        ("runs", serde_json::json!([]), "it has no runs"),
+        ("runs", serde_json::json!([{"inputs": []}]), "run 0 has 0 inputs"),
+        ("format", 9.into(), "its format is 9"),
+    ];
+    for (member, value, reason) in damages {
+        let mut case = whole.clone();
+        case[member] = value;
+        fs::write(&file, case.to_string()).unwrap();
+        for command in [
+            &["check", text(&folder), "--backends", "ort:cpu"][..],
+            &["check", text(&file), "--backends", "ort:cpu"],
+            &["minimize", text(&folder), "--backends", "ort:cpu", "--out", text(out.path())],
+            &["replay", text(&folder)],
+            &["adopt", text(&folder), "--to", text(out.path())],
+        ] {
+            let outcome = twinfer(command).run();
+            assert_eq!(outcome.code, Some(2), "{}", outcome.shown());
+            let told = outcome.stderr.contains(text(&file)) && outcome.stderr.contains(reason);
+            assert!(told, "{}", outcome.shown());
+        }
+    }
+}
+
+#[test]
 fn a_replay_that_shows_something_else_says_so() {
     let kept = tempfile::tempdir().unwrap();
     twinfer(&["adopt", text(&deadly()), "--to", text(kept.path())]).run();

@@ -3,17 +3,19 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use twinfer_case::{Case, FINDING_FORMAT, Finding, check_format, read_file_in};
+use twinfer_case::{FINDING_FORMAT, Finding, check_format, read_file_in};
 
 use crate::{
-    CampaignError, history,
+    CampaignError,
+    case_folder::{CASE, read_case_in},
+    history,
     journal::{read_json_in, write, write_json},
     prepared::Prepared,
     recording::Recording,
 };
 
 /// The files of a finding's folder besides those that it has by number; anything else in it is left behind.
-const FILES: [&str; 3] = ["case.json", "model.onnx", "finding.snap"];
+const FILES: [&str; 3] = [CASE, "model.onnx", "finding.snap"];
 
 /// The one that says what was found.
 const FINDING: &str = "finding.json";
@@ -47,9 +49,9 @@ pub fn adopt(finding: &Path, golden_cases: &Path) -> Result<PathBuf, CampaignErr
 fn check(folder: &Path, finding: &Finding) -> Result<(), CampaignError> {
     let wrong = |name: &str, reason: &str| Err(CampaignError::format(folder.join(name))(reason));
     check_format(finding.format, FINDING_FORMAT).map_err(CampaignError::format(folder.join(FINDING)))?;
-    let prepared = Prepared::of(read_json_in::<Case>(folder, "case.json")?)?;
+    let prepared = Prepared::of(read_case_in(folder, CASE)?)?;
     if prepared.task.hash != finding.case {
-        return wrong("case.json", "this is not the case that finding.json was found with");
+        return wrong(CASE, "this is not the case that finding.json was found with");
     }
     let path = folder.join("model.onnx");
     if read_file_in(folder, "model.onnx").map_err(CampaignError::file(path))? != prepared.task.model {
@@ -115,9 +117,9 @@ mod tests {
         let mut finding: Finding = read_json_in(&copy, FINDING).unwrap();
         finding.seen_in[0].version = "of another day".to_owned();
         if !is_same_case {
-            let mut case: Case = read_json_in(&copy, "case.json").unwrap();
+            let mut case = read_case_in(&copy, CASE).unwrap();
             case.request.tf32 = true;
-            write_json(&copy.join("case.json"), &case).unwrap();
+            write_json(&copy.join(CASE), &case).unwrap();
             finding.case = Prepared::of(case).unwrap().task.hash;
         }
         write_json(&copy.join(FINDING), &finding).unwrap();

@@ -3,7 +3,7 @@
 
 use std::{fs, path::Path, sync::Arc};
 
-use twinfer_case::{Case, Run, TensorSource};
+use twinfer_case::{Case, CaseFile, MAX_FILE_BYTES, Run, TensorSource, read_file, read_file_in};
 use twinfer_onnx::Tensor;
 
 use crate::{
@@ -11,6 +11,9 @@ use crate::{
     journal::{write, write_json},
     prepared::{Prepared, References},
 };
+
+/// The file of the case itself.
+pub const CASE: &str = "case.json";
 
 /// Writes `case` with its tensors as data, and with what golden computes of it, to `folder`.
 pub fn write_case(folder: &Path, case: &Case) -> Result<(), CampaignError> {
@@ -26,7 +29,7 @@ pub fn write_prepared(
     references: &References,
 ) -> Result<(), CampaignError> {
     fs::create_dir_all(folder).map_err(CampaignError::writing(folder))?;
-    write_json(&folder.join("case.json"), &materialized(prepared))?;
+    write_materialized(&folder.join(CASE), prepared)?;
     write(&folder.join("model.onnx"), &prepared.task.model)?;
     for (run, inputs) in prepared.task.runs.iter().enumerate() {
         let data_set = folder.join(format!("test_data_set_{run}"));
@@ -37,8 +40,26 @@ pub fn write_prepared(
     Ok(())
 }
 
-/// The case with its tensors as data: what no later generator changes.
-pub fn materialized(prepared: &Prepared) -> Case {
+/// The case in a folder that may come from somewhere else; nothing outside it is read.
+pub fn read_case_in(folder: &Path, name: impl AsRef<Path>) -> Result<Case, CampaignError> {
+    let path = folder.join(&name);
+    let bytes = read_file_in(folder, name).map_err(CampaignError::file(&path))?;
+    Case::from_file(&bytes).map_err(CampaignError::format(path))
+}
+
+/// The case in a file.
+pub fn read_case_file(path: &Path) -> Result<Case, CampaignError> {
+    let bytes = read_file(path, MAX_FILE_BYTES).map_err(CampaignError::file(path))?;
+    Case::from_file(&bytes).map_err(CampaignError::format(path))
+}
+
+/// Writes a case so that no later generator changes it.
+pub fn write_materialized(path: &Path, prepared: &Prepared) -> Result<(), CampaignError> {
+    write_json(path, &CaseFile::from(&materialized(prepared)))
+}
+
+/// The case with its tensors as data.
+fn materialized(prepared: &Prepared) -> Case {
     let data =
         |inputs: &Vec<Tensor>| Run { inputs: inputs.iter().cloned().map(TensorSource::Data).collect() };
     Case { runs: prepared.task.runs.iter().map(data).collect(), ..prepared.case.clone() }

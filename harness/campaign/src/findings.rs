@@ -3,11 +3,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use twinfer_case::{Case, Finding, Observation, Outcome, Sighting, Summary, VariantInfo};
+use twinfer_case::{Finding, Observation, Outcome, Sighting, Summary, VariantInfo};
 
 use crate::{
     CampaignError,
-    case_folder::write_prepared,
+    case_folder::{CASE, read_case_in, write_prepared},
     catalogue::{Catalogue, Identity},
     crew::Tried,
     describe::classes,
@@ -198,7 +198,7 @@ fn remove(folder: &Path) -> Result<(), CampaignError> {
 
 fn load(folder: &Path) -> Result<Stored, CampaignError> {
     let finding: Finding = read_json_in(folder, "finding.json")?;
-    let case: Case = read_json_in(folder, "case.json")?;
+    let case = read_case_in(folder, CASE)?;
     let identity = Identity { signature: finding.signature.clone(), classes: classes(&case) };
     Ok(Stored { finding, identity })
 }

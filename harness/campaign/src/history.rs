@@ -11,8 +11,7 @@ use twinfer_case::Case;
 
 use crate::{
     CampaignError,
-    case_folder::materialized,
-    journal::{read_json_in, write_json},
+    case_folder::{read_case_in, write_materialized},
     prepared::Prepared,
 };
 
@@ -24,12 +23,12 @@ pub fn write_history(finding: &Path, history: &[Arc<Prepared>]) -> Result<(), Ca
     let folder = finding.join(FOLDER);
     fs::create_dir_all(&folder).map_err(CampaignError::writing(&folder))?;
     let mut cases = history.iter().enumerate();
-    cases.try_for_each(|(index, prepared)| write_json(&finding.join(file(index)), &materialized(prepared)))
+    cases.try_for_each(|(index, prepared)| write_materialized(&finding.join(file(index)), prepared))
 }
 
 /// The history in the folder of a finding, empty where it needs none.
 pub fn read_history(finding: &Path) -> Result<Vec<Case>, CampaignError> {
-    files(finding).map(|name| read_json_in(finding, name)).collect()
+    files(finding).map(|name| read_case_in(finding, name)).collect()
 }
 
 /// The files of the history in the folder of a finding, in order, as paths in that folder.

@@ -13,11 +13,12 @@ use twinfer_onnx::{DataType, Dim, Graph};
 
 use crate::{
     CampaignError, Subjects,
+    case_folder::{CASE, read_case_file, read_case_in},
     crew::{Crew, Tried},
     findings::write_finding,
     history::read_history,
     investigation::finding,
-    journal::{read_json, read_json_in},
+    journal::read_json_in,
     prepared::Prepared,
     recording::{RecordedObservation, Recording, timeless, version},
     reduction::{Reduction, Specimen, confirm_smaller},
@@ -53,10 +54,10 @@ const SYMBOLIC_EXTENT: usize = 2;
 /// inputs.
 pub fn read_case(path: &Path) -> Result<Case, CampaignError> {
     if path.is_dir() {
-        return read_json_in(path, "case.json");
+        return read_case_in(path, CASE);
     }
     if path.extension().is_some_and(|extension| extension == "json") {
-        return read_json(path);
+        return read_case_file(path);
     }
     let bytes = read_file(path, MAX_FILE_BYTES).map_err(CampaignError::file(path))?;
     let graph = Graph::decode(&bytes).map_err(CampaignError::format(path))?;

@@ -6,6 +6,7 @@
 
 mod capability;
 mod case;
+mod case_file;
 mod condition;
 mod diagnosis;
 mod event;
@@ -29,6 +30,7 @@ pub use capability::{Capability, Description, DeviceUse, Effect, Limitation, Qua
 pub use case::{
     Case, CaseHash, Expectation, InvalidHash, Provenance, Recipe, Regime, Request, Run, TensorSource,
 };
+pub use case_file::{CASE_FORMAT, CaseFile, MalformedCase};
 pub use condition::Condition;
 pub use diagnosis::{Diagnosis, Explanation};
 pub use event::Event;

@@ -20,13 +20,19 @@ pub struct OversizedRecipe {
 
 /// The tensors of each run; nothing is made that goes beyond [`MAX_CASE_ELEMENTS`].
 pub fn materialize(runs: &[Run]) -> Result<Vec<Vec<Tensor>>, OversizedRecipe> {
+    check_size(runs)?;
+    let tensors = |run: &Run| run.inputs.iter().map(|source| Ok(source.tensor()?.into_owned())).collect();
+    runs.iter().map(tensors).collect()
+}
+
+/// That the recipes of all runs stay within [`MAX_CASE_ELEMENTS`].
+pub fn check_size(runs: &[Run]) -> Result<(), OversizedRecipe> {
     let mut left = MAX_CASE_ELEMENTS;
     for recipe in runs.iter().flat_map(|run| &run.inputs).filter_map(TensorSource::recipe) {
         let rest = element_count(&recipe.shape).and_then(|count| left.checked_sub(count));
         left = rest.ok_or_else(|| recipe.oversized())?;
     }
-    let tensors = |run: &Run| run.inputs.iter().map(|source| Ok(source.tensor()?.into_owned())).collect();
-    runs.iter().map(tensors).collect()
+    Ok(())
 }
 
 impl TensorSource {

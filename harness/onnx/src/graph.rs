@@ -50,6 +50,20 @@ pub struct ValueInfo {
     pub shape: Option<Vec<Dim>>,
 }
 
+impl ValueInfo {
+    /// Whether a tensor of this type and shape is such a value, whatever the symbolic extents stand for.
+    pub fn admits(&self, dtype: DataType, shape: &[usize]) -> bool {
+        let fits = |dim: &Dim, extent: usize| match dim {
+            Dim::Fixed(fixed) => *fixed == extent,
+            Dim::Symbolic(_) => true,
+        };
+        let has_shape = |dims: &Vec<Dim>| {
+            dims.len() == shape.len() && dims.iter().zip(shape).all(|(dim, extent)| fits(dim, *extent))
+        };
+        self.dtype == dtype && self.shape.as_ref().is_none_or(has_shape)
+    }
+}
+
 /// One extent of a shape.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(untagged)]

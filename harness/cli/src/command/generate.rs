@@ -4,7 +4,7 @@ use std::{
 };
 
 use clap::Args;
-use twinfer_case::{Case, Task};
+use twinfer_case::{Case, CaseFile, Task};
 use twinfer_generators::{Coverage, CoverageReport, Family};
 
 use crate::{Exit, Failure, output::line, paint};
@@ -62,7 +62,7 @@ fn coverage(arguments: &Arguments) -> CoverageReport {
 /// `case.json`, `model.onnx`, and the inputs of run `k` under `test_data_set_<k>`, as ONNX lays out its own tests.
 fn write_case(case: &Case, folder: &Path) -> Result<(), Failure> {
     let task = Task::of(case).map_err(Failure::environment)?;
-    let json = serde_json::to_vec_pretty(case).map_err(Failure::environment)?;
+    let json = serde_json::to_vec_pretty(&CaseFile::from(case)).map_err(Failure::environment)?;
     write(folder, "case.json", &json)?;
     write(folder, "model.onnx", &task.model)?;
     for (number, inputs) in task.runs.iter().enumerate() {
