@@ -2,6 +2,7 @@ use std::fmt::Display;
 
 use serde::{Deserialize, Serialize};
 use twinfer_backend::OpenError;
+use twinfer_case::Variant;
 use twinfer_configuration::ConfigurationError;
 use twinfer_libraries::Error as LibraryError;
 
@@ -27,14 +28,14 @@ impl Failure {
     pub fn environment(message: impl Display) -> Self {
         Self { message: message.to_string(), exit: Exit::Environment }
     }
-}
 
-impl From<OpenError> for Failure {
-    fn from(error: OpenError) -> Self {
-        match error {
-            OpenError::Option(_) => Self::usage(error),
-            _ => Self::environment(error),
-        }
+    /// The backend of `variant` does not open.
+    pub fn opening(variant: &Variant, error: &OpenError) -> Self {
+        let exit = match error {
+            OpenError::Option(_) => Exit::Usage,
+            _ => Exit::Environment,
+        };
+        Self { message: format!("{variant}: {error}"), exit }
     }
 }
 

@@ -135,7 +135,8 @@ impl Course {
         Ok(Self {
             stream: Stream::new(&arguments.family, arguments.seed),
             next: 0,
-            backend: twinfer_worker::open(&arguments.variant, cache)?,
+            backend: twinfer_worker::open(&arguments.variant, cache)
+                .map_err(|error| Failure::opening(&arguments.variant, &error))?,
             passage: Passage::open(&arguments.variant, worker.clone())?,
             options: Options::new(variants, worker, PathBuf::new()),
             parts: Parts::default(),

@@ -119,7 +119,8 @@ fn say(output: &mut impl Write, what: &impl Serialize) -> Result<(), Failure> {
 fn open(variants: &[Variant]) -> Result<Vec<Subject>, Failure> {
     let cache = driver::Mode::of_environment().map_err(Failure::usage)?;
     let subject = |variant: &Variant| {
-        let backend = twinfer_worker::open(variant, cache)?;
+        let backend =
+            twinfer_worker::open(variant, cache).map_err(|error| Failure::opening(variant, &error))?;
         Ok(Subject { variant: variant.clone(), description: backend.describe(), backend })
     };
     variants.iter().map(subject).collect()
