@@ -97,12 +97,6 @@ impl Explanation {
             && self.mutants.iter().all(|mutant| other.mutants.contains(mutant))
     }
 
-    /// Whether it makes every mistake of `other`, and more.
-    pub fn exceeds(&self, other: &Self) -> bool {
-        self.mutants.len() > other.mutants.len()
-            && other.mutants.iter().all(|mutant| self.mutants.contains(mutant))
-    }
-
     /// Whether all of it is a matter of precision.
     pub fn is_precision(&self) -> bool {
         self.mutants.iter().all(|mutant| mutant.nature() == Nature::Precision)

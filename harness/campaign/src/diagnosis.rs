@@ -66,23 +66,26 @@ fn diagnose(outcome: &Outcome<'_>) -> Diagnosis {
 }
 
 /// What reproduces an output: one mistake; failing that, several at once, none of which can be left out. Coarse arithmetic
-/// is asked last: its wide bounds hold much that is something else.
+/// is asked last: its wide bounds hold much that is something else. Together with a mistake it is asked before, and counts
+/// where it does not do alone.
 fn fits(outcome: &Outcome<'_>) -> Vec<(Mistake, Fit)> {
-    for is_precision in [false, true] {
-        let fitting = |mistake: Mistake| Some((mistake, Fit::of(mistake.mutants, outcome)?));
-        let is_asked = |mistake: &Mistake| mistake.is_precision() == is_precision;
-        let single: Vec<_> = Mistake::singles().filter(is_asked).filter_map(fitting).collect();
-        if !single.is_empty() {
-            return single;
-        }
-        let several: Vec<_> = Mistake::combinations().filter(is_asked).filter_map(fitting).collect();
-        if !several.is_empty() {
-            let needs_all =
-                |(mistake, _): &(Mistake, Fit)| !several.iter().any(|(other, _)| mistake.exceeds(other));
-            return several.iter().copied().filter(needs_all).collect();
-        }
+    let fit = |mistake: Mistake| Some((mistake, Fit::of(mistake.mutants, outcome)?));
+    let fitting = |mistakes: Vec<Mistake>| -> Vec<_> { mistakes.into_iter().filter_map(fit).collect() };
+    let (coarse_singles, singles) = Mistake::singles().partition(Mistake::is_precision);
+    let (coarse_combinations, combinations) = Mistake::combinations().partition(Mistake::is_precision);
+    let single = fitting(singles);
+    if !single.is_empty() {
+        return single;
     }
-    Vec::new()
+    let (several, coarse) = (fitting(combinations), fitting(coarse_singles));
+    let needs_all = |(mistake, _): &&(Mistake, Fit)| {
+        !several.iter().chain(&coarse).any(|(other, _)| other.is_part_of(mistake))
+    };
+    let needed: Vec<_> = several.iter().filter(needs_all).copied().collect();
+    if !needed.is_empty() {
+        return needed;
+    }
+    if coarse.is_empty() { fitting(coarse_combinations) } else { coarse }
 }
 
 fn explanation(mistake: Mistake) -> Explanation {
