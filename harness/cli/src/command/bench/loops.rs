@@ -87,6 +87,7 @@ fn naive(arguments: &Arguments, variants: &[Variant]) -> Result<f64, Failure> {
     line!("{}", paint::heading("all of them and golden in one loop, at default levels, without the cache"));
     line!("  executed and compared               {:>8.1} a second", total.rate);
     line!("  cases                               {:>8.0}, {:.0} of them compared", total.cases, total.done);
+    total.details.iter().for_each(|detail| line!("  {}", paint::faint(detail)));
     Ok(total.rate)
 }
 
@@ -159,6 +160,11 @@ impl Total {
                 opening.page_faults / loops.len() as u64
             ),
         ];
+        let stuck = loops.iter().filter(|it| it.stuck).count();
+        if stuck > 0 {
+            details
+                .push(format!("{stuck} of {} still in a case a minute after the time was up", loops.len()));
+        }
         if sum(|it| it.attributes_asked) > 0 {
             details.push(format!(
                 "device attributes: {} asked, {} answered by the driver, {} compared, {} changed",

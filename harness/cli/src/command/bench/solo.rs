@@ -2,7 +2,11 @@
 
 use std::{
     collections::BTreeMap,
+    fs::File,
     io::{self, BufRead, Write},
+    process,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    thread,
     time::{Duration, Instant},
 };
 
@@ -65,6 +69,20 @@ pub struct Loop {
     pub attributes_compared: u64,
     /// Comparisons that found another answer.
     pub attributes_changed: u64,
+    /// Whether it was still in a case, which is not counted, long after its time was up.
+    pub stuck: bool,
+}
+
+/// How long after its time a loop waits for the case that it is in: as long as the slowest builds take beside others.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// A loop under way, which tells once what it came to.
+struct Course {
+    /// None once it is told.
+    result: Mutex<Option<Loop>>,
+    output: File,
+    started: Instant,
+    before: Usage,
 }
 
 /// A backend and what it says of itself.
@@ -95,7 +113,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
             return Ok(exit);
         }
     };
-    let mut result =
+    let result =
         Loop { opening: opening.elapsed().as_secs_f64(), opening_usage: Usage::now(), ..Loop::default() };
     let stream = Stream::new(&arguments.family, arguments.seed);
     let (first, count) = arguments.shard.into();
@@ -104,9 +122,11 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let before: Vec<_> = cases.by_ref().take(before).collect();
     say(&mut output, &Greeting::Ok(()))?;
     if told_to_begin()? {
-        let limit = Duration::from_secs(arguments.time.unwrap_or(u32::MAX.into()));
-        result.run(before.into_iter().chain(cases), subjects, arguments.judged, limit)?;
-        say(&mut output, &result)?;
+        let course = Arc::new(Course::begin(result, output));
+        let limit = arguments.time.map_or(Duration::MAX, Duration::from_secs);
+        course.watch(limit);
+        course.run(before.into_iter().chain(cases), subjects, arguments.judged, limit)?;
+        course.tell(false)?;
     }
     Ok(Exit::Conforms)
 }
@@ -135,46 +155,78 @@ fn prepare(case: Case) -> Result<Prepared, Failure> {
     Ok(Prepared { case, task })
 }
 
-impl Loop {
+impl Course {
+    fn begin(result: Loop, output: File) -> Self {
+        Self { result: Mutex::new(Some(result)), output, started: Instant::now(), before: Usage::now() }
+    }
+
+    /// Ends the process where a case outlasts the loop's `limit` by far.
+    fn watch(self: &Arc<Self>, limit: Duration) {
+        let Some(patience) = limit.checked_add(PATIENCE) else { return };
+        let course = Arc::clone(self);
+        thread::spawn(move || {
+            thread::sleep(patience);
+            // nobody is left to be told of a failure
+            let _ = course.tell(true);
+            process::exit(0);
+        });
+    }
+
     fn run(
-        &mut self,
+        &self,
         cases: impl Iterator<Item = Result<Prepared, Failure>>,
         mut subjects: Vec<Subject>,
         judged: bool,
         limit: Duration,
     ) -> Result<(), Failure> {
-        let (started, before) = (Instant::now(), Usage::now());
         for prepared in cases {
-            if started.elapsed() >= limit {
+            if self.started.elapsed() >= limit {
                 break;
             }
             let prepared = prepared?;
             let observations: Vec<_> =
-                subjects.iter_mut().map(|subject| self.observe(subject, &prepared.task)).collect();
+                subjects.iter_mut().map(|subject| subject.backend.run(&prepared.task, &mut |_| {})).collect();
             let done = if judged {
                 are_compared(&prepared, &subjects, &observations)
             } else {
                 observations.iter().all(|observation| observation.outcome == Outcome::Ok)
             };
-            self.cases += 1;
-            self.done += u64::from(done);
+            if let Some(result) = self.result().as_mut() {
+                result.count(&observations, done);
+                result.seconds = self.started.elapsed().as_secs_f64();
+            }
         }
-        self.seconds = started.elapsed().as_secs_f64();
-        self.usage = Usage::now().since(before);
-        let attributes = driver::tally();
-        self.attributes_asked = attributes.asked;
-        self.attributes_answered_by_driver = attributes.answered_by_driver;
-        self.attributes_compared = attributes.compared;
-        self.attributes_changed = attributes.changed;
         Ok(())
     }
 
-    fn observe(&mut self, subject: &mut Subject, task: &Task) -> Observation {
-        let observation = subject.backend.run(task, &mut |_| {});
-        for timing in &observation.timings {
+    fn result(&self) -> MutexGuard<'_, Option<Loop>> {
+        self.result.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes what it came to, unless that is written.
+    fn tell(&self, stuck: bool) -> Result<(), Failure> {
+        let Some(result) = self.result().take() else { return Ok(()) };
+        let attributes = driver::tally();
+        let result = Loop {
+            usage: Usage::now().since(self.before),
+            attributes_asked: attributes.asked,
+            attributes_answered_by_driver: attributes.answered_by_driver,
+            attributes_compared: attributes.compared,
+            attributes_changed: attributes.changed,
+            stuck,
+            ..result
+        };
+        say(&mut &self.output, &result)
+    }
+}
+
+impl Loop {
+    fn count(&mut self, observations: &[Observation], done: bool) {
+        for timing in observations.iter().flat_map(|observation| &observation.timings) {
             *self.stages.entry(timing.stage).or_default() += timing.micros;
         }
-        observation
+        self.cases += 1;
+        self.done += u64::from(done);
     }
 }
 
@@ -200,4 +252,25 @@ fn are_compared(prepared: &Prepared, subjects: &[Subject], observations: &[Obser
     });
     // every one of them, so that no comparison is left out
     judgements.filter(|judgement| !judgement.compared).count() == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Seek};
+
+    use super::*;
+
+    #[test]
+    fn a_loop_that_is_given_up_tells_what_it_came_to_and_tells_it_once() {
+        let mut file = tempfile::tempfile().unwrap();
+        let course = Course::begin(Loop::default(), file.try_clone().unwrap());
+        course.result().as_mut().unwrap().count(&[], true);
+        course.tell(true).unwrap();
+        course.tell(false).unwrap();
+        let mut text = String::new();
+        file.rewind().unwrap();
+        file.read_to_string(&mut text).unwrap();
+        let told: Loop = serde_json::from_str(&text).expect("one line");
+        assert!(told.stuck && told.cases == 1 && told.done == 1, "{text}");
+    }
 }
