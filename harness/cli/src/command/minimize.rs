@@ -27,7 +27,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let mut progress = Progress::to_stderr();
     let Some(minimal) = subjects.minimize(&case, known.as_ref(), &out, &mut |event| progress.hear(event))?
     else {
-        line!("{}: nothing diverges", paint::good("conforms"));
+        line!("{}: there is nothing to make smaller", paint::good("nothing diverges"));
         return Ok(Exit::Conforms);
     };
     let finding = &minimal.finding;
