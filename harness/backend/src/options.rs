@@ -13,7 +13,7 @@ pub enum InvalidOption {
         /// What was given.
         value: String,
         /// What may be given.
-        words: &'static str,
+        words: String,
     },
     /// The backend does not have it.
     #[error("{backend} has no option {key:?}")]
@@ -23,6 +23,27 @@ pub enum InvalidOption {
         /// The option.
         key: String,
     },
+}
+
+/// What an option chooses from, each by a word.
+pub trait Choice: Copy + PartialEq + 'static {
+    /// The words with what they mean, in the order in which they are told.
+    const WORDS: &'static [(&'static str, Self)];
+
+    /// The word for it.
+    fn word(self) -> &'static str {
+        Self::WORDS.iter().find(|(_, choice)| *choice == self).map_or("", |(word, _)| word)
+    }
+
+    /// What `word` stands for.
+    fn named(word: &str) -> Option<Self> {
+        Self::WORDS.iter().find(|(known, _)| *known == word).map(|(_, choice)| *choice)
+    }
+
+    /// All words.
+    fn words() -> String {
+        Self::WORDS.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ")
+    }
 }
 
 /// The options of a variant, taken out one by one so that unknown ones are found.
@@ -41,7 +62,19 @@ impl VariantOptions {
         }
     }
 
-    /// The value of `key` as one of the words of `T`, or `default` where the variant does not say.
+    /// The choice that `key` names, or `default` where the variant does not say.
+    pub fn choose<T: Choice>(&mut self, key: &'static str, default: T) -> Result<T, InvalidOption> {
+        let choice = match self.rest.remove(key) {
+            Some(value) => {
+                T::named(&value).ok_or_else(|| InvalidOption::Value { key, value, words: T::words() })?
+            }
+            None => default,
+        };
+        self.resolved.insert(key.to_owned(), choice.word().to_owned());
+        Ok(choice)
+    }
+
+    /// The value of `key` as `words` describe it, or `default` where the variant does not say.
     pub fn take<T: FromStr + ToString>(
         &mut self,
         key: &'static str,
@@ -49,7 +82,9 @@ impl VariantOptions {
         default: T,
     ) -> Result<T, InvalidOption> {
         let value = match self.rest.remove(key) {
-            Some(value) => value.parse().map_err(|_| InvalidOption::Value { key, value, words })?,
+            Some(value) => {
+                value.parse().map_err(|_| InvalidOption::Value { key, value, words: words.to_owned() })?
+            }
             None => default,
         };
         self.resolved.insert(key.to_owned(), value.to_string());

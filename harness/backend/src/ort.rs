@@ -47,7 +47,6 @@ use crate::{
 /// ONNX Runtime with one execution provider.
 pub struct Ort {
     sessions: Sessions,
-    hazards: Hazards,
     version: String,
     options: BTreeMap<String, String>,
     log: Log,
@@ -57,17 +56,14 @@ impl Ort {
     pub fn open(variant: &Variant, found: &mut dyn FnMut(CudaRuntime<'_>)) -> Result<Self, OpenError> {
         let mut options = VariantOptions::of(variant);
         let library = options.take_library();
-        let level = options.take("opt", "off, basic, all", Optimization::All)?;
+        let level = options.choose("opt", Optimization::All)?;
         let provider = match variant.backend {
             twinfer_case::Backend::OrtCuda => Provider::Cuda {
                 device: options.take("device", "a device's number", 0)?,
-                search: options.take("algo", "heuristic, exhaustive, default", Search::default())?,
+                search: options.choose("algo", Search::default())?,
+                hazards: options.choose("hazards", Hazards::default())?,
             },
             _ => Provider::Cpu,
-        };
-        let hazards = match provider {
-            Provider::Cuda { .. } => options.take("hazards", "run, skip", Hazards::default())?,
-            Provider::Cpu => Hazards::default(),
         };
         let options = options.finish()?;
         let log = Log::default();
@@ -78,7 +74,7 @@ impl Ort {
         }
         let sessions = Sessions::new(environment, provider, level, log.clone());
         sessions.probe()?;
-        Ok(Self { sessions, hazards, version: version(&library), options, log })
+        Ok(Self { sessions, version: version(&library), options, log })
     }
 }
 
@@ -87,7 +83,7 @@ impl Backend for Ort {
         let provider = self.sessions.provider();
         let name = format!("ONNX Runtime {}", provider.name());
         Description {
-            capabilities: capabilities::of(provider).into_iter().chain(self.hazards.capability()).collect(),
+            capabilities: capabilities::of(provider),
             options: self.options.clone(),
             limitations: capabilities::limitations(provider, self.sessions.level()),
             quantization: capabilities::quantization(provider, self.sessions.level()),
@@ -97,7 +93,9 @@ impl Backend for Ort {
     }
 
     fn run(&mut self, task: &Task, progress: &mut dyn FnMut(Stage)) -> Observation {
-        if let Some(objection) = self.hazards.objection(&task.model) {
+        if let Provider::Cuda { hazards, .. } = self.sessions.provider()
+            && let Some(objection) = hazards.objection(&task.model)
+        {
             return Recorder::start(Stage::Load, self.log.clone(), progress)
                 .finish(Outcome::Rejected(objection));
         }

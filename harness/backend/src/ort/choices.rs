@@ -1,14 +1,17 @@
 //! What a variant chooses of ONNX Runtime.
 
-use std::{collections::BTreeMap, fmt, str::FromStr};
+use std::collections::BTreeMap;
 
 use ort::{ep::cuda::ConvAlgorithmSearch, session::builder::GraphOptimizationLevel};
+
+use super::hazard::Hazards;
+use crate::options::Choice;
 
 /// Where nodes run.
 #[derive(Clone, Copy)]
 pub enum Provider {
     Cpu,
-    Cuda { device: i32, search: Search },
+    Cuda { device: i32, search: Search, hazards: Hazards },
 }
 
 /// Graph optimisations, the fewest first.
@@ -20,7 +23,7 @@ pub enum Optimization {
 }
 
 /// How a cuDNN algorithm is chosen.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub enum Search {
     #[default]
     Heuristic,
@@ -49,7 +52,7 @@ impl Optimization {
     /// The options of sessions that optimise more.
     pub fn ladder(self) -> Vec<BTreeMap<String, String>> {
         let above = [Self::Basic, Self::All].into_iter().filter(|level| *level > self);
-        above.map(|level| [("opt".to_owned(), level.to_string())].into()).collect()
+        above.map(|level| [("opt".to_owned(), level.word().to_owned())].into()).collect()
     }
 }
 
@@ -73,53 +76,14 @@ impl From<Search> for ConvAlgorithmSearch {
     }
 }
 
-impl fmt::Display for Optimization {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Off => "off",
-            Self::Basic => "basic",
-            Self::All => "all",
-        })
-    }
+impl Choice for Optimization {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("off", Self::Off), ("basic", Self::Basic), ("all", Self::All)];
 }
 
-impl fmt::Display for Search {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Heuristic => "heuristic",
-            Self::Exhaustive => "exhaustive",
-            Self::Default => "default",
-        })
-    }
-}
-
-/// A word that is not among an option's words.
-pub struct UnknownWord;
-
-impl FromStr for Optimization {
-    type Err = UnknownWord;
-
-    fn from_str(word: &str) -> Result<Self, UnknownWord> {
-        match word {
-            "off" => Ok(Self::Off),
-            "basic" => Ok(Self::Basic),
-            "all" => Ok(Self::All),
-            _ => Err(UnknownWord),
-        }
-    }
-}
-
-impl FromStr for Search {
-    type Err = UnknownWord;
-
-    fn from_str(word: &str) -> Result<Self, UnknownWord> {
-        match word {
-            "heuristic" => Ok(Self::Heuristic),
-            "exhaustive" => Ok(Self::Exhaustive),
-            "default" => Ok(Self::Default),
-            _ => Err(UnknownWord),
-        }
-    }
+impl Choice for Search {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("heuristic", Self::Heuristic), ("exhaustive", Self::Exhaustive), ("default", Self::Default)];
 }
 
 #[cfg(test)]

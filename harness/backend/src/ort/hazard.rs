@@ -1,12 +1,10 @@
 //! Graphs that ONNX Runtime CUDA computes with sizes nobody set: it dies, asks for buffers of random sizes, or writes where it
 //! should not, which shows in a later case if at all.
 
-use std::{fmt, str::FromStr};
-
 use twinfer_case::{Capability, Condition, Refusal, Stage};
 use twinfer_onnx::Graph;
 
-use super::choices::UnknownWord;
+use crate::options::Choice;
 
 /// What becomes of such graphs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,25 +52,8 @@ fn concerned() -> Condition {
     ])
 }
 
-impl fmt::Display for Hazards {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Run => "run",
-            Self::Skip => "skip",
-        })
-    }
-}
-
-impl FromStr for Hazards {
-    type Err = UnknownWord;
-
-    fn from_str(word: &str) -> Result<Self, UnknownWord> {
-        match word {
-            "run" => Ok(Self::Run),
-            "skip" => Ok(Self::Skip),
-            _ => Err(UnknownWord),
-        }
-    }
+impl Choice for Hazards {
+    const WORDS: &'static [(&'static str, Self)] = &[("run", Self::Run), ("skip", Self::Skip)];
 }
 
 #[cfg(test)]

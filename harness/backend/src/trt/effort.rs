@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt, str::FromStr};
 use nvinfer::{Builder, BuilderConfig, Error, Result, TacticSource};
 
 use super::builds_without_gpu;
-use crate::options::{InvalidOption, VariantOptions};
+use crate::options::{Choice, InvalidOption, VariantOptions};
 
 /// How hard a build looks for kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ impl Effort {
     pub fn take(options: &mut VariantOptions) -> std::result::Result<Self, InvalidOption> {
         Ok(Self {
             level: options.take("level", "0 to 5, default", LevelOption::default())?,
-            sources: options.take("sources", "all, edge-mask, jit, none", Sources::default())?,
+            sources: options.choose("sources", Sources::default())?,
         })
     }
 
@@ -79,7 +79,7 @@ impl Effort {
         let mut ladder: Vec<_> = above.map(|rung| options([("level", rung.to_string())])).collect();
         if self.sources != Sources::None {
             let highest = level.map(|_| ("level", HIGHEST.to_string()));
-            ladder.push(options(highest.into_iter().chain([("sources", Sources::None.to_string())])));
+            ladder.push(options(highest.into_iter().chain([("sources", Sources::None.word().to_owned())])));
         }
         ladder
     }
@@ -99,9 +99,6 @@ fn options(pairs: impl IntoIterator<Item = (&'static str, String)>) -> BTreeMap<
 }
 
 impl Sources {
-    const NAMES: [(&str, Self); 4] =
-        [("all", Self::All), ("edge-mask", Self::EdgeMask), ("jit", Self::Jit), ("none", Self::None)];
-
     const fn allowed(self) -> &'static [TacticSource] {
         match self {
             Self::All => &[TacticSource::EdgeMaskConvolutions, TacticSource::JitConvolutions],
@@ -133,18 +130,9 @@ impl FromStr for LevelOption {
     }
 }
 
-impl fmt::Display for Sources {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(Self::NAMES.iter().find(|(_, sources)| sources == self).map_or("", |(name, _)| name))
-    }
-}
-
-impl FromStr for Sources {
-    type Err = NoValue;
-
-    fn from_str(text: &str) -> std::result::Result<Self, NoValue> {
-        Self::NAMES.iter().find(|(name, _)| *name == text).map(|(_, sources)| *sources).ok_or(NoValue)
-    }
+impl Choice for Sources {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("all", Self::All), ("edge-mask", Self::EdgeMask), ("jit", Self::Jit), ("none", Self::None)];
 }
 
 #[cfg(test)]
@@ -161,16 +149,16 @@ mod tests {
 
     #[test]
     fn sources_are_called_by_their_names() {
-        for (name, sources) in Sources::NAMES {
-            assert_eq!(name.parse::<Sources>().unwrap(), sources);
-            assert_eq!(sources.to_string(), name);
+        for (name, sources) in Sources::WORDS {
+            assert_eq!((Sources::named(name), sources.word()), (Some(*sources), *name));
         }
-        assert!("cudnn".parse::<Sources>().is_err());
+        assert_eq!(Sources::named("cudnn"), None);
+        assert_eq!(Sources::words(), "all, edge-mask, jit, none");
     }
 
     /// The rungs above a variant, as options, in a release with this default level.
     fn ladder(level: &str, sources: &str, default: Option<i32>) -> Vec<String> {
-        let effort = Effort { level: level.parse().unwrap(), sources: sources.parse().unwrap() };
+        let effort = Effort { level: level.parse().unwrap(), sources: Sources::named(sources).unwrap() };
         let text = |options: BTreeMap<String, String>| {
             options.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(",")
         };
