@@ -19,7 +19,8 @@
 #   TENSORRT_V, ONNXRUNTIME   libraries for the suites, by version: TENSORRT_8_6=/path
 #   DEVICES        the GPUs of the campaigns, 0,1   [all that are visible]
 #   CUDA, TRT, TRT_API   the backends' names, to try the script where there is no GPU   [ort:cuda, trt, trt-api]
-#   SCREENED_CUDA  the same for rates and quantised-*, without what ends its workers   [ort:cuda,hazards=skip]
+#   SCREENED_CUDA, SCREENED_TRT   the same for rates and quantised-*, without what ends workers or keeps them
+#                  [ort:cuda,hazards=skip, trt,hazards=skip]
 #
 # Start MPS first (docs/campaigns.md): builds at the default level share a GPU then.
 #
@@ -27,7 +28,7 @@
 # (docs/results/h200-campaigns.md says what three campaigns at once came to).
 set -uo pipefail
 
-[ $# -gt 0 ] || { sed -n '4,29p' "$0"; exit 2; }
+[ $# -gt 0 ] || { sed -n '4,/^set /{/^set /!p}' "$0"; exit 2; }
 out=$1
 shift
 twinfer=${TWINFER:-target/release/twinfer}
@@ -35,6 +36,7 @@ golden=${GOLDEN:-golden}
 cuda=${CUDA:-ort:cuda}
 screened_cuda=${SCREENED_CUDA:-${CUDA:-ort:cuda,hazards=skip}}
 trt=${TRT:-trt}
+screened_trt=${SCREENED_TRT:-${TRT:-trt,hazards=skip}}
 api=${TRT_API:-trt-api}
 default_steps="doctor suites recurs conv-8.5 quantised-8.6 quantised-8.5 catalogue-8.6 catalogue-8.5 catalogue-ort rates"
 mkdir -p "$out/runs"
@@ -81,7 +83,7 @@ conv() { # VERSION
 }
 
 quantised() { # VERSION
-  campaign "quantised-$1" --backends "golden,$screened_cuda,$trt$(of_version "$1")" --family qdq-conv,qdq-deconv --time 8m --seed 42
+  campaign "quantised-$1" --backends "golden,$screened_cuda,$screened_trt$(of_version "$1")" --family qdq-conv,qdq-deconv --time 8m --seed 42
 }
 
 catalogue() { # BACKENDS: one folder at a time, since answers are kept as they come
@@ -93,7 +95,7 @@ catalogue() { # BACKENDS: one folder at a time, since answers are kept as they c
 }
 
 rates() {
-  local screened="golden,$screened_cuda,$trt$(lowest_level 8.6)$(of_version 8.6)"
+  local screened="golden,$screened_cuda,$screened_trt$(lowest_level 8.6)$(of_version 8.6)"
   memory & local sampler=$!
   "$twinfer" bench --backends "$screened" --family conv,deconv,qdq-conv,qdq-deconv --only naive --time 90s &&
     "$twinfer" bench --backends "$screened" --family conv,deconv,qdq-conv,qdq-deconv --only bare --time 30s --processes 1,8,16 &&

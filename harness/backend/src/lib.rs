@@ -5,6 +5,7 @@
 //! backend; [`open`] makes one of a variant.
 
 mod golden;
+mod hazard;
 mod open;
 mod options;
 mod ort;
@@ -14,7 +15,7 @@ mod trt;
 pub use open::{CudaRuntime, OpenError, open, open_watched};
 pub use options::InvalidOption;
 pub use recorder::Recorder;
-pub use trt::{has_cuda_device, is_mps_serving};
+pub use trt::{has_cuda_device, is_mps_serving, processes_a_device};
 
 use twinfer_case::{Description, DeviceMemory, Observation, Stage, Task};
 

@@ -32,13 +32,14 @@ use ort::environment::Environment;
 use twinfer_case::{Description, DeviceMemory, Observation, Outcome, Stage, Task, Variant};
 use twinfer_libraries::Store;
 
+pub use self::hazard::hazard;
 use self::{
     choices::{Optimization, Provider, Search},
-    hazard::Hazards,
     session::Sessions,
 };
 use crate::{
     Backend, CudaRuntime, OpenError,
+    hazard::Hazard,
     options::VariantOptions,
     recorder::{Log, Recorder},
     trt::{has_lost_cuda_context, memory_of_cuda_device},
@@ -49,6 +50,7 @@ pub struct Ort {
     sessions: Sessions,
     version: String,
     options: BTreeMap<String, String>,
+    left_out: Option<Hazard>,
     log: Log,
 }
 
@@ -61,9 +63,12 @@ impl Ort {
             twinfer_case::Backend::OrtCuda => Provider::Cuda {
                 device: options.take("device", "a device's number", 0)?,
                 search: options.choose("algo", Search::default())?,
-                hazards: options.choose("hazards", Hazards::default())?,
             },
             _ => Provider::Cpu,
+        };
+        let left_out = match provider {
+            Provider::Cuda { .. } => hazard().left_out(&mut options)?,
+            Provider::Cpu => None,
         };
         let options = options.finish()?;
         let log = Log::default();
@@ -74,7 +79,7 @@ impl Ort {
         }
         let sessions = Sessions::new(environment, provider, level, log.clone());
         sessions.probe()?;
-        Ok(Self { sessions, version: version(&library), options, log })
+        Ok(Self { sessions, version: version(&library), options, left_out, log })
     }
 }
 
@@ -82,8 +87,9 @@ impl Backend for Ort {
     fn describe(&self) -> Description {
         let provider = self.sessions.provider();
         let name = format!("ONNX Runtime {}", provider.name());
+        let left_out = self.left_out.iter().map(Hazard::capability);
         Description {
-            capabilities: capabilities::of(provider),
+            capabilities: left_out.chain(capabilities::of(provider)).collect(),
             options: self.options.clone(),
             limitations: capabilities::limitations(provider, self.sessions.level()),
             quantization: capabilities::quantization(provider, self.sessions.level()),
@@ -93,9 +99,8 @@ impl Backend for Ort {
     }
 
     fn run(&mut self, task: &Task, progress: &mut dyn FnMut(Stage)) -> Observation {
-        if let Provider::Cuda { hazards, .. } = self.sessions.provider()
-            && let Some(objection) = hazards.objection(&task.model)
-        {
+        let left_out = self.left_out.as_ref();
+        if let Some(objection) = left_out.and_then(|hazard| hazard.objection(&task.model)) {
             return Recorder::start(Stage::Load, self.log.clone(), progress)
                 .finish(Outcome::Rejected(objection));
         }

@@ -2,7 +2,8 @@
 //!
 //! Options: `version=8.6` (an installed release; the newest without it), `lib=PATH` (a folder or file of libraries),
 //! `level=0` to `5` (builder optimisation level; the release's default without it), `sources=all|edge-mask|jit|none`
-//! (tactics besides those that every release has; `all` without it), `device=N`.
+//! (tactics besides those that every release has; `all` without it), `device=N`, and for `trt` and `trt-api` `hazards=run|skip`
+//! (whether graphs are run whose build is known not to end; `run` without it).
 //!
 //! `trt` and `trt-rtx` read a model with the release's ONNX parser; `trt-api` builds the network layer by layer, the
 //! way framework converters do. TF32 is off unless the case asks for it. Tactics of cuBLAS and cuDNN are left out,
@@ -14,6 +15,7 @@
 mod capabilities;
 mod device;
 mod effort;
+mod hazard;
 mod inspection;
 mod limitations;
 mod lowering;
@@ -33,6 +35,7 @@ use twinfer_libraries::Store;
 use self::{device::Device, effort::Effort, inspection::BuildLog, lowering::LoweringError, plan::PlanError};
 use crate::{
     Backend, CudaRuntime, OpenError,
+    hazard::Hazard,
     options::VariantOptions,
     recorder::{Log, Recorder},
 };
@@ -41,7 +44,8 @@ pub use self::{
     device::{
         is_lost as has_lost_cuda_context, is_present as has_cuda_device, memory_of as memory_of_cuda_device,
     },
-    mps::is_serving as is_mps_serving,
+    hazard::hazard,
+    mps::{is_serving as is_mps_serving, processes_a_device},
 };
 
 /// TensorRT or TensorRT-RTX, with one way of reading a model.
@@ -52,6 +56,7 @@ pub struct Trt {
     effort: Effort,
     execution: Option<Execution>,
     options: BTreeMap<String, String>,
+    left_out: Option<Hazard>,
     ladder: Vec<BTreeMap<String, String>>,
     log: Log,
     build_log: BuildLog,
@@ -93,9 +98,14 @@ impl Trt {
         let release = options.take_release();
         let ordinal = options.take("device", "a device's number", 0)?;
         let effort = Effort::take(&mut options)?;
+        let left_out = match variant.backend {
+            Name::TrtRtx => None,
+            _ => hazard().left_out(&mut options)?,
+        };
         let mut options = options.finish()?;
         let log = Log::default();
         let library = load(&variant.backend, path, &release)?;
+        let left_out = left_out.filter(|_| hazard::concerns(library.version()));
         found(CudaRuntime::In(library.path()));
         let build_log = BuildLog::default();
         let (target, layers) = (log.clone(), build_log.clone());
@@ -113,7 +123,7 @@ impl Trt {
         let builder = library.create_builder()?;
         options.insert("level".to_owned(), effort.level_in_force(&builder)?);
         let ladder = effort.ladder(&builder)?;
-        Ok(Self { library, builder, reader, effort, execution, options, ladder, log, build_log })
+        Ok(Self { library, builder, reader, effort, execution, options, left_out, ladder, log, build_log })
     }
 
     /// A build measures kernels on the device on any level above the lowest, and always where there are no levels.
@@ -196,9 +206,12 @@ impl Backend for Trt {
             Reader::Layers => "layer by layer",
         };
         let name = format!("{} {how}", version.product());
+        let left_out = self.left_out.iter().map(Hazard::capability);
         let reaches = if self.execution.is_some() { Stage::Execute } else { Stage::Build };
         Description {
-            capabilities: capabilities::of(version, self.reader, self.execution.is_some()),
+            capabilities: left_out
+                .chain(capabilities::of(version, self.reader, self.execution.is_some()))
+                .collect(),
             options: self.options.clone(),
             limitations: limitations::of(version, self.reader),
             quantization: Quantization::FusesOperands,
@@ -209,6 +222,11 @@ impl Backend for Trt {
     }
 
     fn run(&mut self, task: &Task, progress: &mut dyn FnMut(Stage)) -> Observation {
+        let left_out = self.left_out.as_ref();
+        if let Some(objection) = left_out.and_then(|hazard| hazard.objection(&task.model)) {
+            return Recorder::start(Stage::Load, self.log.clone(), progress)
+                .finish(Outcome::Rejected(objection));
+        }
         let mut recorder = Recorder::start(Stage::Parse, self.log.clone(), progress);
         let outcome = self.observe(task, &mut recorder).err().unwrap_or(Outcome::Ok);
         recorder.finish(outcome)

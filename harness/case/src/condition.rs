@@ -71,6 +71,10 @@ pub enum Condition {
     KernelScalesOffOutputChannels,
     /// There is a bias that is no output of a `DequantizeLinear`.
     FloatBias,
+    /// The bias is an output of an `Add`.
+    AddedBias,
+    /// The convolution has one output channel.
+    OneOutputChannel,
     /// The data is an output of a `DequantizeLinear`, and the weights are an initializer of floats.
     FloatWeights,
     /// The data was quantised to one type and the result is quantised to another.
@@ -139,6 +143,10 @@ impl Condition {
             }
             Self::RequantizedAsOtherType => window.is_some() && is_requantized_as_other_type(graph, node),
             Self::FloatWeights => window.is_some() && has_float_weights(graph, node),
+            Self::AddedBias => window.is_some() && has_added_bias(graph, node),
+            Self::OneOutputChannel => window
+                .and_then(|window| output_channels(graph, node, window.group))
+                .is_some_and(|channels| channels == 1),
             Self::FloatBias => window.is_some() && has_float_bias(graph, node),
         }
     }
@@ -216,6 +224,20 @@ fn channels_per_group(graph: &Graph, node: &Node, group: i64) -> Option<[usize; 
     let group = usize::try_from(group).ok().filter(|&group| group > 0)?;
     let [first, second, ..] = kernel(graph, node)?.shape[..] else { return None };
     Some([first / group, second])
+}
+
+/// The weights of a Conv name its output channels, those of a ConvTranspose what each group gives.
+fn output_channels(graph: &Graph, node: &Node, group: i64) -> Option<usize> {
+    let [first, second, ..] = kernel(graph, node)?.shape[..] else { return None };
+    match node.op {
+        Op::Conv(_) => Some(first),
+        _ => second.checked_mul(usize::try_from(group).ok()?),
+    }
+}
+
+fn has_added_bias(graph: &Graph, node: &Node) -> bool {
+    let Some(bias) = node.inputs.get(2).filter(|name| !name.is_empty()) else { return false };
+    graph.nodes.iter().any(|other| matches!(other.op, Op::Add) && other.outputs.contains(bias))
 }
 
 fn kernel_shape<'a>(graph: &'a Graph, node: &'a Node) -> Option<&'a [usize]> {

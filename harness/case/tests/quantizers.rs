@@ -139,6 +139,32 @@ fn an_int32_bias_is_quantised_and_a_float_one_is_not() {
 }
 
 #[test]
+fn a_bias_is_added_where_an_add_gives_it() {
+    let mut graph = convolution();
+    node_mut(&mut graph, "conv").inputs.push("b".to_owned());
+    assert!(!Condition::AddedBias.holds(&graph), "nothing computes it");
+    graph.nodes.insert(0, node("add_b", Op::Add, &["b1", "b2"], "b"));
+    assert!(Condition::AddedBias.holds(&graph));
+    node_mut(&mut graph, "conv").inputs.truncate(2);
+    assert!(!Condition::AddedBias.holds(&graph), "the sum is no bias");
+}
+
+#[test]
+fn a_deconvolution_has_as_many_output_channels_as_its_groups_together() {
+    let graph = |op: Op, shape: [usize; 3]| {
+        let data = TensorData::Float(vec![1.0; shape.iter().product()]);
+        let initializers = vec![initializer("w", &shape, data)];
+        Graph { initializers, nodes: vec![node("conv", op, &["x", "w"], "y")], ..convolution() }
+    };
+    let conv = |group| Op::Conv(Conv { group: Some(group), ..Conv::default() });
+    let deconv = |group| Op::ConvTranspose(ConvTranspose { group: Some(group), ..ConvTranspose::default() });
+    let is_one = |op, shape| Condition::OneOutputChannel.holds(&graph(op, shape));
+    assert!(is_one(conv(1), [1, 4, 3]) && is_one(deconv(1), [4, 1, 3]));
+    assert!(!is_one(conv(1), [4, 1, 3]) && !is_one(deconv(1), [1, 4, 3]));
+    assert!(!is_one(deconv(2), [4, 1, 3]), "two groups of one channel each");
+}
+
+#[test]
 fn what_is_dequantised_is_stored_unless_it_was_quantised_before() {
     let stored = |graph: &Graph, dtype| Condition::StoredAs(dtype).holds(graph);
     let mut graph = convolution();

@@ -8,9 +8,7 @@ pub fn of(provider: Provider) -> Vec<Capability> {
     match provider {
         Provider::Cpu => vec![auto_pad_same_with_dilation(), output_padding_at_least_stride()],
         // it takes an output_padding below the larger of stride and dilation, as ONNX does
-        Provider::Cuda { hazards, .. } => {
-            hazards.capability().into_iter().chain([auto_pad_same_with_dilation()]).collect()
-        }
+        Provider::Cuda { .. } => vec![auto_pad_same_with_dilation()],
     }
 }
 

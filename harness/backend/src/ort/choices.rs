@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 
 use ort::{ep::cuda::ConvAlgorithmSearch, session::builder::GraphOptimizationLevel};
 
-use super::hazard::Hazards;
 use crate::options::Choice;
 
 /// Where nodes run.
 #[derive(Clone, Copy)]
 pub enum Provider {
     Cpu,
-    Cuda { device: i32, search: Search, hazards: Hazards },
+    Cuda { device: i32, search: Search },
 }
 
 /// Graph optimisations, the fewest first.

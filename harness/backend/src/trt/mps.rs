@@ -2,6 +2,7 @@
 
 use std::{
     env, fs,
+    num::NonZeroUsize,
     path::{Path, PathBuf},
 };
 
@@ -10,11 +11,18 @@ const VARIABLE: &str = "CUDA_MPS_PIPE_DIRECTORY";
 const DEFAULT: &str = "/tmp/nvidia-mps";
 /// Where the service's daemon leaves its process id.
 const DAEMON: &str = "nvidia-cuda-mps-control.pid";
+/// Multi-Process Service, limitations: 48 clients a device since Volta, and 60 in newer releases.
+const PROCESSES_A_DEVICE: usize = 48;
 
 /// Whether what this process asks of a GPU goes through a service that is running.
 pub fn is_serving() -> bool {
     let folder = env::var_os(VARIABLE).map_or_else(|| DEFAULT.into(), PathBuf::from);
     has_daemon(&folder)
+}
+
+/// How many processes a device serves at once, where that is bounded: the service takes no more.
+pub fn processes_a_device() -> Option<NonZeroUsize> {
+    NonZeroUsize::new(PROCESSES_A_DEVICE).filter(|_| is_serving())
 }
 
 /// Whether the daemon of a service's folder is alive: the folder stays behind when it ends.

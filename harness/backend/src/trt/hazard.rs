@@ -1,0 +1,23 @@
+use nvinfer::Version;
+use twinfer_case::Condition;
+
+use crate::hazard::Hazard;
+
+/// Graphs from whose build TensorRT 8.6 does not come back.
+pub fn hazard() -> Hazard {
+    Hazard {
+        rule: "trt-hazardous-added-bias",
+        source: "measured on TensorRT 8.6.0: the build of a quantised convolution or deconvolution with one output channel, \
+                 whose bias is the sum of two constants, does not end (docs/results/driver-cache.md)",
+        concerned: Condition::All(vec![
+            Condition::QuantizedOperands,
+            Condition::OneOutputChannel,
+            Condition::AddedBias,
+        ]),
+    }
+}
+
+/// Whether they do harm to a release.
+pub fn concerns(version: Version) -> bool {
+    ((8, 6, 0)..(9, 0, 0)).contains(&version.parts())
+}
