@@ -99,8 +99,9 @@ impl Reporter for Progress {
                 let mark = if *new { style("finding").red().bold() } else { style("known finding").dim() };
                 self.say(&format!("{mark} {}: {}", finding.signature, short(&finding.graph)));
             }
-            Event::WorkerLost { variant, stage, reason } => {
-                self.say(&format!("worker of {variant} lost during {stage}: {reason}; it is replaced"));
+            Event::WorkerLost { variant, index, stage, reason } => {
+                let case = index.map_or_else(String::new, |index| format!(" of case {index}"));
+                self.say(&format!("worker of {variant} lost during {stage}{case}: {reason}; it is replaced"));
             }
             Event::DeviceGivenUp { variant, device, reason } => {
                 let warning = style("device").red().bold();

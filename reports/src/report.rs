@@ -137,7 +137,7 @@ impl Reporter for Report {
                 self.finished = true;
             }
             Event::FindingRecorded { slug, finding, new } => self.record(slug, finding, *new),
-            Event::WorkerLost { variant, stage, reason } => {
+            Event::WorkerLost { variant, stage, reason, .. } => {
                 self.lost.push(Lost { variant: variant.clone(), stage: *stage, reason: reason.clone() });
             }
             Event::WorkforceChanged { workforce } => {

@@ -1,4 +1,5 @@
 use std::{
+    num::NonZero,
     sync::Arc,
     thread,
     time::{SystemTime, UNIX_EPOCH},
@@ -70,7 +71,11 @@ impl Campaign {
             return Err(CampaignError::NoBackend);
         }
         // the other half is golden's, and that of workers that stand by or investigate
-        let means = Means { most: options.jobs.get(), memory: memory::available().map(|bytes| bytes / 2) };
+        let means = Means {
+            most: options.jobs.get(),
+            memory: memory::available().map(|bytes| bytes / 2),
+            on_device: options.device_workers.map(NonZero::get),
+        };
         Ok(Self { options, source, ground, sites, means })
     }
 
@@ -195,7 +200,10 @@ impl Campaign {
     /// How many cases climb at once: fewer than run, since few of them climb.
     fn climbers(&self) -> usize {
         match self.options.ladder {
-            Some(_) => self.options.jobs.get().div_ceil(LANES_A_CLIMBER).max(self.options.devices.len()),
+            Some(_) => {
+                let climbers = self.options.jobs.get().div_ceil(LANES_A_CLIMBER);
+                climbers.max(self.options.devices.len()).min(self.options.most_on_a_rung())
+            }
             None => 0,
         }
     }
@@ -281,7 +289,7 @@ pub fn machine() -> Machine {
     Machine {
         os: std::env::consts::OS.to_owned(),
         arch: std::env::consts::ARCH.to_owned(),
-        cores: thread::available_parallelism().map_or(1, std::num::NonZero::get),
+        cores: thread::available_parallelism().map_or(1, NonZero::get),
     }
 }
 

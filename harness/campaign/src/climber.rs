@@ -103,7 +103,8 @@ impl Climber<'_> {
         let Step { observation, preceding, lost } = crew.observe_next(*index, &prepared.task)?;
         if let Some((stage, loss)) = lost {
             let (variant, reason) = (crew.info().variant.clone(), loss.to_string());
-            deliverer.send(Delivery::Event(Box::new(Event::WorkerLost { variant, stage, reason })));
+            let index = Some(*index);
+            deliverer.send(Delivery::Event(Box::new(Event::WorkerLost { variant, index, stage, reason })));
         }
         let difference = disagreement(references, &observation, first);
         let tried = crew.judge(Arc::clone(prepared), references.clone(), observation.into());

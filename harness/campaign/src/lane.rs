@@ -112,6 +112,8 @@ impl Lane {
     /// Feeds `worker` until the jobs end or it is lost.
     fn drive(&mut self, worker: &mut WorkerProcess) -> Result<(), (Stage, Loss)> {
         let unsent = |loss| (Stage::Load, loss);
+        // cases run ahead, while investigations are waited for
+        worker.step_back();
         let turn = worker.turn();
         let mut device = Access::to(turn.as_deref());
         for job in &self.in_flight {
@@ -223,9 +225,9 @@ impl Lane {
         if let Loss::Fault(_) = loss {
             return Err(CampaignError::of_loss(self.nursery.variant(), loss));
         }
-        let event =
-            Event::WorkerLost { variant: self.nursery.variant().clone(), stage, reason: loss.to_string() };
-        self.deliverer.send(Delivery::Event(Box::new(event)));
+        let (variant, reason) = (self.nursery.variant().clone(), loss.to_string());
+        let index = self.in_flight.front().map(|job| job.index);
+        self.deliverer.send(Delivery::Event(Box::new(Event::WorkerLost { variant, index, stage, reason })));
         match loss {
             Loss::Garbled(_) => self.withdraw_held(),
             _ => self.deliver_held(),

@@ -31,6 +31,8 @@ pub struct Options {
     /// The GPUs to use, as `CUDA_VISIBLE_DEVICES` names them, each worker one of them; all that are visible where this is
     /// empty.
     pub devices: Vec<String>,
+    /// How many processes one of them serves at once, where that is bounded.
+    pub device_workers: Option<NonZeroUsize>,
     /// How to start the worker of a built-in backend.
     pub worker: WorkerCommand,
     /// The run directory: `run.json`, `journal.jsonl`, `findings/`.
@@ -72,6 +74,7 @@ impl Options {
             hiring: Hiring::default(),
             investigations: NonZeroUsize::new(cores.get() / 4).unwrap_or(NonZeroUsize::MIN),
             devices: Vec::new(),
+            device_workers: None,
             worker,
             out,
             known: None,
@@ -87,11 +90,23 @@ impl Options {
         }
     }
 
+    /// How many workers of a rung may be busy at once, those that climb or those that investigate: few where a device serves
+    /// only so many processes, which what runs every case needs.
+    pub fn most_on_a_rung(&self) -> usize {
+        match self.device_workers {
+            Some(_) => RUNG_ON_A_CROWDED_DEVICE * self.devices.len().max(1),
+            None => usize::MAX,
+        }
+    }
+
     /// The reference where these variants compute.
     pub fn oracle_for(&self, variants: &[Variant]) -> Oracle {
         self.oracle.clone().unwrap_or_else(|| golden_for(variants))
     }
 }
+
+/// Workers of a rung that are busy at once on a device that serves only so many processes.
+const RUNG_ON_A_CROWDED_DEVICE: usize = 2;
 
 /// How many workers run a variant's cases side by side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

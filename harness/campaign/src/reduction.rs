@@ -20,6 +20,9 @@ use crate::{
 
 /// Candidates that are tried for one case at most.
 const LIMIT: usize = 500;
+/// After this many candidates in a row that do not show the symptom it is made sure that the case itself still does: one
+/// that comes and goes, as where memory is read that nobody wrote, is looked for in hundreds of candidates otherwise.
+const DOUBT: usize = 24;
 /// Candidates that are tried at most to see whether anything hides behind what is known.
 const LOOK: usize = 12;
 /// The same where a candidate has the device alone, so that the cases of the campaign wait for it.
@@ -56,9 +59,15 @@ impl Reduction<'_> {
         let original = specimen.tried.prepared.task.hash;
         let mut reducer = reducer(specimen, LIMIT)?;
         let mut smallest = specimen.clone();
-        let mut count = 0;
+        let (mut count, mut in_vain) = (0, 0);
         let _share = self.crew.share();
         while !self.halt.load(Ordering::Relaxed) {
+            if in_vain >= DOUBT {
+                in_vain = 0;
+                if !self.recurs(&smallest)? {
+                    break;
+                }
+            }
             let candidates = reducer.propose(self.crew.hands());
             if candidates.is_empty() {
                 break;
@@ -70,6 +79,7 @@ impl Reduction<'_> {
                 .find_map(|(place, candidate)| Some((place, smallest.symptom.shared_with(candidate)?)));
             reducer.decide(success.as_ref().map(|(place, _)| *place));
             count += success.as_ref().map_or(candidates.len(), |(place, _)| place + 1) as u64;
+            in_vain = success.as_ref().map_or(in_vain + candidates.len(), |_| 0);
             if let Some((place, symptom)) = success {
                 smallest = Specimen { tried: candidates.swap_remove(place), symptom };
                 let size = smallest.tried.prepared.size();
@@ -77,6 +87,13 @@ impl Reduction<'_> {
             }
         }
         Ok(smallest)
+    }
+
+    /// Whether a case shows its symptom once more.
+    fn recurs(&self, specimen: &Specimen) -> Result<bool, CampaignError> {
+        let Specimen { tried, symptom } = specimen;
+        let again = self.crew.again(tried, self.crew.observe_warm(&tried.prepared.task)?);
+        Ok(symptom.recurs_in(&again))
     }
 
     /// A case one step simpler than `specimen` that shows the same symptom without having all that `known` needs; `None`

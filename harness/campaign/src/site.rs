@@ -13,7 +13,7 @@ use twinfer_case::{Backend, DeviceUse, Event, Task, Variant};
 
 use crate::{
     CampaignError, Options,
-    worker::{Gate, Loss, Nursery, Reserve, Trial, Watchdog, WorkerProcess, memory},
+    worker::{Device, Gate, Loss, Nursery, Reserve, Trial, Watchdog, WorkerProcess, memory},
 };
 
 /// The nurseries of a variant. A device on which no worker starts is given up as long as there is another.
@@ -29,15 +29,15 @@ pub struct Site {
 pub struct Ground {
     watchdog: Watchdog,
     gate: Arc<Gate>,
-    /// One a device that was named; where none is, workers are taken to share one.
-    turns: Mutex<BTreeMap<Option<String>, Arc<Gate>>>,
+    /// Those that were named; where none is, workers are taken to share one.
+    devices: Mutex<BTreeMap<Option<String>, Arc<Device>>>,
 }
 
 impl Ground {
     /// That of this machine.
     pub fn of_machine() -> Self {
         let gate = Arc::new(Gate::of_machine());
-        Self { watchdog: Watchdog::start(), gate, turns: Mutex::default() }
+        Self { watchdog: Watchdog::start(), gate, devices: Mutex::default() }
     }
 
     /// Ends all workers: nobody waits for what they are at.
@@ -45,9 +45,9 @@ impl Ground {
         self.watchdog.kill_all();
     }
 
-    fn turn(&self, device: Option<&String>) -> Arc<Gate> {
-        let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(turns.entry(device.cloned()).or_insert_with(|| Arc::new(Gate::new(1))))
+    fn device(&self, name: Option<String>) -> Arc<Device> {
+        let mut devices = self.devices.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(devices.entry(name.clone()).or_insert_with(|| Arc::new(Device::new(name))))
     }
 }
 
@@ -62,8 +62,7 @@ impl Site {
             let (command, gate) = (options.worker.clone(), Arc::clone(&ground.gate));
             let (watchdog, reserve) = (ground.watchdog.clone(), Reserve { least: spares, most });
             let nursery = Nursery::new(variant.clone(), command, options.deadlines, watchdog, gate, reserve);
-            let turn = ground.turn(device.as_ref());
-            Arc::new(nursery.on_device(device, turn))
+            Arc::new(nursery.on_device(ground.device(device)))
         };
         Self::of(devices.into_iter().map(nursery).collect())
     }

@@ -10,6 +10,8 @@ pub struct Means {
     pub most: usize,
     /// Bytes for all of them; none where the system does not tell.
     pub memory: Option<u64>,
+    /// Workers of all variants that a device serves at once, where that is bounded.
+    pub on_device: Option<usize>,
 }
 
 /// The workers of a variant, those that are starting among them.
@@ -38,6 +40,8 @@ pub struct Occupancy {
     pub each: u64,
     /// How many more are starting.
     pub starting: usize,
+    /// How many of all variants are on it, those outside of lanes too.
+    pub workers: usize,
 }
 
 /// This share of a device's memory is left to what its workers take later.
@@ -64,6 +68,11 @@ pub fn bound(means: Means, staffs: &[Staff], place: usize) -> Option<WorkerBound
     if staff.device.is_some_and(Occupancy::is_full) {
         return Some(WorkerBound::DeviceMemory);
     }
+    let left_to_lanes = means.on_device.map(|most| most / 2);
+    let on_device = staff.device.map(|device| device.workers + device.starting);
+    if left_to_lanes.zip(on_device).is_some_and(|(most, workers)| workers >= most) {
+        return Some(WorkerBound::DeviceWorkers);
+    }
     let is_last = staffs.iter().all(|other| other.waiting <= staff.waiting);
     let is_idle = staff.waiting <= staff.workers || !is_last;
     // starting takes seconds on a GPU, in which those that are there may catch up
@@ -75,7 +84,7 @@ impl Occupancy {
     /// What a worker tells that has started beside `workers - 1` others, after what `earlier` ones told.
     pub fn told(memory: DeviceMemory, workers: usize, earlier: Option<Self>) -> Self {
         let share = memory.total.saturating_sub(memory.free) / workers.max(1) as u64;
-        Self { memory, each: share.max(earlier.map_or(0, |earlier| earlier.each)), starting: 0 }
+        Self { memory, each: share.max(earlier.map_or(0, |earlier| earlier.each)), starting: 0, workers: 0 }
     }
 
     /// Whether another worker would take what is to be left.
@@ -91,7 +100,7 @@ mod tests {
     use super::*;
 
     const GIGABYTE: u64 = 1 << 30;
-    const MEANS: Means = Means { most: 16, memory: Some(60 * GIGABYTE) };
+    const MEANS: Means = Means { most: 16, memory: Some(60 * GIGABYTE), on_device: None };
 
     fn staff(footprint: u64) -> Staff {
         Staff {
@@ -177,6 +186,18 @@ mod tests {
             hired(MEANS, vec![Staff { workers, device, ..staff(1) }]),
             [(13, WorkerBound::DeviceMemory)]
         );
+    }
+
+    #[test]
+    fn half_of_the_processes_of_a_device_are_left_to_others() {
+        let means = Means { on_device: Some(20), ..MEANS };
+        let memory = DeviceMemory { free: 139 * GIGABYTE, total: 140 * GIGABYTE };
+        let device = |workers| Some(Occupancy { workers, ..Occupancy::told(memory, 1, None) });
+        let hired_beside = |workers| hired(means, vec![Staff { device: device(workers), ..staff(1) }]);
+        assert_eq!(hired_beside(1), [(10, WorkerBound::DeviceWorkers)]);
+        // of another variant, or outside of lanes
+        assert_eq!(hired_beside(7), [(4, WorkerBound::DeviceWorkers)]);
+        assert_eq!(hired(means, vec![staff(1)]), [(16, WorkerBound::Cores)], "it is on no device");
     }
 
     #[test]

@@ -26,6 +26,9 @@ pub enum Event {
     WorkerLost {
         /// Which variant.
         variant: Variant,
+        /// The place of the case that it had in front, if it had one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        index: Option<u64>,
         /// What it was doing.
         stage: Stage,
         /// How it ended.

@@ -172,6 +172,8 @@ pub enum WorkerBound {
     Memory,
     /// The memory of the device is used up but for a reserve.
     DeviceMemory,
+    /// Half of the processes that the device serves at once are there; the others are left to investigations and rungs.
+    DeviceWorkers,
     /// Each wants its device alone.
     Device,
     /// Another did not start.
@@ -195,6 +197,9 @@ impl fmt::Display for WorkerBound {
             Self::Cases => "no cases waited for more",
             Self::Memory => "more would take over half of the memory that was free",
             Self::DeviceMemory => "more would leave less than a quarter of the device's memory",
+            Self::DeviceWorkers => {
+                "more would take over half of the processes that the device serves at once"
+            }
             Self::Device => "each has a device alone",
             Self::Start => "another one did not start",
         })

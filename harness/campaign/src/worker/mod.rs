@@ -1,6 +1,7 @@
 //! Worker processes as the supervisor sees them: started, fed, watched, killed and replaced.
 
 mod command;
+mod device;
 mod gate;
 mod health;
 mod leash;
@@ -10,6 +11,7 @@ mod process;
 mod stderr;
 
 pub use command::{ALLOCATOR, WorkerCommand};
+pub use device::Device;
 pub use gate::{Access, Gate, Urgency};
 pub use leash::Watchdog;
 pub use pool::{Expectation, Nursery, Reserve, Trial, lost, observe, timed};

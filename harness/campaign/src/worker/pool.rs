@@ -12,6 +12,7 @@ use twinfer_case::{Description, LogLine, Observation, Outcome, Severity, Stage, 
 
 use super::{
     command::WorkerCommand,
+    device::Device,
     gate::{Gate, Urgency},
     health::Health,
     leash::Watchdog,
@@ -25,13 +26,16 @@ const VISIBLE_DEVICES: &str = "CUDA_VISIBLE_DEVICES";
 /// A worker that SIGKILL ends is started, or tried with a case, this many times before that counts.
 const PATIENCE: usize = 4;
 
+/// What is waited for before a worker that did not start is started again: a device that serves only so many processes
+/// at once has room again when another has ended, and a service that ended the contexts of all takes a second to come back.
+const PAUSES: [Duration; PATIENCE - 1] =
+    [Duration::from_millis(100), Duration::from_secs(1), Duration::from_secs(4)];
+
 /// Starts the workers of one variant and keeps spares standing by, since starting one can take seconds.
 pub struct Nursery {
     variant: Variant,
     command: WorkerCommand,
-    device: Option<String>,
-    /// One of its workers that want the device alone runs a case there at a time.
-    turn: Arc<Gate>,
+    device: Arc<Device>,
     deadlines: Deadlines,
     watchdog: Watchdog,
     gate: Arc<Gate>,
@@ -102,8 +106,7 @@ impl Nursery {
         Self {
             variant,
             command,
-            device: None,
-            turn: Arc::new(Gate::new(1)),
+            device: Arc::new(Device::new(None)),
             deadlines,
             watchdog,
             gate,
@@ -117,10 +120,10 @@ impl Nursery {
         }
     }
 
-    /// The same, whose workers see one GPU only, and take turns there with those of others that have this `turn`.
+    /// The same, whose workers see this device only, if it has a name, and share it with those of others.
     #[must_use]
-    pub fn on_device(self, device: Option<String>, turn: Arc<Gate>) -> Self {
-        Self { device, turn, ..self }
+    pub fn on_device(self, device: Arc<Device>) -> Self {
+        Self { device, ..self }
     }
 
     /// Which variant its workers serve.
@@ -130,7 +133,7 @@ impl Nursery {
 
     /// Which GPU its workers see, if only one.
     pub fn device(&self) -> Option<&str> {
-        self.device.as_deref()
+        self.device.name()
     }
 
     /// Whether workers can work there.
@@ -172,7 +175,7 @@ impl Nursery {
     /// What its workers say of their device's memory.
     pub fn occupancy(&self) -> Option<Occupancy> {
         let told = *self.occupancy.lock().unwrap_or_else(PoisonError::into_inner);
-        told.map(|told| Occupancy { starting: self.starting(), ..told })
+        told.map(|told| Occupancy { starting: self.starting(), workers: self.device.workers(), ..told })
     }
 
     /// A worker that has run nothing: a spare, or one started now.
@@ -225,15 +228,16 @@ impl Nursery {
         let begun = Instant::now();
         let start = || {
             let mut command = self.command.for_variant(&self.variant);
-            command.envs(self.device.iter().map(|device| (VISIBLE_DEVICES, device)));
+            command.envs(self.device.name().map(|name| (VISIBLE_DEVICES, name)));
             let worker = WorkerProcess::start(command, &self.variant, self.deadlines, &self.watchdog)?;
-            self.check(worker.in_turn(&self.turn))
+            self.check(worker.sharing(&self.device))
         };
         let mut result = start();
-        for _ in 1..PATIENCE {
+        for pause in PAUSES {
             if result.is_ok() {
                 break;
             }
+            thread::sleep(pause);
             result = start();
         }
         self.lock().start_time = begun.elapsed();

@@ -6,13 +6,17 @@ use std::{
     time::Instant,
 };
 
-use rustix::pipe::fcntl_setpipe_size;
+use rustix::{
+    pipe::fcntl_setpipe_size,
+    process::{Pid, setpriority_pgrp},
+};
 use twinfer_case::{CaseHash, Description, DeviceMemory, DeviceUse, Observation, Stage, Task, Variant};
 use twinfer_protocol::{
     Fault, FrameError, FromWorker, MessageError, PROTOCOL_VERSION, ToWorker, read_from_worker,
 };
 
 use super::{
+    device::{Device, Membership},
     gate::Gate,
     leash::{Leash, Watchdog},
     stderr::StderrTail,
@@ -21,6 +25,8 @@ use crate::{CampaignError, Deadlines};
 
 /// What the pipe to a worker is asked to hold, so that cases can wait in it.
 const PIPE_BYTES: usize = 1 << 18;
+/// The niceness of a worker that others go before: about a third of a processor that it shares with one of them.
+const BEHIND: i32 = 5;
 
 /// A running worker that answered its handshake and serves one variant.
 pub struct WorkerProcess {
@@ -39,6 +45,8 @@ pub struct WorkerProcess {
     entered: Option<Stage>,
     /// What it has to wait for before it is given a case.
     turn: Option<Arc<Gate>>,
+    /// That it is one of those on its device, if it is on one.
+    membership: Option<Membership>,
 }
 
 /// How a worker ended unasked, or why it cannot be used any more.
@@ -113,6 +121,7 @@ impl WorkerProcess {
             spent: false,
             entered: None,
             turn: None,
+            membership: None,
         };
         worker.description =
             worker.shake_hands(variant).map_err(|loss| CampaignError::of_loss(variant, &loss))?;
@@ -120,12 +129,22 @@ impl WorkerProcess {
         Ok(worker)
     }
 
-    /// The same, which is to have `turn` while it runs a case, where it wants its device alone.
+    /// The same, one of those that share `device`: counted there, and taking turns where it wants its device alone.
     #[must_use]
-    pub fn in_turn(mut self, turn: &Arc<Gate>) -> Self {
+    pub fn sharing(mut self, device: &Arc<Device>) -> Self {
         let wants = self.description.device_use == DeviceUse::Alone;
-        self.turn = wants.then(|| Arc::clone(turn));
+        self.turn = wants.then(|| Arc::clone(device.turn()));
+        self.membership = self.device_memory.map(|_| device.join());
         self
+    }
+
+    /// Lets others go before it where cores are short, if it computes on a device: there, what it takes of the processor is
+    /// long enough to be in the way, and on the processor alone the threads that feed it would interrupt it each time.
+    pub fn step_back(&self) {
+        if self.device_memory.is_some() {
+            // where that is not allowed, it competes with the others
+            let _ = setpriority_pgrp(Some(Pid::from_child(&self.child)), BEHIND);
+        }
     }
 
     /// What it has to wait for before it is given a case.

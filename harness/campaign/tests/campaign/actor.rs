@@ -102,6 +102,8 @@ fn play(role: &str) {
                         level.as_deref() == Some("2") && has_bias(&graph)
                     }
                     "remembers" => met_relu && has_bias(&graph),
+                    // only the first of its process
+                    "errs-once" => has_bias(&graph) && met.is_empty() && met.insert(hash),
                     "wavers" => has_bias(&graph) && !met.insert(hash),
                     _ => false,
                 };

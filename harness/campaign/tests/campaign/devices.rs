@@ -52,6 +52,7 @@ fn count(note: &Path) {
 /// What an actor does with a case besides.
 pub fn work(role: &str) {
     match role {
+        "errs-once" => count(&note("cases")),
         "notes-its-device" => {
             let path = note(&format!("{}-{}", device(), process::id()));
             count(&path);
@@ -100,6 +101,19 @@ fn given_up(outcome: &Outcome) -> Vec<(&str, &str)> {
             _ => None,
         })
         .collect()
+}
+
+/// A symptom that does not recur is not looked for in all the smaller cases that there are.
+pub fn comes_and_goes() {
+    const CASES: u64 = 40;
+    let (mut production, notes) = on_devices("errs-once", &[], CASES);
+    production.options.jobs = NonZeroUsize::MIN;
+    production.options.investigations = NonZeroUsize::MIN;
+    (production.options.repeat_every, production.options.fresh_every) = (0, 0);
+    let outcome = production.run();
+    assert_eq!(outcome.findings().len(), 1, "{:?}", outcome.kinds());
+    let ran = fs::metadata(notes.path().join("cases")).unwrap().len();
+    assert!((CASES + 24..CASES + 40).contains(&ran), "{ran} cases ran");
 }
 
 pub fn spread() {

@@ -51,6 +51,7 @@ fn main() {
         trial("a_fault_of_the_harness_is_no_verdict", faults::harness_fault),
         trial("wrong_values_become_a_minimal_finding_with_its_files", findings::wrong_values),
         trial("what_needs_its_history_to_go_wrong_is_state_dependent", findings::state_dependent),
+        trial("what_comes_and_goes_is_not_looked_for_for_long", devices::comes_and_goes),
         trial("what_differs_from_time_to_time_is_nondeterministic", findings::nondeterministic),
         trial("one_bug_is_not_minimised_into_another", findings::two_bugs),
         trial("a_known_finding_is_counted_and_not_new", findings::known),

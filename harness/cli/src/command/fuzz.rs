@@ -125,6 +125,7 @@ fn options(arguments: &Arguments, configuration: &Configuration) -> Result<Optio
         jobs: jobs.map_or(defaults.jobs, Jobs::number),
         hiring: if jobs.is_some() { Hiring::AllAtOnce } else { Hiring::AsNeeded },
         devices: devices.into_iter().flat_map(|devices| devices.split(',')).map(str::to_owned).collect(),
+        device_workers: twinfer_backend::processes_a_device(),
         ladder: arguments.ladder.or(configuration.ladder),
         known,
         minimize: !arguments.no_minimize,
