@@ -109,6 +109,21 @@ fn resumes_to(undisturbed: &Record, out: &Path, campaign: &[&str]) {
 }
 
 #[test]
+fn a_campaign_that_does_not_begin_leaves_no_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let runs = || folder.path().join("runs").read_dir().unwrap().count();
+    let fuzz = |backend: &str| {
+        twinfer(&["fuzz", "--backends", backend, "--known", no_findings(), "--cases", "1"])
+            .within(folder.path())
+            .run()
+    };
+    let outcome = fuzz("golden,external:/no/such/program");
+    assert_eq!((outcome.code, runs()), (Some(3), 0), "{}", outcome.shown());
+    let outcome = fuzz("golden,ort:cpu");
+    assert_eq!((outcome.code, runs()), (Some(0), 1), "{}", outcome.shown());
+}
+
+#[test]
 fn a_full_disk_ends_a_campaign_that_goes_on_once_there_is_room() {
     let Some(disk) = Disk::of("160k") else { return };
     let out = disk.path().join("run");

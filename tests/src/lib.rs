@@ -75,6 +75,13 @@ impl Twinfer {
         self
     }
 
+    /// In this folder.
+    #[must_use]
+    pub fn within(mut self, folder: &Path) -> Self {
+        self.0.current_dir(folder);
+        self
+    }
+
     /// Starts it, with nobody to read what it prints.
     ///
     /// # Panics

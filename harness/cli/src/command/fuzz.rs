@@ -1,4 +1,5 @@
 use std::{
+    fs,
     path::{Path, PathBuf},
     sync::{Arc, atomic::Ordering},
 };
@@ -88,7 +89,10 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let options = options(arguments, &configuration)?;
     let (out, stored, worker) = (options.out.clone(), options.known.clone(), options.worker.clone());
     let (stop, resumption) = (Arc::clone(&options.stop), Resumption::of_process(&out));
-    let mut report = watched(options, &resumption)?;
+    let mut report = watched(options, &resumption).inspect_err(|_| {
+        // a folder made for a run that did not begin; one that holds anything stays
+        let _ = arguments.out.is_none().then(|| fs::remove_dir(&out));
+    })?;
     let trials = stored.as_deref().map(|stored| Trials { stored, worker: &worker });
     settle(&mut report, &configuration.known, trials)?;
     write(format_args!("{}", arguments.format.render(&report)));
