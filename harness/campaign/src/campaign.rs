@@ -202,7 +202,7 @@ impl Campaign {
         match self.options.ladder {
             Some(_) => {
                 let climbers = self.options.jobs.get().div_ceil(LANES_A_CLIMBER);
-                climbers.max(self.options.devices.len()).min(self.options.most_on_a_rung())
+                climbers.max(self.options.devices.len()).min(self.options.most_on_a_rung().get())
             }
             None => 0,
         }

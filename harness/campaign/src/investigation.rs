@@ -134,8 +134,7 @@ impl<'a> Investigator<'a> {
             }
         }
         let mut events = Vec::new();
-        let recurs = || Ok(symptom.recurs_in(&crew.again(tried, crew.observe_warm(&tried.prepared.task)?)));
-        if self.minimize && (beyond.is_some() || recurs()?) {
+        if self.minimize && (beyond.is_some() || reduction.recurs(&specimen)?) {
             specimen = reduction.reduce(&specimen, &mut |event| events.push(event.clone()))?;
         }
         let prepared = &specimen.tried.prepared;

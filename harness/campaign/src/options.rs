@@ -92,11 +92,10 @@ impl Options {
 
     /// How many workers of a rung may be busy at once, those that climb or those that investigate: few where a device serves
     /// only so many processes, which what runs every case needs.
-    pub fn most_on_a_rung(&self) -> usize {
-        match self.device_workers {
-            Some(_) => RUNG_ON_A_CROWDED_DEVICE * self.devices.len().max(1),
-            None => usize::MAX,
-        }
+    pub fn most_on_a_rung(&self) -> NonZeroUsize {
+        let devices = NonZeroUsize::new(self.devices.len()).unwrap_or(NonZeroUsize::MIN);
+        let of_devices = devices.saturating_mul(RUNG_ON_A_CROWDED_DEVICE);
+        self.device_workers.map_or(NonZeroUsize::MAX, |_| of_devices)
     }
 
     /// The reference where these variants compute.
@@ -106,7 +105,7 @@ impl Options {
 }
 
 /// Workers of a rung that are busy at once on a device that serves only so many processes.
-const RUNG_ON_A_CROWDED_DEVICE: usize = 2;
+const RUNG_ON_A_CROWDED_DEVICE: NonZeroUsize = NonZeroUsize::MIN.saturating_add(1);
 
 /// How many workers run a variant's cases side by side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -89,8 +89,8 @@ impl Reduction<'_> {
         Ok(smallest)
     }
 
-    /// Whether a case shows its symptom once more.
-    fn recurs(&self, specimen: &Specimen) -> Result<bool, CampaignError> {
+    /// Whether a case shows its symptom once more, in a warm worker.
+    pub fn recurs(&self, specimen: &Specimen) -> Result<bool, CampaignError> {
         let Specimen { tried, symptom } = specimen;
         let again = self.crew.again(tried, self.crew.observe_warm(&tried.prepared.task)?);
         Ok(symptom.recurs_in(&again))

@@ -1,6 +1,6 @@
 //! A *rung* is a variant that works harder on the same graphs than the one below it, of the same backend.
 
-use std::{num::NonZero, sync::Arc};
+use std::sync::Arc;
 
 use twinfer_case::{Description, DeviceUse, Variant, VariantInfo};
 
@@ -73,8 +73,7 @@ impl Rung {
         let devices = rungs.iter().map(|rung| rung.site.nurseries().len()).max().unwrap_or(1);
         let gate = Arc::new(Gate::new(devices));
         let crew = |rung: Self| {
-            let hands = NonZero::new(options.most_on_a_rung()).unwrap_or(NonZero::<usize>::MIN);
-            let hands = hands.min(options.investigations);
+            let hands = options.investigations.min(options.most_on_a_rung());
             let crew = Crew::new(rung.info(), Arc::clone(&rung.site), hands);
             let crew = crew.with_steady(rung.worker);
             match crew.info().description.device_use {

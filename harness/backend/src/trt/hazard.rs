@@ -21,3 +21,14 @@ pub fn hazard() -> Hazard {
 pub fn concerns(version: Version) -> bool {
     ((8, 6, 0)..(9, 0, 0)).contains(&version.parts())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn releases_are_concerned_of_which_it_was_seen() {
+        let concerned = |number| concerns(Version::from_number(number).unwrap());
+        assert!(concerned(8600) && !concerned(8503) && !concerned(100_100));
+    }
+}

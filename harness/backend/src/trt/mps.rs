@@ -11,7 +11,8 @@ const VARIABLE: &str = "CUDA_MPS_PIPE_DIRECTORY";
 const DEFAULT: &str = "/tmp/nvidia-mps";
 /// Where the service's daemon leaves its process id.
 const DAEMON: &str = "nvidia-cuda-mps-control.pid";
-/// Multi-Process Service, limitations: 48 clients a device since Volta, and 60 in newer releases.
+/// CUDA Multi-Process Service: 48 clients a device since Volta. On an H200 it refused another one with 54 workers alive, some
+/// of which were still starting (docs/results/driver-cache.md).
 const PROCESSES_A_DEVICE: usize = 48;
 
 /// Whether what this process asks of a GPU goes through a service that is running.

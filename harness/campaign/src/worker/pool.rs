@@ -224,27 +224,32 @@ impl Nursery {
     }
 
     fn start(&self, urgency: Urgency) -> Result<WorkerProcess, CampaignError> {
-        let _pass = self.gate.enter(urgency);
-        let begun = Instant::now();
-        let start = || {
-            let mut command = self.command.for_variant(&self.variant);
-            command.envs(self.device.name().map(|name| (VISIBLE_DEVICES, name)));
-            let worker = WorkerProcess::start(command, &self.variant, self.deadlines, &self.watchdog)?;
-            self.check(worker.sharing(&self.device))
-        };
-        let mut result = start();
+        let mut result = self.try_start(urgency);
+        // where none has ever started, there is nothing to wait for
+        let has_started = self.description.get().is_some();
         for pause in PAUSES {
             if result.is_ok() {
                 break;
             }
-            thread::sleep(pause);
-            result = start();
+            if has_started {
+                thread::sleep(pause);
+            }
+            result = self.try_start(urgency);
         }
-        self.lock().start_time = begun.elapsed();
         if let (Err(error), Urgency::Needed) = (&result, urgency) {
             self.health.give_up(error.to_string());
         }
         result
+    }
+
+    fn try_start(&self, urgency: Urgency) -> Result<WorkerProcess, CampaignError> {
+        let _pass = self.gate.enter(urgency);
+        let begun = Instant::now();
+        let mut command = self.command.for_variant(&self.variant);
+        command.envs(self.device.name().map(|name| (VISIBLE_DEVICES, name)));
+        let worker = WorkerProcess::start(command, &self.variant, self.deadlines, &self.watchdog)?;
+        self.lock().start_time = begun.elapsed();
+        self.check(worker.sharing(&self.device))
     }
 
     /// A worker that is not what the first one was would give verdicts about something else.
