@@ -64,7 +64,8 @@ pub(crate) fn seen_in(finding: &Finding) -> String {
 
 /// `3 nodes, 96 input elements → 1 node, 4 input elements`
 pub(crate) fn shrunk(finding: &Finding) -> String {
-    format!("{} → {}", size(finding.before), size(finding.after))
+    let left = if finding.cut_short { ", when time was up" } else { "" };
+    format!("{} → {}{left}", size(finding.before), size(finding.after))
 }
 
 /// What was expected and seen, by the divergence that gave the signature.

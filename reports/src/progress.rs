@@ -119,7 +119,10 @@ impl Reporter for Progress {
                 self.busy(&format!("minimizing: {nodes} left, {tried} candidates tried"));
             }
             Event::CampaignFinished { .. } => self.finished(),
-            Event::WorkerStarted { .. } | Event::WorkforceChanged { .. } | Event::CaseFinished { .. } => {}
+            Event::WorkerStarted { .. }
+            | Event::WorkforceChanged { .. }
+            | Event::CaseFinished { .. }
+            | Event::Investigated { .. } => {}
         }
     }
 }

@@ -29,6 +29,9 @@ pub struct Report {
     pub given_up: Vec<GivenUp>,
     /// Divergences that did not recur in a fresh worker.
     pub not_confirmed: u64,
+    /// What was investigated, in the order of the cases; a run directory does not tell.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub investigations: Vec<Investigation>,
     /// Whether the campaign came to its end.
     pub finished: bool,
 }
@@ -55,6 +58,19 @@ pub struct Lost {
     pub reason: String,
 }
 
+/// A divergence that was investigated.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Investigation {
+    /// The place of its case.
+    pub index: u64,
+    /// The variant that diverged.
+    pub variant: Variant,
+    /// Candidates that were run.
+    pub candidates: u64,
+    /// From its beginning to its end, in milliseconds, in which others went on.
+    pub millis: u64,
+}
+
 /// A device on which the workers of a variant could not work.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct GivenUp {
@@ -77,6 +93,7 @@ impl Default for Report {
             lost: Vec::new(),
             given_up: Vec::new(),
             not_confirmed: 0,
+            investigations: Vec::new(),
             finished: false,
         }
     }
@@ -150,6 +167,11 @@ impl Reporter for Report {
                 self.given_up.push(GivenUp { variant, device, reason });
             }
             Event::NotConfirmed { .. } => self.not_confirmed += 1,
+            Event::Investigated { index, variant, candidates, millis } => {
+                let (index, variant) = (*index, variant.clone());
+                let (candidates, millis) = (*candidates, *millis);
+                self.investigations.push(Investigation { index, variant, candidates, millis });
+            }
             Event::WorkerStarted { .. }
             | Event::CaseFinished { .. }
             | Event::Confirming { .. }

@@ -6,7 +6,7 @@ use console::style;
 use twinfer_case::{Budget, FindingCount, RunInfo, Stage, VariantSummary};
 
 use crate::{
-    GivenUp, Report, ReportedFinding, findings, issue, ladder,
+    GivenUp, Investigation, Report, ReportedFinding, findings, issue, ladder,
     numbers::{bytes as bytes_of, cell, count, counted, counts, duration, rate, short},
     table::Table,
 };
@@ -68,7 +68,11 @@ pub(crate) fn sentence(report: &Report) -> String {
     } else {
         String::new()
     };
-    format!("{state}{cases}{speed}{compared}")
+    let open = match summary.open {
+        0 => String::new(),
+        open => format!(", {} not investigated before time was up", count(open)),
+    };
+    format!("{state}{cases}{speed}{compared}{open}")
 }
 
 fn totals(report: &Report) -> String {
@@ -85,7 +89,23 @@ fn totals(report: &Report) -> String {
         let divergences = counted(report.not_confirmed, "divergence", "divergences");
         lines.push(format!("{divergences} did not recur in a fresh worker"));
     }
+    lines.extend(investigations(report));
     lines.join("\n")
+}
+
+/// What was spent on divergences, where any were investigated.
+fn investigations(report: &Report) -> Option<String> {
+    let longest = report.investigations.iter().max_by_key(|investigation| investigation.millis)?;
+    let sum = |part: fn(&Investigation) -> u64| report.investigations.iter().map(part).sum::<u64>();
+    let investigated = counted(report.investigations.len() as u64, "divergence", "divergences");
+    let candidates = counted(sum(|one| one.candidates), "candidate", "candidates");
+    let seconds = |millis| duration(millis as f64 / 1e3);
+    let Investigation { index, variant, millis, .. } = longest;
+    Some(format!(
+        "{investigated} investigated: {candidates}, {} together; the longest, case {index} on {variant}, took {}",
+        seconds(sum(|one| one.millis)),
+        seconds(*millis)
+    ))
 }
 
 /// Verdicts by variant.

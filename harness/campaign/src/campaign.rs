@@ -19,7 +19,7 @@ use crate::{
     committer::{Committer, Ledger},
     crew::Crew,
     delivery::Deliverer,
-    docket::{Claims, Docket, Resources},
+    docket::{Claims, Docket, Limits, Resources},
     findings::Findings,
     foreman::{Foreman, Gang},
     investigation::Investigator,
@@ -81,8 +81,8 @@ impl Campaign {
 
     /// Runs it to the end of its budget and tells `sink` what happens.
     ///
-    /// With deterministic backends, a budget of cases and no ladder of time, everything but timings and the events about
-    /// workers is a function of the options without `jobs`.
+    /// With deterministic backends, a budget of cases and no ladder of time, everything but timings, the effort of
+    /// investigations and the events about workers is a function of the options without `jobs`.
     pub fn run(self, sink: &mut dyn FnMut(&Event)) -> Result<Summary, CampaignError> {
         let opening = self.start_workers()?;
         let run = self.run_info(&opening);
@@ -176,8 +176,9 @@ impl Campaign {
             }
             // only the threads hold these now, so that they end when the committer does
             drop((preparer, tickets, complete, climbs));
-            let limit = self.options.investigations.get();
-            let docket = Docket::new(scope, resources, delivery_sender.clone(), limit);
+            let at_once = self.options.investigations.get();
+            let limits = Limits { at_once, patience: self.options.patience() };
+            let docket = Docket::new(scope, resources, delivery_sender.clone(), limits);
             let tickets =
                 Tickets::new(&self.options, strictest_use(variants), ticket_sender, ledger.summary.cases);
             let committer = Committer::new(crews, ledger, tickets, docket, complete_sender, climb_queue);

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use twinfer_case::{Cause, Signature};
 
+use crate::describe::weighted_operators;
+
 /// How findings are recognised, in order of discovery.
 #[derive(Clone, Default)]
 pub struct Catalogue {
@@ -15,7 +17,19 @@ struct Entry {
     identity: Arc<Identity>,
     /// Cases of this campaign that show it.
     met: u64,
+    /// Those of them that showed it [veiled](Catalogue::veil).
+    veils: Vec<Veil>,
 }
+
+#[derive(Clone)]
+struct Veil {
+    operators: Vec<String>,
+    /// Cases of this campaign.
+    met: u64,
+}
+
+/// One in so many veiled cases is looked into however many there were.
+const REGULARLY: u64 = 64;
 
 /// What tells a finding from others.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,7 +43,7 @@ pub struct Identity {
 impl Catalogue {
     /// Adds a finding that no case counts yet; its place.
     pub fn add(&mut self, identity: Arc<Identity>) -> usize {
-        self.entries.push(Entry { identity, met: 0 });
+        self.entries.push(Entry { identity, met: 0, veils: Vec::new() });
         self.entries.len() - 1
     }
 
@@ -50,13 +64,63 @@ impl Catalogue {
         self.entries.iter().position(|entry| entry.identity.is_likely(provisional))
     }
 
+    /// What a case with this provisional signature shows the finding at `index` behind, if it shows it *veiled*: mutants explain
+    /// the finding and nothing explains the case, in which two of them may have met. These are the operators that such cases
+    /// have in common.
+    pub fn veil(&self, index: usize, provisional: &Signature) -> Option<Vec<String>> {
+        match (&self.entries[index].identity.signature.cause, &provisional.cause) {
+            (Cause::Diagnosis(_), Cause::Graph(classes)) => Some(weighted_operators(classes)),
+            _ => None,
+        }
+    }
+
+    /// Counts cases that show the finding at `index` behind these operators; whether they are the first.
+    pub fn count_veiled(&mut self, index: usize, operators: &[String], cases: u64) -> bool {
+        let veils = &mut self.entries[index].veils;
+        if let Some(veil) = veils.iter_mut().find(|veil| veil.operators == operators) {
+            veil.met += cases;
+            return false;
+        }
+        veils.push(Veil { operators: operators.to_vec(), met: cases });
+        true
+    }
+
+    /// The finding that cases like one with this provisional signature showed veiled most often; of several the first.
+    pub fn veiled_by(&self, provisional: &Signature) -> Option<usize> {
+        self.veils_of(provisional).map(|(index, _)| index)
+    }
+
+    /// The same, unless the next case to show it so would be the second, fourth, eighth …, or one in [`REGULARLY`]: such a case is
+    /// made smaller, to see whether it is what shows, until one does show it.
+    pub fn find_veiled(&self, provisional: &Signature) -> Option<usize> {
+        let (index, met) = self.veils_of(provisional)?;
+        let is_due = is_milestone(met + 1) || (met + 1).is_multiple_of(REGULARLY);
+        (!is_due).then_some(index)
+    }
+
+    fn veils_of(&self, provisional: &Signature) -> Option<(usize, u64)> {
+        let alike = self.entries.iter().enumerate().rev();
+        let alike = alike.filter(|(_, entry)| is_alike(&entry.identity.signature, provisional));
+        let met = alike.filter_map(|(index, entry)| {
+            let operators = self.veil(index, provisional)?;
+            let veil = entry.veils.iter().find(|veil| veil.operators == operators)?;
+            Some((index, veil.met))
+        });
+        met.max_by_key(|(_, met)| *met)
+    }
+
     /// The finding at `index` where its next case is the second, fourth, eighth …: then it is worth a look whether
     /// something else hides behind it. Nothing hides behind values that a mutant of golden reproduces.
     pub fn due(&self, index: usize) -> Option<&Arc<Identity>> {
-        let Entry { identity, met } = &self.entries[index];
+        let Entry { identity, met, .. } = &self.entries[index];
         let may_hide = matches!(identity.signature.cause, Cause::Graph(_));
-        (may_hide && *met > 0 && (*met + 1).is_power_of_two()).then_some(identity)
+        (may_hide && *met > 0 && is_milestone(*met + 1)).then_some(identity)
     }
+}
+
+/// Whether the case of this number among its like is worth a closer look.
+const fn is_milestone(number: u64) -> bool {
+    number.is_power_of_two()
 }
 
 impl Identity {
@@ -99,6 +163,15 @@ pub fn may_be_one(one: &Signature, other: &Signature) -> bool {
             (Cause::Graph(_), Cause::Graph(_)) => true,
             _ => false,
         }
+}
+
+/// Whether what shows on a rung may be what shows below it in the same case, where other mutants may explain it or none.
+pub fn may_repeat(lower: &Signature, upper: &Signature) -> bool {
+    let is_explained_once = matches!(
+        (&lower.cause, &upper.cause),
+        (Cause::Graph(_), Cause::Diagnosis(_)) | (Cause::Diagnosis(_), Cause::Graph(_))
+    );
+    may_be_one(lower, upper) || is_alike(lower, upper) && is_explained_once
 }
 
 /// Whether both causes are the same fallback, whatever explains the values.

@@ -111,6 +111,6 @@ impl Climber<'_> {
         let mut record = tried.record(crew.info());
         let from = &self.crews[0].info().variant;
         record.notes.extend(difference.map(|detail| Note::Differs(format!("from {from}: {detail}"))));
-        Ok((record, Suspect::all(crew.info(), rung, &tried, &preceding)))
+        Ok((record, Suspect::all(crew.info(), (*index, rung), tried, &preceding)))
     }
 }

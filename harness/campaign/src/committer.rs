@@ -7,7 +7,7 @@ use std::{
 };
 
 use crossbeam_channel::{Receiver, Sender};
-use twinfer_case::{CaseRecord, Divergence, Event, Summary, Variant, Verdict};
+use twinfer_case::{Divergence, Event, Summary, Veil, Verdict};
 
 use crate::{
     CampaignError,
@@ -16,7 +16,7 @@ use crate::{
     delivery::{Delivery, gather},
     docket::Docket,
     findings::Findings,
-    investigation::{Outcome, Proof, Reduced, sighting},
+    investigation::{Effort, Inquest, Outcome, Proof, Reduced, sighting},
     journal::Journal,
     judging::{Complete, Judged},
     lane::Observed,
@@ -65,8 +65,17 @@ pub struct Committer<'scope, 'env> {
 struct Conclusion {
     /// The divergences as they were confirmed.
     divergences: Vec<Divergence>,
-    /// The findings that the case shows, by folder name.
-    findings: Vec<String>,
+    /// The findings that the case shows, by their places.
+    findings: Vec<usize>,
+    /// How it shows the last of them, if that is veiled.
+    veil: Option<Veil>,
+}
+
+/// Whether a case whose turn has come may wait for investigations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Haste {
+    MayWait,
+    TimeIsUp,
 }
 
 impl<'scope, 'env> Committer<'scope, 'env> {
@@ -102,7 +111,13 @@ impl<'scope, 'env> Committer<'scope, 'env> {
     ) -> Result<Summary, CampaignError> {
         loop {
             self.tickets.issue();
-            if self.tickets.are_used_up() || self.tickets.are_overdue() {
+            if self.tickets.are_used_up() {
+                break;
+            }
+            if self.tickets.are_overdue() {
+                if self.tickets.ran_out_of_time() {
+                    self.commit_open(sink)?;
+                }
                 break;
             }
             self.receive(inbox, sink)?;
@@ -177,22 +192,43 @@ impl<'scope, 'env> Committer<'scope, 'env> {
     /// Commits the cases whose turn it is, up to one that climbs or waits for an investigation.
     fn commit_judged(&mut self, sink: &mut dyn FnMut(&Event)) -> Result<(), CampaignError> {
         while let Some(mut judged) = self.judged.remove(&self.tickets.next_place()) {
-            if judged.climbs {
+            if judged.climbs || !self.conclude_all(&mut judged, Haste::MayWait, sink)? {
                 self.judged.insert(judged.index, judged);
                 return Ok(());
-            }
-            while let Some(suspect) = judged.suspects.first().cloned() {
-                let Some(conclusion) = self.conclude(judged.index, &suspect, sink)? else {
-                    self.judged.insert(judged.index, judged);
-                    return Ok(());
-                };
-                judged.suspects.remove(0);
-                let variant = &self.crews[suspect.variant].info().variant;
-                conclusion.enter(&suspect, variant, &mut judged.record);
             }
             self.commit(judged, sink)?;
         }
         Ok(())
+    }
+
+    /// Commits the cases that wait for their turn when time is up: what is known of them is told, and what is left open.
+    fn commit_open(&mut self, sink: &mut dyn FnMut(&Event)) -> Result<(), CampaignError> {
+        while let Some(mut judged) = self.judged.remove(&self.tickets.next_place()) {
+            self.conclude_all(&mut judged, Haste::TimeIsUp, sink)?;
+            self.commit(judged, sink)?;
+        }
+        Ok(())
+    }
+
+    /// Finds out what every suspect of a case is; false where one has to be investigated first.
+    fn conclude_all(
+        &mut self,
+        judged: &mut Judged,
+        haste: Haste,
+        sink: &mut dyn FnMut(&Event),
+    ) -> Result<bool, CampaignError> {
+        while let Some(suspect) = judged.suspects.first().cloned() {
+            match (self.conclude(&suspect, judged.below(&suspect), haste, sink)?, haste) {
+                (Some(conclusion), _) => self.enter(conclusion, &suspect, judged),
+                (None, Haste::MayWait) => return Ok(false),
+                (None, Haste::TimeIsUp) => {
+                    let variant = self.crews[suspect.variant].info().variant.clone();
+                    note_once(&mut judged.record.open, variant);
+                }
+            }
+            judged.suspects.remove(0);
+        }
+        Ok(true)
     }
 
     fn commit(&mut self, judged: Judged, sink: &mut dyn FnMut(&Event)) -> Result<(), CampaignError> {
@@ -202,6 +238,13 @@ impl<'scope, 'env> Committer<'scope, 'env> {
         summary.record(&record);
         for slug in &record.findings {
             findings.count(slug, 1);
+        }
+        let mut is_news = false;
+        for veil in &record.veils {
+            is_news |= findings.count_veiled(veil, 1);
+        }
+        if is_news {
+            self.docket.learn(findings.catalogue());
         }
         if summary.new_findings < findings.new_findings() {
             // a resumed campaign investigates again what the journal does not count
@@ -214,50 +257,82 @@ impl<'scope, 'env> Committer<'scope, 'env> {
         Ok(())
     }
 
-    /// What a divergence of the case at `index`, whose turn it is, turned out to be; `None` until it is investigated.
+    /// What a divergence whose turn it is turned out to be, which showed `below` on a lower rung too if that is there;
+    /// `None` where it is not investigated, and nothing like it is known.
     fn conclude(
         &mut self,
-        index: u64,
         suspect: &Arc<Suspect>,
+        below: Option<usize>,
+        haste: Haste,
         sink: &mut dyn FnMut(&Event),
     ) -> Result<Option<Conclusion>, CampaignError> {
         let catalogue = self.ledger.findings.catalogue();
-        let likely = catalogue.find_likely(&suspect.provisional);
-        let beyond = likely.and_then(|known| catalogue.due(known).cloned());
-        if let Some(known) = likely {
-            self.sight(known, suspect, sink)?;
-            if beyond.is_none() {
-                return Ok(Some(self.as_known(known, suspect)));
-            }
-        }
-        let place = suspect.place(index);
-        let Some(inquest) = self.docket.inquest(place, beyond.as_ref()).cloned() else {
-            self.docket.demand(place, suspect, beyond);
-            return Ok(None);
+        let provisional = &suspect.provisional;
+        let likely = catalogue.find_likely(provisional);
+        let due = likely.filter(|_| below.is_none()).and_then(|known| catalogue.due(known).cloned());
+        let veiled = catalogue.veiled_by(provisional);
+        let known = match (likely, below) {
+            (Some(likely), _) => Some(likely).filter(|_| due.is_none()),
+            (None, Some(below)) => Some(below),
+            (None, None) => catalogue.find_veiled(provisional),
         };
+        if let Some(known) = known {
+            self.sight(known, suspect, sink)?;
+            let is_repeated = likely.is_none() && below.is_some();
+            return Ok(Some(if is_repeated {
+                Conclusion::repeated(known, suspect)
+            } else {
+                self.known(known, suspect)
+            }));
+        }
+        if let Some(likely) = likely {
+            self.sight(likely, suspect, sink)?;
+        }
+        let place = suspect.place();
+        if let Some(inquest) = self.docket.inquest(place, due.as_ref()).cloned()
+            && let Some(conclusion) = self.settle(suspect, likely, &inquest, sink)?
+        {
+            let variant = self.crews[suspect.variant].info().variant.clone();
+            let Effort { candidates, time } = inquest.effort;
+            let millis = time.as_millis() as u64;
+            sink(&Event::Investigated { index: suspect.index, variant, candidates, millis });
+            return Ok(Some(conclusion));
+        }
+        match haste {
+            Haste::MayWait => {
+                self.docket.demand(place, suspect, due);
+                Ok(None)
+            }
+            Haste::TimeIsUp => Ok(likely.or(veiled).map(|known| self.known(known, suspect))),
+        }
+    }
+
+    /// What an investigation says of a suspect that is `likely` known; `None` where it did not prove what has to be proved.
+    fn settle(
+        &mut self,
+        suspect: &Suspect,
+        likely: Option<usize>,
+        inquest: &Inquest,
+        sink: &mut dyn FnMut(&Event),
+    ) -> Result<Option<Conclusion>, CampaignError> {
         let (Outcome::Reduced(reduced) | Outcome::Proved(reduced, _)) = &inquest.outcome else {
-            return Ok(likely.map(|known| self.as_known(known, suspect)));
+            return Ok(likely.map(|known| self.known(known, suspect)));
         };
         let known = self.ledger.findings.catalogue().find(&reduced.identity.signature);
         match (known, &inquest.outcome) {
             (Some(known), _) => {
                 tell_course(suspect, reduced, sink);
                 self.sight(known, suspect, sink)?;
-                Ok(Some(self.as_known(likely.unwrap_or(known), suspect)))
+                Ok(Some(self.known(likely.unwrap_or(known), suspect)))
             }
             (None, Outcome::Proved(_, proof)) if likely.is_none() || proof.recurs => {
                 tell_course(suspect, reduced, sink);
                 let mut conclusion = self.record(suspect, proof, sink)?;
-                if let Some(known) = likely {
-                    conclusion.findings.insert(0, self.ledger.findings.slug(known));
-                }
+                conclusion.findings.splice(0..0, likely);
                 Ok(Some(conclusion))
             }
-            (None, Outcome::Proved(..)) => Ok(likely.map(|known| self.as_known(known, suspect))),
-            (None, _) => {
-                self.docket.demand(place, suspect, beyond);
-                Ok(None)
-            }
+            (None, Outcome::Proved(..)) => Ok(likely.map(|known| self.known(known, suspect))),
+            (None, _) => Ok(None),
         }
     }
 
@@ -269,7 +344,7 @@ impl<'scope, 'env> Committer<'scope, 'env> {
         sink: &mut dyn FnMut(&Event),
     ) -> Result<Conclusion, CampaignError> {
         if let Some(lead) = suspect.lead().filter(|_| !proof.recurs) {
-            let case = suspect.tried.prepared.task.hash;
+            let case = suspect.case;
             sink(&Event::NotConfirmed { case, divergence: lead.clone() });
         }
         let Ledger { findings, .. } = &mut self.ledger;
@@ -284,12 +359,33 @@ impl<'scope, 'env> Committer<'scope, 'env> {
             added
         };
         let divergences = proof.divergences.clone();
-        Ok(Conclusion { divergences, findings: vec![self.ledger.findings.slug(index)] })
+        Ok(Conclusion { divergences, ..self.known(index, suspect) })
     }
 
-    fn as_known(&self, known: usize, suspect: &Suspect) -> Conclusion {
-        let divergences = suspect.tried.divergences().to_vec();
-        Conclusion { divergences, findings: vec![self.ledger.findings.slug(known)] }
+    /// The suspect shows the finding at `index`, veiled if need be.
+    fn known(&self, index: usize, suspect: &Suspect) -> Conclusion {
+        let findings = &self.ledger.findings;
+        let operators = findings.catalogue().veil(index, &suspect.provisional);
+        let veil = operators.map(|operators| Veil { finding: findings.slug(index), operators });
+        Conclusion { veil, ..Conclusion::repeated(index, suspect) }
+    }
+
+    /// Completes what the journal is to say of the suspect.
+    fn enter(&self, conclusion: Conclusion, suspect: &Arc<Suspect>, judged: &mut Judged) {
+        let Judged { record, concluded, .. } = judged;
+        let variant = &self.crews[suspect.variant].info().variant;
+        // what another cause was confirmed as was told with the first
+        let told = record.variants.iter_mut().find(|one| one.variant == *variant);
+        if let Some(one) = told.filter(|_| suspect.lead == 0) {
+            one.verdict = Verdict::Diverges(conclusion.divergences);
+        }
+        for index in conclusion.findings {
+            note_once(&mut record.findings, self.ledger.findings.slug(index));
+            concluded.push((Arc::clone(suspect), index));
+        }
+        if let Some(veil) = conclusion.veil {
+            note_once(&mut record.veils, veil);
+        }
     }
 
     fn sight(
@@ -318,25 +414,29 @@ impl<'scope, 'env> Committer<'scope, 'env> {
 /// Tells how a suspect was investigated, now that it is its turn.
 fn tell_course(suspect: &Suspect, reduced: &Reduced, sink: &mut dyn FnMut(&Event)) {
     if let Some(lead) = suspect.lead() {
-        let case = suspect.tried.prepared.task.hash;
+        let case = suspect.case;
         sink(&Event::Confirming { case, divergence: lead.clone() });
     }
     reduced.events.iter().for_each(sink);
 }
 
+fn note_once<T: PartialEq>(notes: &mut Vec<T>, note: T) {
+    if !notes.contains(&note) {
+        notes.push(note);
+    }
+}
+
 impl Conclusion {
-    /// Replaces what the journal is to say of the suspect, which is one on `variant`.
-    fn enter(self, suspect: &Suspect, variant: &Variant, record: &mut CaseRecord) {
-        // what another cause was confirmed as was told with the first
-        let told = record.variants.iter_mut().find(|one| one.variant == *variant);
-        if let Some(one) = told.filter(|_| suspect.lead == 0) {
-            one.verdict = Verdict::Diverges(self.divergences);
-        }
-        for finding in self.findings {
-            if !record.findings.contains(&finding) {
-                record.findings.push(finding);
-            }
-        }
+    /// The suspect shows the finding at `index` again.
+    fn repeated(index: usize, suspect: &Suspect) -> Self {
+        Self { divergences: suspect.divergences().to_vec(), findings: vec![index], veil: None }
+    }
+}
+
+impl Judged {
+    /// The finding that a lower rung showed in the same case, where a suspect shows the same again.
+    fn below(&self, suspect: &Suspect) -> Option<usize> {
+        self.concluded.iter().find(|(lower, _)| suspect.repeats(lower)).map(|(_, finding)| *finding)
     }
 }
 

@@ -79,6 +79,8 @@ impl Subjects {
                 case: task.hash,
                 provenance: None,
                 findings: findings.record(&task, self.infos().zip(&variants), sink)?,
+                veils: Vec::new(),
+                open: Vec::new(),
                 variants,
                 macs: 0,
             };

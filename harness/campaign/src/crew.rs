@@ -18,7 +18,7 @@ use crate::{
     diagnosis::{Outcome, explain},
     oracle::arithmetic,
     prepared::{Prepared, References},
-    site::Site,
+    site::{Site, Yielding},
     worker::{Expectation, Gate, Nursery, Urgency, WorkerProcess, lost, observe},
 };
 
@@ -148,6 +148,9 @@ impl Crew {
         let _busy = self.busy.enter(Urgency::Needed);
         let waiting = self.waiting().pop();
         let mut worker = waiting.map_or_else(|| self.site.somewhere(Nursery::take), Ok)?;
+        if self.site.yielding() == Yielding::Investigations {
+            worker.step_back();
+        }
         match observe(&mut worker, task) {
             Ok(observation) => {
                 self.keep(Some(worker));

@@ -154,6 +154,12 @@ pub fn operators(case: &Case) -> Vec<String> {
     operators.into_iter().collect()
 }
 
+/// Those of a case's classes that tell which operators with weights it has, and whether they are dequantized.
+pub fn weighted_operators(classes: &[String]) -> Vec<String> {
+    let tells = |class: &&String| matches!(class.as_str(), "Conv" | "ConvTranspose" | "DequantizeLinear");
+    classes.iter().filter(tells).cloned().collect()
+}
+
 const fn is_window(op: &Op) -> bool {
     matches!(op, Op::Conv(_) | Op::ConvTranspose(_))
 }

@@ -9,10 +9,7 @@ mod forecast;
 
 use std::{
     collections::BTreeMap,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::Arc,
     thread::Scope,
     time::{Duration, Instant},
 };
@@ -26,7 +23,7 @@ use crate::{
     catalogue::{Catalogue, Identity},
     crew::Crew,
     delivery::{Deliverer, Delivery},
-    investigation::{Inquest, Investigator, Outcome, Reduced},
+    investigation::{Course, Effort, Inquest, Investigator, Outcome, Reduced},
     judging::Judged,
     suspect::Suspect,
 };
@@ -34,19 +31,28 @@ use crate::{
 /// A suspect's place in the order of the campaign: that of its case, of its variant and of its divergence.
 pub type Place = (u64, usize, usize);
 
-/// How often the docket looks ahead.
+/// How often the docket looks ahead at most, and how much longer than it took it rests.
 const INTERVAL: Duration = Duration::from_millis(20);
+const REST: u32 = 10;
 
 /// Runs investigations.
 pub struct Docket<'scope, 'env> {
     scope: &'scope Scope<'scope, 'env>,
     resources: Resources<'env>,
     deliveries: Sender<Delivery>,
-    /// Investigations at once that nobody waits for yet.
-    limit: usize,
-    under_way: BTreeMap<Place, Arc<AtomicBool>>,
+    limits: Limits,
+    under_way: BTreeMap<Place, Arc<Course>>,
     done: BTreeMap<Place, Arc<Inquest>>,
-    foreseen: Instant,
+    next_look: Instant,
+}
+
+/// What investigations may take.
+#[derive(Clone, Copy)]
+pub struct Limits {
+    /// How many go on at once that nobody waits for yet.
+    pub at_once: usize,
+    /// How long each may try candidates, where that is bounded.
+    pub patience: Option<Duration>,
 }
 
 /// What every investigation uses.
@@ -62,16 +68,16 @@ impl<'scope, 'env> Docket<'scope, 'env> {
         scope: &'scope Scope<'scope, 'env>,
         resources: Resources<'env>,
         deliveries: Sender<Delivery>,
-        limit: usize,
+        limits: Limits,
     ) -> Self {
         Self {
             scope,
             resources,
             deliveries,
-            limit,
+            limits,
             under_way: BTreeMap::new(),
             done: BTreeMap::new(),
-            foreseen: Instant::now(),
+            next_look: Instant::now(),
         }
     }
 
@@ -91,7 +97,7 @@ impl<'scope, 'env> Docket<'scope, 'env> {
     pub fn keep(&mut self, place: Place, inquest: Option<Arc<Inquest>>) {
         self.under_way.remove(&place);
         self.done.extend(inquest.map(|inquest| (place, inquest)));
-        self.foreseen = Instant::now().checked_sub(INTERVAL).unwrap_or(self.foreseen);
+        self.next_look = Instant::now();
     }
 
     /// Lets investigations know of a new finding.
@@ -106,18 +112,19 @@ impl<'scope, 'env> Docket<'scope, 'env> {
 
     /// Starts investigations that will be needed, and halts those that will not.
     pub fn look_ahead(&mut self, judged: &BTreeMap<u64, Judged>, catalogue: &Catalogue, course: (u64, u64)) {
-        if judged.is_empty() || self.foreseen.elapsed() < INTERVAL {
+        if judged.is_empty() || Instant::now() < self.next_look {
             return;
         }
-        self.foreseen = Instant::now();
+        let begun = Instant::now();
         let forecast = Forecast::of(judged, catalogue.clone(), &self.done, course);
-        for (place, halt) in &self.under_way {
+        self.next_look = Instant::now() + INTERVAL.max(REST * begun.elapsed());
+        for (place, course) in &self.under_way {
             if !forecast.may_need(*place) {
-                halt.store(true, Ordering::Relaxed);
+                course.halt();
             }
         }
         for Wanted { place, suspect, beyond } in forecast.in_order_of_need() {
-            if self.under_way.len() >= self.limit {
+            if self.under_way.len() >= self.limits.at_once {
                 break;
             }
             if !self.under_way.contains_key(place) && self.has_hands(suspect.variant) {
@@ -134,19 +141,25 @@ impl<'scope, 'env> Docket<'scope, 'env> {
 
     /// Investigates; what an earlier investigation left unproved is proved.
     fn start(&mut self, place: Place, suspect: &Arc<Suspect>, beyond: Option<Arc<Identity>>) {
-        let halt = Arc::new(AtomicBool::new(false));
-        self.under_way.insert(place, Arc::clone(&halt));
+        let course = Arc::new(Course::within(self.limits.patience));
+        self.under_way.insert(place, Arc::clone(&course));
         let earlier = self.done.remove(&place).filter(|inquest| inquest.beyond == beyond);
         let (resources, suspect) = (self.resources, Arc::clone(suspect));
         let deliverer = Deliverer::new(self.deliveries.clone());
         self.scope.spawn(move || {
+            let begun = Instant::now();
             let outcome = match earlier.as_ref().map(|inquest| &inquest.outcome) {
                 Some(Outcome::Reduced(reduced)) => resources.prove(&suspect, reduced).map(Some),
-                _ => resources.investigate(place, &suspect, beyond.as_deref(), &halt),
+                _ => resources.investigate(place, &suspect, beyond.as_deref(), &course),
             };
             deliverer.send(match outcome {
                 Ok(outcome) => {
-                    let inquest = outcome.map(|outcome| Arc::new(Inquest { beyond, outcome }));
+                    let spent = earlier.map_or_else(Effort::default, |inquest| inquest.effort);
+                    let effort = Effort {
+                        candidates: spent.candidates + course.candidates(),
+                        time: spent.time + begun.elapsed(),
+                    };
+                    let inquest = outcome.map(|outcome| Arc::new(Inquest { beyond, outcome, effort }));
                     Delivery::Investigated(place, inquest)
                 }
                 Err(error) => Delivery::Failed(error),
@@ -161,10 +174,10 @@ impl Resources<'_> {
         place: Place,
         suspect: &Suspect,
         beyond: Option<&Identity>,
-        halt: &AtomicBool,
+        course: &Course,
     ) -> Result<Option<Outcome>, CampaignError> {
         let is_familiar = |identity: &Identity| !self.claims.claim(place, identity);
-        self.investigator.investigate(&self.crews[suspect.variant], suspect, beyond, is_familiar, halt)
+        self.investigator.investigate(&self.crews[suspect.variant], suspect, beyond, is_familiar, course)
     }
 
     fn prove(self, suspect: &Suspect, reduced: &Reduced) -> Result<Outcome, CampaignError> {
@@ -176,8 +189,6 @@ impl Resources<'_> {
 /// The threads of investigations that nobody waits for any more end soon.
 impl Drop for Docket<'_, '_> {
     fn drop(&mut self) {
-        for halt in self.under_way.values() {
-            halt.store(true, Ordering::Relaxed);
-        }
+        self.under_way.values().for_each(|course| course.halt());
     }
 }

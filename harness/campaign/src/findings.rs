@@ -3,7 +3,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use twinfer_case::{Finding, Observation, Outcome, Sighting, Summary, VariantInfo};
+use twinfer_case::{Finding, Observation, Outcome, Sighting, Summary, VariantInfo, Veil};
 
 use crate::{
     CampaignError,
@@ -74,6 +74,9 @@ impl Findings {
         for count in &summary.findings {
             self.count(&count.slug, count.cases);
         }
+        for count in &summary.veils {
+            self.count_veiled(&count.veil, count.cases);
+        }
         Ok(())
     }
 
@@ -97,6 +100,12 @@ impl Findings {
         if let Some(index) = self.entries.iter().position(|entry| entry.slug == slug) {
             self.catalogue.count(index, cases);
         }
+    }
+
+    /// Counts cases that show a finding veiled; whether they are the first to show it so.
+    pub fn count_veiled(&mut self, veil: &Veil, cases: u64) -> bool {
+        let index = self.entries.iter().position(|entry| entry.slug == veil.finding);
+        index.is_some_and(|index| self.catalogue.count_veiled(index, &veil.operators, cases))
     }
 
     /// Findings that this campaign added.

@@ -2,9 +2,12 @@
 //! earlier case showed, confirms it in fresh workers. It depends on its suspect alone, so that any number of them run at
 //! once; what they come to counts in case order.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
 };
 
 use twinfer_case::{
@@ -41,6 +44,26 @@ pub struct Inquest {
     pub beyond: Option<Arc<Identity>>,
     /// What was found.
     pub outcome: Outcome,
+    /// What it took.
+    pub effort: Effort,
+}
+
+/// What an investigation took.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Effort {
+    /// Candidates that were run.
+    pub candidates: u64,
+    /// Wall time.
+    pub time: Duration,
+}
+
+/// An investigation under way, as seen by whoever wants to end it.
+#[derive(Default)]
+pub struct Course {
+    is_halted: AtomicBool,
+    candidates: AtomicU64,
+    /// When it goes on with what it has.
+    end: Option<Instant>,
 }
 
 /// What was found.
@@ -61,6 +84,8 @@ pub struct Reduced {
     pub identity: Identity,
     /// How it was reached.
     pub events: Vec<Event>,
+    /// Whether there was time to try all that is smaller.
+    pub is_smallest: bool,
 }
 
 /// What fresh workers say.
@@ -93,18 +118,18 @@ impl<'a> Investigator<'a> {
     }
 
     /// Finds out what `suspect` shows, or what it shows `beyond` a known finding. Nothing is proved where `is_familiar`
-    /// knows the minimal case; `None` once `halt` is set.
+    /// knows the minimal case; `None` once `course` is halted.
     pub fn investigate(
         self,
         crew: &Crew,
         suspect: &Suspect,
         beyond: Option<&Identity>,
         is_familiar: impl FnOnce(&Identity) -> bool,
-        halt: &AtomicBool,
+        course: &Course,
     ) -> Result<Option<Outcome>, CampaignError> {
         let _expected = beyond.is_none().then(|| crew.expect_fresh(FRESH));
-        let reduced = self.reduce(crew, suspect, beyond, halt)?;
-        if halt.load(Ordering::Relaxed) {
+        let reduced = self.reduce(crew, suspect, beyond, course)?;
+        if course.is_halted() {
             return Ok(None);
         }
         let Some(reduced) = reduced else { return Ok(Some(Outcome::Nothing)) };
@@ -122,11 +147,10 @@ impl<'a> Investigator<'a> {
         crew: &Crew,
         suspect: &Suspect,
         beyond: Option<&Identity>,
-        halt: &AtomicBool,
+        course: &Course,
     ) -> Result<Option<Reduced>, CampaignError> {
-        let Suspect { tried, symptom, .. } = suspect;
-        let mut specimen = Specimen { tried: tried.clone(), symptom: symptom.clone() };
-        let reduction = Reduction { crew, oracle: self.oracle, halt };
+        let mut specimen = self.specimen(suspect)?;
+        let reduction = Reduction { crew, oracle: self.oracle, course };
         if let Some(known) = beyond {
             match reduction.look_beyond(&specimen, known)? {
                 Some(other) => specimen = other,
@@ -140,40 +164,46 @@ impl<'a> Investigator<'a> {
         let prepared = &specimen.tried.prepared;
         let signature = specimen.symptom.signature(crew.info(), prepared);
         let identity = Identity { signature, classes: classes(&prepared.case) };
-        Ok(Some(Reduced { specimen, identity, events }))
+        Ok(Some(Reduced { specimen, identity, events, is_smallest: !course.is_late() }))
     }
 
     /// Confirms in a fresh worker what `suspect` was reduced to; where that does not recur, the suspect itself.
     pub fn prove(self, crew: &Crew, suspect: &Suspect, reduced: &Reduced) -> Result<Proof, CampaignError> {
-        let (symptom, smaller) = (&suspect.symptom, &reduced.specimen);
-        let is_smaller = smaller.tried.prepared.task.hash != suspect.tried.prepared.task.hash;
+        let Specimen { tried, symptom } = &self.specimen(suspect)?;
+        let smaller = &reduced.specimen;
+        let is_smaller = smaller.tried.prepared.task.hash != suspect.case;
         if is_smaller && let Some(minimal) = confirm_smaller(smaller, crew)? {
-            let divergences = suspect.tried.divergences().to_vec();
-            return Ok(Proof::of(crew, suspect, minimal, divergences));
+            let divergences = suspect.divergences().to_vec();
+            return Ok(Proof::of(crew, tried, minimal, divergences).of_reduced(reduced));
         }
-        Ok(match self.confirm(crew, suspect)? {
-            Confirmation::Fresh(tried) => {
-                let divergences = tried.divergences().to_vec();
-                let minimal = Specimen { tried, symptom: symptom.clone() };
-                Proof::of(crew, suspect, minimal, divergences)
+        Ok(match self.confirm(crew, suspect, tried)? {
+            Confirmation::Fresh(fresh) => {
+                let divergences = fresh.divergences().to_vec();
+                let minimal = Specimen { tried: fresh, symptom: symptom.clone() };
+                Proof::of(crew, tried, minimal, divergences).of_reduced(reduced)
             }
-            Confirmation::AfterOthers(tried, history) => {
-                let minimal = renamed(tried, symptom, Kind::StateDependent, "only after other cases");
+            Confirmation::AfterOthers(warm, history) => {
+                let minimal = renamed(warm, symptom, Kind::StateDependent, "only after other cases");
                 let divergences = minimal.tried.divergences().to_vec();
-                Proof::of(crew, suspect, minimal, divergences).after(history)
+                Proof::of(crew, tried, minimal, divergences).after(history)
             }
             Confirmation::None => {
-                let minimal =
-                    renamed(suspect.tried.clone(), symptom, Kind::Nondeterministic, "did not recur");
+                let minimal = renamed(tried.clone(), symptom, Kind::Nondeterministic, "did not recur");
                 let divergences = minimal.tried.divergences().to_vec();
-                Proof { recurs: false, ..Proof::of(crew, suspect, minimal, divergences) }
+                Proof { recurs: false, ..Proof::of(crew, tried, minimal, divergences) }
             }
         })
     }
 
+    /// The suspect as it was seen.
+    fn specimen(self, suspect: &Suspect) -> Result<Specimen, CampaignError> {
+        let tried = suspect.tried(self.source, self.oracle)?;
+        Ok(Specimen { tried, symptom: suspect.symptom.clone() })
+    }
+
     /// Runs the case again in a worker that has run nothing else; failing that, with its history.
-    fn confirm(self, crew: &Crew, suspect: &Suspect) -> Result<Confirmation, CampaignError> {
-        let Suspect { tried, symptom, preceding, .. } = suspect;
+    fn confirm(self, crew: &Crew, suspect: &Suspect, tried: &Tried) -> Result<Confirmation, CampaignError> {
+        let Suspect { symptom, preceding, .. } = suspect;
         let fresh = crew.again(tried, crew.observe_fresh(&tried.prepared.task)?);
         if symptom.recurs_in(&fresh) {
             return Ok(Confirmation::Fresh(fresh));
@@ -189,11 +219,53 @@ impl<'a> Investigator<'a> {
     }
 }
 
+impl Course {
+    /// One that may take so long, where that is bounded.
+    pub fn within(patience: Option<Duration>) -> Self {
+        Self { end: patience.and_then(|patience| Instant::now().checked_add(patience)), ..Self::default() }
+    }
+
+    /// Whether there is time to try more.
+    pub fn goes_on(&self) -> bool {
+        !self.is_halted() && !self.is_late()
+    }
+
+    /// Whether its time is up.
+    pub fn is_late(&self) -> bool {
+        self.end.is_some_and(|end| Instant::now() >= end)
+    }
+
+    /// Ends it early.
+    pub fn halt(&self) {
+        self.is_halted.store(true, Ordering::Relaxed);
+    }
+
+    pub fn is_halted(&self) -> bool {
+        self.is_halted.load(Ordering::Relaxed)
+    }
+
+    /// Counts candidates that were run.
+    pub fn ran(&self, candidates: usize) {
+        self.candidates.fetch_add(candidates as u64, Ordering::Relaxed);
+    }
+
+    /// Candidates that were run so far.
+    pub fn candidates(&self) -> u64 {
+        self.candidates.load(Ordering::Relaxed)
+    }
+}
+
 impl Proof {
     /// That `minimal` recurs, which was found in `suspect`.
-    fn of(crew: &Crew, suspect: &Suspect, minimal: Specimen, divergences: Vec<Divergence>) -> Self {
-        let finding = finding(crew.info(), &suspect.tried, &minimal, Vec::new());
+    fn of(crew: &Crew, suspect: &Tried, minimal: Specimen, divergences: Vec<Divergence>) -> Self {
+        let finding = finding(crew.info(), suspect, &minimal, Vec::new());
         Self { finding, minimal: minimal.tried, divergences, history: Vec::new(), recurs: true }
+    }
+
+    /// The same, of what was made as small as there was time for.
+    const fn of_reduced(mut self, reduced: &Reduced) -> Self {
+        self.finding.cut_short = !reduced.is_smallest;
+        self
     }
 
     /// The same, after other cases only.
@@ -229,6 +301,7 @@ pub fn finding(
         case: minimal.prepared.task.hash,
         provenance: suspect.prepared.case.provenance.clone(),
         preceding,
+        cut_short: false,
         divergences: symptom.narrowed(minimal.divergences()),
     }
 }

@@ -32,6 +32,8 @@ pub struct Judged {
     pub record: CaseRecord,
     /// What diverges, by variant and cause, in order.
     pub suspects: Vec<Arc<Suspect>>,
+    /// Those before them, each with the place of the finding that it shows.
+    pub concluded: Vec<(Arc<Suspect>, usize)>,
     /// Whether it is on its way up, and there may be more suspects.
     pub climbs: bool,
 }
@@ -75,12 +77,14 @@ impl Judge<'_> {
             provenance: prepared.case.provenance.clone(),
             variants,
             findings: Vec::new(),
+            veils: Vec::new(),
+            open: Vec::new(),
             macs: prepared.macs(),
         };
         let rungs = self.climbing.rungs(index, &suspects, micros);
         let climb = first.filter(|_| !rungs.is_empty());
         let climb = climb.map(|first| Climb { index, prepared, references, first, rungs });
-        Ok((Judged { index, record, suspects, climbs: climb.is_some() }, climb))
+        Ok((Judged { index, record, suspects, concluded: Vec::new(), climbs: climb.is_some() }, climb))
     }
 
     fn judge_variant(
@@ -102,7 +106,8 @@ impl Judge<'_> {
         };
         let tried = crew.judge(Arc::clone(&referenced.prepared), referenced.references.clone(), answers);
         let record = tried.record(crew.info());
-        Ok((record, Suspect::all(crew.info(), observed.variant, &tried, &observed.preceding)))
+        let place = (observed.index, observed.variant);
+        Ok((record, Suspect::all(crew.info(), place, tried, &observed.preceding)))
     }
 
     /// For each variant, in what way it differs from the first one on a case that golden cannot decide.

@@ -12,7 +12,7 @@ use crate::{
     pace::Pace,
     past::Past,
     prepared::Prepared,
-    site::Site,
+    site::{Site, Yielding},
     worker::{Access, Answer, Loss, Nursery, Trial, WorkerProcess, timed},
 };
 
@@ -112,8 +112,9 @@ impl Lane {
     /// Feeds `worker` until the jobs end or it is lost.
     fn drive(&mut self, worker: &mut WorkerProcess) -> Result<(), (Stage, Loss)> {
         let unsent = |loss| (Stage::Load, loss);
-        // cases run ahead, while investigations are waited for
-        worker.step_back();
+        if self.site.yielding() == Yielding::Lanes {
+            worker.step_back();
+        }
         let turn = worker.turn();
         let mut device = Access::to(turn.as_deref());
         for job in &self.in_flight {
@@ -269,7 +270,9 @@ impl Lane {
                 self.nursery = Arc::clone(other);
             }
             match self.nursery.take() {
-                Err(_) if self.site.other_than(&self.nursery).is_some() => {}
+                Err(_)
+                    if self.nursery.health().is_given_up()
+                        && self.site.other_than(&self.nursery).is_some() => {}
                 result => return result,
             }
         }
@@ -283,5 +286,39 @@ impl Job {
         let tensors: usize =
             task.runs.iter().flatten().map(|tensor: &Tensor| tensor.len() * tensor.dtype().size() + 96).sum();
         task.model.len() + tensors + 512
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{sync::mpsc, thread, time::Duration};
+
+    use super::*;
+    use crate::{
+        Deadlines,
+        worker::{Gate, Reserve, Watchdog, WorkerCommand},
+    };
+
+    #[test]
+    fn once_all_is_over_a_lane_looks_for_no_other_worker() {
+        let watchdog = Watchdog::start();
+        watchdog.kill_all();
+        let nursery = || {
+            let (variant, gate) = ("ort:cpu".parse().unwrap(), Arc::new(Gate::new(1)));
+            // a name that no program has: nothing is forked, which would share the locks that other tests hold
+            let command = WorkerCommand::new("no\0program");
+            let (deadlines, reserve) = (Deadlines::default(), Reserve::default());
+            Arc::new(Nursery::new(variant, command, deadlines, watchdog.clone(), gate, reserve))
+        };
+        let site = Arc::new(Site::of(vec![nursery(), nursery()]));
+        let first = Arc::clone(&site.nurseries()[0]);
+        let (_, jobs) = crossbeam_channel::unbounded();
+        let deliverer = Deliverer::new(crossbeam_channel::unbounded().0);
+        let (sender, ended) = mpsc::channel();
+        thread::spawn(move || {
+            let taken = Lane::new(0, (site, first), jobs, deliverer).take();
+            sender.send(taken.is_err()).unwrap();
+        });
+        assert_eq!(ended.recv_timeout(Duration::from_secs(30)), Ok(true));
     }
 }

@@ -98,11 +98,22 @@ impl Options {
         self.device_workers.map_or(NonZeroUsize::MAX, |_| of_devices)
     }
 
+    /// How long an investigation may go on: where time is the budget, no longer than leaves time for others.
+    pub const fn patience(&self) -> Option<Duration> {
+        match self.budget {
+            Budget::Cases(_) => None,
+            Budget::Seconds(_) => Some(PATIENCE),
+        }
+    }
+
     /// The reference where these variants compute.
     pub fn oracle_for(&self, variants: &[Variant]) -> Oracle {
         self.oracle.clone().unwrap_or_else(|| golden_for(variants))
     }
 }
+
+/// About three times what making wrong values of TensorRT at level 0 smaller takes, and enough for a few candidates that crash.
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Workers of a rung that are busy at once on a device that serves only so many processes.
 const RUNG_ON_A_CROWDED_DEVICE: NonZeroUsize = NonZeroUsize::MIN.saturating_add(1);

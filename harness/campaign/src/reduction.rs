@@ -1,10 +1,7 @@
 //! *Reduction*: making a case smaller that still shows its symptom, by running candidates in warm workers. Candidates
 //! run at once, and the first success in the order of the passes counts, whichever finishes first.
 
-use std::{
-    sync::atomic::{AtomicBool, Ordering},
-    thread,
-};
+use std::thread;
 
 use twinfer_case::{Case, DeviceUse, Event, Kind, Stage};
 use twinfer_minimize::Reducer;
@@ -14,6 +11,7 @@ use crate::{
     catalogue::Identity,
     crew::{Crew, Tried},
     describe::classes,
+    investigation::Course,
     prepared::Prepared,
     symptom::Symptom,
 };
@@ -44,8 +42,8 @@ pub struct Specimen {
 pub struct Reduction<'a> {
     pub crew: &'a Crew,
     pub oracle: &'a Oracle,
-    /// Ends it early once set.
-    pub halt: &'a AtomicBool,
+    /// Ends early where it does not go on.
+    pub course: &'a Course,
 }
 
 impl Reduction<'_> {
@@ -61,7 +59,7 @@ impl Reduction<'_> {
         let mut smallest = specimen.clone();
         let (mut count, mut in_vain) = (0, 0);
         let _share = self.crew.share();
-        while !self.halt.load(Ordering::Relaxed) {
+        while self.course.goes_on() {
             if in_vain >= DOUBT {
                 in_vain = 0;
                 if !self.recurs(&smallest)? {
@@ -110,7 +108,7 @@ impl Reduction<'_> {
         let mut reducer = reducer(specimen, look)?;
         let is_without = |case: &Case| !known.is_left_in(&classes(case));
         let _share = self.crew.share();
-        while !self.halt.load(Ordering::Relaxed) {
+        while self.course.goes_on() {
             let candidates = reducer.propose_if(self.crew.hands(), is_without);
             if candidates.is_empty() {
                 break;
@@ -131,6 +129,7 @@ impl Reduction<'_> {
     /// Runs candidates at once, each in a worker of its own, and gives them in their order. What parsing shows needs no
     /// engine.
     fn try_warm(&self, candidates: Vec<Case>, shown_in: Stage) -> Result<Vec<Tried>, CampaignError> {
+        self.course.ran(candidates.len());
         let until = if shown_in == Stage::Parse { Stage::Parse } else { Stage::Execute };
         let try_one = |candidate: Case| {
             let prepared = Prepared::of(candidate)?;

@@ -9,7 +9,7 @@ use std::{
     thread,
 };
 
-use twinfer_case::{Backend, DeviceUse, Event, Task, Variant};
+use twinfer_case::{Backend, Budget, DeviceUse, Event, Task, Variant};
 
 use crate::{
     CampaignError, Options,
@@ -23,6 +23,16 @@ pub struct Site {
     turn: AtomicUsize,
     /// The most bytes that a worker was seen to hold; 0 before one has run a case.
     footprint: AtomicU64,
+    yielding: Yielding,
+}
+
+/// Whose workers let others go first where cores are short.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Yielding {
+    /// Those of lanes: all cases are run in the end, and they wait for investigations.
+    Lanes,
+    /// Those that investigate, once they are warm: as many cases are to be run as time allows, and what is not investigated by then is said.
+    Investigations,
 }
 
 /// What the workers of every site share.
@@ -64,12 +74,22 @@ impl Site {
             let nursery = Nursery::new(variant.clone(), command, options.deadlines, watchdog, gate, reserve);
             Arc::new(nursery.on_device(ground.device(device)))
         };
-        Self::of(devices.into_iter().map(nursery).collect())
+        let yielding = match options.budget {
+            Budget::Cases(_) => Yielding::Lanes,
+            Budget::Seconds(_) => Yielding::Investigations,
+        };
+        Self { yielding, ..Self::of(devices.into_iter().map(nursery).collect()) }
     }
 
     /// The site of these nurseries, at least one, all of one variant.
     pub const fn of(nurseries: Vec<Arc<Nursery>>) -> Self {
-        Self { nurseries, turn: AtomicUsize::new(0), footprint: AtomicU64::new(0) }
+        let (turn, footprint) = (AtomicUsize::new(0), AtomicU64::new(0));
+        Self { nurseries, turn, footprint, yielding: Yielding::Lanes }
+    }
+
+    /// Whose workers let others go first.
+    pub const fn yielding(&self) -> Yielding {
+        self.yielding
     }
 
     /// Which variant.

@@ -2,7 +2,7 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::{Arc, atomic::AtomicBool},
+    sync::Arc,
 };
 
 use twinfer_case::{
@@ -17,7 +17,7 @@ use crate::{
     crew::{Crew, Tried},
     findings::write_finding,
     history::read_history,
-    investigation::finding,
+    investigation::{Course, finding},
     journal::read_json_in,
     prepared::Prepared,
     recording::{RecordedObservation, Recording, timeless, version},
@@ -135,7 +135,7 @@ impl Subjects {
             let tried = self.try_fresh(crew, case)?;
             let Some(symptom) = symptom(&tried, known) else { continue };
             let specimen = Specimen { tried: tried.clone(), symptom };
-            let reduction = Reduction { crew, oracle: &self.oracle, halt: &AtomicBool::new(false) };
+            let reduction = Reduction { crew, oracle: &self.oracle, course: &Course::default() };
             let smaller = reduction.reduce(&specimen, sink)?;
             let minimal = confirm_smaller(&smaller, crew)?.unwrap_or(specimen);
             let finding = finding(crew.info(), &tried, &minimal, Vec::new());

@@ -1,13 +1,23 @@
-use twinfer_case::{Divergence, Signature, VariantInfo};
+use std::sync::Arc;
 
-use crate::{causes::leads, crew::Tried, docket::Place, symptom::Symptom};
+use twinfer_case::{CaseHash, Divergence, Observation, Signature, Variant, VariantInfo};
+use twinfer_checks::Judgement;
 
-/// What one variant did with a case where that diverges, for one of the causes.
+use crate::{
+    CampaignError, CaseSource, Oracle, catalogue::may_repeat, causes::leads, crew::Tried, docket::Place,
+    prepared::Prepared, symptom::Symptom,
+};
+
+/// What one variant did with one case where that diverges, for one of the causes.
+///
+/// Many may wait for their turn, so that it holds nothing that its case's place tells.
 pub struct Suspect {
+    /// The case's place in the campaign.
+    pub index: u64,
+    /// The case.
+    pub case: CaseHash,
     /// The variant's place among the campaign's.
     pub variant: usize,
-    /// The case, and what was observed.
-    pub tried: Tried,
     /// The divergence that gives the symptom; those before it have other causes.
     pub lead: usize,
     /// That of this divergence.
@@ -16,26 +26,77 @@ pub struct Suspect {
     pub provisional: Signature,
     /// The cases that the worker ran before, oldest first, as places in the campaign.
     pub preceding: Vec<u64>,
+    /// The variant above which its own is a rung; its own where that is none.
+    base: Variant,
+    sight: Arc<Sight>,
+}
+
+/// What was seen, which the causes share.
+struct Sight {
+    observation: Observation,
+    judgement: Judgement,
 }
 
 impl Suspect {
-    /// The suspects that a case is on the variant at `variant`, one a cause.
-    pub fn all(info: &VariantInfo, variant: usize, tried: &Tried, preceding: &[u64]) -> Vec<Self> {
-        let suspect = |lead| {
-            let symptom = Symptom::of(&tried.divergences()[lead], tried);
-            let provisional = symptom.signature(info, &tried.prepared);
-            Self { variant, tried: tried.clone(), lead, symptom, provisional, preceding: preceding.to_vec() }
+    /// The suspects that the case at `index` is on the variant at `variant`, one a cause.
+    pub fn all(
+        info: &VariantInfo,
+        (index, variant): (u64, usize),
+        tried: Tried,
+        preceding: &[u64],
+    ) -> Vec<Self> {
+        let causes: Vec<_> = leads(tried.divergences())
+            .into_iter()
+            .map(|lead| {
+                let symptom = Symptom::of(&tried.divergences()[lead], &tried);
+                let provisional = symptom.signature(info, &tried.prepared);
+                (lead, symptom, provisional)
+            })
+            .collect();
+        let Tried { prepared, observation, judgement, .. } = tried;
+        let (case, sight) = (prepared.task.hash, Arc::new(Sight { observation, judgement }));
+        let suspect = |(lead, symptom, provisional)| Self {
+            index,
+            case,
+            variant,
+            lead,
+            symptom,
+            provisional,
+            preceding: preceding.to_vec(),
+            base: info.rung_of.as_ref().unwrap_or(&info.variant).clone(),
+            sight: Arc::clone(&sight),
         };
-        leads(tried.divergences()).into_iter().map(suspect).collect()
+        causes.into_iter().map(suspect).collect()
+    }
+
+    /// Everything that diverges.
+    pub fn divergences(&self) -> &[Divergence] {
+        self.sight.judgement.verdict.divergences()
     }
 
     /// The divergence that makes it one.
     pub fn lead(&self) -> Option<&Divergence> {
-        self.tried.divergences().get(self.lead)
+        self.divergences().get(self.lead)
     }
 
-    /// Its place, where its case is the one at `index`.
-    pub const fn place(&self, index: u64) -> Place {
-        (index, self.variant, self.lead)
+    /// Whether it shows on a rung what `lower`, of the same case, showed below: then that is one bug.
+    pub fn repeats(&self, lower: &Self) -> bool {
+        self.variant != lower.variant
+            && self.base == lower.base
+            && may_repeat(&lower.provisional, &self.provisional)
+    }
+
+    /// Its place in the order of the campaign.
+    pub const fn place(&self) -> Place {
+        (self.index, self.variant, self.lead)
+    }
+
+    /// The case with what was observed.
+    pub fn tried(&self, source: &CaseSource, oracle: &Oracle) -> Result<Tried, CampaignError> {
+        let prepared = Prepared::of(source(self.index))?;
+        let references = prepared.references(oracle);
+        let Sight { observation, judgement } = &*self.sight;
+        let (observation, judgement) = (observation.clone(), judgement.clone());
+        Ok(Tried { prepared, references, observation, judgement })
     }
 }

@@ -18,15 +18,17 @@ const AHEAD: Duration = Duration::from_secs(1);
 const MIN_UNDER_WAY: f64 = 8.0;
 const MAX_UNDER_WAY: f64 = 128.0;
 
-/// Cases that may wait for their turn at once, for instance while an earlier one is investigated; and, where a backend
-/// wants its device alone and time is what ends the campaign, for each device: there, running on keeps the device from what
-/// all wait for, and what still waits at the end was run for nothing.
+/// Cases that may wait for their turn at once, for instance while an earlier one is investigated. Where time is what ends the
+/// campaign: several minutes' worth of a fast GPU, since they are told then. And, where a backend wants its device alone and time is what ends the campaign, for each
+/// device: there, running on keeps the device from what all wait for.
 const MAX_WAITING: u64 = 8192;
+const MAX_WAITING_FOR_TIME: u64 = 131_072;
 const MAX_WAITING_ALONE: u64 = 16;
 /// How long cases may still wait for investigations once a budget of time is spent, or the campaign is asked to stop: this
-/// share of the budget, and at least this long. What waits longer is not part of the campaign.
+/// share of the budget, at least and at most so long.
 const GRACE: f64 = 0.1;
 const LEAST_GRACE: Duration = Duration::from_secs(10);
+const MOST_GRACE: Duration = Duration::from_secs(30);
 
 /// Hands out tickets, and knows which case comes next to be committed.
 pub struct Tickets<'a> {
@@ -51,7 +53,8 @@ impl<'a> Tickets<'a> {
         let started = Instant::now();
         let most_waiting = match (device_use, options.budget) {
             (DeviceUse::Alone, Budget::Seconds(_)) => MAX_WAITING_ALONE * options.devices.len().max(1) as u64,
-            (DeviceUse::Shared, _) | (_, Budget::Cases(_)) => MAX_WAITING,
+            (DeviceUse::Shared, Budget::Seconds(_)) => MAX_WAITING_FOR_TIME,
+            (_, Budget::Cases(_)) => MAX_WAITING,
         };
         Self {
             options,
@@ -94,10 +97,17 @@ impl<'a> Tickets<'a> {
         self.sender.is_none() && self.committed == self.issued
     }
 
+    /// Whether time was the budget and ended the campaign: what waits then is told, and not left to a campaign that resumes it.
+    pub fn ran_out_of_time(&self) -> bool {
+        matches!(self.options.budget, Budget::Seconds(_)) && !self.is_asked_to_stop()
+    }
+
     /// Whether the budget is spent for so long that what waits is given up.
     pub fn are_overdue(&self) -> bool {
         let grace = match self.options.budget {
-            Budget::Seconds(seconds) => Duration::from_secs(seconds).mul_f64(GRACE).max(LEAST_GRACE),
+            Budget::Seconds(seconds) => {
+                Duration::from_secs(seconds).mul_f64(GRACE).clamp(LEAST_GRACE, MOST_GRACE)
+            }
             Budget::Cases(_) if self.is_asked_to_stop() => LEAST_GRACE,
             Budget::Cases(_) => Duration::MAX,
         };

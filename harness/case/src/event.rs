@@ -76,6 +76,17 @@ pub enum Event {
         /// Candidates evaluated so far.
         tried: u64,
     },
+    /// A divergence was investigated, and what that came to counts.
+    Investigated {
+        /// The place of its case.
+        index: u64,
+        /// The variant that diverged.
+        variant: Variant,
+        /// Candidates that were run.
+        candidates: u64,
+        /// From its beginning to its end, in milliseconds, in which others went on.
+        millis: u64,
+    },
     /// A finding is on disk.
     FindingRecorded {
         /// Its folder name.

@@ -28,6 +28,9 @@ pub struct Finding {
     pub before: CaseSize,
     /// The size of the minimal case.
     pub after: CaseSize,
+    /// Whether time was up before nothing smaller was left to try.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cut_short: bool,
     /// The minimal case.
     pub case: CaseHash,
     /// Where the first case came from.

@@ -46,10 +46,10 @@ pub use poison::{is_poison, poisoned};
 pub use recipe::{MAX_CASE_ELEMENTS, OversizedRecipe, materialize};
 pub use record::{
     Arithmetic, Budget, CaseRecord, DeviceMemory, JOURNAL_FORMAT, MAX_SHARDS, Machine, Note, RunInfo,
-    VariantInfo, VariantRecord, WorkerBound, Workforce,
+    VariantInfo, VariantRecord, Veil, WorkerBound, Workforce,
 };
 pub use signature::{Cause, Signature};
-pub use summary::{FindingCount, Summary, VariantSummary};
+pub use summary::{FindingCount, Summary, VariantSummary, VeilCount};
 pub use task::Task;
 pub use topic::{TOPIC_FORMAT, Topic};
 pub use variant::{Backend, InvalidVariant, Variant};

@@ -20,8 +20,23 @@ pub struct CaseRecord {
     pub variants: Vec<VariantRecord>,
     /// The signatures (as folder names) of the findings that this case shows.
     pub findings: Vec<String>,
+    /// Those of them that are veiled.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub veils: Vec<Veil>,
+    /// The variants whose divergence is no known finding and was not investigated before time was up.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub open: Vec<Variant>,
     /// Multiply-accumulates of one run, where the graph's shapes are known.
     pub macs: u64,
+}
+
+/// A finding that mutants explain in a case that nothing explains as it is: smaller cases tell, of this or of those like it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Veil {
+    /// Its folder name.
+    pub finding: String,
+    /// The operators by which cases like it are known.
+    pub operators: Vec<String>,
 }
 
 /// What one variant did with one case.

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Arithmetic, CaseRecord, Kind, Note, Stage, Variant, VariantInfo, VariantRecord, Verdict};
+use crate::{Arithmetic, CaseRecord, Kind, Note, Stage, Variant, VariantInfo, VariantRecord, Veil, Verdict};
 
 /// What a campaign came to; the same numbers come out of its journal.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -17,6 +17,12 @@ pub struct Summary {
     pub variants: Vec<VariantSummary>,
     /// Findings in order of discovery, by folder name, with the number of cases that show each.
     pub findings: Vec<FindingCount>,
+    /// Those that were veiled, in order of discovery.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub veils: Vec<VeilCount>,
+    /// Cases with divergences that are no known finding and were not investigated before time was up.
+    #[serde(default)]
+    pub open: u64,
     /// Findings that were not known before this campaign.
     pub new_findings: u64,
     /// Worker processes that ended unasked and were replaced.
@@ -29,6 +35,16 @@ pub struct FindingCount {
     /// The finding's folder name.
     pub slug: String,
     /// Cases that showed it.
+    pub cases: u64,
+}
+
+/// How many cases showed a finding veiled.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VeilCount {
+    /// The finding, and what tells such cases.
+    #[serde(flatten)]
+    pub veil: Veil,
+    /// Cases that showed it so.
     pub cases: u64,
 }
 
@@ -93,6 +109,13 @@ impl Summary {
             match self.findings.iter_mut().find(|finding| finding.slug == *slug) {
                 Some(finding) => finding.cases += 1,
                 None => self.findings.push(FindingCount { slug: slug.clone(), cases: 1 }),
+            }
+        }
+        self.open += u64::from(!case.open.is_empty());
+        for veil in &case.veils {
+            match self.veils.iter_mut().find(|count| count.veil == *veil) {
+                Some(count) => count.cases += 1,
+                None => self.veils.push(VeilCount { veil: veil.clone(), cases: 1 }),
             }
         }
     }

@@ -39,6 +39,8 @@ fn case(variants: Vec<VariantRecord>) -> CaseRecord {
         provenance: None,
         variants,
         findings: Vec::new(),
+        veils: Vec::new(),
+        open: Vec::new(),
         macs: 0,
     }
 }

@@ -186,6 +186,8 @@ fn a_summary_counts_what_its_records_say() {
             timings: Vec::new(),
         }],
         findings: findings.iter().map(|&slug| slug.to_owned()).collect(),
+        veils: Vec::new(),
+        open: Vec::new(),
         macs: 0,
     };
     summary.record(&record(Verdict::Conforms, true, &[]));

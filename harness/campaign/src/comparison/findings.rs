@@ -122,6 +122,7 @@ impl<'a> Findings<'a> {
             case: task.hash,
             provenance: None,
             preceding: Vec::new(),
+            cut_short: false,
         }
     }
 

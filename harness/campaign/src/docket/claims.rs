@@ -24,7 +24,8 @@ impl Claims {
 
     /// Whether a case with this provisional signature most likely shows what is known.
     pub fn is_known(&self, provisional: &Signature) -> bool {
-        self.lock().known.find_likely(provisional).is_some()
+        let known = &self.lock().known;
+        known.find_likely(provisional).or_else(|| known.veiled_by(provisional)).is_some()
     }
 
     /// Whether a finding is the first of its kind in the order of the campaign, as far as is known.

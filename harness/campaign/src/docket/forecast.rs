@@ -1,4 +1,7 @@
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use twinfer_case::Signature;
 
@@ -9,6 +12,9 @@ use crate::{
     judging::Judged,
     suspect::Suspect,
 };
+
+/// Cases that are looked at: more would keep the committer from them.
+const HORIZON: usize = 4096;
 
 /// Which suspects will have to be investigated, as far as it can be told before their turn.
 #[derive(Default)]
@@ -50,7 +56,7 @@ impl Forecast {
         let forecast = Self::default();
         let mut rehearsal = Rehearsal { forecast, catalogue, done, expected: Vec::new() };
         let mut is_gapless = true;
-        for (index, judged) in judged {
+        for (index, judged) in judged.iter().take(HORIZON) {
             is_gapless &= *index == next;
             next += step;
             rehearsal.commit(judged, is_gapless);
@@ -71,20 +77,31 @@ impl Forecast {
 
 impl<'a> Rehearsal<'a> {
     fn commit(&mut self, judged: &'a Judged, is_gapless: bool) {
-        let mut shown: Vec<_> = judged
-            .suspects
-            .iter()
-            .filter_map(|suspect| self.conclude(suspect.place(judged.index), suspect, is_gapless))
-            .collect();
-        shown.sort_unstable();
-        shown.dedup();
+        let (mut shown, mut veiled) = (BTreeSet::new(), BTreeSet::new());
+        for (place, suspect) in judged.suspects.iter().enumerate() {
+            let mut lower = judged.concluded.iter().map(|(lower, _)| lower).chain(&judged.suspects[..place]);
+            if lower.any(|lower| suspect.repeats(lower)) {
+                shown.extend(self.catalogue.find_likely(&suspect.provisional));
+                continue;
+            }
+            let Some(known) = self.conclude(suspect, is_gapless) else {
+                continue;
+            };
+            shown.insert(known);
+            veiled
+                .extend(self.catalogue.veil(known, &suspect.provisional).map(|operators| (known, operators)));
+        }
         for known in shown {
             self.catalogue.count(known, 1);
+        }
+        for (known, operators) in veiled {
+            self.catalogue.count_veiled(known, &operators, 1);
         }
     }
 
     /// The finding that a suspect will count for.
-    fn conclude(&mut self, place: Place, suspect: &'a Arc<Suspect>, is_gapless: bool) -> Option<usize> {
+    fn conclude(&mut self, suspect: &'a Arc<Suspect>, is_gapless: bool) -> Option<usize> {
+        let place = suspect.place();
         let done = self.done.get(&place);
         let wanted = |beyond| Wanted { place, suspect: Arc::clone(suspect), beyond };
         if let Some(known) = self.catalogue.find_likely(&suspect.provisional) {
@@ -98,6 +115,9 @@ impl<'a> Rehearsal<'a> {
             }
             return Some(known);
         }
+        if let Some(veiled) = self.catalogue.find_veiled(&suspect.provisional) {
+            return Some(veiled);
+        }
         if let Some(inquest) = done.filter(|inquest| inquest.beyond.is_none()) {
             return self.found(inquest);
         }
@@ -107,7 +127,7 @@ impl<'a> Rehearsal<'a> {
             self.forecast.new.push(wanted(None));
             self.expected.push(&suspect.provisional);
         }
-        None
+        self.catalogue.veiled_by(&suspect.provisional)
     }
 
     /// The finding that an investigation leads to; `None` where that has to be proved yet.

@@ -80,6 +80,11 @@ impl Watchdog {
         watched.leashes.iter().filter_map(Weak::upgrade).for_each(|leash| leash.kill());
     }
 
+    /// Whether nobody waits for any worker any more.
+    pub fn is_over(&self) -> bool {
+        self.watched().is_over
+    }
+
     fn watched(&self) -> MutexGuard<'_, Watched> {
         self.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }

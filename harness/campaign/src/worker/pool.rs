@@ -228,7 +228,7 @@ impl Nursery {
         // where none has ever started, there is nothing to wait for
         let has_started = self.description.get().is_some();
         for pause in PAUSES {
-            if result.is_ok() {
+            if result.is_ok() || self.watchdog.is_over() {
                 break;
             }
             if has_started {
@@ -236,7 +236,7 @@ impl Nursery {
             }
             result = self.try_start(urgency);
         }
-        if let (Err(error), Urgency::Needed) = (&result, urgency) {
+        if let (Err(error), Urgency::Needed, false) = (&result, urgency, self.watchdog.is_over()) {
             self.health.give_up(error.to_string());
         }
         result
@@ -350,4 +350,30 @@ pub fn lost(variant: &Variant, stage: Stage, loss: &Loss) -> Result<Observation,
         log: log.into_iter().collect(),
         timings: Vec::new(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether a device is given up on which no worker starts, while the campaign goes on or after it.
+    fn is_given_up(is_over: bool) -> bool {
+        let (watchdog, gate) = (Watchdog::start(), Arc::new(Gate::new(1)));
+        if is_over {
+            watchdog.kill_all();
+        }
+        // no process is forked for a name that none can have: it would share the locks that other tests hold
+        let (variant, command) = ("ort:cpu".parse().unwrap(), WorkerCommand::new("no\0program"));
+        let nursery =
+            Nursery::new(variant, command, Deadlines::default(), watchdog, gate, Reserve::default());
+        let nursery = Arc::new(nursery);
+        assert!(nursery.take().is_err());
+        nursery.health().is_given_up()
+    }
+
+    #[test]
+    fn a_worker_that_is_killed_since_all_is_over_says_nothing_of_its_device() {
+        assert!(is_given_up(false));
+        assert!(!is_given_up(true));
+    }
 }

@@ -85,7 +85,10 @@ fn play(role: &str) {
                 }
                 misbehave(role, &graph, &mut voice);
                 devices::work(role);
-                let mut observation = truth(&graph, &task);
+                let mut observation = match role {
+                    "drops-bias-and-more-after-relu" => truth(&without_bias(&graph), &task),
+                    _ => truth(&graph, &task),
+                };
                 if is_lost || role == "loses-its-context" && has_bias(&graph) {
                     observation.runs.clear();
                     observation.outcome = Outcome::Failed("CUDA error 700: an illegal address".to_owned());
@@ -104,6 +107,7 @@ fn play(role: &str) {
                     "remembers" => met_relu && has_bias(&graph),
                     // only the first of its process
                     "errs-once" => has_bias(&graph) && met.is_empty() && met.insert(hash),
+                    "drops-bias-and-more-after-relu" => has_bias(&graph) && has_relu(&graph),
                     "wavers" => has_bias(&graph) && !met.insert(hash),
                     _ => false,
                 };
@@ -147,7 +151,8 @@ fn description(role: &str, is_rung: bool) -> Description {
     let version = fs::read_to_string(version_file()).unwrap_or_else(|_| "1".to_owned());
     let is_alone = role == "wants-its-device-alone" || role == "wants-its-device-alone-above" && is_rung;
     let device_use = if is_alone { DeviceUse::Alone } else { DeviceUse::Shared };
-    let has_ladder = role.starts_with("errs-") || role == "wants-its-device-alone-above";
+    let has_ladder = role.starts_with("errs-")
+        || ["wants-its-device-alone-above", "drops-bias-and-more-after-relu"].contains(&role);
     let rung = |level: &str| [("level".to_owned(), level.to_owned())].into();
     let ladder = if has_ladder { vec![rung("1"), rung("2")] } else { Vec::new() };
     Description { device_use, ladder, ..Description::new("actor", version, Stage::Execute) }
@@ -224,6 +229,17 @@ fn has_bias(graph: &Graph) -> bool {
         .nodes
         .iter()
         .any(|node| matches!(node.op, Op::Conv(_) | Op::ConvTranspose(_)) && node.inputs.len() == 3)
+}
+
+/// The same graph, whose convolutions have none.
+fn without_bias(graph: &Graph) -> Graph {
+    let mut graph = graph.clone();
+    for node in &mut graph.nodes {
+        if matches!(node.op, Op::Conv(_) | Op::ConvTranspose(_)) {
+            node.inputs.truncate(2);
+        }
+    }
+    graph
 }
 
 fn has_relu(graph: &Graph) -> bool {

@@ -3,7 +3,7 @@
 use std::{fs, num::NonZeroUsize};
 
 use twinfer_campaign::{Subjects, adopt, merge};
-use twinfer_case::{Budget, CaseRecord, Kind, VariantSummary, Verdict};
+use twinfer_case::{Budget, CaseRecord, Event, Kind, VariantSummary, Verdict};
 
 use crate::{
     actor,
@@ -54,6 +54,21 @@ pub fn bug_above() {
     let variant = std::slice::from_ref(&second.variant);
     let replays = Subjects::start(variant, worker, deadlines).unwrap().replay(&folder).unwrap();
     assert!(replays.len() == 1 && replays[0].recurs, "{replays:?}");
+}
+
+/// What a rung shows that shows below it too is not investigated there, where each candidate takes longer.
+pub fn same_below() {
+    let outcome = climbing("drops-bias-and-more-after-relu", 100, "1/1").run();
+    let journal = outcome.journal();
+    assert!(
+        journal.iter().any(|record| !record.veils.is_empty() && (0..3).all(|rung| diverges(record, rung)))
+    );
+    let base = &outcome.summary.variants[0].variant;
+    let mut investigated = outcome.events.iter().filter_map(|event| match event {
+        Event::Investigated { variant, .. } => Some(variant),
+        _ => None,
+    });
+    assert!(investigated.clone().count() > 2 && investigated.all(|variant| variant == base));
 }
 
 pub fn one_job_and_two_jobs() {

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, num::NonZeroUsize, time::Instant};
 
-use twinfer_case::{Event, Verdict};
+use twinfer_case::{Budget, Event, Verdict};
 
 use crate::{
     actor::{SLOW_CASE, SLOW_START},
@@ -11,6 +11,24 @@ use crate::{
 
 const CASES: u64 = 1000;
 const JOBS: usize = 6;
+
+/// When time is up, cases are recorded whose divergences nobody had the time to look into, and say so.
+pub fn out_of_time() {
+    let mut production = against("is-slow-and-has-many-bugs", 0);
+    production.options.budget = Budget::Seconds(4);
+    production.options.jobs = NonZeroUsize::new(4).unwrap();
+    production.options.investigations = NonZeroUsize::MIN;
+    let outcome = production.run();
+    let journal = outcome.journal();
+    let open: Vec<_> = journal.iter().filter(|record| !record.open.is_empty()).collect();
+    assert!(open.len() > 1, "{} of {}", open.len(), journal.len());
+    assert_eq!(outcome.summary.open, open.len() as u64);
+    assert!(open.iter().all(|record| record.findings.is_empty()), "the actor has one bug a case");
+    let diverging = journal.iter().filter(|record| !record.variants[0].verdict.divergences().is_empty());
+    let found = journal.iter().filter(|record| !record.findings.is_empty()).count();
+    assert_eq!(diverging.count(), found + open.len());
+    assert!(found > 0, "what is investigated or known is told");
+}
 
 /// Prints the wall time beside what the cases alone take; timings are no assertions.
 pub fn slow_backend() {

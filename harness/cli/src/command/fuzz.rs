@@ -6,7 +6,7 @@ use std::{
 
 use clap::Args;
 use twinfer_campaign::{Hiring, Options};
-use twinfer_case::{Budget, Ladder};
+use twinfer_case::{Budget, Ladder, Summary};
 use twinfer_configuration::{Configuration, Jobs, Shard, Variants, seconds};
 use twinfer_generators::Family;
 use twinfer_reports::Format;
@@ -100,9 +100,10 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     if stop.load(Ordering::Relaxed) {
         eprintln!("it ended early; to go on: {resumption}");
     }
-    Ok(match report.summary.new_findings {
+    let Summary { new_findings, open, .. } = report.summary;
+    Ok(match (new_findings, open) {
         _ if !report.given_up.is_empty() => Exit::Environment,
-        0 => Exit::Conforms,
+        (0, 0) => Exit::Conforms,
         _ => Exit::Findings,
     })
 }

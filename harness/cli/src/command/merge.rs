@@ -36,5 +36,5 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     settle(&mut report, &configuration.known, None)?;
     write(format_args!("{}", arguments.format.render(&report)));
     let is_news = report.findings.iter().any(|found| found.new);
-    Ok(if is_news { Exit::Findings } else { Exit::Conforms })
+    Ok(if is_news || report.summary.open > 0 { Exit::Findings } else { Exit::Conforms })
 }

@@ -204,6 +204,8 @@ fn record(variant: &Variant, case: &Prepared, observation: &Observation, judgeme
         provenance: case.case.provenance.clone(),
         variants: vec![variant],
         findings: Vec::new(),
+        veils: Vec::new(),
+        open: Vec::new(),
         macs: case.macs(),
     }
 }
