@@ -246,7 +246,8 @@ fn journal(variant: &Variant, slug: &str) -> Result<Vec<u8>, Box<dyn Error>> {
             } else {
                 Vec::new()
             },
-            veils: Vec::new(), open: Vec::new(),
+            veils: Vec::new(),
+            open: Vec::new(),
             variants: vec![VariantRecord {
                 variant: variant.clone(),
                 stage: Stage::Execute,
