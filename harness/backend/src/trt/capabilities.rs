@@ -23,9 +23,12 @@ pub fn of(version: Version, reader: Reader, has_gpu: bool) -> Vec<Capability> {
         Reader::Parser => {
             rules.push(int32_dequantization());
             if version.product() == Product::TensorRt && version.parts() < (10, 0, 0) {
-                rules.push(explicit_zero_point());
+                rules.extend([
+                    explicit_zero_point(),
+                    uint8_dequantization("Found invalid input type of UINT8"),
+                ]);
             } else {
-                rules.push(uint8_dequantization());
+                rules.push(uint8_dequantization("Found unsupported input type of UINT8"));
             }
         }
         Reader::Layers => rules.extend([int8_only(), pads_that_depend_on_shapes()]),
@@ -97,14 +100,14 @@ fn int32_dequantization() -> Capability {
 }
 
 /// What a quantiser of the graph gave is another matter: the parser takes that as INT8.
-fn uint8_dequantization() -> Capability {
+fn uint8_dequantization(words: &str) -> Capability {
     let dequantization = rule(
         "trt-no-uint8-dequantisation",
-        "ONNX parser of TensorRT 10 and TensorRT-RTX, QuantDequantLinearHelper: UINT8 is an invalid type of what \
-         DequantizeLinear takes, unless quantisation for DLA is enabled",
+        "ONNX parser of TensorRT, QuantDequantLinearHelper: UINT8 is an invalid type of what DequantizeLinear takes, from \
+         TensorRT 10 on unless quantisation for DLA is enabled",
         Condition::StoredAs(DataType::Uint8),
     );
-    let shows = Refusal::saying(Stage::Parse, "Found unsupported input type of UINT8");
+    let shows = Refusal::saying(Stage::Parse, words);
     Capability { shows, ..dequantization }
 }
 

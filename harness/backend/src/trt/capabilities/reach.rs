@@ -2,7 +2,7 @@
 //! that a rule refuses tells a campaign nothing.
 
 use nvinfer::Version;
-use twinfer_case::{Case, Description, Stage};
+use twinfer_case::{Case, Description, Outcome, Stage};
 use twinfer_generators::Family;
 use twinfer_onnx::{Graph, Node, Op, Tensor};
 
@@ -198,5 +198,21 @@ fn cases_that_tensorrt_8_takes_have_what_it_is_known_to_fail_on() {
             println!("{count:>4} of {CASES} cases of {family}: {name}");
             assert!(count >= LEAST, "{count} of {CASES} cases of {family}: {name}");
         }
+    }
+}
+
+#[test]
+fn each_parser_refuses_stored_uint8_in_its_own_words() {
+    for (number, words) in
+        [(8503, "invalid"), (8600, "invalid"), (101_600, "unsupported"), (10_701, "unsupported")]
+    {
+        let capabilities = description(number, Reader::Parser).capabilities;
+        let rule = capabilities.iter().find(|capability| capability.rule == "trt-no-uint8-dequantisation");
+        let refused = |words: &str| Outcome::Rejected(format!("node 0: Found {words} input type of UINT8"));
+        let shows = &rule.expect("no parser takes it").shows;
+        assert!(
+            shows.is(Stage::Parse, &refused(words)) && !shows.is(Stage::Parse, &refused("no")),
+            "{number}"
+        );
     }
 }
