@@ -1,5 +1,8 @@
 //! The *committer* takes cases in order: it decides what their divergences are, and writes the journal.
 
+mod conclusion;
+mod slot;
+
 use std::{
     collections::BTreeMap,
     sync::Arc,
@@ -7,8 +10,9 @@ use std::{
 };
 
 use crossbeam_channel::{Receiver, Sender};
-use twinfer_case::{Divergence, Event, Summary, Veil, Verdict};
+use twinfer_case::{Event, Summary, Veil, Verdict};
 
+use self::{conclusion::Conclusion, slot::Slot};
 use crate::{
     CampaignError,
     climber::{Climbed, Queue},
@@ -19,22 +23,12 @@ use crate::{
     investigation::{Effort, Inquest, Outcome, Proof, Reduced, sighting},
     journal::Journal,
     judging::{Complete, Judged},
-    lane::Observed,
-    preparer::Referenced,
     suspect::Suspect,
     tickets::Tickets,
 };
 
 /// How often progress is told.
 const PROGRESS: Duration = Duration::from_millis(250);
-
-/// What has arrived of a case.
-#[derive(Default)]
-struct Slot {
-    referenced: Option<Referenced>,
-    /// By variant: the observation, and that of the second run.
-    observed: Vec<(Option<Observed>, Option<Observed>)>,
-}
 
 /// What a campaign leaves behind, and what it came to so far.
 pub struct Ledger {
@@ -59,16 +53,6 @@ pub struct Committer<'scope, 'env> {
     judged: BTreeMap<u64, Judged>,
     started: Instant,
     told: Instant,
-}
-
-/// What a divergence turned out to be.
-struct Conclusion {
-    /// The divergences as they were confirmed.
-    divergences: Vec<Divergence>,
-    /// The findings that the case shows, by their places.
-    findings: Vec<usize>,
-    /// How it shows the last of them, if that is veiled.
-    veil: Option<Veil>,
 }
 
 /// Whether a case whose turn has come may wait for investigations.
@@ -270,23 +254,16 @@ impl<'scope, 'env> Committer<'scope, 'env> {
         let provisional = &suspect.provisional;
         let likely = catalogue.find_likely(provisional);
         let due = likely.filter(|_| below.is_none()).and_then(|known| catalogue.due(known).cloned());
-        let veiled = catalogue.veiled_by(provisional);
-        let known = match (likely, below) {
-            (Some(likely), _) => Some(likely).filter(|_| due.is_none()),
-            (None, Some(below)) => Some(below),
-            (None, None) => catalogue.find_veiled(provisional),
+        let assumed = match (likely, below) {
+            (Some(likely), _) => due.is_none().then(|| self.known(likely, suspect)),
+            (None, Some(below)) => Some(Conclusion::repeated(below, suspect)),
+            (None, None) => catalogue.find_veiled(provisional).map(|known| self.known(known, suspect)),
         };
-        if let Some(known) = known {
-            self.sight(known, suspect, sink)?;
-            let is_repeated = likely.is_none() && below.is_some();
-            return Ok(Some(if is_repeated {
-                Conclusion::repeated(known, suspect)
-            } else {
-                self.known(known, suspect)
-            }));
+        for known in assumed.iter().flat_map(|assumed| &assumed.findings).chain(&likely) {
+            self.sight(*known, suspect, sink)?;
         }
-        if let Some(likely) = likely {
-            self.sight(likely, suspect, sink)?;
+        if assumed.is_some() {
+            return Ok(assumed);
         }
         let place = suspect.place();
         if let Some(inquest) = self.docket.inquest(place, due.as_ref()).cloned()
@@ -303,7 +280,12 @@ impl<'scope, 'env> Committer<'scope, 'env> {
                 self.docket.demand(place, suspect, due);
                 Ok(None)
             }
-            Haste::TimeIsUp => Ok(likely.or(veiled).map(|known| self.known(known, suspect))),
+            Haste::TimeIsUp => {
+                let veiled = self.ledger.findings.catalogue().veiled_by(&suspect.provisional);
+                let Some(known) = likely.or(veiled) else { return Ok(None) };
+                self.sight(known, suspect, sink)?;
+                Ok(Some(self.known(known, suspect)))
+            }
         }
     }
 
@@ -328,7 +310,9 @@ impl<'scope, 'env> Committer<'scope, 'env> {
             (None, Outcome::Proved(_, proof)) if likely.is_none() || proof.recurs => {
                 tell_course(suspect, reduced, sink);
                 let mut conclusion = self.record(suspect, proof, sink)?;
-                conclusion.findings.splice(0..0, likely);
+                if let Some(known) = likely {
+                    conclusion.findings.insert(0, known);
+                }
                 Ok(Some(conclusion))
             }
             (None, Outcome::Proved(..)) => Ok(likely.map(|known| self.known(known, suspect))),
@@ -426,41 +410,11 @@ fn note_once<T: PartialEq>(notes: &mut Vec<T>, note: T) {
     }
 }
 
-impl Conclusion {
-    /// The suspect shows the finding at `index` again.
-    fn repeated(index: usize, suspect: &Suspect) -> Self {
-        Self { divergences: suspect.divergences().to_vec(), findings: vec![index], veil: None }
-    }
-}
-
-impl Judged {
-    /// The finding that a lower rung showed in the same case, where a suspect shows the same again.
-    fn below(&self, suspect: &Suspect) -> Option<usize> {
-        self.concluded.iter().find(|(lower, _)| suspect.repeats(lower)).map(|(_, finding)| *finding)
-    }
-}
-
 impl Climbed {
     /// Completes what is known of the case.
     fn enter(self, judged: &mut Judged) {
         judged.record.variants.extend(self.records);
         judged.suspects.extend(self.suspects);
         judged.climbs = false;
-    }
-}
-
-impl Slot {
-    fn is_complete(&self) -> bool {
-        let Some(referenced) = &self.referenced else { return false };
-        !self.observed.is_empty()
-            && self
-                .observed
-                .iter()
-                .all(|(first, repeat)| first.is_some() && (repeat.is_some() || !referenced.repeated))
-    }
-
-    fn complete(self) -> Option<Complete> {
-        let observed = self.observed.into_iter().filter_map(|(first, repeat)| Some((first?, repeat)));
-        Some(Complete { referenced: self.referenced?, observed: observed.collect() })
     }
 }

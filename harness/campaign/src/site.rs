@@ -31,7 +31,8 @@ pub struct Site {
 pub enum Yielding {
     /// Those of lanes: all cases are run in the end, and they wait for investigations.
     Lanes,
-    /// Those that investigate, once they are warm: as many cases are to be run as time allows, and what is not investigated by then is said.
+    /// Those that investigate, once they are warm: as many cases are to be run as time allows, and what is not investigated
+    /// by then is told.
     Investigations,
 }
 

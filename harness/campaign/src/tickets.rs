@@ -19,8 +19,8 @@ const MIN_UNDER_WAY: f64 = 8.0;
 const MAX_UNDER_WAY: f64 = 128.0;
 
 /// Cases that may wait for their turn at once, for instance while an earlier one is investigated. Where time is what ends the
-/// campaign: several minutes' worth of a fast GPU, since they are told then. And, where a backend wants its device alone and time is what ends the campaign, for each
-/// device: there, running on keeps the device from what all wait for.
+/// campaign they are several minutes' worth of a fast GPU, since what waits then is told; but few for each device that a
+/// backend wants alone: there, running on keeps it from what all wait for.
 const MAX_WAITING: u64 = 8192;
 const MAX_WAITING_FOR_TIME: u64 = 131_072;
 const MAX_WAITING_ALONE: u64 = 16;

@@ -1,0 +1,27 @@
+use twinfer_case::{Divergence, Veil};
+
+use crate::{judging::Judged, suspect::Suspect};
+
+/// What a divergence turned out to be.
+pub struct Conclusion {
+    /// The divergences as they were confirmed.
+    pub divergences: Vec<Divergence>,
+    /// The findings that the case shows, by their places.
+    pub findings: Vec<usize>,
+    /// How it shows the last of them, if that is veiled.
+    pub veil: Option<Veil>,
+}
+
+impl Conclusion {
+    /// The suspect shows the finding at `index` again.
+    pub fn repeated(index: usize, suspect: &Suspect) -> Self {
+        Self { divergences: suspect.divergences().to_vec(), findings: vec![index], veil: None }
+    }
+}
+
+impl Judged {
+    /// The finding that a lower rung showed in the same case, where a suspect shows the same again.
+    pub fn below(&self, suspect: &Suspect) -> Option<usize> {
+        self.concluded.iter().find(|(lower, _)| suspect.repeats(lower)).map(|(_, finding)| *finding)
+    }
+}

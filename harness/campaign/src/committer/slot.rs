@@ -1,0 +1,25 @@
+use crate::{judging::Complete, lane::Observed, preparer::Referenced};
+
+/// What has arrived of a case.
+#[derive(Default)]
+pub struct Slot {
+    pub referenced: Option<Referenced>,
+    /// By variant: the observation, and that of the second run.
+    pub observed: Vec<(Option<Observed>, Option<Observed>)>,
+}
+
+impl Slot {
+    pub fn is_complete(&self) -> bool {
+        let Some(referenced) = &self.referenced else { return false };
+        !self.observed.is_empty()
+            && self
+                .observed
+                .iter()
+                .all(|(first, repeat)| first.is_some() && (repeat.is_some() || !referenced.repeated))
+    }
+
+    pub fn complete(self) -> Option<Complete> {
+        let observed = self.observed.into_iter().filter_map(|(first, repeat)| Some((first?, repeat)));
+        Some(Complete { referenced: self.referenced?, observed: observed.collect() })
+    }
+}
