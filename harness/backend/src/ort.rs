@@ -75,7 +75,9 @@ impl Ort {
         let library = locate(library, provider)?;
         let environment = load(&library, &log)?;
         if let Provider::Cuda { .. } = provider {
-            found(CudaRuntime::Named(CUDNN_GRAPH));
+            for name in CUDA_RUNTIMES {
+                found(CudaRuntime::Named(name));
+            }
         }
         let sessions = Sessions::new(environment, provider, level, log.clone());
         sessions.probe()?;
@@ -145,9 +147,9 @@ fn locate(option: PathBuf, provider: Provider) -> Result<PathBuf, OpenError> {
     Ok(Store::open()?.find(provider.package())?.library().to_owned())
 }
 
-/// The part of cuDNN 9 that goes on asking the driver for attributes of the device, in its own CUDA runtime
-/// (docs/results/driver-cache.md); the provider opens it by name.
-const CUDNN_GRAPH: &str = "libcudnn_graph.so.9";
+/// The part of cuDNN 9 that goes on asking the driver for attributes of the device, in its own CUDA runtime, and the CUDA
+/// runtime through which the provider allocates (docs/results/driver-cache.md); the provider opens them by name.
+const CUDA_RUNTIMES: [&str; 2] = ["libcudnn_graph.so.9", "libcudart.so.13"];
 
 fn load(path: &Path, log: &Log) -> Result<Environment, OpenError> {
     let failed = |reason: String| OpenError::Load { path: path.display().to_string(), reason };

@@ -3,7 +3,7 @@ use twinfer_case::Variant;
 
 use crate::driver::{self, AttachError, Mode};
 
-/// Gives the backend of `variant`, with the driver-attribute cache in its CUDA runtimes.
+/// Gives the backend of `variant`, with the driver cache in its CUDA runtimes.
 ///
 /// A library that does not take the cache goes on without, which standard error is told; one that is not there is missed by
 /// whoever needs it.
@@ -15,7 +15,7 @@ pub fn open(variant: &Variant, cache: Mode) -> Result<Box<dyn Backend>, OpenErro
         };
         match attached {
             Ok(()) | Err(AttachError::NotFound) => {}
-            Err(error) => eprintln!("twinfer worker: no driver-attribute cache for {library}: {error}"),
+            Err(error) => eprintln!("twinfer worker: no driver cache for {library}: {error}"),
         }
     })
 }

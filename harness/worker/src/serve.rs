@@ -44,10 +44,10 @@ pub enum ServeError {
     /// A case names a variant that the handshake does not.
     #[error("the case asks for variant {0}, which the handshake does not name")]
     UnknownVariant(usize),
-    /// The driver-attribute cache is asked for in a way that it does not have.
+    /// The driver cache is asked for in a way that it does not have.
     #[error(transparent)]
     DriverCache(#[from] driver::InvalidMode),
-    /// The driver-attribute cache is being verified and is wrong.
+    /// The driver cache is being verified and is wrong.
     #[error("the driver no longer gives the device attributes that it gave before: {0}")]
     AttributesChanged(driver::Tally),
     /// The harness's own code panicked.

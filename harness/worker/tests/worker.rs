@@ -259,7 +259,7 @@ fn unknown_cache() {
     worker.hello(PROTOCOL_VERSION, &[]);
     assert_eq!(
         worker.fault(FaultCause::Environment),
-        "TWINFER_DRIVER_CACHE=sometimes: the value is one of on, off, verify"
+        "TWINFER_DRIVER_CACHE=sometimes: the value is one of on, attributes, off, verify"
     );
     assert_eq!(worker.close().code(), Some(3));
 }

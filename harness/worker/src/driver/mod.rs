@@ -1,4 +1,5 @@
-//! The driver-attribute cache: a library's CUDA runtime asks the driver for each attribute of a device once.
+//! The driver cache: a library's CUDA runtime asks the driver for each attribute of a device once, and gets device memory back
+//! that it has freed.
 //!
 //! TensorRT asks for thousands of device attributes a build. The driver answers two of them, the clock rates, with a
 //! system call that waits for every other process that makes it, so that builds are slow, and slower still side by
@@ -8,19 +9,27 @@
 //!
 //! A CUDA runtime that is linked into a library finds the driver's functions through `dlsym`, whose address the dynamic
 //! loader keeps in a slot of that library. `attach` writes another function's address there, which answers lookups of
-//! `cuDeviceGetAttribute`, and of `cuGetProcAddress` through which it is found too, with functions of its own; all
-//! other lookups reach the C library as they were made. No other library's slots are touched: whoever else calls
+//! `cuDeviceGetAttribute`, `cuMemAlloc`, `cuMemFree` and `cuMemFreeAsync`, and of `cuGetProcAddress` through which they are
+//! found too, with functions of its own; all other lookups reach the C library as they were made. No other library's slots are touched: whoever else calls
 //! `dlsym` or the driver notices nothing.
 //!
 //! # What is remembered
 //!
-//! Every attribute below 256 of every device below 16, once the driver gave it successfully, except the two that change
-//! while processes run: the compute mode and the limit on a kernel's time. An error is handed on and asked for again.
+//! Every attribute below 256 of every device below 16, once the driver gave it successfully. The two that change while
+//! processes run, the compute mode and the limit on a kernel's time, are remembered for a second. An error is handed on and
+//! asked for again.
 //!
 //! # Whether it is right
 //!
 //! One answer in 1,024 is compared with the driver's, and replaced where it differs; in [`Mode::Verify`] each is, and
 //! a difference ends the worker. [`tally`] counts both. `TWINFER_DRIVER_CACHE=off` leaves every library as it is.
+//!
+//! # Device memory
+//!
+//! Each allocation and each release of device memory locks the driver for all processes and wakes a thread of each; a build
+//! makes 30 of either. What is freed is therefore kept, 256 MiB a process, and cleared when it is allocated again; freeing
+//! waits for the context, as the driver's own does. Allocations of more than 64 MiB are the driver's. It is [`memory`] that
+//! decides; [`memory_tally`] counts. With [`Mode::Attributes`] memory is left to the driver.
 //!
 //! The module is made for x86-64 and glibc, as the libraries are; elsewhere nothing is attached.
 
@@ -30,12 +39,23 @@ mod attributes;
     path = "unsupported.rs"
 )]
 mod linux;
+#[cfg_attr(
+    not(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64")),
+    expect(dead_code, reason = "nothing is attached")
+)]
+mod memory;
 mod mode;
 
-use std::{io, path::Path};
+use std::{
+    io,
+    path::Path,
+    sync::atomic::{AtomicBool, Ordering},
+};
 
 use attributes::ATTRIBUTES;
 pub use attributes::Tally;
+use memory::MEMORY;
+pub use memory::Tally as MemoryTally;
 pub use mode::{InvalidMode, Mode, VARIABLE};
 
 /// Why a library goes on without the cache, which costs time and nothing else.
@@ -73,15 +93,34 @@ pub fn attach_named(name: &str, mode: Mode) -> Result<(), AttachError> {
     if prepare(mode) { linux::attach(&linux::load(name)?) } else { Ok(()) }
 }
 
+/// Whether device memory that libraries free is kept.
+static KEEPS_MEMORY: AtomicBool = AtomicBool::new(false);
+
 /// Whether libraries are to find the cache.
 fn prepare(mode: Mode) -> bool {
     if mode == Mode::Verify {
         ATTRIBUTES.verify();
     }
+    if matches!(mode, Mode::On | Mode::Verify) {
+        KEEPS_MEMORY.store(true, Ordering::Relaxed);
+    }
     mode != Mode::Off
+}
+
+fn is_memory_kept() -> bool {
+    KEEPS_MEMORY.load(Ordering::Relaxed)
 }
 
 /// What all libraries of this process together have asked so far.
 pub fn tally() -> Tally {
     ATTRIBUTES.tally()
 }
+
+/// The device memory that all libraries of this process together have allocated so far.
+pub fn memory_tally() -> MemoryTally {
+    MEMORY.tally()
+}
+
+/// A code that is not `CUDA_SUCCESS`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct CudaError(i32);

@@ -1,23 +1,25 @@
 use std::{env, fmt, str::FromStr};
 
-/// The environment variable that says how a worker uses the cache: `on`, `off` or `verify`.
+/// The environment variable that says how a worker uses the cache: `on`, `attributes`, `off` or `verify`.
 pub const VARIABLE: &str = "TWINFER_DRIVER_CACHE";
 
 /// How a worker answers questions for device attributes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// From memory, except that a sample of the answers is compared with the driver's.
+    /// From memory, except that a sample of the answers is compared with the driver's; device memory is kept.
     #[default]
     On,
+    /// The same, but device memory is left to the driver.
+    Attributes,
     /// By the driver: no library is touched.
     Off,
-    /// By the driver, each answer compared with the one in memory; a difference ends the worker.
+    /// By the driver, each answer compared with the one in memory; a difference ends the worker. Device memory is kept.
     Verify,
 }
 
 /// A value of [`VARIABLE`] that is none of its words.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{VARIABLE}={0}: the value is one of on, off, verify")]
+#[error("{VARIABLE}={0}: the value is one of on, attributes, off, verify")]
 pub struct InvalidMode(String);
 
 impl Mode {
@@ -31,6 +33,7 @@ impl fmt::Display for Mode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::On => "on",
+            Self::Attributes => "attributes",
             Self::Off => "off",
             Self::Verify => "verify",
         })
@@ -43,6 +46,7 @@ impl FromStr for Mode {
     fn from_str(word: &str) -> Result<Self, InvalidMode> {
         match word {
             "on" => Ok(Self::On),
+            "attributes" => Ok(Self::Attributes),
             "off" => Ok(Self::Off),
             "verify" => Ok(Self::Verify),
             _ => Err(InvalidMode(word.to_owned())),

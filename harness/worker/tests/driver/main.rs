@@ -1,4 +1,4 @@
-//! The driver-attribute cache against a stand-in for the CUDA driver and a library that finds it as a CUDA runtime
+//! The driver cache against a stand-in for the CUDA driver and a library that finds it as a CUDA runtime
 //! does, both compiled here; and against the real libraries that are installed.
 
 #![cfg(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64"))]
@@ -91,6 +91,50 @@ fn nothing_is_attached_where_the_cache_is_off() {
     let runtime = Runtime::load("off", &LAZY);
     attach(&runtime.path, Mode::Off).unwrap();
     assert_eq!(runtime.by_name(ATTRIBUTE), Driver::open().address("cuDeviceGetAttribute"));
+}
+
+/// One test: what it counts is the process's.
+#[test]
+fn device_memory_that_a_runtime_frees_it_gets_again_whichever_way_it_found_the_driver() {
+    let driver = Driver::open();
+    let left_alone = Runtime::load("memoryless", &LAZY);
+    attach(&left_alone.path, Mode::Attributes).unwrap();
+    assert_ne!(left_alone.by_name(ATTRIBUTE), driver.address("cuDeviceGetAttribute"));
+    // another test may have had memory kept in this process already
+    let untouched = Runtime::load("memory-off", &LAZY);
+    attach(&untouched.path, Mode::Off).unwrap();
+    assert_eq!(untouched.by_name(c"cuMemAlloc_v2"), driver.address("cuMemAlloc_v2"));
+
+    let runtime = Runtime::attached("memory", &LAZY);
+    let ways = [
+        (runtime.by_name(c"cuMemAlloc_v2"), runtime.by_name(c"cuMemFree_v2")),
+        (
+            runtime.by_version("by_first", c"cuMemAlloc", 11_080),
+            runtime.by_version("by_first", c"cuMemFree", 11_080),
+        ),
+        (
+            runtime.by_version("by_second", c"cuMemAlloc", 12_000),
+            runtime.by_version("by_second", c"cuMemFree", 12_000),
+        ),
+    ];
+    let before = driver.memory_calls();
+    let first = runtime.allocate(ways[0].0, 1000).unwrap();
+    for (allocate, free) in ways {
+        assert_ne!(allocate, driver.address("cuMemAlloc_v2"));
+        assert_eq!(runtime.free(free, first), 0);
+        assert_eq!(runtime.allocate(allocate, 1000), Ok(first));
+    }
+    let calls = |after: [c_int; 5]| std::array::from_fn(|which| after[which] - before[which]);
+    let [allocations, releases, _, waits, cleared] = calls(driver.memory_calls());
+    assert_eq!([allocations, releases, waits, cleared], [1, 0, 6, 3 * 1024]);
+
+    let (allocate, free) = ways[0];
+    assert_eq!(runtime.allocate(allocate, 0), Err(1), "what the driver refuses is refused");
+    assert_eq!(runtime.free(free, 0), 1);
+    let free_async = runtime.by_version("by_second", c"cuMemFreeAsync", 12_000);
+    assert_eq!(runtime.free_async(free_async, first, 0), 0);
+    assert_ne!(runtime.allocate(allocate, 1000), Ok(first), "the driver has it");
+    assert_eq!(runtime.free_async(free_async, first, 1), 400);
 }
 
 #[test]

@@ -36,6 +36,16 @@ int ask(void *function, int *answer, int attribute, int device) {
   return ((Attribute)function)(answer, attribute, device);
 }
 
+int allocate(void *function, unsigned long long *address, unsigned long long bytes) {
+  return ((int (*)(unsigned long long *, unsigned long long))function)(address, bytes);
+}
+
+int release(void *function, unsigned long long address) { return ((int (*)(unsigned long long))function)(address); }
+
+int release_on(void *function, unsigned long long address, void *stream) {
+  return ((int (*)(unsigned long long, void *))function)(address, stream);
+}
+
 /* what a search that depends on the caller finds: this library's own function comes before the process's */
 int who(void) { return WHO; }
 int who_by_default(void) { return ((int (*)(void))dlsym(RTLD_DEFAULT, "who"))(); }

@@ -113,6 +113,27 @@ impl Runtime {
         }
     }
 
+    /// What a `cuMemAlloc` gives, or its error.
+    pub fn allocate(&self, function: Function, bytes: u64) -> Result<u64, c_int> {
+        type Allocate = unsafe extern "C" fn(Function, *mut u64, u64) -> c_int;
+        let mut address = 0;
+        match unsafe { self.function::<Allocate>("allocate")(function, &raw mut address, bytes) } {
+            0 => Ok(address),
+            code => Err(code),
+        }
+    }
+
+    /// The code of a `cuMemFree`.
+    pub fn free(&self, function: Function, address: u64) -> c_int {
+        unsafe { self.function::<unsafe extern "C" fn(Function, u64) -> c_int>("release")(function, address) }
+    }
+
+    /// The code of a `cuMemFreeAsync` on the stream of this number.
+    pub fn free_async(&self, function: Function, address: u64, stream: usize) -> c_int {
+        type Release = unsafe extern "C" fn(Function, u64, *mut c_void) -> c_int;
+        unsafe { self.function::<Release>("release_on")(function, address, stream as *mut c_void) }
+    }
+
     /// The number of the library whose `who` a search of `RTLD_DEFAULT` finds first.
     pub fn who_by_default(&self) -> c_int {
         unsafe { self.function::<unsafe extern "C" fn() -> c_int>("who_by_default")() }
@@ -147,6 +168,12 @@ impl Driver {
 
     pub fn address(&self, name: &str) -> Function {
         unsafe { *self.0.get::<Function>(name).unwrap() }
+    }
+
+    /// How many allocations, releases, asynchronous releases and waits have reached it, and how many bytes it cleared.
+    pub fn memory_calls(&self) -> [c_int; 5] {
+        let calls = unsafe { self.0.get::<unsafe extern "C" fn(c_int) -> c_int>("memory_calls") }.unwrap();
+        [0, 1, 2, 3, 4].map(|which| unsafe { calls(which) })
     }
 
     /// How many questions have reached it.

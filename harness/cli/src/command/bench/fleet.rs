@@ -23,7 +23,7 @@ pub struct Fleet<'a> {
     pub variants: &'a [Variant],
     /// How many there are; they share the cases.
     pub processes: NonZeroUsize,
-    /// How libraries use the driver-attribute cache.
+    /// How libraries use the driver cache.
     pub cache: Mode,
     /// Whether they compare with golden too.
     pub judged: bool,

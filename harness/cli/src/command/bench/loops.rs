@@ -174,6 +174,13 @@ impl Total {
                 sum(|it| it.attributes_changed)
             ));
         }
+        if sum(|it| it.allocations) > 0 {
+            details.push(format!(
+                "device memory: {} allocations, {} by the driver",
+                sum(|it| it.allocations),
+                sum(|it| it.allocations_by_driver)
+            ));
+        }
         Self {
             rate: sum(|it| it.done) as f64 / longest(|it| it.seconds),
             cases,

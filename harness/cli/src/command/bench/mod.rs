@@ -33,7 +33,7 @@ pub struct Arguments {
     /// How many processes of one backend, one number after the other [default: 1 and --jobs]
     #[arg(long, value_delimiter = ',', value_name = "N,M", requires = "backends")]
     processes: Vec<Jobs>,
-    /// How libraries use the driver-attribute cache, one after the other: on, off, verify [default: off and on for
+    /// How libraries use the driver cache, one after the other: on, attributes, off, verify [default: off and on for
     /// TensorRT]
     #[arg(long, value_delimiter = ',', value_name = "MODE", requires = "backends")]
     driver_cache: Vec<Mode>,
@@ -63,7 +63,7 @@ pub struct Arguments {
 /// A benchmark of several backends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Part {
-    /// Each backend alone, with and without the driver-attribute cache
+    /// Each backend alone, with and without the driver cache
     Bare,
     /// All of them, golden and the checks, one after the other in one process, at default levels, without the cache and
     /// what else makes workers fast

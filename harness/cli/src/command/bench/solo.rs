@@ -69,6 +69,10 @@ pub struct Loop {
     pub attributes_compared: u64,
     /// Comparisons that found another answer.
     pub attributes_changed: u64,
+    /// Device memory that libraries allocated, how often.
+    pub allocations: u64,
+    /// How many of these the driver made.
+    pub allocations_by_driver: u64,
     /// Whether it was still in a case, which is not counted, long after its time was up.
     pub stuck: bool,
 }
@@ -206,9 +210,11 @@ impl Course {
     /// Writes what it came to, unless that is written.
     fn tell(&self, stuck: bool) -> Result<(), Failure> {
         let Some(result) = self.result().take() else { return Ok(()) };
-        let attributes = driver::tally();
+        let (attributes, memory) = (driver::tally(), driver::memory_tally());
         let result = Loop {
             usage: Usage::now().since(self.before),
+            allocations: memory.asked,
+            allocations_by_driver: memory.answered_by_driver,
             attributes_asked: attributes.asked,
             attributes_answered_by_driver: attributes.answered_by_driver,
             attributes_compared: attributes.compared,

@@ -1,8 +1,8 @@
 //! What a library finds when it looks the CUDA driver's functions up.
 //!
 //! A CUDA runtime opens `libcuda.so.1` and asks `dlsym` for `cuGetProcAddress`, and that one for everything else; one
-//! of before CUDA 11.3 asks `dlsym` alone. Whichever way it asks for `cuDeviceGetAttribute`, it gets
-//! [`device_get_attribute`]; everything else it gets as it is.
+//! of before CUDA 11.3 asks `dlsym` alone. Whichever way it asks for a function that we stand in for, it gets ours; everything
+//! else it gets as it is.
 #![expect(unsafe_code, reason = "functions with the CUDA driver's signatures are handed out in its place")]
 
 use std::{
@@ -11,15 +11,20 @@ use std::{
     io,
     mem::transmute,
     ptr,
-    sync::atomic::{AtomicPtr, Ordering},
 };
 
-use super::slot::Slot;
-use crate::driver::attributes::{ATTRIBUTES, CudaError, Question};
+use super::{
+    allocation::{MEM_ALLOC, MEM_FREE, MEM_FREE_ASYNC},
+    attribute::DEVICE_GET_ATTRIBUTE,
+    function::{CUDA_SUCCESS, Function},
+    slot::Slot,
+};
+use crate::driver::is_memory_kept;
 
-const CUDA_SUCCESS: c_int = 0;
 /// From this version on `cuGetProcAddress` is the name of `cuGetProcAddress_v2` (cudaTypedefs.h).
 const SECOND_VERSION: c_int = 12_000;
+/// From this version on `cuMemAlloc` is the name of `cuMemAlloc_v2`, and so of the others, whose addresses have 64 bits.
+const WIDE_VERSION: c_int = 3_020;
 
 /// Lets the library that `slot` belongs to, one for its `dlsym`, find the cache in the driver's place.
 pub fn redirect(slot: &Slot) -> io::Result<()> {
@@ -34,50 +39,12 @@ pub fn known_functions() -> [*const (); 2] {
 }
 
 type Dlsym = unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
-type DeviceGetAttribute = unsafe extern "C" fn(*mut c_int, c_int, c_int) -> c_int;
 type GetProcAddress = unsafe extern "C" fn(*const c_char, *mut *mut c_void, c_int, u64) -> c_int;
 type GetProcAddressV2 =
     unsafe extern "C" fn(*const c_char, *mut *mut c_void, c_int, u64, *mut c_uint) -> c_int;
 
-static DEVICE_GET_ATTRIBUTE: Function =
-    Function::new(device_get_attribute as DeviceGetAttribute as *mut c_void);
 static GET_PROC_ADDRESS: Function = Function::new(get_proc_address as GetProcAddress as *mut c_void);
 static GET_PROC_ADDRESS_V2: Function = Function::new(get_proc_address_v2 as GetProcAddressV2 as *mut c_void);
-
-/// A function of the driver, and ours that stands in for it.
-struct Function {
-    ours: *mut c_void,
-    /// Null until somebody looked the driver's function up.
-    drivers: AtomicPtr<c_void>,
-}
-
-// SAFETY: `ours` is the address of a function and never written.
-unsafe impl Sync for Function {}
-
-impl Function {
-    const fn new(ours: *mut c_void) -> Self {
-        Self { ours, drivers: AtomicPtr::new(ptr::null_mut()) }
-    }
-
-    /// Ours in place of `found`. A second driver's function stays what it is: ours can call only one.
-    fn in_place_of(&self, found: *mut c_void) -> *mut c_void {
-        if found.is_null() {
-            return found;
-        }
-        let before =
-            self.drivers.compare_exchange(ptr::null_mut(), found, Ordering::AcqRel, Ordering::Acquire);
-        match before {
-            Ok(_) => self.ours,
-            Err(drivers) if drivers == found => self.ours,
-            Err(_) => found,
-        }
-    }
-
-    /// The driver's; our functions are handed out only once it is known.
-    fn drivers(&self) -> *mut c_void {
-        self.drivers.load(Ordering::Acquire)
-    }
-}
 
 /// `dlsym` for a library whose slot holds this function.
 ///
@@ -125,13 +92,26 @@ unsafe extern "C" fn replacement(handle: *mut c_void, name: *const c_char) -> *m
     }
     // SAFETY: the caller of `dlsym` gives a string that ends with a zero.
     let function = match unsafe { CStr::from_ptr(name) }.to_bytes() {
-        b"cuDeviceGetAttribute" => &DEVICE_GET_ATTRIBUTE,
         b"cuGetProcAddress" => &GET_PROC_ADDRESS,
         b"cuGetProcAddress_v2" => &GET_PROC_ADDRESS_V2,
-        _ => return ptr::null_mut(),
+        b"cuMemAlloc_v2" if is_memory_kept() => &MEM_ALLOC,
+        b"cuMemFree_v2" if is_memory_kept() => &MEM_FREE,
+        name => match of_all_versions(name) {
+            Some(function) => function,
+            None => return ptr::null_mut(),
+        },
     };
     // SAFETY: these are the arguments that the caller of `dlsym` gave.
     function.in_place_of(unsafe { libc::dlsym(handle, name) })
+}
+
+/// What stands in for a function that has one name in all versions of CUDA.
+fn of_all_versions(name: &[u8]) -> Option<&'static Function> {
+    match name {
+        b"cuDeviceGetAttribute" => Some(&DEVICE_GET_ATTRIBUTE),
+        b"cuMemFreeAsync" if is_memory_kept() => Some(&MEM_FREE_ASYNC),
+        _ => None,
+    }
 }
 
 /// `cuGetProcAddress` of CUDA 11.3 to 11.8.
@@ -178,37 +158,15 @@ unsafe fn exchange(code: c_int, symbol: *const c_char, function: *mut *mut c_voi
     }
     // SAFETY: the driver has just read the same string.
     let ours = match unsafe { CStr::from_ptr(symbol) }.to_bytes() {
-        b"cuDeviceGetAttribute" => &DEVICE_GET_ATTRIBUTE,
         b"cuGetProcAddress" if version < SECOND_VERSION => &GET_PROC_ADDRESS,
         b"cuGetProcAddress" => &GET_PROC_ADDRESS_V2,
-        _ => return,
+        b"cuMemAlloc" if is_memory_kept() && version >= WIDE_VERSION => &MEM_ALLOC,
+        b"cuMemFree" if is_memory_kept() && version >= WIDE_VERSION => &MEM_FREE,
+        name => match of_all_versions(name) {
+            Some(function) => function,
+            None => return,
+        },
     };
     // SAFETY: the driver has just written a pointer there.
     unsafe { *function = ours.in_place_of(*function) };
-}
-
-/// `cuDeviceGetAttribute`, from memory.
-unsafe extern "C" fn device_get_attribute(answer: *mut c_int, attribute: c_int, device: c_int) -> c_int {
-    // SAFETY: this is the driver's function of that name, looked up before this one was handed out.
-    let drivers = unsafe { transmute::<*mut c_void, DeviceGetAttribute>(DEVICE_GET_ATTRIBUTE.drivers()) };
-    if answer.is_null() {
-        // SAFETY: these are the caller's arguments; the driver refuses them.
-        return unsafe { drivers(answer, attribute, device) };
-    }
-    let asked = ATTRIBUTES.answer(Question { attribute, device }, || {
-        let mut value = 0;
-        // SAFETY: the driver writes its answer to a place of our own.
-        match unsafe { drivers(&raw mut value, attribute, device) } {
-            CUDA_SUCCESS => Ok(value),
-            code => Err(CudaError(code)),
-        }
-    });
-    match asked {
-        Ok(value) => {
-            // SAFETY: the caller gives a place for the answer, as to the driver.
-            unsafe { answer.write(value) };
-            CUDA_SUCCESS
-        }
-        Err(CudaError(code)) => code,
-    }
 }

@@ -1,5 +1,8 @@
 //! The cache put into a library's own table of imported functions.
 
+mod allocation;
+mod attribute;
+mod function;
 mod import;
 mod lookup;
 mod mapping;

@@ -1,0 +1,355 @@
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+};
+
+use super::CudaError;
+
+/// Blocks have a power of two of bytes, from as many as the driver aligns to; larger ones than the largest are left to it.
+const SMALLEST: u64 = 512;
+const LARGEST: u64 = 64 << 20;
+/// How many bytes a process keeps that nobody uses.
+const MOST_IDLE: u64 = 256 << 20;
+
+/// A `CUdeviceptr`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Address(pub u64);
+
+/// A `CUcontext`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Context(pub usize);
+
+/// What is asked of the CUDA driver.
+pub trait Driver {
+    /// The context that is current.
+    fn context(&self) -> Result<Context, CudaError>;
+    fn allocate(&self, bytes: u64) -> Result<Address, CudaError>;
+    /// Waits for all that the context was given to do, and takes memory back.
+    fn free(&self, address: Address) -> Result<(), CudaError>;
+    /// Waits for all that the context was given to do.
+    fn synchronize(&self) -> Result<(), CudaError>;
+    /// Has zeros written.
+    fn clear(&self, address: Address, bytes: u64) -> Result<(), CudaError>;
+}
+
+/// Device memory that a process keeps when its libraries free it, for when they allocate again.
+///
+/// What they can tell from the driver's own is nothing: freeing waits for the context, memory that is handed out again is
+/// zero, as the driver's is that another process had, and where there is too little the driver gets all that is idle.
+pub struct Memory {
+    blocks: Mutex<Blocks>,
+    asked: AtomicU64,
+    answered_by_driver: AtomicU64,
+}
+
+/// The memory of this process.
+pub static MEMORY: Memory = Memory::new();
+
+struct Blocks {
+    lent: BTreeMap<Address, Kind>,
+    idle: BTreeMap<Kind, Vec<Address>>,
+    idle_bytes: u64,
+}
+
+/// Blocks of a kind stand for each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Kind {
+    context: Context,
+    bytes: u64,
+}
+
+/// How often the driver was needed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Allocations.
+    pub asked: u64,
+    /// Those that the driver made.
+    pub answered_by_driver: u64,
+}
+
+impl Memory {
+    pub const fn new() -> Self {
+        let blocks = Blocks { lent: BTreeMap::new(), idle: BTreeMap::new(), idle_bytes: 0 };
+        Self { blocks: Mutex::new(blocks), asked: AtomicU64::new(0), answered_by_driver: AtomicU64::new(0) }
+    }
+
+    pub fn tally(&self) -> Tally {
+        Tally { asked: self.asked.load(Relaxed), answered_by_driver: self.answered_by_driver.load(Relaxed) }
+    }
+
+    /// Memory that was idle, or else the driver's.
+    pub fn allocate(&self, bytes: u64, driver: &impl Driver) -> Result<Address, CudaError> {
+        self.asked.fetch_add(1, Relaxed);
+        let Some(kind) = Kind::of(bytes, driver) else { return self.ask(bytes, driver) };
+        let idle = self.blocks().take(kind);
+        if let Some(address) = idle {
+            // the caller may write to it on any stream
+            if let Err(error) = driver.clear(address, kind.bytes).and_then(|()| driver.synchronize()) {
+                let _ = driver.free(address);
+                return Err(error);
+            }
+            self.blocks().lent.insert(address, kind);
+            return Ok(address);
+        }
+        let Ok(address) = self.ask(kind.bytes, driver) else {
+            for idle in self.blocks().take_all(kind.context) {
+                let _ = driver.free(idle);
+            }
+            return self.ask(bytes, driver);
+        };
+        self.blocks().lent.insert(address, kind);
+        Ok(address)
+    }
+
+    /// Keeps memory, or else gives it back to the driver.
+    pub fn free(&self, address: Address, driver: &impl Driver) -> Result<(), CudaError> {
+        let kept = self.forget(address).filter(|kind| {
+            driver.context() == Ok(kind.context)
+                && driver.synchronize().is_ok()
+                && self.blocks().keep(address, *kind)
+        });
+        kept.map_or_else(|| driver.free(address), |_| Ok(()))
+    }
+
+    /// Takes note that memory goes back to the driver in another way.
+    pub fn release(&self, address: Address) {
+        self.forget(address);
+    }
+
+    fn forget(&self, address: Address) -> Option<Kind> {
+        self.blocks().lent.remove(&address)
+    }
+
+    fn ask(&self, bytes: u64, driver: &impl Driver) -> Result<Address, CudaError> {
+        self.answered_by_driver.fetch_add(1, Relaxed);
+        driver.allocate(bytes)
+    }
+
+    fn blocks(&self) -> MutexGuard<'_, Blocks> {
+        self.blocks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Kind {
+    /// Of which blocks an allocation takes one; none where that is left to the driver.
+    fn of(bytes: u64, driver: &impl Driver) -> Option<Self> {
+        if bytes == 0 || bytes > LARGEST {
+            return None;
+        }
+        let context = driver.context().ok().filter(|context| context.0 != 0)?;
+        Some(Self { context, bytes: bytes.next_power_of_two().max(SMALLEST) })
+    }
+}
+
+impl Blocks {
+    fn take(&mut self, kind: Kind) -> Option<Address> {
+        let address = self.idle.get_mut(&kind)?.pop()?;
+        self.idle_bytes -= kind.bytes;
+        Some(address)
+    }
+
+    fn take_all(&mut self, context: Context) -> Vec<Address> {
+        let (of_context, others) =
+            std::mem::take(&mut self.idle).into_iter().partition(|(kind, _)| kind.context == context);
+        self.idle = others;
+        let of_context: BTreeMap<Kind, Vec<Address>> = of_context;
+        self.idle_bytes -= of_context.iter().map(|(kind, idle)| kind.bytes * idle.len() as u64).sum::<u64>();
+        of_context.into_values().flatten().collect()
+    }
+
+    /// Whether there was room to keep it.
+    fn keep(&mut self, address: Address, kind: Kind) -> bool {
+        let has_room = self.idle_bytes + kind.bytes <= MOST_IDLE;
+        if has_room {
+            self.idle_bytes += kind.bytes;
+            self.idle.entry(kind).or_default().push(address);
+        }
+        has_room
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{cell::RefCell, collections::BTreeSet};
+
+    use super::*;
+
+    const OUT_OF_MEMORY: CudaError = CudaError(2);
+    const ILLEGAL_ADDRESS: CudaError = CudaError(700);
+    const OF_CONTEXT: Context = Context(1);
+
+    /// A driver that has so many bytes.
+    struct Device {
+        state: RefCell<State>,
+    }
+
+    struct State {
+        context: Context,
+        left: u64,
+        next: u64,
+        taken: BTreeMap<Address, u64>,
+        cleared: Vec<(Address, u64)>,
+        synchronized: usize,
+        is_lost: bool,
+    }
+
+    impl Device {
+        fn of(bytes: u64) -> Self {
+            let state = State {
+                context: OF_CONTEXT,
+                left: bytes,
+                next: 4096,
+                taken: BTreeMap::new(),
+                cleared: Vec::new(),
+                synchronized: 0,
+                is_lost: false,
+            };
+            Self { state: RefCell::new(state) }
+        }
+
+        fn taken(&self) -> Vec<u64> {
+            self.state.borrow().taken.values().copied().collect()
+        }
+    }
+
+    impl Driver for Device {
+        fn context(&self) -> Result<Context, CudaError> {
+            Ok(self.state.borrow().context)
+        }
+
+        fn allocate(&self, bytes: u64) -> Result<Address, CudaError> {
+            let mut state = self.state.borrow_mut();
+            state.left = state.left.checked_sub(bytes).ok_or(OUT_OF_MEMORY)?;
+            let address = Address(state.next);
+            state.next += bytes;
+            state.taken.insert(address, bytes);
+            Ok(address)
+        }
+
+        fn free(&self, address: Address) -> Result<(), CudaError> {
+            let mut state = self.state.borrow_mut();
+            if state.is_lost {
+                return Err(ILLEGAL_ADDRESS);
+            }
+            let bytes = state.taken.remove(&address).ok_or(CudaError(1))?;
+            state.left += bytes;
+            Ok(())
+        }
+
+        fn synchronize(&self) -> Result<(), CudaError> {
+            let mut state = self.state.borrow_mut();
+            state.synchronized += 1;
+            if state.is_lost { Err(ILLEGAL_ADDRESS) } else { Ok(()) }
+        }
+
+        fn clear(&self, address: Address, bytes: u64) -> Result<(), CudaError> {
+            self.state.borrow_mut().cleared.push((address, bytes));
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn what_is_freed_is_handed_out_again_once_the_context_has_done_with_it_and_it_is_zero() {
+        let (memory, device) = (Memory::new(), Device::of(1 << 30));
+        let first = memory.allocate(1000, &device).unwrap();
+        assert!(device.state.borrow().cleared.is_empty(), "the driver's memory is left as it is");
+        memory.free(first, &device).unwrap();
+        assert_eq!(device.state.borrow().synchronized, 1);
+        assert_eq!(memory.allocate(600, &device), Ok(first));
+        assert_eq!(device.state.borrow().cleared, [(first, 1024)]);
+        assert_eq!(memory.tally(), Tally { asked: 2, answered_by_driver: 1 });
+    }
+
+    #[test]
+    fn nobody_shares_memory() {
+        let (memory, device) = (Memory::new(), Device::of(1 << 30));
+        let mut held = BTreeSet::new();
+        for round in 0..5_u64 {
+            for bytes in [1, 512, 513, 4096, 1 << 20] {
+                assert!(held.insert(memory.allocate(bytes + round, &device).unwrap()), "{bytes}");
+            }
+            let released: Vec<_> = held.iter().copied().take(3).collect();
+            for address in released {
+                held.remove(&address);
+                memory.free(address, &device).unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_too_large_or_nothing_is_the_drivers() {
+        let (memory, device) = (Memory::new(), Device::of(1 << 40));
+        let large = memory.allocate(LARGEST + 1, &device).unwrap();
+        let nothing = memory.allocate(0, &device).unwrap();
+        assert_eq!(device.taken().iter().sum::<u64>(), LARGEST + 1);
+        memory.free(large, &device).unwrap();
+        memory.free(nothing, &device).unwrap();
+        assert!(device.taken().is_empty());
+        assert_eq!(memory.free(Address(77), &device), Err(CudaError(1)), "nobody allocated it");
+    }
+
+    #[test]
+    fn no_more_is_kept_than_so_much() {
+        let (memory, device) = (Memory::new(), Device::of(1 << 40));
+        let held: Vec<_> = (0..8).map(|_| memory.allocate(LARGEST, &device).unwrap()).collect();
+        for address in held {
+            memory.free(address, &device).unwrap();
+        }
+        assert_eq!(device.taken().iter().sum::<u64>(), MOST_IDLE);
+    }
+
+    #[test]
+    fn where_there_is_too_little_the_driver_gets_what_is_idle() {
+        let (memory, device) = (Memory::new(), Device::of(3 << 20));
+        let first = memory.allocate(2 << 20, &device).unwrap();
+        memory.free(first, &device).unwrap();
+        // as many bytes as there are, of which a power of two would be too many
+        let second = memory.allocate(3 << 20, &device).unwrap();
+        assert_eq!(device.taken(), [3 << 20]);
+        assert_eq!(memory.allocate(1, &device), Err(OUT_OF_MEMORY));
+        memory.free(second, &device).unwrap();
+        assert!(device.taken().is_empty());
+    }
+
+    #[test]
+    fn a_context_that_is_lost_says_so_and_nothing_of_it_is_kept() {
+        let (memory, device) = (Memory::new(), Device::of(1 << 30));
+        let address = memory.allocate(1, &device).unwrap();
+        device.state.borrow_mut().is_lost = true;
+        assert_eq!(memory.free(address, &device), Err(ILLEGAL_ADDRESS));
+        device.state.borrow_mut().is_lost = false;
+        assert_ne!(memory.allocate(1, &device), Ok(address));
+    }
+
+    #[test]
+    fn contexts_have_their_own() {
+        let (memory, device) = (Memory::new(), Device::of(1 << 30));
+        let first = memory.allocate(1, &device).unwrap();
+        memory.free(first, &device).unwrap();
+        device.state.borrow_mut().context = Context(2);
+        let second = memory.allocate(1, &device).unwrap();
+        assert_ne!(first, second);
+        device.state.borrow_mut().context = OF_CONTEXT;
+        memory.free(second, &device).unwrap();
+        assert_eq!(
+            device.taken().len(),
+            1,
+            "it was freed from another context, whose work says nothing of it"
+        );
+        device.state.borrow_mut().context = Context(0);
+        memory.allocate(1, &device).unwrap();
+        assert_eq!(device.taken()[1], 1, "without a context it is the driver's");
+    }
+
+    #[test]
+    fn what_went_back_in_another_way_is_not_kept() {
+        let (memory, device) = (Memory::new(), Device::of(1 << 30));
+        let address = memory.allocate(1, &device).unwrap();
+        memory.release(address);
+        device.free(address).unwrap();
+        assert_eq!(memory.free(address, &device), Err(CudaError(1)));
+    }
+}
