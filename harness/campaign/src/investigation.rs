@@ -127,7 +127,7 @@ impl<'a> Investigator<'a> {
         is_familiar: impl FnOnce(&Identity) -> bool,
         course: &Course,
     ) -> Result<Option<Outcome>, CampaignError> {
-        let _expected = beyond.is_none().then(|| crew.expect_fresh(FRESH));
+        let expected = beyond.is_none().then(|| crew.expect_fresh(FRESH));
         let reduced = self.reduce(crew, suspect, beyond, course)?;
         if course.is_halted() {
             return Ok(None);
@@ -136,6 +136,8 @@ impl<'a> Investigator<'a> {
         if is_familiar(&reduced.identity) {
             return Ok(Some(Outcome::Reduced(reduced)));
         }
+        // it is taken now
+        drop(expected);
         let proof = self.prove(crew, suspect, &reduced)?;
         Ok(Some(Outcome::Proved(reduced, Box::new(proof))))
     }

@@ -1,7 +1,7 @@
 use std::{
     collections::VecDeque,
     sync::{
-        Arc, Mutex, OnceLock, PoisonError,
+        Arc, Condvar, Mutex, OnceLock, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
     thread,
@@ -41,6 +41,8 @@ pub struct Nursery {
     gate: Arc<Gate>,
     reserve: Reserve,
     spares: Mutex<Spares>,
+    /// Told when a spare stands by, or did not start.
+    arrived: Condvar,
     /// What the first of its workers said of itself.
     description: OnceLock<Description>,
     health: Health,
@@ -72,6 +74,8 @@ pub struct Expectation {
 struct Spares {
     ready: VecDeque<WorkerProcess>,
     starting: usize,
+    /// How many of those that are starting somebody waits for.
+    awaited: usize,
     /// How many will be needed soon.
     expected: usize,
     /// How long the last start took.
@@ -112,6 +116,7 @@ impl Nursery {
             gate,
             reserve,
             spares: Mutex::default(),
+            arrived: Condvar::new(),
             description: OnceLock::new(),
             health: Health::default(),
             lanes: AtomicUsize::new(0),
@@ -178,12 +183,24 @@ impl Nursery {
         told.map(|told| Occupancy { starting: self.starting(), workers: self.device.workers(), ..told })
     }
 
-    /// A worker that has run nothing: a spare, or one started now.
+    /// A worker that has run nothing: a spare, also one that is being started and that nobody else waits for, or one started
+    /// now.
     pub fn take(self: &Arc<Self>) -> Result<WorkerProcess, CampaignError> {
-        let spare = self.lock().ready.pop_front();
-        let worker = spare.map_or_else(|| self.start(Urgency::Needed), Ok)?;
+        let worker = self.spare().map_or_else(|| self.start(Urgency::Needed), Ok)?;
         self.refill();
         Ok(worker)
+    }
+
+    fn spare(&self) -> Option<WorkerProcess> {
+        let mut spares = self.lock();
+        if !spares.ready.is_empty() || spares.awaited >= spares.starting {
+            return spares.ready.pop_front();
+        }
+        spares.awaited += 1;
+        let is_coming = |spares: &mut Spares| spares.ready.is_empty() && spares.awaited <= spares.starting;
+        spares = self.arrived.wait_while(spares, is_coming).unwrap_or_else(PoisonError::into_inner);
+        spares.awaited -= 1;
+        spares.ready.pop_front()
     }
 
     /// Has `workers` started before they are needed, where that is worth it.
@@ -283,6 +300,7 @@ impl Nursery {
                 spares.starting -= 1;
                 // a spare that does not start is no loss: whoever needs one starts it and reports the error
                 spares.ready.extend(worker.ok());
+                nursery.arrived.notify_all();
             });
         }
     }
