@@ -53,6 +53,10 @@ struct Opening {
 
 /// Workers of each variant that stand by.
 const SPARES: usize = 1;
+/// Lanes of a variant that are likely to be wanted once its first worker has run a case, where starting one takes long.
+const LANES_SOON: usize = 4;
+/// One core in this many is left to workers that start or investigate, where cases are run on devices.
+const CORES_LEFT: usize = 5;
 /// Lanes of a variant for each case that climbs at once.
 const LANES_A_CLIMBER: usize = 4;
 
@@ -73,6 +77,7 @@ impl Campaign {
         // the other half is golden's, and that of workers that stand by or investigate
         let means = Means {
             most: options.jobs.get(),
+            most_on_devices: options.jobs.get() - options.jobs.get() / CORES_LEFT,
             memory: memory::available().map(|bytes| bytes / 2),
             on_device: options.device_workers.map(NonZero::get),
         };
@@ -212,6 +217,7 @@ impl Campaign {
     /// A worker for every lane that a variant begins with, and then one for every rung above.
     fn start_workers(&self) -> Result<Opening, CampaignError> {
         let lanes = self.start_lanes()?;
+        let _soon: Vec<_> = self.sites.iter().map(|site| site.next().expect(LANES_SOON)).collect();
         let rungs = match self.options.ladder {
             Some(_) => Rung::start(&self.described(&lanes), &self.options, &self.ground)?,
             None => Vec::new(),

@@ -8,6 +8,9 @@ use twinfer_case::{DeviceMemory, DeviceUse, WorkerBound};
 pub struct Means {
     /// Workers that a variant gets at most.
     pub most: usize,
+    /// Workers on devices that all variants keep busy at most: more than there are cores wait for each other, those that hold
+    /// the driver's locks among them.
+    pub most_on_devices: usize,
     /// Bytes for all of them; none where the system does not tell.
     pub memory: Option<u64>,
     /// Workers of all variants that a device serves at once, where that is bounded.
@@ -53,7 +56,9 @@ pub fn bound(means: Means, staffs: &[Staff], place: usize) -> Option<WorkerBound
     if staff.device_use == DeviceUse::Alone {
         return Some(WorkerBound::Device);
     }
-    if staff.workers >= means.most {
+    let busy: usize = staffs.iter().filter(|staff| staff.device.is_some()).map(Staff::busy).sum();
+    let are_cores_taken = staff.device.is_some() && busy >= means.most_on_devices;
+    if staff.workers >= means.most || are_cores_taken {
         return Some(WorkerBound::Cores);
     }
     if staff.is_refused {
@@ -73,11 +78,25 @@ pub fn bound(means: Means, staffs: &[Staff], place: usize) -> Option<WorkerBound
     if left_to_lanes.zip(on_device).is_some_and(|(most, workers)| workers >= most) {
         return Some(WorkerBound::DeviceWorkers);
     }
-    let is_last = staffs.iter().all(|other| other.waiting <= staff.waiting);
+    let is_last = staffs.iter().enumerate().all(|(other, its)| other == place || !its.is_behind(staff));
     let is_idle = staff.waiting <= staff.workers || !is_last;
     // starting takes seconds on a GPU, in which those that are there may catch up
-    let is_growing = staff.starting > 0 && 2 * staff.starting >= staff.workers;
+    let is_growing = staff.starting > 0 && staff.starting >= 2 * (staff.workers - staff.starting);
     (is_idle || is_growing).then_some(WorkerBound::Cases)
+}
+
+impl Staff {
+    /// Whether more cases wait for it than for another, or as many while it is only beginning: what starts in no time would
+    /// otherwise be given all that there is before what takes seconds has run a case.
+    const fn is_behind(&self, other: &Self) -> bool {
+        let is_beginning = self.starting > 0 || self.footprint.is_none();
+        self.waiting > other.waiting || is_beginning && self.waiting == other.waiting
+    }
+
+    /// How many of the workers are busy: where no case waits, about one.
+    const fn busy(&self) -> usize {
+        if self.waiting == 0 { 1 } else { self.workers }
+    }
 }
 
 impl Occupancy {
@@ -100,7 +119,8 @@ mod tests {
     use super::*;
 
     const GIGABYTE: u64 = 1 << 30;
-    const MEANS: Means = Means { most: 16, memory: Some(60 * GIGABYTE), on_device: None };
+    const MEANS: Means =
+        Means { most: 16, most_on_devices: 16, memory: Some(60 * GIGABYTE), on_device: None };
 
     fn staff(footprint: u64) -> Staff {
         Staff {
@@ -156,14 +176,38 @@ mod tests {
         assert_eq!(hired(MEANS, vec![slow, fast]), [(16, WorkerBound::Cores), (1, WorkerBound::Cases)]);
         let alone = Staff { device_use: DeviceUse::Alone, ..staff(1) };
         assert_eq!(hired(MEANS, vec![alone, fast]), [(1, WorkerBound::Device), (1, WorkerBound::Cases)]);
+        // one that is only beginning goes before one for which as many wait
+        for beginning in [Staff { footprint: None, ..slow }, Staff { workers: 2, starting: 1, ..slow }] {
+            assert_eq!(bound(MEANS, &[beginning, slow], 1), Some(WorkerBound::Cases));
+        }
+        assert_eq!(bound(MEANS, &[slow, slow], 1), None);
     }
 
     #[test]
-    fn as_many_start_at_once_as_have_started() {
+    fn twice_as_many_start_at_once_as_have_started() {
         let starting = |workers, starting| bound(MEANS, &[Staff { workers, starting, ..staff(1) }], 0);
-        assert_eq!(starting(2, 1), Some(WorkerBound::Cases));
-        assert_eq!(starting(3, 1), None);
-        assert_eq!(starting(4, 2), Some(WorkerBound::Cases));
+        assert_eq!(starting(2, 1), None);
+        assert_eq!(starting(3, 2), Some(WorkerBound::Cases));
+        assert_eq!(starting(5, 3), None);
+        assert_eq!(starting(6, 4), Some(WorkerBound::Cases));
+    }
+
+    #[test]
+    fn on_devices_all_variants_share_the_cores_but_for_those_that_stand_idle() {
+        let means = Means { most_on_devices: 13, ..MEANS };
+        let memory = DeviceMemory { free: 139 * GIGABYTE, total: 140 * GIGABYTE };
+        let on_device =
+            |waiting| Staff { waiting, device: Some(Occupancy::told(memory, 1, None)), ..staff(GIGABYTE) };
+        let workers =
+            |staffs| hired(means, staffs).into_iter().map(|(workers, _)| workers).collect::<Vec<_>>();
+        assert_eq!(workers(vec![on_device(100)]), [13]);
+        assert_eq!(workers(vec![on_device(100), on_device(100)]), [7, 6]);
+        assert_eq!(workers(vec![Staff { workers: 3, ..on_device(0) }, on_device(100)]), [3, 12]);
+        assert_eq!(
+            workers(vec![staff(1), on_device(100)]),
+            [16, 13],
+            "what is on no device has the cores too"
+        );
     }
 
     #[test]
