@@ -1,4 +1,7 @@
-use std::io::{self, Write};
+use std::{
+    io::{self, Write},
+    iter,
+};
 
 use console::style;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -6,7 +9,7 @@ use twinfer_case::{Budget, Event, RunInfo, Summary};
 
 use crate::{
     Reporter,
-    numbers::{counted, duration, rate, short},
+    numbers::{count, counted, duration, rate, short},
 };
 
 /// Shows a campaign while it runs: a bar at a terminal, plain lines elsewhere.
@@ -57,8 +60,8 @@ impl Progress {
         }
     }
 
-    fn progressed(&mut self, summary: &Summary) {
-        let message = state(summary, self.findings);
+    fn progressed(&mut self, summary: &Summary, waiting: u64) {
+        let message = state(summary, waiting, self.findings);
         match &mut self.view {
             View::Bar(bar) => {
                 bar.set_position(position(self.budget, summary));
@@ -93,7 +96,7 @@ impl Reporter for Progress {
     fn hear(&mut self, event: &Event) {
         match event {
             Event::CampaignStarted { run } => self.started(run),
-            Event::Progress { summary } => self.progressed(summary),
+            Event::Progress { summary, waiting } => self.progressed(summary, *waiting),
             Event::FindingRecorded { finding, new, .. } => {
                 self.findings += 1;
                 let mark = if *new { style("finding").red().bold() } else { style("known finding").dim() };
@@ -129,14 +132,16 @@ impl Reporter for Progress {
 
 const BAR: &str = "{bar:30.cyan/dim} {percent:>3}%  {msg}";
 
-/// `12,304 cases · 1,020 a second · 2 findings · 12.1 s`
-fn state(summary: &Summary, findings: u64) -> String {
+/// `12,304 cases · 800 more wait · 1,083 a second · 2 findings · 12.1 s`
+fn state(summary: &Summary, waiting: u64, findings: u64) -> String {
+    let more = (waiting > 0).then(|| format!("{} more wait", count(waiting)));
     let parts = [
-        counted(summary.cases, "case", "cases"),
-        format!("{} a second", rate(summary.cases, summary.seconds)),
+        format!("{} a second", rate(summary.cases + waiting, summary.seconds)),
         counted(findings, "finding", "findings"),
         duration(summary.seconds),
     ];
+    let parts: Vec<_> =
+        iter::once(counted(summary.cases, "case", "cases")).chain(more).chain(parts).collect();
     parts.join(" · ")
 }
 

@@ -148,7 +148,7 @@ impl Reporter for Report {
     fn hear(&mut self, event: &Event) {
         match event {
             Event::CampaignStarted { run } => self.run = Some(run.clone()),
-            Event::Progress { summary } => self.summary = summary.clone(),
+            Event::Progress { summary, .. } => self.summary = summary.clone(),
             Event::CampaignFinished { summary } => {
                 self.summary = summary.clone();
                 self.finished = true;

@@ -391,7 +391,8 @@ impl<'scope, 'env> Committer<'scope, 'env> {
         }
         self.told = Instant::now();
         self.ledger.summary.seconds = self.started.elapsed().as_secs_f64();
-        sink(&Event::Progress { summary: self.ledger.summary.clone() });
+        let waiting = self.judged.len() as u64;
+        sink(&Event::Progress { summary: self.ledger.summary.clone(), waiting });
     }
 }
 

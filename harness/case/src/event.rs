@@ -100,6 +100,8 @@ pub enum Event {
     Progress {
         /// Counts so far.
         summary: Summary,
+        /// Cases that have been run and wait for an earlier one to be investigated; they are in no count yet.
+        waiting: u64,
     },
     /// The budget is spent and everything is on disk.
     CampaignFinished {
