@@ -26,7 +26,7 @@ pub use difference::{Changed, Difference, Shown, Side, Signed};
 pub use format::{Format, UnknownFormat};
 pub use issue::{IssueState, ListedIssue};
 pub use progress::Progress;
-pub use report::{GivenUp, Investigation, Lost, Report, ReportedFinding};
+pub use report::{GivenUp, Investigation, Lost, Outgrown, Report, ReportedFinding};
 pub use stored::{StoredRunError, retell};
 pub use survey::{Answer, Survey, Surveyed, SurveyedCase};
 

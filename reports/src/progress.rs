@@ -9,7 +9,7 @@ use twinfer_case::{Budget, Event, RunInfo, Summary};
 
 use crate::{
     Reporter,
-    numbers::{count, counted, duration, rate, short},
+    numbers::{bytes, count, counted, duration, rate, short},
 };
 
 /// Shows a campaign while it runs: a bar at a terminal, plain lines elsewhere.
@@ -105,6 +105,10 @@ impl Reporter for Progress {
             Event::WorkerLost { variant, index, stage, reason } => {
                 let case = index.map_or_else(String::new, |index| format!(" of case {index}"));
                 self.say(&format!("worker of {variant} lost during {stage}{case}: {reason}; it is replaced"));
+            }
+            Event::WorkerOutgrown { variant, growth } => {
+                let (from, to) = (bytes(growth.from), bytes(growth.to));
+                self.say(&format!("worker of {variant} has grown from {from} to {to}: it is replaced"));
             }
             Event::DeviceGivenUp { variant, device, reason } => {
                 let warning = style("device").red().bold();

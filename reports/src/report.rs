@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use serde::Serialize;
-use twinfer_case::{Description, Event, Finding, RunInfo, Stage, Summary, Variant};
+use twinfer_case::{Description, Event, Finding, Growth, RunInfo, Stage, Summary, Variant};
 
 use crate::{ListedIssue, Reporter, StoredRunError, retell};
 
@@ -24,6 +24,9 @@ pub struct Report {
     pub issues: Vec<ListedIssue>,
     /// Worker processes that ended unasked.
     pub lost: Vec<Lost>,
+    /// Worker processes that were replaced since they held ever more memory.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub outgrown: Vec<Outgrown>,
     /// Devices that were given up.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub given_up: Vec<GivenUp>,
@@ -56,6 +59,16 @@ pub struct Lost {
     pub stage: Stage,
     /// How it ended.
     pub reason: String,
+}
+
+/// A worker process that held ever more memory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Outgrown {
+    /// Which variant.
+    pub variant: Variant,
+    /// How much.
+    #[serde(flatten)]
+    pub growth: Growth,
 }
 
 /// A divergence that was investigated.
@@ -91,6 +104,7 @@ impl Default for Report {
             findings: Vec::new(),
             issues: Vec::new(),
             lost: Vec::new(),
+            outgrown: Vec::new(),
             given_up: Vec::new(),
             not_confirmed: 0,
             investigations: Vec::new(),
@@ -156,6 +170,9 @@ impl Reporter for Report {
             Event::FindingRecorded { slug, finding, new } => self.record(slug, finding, *new),
             Event::WorkerLost { variant, stage, reason, .. } => {
                 self.lost.push(Lost { variant: variant.clone(), stage: *stage, reason: reason.clone() });
+            }
+            Event::WorkerOutgrown { variant, growth } => {
+                self.outgrown.push(Outgrown { variant: variant.clone(), growth: *growth });
             }
             Event::WorkforceChanged { workforce } => {
                 if let Some(run) = &mut self.run {

@@ -6,7 +6,7 @@ use console::style;
 use twinfer_case::{Budget, FindingCount, RunInfo, Stage, VariantSummary};
 
 use crate::{
-    GivenUp, Investigation, Report, ReportedFinding, findings, issue, ladder,
+    GivenUp, Investigation, Outgrown, Report, ReportedFinding, findings, issue, ladder,
     numbers::{bytes as bytes_of, cell, count, counted, counts, duration, rate, short},
     table::Table,
 };
@@ -80,6 +80,11 @@ fn totals(report: &Report) -> String {
     if !report.lost.is_empty() {
         let workers = counted(report.lost.len() as u64, "worker was lost", "workers were lost");
         lines.push(format!("{workers} and replaced"));
+    }
+    if let Some(Outgrown { variant, growth }) = report.outgrown.last() {
+        let workers = counted(report.outgrown.len() as u64, "worker was", "workers were");
+        let (from, to) = (bytes_of(growth.from), bytes_of(growth.to));
+        lines.push(format!("{workers} replaced after growing: the last, of {variant}, from {from} to {to}"));
     }
     for given_up in &report.given_up {
         let GivenUp { variant, device, reason } = given_up;

@@ -9,11 +9,12 @@ use twinfer_onnx::Tensor;
 use crate::{
     CampaignError,
     delivery::{Deliverer, Delivery},
+    growth::Weights,
     pace::Pace,
     past::Past,
     prepared::Prepared,
     site::{Site, Yielding},
-    worker::{Access, Answer, Loss, Nursery, Trial, WorkerProcess, timed},
+    worker::{Access, Answer, Loss, Nursery, Trial, WorkerProcess, memory, timed},
 };
 
 /// Cases that a worker holds at once: enough to hide the way to it and back.
@@ -53,6 +54,9 @@ pub struct Lane {
     jobs: Receiver<Job>,
     deliverer: Deliverer,
     answers: u64,
+    weights: Weights,
+    /// Once the worker holds too much, it gets no more cases.
+    is_outgrown: bool,
     in_flight: VecDeque<Job>,
     in_flight_bytes: usize,
     /// Since when the worker has the case in front to itself.
@@ -80,6 +84,8 @@ impl Lane {
             jobs,
             deliverer,
             answers: 0,
+            weights: Weights::default(),
+            is_outgrown: false,
             in_flight: VecDeque::with_capacity(WINDOW),
             in_flight_bytes: 0,
             since: Instant::now(),
@@ -99,17 +105,23 @@ impl Lane {
 
     fn serve(&mut self, mut worker: WorkerProcess) -> Result<(), CampaignError> {
         loop {
-            match self.drive(&mut worker) {
-                Ok(()) => return Ok(()),
-                Err((stage, loss)) => {
-                    drop(worker);
-                    worker = self.replace(stage, &loss)?;
-                }
+            let driven = self.drive(&mut worker);
+            if driven.is_ok() && !self.is_outgrown {
+                return Ok(());
             }
+            drop(worker);
+            (self.weights, self.is_outgrown) = (Weights::default(), false);
+            worker = match driven {
+                Ok(()) => {
+                    self.past.forget();
+                    self.take()?
+                }
+                Err((stage, loss)) => self.replace(stage, &loss)?,
+            };
         }
     }
 
-    /// Feeds `worker` until the jobs end or it is lost.
+    /// Feeds `worker` until the jobs end, or it is outgrown and has answered what it had, or it is lost.
     fn drive(&mut self, worker: &mut WorkerProcess) -> Result<(), (Stage, Loss)> {
         let unsent = |loss| (Stage::Load, loss);
         if self.site.yielding() == Yielding::Lanes {
@@ -126,7 +138,7 @@ impl Lane {
             if self.in_flight.is_empty() {
                 device.give_way();
             }
-            if self.in_flight.is_empty() || !worker.has_words() {
+            if !self.is_outgrown && (self.in_flight.is_empty() || !worker.has_words()) {
                 self.feed(worker, &mut device).map_err(unsent)?;
                 self.pace.pause(self.in_flight.len());
             }
@@ -158,6 +170,12 @@ impl Lane {
         self.answers += 1;
         if self.answers.is_power_of_two() {
             self.site.weigh(worker);
+        }
+        let outgrown = self.weights.answered(|| memory::own(worker.process()));
+        if let Some(growth) = outgrown.filter(|_| !self.is_outgrown) {
+            self.is_outgrown = true;
+            let variant = self.nursery.variant().clone();
+            self.deliverer.send(Delivery::Event(Box::new(Event::WorkerOutgrown { variant, growth })));
         }
     }
 

@@ -41,6 +41,7 @@ mod docket;
 mod error;
 mod findings;
 mod foreman;
+mod growth;
 mod history;
 mod investigation;
 mod journal;

@@ -76,6 +76,14 @@ pub enum Event {
         /// Candidates evaluated so far.
         tried: u64,
     },
+    /// A worker holds far more memory than it did when it was young; another takes its place once it has answered what it was
+    /// given.
+    WorkerOutgrown {
+        /// What it serves.
+        variant: Variant,
+        /// What it holds.
+        growth: Growth,
+    },
     /// A divergence was investigated, and what that came to counts.
     Investigated {
         /// The place of its case.
@@ -108,4 +116,13 @@ pub enum Event {
         /// Counts over all cases.
         summary: Summary,
     },
+}
+
+/// How much memory a process came to hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Growth {
+    /// Bytes when it had run its first thousand cases.
+    pub from: u64,
+    /// Bytes now.
+    pub to: u64,
 }

@@ -33,7 +33,7 @@ pub use case::{
 pub use case_file::{CASE_FORMAT, CaseFile, MalformedCase};
 pub use condition::Condition;
 pub use diagnosis::{Diagnosis, Explanation};
-pub use event::Event;
+pub use event::{Event, Growth};
 pub use fallback::{Fallback, FallbackReason, FallbackValues};
 pub use file::{LaterFormat, MAX_FILE_BYTES, check_format, read_file, read_file_in, read_line};
 pub use finding::{CaseSize, FINDING_FORMAT, Finding, Sighting};

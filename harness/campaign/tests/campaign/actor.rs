@@ -22,6 +22,8 @@ const ARGUMENT: &str = "actor";
 /// What a slow actor takes to start, and for a case.
 pub const SLOW_START: Duration = Duration::from_secs(3);
 pub const SLOW_CASE: Duration = Duration::from_millis(100);
+/// What one that keeps everything keeps of a case.
+const KEPT: usize = 300_000;
 
 /// The command line of an actor; what follows a colon in its role tells it from others in the same role.
 pub fn command(role: &str) -> String {
@@ -45,6 +47,7 @@ fn play(role: &str) {
     let (mut met_relu, mut met) = (false, HashSet::new());
     let (is_slow, has_many_bugs) = (role.starts_with("is-slow"), role.ends_with("has-many-bugs"));
     let (mut is_lost, mut level) = (false, None);
+    let mut kept = Vec::new();
     if is_slow {
         thread::sleep(SLOW_START);
     }
@@ -95,6 +98,9 @@ fn play(role: &str) {
                 }
                 if is_slow {
                     thread::sleep(SLOW_CASE);
+                }
+                if role == "keeps-everything" {
+                    kept.push(vec![1_u8; KEPT]);
                 }
                 if let Some(defect) = defects::of(&graph).filter(|_| has_many_bugs) {
                     suffer(defect, &mut observation);

@@ -153,6 +153,24 @@ pub fn lost_context() {
     assert_eq!(production.run().journal(), journal);
 }
 
+pub fn outgrown() {
+    let mut production = against("keeps-everything", 3000);
+    production.options.jobs = NonZeroUsize::MIN;
+    let outcome = production.run();
+    let growths: Vec<_> = outcome
+        .events
+        .iter()
+        .filter_map(|event| match event {
+            Event::WorkerOutgrown { growth, .. } => Some(*growth),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(growths.len(), 1, "{growths:?}");
+    assert!(growths[0].to > 2 * growths[0].from, "{growths:?}");
+    assert_eq!((outcome.summary.workers_lost, outcome.summary.cases), (0, 3000));
+    assert!(outcome.findings().is_empty(), "what comes before does not matter");
+}
+
 pub fn device_alone() {
     let mut production = against("wants-its-device-alone", 100);
     let other = crate::actor::command("wants-its-device-alone:other").parse().unwrap();

@@ -40,6 +40,7 @@ fn main() {
         trial("a_hang_is_a_finding_and_the_campaign_goes_on", faults::hang),
         trial("a_campaign_that_is_stopped_does_not_wait_for_a_hang", faults::stopped_in_a_hang),
         trial("a_lost_context_costs_its_worker_and_no_other_case", faults::lost_context),
+        trial("a_worker_that_holds_ever_more_is_replaced_and_nothing_else_changes", faults::outgrown),
         trial("of_workers_that_want_a_device_alone_one_is_busy_there", faults::device_alone),
         trial("work_is_spread_evenly_over_devices", devices::spread),
         trial("a_device_that_fails_is_given_up_and_changes_no_verdict", devices::one_off_the_bus),
