@@ -21,7 +21,7 @@ impl Weights {
     /// system tells.
     pub fn answered(&mut self, weigh: impl FnOnce() -> Option<u64>) -> Option<Growth> {
         self.answers += 1;
-        if self.answers < YOUTH || self.answers % INTERVAL != 0 {
+        if self.answers < YOUTH || !self.answers.is_multiple_of(INTERVAL) {
             return None;
         }
         let now = weigh()?;
