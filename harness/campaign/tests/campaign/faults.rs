@@ -154,7 +154,7 @@ pub fn lost_context() {
 }
 
 pub fn outgrown() {
-    let mut production = against("keeps-everything", 3000);
+    let mut production = against("keeps-everything", 3300);
     production.options.jobs = NonZeroUsize::MIN;
     let outcome = production.run();
     let growths: Vec<_> = outcome
@@ -167,7 +167,7 @@ pub fn outgrown() {
         .collect();
     assert_eq!(growths.len(), 1, "{growths:?}");
     assert!(growths[0].to > 2 * growths[0].from, "{growths:?}");
-    assert_eq!((outcome.summary.workers_lost, outcome.summary.cases), (0, 3000));
+    assert_eq!((outcome.summary.workers_lost, outcome.summary.cases), (0, 3300));
     assert!(outcome.findings().is_empty(), "what comes before does not matter");
 }
 

@@ -37,7 +37,10 @@ pub fn costs(measured: &Measured, variants: &[(Variant, Parts)], processors: usi
                 costs.push(Cost { name: format!("{variant}: {stage}"), processor: alone, campaign });
             }
         }
-        costs.push(processor(&format!("{variant}: isolation"), parts.micros(parts.isolation())));
+        costs.extend(parts.isolation().map(|[low, median, high]| {
+            let name = format!("{variant}: isolation ({low:.0} to {high:.0} in half of the turns)");
+            processor(&name, median)
+        }));
     }
     let sum = |of: fn(&Parts) -> f64| variants.iter().map(|(_, parts)| parts.micros(of(parts))).sum();
     costs.push(processor("compare", sum(|parts| parts.compare)));
@@ -53,9 +56,10 @@ pub fn costs(measured: &Measured, variants: &[(Variant, Parts)], processors: usi
 /// Prints a table of costs.
 pub fn print(costs: &[Cost]) {
     line!("{}", paint::heading("where a case's time goes, microseconds"));
-    line!("  {:<40} {:>10}  {:>12}", "", "processor", "in campaign");
+    let width = costs.iter().map(|cost| cost.name.chars().count()).max().unwrap_or_default();
+    line!("  {:<width$} {:>10}  {:>12}", "", "processor", "in campaign");
     let shown = |micros: Option<f64>| micros.map_or_else(String::new, |micros| format!("{micros:.0}"));
     for Cost { name, processor, campaign } in costs {
-        line!("  {name:<40} {:>10}  {:>12}", shown(*processor), shown(*campaign));
+        line!("  {name:<width$} {:>10}  {:>12}", shown(*processor), shown(*campaign));
     }
 }

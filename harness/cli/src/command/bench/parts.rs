@@ -1,8 +1,9 @@
 //! The *parts* of a case: what each step on its way costs in processor time, measured one after the other in one process.
 //!
 //! *Isolation* is one of them: what it costs beyond the backend's own work that it runs in a worker process. The same cases
-//! go to the same backend in this process, and through one lane of a campaign to a worker; what this process and the worker
-//! use for the second, less what this process uses for the first, is isolation.
+//! go to the same backend in this process, and through one lane of a campaign to a worker, in turns; what this process and the
+//! worker use for the second, less what this process uses for the first, is isolation. It is a small difference of large
+//! numbers, each of which changes with what else the machine does: the median turn counts.
 
 use std::{
     collections::BTreeMap,
@@ -23,7 +24,7 @@ use twinfer_checks::{Evidence, Judgement, judge};
 use twinfer_generators::Family;
 use twinfer_worker::{driver, take_stdout};
 
-use super::{self as bench, stream::Stream, usage::Usage};
+use super::{self as bench, stream::Stream, usage::processor_seconds};
 use crate::{Exit, Failure, worker::worker_for};
 
 /// Cases between two readings of the clock; the ways of isolation take turns, so that a machine that gets busier or idler
@@ -65,10 +66,8 @@ pub struct Parts {
     pub compare: f64,
     /// The case's line of the journal.
     pub journal: f64,
-    /// This process where the backend runs in a worker.
-    pub supervisor: f64,
-    /// The worker then.
-    pub worker: f64,
+    /// What isolation adds to a case, in each turn.
+    pub isolation: Vec<f64>,
 }
 
 impl Parts {
@@ -91,9 +90,12 @@ impl Parts {
         seconds * 1e6 / self.cases.max(1) as f64
     }
 
-    /// Seconds that a worker process costs beyond the backend.
-    pub fn isolation(&self) -> f64 {
-        self.supervisor + self.worker - self.backend
+    /// Microseconds a case that a worker process costs beyond the backend: the quartiles of all turns.
+    pub fn isolation(&self) -> Option<[f64; 3]> {
+        let mut turns = self.isolation.clone();
+        turns.sort_by(f64::total_cmp);
+        let quartile = |quarter: usize| turns.get(turns.len() * quarter / 4).map(|seconds| seconds * 1e6);
+        Some([quartile(1)?, quartile(2)?, quartile(3)?])
     }
 }
 
@@ -114,12 +116,10 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     course.turn(WARM_UP)?;
     course.parts = Parts::default();
     let begun = Instant::now();
-    let before = Usage::of_process(course.passage.worker());
     while course.parts.cases < arguments.cases && begun.elapsed() < LONGEST {
         course.turn(TURN.min(arguments.cases - course.parts.cases))?;
     }
     let mut parts = course.parts;
-    parts.worker = Usage::of_process(course.passage.worker()).since(before).processor();
     let share = parts.backend / parts.stages.values().sum::<f64>().max(f64::MIN_POSITIVE);
     parts.stages.values_mut().for_each(|seconds| *seconds *= share);
     let json = serde_json::to_string(&parts).map_err(Failure::environment)?;
@@ -157,7 +157,8 @@ impl Course {
         let references: Vec<_> = cases.iter().map(|case| case.references(&oracle)).collect();
         parts.golden += clock.lap();
         let observations: Vec<_> = cases.iter().map(|case| backend.run(&case.task, &mut |_| {})).collect();
-        parts.backend += clock.lap();
+        let in_this_process = clock.lap();
+        parts.backend += in_this_process;
         let evidence =
             cases.iter().zip(&references).zip(&observations).map(|((case, references), observation)| {
                 Evidence {
@@ -177,8 +178,13 @@ impl Course {
             serde_json::to_writer(io::sink(), &record).map_err(Failure::environment)?;
         }
         parts.journal += clock.lap();
+        let worker = self.passage.worker();
+        let before = processor_seconds(worker);
         self.passage.carry(&cases)?;
-        parts.supervisor += clock.lap();
+        let supervisor = clock.lap();
+        if let Some(worker) = processor_seconds(worker).zip(before).map(|(now, before)| now - before) {
+            parts.isolation.push((supervisor + worker - in_this_process) / count as f64);
+        }
         for timing in observations.iter().flat_map(|observation| &observation.timings) {
             *parts.stages.entry(timing.stage).or_default() += timing.micros as f64;
         }

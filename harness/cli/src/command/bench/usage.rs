@@ -54,11 +54,6 @@ impl Usage {
         Stat::read("self").unwrap_or_default().usage
     }
 
-    /// That of the process with this number.
-    pub fn of_process(id: u32) -> Self {
-        Stat::read(&id.to_string()).unwrap_or_default().usage
-    }
-
     /// Processor seconds.
     pub fn processor(self) -> f64 {
         self.user + self.system
@@ -81,6 +76,17 @@ impl Usage {
             page_faults: self.page_faults + other.page_faults,
         }
     }
+}
+
+/// What all threads of a process have used of the processor, to the nanosecond (`/proc/PID/task/TID/schedstat`, which
+/// Documentation/scheduler/sched-stats.rst of Linux describes); none where the system does not tell.
+pub fn processor_seconds(process: u32) -> Option<f64> {
+    let threads = fs::read_dir(format!("/proc/{process}/task")).ok()?;
+    let nanoseconds = threads.filter_map(Result::ok).map(|thread| {
+        let text = fs::read_to_string(thread.path().join("schedstat")).ok()?;
+        text.split_whitespace().next()?.parse::<u64>().ok()
+    });
+    nanoseconds.sum::<Option<u64>>().map(|sum| sum as f64 * 1e-9)
 }
 
 /// `/proc/PID/stat` (`proc_pid_stat(5)`), as far as it matters here.
@@ -112,7 +118,7 @@ impl Stat {
 
 #[cfg(test)]
 mod tests {
-    use super::{Stat, Usage};
+    use super::{Stat, Usage, processor_seconds};
 
     #[test]
     fn the_name_of_the_executable_may_look_like_fields() {
@@ -133,5 +139,7 @@ mod tests {
             }
         }
         assert!(Usage::now().since(before).page_faults > 0);
+        assert!(processor_seconds(std::process::id()).unwrap() >= 0.02);
+        assert_eq!(processor_seconds(u32::MAX), None);
     }
 }
