@@ -15,14 +15,21 @@ pub struct Cost {
     pub name: String,
     /// Processor time, by itself.
     pub processor: Option<f64>,
+    /// Between what half of its measurements lie, where it is the median of many.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spread: Option<[f64; 2]>,
     /// In the campaign: wall time of a stage, and of all processors together.
     pub campaign: Option<f64>,
 }
 
 /// Everything that a case costs, the last two being the rest and the sum.
 pub fn costs(measured: &Measured, variants: &[(Variant, Parts)], processors: usize) -> Vec<Cost> {
-    let processor =
-        |name: &str, micros| Cost { name: name.to_owned(), processor: Some(micros), campaign: None };
+    let processor = |name: &str, micros| Cost {
+        name: name.to_owned(),
+        processor: Some(micros),
+        spread: None,
+        campaign: None,
+    };
     let Some((_, first)) = variants.first() else { return Vec::new() };
     let mut costs = vec![
         processor("generate", first.micros(first.generate)),
@@ -34,12 +41,13 @@ pub fn costs(measured: &Measured, variants: &[(Variant, Parts)], processors: usi
             let alone = parts.stages.get(&stage).map(|seconds| parts.micros(*seconds));
             let campaign = measured.stage(variant, stage);
             if alone.is_some() || campaign.is_some() {
-                costs.push(Cost { name: format!("{variant}: {stage}"), processor: alone, campaign });
+                let name = format!("{variant}: {stage}");
+                costs.push(Cost { name, processor: alone, spread: None, campaign });
             }
         }
         costs.extend(parts.isolation().map(|[low, median, high]| {
-            let name = format!("{variant}: isolation ({low:.0} to {high:.0} in half of the turns)");
-            processor(&name, median)
+            let spread = Some([low, high]);
+            Cost { spread, ..processor(&format!("{variant}: isolation"), median) }
         }));
     }
     let sum = |of: fn(&Parts) -> f64| variants.iter().map(|(_, parts)| parts.micros(of(parts))).sum();
@@ -49,17 +57,19 @@ pub fn costs(measured: &Measured, variants: &[(Variant, Parts)], processors: usi
     let spent = measured.micros(measured.spent.both());
     costs.push(processor("rest", spent - known));
     let campaign = measured.micros(measured.summary.seconds * processors as f64);
-    costs.push(Cost { name: "all together".to_owned(), processor: Some(spent), campaign: Some(campaign) });
+    costs.push(Cost { campaign: Some(campaign), ..processor("all together", spent) });
     costs
 }
 
 /// Prints a table of costs.
 pub fn print(costs: &[Cost]) {
     line!("{}", paint::heading("where a case's time goes, microseconds"));
-    let width = costs.iter().map(|cost| cost.name.chars().count()).max().unwrap_or_default();
-    line!("  {:<width$} {:>10}  {:>12}", "", "processor", "in campaign");
+    line!("  {:<40} {:>10}  {:>12}", "", "processor", "in campaign");
     let shown = |micros: Option<f64>| micros.map_or_else(String::new, |micros| format!("{micros:.0}"));
-    for Cost { name, processor, campaign } in costs {
-        line!("  {name:<width$} {:>10}  {:>12}", shown(*processor), shown(*campaign));
+    for Cost { name, processor, spread, campaign } in costs {
+        let spread = spread.map_or_else(String::new, |[low, high]| {
+            format!("  median of turns, half of them from {low:.0} to {high:.0}")
+        });
+        line!("  {name:<40} {:>10}  {:>12}{spread}", shown(*processor), shown(*campaign));
     }
 }
