@@ -1,5 +1,5 @@
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{
         Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering::Relaxed},
@@ -13,6 +13,8 @@ const SMALLEST: u64 = 512;
 const LARGEST: u64 = 64 << 20;
 /// How many bytes a process keeps that nobody uses.
 const MOST_IDLE: u64 = 256 << 20;
+
+const INVALID_VALUE: CudaError = CudaError(1);
 
 /// A `CUdeviceptr`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,8 +39,9 @@ pub trait Driver {
 
 /// Device memory that a process keeps when its libraries free it, for when they allocate again.
 ///
-/// What they can tell from the driver's own is nothing: freeing waits for the context, memory that is handed out again is
-/// zero, as the driver's is that another process had, and where there is too little the driver gets all that is idle.
+/// Freeing waits for the context, memory that is handed out again is zero, as the driver's is that another process had, what is
+/// freed twice is refused, and where there is too little the driver gets all that is idle. What a library can still tell: there
+/// is less free memory, blocks are larger than they have to be, and a kernel that reads what was freed does not fail.
 pub struct Memory {
     blocks: Mutex<Blocks>,
     asked: AtomicU64,
@@ -51,6 +54,7 @@ pub static MEMORY: Memory = Memory::new();
 struct Blocks {
     lent: BTreeMap<Address, Kind>,
     idle: BTreeMap<Kind, Vec<Address>>,
+    idle_addresses: BTreeSet<Address>,
     idle_bytes: u64,
 }
 
@@ -72,7 +76,12 @@ pub struct Tally {
 
 impl Memory {
     pub const fn new() -> Self {
-        let blocks = Blocks { lent: BTreeMap::new(), idle: BTreeMap::new(), idle_bytes: 0 };
+        let blocks = Blocks {
+            lent: BTreeMap::new(),
+            idle: BTreeMap::new(),
+            idle_addresses: BTreeSet::new(),
+            idle_bytes: 0,
+        };
         Self { blocks: Mutex::new(blocks), asked: AtomicU64::new(0), answered_by_driver: AtomicU64::new(0) }
     }
 
@@ -83,30 +92,27 @@ impl Memory {
     /// Memory that was idle, or else the driver's.
     pub fn allocate(&self, bytes: u64, driver: &impl Driver) -> Result<Address, CudaError> {
         self.asked.fetch_add(1, Relaxed);
-        let Some(kind) = Kind::of(bytes, driver) else { return self.ask(bytes, driver) };
-        let idle = self.blocks().take(kind);
-        if let Some(address) = idle {
-            // the caller may write to it on any stream
-            if let Err(error) = driver.clear(address, kind.bytes).and_then(|()| driver.synchronize()) {
-                let _ = driver.free(address);
-                return Err(error);
-            }
-            self.blocks().lent.insert(address, kind);
+        let Some(context) = driver.context().ok().filter(|context| context.0 != 0) else {
+            return self.ask(bytes, None, driver);
+        };
+        let kind = Kind::of(bytes, context);
+        if let Some(address) = kind.and_then(|kind| self.reuse(kind, driver)) {
             return Ok(address);
         }
-        let Ok(address) = self.ask(kind.bytes, driver) else {
-            for idle in self.blocks().take_all(kind.context) {
-                let _ = driver.free(idle);
+        self.ask(bytes, kind, driver).or_else(|_| {
+            // what is idle may be what lacks, or what a power of two has more than is needed
+            let idle = self.blocks().take_all(context);
+            for address in idle {
+                let _ = driver.free(address);
             }
-            return self.ask(bytes, driver);
-        };
-        self.blocks().lent.insert(address, kind);
-        Ok(address)
+            self.ask(bytes, None, driver)
+        })
     }
 
     /// Keeps memory, or else gives it back to the driver.
     pub fn free(&self, address: Address, driver: &impl Driver) -> Result<(), CudaError> {
-        let kept = self.forget(address).filter(|kind| {
+        let kind = self.blocks().recall(address)?;
+        let kept = kind.filter(|kind| {
             driver.context() == Ok(kind.context)
                 && driver.synchronize().is_ok()
                 && self.blocks().keep(address, *kind)
@@ -115,17 +121,32 @@ impl Memory {
     }
 
     /// Takes note that memory goes back to the driver in another way.
-    pub fn release(&self, address: Address) {
-        self.forget(address);
+    pub fn release(&self, address: Address) -> Result<(), CudaError> {
+        self.blocks().recall(address).map(drop)
     }
 
-    fn forget(&self, address: Address) -> Option<Kind> {
-        self.blocks().lent.remove(&address)
+    /// An idle block that is as good as a new one.
+    fn reuse(&self, kind: Kind, driver: &impl Driver) -> Option<Address> {
+        let address = self.blocks().take(kind)?;
+        // whoever gets it may write to it on any stream
+        if driver.clear(address, kind.bytes).and_then(|()| driver.synchronize()).is_err() {
+            let _ = driver.free(address);
+            return None;
+        }
+        self.blocks().lent.insert(address, kind);
+        Some(address)
     }
 
-    fn ask(&self, bytes: u64, driver: &impl Driver) -> Result<Address, CudaError> {
+    /// A block of the driver's, or else so many bytes of it that are not to be kept.
+    fn ask(&self, bytes: u64, kind: Option<Kind>, driver: &impl Driver) -> Result<Address, CudaError> {
         self.answered_by_driver.fetch_add(1, Relaxed);
-        driver.allocate(bytes)
+        let address = driver.allocate(kind.map_or(bytes, |kind| kind.bytes))?;
+        let mut blocks = self.blocks();
+        // what was there before went back to the driver behind our back
+        blocks.lent.remove(&address);
+        blocks.lent.extend(kind.map(|kind| (address, kind)));
+        drop(blocks);
+        Ok(address)
     }
 
     fn blocks(&self) -> MutexGuard<'_, Blocks> {
@@ -135,18 +156,25 @@ impl Memory {
 
 impl Kind {
     /// Of which blocks an allocation takes one; none where that is left to the driver.
-    fn of(bytes: u64, driver: &impl Driver) -> Option<Self> {
-        if bytes == 0 || bytes > LARGEST {
-            return None;
-        }
-        let context = driver.context().ok().filter(|context| context.0 != 0)?;
-        Some(Self { context, bytes: bytes.next_power_of_two().max(SMALLEST) })
+    fn of(bytes: u64, context: Context) -> Option<Self> {
+        let is_kept = bytes > 0 && bytes <= LARGEST;
+        is_kept.then(|| Self { context, bytes: bytes.next_power_of_two().max(SMALLEST) })
     }
 }
 
 impl Blocks {
+    /// Takes a block back that was lent; none where the memory is none of these. What is idle already is nobody's to free.
+    fn recall(&mut self, address: Address) -> Result<Option<Kind>, CudaError> {
+        if self.idle_addresses.contains(&address) {
+            Err(INVALID_VALUE)
+        } else {
+            Ok(self.lent.remove(&address))
+        }
+    }
+
     fn take(&mut self, kind: Kind) -> Option<Address> {
         let address = self.idle.get_mut(&kind)?.pop()?;
+        self.idle_addresses.remove(&address);
         self.idle_bytes -= kind.bytes;
         Some(address)
     }
@@ -157,7 +185,11 @@ impl Blocks {
         self.idle = others;
         let of_context: BTreeMap<Kind, Vec<Address>> = of_context;
         self.idle_bytes -= of_context.iter().map(|(kind, idle)| kind.bytes * idle.len() as u64).sum::<u64>();
-        of_context.into_values().flatten().collect()
+        let addresses: Vec<_> = of_context.into_values().flatten().collect();
+        for address in &addresses {
+            self.idle_addresses.remove(address);
+        }
+        addresses
     }
 
     /// Whether there was room to keep it.
@@ -166,6 +198,7 @@ impl Blocks {
         if has_room {
             self.idle_bytes += kind.bytes;
             self.idle.entry(kind).or_default().push(address);
+            self.idle_addresses.insert(address);
         }
         has_room
     }
@@ -173,7 +206,7 @@ impl Blocks {
 
 #[cfg(test)]
 mod tests {
-    use std::{cell::RefCell, collections::BTreeSet};
+    use std::cell::RefCell;
 
     use super::*;
 
@@ -193,6 +226,7 @@ mod tests {
         taken: BTreeMap<Address, u64>,
         cleared: Vec<(Address, u64)>,
         synchronized: usize,
+        clears: bool,
         is_lost: bool,
     }
 
@@ -205,6 +239,7 @@ mod tests {
                 taken: BTreeMap::new(),
                 cleared: Vec::new(),
                 synchronized: 0,
+                clears: true,
                 is_lost: false,
             };
             Self { state: RefCell::new(state) }
@@ -246,8 +281,9 @@ mod tests {
         }
 
         fn clear(&self, address: Address, bytes: u64) -> Result<(), CudaError> {
-            self.state.borrow_mut().cleared.push((address, bytes));
-            Ok(())
+            let mut state = self.state.borrow_mut();
+            state.cleared.push((address, bytes));
+            if state.clears { Ok(()) } else { Err(ILLEGAL_ADDRESS) }
         }
     }
 
@@ -315,6 +351,49 @@ mod tests {
     }
 
     #[test]
+    fn what_is_too_large_to_be_kept_gets_what_is_idle_too() {
+        let (memory, device) = (Memory::new(), Device::of(2 * LARGEST));
+        let small = memory.allocate(LARGEST, &device).unwrap();
+        memory.free(small, &device).unwrap();
+        assert!(memory.allocate(LARGEST + 1, &device).is_ok());
+        assert_eq!(memory.allocate(LARGEST + 1, &device), Err(OUT_OF_MEMORY));
+    }
+
+    #[test]
+    fn what_is_freed_twice_is_refused_and_stays_idle() {
+        let (memory, device) = (Memory::new(), Device::of(1 << 30));
+        let address = memory.allocate(1000, &device).unwrap();
+        memory.free(address, &device).unwrap();
+        assert_eq!(memory.free(address, &device), Err(INVALID_VALUE));
+        assert_eq!(memory.release(address), Err(INVALID_VALUE));
+        assert_eq!(device.taken(), [1024]);
+        assert_eq!(memory.allocate(1000, &device), Ok(address));
+        memory.free(address, &device).unwrap();
+    }
+
+    #[test]
+    fn an_address_that_the_driver_gives_again_has_the_size_that_it_has_now() {
+        let (memory, device) = (Memory::new(), Device::of(1 << 30));
+        let address = memory.allocate(1 << 20, &device).unwrap();
+        // past us, and then as part of something larger
+        device.free(address).unwrap();
+        device.state.borrow_mut().next = address.0;
+        assert_eq!(memory.allocate(LARGEST + 1, &device), Ok(address));
+        memory.free(address, &device).unwrap();
+        assert!(device.taken().is_empty(), "it is no block of a mebibyte");
+    }
+
+    #[test]
+    fn a_block_that_cannot_be_cleared_is_none() {
+        let (memory, device) = (Memory::new(), Device::of(1 << 30));
+        let address = memory.allocate(1, &device).unwrap();
+        memory.free(address, &device).unwrap();
+        device.state.borrow_mut().clears = false;
+        assert_ne!(memory.allocate(1, &device).unwrap(), address);
+        assert_eq!(device.taken().len(), 1);
+    }
+
+    #[test]
     fn a_context_that_is_lost_says_so_and_nothing_of_it_is_kept() {
         let (memory, device) = (Memory::new(), Device::of(1 << 30));
         let address = memory.allocate(1, &device).unwrap();
@@ -348,7 +427,7 @@ mod tests {
     fn what_went_back_in_another_way_is_not_kept() {
         let (memory, device) = (Memory::new(), Device::of(1 << 30));
         let address = memory.allocate(1, &device).unwrap();
-        memory.release(address);
+        memory.release(address).unwrap();
         device.free(address).unwrap();
         assert_eq!(memory.free(address, &device), Err(CudaError(1)));
     }

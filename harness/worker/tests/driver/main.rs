@@ -133,8 +133,13 @@ fn device_memory_that_a_runtime_frees_it_gets_again_whichever_way_it_found_the_d
     assert_eq!(runtime.free(free, 0), 1);
     let free_async = runtime.by_version("by_second", c"cuMemFreeAsync", 12_000);
     assert_eq!(runtime.free_async(free_async, first, 0), 0);
-    assert_ne!(runtime.allocate(allocate, 1000), Ok(first), "the driver has it");
+    let before = driver.memory_calls();
+    assert_eq!(runtime.free(free, first), 0);
+    assert_eq!(driver.memory_calls()[1], before[1] + 1, "the driver has it, and is told");
     assert_eq!(runtime.free_async(free_async, first, 1), 400);
+    let second = runtime.allocate(allocate, 1000).unwrap();
+    assert_eq!((runtime.free(free, second), runtime.free(free, second)), (0, 1), "it was freed twice");
+    assert_eq!(runtime.free_async(free_async, second, 0), 1);
 }
 
 #[test]

@@ -140,7 +140,11 @@ unsafe extern "C" fn mem_free(address: u64) -> c_int {
 
 /// `cuMemFreeAsync`, which the driver keeps in pools of its own.
 unsafe extern "C" fn mem_free_async(address: u64, stream: *mut c_void) -> c_int {
-    MEMORY.release(Address(address));
-    // SAFETY: this is the driver's function, looked up before this one was handed out, with the caller's arguments.
-    unsafe { transmute::<*mut c_void, MemFreeAsync>(MEM_FREE_ASYNC.drivers())(address, stream) }
+    match MEMORY.release(Address(address)) {
+        // SAFETY: this is the driver's function, looked up before this one was handed out, with the caller's arguments.
+        Ok(()) => unsafe {
+            transmute::<*mut c_void, MemFreeAsync>(MEM_FREE_ASYNC.drivers())(address, stream)
+        },
+        Err(CudaError(code)) => code,
+    }
 }
