@@ -31,7 +31,7 @@ use crate::{
     source::generated,
     staffing::Means,
     tickets::Tickets,
-    worker::{WorkerProcess, memory},
+    worker::{Expectation, WorkerProcess, memory},
 };
 
 /// A run over many cases with a budget, a journal and a set of findings.
@@ -56,7 +56,7 @@ const SPARES: usize = 1;
 /// Lanes of a variant that are likely to be wanted once its first worker has run a case, where starting one takes long.
 const LANES_SOON: usize = 4;
 /// One core in this many is left to workers that start or investigate, where cases are run on devices.
-const CORES_LEFT: usize = 5;
+const CORES_LEFT: usize = 4;
 /// Lanes of a variant for each case that climbs at once.
 const LANES_A_CLIMBER: usize = 4;
 
@@ -217,12 +217,25 @@ impl Campaign {
     /// A worker for every lane that a variant begins with, and then one for every rung above.
     fn start_workers(&self) -> Result<Opening, CampaignError> {
         let lanes = self.start_lanes()?;
-        let _soon: Vec<_> = self.sites.iter().map(|site| site.next().expect(LANES_SOON)).collect();
+        let _soon = self.expect_lanes(&lanes);
         let rungs = match self.options.ladder {
             Some(_) => Rung::start(&self.described(&lanes), &self.options, &self.ground)?,
             None => Vec::new(),
         };
         Ok(Opening { lanes, rungs })
+    }
+
+    /// Has workers started for the lanes that variants will get next, until it is dropped.
+    fn expect_lanes(&self, lanes: &[Vec<WorkerProcess>]) -> Vec<Expectation> {
+        let grows = |(_, workers): &(_, &Vec<WorkerProcess>)| {
+            self.options.hiring == Hiring::AsNeeded && device_use(workers) == DeviceUse::Shared
+        };
+        let growing = self.sites.iter().zip(lanes).filter(grows);
+        let soon = growing.flat_map(|(site, _)| {
+            let nurseries = site.nurseries();
+            nurseries.iter().map(|nursery| nursery.expect(LANES_SOON.div_ceil(nurseries.len())))
+        });
+        soon.collect()
     }
 
     /// A worker for every lane that a variant begins with: the first on each device tells how many may use it.

@@ -8,7 +8,7 @@ use twinfer_case::{DeviceMemory, DeviceUse, WorkerBound};
 pub struct Means {
     /// Workers that a variant gets at most.
     pub most: usize,
-    /// Workers on devices that all variants keep busy at most: more than there are cores wait for each other, those that hold
+    /// Workers on devices that all variants keep busy at most, about: more than there are cores wait for each other, those that hold
     /// the driver's locks among them.
     pub most_on_devices: usize,
     /// Bytes for all of them; none where the system does not tell.
@@ -93,14 +93,14 @@ impl Staff {
         self.waiting > other.waiting || is_beginning && self.waiting == other.waiting
     }
 
-    /// How many of the workers are busy: where no case waits, about one.
+    /// How many of the workers are busy: where no case waits, few or none.
     const fn busy(&self) -> usize {
-        if self.waiting == 0 { 1 } else { self.workers }
+        if self.waiting == 0 { 0 } else { self.workers }
     }
 }
 
 impl Occupancy {
-    /// What a worker tells that has started beside `workers - 1` others, after what `earlier` ones told.
+    /// What a worker tells that has started beside `workers - 1` others, of whatever variant, after what `earlier` ones told.
     pub fn told(memory: DeviceMemory, workers: usize, earlier: Option<Self>) -> Self {
         let share = memory.total.saturating_sub(memory.free) / workers.max(1) as u64;
         Self { memory, each: share.max(earlier.map_or(0, |earlier| earlier.each)), starting: 0, workers: 0 }
@@ -202,7 +202,7 @@ mod tests {
             |staffs| hired(means, staffs).into_iter().map(|(workers, _)| workers).collect::<Vec<_>>();
         assert_eq!(workers(vec![on_device(100)]), [13]);
         assert_eq!(workers(vec![on_device(100), on_device(100)]), [7, 6]);
-        assert_eq!(workers(vec![Staff { workers: 3, ..on_device(0) }, on_device(100)]), [3, 12]);
+        assert_eq!(workers(vec![Staff { workers: 3, ..on_device(0) }, on_device(100)]), [3, 13]);
         assert_eq!(
             workers(vec![staff(1), on_device(100)]),
             [16, 13],

@@ -74,12 +74,20 @@ pub struct Expectation {
 struct Spares {
     ready: VecDeque<WorkerProcess>,
     starting: usize,
-    /// How many of those that are starting somebody waits for.
+    /// How many of these have passed the gate.
+    under_way: usize,
+    /// How many of those somebody waits for.
     awaited: usize,
     /// How many will be needed soon.
     expected: usize,
     /// How long the last start took.
     start_time: Duration,
+}
+
+/// A spare that is being started; whoever waits is told once it stands by or is not to be had.
+struct Standby<'a> {
+    nursery: &'a Nursery,
+    is_under_way: bool,
 }
 
 /// What became of a case in a fresh worker.
@@ -183,21 +191,21 @@ impl Nursery {
         told.map(|told| Occupancy { starting: self.starting(), workers: self.device.workers(), ..told })
     }
 
-    /// A worker that has run nothing: a spare, also one that is being started and that nobody else waits for, or one started
+    /// A worker that has run nothing: a spare, also one whose start is under way and that nobody else waits for, or one started
     /// now.
     pub fn take(self: &Arc<Self>) -> Result<WorkerProcess, CampaignError> {
-        let worker = self.spare().map_or_else(|| self.start(Urgency::Needed), Ok)?;
+        let worker = self.spare().map_or_else(|| self.start(), Ok)?;
         self.refill();
         Ok(worker)
     }
 
     fn spare(&self) -> Option<WorkerProcess> {
         let mut spares = self.lock();
-        if !spares.ready.is_empty() || spares.awaited >= spares.starting {
+        if !spares.ready.is_empty() || spares.awaited >= spares.under_way {
             return spares.ready.pop_front();
         }
         spares.awaited += 1;
-        let is_coming = |spares: &mut Spares| spares.ready.is_empty() && spares.awaited <= spares.starting;
+        let is_coming = |spares: &mut Spares| spares.ready.is_empty() && spares.awaited <= spares.under_way;
         spares = self.arrived.wait_while(spares, is_coming).unwrap_or_else(PoisonError::into_inner);
         spares.awaited -= 1;
         spares.ready.pop_front()
@@ -240,8 +248,8 @@ impl Nursery {
         }
     }
 
-    fn start(&self, urgency: Urgency) -> Result<WorkerProcess, CampaignError> {
-        let mut result = self.try_start(urgency);
+    fn start(&self) -> Result<WorkerProcess, CampaignError> {
+        let mut result = self.try_start();
         // where none has ever started, there is nothing to wait for
         let has_started = self.description.get().is_some();
         for pause in PAUSES {
@@ -251,22 +259,36 @@ impl Nursery {
             if has_started {
                 thread::sleep(pause);
             }
-            result = self.try_start(urgency);
+            result = self.try_start();
         }
-        if let (Err(error), Urgency::Needed, false) = (&result, urgency, self.watchdog.is_over()) {
+        if let (Err(error), false) = (&result, self.watchdog.is_over()) {
             self.health.give_up(error.to_string());
         }
         result
     }
 
-    fn try_start(&self, urgency: Urgency) -> Result<WorkerProcess, CampaignError> {
-        let _pass = self.gate.enter(urgency);
+    fn try_start(&self) -> Result<WorkerProcess, CampaignError> {
+        let _pass = self.gate.enter(Urgency::Needed);
+        self.start_now()
+    }
+
+    fn start_now(&self) -> Result<WorkerProcess, CampaignError> {
         let begun = Instant::now();
         let mut command = self.command.for_variant(&self.variant);
         command.envs(self.device.name().map(|name| (VISIBLE_DEVICES, name)));
         let worker = WorkerProcess::start(command, &self.variant, self.deadlines, &self.watchdog)?;
         self.lock().start_time = begun.elapsed();
         self.check(worker.sharing(&self.device))
+    }
+
+    /// Starts a spare; one that does not start is no loss: whoever needs one starts it and reports the error.
+    fn stand_by(&self) {
+        let mut standby = Standby { nursery: self, is_under_way: false };
+        let _pass = self.gate.enter(Urgency::Spare);
+        standby.set_off();
+        if let Ok(worker) = self.start_now() {
+            self.lock().ready.push_back(worker);
+        }
     }
 
     /// A worker that is not what the first one was would give verdicts about something else.
@@ -283,7 +305,7 @@ impl Nursery {
             return Err(CampaignError::Worker { variant: self.variant.clone(), reason });
         }
         let mut occupancy = self.occupancy.lock().unwrap_or_else(PoisonError::into_inner);
-        let workers = self.lanes().saturating_sub(self.starting());
+        let workers = self.device.workers();
         *occupancy = worker.device_memory().map(|memory| Occupancy::told(memory, workers, *occupancy));
         drop(occupancy);
         Ok(worker)
@@ -292,16 +314,11 @@ impl Nursery {
     fn refill(self: &Arc<Self>) {
         let mut spares = self.lock();
         while spares.ready.len() + spares.starting < self.reserve.wanted(&spares) {
-            spares.starting += 1;
             let nursery = Arc::clone(self);
-            thread::spawn(move || {
-                let worker = nursery.start(Urgency::Spare);
-                let mut spares = nursery.lock();
-                spares.starting -= 1;
-                // a spare that does not start is no loss: whoever needs one starts it and reports the error
-                spares.ready.extend(worker.ok());
-                nursery.arrived.notify_all();
-            });
+            if thread::Builder::new().spawn(move || nursery.stand_by()).is_err() {
+                break;
+            }
+            spares.starting += 1;
         }
     }
 
@@ -314,6 +331,24 @@ impl Reserve {
     fn wanted(self, spares: &Spares) -> usize {
         let expected = if spares.start_time < SLOW { 0 } else { spares.expected };
         expected.min(self.most).max(self.least)
+    }
+}
+
+impl Standby<'_> {
+    /// It has passed the gate.
+    fn set_off(&mut self) {
+        self.is_under_way = true;
+        self.nursery.lock().under_way += 1;
+    }
+}
+
+impl Drop for Standby<'_> {
+    fn drop(&mut self) {
+        let mut spares = self.nursery.lock();
+        spares.starting -= 1;
+        spares.under_way -= usize::from(self.is_under_way);
+        drop(spares);
+        self.nursery.arrived.notify_all();
     }
 }
 

@@ -79,7 +79,7 @@ impl Usage {
 }
 
 /// What all threads of a process have used of the processor, to the nanosecond (`/proc/PID/task/TID/schedstat`, which
-/// Documentation/scheduler/sched-stats.rst of Linux describes); none where the system does not tell.
+/// Documentation/scheduler/sched-stats.rst of Linux describes): of those that are alive. None where the system does not tell.
 pub fn processor_seconds(process: u32) -> Option<f64> {
     let threads = fs::read_dir(format!("/proc/{process}/task")).ok()?;
     let nanoseconds = threads.filter_map(Result::ok).map(|thread| {
