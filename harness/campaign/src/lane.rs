@@ -171,8 +171,7 @@ impl Lane {
         if self.answers.is_power_of_two() {
             self.site.weigh(worker);
         }
-        let outgrown = self.weights.answered(|| memory::own(worker.process()));
-        if let Some(growth) = outgrown.filter(|_| !self.is_outgrown) {
+        if let Some(growth) = self.weights.answered(|| memory::own(worker.process())) {
             self.is_outgrown = true;
             let variant = self.nursery.variant().clone();
             self.deliverer.send(Delivery::Event(Box::new(Event::WorkerOutgrown { variant, growth })));

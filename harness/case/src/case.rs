@@ -1,9 +1,6 @@
-use std::{fmt, str::FromStr};
+use std::fmt;
 
-use serde::{
-    Deserialize, Deserializer, Serialize, Serializer,
-    de::{self, Visitor},
-};
+use serde::{Deserialize, Serialize};
 use twinfer_onnx::{DataType, Graph, Tensor};
 
 /// One graph, a request, and one or more runs in order.
@@ -114,7 +111,8 @@ pub struct Provenance {
 /// BLAKE3 over what a backend is given: the model's bytes, the request, and every input tensor of every run.
 ///
 /// A case with recipes and the same case with their data have the same hash.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct CaseHash([u8; 32]);
 
 impl CaseHash {
@@ -147,44 +145,21 @@ impl fmt::Display for CaseHash {
     }
 }
 
+impl From<CaseHash> for String {
+    fn from(hash: CaseHash) -> Self {
+        hash.to_string()
+    }
+}
+
 /// A text that is not 64 hexadecimal digits.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a case hash is 64 hexadecimal digits, not {0:?}")]
 pub struct InvalidHash(String);
 
-impl FromStr for CaseHash {
-    type Err = InvalidHash;
+impl TryFrom<String> for CaseHash {
+    type Error = InvalidHash;
 
-    fn from_str(text: &str) -> Result<Self, InvalidHash> {
-        blake3::Hash::from_hex(text)
-            .map(|hash| Self(*hash.as_bytes()))
-            .map_err(|_| InvalidHash(text.to_owned()))
-    }
-}
-
-/// Every message of a worker and to one has a hash: neither way makes a text of its own.
-impl Serialize for CaseHash {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&blake3::Hash::from_bytes(self.0).to_hex())
-    }
-}
-
-impl<'de> Deserialize<'de> for CaseHash {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_str(Digits)
-    }
-}
-
-struct Digits;
-
-impl Visitor<'_> for Digits {
-    type Value = CaseHash;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("64 hexadecimal digits")
-    }
-
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<CaseHash, E> {
-        text.parse().map_err(E::custom)
+    fn try_from(text: String) -> Result<Self, InvalidHash> {
+        blake3::Hash::from_hex(&text).map(|hash| Self(*hash.as_bytes())).map_err(|_| InvalidHash(text))
     }
 }

@@ -163,7 +163,7 @@ fn a_hash_covers_every_bit_of_what_a_backend_is_given() {
     ];
     assert!(others.iter().all(|other| *other != plain));
     let text = plain.to_string();
-    assert_eq!(text.parse(), Ok(plain), "{text}");
+    assert_eq!(text.clone().try_into(), Ok(plain), "{text}");
 }
 
 #[test]

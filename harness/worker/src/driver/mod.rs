@@ -26,8 +26,8 @@
 //!
 //! # Device memory
 //!
-//! Each allocation and each release of device memory locks the driver for all processes and wakes a thread of each; a build
-//! makes 30 of either. What is freed is therefore kept, 256 MiB a process, and cleared when it is allocated again; freeing
+//! Calls that allocate and release device memory are among those that wait for a lock of all processes; a build makes 30 to 45 of
+//! either. What is freed is therefore kept, 256 MiB a process, and cleared when it is allocated again; freeing
 //! waits for the context, as the driver's own does. Allocations of more than 64 MiB are the driver's. It is [`memory`] that
 //! decides; [`memory_tally`] counts. With [`Mode::Attributes`] memory is left to the driver.
 //!
