@@ -147,9 +147,16 @@ fn locate(option: PathBuf, provider: Provider) -> Result<PathBuf, OpenError> {
     Ok(Store::open()?.find(provider.package())?.library().to_owned())
 }
 
-/// The part of cuDNN 9 that goes on asking the driver for attributes of the device, in its own CUDA runtime, and the CUDA
-/// runtime through which the provider allocates (docs/results/driver-cache.md); the provider opens them by name.
-const CUDA_RUNTIMES: [&str; 2] = ["libcudnn_graph.so.9", "libcudart.so.13"];
+/// The libraries that have a CUDA runtime of their own and ask the driver for something in every session, and the CUDA runtime
+/// through which the provider allocates (docs/results/driver-cache.md); the provider opens them by name.
+const CUDA_RUNTIMES: [&str; 6] = [
+    "libcudnn_graph.so.9",
+    "libcudnn_ops.so.9",
+    "libcudnn_cnn.so.9",
+    "libcublasLt.so.13",
+    "libcublas.so.13",
+    "libcudart.so.13",
+];
 
 fn load(path: &Path, log: &Log) -> Result<Environment, OpenError> {
     let failed = |reason: String| OpenError::Load { path: path.display().to_string(), reason };

@@ -1,13 +1,10 @@
 use std::{
     fmt,
-    sync::{
-        LazyLock,
-        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
-    },
-    time::{Duration, Instant},
+    sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+    time::Duration,
 };
 
-use super::CudaError;
+use super::{CudaError, moment::Moment};
 
 /// Attributes and devices beyond these are always asked for: CUDA 13 numbers its attributes up to 150.
 const ATTRIBUTE_COUNT: usize = 256;
@@ -17,7 +14,7 @@ const DEVICE_COUNT: usize = 16;
 /// 8 µs where others take one.
 const CHANGEABLE: [i32; 2] = [17, 20];
 /// How long an answer holds that may change.
-const LIFETIME: Duration = Duration::from_secs(1);
+const LIFETIME: Duration = Duration::from_secs(10);
 /// One answer from memory in this many is compared with the driver's.
 const SAMPLE: u64 = 1024;
 
@@ -29,10 +26,6 @@ pub struct Question {
     /// A `CUdevice`.
     pub device: i32,
 }
-
-/// When a question is asked, from some time on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Moment(Duration);
 
 /// The driver's answers so far, each remembered once it succeeded.
 ///
@@ -75,18 +68,6 @@ impl fmt::Display for Tally {
             "{} device attributes asked for, {} answered by the driver, {} answers compared, {} changed",
             self.asked, self.answered_by_driver, self.compared, self.changed
         )
-    }
-}
-
-impl Moment {
-    /// This one.
-    pub fn now() -> Self {
-        static START: LazyLock<Instant> = LazyLock::new(Instant::now);
-        Self(START.elapsed())
-    }
-
-    const fn bits(self) -> u64 {
-        (self.0.as_millis() as u64) << MOMENT
     }
 }
 
@@ -134,7 +115,7 @@ impl Attributes {
             return Ok(answer);
         }
         self.answered_by_driver.fetch_add(1, Relaxed);
-        let moment = if is_changeable { clock().bits() } else { 0 };
+        let moment = if is_changeable { bits(clock()) } else { 0 };
         let answer = driver()?;
         if let Some(place) = place {
             place.store(moment | KNOWN | u64::from(answer.cast_unsigned()), Relaxed);
@@ -162,11 +143,15 @@ impl Attributes {
     }
 }
 
+const fn bits(moment: Moment) -> u64 {
+    (moment.0.as_millis() as u64) << MOMENT
+}
+
 /// The answer in memory, unless there is none or it is too old `at` a moment that matters.
 fn known(place: &AtomicU64, at: Option<Moment>) -> Option<i32> {
     let word = place.load(Relaxed);
     let is_fresh = at.is_none_or(|at| {
-        let age = (at.bits() >> MOMENT).wrapping_sub(word >> MOMENT);
+        let age = (bits(at) >> MOMENT).wrapping_sub(word >> MOMENT);
         u128::from(age) < LIFETIME.as_millis()
     });
     (word & KNOWN != 0 && is_fresh).then_some((word as u32).cast_signed())

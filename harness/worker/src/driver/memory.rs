@@ -1,5 +1,6 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
+    ops::Add,
     sync::{
         Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering::Relaxed},
@@ -12,7 +13,7 @@ use super::CudaError;
 const SMALLEST: u64 = 512;
 const LARGEST: u64 = 64 << 20;
 /// How many bytes a process keeps that nobody uses.
-const MOST_IDLE: u64 = 256 << 20;
+pub const MOST_IDLE: u64 = 256 << 20;
 
 const INVALID_VALUE: CudaError = CudaError(1);
 
@@ -24,20 +25,29 @@ pub struct Address(pub u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Context(pub usize);
 
+/// Where memory is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Space {
+    /// On the device: `cuMemAlloc`.
+    Device,
+    /// On the host, pinned, with the flags of `cuMemHostAlloc`.
+    Host(u32),
+}
+
 /// What is asked of the CUDA driver.
 pub trait Driver {
     /// The context that is current.
     fn context(&self) -> Result<Context, CudaError>;
-    fn allocate(&self, bytes: u64) -> Result<Address, CudaError>;
+    fn allocate(&self, space: Space, bytes: u64) -> Result<Address, CudaError>;
     /// Waits for all that the context was given to do, and takes memory back.
-    fn free(&self, address: Address) -> Result<(), CudaError>;
+    fn free(&self, space: Space, address: Address) -> Result<(), CudaError>;
     /// Waits for all that the context was given to do.
     fn synchronize(&self) -> Result<(), CudaError>;
     /// Has zeros written.
-    fn clear(&self, address: Address, bytes: u64) -> Result<(), CudaError>;
+    fn clear(&self, space: Space, address: Address, bytes: u64) -> Result<(), CudaError>;
 }
 
-/// Device memory that a process keeps when its libraries free it, for when they allocate again.
+/// Memory that a process keeps when its libraries free it, for when they allocate again.
 ///
 /// Freeing waits for the context, memory that is handed out again is zero, as the driver's is that another process had, what is
 /// freed twice is refused, and where there is too little the driver gets all that is idle. What a library can still tell: there
@@ -61,6 +71,7 @@ struct Blocks {
 /// Blocks of a kind stand for each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Kind {
+    space: Space,
     context: Context,
     bytes: u64,
 }
@@ -72,6 +83,17 @@ pub struct Tally {
     pub asked: u64,
     /// Those that the driver made.
     pub answered_by_driver: u64,
+}
+
+impl Add for Tally {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            asked: self.asked + other.asked,
+            answered_by_driver: self.answered_by_driver + other.answered_by_driver,
+        }
+    }
 }
 
 impl Memory {
@@ -90,34 +112,40 @@ impl Memory {
     }
 
     /// Memory that was idle, or else the driver's.
-    pub fn allocate(&self, bytes: u64, driver: &impl Driver) -> Result<Address, CudaError> {
+    pub fn allocate(&self, space: Space, bytes: u64, driver: &impl Driver) -> Result<Address, CudaError> {
         self.asked.fetch_add(1, Relaxed);
         let Some(context) = driver.context().ok().filter(|context| context.0 != 0) else {
-            return self.ask(bytes, None, driver);
+            return self.ask(space, bytes, None, driver);
         };
-        let kind = Kind::of(bytes, context);
+        let kind = Kind::of(space, bytes, context);
         if let Some(address) = kind.and_then(|kind| self.reuse(kind, driver)) {
             return Ok(address);
         }
-        self.ask(bytes, kind, driver).or_else(|_| {
+        self.ask(space, bytes, kind, driver).or_else(|_| {
             // what is idle may be what lacks, or what a power of two has more than is needed
-            let idle = self.blocks().take_all(context);
-            for address in idle {
-                let _ = driver.free(address);
-            }
-            self.ask(bytes, None, driver)
+            self.give_back(context, driver);
+            self.ask(space, bytes, None, driver)
         })
     }
 
     /// Keeps memory, or else gives it back to the driver.
-    pub fn free(&self, address: Address, driver: &impl Driver) -> Result<(), CudaError> {
+    pub fn free(&self, space: Space, address: Address, driver: &impl Driver) -> Result<(), CudaError> {
         let kind = self.blocks().recall(address)?;
         let kept = kind.filter(|kind| {
-            driver.context() == Ok(kind.context)
+            kind.space.is_freed_as(space)
+                && driver.context() == Ok(kind.context)
                 && driver.synchronize().is_ok()
                 && self.blocks().keep(address, *kind)
         });
-        kept.map_or_else(|| driver.free(address), |_| Ok(()))
+        kept.map_or_else(|| driver.free(space, address), |_| Ok(()))
+    }
+
+    /// Gives the driver all that is idle in `context`.
+    pub fn give_back(&self, context: Context, driver: &impl Driver) {
+        let idle = self.blocks().take_all(context);
+        for (kind, address) in idle {
+            let _ = driver.free(kind.space, address);
+        }
     }
 
     /// Takes note that memory goes back to the driver in another way.
@@ -129,8 +157,8 @@ impl Memory {
     fn reuse(&self, kind: Kind, driver: &impl Driver) -> Option<Address> {
         let address = self.blocks().take(kind)?;
         // whoever gets it may write to it on any stream
-        if driver.clear(address, kind.bytes).and_then(|()| driver.synchronize()).is_err() {
-            let _ = driver.free(address);
+        if driver.clear(kind.space, address, kind.bytes).and_then(|()| driver.synchronize()).is_err() {
+            let _ = driver.free(kind.space, address);
             return None;
         }
         self.blocks().lent.insert(address, kind);
@@ -138,9 +166,15 @@ impl Memory {
     }
 
     /// A block of the driver's, or else so many bytes of it that are not to be kept.
-    fn ask(&self, bytes: u64, kind: Option<Kind>, driver: &impl Driver) -> Result<Address, CudaError> {
+    fn ask(
+        &self,
+        space: Space,
+        bytes: u64,
+        kind: Option<Kind>,
+        driver: &impl Driver,
+    ) -> Result<Address, CudaError> {
         self.answered_by_driver.fetch_add(1, Relaxed);
-        let address = driver.allocate(kind.map_or(bytes, |kind| kind.bytes))?;
+        let address = driver.allocate(space, kind.map_or(bytes, |kind| kind.bytes))?;
         let mut blocks = self.blocks();
         // what was there before went back to the driver behind our back
         blocks.lent.remove(&address);
@@ -156,9 +190,16 @@ impl Memory {
 
 impl Kind {
     /// Of which blocks an allocation takes one; none where that is left to the driver.
-    fn of(bytes: u64, context: Context) -> Option<Self> {
+    fn of(space: Space, bytes: u64, context: Context) -> Option<Self> {
         let is_kept = bytes > 0 && bytes <= LARGEST;
-        is_kept.then(|| Self { context, bytes: bytes.next_power_of_two().max(SMALLEST) })
+        is_kept.then(|| Self { space, context, bytes: bytes.next_power_of_two().max(SMALLEST) })
+    }
+}
+
+impl Space {
+    /// Whether one function frees both.
+    const fn is_freed_as(self, other: Self) -> bool {
+        matches!((self, other), (Self::Device, Self::Device) | (Self::Host(_), Self::Host(_)))
     }
 }
 
@@ -179,17 +220,20 @@ impl Blocks {
         Some(address)
     }
 
-    fn take_all(&mut self, context: Context) -> Vec<Address> {
+    fn take_all(&mut self, context: Context) -> Vec<(Kind, Address)> {
         let (of_context, others) =
             std::mem::take(&mut self.idle).into_iter().partition(|(kind, _)| kind.context == context);
         self.idle = others;
         let of_context: BTreeMap<Kind, Vec<Address>> = of_context;
-        self.idle_bytes -= of_context.iter().map(|(kind, idle)| kind.bytes * idle.len() as u64).sum::<u64>();
-        let addresses: Vec<_> = of_context.into_values().flatten().collect();
-        for address in &addresses {
+        let taken: Vec<_> = of_context
+            .into_iter()
+            .flat_map(|(kind, idle)| idle.into_iter().map(move |address| (kind, address)))
+            .collect();
+        for (kind, address) in &taken {
+            self.idle_bytes -= kind.bytes;
             self.idle_addresses.remove(address);
         }
-        addresses
+        taken
     }
 
     /// Whether there was room to keep it.
@@ -255,7 +299,7 @@ mod tests {
             Ok(self.state.borrow().context)
         }
 
-        fn allocate(&self, bytes: u64) -> Result<Address, CudaError> {
+        fn allocate(&self, _: Space, bytes: u64) -> Result<Address, CudaError> {
             let mut state = self.state.borrow_mut();
             state.left = state.left.checked_sub(bytes).ok_or(OUT_OF_MEMORY)?;
             let address = Address(state.next);
@@ -264,7 +308,7 @@ mod tests {
             Ok(address)
         }
 
-        fn free(&self, address: Address) -> Result<(), CudaError> {
+        fn free(&self, _: Space, address: Address) -> Result<(), CudaError> {
             let mut state = self.state.borrow_mut();
             if state.is_lost {
                 return Err(ILLEGAL_ADDRESS);
@@ -280,7 +324,7 @@ mod tests {
             if state.is_lost { Err(ILLEGAL_ADDRESS) } else { Ok(()) }
         }
 
-        fn clear(&self, address: Address, bytes: u64) -> Result<(), CudaError> {
+        fn clear(&self, _: Space, address: Address, bytes: u64) -> Result<(), CudaError> {
             let mut state = self.state.borrow_mut();
             state.cleared.push((address, bytes));
             if state.clears { Ok(()) } else { Err(ILLEGAL_ADDRESS) }
@@ -290,11 +334,11 @@ mod tests {
     #[test]
     fn what_is_freed_is_handed_out_again_once_the_context_has_done_with_it_and_it_is_zero() {
         let (memory, device) = (Memory::new(), Device::of(1 << 30));
-        let first = memory.allocate(1000, &device).unwrap();
+        let first = memory.allocate(Space::Device, 1000, &device).unwrap();
         assert!(device.state.borrow().cleared.is_empty(), "the driver's memory is left as it is");
-        memory.free(first, &device).unwrap();
+        memory.free(Space::Device, first, &device).unwrap();
         assert_eq!(device.state.borrow().synchronized, 1);
-        assert_eq!(memory.allocate(600, &device), Ok(first));
+        assert_eq!(memory.allocate(Space::Device, 600, &device), Ok(first));
         assert_eq!(device.state.borrow().cleared, [(first, 1024)]);
         assert_eq!(memory.tally(), Tally { asked: 2, answered_by_driver: 1 });
     }
@@ -305,12 +349,15 @@ mod tests {
         let mut held = BTreeSet::new();
         for round in 0..5_u64 {
             for bytes in [1, 512, 513, 4096, 1 << 20] {
-                assert!(held.insert(memory.allocate(bytes + round, &device).unwrap()), "{bytes}");
+                assert!(
+                    held.insert(memory.allocate(Space::Device, bytes + round, &device).unwrap()),
+                    "{bytes}"
+                );
             }
             let released: Vec<_> = held.iter().copied().take(3).collect();
             for address in released {
                 held.remove(&address);
-                memory.free(address, &device).unwrap();
+                memory.free(Space::Device, address, &device).unwrap();
             }
         }
     }
@@ -318,21 +365,26 @@ mod tests {
     #[test]
     fn what_is_too_large_or_nothing_is_the_drivers() {
         let (memory, device) = (Memory::new(), Device::of(1 << 40));
-        let large = memory.allocate(LARGEST + 1, &device).unwrap();
-        let nothing = memory.allocate(0, &device).unwrap();
+        let large = memory.allocate(Space::Device, LARGEST + 1, &device).unwrap();
+        let nothing = memory.allocate(Space::Device, 0, &device).unwrap();
         assert_eq!(device.taken().iter().sum::<u64>(), LARGEST + 1);
-        memory.free(large, &device).unwrap();
-        memory.free(nothing, &device).unwrap();
+        memory.free(Space::Device, large, &device).unwrap();
+        memory.free(Space::Device, nothing, &device).unwrap();
         assert!(device.taken().is_empty());
-        assert_eq!(memory.free(Address(77), &device), Err(CudaError(1)), "nobody allocated it");
+        assert_eq!(
+            memory.free(Space::Device, Address(77), &device),
+            Err(CudaError(1)),
+            "nobody allocated it"
+        );
     }
 
     #[test]
     fn no_more_is_kept_than_so_much() {
         let (memory, device) = (Memory::new(), Device::of(1 << 40));
-        let held: Vec<_> = (0..8).map(|_| memory.allocate(LARGEST, &device).unwrap()).collect();
+        let held: Vec<_> =
+            (0..8).map(|_| memory.allocate(Space::Device, LARGEST, &device).unwrap()).collect();
         for address in held {
-            memory.free(address, &device).unwrap();
+            memory.free(Space::Device, address, &device).unwrap();
         }
         assert_eq!(device.taken().iter().sum::<u64>(), MOST_IDLE);
     }
@@ -340,95 +392,108 @@ mod tests {
     #[test]
     fn where_there_is_too_little_the_driver_gets_what_is_idle() {
         let (memory, device) = (Memory::new(), Device::of(3 << 20));
-        let first = memory.allocate(2 << 20, &device).unwrap();
-        memory.free(first, &device).unwrap();
+        let first = memory.allocate(Space::Device, 2 << 20, &device).unwrap();
+        memory.free(Space::Device, first, &device).unwrap();
         // as many bytes as there are, of which a power of two would be too many
-        let second = memory.allocate(3 << 20, &device).unwrap();
+        let second = memory.allocate(Space::Device, 3 << 20, &device).unwrap();
         assert_eq!(device.taken(), [3 << 20]);
-        assert_eq!(memory.allocate(1, &device), Err(OUT_OF_MEMORY));
-        memory.free(second, &device).unwrap();
+        assert_eq!(memory.allocate(Space::Device, 1, &device), Err(OUT_OF_MEMORY));
+        memory.free(Space::Device, second, &device).unwrap();
         assert!(device.taken().is_empty());
     }
 
     #[test]
     fn what_is_too_large_to_be_kept_gets_what_is_idle_too() {
         let (memory, device) = (Memory::new(), Device::of(2 * LARGEST));
-        let small = memory.allocate(LARGEST, &device).unwrap();
-        memory.free(small, &device).unwrap();
-        assert!(memory.allocate(LARGEST + 1, &device).is_ok());
-        assert_eq!(memory.allocate(LARGEST + 1, &device), Err(OUT_OF_MEMORY));
+        let small = memory.allocate(Space::Device, LARGEST, &device).unwrap();
+        memory.free(Space::Device, small, &device).unwrap();
+        assert!(memory.allocate(Space::Device, LARGEST + 1, &device).is_ok());
+        assert_eq!(memory.allocate(Space::Device, LARGEST + 1, &device), Err(OUT_OF_MEMORY));
     }
 
     #[test]
     fn what_is_freed_twice_is_refused_and_stays_idle() {
         let (memory, device) = (Memory::new(), Device::of(1 << 30));
-        let address = memory.allocate(1000, &device).unwrap();
-        memory.free(address, &device).unwrap();
-        assert_eq!(memory.free(address, &device), Err(INVALID_VALUE));
+        let address = memory.allocate(Space::Device, 1000, &device).unwrap();
+        memory.free(Space::Device, address, &device).unwrap();
+        assert_eq!(memory.free(Space::Device, address, &device), Err(INVALID_VALUE));
         assert_eq!(memory.release(address), Err(INVALID_VALUE));
         assert_eq!(device.taken(), [1024]);
-        assert_eq!(memory.allocate(1000, &device), Ok(address));
-        memory.free(address, &device).unwrap();
+        assert_eq!(memory.allocate(Space::Device, 1000, &device), Ok(address));
+        memory.free(Space::Device, address, &device).unwrap();
     }
 
     #[test]
     fn an_address_that_the_driver_gives_again_has_the_size_that_it_has_now() {
         let (memory, device) = (Memory::new(), Device::of(1 << 30));
-        let address = memory.allocate(1 << 20, &device).unwrap();
+        let address = memory.allocate(Space::Device, 1 << 20, &device).unwrap();
         // past us, and then as part of something larger
-        device.free(address).unwrap();
+        device.free(Space::Device, address).unwrap();
         device.state.borrow_mut().next = address.0;
-        assert_eq!(memory.allocate(LARGEST + 1, &device), Ok(address));
-        memory.free(address, &device).unwrap();
+        assert_eq!(memory.allocate(Space::Device, LARGEST + 1, &device), Ok(address));
+        memory.free(Space::Device, address, &device).unwrap();
         assert!(device.taken().is_empty(), "it is no block of a mebibyte");
     }
 
     #[test]
     fn a_block_that_cannot_be_cleared_is_none() {
         let (memory, device) = (Memory::new(), Device::of(1 << 30));
-        let address = memory.allocate(1, &device).unwrap();
-        memory.free(address, &device).unwrap();
+        let address = memory.allocate(Space::Device, 1, &device).unwrap();
+        memory.free(Space::Device, address, &device).unwrap();
         device.state.borrow_mut().clears = false;
-        assert_ne!(memory.allocate(1, &device).unwrap(), address);
+        assert_ne!(memory.allocate(Space::Device, 1, &device).unwrap(), address);
         assert_eq!(device.taken().len(), 1);
     }
 
     #[test]
     fn a_context_that_is_lost_says_so_and_nothing_of_it_is_kept() {
         let (memory, device) = (Memory::new(), Device::of(1 << 30));
-        let address = memory.allocate(1, &device).unwrap();
+        let address = memory.allocate(Space::Device, 1, &device).unwrap();
         device.state.borrow_mut().is_lost = true;
-        assert_eq!(memory.free(address, &device), Err(ILLEGAL_ADDRESS));
+        assert_eq!(memory.free(Space::Device, address, &device), Err(ILLEGAL_ADDRESS));
         device.state.borrow_mut().is_lost = false;
-        assert_ne!(memory.allocate(1, &device), Ok(address));
+        assert_ne!(memory.allocate(Space::Device, 1, &device), Ok(address));
     }
 
     #[test]
     fn contexts_have_their_own() {
         let (memory, device) = (Memory::new(), Device::of(1 << 30));
-        let first = memory.allocate(1, &device).unwrap();
-        memory.free(first, &device).unwrap();
+        let first = memory.allocate(Space::Device, 1, &device).unwrap();
+        memory.free(Space::Device, first, &device).unwrap();
         device.state.borrow_mut().context = Context(2);
-        let second = memory.allocate(1, &device).unwrap();
+        let second = memory.allocate(Space::Device, 1, &device).unwrap();
         assert_ne!(first, second);
         device.state.borrow_mut().context = OF_CONTEXT;
-        memory.free(second, &device).unwrap();
+        memory.free(Space::Device, second, &device).unwrap();
         assert_eq!(
             device.taken().len(),
             1,
             "it was freed from another context, whose work says nothing of it"
         );
         device.state.borrow_mut().context = Context(0);
-        memory.allocate(1, &device).unwrap();
+        memory.allocate(Space::Device, 1, &device).unwrap();
         assert_eq!(device.taken()[1], 1, "without a context it is the driver's");
     }
 
     #[test]
     fn what_went_back_in_another_way_is_not_kept() {
         let (memory, device) = (Memory::new(), Device::of(1 << 30));
-        let address = memory.allocate(1, &device).unwrap();
+        let address = memory.allocate(Space::Device, 1, &device).unwrap();
         memory.release(address).unwrap();
-        device.free(address).unwrap();
-        assert_eq!(memory.free(address, &device), Err(CudaError(1)));
+        device.free(Space::Device, address).unwrap();
+        assert_eq!(memory.free(Space::Device, address, &device), Err(CudaError(1)));
+    }
+
+    #[test]
+    fn memory_of_the_host_is_kept_by_its_flags_and_freed_as_such() {
+        const MAPPED: Space = Space::Host(2);
+        let (memory, device) = (Memory::new(), Device::of(1 << 30));
+        let first = memory.allocate(MAPPED, 1000, &device).unwrap();
+        memory.free(Space::Host(0), first, &device).unwrap();
+        assert_ne!(memory.allocate(Space::Device, 1000, &device), Ok(first));
+        assert_ne!(memory.allocate(Space::Host(0), 1000, &device), Ok(first));
+        assert_eq!(memory.allocate(MAPPED, 1000, &device), Ok(first));
+        memory.free(Space::Device, first, &device).unwrap();
+        assert_eq!(device.taken().len(), 2, "the driver is asked, which refuses what it does not free so");
     }
 }

@@ -36,6 +36,11 @@
 mod attributes;
 #[cfg_attr(
     not(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64")),
+    expect(dead_code, reason = "nothing is attached")
+)]
+mod free_memory;
+#[cfg_attr(
+    not(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64")),
     path = "unsupported.rs"
 )]
 mod linux;
@@ -45,6 +50,12 @@ mod linux;
 )]
 mod memory;
 mod mode;
+mod moment;
+#[cfg_attr(
+    not(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64")),
+    expect(dead_code, reason = "nothing is attached")
+)]
+mod ranges;
 
 use std::{
     io,
@@ -57,6 +68,7 @@ pub use attributes::Tally;
 use memory::MEMORY;
 pub use memory::Tally as MemoryTally;
 pub use mode::{InvalidMode, Mode, VARIABLE};
+use ranges::RANGES;
 
 /// Why a library goes on without the cache, which costs time and nothing else.
 #[derive(Debug, thiserror::Error)]
@@ -116,9 +128,9 @@ pub fn tally() -> Tally {
     ATTRIBUTES.tally()
 }
 
-/// The device memory that all libraries of this process together have allocated so far.
+/// The memory that all libraries of this process together have allocated and created so far.
 pub fn memory_tally() -> MemoryTally {
-    MEMORY.tally()
+    MEMORY.tally() + RANGES.tally()
 }
 
 /// A code that is not `CUDA_SUCCESS`.

@@ -18,13 +18,16 @@ int cuDeviceGetAttribute(int *answer, int attribute, int device) {
 
 /* memory is a number; a context is current, or none */
 static unsigned long long next_address = 4096;
-static int allocations, releases, asynchronous_releases, waits, cleared;
+static int allocations, releases, asynchronous_releases, waits, cleared, looks, mappings;
+static unsigned long long threshold;
 static void *context = (void *)1;
 
 int memory_calls(int which) {
-  int calls[] = {allocations, releases, asynchronous_releases, waits, cleared};
+  int calls[] = {allocations, releases, asynchronous_releases, waits, cleared, looks, mappings};
   return calls[which];
 }
+
+unsigned long long pool_threshold(void) { return threshold; }
 
 int cuCtxGetCurrent(void **current) {
   *current = context;
@@ -59,6 +62,100 @@ int cuMemsetD8_v2(unsigned long long address, unsigned char value, unsigned long
   return value;
 }
 
+int cuMemsetD8Async(unsigned long long address, unsigned char value, unsigned long long bytes, void *stream) {
+  (void)address, (void)stream;
+  cleared += (int)bytes;
+  return value;
+}
+
+int cuMemAllocAsync(unsigned long long *address, unsigned long long bytes, void *stream) {
+  return stream ? 400 : cuMemAlloc_v2(address, bytes);
+}
+
+int cuMemHostAlloc(void **address, unsigned long long bytes, unsigned flags) {
+  static unsigned char pages[1 << 16];
+  static unsigned used;
+  if (!address || flags > 7 || bytes > sizeof pages - used) return 1;
+  ++allocations;
+  *address = pages + used;
+  used += (unsigned)bytes;
+  return 0;
+}
+
+int cuMemFreeHost(void *address) {
+  ++releases;
+  return address ? 0 : 1;
+}
+
+int cuMemGetInfo_v2(unsigned long long *left, unsigned long long *total) {
+  if (!left || !total) return 1;
+  *left = 1000 - (unsigned long long)++looks;
+  *total = 1000;
+  return 0;
+}
+
+/* virtual memory: a range and a handle are numbers too */
+int cuMemAddressReserve(unsigned long long *address, unsigned long long bytes, unsigned long long alignment,
+                        unsigned long long wish, unsigned long long flags) {
+  (void)alignment;
+  if (!address || flags) return 1;
+  ++mappings;
+  *address = wish ? wish : next_address;
+  next_address += bytes;
+  return 0;
+}
+
+int cuMemAddressFree(unsigned long long address, unsigned long long bytes) {
+  (void)address;
+  ++mappings;
+  return bytes ? 0 : 1;
+}
+
+int cuMemCreate(unsigned long long *handle, unsigned long long bytes, const void *properties, unsigned long long flags) {
+  if (!handle || !bytes || !properties || flags) return 1;
+  ++mappings;
+  *handle = next_address++;
+  return 0;
+}
+
+int cuMemRelease(unsigned long long handle) {
+  ++mappings;
+  return handle ? 0 : 1;
+}
+
+int cuMemMap(unsigned long long address, unsigned long long bytes, unsigned long long offset, unsigned long long handle,
+             unsigned long long flags) {
+  ++mappings;
+  return address && bytes && !offset && handle && !flags ? 0 : 1;
+}
+
+int cuMemSetAccess(unsigned long long address, unsigned long long bytes, const void *accesses, unsigned long long count) {
+  ++mappings;
+  return address && bytes && accesses && count ? 0 : 1;
+}
+
+int cuMemUnmap(unsigned long long address, unsigned long long bytes) {
+  ++mappings;
+  return address && bytes ? 0 : 1;
+}
+
+int cuCtxGetDevice(int *device) { return *device = 0; }
+
+int cuDeviceGetMemPool(void **pool, int device) {
+  *pool = &threshold;
+  return device;
+}
+
+int cuMemPoolGetAttribute(void *pool, int attribute, unsigned long long *value) {
+  *value = threshold;
+  return pool == &threshold && attribute == 4 ? 0 : 1;
+}
+
+int cuMemPoolSetAttribute(void *pool, int attribute, unsigned long long *value) {
+  threshold = *value;
+  return pool == &threshold && attribute == 4 ? 0 : 1;
+}
+
 int cuInit(unsigned flags) { return (int)flags; }
 
 int cuGetProcAddress_v2(const char *symbol, void **function, int version, unsigned long long flags, unsigned *status);
@@ -75,6 +172,8 @@ int cuGetProcAddress(const char *symbol, void **function, int version, unsigned 
               : equal(symbol, "cuMemAlloc")         ? (void *)cuMemAlloc_v2
               : equal(symbol, "cuMemFree")          ? (void *)cuMemFree_v2
               : equal(symbol, "cuMemFreeAsync")     ? (void *)cuMemFreeAsync
+              : equal(symbol, "cuMemGetInfo")       ? (void *)cuMemGetInfo_v2
+              : equal(symbol, "cuMemCreate")        ? (void *)cuMemCreate
               : !equal(symbol, "cuGetProcAddress")  ? 0
               : version < 12000                     ? (void *)cuGetProcAddress
                                                     : (void *)cuGetProcAddress_v2;

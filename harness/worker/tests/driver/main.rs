@@ -10,12 +10,13 @@ use std::{
     ffi::c_int,
     fs,
     path::Path,
+    ptr,
     sync::atomic::{AtomicI32, Ordering},
 };
 
 use stand_in::{
     ATTRIBUTE, Driver, FOLDER, LAZY, READ_ONLY_SLOTS, Runtime, ask_without_place, compile, load,
-    load_on_its_own,
+    load_on_its_own, replace_byte,
 };
 use twinfer_libraries::Store;
 use twinfer_worker::driver::{AttachError, Mode, attach, attach_named, tally};
@@ -124,8 +125,7 @@ fn device_memory_that_a_runtime_frees_it_gets_again_whichever_way_it_found_the_d
         assert_eq!(runtime.free(free, first), 0);
         assert_eq!(runtime.allocate(allocate, 1000), Ok(first));
     }
-    let calls = |after: [c_int; 5]| std::array::from_fn(|which| after[which] - before[which]);
-    let [allocations, releases, _, waits, cleared] = calls(driver.memory_calls());
+    let [allocations, releases, _, waits, cleared, ..] = since(before, &driver);
     assert_eq!([allocations, releases, waits, cleared], [1, 0, 6, 3 * 1024]);
 
     let (allocate, free) = ways[0];
@@ -140,6 +140,107 @@ fn device_memory_that_a_runtime_frees_it_gets_again_whichever_way_it_found_the_d
     let second = runtime.allocate(allocate, 1000).unwrap();
     assert_eq!((runtime.free(free, second), runtime.free(free, second)), (0, 1), "it was freed twice");
     assert_eq!(runtime.free_async(free_async, second, 0), 1);
+
+    memory_of_the_host_is_kept_too(&runtime, &driver);
+    a_pool_keeps_what_is_freed_and_gives_zeros(&runtime, &driver);
+    virtual_memory_stays_together(&runtime, &driver);
+    how_much_is_free_is_asked_for_once_in_a_while(&runtime, &driver);
+}
+
+/// What has reached the driver since.
+fn since(before: [c_int; 7], driver: &Driver) -> [c_int; 7] {
+    let after = driver.memory_calls();
+    std::array::from_fn(|which| after[which] - before[which])
+}
+
+/// The address of a place for a word, as a word.
+fn place(word: &mut u64) -> u64 {
+    ptr::from_mut(word).expose_provenance() as u64
+}
+
+fn memory_of_the_host_is_kept_too(runtime: &Runtime, driver: &Driver) {
+    let (allocate, free) = (runtime.by_name(c"cuMemHostAlloc"), runtime.by_name(c"cuMemFreeHost"));
+    let before = driver.memory_calls();
+    let mut addresses = [0; 3];
+    for address in &mut addresses {
+        assert_eq!(runtime.call(allocate, [place(address), 1000, 2, 0, 0]), 0);
+        assert_eq!(replace_byte(*address, 7), 0);
+        assert_eq!(runtime.call(free, [*address, 0, 0, 0, 0]), 0);
+    }
+    assert_eq!(addresses, [addresses[0]; 3]);
+    let [allocations, releases, ..] = since(before, driver);
+    assert_eq!([allocations, releases], [1, 0]);
+    assert_eq!(runtime.call(allocate, [0, 1000, 2, 0, 0]), 1);
+    assert_eq!(runtime.call(free, [0; 5]), 1, "what the driver refuses is refused");
+}
+
+fn a_pool_keeps_what_is_freed_and_gives_zeros(runtime: &Runtime, driver: &Driver) {
+    let allocate = runtime.by_name(c"cuMemAllocAsync");
+    let (before, mut address) = (driver.memory_calls(), 0);
+    assert_eq!(runtime.call(allocate, [place(&mut address), 1000, 0, 0, 0]), 0);
+    let [allocations, _, _, waits, cleared, ..] = since(before, driver);
+    assert_eq!((driver.pool_threshold(), allocations, waits, cleared), (256 << 20, 1, 0, 1000));
+    assert_eq!(runtime.call(allocate, [place(&mut address), 1000, 1, 0, 0]), 400);
+    assert_eq!(runtime.call(allocate, [0, 1000, 0, 0, 0]), 1);
+}
+
+fn virtual_memory_stays_together(runtime: &Runtime, driver: &Driver) {
+    let find = |name| {
+        let found = runtime.by_name(name);
+        assert_ne!(found, driver.address(name.to_str().unwrap()));
+        found
+    };
+    let (reserve, free) = (find(c"cuMemAddressReserve"), find(c"cuMemAddressFree"));
+    let (create, release) = (runtime.by_version("by_second", c"cuMemCreate", 12_000), find(c"cuMemRelease"));
+    let (map, unmap, set_access) = (find(c"cuMemMap"), find(c"cuMemUnmap"), find(c"cuMemSetAccess"));
+    let (properties, access) = ([1_u8; 32], [3_u8; 12]);
+    let properties = properties.as_ptr().expose_provenance() as u64;
+    let access = access.as_ptr().expose_provenance() as u64;
+    let call = |function, words| assert_eq!(runtime.call(function, words), 0);
+    let mut taken = Vec::new();
+    for calls in [4, 0, 0] {
+        let (before, mut range, mut handle) = (driver.memory_calls(), 0, 0);
+        call(reserve, [place(&mut range), 4096, 0, 0, 0]);
+        call(create, [place(&mut handle), 4096, properties, 0, 0]);
+        call(map, [range, 4096, 0, handle, 0]);
+        call(set_access, [range, 4096, access, 1, 0]);
+        call(unmap, [range, 4096, 0, 0, 0]);
+        call(release, [handle, 0, 0, 0, 0]);
+        call(free, [range, 4096, 0, 0, 0]);
+        assert_eq!(since(before, driver)[6], calls);
+        taken.push((range, handle));
+    }
+    assert_eq!(taken, [taken[0]; 3]);
+    let mut wished = 0;
+    call(reserve, [place(&mut wished), 4096, 0, 1 << 40, 0]);
+    assert_eq!(wished, 1 << 40);
+    for (function, words) in [
+        (reserve, [0, 4096, 0, 0, 0]),
+        (create, [0, 4096, properties, 0, 0]),
+        (create, [place(&mut wished), 4096, 0, 0, 0]),
+        (create, [place(&mut wished), 4096, properties, 1, 0]),
+        (set_access, [1 << 40, 4096, 0, 1, 0]),
+        (map, [1 << 40, 4096, 1, 7, 0]),
+        (release, [0; 5]),
+    ] {
+        assert_eq!(runtime.call(function, words), 1, "what the driver refuses is refused");
+    }
+}
+
+fn how_much_is_free_is_asked_for_once_in_a_while(runtime: &Runtime, driver: &Driver) {
+    let before = driver.memory_calls();
+    let ways =
+        [runtime.by_name(c"cuMemGetInfo_v2"), runtime.by_version("by_second", c"cuMemGetInfo", 12_000)];
+    for _ in 0..50 {
+        for way in ways {
+            let (mut left, mut total) = (0, 0);
+            assert_eq!(runtime.call(way, [place(&mut left), place(&mut total), 0, 0, 0]), 0);
+            assert_eq!((left < total, total), (true, 1000));
+        }
+    }
+    let looks = since(before, driver)[5];
+    assert!((1..50).contains(&looks), "{looks} questions of a hundred reached the driver");
+    assert_eq!(runtime.call(ways[0], [0; 5]), 1);
 }
 
 #[test]

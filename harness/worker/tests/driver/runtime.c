@@ -42,6 +42,13 @@ int allocate(void *function, unsigned long long *address, unsigned long long byt
 
 int release(void *function, unsigned long long address) { return ((int (*)(unsigned long long))function)(address); }
 
+/* any of the driver's functions that take up to five words */
+int call(void *function, unsigned long long a, unsigned long long b, unsigned long long c, unsigned long long d,
+         unsigned long long e) {
+  typedef int (*Words)(unsigned long long, unsigned long long, unsigned long long, unsigned long long, unsigned long long);
+  return ((Words)function)(a, b, c, d, e);
+}
+
 int release_on(void *function, unsigned long long address, void *stream) {
   return ((int (*)(unsigned long long, void *))function)(address, stream);
 }

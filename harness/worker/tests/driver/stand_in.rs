@@ -134,6 +134,13 @@ impl Runtime {
         unsafe { self.function::<Release>("release_on")(function, address, stream as *mut c_void) }
     }
 
+    /// The code of any function that takes five words or fewer.
+    pub fn call(&self, function: Function, words: [u64; 5]) -> c_int {
+        type Call = unsafe extern "C" fn(Function, u64, u64, u64, u64, u64) -> c_int;
+        let call = self.function::<Call>("call");
+        unsafe { call(function, words[0], words[1], words[2], words[3], words[4]) }
+    }
+
     /// The number of the library whose `who` a search of `RTLD_DEFAULT` finds first.
     pub fn who_by_default(&self) -> c_int {
         unsafe { self.function::<unsafe extern "C" fn() -> c_int>("who_by_default")() }
@@ -157,6 +164,12 @@ pub fn ask_without_place(function: Function) -> c_int {
     unsafe { transmute::<Function, Attribute>(function)(ptr::null_mut(), 1, 0) }
 }
 
+/// Writes a byte that the driver has just allocated, and says what was there.
+pub fn replace_byte(address: u64, byte: u8) -> u8 {
+    let place = ptr::with_exposed_provenance_mut::<u8>(address as usize);
+    unsafe { place.replace(byte) }
+}
+
 /// The stand-in for the driver itself, past all libraries.
 pub struct Driver(Library);
 
@@ -170,10 +183,16 @@ impl Driver {
         unsafe { *self.0.get::<Function>(name).unwrap() }
     }
 
-    /// How many allocations, releases, asynchronous releases and waits have reached it, and how many bytes it cleared.
-    pub fn memory_calls(&self) -> [c_int; 5] {
+    /// How many allocations, releases, asynchronous releases and waits have reached it, how many bytes it cleared, and how many
+    /// questions for free memory and calls for virtual memory have reached it.
+    pub fn memory_calls(&self) -> [c_int; 7] {
         let calls = unsafe { self.0.get::<unsafe extern "C" fn(c_int) -> c_int>("memory_calls") }.unwrap();
-        [0, 1, 2, 3, 4].map(|which| unsafe { calls(which) })
+        [0, 1, 2, 3, 4, 5, 6].map(|which| unsafe { calls(which) })
+    }
+
+    /// How many bytes its pool is to keep.
+    pub fn pool_threshold(&self) -> u64 {
+        unsafe { self.0.get::<unsafe extern "C" fn() -> u64>("pool_threshold").unwrap()() }
     }
 
     /// How many questions have reached it.

@@ -9,7 +9,8 @@ use std::{
 use super::function::{CUDA_SUCCESS, Function};
 use crate::driver::{
     CudaError,
-    attributes::{ATTRIBUTES, Moment, Question},
+    attributes::{ATTRIBUTES, Question},
+    moment::Moment,
 };
 
 type DeviceGetAttribute = unsafe extern "C" fn(*mut c_int, c_int, c_int) -> c_int;

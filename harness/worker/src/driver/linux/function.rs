@@ -4,11 +4,17 @@ use std::{
     sync::atomic::{AtomicPtr, Ordering},
 };
 
+use super::functions::Functions;
+use crate::driver::{CudaError, is_memory_kept};
+
 pub const CUDA_SUCCESS: c_int = 0;
+const NOT_INITIALIZED: c_int = 3;
 
 /// A function of the driver, and ours that stands in for it.
 pub struct Function {
     ours: *mut c_void,
+    /// Whether it keeps memory, for which it needs other functions of the driver.
+    keeps_memory: bool,
     /// Null until somebody looked the driver's function up.
     drivers: AtomicPtr<c_void>,
 }
@@ -19,12 +25,18 @@ unsafe impl Sync for Function {}
 
 impl Function {
     pub const fn new(ours: *mut c_void) -> Self {
-        Self { ours, drivers: AtomicPtr::new(ptr::null_mut()) }
+        Self { ours, keeps_memory: false, drivers: AtomicPtr::new(ptr::null_mut()) }
+    }
+
+    /// One that stands in where memory is kept.
+    pub const fn of_memory(ours: *mut c_void) -> Self {
+        Self { keeps_memory: true, ..Self::new(ours) }
     }
 
     /// Ours in place of `found`. A second driver's function stays what it is: ours can call only one.
     pub fn in_place_of(&self, found: *mut c_void) -> *mut c_void {
-        if found.is_null() {
+        let is_wanted = !self.keeps_memory || is_memory_kept() && Functions::beside(found).is_some();
+        if found.is_null() || !is_wanted {
             return found;
         }
         let before =
@@ -39,5 +51,14 @@ impl Function {
     /// The driver's; our functions are handed out only once it is known.
     pub fn drivers(&self) -> *mut c_void {
         self.drivers.load(Ordering::Acquire)
+    }
+}
+
+/// What a function of ours answers that needs the driver's, without which it is not handed out.
+pub fn answer(of: impl FnOnce(&'static Functions) -> Result<(), CudaError>) -> c_int {
+    match Functions::get().map(of) {
+        Some(Ok(())) => CUDA_SUCCESS,
+        Some(Err(CudaError(code))) => code,
+        None => NOT_INITIALIZED,
     }
 }

@@ -14,12 +14,16 @@ use std::{
 };
 
 use super::{
-    allocation::{MEM_ALLOC, MEM_FREE, MEM_FREE_ASYNC},
+    allocation::{
+        MEM_ALLOC, MEM_ALLOC_ASYNC, MEM_FREE, MEM_FREE_ASYNC, MEM_FREE_HOST, MEM_GET_INFO, MEM_HOST_ALLOC,
+    },
     attribute::DEVICE_GET_ATTRIBUTE,
     function::{CUDA_SUCCESS, Function},
+    range::{
+        MEM_ADDRESS_FREE, MEM_ADDRESS_RESERVE, MEM_CREATE, MEM_MAP, MEM_RELEASE, MEM_SET_ACCESS, MEM_UNMAP,
+    },
     slot::Slot,
 };
-use crate::driver::is_memory_kept;
 
 /// From this version on `cuGetProcAddress` is the name of `cuGetProcAddress_v2` (cudaTypedefs.h).
 const SECOND_VERSION: c_int = 12_000;
@@ -94,8 +98,9 @@ unsafe extern "C" fn replacement(handle: *mut c_void, name: *const c_char) -> *m
     let function = match unsafe { CStr::from_ptr(name) }.to_bytes() {
         b"cuGetProcAddress" => &GET_PROC_ADDRESS,
         b"cuGetProcAddress_v2" => &GET_PROC_ADDRESS_V2,
-        b"cuMemAlloc_v2" if is_memory_kept() => &MEM_ALLOC,
-        b"cuMemFree_v2" if is_memory_kept() => &MEM_FREE,
+        b"cuMemAlloc_v2" => &MEM_ALLOC,
+        b"cuMemFree_v2" => &MEM_FREE,
+        b"cuMemGetInfo_v2" => &MEM_GET_INFO,
         name => match of_all_versions(name) {
             Some(function) => function,
             None => return ptr::null_mut(),
@@ -107,11 +112,21 @@ unsafe extern "C" fn replacement(handle: *mut c_void, name: *const c_char) -> *m
 
 /// What stands in for a function that has one name in all versions of CUDA.
 fn of_all_versions(name: &[u8]) -> Option<&'static Function> {
-    match name {
-        b"cuDeviceGetAttribute" => Some(&DEVICE_GET_ATTRIBUTE),
-        b"cuMemFreeAsync" if is_memory_kept() => Some(&MEM_FREE_ASYNC),
-        _ => None,
-    }
+    Some(match name {
+        b"cuDeviceGetAttribute" => &DEVICE_GET_ATTRIBUTE,
+        b"cuMemAllocAsync" => &MEM_ALLOC_ASYNC,
+        b"cuMemFreeAsync" => &MEM_FREE_ASYNC,
+        b"cuMemHostAlloc" => &MEM_HOST_ALLOC,
+        b"cuMemFreeHost" => &MEM_FREE_HOST,
+        b"cuMemAddressReserve" => &MEM_ADDRESS_RESERVE,
+        b"cuMemAddressFree" => &MEM_ADDRESS_FREE,
+        b"cuMemCreate" => &MEM_CREATE,
+        b"cuMemRelease" => &MEM_RELEASE,
+        b"cuMemMap" => &MEM_MAP,
+        b"cuMemSetAccess" => &MEM_SET_ACCESS,
+        b"cuMemUnmap" => &MEM_UNMAP,
+        _ => return None,
+    })
 }
 
 /// `cuGetProcAddress` of CUDA 11.3 to 11.8.
@@ -160,8 +175,9 @@ unsafe fn exchange(code: c_int, symbol: *const c_char, function: *mut *mut c_voi
     let ours = match unsafe { CStr::from_ptr(symbol) }.to_bytes() {
         b"cuGetProcAddress" if version < SECOND_VERSION => &GET_PROC_ADDRESS,
         b"cuGetProcAddress" => &GET_PROC_ADDRESS_V2,
-        b"cuMemAlloc" if is_memory_kept() && version >= WIDE_VERSION => &MEM_ALLOC,
-        b"cuMemFree" if is_memory_kept() && version >= WIDE_VERSION => &MEM_FREE,
+        b"cuMemAlloc" if version >= WIDE_VERSION => &MEM_ALLOC,
+        b"cuMemFree" if version >= WIDE_VERSION => &MEM_FREE,
+        b"cuMemGetInfo" if version >= WIDE_VERSION => &MEM_GET_INFO,
         name => match of_all_versions(name) {
             Some(function) => function,
             None => return,

@@ -3,9 +3,11 @@
 mod allocation;
 mod attribute;
 mod function;
+mod functions;
 mod import;
 mod lookup;
 mod mapping;
+mod range;
 mod slot;
 
 use std::{
