@@ -147,6 +147,7 @@ impl Gang {
             starting: self.site.starting(),
             footprint: self.site.footprint(),
             waiting: self.queue.len(),
+            in_flight: self.site.in_flight(),
             device_use: self.device_use,
             device: self.site.least_busy().occupancy(),
             is_refused: self.is_refused.load(Ordering::Relaxed),

@@ -189,6 +189,7 @@ impl Lane {
             }
             self.in_flight_bytes += job.bytes();
             self.in_flight.push_back(job);
+            self.site.took();
         }
         worker.flush()
     }
@@ -213,6 +214,7 @@ impl Lane {
     /// Keeps the answer to the case in front back while the worker has more to say.
     fn hold(&mut self, observation: Observation) {
         let Some(job) = self.in_flight.pop_front() else { return };
+        self.site.returned();
         self.in_flight_bytes -= job.bytes();
         self.held = Some((job, timed(observation, self.since)));
         self.since = Instant::now();
@@ -235,6 +237,7 @@ impl Lane {
         if let Some((job, _)) = self.held.take() {
             self.in_flight_bytes += job.bytes();
             self.in_flight.push_front(job);
+            self.site.took();
         }
     }
 

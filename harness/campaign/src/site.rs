@@ -23,6 +23,8 @@ pub struct Site {
     turn: AtomicUsize,
     /// The most bytes that a worker was seen to hold; 0 before one has run a case.
     footprint: AtomicU64,
+    /// Cases that lanes hold unanswered.
+    in_flight: AtomicUsize,
     yielding: Yielding,
 }
 
@@ -85,7 +87,7 @@ impl Site {
     /// The site of these nurseries, at least one, all of one variant.
     pub const fn of(nurseries: Vec<Arc<Nursery>>) -> Self {
         let (turn, footprint) = (AtomicUsize::new(0), AtomicU64::new(0));
-        Self { nurseries, turn, footprint, yielding: Yielding::Lanes }
+        Self { nurseries, turn, footprint, in_flight: AtomicUsize::new(0), yielding: Yielding::Lanes }
     }
 
     /// Whose workers let others go first.
@@ -163,6 +165,21 @@ impl Site {
     /// How many lanes there are, those among them whose workers are starting.
     pub fn lanes(&self) -> usize {
         self.nurseries.iter().map(|nursery| nursery.lanes()).sum()
+    }
+
+    /// Counts a case that a lane took.
+    pub fn took(&self) {
+        self.in_flight.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts one that is answered.
+    pub fn returned(&self) {
+        self.in_flight.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Cases that lanes hold unanswered.
+    pub fn in_flight(&self) -> usize {
+        self.in_flight.load(Ordering::Relaxed)
     }
 
     /// How many lanes wait for their first worker.

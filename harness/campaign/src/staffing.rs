@@ -1,4 +1,4 @@
-//! *Staffing*: whether a variant gets another worker, and what is against it. Others get none while its cases wait longest:
+//! *Staffing*: whether a variant gets another worker, and what is against it. Others get none while it has most to answer:
 //! they would only be done sooner with what has to wait for it.
 
 use twinfer_case::{DeviceMemory, DeviceUse, WorkerBound};
@@ -27,6 +27,8 @@ pub struct Staff {
     pub footprint: Option<u64>,
     /// Cases that no worker has taken yet.
     pub waiting: usize,
+    /// Those that workers have taken and not answered.
+    pub in_flight: usize,
     pub device_use: DeviceUse,
     /// The device that the next one would be on, where its workers tell of its memory.
     pub device: Option<Occupancy>,
@@ -86,11 +88,17 @@ pub fn bound(means: Means, staffs: &[Staff], place: usize) -> Option<WorkerBound
 }
 
 impl Staff {
-    /// Whether more cases wait for it than for another, or as many while it is only beginning: what starts in no time would
+    /// Whether it has more to answer than another, or as much while it is only beginning: what starts in no time would
     /// otherwise be given all that there is before what takes seconds has run a case.
     const fn is_behind(&self, other: &Self) -> bool {
         let is_beginning = self.starting > 0 || self.footprint.is_none();
-        self.waiting > other.waiting || is_beginning && self.waiting == other.waiting
+        let (unanswered, others) = (self.unanswered(), other.unanswered());
+        unanswered > others || is_beginning && unanswered == others
+    }
+
+    /// The cases that it is yet to answer. What it has taken counts: many workers that begin take many at once.
+    const fn unanswered(&self) -> usize {
+        self.waiting + self.in_flight
     }
 
     /// How many of the workers are busy: where no case waits, few or none.
@@ -128,6 +136,7 @@ mod tests {
             starting: 0,
             footprint: Some(footprint),
             waiting: 100,
+            in_flight: 0,
             device_use: DeviceUse::Shared,
             device: None,
             is_refused: false,
@@ -181,6 +190,10 @@ mod tests {
             assert_eq!(bound(MEANS, &[beginning, slow], 1), Some(WorkerBound::Cases));
         }
         assert_eq!(bound(MEANS, &[slow, slow], 1), None);
+        // what many workers have just taken they are yet to answer
+        let just_begun = Staff { workers: 8, waiting: 20, in_flight: 128, ..slow };
+        assert_eq!(bound(MEANS, &[just_begun, fast], 1), Some(WorkerBound::Cases));
+        assert_eq!(bound(MEANS, &[just_begun, fast], 0), None);
     }
 
     #[test]
