@@ -234,7 +234,11 @@ impl TensorData {
 }
 
 fn append<T: Copy, const SIZE: usize>(bytes: &mut Vec<u8>, elements: &[T], encode: impl Fn(T) -> [u8; SIZE]) {
-    bytes.extend(elements.iter().flat_map(|element| encode(*element)));
+    let start = bytes.len();
+    bytes.resize(start + elements.len() * SIZE, 0);
+    for (chunk, element) in bytes[start..].as_chunks_mut().0.iter_mut().zip(elements) {
+        *chunk = encode(*element);
+    }
 }
 
 fn parse<T, const SIZE: usize>(bytes: &[u8], decode: impl Fn([u8; SIZE]) -> T) -> Vec<T> {

@@ -44,7 +44,7 @@ pub enum FrameError {
 #[derive(Serialize)]
 struct OutgoingHeader<'a, H> {
     message: &'a H,
-    payload: Vec<usize>,
+    payload: Vec<u64>,
 }
 
 #[derive(Deserialize)]
@@ -75,8 +75,8 @@ pub fn write_frame<H: Serialize>(
     message: &H,
     payload: &[&[u8]],
 ) -> Result<(), FrameError> {
-    let lengths: Vec<_> = payload.iter().map(|part| part.len()).collect();
-    check_payload(&lengths.iter().map(|length| *length as u64).collect::<Vec<_>>())?;
+    let lengths: Vec<_> = payload.iter().map(|part| part.len() as u64).collect();
+    check_payload(&lengths)?;
     let header = serde_json::to_vec(&OutgoingHeader { message, payload: lengths })?;
     if header.len() > MAX_HEADER {
         return Err(FrameError::HeaderTooLong(header.len() as u64));
