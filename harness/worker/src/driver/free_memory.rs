@@ -16,7 +16,7 @@ pub struct Info {
     pub total: usize,
 }
 
-/// How much device memory is free, as the driver said within the last second. TensorRT asks eleven times a build, and each
+/// How much device memory is free, as the driver said within the last second. TensorRT asks about ten times a build, and each
 /// question waits for the lock of the driver's resource manager.
 pub struct FreeMemory {
     answers: Mutex<BTreeMap<Context, (Moment, Info)>>,

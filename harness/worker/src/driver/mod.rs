@@ -1,5 +1,5 @@
-//! The driver cache: a library's CUDA runtime asks the driver for each attribute of a device once, and gets device memory back
-//! that it has freed.
+//! The driver cache: a library's CUDA runtime asks the driver for each attribute of a device once, and gets memory back that it
+//! has freed.
 //!
 //! TensorRT asks for thousands of device attributes a build. The driver answers two of them, the clock rates, with a
 //! system call that waits for every other process that makes it, so that builds are slow, and slower still side by
@@ -9,14 +9,14 @@
 //!
 //! A CUDA runtime that is linked into a library finds the driver's functions through `dlsym`, whose address the dynamic
 //! loader keeps in a slot of that library. `attach` writes another function's address there, which answers lookups of
-//! `cuDeviceGetAttribute`, `cuMemAlloc`, `cuMemFree` and `cuMemFreeAsync`, and of `cuGetProcAddress` through which they are
-//! found too, with functions of its own; all other lookups reach the C library as they were made. No other library's slots are touched: whoever else calls
+//! `cuDeviceGetAttribute`, of the functions that allocate, map and free memory and tell how much is free, and of
+//! `cuGetProcAddress` through which they are found too, with functions of its own; all other lookups reach the C library as they were made. No other library's slots are touched: whoever else calls
 //! `dlsym` or the driver notices nothing.
 //!
 //! # What is remembered
 //!
 //! Every attribute below 256 of every device below 16, once the driver gave it successfully. The two that change while
-//! processes run, the compute mode and the limit on a kernel's time, are remembered for a second. An error is handed on and
+//! processes run, the compute mode and the limit on a kernel's time, are remembered for ten seconds. An error is handed on and
 //! asked for again.
 //!
 //! # Whether it is right
@@ -24,12 +24,14 @@
 //! One answer in 1,024 is compared with the driver's, and replaced where it differs; in [`Mode::Verify`] each is, and
 //! a difference ends the worker. [`tally`] counts both. `TWINFER_DRIVER_CACHE=off` leaves every library as it is.
 //!
-//! # Device memory
+//! # Memory
 //!
-//! Calls that allocate and release device memory are among those that wait for a lock of all processes; a build makes 30 to 45 of
-//! either. What is freed is therefore kept, 256 MiB a process, and cleared when it is allocated again; freeing
-//! waits for the context, as the driver's own does. Allocations of more than 64 MiB are the driver's. It is [`memory`] that
-//! decides; [`memory_tally`] counts. With [`Mode::Attributes`] memory is left to the driver.
+//! Calls that allocate, map and release memory, and that ask how much is free, wait for a lock of all processes and all
+//! devices; a build makes about a hundred of them. What is freed is therefore kept, blocks of the device and of the host
+//! ([`memory`]) and ranges of virtual memory with what is mapped there ([`ranges`]), 256 MiB a process of either, and cleared when
+//! it is allocated again; freeing waits for the context, as the driver's own does. Allocations of more than 64 MiB are the
+//! driver's. How much is free holds for a second ([`free_memory`]), and the driver's own pools are told to keep what they
+//! have. [`memory_tally`] counts. With [`Mode::Attributes`] memory is left to the driver.
 //!
 //! The module is made for x86-64 and glibc, as the libraries are; elsewhere nothing is attached.
 
