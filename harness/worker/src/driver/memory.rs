@@ -15,7 +15,8 @@ const LARGEST: u64 = 64 << 20;
 /// How many bytes a process keeps that nobody uses.
 pub const MOST_IDLE: u64 = 256 << 20;
 
-const INVALID_VALUE: CudaError = CudaError(1);
+pub const INVALID_VALUE: CudaError = CudaError(1);
+pub const OUT_OF_MEMORY: CudaError = CudaError(2);
 
 /// A `CUdeviceptr`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -43,15 +44,14 @@ pub trait Driver {
     fn free(&self, space: Space, address: Address) -> Result<(), CudaError>;
     /// Waits for all that the context was given to do.
     fn synchronize(&self) -> Result<(), CudaError>;
-    /// Has zeros written.
+    /// Has zeros written, and waits until they are.
     fn clear(&self, space: Space, address: Address, bytes: u64) -> Result<(), CudaError>;
 }
 
 /// Memory that a process keeps when its libraries free it, for when they allocate again.
 ///
-/// Freeing waits for the context, memory that is handed out again is zero, as the driver's is that another process had, what is
-/// freed twice is refused, and where there is too little the driver gets all that is idle. What a library can still tell: there
-/// is less free memory, blocks are larger than they have to be, and a kernel that reads what was freed does not fail.
+/// Freeing waits for the context, memory that is handed out again is zero, as the driver's is that another process had, and what is
+/// freed twice is refused. What a library can still tell: there is less free memory, blocks are larger than they have to be, and a kernel that reads what was freed does not fail.
 pub struct Memory {
     blocks: Mutex<Blocks>,
     asked: AtomicU64,
@@ -113,38 +113,43 @@ impl Memory {
 
     /// Memory that was idle, or else the driver's.
     pub fn allocate(&self, space: Space, bytes: u64, driver: &impl Driver) -> Result<Address, CudaError> {
-        self.asked.fetch_add(1, Relaxed);
-        let Some(context) = driver.context().ok().filter(|context| context.0 != 0) else {
-            return self.ask(space, bytes, None, driver);
+        let context = driver.context().ok().filter(|context| context.0 != 0);
+        let kind = context.and_then(|context| Kind::of(space, bytes, context));
+        let found = match kind.and_then(|kind| self.reuse(kind, driver)) {
+            Some(address) => address,
+            None => match self.ask(space, bytes, kind, driver) {
+                // a power of two may be more than there is
+                Err(OUT_OF_MEMORY) if kind.is_some() => self.ask(space, bytes, None, driver)?,
+                asked => asked?,
+            },
         };
-        let kind = Kind::of(space, bytes, context);
-        if let Some(address) = kind.and_then(|kind| self.reuse(kind, driver)) {
-            return Ok(address);
-        }
-        self.ask(space, bytes, kind, driver).or_else(|_| {
-            // what is idle may be what lacks, or what a power of two has more than is needed
-            self.give_back(context, driver);
-            self.ask(space, bytes, None, driver)
-        })
+        self.asked.fetch_add(1, Relaxed);
+        Ok(found)
     }
 
-    /// Keeps memory, or else gives it back to the driver.
+    /// Keeps memory, or else gives it back to the driver. Where there is no room for it, it takes the place of all that is idle:
+    /// of what is not allocated again nothing else would ever go.
     pub fn free(&self, space: Space, address: Address, driver: &impl Driver) -> Result<(), CudaError> {
         let kind = self.blocks().recall(address)?;
-        let kept = kind.filter(|kind| {
-            kind.space.is_freed_as(space)
+        let is_kept = kind.is_some_and(|kind| {
+            let is_idle = kind.space.is_freed_as(space)
                 && driver.context() == Ok(kind.context)
-                && driver.synchronize().is_ok()
-                && self.blocks().keep(address, *kind)
+                && driver.synchronize().is_ok();
+            if is_idle && !self.blocks().has_room(kind) {
+                self.give_back(kind.context, driver);
+            }
+            is_idle && self.blocks().keep(address, kind)
         });
-        kept.map_or_else(|| driver.free(space, address), |_| Ok(()))
+        if is_kept { Ok(()) } else { driver.free(space, address) }
     }
 
     /// Gives the driver all that is idle in `context`.
     pub fn give_back(&self, context: Context, driver: &impl Driver) {
         let idle = self.blocks().take_all(context);
         for (kind, address) in idle {
-            let _ = driver.free(kind.space, address);
+            if driver.free(kind.space, address).is_err() {
+                self.blocks().keep(address, kind);
+            }
         }
     }
 
@@ -156,8 +161,7 @@ impl Memory {
     /// An idle block that is as good as a new one.
     fn reuse(&self, kind: Kind, driver: &impl Driver) -> Option<Address> {
         let address = self.blocks().take(kind)?;
-        // whoever gets it may write to it on any stream
-        if driver.clear(kind.space, address, kind.bytes).and_then(|()| driver.synchronize()).is_err() {
+        if driver.clear(kind.space, address, kind.bytes).is_err() {
             let _ = driver.free(kind.space, address);
             return None;
         }
@@ -173,8 +177,8 @@ impl Memory {
         kind: Option<Kind>,
         driver: &impl Driver,
     ) -> Result<Address, CudaError> {
-        self.answered_by_driver.fetch_add(1, Relaxed);
         let address = driver.allocate(space, kind.map_or(bytes, |kind| kind.bytes))?;
+        self.answered_by_driver.fetch_add(1, Relaxed);
         let mut blocks = self.blocks();
         // what was there before went back to the driver behind our back
         blocks.lent.remove(&address);
@@ -236,9 +240,13 @@ impl Blocks {
         taken
     }
 
+    const fn has_room(&self, kind: Kind) -> bool {
+        self.idle_bytes + kind.bytes <= MOST_IDLE
+    }
+
     /// Whether there was room to keep it.
     fn keep(&mut self, address: Address, kind: Kind) -> bool {
-        let has_room = self.idle_bytes + kind.bytes <= MOST_IDLE;
+        let has_room = self.has_room(kind);
         if has_room {
             self.idle_bytes += kind.bytes;
             self.idle.entry(kind).or_default().push(address);
@@ -254,7 +262,6 @@ mod tests {
 
     use super::*;
 
-    const OUT_OF_MEMORY: CudaError = CudaError(2);
     const ILLEGAL_ADDRESS: CudaError = CudaError(700);
     const OF_CONTEXT: Context = Context(1);
 
@@ -387,28 +394,37 @@ mod tests {
             memory.free(Space::Device, address, &device).unwrap();
         }
         assert_eq!(device.taken().iter().sum::<u64>(), MOST_IDLE);
+        let other = memory.allocate(Space::Device, 512, &device).unwrap();
+        memory.free(Space::Device, other, &device).unwrap();
+        assert_eq!(device.taken(), [512], "it takes the place of what is not allocated again");
     }
 
     #[test]
-    fn where_there_is_too_little_the_driver_gets_what_is_idle() {
+    fn what_is_idle_goes_back_to_the_driver() {
         let (memory, device) = (Memory::new(), Device::of(3 << 20));
         let first = memory.allocate(Space::Device, 2 << 20, &device).unwrap();
         memory.free(Space::Device, first, &device).unwrap();
+        assert_eq!(memory.allocate(Space::Device, 3 << 20, &device), Err(OUT_OF_MEMORY));
+        memory.give_back(Context(2), &device);
+        assert_eq!(device.taken(), [2 << 20], "that is of another context");
+        memory.give_back(OF_CONTEXT, &device);
         // as many bytes as there are, of which a power of two would be too many
         let second = memory.allocate(Space::Device, 3 << 20, &device).unwrap();
         assert_eq!(device.taken(), [3 << 20]);
-        assert_eq!(memory.allocate(Space::Device, 1, &device), Err(OUT_OF_MEMORY));
         memory.free(Space::Device, second, &device).unwrap();
         assert!(device.taken().is_empty());
+        assert_eq!(memory.tally(), Tally { asked: 2, answered_by_driver: 2 });
     }
 
     #[test]
-    fn what_is_too_large_to_be_kept_gets_what_is_idle_too() {
-        let (memory, device) = (Memory::new(), Device::of(2 * LARGEST));
-        let small = memory.allocate(Space::Device, LARGEST, &device).unwrap();
-        memory.free(Space::Device, small, &device).unwrap();
-        assert!(memory.allocate(Space::Device, LARGEST + 1, &device).is_ok());
-        assert_eq!(memory.allocate(Space::Device, LARGEST + 1, &device), Err(OUT_OF_MEMORY));
+    fn what_the_driver_does_not_take_back_stays_idle() {
+        let (memory, device) = (Memory::new(), Device::of(1 << 30));
+        let address = memory.allocate(Space::Device, 1, &device).unwrap();
+        memory.free(Space::Device, address, &device).unwrap();
+        device.state.borrow_mut().is_lost = true;
+        memory.give_back(OF_CONTEXT, &device);
+        device.state.borrow_mut().is_lost = false;
+        assert_eq!(memory.allocate(Space::Device, 1, &device), Ok(address));
     }
 
     #[test]

@@ -29,7 +29,7 @@
 //! Calls that allocate, map and release memory, and that ask how much is free, wait for a lock of all processes and all
 //! devices; a build makes about a hundred of them. What is freed is therefore kept, blocks of the device and of the host
 //! ([`memory`]) and ranges of virtual memory with what is mapped there ([`ranges`]), 256 MiB a process of either, and cleared when
-//! it is allocated again; freeing waits for the context, as the driver's own does. Allocations of more than 64 MiB are the
+//! it is allocated again; freeing waits for the context, as the driver's own does. Blocks of more than 64 MiB are the
 //! driver's. How much is free holds for a second ([`free_memory`]), and the driver's own pools are told to keep what they
 //! have. [`memory_tally`] counts. With [`Mode::Attributes`] memory is left to the driver.
 //!
@@ -107,7 +107,7 @@ pub fn attach_named(name: &str, mode: Mode) -> Result<(), AttachError> {
     if prepare(mode) { linux::attach(&linux::load(name)?) } else { Ok(()) }
 }
 
-/// Whether device memory that libraries free is kept.
+/// Whether memory that libraries free is kept.
 static KEEPS_MEMORY: AtomicBool = AtomicBool::new(false);
 
 /// Whether libraries are to find the cache.

@@ -6,14 +6,14 @@ pub const VARIABLE: &str = "TWINFER_DRIVER_CACHE";
 /// How a worker answers questions for device attributes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// From memory, except that a sample of the answers is compared with the driver's; device memory is kept.
+    /// From memory, except that a sample of the answers is compared with the driver's; memory is kept.
     #[default]
     On,
-    /// The same, but device memory is left to the driver.
+    /// The same, but memory is left to the driver.
     Attributes,
     /// By the driver: no library is touched.
     Off,
-    /// By the driver, each answer compared with the one in memory; a difference ends the worker. Device memory is kept.
+    /// By the driver, each answer compared with the one in memory; a difference ends the worker. Memory is kept.
     Verify,
 }
 

@@ -19,7 +19,7 @@ int cuDeviceGetAttribute(int *answer, int attribute, int device) {
 /* memory is a number; a context is current, or none */
 static unsigned long long next_address = 4096;
 static int allocations, releases, asynchronous_releases, waits, cleared, looks, mappings;
-static unsigned long long threshold;
+static unsigned long long threshold, room = 1ull << 40;
 static void *context = (void *)1;
 
 int memory_calls(int which) {
@@ -28,6 +28,9 @@ int memory_calls(int which) {
 }
 
 unsigned long long pool_threshold(void) { return threshold; }
+
+/* how many more allocations there is room for, which those that are released make */
+void set_room(unsigned long long allocations_left) { room = allocations_left; }
 
 int cuCtxGetCurrent(void **current) {
   *current = context;
@@ -41,14 +44,15 @@ int cuCtxSynchronize(void) {
 
 int cuMemAlloc_v2(unsigned long long *address, unsigned long long bytes) {
   if (!address || !bytes) return 1;
-  ++allocations;
+  if (!room) return 2;
+  --room, ++allocations;
   *address = next_address;
   next_address += bytes;
   return 0;
 }
 
 int cuMemFree_v2(unsigned long long address) {
-  ++releases;
+  ++releases, ++room;
   return address ? 0 : 1;
 }
 
@@ -113,13 +117,21 @@ int cuMemAddressFree(unsigned long long address, unsigned long long bytes) {
 
 int cuMemCreate(unsigned long long *handle, unsigned long long bytes, const void *properties, unsigned long long flags) {
   if (!handle || !bytes || !properties || flags) return 1;
-  ++mappings;
+  if (!room) return 2;
+  --room, ++mappings;
   *handle = next_address++;
   return 0;
 }
 
+int cuMemRetainAllocationHandle(unsigned long long *handle, void *address) {
+  (void)address;
+  if (!handle) return 1;
+  *handle = next_address;
+  return 0;
+}
+
 int cuMemRelease(unsigned long long handle) {
-  ++mappings;
+  ++mappings, ++room;
   return handle ? 0 : 1;
 }
 

@@ -193,7 +193,8 @@ fn virtual_memory_stays_together(runtime: &Runtime, driver: &Driver) {
     let (reserve, free) = (find(c"cuMemAddressReserve"), find(c"cuMemAddressFree"));
     let (create, release) = (runtime.by_version("by_second", c"cuMemCreate", 12_000), find(c"cuMemRelease"));
     let (map, unmap, set_access) = (find(c"cuMemMap"), find(c"cuMemUnmap"), find(c"cuMemSetAccess"));
-    let (properties, access) = ([1_u8; 32], [3_u8; 12]);
+    // pinned memory of device 0, to be read and written there
+    let (properties, access) = ([1_u32, 0, 1, 0, 0, 0, 0, 0], [1_u32, 0, 3]);
     let properties = properties.as_ptr().expose_provenance() as u64;
     let access = access.as_ptr().expose_provenance() as u64;
     let call = |function, words| assert_eq!(runtime.call(function, words), 0);
@@ -211,6 +212,23 @@ fn virtual_memory_stays_together(runtime: &Runtime, driver: &Driver) {
         taken.push((range, handle));
     }
     assert_eq!(taken, [taken[0]; 3]);
+
+    // what is idle of either makes room for either
+    let (allocate, free_block) = (runtime.by_name(c"cuMemAlloc_v2"), runtime.by_name(c"cuMemFree_v2"));
+    let allocate_async = runtime.by_name(c"cuMemAllocAsync");
+    driver.set_room(0);
+    let block = runtime.allocate(allocate, 3 << 20).unwrap();
+    driver.set_room(0);
+    let mut handle = 0;
+    assert_eq!(runtime.call(create, [place(&mut handle), 8192, properties, 0, 0]), 2);
+    assert_eq!(runtime.free(free_block, block), 0);
+    call(create, [place(&mut handle), 8192, properties, 0, 0]);
+    assert_eq!(runtime.call(allocate_async, [place(&mut handle), 1000, 0, 0, 0]), 2);
+    driver.set_room(1 << 40);
+
+    let retain = find(c"cuMemRetainAllocationHandle");
+    call(retain, [place(&mut handle), 0, 0, 0, 0]);
+    assert_eq!(runtime.call(retain, [0; 5]), 1);
     let mut wished = 0;
     call(reserve, [place(&mut wished), 4096, 0, 1 << 40, 0]);
     assert_eq!(wished, 1 << 40);

@@ -195,6 +195,11 @@ impl Driver {
         unsafe { self.0.get::<unsafe extern "C" fn() -> u64>("pool_threshold").unwrap()() }
     }
 
+    /// Lets it have room for so many allocations more, and for those that are released.
+    pub fn set_room(&self, allocations: u64) {
+        unsafe { self.0.get::<unsafe extern "C" fn(u64)>("set_room").unwrap()(allocations) }
+    }
+
     /// How many questions have reached it.
     pub fn asked(&self) -> c_int {
         unsafe { self.0.get::<unsafe extern "C" fn() -> c_int>("asked").unwrap()() }

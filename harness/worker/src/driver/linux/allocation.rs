@@ -9,16 +9,13 @@ use std::{
 use super::{
     function::{Function, answer},
     functions::{
-        Functions, MemAlloc, MemAllocAsync, MemFree, MemFreeAsync, MemFreeHost, MemGetInfo, MemHostAlloc,
-        checked,
+        MemAlloc, MemAllocAsync, MemFree, MemFreeAsync, MemFreeHost, MemGetInfo, MemHostAlloc, checked,
     },
 };
 use crate::driver::{
-    CudaError,
     free_memory::FREE_MEMORY,
     memory::{Address, MEMORY, Space},
     moment::Moment,
-    ranges::RANGES,
 };
 
 pub static MEM_ALLOC: Function = Function::of_memory(mem_alloc as MemAlloc as *mut c_void);
@@ -36,7 +33,7 @@ unsafe extern "C" fn mem_alloc(address: *mut u64, bytes: usize) -> c_int {
             // SAFETY: these are the caller's arguments; the driver refuses them.
             return checked(unsafe { (driver.mem_alloc)(address, bytes) });
         }
-        let Address(found) = allocated(driver, Space::Device, bytes)?;
+        let Address(found) = driver.with_room(|| MEMORY.allocate(Space::Device, bytes as u64, driver))?;
         // SAFETY: the caller gives a place for the address, as to the driver.
         unsafe { address.write(found) };
         Ok(())
@@ -70,7 +67,8 @@ unsafe extern "C" fn mem_host_alloc(address: *mut *mut c_void, bytes: usize, fla
             // SAFETY: these are the caller's arguments; the driver refuses them.
             return checked(unsafe { (driver.mem_host_alloc)(address, bytes, flags) });
         }
-        let Address(found) = allocated(driver, Space::Host(flags), bytes)?;
+        let Address(found) =
+            driver.with_room(|| MEMORY.allocate(Space::Host(flags), bytes as u64, driver))?;
         // SAFETY: the caller gives a place for the address, as to the driver.
         unsafe { address.write(ptr::with_exposed_provenance_mut(found as usize)) };
         Ok(())
@@ -96,13 +94,5 @@ unsafe extern "C" fn mem_get_info(free: *mut usize, total: *mut usize) -> c_int 
             total.write(info.total);
         }
         Ok(())
-    })
-}
-
-/// Memory, for which virtual memory that nobody uses makes room.
-fn allocated(driver: &Functions, space: Space, bytes: usize) -> Result<Address, CudaError> {
-    MEMORY.allocate(space, bytes as u64, driver).or_else(|_| {
-        RANGES.give_back(driver);
-        MEMORY.allocate(space, bytes as u64, driver)
     })
 }

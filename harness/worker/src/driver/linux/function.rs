@@ -35,8 +35,7 @@ impl Function {
 
     /// Ours in place of `found`. A second driver's function stays what it is: ours can call only one.
     pub fn in_place_of(&self, found: *mut c_void) -> *mut c_void {
-        let is_wanted = !self.keeps_memory || is_memory_kept() && Functions::beside(found).is_some();
-        if found.is_null() || !is_wanted {
+        if found.is_null() || self.keeps_memory && !(is_memory_kept() && Functions::beside(found).is_some()) {
             return found;
         }
         let before =

@@ -15,8 +15,8 @@ use super::function::CUDA_SUCCESS;
 use crate::driver::{
     CudaError,
     free_memory::Info,
-    memory::{self, Address, Context, MOST_IDLE, Space},
-    ranges::{self, Access, Handle, Mapping, Properties, Range},
+    memory::{self, Address, Context, MEMORY, MOST_IDLE, OUT_OF_MEMORY, Space},
+    ranges::{self, Access, Handle, Mapping, Properties, RANGES, Range},
 };
 
 pub type MemAlloc = unsafe extern "C" fn(*mut u64, usize) -> c_int;
@@ -29,6 +29,7 @@ pub type MemGetInfo = unsafe extern "C" fn(*mut usize, *mut usize) -> c_int;
 pub type MemAddressReserve = unsafe extern "C" fn(*mut u64, usize, usize, u64, u64) -> c_int;
 pub type MemAddressFree = unsafe extern "C" fn(u64, usize) -> c_int;
 pub type MemCreate = unsafe extern "C" fn(*mut u64, usize, *const Properties, u64) -> c_int;
+pub type MemRetain = unsafe extern "C" fn(*mut u64, *mut c_void) -> c_int;
 pub type MemRelease = unsafe extern "C" fn(u64) -> c_int;
 pub type MemMap = unsafe extern "C" fn(u64, usize, usize, u64, u64) -> c_int;
 pub type MemSetAccess = unsafe extern "C" fn(u64, usize, *const Access, usize) -> c_int;
@@ -76,6 +77,7 @@ functions! {
     mem_address_reserve: MemAddressReserve = c"cuMemAddressReserve",
     mem_address_free: MemAddressFree = c"cuMemAddressFree",
     mem_create: MemCreate = c"cuMemCreate",
+    mem_retain: MemRetain = c"cuMemRetainAllocationHandle",
     mem_release: MemRelease = c"cuMemRelease",
     mem_map: MemMap = c"cuMemMap",
     mem_set_access: MemSetAccess = c"cuMemSetAccess",
@@ -140,7 +142,7 @@ impl Functions {
     ) -> Result<(), CudaError> {
         self.keep_pool();
         // SAFETY: these are the caller's arguments.
-        checked(unsafe { (self.mem_alloc_async)(address, bytes, stream) })?;
+        self.with_room(|| checked(unsafe { (self.mem_alloc_async)(address, bytes, stream) }))?;
         // SAFETY: the driver has just written an address there.
         let found = unsafe { address.read() };
         // SAFETY: the block has that many bytes for what this stream is given next.
@@ -150,24 +152,40 @@ impl Functions {
         })
     }
 
-    /// Has the pool of the current device keep memory, once, unless somebody has told it what to keep.
+    /// Has the pool of the current device keep memory, once, unless it was told to keep some.
     fn keep_pool(&self) {
         static DEVICES: AtomicU64 = AtomicU64::new(0);
-        let (mut device, mut pool, mut kept) = (0, ptr::null_mut(), 0);
+        let mut device = 0;
+        // SAFETY: the driver writes to a place of our own.
+        let code = unsafe { (self.ctx_get_device)(&raw mut device) };
+        if code == CUDA_SUCCESS && (0..64).contains(&device) && DEVICES.load(Relaxed) >> device & 1 == 0 {
+            DEVICES.fetch_or(u64::from(self.has_pool_keep(device).is_ok()) << device, Relaxed);
+        }
+    }
+
+    fn has_pool_keep(&self, device: c_int) -> Result<(), CudaError> {
+        let (mut pool, mut kept) = (ptr::null_mut(), 0);
         // SAFETY: the driver writes to places of our own; the attribute is a number of 64 bits.
         unsafe {
-            if (self.ctx_get_device)(&raw mut device) != CUDA_SUCCESS || !(0..64).contains(&device) {
-                return;
-            }
-            let bit = 1 << device;
-            if DEVICES.fetch_or(bit, Relaxed) & bit == 0
-                && (self.device_get_mem_pool)(&raw mut pool, device) == CUDA_SUCCESS
-                && (self.mem_pool_get_attribute)(pool, RELEASE_THRESHOLD, &raw mut kept) == CUDA_SUCCESS
-                && kept == 0
-            {
+            checked((self.device_get_mem_pool)(&raw mut pool, device))?;
+            checked((self.mem_pool_get_attribute)(pool, RELEASE_THRESHOLD, &raw mut kept))?;
+            if kept == 0 {
                 kept = MOST_IDLE;
-                (self.mem_pool_set_attribute)(pool, RELEASE_THRESHOLD, &raw mut kept);
+                checked((self.mem_pool_set_attribute)(pool, RELEASE_THRESHOLD, &raw mut kept))?;
             }
+        }
+        Ok(())
+    }
+
+    /// What `ask` gives, for which memory makes room that nobody uses.
+    pub fn with_room<T>(&self, ask: impl Fn() -> Result<T, CudaError>) -> Result<T, CudaError> {
+        match ask() {
+            Err(OUT_OF_MEMORY) => {
+                RANGES.give_back(self);
+                MEMORY.give_back(self.current()?, self);
+                ask()
+            }
+            asked => asked,
         }
     }
 
@@ -191,9 +209,11 @@ impl Functions {
         checked(unsafe { (self.ctx_synchronize)() })
     }
 
+    /// Has zeros written, and waits until they are: whoever gets the memory may write to it on any stream.
     fn zero(&self, Range { address, bytes }: Range) -> Result<(), CudaError> {
         // SAFETY: there are that many bytes of the device, and they are nobody's.
-        checked(unsafe { (self.memset_d8)(address.0, 0, bytes as usize) })
+        checked(unsafe { (self.memset_d8)(address.0, 0, bytes as usize) })?;
+        self.wait()
     }
 }
 

@@ -20,7 +20,8 @@ use super::{
     attribute::DEVICE_GET_ATTRIBUTE,
     function::{CUDA_SUCCESS, Function},
     range::{
-        MEM_ADDRESS_FREE, MEM_ADDRESS_RESERVE, MEM_CREATE, MEM_MAP, MEM_RELEASE, MEM_SET_ACCESS, MEM_UNMAP,
+        MEM_ADDRESS_FREE, MEM_ADDRESS_RESERVE, MEM_CREATE, MEM_MAP, MEM_RELEASE, MEM_RETAIN, MEM_SET_ACCESS,
+        MEM_UNMAP,
     },
     slot::Slot,
 };
@@ -121,6 +122,7 @@ fn of_all_versions(name: &[u8]) -> Option<&'static Function> {
         b"cuMemAddressReserve" => &MEM_ADDRESS_RESERVE,
         b"cuMemAddressFree" => &MEM_ADDRESS_FREE,
         b"cuMemCreate" => &MEM_CREATE,
+        b"cuMemRetainAllocationHandle" => &MEM_RETAIN,
         b"cuMemRelease" => &MEM_RELEASE,
         b"cuMemMap" => &MEM_MAP,
         b"cuMemSetAccess" => &MEM_SET_ACCESS,

@@ -9,13 +9,12 @@ use std::{
 use super::{
     function::{Function, answer},
     functions::{
-        Functions, MemAddressFree, MemAddressReserve, MemCreate, MemMap, MemRelease, MemSetAccess, MemUnmap,
+        MemAddressFree, MemAddressReserve, MemCreate, MemMap, MemRelease, MemRetain, MemSetAccess, MemUnmap,
         checked,
     },
 };
 use crate::driver::{
-    CudaError,
-    memory::{Address, MEMORY},
+    memory::Address,
     ranges::{Access, Handle, Mapping, Properties, RANGES, Range},
 };
 
@@ -24,6 +23,7 @@ pub static MEM_ADDRESS_RESERVE: Function =
 pub static MEM_ADDRESS_FREE: Function =
     Function::of_memory(mem_address_free as MemAddressFree as *mut c_void);
 pub static MEM_CREATE: Function = Function::of_memory(mem_create as MemCreate as *mut c_void);
+pub static MEM_RETAIN: Function = Function::of_memory(mem_retain as MemRetain as *mut c_void);
 pub static MEM_RELEASE: Function = Function::of_memory(mem_release as MemRelease as *mut c_void);
 pub static MEM_MAP: Function = Function::of_memory(mem_map as MemMap as *mut c_void);
 pub static MEM_SET_ACCESS: Function = Function::of_memory(mem_set_access as MemSetAccess as *mut c_void);
@@ -66,9 +66,20 @@ unsafe extern "C" fn mem_create(
         }
         // SAFETY: the caller gives a CUmemAllocationProp, as to the driver; it has 32 bytes, of no alignment here.
         let properties = unsafe { properties.read() };
-        let Handle(found) = created(driver, bytes as u64, &properties)?;
+        let Handle(found) = driver.with_room(|| RANGES.create(bytes as u64, &properties, driver))?;
         // SAFETY: the caller gives a place for the handle, as to the driver.
         unsafe { handle.write(found) };
+        Ok(())
+    })
+}
+
+/// `cuMemRetainAllocationHandle`: memory that has two handles is the driver's.
+unsafe extern "C" fn mem_retain(handle: *mut u64, address: *mut c_void) -> c_int {
+    answer(|driver| {
+        // SAFETY: these are the caller's arguments.
+        checked(unsafe { (driver.mem_retain)(handle, address) })?;
+        // SAFETY: the driver has just written a handle there.
+        RANGES.leave(Handle(unsafe { handle.read() }));
         Ok(())
     })
 }
@@ -106,12 +117,4 @@ unsafe extern "C" fn mem_unmap(address: u64, bytes: usize) -> c_int {
 
 const fn range(address: u64, bytes: usize) -> Range {
     Range { address: Address(address), bytes: bytes as u64 }
-}
-
-/// Memory, for which other memory that nobody uses makes room.
-fn created(driver: &Functions, bytes: u64, properties: &Properties) -> Result<Handle, CudaError> {
-    RANGES.create(bytes, properties, driver).or_else(|_| {
-        MEMORY.give_back(driver.current()?, driver);
-        RANGES.create(bytes, properties, driver)
-    })
 }
