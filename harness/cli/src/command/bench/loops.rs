@@ -176,7 +176,7 @@ impl Total {
         }
         if sum(|it| it.allocations) > 0 {
             details.push(format!(
-                "device memory: {} allocations, {} by the driver",
+                "memory: {} allocations, {} by the driver",
                 sum(|it| it.allocations),
                 sum(|it| it.allocations_by_driver)
             ));
