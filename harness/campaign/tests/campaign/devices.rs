@@ -138,9 +138,11 @@ pub fn spread() {
 }
 
 pub fn one_off_the_bus() {
-    let healthy = on_devices("loses-a-device", &["0"], 200).0.run();
+    // enough that a device is given some while other tests keep the machine busy
+    const CASES: u64 = 500;
+    let healthy = on_devices("loses-a-device", &["0"], CASES).0.run();
     for role in ["loses-a-device", "dies-on-a-device"] {
-        let (production, _notes) = on_devices(role, &["0", "1", BAD], 200);
+        let (production, _notes) = on_devices(role, &["0", "1", BAD], CASES);
         let outcome = production.run();
         let told = given_up(&outcome);
         assert!(matches!(told.as_slice(), [(BAD, _)]), "{role}: {told:?}");
