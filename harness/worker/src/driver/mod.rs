@@ -40,6 +40,11 @@ mod attributes;
     not(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64")),
     expect(dead_code, reason = "nothing is attached")
 )]
+mod events;
+#[cfg_attr(
+    not(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64")),
+    expect(dead_code, reason = "nothing is attached")
+)]
 mod free_memory;
 #[cfg_attr(
     not(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64")),
@@ -107,8 +112,8 @@ pub fn attach_named(name: &str, mode: Mode) -> Result<(), AttachError> {
     if prepare(mode) { linux::attach(&linux::load(name)?) } else { Ok(()) }
 }
 
-/// Whether memory that libraries free is kept.
-static KEEPS_MEMORY: AtomicBool = AtomicBool::new(false);
+/// Whether libraries are spared more than attributes: memory that they free is kept, and events raise no interrupts.
+static STANDS_IN_FOR_ALL: AtomicBool = AtomicBool::new(false);
 
 /// Whether libraries are to find the cache.
 fn prepare(mode: Mode) -> bool {
@@ -116,13 +121,13 @@ fn prepare(mode: Mode) -> bool {
         ATTRIBUTES.verify();
     }
     if matches!(mode, Mode::On | Mode::Verify) {
-        KEEPS_MEMORY.store(true, Ordering::Relaxed);
+        STANDS_IN_FOR_ALL.store(true, Ordering::Relaxed);
     }
     mode != Mode::Off
 }
 
-fn is_memory_kept() -> bool {
-    KEEPS_MEMORY.load(Ordering::Relaxed)
+fn stands_in_for_all() -> bool {
+    STANDS_IN_FOR_ALL.load(Ordering::Relaxed)
 }
 
 /// What all libraries of this process together have asked so far.

@@ -3,17 +3,19 @@ use std::{env, fmt, str::FromStr};
 /// The environment variable that says how a worker uses the cache: `on`, `attributes`, `off` or `verify`.
 pub const VARIABLE: &str = "TWINFER_DRIVER_CACHE";
 
-/// How a worker answers questions for device attributes.
+/// What a worker spares the driver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// From memory, except that a sample of the answers is compared with the driver's; memory is kept.
+    /// Device attributes are answered from memory, except that a sample of the answers is compared with the driver's; memory is
+    /// kept, and events raise no interrupts.
     #[default]
     On,
-    /// The same, but memory is left to the driver.
+    /// Device attributes alone.
     Attributes,
-    /// By the driver: no library is touched.
+    /// Nothing: no library is touched.
     Off,
-    /// By the driver, each answer compared with the one in memory; a difference ends the worker. Memory is kept.
+    /// Nothing of attributes, each answer is compared with the one in memory; a difference ends the worker. All else as with
+    /// [`On`](Self::On).
     Verify,
 }
 

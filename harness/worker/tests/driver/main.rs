@@ -262,6 +262,29 @@ fn how_much_is_free_is_asked_for_once_in_a_while(runtime: &Runtime, driver: &Dri
 }
 
 #[test]
+fn events_raise_no_interrupt_and_are_waited_for_without_one() {
+    let (runtime, driver) = (Runtime::attached("events", &LAZY), Driver::open());
+    let wait = runtime.by_name(c"cuEventSynchronize");
+    for create in
+        [runtime.by_name(c"cuEventCreate"), runtime.by_version("by_second", c"cuEventCreate", 12_000)]
+    {
+        assert_ne!(create, driver.address("cuEventCreate"));
+        let mut event = 0;
+        // CU_EVENT_BLOCKING_SYNC and CU_EVENT_DISABLE_TIMING
+        assert_eq!(runtime.call(create, [place(&mut event), 3, 0, 0, 0]), 0);
+        assert_eq!(driver.number("created_with"), 2);
+        assert_eq!(runtime.call(wait, [event, 0, 0, 0, 0]), 0);
+        assert_eq!(runtime.call(create, [0, 3, 0, 0, 0]), 1);
+    }
+    assert_eq!(runtime.call(wait, [0; 5]), 400, "what the driver refuses is refused");
+    assert_eq!(driver.number("waited_by_driver"), 0);
+
+    let untouched = Runtime::load("eventless", &LAZY);
+    attach(&untouched.path, Mode::Off).unwrap();
+    assert_eq!(untouched.by_name(c"cuEventCreate"), driver.address("cuEventCreate"));
+}
+
+#[test]
 fn every_other_function_is_the_drivers_own() {
     let (runtime, driver) = (Runtime::attached("others", &LAZY), Driver::open());
     assert_eq!(runtime.by_name(c"cuInit"), driver.address("cuInit"));

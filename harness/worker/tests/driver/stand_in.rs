@@ -202,6 +202,11 @@ impl Driver {
 
     /// How many questions have reached it.
     pub fn asked(&self) -> c_int {
-        unsafe { self.0.get::<unsafe extern "C" fn() -> c_int>("asked").unwrap()() }
+        self.number("asked")
+    }
+
+    /// What it counts, or was last given, under this name.
+    pub fn number(&self, name: &str) -> c_int {
+        unsafe { self.0.get::<unsafe extern "C" fn() -> c_int>(name).unwrap()() }
     }
 }

@@ -5,7 +5,7 @@ use std::{
 };
 
 use super::functions::Functions;
-use crate::driver::{CudaError, is_memory_kept};
+use crate::driver::{CudaError, stands_in_for_all};
 
 pub const CUDA_SUCCESS: c_int = 0;
 const NOT_INITIALIZED: c_int = 3;
@@ -13,8 +13,8 @@ const NOT_INITIALIZED: c_int = 3;
 /// A function of the driver, and ours that stands in for it.
 pub struct Function {
     ours: *mut c_void,
-    /// Whether it keeps memory, for which it needs other functions of the driver.
-    keeps_memory: bool,
+    /// Whether it is one of those for more than attributes, which call [`Functions`].
+    is_among_others: bool,
     /// Null until somebody looked the driver's function up.
     drivers: AtomicPtr<c_void>,
 }
@@ -25,17 +25,19 @@ unsafe impl Sync for Function {}
 
 impl Function {
     pub const fn new(ours: *mut c_void) -> Self {
-        Self { ours, keeps_memory: false, drivers: AtomicPtr::new(ptr::null_mut()) }
+        Self { ours, is_among_others: false, drivers: AtomicPtr::new(ptr::null_mut()) }
     }
 
-    /// One that stands in where memory is kept.
-    pub const fn of_memory(ours: *mut c_void) -> Self {
-        Self { keeps_memory: true, ..Self::new(ours) }
+    /// One for more than attributes, which calls [`Functions`].
+    pub const fn among_others(ours: *mut c_void) -> Self {
+        Self { is_among_others: true, ..Self::new(ours) }
     }
 
     /// Ours in place of `found`. A second driver's function stays what it is: ours can call only one.
     pub fn in_place_of(&self, found: *mut c_void) -> *mut c_void {
-        if found.is_null() || self.keeps_memory && !(is_memory_kept() && Functions::beside(found).is_some()) {
+        if found.is_null()
+            || self.is_among_others && !(stands_in_for_all() && Functions::beside(found).is_some())
+        {
             return found;
         }
         let before =

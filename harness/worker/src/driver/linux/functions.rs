@@ -1,4 +1,4 @@
-//! The driver's functions that keeping memory needs.
+//! The driver's functions that ours need.
 #![expect(unsafe_code, reason = "functions of the CUDA driver are called")]
 
 use std::{
@@ -34,6 +34,9 @@ pub type MemRelease = unsafe extern "C" fn(u64) -> c_int;
 pub type MemMap = unsafe extern "C" fn(u64, usize, usize, u64, u64) -> c_int;
 pub type MemSetAccess = unsafe extern "C" fn(u64, usize, *const Access, usize) -> c_int;
 pub type MemUnmap = unsafe extern "C" fn(u64, usize) -> c_int;
+pub type EventCreate = unsafe extern "C" fn(*mut *mut c_void, c_uint) -> c_int;
+pub type EventSynchronize = unsafe extern "C" fn(*mut c_void) -> c_int;
+type EventQuery = unsafe extern "C" fn(*mut c_void) -> c_int;
 type MemsetD8 = unsafe extern "C" fn(u64, c_uchar, usize) -> c_int;
 type MemsetD8Async = unsafe extern "C" fn(u64, c_uchar, usize, *mut c_void) -> c_int;
 type CtxGetCurrent = unsafe extern "C" fn(*mut *mut c_void) -> c_int;
@@ -82,6 +85,8 @@ functions! {
     mem_map: MemMap = c"cuMemMap",
     mem_set_access: MemSetAccess = c"cuMemSetAccess",
     mem_unmap: MemUnmap = c"cuMemUnmap",
+    event_create: EventCreate = c"cuEventCreate",
+    event_query: EventQuery = c"cuEventQuery",
     memset_d8: MemsetD8 = c"cuMemsetD8_v2",
     memset_d8_async: MemsetD8Async = c"cuMemsetD8Async",
     ctx_get_current: CtxGetCurrent = c"cuCtxGetCurrent",

@@ -18,6 +18,7 @@ use super::{
         MEM_ALLOC, MEM_ALLOC_ASYNC, MEM_FREE, MEM_FREE_ASYNC, MEM_FREE_HOST, MEM_GET_INFO, MEM_HOST_ALLOC,
     },
     attribute::DEVICE_GET_ATTRIBUTE,
+    event::{EVENT_CREATE, EVENT_SYNCHRONIZE},
     function::{CUDA_SUCCESS, Function},
     range::{
         MEM_ADDRESS_FREE, MEM_ADDRESS_RESERVE, MEM_CREATE, MEM_MAP, MEM_RELEASE, MEM_RETAIN, MEM_SET_ACCESS,
@@ -115,6 +116,8 @@ unsafe extern "C" fn replacement(handle: *mut c_void, name: *const c_char) -> *m
 fn of_all_versions(name: &[u8]) -> Option<&'static Function> {
     Some(match name {
         b"cuDeviceGetAttribute" => &DEVICE_GET_ATTRIBUTE,
+        b"cuEventCreate" => &EVENT_CREATE,
+        b"cuEventSynchronize" => &EVENT_SYNCHRONIZE,
         b"cuMemAllocAsync" => &MEM_ALLOC_ASYNC,
         b"cuMemFreeAsync" => &MEM_FREE_ASYNC,
         b"cuMemHostAlloc" => &MEM_HOST_ALLOC,

@@ -2,6 +2,7 @@
 
 mod allocation;
 mod attribute;
+mod event;
 mod function;
 mod functions;
 mod import;
