@@ -53,7 +53,8 @@ struct Opening {
 
 /// Workers of each variant that stand by.
 const SPARES: usize = 1;
-/// Lanes of a variant that are likely to be wanted once its first worker has run a case, where starting one takes long.
+/// Lanes of a variant that are likely to be wanted on each device once its first worker has run a case, where starting one takes
+/// long.
 const LANES_SOON: usize = 4;
 /// One core in this many is left to workers that start or investigate, where cases are run on devices.
 const CORES_LEFT: usize = 4;
@@ -233,7 +234,7 @@ impl Campaign {
         let growing = self.sites.iter().zip(lanes).filter(grows);
         let soon = growing.flat_map(|(site, _)| {
             let nurseries = site.nurseries();
-            nurseries.iter().map(|nursery| nursery.expect(LANES_SOON.div_ceil(nurseries.len())))
+            nurseries.iter().map(|nursery| nursery.expect(LANES_SOON))
         });
         soon.collect()
     }

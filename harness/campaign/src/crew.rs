@@ -33,6 +33,8 @@ pub struct Crew {
     hands: NonZeroUsize,
     /// Minimisations under way, which share the hands.
     shares: AtomicUsize,
+    /// Lets no more cases run in warm workers than there are hands: for each more a worker would be started, and dropped.
+    warmed: Gate,
     /// Lets as many workers be busy as the backend's use of devices allows.
     busy: Arc<Gate>,
 }
@@ -81,6 +83,7 @@ impl Crew {
             steady: Steady::default(),
             hands,
             shares: AtomicUsize::new(0),
+            warmed: Gate::new(hands.get()),
             busy: Arc::new(Gate::new(width)),
         }
     }
@@ -145,6 +148,7 @@ impl Crew {
 
     /// What the variant does with a case in a worker that has run others.
     pub fn observe_warm(&self, task: &Task) -> Result<Observation, CampaignError> {
+        let _warm = self.warmed.enter(Urgency::Needed);
         let _busy = self.busy.enter(Urgency::Needed);
         let waiting = self.waiting().pop();
         let mut worker = waiting.map_or_else(|| self.site.somewhere(Nursery::take), Ok)?;

@@ -7,7 +7,7 @@ use std::{
         atomic::{AtomicBool, Ordering},
     },
     thread::Scope,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
@@ -18,11 +18,14 @@ use crate::{
     lane::{Job, Lane},
     site::Site,
     staffing::{Means, Staff, bound},
-    worker::{Nursery, WorkerProcess},
+    worker::{IdleCores, Nursery, WorkerProcess},
 };
 
 /// How often the foreman looks.
 const INTERVAL: Duration = Duration::from_millis(50);
+
+/// How long cores are watched before it is told that they stand idle.
+const WATCH: Duration = Duration::from_secs(2);
 
 /// Opens the lanes of all variants.
 pub struct Foreman<'scope, 'env> {
@@ -32,6 +35,9 @@ pub struct Foreman<'scope, 'env> {
     means: Option<Means>,
     deliveries: Sender<Delivery>,
     told: Vec<Workforce>,
+    idle_cores: Option<IdleCores>,
+    /// Since when they are watched.
+    watched: Instant,
 }
 
 /// The lanes of one variant.
@@ -44,13 +50,14 @@ pub struct Gang {
 }
 
 impl<'scope, 'env> Foreman<'scope, 'env> {
-    pub const fn new(
+    pub fn new(
         scope: &'scope Scope<'scope, 'env>,
         gangs: Vec<Gang>,
         means: Option<Means>,
         deliveries: Sender<Delivery>,
     ) -> Self {
-        Self { scope, gangs, means, deliveries, told: Vec::new() }
+        let (told, idle_cores) = (Vec::new(), IdleCores::watch());
+        Self { scope, gangs, means, deliveries, told, idle_cores, watched: Instant::now() }
     }
 
     /// Opens a lane for each of these workers, by variant, which come from one device after the other.
@@ -85,9 +92,24 @@ impl<'scope, 'env> Foreman<'scope, 'env> {
                 Workforce { variant, workers: site.lanes(), bound, footprint }
             })
             .collect();
+        self.use_idle_cores(&workforce);
         if workforce != self.told {
             self.told.clone_from(&workforce);
             self.tell(Event::WorkforceChanged { workforce });
+        }
+    }
+
+    /// Lets more workers be hired where cores stand idle that were left to others.
+    fn use_idle_cores(&mut self, workforce: &[Workforce]) {
+        if self.watched.elapsed() < WATCH {
+            return;
+        }
+        self.watched = Instant::now();
+        let Some(idle) = self.idle_cores.as_mut().and_then(IdleCores::since_last) else { return };
+        let are_wanted = workforce.iter().any(|one| one.bound == WorkerBound::Cores);
+        let are_starting = self.gangs.iter().any(|gang| gang.site.starting() > 0);
+        if are_wanted && !are_starting {
+            self.means = self.means.map(|means| means.with_idle(idle));
         }
     }
 
@@ -148,6 +170,7 @@ impl Gang {
             footprint: self.site.footprint(),
             waiting: self.queue.len(),
             in_flight: self.site.in_flight(),
+            busy: self.site.busy_lanes(),
             device_use: self.device_use,
             device: self.site.least_busy().occupancy(),
             is_refused: self.is_refused.load(Ordering::Relaxed),

@@ -13,7 +13,7 @@ use crate::{
     pace::Pace,
     past::Past,
     prepared::Prepared,
-    site::{Site, Yielding},
+    site::{Busy, Site, Yielding},
     worker::{Access, Answer, Loss, Nursery, Trial, WorkerProcess, memory, timed},
 };
 
@@ -59,6 +59,8 @@ pub struct Lane {
     is_outgrown: bool,
     in_flight: VecDeque<Job>,
     in_flight_bytes: usize,
+    /// There while cases are in flight.
+    busy: Option<Busy>,
     /// Since when the worker has the case in front to itself.
     since: Instant,
     /// Answered, if what the worker says next begins where its answer ended: one that was cut short is only known by that.
@@ -88,6 +90,7 @@ impl Lane {
             is_outgrown: false,
             in_flight: VecDeque::with_capacity(WINDOW),
             in_flight_bytes: 0,
+            busy: None,
             since: Instant::now(),
             held: None,
             waiting: None,
@@ -190,6 +193,7 @@ impl Lane {
             self.in_flight_bytes += job.bytes();
             self.in_flight.push_back(job);
             self.site.took();
+            self.note_busy();
         }
         worker.flush()
     }
@@ -218,8 +222,17 @@ impl Lane {
         self.in_flight_bytes -= job.bytes();
         self.held = Some((job, timed(observation, self.since)));
         self.since = Instant::now();
+        self.note_busy();
         if self.in_flight.is_empty() {
             self.deliver_held();
+        }
+    }
+
+    /// Notes whether cases are in flight.
+    fn note_busy(&mut self) {
+        let is_busy = !self.in_flight.is_empty();
+        if is_busy != self.busy.is_some() {
+            self.busy = is_busy.then(|| self.site.busy());
         }
     }
 
@@ -238,6 +251,7 @@ impl Lane {
             self.in_flight_bytes += job.bytes();
             self.in_flight.push_front(job);
             self.site.took();
+            self.note_busy();
         }
     }
 

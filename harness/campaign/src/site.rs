@@ -25,8 +25,13 @@ pub struct Site {
     footprint: AtomicU64,
     /// Cases that lanes hold unanswered.
     in_flight: AtomicUsize,
+    /// Lanes that hold any.
+    busy_lanes: AtomicUsize,
     yielding: Yielding,
 }
+
+/// That a lane holds cases, until it is dropped.
+pub struct Busy(Arc<Site>);
 
 /// Whose workers let others go first where cores are short.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,7 +92,8 @@ impl Site {
     /// The site of these nurseries, at least one, all of one variant.
     pub const fn of(nurseries: Vec<Arc<Nursery>>) -> Self {
         let (turn, footprint) = (AtomicUsize::new(0), AtomicU64::new(0));
-        Self { nurseries, turn, footprint, in_flight: AtomicUsize::new(0), yielding: Yielding::Lanes }
+        let (in_flight, busy_lanes) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        Self { nurseries, turn, footprint, in_flight, busy_lanes, yielding: Yielding::Lanes }
     }
 
     /// Whose workers let others go first.
@@ -182,6 +188,17 @@ impl Site {
         self.in_flight.load(Ordering::Relaxed)
     }
 
+    /// Counts a lane that holds cases.
+    pub fn busy(self: &Arc<Self>) -> Busy {
+        self.busy_lanes.fetch_add(1, Ordering::Relaxed);
+        Busy(Arc::clone(self))
+    }
+
+    /// Lanes that hold cases unanswered.
+    pub fn busy_lanes(&self) -> usize {
+        self.busy_lanes.load(Ordering::Relaxed)
+    }
+
     /// How many lanes wait for their first worker.
     pub fn starting(&self) -> usize {
         self.nurseries.iter().map(|nursery| nursery.starting()).sum()
@@ -217,6 +234,12 @@ impl Site {
                 device: nursery.device()?.to_owned(),
             })
         })
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.busy_lanes.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -29,6 +29,8 @@ pub struct Staff {
     pub waiting: usize,
     /// Those that workers have taken and not answered.
     pub in_flight: usize,
+    /// Workers that have such a case.
+    pub busy: usize,
     pub device_use: DeviceUse,
     /// The device that the next one would be on, where its workers tell of its memory.
     pub device: Option<Occupancy>,
@@ -49,6 +51,20 @@ pub struct Occupancy {
     pub workers: usize,
 }
 
+/// One core in this many is to stand idle, so that what comes now and then finds one.
+const CORES_IDLE: usize = 8;
+
+impl Means {
+    /// The same where so many of so many cores stood idle although cases waited for workers on devices: half of what may be used
+    /// of these are for more workers.
+    #[must_use]
+    pub fn with_idle(self, (idle, cores): (f64, usize)) -> Self {
+        let usable = idle - cores as f64 / CORES_IDLE as f64;
+        let more = if usable < 1.0 { 0 } else { (usable / 2.0).ceil() as usize };
+        Self { most_on_devices: self.most_on_devices.max((self.most_on_devices + more).min(cores)), ..self }
+    }
+}
+
 /// This share of a device's memory is left to what its workers take later.
 const DEVICE_RESERVE: u64 = 4;
 
@@ -58,7 +74,7 @@ pub fn bound(means: Means, staffs: &[Staff], place: usize) -> Option<WorkerBound
     if staff.device_use == DeviceUse::Alone {
         return Some(WorkerBound::Device);
     }
-    let busy: usize = staffs.iter().filter(|staff| staff.device.is_some()).map(Staff::busy).sum();
+    let busy: usize = staffs.iter().filter(|staff| staff.device.is_some()).map(Staff::busy_soon).sum();
     let are_cores_taken = staff.device.is_some() && busy >= means.most_on_devices;
     if staff.workers >= means.most || are_cores_taken {
         return Some(WorkerBound::Cores);
@@ -101,9 +117,9 @@ impl Staff {
         self.waiting + self.in_flight
     }
 
-    /// How many of the workers are busy: where no case waits, few or none.
-    const fn busy(&self) -> usize {
-        if self.waiting == 0 { 0 } else { self.workers }
+    /// How many of the workers are busy, once those that are starting have started.
+    const fn busy_soon(&self) -> usize {
+        self.busy + self.starting
     }
 }
 
@@ -137,6 +153,7 @@ mod tests {
             footprint: Some(footprint),
             waiting: 100,
             in_flight: 0,
+            busy: 1,
             device_use: DeviceUse::Shared,
             device: None,
             is_refused: false,
@@ -154,6 +171,7 @@ mod tests {
                 return staffs.iter().map(|staff| staff.workers).zip(bounds.into_iter().flatten()).collect();
             };
             staffs[next].workers += 1;
+            staffs[next].busy += 1;
             if let Some(device) = &mut staffs[next].device {
                 device.starting += 1;
             }
@@ -215,12 +233,21 @@ mod tests {
             |staffs| hired(means, staffs).into_iter().map(|(workers, _)| workers).collect::<Vec<_>>();
         assert_eq!(workers(vec![on_device(100)]), [13]);
         assert_eq!(workers(vec![on_device(100), on_device(100)]), [7, 6]);
-        assert_eq!(workers(vec![Staff { workers: 3, ..on_device(0) }, on_device(100)]), [3, 13]);
+        assert_eq!(workers(vec![Staff { workers: 3, busy: 1, ..on_device(0) }, on_device(100)]), [3, 12]);
         assert_eq!(
             workers(vec![staff(1), on_device(100)]),
             [16, 13],
             "what is on no device has the cores too"
         );
+    }
+
+    #[test]
+    fn where_cores_stand_idle_more_workers_on_devices_are_hired_but_for_an_eighth() {
+        let means = Means { most_on_devices: 12, ..MEANS };
+        let most = |idle| means.with_idle((idle, 16)).most_on_devices;
+        assert_eq!([0.0, 2.9, 3.0, 4.5, 6.1, 16.0].map(most), [12, 12, 13, 14, 15, 16]);
+        let means = Means { most_on_devices: 20, ..MEANS };
+        assert_eq!(means.with_idle((9.0, 16)).most_on_devices, 20, "nobody is dismissed");
     }
 
     #[test]

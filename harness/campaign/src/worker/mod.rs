@@ -1,6 +1,7 @@
 //! Worker processes as the supervisor sees them: started, fed, watched, killed and replaced.
 
 mod command;
+mod cores;
 mod device;
 mod gate;
 mod health;
@@ -11,6 +12,7 @@ mod process;
 mod stderr;
 
 pub use command::{ALLOCATOR, WorkerCommand};
+pub use cores::IdleCores;
 pub use device::Device;
 pub use gate::{Access, Gate, Urgency};
 pub use leash::Watchdog;

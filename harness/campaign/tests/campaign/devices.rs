@@ -35,6 +35,9 @@ fn note(name: &str) -> PathBuf {
 
 /// What an actor does when it starts: a device that fell off the bus has no workers any more.
 pub fn meet(role: &str, voice: &mut Voice<impl Write>) {
+    if role.starts_with("notes-its-start") {
+        count(&note("starts"));
+    }
     if role == "loses-a-device" && device() == BAD && note("off-the-bus").exists()
         || role == "loses-all-devices" && note("off-the-bus").exists()
     {
@@ -69,6 +72,7 @@ pub fn work(role: &str) {
         "dies-on-a-device" if device() == BAD => process::abort(),
         // so slow that the bad device has its share of the cases
         "loses-a-device" | "dies-on-a-device" => thread::sleep(Duration::from_millis(3)),
+        "notes-its-start-and-has-many-bugs" => thread::sleep(Duration::from_millis(2)),
         "takes-its-time" | "fills-its-device" => thread::sleep(Duration::from_millis(5)),
         _ => {}
     }
@@ -101,6 +105,24 @@ fn given_up(outcome: &Outcome) -> Vec<(&str, &str)> {
             _ => None,
         })
         .collect()
+}
+
+/// Workers that investigations find busy are waited for: where starting one takes seconds, none is started to be dropped.
+pub fn no_more_than_hands() {
+    const HANDS: u64 = 4;
+    let (mut production, notes) = on_devices("notes-its-start-and-has-many-bugs", &[], 200);
+    production.options.investigations = NonZeroUsize::new(HANDS as usize).unwrap();
+    (production.options.repeat_every, production.options.fresh_every) = (0, 0);
+    let outcome = production.run();
+    let findings = outcome.findings().len() as u64;
+    let started = fs::metadata(notes.path().join("starts")).unwrap().len();
+    assert!(findings > 10, "{findings} findings");
+    let (lanes, spares) = (production.options.jobs.get() as u64, 1);
+    // each finding is confirmed in one that is fresh
+    assert!(
+        started <= lanes + spares + HANDS + findings,
+        "{started} workers were started for {findings} findings"
+    );
 }
 
 /// A symptom that does not recur is not looked for in all the smaller cases that there are.

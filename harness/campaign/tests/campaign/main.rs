@@ -53,6 +53,7 @@ fn main() {
         trial("wrong_values_become_a_minimal_finding_with_its_files", findings::wrong_values),
         trial("what_needs_its_history_to_go_wrong_is_state_dependent", findings::state_dependent),
         trial("what_comes_and_goes_is_not_looked_for_for_long", devices::comes_and_goes),
+        trial("investigations_start_no_more_workers_than_they_have_hands", devices::no_more_than_hands),
         trial("what_differs_from_time_to_time_is_nondeterministic", findings::nondeterministic),
         trial("one_bug_is_not_minimised_into_another", findings::two_bugs),
         trial("what_hides_behind_what_nothing_explains_is_looked_into_now_and_then", findings::veiled),

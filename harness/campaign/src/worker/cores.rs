@@ -1,0 +1,84 @@
+//! How many of the processors that this process may use stand idle, as Linux tells it.
+
+use std::{fs, mem};
+
+use rustix::thread::{CpuSet, sched_getaffinity};
+
+/// Reads `/proc/stat` (`proc_stat(5)`) from time to time.
+pub struct IdleCores {
+    allowed: CpuSet,
+    last: Ticks,
+}
+
+/// Clock ticks of the processors that this process may use, since the machine started.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Ticks {
+    idle: u64,
+    /// Idle or not.
+    all: u64,
+    cores: usize,
+}
+
+impl IdleCores {
+    /// From now on; none where the system does not tell.
+    pub fn watch() -> Option<Self> {
+        let allowed = sched_getaffinity(None).ok()?;
+        Some(Self { last: Ticks::now(&allowed)?, allowed })
+    }
+
+    /// How many were idle on average since this was asked last, and the number of all.
+    pub fn since_last(&mut self) -> Option<(f64, usize)> {
+        let now = Ticks::now(&self.allowed)?;
+        let last = mem::replace(&mut self.last, now);
+        let (idle, all) = (now.idle.checked_sub(last.idle)?, now.all.checked_sub(last.all)?);
+        (all > 0).then(|| (idle as f64 / all as f64 * now.cores as f64, now.cores))
+    }
+}
+
+impl Ticks {
+    fn now(allowed: &CpuSet) -> Option<Self> {
+        let ticks = Self::of(&fs::read_to_string("/proc/stat").ok()?, |core| allowed.is_set(core));
+        (ticks.cores > 0).then_some(ticks)
+    }
+
+    /// Those that `text` tells of the processors that are allowed.
+    fn of(text: &str, is_allowed: impl Fn(usize) -> bool) -> Self {
+        let of_core = |line: &str| {
+            let (core, ticks) = line.strip_prefix("cpu")?.split_once(' ')?;
+            let core = core.parse().ok().filter(|core| *core < CpuSet::MAX_CPU && is_allowed(*core))?;
+            // user, nice, system, idle, iowait, irq, softirq, steal; what follows is part of the first two
+            let ticks: Vec<u64> = ticks.split(' ').take(8).map_while(|ticks| ticks.parse().ok()).collect();
+            let idle = ticks.get(3)? + ticks.get(4)?;
+            Some((core, idle, ticks.iter().sum::<u64>()))
+        };
+        text.lines().filter_map(of_core).fold(Self::default(), |sum, (_, idle, all)| Self {
+            idle: sum.idle + idle,
+            all: sum.all + all,
+            cores: sum.cores + 1,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "cpu  30 0 30 300 30 0 0 0 0 0\ncpu0 10 1 5 100 20 0 2 3 9 9\ncpu1 7 0 0 60 0 0 0 0 0 0\n\
+                        cpu1023 1 0 0 1 0 0 0 0 0 0\ncpu99999 1 0 0 9 0 0 0 0 0 0\nintr 5 6\n";
+
+    #[test]
+    fn processors_that_are_not_allowed_do_not_count() {
+        assert_eq!(Ticks::of(TEXT, |core| core < 2), Ticks { idle: 180, all: 208, cores: 2 });
+        assert_eq!(Ticks::of(TEXT, |core| core == 1), Ticks { idle: 60, all: 67, cores: 1 });
+        assert_eq!(Ticks::of(TEXT, |_| true).cores, 3, "a number that no processor has is none");
+        assert_eq!(Ticks::of("cpu0 1 2\ncpux 3\n", |_| true), Ticks::default());
+    }
+
+    #[test]
+    fn this_machine_tells() {
+        let mut cores = IdleCores::watch().unwrap();
+        let told = std::iter::repeat_with(|| cores.since_last()).flatten().next();
+        let (idle, all) = told.unwrap();
+        assert!((0.0..=all as f64).contains(&idle) && all > 0, "{idle} of {all}");
+    }
+}
