@@ -52,7 +52,7 @@ pub struct Occupancy {
 }
 
 /// One core in this many is to stand idle, so that what comes now and then finds one.
-const CORES_IDLE: usize = 8;
+const CORES_IDLE: usize = 16;
 
 impl Means {
     /// The same where so many of so many cores stood idle although cases waited for workers on devices: half of what may be used
@@ -242,10 +242,10 @@ mod tests {
     }
 
     #[test]
-    fn where_cores_stand_idle_more_workers_on_devices_are_hired_but_for_an_eighth() {
+    fn where_cores_stand_idle_more_workers_on_devices_are_hired_but_for_one_in_sixteen() {
         let means = Means { most_on_devices: 12, ..MEANS };
         let most = |idle| means.with_idle((idle, 16)).most_on_devices;
-        assert_eq!([0.0, 2.9, 3.0, 4.5, 6.1, 16.0].map(most), [12, 12, 13, 14, 15, 16]);
+        assert_eq!([0.0, 1.9, 2.0, 3.5, 5.1, 16.0].map(most), [12, 12, 13, 14, 15, 16]);
         let means = Means { most_on_devices: 20, ..MEANS };
         assert_eq!(means.with_idle((9.0, 16)).most_on_devices, 20, "nobody is dismissed");
     }

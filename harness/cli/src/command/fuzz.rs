@@ -72,8 +72,9 @@ pub struct Arguments {
     /// Keep findings as they were generated
     #[arg(long)]
     no_minimize: bool,
-    /// What workers spare the CUDA driver: on (device attributes are answered from memory, what is freed is kept), attributes
-    /// (only these), off (nothing), verify (as on, but the driver is asked too, and a difference ends the campaign)
+    /// What workers spare the CUDA driver: on (device attributes are answered from memory, what is freed is kept, events
+    /// raise no interrupts), attributes (only these), off (nothing), verify (as on, but the driver is asked for attributes too, and
+    /// a difference ends the campaign)
     #[arg(long, default_value_t, env = driver::VARIABLE, hide_env_values = true, value_name = "MODE")]
     driver_cache: driver::Mode,
     /// Have workers commit a fault each, as this number decides: for tests of the supervisor

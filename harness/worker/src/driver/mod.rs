@@ -1,5 +1,5 @@
-//! The driver cache: a library's CUDA runtime asks the driver for each attribute of a device once, and gets memory back that it
-//! has freed.
+//! The driver cache: a library's CUDA runtime asks the driver for each attribute of a device once, gets memory back that it
+//! has freed, and waits for events without interrupts.
 //!
 //! TensorRT asks for thousands of device attributes a build. The driver answers two of them, the clock rates, with a
 //! system call that waits for every other process that makes it, so that builds are slow, and slower still side by
@@ -9,8 +9,8 @@
 //!
 //! A CUDA runtime that is linked into a library finds the driver's functions through `dlsym`, whose address the dynamic
 //! loader keeps in a slot of that library. `attach` writes another function's address there, which answers lookups of
-//! `cuDeviceGetAttribute`, of the functions that allocate, map and free memory and tell how much is free, and of
-//! `cuGetProcAddress` through which they are found too, with functions of its own; all other lookups reach the C library as they were made. No other library's slots are touched: whoever else calls
+//! `cuDeviceGetAttribute`, of the functions that allocate, map and free memory and tell how much is free, of those that create
+//! events and wait for them, and of `cuGetProcAddress` through which they are found too, with functions of its own; all other lookups reach the C library as they were made. No other library's slots are touched: whoever else calls
 //! `dlsym` or the driver notices nothing.
 //!
 //! # What is remembered
@@ -31,7 +31,14 @@
 //! ([`memory`]) and ranges of virtual memory with what is mapped there ([`ranges`]), 256 MiB a process of either, and cleared when
 //! it is allocated again; freeing waits for the context, as the driver's own does. Blocks of more than 64 MiB are the
 //! driver's. How much is free holds for a second ([`free_memory`]), and the driver's own pools are told to keep what they
-//! have. [`memory_tally`] counts. With [`Mode::Attributes`] memory is left to the driver.
+//! have. [`memory_tally`] counts.
+//!
+//! # Events
+//!
+//! A device that raises an interrupt wakes a thread of every process that uses it. Events are therefore created without, and
+//! asked about until they are reached, without a pause at first ([`events`]).
+//!
+//! With [`Mode::Attributes`] memory and events are left to the driver.
 //!
 //! The module is made for x86-64 and glibc, as the libraries are; elsewhere nothing is attached.
 
