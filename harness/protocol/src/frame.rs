@@ -1,6 +1,10 @@
-use std::io::{self, ErrorKind, Read, Write};
+use std::{
+    io::{self, BufRead, ErrorKind, Read, Write},
+    vec,
+};
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use twinfer_onnx::Tensor;
 
 /// The most bytes of a header.
 pub const MAX_HEADER: usize = 4 << 20;
@@ -9,16 +13,36 @@ pub const MAX_PARTS: usize = 1 << 14;
 /// The most payload bytes of a frame, all parts together.
 pub const MAX_PAYLOAD: u64 = 1 << 30;
 
+/// The bytes of a header's length.
+const LENGTH: usize = 4;
+/// The bytes that few headers exceed, with their length.
+const TYPICAL_HEADER: usize = 1 << 10;
 /// Allocated before the bytes have arrived; more is allocated as they do.
 const EAGER: u64 = 1 << 16;
 
-/// A message in its header form, and the raw bytes that came with it.
+/// A message in its header form, and the raw bytes that come with it.
 #[derive(Debug)]
-pub struct Frame<H> {
+pub struct Frame<'a, H, R> {
     /// The header's message.
     pub header: H,
-    /// The payload, part by part.
-    pub payload: Vec<Vec<u8>>,
+    /// The payload, which is still in the stream.
+    pub payload: Payload<'a, R>,
+}
+
+/// The parts of a payload that are still to be read, in order.
+#[derive(Debug)]
+pub struct Payload<'a, R> {
+    stream: &'a mut R,
+    lengths: vec::IntoIter<u64>,
+}
+
+/// A part of a payload to write.
+#[derive(Clone, Copy, Debug)]
+pub enum Part<'a> {
+    /// As they are.
+    Bytes(&'a [u8]),
+    /// The tensor's elements.
+    Tensor(&'a Tensor),
 }
 
 /// Bytes that are no frame.
@@ -54,37 +78,70 @@ struct IncomingHeader<H> {
     payload: Vec<u64>,
 }
 
-/// Reads the next frame; `None` where the stream ends between frames.
+/// Reads the header of the next frame; `None` where the stream ends between frames.
 ///
 /// Nothing is allocated that a limit does not cover or whose bytes have not arrived.
-pub fn read_frame<H: DeserializeOwned>(stream: &mut impl Read) -> Result<Option<Frame<H>>, FrameError> {
+pub fn read_frame<H: DeserializeOwned, R: BufRead>(
+    stream: &mut R,
+) -> Result<Option<Frame<'_, H, R>>, FrameError> {
     let Some(length) = read_length(stream)? else { return Ok(None) };
     if length as usize > MAX_HEADER {
         return Err(FrameError::HeaderTooLong(u64::from(length)));
     }
-    let header = read_exactly(stream, u64::from(length))?;
-    let IncomingHeader { message, payload } = serde_json::from_slice(&header)?;
+    let IncomingHeader { message, payload } =
+        take_bytes(stream, u64::from(length), |header| serde_json::from_slice(header))??;
     check_payload(&payload)?;
-    let payload = payload.into_iter().map(|part| read_exactly(stream, part)).collect::<Result<_, _>>()?;
-    Ok(Some(Frame { header: message, payload }))
+    Ok(Some(Frame { header: message, payload: Payload { stream, lengths: payload.into_iter() } }))
 }
 
-/// Writes one frame; the caller flushes.
+impl<R: BufRead> Payload<'_, R> {
+    /// Reads the next part as `read` does; `None` where there is none.
+    pub fn take<T>(&mut self, read: impl FnOnce(&[u8]) -> T) -> Result<Option<T>, FrameError> {
+        self.lengths.next().map(|length| take_bytes(self.stream, length, read)).transpose()
+    }
+
+    /// How many parts are left.
+    pub fn left(&self) -> usize {
+        self.lengths.len()
+    }
+}
+
+/// Writes one frame, all of it at once; the caller flushes.
 pub fn write_frame<H: Serialize>(
     stream: &mut impl Write,
     message: &H,
-    payload: &[&[u8]],
+    payload: &[Part<'_>],
 ) -> Result<(), FrameError> {
     let lengths: Vec<_> = payload.iter().map(|part| part.len() as u64).collect();
     check_payload(&lengths)?;
-    let header = serde_json::to_vec(&OutgoingHeader { message, payload: lengths })?;
-    if header.len() > MAX_HEADER {
-        return Err(FrameError::HeaderTooLong(header.len() as u64));
+    let mut frame = Vec::with_capacity(TYPICAL_HEADER + lengths.iter().sum::<u64>() as usize);
+    frame.extend([0; LENGTH]);
+    serde_json::to_writer(&mut frame, &OutgoingHeader { message, payload: lengths })?;
+    let header = frame.len() - LENGTH;
+    if header > MAX_HEADER {
+        return Err(FrameError::HeaderTooLong(header as u64));
     }
-    stream.write_all(&(header.len() as u32).to_le_bytes())?;
-    stream.write_all(&header)?;
-    payload.iter().try_for_each(|part| stream.write_all(part))?;
-    Ok(())
+    frame[..LENGTH].copy_from_slice(&(header as u32).to_le_bytes());
+    for part in payload {
+        part.append_to(&mut frame);
+    }
+    Ok(stream.write_all(&frame)?)
+}
+
+impl Part<'_> {
+    fn len(&self) -> usize {
+        match self {
+            Self::Bytes(bytes) => bytes.len(),
+            Self::Tensor(tensor) => tensor.len() * tensor.dtype().size(),
+        }
+    }
+
+    fn append_to(&self, frame: &mut Vec<u8>) {
+        match self {
+            Self::Bytes(bytes) => frame.extend_from_slice(bytes),
+            Self::Tensor(tensor) => tensor.append_le_bytes(frame),
+        }
+    }
 }
 
 fn check_payload(lengths: &[u64]) -> Result<(), FrameError> {
@@ -96,7 +153,7 @@ fn check_payload(lengths: &[u64]) -> Result<(), FrameError> {
 }
 
 fn read_length(stream: &mut impl Read) -> Result<Option<u32>, FrameError> {
-    let mut bytes = [0; 4];
+    let mut bytes = [0; LENGTH];
     let mut filled = 0;
     while filled < bytes.len() {
         match stream.read(&mut bytes[filled..]) {
@@ -108,6 +165,23 @@ fn read_length(stream: &mut impl Read) -> Result<Option<u32>, FrameError> {
         }
     }
     Ok(Some(u32::from_le_bytes(bytes)))
+}
+
+/// Reads the next `length` bytes as `read` does; they are not copied where the stream holds them already.
+fn take_bytes<T>(
+    stream: &mut impl BufRead,
+    length: u64,
+    read: impl FnOnce(&[u8]) -> T,
+) -> Result<T, FrameError> {
+    if length > 0
+        && let Ok(held) = stream.fill_buf()
+        && let Some(bytes) = held.get(..length as usize)
+    {
+        let taken = read(bytes);
+        stream.consume(length as usize);
+        return Ok(taken);
+    }
+    Ok(read(&read_exactly(stream, length)?))
 }
 
 fn read_exactly(stream: &mut impl Read, length: u64) -> Result<Vec<u8>, FrameError> {
@@ -128,8 +202,22 @@ mod tests {
 
     fn bytes(message: &str, payload: &[&[u8]]) -> Vec<u8> {
         let mut bytes = Vec::new();
-        write_frame(&mut bytes, &message, payload).unwrap();
+        let parts: Vec<_> = payload.iter().map(|part| Part::Bytes(part)).collect();
+        write_frame(&mut bytes, &message, &parts).unwrap();
         bytes
+    }
+
+    /// A header and the parts of its payload.
+    type Whole<H> = (H, Vec<Vec<u8>>);
+
+    /// The next frame.
+    fn read<H: DeserializeOwned>(stream: &mut impl BufRead) -> Result<Option<Whole<H>>, FrameError> {
+        let Some(mut frame) = read_frame(stream)? else { return Ok(None) };
+        let mut parts = Vec::new();
+        while let Some(part) = frame.payload.take(<[u8]>::to_vec)? {
+            parts.push(part);
+        }
+        Ok(Some((frame.header, parts)))
     }
 
     fn framed(header: &str) -> Vec<u8> {
@@ -137,30 +225,34 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_comes_back_as_it_was_written() {
-        let bytes = bytes("hello", &[b"model", b"", b"tensor"]);
-        let frame: Frame<String> = read_frame(&mut bytes.as_slice()).unwrap().unwrap();
-        assert_eq!(frame.header, "hello");
-        assert_eq!(frame.payload, [b"model".to_vec(), vec![], b"tensor".to_vec()]);
+    fn frames_come_back_as_they_were_written_however_little_of_them_has_arrived() {
+        let bytes = [bytes("hello", &[b"model", b"", b"tensor", b""]), bytes("again", &[])].concat();
+        for capacity in 1..=bytes.len() {
+            let mut stream = io::BufReader::with_capacity(capacity, bytes.as_slice());
+            let parts = vec![b"model".to_vec(), vec![], b"tensor".to_vec(), vec![]];
+            assert_eq!(read(&mut stream).unwrap(), Some(("hello".to_owned(), parts)), "{capacity}");
+            assert_eq!(read(&mut stream).unwrap(), Some(("again".to_owned(), vec![])), "{capacity}");
+            assert_eq!(read::<String>(&mut stream).unwrap(), None);
+        }
     }
 
     #[test]
     fn the_end_of_the_stream_between_frames_is_no_error() {
-        assert!(read_frame::<String>(&mut io::empty()).unwrap().is_none());
+        assert!(read::<String>(&mut io::empty()).unwrap().is_none());
     }
 
     #[test]
     fn a_frame_cut_short_anywhere_is_an_error() {
         let whole = bytes("hello", &[b"model"]);
         for length in 1..whole.len() {
-            assert!(read_frame::<String>(&mut &whole[..length]).is_err(), "{length} bytes");
+            assert!(read::<String>(&mut &whole[..length]).is_err(), "{length} bytes");
         }
     }
 
     #[test]
     fn a_header_over_the_limit_is_refused_before_it_is_read() {
         let bytes = (MAX_HEADER as u32 + 1).to_le_bytes();
-        let refused = read_frame::<String>(&mut bytes.as_slice());
+        let refused = read::<String>(&mut bytes.as_slice());
         assert!(matches!(refused, Err(FrameError::HeaderTooLong(_))), "{refused:?}");
     }
 
@@ -168,7 +260,7 @@ mod tests {
     fn a_payload_over_the_limit_is_refused_before_it_is_read() {
         for lengths in [format!("[{}]", MAX_PAYLOAD + 1), format!("[{},{}]", u64::MAX, u64::MAX)] {
             let bytes = framed(&format!(r#"{{"message":"m","payload":{lengths}}}"#));
-            let refused = read_frame::<String>(&mut bytes.as_slice());
+            let refused = read::<String>(&mut bytes.as_slice());
             assert!(matches!(refused, Err(FrameError::PayloadTooLong)), "{refused:?}");
         }
     }
@@ -176,14 +268,14 @@ mod tests {
     #[test]
     fn a_promised_payload_that_never_comes_is_not_allocated() {
         let bytes = framed(&format!(r#"{{"message":"m","payload":[{MAX_PAYLOAD}]}}"#));
-        assert!(matches!(read_frame::<String>(&mut bytes.as_slice()), Err(FrameError::Io(_))));
+        assert!(matches!(read::<String>(&mut bytes.as_slice()), Err(FrameError::Io(_))));
     }
 
     proptest! {
         #[test]
         fn no_bytes_make_the_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-            let _ = read_frame::<serde_json::Value>(&mut bytes.as_slice());
-            let _ = read_frame::<serde_json::Value>(&mut framed(&String::from_utf8_lossy(&bytes)).as_slice());
+            let _ = read::<serde_json::Value>(&mut bytes.as_slice());
+            let _ = read::<serde_json::Value>(&mut framed(&String::from_utf8_lossy(&bytes)).as_slice());
         }
     }
 }

@@ -8,7 +8,7 @@ mod frame;
 mod message;
 mod wire;
 
-pub use frame::{Frame, FrameError, MAX_HEADER, MAX_PARTS, MAX_PAYLOAD, read_frame, write_frame};
+pub use frame::{FrameError, MAX_HEADER, MAX_PARTS, MAX_PAYLOAD};
 pub use message::{Fault, FaultCause, FromWorker, MessageError, ToWorker, read_from_worker, read_to_worker};
 
 /// The version that this crate speaks; both sides must speak the same.

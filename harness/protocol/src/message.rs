@@ -1,11 +1,14 @@
-use std::io::{Read, Write};
+use std::{
+    io::{BufRead, Write},
+    iter,
+};
 
 use serde::{Deserialize, Serialize};
 use twinfer_case::{CaseHash, Description, DeviceMemory, Observation, Stage, Task, Variant};
-use twinfer_onnx::{InvalidTensor, Tensor};
+use twinfer_onnx::InvalidTensor;
 
 use crate::{
-    frame::{FrameError, read_frame, write_frame},
+    frame::{FrameError, Part, read_frame, write_frame},
     wire::{AnswerHeader, CaseHeader, ObservationHeader, Parts, TensorHeader, tensors},
 };
 
@@ -161,9 +164,8 @@ impl ToWorker {
             until: task.until,
             runs: task.runs.iter().map(|run| run.iter().map(TensorHeader::of).collect()).collect(),
         });
-        let tensors: Vec<_> = task.runs.iter().flatten().map(Tensor::to_le_bytes).collect();
-        let parts: Vec<&[u8]> =
-            std::iter::once(task.model.as_slice()).chain(tensors.iter().map(Vec::as_slice)).collect();
+        let tensors = task.runs.iter().flatten().map(Part::Tensor);
+        let parts: Vec<_> = iter::once(Part::Bytes(&task.model)).chain(tensors).collect();
         write_frame(stream, &header, &parts)
     }
 }
@@ -188,8 +190,8 @@ impl FromWorker {
                     last: *last,
                     observation: ObservationHeader::of(observation),
                 });
-                let parts: Vec<_> = tensors(observation).map(Tensor::to_le_bytes).collect();
-                write_frame(stream, &header, &parts.iter().map(Vec::as_slice).collect::<Vec<_>>())
+                let parts: Vec<_> = tensors(observation).map(Part::Tensor).collect();
+                write_frame(stream, &header, &parts)
             }
             Self::Fault(fault) => write_frame(stream, &FromWorkerHeader::Fault(fault.clone()), &[]),
         }
@@ -197,13 +199,13 @@ impl FromWorker {
 }
 
 /// Reads what a supervisor says next; `None` where it closed the pipe.
-pub fn read_to_worker(stream: &mut impl Read) -> Result<Option<ToWorker>, MessageError> {
+pub fn read_to_worker(stream: &mut impl BufRead) -> Result<Option<ToWorker>, MessageError> {
     let Some(frame) = read_frame(stream)? else { return Ok(None) };
     let mut parts = Parts::new(frame.payload);
     let message = match frame.header {
         ToWorkerHeader::Hello { protocol, variants } => ToWorker::Hello { protocol, variants },
         ToWorkerHeader::Case(header) => {
-            let model = parts.take()?;
+            let model = parts.take(<[u8]>::to_vec)?;
             let runs = header
                 .runs
                 .into_iter()
@@ -221,7 +223,7 @@ pub fn read_to_worker(stream: &mut impl Read) -> Result<Option<ToWorker>, Messag
 }
 
 /// Reads what a worker says next; `None` where it closed the pipe.
-pub fn read_from_worker(stream: &mut impl Read) -> Result<Option<FromWorker>, MessageError> {
+pub fn read_from_worker(stream: &mut impl BufRead) -> Result<Option<FromWorker>, MessageError> {
     let Some(frame) = read_frame(stream)? else { return Ok(None) };
     let mut parts = Parts::new(frame.payload);
     let message = match frame.header {
@@ -245,7 +247,7 @@ pub fn read_from_worker(stream: &mut impl Read) -> Result<Option<FromWorker>, Me
 mod tests {
     use proptest::prelude::*;
     use twinfer_case::{NamedTensor, Outcome, Request, RunOutput};
-    use twinfer_onnx::{DataType, TensorData};
+    use twinfer_onnx::{DataType, Tensor, TensorData};
 
     use super::*;
 
@@ -343,7 +345,8 @@ mod tests {
     fn answer(header: &str, payload: &[&[u8]]) -> Result<Option<FromWorker>, MessageError> {
         let header: serde_json::Value = serde_json::from_str(header).unwrap();
         let mut bytes = Vec::new();
-        write_frame(&mut bytes, &header, payload).unwrap();
+        let parts: Vec<_> = payload.iter().map(|part| Part::Bytes(part)).collect();
+        write_frame(&mut bytes, &header, &parts).unwrap();
         read_from_worker(&mut bytes.as_slice())
     }
 

@@ -1,12 +1,14 @@
 //! The header forms of types that hold tensors: the same with each tensor's elements moved to the payload.
 
+use std::io::BufRead;
+
 use serde::{Deserialize, Serialize};
 use twinfer_case::{
     CaseHash, ChosenPrecision, LogLine, NamedTensor, Observation, Outcome, Request, RunOutput, Stage, Timing,
 };
 use twinfer_onnx::{DataType, InvalidTensor, Tensor};
 
-use crate::MessageError;
+use crate::{MessageError, frame::Payload};
 
 /// A tensor whose elements are the next part of the payload.
 #[derive(Serialize, Deserialize)]
@@ -83,9 +85,8 @@ impl TensorHeader {
         Self { dtype: tensor.dtype(), shape: tensor.shape.clone() }
     }
 
-    pub fn with(self, parts: &mut Parts) -> Result<Tensor, MessageError> {
-        let bytes = parts.take()?;
-        Tensor::from_le_bytes(self.dtype, self.shape, &bytes).map_err(MessageError::from)
+    pub fn with(self, parts: &mut Parts<'_, impl BufRead>) -> Result<Tensor, MessageError> {
+        Ok(parts.take(|bytes| Tensor::from_le_bytes(self.dtype, self.shape, bytes))??)
     }
 }
 
@@ -108,7 +109,7 @@ impl ObservationHeader {
         }
     }
 
-    pub fn with(self, parts: &mut Parts) -> Result<Observation, MessageError> {
+    pub fn with(self, parts: &mut Parts<'_, impl BufRead>) -> Result<Observation, MessageError> {
         Ok(Observation {
             stage: self.stage,
             outcome: self.outcome,
@@ -136,7 +137,7 @@ impl RunHeader {
         }
     }
 
-    fn with(self, parts: &mut Parts) -> Result<RunOutput, MessageError> {
+    fn with(self, parts: &mut Parts<'_, impl BufRead>) -> Result<RunOutput, MessageError> {
         let outputs = self.outputs.into_iter().map(|tensor| tensor.with(parts)).collect::<Result<_, _>>()?;
         let intermediates = self
             .intermediates
@@ -154,20 +155,20 @@ pub fn tensors(observation: &Observation) -> impl Iterator<Item = &Tensor> {
     })
 }
 
-/// Payload parts that are handed out in order.
-pub struct Parts(std::vec::IntoIter<Vec<u8>>);
+/// Payload parts that are read in order.
+pub struct Parts<'a, R>(Payload<'a, R>);
 
-impl Parts {
-    pub fn new(payload: Vec<Vec<u8>>) -> Self {
-        Self(payload.into_iter())
+impl<'a, R: BufRead> Parts<'a, R> {
+    pub const fn new(payload: Payload<'a, R>) -> Self {
+        Self(payload)
     }
 
-    pub fn take(&mut self) -> Result<Vec<u8>, MessageError> {
-        self.0.next().ok_or(MessageError::MissingPart)
+    pub fn take<T>(&mut self, read: impl FnOnce(&[u8]) -> T) -> Result<T, MessageError> {
+        self.0.take(read)?.ok_or(MessageError::MissingPart)
     }
 
     pub fn finish(self) -> Result<(), MessageError> {
-        match self.0.len() {
+        match self.0.left() {
             0 => Ok(()),
             spare => Err(MessageError::SpareParts(spare)),
         }

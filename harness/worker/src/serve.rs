@@ -1,6 +1,6 @@
 use std::{
     any::Any,
-    io::{self, BufReader, BufWriter, Read, Write},
+    io::{self, BufRead, BufReader, BufWriter, Read, Write},
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
@@ -79,7 +79,7 @@ pub fn serve(input: impl Read, output: impl Write) -> Result<(), ServeError> {
     result
 }
 
-fn converse(input: &mut impl Read, voice: &mut Voice<impl Write>) -> Result<(), ServeError> {
+fn converse(input: &mut impl BufRead, voice: &mut Voice<impl Write>) -> Result<(), ServeError> {
     let cache = driver::Mode::of_environment()?;
     let Some(mut backends) = shake_hands(input, voice, cache)? else { return Ok(()) };
     while let Some(message) = read_to_worker(input)? {
@@ -99,7 +99,7 @@ fn converse(input: &mut impl Read, voice: &mut Voice<impl Write>) -> Result<(), 
 }
 
 fn shake_hands(
-    input: &mut impl Read,
+    input: &mut impl BufRead,
     voice: &mut Voice<impl Write>,
     cache: driver::Mode,
 ) -> Result<Option<Vec<Box<dyn Backend>>>, ServeError> {
