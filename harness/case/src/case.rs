@@ -1,4 +1,4 @@
-use std::fmt;
+use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 use twinfer_onnx::{DataType, Graph, Tensor};
@@ -160,6 +160,15 @@ impl TryFrom<String> for CaseHash {
     type Error = InvalidHash;
 
     fn try_from(text: String) -> Result<Self, InvalidHash> {
-        blake3::Hash::from_hex(&text).map(|hash| Self(*hash.as_bytes())).map_err(|_| InvalidHash(text))
+        text.parse()
+    }
+}
+
+impl FromStr for CaseHash {
+    type Err = InvalidHash;
+
+    fn from_str(text: &str) -> Result<Self, InvalidHash> {
+        let hash = blake3::Hash::from_hex(text).map_err(|_| InvalidHash(text.to_owned()))?;
+        Ok(Self(*hash.as_bytes()))
     }
 }

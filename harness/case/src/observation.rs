@@ -38,15 +38,25 @@ pub enum Stage {
     Execute,
 }
 
-impl fmt::Display for Stage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl Stage {
+    /// All of them, in order.
+    pub const ALL: [Self; 5] = [Self::Start, Self::Load, Self::Parse, Self::Build, Self::Execute];
+
+    /// Its name, in JSON too.
+    pub const fn name(self) -> &'static str {
+        match self {
             Self::Start => "start",
             Self::Load => "load",
             Self::Parse => "parse",
             Self::Build => "build",
             Self::Execute => "execute",
-        })
+        }
+    }
+}
+
+impl fmt::Display for Stage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }
 

@@ -81,15 +81,21 @@ struct IncomingHeader<H> {
 /// Reads the header of the next frame; `None` where the stream ends between frames.
 ///
 /// Nothing is allocated that a limit does not cover or whose bytes have not arrived.
+///
+/// A header that `read` does not know is read as JSON.
 pub fn read_frame<H: DeserializeOwned, R: BufRead>(
     stream: &mut R,
+    read: impl FnOnce(&[u8]) -> Option<H>,
 ) -> Result<Option<Frame<'_, H, R>>, FrameError> {
     let Some(length) = read_length(stream)? else { return Ok(None) };
     if length as usize > MAX_HEADER {
         return Err(FrameError::HeaderTooLong(u64::from(length)));
     }
     let IncomingHeader { message, payload } =
-        take_bytes(stream, u64::from(length), |header| serde_json::from_slice(header))??;
+        take_bytes(stream, u64::from(length), |header| match read(header) {
+            Some(message) => Ok(IncomingHeader { message, payload: Vec::new() }),
+            None => serde_json::from_slice(header),
+        })??;
     check_payload(&payload)?;
     Ok(Some(Frame { header: message, payload: Payload { stream, lengths: payload.into_iter() } }))
 }
@@ -126,6 +132,12 @@ pub fn write_frame<H: Serialize>(
         part.append_to(&mut frame);
     }
     Ok(stream.write_all(&frame)?)
+}
+
+/// Writes a frame without payload whose header, within its limit, is text already; the caller flushes.
+pub fn write_header(stream: &mut impl Write, header: &str) -> Result<(), FrameError> {
+    stream.write_all(&(header.len() as u32).to_le_bytes())?;
+    Ok(stream.write_all(header.as_bytes())?)
 }
 
 impl Part<'_> {
@@ -212,7 +224,7 @@ mod tests {
 
     /// The next frame.
     fn read<H: DeserializeOwned>(stream: &mut impl BufRead) -> Result<Option<Whole<H>>, FrameError> {
-        let Some(mut frame) = read_frame(stream)? else { return Ok(None) };
+        let Some(mut frame) = read_frame(stream, |_| None)? else { return Ok(None) };
         let mut parts = Vec::new();
         while let Some(part) = frame.payload.take(<[u8]>::to_vec)? {
             parts.push(part);

@@ -6,6 +6,7 @@
 
 mod frame;
 mod message;
+mod stage;
 mod wire;
 
 pub use frame::{FrameError, MAX_HEADER, MAX_PARTS, MAX_PAYLOAD};

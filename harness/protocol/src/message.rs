@@ -8,7 +8,8 @@ use twinfer_case::{CaseHash, Description, DeviceMemory, Observation, Stage, Task
 use twinfer_onnx::InvalidTensor;
 
 use crate::{
-    frame::{FrameError, Part, read_frame, write_frame},
+    frame::{FrameError, Part, read_frame, write_frame, write_header},
+    stage,
     wire::{AnswerHeader, CaseHeader, ObservationHeader, Parts, TensorHeader, tensors},
 };
 
@@ -178,11 +179,9 @@ impl FromWorker {
                 let (protocol, backends, device_memory) = (*protocol, backends.clone(), *device_memory);
                 write_frame(stream, &FromWorkerHeader::Hello { protocol, backends, device_memory }, &[])
             }
-            Self::Stage { hash, variant, stage } => write_frame(
-                stream,
-                &FromWorkerHeader::Stage { hash: *hash, variant: *variant, stage: *stage },
-                &[],
-            ),
+            Self::Stage { hash, variant, stage } => {
+                write_header(stream, &stage::header(*hash, *variant, *stage))
+            }
             Self::Answer { hash, variant, observation, last } => {
                 let header = FromWorkerHeader::Answer(AnswerHeader {
                     hash: *hash,
@@ -200,7 +199,7 @@ impl FromWorker {
 
 /// Reads what a supervisor says next; `None` where it closed the pipe.
 pub fn read_to_worker(stream: &mut impl BufRead) -> Result<Option<ToWorker>, MessageError> {
-    let Some(frame) = read_frame(stream)? else { return Ok(None) };
+    let Some(frame) = read_frame(stream, |_| None)? else { return Ok(None) };
     let mut parts = Parts::new(frame.payload);
     let message = match frame.header {
         ToWorkerHeader::Hello { protocol, variants } => ToWorker::Hello { protocol, variants },
@@ -224,7 +223,7 @@ pub fn read_to_worker(stream: &mut impl BufRead) -> Result<Option<ToWorker>, Mes
 
 /// Reads what a worker says next; `None` where it closed the pipe.
 pub fn read_from_worker(stream: &mut impl BufRead) -> Result<Option<FromWorker>, MessageError> {
-    let Some(frame) = read_frame(stream)? else { return Ok(None) };
+    let Some(frame) = read_frame(stream, stage_of)? else { return Ok(None) };
     let mut parts = Parts::new(frame.payload);
     let message = match frame.header {
         FromWorkerHeader::Hello { protocol, backends, device_memory } => {
@@ -241,6 +240,12 @@ pub fn read_from_worker(stream: &mut impl BufRead) -> Result<Option<FromWorker>,
     };
     parts.finish()?;
     Ok(Some(message))
+}
+
+/// The message of a stage, where that is what a header says word by word as we write it.
+fn stage_of(header: &[u8]) -> Option<FromWorkerHeader> {
+    let (hash, variant, stage) = stage::read_header(header)?;
+    Some(FromWorkerHeader::Stage { hash, variant, stage })
 }
 
 #[cfg(test)]
@@ -326,6 +331,55 @@ mod tests {
             prop_assert_eq!(Task::new(read.model, read.request, read.runs).hash, task.hash);
             prop_assert_eq!(read.hash, task.hash);
         }
+    }
+
+    /// A stage's message as JSON is written of it, without its length.
+    fn json_of_stage(hash: CaseHash, variant: usize, stage: Stage) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        write_frame(&mut bytes, &FromWorkerHeader::Stage { hash, variant, stage }, &[]).unwrap();
+        bytes.split_off(4)
+    }
+
+    /// What a header says of a stage, read as JSON.
+    fn stage_in_json(header: &[u8]) -> Option<(CaseHash, usize, Stage)> {
+        let length = (header.len() as u32).to_le_bytes();
+        let bytes = [&length, header].concat();
+        let mut stream = bytes.as_slice();
+        let frame = read_frame(&mut stream, |_| None).ok()??;
+        let FromWorkerHeader::Stage { hash, variant, stage } = frame.header else { return None };
+        Some((hash, variant, stage))
+    }
+
+    proptest! {
+        #[test]
+        fn a_stage_is_written_as_json_would_be_and_read_as_json_is(
+            model in prop::collection::vec(any::<u8>(), 0..9),
+            variant in 0_usize..12,
+            stage in prop::sample::select(Stage::ALL.to_vec()),
+            (place, byte) in (any::<prop::sample::Index>(), any::<u8>()),
+        ) {
+            let hash = Task::new(model, request(), Vec::new()).hash;
+            let mut header = json_of_stage(hash, variant, stage);
+            prop_assert_eq!(stage::header(hash, variant, stage).into_bytes(), header.as_slice());
+            prop_assert_eq!(stage::read_header(&header), (variant < 10).then_some((hash, variant, stage)));
+            prop_assert_eq!(stage_in_json(&header), Some((hash, variant, stage)));
+            let place = place.index(header.len());
+            for byte in [byte, b'0' + byte % 10, b'a' + byte % 26] {
+                header[place] = byte;
+                let read = stage::read_header(&header);
+                prop_assert!(read.is_none() || read == stage_in_json(&header), "{}", String::from_utf8_lossy(&header));
+            }
+        }
+    }
+
+    #[test]
+    fn a_stage_is_read_however_its_json_is_laid_out() {
+        let header = r#"{"stage": {"stage": "build", "new": 1, "variant": 0, "hash": "HASH"}}"#;
+        let read = answer(&header.replace("HASH", &"0a".repeat(32)), &[]);
+        let Ok(Some(FromWorker::Stage { variant: 0, stage: Stage::Build, hash })) = read else {
+            panic!("{read:?}")
+        };
+        assert_eq!(hash.to_string(), "0a".repeat(32));
     }
 
     fn request() -> Request {
