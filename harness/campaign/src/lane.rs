@@ -4,7 +4,6 @@ use std::{collections::VecDeque, sync::Arc, time::Instant};
 
 use crossbeam_channel::Receiver;
 use twinfer_case::{Event, Observation, Stage};
-use twinfer_onnx::Tensor;
 
 use crate::{
     CampaignError,
@@ -190,7 +189,7 @@ impl Lane {
             if self.in_flight.is_empty() {
                 self.since = Instant::now();
             }
-            self.in_flight_bytes += job.bytes();
+            self.in_flight_bytes += job.prepared.bytes;
             self.in_flight.push_back(job);
             self.site.took();
             self.note_busy();
@@ -208,7 +207,7 @@ impl Lane {
             return None;
         }
         let job = self.waiting.take().or_else(|| self.jobs.try_recv().ok())?;
-        if self.in_flight_bytes + job.bytes() <= capacity * 3 / 4 {
+        if self.in_flight_bytes + job.prepared.bytes <= capacity * 3 / 4 {
             return Some(job);
         }
         self.waiting = Some(job);
@@ -219,7 +218,7 @@ impl Lane {
     fn hold(&mut self, observation: Observation) {
         let Some(job) = self.in_flight.pop_front() else { return };
         self.site.returned();
-        self.in_flight_bytes -= job.bytes();
+        self.in_flight_bytes -= job.prepared.bytes;
         self.held = Some((job, timed(observation, self.since)));
         self.since = Instant::now();
         self.note_busy();
@@ -248,7 +247,7 @@ impl Lane {
     /// Takes an answer back that may have been cut short: its case is run again.
     fn withdraw_held(&mut self) {
         if let Some((job, _)) = self.held.take() {
-            self.in_flight_bytes += job.bytes();
+            self.in_flight_bytes += job.prepared.bytes;
             self.in_flight.push_front(job);
             self.site.took();
             self.note_busy();
@@ -310,16 +309,6 @@ impl Lane {
                 result => return result,
             }
         }
-    }
-}
-
-impl Job {
-    /// About what the case takes in the pipe.
-    fn bytes(&self) -> usize {
-        let task = &self.prepared.task;
-        let tensors: usize =
-            task.runs.iter().flatten().map(|tensor: &Tensor| tensor.len() * tensor.dtype().size() + 96).sum();
-        task.model.len() + tensors + 512
     }
 }
 

@@ -12,6 +12,8 @@ pub struct Prepared {
     pub case: Case,
     /// What backends are given.
     pub task: Task,
+    /// About what the task takes in the pipe to a worker; known here because counting goes through all of its tensors.
+    pub bytes: usize,
 }
 
 /// What golden knows of each run of a valid case; empty for an invalid one.
@@ -21,7 +23,7 @@ impl Prepared {
     /// Encodes and materialises `case`.
     pub fn of(case: Case) -> Result<Arc<Self>, CampaignError> {
         match Task::of(&case) {
-            Ok(task) => Ok(Arc::new(Self { case, task })),
+            Ok(task) => Ok(Arc::new(Self { bytes: bytes(&task), case, task })),
             Err(reason) => {
                 let provenance = case.provenance;
                 Err(CampaignError::Case {
@@ -62,6 +64,12 @@ impl Prepared {
         let Ok(shapes) = infer_shapes(graph, &inputs) else { return 0 };
         graph.nodes.iter().filter_map(|node| macs_of(node, &shapes)).fold(0, u64::saturating_add)
     }
+}
+
+fn bytes(task: &Task) -> usize {
+    let tensors = task.runs.iter().flatten();
+    let tensors: usize = tensors.map(|tensor| tensor.len() * tensor.dtype().size() + 96).sum();
+    task.model.len() + tensors + 512
 }
 
 /// Each output of a Conv, or input of a ConvTranspose, meets the kernel of its group once.
