@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// Cases that a worker holds at once: enough to hide the way to it and back.
-const WINDOW: usize = 16;
+const WINDOW: usize = 32;
 
 /// A case to run on the lane's variant.
 #[derive(Clone)]
