@@ -234,7 +234,8 @@ impl Campaign {
         let growing = self.sites.iter().zip(lanes).filter(grows);
         let soon = growing.flat_map(|(site, _)| {
             let nurseries = site.nurseries();
-            nurseries.iter().map(|nursery| nursery.expect(LANES_SOON))
+            let soon = LANES_SOON.min(self.means.most_on_devices.div_ceil(nurseries.len()));
+            nurseries.iter().map(move |nursery| nursery.expect(soon))
         });
         soon.collect()
     }

@@ -101,14 +101,16 @@ impl<'scope, 'env> Foreman<'scope, 'env> {
 
     /// Lets more workers be hired where cores stand idle that were left to others.
     fn use_idle_cores(&mut self, workforce: &[Workforce]) {
-        if self.watched.elapsed() < WATCH {
+        let are_starting = self.gangs.iter().any(|gang| gang.site.starting() > 0);
+        if !are_starting && self.watched.elapsed() < WATCH {
             return;
         }
         self.watched = Instant::now();
-        let Some(idle) = self.idle_cores.as_mut().and_then(IdleCores::since_last) else { return };
-        let are_wanted = workforce.iter().any(|one| one.bound == WorkerBound::Cores);
-        let are_starting = self.gangs.iter().any(|gang| gang.site.starting() > 0);
-        if are_wanted && !are_starting {
+        let idle = self.idle_cores.as_mut().and_then(IdleCores::since_last);
+        let mut bounds = self.gangs.iter().zip(workforce);
+        let are_wanted =
+            bounds.any(|(gang, one)| one.bound == WorkerBound::Cores && gang.waits_for_devices());
+        if let Some(idle) = idle.filter(|_| are_wanted && !are_starting) {
             self.means = self.means.map(|means| means.with_idle(idle));
         }
     }
@@ -161,6 +163,11 @@ impl<'scope, 'env> Foreman<'scope, 'env> {
 impl Gang {
     pub fn new(site: Arc<Site>, queue: Receiver<Job>, device_use: DeviceUse) -> Self {
         Self { site, queue, device_use, is_refused: Arc::default() }
+    }
+
+    /// Whether cases wait for more workers on devices than there are.
+    fn waits_for_devices(&self) -> bool {
+        self.site.is_on_devices() && self.queue.len() > self.site.lanes()
     }
 
     fn staff(&self) -> Staff {

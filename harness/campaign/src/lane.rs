@@ -297,6 +297,14 @@ impl Lane {
 
     /// Another worker on the lane's device; where that is given up, on another.
     fn take(&mut self) -> Result<WorkerProcess, CampaignError> {
+        // it is as good as busy: another lane would be one too many once it has its worker
+        self.busy.get_or_insert_with(|| self.site.busy());
+        let taken = self.take_somewhere();
+        self.note_busy();
+        taken
+    }
+
+    fn take_somewhere(&mut self) -> Result<WorkerProcess, CampaignError> {
         loop {
             let other = self.site.other_than(&self.nursery);
             if let (true, Some(other)) = (self.nursery.health().is_given_up(), other) {
@@ -319,11 +327,12 @@ mod tests {
     use super::*;
     use crate::{
         Deadlines,
-        worker::{Gate, Reserve, Watchdog, WorkerCommand},
+        source::generated,
+        worker::{Gate, Reserve, Watchdog, WorkerCommand, lost},
     };
 
-    #[test]
-    fn once_all_is_over_a_lane_looks_for_no_other_worker() {
+    /// A lane of a site with two nurseries on which no worker starts, once all is over.
+    fn lane() -> Lane {
         let watchdog = Watchdog::start();
         watchdog.kill_all();
         let nursery = || {
@@ -336,12 +345,34 @@ mod tests {
         let site = Arc::new(Site::of(vec![nursery(), nursery()]));
         let first = Arc::clone(&site.nurseries()[0]);
         let (_, jobs) = crossbeam_channel::unbounded();
-        let deliverer = Deliverer::new(crossbeam_channel::unbounded().0);
+        Lane::new(0, (site, first), jobs, Deliverer::new(crossbeam_channel::unbounded().0))
+    }
+
+    #[test]
+    fn once_all_is_over_a_lane_looks_for_no_other_worker() {
         let (sender, ended) = mpsc::channel();
-        thread::spawn(move || {
-            let taken = Lane::new(0, (site, first), jobs, deliverer).take();
-            sender.send(taken.is_err()).unwrap();
-        });
+        thread::spawn(move || sender.send(lane().take().is_err()).unwrap());
         assert_eq!(ended.recv_timeout(Duration::from_secs(30)), Ok(true));
+    }
+
+    #[test]
+    fn a_lane_is_busy_while_it_holds_cases() {
+        let (mut lane, source) = (lane(), generated(&["conv".to_owned()], 0).unwrap());
+        let site = Arc::clone(&lane.site);
+        for index in 0..2 {
+            let prepared = Prepared::of(source(index)).unwrap();
+            lane.in_flight_bytes += prepared.bytes;
+            lane.in_flight.push_back(Job { index, prepared, repeat: false });
+            site.took();
+            lane.note_busy();
+            assert_eq!(site.busy_lanes(), 1);
+        }
+        let answer = || lost(site.variant(), Stage::Execute, &Loss::TimedOut).unwrap();
+        lane.hold(answer());
+        assert_eq!(site.busy_lanes(), 1);
+        lane.hold(answer());
+        assert_eq!(site.busy_lanes(), 0);
+        assert!(lane.take().is_err());
+        assert_eq!(site.busy_lanes(), 0, "it has nothing to do after it looked for a worker");
     }
 }

@@ -61,7 +61,10 @@ impl Means {
     pub fn with_idle(self, (idle, cores): (f64, usize)) -> Self {
         let usable = idle - cores as f64 / CORES_IDLE as f64;
         let more = if usable < 1.0 { 0 } else { (usable / 2.0).ceil() as usize };
-        Self { most_on_devices: self.most_on_devices.max((self.most_on_devices + more).min(cores)), ..self }
+        Self {
+            most_on_devices: self.most_on_devices.max((self.most_on_devices + more).min(self.most)),
+            ..self
+        }
     }
 }
 
@@ -248,6 +251,8 @@ mod tests {
         assert_eq!([0.0, 1.9, 2.0, 3.5, 5.1, 16.0].map(most), [12, 12, 13, 14, 15, 16]);
         let means = Means { most_on_devices: 20, ..MEANS };
         assert_eq!(means.with_idle((9.0, 16)).most_on_devices, 20, "nobody is dismissed");
+        let means = Means { most: 8, most_on_devices: 6, ..MEANS };
+        assert_eq!(means.with_idle((60.0, 64)).most_on_devices, 8, "whoever asked for less has a reason");
     }
 
     #[test]
