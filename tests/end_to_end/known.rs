@@ -9,13 +9,18 @@ use crate::{fuzz::findings, twinfer};
 
 /// A campaign that finds something, with this `twinfer.toml` and the stored findings in `known`.
 fn fuzz(configuration: &str, known: &Path) -> (TempDir, Outcome) {
+    fuzz_knowing(configuration, &[known])
+}
+
+fn fuzz_knowing(configuration: &str, known: &[&Path]) -> (TempDir, Outcome) {
     let out = tempfile::tempdir().unwrap();
     let file = out.path().join("twinfer.toml");
     let configured = "backends = \"ort:cpu\"\nfamilies = [\"invalid\"]\nseed = 20\nbudget = { cases = 40 }\n";
     fs::write(&file, format!("{configured}{configuration}")).unwrap();
     let run = out.path().join("run");
-    let arguments = ["--config", text(&file), "--known", text(known), "--out", text(&run), "--no-minimize"];
-    let outcome = twinfer(&[&["fuzz"], &arguments[..]].concat()).run();
+    let arguments = ["fuzz", "--config", text(&file), "--out", text(&run), "--no-minimize"];
+    let known: Vec<_> = known.iter().flat_map(|folder| ["--known", text(folder)]).collect();
+    let outcome = twinfer(&[&arguments[..], &known].concat()).run();
     (out, outcome)
 }
 
@@ -53,6 +58,18 @@ fn a_campaign_is_described_by_its_configuration_and_fails_for_what_is_not_listed
     assert_eq!(one_less.code, Some(1), "{}", one_less.shown());
     let (_, other_versions) = fuzz(&listed(&all, "versions = \"<1\""), nothing);
     assert_eq!(other_versions.code, Some(1), "{}", other_versions.shown());
+}
+
+#[test]
+fn what_an_earlier_run_found_is_not_new() {
+    let nothing = Path::new(no_findings());
+    let (earlier, _) = fuzz("", nothing);
+    let run = earlier.path().join("run");
+    for known in [&[nothing, &run][..], &[&run.join("findings")]] {
+        let (out, again) = fuzz_knowing("", known);
+        assert_eq!(again.code, Some(0), "{}", again.shown());
+        assert_eq!(findings(&out.path().join("run")), [""; 0]);
+    }
 }
 
 /// The campaign in `out` as the only shard of itself.

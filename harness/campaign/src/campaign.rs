@@ -92,7 +92,7 @@ impl Campaign {
     pub fn run(self, sink: &mut dyn FnMut(&Event)) -> Result<Summary, CampaignError> {
         let opening = self.start_workers()?;
         let run = self.run_info(&opening);
-        let mut findings = Findings::open(&self.options.out, self.options.known.as_deref())?;
+        let mut findings = Findings::open(&self.options.out, &self.options.known)?;
         let known = findings.catalogue().clone();
         let (journal, summary) = if self.options.resume {
             let (journal, mut summary) = Journal::resume(&self.options.out, &run)?;

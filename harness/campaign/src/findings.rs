@@ -41,14 +41,17 @@ struct Stored {
 }
 
 impl Findings {
-    /// Those under `known`, and an empty folder for new ones in `out`.
-    pub fn open(out: &Path, known: Option<&Path>) -> Result<Self, CampaignError> {
+    /// Those in the `known` folders, each once, and an empty folder for new ones in `out`.
+    pub fn open(out: &Path, known: &[PathBuf]) -> Result<Self, CampaignError> {
         let folder = out.join("findings");
         fs::create_dir_all(&folder).map_err(CampaignError::writing(&folder))?;
-        let known = known.map_or_else(|| Ok(Vec::new()), load_all)?;
         let mut findings = Self { folder, entries: Vec::new(), catalogue: Catalogue::default() };
-        for stored in known {
-            findings.enter(stored, false);
+        for folder in known {
+            for stored in load_all(folder)? {
+                if !findings.has(&stored.finding.signature.slug()) {
+                    findings.enter(stored, false);
+                }
+            }
         }
         Ok(findings)
     }
@@ -83,6 +86,10 @@ impl Findings {
     fn enter(&mut self, Stored { finding, identity }: Stored, is_ours: bool) -> usize {
         self.entries.push(Entry { slug: finding.signature.slug(), finding, is_ours });
         self.catalogue.add(identity.into())
+    }
+
+    fn has(&self, slug: &str) -> bool {
+        self.entries.iter().any(|entry| entry.slug == slug)
     }
 
     /// How findings are recognised, by place.
@@ -225,7 +232,7 @@ mod tests {
     fn resumed(counts: Vec<FindingCount>) -> (u64, bool) {
         let out = tempfile::tempdir().unwrap();
         let stored = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../golden/cases").join(SLUG);
-        let mut findings = Findings::open(out.path(), None).unwrap();
+        let mut findings = Findings::open(out.path(), &[]).unwrap();
         let folder = adopt(&stored, &findings.folder).unwrap();
         findings.resume(&Summary { findings: counts, ..Summary::default() }).unwrap();
         assert_eq!(folder.is_dir(), path_beside(&folder).is_file());

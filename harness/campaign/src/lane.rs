@@ -58,7 +58,7 @@ pub struct Lane {
     is_outgrown: bool,
     in_flight: VecDeque<Job>,
     in_flight_bytes: usize,
-    /// There while cases are in flight.
+    /// There while cases are in flight, or a worker is awaited that is to have some.
     busy: Option<Busy>,
     /// Since when the worker has the case in front to itself.
     since: Instant,

@@ -37,8 +37,8 @@ pub struct Options {
     pub worker: WorkerCommand,
     /// The run directory: `run.json`, `journal.jsonl`, `findings/`.
     pub out: PathBuf,
-    /// A folder of findings that are known already, such as golden/cases; they are counted but are not new.
-    pub known: Option<PathBuf>,
+    /// Folders of findings that are known already, such as golden/cases; they are counted but are not new.
+    pub known: Vec<PathBuf>,
     /// How long a worker may stay in each stage.
     pub deadlines: Deadlines,
     /// One case in this many is run twice, in one worker, to see whether it is deterministic; 0 for none.
@@ -77,7 +77,7 @@ impl Options {
             device_workers: None,
             worker,
             out,
-            known: None,
+            known: Vec::new(),
             deadlines: Deadlines::default(),
             repeat_every: 50,
             fresh_every: 5000,

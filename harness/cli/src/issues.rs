@@ -1,6 +1,6 @@
 //! What became of the issues that a project lists as known.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use twinfer_campaign::{Subjects, WorkerCommand, read_case};
 use twinfer_case::{Backend, Finding, Stage, Variant, VariantInfo, Verdict};
@@ -12,8 +12,8 @@ use crate::{Failure, json};
 /// How issues are tried with their own cases.
 #[derive(Clone, Copy)]
 pub struct Trials<'a> {
-    /// Where the cases lie, by the names of the issues.
-    pub stored: &'a Path,
+    /// The folders in which the cases lie, by the names of the issues.
+    pub stored: &'a [PathBuf],
     /// What runs them.
     pub worker: &'a WorkerCommand,
 }
@@ -21,8 +21,9 @@ pub struct Trials<'a> {
 impl<'a> Trials<'a> {
     /// The folder of an issue, where it is there, and what runs its case.
     fn own_case_of(self, issue: &KnownIssue) -> Option<(PathBuf, &'a WorkerCommand)> {
-        let folder = self.stored.join(&issue.finding);
-        folder.join("finding.json").is_file().then_some((folder, self.worker))
+        let mut folders = self.stored.iter().map(|stored| stored.join(&issue.finding));
+        let folder = folders.find(|folder| folder.join("finding.json").is_file())?;
+        Some((folder, self.worker))
     }
 }
 

@@ -48,13 +48,16 @@ impl Ticks {
     fn of(text: &str, is_allowed: impl Fn(usize) -> bool) -> Self {
         let of_core = |line: &str| {
             let (core, ticks) = line.strip_prefix("cpu")?.split_once(' ')?;
-            let core = core.parse().ok().filter(|core| *core < CpuSet::MAX_CPU && is_allowed(*core))?;
+            let core = core.parse().ok()?;
+            if core >= CpuSet::MAX_CPU || !is_allowed(core) {
+                return None;
+            }
             // user, nice, system, idle, iowait, irq, softirq, steal; what follows is part of the first two
             let ticks: Vec<u64> = ticks.split(' ').take(8).map_while(|ticks| ticks.parse().ok()).collect();
             let idle = ticks.get(3)? + ticks.get(4)?;
-            Some((core, idle, ticks.iter().sum::<u64>()))
+            Some((idle, ticks.iter().sum::<u64>()))
         };
-        text.lines().filter_map(of_core).fold(Self::default(), |sum, (_, idle, all)| Self {
+        text.lines().filter_map(of_core).fold(Self::default(), |sum, (idle, all)| Self {
             idle: sum.idle + idle,
             all: sum.all + all,
             cores: sum.cores + 1,

@@ -115,7 +115,7 @@ pub fn no_more_than_hands() {
     (production.options.repeat_every, production.options.fresh_every) = (0, 0);
     let first = production.run();
     // what is known already needs no fresh worker to be confirmed
-    production.options.known = Some(first.out.join("findings"));
+    production.options.known = vec![first.out.join("findings")];
     production.options.out = notes.path().join("again");
     fs::remove_file(notes.path().join("starts")).unwrap();
     let second = production.run();

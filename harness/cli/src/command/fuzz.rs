@@ -63,9 +63,10 @@ pub struct Arguments {
     /// Go on with the run in --out that ended early; the other options must be the same
     #[arg(long, requires = "out")]
     resume: bool,
-    /// The folder of findings that are known already [default: golden/cases, if it is there]
+    /// Findings that are known already, as a folder of them or of a run; may be given more than once [default: golden/cases, if
+    /// it is there]
     #[arg(long, value_name = "DIR")]
-    known: Option<PathBuf>,
+    known: Vec<PathBuf>,
     /// What to do where these options do not say, and the issues that are known [default: twinfer.toml, if there is one]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -94,8 +95,8 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         // a folder made for a run that did not begin; one that holds anything stays
         let _ = arguments.out.is_none().then(|| fs::remove_dir(&out));
     })?;
-    let trials = stored.as_deref().map(|stored| Trials { stored, worker: &worker });
-    settle(&mut report, &configuration.known, trials)?;
+    let trials = Trials { stored: &stored, worker: &worker };
+    settle(&mut report, &configuration.known, Some(trials))?;
     write(format_args!("{}", arguments.format.render(&report)));
     eprintln!("\nthe run is in {}", out.display());
     if stop.load(Ordering::Relaxed) {
@@ -119,7 +120,7 @@ fn options(arguments: &Arguments, configuration: &Configuration) -> Result<Optio
     let mut worker = worker_for(&variants)?;
     worker.env.extend(arguments.inject.map(|seed| (SABOTAGE_VARIABLE.to_owned(), seed.to_string())));
     worker.env.push((driver::VARIABLE.to_owned(), arguments.driver_cache.to_string()));
-    let known = known(arguments.known.as_deref())?;
+    let known = known(&arguments.known)?;
     let out = run_directory(arguments.out.as_deref(), arguments.resume)?;
     let defaults = Options::new(variants, worker, out);
     let jobs = arguments.jobs.or(configuration.jobs);
@@ -140,17 +141,25 @@ fn options(arguments: &Arguments, configuration: &Configuration) -> Result<Optio
     })
 }
 
-/// Where known findings are: the folder that is given, which must be there, or the default one, which may be.
-fn known(given: Option<&Path>) -> Result<Option<PathBuf>, Failure> {
-    let folder = given.unwrap_or(Path::new(KNOWN));
-    match (folder.is_dir(), given) {
-        (true, _) => Ok(Some(folder.to_owned())),
-        (false, None) => Ok(None),
-        (false, Some(given)) => Err(Failure::usage(format!(
-            "--known {}: there is no such folder: name one that holds findings, or leave it out",
-            given.display()
-        ))),
+/// Where known findings are: the folders that are given, which must be there, or the default one, which may be.
+fn known(given: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+    if given.is_empty() {
+        let default = PathBuf::from(KNOWN);
+        return Ok(default.is_dir().then_some(default).into_iter().collect());
     }
+    given.iter().map(|folder| findings_in(folder)).collect()
+}
+
+/// The findings of a run, where the folder is that of one.
+fn findings_in(folder: &Path) -> Result<PathBuf, Failure> {
+    if !folder.is_dir() {
+        return Err(Failure::usage(format!(
+            "--known {}: there is no such folder: name one that holds findings, or leave it out",
+            folder.display()
+        )));
+    }
+    let is_run = folder.join("run.json").is_file();
+    Ok(if is_run { folder.join("findings") } else { folder.to_owned() })
 }
 
 fn families<'a>(arguments: &'a Arguments, configuration: &'a Configuration) -> &'a [Family] {
