@@ -67,8 +67,7 @@ impl Prepared {
 }
 
 fn bytes(task: &Task) -> usize {
-    let tensors = task.runs.iter().flatten();
-    let tensors: usize = tensors.map(|tensor| tensor.len() * tensor.dtype().size() + 96).sum();
+    let tensors: usize = task.runs.iter().flatten().map(|tensor| tensor.byte_len() + 96).sum();
     task.model.len() + tensors + 512
 }
 

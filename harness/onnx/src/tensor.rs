@@ -126,9 +126,14 @@ impl Tensor {
         self.len() == 0
     }
 
+    /// How many bytes its elements take.
+    pub const fn byte_len(&self) -> usize {
+        self.len() * self.dtype().size()
+    }
+
     /// The elements in row-major order, little-endian: the layout of ONNX `raw_data`.
     pub fn to_le_bytes(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(self.len() * self.dtype().size());
+        let mut bytes = Vec::with_capacity(self.byte_len());
         self.append_le_bytes(&mut bytes);
         bytes
     }

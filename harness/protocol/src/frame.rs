@@ -144,7 +144,7 @@ impl Part<'_> {
     fn len(&self) -> usize {
         match self {
             Self::Bytes(bytes) => bytes.len(),
-            Self::Tensor(tensor) => tensor.len() * tensor.dtype().size(),
+            Self::Tensor(tensor) => tensor.byte_len(),
         }
     }
 

@@ -120,7 +120,7 @@ pub fn attach_named(name: &str, mode: Mode) -> Result<(), AttachError> {
 }
 
 /// Whether libraries are spared more than attributes: memory that they free is kept, and events raise no interrupts.
-static STANDS_IN_FOR_ALL: AtomicBool = AtomicBool::new(false);
+static STANDS_IN_BEYOND_ATTRIBUTES: AtomicBool = AtomicBool::new(false);
 
 /// Whether libraries are to find the cache.
 fn prepare(mode: Mode) -> bool {
@@ -128,13 +128,13 @@ fn prepare(mode: Mode) -> bool {
         ATTRIBUTES.verify();
     }
     if matches!(mode, Mode::On | Mode::Verify) {
-        STANDS_IN_FOR_ALL.store(true, Ordering::Relaxed);
+        STANDS_IN_BEYOND_ATTRIBUTES.store(true, Ordering::Relaxed);
     }
     mode != Mode::Off
 }
 
-fn stands_in_for_all() -> bool {
-    STANDS_IN_FOR_ALL.load(Ordering::Relaxed)
+fn stands_in_beyond_attributes() -> bool {
+    STANDS_IN_BEYOND_ATTRIBUTES.load(Ordering::Relaxed)
 }
 
 /// What all libraries of this process together have asked so far.

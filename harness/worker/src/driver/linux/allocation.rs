@@ -18,14 +18,16 @@ use crate::driver::{
     moment::Moment,
 };
 
-pub static MEM_ALLOC: Function = Function::among_others(mem_alloc as MemAlloc as *mut c_void);
-pub static MEM_FREE: Function = Function::among_others(mem_free as MemFree as *mut c_void);
+pub static MEM_ALLOC: Function = Function::beyond_attributes(mem_alloc as MemAlloc as *mut c_void);
+pub static MEM_FREE: Function = Function::beyond_attributes(mem_free as MemFree as *mut c_void);
 pub static MEM_ALLOC_ASYNC: Function =
-    Function::among_others(mem_alloc_async as MemAllocAsync as *mut c_void);
-pub static MEM_FREE_ASYNC: Function = Function::among_others(mem_free_async as MemFreeAsync as *mut c_void);
-pub static MEM_HOST_ALLOC: Function = Function::among_others(mem_host_alloc as MemHostAlloc as *mut c_void);
-pub static MEM_FREE_HOST: Function = Function::among_others(mem_free_host as MemFreeHost as *mut c_void);
-pub static MEM_GET_INFO: Function = Function::among_others(mem_get_info as MemGetInfo as *mut c_void);
+    Function::beyond_attributes(mem_alloc_async as MemAllocAsync as *mut c_void);
+pub static MEM_FREE_ASYNC: Function =
+    Function::beyond_attributes(mem_free_async as MemFreeAsync as *mut c_void);
+pub static MEM_HOST_ALLOC: Function =
+    Function::beyond_attributes(mem_host_alloc as MemHostAlloc as *mut c_void);
+pub static MEM_FREE_HOST: Function = Function::beyond_attributes(mem_free_host as MemFreeHost as *mut c_void);
+pub static MEM_GET_INFO: Function = Function::beyond_attributes(mem_get_info as MemGetInfo as *mut c_void);
 
 /// `cuMemAlloc_v2`, from what was freed.
 unsafe extern "C" fn mem_alloc(address: *mut u64, bytes: usize) -> c_int {

@@ -15,9 +15,9 @@ use crate::driver::{
     moment::Moment,
 };
 
-pub static EVENT_CREATE: Function = Function::among_others(event_create as EventCreate as *mut c_void);
+pub static EVENT_CREATE: Function = Function::beyond_attributes(event_create as EventCreate as *mut c_void);
 pub static EVENT_SYNCHRONIZE: Function =
-    Function::among_others(event_synchronize as EventSynchronize as *mut c_void);
+    Function::beyond_attributes(event_synchronize as EventSynchronize as *mut c_void);
 
 /// `cuEventCreate`, of an event that raises no interrupt.
 unsafe extern "C" fn event_create(event: *mut *mut c_void, flags: c_uint) -> c_int {

@@ -5,7 +5,7 @@ use std::{
 };
 
 use super::functions::Functions;
-use crate::driver::{CudaError, stands_in_for_all};
+use crate::driver::{CudaError, stands_in_beyond_attributes};
 
 pub const CUDA_SUCCESS: c_int = 0;
 const NOT_INITIALIZED: c_int = 3;
@@ -14,7 +14,7 @@ const NOT_INITIALIZED: c_int = 3;
 pub struct Function {
     ours: *mut c_void,
     /// Whether it is one of those for more than attributes, which call [`Functions`].
-    is_among_others: bool,
+    is_beyond_attributes: bool,
     /// Null until somebody looked the driver's function up.
     drivers: AtomicPtr<c_void>,
 }
@@ -25,18 +25,19 @@ unsafe impl Sync for Function {}
 
 impl Function {
     pub const fn new(ours: *mut c_void) -> Self {
-        Self { ours, is_among_others: false, drivers: AtomicPtr::new(ptr::null_mut()) }
+        Self { ours, is_beyond_attributes: false, drivers: AtomicPtr::new(ptr::null_mut()) }
     }
 
     /// One for more than attributes, which calls [`Functions`].
-    pub const fn among_others(ours: *mut c_void) -> Self {
-        Self { is_among_others: true, ..Self::new(ours) }
+    pub const fn beyond_attributes(ours: *mut c_void) -> Self {
+        Self { is_beyond_attributes: true, ..Self::new(ours) }
     }
 
     /// Ours in place of `found`. A second driver's function stays what it is: ours can call only one.
     pub fn in_place_of(&self, found: *mut c_void) -> *mut c_void {
         if found.is_null()
-            || self.is_among_others && !(stands_in_for_all() && Functions::beside(found).is_some())
+            || self.is_beyond_attributes
+                && !(stands_in_beyond_attributes() && Functions::beside(found).is_some())
         {
             return found;
         }

@@ -19,15 +19,16 @@ use crate::driver::{
 };
 
 pub static MEM_ADDRESS_RESERVE: Function =
-    Function::among_others(mem_address_reserve as MemAddressReserve as *mut c_void);
+    Function::beyond_attributes(mem_address_reserve as MemAddressReserve as *mut c_void);
 pub static MEM_ADDRESS_FREE: Function =
-    Function::among_others(mem_address_free as MemAddressFree as *mut c_void);
-pub static MEM_CREATE: Function = Function::among_others(mem_create as MemCreate as *mut c_void);
-pub static MEM_RETAIN: Function = Function::among_others(mem_retain as MemRetain as *mut c_void);
-pub static MEM_RELEASE: Function = Function::among_others(mem_release as MemRelease as *mut c_void);
-pub static MEM_MAP: Function = Function::among_others(mem_map as MemMap as *mut c_void);
-pub static MEM_SET_ACCESS: Function = Function::among_others(mem_set_access as MemSetAccess as *mut c_void);
-pub static MEM_UNMAP: Function = Function::among_others(mem_unmap as MemUnmap as *mut c_void);
+    Function::beyond_attributes(mem_address_free as MemAddressFree as *mut c_void);
+pub static MEM_CREATE: Function = Function::beyond_attributes(mem_create as MemCreate as *mut c_void);
+pub static MEM_RETAIN: Function = Function::beyond_attributes(mem_retain as MemRetain as *mut c_void);
+pub static MEM_RELEASE: Function = Function::beyond_attributes(mem_release as MemRelease as *mut c_void);
+pub static MEM_MAP: Function = Function::beyond_attributes(mem_map as MemMap as *mut c_void);
+pub static MEM_SET_ACCESS: Function =
+    Function::beyond_attributes(mem_set_access as MemSetAccess as *mut c_void);
+pub static MEM_UNMAP: Function = Function::beyond_attributes(mem_unmap as MemUnmap as *mut c_void);
 
 /// `cuMemAddressReserve`; addresses at a place that the caller wishes are the driver's.
 unsafe extern "C" fn mem_address_reserve(
