@@ -209,11 +209,12 @@ fn runs() -> Done {
         let slug = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let journal = journal(&variant, &slug)?;
         let (finding, case) = (fs::read(folder.join("finding.json"))?, fs::read(folder.join("case.json"))?);
-        let files: [(&str, &[u8]); 4] = [
+        let files: [(&str, &[u8]); 5] = [
             ("run/run.json", &run),
             ("run/journal.jsonl", &journal),
             ("run/findings/a/finding.json", &finding),
             ("run/findings/a/case.json", &case),
+            ("run/revisited.jsonl", &journal),
         ];
         seed("run_directory", &format!("run-{index}"), &joined(files))?;
     }

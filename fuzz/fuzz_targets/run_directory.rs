@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
-use twinfer_campaign::{Journal, merge};
+use twinfer_campaign::{Journal, Resumed, merge};
 use twinfer_case::RunInfo;
 use twinfer_fuzz::Folder;
 use twinfer_reports::{Format, Report};
@@ -15,6 +15,7 @@ thread_local! {
         "run/journal.jsonl",
         "run/findings/a/finding.json",
         "run/findings/a/case.json",
+        "run/revisited.jsonl",
     ]);
 }
 
@@ -43,7 +44,8 @@ fn merged(folder: &Folder, run: &Path) {
 
 /// Resuming takes over every whole record, and the second time the same.
 fn resumed(run: &Path, info: &RunInfo) {
-    let Ok((_, summary)) = Journal::resume(run, info) else { return };
-    let (_, again) = Journal::resume(run, info).expect("our own journal");
-    assert_eq!(serde_json::to_string(&again).ok(), serde_json::to_string(&summary).ok());
+    let Ok(Resumed { summary, open, .. }) = Journal::resume(run, info) else { return };
+    let again = Journal::resume(run, info).expect("our own journal");
+    assert_eq!(serde_json::to_string(&again.summary).ok(), serde_json::to_string(&summary).ok());
+    assert_eq!(again.open, open);
 }

@@ -140,7 +140,7 @@ const BAR: &str = "{bar:30.cyan/dim} {percent:>3}%  {msg}";
 fn state(summary: &Summary, waiting: u64, findings: u64) -> String {
     let more = (waiting > 0).then(|| format!("{} more wait", count(waiting)));
     let parts = [
-        format!("{} a second", rate(summary.cases + waiting, summary.seconds)),
+        format!("{} a second", rate(summary.now() + waiting, summary.seconds)),
         counted(findings, "finding", "findings"),
         duration(summary.seconds),
     ];

@@ -1,14 +1,13 @@
 use std::{
     fmt::Display,
-    fs::{self, File},
-    io::{self, BufReader},
+    fs, io,
     path::{Path, PathBuf},
 };
 
 use serde::de::DeserializeOwned;
 use twinfer_case::{
-    CaseRecord, Event, FINDING_FORMAT, Finding, JOURNAL_FORMAT, MAX_FILE_BYTES, RunInfo, Summary,
-    check_format, read_file, read_line,
+    Event, FINDING_FORMAT, Finding, JOURNAL_FORMAT, MAX_FILE_BYTES, Records, RecordsError, RunInfo, Summary,
+    check_format, read_file,
 };
 
 use crate::Reporter;
@@ -34,43 +33,34 @@ pub enum StoredRunError {
     },
 }
 
-/// Tells `reporter` the events of a campaign that is over, or was killed, out of its run directory; of the cases, one is held
-/// at a time.
-///
-/// Of a journal that was cut off in the middle of a line, everything before that line is taken.
+impl From<RecordsError> for StoredRunError {
+    fn from(error: RecordsError) -> Self {
+        match error {
+            RecordsError::Io { path, source } => Self::Io { path, source },
+            RecordsError::Format { path, reason } => Self::Format { path, reason },
+        }
+    }
+}
+
+/// Tells `reporter` the events of a campaign that is over, or was killed, out of its run directory; the cases are read as
+/// [`Records`] has them.
 pub fn retell(run_directory: &Path, reporter: &mut dyn Reporter) -> Result<(), StoredRunError> {
     let path = run_directory.join("run.json");
     let run: RunInfo = read_json(&path)?;
     check_format(run.format, JOURNAL_FORMAT).map_err(senseless(&path))?;
     let mut summary = Summary::new(&run.variants);
     reporter.hear(&Event::CampaignStarted { run });
-    for_each_case(&run_directory.join("journal.jsonl"), |record| {
+    for record in Records::open(run_directory)? {
+        let record = record?;
         summary.record(&record);
         reporter.hear(&Event::CaseFinished { record });
-    })?;
+    }
     for path in findings(&run_directory.join("findings")) {
         let finding: Finding = read_json(&path)?;
         check_format(finding.format, FINDING_FORMAT).map_err(senseless(&path))?;
         reporter.hear(&Event::FindingRecorded { slug: finding.signature.slug(), finding, new: true });
     }
     reporter.hear(&Event::CampaignFinished { summary });
-    Ok(())
-}
-
-fn for_each_case(path: &Path, mut take: impl FnMut(CaseRecord)) -> Result<(), StoredRunError> {
-    let file = File::open(path).map_err(|source| StoredRunError::Io { path: path.to_owned(), source })?;
-    let (mut file, mut line) = (BufReader::new(file), Vec::new());
-    let failed = |source| StoredRunError::Io { path: path.to_owned(), source };
-    for number in 1.. {
-        if !read_line(&mut file, &mut line).map_err(failed)? {
-            break;
-        }
-        let Some(text) = line.strip_suffix(b"\n") else { break };
-        let record: CaseRecord = serde_json::from_slice(text)
-            .map_err(|error| senseless(path)(format!("line {number}: {error}")))?;
-        check_format(record.format, JOURNAL_FORMAT).map_err(senseless(path))?;
-        take(record);
-    }
     Ok(())
 }
 

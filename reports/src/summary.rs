@@ -61,7 +61,12 @@ pub(crate) fn sentence(report: &Report) -> String {
     let speed = match summary.seconds {
         // a run that is read back from disk has no clock
         0.0 => String::new(),
-        seconds => format!(" in {} ({} a second)", duration(seconds), rate(summary.cases, seconds)),
+        seconds => {
+            let now = summary.now();
+            let of_these =
+                if summary.earlier > 0 { format!(", {} of them", count(now)) } else { String::new() };
+            format!("{of_these} in {} ({} a second)", duration(seconds), rate(now, seconds))
+        }
     };
     let compared = if report.all_execute() {
         format!(", {} compared by all", count(summary.compared))

@@ -116,6 +116,14 @@ fn without_a_terminal_progress_is_plain_lines_ten_seconds_apart() {
 }
 
 #[test]
+fn a_run_that_was_resumed_has_no_rate_of_cases_that_were_there_before() {
+    let mut report = Report::of(&fixture::events());
+    (report.summary.cases, report.summary.earlier, report.summary.seconds) = (150, 100, 10.0);
+    let text = Format::Terminal.render(&report);
+    assert!(text.contains("150 cases, 50 of them in 10.0 s (5 a second)"), "{text}");
+}
+
+#[test]
 fn a_finished_run_is_reported_again_from_its_directory() {
     let directory = stored_run();
     let stored = Report::of_directory(directory.path()).unwrap();

@@ -23,7 +23,7 @@ use crate::{
     findings::Findings,
     foreman::{Foreman, Gang},
     investigation::Investigator,
-    journal::{Journal, note_workforce},
+    journal::{Journal, Open, Resumed, note_workforce},
     judging::Judge,
     preparer::Preparer,
     rung::Rung,
@@ -94,13 +94,13 @@ impl Campaign {
         let run = self.run_info(&opening);
         let mut findings = Findings::open(&self.options.out, &self.options.known)?;
         let known = findings.catalogue().clone();
-        let (journal, summary) = if self.options.resume {
-            let (journal, mut summary) = Journal::resume(&self.options.out, &run)?;
+        let (journal, summary, open) = if self.options.resume {
+            let Resumed { journal, summary, mut settled, open } = Journal::resume(&self.options.out, &run)?;
             findings.resume(&summary)?;
-            summary.new_findings = findings.new_findings();
-            (journal, summary)
+            (settled.new_findings, settled.earlier) = (findings.new_findings(), settled.cases);
+            (journal, settled, open)
         } else {
-            (Journal::create(&self.options.out, &run)?, Summary::new(&run.variants))
+            (Journal::create(&self.options.out, &run)?, Summary::new(&run.variants), Open::new())
         };
         for (variant, worker) in self.started(&opening) {
             sink(&Event::WorkerStarted { variant: variant.clone(), millis: worker.start_millis() });
@@ -110,7 +110,7 @@ impl Campaign {
             sink(&Event::FindingRecorded { slug: slug.to_owned(), finding: finding.clone(), new: true });
         }
         let mut workforce = Vec::new();
-        let ledger = Ledger { journal, findings, summary };
+        let ledger = Ledger { journal, findings, summary, open };
         let driven = self.drive(opening, &run.variants, &known, ledger, &mut |event| {
             if let Event::WorkforceChanged { workforce: now } = event {
                 workforce.clone_from(now);
@@ -186,7 +186,7 @@ impl Campaign {
             let limits = Limits { at_once, patience: self.options.patience() };
             let docket = Docket::new(scope, resources, delivery_sender.clone(), limits);
             let tickets =
-                Tickets::new(&self.options, strictest_use(variants), ticket_sender, ledger.summary.cases);
+                Tickets::new(&self.options, strictest_use(variants), ticket_sender, ledger.earlier());
             let committer = Committer::new(crews, ledger, tickets, docket, complete_sender, climb_queue);
             let summary = committer.run(&deliveries, sink);
             // what is still under way is no part of the campaign, and may take as long as its deadline

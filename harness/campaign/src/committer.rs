@@ -21,10 +21,10 @@ use crate::{
     docket::Docket,
     findings::Findings,
     investigation::{Effort, Inquest, Outcome, Proof, Reduced, sighting},
-    journal::Journal,
+    journal::{Journal, Open},
     judging::{Complete, Judged},
     suspect::Suspect,
-    tickets::Tickets,
+    tickets::{Earlier, Tickets},
 };
 
 /// How often progress is told.
@@ -34,7 +34,10 @@ const PROGRESS: Duration = Duration::from_millis(250);
 pub struct Ledger {
     pub journal: Journal,
     pub findings: Findings,
+    /// Without the cases that are `open`.
     pub summary: Summary,
+    /// Cases of an earlier part of the campaign that are looked at again first.
+    pub open: Open,
 }
 
 /// Decides on cases in order, records them, and hands out tickets for more.
@@ -60,6 +63,14 @@ pub struct Committer<'scope, 'env> {
 enum Haste {
     MayWait,
     TimeIsUp,
+}
+
+impl Ledger {
+    /// What an earlier part of the campaign leaves to this one.
+    pub fn earlier(&self) -> Earlier {
+        let open: Vec<_> = self.open.keys().copied().collect();
+        Earlier { committed: self.summary.cases + open.len() as u64, open }
+    }
 }
 
 impl<'scope, 'env> Committer<'scope, 'env> {
@@ -110,8 +121,12 @@ impl<'scope, 'env> Committer<'scope, 'env> {
             self.docket.look_ahead(&self.judged, self.ledger.findings.catalogue(), (next, step));
             self.tell_progress(sink);
         }
-        let Ledger { mut journal, mut summary, .. } = self.ledger;
+        let Ledger { mut journal, mut summary, open, .. } = self.ledger;
         journal.flush()?;
+        for record in open.values() {
+            summary.record(record);
+            summary.earlier += 1;
+        }
         summary.seconds = self.started.elapsed().as_secs_f64();
         sink(&Event::CampaignFinished { summary: summary.clone() });
         Ok(summary)
@@ -217,8 +232,11 @@ impl<'scope, 'env> Committer<'scope, 'env> {
 
     fn commit(&mut self, judged: Judged, sink: &mut dyn FnMut(&Event)) -> Result<(), CampaignError> {
         let Judged { index, record, .. } = judged;
-        let Ledger { journal, findings, summary } = &mut self.ledger;
-        journal.append(&record)?;
+        let Ledger { journal, findings, summary, open } = &mut self.ledger;
+        match open.remove(&index) {
+            Some(_) => journal.append_revisited(&record)?,
+            None => journal.append(&record)?,
+        }
         summary.record(&record);
         for slug in &record.findings {
             findings.count(slug, 1);

@@ -1,6 +1,6 @@
 use std::{io, path::PathBuf};
 
-use twinfer_case::Variant;
+use twinfer_case::{RecordsError, Variant};
 use twinfer_protocol::{Fault, FaultCause};
 
 use crate::worker::Loss;
@@ -135,5 +135,14 @@ impl CampaignError {
     pub(crate) fn format<E: std::fmt::Display>(path: impl Into<PathBuf>) -> impl FnOnce(E) -> Self {
         let path = path.into();
         move |reason| Self::Format { path, reason: reason.to_string() }
+    }
+}
+
+impl From<RecordsError> for CampaignError {
+    fn from(error: RecordsError) -> Self {
+        match error {
+            RecordsError::Io { path, source } => Self::File { path, source },
+            RecordsError::Format { path, reason } => Self::Format { path, reason },
+        }
     }
 }

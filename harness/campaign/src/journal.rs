@@ -1,12 +1,14 @@
 use std::{
+    collections::BTreeMap,
     fs::{self, DirEntry, File, TryLockError},
-    io::{self, BufReader, BufWriter, Write},
+    io::{self, BufWriter, ErrorKind, Write},
     path::{Path, PathBuf},
 };
 
 use serde::{Serialize, de::DeserializeOwned};
 use twinfer_case::{
-    CaseRecord, MAX_FILE_BYTES, RunInfo, Summary, Workforce, read_file, read_file_in, read_line,
+    CaseRecord, JOURNAL, MAX_FILE_BYTES, REVISITED, Records, RunInfo, Summary, Workforce, read_file,
+    read_file_in,
 };
 
 use crate::CampaignError;
@@ -17,12 +19,36 @@ const BATCH: u32 = 64;
 /// How the names of files begin that are not whole yet.
 const UNFINISHED: &str = ".unfinished-";
 
-/// `journal.jsonl` of a run directory: one line a case, in case order, append only.
+/// The journal of a run directory: one line a case, in case order, append only; and beside it, append only too, the cases
+/// that are decided once more.
 pub struct Journal {
-    path: PathBuf,
-    file: BufWriter<File>,
+    cases: Lines,
+    /// There from the first case that is decided once more.
+    revisited: Option<Lines>,
+    folder: PathBuf,
     unwritten: u32,
 }
+
+/// A file to which records are added, one line each.
+struct Lines {
+    path: PathBuf,
+    file: BufWriter<File>,
+}
+
+/// A journal to go on with.
+pub struct Resumed {
+    /// It goes on after its last whole record.
+    pub journal: Journal,
+    /// What all of its cases come to.
+    pub summary: Summary,
+    /// What those come to that are not open.
+    pub settled: Summary,
+    /// Those that nobody had the time to investigate, by place.
+    pub open: Open,
+}
+
+/// Cases of a journal that are left to be looked at again, by place.
+pub type Open = BTreeMap<u64, CaseRecord>;
 
 impl Journal {
     /// Makes the run directory with its `run.json` and an empty journal.
@@ -30,50 +56,105 @@ impl Journal {
         fs::create_dir_all(out).map_err(CampaignError::writing(out))?;
         remove_unfinished(out)?;
         write_json(&out.join("run.json"), run)?;
-        let path = out.join("journal.jsonl");
-        let file = claim(&path)?;
-        file.set_len(0).map_err(CampaignError::writing(&path))?;
-        Ok(Self { path, file: BufWriter::new(file), unwritten: 0 })
+        let revisited = out.join(REVISITED);
+        match fs::remove_file(&revisited) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                return Err(CampaignError::writing(revisited)(error));
+            }
+            _ => {}
+        }
+        Ok(Self::of(out, Lines::claim(out.join(JOURNAL), Some(0))?))
     }
 
-    /// Opens the journal of a run that ended early, without a last line that was cut short, and what it comes to.
-    pub fn resume(out: &Path, run: &RunInfo) -> Result<(Self, Summary), CampaignError> {
+    fn of(out: &Path, cases: Lines) -> Self {
+        Self { cases, revisited: None, folder: out.to_owned(), unwritten: 0 }
+    }
+
+    /// Opens the journal of a run that ended early, without a last line that was cut short.
+    pub fn resume(out: &Path, run: &RunInfo) -> Result<Resumed, CampaignError> {
         let info = out.join("run.json");
+        let (mut summary, mut settled) = (Summary::new(&run.variants), Summary::new(&run.variants));
+        let mut open = Open::new();
         // a campaign may be killed before it has written anything
         if is_blank(out) {
-            return Ok((Self::create(out, run)?, Summary::new(&run.variants)));
+            return Ok(Resumed { journal: Self::create(out, run)?, summary, settled, open });
         }
         if !continues(&read_json(&info)?, run) {
             return Err(CampaignError::OtherRun(info));
         }
-        let path = out.join("journal.jsonl");
-        let file = claim(&path)?;
-        let mut summary = Summary::new(&run.variants);
-        let (mut reader, mut line, mut whole) = (BufReader::new(&file), Vec::new(), 0);
-        while read_line(&mut reader, &mut line).map_err(CampaignError::file(&path))? {
-            let Some(record) = line.strip_suffix(b"\n") else { break };
-            summary.record(&serde_json::from_slice(record).map_err(CampaignError::format(&path))?);
-            whole += line.len() as u64;
+        let mut cases = Lines::claim(out.join(JOURNAL), None)?;
+        let mut records = Records::open(out)?;
+        let (shard, shards) = run.shard;
+        for (number, record) in (0..).zip(records.by_ref()) {
+            let record = record?;
+            summary.record(&record);
+            let expected = shards.checked_mul(number).and_then(|place| place.checked_add(shard));
+            match record.place().filter(|place| Some(*place) == expected && !record.open.is_empty()) {
+                Some(place) => drop(open.insert(place, record)),
+                None => settled.record(&record),
+            }
         }
-        drop(reader);
-        file.set_len(whole).map_err(CampaignError::writing(&path))?;
-        Ok((Self { path, file: BufWriter::new(file), unwritten: 0 }, summary))
+        cases.cut(records.whole())?;
+        Ok(Resumed { journal: Self::of(out, cases), summary, settled, open })
     }
 
-    /// Adds a case.
+    /// Adds the next case.
     pub fn append(&mut self, record: &CaseRecord) -> Result<(), CampaignError> {
-        let mut write = || -> io::Result<()> {
-            serde_json::to_writer(&mut self.file, record)?;
-            self.file.write_all(b"\n")
-        };
-        write().map_err(CampaignError::writing(&self.path))?;
+        self.cases.append(record)?;
         self.unwritten += 1;
         if self.unwritten >= BATCH { self.flush() } else { Ok(()) }
+    }
+
+    /// Adds what a case of the journal turned out to be when it was looked at again.
+    pub fn append_revisited(&mut self, record: &CaseRecord) -> Result<(), CampaignError> {
+        let mut revisited = match self.revisited.take() {
+            Some(revisited) => revisited,
+            None => Lines::claim_whole(self.folder.join(REVISITED))?,
+        };
+        revisited.append(record)?;
+        self.revisited = Some(revisited);
+        self.flush()
     }
 
     /// Hands everything to the operating system.
     pub fn flush(&mut self) -> Result<(), CampaignError> {
         self.unwritten = 0;
+        self.cases.flush()?;
+        self.revisited.as_mut().map_or(Ok(()), Lines::flush)
+    }
+}
+
+impl Lines {
+    /// Those of a file, which may not be there yet; the first `bytes` of it, if that many are wanted.
+    fn claim(path: PathBuf, bytes: Option<u64>) -> Result<Self, CampaignError> {
+        let file = BufWriter::new(claim(&path)?);
+        let mut lines = Self { path, file };
+        bytes.map_or(Ok(()), |bytes| lines.cut(bytes))?;
+        Ok(lines)
+    }
+
+    /// The same, without a last line that was cut short.
+    fn claim_whole(path: PathBuf) -> Result<Self, CampaignError> {
+        let mut lines = Self::claim(path, None)?;
+        let text = read_file(&lines.path, MAX_FILE_BYTES).map_err(CampaignError::file(&lines.path))?;
+        lines.cut(text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end as u64 + 1))?;
+        Ok(lines)
+    }
+
+    /// Leaves the first `bytes` of the file.
+    fn cut(&mut self, bytes: u64) -> Result<(), CampaignError> {
+        self.file.get_ref().set_len(bytes).map_err(CampaignError::writing(&self.path))
+    }
+
+    fn append(&mut self, record: &CaseRecord) -> Result<(), CampaignError> {
+        let mut write = || -> io::Result<()> {
+            serde_json::to_writer(&mut self.file, record)?;
+            self.file.write_all(b"\n")
+        };
+        write().map_err(CampaignError::writing(&self.path))
+    }
+
+    fn flush(&mut self) -> Result<(), CampaignError> {
         self.file.flush().map_err(CampaignError::writing(&self.path))
     }
 }
@@ -91,7 +172,7 @@ fn claim(path: &Path) -> Result<File, CampaignError> {
 
 /// Whether no run left anything in this folder, which is there.
 fn is_blank(out: &Path) -> bool {
-    out.is_dir() && !out.join("run.json").exists() && !out.join("journal.jsonl").exists()
+    out.is_dir() && !out.join("run.json").exists() && !out.join(JOURNAL).exists()
 }
 
 /// Whether a run with these options gives the rest of the cases that the earlier one began with.
@@ -158,6 +239,8 @@ pub fn remove_unfinished(folder: &Path) -> Result<(), CampaignError> {
 
 #[cfg(test)]
 mod tests {
+    use twinfer_case::Provenance;
+
     use super::*;
 
     fn run() -> RunInfo {
@@ -193,8 +276,7 @@ mod tests {
                 write_json(&out.path().join("run.json"), &run()).unwrap();
                 fs::remove_file(out.path().join("journal.jsonl")).unwrap();
             }
-            let (_, summary) = Journal::resume(out.path(), &run()).unwrap();
-            assert_eq!(summary.cases, 0);
+            assert_eq!(Journal::resume(out.path(), &run()).unwrap().summary.cases, 0);
         }
         assert!(Journal::resume(&out.path().join("misspelt"), &run()).is_err());
     }
@@ -210,7 +292,7 @@ mod tests {
         let whole = fs::read(&path).unwrap();
         for cut in 0..=whole.len() {
             fs::write(&path, &whole[..cut]).unwrap();
-            let (mut journal, summary) = Journal::resume(out.path(), &run()).unwrap();
+            let Resumed { mut journal, summary, .. } = Journal::resume(out.path(), &run()).unwrap();
             let kept = summary.cases as usize;
             assert_eq!(kept, whole[..cut].split(|byte| *byte == b'\n').count() - 1);
             assert_eq!(
@@ -220,6 +302,40 @@ mod tests {
             append_all(&mut journal, &records[kept..]);
             assert!(fs::read(&path).unwrap() == whole, "cut off after {cut} bytes");
         }
+    }
+
+    #[test]
+    fn a_case_that_was_left_open_is_there_until_it_is_decided() {
+        let out = tempfile::tempdir().unwrap();
+        let records = [(0, false), (1, true), (2, true), (7, true)].map(|(place, is_open)| CaseRecord {
+            provenance: Some(Provenance { family: "conv".to_owned(), seed: 1, index: place }),
+            open: is_open.then(|| "ort:cpu".parse().unwrap()).into_iter().collect(),
+            ..record(place as u8)
+        });
+        append_all(&mut Journal::create(out.path(), &run()).unwrap(), &records);
+        let open = |resumed: &Resumed| resumed.open.keys().copied().collect::<Vec<_>>();
+        let resumed = Journal::resume(out.path(), &run()).unwrap();
+        assert_eq!(open(&resumed), [1, 2], "the last is not where the campaign has it");
+        assert_eq!((resumed.summary.cases, resumed.settled.cases), (4, 2));
+        let mut journal = resumed.journal;
+        for place in [1, 2] {
+            let decided = CaseRecord { open: Vec::new(), ..records[place].clone() };
+            journal.append_revisited(&decided).unwrap();
+        }
+        drop(journal);
+        assert!(open(&Journal::resume(out.path(), &run()).unwrap()).is_empty());
+        // killed while it wrote the second
+        let revisited = out.path().join(REVISITED);
+        let text = fs::read(&revisited).unwrap();
+        fs::write(&revisited, &text[..text.len() - 5]).unwrap();
+        let mut resumed = Journal::resume(out.path(), &run()).unwrap();
+        assert_eq!(open(&resumed), [2]);
+        let decided = CaseRecord { open: Vec::new(), ..records[2].clone() };
+        resumed.journal.append_revisited(&decided).unwrap();
+        assert_eq!(fs::read(&revisited).unwrap(), text);
+        drop(resumed);
+        Journal::create(out.path(), &run()).unwrap();
+        assert!(!revisited.exists(), "another run has begun");
     }
 
     #[test]

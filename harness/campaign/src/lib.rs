@@ -75,7 +75,7 @@ pub use case_folder::write_case;
 pub use comparison::Opaque;
 pub use describe::one_line;
 pub use error::CampaignError;
-pub use journal::Journal;
+pub use journal::{Journal, Resumed};
 pub use merging::merge;
 pub use options::{Deadlines, Hiring, Options};
 pub use oracle::Oracle;

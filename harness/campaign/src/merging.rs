@@ -1,12 +1,11 @@
 //! *Merging* joins the run directories of shards into the run directory of their campaign.
 
 use std::{
-    fs::{self, File},
-    io::BufReader,
+    fs,
     path::{Path, PathBuf},
 };
 
-use twinfer_case::{Budget, CaseRecord, MAX_SHARDS, RunInfo, read_line};
+use twinfer_case::{Budget, MAX_SHARDS, Records, RunInfo};
 
 use crate::{
     CampaignError, adopt,
@@ -47,8 +46,9 @@ fn merge_journals(parts: &[Part], mut journal: Journal) -> Result<(), CampaignEr
     let mut shards = parts.iter().map(|part| Records::open(&part.folder)).collect::<Result<Vec<_>, _>>()?;
     loop {
         let mut is_over = true;
-        for shard in &mut shards {
-            is_over &= !shard.pass_on(&mut journal)?;
+        for record in shards.iter_mut().filter_map(Iterator::next) {
+            journal.append(&record?)?;
+            is_over = false;
         }
         if is_over {
             return journal.flush();
@@ -111,30 +111,6 @@ impl Part {
             .collect();
         findings.sort();
         findings.iter().try_for_each(|finding| adopt(finding, to).map(drop))
-    }
-}
-
-/// The journal of a shard, a record at a time; a last line that was cut short is left out.
-struct Records {
-    path: PathBuf,
-    lines: BufReader<File>,
-}
-
-impl Records {
-    fn open(folder: &Path) -> Result<Self, CampaignError> {
-        let path = folder.join("journal.jsonl");
-        let file = File::open(&path).map_err(CampaignError::file(&path))?;
-        Ok(Self { path, lines: BufReader::new(file) })
-    }
-
-    /// Adds the next record to `journal`; false where there is none.
-    fn pass_on(&mut self, journal: &mut Journal) -> Result<bool, CampaignError> {
-        let mut line = Vec::new();
-        read_line(&mut self.lines, &mut line).map_err(CampaignError::file(&self.path))?;
-        let Some(line) = line.strip_suffix(b"\n") else { return Ok(false) };
-        let record: CaseRecord = serde_json::from_slice(line).map_err(CampaignError::format(&self.path))?;
-        journal.append(&record)?;
-        Ok(true)
     }
 }
 

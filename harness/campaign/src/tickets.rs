@@ -37,8 +37,7 @@ pub struct Tickets<'a> {
     most_waiting: u64,
     /// Gone once the budget is spent, which ends the preparers, and the lanes with them.
     sender: Option<Sender<u64>>,
-    /// Cases that an earlier part of the campaign committed.
-    resumed: u64,
+    earlier: Earlier,
     issued: u64,
     judged: u64,
     committed: u64,
@@ -47,9 +46,17 @@ pub struct Tickets<'a> {
     ended: Option<Instant>,
 }
 
+/// An earlier part of the campaign.
+pub struct Earlier {
+    /// Cases that it committed.
+    pub committed: u64,
+    /// The places of those that it left open, which come first now, in order.
+    pub open: Vec<u64>,
+}
+
 impl<'a> Tickets<'a> {
-    /// Tickets for the cases after the first `resumed`, on backends that use devices in this way.
-    pub fn new(options: &'a Options, device_use: DeviceUse, sender: Sender<u64>, resumed: u64) -> Self {
+    /// Tickets for the cases that are left after an `earlier` part, on backends that use devices in this way.
+    pub fn new(options: &'a Options, device_use: DeviceUse, sender: Sender<u64>, earlier: Earlier) -> Self {
         let started = Instant::now();
         let most_waiting = match (device_use, options.budget) {
             (DeviceUse::Alone, Budget::Seconds(_)) => MAX_WAITING_ALONE * options.devices.len().max(1) as u64,
@@ -60,10 +67,10 @@ impl<'a> Tickets<'a> {
             options,
             most_waiting,
             sender: Some(sender),
-            resumed,
-            issued: resumed,
-            judged: resumed,
-            committed: resumed,
+            earlier,
+            issued: 0,
+            judged: 0,
+            committed: 0,
             started,
             ended: None,
         }
@@ -125,7 +132,7 @@ impl<'a> Tickets<'a> {
     }
 
     /// The place in the whole campaign of the case that comes next to be committed.
-    pub const fn next_place(&self) -> u64 {
+    pub fn next_place(&self) -> u64 {
         self.place(self.committed)
     }
 
@@ -134,23 +141,34 @@ impl<'a> Tickets<'a> {
         self.committed += 1;
     }
 
-    /// The place in the whole campaign of this shard's `number`th case.
-    const fn place(&self, number: u64) -> u64 {
+    /// The place in the whole campaign of the case of the `number`th ticket.
+    fn place(&self, number: u64) -> u64 {
+        let Earlier { committed, open } = &self.earlier;
         let (shard, shards) = self.options.shard;
-        shard + number * shards
+        match self.beyond_open(number) {
+            Some(number) => shard + (committed + number) * shards,
+            None => open[number as usize],
+        }
+    }
+
+    /// The same number among the tickets for cases that are new; `None` for one that was left open.
+    fn beyond_open(&self, number: u64) -> Option<u64> {
+        number.checked_sub(self.earlier.open.len() as u64)
     }
 
     /// How many cases may be on their way to a verdict.
     fn window(&self) -> u64 {
         let jobs = self.options.jobs.get() as f64;
-        let judged = (self.judged - self.resumed) as f64;
-        let rate = judged / self.started.elapsed().as_secs_f64().max(f64::EPSILON);
+        let rate = self.judged as f64 / self.started.elapsed().as_secs_f64().max(f64::EPSILON);
         (rate * AHEAD.as_secs_f64()).clamp(MIN_UNDER_WAY * jobs, MAX_UNDER_WAY * jobs) as u64
     }
 
     fn is_spent(&self) -> bool {
         let spent = match self.options.budget {
-            Budget::Cases(cases) => self.issued >= cases,
+            Budget::Cases(cases) => {
+                let new = self.beyond_open(self.issued);
+                new.is_some_and(|new| self.earlier.committed + new >= cases)
+            }
             Budget::Seconds(seconds) => self.started.elapsed() >= Duration::from_secs(seconds),
         };
         spent || self.is_asked_to_stop()

@@ -19,6 +19,7 @@ mod poison;
 mod quantizer;
 mod recipe;
 mod record;
+mod records;
 mod signature;
 mod summary;
 mod task;
@@ -48,6 +49,7 @@ pub use record::{
     Arithmetic, Budget, CaseRecord, DeviceMemory, JOURNAL_FORMAT, MAX_SHARDS, Machine, Note, RunInfo,
     VariantInfo, VariantRecord, Veil, WorkerBound, Workforce,
 };
+pub use records::{JOURNAL, REVISITED, Records, RecordsError};
 pub use signature::{Cause, Signature};
 pub use summary::{FindingCount, Summary, VariantSummary, VeilCount};
 pub use task::Task;

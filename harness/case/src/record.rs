@@ -30,6 +30,13 @@ pub struct CaseRecord {
     pub macs: u64,
 }
 
+impl CaseRecord {
+    /// The case's place in the campaign that generated it.
+    pub fn place(&self) -> Option<u64> {
+        self.provenance.as_ref().map(|provenance| provenance.index)
+    }
+}
+
 /// A finding that mutants explain in a case that nothing explains as it is: smaller cases tell, of this or of those like it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Veil {

@@ -13,6 +13,9 @@ pub struct Summary {
     pub compared: u64,
     /// Wall time from the first case to the last verdict.
     pub seconds: f64,
+    /// Those of the cases that are of an earlier part of the campaign, which was resumed: they took none of that time.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub earlier: u64,
     /// By variant, in the campaign's order.
     pub variants: Vec<VariantSummary>,
     /// Findings in order of discovery, by folder name, with the number of cases that show each.
@@ -27,6 +30,11 @@ pub struct Summary {
     pub new_findings: u64,
     /// Worker processes that ended unasked and were replaced.
     pub workers_lost: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// How many cases showed a finding.
@@ -92,6 +100,11 @@ impl Summary {
     /// The summary before the first case.
     pub fn new<'a>(variants: impl IntoIterator<Item = &'a VariantInfo>) -> Self {
         Self { variants: variants.into_iter().map(VariantSummary::new).collect(), ..Self::default() }
+    }
+
+    /// Cases that were run in [`seconds`](Self::seconds).
+    pub const fn now(&self) -> u64 {
+        self.cases.saturating_sub(self.earlier)
     }
 
     /// Counts one case.

@@ -99,10 +99,12 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     settle(&mut report, &configuration.known, Some(trials))?;
     write(format_args!("{}", arguments.format.render(&report)));
     eprintln!("\nthe run is in {}", out.display());
+    let Summary { new_findings, open, .. } = report.summary;
     if stop.load(Ordering::Relaxed) {
         eprintln!("it ended early; to go on: {resumption}");
+    } else if open > 0 {
+        eprintln!("to investigate what there was no time for, and go on: {resumption}");
     }
-    let Summary { new_findings, open, .. } = report.summary;
     Ok(match (new_findings, open) {
         _ if !report.given_up.is_empty() => Exit::Environment,
         (0, 0) => Exit::Conforms,
