@@ -1,5 +1,5 @@
 use std::{
-    io::{self, BufRead, ErrorKind, Read, Write},
+    io::{self, BufRead, ErrorKind, Read},
     vec,
 };
 
@@ -15,8 +15,6 @@ pub const MAX_PAYLOAD: u64 = 1 << 30;
 
 /// The bytes of a header's length.
 const LENGTH: usize = 4;
-/// The bytes that few headers exceed, with their length.
-const TYPICAL_HEADER: usize = 1 << 10;
 /// Allocated before the bytes have arrived; more is allocated as they do.
 const EAGER: u64 = 1 << 16;
 
@@ -112,32 +110,41 @@ impl<R: BufRead> Payload<'_, R> {
     }
 }
 
-/// Writes one frame, all of it at once; the caller flushes.
+/// Appends a frame to `stream`, or nothing where it is none.
 pub fn write_frame<H: Serialize>(
-    stream: &mut impl Write,
+    stream: &mut Vec<u8>,
     message: &H,
     payload: &[Part<'_>],
 ) -> Result<(), FrameError> {
     let lengths: Vec<_> = payload.iter().map(|part| part.len() as u64).collect();
     check_payload(&lengths)?;
-    let mut frame = Vec::with_capacity(TYPICAL_HEADER + lengths.iter().sum::<u64>() as usize);
-    frame.extend([0; LENGTH]);
-    serde_json::to_writer(&mut frame, &OutgoingHeader { message, payload: lengths })?;
-    let header = frame.len() - LENGTH;
-    if header > MAX_HEADER {
-        return Err(FrameError::HeaderTooLong(header as u64));
-    }
-    frame[..LENGTH].copy_from_slice(&(header as u32).to_le_bytes());
+    let total = lengths.iter().sum::<u64>() as usize;
+    write_header(stream, |stream| {
+        Ok(serde_json::to_writer(stream, &OutgoingHeader { message, payload: lengths })?)
+    })?;
+    stream.reserve(total);
     for part in payload {
-        part.append_to(&mut frame);
+        part.append_to(stream);
     }
-    Ok(stream.write_all(&frame)?)
+    Ok(())
 }
 
-/// Writes a frame without payload whose header, within its limit, is text already; the caller flushes.
-pub fn write_header(stream: &mut impl Write, header: &str) -> Result<(), FrameError> {
-    stream.write_all(&(header.len() as u32).to_le_bytes())?;
-    Ok(stream.write_all(header.as_bytes())?)
+/// Appends the header that `write` appends, its length first, or nothing where that is over the limit.
+pub fn write_header(
+    stream: &mut Vec<u8>,
+    write: impl FnOnce(&mut Vec<u8>) -> Result<(), FrameError>,
+) -> Result<(), FrameError> {
+    let begin = stream.len();
+    stream.extend([0; LENGTH]);
+    let written = write(stream).and_then(|()| match stream.len() - begin - LENGTH {
+        header if header > MAX_HEADER => Err(FrameError::HeaderTooLong(header as u64)),
+        header => Ok(header as u32),
+    });
+    match written {
+        Ok(header) => stream[begin..][..LENGTH].copy_from_slice(&header.to_le_bytes()),
+        Err(_) => stream.truncate(begin),
+    }
+    written.map(|_| ())
 }
 
 impl Part<'_> {
@@ -266,6 +273,20 @@ mod tests {
         let bytes = (MAX_HEADER as u32 + 1).to_le_bytes();
         let refused = read::<String>(&mut bytes.as_slice());
         assert!(matches!(refused, Err(FrameError::HeaderTooLong(_))), "{refused:?}");
+    }
+
+    #[test]
+    fn what_is_no_frame_leaves_what_is_written_already_as_it_is() {
+        let before = bytes("hello", &[b"model"]);
+        let mut stream = before.clone();
+        let written = write_frame(&mut stream, &"m".repeat(MAX_HEADER), &[Part::Bytes(b"model")]);
+        assert!(matches!(written, Err(FrameError::HeaderTooLong(_))), "{written:?}");
+        assert_eq!(stream, before);
+        let written = write_frame(&mut stream, &"m", &vec![Part::Bytes(b""); MAX_PARTS + 1]);
+        assert!(matches!(written, Err(FrameError::TooManyParts(_))), "{written:?}");
+        assert_eq!(stream, before);
+        write_frame(&mut stream, &"again", &[]).unwrap();
+        assert_eq!(stream, [before, bytes("again", &[])].concat());
     }
 
     #[test]

@@ -1,7 +1,4 @@
-use std::{
-    io::{BufRead, Write},
-    iter,
-};
+use std::{borrow::Cow, io::BufRead, iter};
 
 use serde::{Deserialize, Serialize};
 use twinfer_case::{CaseHash, Description, DeviceMemory, Observation, Stage, Task, Variant};
@@ -117,17 +114,17 @@ pub enum MessageError {
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum ToWorkerHeader {
-    Hello { protocol: u32, variants: Vec<Variant> },
-    Case(CaseHeader),
+enum ToWorkerHeader<'a> {
+    Hello { protocol: u32, variants: Cow<'a, [Variant]> },
+    Case(CaseHeader<'a>),
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum FromWorkerHeader {
+enum FromWorkerHeader<'a> {
     Hello {
         protocol: u32,
-        backends: Vec<Description>,
+        backends: Cow<'a, [Description]>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         device_memory: Option<DeviceMemory>,
     },
@@ -136,32 +133,28 @@ enum FromWorkerHeader {
         variant: usize,
         stage: Stage,
     },
-    Answer(AnswerHeader),
-    Fault(Fault),
+    Answer(AnswerHeader<'a>),
+    Fault(Cow<'a, Fault>),
 }
 
 impl ToWorker {
-    /// Writes the handshake.
-    pub fn write_hello(
-        stream: &mut impl Write,
-        protocol: u32,
-        variants: &[Variant],
-    ) -> Result<(), FrameError> {
-        write_frame(stream, &ToWorkerHeader::Hello { protocol, variants: variants.to_vec() }, &[])
+    /// Appends the handshake to what is to be said.
+    pub fn write_hello(stream: &mut Vec<u8>, protocol: u32, variants: &[Variant]) -> Result<(), FrameError> {
+        write_frame(stream, &ToWorkerHeader::Hello { protocol, variants: Cow::Borrowed(variants) }, &[])
     }
 
-    /// Writes a case for the variants at `variants`.
+    /// Appends a case for the variants at `variants`.
     pub fn write_case(
-        stream: &mut impl Write,
+        stream: &mut Vec<u8>,
         task: &Task,
         variants: &[usize],
         intermediates: &[String],
     ) -> Result<(), FrameError> {
         let header = ToWorkerHeader::Case(CaseHeader {
             hash: task.hash,
-            variants: variants.to_vec(),
-            request: task.request.clone(),
-            intermediates: intermediates.to_vec(),
+            variants: Cow::Borrowed(variants),
+            request: Cow::Borrowed(&task.request),
+            intermediates: Cow::Borrowed(intermediates),
             until: task.until,
             runs: task.runs.iter().map(|run| run.iter().map(TensorHeader::of).collect()).collect(),
         });
@@ -172,15 +165,16 @@ impl ToWorker {
 }
 
 impl FromWorker {
-    /// Writes the message; the caller flushes.
-    pub fn write(&self, stream: &mut impl Write) -> Result<(), FrameError> {
+    /// Appends the message to what is to be said.
+    pub fn write(&self, stream: &mut Vec<u8>) -> Result<(), FrameError> {
         match self {
             Self::Hello { protocol, backends, device_memory } => {
-                let (protocol, backends, device_memory) = (*protocol, backends.clone(), *device_memory);
+                let (protocol, device_memory) = (*protocol, *device_memory);
+                let backends = Cow::Borrowed(backends.as_slice());
                 write_frame(stream, &FromWorkerHeader::Hello { protocol, backends, device_memory }, &[])
             }
             Self::Stage { hash, variant, stage } => {
-                write_header(stream, &stage::header(*hash, *variant, *stage))
+                write_header(stream, |stream| Ok(stage::write_header(stream, *hash, *variant, *stage)?))
             }
             Self::Answer { hash, variant, observation, last } => {
                 let header = FromWorkerHeader::Answer(AnswerHeader {
@@ -192,7 +186,7 @@ impl FromWorker {
                 let parts: Vec<_> = tensors(observation).map(Part::Tensor).collect();
                 write_frame(stream, &header, &parts)
             }
-            Self::Fault(fault) => write_frame(stream, &FromWorkerHeader::Fault(fault.clone()), &[]),
+            Self::Fault(fault) => write_frame(stream, &FromWorkerHeader::Fault(Cow::Borrowed(fault)), &[]),
         }
     }
 }
@@ -202,7 +196,9 @@ pub fn read_to_worker(stream: &mut impl BufRead) -> Result<Option<ToWorker>, Mes
     let Some(frame) = read_frame(stream, |_| None)? else { return Ok(None) };
     let mut parts = Parts::new(frame.payload);
     let message = match frame.header {
-        ToWorkerHeader::Hello { protocol, variants } => ToWorker::Hello { protocol, variants },
+        ToWorkerHeader::Hello { protocol, variants } => {
+            ToWorker::Hello { protocol, variants: variants.into_owned() }
+        }
         ToWorkerHeader::Case(header) => {
             let model = parts.take(<[u8]>::to_vec)?;
             let runs = header
@@ -211,9 +207,15 @@ pub fn read_to_worker(stream: &mut impl BufRead) -> Result<Option<ToWorker>, Mes
                 .map(|run| run.into_iter().map(|tensor| tensor.with(&mut parts)).collect())
                 .collect::<Result<_, _>>()?;
             ToWorker::Case {
-                task: Task { hash: header.hash, model, request: header.request, runs, until: header.until },
-                variants: header.variants,
-                intermediates: header.intermediates,
+                task: Task {
+                    hash: header.hash,
+                    model,
+                    request: header.request.into_owned(),
+                    runs,
+                    until: header.until,
+                },
+                variants: header.variants.into_owned(),
+                intermediates: header.intermediates.into_owned(),
             }
         }
     };
@@ -227,10 +229,10 @@ pub fn read_from_worker(stream: &mut impl BufRead) -> Result<Option<FromWorker>,
     let mut parts = Parts::new(frame.payload);
     let message = match frame.header {
         FromWorkerHeader::Hello { protocol, backends, device_memory } => {
-            FromWorker::Hello { protocol, backends, device_memory }
+            FromWorker::Hello { protocol, backends: backends.into_owned(), device_memory }
         }
         FromWorkerHeader::Stage { hash, variant, stage } => FromWorker::Stage { hash, variant, stage },
-        FromWorkerHeader::Fault(fault) => FromWorker::Fault(fault),
+        FromWorkerHeader::Fault(fault) => FromWorker::Fault(fault.into_owned()),
         FromWorkerHeader::Answer(header) => FromWorker::Answer {
             hash: header.hash,
             variant: header.variant,
@@ -243,7 +245,7 @@ pub fn read_from_worker(stream: &mut impl BufRead) -> Result<Option<FromWorker>,
 }
 
 /// The message of a stage, where that is what a header says word by word as we write it.
-fn stage_of(header: &[u8]) -> Option<FromWorkerHeader> {
+fn stage_of(header: &[u8]) -> Option<FromWorkerHeader<'static>> {
     let (hash, variant, stage) = stage::read_header(header)?;
     Some(FromWorkerHeader::Stage { hash, variant, stage })
 }
@@ -251,7 +253,10 @@ fn stage_of(header: &[u8]) -> Option<FromWorkerHeader> {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use twinfer_case::{NamedTensor, Outcome, Request, RunOutput};
+    use twinfer_case::{
+        ChosenPrecision, LayerInfo, LogLine, NamedTensor, Outcome, PrecisionSource, Request, RunOutput,
+        Severity, Timing,
+    };
     use twinfer_onnx::{DataType, Tensor, TensorData};
 
     use super::*;
@@ -279,9 +284,22 @@ mod tests {
             outcome: Outcome::Rejected("code: text".to_owned()),
             inferred_shapes: Some(vec![vec![1, -1]]),
             runs: outputs.into_iter().map(run).collect(),
-            precision: None,
-            log: Vec::new(),
-            timings: Vec::new(),
+            precision: Some(ChosenPrecision { source: PrecisionSource::BuildLog, layers: vec![layer()] }),
+            log: vec![LogLine { severity: Severity::Error, stage: Stage::Build, text: "\"é\"".to_owned() }],
+            timings: vec![Timing { stage: Stage::Parse, micros: u64::MAX }],
+        }
+    }
+
+    fn layer() -> LayerInfo {
+        LayerInfo {
+            name: "node0".to_owned(),
+            operator: "Conv".to_owned(),
+            inputs: vec![DataType::Uint8],
+            outputs: Vec::new(),
+            weights: Some(DataType::Float16),
+            tactic: None,
+            placement: Some("CPU".to_owned()),
+            nodes: vec!["node0".to_owned()],
         }
     }
 
@@ -360,7 +378,9 @@ mod tests {
         ) {
             let hash = Task::new(model, request(), Vec::new()).hash;
             let mut header = json_of_stage(hash, variant, stage);
-            prop_assert_eq!(stage::header(hash, variant, stage).into_bytes(), header.as_slice());
+            let mut written = Vec::new();
+            stage::write_header(&mut written, hash, variant, stage).unwrap();
+            prop_assert_eq!(written, header.as_slice());
             prop_assert_eq!(stage::read_header(&header), (variant < 10).then_some((hash, variant, stage)));
             prop_assert_eq!(stage_in_json(&header), Some((hash, variant, stage)));
             let place = place.index(header.len());

@@ -1,24 +1,27 @@
 //! The message of a stage, which is sent several times a case: its header is written and read as text, without JSON.
 
+use std::io::{self, Write};
+
 use twinfer_case::{CaseHash, Stage};
 
 const HASH: &str = r#"{"message":{"stage":{"hash":""#;
 const VARIANT: &str = r#"","variant":"#;
 const STAGE: &str = r#","stage":""#;
 const END: &str = r#""}},"payload":[]}"#;
+/// The digits of a hash.
+const DIGITS: usize = 64;
 
-/// The header, byte by byte as it would be written as JSON.
-pub fn header(hash: CaseHash, variant: usize, stage: Stage) -> String {
-    format!("{HASH}{hash}{VARIANT}{variant}{STAGE}{stage}{END}")
+/// Writes the header, byte by byte as it would be written as JSON.
+pub fn write_header(stream: &mut impl Write, hash: CaseHash, variant: usize, stage: Stage) -> io::Result<()> {
+    write!(stream, "{HASH}{hash}{VARIANT}{variant}{STAGE}{stage}{END}")
 }
 
 /// What such a header says; `None` where it is any other, which may say the same in other words.
 pub fn read_header(header: &[u8]) -> Option<(CaseHash, usize, Stage)> {
-    let text = str::from_utf8(header).ok()?;
-    let (hash, text) = text.strip_prefix(HASH)?.split_once(VARIANT)?;
-    let (variant, text) = text.split_once(STAGE)?;
-    let stage = text.strip_suffix(END)?;
-    let [digit @ b'0'..=b'9'] = variant.as_bytes() else { return None };
-    let stage = Stage::ALL.into_iter().find(|known| known.name() == stage)?;
-    Some((hash.parse().ok()?, usize::from(digit - b'0'), stage))
+    let (hash, header) = header.strip_prefix(HASH.as_bytes())?.split_at_checked(DIGITS)?;
+    let (variant, header) = header.strip_prefix(VARIANT.as_bytes())?.split_first()?;
+    let stage = header.strip_prefix(STAGE.as_bytes())?.strip_suffix(END.as_bytes())?;
+    let digit @ b'0'..=b'9' = variant else { return None };
+    let stage = Stage::ALL.into_iter().find(|known| known.name().as_bytes() == stage)?;
+    Some((str::from_utf8(hash).ok()?.parse().ok()?, usize::from(digit - b'0'), stage))
 }

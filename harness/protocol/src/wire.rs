@@ -1,6 +1,6 @@
 //! The header forms of types that hold tensors: the same with each tensor's elements moved to the payload.
 
-use std::io::BufRead;
+use std::{borrow::Cow, io::BufRead};
 
 use serde::{Deserialize, Serialize};
 use twinfer_case::{
@@ -12,30 +12,30 @@ use crate::{MessageError, frame::Payload};
 
 /// A tensor whose elements are the next part of the payload.
 #[derive(Serialize, Deserialize)]
-pub struct TensorHeader {
+pub struct TensorHeader<'a> {
     dtype: DataType,
-    shape: Vec<usize>,
+    shape: Cow<'a, [usize]>,
 }
 
 /// An intermediate tensor with its value's name.
 #[derive(Serialize, Deserialize)]
-pub struct NamedTensorHeader {
-    name: String,
+pub struct NamedTensorHeader<'a> {
+    name: Cow<'a, str>,
     #[serde(flatten)]
-    tensor: TensorHeader,
+    tensor: TensorHeader<'a>,
 }
 
 /// `ToWorker::Case` without tensors; the payload is the model, then the inputs of each run.
 #[derive(Serialize, Deserialize)]
-pub struct CaseHeader {
+pub struct CaseHeader<'a> {
     pub hash: CaseHash,
-    pub variants: Vec<usize>,
-    pub request: Request,
+    pub variants: Cow<'a, [usize]>,
+    pub request: Cow<'a, Request>,
     #[serde(default)]
-    pub intermediates: Vec<String>,
+    pub intermediates: Cow<'a, [String]>,
     #[serde(default = "last_stage", skip_serializing_if = "is_last_stage")]
     pub until: Stage,
-    pub runs: Vec<Vec<TensorHeader>>,
+    pub runs: Vec<Vec<TensorHeader<'a>>>,
 }
 
 const fn last_stage() -> Stage {
@@ -49,44 +49,44 @@ fn is_last_stage(stage: &Stage) -> bool {
 
 /// `FromWorker::Answer` without tensors; the payload is, run by run, the outputs, then the intermediates.
 #[derive(Serialize, Deserialize)]
-pub struct AnswerHeader {
+pub struct AnswerHeader<'a> {
     pub hash: CaseHash,
     pub variant: usize,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub last: bool,
-    pub observation: ObservationHeader,
+    pub observation: ObservationHeader<'a>,
 }
 
 #[derive(Serialize, Deserialize)]
-pub struct ObservationHeader {
+pub struct ObservationHeader<'a> {
     stage: Stage,
-    outcome: Outcome,
+    outcome: Cow<'a, Outcome>,
     #[serde(default)]
-    inferred_shapes: Option<Vec<Vec<i64>>>,
+    inferred_shapes: Cow<'a, Option<Vec<Vec<i64>>>>,
     #[serde(default)]
-    runs: Vec<RunHeader>,
+    runs: Vec<RunHeader<'a>>,
     #[serde(default)]
-    precision: Option<ChosenPrecision>,
+    precision: Cow<'a, Option<ChosenPrecision>>,
     #[serde(default)]
-    log: Vec<LogLine>,
+    log: Cow<'a, [LogLine]>,
     #[serde(default)]
-    timings: Vec<Timing>,
+    timings: Cow<'a, [Timing]>,
 }
 
 #[derive(Serialize, Deserialize)]
-struct RunHeader {
-    outputs: Vec<TensorHeader>,
+struct RunHeader<'a> {
+    outputs: Vec<TensorHeader<'a>>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    intermediates: Vec<NamedTensorHeader>,
+    intermediates: Vec<NamedTensorHeader<'a>>,
 }
 
-impl TensorHeader {
-    pub fn of(tensor: &Tensor) -> Self {
-        Self { dtype: tensor.dtype(), shape: tensor.shape.clone() }
+impl<'a> TensorHeader<'a> {
+    pub fn of(tensor: &'a Tensor) -> Self {
+        Self { dtype: tensor.dtype(), shape: Cow::Borrowed(&tensor.shape) }
     }
 
     pub fn with(self, parts: &mut Parts<'_, impl BufRead>) -> Result<Tensor, MessageError> {
-        Ok(parts.take(|bytes| Tensor::from_le_bytes(self.dtype, self.shape, bytes))??)
+        Ok(parts.take(|bytes| Tensor::from_le_bytes(self.dtype, self.shape.into_owned(), bytes))??)
     }
 }
 
@@ -96,41 +96,41 @@ impl From<InvalidTensor> for MessageError {
     }
 }
 
-impl ObservationHeader {
-    pub fn of(observation: &Observation) -> Self {
+impl<'a> ObservationHeader<'a> {
+    pub fn of(observation: &'a Observation) -> Self {
         Self {
             stage: observation.stage,
-            outcome: observation.outcome.clone(),
-            inferred_shapes: observation.inferred_shapes.clone(),
+            outcome: Cow::Borrowed(&observation.outcome),
+            inferred_shapes: Cow::Borrowed(&observation.inferred_shapes),
             runs: observation.runs.iter().map(RunHeader::of).collect(),
-            precision: observation.precision.clone(),
-            log: observation.log.clone(),
-            timings: observation.timings.clone(),
+            precision: Cow::Borrowed(&observation.precision),
+            log: Cow::Borrowed(&observation.log),
+            timings: Cow::Borrowed(&observation.timings),
         }
     }
 
     pub fn with(self, parts: &mut Parts<'_, impl BufRead>) -> Result<Observation, MessageError> {
         Ok(Observation {
             stage: self.stage,
-            outcome: self.outcome,
-            inferred_shapes: self.inferred_shapes,
+            outcome: self.outcome.into_owned(),
+            inferred_shapes: self.inferred_shapes.into_owned(),
             runs: self.runs.into_iter().map(|run| run.with(parts)).collect::<Result<_, _>>()?,
-            precision: self.precision,
-            log: self.log,
-            timings: self.timings,
+            precision: self.precision.into_owned(),
+            log: self.log.into_owned(),
+            timings: self.timings.into_owned(),
         })
     }
 }
 
-impl RunHeader {
-    fn of(run: &RunOutput) -> Self {
+impl<'a> RunHeader<'a> {
+    fn of(run: &'a RunOutput) -> Self {
         Self {
             outputs: run.outputs.iter().map(TensorHeader::of).collect(),
             intermediates: run
                 .intermediates
                 .iter()
                 .map(|named| NamedTensorHeader {
-                    name: named.name.clone(),
+                    name: Cow::Borrowed(&named.name),
                     tensor: TensorHeader::of(&named.tensor),
                 })
                 .collect(),
@@ -142,7 +142,7 @@ impl RunHeader {
         let intermediates = self
             .intermediates
             .into_iter()
-            .map(|named| Ok(NamedTensor { name: named.name, tensor: named.tensor.with(parts)? }))
+            .map(|named| Ok(NamedTensor { name: named.name.into_owned(), tensor: named.tensor.with(parts)? }))
             .collect::<Result<_, MessageError>>()?;
         Ok(RunOutput { outputs, intermediates })
     }

@@ -19,9 +19,14 @@ const UNDISTURBED: u64 = 17;
 /// At most so many more.
 const MORE: u64 = 4;
 
+/// The bytes that few messages exceed; what a larger one took is given back.
+const TYPICAL: usize = 1 << 16;
+
 /// What a worker says to its supervisor, truthfully unless it commits sabotage.
 pub struct Voice<W> {
     output: W,
+    /// The last message, as it was written.
+    frame: Vec<u8>,
     sabotage: Option<Sabotage>,
 }
 
@@ -84,27 +89,30 @@ impl Sabotage {
         }
     }
 
-    fn tell(&mut self, message: &FromWorker, output: &mut impl Write) -> Result<(), FrameError> {
-        let mut frame = Vec::new();
-        message.write(&mut frame)?;
+    fn tell(
+        &mut self,
+        message: &FromWorker,
+        frame: &[u8],
+        output: &mut impl Write,
+    ) -> Result<(), FrameError> {
         let is_due = self.countdown == 0;
         match message {
             FromWorker::Stage { stage, .. } => {
-                say(&frame, output)?;
+                say(frame, output)?;
                 self.fault.strike_in(*stage, is_due);
                 Ok(())
             }
             FromWorker::Answer { .. } => {
                 if is_due {
                     // a case that is run twice has the same answer twice: then it strikes again at the next
-                    return self.fault.strike_at_answer(&frame, &self.previous, output);
+                    return self.fault.strike_at_answer(frame, &self.previous, output);
                 }
                 self.countdown -= 1;
-                say(&frame, output)?;
-                self.previous = frame;
+                say(frame, output)?;
+                frame.clone_into(&mut self.previous);
                 Ok(())
             }
-            FromWorker::Hello { .. } | FromWorker::Fault(_) => say(&frame, output),
+            FromWorker::Hello { .. } | FromWorker::Fault(_) => say(frame, output),
         }
     }
 }
@@ -161,17 +169,17 @@ fn die_of(signal: Signal) -> ! {
 impl<W: Write> Voice<W> {
     /// One that commits `sabotage`, if any.
     pub const fn new(output: W, sabotage: Option<Sabotage>) -> Self {
-        Self { output, sabotage }
+        Self { output, frame: Vec::new(), sabotage }
     }
 
     /// Says something at once.
     pub fn tell(&mut self, message: &FromWorker) -> Result<(), FrameError> {
+        self.frame.clear();
+        self.frame.shrink_to(TYPICAL);
+        message.write(&mut self.frame)?;
         match &mut self.sabotage {
-            None => {
-                message.write(&mut self.output)?;
-                Ok(self.output.flush()?)
-            }
-            Some(sabotage) => sabotage.tell(message, &mut self.output),
+            None => say(&self.frame, &mut self.output),
+            Some(sabotage) => sabotage.tell(message, &self.frame, &mut self.output),
         }
     }
 }
@@ -199,8 +207,11 @@ mod tests {
         message.write(&mut plain).unwrap();
         for sabotage in [None, Some(Sabotage::drawn(1))] {
             let mut said = Vec::new();
-            Voice::new(&mut said, sabotage).tell(&message).unwrap();
-            assert_eq!(said, plain);
+            let mut voice = Voice::new(&mut said, sabotage);
+            for _ in 0..2 {
+                voice.tell(&message).unwrap();
+            }
+            assert_eq!(said, plain.repeat(2));
         }
     }
 }

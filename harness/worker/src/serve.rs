@@ -1,6 +1,6 @@
 use std::{
     any::Any,
-    io::{self, BufRead, BufReader, BufWriter, Read, Write},
+    io::{self, BufRead, BufReader, Read, Write},
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
@@ -71,7 +71,7 @@ impl ServeError {
 /// An error that the supervisor can still be told is also sent as a fault.
 pub fn serve(input: impl Read, output: impl Write) -> Result<(), ServeError> {
     let mut input = BufReader::with_capacity(BUFFER, input);
-    let mut voice = Voice::new(BufWriter::with_capacity(BUFFER, output), Sabotage::of_process());
+    let mut voice = Voice::new(output, Sabotage::of_process());
     let result = converse(&mut input, &mut voice);
     if let Err(error) = &result {
         let _ = voice.tell(&FromWorker::Fault(error.fault()));

@@ -91,14 +91,16 @@ impl Worker {
 
     fn hello(&mut self, protocol: u32, variants: &[Variant]) {
         let stdin = self.stdin.as_mut().unwrap();
-        ToWorker::write_hello(stdin, protocol, variants).unwrap();
-        stdin.flush().unwrap();
+        let mut hello = Vec::new();
+        ToWorker::write_hello(&mut hello, protocol, variants).unwrap();
+        stdin.write_all(&hello).unwrap();
     }
 
     fn send(&mut self, task: &Task, variants: &[usize]) {
         let stdin = self.stdin.as_mut().unwrap();
-        ToWorker::write_case(stdin, task, variants, &[]).unwrap();
-        stdin.flush().unwrap();
+        let mut case = Vec::new();
+        ToWorker::write_case(&mut case, task, variants, &[]).unwrap();
+        stdin.write_all(&case).unwrap();
     }
 
     fn hear(&mut self) -> FromWorker {

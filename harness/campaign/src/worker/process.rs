@@ -1,5 +1,5 @@
 use std::{
-    io::{self, BufReader, BufWriter, Write},
+    io::{self, BufReader, Write},
     os::unix::process::{CommandExt, ExitStatusExt},
     process::{Child, ChildStdin, ChildStdout, Command},
     sync::Arc,
@@ -31,7 +31,9 @@ const BEHIND: i32 = 5;
 /// A running worker that answered its handshake and serves one variant.
 pub struct WorkerProcess {
     child: Child,
-    stdin: BufWriter<ChildStdin>,
+    stdin: ChildStdin,
+    /// What it is to be told next.
+    unsent: Vec<u8>,
     stdout: BufReader<ChildStdout>,
     stderr: Option<StderrTail>,
     leash: Arc<Leash>,
@@ -109,7 +111,8 @@ impl WorkerProcess {
         let _ = fcntl_setpipe_size(&stdout, PIPE_BYTES);
         let mut worker = Self {
             child,
-            stdin: BufWriter::with_capacity(PIPE_BYTES, stdin),
+            stdin,
+            unsent: Vec::new(),
             stdout: BufReader::with_capacity(PIPE_BYTES, stdout),
             stderr: Some(StderrTail::follow(stderr)),
             leash,
@@ -154,8 +157,8 @@ impl WorkerProcess {
 
     fn shake_hands(&mut self, variant: &Variant) -> Result<Description, Loss> {
         self.leash.allow(self.deadlines.start);
-        let hello = ToWorker::write_hello(&mut self.stdin, PROTOCOL_VERSION, std::slice::from_ref(variant))
-            .and_then(|()| Ok(self.stdin.flush()?));
+        let hello = ToWorker::write_hello(&mut self.unsent, PROTOCOL_VERSION, std::slice::from_ref(variant))
+            .and_then(|()| Ok(self.say()?));
         // a worker that cannot start says why and closes its end, perhaps before it has read ours
         let answer = read_from_worker(&mut self.stdout);
         self.leash.relax();
@@ -209,7 +212,7 @@ impl WorkerProcess {
 
     /// Sends a case; it may wait in a buffer until [`flush`](Self::flush).
     pub fn send(&mut self, task: &Task) -> Result<(), Loss> {
-        ToWorker::write_case(&mut self.stdin, task, &[0], &[]).map_err(|error| self.broken(error))
+        ToWorker::write_case(&mut self.unsent, task, &[0], &[]).map_err(|error| self.broken(error))
     }
 
     /// Whether it has said something that is read already, but for its end perhaps.
@@ -219,7 +222,14 @@ impl WorkerProcess {
 
     /// Sends what waits.
     pub fn flush(&mut self) -> Result<(), Loss> {
-        self.stdin.flush().map_err(|error| self.broken(error.into()))
+        self.say().map_err(|error| self.broken(error.into()))
+    }
+
+    fn say(&mut self) -> io::Result<()> {
+        let said = self.stdin.write_all(&self.unsent);
+        self.unsent.clear();
+        self.unsent.shrink_to(PIPE_BYTES);
+        said
     }
 
     /// Waits for what the worker says next about the case in front; it is in `stage` now.
