@@ -108,6 +108,10 @@ pub fn has_quantized_operands(graph: &Graph, node: &Node) -> bool {
     [0, 1].into_iter().all(|index| operand(graph, node, index).is_some())
 }
 
+pub fn has_quantized_weights(graph: &Graph, node: &Node) -> bool {
+    operand(graph, node, 1).is_some()
+}
+
 pub fn has_float_bias(graph: &Graph, node: &Node) -> bool {
     node.inputs.get(2).is_some_and(|name| !name.is_empty()) && operand(graph, node, 2).is_none()
 }
