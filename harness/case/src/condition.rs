@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 use twinfer_onnx::{AutoPad, DataType, Dim, Graph, Node, Op};
 
 use crate::quantizer::{
-    Quantizer, has_float_bias, has_float_weights, has_quantized_operands, has_quantized_weights,
+    Quantizer, has_any_quantized_operand, has_float_bias, has_float_weights, has_quantized_operands,
     is_requantized_as_other_type, kernel, kernel_scales_off_output_channels,
 };
 
@@ -64,8 +64,8 @@ pub enum Condition {
     PerAxisActivation,
     /// The data and the weights of a convolution are outputs of a `DequantizeLinear`.
     QuantizedOperands,
-    /// The weights of a convolution are an output of a `DequantizeLinear`, whatever its data.
-    QuantizedWeights,
+    /// The data or the weights of a convolution are an output of a `DequantizeLinear`, or both.
+    AnyQuantizedOperand,
     /// The channels that a group reads, or those that it writes, are no multiple of this.
     ChannelsPerGroupNotMultipleOf(usize),
     /// The kernel is quantised with a scale for each index of an axis that is not that of the output channels: the
@@ -137,7 +137,7 @@ impl Condition {
                 quantizer().is_some_and(|quantizer| quantizer.is_per_axis() && quantizer.origin().is_none())
             }
             Self::QuantizedOperands => window.is_some() && has_quantized_operands(graph, node),
-            Self::QuantizedWeights => window.is_some() && has_quantized_weights(graph, node),
+            Self::AnyQuantizedOperand => window.is_some() && has_any_quantized_operand(graph, node),
             Self::ChannelsPerGroupNotMultipleOf(count) => window
                 .and_then(|window| channels_per_group(graph, node, window.group))
                 .is_some_and(|channels| !channels.iter().all(|channels| channels.is_multiple_of(*count))),

@@ -108,8 +108,8 @@ pub fn has_quantized_operands(graph: &Graph, node: &Node) -> bool {
     [0, 1].into_iter().all(|index| operand(graph, node, index).is_some())
 }
 
-pub fn has_quantized_weights(graph: &Graph, node: &Node) -> bool {
-    operand(graph, node, 1).is_some()
+pub fn has_any_quantized_operand(graph: &Graph, node: &Node) -> bool {
+    [0, 1].into_iter().any(|index| operand(graph, node, index).is_some())
 }
 
 pub fn has_float_bias(graph: &Graph, node: &Node) -> bool {

@@ -70,11 +70,14 @@ fn set(graph: &mut Graph, name: &str, data: TensorData) {
 
 #[test]
 fn operands_are_quantised_where_both_come_out_of_a_dequantizer() {
-    let of =
-        |graph: &Graph| (Condition::QuantizedOperands.holds(graph), Condition::QuantizedWeights.holds(graph));
+    let of = |graph: &Graph| {
+        (Condition::QuantizedOperands.holds(graph), Condition::AnyQuantizedOperand.holds(graph))
+    };
     let mut graph = convolution();
     assert_eq!(of(&graph), (true, true));
     node_mut(&mut graph, "conv").inputs[1] = "w".to_owned();
+    assert_eq!(of(&graph), (false, true));
+    node_mut(&mut graph, "conv").inputs[0] = "x".to_owned();
     assert_eq!(of(&graph), (false, false));
     let mut graph = convolution();
     node_mut(&mut graph, "conv").inputs[0] = "x".to_owned();

@@ -7,10 +7,10 @@ use crate::hazard::Hazard;
 pub fn hazard() -> Hazard {
     Hazard {
         rule: "trt-hazardous-added-bias",
-        source: "measured on TensorRT 8.6.0: the build of a convolution or deconvolution with quantised weights and one output \
-                 channel, whose bias is the sum of two constants, does not end (docs/results/driver-cache.md)",
+        source: "measured on TensorRT 8.6.0: the build of a convolution or deconvolution with quantised data or weights and one \
+                 output channel, whose bias is the sum of two constants, does not end (docs/results/driver-cache.md)",
         concerned: Condition::All(vec![
-            Condition::QuantizedWeights,
+            Condition::AnyQuantizedOperand,
             Condition::OneOutputChannel,
             Condition::AddedBias,
         ]),
