@@ -56,14 +56,14 @@ impl Journal {
         fs::create_dir_all(out).map_err(CampaignError::writing(out))?;
         remove_unfinished(out)?;
         write_json(&out.join("run.json"), run)?;
+        let cases = Lines::claim(out.join(JOURNAL), Some(0))?;
         let revisited = out.join(REVISITED);
         match fs::remove_file(&revisited) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
-                return Err(CampaignError::writing(revisited)(error));
+                Err(CampaignError::writing(revisited)(error))
             }
-            _ => {}
+            _ => Ok(Self::of(out, cases)),
         }
-        Ok(Self::of(out, Lines::claim(out.join(JOURNAL), Some(0))?))
     }
 
     fn of(out: &Path, cases: Lines) -> Self {

@@ -3,8 +3,10 @@
 use std::{
     collections::{HashMap, HashSet},
     fs::File,
-    io::{Read, Seek},
-    os::fd::{AsRawFd, OwnedFd},
+    os::{
+        fd::{AsRawFd, OwnedFd},
+        unix::fs::FileExt,
+    },
     path::PathBuf,
 };
 
@@ -29,10 +31,9 @@ impl OptimizedModel {
 
     /// The layers of the model that was written; `None` if there is none that can be read.
     pub fn layers(&self) -> Option<Vec<LayerInfo>> {
-        let mut bytes = Vec::new();
-        let mut file = &self.0;
-        file.rewind().ok()?;
-        file.take(MAX_MODEL_BYTES as u64).read_to_end(&mut bytes).ok()?;
+        let length = self.0.metadata().ok()?.len().min(MAX_MODEL_BYTES as u64);
+        let mut bytes = vec![0; length as usize];
+        self.0.read_exact_at(&mut bytes, 0).ok()?;
         let outline = Outline::decode(&bytes).ok()?;
         (!outline.nodes.is_empty()).then(|| layers(&outline))
     }
