@@ -56,7 +56,8 @@ impl Journal {
         fs::create_dir_all(out).map_err(CampaignError::writing(out))?;
         remove_unfinished(out)?;
         write_json(&out.join("run.json"), run)?;
-        let cases = Lines::claim(out.join(JOURNAL), Some(0))?;
+        let cases = Lines::claim(out.join(JOURNAL))?;
+        cases.cut(0)?;
         let revisited = out.join(REVISITED);
         match fs::remove_file(&revisited) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
@@ -82,7 +83,7 @@ impl Journal {
         if !continues(&read_json(&info)?, run) {
             return Err(CampaignError::OtherRun(info));
         }
-        let mut cases = Lines::claim(out.join(JOURNAL), None)?;
+        let cases = Lines::claim(out.join(JOURNAL))?;
         let mut records = Records::open(out)?;
         let (shard, shards) = run.shard;
         for (number, record) in (0..).zip(records.by_ref()) {
@@ -107,12 +108,11 @@ impl Journal {
 
     /// Adds what a case of the journal turned out to be when it was looked at again.
     pub fn append_revisited(&mut self, record: &CaseRecord) -> Result<(), CampaignError> {
-        let mut revisited = match self.revisited.take() {
+        let revisited = match &mut self.revisited {
             Some(revisited) => revisited,
-            None => Lines::claim_whole(self.folder.join(REVISITED))?,
+            absent => absent.insert(Lines::claim_whole(self.folder.join(REVISITED))?),
         };
         revisited.append(record)?;
-        self.revisited = Some(revisited);
         self.flush()
     }
 
@@ -125,24 +125,21 @@ impl Journal {
 }
 
 impl Lines {
-    /// Those of a file, which may not be there yet; the first `bytes` of it, if that many are wanted.
-    fn claim(path: PathBuf, bytes: Option<u64>) -> Result<Self, CampaignError> {
-        let file = BufWriter::new(claim(&path)?);
-        let mut lines = Self { path, file };
-        bytes.map_or(Ok(()), |bytes| lines.cut(bytes))?;
-        Ok(lines)
+    /// Those of a file, which may not be there yet.
+    fn claim(path: PathBuf) -> Result<Self, CampaignError> {
+        Ok(Self { file: BufWriter::new(claim(&path)?), path })
     }
 
     /// The same, without a last line that was cut short.
     fn claim_whole(path: PathBuf) -> Result<Self, CampaignError> {
-        let mut lines = Self::claim(path, None)?;
+        let lines = Self::claim(path)?;
         let text = read_file(&lines.path, MAX_FILE_BYTES).map_err(CampaignError::file(&lines.path))?;
         lines.cut(text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end as u64 + 1))?;
         Ok(lines)
     }
 
     /// Leaves the first `bytes` of the file.
-    fn cut(&mut self, bytes: u64) -> Result<(), CampaignError> {
+    fn cut(&self, bytes: u64) -> Result<(), CampaignError> {
         self.file.get_ref().set_len(bytes).map_err(CampaignError::writing(&self.path))
     }
 

@@ -73,7 +73,7 @@ fn main() {
             "weight_scales_along_axis_1_are_found_to_confuse_onnx_runtime",
             planted::weight_scales_along_axis_1,
         ),
-        trial("what_was_not_investigated_before_time_was_up_is_said", pace::out_of_time),
+        trial("what_was_not_investigated_before_time_was_up_is_said_and_resumed_first", pace::out_of_time),
         trial("a_slow_backend_with_many_bugs_takes_what_its_cases_take", pace::slow_backend)
             .with_ignored_flag(true),
         trial("onnx_runtime_from_rust_and_from_python_conform", planted::onnx_runtime),
