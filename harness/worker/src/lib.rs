@@ -5,6 +5,7 @@
 //! binary that calls [`become_worker_if_asked`] first.
 
 pub mod driver;
+mod inbox;
 mod open;
 mod parent;
 mod sabotage;

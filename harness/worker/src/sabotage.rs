@@ -19,14 +19,14 @@ const UNDISTURBED: u64 = 17;
 /// At most so many more.
 const MORE: u64 = 4;
 
-/// The bytes that few messages exceed; what a larger one took is given back.
+/// The bytes that few messages exceed; what larger ones took is given back.
 const TYPICAL: usize = 1 << 16;
 
 /// What a worker says to its supervisor, truthfully unless it commits sabotage.
 pub struct Voice<W> {
     output: W,
-    /// The last message, as it was written.
-    frame: Vec<u8>,
+    /// What waits to be said.
+    unsaid: Vec<u8>,
     sabotage: Option<Sabotage>,
 }
 
@@ -169,17 +169,27 @@ fn die_of(signal: Signal) -> ! {
 impl<W: Write> Voice<W> {
     /// One that commits `sabotage`, if any.
     pub const fn new(output: W, sabotage: Option<Sabotage>) -> Self {
-        Self { output, frame: Vec::new(), sabotage }
+        Self { output, unsaid: Vec::new(), sabotage }
     }
 
-    /// Says something at once.
+    /// Says something at once, after what waits.
     pub fn tell(&mut self, message: &FromWorker) -> Result<(), FrameError> {
-        self.frame.clear();
-        self.frame.shrink_to(TYPICAL);
-        message.write(&mut self.frame)?;
-        match &mut self.sabotage {
-            None => say(&self.frame, &mut self.output),
-            Some(sabotage) => sabotage.tell(message, &self.frame, &mut self.output),
+        message.write(&mut self.unsaid)?;
+        let said = match &mut self.sabotage {
+            None => say(&self.unsaid, &mut self.output),
+            Some(sabotage) => sabotage.tell(message, &self.unsaid, &mut self.output),
+        };
+        self.unsaid.clear();
+        self.unsaid.shrink_to(TYPICAL);
+        said
+    }
+
+    /// Says something together with what is told next: a system call for both. A fault is committed in one message, so
+    /// that whoever commits them keeps none.
+    pub fn tell_with_next(&mut self, message: &FromWorker) -> Result<(), FrameError> {
+        match self.sabotage {
+            None => message.write(&mut self.unsaid),
+            Some(_) => self.tell(message),
         }
     }
 }
@@ -211,7 +221,21 @@ mod tests {
             for _ in 0..2 {
                 voice.tell(&message).unwrap();
             }
-            assert_eq!(said, plain.repeat(2));
+            voice.tell_with_next(&message).unwrap();
+            voice.tell(&message).unwrap();
+            assert_eq!(said, plain.repeat(4));
         }
+    }
+
+    #[test]
+    fn what_is_said_with_the_next_message_waits_for_it() {
+        let message = FromWorker::Fault(twinfer_protocol::Fault::of_environment("no library"));
+        let said = |sabotage| {
+            let mut said = Vec::new();
+            Voice::new(&mut said, sabotage).tell_with_next(&message).unwrap();
+            said
+        };
+        assert!(said(None).is_empty());
+        assert!(!said(Some(Sabotage::drawn(1))).is_empty(), "a fault is committed in one message");
     }
 }

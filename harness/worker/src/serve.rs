@@ -1,22 +1,19 @@
 use std::{
     any::Any,
-    io::{self, BufRead, BufReader, Read, Write},
+    io::{self, Read, Write},
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
 use twinfer_backend::{Backend, OpenError};
 use twinfer_case::{Outcome, Stage, Task, Variant};
-use twinfer_protocol::{
-    Fault, FaultCause, FrameError, FromWorker, MessageError, PROTOCOL_VERSION, ToWorker, read_to_worker,
-};
+use twinfer_protocol::{Fault, FaultCause, FrameError, FromWorker, MessageError, PROTOCOL_VERSION, ToWorker};
 
 use crate::{
-    driver, open,
+    driver,
+    inbox::Inbox,
+    open,
     sabotage::{Sabotage, Voice},
 };
-
-/// Large enough for a typical case, small enough to be nothing.
-const BUFFER: usize = 1 << 16;
 
 /// Why a worker stops before its supervisor closes the pipe.
 #[derive(Debug, thiserror::Error)]
@@ -70,7 +67,7 @@ impl ServeError {
 ///
 /// An error that the supervisor can still be told is also sent as a fault.
 pub fn serve(input: impl Read, output: impl Write) -> Result<(), ServeError> {
-    let mut input = BufReader::with_capacity(BUFFER, input);
+    let mut input = Inbox::of(input);
     let mut voice = Voice::new(output, Sabotage::of_process());
     let result = converse(&mut input, &mut voice);
     if let Err(error) = &result {
@@ -79,16 +76,23 @@ pub fn serve(input: impl Read, output: impl Write) -> Result<(), ServeError> {
     result
 }
 
-fn converse(input: &mut impl BufRead, voice: &mut Voice<impl Write>) -> Result<(), ServeError> {
+fn converse(input: &mut Inbox<impl Read>, voice: &mut Voice<impl Write>) -> Result<(), ServeError> {
     let cache = driver::Mode::of_environment()?;
     let Some(mut backends) = shake_hands(input, voice, cache)? else { return Ok(()) };
-    while let Some(message) = read_to_worker(input)? {
+    while let Some(message) = input.next()? {
         let ToWorker::Case { task, variants, intermediates: _ } = message else {
             return Err(ServeError::Handshake);
         };
         for variant in variants {
             let backend = backends.get_mut(variant).ok_or(ServeError::UnknownVariant(variant))?;
-            let is_last = answer(backend.as_mut(), &task, variant, voice)?;
+            let message = answer(backend.as_mut(), &task, variant, voice)?;
+            let is_last = matches!(message, FromWorker::Answer { last: true, .. });
+            // the next case tells its first stage at once
+            if input.has_next() && !is_last {
+                voice.tell_with_next(&message)?;
+            } else {
+                voice.tell(&message)?;
+            }
             verify(cache, driver::tally())?;
             if is_last {
                 return Ok(());
@@ -99,11 +103,11 @@ fn converse(input: &mut impl BufRead, voice: &mut Voice<impl Write>) -> Result<(
 }
 
 fn shake_hands(
-    input: &mut impl BufRead,
+    input: &mut Inbox<impl Read>,
     voice: &mut Voice<impl Write>,
     cache: driver::Mode,
 ) -> Result<Option<Vec<Box<dyn Backend>>>, ServeError> {
-    let Some(message) = read_to_worker(input)? else { return Ok(None) };
+    let Some(message) = input.next()? else { return Ok(None) };
     let ToWorker::Hello { protocol, variants } = message else { return Err(ServeError::Handshake) };
     if protocol != PROTOCOL_VERSION {
         return Err(ServeError::Protocol(protocol));
@@ -123,13 +127,13 @@ fn open_guarded(variant: &Variant, cache: driver::Mode) -> Result<Box<dyn Backen
     guarded(|| open(variant, cache))?.map_err(ServeError::from)
 }
 
-/// Runs one case on one variant; every stage is told before it is entered. Whether that was the last.
+/// Runs one case on one variant; every stage is told before it is entered. What to answer.
 fn answer(
     backend: &mut dyn Backend,
     task: &Task,
     variant: usize,
     voice: &mut Voice<impl Write>,
-) -> Result<bool, ServeError> {
+) -> Result<FromWorker, ServeError> {
     let hash = task.hash;
     let mut told = Ok(());
     let observation = guarded(|| {
@@ -141,8 +145,7 @@ fn answer(
     })?;
     told?;
     let last = observation.outcome != Outcome::Ok && guarded(|| backend.is_lost())?;
-    voice.tell(&FromWorker::Answer { hash, variant, observation, last })?;
-    Ok(last)
+    Ok(FromWorker::Answer { hash, variant, observation, last })
 }
 
 /// An error where answers in memory are being verified and one was wrong.
