@@ -16,9 +16,6 @@ use crate::{
     worker::{Access, Answer, Loss, Nursery, Trial, WorkerProcess, memory, timed},
 };
 
-/// Cases that a worker holds at once: enough to hide the way to it and back.
-const WINDOW: usize = 32;
-
 /// A case to run on the lane's variant.
 #[derive(Clone)]
 pub struct Job {
@@ -87,7 +84,7 @@ impl Lane {
             answers: 0,
             weights: Weights::default(),
             is_outgrown: false,
-            in_flight: VecDeque::with_capacity(WINDOW),
+            in_flight: VecDeque::new(),
             in_flight_bytes: 0,
             busy: None,
             since: Instant::now(),
@@ -182,12 +179,13 @@ impl Lane {
 
     /// Gives the worker as many cases as it may hold.
     fn feed(&mut self, worker: &mut WorkerProcess, device: &mut Access<'_>) -> Result<(), Loss> {
-        let window = if device.is_exclusive() { 1 } else { WINDOW };
+        let window = if device.is_exclusive() { 1 } else { self.pace.window() };
         while let Some(job) = self.next_job(worker.capacity(), window) {
             device.gain();
             worker.send(&job.prepared.task)?;
             if self.in_flight.is_empty() {
                 self.since = Instant::now();
+                self.pace.begin();
             }
             self.in_flight_bytes += job.prepared.bytes;
             self.in_flight.push_back(job);

@@ -4,21 +4,39 @@ use std::{
 };
 
 /// The longest that a worker is left alone; one that takes longer for a case is waited for.
-const LONGEST: Duration = Duration::from_millis(10);
+const LONGEST: Duration = Duration::from_millis(40);
+/// The fewest cases that a worker holds: enough to hide the way to it and back.
+const FEWEST: usize = 4;
+/// The most, however fast it is.
+const MOST: usize = 64;
+/// Those of a worker whose pace is not known yet.
+const AT_FIRST: usize = 16;
 
-/// How long a lane leaves a worker alone that has plenty to do.
+/// How many cases a lane gives its worker ahead, and how long it leaves it alone with them.
 ///
 /// A lane that waits at the pipe is woken by everything that its worker says, several times a case, which costs both of
 /// them more than what is said. So it comes back when about half of what the worker holds is answered, and finds the words
-/// of several cases.
+/// of several cases. A slow worker holds few, which are run again where it is lost, and finished when the campaign ends.
 pub struct Pace {
     since: Instant,
     answers: u32,
+    /// How long it takes for a case, by what it answered last.
+    case: Option<Duration>,
 }
 
 impl Pace {
     pub fn new() -> Self {
-        Self { since: Instant::now(), answers: 0 }
+        Self { since: Instant::now(), answers: 0, case: None }
+    }
+
+    /// How many cases the worker is to hold at most.
+    pub fn window(&self) -> usize {
+        self.case.map_or(AT_FIRST, window)
+    }
+
+    /// Notes that the worker begins to work, having had nothing to do: the time until now is not that of its cases.
+    pub fn begin(&mut self) {
+        (self.since, self.answers) = (Instant::now(), 0);
     }
 
     /// Counts an answer.
@@ -33,8 +51,15 @@ impl Pace {
         }
         let case = self.since.elapsed() / mem::take(&mut self.answers);
         self.since = Instant::now();
+        self.case = Some(case);
         thread::sleep(pause(case, cases));
     }
+}
+
+/// How many cases a worker is to hold that takes so long for one: what it does while it is left alone, twice.
+fn window(case: Duration) -> usize {
+    let cases = 2 * LONGEST.as_nanos() / case.as_nanos().max(1);
+    usize::try_from(cases).unwrap_or(MOST).clamp(FEWEST, MOST)
 }
 
 /// How long a worker is left alone that takes so long for a case and holds so many.
@@ -55,7 +80,17 @@ mod tests {
 
     #[test]
     fn no_worker_is_left_alone_for_long() {
-        assert_eq!(pause(Duration::from_millis(3), 16), LONGEST);
-        assert_eq!(pause(Duration::from_millis(30), 16), Duration::ZERO, "each of its answers is waited for");
+        assert_eq!(pause(Duration::from_millis(6), 16), LONGEST);
+        assert_eq!(pause(Duration::from_millis(50), 16), Duration::ZERO, "each of its answers is waited for");
+    }
+
+    #[test]
+    fn a_worker_holds_what_it_does_while_it_is_left_alone_and_as_much_again() {
+        assert_eq!(Pace::new().window(), AT_FIRST);
+        for (micros, cases) in [(0, MOST), (500, MOST), (4_000, 20), (7_000, 11), (60_000, FEWEST)] {
+            assert_eq!(window(Duration::from_micros(micros)), cases, "{micros} µs a case");
+        }
+        let case = Duration::from_millis(4);
+        assert_eq!(pause(case, window(case)), LONGEST);
     }
 }
