@@ -52,7 +52,8 @@ fn costs(stdout: &str) -> Vec<&str> {
 }
 
 fn parts(variant: &str) -> Vec<String> {
-    let of_variant = ["parse", "execute", "isolation"].map(|part| format!("{variant}: {part}"));
+    let of_variant = ["parse", "execute", "isolation, messages", "isolation, stages"]
+        .map(|part| format!("{variant}: {part}"));
     let before = ["generate", "encode", "golden"].map(str::to_owned);
     let after = ["compare", "journal", "rest", "all together"].map(str::to_owned);
     before.into_iter().chain(of_variant).chain(after).collect()

@@ -41,22 +41,26 @@ impl Passage {
     }
 
     /// Has every case run once and waits for the answers, which are dropped; an error where the worker does not survive.
-    pub fn carry(&self, cases: &[Arc<Prepared>]) -> Result<(), CampaignError> {
+    /// The microseconds that all their stages took, as the worker timed them.
+    pub fn carry(&self, cases: &[Arc<Prepared>]) -> Result<u64, CampaignError> {
         for (index, prepared) in (0..).zip(cases) {
             let job = Job { index, prepared: Arc::clone(prepared), repeat: false };
             // a lane that is gone has delivered its failure
             let _ = self.jobs.send(job);
         }
-        let mut answers = 0;
+        let (mut answers, mut micros) = (0, 0);
         while answers < cases.len() {
             for delivery in gather(&self.deliveries, Duration::MAX)? {
                 match delivery {
-                    Delivery::Observed(_) => answers += 1,
+                    Delivery::Observed(observed) => {
+                        answers += 1;
+                        micros += observed.observation.micros();
+                    }
                     Delivery::Failed(error) => return Err(error),
                     _ => return Err(CampaignError::Supervisor("the worker was lost".to_owned())),
                 }
             }
         }
-        Ok(())
+        Ok(micros)
     }
 }

@@ -1,6 +1,9 @@
 use std::{fmt, str::FromStr};
 
-use serde::{Deserialize, Serialize};
+use serde::{
+    Deserialize, Deserializer, Serialize, Serializer,
+    de::{self, Visitor},
+};
 use twinfer_onnx::{DataType, Graph, Tensor};
 
 /// One graph, a request, and one or more runs in order.
@@ -111,8 +114,7 @@ pub struct Provenance {
 /// BLAKE3 over what a backend is given: the model's bytes, the request, and every input tensor of every run.
 ///
 /// A case with recipes and the same case with their data have the same hash.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CaseHash([u8; 32]);
 
 impl CaseHash {
@@ -145,9 +147,30 @@ impl fmt::Display for CaseHash {
     }
 }
 
-impl From<CaseHash> for String {
-    fn from(hash: CaseHash) -> Self {
-        hash.to_string()
+impl Serialize for CaseHash {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&blake3::Hash::from_bytes(self.0).to_hex())
+    }
+}
+
+impl<'de> Deserialize<'de> for CaseHash {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_str(HashVisitor)
+    }
+}
+
+/// Reads a hash where its text lies: every message has one.
+struct HashVisitor;
+
+impl Visitor<'_> for HashVisitor {
+    type Value = CaseHash;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("64 hexadecimal digits")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<CaseHash, E> {
+        text.parse().map_err(E::custom)
     }
 }
 
@@ -155,14 +178,6 @@ impl From<CaseHash> for String {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a case hash is 64 hexadecimal digits, not {0:?}")]
 pub struct InvalidHash(String);
-
-impl TryFrom<String> for CaseHash {
-    type Error = InvalidHash;
-
-    fn try_from(text: String) -> Result<Self, InvalidHash> {
-        text.parse()
-    }
-}
 
 impl FromStr for CaseHash {
     type Err = InvalidHash;

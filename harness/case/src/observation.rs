@@ -22,6 +22,13 @@ pub struct Observation {
     pub timings: Vec<Timing>,
 }
 
+impl Observation {
+    /// What its stages took together, in microseconds.
+    pub fn micros(&self) -> u64 {
+        self.timings.iter().map(|timing| timing.micros).sum()
+    }
+}
+
 /// Where in its work a backend is; in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -45,10 +45,13 @@ pub fn costs(measured: &Measured, variants: &[(Variant, Parts)], processors: usi
                 costs.push(Cost { name, processor: alone, spread: None, campaign });
             }
         }
-        costs.extend(parts.isolation().map(|[low, median, high]| {
-            let spread = Some([low, high]);
-            Cost { spread, ..processor(&format!("{variant}: isolation"), median) }
-        }));
+        let isolation = |what: &str, part| {
+            let [low, median, high] = parts.isolation(part)?;
+            let name = format!("{variant}: isolation, {what}");
+            Some(Cost { spread: Some([low, high]), ..processor(&name, median) })
+        };
+        costs.extend(isolation("messages", |isolation| isolation.messages));
+        costs.extend(isolation("stages", |isolation| isolation.stages));
     }
     let sum = |of: fn(&Parts) -> f64| variants.iter().map(|(_, parts)| parts.micros(of(parts))).sum();
     costs.push(processor("compare", sum(|parts| parts.compare)));

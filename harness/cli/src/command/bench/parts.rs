@@ -3,7 +3,9 @@
 //! *Isolation* is one of them: what it costs beyond the backend's own work that it runs in a worker process. The same cases
 //! go to the same backend in this process, and through one lane of a campaign to a worker, in turns; what this process and the
 //! worker use for the second, less what this process uses for the first, is isolation. It is a small difference of large
-//! numbers, each of which changes with what else the machine does: the median turn counts.
+//! numbers, each of which changes with what else the machine does, so it is told in two parts, and of each the median
+//! turn: what the stages of a backend take more or less in the worker than here, as each side times them, and all else,
+//! which is what carries a case there and its answer back.
 
 use std::{
     collections::BTreeMap,
@@ -67,7 +69,16 @@ pub struct Parts {
     /// The case's line of the journal.
     pub journal: f64,
     /// What isolation adds to a case, in each turn.
-    pub isolation: Vec<f64>,
+    pub isolation: Vec<Isolation>,
+}
+
+/// What it adds to a case that its backend runs in a worker: seconds of processor time, in one turn.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Isolation {
+    /// Beside the backend's stages.
+    pub messages: f64,
+    /// In the backend's stages, which take more or less there than here.
+    pub stages: f64,
 }
 
 impl Parts {
@@ -90,9 +101,9 @@ impl Parts {
         seconds * 1e6 / self.cases.max(1) as f64
     }
 
-    /// Microseconds a case that a worker process costs beyond the backend: the quartiles of all turns.
-    pub fn isolation(&self) -> Option<[f64; 3]> {
-        let mut turns = self.isolation.clone();
+    /// Microseconds a case of a part of isolation: the quartiles of all turns.
+    pub fn isolation(&self, part: fn(&Isolation) -> f64) -> Option<[f64; 3]> {
+        let mut turns: Vec<_> = self.isolation.iter().map(part).collect();
         turns.sort_by(f64::total_cmp);
         let quartile = |quarter: usize| turns.get(turns.len() * quarter / 4).map(|seconds| seconds * 1e6);
         Some([quartile(1)?, quartile(2)?, quartile(3)?])
@@ -181,16 +192,20 @@ impl Course {
         for timing in observations.iter().flat_map(|observation| &observation.timings) {
             *parts.stages.entry(timing.stage).or_default() += timing.micros as f64;
         }
+        let stages_here: u64 = observations.iter().map(Observation::micros).sum();
         // whoever calls a backend drops what it answers, as a worker does
         clock.lap();
         drop(observations);
         let in_this_process = in_this_process + clock.lap();
         let worker = self.passage.worker();
         let before = processor_seconds(worker);
-        self.passage.carry(&cases)?;
+        let stages_there = self.passage.carry(&cases)?;
         let supervisor = clock.lap();
         if let Some(worker) = processor_seconds(worker).zip(before).map(|(now, before)| now - before) {
-            parts.isolation.push((supervisor + worker - in_this_process) / count as f64);
+            let stages = (stages_there as f64 - stages_here as f64) * 1e-6;
+            let messages = supervisor + worker - in_this_process - stages;
+            let (messages, stages) = (messages / count as f64, stages / count as f64);
+            parts.isolation.push(Isolation { messages, stages });
         }
         parts.cases += count;
         self.next += count as u64;
