@@ -30,8 +30,8 @@ use super::{self as bench, stream::Stream, usage::processor_seconds};
 use crate::{Exit, Failure, worker::worker_for};
 
 /// Cases between two readings of the clock; the ways of isolation take turns, so that a machine that gets busier or idler
-/// favours neither.
-const TURN: usize = 250;
+/// favours neither. As many as make what a turn's beginning and end cost small: a campaign has one of each.
+const TURN: usize = 1000;
 /// Cases before the first reading, which pay for what the others share.
 const WARM_UP: usize = 25;
 /// No turn begins later than this.
