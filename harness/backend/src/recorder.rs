@@ -41,6 +41,8 @@ impl<'a> Recorder<'a> {
         self.observation.stage = stage;
         self.log.enter(stage);
         (self.progress)(stage);
+        // that the stage is told is no part of it
+        self.since = Instant::now();
     }
 
     /// Keeps the outputs of one run.
@@ -62,9 +64,7 @@ impl<'a> Recorder<'a> {
     }
 
     fn close_stage(&mut self) {
-        let now = Instant::now();
-        let micros = (now - self.since).as_micros() as u64;
-        self.since = now;
+        let micros = self.since.elapsed().as_micros() as u64;
         self.observation.timings.push(Timing { stage: self.observation.stage, micros });
     }
 }
