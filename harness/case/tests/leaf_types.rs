@@ -3,8 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use twinfer_case::{
-    Backend, CaseRecord, Cause, Condition, Description, JOURNAL_FORMAT, Kind, Note, Request, Signature,
-    Stage, Summary, Task, Variant, VariantInfo, VariantRecord, Verdict,
+    Backend, CaseHash, CaseRecord, Cause, Condition, Description, JOURNAL_FORMAT, Kind, Note, Request,
+    Signature, Stage, Summary, Task, Variant, VariantInfo, VariantRecord, Verdict,
 };
 use twinfer_onnx::{
     AutoPad, Conv, ConvTranspose, DataType, Dim, Graph, Initializer, Node, Op, Tensor, TensorData, ValueInfo,
@@ -163,7 +163,12 @@ fn a_hash_covers_every_bit_of_what_a_backend_is_given() {
     ];
     assert!(others.iter().all(|other| *other != plain));
     let text = plain.to_string();
-    assert_eq!(text.clone().try_into(), Ok(plain), "{text}");
+    assert_eq!(text.parse(), Ok(plain), "{text}");
+    let json = serde_json::to_string(&plain).unwrap();
+    assert_eq!(json, format!("{text:?}"));
+    assert_eq!(serde_json::from_str::<CaseHash>(&json).unwrap(), plain);
+    let refused = serde_json::from_str::<CaseHash>(r#""5f1c""#).unwrap_err().to_string();
+    assert!(refused.starts_with(r#"a case hash is 64 hexadecimal digits, not "5f1c""#), "{refused}");
 }
 
 #[test]

@@ -95,25 +95,32 @@ impl Sabotage {
         frame: &[u8],
         output: &mut impl Write,
     ) -> Result<(), FrameError> {
-        let is_due = self.countdown == 0;
         match message {
             FromWorker::Stage { stage, .. } => {
                 say(frame, output)?;
-                self.fault.strike_in(*stage, is_due);
+                self.fault.strike_in(*stage, self.is_due());
                 Ok(())
             }
+            // a case that is run twice has the same answer twice: then it strikes again at the next
+            FromWorker::Answer { .. } if self.is_due() => {
+                self.fault.strike_at_answer(frame, &self.previous, output)
+            }
             FromWorker::Answer { .. } => {
-                if is_due {
-                    // a case that is run twice has the same answer twice: then it strikes again at the next
-                    return self.fault.strike_at_answer(frame, &self.previous, output);
-                }
-                self.countdown -= 1;
-                say(frame, output)?;
-                frame.clone_into(&mut self.previous);
-                Ok(())
+                self.answered(frame);
+                say(frame, output)
             }
             FromWorker::Hello { .. } | FromWorker::Fault(_) => say(frame, output),
         }
+    }
+
+    const fn is_due(&self) -> bool {
+        self.countdown == 0
+    }
+
+    /// Counts an answer that is given, or will be.
+    fn answered(&mut self, frame: &[u8]) {
+        self.countdown -= 1;
+        frame.clone_into(&mut self.previous);
     }
 }
 
@@ -184,12 +191,18 @@ impl<W: Write> Voice<W> {
         said
     }
 
-    /// Says something together with what is told next: a system call for both. A fault is committed in one message, so
-    /// that whoever commits them keeps none.
-    pub fn tell_with_next(&mut self, message: &FromWorker) -> Result<(), FrameError> {
-        match self.sabotage {
-            None => message.write(&mut self.unsaid),
-            Some(_) => self.tell(message),
+    /// Gives an answer together with what is told next: a system call for both. Every stage is told at once, so that no
+    /// other answer waits.
+    pub fn answer_with_next(&mut self, answer: &FromWorker) -> Result<(), FrameError> {
+        match &mut self.sabotage {
+            Some(sabotage) if sabotage.is_due() => self.tell(answer),
+            sabotage => {
+                answer.write(&mut self.unsaid)?;
+                if let Some(sabotage) = sabotage {
+                    sabotage.answered(&self.unsaid);
+                }
+                Ok(())
+            }
         }
     }
 }
@@ -197,6 +210,8 @@ impl<W: Write> Voice<W> {
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
+
+    use twinfer_case::{CaseHash, Observation, Outcome};
 
     use super::*;
 
@@ -221,21 +236,54 @@ mod tests {
             for _ in 0..2 {
                 voice.tell(&message).unwrap();
             }
-            voice.tell_with_next(&message).unwrap();
-            voice.tell(&message).unwrap();
-            assert_eq!(said, plain.repeat(4));
+            assert_eq!(said, plain.repeat(2));
         }
     }
 
     #[test]
-    fn what_is_said_with_the_next_message_waits_for_it() {
-        let message = FromWorker::Fault(twinfer_protocol::Fault::of_environment("no library"));
-        let said = |sabotage| {
+    fn an_answer_that_waits_is_said_before_the_next_message() {
+        let (answer, stage) = (answer(), FromWorker::Stage { hash: hash(), variant: 0, stage: Stage::Parse });
+        let mut plain = Vec::new();
+        answer.write(&mut plain).unwrap();
+        stage.write(&mut plain).unwrap();
+        for sabotage in [None, Some(Sabotage::drawn(1))] {
             let mut said = Vec::new();
-            Voice::new(&mut said, sabotage).tell_with_next(&message).unwrap();
-            said
+            let mut voice = Voice::new(&mut said, sabotage);
+            voice.answer_with_next(&answer).unwrap();
+            assert!(voice.output.is_empty());
+            voice.tell(&stage).unwrap();
+            assert_eq!(said, plain);
+        }
+    }
+
+    #[test]
+    fn a_fault_strikes_at_an_answer_that_would_wait() {
+        let sabotage = Sabotage { fault: Fault::Garbage, countdown: 2, previous: Vec::new() };
+        let mut said = Vec::new();
+        let mut voice = Voice::new(&mut said, Some(sabotage));
+        for _ in 0..2 {
+            voice.answer_with_next(&answer()).unwrap();
+            voice.tell(&FromWorker::Stage { hash: hash(), variant: 0, stage: Stage::Parse }).unwrap();
+        }
+        let before = voice.output.len();
+        voice.answer_with_next(&answer()).unwrap();
+        assert!(said[before..].starts_with(b"a library says hello"));
+    }
+
+    fn hash() -> CaseHash {
+        "0a".repeat(32).parse().unwrap()
+    }
+
+    fn answer() -> FromWorker {
+        let observation = Observation {
+            stage: Stage::Execute,
+            outcome: Outcome::Ok,
+            inferred_shapes: None,
+            runs: Vec::new(),
+            precision: None,
+            log: Vec::new(),
+            timings: Vec::new(),
         };
-        assert!(said(None).is_empty());
-        assert!(!said(Some(Sabotage::drawn(1))).is_empty(), "a fault is committed in one message");
+        FromWorker::Answer { hash: hash(), variant: 0, observation, last: false }
     }
 }

@@ -85,13 +85,13 @@ fn converse(input: &mut Inbox<impl Read>, voice: &mut Voice<impl Write>) -> Resu
         };
         for variant in variants {
             let backend = backends.get_mut(variant).ok_or(ServeError::UnknownVariant(variant))?;
-            let message = answer(backend.as_mut(), &task, variant, voice)?;
-            let is_last = matches!(message, FromWorker::Answer { last: true, .. });
-            // the next case tells its first stage at once
+            let answer = answer(backend.as_mut(), &task, variant, voice)?;
+            let is_last = matches!(answer, FromWorker::Answer { last: true, .. });
+            // the next case tells its first stage as soon as it has its turn
             if input.has_next() && !is_last {
-                voice.tell_with_next(&message)?;
+                voice.answer_with_next(&answer)?;
             } else {
-                voice.tell(&message)?;
+                voice.tell(&answer)?;
             }
             verify(cache, driver::tally())?;
             if is_last {
