@@ -57,7 +57,7 @@ pub struct Lane {
     in_flight_bytes: usize,
     /// There while cases are in flight, or a worker is awaited that is to have some.
     busy: Option<Busy>,
-    /// Since when the worker has the case in front to itself.
+    /// Since when the worker has the case in front to itself, as far as the lane has looked.
     since: Instant,
     /// Answered, if what the worker says next begins where its answer ended: one that was cut short is only known by that.
     held: Option<(Job, Observation)>,
@@ -126,6 +126,7 @@ impl Lane {
         if self.site.yielding() == Yielding::Lanes {
             worker.step_back();
         }
+        self.pace.begin();
         let turn = worker.turn();
         let mut device = Access::to(turn.as_deref());
         for job in &self.in_flight {
@@ -153,9 +154,9 @@ impl Lane {
                     if worker.is_spent() {
                         return Err((stage, Loss::Spent));
                     }
+                    self.pace.answered(observation.byte_len());
                     self.hold(*observation);
                     self.note_answer(worker);
-                    self.pace.answered();
                     stage = Stage::Load;
                 }
                 Answer::Stage(..) | Answer::Done(..) => return Err((stage, Loss::other_case())),

@@ -41,8 +41,8 @@ impl Passage {
     }
 
     /// Has every case run once and waits for the answers, which are dropped; an error where the worker does not survive.
-    /// The microseconds that all their stages took, as the worker timed them.
-    pub fn carry(&self, cases: &[Arc<Prepared>]) -> Result<u64, CampaignError> {
+    /// What all their stages took, as the worker timed them.
+    pub fn carry(&self, cases: &[Arc<Prepared>]) -> Result<Duration, CampaignError> {
         for (index, prepared) in (0..).zip(cases) {
             let job = Job { index, prepared: Arc::clone(prepared), repeat: false };
             // a lane that is gone has delivered its failure
@@ -61,6 +61,6 @@ impl Passage {
                 }
             }
         }
-        Ok(micros)
+        Ok(Duration::from_micros(micros))
     }
 }

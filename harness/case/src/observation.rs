@@ -27,6 +27,15 @@ impl Observation {
     pub fn micros(&self) -> u64 {
         self.timings.iter().map(|timing| timing.micros).sum()
     }
+
+    /// The bytes of its outputs and intermediates.
+    pub fn byte_len(&self) -> usize {
+        let of_run = |run: &RunOutput| {
+            let intermediates = run.intermediates.iter().map(|named| &named.tensor);
+            run.outputs.iter().chain(intermediates).map(Tensor::byte_len).sum::<usize>()
+        };
+        self.runs.iter().map(of_run).sum()
+    }
 }
 
 /// Where in its work a backend is; in order.

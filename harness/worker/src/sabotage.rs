@@ -186,24 +186,35 @@ impl<W: Write> Voice<W> {
             None => say(&self.unsaid, &mut self.output),
             Some(sabotage) => sabotage.tell(message, &self.unsaid, &mut self.output),
         };
-        self.unsaid.clear();
-        self.unsaid.shrink_to(TYPICAL);
+        self.clear();
         said
     }
 
-    /// Gives an answer together with what is told next: a system call for both. Every stage is told at once, so that no
-    /// other answer waits.
-    pub fn answer_with_next(&mut self, answer: &FromWorker) -> Result<(), FrameError> {
+    /// Says an answer together with what is told next, a system call for both, or with [`catch_up`](Self::catch_up).
+    pub fn answer(&mut self, answer: &FromWorker) -> Result<(), FrameError> {
         match &mut self.sabotage {
             Some(sabotage) if sabotage.is_due() => self.tell(answer),
             sabotage => {
+                let begin = self.unsaid.len();
                 answer.write(&mut self.unsaid)?;
                 if let Some(sabotage) = sabotage {
-                    sabotage.answered(&self.unsaid);
+                    sabotage.answered(&self.unsaid[begin..]);
                 }
                 Ok(())
             }
         }
+    }
+
+    /// Says what waits.
+    pub fn catch_up(&mut self) -> Result<(), FrameError> {
+        let said = if self.unsaid.is_empty() { Ok(()) } else { say(&self.unsaid, &mut self.output) };
+        self.clear();
+        said
+    }
+
+    fn clear(&mut self) {
+        self.unsaid.clear();
+        self.unsaid.shrink_to(TYPICAL);
     }
 }
 
@@ -246,12 +257,16 @@ mod tests {
         let mut plain = Vec::new();
         answer.write(&mut plain).unwrap();
         stage.write(&mut plain).unwrap();
+        answer.write(&mut plain).unwrap();
         for sabotage in [None, Some(Sabotage::drawn(1))] {
             let mut said = Vec::new();
             let mut voice = Voice::new(&mut said, sabotage);
-            voice.answer_with_next(&answer).unwrap();
+            voice.answer(&answer).unwrap();
             assert!(voice.output.is_empty());
             voice.tell(&stage).unwrap();
+            voice.answer(&answer).unwrap();
+            voice.catch_up().unwrap();
+            voice.catch_up().unwrap();
             assert_eq!(said, plain);
         }
     }
@@ -262,11 +277,11 @@ mod tests {
         let mut said = Vec::new();
         let mut voice = Voice::new(&mut said, Some(sabotage));
         for _ in 0..2 {
-            voice.answer_with_next(&answer()).unwrap();
+            voice.answer(&answer()).unwrap();
             voice.tell(&FromWorker::Stage { hash: hash(), variant: 0, stage: Stage::Parse }).unwrap();
         }
         let before = voice.output.len();
-        voice.answer_with_next(&answer()).unwrap();
+        voice.answer(&answer()).unwrap();
         assert!(said[before..].starts_with(b"a library says hello"));
     }
 

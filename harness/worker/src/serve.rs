@@ -79,27 +79,29 @@ pub fn serve(input: impl Read, output: impl Write) -> Result<(), ServeError> {
 fn converse(input: &mut Inbox<impl Read>, voice: &mut Voice<impl Write>) -> Result<(), ServeError> {
     let cache = driver::Mode::of_environment()?;
     let Some(mut backends) = shake_hands(input, voice, cache)? else { return Ok(()) };
-    while let Some(message) = input.next()? {
+    while let Some(message) = next(input, voice)? {
         let ToWorker::Case { task, variants, intermediates: _ } = message else {
             return Err(ServeError::Handshake);
         };
         for variant in variants {
             let backend = backends.get_mut(variant).ok_or(ServeError::UnknownVariant(variant))?;
             let answer = answer(backend.as_mut(), &task, variant, voice)?;
-            let is_last = matches!(answer, FromWorker::Answer { last: true, .. });
-            // the next case tells its first stage as soon as it has its turn
-            if input.has_next() && !is_last {
-                voice.answer_with_next(&answer)?;
-            } else {
-                voice.tell(&answer)?;
-            }
+            voice.answer(&answer)?;
             verify(cache, driver::tally())?;
-            if is_last {
-                return Ok(());
+            if let FromWorker::Answer { last: true, .. } = answer {
+                return Ok(voice.catch_up()?);
             }
         }
     }
     Ok(())
+}
+
+/// The next message; nothing is left unsaid while one is waited for.
+fn next(input: &mut Inbox<impl Read>, voice: &mut Voice<impl Write>) -> Result<Option<ToWorker>, ServeError> {
+    if !input.has_next() {
+        voice.catch_up()?;
+    }
+    Ok(input.next()?)
 }
 
 fn shake_hands(
@@ -168,8 +170,57 @@ fn panic_text(panic: &(dyn Any + Send)) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::verify;
+    use std::io::{self, Write};
+
+    use twinfer_case::{Request, Task};
+    use twinfer_onnx::DataType;
+    use twinfer_protocol::{FromWorker, PROTOCOL_VERSION, ToWorker, read_from_worker};
+
+    use super::{serve, verify};
     use crate::driver::{Mode, Tally};
+
+    /// What is said, a system call each.
+    #[derive(Default)]
+    struct Calls(Vec<Vec<u8>>);
+
+    impl Write for Calls {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.push(bytes.to_vec());
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn an_answer_goes_with_the_first_stage_of_a_case_that_is_there_already() {
+        let mut said = Vec::new();
+        ToWorker::write_hello(&mut said, PROTOCOL_VERSION, &["golden".parse().unwrap()]).unwrap();
+        for model in [b"none", b"nada", b"zero"] {
+            let request = Request { precision: DataType::Float, tf32: false };
+            let task = Task::new(model.to_vec(), request, Vec::new());
+            ToWorker::write_case(&mut said, &task, &[0], &[]).unwrap();
+        }
+        let mut calls = Calls::default();
+        serve(said.as_slice(), &mut calls).unwrap();
+        let kinds = calls.0.iter().map(|call| kinds(call)).collect::<Vec<_>>();
+        assert_eq!(kinds, ["hello", "stage", "answer stage", "answer stage", "answer"]);
+    }
+
+    fn kinds(mut bytes: &[u8]) -> String {
+        let mut kinds = Vec::new();
+        while let Some(message) = read_from_worker(&mut bytes).unwrap() {
+            kinds.push(match message {
+                FromWorker::Hello { .. } => "hello",
+                FromWorker::Stage { .. } => "stage",
+                FromWorker::Answer { .. } => "answer",
+                FromWorker::Fault(_) => "fault",
+            });
+        }
+        kinds.join(" ")
+    }
 
     #[test]
     fn a_changed_attribute_ends_a_worker_that_verifies_and_no_other() {

@@ -36,6 +36,8 @@ const TURN: usize = 1000;
 const WARM_UP: usize = 25;
 /// No turn begins later than this.
 const LONGEST: Duration = Duration::from_secs(20);
+/// About as many turns fit in that time at least.
+const LEAST_TURNS: usize = 4;
 
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -72,12 +74,13 @@ pub struct Parts {
     pub isolation: Vec<Isolation>,
 }
 
-/// What it adds to a case that its backend runs in a worker: seconds of processor time, in one turn.
+/// What it adds to a case that its backend runs in a worker, in one turn: seconds of processor time, both parts together.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Isolation {
-    /// Beside the backend's stages.
+    /// All but the next.
     pub messages: f64,
-    /// In the backend's stages, which take more or less there than here.
+    /// What the backend's stages take more there than here. They time themselves by the wall clock, so that whatever
+    /// interrupts them counts here and not above.
     pub stages: f64,
 }
 
@@ -124,11 +127,15 @@ struct Course {
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let mut output = take_stdout().map_err(Failure::environment)?;
     let mut course = Course::open(arguments)?;
+    let mut begun = Instant::now();
     course.turn(WARM_UP)?;
+    // a slow backend has shorter turns
+    let within = LONGEST.as_secs_f64() / begun.elapsed().as_secs_f64() * WARM_UP as f64 / LEAST_TURNS as f64;
+    let turn = TURN.min(within as usize).max(1);
     course.parts = Parts::default();
-    let begun = Instant::now();
+    begun = Instant::now();
     while course.parts.cases < arguments.cases && begun.elapsed() < LONGEST {
-        course.turn(TURN.min(arguments.cases - course.parts.cases))?;
+        course.turn(turn.min(arguments.cases - course.parts.cases))?;
     }
     let mut parts = course.parts;
     let share = parts.backend / parts.stages.values().sum::<f64>().max(f64::MIN_POSITIVE);
@@ -192,7 +199,7 @@ impl Course {
         for timing in observations.iter().flat_map(|observation| &observation.timings) {
             *parts.stages.entry(timing.stage).or_default() += timing.micros as f64;
         }
-        let stages_here: u64 = observations.iter().map(Observation::micros).sum();
+        let stages_here = observations.iter().map(Observation::micros).sum();
         // whoever calls a backend drops what it answers, as a worker does
         clock.lap();
         drop(observations);
@@ -202,7 +209,7 @@ impl Course {
         let stages_there = self.passage.carry(&cases)?;
         let supervisor = clock.lap();
         if let Some(worker) = processor_seconds(worker).zip(before).map(|(now, before)| now - before) {
-            let stages = (stages_there as f64 - stages_here as f64) * 1e-6;
+            let stages = stages_there.as_secs_f64() - Duration::from_micros(stages_here).as_secs_f64();
             let messages = supervisor + worker - in_this_process - stages;
             let (messages, stages) = (messages / count as f64, stages / count as f64);
             parts.isolation.push(Isolation { messages, stages });
