@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn messages_are_the_same_however_they_arrive() {
-        let lengths = [10, 0, 3 * BUFFER, 5, BUFFER, 20];
+        let lengths = [10, 0, 1, 2, 3 * BUFFER, 5, 6, 7, BUFFER, 20];
         let bytes = cases(&lengths);
         for at_once in [1, 7, 1000, BUFFER, BUFFER + 9, bytes.len()] {
             assert_eq!(heard(&bytes, at_once), (lengths.to_vec(), Ok(())), "{at_once} bytes at once");
