@@ -23,16 +23,7 @@ impl<'a> Recorder<'a> {
         log.clear();
         log.enter(stage);
         progress(stage);
-        let observation = Observation {
-            stage,
-            outcome: Outcome::Ok,
-            inferred_shapes: None,
-            runs: Vec::new(),
-            precision: None,
-            log: Vec::new(),
-            timings: Vec::new(),
-        };
-        Self { progress, log, since: Instant::now(), observation }
+        Self { progress, log, since: Instant::now(), observation: Observation::new(stage, Outcome::Ok) }
     }
 
     /// Leaves the current stage for `stage`.

@@ -4,6 +4,7 @@ use std::{collections::VecDeque, sync::Arc, time::Instant};
 
 use crossbeam_channel::Receiver;
 use twinfer_case::{Event, Observation, Stage};
+use twinfer_onnx::Tensor;
 
 use crate::{
     CampaignError,
@@ -154,7 +155,7 @@ impl Lane {
                     if worker.is_spent() {
                         return Err((stage, Loss::Spent));
                     }
-                    self.pace.answered(observation.byte_len());
+                    self.pace.answered(observation.tensors().map(Tensor::byte_len).sum());
                     self.hold(*observation);
                     self.note_answer(worker);
                     stage = Stage::Load;

@@ -3,6 +3,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use crate::worker::PIPE_BYTES;
+
 /// The longest that a worker is left alone; one that takes longer for a case is waited for.
 const LONGEST: Duration = Duration::from_millis(40);
 /// The fewest cases that a worker holds: enough to hide the way to it and back.
@@ -12,9 +14,9 @@ const MOST: usize = 64;
 /// Those of a worker whose pace is not known yet.
 const AT_FIRST: usize = 16;
 
-/// The most bytes of answers that are left in the pipe, which holds twice as many: a worker that cannot say its answer
-/// waits, and what it waits would count as its cases'.
-const MOST_UNREAD: usize = 1 << 17;
+/// The most bytes of answers that are left in the pipe: a worker that cannot say its answer waits, and what it waits
+/// would count as its cases'.
+const MOST_UNREAD: usize = PIPE_BYTES / 2;
 
 /// How many cases a lane gives its worker ahead, and how long it leaves it alone with them.
 ///
@@ -40,7 +42,7 @@ impl Pace {
         self.case.map_or(AT_FIRST, window)
     }
 
-    /// Notes that the worker begins to work, having had nothing to do: the time until now is not that of its cases.
+    /// Notes that the worker begins to work: the time until now is not that of its cases.
     pub fn begin(&mut self) {
         (self.since, self.answers, self.bytes) = (Instant::now(), 0, 0);
     }

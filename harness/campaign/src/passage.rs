@@ -1,7 +1,7 @@
 use std::{sync::Arc, thread, time::Duration};
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
-use twinfer_case::Variant;
+use twinfer_case::{Timing, Variant};
 
 use crate::{
     CampaignError, Deadlines, Prepared, WorkerCommand,
@@ -54,7 +54,7 @@ impl Passage {
                 match delivery {
                     Delivery::Observed(observed) => {
                         answers += 1;
-                        micros += observed.observation.micros();
+                        micros += Timing::total(&observed.observation.timings);
                     }
                     Delivery::Failed(error) => return Err(error),
                     _ => return Err(CampaignError::Supervisor("the worker was lost".to_owned())),

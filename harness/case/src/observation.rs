@@ -23,18 +23,24 @@ pub struct Observation {
 }
 
 impl Observation {
-    /// What its stages took together, in microseconds.
-    pub fn micros(&self) -> u64 {
-        self.timings.iter().map(|timing| timing.micros).sum()
+    /// One of which nothing is known but how it ended.
+    pub const fn new(stage: Stage, outcome: Outcome) -> Self {
+        Self {
+            stage,
+            outcome,
+            inferred_shapes: None,
+            runs: Vec::new(),
+            precision: None,
+            log: Vec::new(),
+            timings: Vec::new(),
+        }
     }
 
-    /// The bytes of its outputs and intermediates.
-    pub fn byte_len(&self) -> usize {
-        let of_run = |run: &RunOutput| {
-            let intermediates = run.intermediates.iter().map(|named| &named.tensor);
-            run.outputs.iter().chain(intermediates).map(Tensor::byte_len).sum::<usize>()
-        };
-        self.runs.iter().map(of_run).sum()
+    /// Run by run, the outputs, then the intermediates.
+    pub fn tensors(&self) -> impl Iterator<Item = &Tensor> {
+        self.runs.iter().flat_map(|run| {
+            run.outputs.iter().chain(run.intermediates.iter().map(|intermediate| &intermediate.tensor))
+        })
     }
 }
 
@@ -189,4 +195,11 @@ pub struct Timing {
     pub stage: Stage,
     /// In microseconds.
     pub micros: u64,
+}
+
+impl Timing {
+    /// The microseconds of all of them together.
+    pub fn total(timings: &[Self]) -> u64 {
+        timings.iter().map(|timing| timing.micros).sum()
+    }
 }

@@ -162,7 +162,7 @@ pub struct VariantInfo {
 impl VariantRecord {
     /// What its stages took together, in microseconds.
     pub fn micros(&self) -> u64 {
-        self.timings.iter().map(|timing| timing.micros).sum()
+        Timing::total(&self.timings)
     }
 }
 

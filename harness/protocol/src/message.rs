@@ -7,7 +7,7 @@ use twinfer_onnx::InvalidTensor;
 use crate::{
     frame::{FrameError, Part, read_frame, write_frame, write_header},
     stage,
-    wire::{AnswerHeader, CaseHeader, ObservationHeader, Parts, TensorHeader, tensors},
+    wire::{AnswerHeader, CaseHeader, ObservationHeader, Parts, TensorHeader},
 };
 
 /// What a supervisor says.
@@ -183,7 +183,7 @@ impl FromWorker {
                     last: *last,
                     observation: ObservationHeader::of(observation),
                 });
-                let parts: Vec<_> = tensors(observation).map(Part::Tensor).collect();
+                let parts: Vec<_> = observation.tensors().map(Part::Tensor).collect();
                 write_frame(stream, &header, &parts)
             }
             Self::Fault(fault) => write_frame(stream, &FromWorkerHeader::Fault(Cow::Borrowed(fault)), &[]),

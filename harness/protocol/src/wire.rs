@@ -148,13 +148,6 @@ impl<'a> RunHeader<'a> {
     }
 }
 
-/// The tensors of an observation in payload order.
-pub fn tensors(observation: &Observation) -> impl Iterator<Item = &Tensor> {
-    observation.runs.iter().flat_map(|run| {
-        run.outputs.iter().chain(run.intermediates.iter().map(|intermediate| &intermediate.tensor))
-    })
-}
-
 /// Payload parts that are read in order.
 pub struct Parts<'a, R>(Payload<'a, R>);
 

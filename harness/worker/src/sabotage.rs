@@ -290,15 +290,7 @@ mod tests {
     }
 
     fn answer() -> FromWorker {
-        let observation = Observation {
-            stage: Stage::Execute,
-            outcome: Outcome::Ok,
-            inferred_shapes: None,
-            runs: Vec::new(),
-            precision: None,
-            log: Vec::new(),
-            timings: Vec::new(),
-        };
+        let observation = Observation::new(Stage::Execute, Outcome::Ok);
         FromWorker::Answer { hash: hash(), variant: 0, observation, last: false }
     }
 }

@@ -17,4 +17,4 @@ pub use device::Device;
 pub use gate::{Access, Gate, Urgency};
 pub use leash::Watchdog;
 pub use pool::{Expectation, Nursery, Reserve, Trial, lost, observe, timed};
-pub use process::{Answer, Loss, WorkerProcess};
+pub use process::{Answer, Loss, PIPE_BYTES, WorkerProcess};

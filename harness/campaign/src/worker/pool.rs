@@ -394,15 +394,7 @@ pub fn lost(variant: &Variant, stage: Stage, loss: &Loss) -> Result<Observation,
         }
     };
     let log = last_words.map(|text| LogLine { severity: Severity::Fatal, stage, text });
-    Ok(Observation {
-        stage,
-        outcome,
-        inferred_shapes: None,
-        runs: Vec::new(),
-        precision: None,
-        log: log.into_iter().collect(),
-        timings: Vec::new(),
-    })
+    Ok(Observation { log: log.into_iter().collect(), ..Observation::new(stage, outcome) })
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ use super::{
 use crate::{CampaignError, Deadlines};
 
 /// What the pipe to a worker is asked to hold, so that cases can wait in it.
-const PIPE_BYTES: usize = 1 << 18;
+pub const PIPE_BYTES: usize = 1 << 18;
 /// The niceness of a worker that others go before: about a third of a processor that it shares with one of them.
 const BEHIND: i32 = 5;
 

@@ -21,7 +21,7 @@ use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 use twinfer_backend::Backend;
 use twinfer_campaign::{Options, Passage, Prepared};
-use twinfer_case::{CaseRecord, JOURNAL_FORMAT, Observation, Stage, Variant, VariantRecord};
+use twinfer_case::{CaseRecord, JOURNAL_FORMAT, Observation, Stage, Timing, Variant, VariantRecord};
 use twinfer_checks::{Evidence, Judgement, judge};
 use twinfer_generators::Family;
 use twinfer_worker::{driver, take_stdout};
@@ -199,7 +199,7 @@ impl Course {
         for timing in observations.iter().flat_map(|observation| &observation.timings) {
             *parts.stages.entry(timing.stage).or_default() += timing.micros as f64;
         }
-        let stages_here = observations.iter().map(Observation::micros).sum();
+        let stages_here = observations.iter().map(|observation| Timing::total(&observation.timings)).sum();
         // whoever calls a backend drops what it answers, as a worker does
         clock.lap();
         drop(observations);
