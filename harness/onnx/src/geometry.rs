@@ -2,7 +2,7 @@
 //! their defaults, become numbers.
 
 use crate::{
-    AutoPad, Conv, ConvTranspose, MaxPool,
+    AutoPad, Conv, ConvTranspose, MaxPool, Window,
     rule::{Broken, Rule, require},
 };
 
@@ -57,18 +57,21 @@ impl Axis {
 const LARGEST: i64 = 1 << 30;
 
 impl Conv {
-    /// The geometry for a spatial input and kernel, both undilated and outermost first.
+    /// The geometry for a spatial input and kernel, both undilated and outermost first: [`Window::geometry`].
     pub fn geometry(&self, input: &[usize], kernel: &[usize]) -> Result<Geometry, Broken> {
-        agrees_with_weight(self.kernel_shape.as_deref(), kernel)?;
-        excludes_pads(self.auto_pad, self.pads.as_deref())?;
-        let windows = Windows::resolve(input, kernel, self.strides.as_deref(), self.dilations.as_deref())?;
-        let axes = windows.pad(self.auto_pad, self.pads.as_deref(), Rounding::Floor)?;
-        Ok(Geometry { axes, group: group(self.group)? })
+        self.window().geometry(input, kernel)
+    }
+}
+
+impl ConvTranspose {
+    /// The geometry for a spatial input and kernel, both undilated and outermost first: [`Window::geometry`].
+    pub fn geometry(&self, input: &[usize], kernel: &[usize]) -> Result<Geometry, Broken> {
+        self.window().geometry(input, kernel)
     }
 }
 
 impl MaxPool {
-    /// The geometry for a spatial input, outermost extent first.
+    /// The geometry for a spatial input, outermost extent first, or the first rule that the attributes break.
     pub fn geometry(&self, input: &[usize]) -> Result<Geometry, Broken> {
         let kernel = entries("kernel_shape", Some(&self.kernel_shape), input.len(), 1)?;
         positive("kernel_shape", &kernel, Rule::KernelPositive)?;
@@ -76,51 +79,64 @@ impl MaxPool {
         excludes_pads(self.auto_pad, self.pads.as_deref())?;
         flag("storage_order", self.storage_order)?;
         let rounding = if flag("ceil_mode", self.ceil_mode)? { Rounding::Ceil } else { Rounding::Floor };
-        let windows = Windows::resolve(input, &kernel, self.strides.as_deref(), self.dilations.as_deref())?;
-        let axes = windows.pad(self.auto_pad, self.pads.as_deref(), rounding)?;
+        let axes = windows(input, &kernel, self.strides.as_deref(), self.dilations.as_deref())?;
+        let axes = pad(axes, self.auto_pad, self.pads.as_deref(), rounding)?;
         Ok(Geometry { axes, group: 1 })
     }
 }
 
-impl ConvTranspose {
-    /// The geometry for a spatial input and kernel, both undilated and outermost first.
+impl Window<'_> {
+    /// The geometry for a spatial input and kernel, both undilated and outermost first, or the first rule that the
+    /// attributes break.
     ///
-    /// `output_shape` takes precedence over `pads`. With `auto_pad` SAME the output is `input * stride`, but never
-    /// beyond the natural extent: what ONNX Runtime does where the text and ONNX's own shape inference differ.
+    /// `output_shape` takes precedence over `pads`. With `auto_pad` SAME, the output of `ConvTranspose` has extent
+    /// `input * stride`, but never more than the natural extent: that is what ONNX Runtime does where the text and
+    /// ONNX's own shape inference differ.
     pub fn geometry(&self, input: &[usize], kernel: &[usize]) -> Result<Geometry, Broken> {
-        agrees_with_weight(self.kernel_shape.as_deref(), kernel)?;
-        excludes_pads(self.auto_pad, self.pads.as_deref())?;
-        let windows = Windows::resolve(input, kernel, self.strides.as_deref(), self.dilations.as_deref())?;
-        let mut axes = windows.axes;
-        let output_padding = entries("output_padding", self.output_padding.as_deref(), input.len(), 0)?;
-        let pads = self.pads.as_deref().map(|pads| pad_pairs(pads, input.len())).transpose()?;
-        let output_shape = match self.output_shape.as_deref() {
-            None => None,
-            Some(extents) => {
-                let extents = entries("output_shape", Some(extents), input.len(), 1)?;
-                positive("output_shape", &extents, Rule::OutputShapePositive)?;
-                Some(extents)
-            }
+        agrees_with_weight(self.kernel_shape, kernel)?;
+        excludes_pads(self.auto_pad, self.pads)?;
+        let axes = windows(input, kernel, self.strides, self.dilations)?;
+        let axes = if self.transposed {
+            self.crop(axes)?
+        } else {
+            pad(axes, self.auto_pad, self.pads, Rounding::Floor)?
         };
+        Ok(Geometry { axes, group: group(self.group)? })
+    }
+
+    /// Crops the axes of `ConvTranspose`, which gives their output extents.
+    fn crop(&self, mut axes: Vec<Axis>) -> Result<Vec<Axis>, Broken> {
+        let rank = axes.len();
+        let output_padding = entries("output_padding", self.output_padding, rank, 0)?;
+        let pads = self.pads.map(|pads| pad_pairs(pads, rank)).transpose()?;
+        let output_shape = self.output_shape.map(|extents| positive_extents(extents, rank)).transpose()?;
         for (place, axis) in axes.iter_mut().enumerate() {
             axis.output_padding = below_stride_or_dilation(output_padding[place], axis)?;
-            let wanted = match (&output_shape, self.auto_pad) {
-                (Some(extents), _) => Some(extents[place] as usize),
-                (None, Some(AutoPad::SameUpper | AutoPad::SameLower)) => {
+            let wanted = match &output_shape {
+                Some(extents) => Some(extents[place] as usize),
+                None if self.auto_pad().is_same() => {
                     Some((axis.input * axis.stride).min(axis.natural_output()))
                 }
-                (None, _) => None,
+                None => None,
             };
             match wanted {
                 Some(output) => crop_to(axis, output, self.auto_pad),
                 None => crop_by(axis, pads.as_ref().map_or((0, 0), |pads| pads[place]))?,
             }
-            require(axis.output >= 1, Rule::OutputExtent, || {
-                format!("spatial axis {place} has no output position")
-            })?;
+            has_output(place, axis)?;
         }
-        Ok(Geometry { axes, group: group(self.group)? })
+        Ok(axes)
     }
+}
+
+fn positive_extents(output_shape: &[i64], rank: usize) -> Result<Vec<i64>, Broken> {
+    let extents = entries("output_shape", Some(output_shape), rank, 1)?;
+    positive("output_shape", &extents, Rule::OutputShapePositive)?;
+    Ok(extents)
+}
+
+fn has_output(place: usize, axis: &Axis) -> Result<(), Broken> {
+    require(axis.output >= 1, Rule::OutputExtent, || format!("spatial axis {place} has no output position"))
 }
 
 /// Crops to `output` positions. An odd rest goes to the end for `SAME_UPPER` and to the start otherwise; what is
@@ -157,65 +173,57 @@ enum Rounding {
     Ceil,
 }
 
-/// Axes whose kernel, stride and dilation are known and whose padding is not.
-struct Windows {
-    axes: Vec<Axis>,
+/// Axes whose kernel, stride and dilation are known and whose padding and output are not.
+fn windows(
+    input: &[usize],
+    kernel: &[usize],
+    strides: Option<&[i64]>,
+    dilations: Option<&[i64]>,
+) -> Result<Vec<Axis>, Broken> {
+    let rank = input.len();
+    let strides = entries("strides", strides, rank, 1)?;
+    positive("strides", &strides, Rule::StridesPositive)?;
+    let dilations = entries("dilations", dilations, rank, 1)?;
+    positive("dilations", &dilations, Rule::DilationsPositive)?;
+    let axes = (0..rank).map(|place| Axis {
+        input: input[place],
+        output: 0,
+        kernel: kernel[place],
+        stride: strides[place] as usize,
+        dilation: dilations[place] as usize,
+        pad_begin: 0,
+        pad_end: 0,
+        output_padding: 0,
+    });
+    let axes: Vec<_> = axes.collect();
+    for axis in &axes {
+        require(axis.kernel >= 1, Rule::KernelPositive, || "the kernel is empty".to_owned())?;
+        let largest = axis.input.max(axis.kernel);
+        require(largest <= LARGEST as usize, Rule::SizeLimit, || format!("an extent of {largest}"))?;
+    }
+    Ok(axes)
 }
 
-impl Windows {
-    fn resolve(
-        input: &[usize],
-        kernel: &[usize],
-        strides: Option<&[i64]>,
-        dilations: Option<&[i64]>,
-    ) -> Result<Self, Broken> {
-        let rank = input.len();
-        let strides = entries("strides", strides, rank, 1)?;
-        positive("strides", &strides, Rule::StridesPositive)?;
-        let dilations = entries("dilations", dilations, rank, 1)?;
-        positive("dilations", &dilations, Rule::DilationsPositive)?;
-        let axes = (0..rank).map(|place| Axis {
-            input: input[place],
-            output: 0,
-            kernel: kernel[place],
-            stride: strides[place] as usize,
-            dilation: dilations[place] as usize,
-            pad_begin: 0,
-            pad_end: 0,
-            output_padding: 0,
-        });
-        let windows = Self { axes: axes.collect() };
-        for axis in &windows.axes {
-            require(axis.kernel >= 1, Rule::KernelPositive, || "the kernel is empty".to_owned())?;
-            let largest = axis.input.max(axis.kernel);
-            require(largest <= LARGEST as usize, Rule::SizeLimit, || format!("an extent of {largest}"))?;
+/// Pads the axes of Conv or `MaxPool`, which gives their output extents.
+fn pad(
+    mut axes: Vec<Axis>,
+    auto_pad: Option<AutoPad>,
+    pads: Option<&[i64]>,
+    rounding: Rounding,
+) -> Result<Vec<Axis>, Broken> {
+    let pads = pads.map(|pads| pad_pairs(pads, axes.len())).transpose()?;
+    for (place, axis) in axes.iter_mut().enumerate() {
+        if auto_pad.is_some_and(AutoPad::is_same) {
+            pad_same(axis, auto_pad);
+        } else {
+            let (begin, end) = pads.as_ref().map_or((0, 0), |pads| pads[place]);
+            axis.pad_begin = begin;
+            axis.pad_end = end as isize;
+            axis.output = fitting_windows(axis, rounding)?;
         }
-        Ok(windows)
+        has_output(place, axis)?;
     }
-
-    /// Pads for Conv and `MaxPool`, and the output extents that follow.
-    fn pad(
-        mut self,
-        auto_pad: Option<AutoPad>,
-        pads: Option<&[i64]>,
-        rounding: Rounding,
-    ) -> Result<Vec<Axis>, Broken> {
-        let pads = pads.map(|pads| pad_pairs(pads, self.axes.len())).transpose()?;
-        for (place, axis) in self.axes.iter_mut().enumerate() {
-            if matches!(auto_pad, Some(AutoPad::SameUpper | AutoPad::SameLower)) {
-                pad_same(axis, auto_pad);
-            } else {
-                let (begin, end) = pads.as_ref().map_or((0, 0), |pads| pads[place]);
-                axis.pad_begin = begin;
-                axis.pad_end = end as isize;
-                axis.output = fitting_windows(axis, rounding)?;
-            }
-            require(axis.output >= 1, Rule::OutputExtent, || {
-                format!("spatial axis {place} has no output position")
-            })?;
-        }
-        Ok(self.axes)
-    }
+    Ok(axes)
 }
 
 /// Pads so that the output is `ceil(input / stride)`; an odd rest goes to the end for `SAME_UPPER`.

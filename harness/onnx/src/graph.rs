@@ -3,6 +3,12 @@ use serde::{Deserialize, Serialize};
 use crate::{DataType, Op, Tensor};
 
 /// A graph whose nodes are in topological order, as ONNX requires.
+///
+/// Values are referred to by name. The look-ups ([`input`](Self::input), [`initializer`](Self::initializer),
+/// [`producer`](Self::producer), [`readers`](Self::readers)) search from the start of the graph and hold for invalid
+/// graphs too: the first value of a name counts, and the empty name finds nothing.
+///
+/// [`Display`](std::fmt::Display) writes the graph in one line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Graph {
     /// The version of the default operator set.
@@ -17,6 +23,41 @@ pub struct Graph {
     pub outputs: Vec<ValueInfo>,
 }
 
+impl Graph {
+    /// The graph input called `name`.
+    pub fn input(&self, name: &str) -> Option<&ValueInfo> {
+        self.inputs.iter().find(|input| is_called(&input.name, name))
+    }
+
+    /// The constant tensor called `name`; `None` for a value that is fed or computed.
+    pub fn initializer(&self, name: &str) -> Option<&Tensor> {
+        let found = self.initializers.iter().find(|initializer| is_called(&initializer.name, name));
+        found.map(|initializer| &initializer.tensor)
+    }
+
+    /// The constant tensor called `name`, for editing.
+    pub fn initializer_mut(&mut self, name: &str) -> Option<&mut Tensor> {
+        let found = self.initializers.iter_mut().find(|initializer| is_called(&initializer.name, name));
+        found.map(|initializer| &mut initializer.tensor)
+    }
+
+    /// The node that computes the value `name`; `None` for a graph input, an initializer and an unknown value.
+    pub fn producer(&self, name: &str) -> Option<&Node> {
+        self.nodes.iter().find(|node| node.outputs.iter().any(|output| is_called(output, name)))
+    }
+
+    /// The nodes that read the value `name`, in the graph's order, each once. Whether the value is also a graph output
+    /// is not considered.
+    pub fn readers<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Node> {
+        self.nodes.iter().filter(move |node| node.inputs.iter().any(|input| is_called(input, name)))
+    }
+}
+
+/// The empty name stands for an optional value left out, so nothing is called that.
+fn is_called(found: &str, name: &str) -> bool {
+    found == name && !name.is_empty()
+}
+
 /// One operator applied to named values.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Node {
@@ -28,6 +69,13 @@ pub struct Node {
     pub inputs: Vec<String>,
     /// Names of the values it produces.
     pub outputs: Vec<String>,
+}
+
+impl Node {
+    /// The name of the input at `index`; `None` if the node has fewer inputs or leaves that one out.
+    pub fn input(&self, index: usize) -> Option<&str> {
+        self.inputs.get(index).map(String::as_str).filter(|name| !name.is_empty())
+    }
 }
 
 /// A named constant tensor.
@@ -72,4 +120,57 @@ pub enum Dim {
     Fixed(usize),
     /// Known when the model runs; equal names mean equal extents.
     Symbolic(String),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::TensorData;
+
+    fn relu(input: &str, output: &str) -> Node {
+        Node {
+            name: output.to_owned(),
+            op: Op::Relu,
+            inputs: vec![input.to_owned(), String::new()],
+            outputs: vec![output.to_owned()],
+        }
+    }
+
+    fn graph() -> Graph {
+        Graph {
+            opset: 20,
+            inputs: vec![ValueInfo { name: "x".to_owned(), dtype: DataType::Float, shape: None }],
+            initializers: vec![Initializer {
+                name: "w".to_owned(),
+                tensor: Tensor { shape: vec![1], data: TensorData::Float(vec![2.0]) },
+            }],
+            nodes: vec![relu("x", "a"), relu("a", "b"), relu("a", "c"), relu("w", "")],
+            outputs: vec![],
+        }
+    }
+
+    #[test]
+    fn values_are_found_by_name() {
+        let mut graph = graph();
+        assert_eq!(graph.producer("b"), Some(&graph.nodes[1]));
+        assert_eq!(graph.readers("a").collect::<Vec<_>>(), [&graph.nodes[1], &graph.nodes[2]]);
+        assert_eq!(graph.input("x"), Some(&graph.inputs[0]));
+        assert_eq!(graph.initializer("w"), Some(&graph.initializers[0].tensor));
+        graph.initializer_mut("w").expect("w is constant").shape = vec![1, 1];
+        assert_eq!(graph.initializers[0].tensor.shape, [1, 1]);
+    }
+
+    #[test]
+    fn empty_and_unknown_names_find_nothing() {
+        let graph = graph();
+        for name in ["", "unknown"] {
+            assert_eq!((graph.producer(name), graph.readers(name).count()), (None, 0));
+            assert_eq!((graph.input(name), graph.initializer(name)), (None, None));
+        }
+        assert_eq!(graph.producer("x"), None);
+        assert_eq!(
+            (graph.nodes[0].input(0), graph.nodes[0].input(1), graph.nodes[0].input(2)),
+            (Some("x"), None, None)
+        );
+    }
 }

@@ -6,6 +6,7 @@
 mod attributes;
 mod census;
 mod decode;
+mod display;
 mod dtype;
 mod encode;
 mod geometry;
@@ -19,6 +20,7 @@ mod proto;
 mod rule;
 mod shapes;
 mod tensor;
+mod window;
 
 pub use decode::{DecodeError, MAX_MODEL_BYTES, Unsupported};
 pub use dtype::DataType;
@@ -33,3 +35,4 @@ pub use outline::{Outline, OutlineNode};
 pub use rule::{Broken, Rule, RuleViolation};
 pub use shapes::{MAX_ELEMENTS, MAX_OPSET, MAX_RANK, MIN_OPSET, Shapes, TensorType, infer_shapes};
 pub use tensor::{InvalidTensor, Tensor, TensorData, element_count, volume};
+pub use window::{Channels, Window, WindowMut};

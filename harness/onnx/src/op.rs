@@ -64,7 +64,12 @@ impl AutoPad {
     /// Every value.
     pub const ALL: [Self; 4] = [Self::NotSet, Self::SameUpper, Self::SameLower, Self::Valid];
 
-    /// As ONNX writes it.
+    /// Whether the output keeps the strided extent: `SAME_UPPER` or `SAME_LOWER`.
+    pub const fn is_same(self) -> bool {
+        matches!(self, Self::SameUpper | Self::SameLower)
+    }
+
+    /// ONNX's name for the value.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::NotSet => "NOTSET",
