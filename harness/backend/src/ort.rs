@@ -72,7 +72,7 @@ impl Ort {
         };
         let options = options.finish()?;
         let log = Log::default();
-        let library = locate(library, provider)?;
+        let library = locate(library, variant.backend.library().unwrap_or_default())?;
         let environment = load(&library, &log)?;
         if let Provider::Cuda { .. } = provider {
             for name in CUDA_RUNTIMES {
@@ -137,14 +137,14 @@ impl Backend for Ort {
 }
 
 /// The library's file: as the variant says, as `ORT_DYLIB_PATH` says, or as it was installed.
-fn locate(option: PathBuf, provider: Provider) -> Result<PathBuf, OpenError> {
+fn locate(option: PathBuf, product: &str) -> Result<PathBuf, OpenError> {
     if !option.as_os_str().is_empty() {
         return Ok(option);
     }
     if let Some(path) = std::env::var_os("ORT_DYLIB_PATH") {
         return Ok(path.into());
     }
-    Ok(Store::open()?.find(provider.package())?.library().to_owned())
+    Ok(Store::open()?.find(product)?.library().to_owned())
 }
 
 /// The libraries that have a CUDA runtime of their own and ask the driver for something in every session, and the CUDA runtime

@@ -246,7 +246,7 @@ fn load(backend: &Name, path: PathBuf, release: &str) -> Result<Library, OpenErr
     if !path.as_os_str().is_empty() {
         return Ok(Library::load(path)?);
     }
-    let product = if *backend == Name::TrtRtx { "tensorrt-rtx" } else { "tensorrt" };
+    let product = backend.library().unwrap_or_default();
     let name = if release.is_empty() { product.to_owned() } else { format!("{product}-{release}") };
     let installed = Store::open()?.find(&name)?;
     let library = Library::load(installed.library())?;

@@ -9,7 +9,7 @@ use std::{
     thread,
 };
 
-use twinfer_case::{Backend, Budget, DeviceUse, Event, Task, Variant};
+use twinfer_case::{Budget, DeviceUse, Event, Task, Variant};
 
 use crate::{
     CampaignError, Options,
@@ -72,7 +72,7 @@ impl Ground {
 impl Site {
     /// A nursery for each of the devices that the variant is to use, with so many `spares` that stand by.
     pub fn new(variant: &Variant, options: &Options, ground: &Ground, spares: usize) -> Self {
-        let pinned = !matches!(variant.backend, Backend::Golden | Backend::OrtCpu);
+        let pinned = variant.backend.is_pinned_to_device();
         let devices: Vec<_> = options.devices.iter().filter(|_| pinned).cloned().map(Some).collect();
         let devices = if devices.is_empty() { vec![None] } else { devices };
         let most = spares + options.investigations.get().div_ceil(devices.len());

@@ -4,6 +4,7 @@
 //!
 //! Types here hold data and their own invariants; they know no backend and compute no reference.
 
+mod backend;
 mod capability;
 mod case;
 mod case_file;
@@ -27,6 +28,7 @@ mod topic;
 mod variant;
 mod verdict;
 
+pub use backend::{Backend, DeviceNeed};
 pub use capability::{Capability, Description, DeviceUse, Effect, Limitation, Quantization, Refusal};
 pub use case::{
     Case, CaseHash, Expectation, InvalidHash, Provenance, Recipe, Regime, Request, Run, TensorSource,
@@ -54,5 +56,5 @@ pub use signature::{Cause, Signature};
 pub use summary::{FindingCount, Summary, VariantSummary, VeilCount};
 pub use task::Task;
 pub use topic::{TOPIC_FORMAT, Topic};
-pub use variant::{Backend, InvalidVariant, Variant};
+pub use variant::{InvalidVariant, Variant};
 pub use verdict::{Blame, Divergence, Kind, Verdict};

@@ -84,11 +84,7 @@ fn slugify(text: &str) -> String {
 
 impl fmt::Display for Signature {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let backend = match &self.backend {
-            Backend::External(_) => "external".to_owned(),
-            backend => backend.to_string(),
-        };
-        write!(f, "{backend} {} {}", self.stage, self.kind)?;
+        write!(f, "{} {} {}", self.backend.name(), self.stage, self.kind)?;
         let parts = match &self.cause {
             Cause::Diagnosis(mutants) => mutants,
             Cause::Graph(classes) => classes,

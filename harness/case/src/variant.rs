@@ -2,25 +2,7 @@ use std::{collections::BTreeMap, fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
-/// Something that takes an ONNX model and inputs and answers with an observation.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(into = "String", try_from = "String")]
-pub enum Backend {
-    /// The reference, in process.
-    Golden,
-    /// ONNX Runtime's CPU execution provider: `ort:cpu`.
-    OrtCpu,
-    /// ONNX Runtime's CUDA execution provider: `ort:cuda`.
-    OrtCuda,
-    /// TensorRT through its ONNX parser: `trt`.
-    Trt,
-    /// TensorRT with the network built layer by layer: `trt-api`.
-    TrtApi,
-    /// TensorRT-RTX through its ONNX parser: `trt-rtx`.
-    TrtRtx,
-    /// Any program that speaks the worker protocol: `external:CMD`.
-    External(String),
-}
+use crate::{Backend, backend::names};
 
 /// A backend with its resolved options; observations, expectations and reports are keyed by it.
 ///
@@ -38,46 +20,11 @@ pub struct Variant {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidVariant {
     /// The backend is not one of ours.
-    #[error(
-        "unknown backend {0:?}: it is one of golden, ort:cpu, ort:cuda, trt, trt-api, trt-rtx, external:CMD"
-    )]
+    #[error("unknown backend {0:?}: it is one of {names}", names = names())]
     Backend(String),
     /// An option lacks its value.
     #[error("option {0:?} is not of the form key=value")]
     Option(String),
-}
-
-impl fmt::Display for Backend {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Golden => f.write_str("golden"),
-            Self::OrtCpu => f.write_str("ort:cpu"),
-            Self::OrtCuda => f.write_str("ort:cuda"),
-            Self::Trt => f.write_str("trt"),
-            Self::TrtApi => f.write_str("trt-api"),
-            Self::TrtRtx => f.write_str("trt-rtx"),
-            Self::External(command) => write!(f, "external:{command}"),
-        }
-    }
-}
-
-impl FromStr for Backend {
-    type Err = InvalidVariant;
-
-    fn from_str(text: &str) -> Result<Self, InvalidVariant> {
-        Ok(match text {
-            "golden" => Self::Golden,
-            "ort:cpu" => Self::OrtCpu,
-            "ort:cuda" => Self::OrtCuda,
-            "trt" => Self::Trt,
-            "trt-api" => Self::TrtApi,
-            "trt-rtx" => Self::TrtRtx,
-            _ => match text.strip_prefix("external:") {
-                Some(command) if !command.is_empty() => Self::External(command.to_owned()),
-                _ => return Err(InvalidVariant::Backend(text.to_owned())),
-            },
-        })
-    }
 }
 
 impl Variant {
@@ -87,6 +34,19 @@ impl Variant {
         let mut variant = self.clone();
         variant.options.extend(options.clone());
         variant
+    }
+
+    /// The installed library that the variant loads, by its name in `twinfer backends list`, such as `tensorrt-8.5`;
+    /// `None` if the variant names a file itself or its backend loads no library.
+    pub fn library(&self) -> Option<String> {
+        if self.options.contains_key("lib") {
+            return None;
+        }
+        let product = self.backend.library()?;
+        Some(match self.options.get("version") {
+            Some(version) => format!("{product}-{version}"),
+            None => product.to_owned(),
+        })
     }
 }
 
@@ -130,3 +90,26 @@ macro_rules! text_form {
 }
 text_form!(Backend);
 text_form!(Variant);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn library(variant: &str) -> Option<String> {
+        variant.parse::<Variant>().unwrap().library()
+    }
+
+    #[test]
+    fn a_variant_loads_the_library_of_its_product_and_version() {
+        assert_eq!(library("ort:cpu,opt=off").as_deref(), Some("onnxruntime"));
+        assert_eq!(library("trt,version=8.5").as_deref(), Some("tensorrt-8.5"));
+        assert_eq!(library("trt-rtx").as_deref(), Some("tensorrt-rtx"));
+    }
+
+    #[test]
+    fn a_variant_with_a_library_of_its_own_needs_none_installed() {
+        assert_eq!(library("trt,lib=/opt/tensorrt"), None);
+        assert_eq!(library("external:./adapter.py"), None);
+        assert_eq!(library("golden"), None);
+    }
+}

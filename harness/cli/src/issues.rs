@@ -90,10 +90,7 @@ fn concerned<'a>(report: &'a Report, issue: &'a KnownIssue) -> impl Iterator<Ite
 
 /// Whether a signature, which begins with its backend and a stage, is one of `backend`.
 fn is_of(signature: &str, backend: &Backend) -> bool {
-    let name = match backend {
-        Backend::External(_) => "external".to_owned(),
-        backend => backend.to_string().replace(':', "-"),
-    };
+    let name = backend.name().replace(':', "-");
     let rest = signature.strip_prefix(&name).and_then(|rest| rest.strip_prefix('-'));
     let stages = [Stage::Start, Stage::Load, Stage::Parse, Stage::Build, Stage::Execute];
     rest.is_some_and(|rest| stages.iter().any(|stage| rest.starts_with(&stage.to_string())))

@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-use twinfer::setup::library_of;
-use twinfer_case::{Backend, Variant};
+use twinfer_case::{DeviceNeed, Variant};
 use twinfer_libraries::{Loader, Store};
 
 /// Why a variant cannot show here what was recorded of it elsewhere.
@@ -31,10 +30,10 @@ impl Obstacle {
         if lacks_device(variant) {
             return Some(Self::NoDevice);
         }
-        if variant.backend == Backend::TrtRtx && has_device() {
+        if variant.backend.device_need() == DeviceNeed::ToExecute && has_device() {
             return Some(Self::Device);
         }
-        let name = library_of(variant)?;
+        let name = variant.library()?;
         let installed = match Store::open().and_then(|store| store.find(&name)) {
             Ok(library) => library.version,
             Err(error) => return Some(Self::NoLibrary(error.to_string())),
@@ -47,7 +46,7 @@ impl Obstacle {
 
 /// Whether a variant needs a GPU and this machine has none.
 pub fn lacks_device(variant: &Variant) -> bool {
-    matches!(variant.backend, Backend::OrtCuda | Backend::Trt | Backend::TrtApi) && !has_device()
+    variant.backend.device_need() == DeviceNeed::Always && !has_device()
 }
 
 fn has_device() -> bool {

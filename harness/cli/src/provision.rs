@@ -1,6 +1,5 @@
 //! Libraries for the backends that a command is about to use, installed where they are missing.
 
-use twinfer::setup::library_of;
 use twinfer_case::Variant;
 use twinfer_libraries::{Error, Installed, Store};
 
@@ -12,7 +11,7 @@ pub fn provision(variants: &[Variant]) -> Result<Vec<Installed>, Failure> {
     let store = Store::open()?;
     let mut libraries: Vec<Installed> = Vec::new();
     for variant in variants {
-        let Some(name) = library_of(variant) else { continue };
+        let Some(name) = variant.library() else { continue };
         let library = provide(&store, &name, variant)?;
         if !libraries.contains(&library) {
             libraries.push(library);

@@ -2,9 +2,9 @@
 
 use std::env;
 
-use twinfer::setup::search_path;
 use twinfer_campaign::WorkerCommand;
 use twinfer_case::Variant;
+use twinfer_libraries::{SEARCH_PATH_VARIABLE, search_path};
 
 use crate::{Failure, provision::provision};
 
@@ -15,10 +15,6 @@ pub fn worker_for(variants: &[Variant]) -> Result<WorkerCommand, Failure> {
         Failure::environment(format!("cannot find this executable to start workers: {error}"))
     })?;
     let mut worker = WorkerCommand { args: vec!["worker".to_owned()], ..WorkerCommand::new(program) };
-    worker.env.extend(
-        search_path(&libraries)
-            .map_err(Failure::environment)?
-            .map(|path| ("LD_LIBRARY_PATH".to_owned(), path)),
-    );
+    worker.env.extend(search_path(&libraries)?.map(|path| (SEARCH_PATH_VARIABLE.to_owned(), path)));
     Ok(worker)
 }

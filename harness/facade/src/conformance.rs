@@ -2,7 +2,7 @@ use twinfer_campaign::{CampaignError, Deadlines, Subjects};
 use twinfer_case::{Case, Divergence, InvalidVariant, Variant, Verdict};
 use twinfer_libraries::{Installed, Store};
 
-use crate::{program, setup::library_of};
+use crate::program;
 
 /// Backends with a worker each, compared with golden case by case.
 pub struct Conformance {
@@ -23,9 +23,6 @@ pub enum Error {
         "no worker: call twinfer::become_worker_if_asked() first in main, set TWINFER_PROGRAM, or put twinfer beside the tests"
     )]
     NoProgram,
-    /// A folder of a library cannot be put on the loader's search path.
-    #[error("the loader's search path is not UTF-8: check LD_LIBRARY_PATH and TWINFER_HOME")]
-    SearchPath,
     /// The workers failed.
     #[error(transparent)]
     Campaign(#[from] CampaignError),
@@ -55,6 +52,6 @@ impl Conformance {
 /// What the variants run on, as far as it is installed by a name.
 fn libraries(variants: &[Variant]) -> Result<Vec<Installed>, Error> {
     let store = Store::open()?;
-    let names = variants.iter().filter_map(library_of);
+    let names = variants.iter().filter_map(Variant::library);
     Ok(names.map(|name| store.find(&name)).collect::<Result<_, _>>()?)
 }

@@ -22,7 +22,6 @@
 
 mod conformance;
 mod program;
-pub mod setup;
 
 pub use conformance::{Conformance, Error};
 pub use program::become_worker_if_asked;

@@ -7,10 +7,10 @@ use std::{
 };
 
 use twinfer_campaign::WorkerCommand;
-use twinfer_libraries::Installed;
+use twinfer_libraries::{Installed, SEARCH_PATH_VARIABLE, search_path};
 use twinfer_worker::WORKER_VARIABLE;
 
-use crate::{Error, setup::search_path};
+use crate::Error;
 
 /// Names the program that serves backends.
 const PROGRAM_VARIABLE: &str = "TWINFER_PROGRAM";
@@ -36,7 +36,7 @@ pub fn worker(libraries: &[Installed]) -> Result<WorkerCommand, Error> {
         Some(program) => WorkerCommand { args: vec!["worker".to_owned()], ..WorkerCommand::new(program) },
         None => return Err(Error::NoProgram),
     };
-    command.env.extend(search_path(libraries)?.map(|path| ("LD_LIBRARY_PATH".to_owned(), path)));
+    command.env.extend(search_path(libraries)?.map(|path| (SEARCH_PATH_VARIABLE.to_owned(), path)));
     Ok(command)
 }
 

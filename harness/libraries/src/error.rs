@@ -30,6 +30,9 @@ pub enum Error {
     /// No home folder is known.
     #[error("no cache folder is known: set TWINFER_HOME to a folder that can be written")]
     NoHome,
+    /// A folder of a library cannot be put on the loader's search path.
+    #[error("the loader's search path is not UTF-8: check LD_LIBRARY_PATH and TWINFER_HOME")]
+    SearchPath,
     /// pip cannot be started.
     #[error("cannot run `{command}`: install Python 3 with pip ({source})")]
     NoPip {

@@ -37,14 +37,6 @@ impl Provider {
             Self::Cuda { .. } => "CUDAExecutionProvider",
         }
     }
-
-    /// The library that provides it, as `twinfer backends install` calls it.
-    pub const fn package(self) -> &'static str {
-        match self {
-            Self::Cpu => "onnxruntime",
-            Self::Cuda { .. } => "onnxruntime-cuda",
-        }
-    }
 }
 
 impl Optimization {

@@ -4,7 +4,7 @@ use std::{
 };
 
 use twinfer_campaign::{Deadlines, Subjects};
-use twinfer_case::{Stage, Variant};
+use twinfer_case::{Backend, Stage, Variant};
 use twinfer_libraries::{Dependency, Installed, Loader, Product, Store};
 
 use crate::{Exit, Failure, output::line, paint, worker::worker_for};
@@ -106,16 +106,16 @@ fn remedy(name: &str) -> &'static str {
     }
 }
 
-/// The backends that a library serves, each told to use this very one.
+/// A variant of each backend that loads `library`, with the option that makes it load this very one.
 fn variants_on(library: &Installed) -> Vec<Variant> {
     let release = library.name.rsplit('-').next().unwrap_or_default();
-    let texts = match library.product {
-        Product::Onnxruntime => vec![format!("ort:cpu,lib={}", library.library().display())],
-        Product::OnnxruntimeCuda => vec![format!("ort:cuda,lib={}", library.library().display())],
-        Product::Tensorrt => vec![format!("trt,version={release}"), format!("trt-api,version={release}")],
-        Product::TensorrtRtx => vec![format!("trt-rtx,version={release}")],
+    let option = match library.product {
+        Product::Onnxruntime | Product::OnnxruntimeCuda => format!("lib={}", library.library().display()),
+        Product::Tensorrt | Product::TensorrtRtx => format!("version={release}"),
     };
-    texts.iter().filter_map(|text| text.parse().ok()).collect()
+    let product = library.product.to_string();
+    let backends = Backend::with_library(&product);
+    backends.filter_map(|backend| format!("{backend},{option}").parse().ok()).collect()
 }
 
 /// What the backend says of itself once a worker has loaded it.

@@ -1,3 +1,4 @@
+use twinfer_case::Backend;
 use twinfer_libraries::{Installed, PACKAGES, Package, Product, Store};
 
 use crate::{Exit, Failure, output::line, paint};
@@ -35,12 +36,8 @@ fn print_available(package: &Package) {
     );
 }
 
-/// The backends that run on a product.
-pub fn backends_on(product: Product) -> &'static str {
-    match product {
-        Product::Onnxruntime => "ort:cpu",
-        Product::OnnxruntimeCuda => "ort:cuda",
-        Product::Tensorrt => "trt, trt-api",
-        Product::TensorrtRtx => "trt-rtx",
-    }
+/// The names of the backends that load a product.
+fn backends_on(product: Product) -> String {
+    let names: Vec<_> = Backend::with_library(&product.to_string()).map(Backend::name).collect();
+    names.join(", ")
 }

@@ -1,0 +1,159 @@
+//! The backends by name, and what is known of each before its worker starts.
+
+use std::{fmt, str::FromStr};
+
+use serde::{Deserialize, Serialize};
+
+use crate::InvalidVariant;
+
+/// Whether a backend needs a GPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeviceNeed {
+    /// It computes on the CPU.
+    Never,
+    /// It builds on any machine, and executes only on one with a GPU.
+    ToExecute,
+    /// Its worker does not start without a GPU.
+    Always,
+    /// It is a program of the user's and may use a GPU.
+    Unknown,
+}
+
+/// What is known of a backend before its worker starts.
+struct Facts {
+    library: Option<&'static str>,
+    device: DeviceNeed,
+}
+
+/// Declares the backends of this repository, a row each.
+macro_rules! backends {
+    ($($(#[doc = $doc:literal])* $backend:ident: $name:literal, $library:expr, $device:ident;)*) => {
+        /// Something that takes an ONNX model and inputs and answers with an observation.
+        ///
+        /// Written as `--backends` takes it: `ort:cpu`, `external:./adapter.py`.
+        #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(into = "String", try_from = "String")]
+        pub enum Backend {
+            $($(#[doc = $doc])* $backend,)*
+            /// Any program that speaks the worker protocol: `external:CMD`.
+            External(String),
+        }
+
+        impl Backend {
+            /// Every backend of this repository.
+            pub const BUILT_IN: &'static [Self] = &[$(Self::$backend),*];
+
+            /// The backend's name without a command, so that it is safe to show and to store: `external` for every
+            /// external program.
+            pub const fn name(&self) -> &'static str {
+                match self {
+                    $(Self::$backend => $name,)*
+                    Self::External(_) => "external",
+                }
+            }
+
+            const fn facts(&self) -> Facts {
+                match self {
+                    $(Self::$backend => Facts { library: $library, device: DeviceNeed::$device },)*
+                    Self::External(_) => Facts { library: None, device: DeviceNeed::Unknown },
+                }
+            }
+        }
+    };
+}
+
+backends! {
+    /// The reference, in process.
+    Golden: "golden", None, Never;
+    /// ONNX Runtime's CPU execution provider.
+    OrtCpu: "ort:cpu", Some("onnxruntime"), Never;
+    /// ONNX Runtime's CUDA execution provider.
+    OrtCuda: "ort:cuda", Some("onnxruntime-cuda"), Always;
+    /// TensorRT through its ONNX parser.
+    Trt: "trt", Some("tensorrt"), Always;
+    /// TensorRT with the network built layer by layer.
+    TrtApi: "trt-api", Some("tensorrt"), Always;
+    /// TensorRT-RTX through its ONNX parser.
+    TrtRtx: "trt-rtx", Some("tensorrt-rtx"), ToExecute;
+}
+
+impl Backend {
+    /// The product that the backend loads, by its name in `twinfer backends list`; `None` if the backend loads none
+    /// that twinfer installs.
+    pub const fn library(&self) -> Option<&'static str> {
+        self.facts().library
+    }
+
+    /// The backends that load `library`, a product's name.
+    pub fn with_library(library: &str) -> impl Iterator<Item = &'static Self> {
+        Self::BUILT_IN.iter().filter(move |backend| backend.library() == Some(library))
+    }
+
+    /// Whether the backend needs a GPU.
+    pub const fn device_need(&self) -> DeviceNeed {
+        self.facts().device
+    }
+
+    /// Whether each worker of the backend is assigned to one of the devices that `--devices` names.
+    pub fn is_pinned_to_device(&self) -> bool {
+        self.device_need() != DeviceNeed::Never
+    }
+}
+
+impl fmt::Display for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())?;
+        match self {
+            Self::External(command) => write!(f, ":{command}"),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl FromStr for Backend {
+    type Err = InvalidVariant;
+
+    fn from_str(text: &str) -> Result<Self, InvalidVariant> {
+        let external = text.strip_prefix("external:").filter(|command| !command.is_empty());
+        let external = external.map(|command| Self::External(command.to_owned()));
+        let named = || Self::BUILT_IN.iter().find(|backend| backend.name() == text).cloned();
+        external.or_else(named).ok_or_else(|| InvalidVariant::Backend(text.to_owned()))
+    }
+}
+
+/// The names of all backends, for an error message.
+pub(crate) fn names() -> String {
+    let names: Vec<_> = Backend::BUILT_IN.iter().map(Backend::name).collect();
+    format!("{}, external:CMD", names.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_built_in_backend_is_read_by_its_name() {
+        for backend in Backend::BUILT_IN {
+            assert_eq!(backend.name().parse().as_ref(), Ok(backend));
+        }
+        assert!("external:".parse::<Backend>().is_err() && "external".parse::<Backend>().is_err());
+    }
+
+    #[test]
+    fn an_external_command_is_kept_and_left_out_of_the_name() {
+        let backend: Backend = "external:./adapter.py --fast".parse().unwrap();
+        assert_eq!(
+            (backend.to_string().as_str(), backend.name()),
+            ("external:./adapter.py --fast", "external")
+        );
+    }
+
+    #[test]
+    fn an_unknown_backend_is_answered_with_all_names() {
+        let error = "onnx".parse::<Backend>().unwrap_err().to_string();
+        assert_eq!(
+            error,
+            r#"unknown backend "onnx": it is one of golden, ort:cpu, ort:cuda, trt, trt-api, trt-rtx, external:CMD"#
+        );
+    }
+}

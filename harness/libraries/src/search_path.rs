@@ -1,0 +1,49 @@
+//! The dynamic loader's search path for a process that loads installed libraries.
+
+use std::{
+    env,
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
+
+use crate::{Error, Installed, Loader};
+
+/// The variable that holds the dynamic loader's search path.
+pub const SEARCH_PATH_VARIABLE: &str = "LD_LIBRARY_PATH";
+
+/// The value of [`SEARCH_PATH_VARIABLE`] for a process that loads `libraries`: this process's own value, then the
+/// stand-ins that this machine needs. `None` if it needs none.
+pub fn search_path(libraries: &[Installed]) -> Result<Option<String>, Error> {
+    if libraries.iter().all(|library| library.stand_ins.is_none()) {
+        return Ok(None);
+    }
+    let loader = Loader::of_this_machine();
+    let folders: Vec<PathBuf> = libraries.iter().filter_map(|library| loader.stand_ins(library)).collect();
+    if folders.is_empty() {
+        return Ok(None);
+    }
+    joined(env::var_os(SEARCH_PATH_VARIABLE), &folders).map(Some)
+}
+
+fn joined(inherited: Option<OsString>, folders: &[PathBuf]) -> Result<String, Error> {
+    let inherited = inherited.unwrap_or_default();
+    let present = env::split_paths(&inherited).filter(|path| path != Path::new(""));
+    let path = env::join_paths(present.chain(folders.iter().cloned()));
+    path.ok().and_then(|path| path.into_string().ok()).ok_or(Error::SearchPath)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stand_ins_follow_everything_that_the_user_set() {
+        let path = joined(Some("/cuda/lib::/opt/lib".into()), &["/home/stand-ins".into()]).unwrap();
+        assert_eq!(path, "/cuda/lib:/opt/lib:/home/stand-ins");
+    }
+
+    #[test]
+    fn a_folder_with_a_separator_in_its_name_is_an_error() {
+        assert!(matches!(joined(None, &["/home/a:b".into()]), Err(Error::SearchPath)));
+    }
+}
