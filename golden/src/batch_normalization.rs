@@ -1,5 +1,6 @@
 use crate::{
     Arithmetic,
+    arithmetic::ErrorModel as _,
     format::Format,
     rules::{self, Entry},
     step::Step,

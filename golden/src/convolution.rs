@@ -2,6 +2,7 @@ use twinfer_onnx::DataType;
 
 use crate::{
     Arithmetic,
+    arithmetic::ErrorModel as _,
     format::{Format, power_of_two},
     integer_pairs::IntegerPairs,
     rounding::to_half,
@@ -218,7 +219,7 @@ impl Convolution<'_> {
     }
 
     /// The type that the products are summed in.
-    const fn accumulator(&self) -> DataType {
+    fn accumulator(&self) -> DataType {
         match self.accumulator {
             Accumulator::Known | Accumulator::SaturatingPairs => self.arithmetic.accumulator(self.x.dtype),
             Accumulator::Half => DataType::Float16,

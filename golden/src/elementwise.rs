@@ -2,6 +2,7 @@ use twinfer_onnx::DataType;
 
 use crate::{
     Arithmetic,
+    arithmetic::ErrorModel as _,
     rules::{self, Entry},
     value::Value,
 };

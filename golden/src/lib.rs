@@ -31,10 +31,10 @@ mod step;
 mod taps;
 mod value;
 
-pub use arithmetic::{Arithmetic, Operands, Subnormals, Sums};
 pub use evaluate::{Evaluation, Unknown, evaluate, evaluate_as, evaluate_with, evaluate_within};
 pub use explanations::Explanation;
 pub use limits::Limits;
 pub use mutants::{Mutant, Nature};
 pub use reference::{Agreement, Reference};
 pub use rules::{Entry, rules};
+pub use twinfer_case::{Arithmetic, Operands, Subnormals, Sums};

@@ -2,6 +2,7 @@ use twinfer_onnx::DataType;
 
 use crate::{
     Arithmetic,
+    arithmetic::ErrorModel as _,
     elementwise::integer_range,
     format::Format,
     rules::{self, Entry},

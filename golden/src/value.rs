@@ -2,6 +2,7 @@ use twinfer_onnx::{DataType, Tensor};
 
 use crate::{
     Arithmetic,
+    arithmetic::ErrorModel as _,
     format::{Format, power_of_two},
     step::Step,
 };

@@ -179,7 +179,7 @@ pub(crate) fn remarks(report: &Report, variant: &VariantSummary) -> Vec<String> 
     add("unspecified", counts(&variant.unspecified));
     add("accepted although a rule predicts a refusal", counts(&variant.accepted_despite));
     add("below half a grid step", nonzero(variant.algorithm_rounding));
-    add("quantised operators", counts(&variant.arithmetic));
+    add("quantised operators", counts(&variant.quantized_execution));
     lines
 }
 

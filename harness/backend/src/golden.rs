@@ -1,4 +1,6 @@
-use twinfer_case::{Description, Observation, Outcome, Quantization, RunOutput, Stage, Task, Variant};
+use twinfer_case::{
+    Arithmetic, Description, Observation, Outcome, Quantization, RunOutput, Stage, Task, Variant,
+};
 use twinfer_onnx::{Graph, Tensor};
 
 use crate::{
@@ -21,6 +23,7 @@ impl Backend for Golden {
     fn describe(&self) -> Description {
         Description {
             quantization: Quantization::Simulates,
+            arithmetic: Arithmetic::STRICT,
             ..Description::new("golden", env!("CARGO_PKG_VERSION"), Stage::Execute)
         }
     }

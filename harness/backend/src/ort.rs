@@ -95,6 +95,7 @@ impl Backend for Ort {
             options: self.options.clone(),
             limitations: capabilities::limitations(provider, self.sessions.level()),
             quantization: capabilities::quantization(provider, self.sessions.level()),
+            arithmetic: capabilities::arithmetic(provider, self.sessions.level()),
             ladder: self.sessions.level().ladder(),
             ..Description::new(name, &self.version, Stage::Execute)
         }

@@ -138,8 +138,7 @@ impl Campaign {
         let (climb_queue, climbs) = Queue::new();
         let (queues, job_receivers): (Vec<_>, Vec<_>) = self.sites.iter().map(|_| unbounded()).unzip();
         let deliverer = || Deliverer::new(delivery_sender.clone());
-        let computing: Vec<_> = variants.iter().map(|info| info.variant.clone()).collect();
-        let oracle = self.options.oracle_for(&computing);
+        let oracle = self.options.oracle_for(variants.iter().map(|info| &info.description));
         let preparer = Preparer {
             source: Arc::clone(&self.source),
             oracle: Arc::clone(&oracle),

@@ -16,7 +16,6 @@ pub use self::steady::Step;
 use crate::{
     CampaignError,
     diagnosis::{Outcome, explain},
-    oracle::arithmetic,
     prepared::{Prepared, References},
     site::{Site, Yielding},
     worker::{Expectation, Gate, Nursery, Urgency, WorkerProcess, lost, observe},
@@ -218,7 +217,7 @@ impl Crew {
             repeat: repeat.as_ref(),
             fresh: fresh.as_ref(),
         });
-        let arithmetic = arithmetic(&self.info.variant);
+        let arithmetic = self.info.description.arithmetic;
         let outcome = Outcome {
             prepared: &prepared,
             references: &references,

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use twinfer_case::{Budget, Ladder, Stage, Variant};
+use twinfer_case::{Budget, Description, Ladder, Stage, Variant};
 
 use crate::{CaseSource, Oracle, WorkerCommand, oracle::golden_for};
 
@@ -106,9 +106,10 @@ impl Options {
         }
     }
 
-    /// The reference where these variants compute.
-    pub fn oracle_for(&self, variants: &[Variant]) -> Oracle {
-        self.oracle.clone().unwrap_or_else(|| golden_for(variants))
+    /// The reference for variants that these describe.
+    pub fn oracle_for<'a>(&self, descriptions: impl IntoIterator<Item = &'a Description>) -> Oracle {
+        let arithmetic = descriptions.into_iter().map(|description| description.arithmetic);
+        self.oracle.clone().unwrap_or_else(|| golden_for(arithmetic))
     }
 }
 

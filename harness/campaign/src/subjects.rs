@@ -40,7 +40,8 @@ impl Subjects {
         if crews.is_empty() {
             return Err(CampaignError::NoBackend);
         }
-        Ok(Self { crews, oracle: golden_for(variants) })
+        let arithmetic = crews.iter().map(|crew| crew.info().description.arithmetic);
+        Ok(Self { oracle: golden_for(arithmetic), crews })
     }
 
     /// The variants with what their backends say of themselves.

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use twinfer_onnx::{Graph, Node};
 
-use crate::{Condition, FallbackReason, Outcome, Stage};
+use crate::{Arithmetic, Condition, FallbackReason, Outcome, Stage};
 
 /// Who answers in a worker: what a backend says of itself when its worker starts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,6 +28,9 @@ pub struct Description {
     /// How many of its workers may be busy with one device.
     #[serde(default, skip_serializing_if = "DeviceUse::is_default")]
     pub device_use: DeviceUse,
+    /// What its arithmetic may do, from which the error bounds of the reference follow.
+    #[serde(default, skip_serializing_if = "Arithmetic::is_default")]
+    pub arithmetic: Arithmetic,
     /// Options with which it works harder on the same graphs, the weakest first; those that a set does not name stay as
     /// they are.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -166,6 +169,7 @@ impl Description {
             limitations: Vec::new(),
             quantization: Quantization::default(),
             device_use: DeviceUse::default(),
+            arithmetic: Arithmetic::default(),
             ladder: Vec::new(),
         }
     }

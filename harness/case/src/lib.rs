@@ -4,6 +4,7 @@
 //!
 //! Types here hold data and their own invariants; they know no backend and compute no reference.
 
+mod arithmetic;
 mod backend;
 mod capability;
 mod case;
@@ -28,6 +29,7 @@ mod topic;
 mod variant;
 mod verdict;
 
+pub use arithmetic::{Arithmetic, Operands, Subnormals, Sums};
 pub use backend::{Backend, DeviceNeed};
 pub use capability::{Capability, Description, DeviceUse, Effect, Limitation, Quantization, Refusal};
 pub use case::{
@@ -48,7 +50,7 @@ pub use observation::{
 pub use poison::{is_poison, poisoned};
 pub use recipe::{MAX_CASE_ELEMENTS, OversizedRecipe, materialize};
 pub use record::{
-    Arithmetic, Budget, CaseRecord, DeviceMemory, JOURNAL_FORMAT, MAX_SHARDS, Machine, Note, RunInfo,
+    Budget, CaseRecord, DeviceMemory, JOURNAL_FORMAT, MAX_SHARDS, Machine, Note, QuantizedExecution, RunInfo,
     VariantInfo, VariantRecord, Veil, WorkerBound, Workforce,
 };
 pub use records::{JOURNAL, REVISITED, Records, RecordsError};

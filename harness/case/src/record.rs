@@ -75,16 +75,17 @@ pub enum Note {
     AcceptedDespite(String),
     /// Part of the work ran elsewhere than asked for, as the backend reports it.
     Placement(String),
-    /// How the operators ran that the graph asks to run quantised.
-    Arithmetic(Arithmetic),
+    /// How the operators ran that the graph asks to run quantized.
+    #[serde(rename = "arithmetic")]
+    QuantizedExecution(QuantizedExecution),
     /// Golden has no answer that all must meet, and another variant gave a different one: which, and in what way.
     Differs(String),
 }
 
-/// How the operators of a graph ran whose operands are dequantised; both ways are right within golden's bound.
+/// How the operators with dequantized operands ran; both ways are right within golden's bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Arithmetic {
+pub enum QuantizedExecution {
     /// Fused with the quantisers around them, on quantised operands.
     Fused,
     /// On floats that quantisers made.
@@ -93,7 +94,7 @@ pub enum Arithmetic {
     Mixed,
 }
 
-impl fmt::Display for Arithmetic {
+impl fmt::Display for QuantizedExecution {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Fused => "fused",

@@ -2,7 +2,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Arithmetic, CaseRecord, Kind, Note, Stage, Variant, VariantInfo, VariantRecord, Veil, Verdict};
+use crate::{
+    CaseRecord, Kind, Note, QuantizedExecution, Stage, Variant, VariantInfo, VariantRecord, Veil, Verdict,
+};
 
 /// What a campaign came to; the same numbers come out of its journal.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -91,9 +93,9 @@ pub struct VariantSummary {
     pub differs: u64,
     /// Capabilities that predicted a refusal that did not come, by rule.
     pub accepted_despite: BTreeMap<String, u64>,
-    /// Cases with operators that the graph asks to run quantised, by how those ran.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub arithmetic: BTreeMap<Arithmetic, u64>,
+    /// Cases with operators that the graph asks to run quantized, by how those ran.
+    #[serde(rename = "arithmetic", default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub quantized_execution: BTreeMap<QuantizedExecution, u64>,
 }
 
 impl Summary {
@@ -170,7 +172,7 @@ impl VariantSummary {
             bound_used: 0.0,
             differs: 0,
             accepted_despite: BTreeMap::new(),
-            arithmetic: BTreeMap::new(),
+            quantized_execution: BTreeMap::new(),
         }
     }
 
@@ -201,7 +203,7 @@ impl VariantSummary {
                 Note::BoundUsed(share) => self.bound_used = self.bound_used.max(*share),
                 Note::AcceptedDespite(rule) => *self.accepted_despite.entry(rule.clone()).or_default() += 1,
                 Note::Differs(_) => self.differs += 1,
-                Note::Arithmetic(arithmetic) => *self.arithmetic.entry(*arithmetic).or_default() += 1,
+                Note::QuantizedExecution(way) => *self.quantized_execution.entry(*way).or_default() += 1,
                 Note::Placement(_) => {}
             }
         }

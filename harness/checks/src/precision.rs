@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 
 use twinfer_case::{
-    Arithmetic, ChosenPrecision, Condition, Effect, Fallback, FallbackReason, FallbackValues, LayerInfo,
-    Note, Quantization,
+    ChosenPrecision, Condition, Effect, Fallback, FallbackReason, FallbackValues, LayerInfo, Note,
+    Quantization, QuantizedExecution,
 };
 use twinfer_onnx::{DataType, Graph, Node, Op};
 
@@ -21,13 +21,13 @@ pub fn check(evidence: &Evidence<'_>, compared: bool, report: &mut Report<'_>) {
     let asked: Vec<&Node> = asked.collect();
     let Some(precision) = &evidence.observation.precision else {
         if !asked.is_empty() && evidence.description.quantization == Quantization::Simulates {
-            report.note(Note::Arithmetic(Arithmetic::Simulated));
+            report.note(Note::QuantizedExecution(QuantizedExecution::Simulated));
         }
         return;
     };
     let ways = asked.iter().filter_map(|node| way(precision, node));
-    if let Some(arithmetic) = ways.reduce(|one, other| if one == other { one } else { Arithmetic::Mixed }) {
-        report.note(Note::Arithmetic(arithmetic));
+    if let Some(way) = ways.reduce(|one, other| if one == other { one } else { QuantizedExecution::Mixed }) {
+        report.note(Note::QuantizedExecution(way));
     }
     let values = match (report.has_wrong_values(), compared) {
         (true, _) => FallbackValues::Changed,
@@ -35,8 +35,9 @@ pub fn check(evidence: &Evidence<'_>, compared: bool, report: &mut Report<'_>) {
         (false, false) => FallbackValues::NotCompared,
     };
     let mut fallbacks: BTreeMap<(Fallback, Option<&str>), Vec<&Node>> = BTreeMap::new();
-    let is_broken =
-        |node: &&&Node| is_promised(evidence, node) && way(precision, node) == Some(Arithmetic::Simulated);
+    let is_broken = |node: &&&Node| {
+        is_promised(evidence, node) && way(precision, node) == Some(QuantizedExecution::Simulated)
+    };
     for node in asked.iter().filter(is_broken) {
         let (reason, rule) = reason(evidence, precision, node);
         let fallback = Fallback { operator: node.op.op_type().to_owned(), reason, values };
@@ -68,7 +69,7 @@ fn is_quantized_again(graph: &Graph, node: &Node) -> bool {
 
 /// How a node ran, by the layers that cover it: fused where one of them has quantised data, and quantised weights if any
 /// layer tells of weights.
-fn way(precision: &ChosenPrecision, node: &Node) -> Option<Arithmetic> {
+fn way(precision: &ChosenPrecision, node: &Node) -> Option<QuantizedExecution> {
     let layers: Vec<&LayerInfo> = covering(precision, &node.name).collect();
     let has_weights = layers.iter().any(|layer| layer.weights.is_some());
     let mut telling = layers
@@ -79,7 +80,7 @@ fn way(precision: &ChosenPrecision, node: &Node) -> Option<Arithmetic> {
     let is_fused = |layer: &&LayerInfo| {
         layer.inputs.iter().copied().any(is_quantized) && layer.weights.is_none_or(is_quantized)
     };
-    Some(if telling.any(is_fused) { Arithmetic::Fused } else { Arithmetic::Simulated })
+    Some(if telling.any(is_fused) { QuantizedExecution::Fused } else { QuantizedExecution::Simulated })
 }
 
 const fn is_quantized(dtype: DataType) -> bool {

@@ -1,9 +1,10 @@
 //! What is said of layers that a backend tells, on one small quantised convolution.
 
 use twinfer_case::{
-    Arithmetic, Case, ChosenPrecision, Condition, Description, Divergence, Effect, Expectation, Fallback,
-    FallbackReason, FallbackValues, Kind, LayerInfo, Limitation, LogLine, Note, Observation, Outcome,
-    PrecisionSource, Quantization, Request, Run, RunOutput, Severity, Stage, TensorSource, Variant, Verdict,
+    Case, ChosenPrecision, Condition, Description, Divergence, Effect, Expectation, Fallback, FallbackReason,
+    FallbackValues, Kind, LayerInfo, Limitation, LogLine, Note, Observation, Outcome, PrecisionSource,
+    Quantization, QuantizedExecution, Request, Run, RunOutput, Severity, Stage, TensorSource, Variant,
+    Verdict,
 };
 use twinfer_checks::{Evidence, Judgement, judge};
 use twinfer_golden::evaluate;
@@ -194,7 +195,7 @@ fn a_fused_convolution_keeps_the_promise_and_is_noted() {
     for promise in [Quantization::FusesOperands, Quantization::FusesPairs] {
         let judgement = Scene::of(promise, fused()).judge();
         assert_eq!(judgement.verdict, Verdict::Conforms);
-        assert_eq!(judgement.notes, [Note::Arithmetic(Arithmetic::Fused)]);
+        assert_eq!(judgement.notes, [Note::QuantizedExecution(QuantizedExecution::Fused)]);
     }
 }
 
@@ -205,7 +206,7 @@ fn a_backend_that_simulates_is_right_too_and_is_noted() {
         scene.layers = layers;
         let judgement = scene.judge();
         assert_eq!(judgement.verdict, Verdict::Conforms);
-        assert_eq!(judgement.notes, [Note::Arithmetic(Arithmetic::Simulated)]);
+        assert_eq!(judgement.notes, [Note::QuantizedExecution(QuantizedExecution::Simulated)]);
     }
 }
 

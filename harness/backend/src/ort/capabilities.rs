@@ -1,4 +1,6 @@
-use twinfer_case::{Capability, Condition, Effect, FallbackReason, Limitation, Quantization, Refusal, Stage};
+use twinfer_case::{
+    Arithmetic, Capability, Condition, Effect, FallbackReason, Limitation, Quantization, Refusal, Stage, Sums,
+};
 use twinfer_onnx::DataType;
 
 use super::choices::{Optimization, Provider};
@@ -38,6 +40,17 @@ pub const fn quantization(provider: Provider, level: Optimization) -> Quantizati
     match (provider, level) {
         (Provider::Cpu, Optimization::All) => Quantization::FusesPairs,
         _ => Quantization::Simulates,
+    }
+}
+
+/// What is known of a provider's arithmetic. The CPU provider has no 16-bit kernels: it casts to 32-bit floats and back, and
+/// it leaves the processor's gradual underflow on. Graph optimizations fold BatchNormalization and the like into 16-bit
+/// weights, which are then rounded as any operand of a sum might be.
+pub fn arithmetic(provider: Provider, level: Optimization) -> Arithmetic {
+    match (provider, level) {
+        (Provider::Cpu, Optimization::Off) => Arithmetic::STRICT,
+        (Provider::Cpu, _) => Arithmetic { sums: Sums::InOperandType, ..Arithmetic::STRICT },
+        (Provider::Cuda { .. }, _) => Arithmetic::default(),
     }
 }
 
@@ -147,5 +160,22 @@ fn output_padding_at_least_stride() -> Capability {
             Condition::OutputPaddingAtLeastStride,
         ]),
         shows: Refusal::saying(Stage::Execute, "inconsistent with input spatial dimensions"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ort::choices::Search;
+
+    #[test]
+    fn only_unoptimized_graphs_on_the_cpu_are_strict() {
+        let cuda = Provider::Cuda { device: 0, search: Search::default() };
+        assert_eq!(arithmetic(Provider::Cpu, Optimization::Off), Arithmetic::STRICT);
+        for level in [Optimization::Basic, Optimization::All] {
+            let expected = Arithmetic { sums: Sums::InOperandType, ..Arithmetic::STRICT };
+            assert_eq!(arithmetic(Provider::Cpu, level), expected);
+        }
+        assert_eq!(arithmetic(cuda, Optimization::Off), Arithmetic::default());
     }
 }

@@ -171,7 +171,7 @@ impl Course {
         parts.generate += clock.lap();
         let cases: Vec<_> = cases.into_iter().map(Prepared::of).collect::<Result<_, _>>()?;
         parts.encode += clock.lap();
-        let oracle = options.oracle_for(&options.variants);
+        let oracle = options.oracle_for([&description]);
         let references: Vec<_> = cases.iter().map(|case| case.references(&oracle)).collect();
         parts.golden += clock.lap();
         let observations: Vec<_> = cases.iter().map(|case| backend.run(&case.task, &mut |_| {})).collect();

@@ -1,0 +1,96 @@
+use serde::{Deserialize, Serialize};
+
+/// What a backend's arithmetic may do; the less is known about it, the wider the error bounds.
+///
+/// The default is whatever ONNX allows: it says nothing about sums and subnormals, and TF32 has to be asked for. It holds
+/// for a backend that states nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Arithmetic {
+    /// How products of 16-bit floats are accumulated.
+    pub sums: Sums,
+    /// What becomes of 32-bit numbers near zero.
+    pub subnormals: Subnormals,
+    /// What becomes of the operands of a convolution in 32-bit floats.
+    pub operands: Operands,
+}
+
+/// How products of 16-bit floats are accumulated, the most precise way first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sums {
+    /// In 32-bit floats, rounded once at the end of each operator.
+    InSingle,
+    /// In the type of the operands.
+    #[default]
+    InOperandType,
+}
+
+/// What becomes of numbers below the smallest normal one, the most precise way first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Subnormals {
+    /// They are kept, as IEEE 754 demands.
+    Gradual,
+    /// 32-bit floats and bfloat16 may be taken for zero, as GPUs often do. Float16 underflows gradually.
+    #[default]
+    Flushed,
+}
+
+/// What becomes of the operands of a convolution in 32-bit floats, the most precise way first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Operands {
+    /// They are used as they are.
+    #[default]
+    Exact,
+    /// They may be rounded to TF32: 11 bits of significand.
+    Tf32,
+}
+
+impl Arithmetic {
+    /// Single-precision sums and gradual underflow: what CPUs do.
+    pub const STRICT: Self =
+        Self { sums: Sums::InSingle, subnormals: Subnormals::Gradual, operands: Operands::Exact };
+
+    /// What may happen if either of two backends computes: one reference then serves both.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        Self {
+            sums: self.sums.max(other.sums),
+            subnormals: self.subnormals.max(other.subnormals),
+            operands: self.operands.max(other.operands),
+        }
+    }
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    pub(crate) fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn either_of_two_backends_has_the_less_precise_way_of_each() {
+        let tf32 = Arithmetic { operands: Operands::Tf32, ..Arithmetic::STRICT };
+        assert_eq!(Arithmetic::STRICT.or(Arithmetic::default()), Arithmetic::default());
+        assert_eq!(
+            tf32.or(Arithmetic::default()),
+            Arithmetic { operands: Operands::Tf32, ..Arithmetic::default() }
+        );
+        assert_eq!(Arithmetic::STRICT.or(Arithmetic::STRICT), Arithmetic::STRICT);
+    }
+
+    #[test]
+    fn what_is_left_out_is_the_default() {
+        let read = |text| serde_json::from_str::<Arithmetic>(text).unwrap();
+        assert_eq!(read("{}"), Arithmetic::default());
+        assert_eq!(
+            read(r#"{"sums": "in-single"}"#),
+            Arithmetic { sums: Sums::InSingle, ..Arithmetic::default() }
+        );
+    }
+}
