@@ -1,5 +1,5 @@
 use serde::{Deserialize, Serialize};
-use twinfer_onnx::{AutoPad, DataType, Dim, Graph, Node, Op};
+use twinfer_onnx::{DataType, Dim, Graph, Node, Op, Window};
 
 use crate::quantizer::{
     Quantizer, has_any_quantized_operand, has_float_bias, has_float_weights, has_quantized_operands,
@@ -91,7 +91,7 @@ impl Condition {
 
     /// Whether it holds for this node of `graph`.
     pub fn holds_at(&self, graph: &Graph, node: &Node) -> bool {
-        let window = Window::of(&node.op);
+        let window = node.op.window();
         let quantizer = || Quantizer::of(graph, node);
         match self {
             Self::All(conditions) => conditions.iter().all(|condition| condition.holds_at(graph, node)),
@@ -100,22 +100,23 @@ impl Condition {
             Self::SpatialRank(rank) => {
                 window.is_some() && weight_rank(graph, node).and_then(|all| all.checked_sub(2)) == Some(*rank)
             }
-            Self::Dilated => window.is_some_and(|window| window.dilated()),
-            Self::Strided => window.is_some_and(|window| window.strided()),
-            Self::StridedAndDilated => window.is_some_and(|window| window.strided() && window.dilated()),
-            Self::AutoPadSame => window.is_some_and(|window| window.same()),
-            Self::OutputPaddingAtLeastStride => {
-                window.is_some_and(|window| window.output_padding_at_least_stride())
+            Self::Dilated => window.is_some_and(|window| window.is_dilated()),
+            Self::Strided => window.is_some_and(|window| window.is_strided()),
+            Self::StridedAndDilated => {
+                window.is_some_and(|window| window.is_strided() && window.is_dilated())
             }
-            Self::OutputPadding => {
-                window.is_some_and(|window| window.output_padding.iter().any(|&pad| pad > 0))
+            Self::AutoPadSame => window.is_some_and(|window| window.auto_pad().is_same()),
+            Self::OutputPaddingAtLeastStride => window.as_ref().is_some_and(pads_output_by_a_stride),
+            Self::OutputPadding => window.is_some_and(|window| window.has_output_padding()),
+            Self::OutputShape => window.is_some_and(|window| window.output_shape.is_some()),
+            Self::NegativePads => {
+                window.is_some_and(|window| window.pads.into_iter().flatten().any(|&pad| pad < 0))
             }
-            Self::OutputShape => window.is_some_and(|window| window.output_shape),
-            Self::NegativePads => window.is_some_and(|window| window.pads.iter().any(|&pad| pad < 0)),
             Self::PadsAtLeastKernel => {
-                window.is_some_and(|window| window.pads_at_least_kernel(kernel_shape(graph, node)))
+                let kernel = kernel_shape(graph, node);
+                window.zip(kernel).is_some_and(|(window, kernel)| pads_by_a_kernel(&window, kernel))
             }
-            Self::Grouped => window.is_some_and(|window| window.group > 1),
+            Self::Grouped => window.is_some_and(|window| window.group() > 1),
             Self::ComputedWeights => window.is_some() && has_computed_weights(graph, node),
             Self::Dtype(dtype) => uses_dtype(graph, *dtype),
             Self::OpsetAbove(opset) => graph.opset > *opset,
@@ -139,8 +140,10 @@ impl Condition {
             Self::QuantizedOperands => window.is_some() && has_quantized_operands(graph, node),
             Self::AnyQuantizedOperand => window.is_some() && has_any_quantized_operand(graph, node),
             Self::ChannelsPerGroupNotMultipleOf(count) => window
-                .and_then(|window| channels_per_group(graph, node, window.group))
-                .is_some_and(|channels| !channels.iter().all(|channels| channels.is_multiple_of(*count))),
+                .and_then(|window| window.channels(&kernel(graph, node)?.shape))
+                .is_some_and(|channels| {
+                    !channels.inputs.is_multiple_of(*count) || !channels.outputs.is_multiple_of(*count)
+                }),
             Self::KernelScalesOffOutputChannels => {
                 window.is_some() && kernel_scales_off_output_channels(graph, node)
             }
@@ -148,99 +151,30 @@ impl Condition {
             Self::FloatWeights => window.is_some() && has_float_weights(graph, node),
             Self::AddedBias => window.is_some() && has_added_bias(graph, node),
             Self::OneOutputChannel => window
-                .and_then(|window| output_channels(graph, node, window.group))
+                .and_then(|window| window.output_channels(&kernel(graph, node)?.shape))
                 .is_some_and(|channels| channels == 1),
             Self::FloatBias => window.is_some() && has_float_bias(graph, node),
         }
     }
 }
 
-/// The attributes that Conv and ConvTranspose share, with what is absent left empty.
-#[derive(Clone, Copy)]
-struct Window<'a> {
-    auto_pad: Option<AutoPad>,
-    dilations: &'a [i64],
-    strides: &'a [i64],
-    pads: &'a [i64],
-    output_padding: &'a [i64],
-    output_shape: bool,
-    group: i64,
+/// Whether some `output_padding` is at least the stride of its axis.
+fn pads_output_by_a_stride(window: &Window) -> bool {
+    let mut entries = window.output_padding.into_iter().flatten().enumerate();
+    entries.any(|(axis, &pad)| pad > 0 && pad >= window.stride(axis))
 }
 
-impl<'a> Window<'a> {
-    fn of(op: &'a Op) -> Option<Self> {
-        let slice = |attribute: &'a Option<Vec<i64>>| attribute.as_deref().unwrap_or_default();
-        match op {
-            Op::Conv(conv) => Some(Self {
-                auto_pad: conv.auto_pad,
-                dilations: slice(&conv.dilations),
-                strides: slice(&conv.strides),
-                pads: slice(&conv.pads),
-                output_padding: &[],
-                output_shape: false,
-                group: conv.group.unwrap_or(1),
-            }),
-            Op::ConvTranspose(conv) => Some(Self {
-                auto_pad: conv.auto_pad,
-                dilations: slice(&conv.dilations),
-                strides: slice(&conv.strides),
-                pads: slice(&conv.pads),
-                output_padding: slice(&conv.output_padding),
-                output_shape: conv.output_shape.is_some(),
-                group: conv.group.unwrap_or(1),
-            }),
-            _ => None,
-        }
-    }
-
-    fn dilated(&self) -> bool {
-        self.dilations.iter().any(|&dilation| dilation > 1)
-    }
-
-    fn strided(&self) -> bool {
-        self.strides.iter().any(|&stride| stride > 1)
-    }
-
-    fn same(&self) -> bool {
-        matches!(self.auto_pad, Some(AutoPad::SameUpper | AutoPad::SameLower))
-    }
-
-    fn output_padding_at_least_stride(&self) -> bool {
-        self.output_padding
-            .iter()
-            .enumerate()
-            .any(|(axis, &pad)| pad > 0 && pad >= self.strides.get(axis).copied().unwrap_or(1))
-    }
-
-    fn pads_at_least_kernel(&self, kernel: Option<&[usize]>) -> bool {
-        let Some(kernel) = kernel else { return false };
-        self.pads.iter().enumerate().any(|(index, &pad)| {
-            let axis = index % kernel.len().max(1);
-            let dilation = self.dilations.get(axis).copied().unwrap_or(1);
-            kernel.get(axis).is_some_and(|&extent| pad > dilation.saturating_mul(extent as i64 - 1))
-        })
-    }
-}
-
-/// The channels that a group reads and those that it writes.
-fn channels_per_group(graph: &Graph, node: &Node, group: i64) -> Option<[usize; 2]> {
-    let group = usize::try_from(group).ok().filter(|&group| group > 0)?;
-    let [first, second, ..] = kernel(graph, node)?.shape[..] else { return None };
-    Some([first / group, second])
-}
-
-/// The weights of a Conv name its output channels, those of a ConvTranspose what each group gives.
-fn output_channels(graph: &Graph, node: &Node, group: i64) -> Option<usize> {
-    let [first, second, ..] = kernel(graph, node)?.shape[..] else { return None };
-    match node.op {
-        Op::Conv(_) => Some(first),
-        _ => second.checked_mul(usize::try_from(group).ok()?),
-    }
+/// Whether some pad is at least the extent of the dilated kernel on its axis.
+fn pads_by_a_kernel(window: &Window, kernel: &[usize]) -> bool {
+    window.pads.into_iter().flatten().enumerate().any(|(index, &pad)| {
+        let axis = index % kernel.len().max(1);
+        kernel.get(axis).is_some_and(|&extent| pad > window.dilation(axis).saturating_mul(extent as i64 - 1))
+    })
 }
 
 fn has_added_bias(graph: &Graph, node: &Node) -> bool {
-    let Some(bias) = node.inputs.get(2).filter(|name| !name.is_empty()) else { return false };
-    graph.nodes.iter().any(|other| matches!(other.op, Op::Add) && other.outputs.contains(bias))
+    let bias = node.input(2).and_then(|name| graph.producer(name));
+    bias.is_some_and(|producer| matches!(producer.op, Op::Add))
 }
 
 fn kernel_shape<'a>(graph: &'a Graph, node: &'a Node) -> Option<&'a [usize]> {
@@ -248,8 +182,7 @@ fn kernel_shape<'a>(graph: &'a Graph, node: &'a Node) -> Option<&'a [usize]> {
 }
 
 fn has_computed_weights(graph: &Graph, node: &Node) -> bool {
-    let Some(name) = node.inputs.get(1) else { return false };
-    !graph.initializers.iter().any(|initializer| initializer.name == *name)
+    node.input(1).is_some_and(|name| graph.initializer(name).is_none())
 }
 
 /// The rank of the weights, or of the data where the weights are computed.
@@ -257,8 +190,7 @@ fn weight_rank(graph: &Graph, node: &Node) -> Option<usize> {
     if let Some(tensor) = kernel(graph, node) {
         return Some(tensor.shape.len());
     }
-    let data = node.inputs.first()?;
-    let input = graph.inputs.iter().find(|input| input.name == *data).or_else(|| graph.inputs.first())?;
+    let input = graph.input(node.input(0)?).or_else(|| graph.inputs.first())?;
     input.shape.as_ref().map(Vec::len)
 }
 

@@ -76,7 +76,7 @@ impl<'a> Quantizer<'a> {
         // as many steps as there are nodes, in case they are no graph
         for _ in &self.graph.nodes {
             Self::of(self.graph, node)?;
-            match producer(self.graph, node.inputs.first()?) {
+            match self.graph.producer(node.input(0)?) {
                 Some(before) => node = before,
                 None => return initializer(self.graph, node, 0),
             }
@@ -85,16 +85,15 @@ impl<'a> Quantizer<'a> {
     }
 
     pub fn has_zero_point(&self) -> bool {
-        self.node.inputs.get(2).is_some_and(|name| !name.is_empty())
+        self.node.input(2).is_some()
     }
 
     fn producer(&self) -> Option<&'a Node> {
-        producer(self.graph, self.node.inputs.first()?)
+        self.graph.producer(self.node.input(0)?)
     }
 
     fn fed_type(&self) -> Option<DataType> {
-        let name = self.node.inputs.first()?;
-        self.graph.inputs.iter().find(|input| input.name == *name).map(|input| input.dtype)
+        self.graph.input(self.node.input(0)?).map(|input| input.dtype)
     }
 }
 
@@ -113,15 +112,12 @@ pub fn has_any_quantized_operand(graph: &Graph, node: &Node) -> bool {
 }
 
 pub fn has_float_bias(graph: &Graph, node: &Node) -> bool {
-    node.inputs.get(2).is_some_and(|name| !name.is_empty()) && operand(graph, node, 2).is_none()
+    node.input(2).is_some() && operand(graph, node, 2).is_none()
 }
 
 pub fn has_float_weights(graph: &Graph, node: &Node) -> bool {
-    let is_float = |name: &String| {
-        let weights = graph.initializers.iter().find(|initializer| initializer.name == *name);
-        weights.is_some_and(|weights| weights.tensor.dtype() == DataType::Float)
-    };
-    operand(graph, node, 0).is_some() && node.inputs.get(1).is_some_and(is_float)
+    let weights = initializer(graph, node, 1);
+    operand(graph, node, 0).is_some() && weights.is_some_and(|weights| weights.dtype() == DataType::Float)
 }
 
 pub fn is_requantized_as_other_type(graph: &Graph, node: &Node) -> bool {
@@ -136,22 +132,17 @@ pub fn is_requantized_as_other_type(graph: &Graph, node: &Node) -> bool {
 /// Whether the kernel's scales lie along another axis than that of the output channels.
 pub fn kernel_scales_off_output_channels(graph: &Graph, node: &Node) -> bool {
     let Some(quantizer) = operand(graph, node, 1).filter(Quantizer::is_per_axis) else { return false };
-    let output_channels = usize::from(matches!(node.op, Op::ConvTranspose(_)));
+    let Some(window) = node.op.window() else { return false };
     let rank = quantizer.origin().map_or(0, |tensor| tensor.shape.len());
-    quantizer.axis(rank).is_some_and(|axis| axis != output_channels)
+    quantizer.axis(rank).is_some_and(|axis| axis != window.output_channel_axis())
 }
 
 /// The `DequantizeLinear` that gives an operand.
 fn operand<'a>(graph: &'a Graph, node: &Node, index: usize) -> Option<Quantizer<'a>> {
-    let producer = producer(graph, node.inputs.get(index)?)?;
+    let producer = graph.producer(node.input(index)?)?;
     matches!(producer.op, Op::DequantizeLinear(_)).then(|| Quantizer::of(graph, producer))?
 }
 
-fn producer<'a>(graph: &'a Graph, name: &str) -> Option<&'a Node> {
-    graph.nodes.iter().find(|node| node.outputs.iter().any(|output| output == name))
-}
-
 fn initializer<'a>(graph: &'a Graph, node: &Node, index: usize) -> Option<&'a Tensor> {
-    let name = node.inputs.get(index).filter(|name| !name.is_empty())?;
-    graph.initializers.iter().find(|initializer| initializer.name == *name).map(|found| &found.tensor)
+    graph.initializer(node.input(index)?)
 }

@@ -61,7 +61,7 @@ fn is_promised(evidence: &Evidence<'_>, node: &Node) -> bool {
 /// Whether the node's result goes to `QuantizeLinear` and nowhere else.
 fn is_quantized_again(graph: &Graph, node: &Node) -> bool {
     let Some(result) = node.outputs.first() else { return false };
-    let mut readers = graph.nodes.iter().filter(|node| node.inputs.contains(result)).peekable();
+    let mut readers = graph.readers(result).peekable();
     readers.peek().is_some()
         && readers.all(|reader| matches!(reader.op, Op::QuantizeLinear(_)))
         && graph.outputs.iter().all(|output| output.name != *result)
@@ -112,8 +112,8 @@ fn reason<'e>(
 }
 
 /// Whether the `DequantizeLinear` that gives an operand is covered by layers that do not cover the node.
-fn is_computed_apart(graph: &Graph, precision: &ChosenPrecision, node: &Node, operand: &String) -> bool {
-    let Some(producer) = graph.nodes.iter().find(|node| node.outputs.contains(operand)) else { return false };
+fn is_computed_apart(graph: &Graph, precision: &ChosenPrecision, node: &Node, operand: &str) -> bool {
+    let Some(producer) = graph.producer(operand) else { return false };
     let mut layers = covering(precision, &producer.name).peekable();
     layers.peek().is_some() && layers.all(|layer| !layer.nodes.contains(&node.name))
 }

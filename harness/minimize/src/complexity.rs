@@ -1,5 +1,5 @@
 use twinfer_case::{Case, TensorSource};
-use twinfer_onnx::{AutoPad, BatchNormalization, Conv, ConvTranspose, DataType, Dim, Op, Tensor};
+use twinfer_onnx::{AutoPad, BatchNormalization, DataType, Dim, Op, Tensor, Window};
 
 /// How complex a case is for a person who reads it; what comes first weighs most.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -76,62 +76,29 @@ impl Values {
 
 /// How far the attributes of a convolution are from their defaults.
 fn settings(op: &Op) -> u64 {
-    let (auto_pad, group, ones, zeros) = match op {
-        Op::Conv(Conv { auto_pad, dilations, group, pads, strides, .. }) => {
-            (auto_pad, group, [dilations, strides], vec![pads])
-        }
-        Op::ConvTranspose(ConvTranspose {
-            auto_pad,
-            dilations,
-            group,
-            output_padding,
-            output_shape,
-            pads,
-            strides,
-            ..
-        }) => (auto_pad, group, [dilations, strides], vec![pads, output_padding, output_shape]),
-        _ => return 0,
+    let Some(window) = op.window() else { return 0 };
+    let distance = |entries: Option<&[i64]>, default: i64| {
+        entries.into_iter().flatten().map(|entry| entry.abs_diff(default)).fold(0, u64::saturating_add)
     };
-    let distance = |entries: &Option<Vec<i64>>, default: i64| {
-        entries.iter().flatten().map(|entry| entry.abs_diff(default)).fold(0, u64::saturating_add)
-    };
-    let automatic = auto_pad.is_some_and(|auto_pad| auto_pad != AutoPad::NotSet);
-    let groups = group.map_or(0, |group| group.abs_diff(1));
-    let ones = ones.into_iter().map(|entries| distance(entries, 1));
-    let zeros = zeros.into_iter().map(|entries| distance(entries, 0));
-    ones.chain(zeros).chain([u64::from(automatic), groups]).fold(0, u64::saturating_add)
+    let ones = [window.dilations, window.strides].map(|entries| distance(entries, 1));
+    let zeros = [window.pads, window.output_padding, window.output_shape].map(|entries| distance(entries, 0));
+    let automatic = u64::from(window.auto_pad() != AutoPad::NotSet);
+    let groups = window.group().abs_diff(1);
+    ones.into_iter().chain(zeros).chain([automatic, groups]).fold(0, u64::saturating_add)
 }
 
-/// How many optional attributes are not in their canonical form: written, but for `kernel_shape`, which is.
+/// How many optional attributes are not in their canonical form: absent, except for `kernel_shape`, which is written.
 fn attributes(op: &Op) -> usize {
-    let written =
-        |attributes: &[&Option<Vec<i64>>]| attributes.iter().filter(|entries| entries.is_some()).count();
+    let count = |deviations: &[bool]| deviations.iter().filter(|deviates| **deviates).count();
+    if let Some(window) = op.window() {
+        let Window { dilations, pads, strides, output_padding, output_shape, .. } = window;
+        let lists = [dilations, pads, strides, output_padding, output_shape].map(|entries| entries.is_some());
+        let [auto_pad, group] = [window.auto_pad.is_some(), window.group.is_some()];
+        return count(&lists) + count(&[auto_pad, group, window.kernel_shape.is_none()]);
+    }
     match op {
-        Op::Conv(Conv { auto_pad, dilations, group, kernel_shape, pads, strides }) => {
-            written(&[dilations, pads, strides])
-                + usize::from(auto_pad.is_some())
-                + usize::from(group.is_some())
-                + usize::from(kernel_shape.is_none())
-        }
-        Op::ConvTranspose(ConvTranspose {
-            auto_pad,
-            dilations,
-            group,
-            kernel_shape,
-            output_padding,
-            output_shape,
-            pads,
-            strides,
-        }) => {
-            written(&[dilations, pads, strides, output_padding, output_shape])
-                + usize::from(auto_pad.is_some())
-                + usize::from(group.is_some())
-                + usize::from(kernel_shape.is_none())
-        }
         Op::BatchNormalization(BatchNormalization { epsilon, momentum, training_mode }) => {
-            usize::from(epsilon.is_some())
-                + usize::from(momentum.is_some())
-                + usize::from(training_mode.is_some())
+            count(&[epsilon.is_some(), momentum.is_some(), training_mode.is_some()])
         }
         _ => 0,
     }

@@ -65,16 +65,16 @@ impl Selection<'_> {
         if !self.done.insert((name.to_owned(), axis)) {
             return Some(());
         }
-        if let Some(found) = case.graph.initializers.iter_mut().find(|initializer| initializer.name == name) {
-            if found.tensor.shape.get(axis) != Some(&self.indices.len()) {
-                found.tensor = selected(&found.tensor, axis, self.indices)?;
+        if let Some(tensor) = case.graph.initializer_mut(name) {
+            if tensor.shape.get(axis) != Some(&self.indices.len()) {
+                *tensor = selected(tensor, axis, self.indices)?;
             }
             return Some(());
         }
         if let Some(place) = case.graph.inputs.iter().position(|input| input.name == name) {
             return select_input(case, place, axis, |_| Some(self.indices.to_vec()));
         }
-        let node = producer(case, name)?.clone();
+        let node = case.graph.producer(name)?.clone();
         match node.op {
             Op::Add => {
                 node.inputs.iter().try_for_each(|input| self.apply_to_summand(case, name, input, axis))
@@ -102,9 +102,7 @@ impl Selection<'_> {
             return Some(());
         };
         let broadcasts =
-            case.graph.initializers.iter().any(|initializer| {
-                initializer.name == input && initializer.tensor.shape.get(own) == Some(&1)
-            });
+            case.graph.initializer(input).is_some_and(|tensor| tensor.shape.get(own) == Some(&1));
         if broadcasts { Some(()) } else { self.apply(case, input, own) }
     }
 
@@ -117,27 +115,23 @@ impl Selection<'_> {
             return Some(());
         }
         parameters.iter().filter(|name| !name.is_empty()).try_for_each(|parameter| {
-            let found = case.graph.initializers.iter().find(|initializer| initializer.name == *parameter)?;
             // one value serves every index
-            if found.tensor.len() == 1 { Some(()) } else { self.apply(case, parameter, 0) }
+            if case.graph.initializer(parameter)?.len() == 1 {
+                Some(())
+            } else {
+                self.apply(case, parameter, 0)
+            }
         })
     }
 
     /// Selects output channels of a convolution without groups.
     fn apply_to_output_channels(&mut self, case: &mut Case, node: &Node) -> Edited {
-        let (axis, group) = match &node.op {
-            Op::Conv(conv) => (0, conv.group),
-            Op::ConvTranspose(deconv) => (1, deconv.group),
-            _ => return None,
-        };
-        if group.unwrap_or(1) != 1 {
+        let window = node.op.window()?;
+        if window.group() != 1 {
             return None;
         }
-        self.apply(case, node.inputs.get(1)?, axis)?;
-        match node.inputs.get(2) {
-            Some(bias) if !bias.is_empty() => self.apply(case, bias, 0),
-            _ => Some(()),
-        }
+        self.apply(case, node.inputs.get(1)?, window.output_channel_axis())?;
+        node.input(2).map_or(Some(()), |bias| self.apply(case, bias, 0))
     }
 }
 
@@ -161,11 +155,6 @@ pub fn select_input(
         *dim = Dim::Fixed(extent);
     }
     Some(())
-}
-
-/// The node that computes `name`.
-pub fn producer<'a>(case: &'a Case, name: &str) -> Option<&'a Node> {
-    case.graph.nodes.iter().find(|node| node.outputs.iter().any(|output| output == name))
 }
 
 /// Removes what no output needs; `None` where that is everything.

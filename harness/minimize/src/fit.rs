@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use twinfer_case::{Case, Expectation};
-use twinfer_onnx::{ConvTranspose, DataType, Dim, Node, Op, Rule, RuleViolation, ValueInfo, infer_shapes};
+use twinfer_onnx::{DataType, Dim, Node, Op, Rule, RuleViolation, ValueInfo, Window, infer_shapes};
 
 use crate::edit::{self, Edited, select, select_input};
 
@@ -94,9 +94,8 @@ impl Frame {
             }
             Op::ConvTranspose(deconv) => {
                 let (x, w) = (shape(0)?, shape(1)?);
-                let group = usize::try_from(deconv.group.unwrap_or(1)).ok()?;
-                let per_group = w.first()?.checked_div(group)?;
-                let kept = Kept::of(deconv.group, *x.get(1)?, per_group, w.get(1)?.checked_mul(group)?)?;
+                let (channels, outputs) = (deconv.window().channels(w)?, deconv.window().output_channels(w)?);
+                let kept = Kept::of(deconv.group, *x.get(1)?, channels.inputs, outputs)?;
                 self.fit_output_shape(case, place, &x[2..], w.get(2..)?);
                 let weight = [kept.group * kept.inputs, kept.outputs / kept.group];
                 kept.apply(case, place, &node, [0, 1], weight)
@@ -134,8 +133,8 @@ impl Frame {
         let old_spatial = |input: usize| self.extents(before.inputs.get(input)?)?.first()?.get(2..);
         let (old_input, old_kernel) = (old_spatial(0)?, old_spatial(1)?);
         let grown = |axis: usize| {
-            let after = natural(new, axis, *input.get(axis)?, *kernel.get(axis)?);
-            Some(after - natural(old, axis, *old_input.get(axis)?, *old_kernel.get(axis)?))
+            let after = natural(&new.window(), axis, *input.get(axis)?, *kernel.get(axis)?);
+            Some(after - natural(&old.window(), axis, *old_input.get(axis)?, *old_kernel.get(axis)?))
         };
         let fitted = old.output_shape.as_ref()?.iter().enumerate();
         let fitted =
@@ -146,12 +145,9 @@ impl Frame {
 }
 
 /// Extent of a ConvTranspose along an axis before it is cropped.
-fn natural(op: &ConvTranspose, axis: usize, input: usize, kernel: usize) -> i64 {
-    let entry = |entries: &Option<Vec<i64>>, default| {
-        entries.as_ref().and_then(|entries| entries.get(axis)).copied().unwrap_or(default)
-    };
-    let (stride, dilation) = (entry(&op.strides, 1), entry(&op.dilations, 1));
-    stride * (input as i64 - 1) + entry(&op.output_padding, 0) + (kernel as i64 - 1) * dilation + 1
+fn natural(window: &Window, axis: usize, input: usize, kernel: usize) -> i64 {
+    let kernel = (kernel as i64 - 1) * window.dilation(axis) + 1;
+    window.stride(axis) * (input as i64 - 1) + window.output_padding(axis) + kernel
 }
 
 /// The groups of a convolution that data of fewer channels leaves: the first ones.
@@ -188,14 +184,10 @@ impl Kept {
         for (axis, extent) in axes.into_iter().zip(weight) {
             shorten(case, node, 1, axis, extent)?;
         }
-        if node.inputs.get(2).is_some_and(|bias| !bias.is_empty()) {
+        if node.input(2).is_some() {
             shorten(case, node, 2, 0, self.outputs)?;
         }
-        let group = match &mut case.graph.nodes[place].op {
-            Op::Conv(conv) => &mut conv.group,
-            Op::ConvTranspose(deconv) => &mut deconv.group,
-            _ => return None,
-        };
+        let group = case.graph.nodes[place].op.window_mut()?.group;
         if group.unwrap_or(1) != self.group as i64 {
             *group = Some(self.group as i64);
         }

@@ -139,8 +139,7 @@ impl<'n, 'g> Lowering<'n, 'g> {
 
     /// The value that input `index` of `node` names; an initializer becomes a constant on first use.
     fn input(&mut self, node: &'g Node, index: usize) -> Result<Value<'n>, LoweringError> {
-        let name = node.inputs.get(index).filter(|name| !name.is_empty());
-        let name = name.ok_or_else(|| no_layer(node, format!("input {index} is absent")))?;
+        let name = node.input(index).ok_or_else(|| no_layer(node, format!("input {index} is absent")))?;
         self.value(name)
     }
 
@@ -165,19 +164,16 @@ impl<'n, 'g> Lowering<'n, 'g> {
 
     /// The shape that input `index` of `node` has in the run the network is made for.
     fn shape(&self, node: &Node, index: usize) -> &'g [usize] {
-        let name = node.inputs.get(index).map(String::as_str).unwrap_or_default();
-        self.shapes.get(name).map_or(&[], |found| &found.shape)
+        node.input(index).and_then(|name| self.shapes.get(name)).map_or(&[], |found| &found.shape)
     }
 
     /// The elements of input `index` of `node`, if they are known when the model is loaded.
     fn known(&self, node: &Node, index: usize) -> Option<&'g Tensor> {
-        self.initializer(node.inputs.get(index)?)
+        self.initializer(node.input(index)?)
     }
 
     fn initializer(&self, name: &str) -> Option<&'g Tensor> {
-        let initializers = &self.graph.initializers;
-        let found = initializers.iter().find(|initializer| initializer.name == name);
-        found.map(|found| &found.tensor).or_else(|| self.preparation.biases.get(name))
+        self.graph.initializer(name).or_else(|| self.preparation.biases.get(name))
     }
 
     /// Whether a value is a kernel over one axis that has a second axis already.

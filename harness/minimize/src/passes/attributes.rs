@@ -1,5 +1,5 @@
 use twinfer_case::Case;
-use twinfer_onnx::{AutoPad, BatchNormalization, Conv, ConvTranspose, Op};
+use twinfer_onnx::{AutoPad, BatchNormalization, Op};
 
 use super::Candidates;
 use crate::fit::Frame;
@@ -9,12 +9,8 @@ type Numbers<'a> = (&'a mut Option<Vec<i64>>, i64);
 
 /// Each attribute that is not its default left out, then each of its entries at the default.
 pub fn to_default<'a>(case: &'a Case, _: &'a Frame) -> Candidates<'a> {
-    let automatic = each_node(case, |op| match op {
-        Op::Conv(Conv { auto_pad, .. }) | Op::ConvTranspose(ConvTranspose { auto_pad, .. }) => {
-            auto_pad.take().is_some()
-        }
-        _ => false,
-    });
+    let automatic =
+        each_node(case, |op| op.window_mut().is_some_and(|window| window.auto_pad.take().is_some()));
     let whole = each_attribute(case, |(entries, _)| entries.iter().map(|_| None).collect());
     let single = each_attribute(case, |(entries, default)| {
         changed(entries.as_ref(), |entry| (entry != default).then_some(default))
@@ -42,21 +38,15 @@ pub fn canonical<'a>(case: &'a Case, frame: &'a Frame) -> Candidates<'a> {
     let idle = each_attribute(case, |(entries, default)| {
         entries.iter().filter(|entries| entries.iter().all(|entry| *entry == default)).map(|_| None).collect()
     });
-    let not_set = each_node(case, |op| match op {
-        Op::Conv(Conv { auto_pad, .. }) | Op::ConvTranspose(ConvTranspose { auto_pad, .. }) => {
-            auto_pad.take() == Some(AutoPad::NotSet)
-        }
-        _ => false,
+    let not_set = each_node(case, |op| {
+        op.window_mut().is_some_and(|window| window.auto_pad.take() == Some(AutoPad::NotSet))
     });
     let other = each_node(case, |op| match op {
-        Op::Conv(Conv { group, .. }) | Op::ConvTranspose(ConvTranspose { group, .. }) => {
-            group.take() == Some(1)
-        }
         Op::BatchNormalization(attributes) => {
             let plain = BatchNormalization::default();
             std::mem::replace(attributes, plain.clone()) != plain
         }
-        _ => false,
+        op => op.window_mut().is_some_and(|window| window.group.take() == Some(1)),
     });
     let kernel_shapes =
         (0..case.graph.nodes.len()).filter_map(move |place| with_kernel_shape(case, frame, place));
@@ -67,13 +57,9 @@ fn with_kernel_shape(case: &Case, frame: &Frame, place: usize) -> Option<Case> {
     let mut case = case.clone();
     let node = &mut case.graph.nodes[place];
     let weight = frame.extents(node.inputs.get(1)?)?.first()?;
-    let (Op::Conv(Conv { kernel_shape, .. }) | Op::ConvTranspose(ConvTranspose { kernel_shape, .. })) =
-        &mut node.op
-    else {
-        return None;
-    };
+    let window = node.op.window_mut()?;
     let written = weight.get(2..)?.iter().map(|extent| *extent as i64).collect();
-    kernel_shape.replace(written).is_none().then_some(case)
+    window.kernel_shape.replace(written).is_none().then_some(case)
 }
 
 /// The case with the operator of one node changed, for each node that `change` changes.
@@ -126,13 +112,13 @@ fn changed(entries: Option<&Vec<i64>>, change: impl Fn(i64) -> Option<i64>) -> V
 
 /// The attributes of a convolution that have an entry an axis, but for `kernel_shape`.
 fn numbers(op: &mut Op) -> Vec<Numbers<'_>> {
-    match op {
-        Op::Conv(Conv { dilations, pads, strides, .. }) => vec![(pads, 0), (dilations, 1), (strides, 1)],
-        Op::ConvTranspose(ConvTranspose {
-            dilations, output_padding, output_shape, pads, strides, ..
-        }) => {
-            vec![(output_shape, 1), (output_padding, 0), (pads, 0), (dilations, 1), (strides, 1)]
-        }
-        _ => vec![],
-    }
+    let Some(window) = op.window_mut() else { return vec![] };
+    let numbers = [
+        window.output_shape.map(|entries| (entries, 1)),
+        window.output_padding.map(|entries| (entries, 0)),
+        Some((window.pads, 0)),
+        Some((window.dilations, 1)),
+        Some((window.strides, 1)),
+    ];
+    numbers.into_iter().flatten().collect()
 }

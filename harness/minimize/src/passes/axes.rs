@@ -1,5 +1,5 @@
 use twinfer_case::Case;
-use twinfer_onnx::{Conv, ConvTranspose, Node, Op};
+use twinfer_onnx::{Node, Op};
 
 use super::Candidates;
 use crate::{
@@ -53,28 +53,16 @@ fn without_axis(case: &Case, frame: &Frame, spatial: usize, rank: usize) -> Opti
 
 /// The per-axis attributes of a convolution, with the entries that each axis has.
 fn per_axis(op: &mut Op) -> Vec<(&mut Option<Vec<i64>>, usize)> {
-    match op {
-        Op::Conv(Conv { dilations, kernel_shape, pads, strides, .. }) => {
-            vec![(dilations, 1), (kernel_shape, 1), (pads, 2), (strides, 1)]
-        }
-        Op::ConvTranspose(ConvTranspose {
-            dilations,
-            kernel_shape,
-            output_padding,
-            output_shape,
-            pads,
-            strides,
-            ..
-        }) => vec![
-            (dilations, 1),
-            (kernel_shape, 1),
-            (output_padding, 1),
-            (output_shape, 1),
-            (pads, 2),
-            (strides, 1),
-        ],
-        _ => vec![],
-    }
+    let Some(window) = op.window_mut() else { return vec![] };
+    let per_axis = [
+        Some((window.dilations, 1)),
+        Some((window.kernel_shape, 1)),
+        window.output_padding.map(|entries| (entries, 1)),
+        window.output_shape.map(|entries| (entries, 1)),
+        Some((window.pads, 2)),
+        Some((window.strides, 1)),
+    ];
+    per_axis.into_iter().flatten().collect()
 }
 
 /// Each spatial axis of each input cut: to one position, two, half of them, all but one.
@@ -108,20 +96,15 @@ pub fn shrink_kernel<'a>(case: &'a Case, frame: &'a Frame) -> Candidates<'a> {
 }
 
 fn weight_extents(node: &Node, frame: &Frame) -> Option<Vec<usize>> {
-    let convolution = matches!(node.op, Op::Conv(_) | Op::ConvTranspose(_));
-    let weight = convolution.then(|| node.inputs.get(1))??;
+    let weight = node.op.is_convolution().then(|| node.inputs.get(1))??;
     frame.extents(weight)?.first().cloned()
 }
 
 fn cut_kernel(case: &mut Case, place: usize, axis: usize, extent: usize) -> Edited {
     let weight = case.graph.nodes[place].inputs[1].clone();
     select(case, &weight, axis, &(0..extent).collect::<Vec<_>>())?;
-    let (Op::Conv(Conv { kernel_shape, .. }) | Op::ConvTranspose(ConvTranspose { kernel_shape, .. })) =
-        &mut case.graph.nodes[place].op
-    else {
-        return None;
-    };
-    if let Some(entry) = kernel_shape.as_mut().and_then(|entries| entries.get_mut(axis - 2)) {
+    let window = case.graph.nodes[place].op.window_mut()?;
+    if let Some(entry) = window.kernel_shape.as_mut().and_then(|entries| entries.get_mut(axis - 2)) {
         *entry = extent as i64;
     }
     Some(())

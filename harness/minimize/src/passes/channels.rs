@@ -1,5 +1,5 @@
 use twinfer_case::Case;
-use twinfer_onnx::{Node, Op};
+use twinfer_onnx::{Channels, Node};
 
 use super::Candidates;
 use crate::{
@@ -7,16 +7,13 @@ use crate::{
     fit::Frame,
 };
 
-/// The groups and channels of a convolution.
+/// A convolution of a case, with its channels.
 #[derive(Clone, Copy)]
-struct Channels {
+struct Convolution {
+    /// Its place among the nodes.
     place: usize,
     transposed: bool,
-    group: usize,
-    /// Input channels of a group.
-    inputs: usize,
-    /// Output channels of a group.
-    outputs: usize,
+    channels: Channels,
 }
 
 /// The first groups of each convolution: one, two, half of them, all but one.
@@ -25,14 +22,15 @@ pub fn fewer_groups<'a>(case: &'a Case, frame: &'a Frame) -> Candidates<'a> {
         case,
         frame,
         |channels| channels.group,
-        |case, channels, group| {
-            let node = case.graph.nodes[channels.place].clone();
+        |case, Convolution { place, transposed, channels }, group| {
+            let node = case.graph.nodes[*place].clone();
             let inputs: Vec<_> = (0..group * channels.inputs).collect();
+            let outputs: Vec<_> = (0..group * channels.outputs).collect();
             select(case, &node.inputs[0], 1, &inputs)?;
-            let weight = if channels.transposed { group * channels.inputs } else { group * channels.outputs };
-            select(case, &node.inputs[1], 0, &(0..weight).collect::<Vec<_>>())?;
-            select_bias(case, &node, &(0..group * channels.outputs).collect::<Vec<_>>())?;
-            set_group(case, channels.place, group)
+            select(case, &node.inputs[1], 0, if *transposed { &inputs } else { &outputs })?;
+            select_bias(case, &node, &outputs)?;
+            *case.graph.nodes[*place].op.window_mut()?.group = Some(group as i64);
+            Some(())
         },
     )
 }
@@ -40,9 +38,9 @@ pub fn fewer_groups<'a>(case: &'a Case, frame: &'a Frame) -> Candidates<'a> {
 /// The first input and output channels of each group, where there are as many of both: what depends on that stays.
 pub fn fewer_both<'a>(case: &'a Case, frame: &'a Frame) -> Candidates<'a> {
     let equal = |channels: &Channels| if channels.inputs == channels.outputs { channels.inputs } else { 0 };
-    edited(case, frame, equal, |case, channels, kept| {
-        keep_inputs(case, channels, kept)?;
-        keep_outputs(case, channels, kept)
+    edited(case, frame, equal, |case, convolution, kept| {
+        keep_inputs(case, convolution, kept)?;
+        keep_outputs(case, convolution, kept)
     })
 }
 
@@ -68,21 +66,21 @@ pub fn fewer_outputs<'a>(case: &'a Case, frame: &'a Frame) -> Candidates<'a> {
     edited(case, frame, |channels| channels.outputs, keep_outputs)
 }
 
-fn keep_inputs(case: &mut Case, channels: &Channels, kept: usize) -> Edited {
-    let node = case.graph.nodes[channels.place].clone();
-    let of_groups = first_of_each(channels.group, channels.inputs, kept);
+fn keep_inputs(case: &mut Case, convolution: &Convolution, kept: usize) -> Edited {
+    let node = case.graph.nodes[convolution.place].clone();
+    let of_groups = first_of_each(convolution.channels.group, convolution.channels.inputs, kept);
     select(case, &node.inputs[0], 1, &of_groups)?;
-    if channels.transposed {
+    if convolution.transposed {
         select(case, &node.inputs[1], 0, &of_groups)
     } else {
         select(case, &node.inputs[1], 1, &(0..kept).collect::<Vec<_>>())
     }
 }
 
-fn keep_outputs(case: &mut Case, channels: &Channels, kept: usize) -> Edited {
-    let node = case.graph.nodes[channels.place].clone();
-    let of_groups = first_of_each(channels.group, channels.outputs, kept);
-    if channels.transposed {
+fn keep_outputs(case: &mut Case, convolution: &Convolution, kept: usize) -> Edited {
+    let node = case.graph.nodes[convolution.place].clone();
+    let of_groups = first_of_each(convolution.channels.group, convolution.channels.outputs, kept);
+    if convolution.transposed {
         select(case, &node.inputs[1], 1, &(0..kept).collect::<Vec<_>>())?;
     } else {
         select(case, &node.inputs[1], 0, &of_groups)?;
@@ -95,51 +93,29 @@ fn edited<'a>(
     case: &'a Case,
     frame: &'a Frame,
     count: fn(&Channels) -> usize,
-    edit: fn(&mut Case, &Channels, usize) -> Edited,
+    edit: fn(&mut Case, &Convolution, usize) -> Edited,
 ) -> Candidates<'a> {
     let nodes = case.graph.nodes.iter().enumerate();
-    let convolutions = nodes.filter_map(|(place, node)| Channels::of(place, node, frame));
-    Box::new(convolutions.flat_map(move |channels| {
-        smaller(count(&channels)).filter_map(move |kept| {
+    let convolutions = nodes.filter_map(|(place, node)| Convolution::of(place, node, frame));
+    Box::new(convolutions.flat_map(move |convolution| {
+        smaller(count(&convolution.channels)).filter_map(move |kept| {
             let mut case = case.clone();
-            edit(&mut case, &channels, kept)?;
+            edit(&mut case, &convolution, kept)?;
             Some(case)
         })
     }))
 }
 
-impl Channels {
+impl Convolution {
     fn of(place: usize, node: &Node, frame: &Frame) -> Option<Self> {
-        let (transposed, group) = match &node.op {
-            Op::Conv(conv) => (false, conv.group),
-            Op::ConvTranspose(deconv) => (true, deconv.group),
-            _ => return None,
-        };
-        let group = usize::try_from(group.unwrap_or(1)).ok()?;
+        let window = node.op.window()?;
         let weight = frame.extents(node.inputs.get(1)?)?.first()?;
-        let (inputs, outputs) = if transposed {
-            (weight.first()?.checked_div(group)?, *weight.get(1)?)
-        } else {
-            (*weight.get(1)?, weight.first()?.checked_div(group)?)
-        };
-        Some(Self { place, transposed, group, inputs, outputs })
+        Some(Self { place, transposed: window.transposed, channels: window.channels(weight)? })
     }
 }
 
 fn select_bias(case: &mut Case, node: &Node, indices: &[usize]) -> Edited {
-    match node.inputs.get(2) {
-        Some(bias) if !bias.is_empty() => select(case, bias, 0, indices),
-        _ => Some(()),
-    }
-}
-
-fn set_group(case: &mut Case, place: usize, kept: usize) -> Edited {
-    match &mut case.graph.nodes[place].op {
-        Op::Conv(conv) => conv.group = Some(kept as i64),
-        Op::ConvTranspose(deconv) => deconv.group = Some(kept as i64),
-        _ => return None,
-    }
-    Some(())
+    node.input(2).map_or(Some(()), |bias| select(case, bias, 0, indices))
 }
 
 /// The first `kept` of every `size` indices.

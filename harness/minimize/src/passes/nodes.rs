@@ -1,15 +1,15 @@
 use std::iter::successors;
 
 use twinfer_case::{Case, TensorSource};
-use twinfer_onnx::{DataType, Op, Tensor, ValueInfo};
+use twinfer_onnx::{DataType, Dim, Op, Tensor, ValueInfo};
 
 use super::Candidates;
-use crate::{edit::producer, fit::Frame};
+use crate::fit::Frame;
 
 /// Each convolution alone, and failing that each other node that computes on data.
 pub fn keep_one<'a>(case: &'a Case, frame: &'a Frame) -> Candidates<'a> {
     let (convolutions, others): (Vec<_>, Vec<_>) =
-        (0..case.graph.nodes.len()).partition(|place| is_convolution(&case.graph.nodes[*place].op));
+        (0..case.graph.nodes.len()).partition(|place| case.graph.nodes[*place].op.is_convolution());
     let order = convolutions.into_iter().chain(others);
     Box::new(order.filter_map(|place| end_at(&start_at(case, frame, place)?, place)))
 }
@@ -26,7 +26,7 @@ pub fn drop_ends<'a>(case: &'a Case, frame: &'a Frame) -> Candidates<'a> {
 /// a `DequantizeLinear` and the `QuantizeLinear` in front of it.
 pub fn bypass<'a>(case: &'a Case, frame: &'a Frame) -> Candidates<'a> {
     let pairs = case.graph.nodes.iter().filter_map(|node| {
-        let quantizer = producer(case, node.inputs.first()?)?;
+        let quantizer = case.graph.producer(node.inputs.first()?)?;
         let is_pair = matches!((&quantizer.op, &node.op), (Op::QuantizeLinear(_), Op::DequantizeLinear(_)));
         is_pair.then(|| Some(without(case, &node.name, node.outputs.first()?, quantizer.inputs.first()?)))?
     });
@@ -37,10 +37,6 @@ pub fn bypass<'a>(case: &'a Case, frame: &'a Frame) -> Candidates<'a> {
         let alike = frame.extents(input)? == frame.extents(output)?;
         alike.then(|| without(case, &node.name, output, input))
     })))
-}
-
-fn is_convolution(op: &Op) -> bool {
-    matches!(op, Op::Conv(_) | Op::ConvTranspose(_))
 }
 
 /// The case whose output is that of the node at `place`.
@@ -55,9 +51,8 @@ fn end_at(case: &Case, place: usize) -> Option<Case> {
 /// The case in which the data input of the node at `place` is fed instead of computed, with small integers.
 fn start_at(case: &Case, frame: &Frame, place: usize) -> Option<Case> {
     let name = case.graph.nodes.get(place)?.inputs.first()?.clone();
-    let fed = |name: &String| case.graph.inputs.iter().any(|input| input.name == *name);
     let mut case = case.clone();
-    if fed(&name) {
+    if case.graph.input(&name).is_some() {
         return Some(case);
     }
     let shapes = frame.extents(&name)?;
@@ -77,7 +72,7 @@ fn start_at(case: &Case, frame: &Frame, place: usize) -> Option<Case> {
 /// The type of a new input in place of the value `name`: that of the first input, unless it is integers that a quantizer
 /// gave and the value is not.
 fn fed_type(case: &Case, first: DataType, name: &str) -> DataType {
-    let is_quantized = producer(case, name).is_some_and(|node| matches!(node.op, Op::QuantizeLinear(_)));
+    let is_quantized = case.graph.producer(name).is_some_and(|node| matches!(node.op, Op::QuantizeLinear(_)));
     match first {
         DataType::Int8 | DataType::Uint8 if !is_quantized => case.request.precision,
         first => first,
@@ -85,8 +80,7 @@ fn fed_type(case: &Case, first: DataType, name: &str) -> DataType {
 }
 
 /// Dims for a new input: dynamic where those of the graph's first input are, under names of their own.
-fn declared(name: &str, like: Vec<twinfer_onnx::Dim>, extents: &[usize]) -> Vec<twinfer_onnx::Dim> {
-    use twinfer_onnx::Dim;
+fn declared(name: &str, like: Vec<Dim>, extents: &[usize]) -> Vec<Dim> {
     let dim = |(axis, (dim, extent)): (usize, (Dim, &usize))| match dim {
         Dim::Symbolic(batch) if axis == 0 => Dim::Symbolic(batch),
         Dim::Symbolic(_) => Dim::Symbolic(format!("{name}_D{axis}")),

@@ -6,8 +6,7 @@ use crate::fit::Frame;
 
 /// Each convolution without its bias, or without the empty name that stands for one.
 pub fn drop_bias<'a>(case: &'a Case, _: &'a Frame) -> Candidates<'a> {
-    let biased =
-        |node: &Node| matches!(node.op, Op::Conv(_) | Op::ConvTranspose(_)) && node.inputs.len() == 3;
+    let biased = |node: &Node| node.op.is_convolution() && node.inputs.len() == 3;
     let places = (0..case.graph.nodes.len()).filter(move |place| biased(&case.graph.nodes[*place]));
     Box::new(places.map(|place| {
         let mut case = case.clone();
@@ -32,11 +31,10 @@ fn with(case: &Case, initializer: &Initializer) -> Case {
 }
 
 fn folded(graph: &Graph, node: &Node) -> Option<Initializer> {
-    let constant = |name: &String| graph.initializers.iter().find(|other| other.name == *name);
-    let inputs = node.inputs.iter().map(constant).collect::<Option<Vec<_>>>()?;
+    let inputs = node.inputs.iter().map(|name| graph.initializer(name)).collect::<Option<Vec<_>>>()?;
     let tensor = match (&node.op, inputs.as_slice()) {
-        (Op::Identity, [only]) => only.tensor.clone(),
-        (Op::Add, [left, right]) => sum(&left.tensor, &right.tensor)?,
+        (Op::Identity, [only]) => (*only).clone(),
+        (Op::Add, [left, right]) => sum(left, right)?,
         _ => return None,
     };
     Some(Initializer { name: node.outputs.first()?.clone(), tensor })

@@ -4,7 +4,7 @@
 use nvinfer::Version;
 use twinfer_case::{Case, Description, Outcome, Stage};
 use twinfer_generators::Family;
-use twinfer_onnx::{Graph, Node, Op, Tensor};
+use twinfer_onnx::{Channels, Graph, Node, Op, Tensor, Window};
 
 use super::{Reader, of};
 
@@ -54,8 +54,8 @@ struct Site<'a> {
     /// The one that gives the weights.
     dequantizer: &'a Node,
     weights: &'a Tensor,
-    group: usize,
-    has_kernel_shape: bool,
+    window: Window<'a>,
+    channels: Channels,
 }
 
 impl<'a> Site<'a> {
@@ -64,85 +64,72 @@ impl<'a> Site<'a> {
     }
 
     fn of(graph: &'a Graph, node: &'a Node) -> Option<Self> {
-        let (group, kernel_shape) = match &node.op {
-            Op::Conv(conv) => (conv.group, &conv.kernel_shape),
-            Op::ConvTranspose(deconv) => (deconv.group, &deconv.kernel_shape),
-            _ => return None,
-        };
+        let window = node.op.window()?;
         let dequantizer = |input: usize| {
-            producer(graph, &node.inputs[input]).filter(|node| matches!(node.op, Op::DequantizeLinear(_)))
+            graph.producer(&node.inputs[input]).filter(|node| matches!(node.op, Op::DequantizeLinear(_)))
         };
         dequantizer(0)?;
         let dequantizer = dequantizer(1)?;
         let stored =
-            producer(graph, &dequantizer.inputs[0]).map_or(&dequantizer.inputs[0], |node| &node.inputs[0]);
-        Some(Self {
-            graph,
-            node,
-            dequantizer,
-            weights: initializer(graph, stored)?,
-            group: group.unwrap_or(1) as usize,
-            has_kernel_shape: kernel_shape.is_some(),
-        })
+            graph.producer(&dequantizer.inputs[0]).map_or(&dequantizer.inputs[0], |node| &node.inputs[0]);
+        let weights = graph.initializer(stored)?;
+        let channels = window.channels(&weights.shape)?;
+        Some(Self { graph, node, dequantizer, weights, window, channels })
     }
 
-    fn is_transposed(&self) -> bool {
-        matches!(self.node.op, Op::ConvTranspose(_))
+    const fn is_transposed(&self) -> bool {
+        self.window.transposed
+    }
+
+    const fn is_grouped(&self) -> bool {
+        self.channels.group > 1
     }
 
     /// Input and output channels of a group.
-    fn channels(&self) -> (usize, usize) {
-        let (first, second) = (self.weights.shape[0] / self.group, self.weights.shape[1]);
-        if self.is_transposed() { (first, second) } else { (second, first) }
+    const fn channels(&self) -> (usize, usize) {
+        (self.channels.inputs, self.channels.outputs)
     }
 
     /// How far the scales of the weights lie apart along axis 0; 1 where they do not.
     fn spread_along_axis_0(&self) -> f64 {
         let Op::DequantizeLinear(attributes) = &self.dequantizer.op else { return 1.0 };
         let axis = attributes.axis.unwrap_or(1).rem_euclid(self.weights.shape.len() as i64);
-        let scales = initializer(self.graph, &self.dequantizer.inputs[1]).map_or(vec![], Tensor::to_f64);
+        let scales = self.graph.initializer(&self.dequantizer.inputs[1]).map_or(vec![], Tensor::to_f64);
         let (least, most) =
             scales.iter().fold((f64::MAX, 0.0_f64), |(a, b), scale| (a.min(*scale), b.max(*scale)));
         if axis == 0 && scales.len() > 1 { most / least } else { 1.0 }
     }
 
     fn is_rounded(&self) -> bool {
-        producer(self.graph, &self.dequantizer.inputs[0]).is_some()
+        self.graph.producer(&self.dequantizer.inputs[0]).is_some()
     }
 
     /// A deconvolution in one group with scales along axis 0, where another axis would be another number of scales.
     fn has_scales_of_inputs(&self) -> bool {
         let (inputs, outputs) = self.channels();
-        self.is_transposed() && self.group == 1 && inputs != outputs && self.spread_along_axis_0() > 1.0
+        self.is_transposed() && !self.is_grouped() && inputs != outputs && self.spread_along_axis_0() > 1.0
     }
 
     fn is_followed_by_quantizer(&self) -> bool {
-        let mut readers = self.graph.nodes.iter().filter(|node| node.inputs.contains(&self.node.outputs[0]));
+        let mut readers = self.graph.readers(&self.node.outputs[0]);
         readers.any(|node| matches!(node.op, Op::QuantizeLinear(_)))
     }
-}
-
-fn producer<'a>(graph: &'a Graph, name: &str) -> Option<&'a Node> {
-    graph.nodes.iter().find(|node| node.outputs.iter().any(|output| output == name))
-}
-
-fn initializer<'a>(graph: &'a Graph, name: &str) -> Option<&'a Tensor> {
-    let found = graph.initializers.iter().find(|initializer| initializer.name == *name);
-    found.map(|initializer| &initializer.tensor)
 }
 
 type Feature = (&'static str, fn(&Site<'_>) -> bool);
 
 const OF_CONVOLUTIONS: [Feature; 9] = [
-    ("depthwise", |site| site.group > 1 && site.channels().0 == 1),
-    ("depthwise, one output channel each", |site| site.group > 1 && site.channels() == (1, 1)),
-    ("depthwise or grouped, weights through Q and DQ", |site| site.group > 1 && site.is_rounded()),
+    ("depthwise", |site| site.is_grouped() && site.channels().0 == 1),
+    ("depthwise, one output channel each", |site| site.is_grouped() && site.channels() == (1, 1)),
+    ("depthwise or grouped, weights through Q and DQ", |site| site.is_grouped() && site.is_rounded()),
     ("grouped, 2 channels in or out of a group", |site| has_groups_of(site, 2)),
     ("grouped, 3", |site| has_groups_of(site, 3)),
     ("grouped, 4", |site| has_groups_of(site, 4)),
     ("grouped, 5", |site| has_groups_of(site, 5)),
     ("grouped, 8", |site| has_groups_of(site, 8)),
-    ("no kernel_shape, weights through Q and DQ", |site| !site.has_kernel_shape && site.is_rounded()),
+    ("no kernel_shape, weights through Q and DQ", |site| {
+        site.window.kernel_shape.is_none() && site.is_rounded()
+    }),
 ];
 
 const OF_DECONVOLUTIONS: [Feature; 8] = [
@@ -160,13 +147,15 @@ const OF_DECONVOLUTIONS: [Feature; 8] = [
     }),
     ("the same, quantised behind it", |site| site.has_scales_of_inputs() && site.is_followed_by_quantizer()),
     ("the same, 64 channels to 10", |site| site.has_scales_of_inputs() && site.channels() == (64, 10)),
-    ("grouped", |site| site.is_transposed() && site.group > 1),
-    ("grouped, weights through Q and DQ", |site| site.is_transposed() && site.group > 1 && site.is_rounded()),
+    ("grouped", |site| site.is_transposed() && site.is_grouped()),
+    ("grouped, weights through Q and DQ", |site| {
+        site.is_transposed() && site.is_grouped() && site.is_rounded()
+    }),
 ];
 
 fn has_groups_of(site: &Site<'_>, channels: usize) -> bool {
     let (inputs, outputs) = site.channels();
-    site.group > 1 && (inputs == channels || outputs == channels)
+    site.is_grouped() && (inputs == channels || outputs == channels)
 }
 
 /// How many cases were drawn for `CASES` that no rule of a release refuses.

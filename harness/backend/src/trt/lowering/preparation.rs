@@ -23,7 +23,7 @@ impl<'g> Preparation<'g> {
             {
                 preparation.biases.insert(output, bias);
             }
-            if matches!(node.op, Op::Conv(_) | Op::ConvTranspose(_))
+            if node.op.is_convolution()
                 && let Some(kernel) = node.inputs.get(1)
             {
                 preparation.planar.extend(planar(graph, kernel));
@@ -35,13 +35,13 @@ impl<'g> Preparation<'g> {
 
 /// The elements of an int32 initializer, dequantised symmetrically with one scale or one an element.
 fn bias(graph: &Graph, node: &Node) -> Option<Tensor> {
-    let known = |index: usize| constant(graph, node.inputs.get(index)?);
+    let known = |index: usize| graph.initializer(node.input(index)?);
     let (steps, scale) = (known(0)?, known(1)?);
     let TensorData::Int32(elements) = &steps.data else { return None };
     let is_symmetric = match known(2).map(|zero_point| &zero_point.data) {
         Some(TensorData::Int32(zeros)) => zeros.iter().all(|&zero| zero == 0),
         Some(_) => false,
-        None => node.inputs.get(2).is_none_or(String::is_empty),
+        None => node.input(2).is_none(),
     };
     let scales = scale.to_f64();
     let is_one_each = scales.len() == elements.len() && steps.shape.len() == 1;
@@ -57,14 +57,13 @@ fn planar<'g>(graph: &'g Graph, kernel: &'g str) -> Vec<&'g str> {
     let mut values = vec![kernel];
     let mut name = kernel;
     for _ in &graph.nodes {
-        if readers(graph, name) != 1 {
+        if uses(graph, name) != 1 {
             return Vec::new();
         }
-        if let Some(tensor) = constant(graph, name) {
+        if let Some(tensor) = graph.initializer(name) {
             return if tensor.shape.len() == 3 && values.len() > 1 { values } else { Vec::new() };
         }
-        let producer = graph.nodes.iter().find(|node| node.outputs.iter().any(|output| output == name));
-        match producer {
+        match graph.producer(name) {
             Some(Node { op: Op::QuantizeLinear(_) | Op::DequantizeLinear(_), inputs, .. })
                 if !inputs.is_empty() =>
             {
@@ -77,11 +76,8 @@ fn planar<'g>(graph: &'g Graph, kernel: &'g str) -> Vec<&'g str> {
     Vec::new()
 }
 
-fn readers(graph: &Graph, name: &str) -> usize {
-    let reads = graph.nodes.iter().flat_map(|node| &node.inputs).filter(|input| *input == name).count();
-    reads + graph.outputs.iter().filter(|output| output.name == name).count()
-}
-
-fn constant<'g>(graph: &'g Graph, name: &str) -> Option<&'g Tensor> {
-    graph.initializers.iter().find(|initializer| initializer.name == name).map(|found| &found.tensor)
+/// How many inputs of nodes and outputs of the graph are the value `name`.
+fn uses(graph: &Graph, name: &str) -> usize {
+    let read = graph.readers(name).flat_map(|node| &node.inputs).filter(|input| *input == name);
+    read.count() + graph.outputs.iter().filter(|output| output.name == name).count()
 }

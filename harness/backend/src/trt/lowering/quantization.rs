@@ -50,7 +50,7 @@ impl<'n, 'g> Lowering<'n, 'g> {
 
     /// TensorRT quantises symmetrically.
     fn check_zero_point(&self, node: &Node) -> Result<(), LoweringError> {
-        if node.inputs.get(2).is_none_or(String::is_empty) {
+        if node.input(2).is_none() {
             return Ok(());
         }
         match self.known(node, 2) {

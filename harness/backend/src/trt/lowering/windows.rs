@@ -1,7 +1,7 @@
 //! Convolutions and pooling: layers with a window.
 
 use nvinfer::{Convolution, Deconvolution, PoolingType, Tensor as Value};
-use twinfer_onnx::{AutoPad, Conv, ConvTranspose, Geometry, MaxPool, Node};
+use twinfer_onnx::{Conv, ConvTranspose, Geometry, MaxPool, Node};
 
 use super::{Lowering, LoweringError, constants::Elements, no_layer};
 
@@ -74,7 +74,7 @@ impl<'n, 'g> Lowering<'n, 'g> {
         let (x, w) = (self.shape(node, 0), self.shape(node, 1));
         let geometry =
             op.geometry(&x[2..], &w[2..]).map_err(|broken| no_layer(node, format!("{broken:?}")))?;
-        self.check_fixed_pads(node, is_same(op.auto_pad))?;
+        self.check_fixed_pads(node, op.window().auto_pad().is_same())?;
         let window = Window::of(&geometry);
         let input = self.planar(node)?;
         let (kernel, bias) = (self.kernel(node)?, self.constant_bias(node)?);
@@ -95,7 +95,7 @@ impl<'n, 'g> Lowering<'n, 'g> {
         let (x, w) = (self.shape(node, 0), self.shape(node, 1));
         let geometry =
             op.geometry(&x[2..], &w[2..]).map_err(|broken| no_layer(node, format!("{broken:?}")))?;
-        self.check_fixed_pads(node, is_same(op.auto_pad) || op.output_shape.is_some())?;
+        self.check_fixed_pads(node, op.window().auto_pad().is_same() || op.output_shape.is_some())?;
         let window = Window::of(&geometry);
         if window.output.iter().zip(&window.strip).any(|(output, strip)| output <= strip) {
             return Err(no_layer(node, "nothing but padding is left of the output".to_owned()));
@@ -195,7 +195,7 @@ impl<'n, 'g> Lowering<'n, 'g> {
     }
 
     fn with_bias(&mut self, node: &'g Node, y: Value<'n>, maps: usize) -> Result<Value<'n>, LoweringError> {
-        if node.inputs.get(2).is_none_or(String::is_empty) {
+        if node.input(2).is_none() {
             return Ok(y);
         }
         let rank = self.shape(node, 0).len().max(4);
@@ -221,8 +221,4 @@ impl<'n, 'g> Lowering<'n, 'g> {
             _ => pad(y, &window.strip),
         }
     }
-}
-
-fn is_same(auto_pad: Option<AutoPad>) -> bool {
-    matches!(auto_pad, Some(AutoPad::SameUpper | AutoPad::SameLower))
 }
