@@ -3,10 +3,12 @@
 //! Their convolutions keep extents, divide them by a stride and round up, or double them, so that ways that part meet
 //! again in equal extents.
 
+use twinfer_onnx::Channels;
+
 use crate::{
     Choices, Menu, Neighbour, Operator, Space,
     caps::Caps,
-    channels::Channels,
+    channels,
     layer::Layer,
     plan::{Part, Step},
     pool::Pool,
@@ -123,7 +125,7 @@ impl<'a> Arranger<'a> {
         for place in 0..length {
             let operator = if place == 0 { self.space.lead } else { self.space.follower.draw(self.choices) };
             let channels = match layers.last() {
-                Some(layer) => Channels::behind(self.space, layer.output_channels(), self.caps, self.choices),
+                Some(layer) => channels::behind(self.space, layer.output_channels(), self.caps, self.choices),
                 None => self.first_channels(length),
             };
             layers.push(Layer::draw(self.space, operator, channels, self.rank, self.caps, self.choices));
@@ -142,8 +144,8 @@ impl<'a> Arranger<'a> {
     fn first_channels(&mut self, length: usize) -> Channels {
         let quantizers = self.quantizers.filter(|_| length == 1 && self.rank < 3);
         match quantizers.and_then(|quantizers| quantizers.wide(self.choices)) {
-            Some(wide) => Channels::in_one_group(wide),
-            None => Channels::draw(self.space, self.caps, self.choices),
+            Some(wide) => Channels { group: 1, inputs: wide.0, outputs: wide.1 },
+            None => channels::draw(self.space, self.caps, self.choices),
         }
     }
 

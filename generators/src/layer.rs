@@ -1,10 +1,10 @@
-use twinfer_onnx::Op;
+use twinfer_onnx::{Channels, Op};
 
 use crate::{
     Choices, Operator, OutputPadding, Padding, Space,
     attributes::Written,
     caps::Caps,
-    channels::Channels,
+    channels,
     window::{Manner, Window},
 };
 
@@ -84,7 +84,7 @@ impl Layer {
             _ => Padding::Symmetric,
         };
         let manner = Manner { operator: Operator::Conv, padding, output_padding: OutputPadding::Absent };
-        let channels = Channels::between(space, channels, choices);
+        let channels = channels::between(space, channels, choices);
         Self::of(manner, channels, vec![window; rank], Written::draw(space, choices))
     }
 
@@ -95,7 +95,7 @@ impl Layer {
         let padding = if pad == 0 { Padding::Absent } else { Padding::Symmetric };
         let form = if output_padding == 0 { OutputPadding::Absent } else { OutputPadding::BelowStride };
         let manner = Manner { operator: Operator::ConvTranspose, padding, output_padding: form };
-        let channels = Channels::between(space, channels, choices);
+        let channels = channels::between(space, channels, choices);
         Self::of(manner, channels, vec![window; rank], Written::draw(space, choices))
     }
 
@@ -179,17 +179,10 @@ impl Layer {
     /// The output extents for these input extents.
     pub fn output(&self, op: &Op, input: &[usize]) -> Vec<usize> {
         let kernel: Vec<_> = self.axes.iter().map(|axis| axis.kernel).collect();
-        let geometry = match op {
-            Op::Conv(conv) => conv.geometry(input, &kernel),
-            Op::ConvTranspose(deconv) => deconv.geometry(input, &kernel),
-            _ => unreachable!("a layer is a convolution"),
-        };
-        geometry
-            .expect("a layer is valid on the extents it was drawn for")
-            .axes
-            .iter()
-            .map(|axis| axis.output)
-            .collect()
+        let window = op.window().expect("a layer is a convolution");
+        let geometry =
+            window.geometry(input, &kernel).expect("a layer is valid on the extents it was drawn for");
+        geometry.axes.iter().map(|axis| axis.output).collect()
     }
 }
 
@@ -202,12 +195,9 @@ mod tests {
         let mut extents = vec![40; layer.axes.len()];
         extents[axis] = input;
         let kernel: Vec<_> = layer.axes.iter().map(|axis| axis.kernel).collect();
-        let geometry = match layer.op() {
-            Op::Conv(conv) => conv.geometry(&extents, &kernel),
-            Op::ConvTranspose(deconv) => deconv.geometry(&extents, &kernel),
-            _ => unreachable!("a layer is a convolution"),
-        };
-        geometry.ok().map(|geometry| geometry.axes[axis].output)
+        let op = layer.op();
+        let window = op.window().expect("a layer is a convolution");
+        window.geometry(&extents, &kernel).ok().map(|geometry| geometry.axes[axis].output)
     }
 
     #[test]
@@ -217,7 +207,7 @@ mod tests {
             for _ in 0..2000 {
                 let rank = choices.within(1..=3);
                 let caps = Caps::of(rank, 1);
-                let channels = Channels::draw(&space, caps, &mut choices);
+                let channels = channels::draw(&space, caps, &mut choices);
                 let layer = Layer::draw(&space, space.lead, channels, rank, caps, &mut choices);
                 if layer.padding.has_output_shape() {
                     continue;

@@ -97,10 +97,8 @@ mod tests {
     }
 
     fn dilated(case: &Case) -> bool {
-        case.graph.nodes.iter().any(|node| match &node.op {
-            Op::ConvTranspose(deconv) => deconv.dilations.iter().flatten().any(|dilation| *dilation > 1),
-            _ => false,
-        })
+        let is_dilated = |op: &Op| op.window().is_some_and(|window| window.is_dilated());
+        case.graph.nodes.iter().any(|node| is_dilated(&node.op))
     }
 
     #[test]

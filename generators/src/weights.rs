@@ -116,7 +116,7 @@ pub fn nonzero(limit: u64, choices: &mut Choices) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Space, caps::Caps, channels::Channels};
+    use crate::{Space, caps::Caps, channels};
 
     #[test]
     fn the_sums_of_magnitudes_stay_within_the_gain() {
@@ -124,7 +124,7 @@ mod tests {
         for space in [Space::convolutions(), Space::deconvolutions()] {
             for _ in 0..1000 {
                 let caps = Caps::of(2, 1);
-                let channels = Channels::draw(&space, caps, &mut choices);
+                let channels = channels::draw(&space, caps, &mut choices);
                 let layer = Layer::draw(&space, space.lead, channels, 2, caps, &mut choices);
                 let axis = [None, Some(0), Some(1), Some(2)][choices.below(4)];
                 let scheme = choices.percent(70).then_some(Scheme { quantizer: Quantizer::SYMMETRIC, axis });

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use twinfer_case::{Case, TensorSource};
 use twinfer_generators::Family;
 use twinfer_golden::{Mutant, evaluate, evaluate_with};
-use twinfer_onnx::{Conv, ConvTranspose, DataType, DequantizeLinear, Graph, Node, Op, Tensor};
+use twinfer_onnx::{DataType, DequantizeLinear, Graph, Node, Op, Tensor};
 
 const QUANTIZED: [Family; 3] = [Family::QdqConv, Family::QdqDeconv, Family::Block];
 
@@ -53,32 +53,29 @@ fn features(case: &Case) -> BTreeSet<&'static str> {
         {
             features.insert("zero point");
         }
-        if producer(graph, &node.inputs[0])
-            .is_some_and(|quantizer| is_initializer(graph, &quantizer.inputs[0]))
+        if graph
+            .producer(&node.inputs[0])
+            .is_some_and(|quantizer| graph.initializer(&quantizer.inputs[0]).is_some())
         {
             features.insert("weights through both");
         }
     }
     for node in &graph.nodes {
-        let (group, kernel_shape, transposed) = match &node.op {
-            Op::Conv(Conv { group, kernel_shape, .. }) => (group, kernel_shape, false),
-            Op::ConvTranspose(ConvTranspose { group, kernel_shape, .. }) => (group, kernel_shape, true),
-            _ => continue,
-        };
-        let Some(weights) = producer(graph, &node.inputs[1]) else { continue };
+        let Some(window) = node.op.window() else { continue };
+        let Some(weights) = graph.producer(&node.inputs[1]) else { continue };
         let (Some(attributes), true) = (dequantizer(weights), features.contains("symmetric")) else {
             continue;
         };
-        if group.is_some_and(|group| group > 1) {
+        if window.group() > 1 {
             features.insert("symmetric in groups");
         }
-        if kernel_shape.is_none() && producer(graph, &weights.inputs[0]).is_some() {
+        if window.kernel_shape.is_none() && graph.producer(&weights.inputs[0]).is_some() {
             features.insert("kernel_shape from weights through both");
         }
         let scales = initializer(graph, &weights.inputs[1]).len();
         let outputs = shape_of_weights(graph, weights)[1];
         let is_axis_0 = attributes.axis.is_some_and(|axis| axis == 0 || axis < -2);
-        if transposed && group.unwrap_or(1) == 1 && is_axis_0 && scales > 1 && scales != outputs {
+        if window.transposed && window.group() == 1 && is_axis_0 && scales > 1 && scales != outputs {
             features.insert("deconvolution with scales along axis 0");
         }
     }
@@ -103,7 +100,7 @@ fn is_symmetric(graph: &Graph, node: &Node) -> bool {
     let is_signed = match zero_point {
         Some(zero_point) => zero_point.dtype() != DataType::Uint8,
         None => {
-            is_initializer(graph, &node.inputs[0])
+            graph.initializer(&node.inputs[0]).is_some()
                 && initializer(graph, &node.inputs[0]).dtype() != DataType::Uint8
         }
     };
@@ -112,21 +109,12 @@ fn is_symmetric(graph: &Graph, node: &Node) -> bool {
 
 fn shape_of_weights(graph: &Graph, dequantizer: &Node) -> Vec<usize> {
     let integers = &dequantizer.inputs[0];
-    let stored = producer(graph, integers).map_or(integers, |quantizer| &quantizer.inputs[0]);
+    let stored = graph.producer(integers).map_or(integers, |quantizer| &quantizer.inputs[0]);
     initializer(graph, stored).shape.clone()
 }
 
-fn producer<'a>(graph: &'a Graph, name: &str) -> Option<&'a Node> {
-    graph.nodes.iter().find(|node| node.outputs.iter().any(|output| output == name))
-}
-
-fn is_initializer(graph: &Graph, name: &str) -> bool {
-    graph.initializers.iter().any(|initializer| initializer.name == name)
-}
-
 fn initializer<'a>(graph: &'a Graph, name: &str) -> &'a Tensor {
-    let found = graph.initializers.iter().find(|initializer| initializer.name == name);
-    &found.expect("parameters of quantizers are initializers").tensor
+    graph.initializer(name).expect("parameters of quantizers are initializers")
 }
 
 #[test]

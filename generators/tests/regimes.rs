@@ -3,7 +3,6 @@
 use twinfer_case::{Case, Regime, TensorSource};
 use twinfer_generators::Family;
 use twinfer_golden::{Evaluation, Mutant, evaluate, evaluate_with};
-use twinfer_onnx::{Conv, ConvTranspose, Op};
 
 fn evaluations(case: &Case) -> impl Iterator<Item = Evaluation> + '_ {
     case.runs.iter().map(|run| {
@@ -74,12 +73,8 @@ fn pads_at_the_wrong_ends_show_in_the_values() {
 }
 
 fn has_asymmetric_pads(case: &Case) -> bool {
-    case.graph.nodes.iter().any(|node| match &node.op {
-        Op::Conv(Conv { pads: Some(pads), .. })
-        | Op::ConvTranspose(ConvTranspose { pads: Some(pads), output_shape: None, .. }) => {
-            let (begin, end) = pads.split_at(pads.len() / 2);
-            begin != end
-        }
-        _ => false,
+    case.graph.nodes.iter().filter_map(|node| node.op.window()).any(|window| {
+        let (begin, end) = window.pads.map_or((&[][..], &[][..]), |pads| pads.split_at(pads.len() / 2));
+        window.output_shape.is_none() && begin != end
     })
 }

@@ -1,32 +1,19 @@
-//! Attributes read as something else: what some mutants make of an operator.
+//! Operators whose attributes a mutant misreads.
 
-use twinfer_onnx::{AutoPad, Op};
+use twinfer_onnx::{AutoPad, Op, WindowMut};
 
-const fn auto_pad(op: &mut Op) -> Option<&mut Option<AutoPad>> {
+/// The attributes of a convolution of floats or integers.
+const fn window(op: &mut Op) -> Option<WindowMut<'_>> {
     match op {
-        Op::Conv(op) | Op::ConvInteger(op) | Op::QLinearConv(op) => Some(&mut op.auto_pad),
-        Op::ConvTranspose(op) => Some(&mut op.auto_pad),
-        Op::MaxPool(op) => Some(&mut op.auto_pad),
-        _ => None,
-    }
-}
-
-const fn pads(op: &mut Op) -> Option<&mut Option<Vec<i64>>> {
-    match op {
-        Op::Conv(op) | Op::ConvInteger(op) | Op::QLinearConv(op) => Some(&mut op.pads),
-        Op::ConvTranspose(op) => Some(&mut op.pads),
-        Op::MaxPool(op) => Some(&mut op.pads),
-        _ => None,
+        Op::ConvInteger(op) | Op::QLinearConv(op) => Some(op.window_mut()),
+        op => op.window_mut(),
     }
 }
 
 /// Exchanges `SAME_UPPER` and `SAME_LOWER` of a convolution.
 pub fn swap_same(op: &mut Op) {
-    if matches!(op, Op::MaxPool(_)) {
-        return;
-    }
-    if let Some(auto_pad) = auto_pad(op) {
-        *auto_pad = match *auto_pad {
+    if let Some(window) = window(op) {
+        *window.auto_pad = match *window.auto_pad {
             Some(AutoPad::SameUpper) => Some(AutoPad::SameLower),
             Some(AutoPad::SameLower) => Some(AutoPad::SameUpper),
             other => other,
@@ -34,30 +21,32 @@ pub fn swap_same(op: &mut Op) {
     }
 }
 
-/// Exchanges the `pads` of a convolution; those that `output_shape` overrides stay without effect.
+/// Exchanges the `pads` of a convolution; no effect if `output_shape` overrides them.
 pub fn swap_pads(op: &mut Op) {
-    if matches!(op, Op::MaxPool(_)) {
-        return;
-    }
-    if let Some(Some(pads)) = pads(op) {
+    if let Some(pads) = window(op).and_then(|window| window.pads.as_mut()) {
         let axes = pads.len() / 2;
         pads.rotate_left(axes);
     }
 }
 
-/// Where `output_shape` is given, `auto_pad` pads nothing: it says how the padding that follows is split.
+/// Reads SAME as VALID, except beside `output_shape`: there `auto_pad` only splits the padding that follows.
 pub fn same_as_valid(op: &mut Op) {
     if matches!(op, Op::ConvTranspose(op) if op.output_shape.is_some()) {
         return;
     }
-    if let Some(auto_pad) = auto_pad(op)
-        && matches!(auto_pad, Some(AutoPad::SameUpper | AutoPad::SameLower))
+    let auto_pad = match op {
+        Op::MaxPool(op) => Some(&mut op.auto_pad),
+        op => window(op).map(|window| window.auto_pad),
+    };
+    if let Some(auto_pad) = auto_pad.and_then(Option::as_mut)
+        && auto_pad.is_same()
     {
-        *auto_pad = Some(AutoPad::Valid);
+        *auto_pad = AutoPad::Valid;
     }
 }
 
-/// `SAME_UPPER` is what splits an odd rest to the end; `output_shape` overrides the pads that exclude it.
+/// Crops the odd position of an `output_shape` at the end, as `SAME_UPPER` does; `output_shape` overrides the pads that
+/// exclude it.
 pub fn split_output_shape_at_end(op: &mut Op) {
     if let Op::ConvTranspose(op) = op
         && op.output_shape.is_some()
@@ -68,20 +57,27 @@ pub fn split_output_shape_at_end(op: &mut Op) {
     }
 }
 
+/// Reads `output_padding` as zero.
 pub fn drop_output_padding(op: &mut Op) {
     if let Op::ConvTranspose(op) = op {
         op.output_padding = None;
     }
 }
 
+/// Ignores `output_shape`.
 pub fn ignore_output_shape(op: &mut Op) {
     if let Op::ConvTranspose(op) = op {
         op.output_shape = None;
     }
 }
 
+/// Pads the end of each axis as the start.
 pub fn pad_both_ends_alike(op: &mut Op) {
-    if let Some(Some(pads)) = pads(op) {
+    let pads = match op {
+        Op::MaxPool(op) => op.pads.as_mut(),
+        op => window(op).and_then(|window| window.pads.as_mut()),
+    };
+    if let Some(pads) = pads {
         let axes = pads.len() / 2;
         pads.copy_within(..axes, axes);
     }

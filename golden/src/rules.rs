@@ -90,7 +90,7 @@ pub fn of_conv_transpose(op: &ConvTranspose, geometry: &Geometry) -> Vec<&'stati
         if touches(|axis| axis.output < axis.input) {
             entries.push(&OUTPUT_SHAPE_BELOW_INPUT);
         }
-    } else if matches!(op.auto_pad, Some(AutoPad::SameUpper | AutoPad::SameLower)) {
+    } else if op.window().auto_pad().is_same() {
         if touches(|axis| axis.input * axis.stride > axis.natural_output()) {
             entries.push(&SAME_BEYOND_NATURAL);
         }
@@ -122,7 +122,7 @@ pub fn of_max_pool(op: &MaxPool, geometry: &Geometry) -> Vec<&'static Entry> {
 
 /// Splitting a negative padding in two shifts the windows once it is two or more.
 fn same_skips_input(auto_pad: Option<AutoPad>, geometry: &Geometry) -> Option<&'static Entry> {
-    let is_same = matches!(auto_pad, Some(AutoPad::SameUpper | AutoPad::SameLower));
+    let is_same = auto_pad.is_some_and(AutoPad::is_same);
     let skips = |axis: &Axis| (axis.output - 1) * axis.stride + axis.dilated_kernel() + 1 < axis.input;
     (is_same && geometry.axes.iter().any(skips)).then_some(&SAME_SKIPS_INPUT)
 }

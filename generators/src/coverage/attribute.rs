@@ -20,13 +20,13 @@ macro_rules! attributes {
 
 attributes! {
     "operator" ["Conv", "ConvTranspose"] by
-        |site| if site.attributes.transposed { "ConvTranspose" } else { "Conv" };
+        |site| if site.window.transposed { "ConvTranspose" } else { "Conv" };
     "spatial axes" ["1", "2", "3"] by |site| number(site.axes.len());
     "element type" ["FLOAT", "FLOAT16"] by |site| match site.case.request.precision {
         DataType::Float16 => "FLOAT16",
         _ => "FLOAT",
     };
-    "opset" ["11 to 12", "13", "14", "15 to 21", "22 to newest"] by |site| match site.case.graph.opset {
+    "opset" ["11 to 12", "13", "14", "15 to 21", "22 to newest"] by |site| match site.graph.opset {
         ..=12 => "11 to 12",
         13 => "13",
         14 => "14",
@@ -42,15 +42,15 @@ attributes! {
         Some(Regime::Gaussian) | None => "gaussian",
     };
     "batch" ["0", "1", "2", "3"] by |site| number(site.batch);
-    "group" ["1", "several", "depthwise"] by |site| match (site.group, site.channels.0) {
+    "group" ["1", "several", "depthwise"] by |site| match (site.channels.group, site.channels.inputs) {
         (1, _) => "1",
         (_, 1) => "depthwise",
         _ => "several",
     };
-    "input channels of a group" ["1", "2", "3", "4", "5", "8", "others"] by |site| channels(site.channels.0);
-    "output channels of a group" ["1", "2", "3", "4", "5", "8", "others"] by |site| channels(site.channels.1);
+    "input channels of a group" ["1", "2", "3", "4", "5", "8", "others"] by |site| channels(site.channels.inputs);
+    "output channels of a group" ["1", "2", "3", "4", "5", "8", "others"] by |site| channels(site.channels.outputs);
     "channels in and out" ["equal", "different"] by
-        |site| if site.channels.0 == site.channels.1 { "equal" } else { "different" };
+        |site| if site.channels.inputs == site.channels.outputs { "equal" } else { "different" };
     "input extents" ["all 1", "up to 4", "larger"] by |site| match largest(site, |axis| axis.input) {
         ..=1 => "all 1",
         2..=4 => "up to 4",
@@ -70,14 +70,14 @@ attributes! {
         };
     "largest stride" ["1", "2", "3", "4"] by |site| number(largest(site, |axis| axis.stride));
     "largest dilation" ["1", "2", "3"] by |site| number(largest(site, |axis| axis.dilation));
-    "pads" ["absent", "zero", "symmetric", "asymmetric"] by |site| match site.attributes.pads {
+    "pads" ["absent", "zero", "symmetric", "asymmetric"] by |site| match site.window.pads {
         None => "absent",
         Some(pads) if pads.iter().all(|pad| *pad == 0) => "zero",
         Some(pads) if pads[..pads.len() / 2] == pads[pads.len() / 2..] => "symmetric",
         Some(_) => "asymmetric",
     };
     "auto_pad" ["absent", "NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"] by
-        |site| match site.attributes.auto_pad {
+        |site| match site.window.auto_pad {
             None => "absent",
             Some(AutoPad::NotSet) => "NOTSET",
             Some(AutoPad::SameUpper) => "SAME_UPPER",
@@ -85,12 +85,12 @@ attributes! {
             Some(AutoPad::Valid) => "VALID",
         };
     "total padding" ["none", "even", "odd on an axis"] by |site| total_padding(&site.axes);
-    "output_shape" ["absent", "written"] by |site| written(site.attributes.output_shape.is_some());
+    "output_shape" ["absent", "written"] by |site| written(site.window.output_shape.is_some());
     "output_padding" ["absent", "zero", "below stride", "at least stride"] by |site| output_padding(site);
-    "kernel_shape" ["absent", "written"] by |site| written(site.attributes.kernel_shape.is_some());
-    "strides" ["absent", "default written", "needed"] by |site| need(site.attributes.strides);
-    "dilations" ["absent", "default written", "needed"] by |site| need(site.attributes.dilations);
-    "group attribute" ["absent", "default written", "needed"] by |site| match site.attributes.group {
+    "kernel_shape" ["absent", "written"] by |site| written(site.window.kernel_shape.is_some());
+    "strides" ["absent", "default written", "needed"] by |site| need(site.window.strides);
+    "dilations" ["absent", "default written", "needed"] by |site| need(site.window.dilations);
+    "group attribute" ["absent", "default written", "needed"] by |site| match site.window.group {
         None => "absent",
         Some(1) => "default written",
         Some(_) => "needed",
@@ -122,13 +122,13 @@ attributes! {
         _ => "between",
     };
     "before" ["graph input", "Relu", "Add", "BatchNormalization", "MaxPool", "Concat", "convolution"] by
-        |site| site.producer(site.unquantized(&site.node.inputs[0])).map_or("graph input", operator);
+        |site| site.graph.producer(site.unquantized(&site.node.inputs[0])).map_or("graph input", operator);
     "after" [
         "graph output", "Relu", "Add", "BatchNormalization", "MaxPool", "Concat", "QuantizeLinear", "convolution"
-    ] by |site| site.reader(&site.node.outputs[0]).map_or("graph output", operator);
+    ] by |site| site.graph.readers(&site.node.outputs[0]).next().map_or("graph output", operator);
     "output of the graph" ["numbers", "dequantized", "INT8", "UINT8"] by |site| {
-        let output = site.case.graph.outputs.first();
-        let last = output.and_then(|output| site.producer(&output.name)).map(|node| &node.op);
+        let output = site.graph.outputs.first();
+        let last = output.and_then(|output| site.graph.producer(&output.name)).map(|node| &node.op);
         match (last, output.map(|output| output.dtype)) {
             (Some(Op::DequantizeLinear(_)), _) => "dequantized",
             (_, Some(DataType::Int8)) => "INT8",
@@ -137,7 +137,7 @@ attributes! {
         }
     };
     "input of the graph" ["numbers", "INT8", "UINT8"] by
-        |site| match site.case.graph.inputs.first().map(|input| input.dtype) {
+        |site| match site.graph.inputs.first().map(|input| input.dtype) {
             Some(DataType::Int8) => "INT8",
             Some(DataType::Uint8) => "UINT8",
             _ => "numbers",
@@ -198,7 +198,7 @@ fn total_padding(axes: &[Axis]) -> &'static str {
 }
 
 fn output_padding(site: &Site) -> &'static str {
-    if site.attributes.output_padding.is_none() {
+    if site.window.output_padding.is_none() {
         "absent"
     } else if site.axes.iter().all(|axis| axis.output_padding == 0) {
         "zero"
@@ -214,7 +214,7 @@ fn source(site: &Site, input: usize) -> &'static str {
         None => "absent",
         Some("") => "empty name",
         Some(name) if site.unquantized(name) != name => "QuantizeLinear",
-        Some(name) => site.producer(name).map_or("initializer", operator),
+        Some(name) => site.graph.producer(name).map_or("initializer", operator),
     }
 }
 
@@ -241,7 +241,7 @@ fn scales(site: &Site) -> &'static str {
         return "one";
     }
     let rank = site.axes.len() as i64 + 2;
-    let outputs = i64::from(site.attributes.transposed);
+    let outputs = site.window.output_channel_axis() as i64;
     match quantization.axis.unwrap_or(1).rem_euclid(rank) {
         axis if axis == outputs => "outputs",
         axis if axis < 2 => "inputs",
@@ -250,7 +250,7 @@ fn scales(site: &Site) -> &'static str {
 }
 
 fn ways(site: &Site) -> &'static str {
-    let nodes = &site.case.graph.nodes;
+    let nodes = &site.graph.nodes;
     if nodes.iter().any(|node| matches!(node.op, Op::MaxPool(_))) {
         "MaxPool"
     } else if nodes.iter().any(|node| matches!(node.op, Op::Concat(_))) {
@@ -263,7 +263,7 @@ fn ways(site: &Site) -> &'static str {
 }
 
 fn quantized_at_add(site: &Site) -> &'static str {
-    let joined = site.case.graph.nodes.iter().find_map(|node| site.joined(node));
+    let joined = site.graph.nodes.iter().find_map(|node| site.joined(node));
     let quantized =
         |names: &[String]| names.iter().filter(|name| site.unquantized(name) != name.as_str()).count();
     match joined.map(quantized) {
@@ -284,13 +284,13 @@ const fn operator(node: &Node) -> &'static str {
         Op::MaxPool(_) => "MaxPool",
         Op::QuantizeLinear(_) => "QuantizeLinear",
         Op::DequantizeLinear(_) => "DequantizeLinear",
-        Op::Conv(_) | Op::ConvTranspose(_) => "convolution",
+        _ if node.op.is_convolution() => "convolution",
         _ => "another operator",
     }
 }
 
 fn dynamic_axes(site: &Site) -> &'static str {
-    let dims = site.case.graph.inputs.first().and_then(|input| input.shape.as_deref()).unwrap_or_default();
+    let dims = site.graph.inputs.first().and_then(|input| input.shape.as_deref()).unwrap_or_default();
     let dynamic = |dim: &Dim| matches!(dim, Dim::Symbolic(_));
     match (dims.first().is_some_and(dynamic), dims.iter().skip(2).any(dynamic)) {
         (false, false) => "none",

@@ -220,9 +220,9 @@ fn without_spatial_axes(case: &mut Case, _: &mut Choices) {
         }
     }
     let node = node(case);
-    let shared = edit::shared(&mut node.op);
-    *shared.auto_pad = None;
-    for attribute in [shared.dilations, shared.kernel_shape, shared.pads, shared.strides] {
+    let window = edit::window(&mut node.op);
+    *window.auto_pad = None;
+    for attribute in [window.dilations, window.kernel_shape, window.pads, window.strides] {
         *attribute = None;
     }
     if let Op::ConvTranspose(deconv) = &mut node.op {
@@ -234,11 +234,11 @@ fn without_spatial_axes(case: &mut Case, _: &mut Choices) {
 fn weight_with_an_axis_more(case: &mut Case, _: &mut Choices) {
     let target = edit::target(&case.graph);
     edit::reshape(&mut case.graph, target, 1, |shape| shape.push(1));
-    *edit::shared(&mut node(case).op).kernel_shape = None;
+    *edit::window(&mut node(case).op).kernel_shape = None;
 }
 
 fn group_of_nothing(case: &mut Case, choices: &mut Choices) {
-    *edit::shared(&mut node(case).op).group = Some(-(choices.below(2) as i64));
+    *edit::window(&mut node(case).op).group = Some(-(choices.below(2) as i64));
 }
 
 /// The weight takes more input channels than there are, in groups that are as even as before.
@@ -246,7 +246,7 @@ fn weight_channels(case: &mut Case, _: &mut Choices) {
     let target = edit::target(&case.graph);
     let node = node(case);
     let deconv = matches!(node.op, Op::ConvTranspose(_));
-    let group = edit::shared(&mut node.op).group.unwrap_or(1) as usize;
+    let group = edit::window(&mut node.op).group.unwrap_or(1) as usize;
     edit::reshape(&mut case.graph, target, 1, |shape| if deconv { shape[0] += group } else { shape[1] += 1 });
 }
 
@@ -258,7 +258,7 @@ fn undivided_channels(case: &mut Case, _: &mut Choices) {
     edit::undeclare_output(&mut case.graph);
     if deconv {
         widen_inputs(case);
-    } else if node(case).inputs.get(2).is_some_and(|bias| !bias.is_empty()) {
+    } else if node(case).input(2).is_some() {
         edit::reshape(&mut case.graph, target, 2, |shape| shape[0] += 1);
     }
 }
@@ -285,11 +285,11 @@ fn bias_of_one_channel_more(case: &mut Case, _: &mut Choices) {
 fn attribute_length(case: &mut Case, choices: &mut Choices) {
     let kernel = kernel(case);
     let ones = vec![1; kernel.len()];
-    let shared = edit::shared(&mut node(case).op);
+    let window = edit::window(&mut node(case).op);
     let entries = match choices.below(3) {
-        0 => shared.strides.get_or_insert(ones),
-        1 => shared.dilations.get_or_insert(ones),
-        _ => shared.kernel_shape.get_or_insert(kernel),
+        0 => window.strides.get_or_insert(ones),
+        1 => window.dilations.get_or_insert(ones),
+        _ => window.kernel_shape.get_or_insert(kernel),
     };
     lengthen(entries, choices);
 }
@@ -311,34 +311,34 @@ fn other_kernel_shape(case: &mut Case, choices: &mut Choices) {
     let mut kernel = kernel(case);
     let axis = choices.below(kernel.len());
     kernel[axis] += 1;
-    *edit::shared(&mut node(case).op).kernel_shape = Some(kernel);
+    *edit::window(&mut node(case).op).kernel_shape = Some(kernel);
 }
 
 fn empty_kernel(case: &mut Case, choices: &mut Choices) {
     let target = edit::target(&case.graph);
     let axis = choices.below(rank(case));
     edit::reshape(&mut case.graph, target, 1, |shape| shape[2 + axis] = 0);
-    *edit::shared(&mut node(case).op).kernel_shape = None;
+    *edit::window(&mut node(case).op).kernel_shape = None;
 }
 
 fn stride_of_nothing(case: &mut Case, choices: &mut Choices) {
     let rank = rank(case);
-    *axis_of(edit::shared(&mut node(case).op).strides, rank, 1, choices) = -(choices.below(2) as i64);
+    *axis_of(edit::window(&mut node(case).op).strides, rank, 1, choices) = -(choices.below(2) as i64);
 }
 
 fn dilation_of_nothing(case: &mut Case, choices: &mut Choices) {
     let rank = rank(case);
-    *axis_of(edit::shared(&mut node(case).op).dilations, rank, 1, choices) = -(choices.below(2) as i64);
+    *axis_of(edit::window(&mut node(case).op).dilations, rank, 1, choices) = -(choices.below(2) as i64);
 }
 
 fn negative_pad(case: &mut Case, choices: &mut Choices) {
     let entries = 2 * rank(case);
-    *axis_of(edit::shared(&mut node(case).op).pads, entries, 0, choices) = -1;
+    *axis_of(edit::window(&mut node(case).op).pads, entries, 0, choices) = -1;
 }
 
 fn pads_and_auto_pad(case: &mut Case, choices: &mut Choices) {
     let auto_pad = *choices.one_of(&[AutoPad::SameUpper, AutoPad::SameLower, AutoPad::Valid]);
-    *edit::shared(&mut node(case).op).auto_pad = Some(auto_pad);
+    *edit::window(&mut node(case).op).auto_pad = Some(auto_pad);
 }
 
 fn output_padding_of_a_stride(case: &mut Case, choices: &mut Choices) {
@@ -363,12 +363,12 @@ fn empty_output_shape(case: &mut Case, choices: &mut Choices) {
 
 fn dilation_beyond_the_input(case: &mut Case, choices: &mut Choices) {
     let rank = rank(case);
-    *axis_of(edit::shared(&mut node(case).op).dilations, rank, 1, choices) = 1000;
+    *axis_of(edit::window(&mut node(case).op).dilations, rank, 1, choices) = 1000;
 }
 
 fn pads_beyond_the_output(case: &mut Case, choices: &mut Choices) {
     let entries = 2 * rank(case);
-    *axis_of(edit::shared(&mut node(case).op).pads, entries, 0, choices) = 1000;
+    *axis_of(edit::window(&mut node(case).op).pads, entries, 0, choices) = 1000;
 }
 
 fn add_of_other_channels(case: &mut Case, _: &mut Choices) {

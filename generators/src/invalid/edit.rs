@@ -1,34 +1,15 @@
 use twinfer_case::{Case, TensorSource};
 use twinfer_onnx::{
-    AutoPad, BatchNormalization, Conv, ConvTranspose, DataType, Graph, Initializer, Node, Op, Tensor,
+    BatchNormalization, ConvTranspose, DataType, Graph, Initializer, Node, Op, Tensor, WindowMut,
 };
-
-/// The attributes that Conv and ConvTranspose share.
-pub struct Shared<'a> {
-    pub auto_pad: &'a mut Option<AutoPad>,
-    pub dilations: &'a mut Option<Vec<i64>>,
-    pub group: &'a mut Option<i64>,
-    pub kernel_shape: &'a mut Option<Vec<i64>>,
-    pub pads: &'a mut Option<Vec<i64>>,
-    pub strides: &'a mut Option<Vec<i64>>,
-}
 
 /// The last convolution of a graph: breaking it leaves what precedes it valid.
 pub fn target(graph: &Graph) -> usize {
-    let convolution = |node: &Node| matches!(node.op, Op::Conv(_) | Op::ConvTranspose(_));
-    graph.nodes.iter().rposition(convolution).expect("every case has a convolution")
+    graph.nodes.iter().rposition(|node| node.op.is_convolution()).expect("every case has a convolution")
 }
 
-pub fn shared(op: &mut Op) -> Shared<'_> {
-    match op {
-        Op::Conv(Conv { auto_pad, dilations, group, kernel_shape, pads, strides }) => {
-            Shared { auto_pad, dilations, group, kernel_shape, pads, strides }
-        }
-        Op::ConvTranspose(ConvTranspose {
-            auto_pad, dilations, group, kernel_shape, pads, strides, ..
-        }) => Shared { auto_pad, dilations, group, kernel_shape, pads, strides },
-        _ => unreachable!("the target is a convolution"),
-    }
+pub fn window(op: &mut Op) -> WindowMut<'_> {
+    op.window_mut().expect("the target is a convolution")
 }
 
 pub fn deconv(op: &mut Op) -> &mut ConvTranspose {
@@ -41,7 +22,7 @@ pub fn deconv(op: &mut Op) -> &mut ConvTranspose {
 /// The names of the initializers that the parameter `input` of `node` is computed from; its own where it is one.
 fn source_names(graph: &Graph, node: usize, input: usize) -> Vec<String> {
     let name = &graph.nodes[node].inputs[input];
-    match graph.nodes.iter().find(|node| node.outputs.contains(name)) {
+    match graph.producer(name) {
         Some(producer) => producer.inputs.clone(),
         None => vec![name.clone()],
     }

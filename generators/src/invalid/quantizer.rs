@@ -2,7 +2,7 @@
 //! scales and zero points along an axis.
 
 use twinfer_case::Case;
-use twinfer_onnx::{DataType, Graph, Initializer, MAX_OPSET, Node, Op};
+use twinfer_onnx::{DataType, Graph, Initializer, MAX_OPSET, Node, Op, Tensor};
 
 use super::edit;
 use crate::{Choices, Dialect, Grouping, Menu, Quantization, Scaling, Source, Space};
@@ -51,11 +51,10 @@ fn dequantizer(case: &mut Case) -> &mut Node {
     &mut case.graph.nodes[last]
 }
 
-/// The initializer that is this input of the DequantizeLinear.
-fn parameter(case: &mut Case, input: usize) -> &mut Initializer {
+/// The constant that is this input of the DequantizeLinear.
+fn parameter(case: &mut Case, input: usize) -> &mut Tensor {
     let name = dequantizer(case).inputs[input].clone();
-    let mut initializers = case.graph.initializers.iter_mut();
-    initializers.find(|initializer| initializer.name == name).expect("quantizers have constant parameters")
+    case.graph.initializer_mut(&name).expect("quantizers have constant parameters")
 }
 
 fn with_axis(node: &mut Node, to: Option<i64>) {
@@ -88,7 +87,7 @@ pub fn a_scale_too_many(case: &mut Case, _: &mut Choices) {
 /// Scales and zero points as a matrix.
 pub fn matrix_of_scales(case: &mut Case, _: &mut Choices) {
     for input in 1..3 {
-        parameter(case, input).tensor.shape.push(1);
+        parameter(case, input).shape.push(1);
     }
 }
 
@@ -96,16 +95,15 @@ pub fn a_zero_point_too_many(case: &mut Case, _: &mut Choices) {
     lengthen(parameter(case, 2));
 }
 
-fn lengthen(initializer: &mut Initializer) {
-    let tensor = &initializer.tensor;
+fn lengthen(tensor: &mut Tensor) {
     let mut values = tensor.to_f64();
     values.extend(values.first().copied());
-    initializer.tensor = edit::made(tensor.dtype(), vec![values.len()], &values);
+    *tensor = edit::made(tensor.dtype(), vec![values.len()], &values);
 }
 
 /// The DequantizeLinear alone has a zero point of another type than the integers.
 pub fn zero_point_of_another_type(case: &mut Case, _: &mut Choices) {
-    let tensor = edit::converted(&parameter(case, 2).tensor, DataType::Uint8);
+    let tensor = edit::converted(parameter(case, 2), DataType::Uint8);
     let name = format!("Z{}", case.graph.initializers.len());
     dequantizer(case).inputs[2].clone_from(&name);
     case.graph.initializers.push(Initializer { name, tensor });
@@ -116,14 +114,14 @@ pub fn dequantized_numbers(case: &mut Case, _: &mut Choices) {
     let precision = case.request.precision;
     for input in [0, 2] {
         let parameter = parameter(case, input);
-        parameter.tensor = edit::converted(&parameter.tensor, precision);
+        *parameter = edit::converted(parameter, precision);
     }
 }
 
 /// A QuantizeLinear to 32 bits.
 pub fn quantized_to_32_bits(case: &mut Case, _: &mut Choices) {
     let parameter = parameter(case, 2);
-    parameter.tensor = edit::converted(&parameter.tensor, DataType::Int32);
+    *parameter = edit::converted(parameter, DataType::Int32);
 }
 
 pub fn without_scale(case: &mut Case, _: &mut Choices) {

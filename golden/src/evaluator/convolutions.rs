@@ -1,6 +1,6 @@
 use std::borrow::Cow;
 
-use twinfer_onnx::{Axis, Conv, ConvTranspose, Geometry, Node, Op};
+use twinfer_onnx::{Axis, Conv, ConvTranspose, Geometry, Graph, Node, Op};
 
 use super::{Evaluator, broken};
 use crate::{
@@ -141,14 +141,9 @@ impl Evaluator<'_> {
 
     /// The QuantizeLinear with one scale that takes the result of `node`, perhaps behind a Relu.
     pub(super) fn requantizer(&self, node: &Node) -> Option<&Node> {
-        let consumer = |name: &str| {
-            let mut consumers =
-                self.graph.nodes.iter().filter(|node| node.inputs.iter().any(|input| input == name));
-            consumers.next().filter(|_| consumers.next().is_none())
-        };
-        let mut next = consumer(&node.outputs[0])?;
+        let mut next = only_reader(self.graph, &node.outputs[0])?;
         if matches!(next.op, Op::Relu) {
-            next = consumer(&next.outputs[0])?;
+            next = only_reader(self.graph, &next.outputs[0])?;
         }
         let scale = self.values.get(next.inputs.get(1)?.as_str())?;
         (matches!(next.op, Op::QuantizeLinear(_)) && scale.elements.len() == 1).then_some(next)
@@ -164,6 +159,11 @@ impl Evaluator<'_> {
         bias.shape.extend(std::iter::repeat_n(1, sum.shape.len() - 2));
         Ok(add(&sum, &bias, sum.shape.clone(), self.arithmetic).0)
     }
+}
+
+fn only_reader<'g>(graph: &'g Graph, name: &str) -> Option<&'g Node> {
+    let mut readers = graph.readers(name);
+    readers.next().filter(|_| readers.next().is_none())
 }
 
 /// The quantizer behind a convolution, and the bias that is added behind that.

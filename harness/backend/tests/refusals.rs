@@ -63,7 +63,7 @@ fn leaves_out_bias(case: &Case) -> bool {
 }
 
 fn adds_constant(case: &Case) -> bool {
-    let is_constant = |name: &String| case.graph.initializers.iter().any(|constant| constant.name == *name);
+    let is_constant = |name: &String| case.graph.initializer(name).is_some();
     case.graph.nodes.iter().any(|node| matches!(node.op, Op::Add) && node.inputs.iter().any(is_constant))
 }
 

@@ -48,7 +48,7 @@ impl Graph {
 
     /// The nodes that read the value `name`, in the graph's order, each once. Whether the value is also a graph output
     /// is not considered.
-    pub fn readers<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Node> {
+    pub fn readers<'g>(&'g self, name: &str) -> impl Iterator<Item = &'g Node> {
         self.nodes.iter().filter(move |node| node.inputs.iter().any(|input| is_called(input, name)))
     }
 }

@@ -48,6 +48,18 @@ pub struct Channels {
     pub outputs: usize,
 }
 
+impl Channels {
+    /// Input channels of all groups.
+    pub const fn all_inputs(self) -> usize {
+        self.group * self.inputs
+    }
+
+    /// Output channels of all groups.
+    pub const fn all_outputs(self) -> usize {
+        self.group * self.outputs
+    }
+}
+
 impl Window<'_> {
     /// How the padding is chosen.
     pub fn auto_pad(&self) -> AutoPad {

@@ -231,17 +231,14 @@ fn suffer(defect: Defect, observation: &mut Observation) {
 }
 
 fn has_bias(graph: &Graph) -> bool {
-    graph
-        .nodes
-        .iter()
-        .any(|node| matches!(node.op, Op::Conv(_) | Op::ConvTranspose(_)) && node.inputs.len() == 3)
+    graph.nodes.iter().any(|node| node.op.is_convolution() && node.inputs.len() == 3)
 }
 
 /// The same graph, whose convolutions have none.
 fn without_bias(graph: &Graph) -> Graph {
     let mut graph = graph.clone();
     for node in &mut graph.nodes {
-        if matches!(node.op, Op::Conv(_) | Op::ConvTranspose(_)) {
+        if node.op.is_convolution() {
             node.inputs.truncate(2);
         }
     }

@@ -1,6 +1,6 @@
 //! A backend with many *defects*: each a pair of settings of one convolution that it gets wrong in a way of its own.
 
-use twinfer_onnx::{AutoPad, Conv, ConvTranspose, Graph, Node, Op};
+use twinfer_onnx::{AutoPad, Graph, Node};
 
 /// In what way a graph comes out wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,28 +75,18 @@ pub fn of(graph: &Graph) -> Option<Defect> {
 }
 
 fn has(graph: &Graph, node: &Node, setting: Setting) -> bool {
-    let (Op::Conv(Conv { auto_pad, dilations, group, kernel_shape, strides, .. })
-    | Op::ConvTranspose(ConvTranspose { auto_pad, dilations, group, kernel_shape, strides, .. })) = &node.op
-    else {
-        return false;
-    };
-    let above = |entries: &Option<Vec<i64>>, limit| entries.iter().flatten().any(|entry| *entry > limit);
-    let is_constant = |name: &String| graph.initializers.iter().any(|initializer| initializer.name == *name);
-    let (output_padding, output_shape) = match &node.op {
-        Op::ConvTranspose(deconv) => (&deconv.output_padding, &deconv.output_shape),
-        _ => (&None, &None),
-    };
+    let Some(window) = node.op.window() else { return false };
     match setting {
         Bias => node.inputs.len() == 3,
-        ComputedWeights => node.inputs.get(1).is_some_and(|name| !is_constant(name)),
-        Dilations => above(dilations, 1),
-        Group => group.is_some_and(|group| group > 1),
-        NoKernelShape => kernel_shape.is_none(),
-        OutputPadding => above(output_padding, 0),
-        OutputShape => output_shape.is_some(),
-        SameLower => *auto_pad == Some(AutoPad::SameLower),
-        SameUpper => *auto_pad == Some(AutoPad::SameUpper),
-        Strides => above(strides, 1),
-        Valid => *auto_pad == Some(AutoPad::Valid),
+        ComputedWeights => node.input(1).is_some_and(|name| graph.initializer(name).is_none()),
+        Dilations => window.is_dilated(),
+        Group => window.group() > 1,
+        NoKernelShape => window.kernel_shape.is_none(),
+        OutputPadding => window.has_output_padding(),
+        OutputShape => window.output_shape.is_some(),
+        SameLower => window.auto_pad() == AutoPad::SameLower,
+        SameUpper => window.auto_pad() == AutoPad::SameUpper,
+        Strides => window.is_strided(),
+        Valid => window.auto_pad() == AutoPad::Valid,
     }
 }

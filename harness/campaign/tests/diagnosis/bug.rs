@@ -77,8 +77,8 @@ impl Bug {
 /// Whether every output of the graph is that of a convolution, as it sums it.
 fn gives_sums(graph: &Graph) -> bool {
     graph.outputs.iter().all(|output| {
-        let producer = graph.nodes.iter().find(|node| node.outputs.contains(&output.name));
-        producer.is_some_and(|node| matches!(node.op, Op::Conv(_) | Op::ConvTranspose(_)))
+        let producer = graph.producer(&output.name);
+        producer.is_some_and(|node| node.op.is_convolution())
     })
 }
 
