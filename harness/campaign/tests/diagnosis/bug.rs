@@ -3,7 +3,7 @@
 use twinfer_case::{Case, Condition};
 use twinfer_generators::{CaseStream, Family};
 use twinfer_golden::{Explanation, Mutant, Nature};
-use twinfer_onnx::{DataType, Graph, Op};
+use twinfer_onnx::{DataType, Graph};
 
 /// Cases that are looked at before a bug is given up that none of them concerns.
 const LOOKED_AT: u64 = 200_000;
