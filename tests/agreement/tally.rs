@@ -156,7 +156,7 @@ fn is_exact_for_golden(case: &Case) -> impl Fn(&Run) -> bool {
 pub fn text(seed: u64, count: u64, tallies: &[Tally]) -> String {
     let mut text = format!(
         "# Golden against ONNX Runtime\n\n\
-         `TWINFER_FULL=1 TWINFER_RESULTS=docs/results cargo test --release -p twinfer-tests --test agreement`\n\n\
+         `TWINFER_FULL=1 TWINFER_RESULTS=docs/generated cargo test --release -p twinfer-tests --test agreement`\n\n\
          {count} cases a family, seed {seed}: golden against ONNX Runtime on the CPU without graph optimisations \
          (`ort:cpu,opt=off`). In the exact regime nothing may round, so that half a grid step is a difference; in the other \
          a difference is what exceeds the error bound. Vacuous: the bound is so wide that agreement would mean nothing.\n\n\

@@ -69,7 +69,7 @@ fn a_table_has_no_junit_form_and_a_folder_without_cases_no_table() {
 #[test]
 fn the_tables_in_the_documentation_are_those_of_the_recordings() {
     for (page, cases) in [("catalogue.md", "catalogue"), ("topics.md", "cases/topics")] {
-        let page = golden().join("../docs/results").join(page);
+        let page = golden().join("../docs/generated").join(page);
         let cases = golden().join(cases);
         let shown = twinfer(&["check", text(&cases), "--recorded", "--format", "markdown"]).run();
         let written = fs::read_to_string(&page).unwrap();

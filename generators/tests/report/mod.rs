@@ -102,7 +102,7 @@ impl InvalidReport {
 pub fn text(count: u64, valid: &[ValidReport], invalid: &InvalidReport) -> String {
     let mut text = format!(
         "# Generated models before independent programs\n\n\
-         `TWINFER_CHECKED_CASES={count} TWINFER_RESULTS=docs/results \
+         `TWINFER_CHECKED_CASES={count} TWINFER_RESULTS=docs/generated \
          cargo test --release -p twinfer-generators --test independent_check`\n\n\
          {count} cases a family, judged by the ONNX checker with full shape inference, by its strict shape inference, \
          and by creating an ONNX Runtime session without graph optimisations ({}).\n",

@@ -149,7 +149,7 @@ fn locate(option: PathBuf, product: &str) -> Result<PathBuf, OpenError> {
 }
 
 /// The libraries that have a CUDA runtime of their own and ask the driver for something in every session, and the CUDA runtime
-/// through which the provider allocates (docs/results/driver-cache.md); the provider opens them by name.
+/// through which the provider allocates (docs/driver-cache.md); the provider opens them by name.
 const CUDA_RUNTIMES: [&str; 6] = [
     "libcudnn_graph.so.9",
     "libcudnn_ops.so.9",

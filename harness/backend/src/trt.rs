@@ -128,7 +128,7 @@ impl Trt {
 
     /// A build measures kernels on the device on any level above the lowest, and always where there are no levels.
     /// Workers that do so side by side wait for each other's time slices, unless a service runs them at once
-    /// (docs/results/driver-cache.md).
+    /// (docs/campaigns.md).
     fn device_use(&self) -> DeviceUse {
         let times_kernels = self.execution.is_some() && !self.effort.is_lowest();
         if times_kernels && !mps::is_serving() { DeviceUse::Alone } else { DeviceUse::Shared }

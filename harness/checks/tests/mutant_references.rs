@@ -192,7 +192,7 @@ fn table(count: u64, detections: &[Detection]) -> String {
     let families: Vec<_> = Family::VALID.iter().map(|family| family.name()).collect();
     let mut text = format!(
         "# Mutants in golden's place\n\n\
-         `TWINFER_FULL=1 TWINFER_RESULTS=docs/results cargo test --release -p twinfer-checks --test mutant_references`\n\n\
+         `TWINFER_FULL=1 TWINFER_RESULTS=docs/generated cargo test --release -p twinfer-checks --test mutant_references`\n\n\
          {count} cases of each of {}, seed {SEED}: golden replaced by golden with one mutant, and a backend that gives the right \
          outputs judged by that. A case is changed where the mutant changes a shape, or an element that has a finite error \
          bound; beyond the bound where it does so by more than golden's own bound, or in the exact regime by half a step. What \

@@ -60,7 +60,7 @@
 //! # Releases
 //!
 #![doc = concat!("Supported are ", "TensorRT 8.4 to 9.2, 10.0 to 10.16, 11.0 to 11.4 and TensorRT-RTX 1.3 to 1.7.")]
-//! `docs/abi-coverage.md` says which of them were run, and which rest on headers or tables alone.
+//! `docs/generated/abi-coverage.md` says which of them were run, and which rest on headers or tables alone.
 //! What a release lacks is [`Unsupported`], which says where it is to be had. [`sys`] is the raw layer, with the
 //! tables behind all this; the command `verify-abi` compares them with a folder of headers.
 #![expect(unsafe_code, reason = "this crate is the boundary to a C++ library")]

@@ -7,8 +7,8 @@ use twinfer_verify_abi::{Comparison, Coverage, CrateSource, Error, Headers};
 /// Headers of TensorRT-RTX 1.3 to 1.7 and of TensorRT 11.4.
 const PACKAGE: &str = "trtx-sys@0.9.1";
 
-const REGENERATE: &str = "run `cargo run -p twinfer-verify-abi -- --table docs/results --from-crate trtx-sys@0.9.1 \
-                          > docs/abi-coverage.md`";
+const REGENERATE: &str = "run `cargo run -p twinfer-verify-abi -- --table docs/generated/nvinfer-calls \
+                          --from-crate trtx-sys@0.9.1 > docs/generated/abi-coverage.md`";
 
 fn comparisons() -> Result<Vec<Comparison>, Error> {
     let package: CrateSource = PACKAGE.parse().expect("a name and a version");
@@ -42,11 +42,11 @@ fn the_tables_agree_with_published_headers_and_every_method_has_evidence() {
         assert!(comparison.differences.is_empty(), "{comparison}");
         assert!(comparison.verified.len() > 200, "{comparison}");
     }
-    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/generated");
     let coverage =
-        Coverage::collect(&docs.join("results"), &comparisons).expect("the call lists can be read");
+        Coverage::collect(&docs.join("nvinfer-calls"), &comparisons).expect("the call lists can be read");
     let oversights: Vec<_> = coverage.oversights().iter().map(|method| method.path).collect();
     assert_eq!(oversights, [""; 0], "releases with evidence have these methods, and nothing speaks for them");
     let table = fs::read_to_string(docs.join("abi-coverage.md")).expect("the table is in the docs");
-    assert!(table == coverage.markdown(), "docs/abi-coverage.md is stale: {REGENERATE}");
+    assert!(table == coverage.markdown(), "docs/generated/abi-coverage.md is stale: {REGENERATE}");
 }

@@ -13,7 +13,7 @@ pub fn hazard() -> Hazard {
         rule: "ort-cuda-hazardous-dilation",
         source: "measured on ONNX Runtime CUDA 1.31.1: Conv with dilations and auto_pad SAME, and ConvTranspose with \
                  dilations and output_padding or auto_pad SAME, end workers with signal 11 or ask for buffers of random \
-                 sizes (docs/results/h200-campaigns.md)",
+                 sizes (docs/campaigns.md)",
         concerned: Condition::Any(vec![
             dilated("Conv", Condition::AutoPadSame),
             dilated("ConvTranspose", Condition::Any(deconvolution)),

@@ -12,7 +12,7 @@ const DEFAULT: &str = "/tmp/nvidia-mps";
 /// Where the service's daemon leaves its process id.
 const DAEMON: &str = "nvidia-cuda-mps-control.pid";
 /// CUDA Multi-Process Service: 48 clients a device since Volta. On an H200 it refused another one with 54 workers alive, some
-/// of which were still starting (docs/results/driver-cache.md).
+/// of which were still starting (docs/campaigns.md).
 const PROCESSES_A_DEVICE: usize = 48;
 
 /// Whether what this process asks of a GPU goes through a service that is running.

@@ -17,7 +17,7 @@ pub struct Gate {
 }
 
 /// Starts at once on a machine with many cores. Eight workers of TensorRT that start together take 19 s where one takes
-/// 9 (docs/results/driver-cache.md); more were not measured by themselves.
+/// 9 (docs/performance.md); more were not measured by themselves.
 const STARTS: usize = 16;
 
 /// One in this many of those that pass at once may stand by: starting it takes cores that cases run on meanwhile.

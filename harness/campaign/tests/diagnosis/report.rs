@@ -112,7 +112,7 @@ impl fmt::Display for Report<'_> {
              that ONNX Runtime does not run with the bug. Cases of conv, deconv, qdq-conv, qdq-deconv and block take \
              turns, those without quantisers left out for bugs of quantisation; cases that lack the attribute or the \
              operator which a bug is about are passed over. Again: \
-             `TWINFER_DIAGNOSED_CASES={} TWINFER_RESULTS=docs/results cargo test --release -p twinfer-campaign \
+             `TWINFER_DIAGNOSED_CASES={} TWINFER_RESULTS=docs/generated cargo test --release -p twinfer-campaign \
              --test diagnosis`.\n",
             self.wanted, self.wanted
         )?;
