@@ -1,13 +1,13 @@
 //! What ONNX Runtime refuses of generated graphs, and TensorRT-RTX of quantised ones without a GPU, against the rules that
 //! they state: whatever no rule predicts is a valid graph rejected, and is listed here.
 //!
-//! `TWINFER_FULL=1` takes 400 cases a family and prints every refusal by its rule.
+//! `TWINFER_FULL=1` takes 400 cases per family; `TWINFER_RESULTS` names a folder for the page.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod installed;
 
-use std::{collections::BTreeMap, env};
+use std::{collections::BTreeMap, env, fmt::Write as _, fs, path::Path};
 
 use installed::opened;
 use twinfer_backend::Backend;
@@ -119,35 +119,72 @@ fn tally(backend: &mut dyn Backend, families: &[Family], findings: &[Finding]) -
     tally
 }
 
-/// That every graph which is not taken is refused by a rule, or for what is found already.
-fn assert_known(backend: &mut dyn Backend, families: &[Family], findings: &[Finding]) {
+/// The backends that are installed, each with what became of its graphs.
+type Tallies = Vec<(String, BTreeMap<String, u64>)>;
+
+/// Tallies one backend, and asserts that every graph it does not take is refused by a rule or listed here.
+fn assert_known(
+    backend: &mut dyn Backend,
+    families: &[Family],
+    findings: &[Finding],
+) -> (String, BTreeMap<String, u64>) {
     let tally = tally(backend, families, findings);
     let description = backend.describe();
-    println!("{} {}", description.name, description.version);
-    for (end, count) in &tally {
-        println!("{count:>6} {end}");
-    }
     let is_known = |end: &&String| {
         *end == "taken" || end.starts_with("refused by ") || end.starts_with("rejected, though valid: ")
     };
     let unknown: Vec<_> = tally.keys().filter(|end| !is_known(end)).collect();
     assert!(unknown.is_empty(), "{}: {unknown:#?}", description.name);
     assert!(tally["taken"] > 0, "{} takes none", description.name);
+    let names: Vec<_> = families.iter().map(|family| format!("`{family}`")).collect();
+    (format!("{} {}: {}", description.name, description.version, names.join(" and ")), tally)
+}
+
+/// The page docs/generated/refusals.md.
+fn page(tallies: &Tallies) -> String {
+    let mut page = format!(
+        "# Refusals of valid graphs\n\n\
+         `TWINFER_FULL=1 TWINFER_RESULTS=docs/generated cargo test -p twinfer-backend --test refusals`\n\n\
+         What became of {} generated graphs per family, seed {SEED}. A rule that the backend states predicts a refusal and \
+         how it shows; the test fails for any other refusal that it does not list as a rejected valid graph. A graph that \
+         several rules refuse counts for one of them.\n",
+        cases()
+    );
+    for (title, tally) in tallies {
+        let _ = write!(page, "\n## {title}\n\n| result | graphs |\n| --- | ---: |\n");
+        for (end, count) in tally {
+            let _ = writeln!(page, "| {end} | {count} |");
+        }
+    }
+    page
 }
 
 #[test]
-fn every_refusal_of_onnx_runtime_is_one_that_a_rule_predicts() {
-    let Some(mut backend) = opened("ort:cpu") else { return };
-    assert_known(backend.as_mut(), &[Family::Conv, Family::Deconv], &OF_ONNX_RUNTIME);
-}
-
-#[test]
-fn every_refusal_of_a_quantised_graph_is_one_that_a_rule_predicts() {
-    let installed = Store::open().and_then(|store| store.find("tensorrt-rtx"));
-    let Ok(installed) = installed.map_err(|error| eprintln!("skipped: {error}")) else { return };
-    for backend in ["trt-api", "trt-rtx"] {
-        let variant = format!("{backend},lib={}", installed.directory.display());
-        let Some(mut opened) = opened(&variant) else { return };
-        assert_known(opened.as_mut(), &[Family::QdqConv, Family::QdqDeconv], &OF_TENSORRT_RTX);
+fn refusals_of_valid_graphs_are_predicted_or_listed() {
+    let rtx = Store::open().and_then(|store| store.find("tensorrt-rtx"));
+    let rtx = rtx.map_err(|error| eprintln!("skipped: {error}")).ok();
+    let rtx = rtx.map(|installed| installed.directory.display().to_string());
+    let of_rtx = |backend: &str| rtx.as_ref().map(|folder| format!("{backend},lib={folder}"));
+    let floats: &[Family] = &[Family::Conv, Family::Deconv];
+    let quantized: &[Family] = &[Family::QdqConv, Family::QdqDeconv];
+    let subjects: [(Option<String>, &[Family], &[Finding]); 3] = [
+        (Some("ort:cpu".to_owned()), floats, &OF_ONNX_RUNTIME),
+        (of_rtx("trt-rtx"), quantized, &OF_TENSORRT_RTX),
+        (of_rtx("trt-api"), quantized, &OF_TENSORRT_RTX),
+    ];
+    let wanted = subjects.len();
+    let tallies: Tallies = subjects
+        .into_iter()
+        .filter_map(|(variant, families, findings)| {
+            Some(assert_known(opened(&variant?)?.as_mut(), families, findings))
+        })
+        .collect();
+    let page = page(&tallies);
+    println!("{page}");
+    if let Some(folder) = env::var_os("TWINFER_RESULTS") {
+        assert_eq!(tallies.len(), wanted, "the page needs ONNX Runtime and TensorRT-RTX");
+        // tests run in the folder of their crate, results are named from that of the workspace
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder);
+        fs::write(folder.join("refusals.md"), page).unwrap();
     }
 }
