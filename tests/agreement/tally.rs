@@ -157,9 +157,9 @@ pub fn text(seed: u64, count: u64, tallies: &[Tally]) -> String {
     let mut text = format!(
         "# Golden against ONNX Runtime\n\n\
          `TWINFER_FULL=1 TWINFER_RESULTS=docs/generated cargo test --release -p twinfer-tests --test agreement`\n\n\
-         {count} cases a family, seed {seed}: golden against ONNX Runtime on the CPU without graph optimisations \
-         (`ort:cpu,opt=off`). In the exact regime nothing may round, so that half a grid step is a difference; in the other \
-         a difference is what exceeds the error bound. Vacuous: the bound is so wide that agreement would mean nothing.\n\n\
+         {count} cases per family, seed {seed}: golden against ONNX Runtime on the CPU without graph optimizations \
+         (`ort:cpu,opt=off`). In the exact regime nothing may round, so half a grid step is a difference; in the rounding \
+         regime a difference exceeds the error bound. *vacuous*: the bound is so wide that agreement means nothing.\n\n\
          | family | regime | cases | compared | conforms | vacuous | unspecified | unsupported | differs |\n\
          | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n"
     );
@@ -177,7 +177,7 @@ pub fn text(seed: u64, count: u64, tallies: &[Tally]) -> String {
             );
         }
     }
-    line(&mut text, format_args!("\n## What decides where golden does not\n"));
+    line(&mut text, format_args!("\n## Cases that golden does not decide\n"));
     line(
         &mut text,
         format_args!("| family | entry of the rules list, or documented limit of ONNX Runtime | cases |"),
@@ -190,7 +190,7 @@ pub fn text(seed: u64, count: u64, tallies: &[Tally]) -> String {
             line(&mut text, format_args!("| {} | {kind}: {name} | {cases} |", tally.family));
         }
     }
-    line(&mut text, format_args!("\n## How close it is\n"));
+    line(&mut text, format_args!("\n## Use of the bound\n"));
     line(
         &mut text,
         format_args!(
@@ -202,7 +202,7 @@ pub fn text(seed: u64, count: u64, tallies: &[Tally]) -> String {
         let (family, used, rounded) = (tally.family, tally.bound_used, tally.algorithm_rounding);
         line(&mut text, format_args!("| {family} | {used:.2} | {rounded} |"));
     }
-    line(&mut text, format_args!("\n## How wide the bounds of quantized outputs are\n"));
+    line(&mut text, format_args!("\n## Width of the bounds of quantized outputs\n"));
     line(
         &mut text,
         format_args!(

@@ -101,11 +101,11 @@ impl InvalidReport {
 /// The report as Markdown.
 pub fn text(count: u64, valid: &[ValidReport], invalid: &InvalidReport) -> String {
     let mut text = format!(
-        "# Generated models before independent programs\n\n\
+        "# Generated models judged by independent programs\n\n\
          `TWINFER_CHECKED_CASES={count} TWINFER_RESULTS=docs/generated \
          cargo test --release -p twinfer-generators --test independent_check`\n\n\
-         {count} cases a family, judged by the ONNX checker with full shape inference, by its strict shape inference, \
-         and by creating an ONNX Runtime session without graph optimisations ({}).\n",
+         {count} cases per family, judged by the ONNX checker with full shape inference, by its strict shape inference, \
+         and by creating an ONNX Runtime session without graph optimizations ({}).\n",
         PACKAGES.join(", ")
     );
     for report in valid {
@@ -120,8 +120,8 @@ fn append_valid(text: &mut String, report: &ValidReport) {
     let refused = cases - accepted;
     let _ = writeln!(
         text,
-        "\n## {family}\n\n{accepted} of {cases} models pass all three; {refused} are refused by at least one, \
-         {} of these refusals without an entry of the rules list to explain them.",
+        "\n## {family}\n\nAll three accept {accepted} of {cases} models; at least one refuses {refused}. The rules list \
+         explains all but {} of these refusals.",
         unexplained.len()
     );
     if !explained.is_empty() {
@@ -135,7 +135,7 @@ fn append_valid(text: &mut String, report: &ValidReport) {
 fn append_invalid(text: &mut String, report: &InvalidReport) {
     let _ = writeln!(
         text,
-        "\n## invalid\n\nModels by the rule they break, and how many of them each judge accepts all the same.\n\n\
+        "\n## invalid\n\nModels by the rule they break, and how many of them each judge accepts nevertheless.\n\n\
          | rule | models | {} | no judge refuses | a judge crashes |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
         JUDGES.join(" | ")
     );

@@ -193,20 +193,20 @@ fn table(count: u64, detections: &[Detection]) -> String {
     let mut text = format!(
         "# Mutants in golden's place\n\n\
          `TWINFER_FULL=1 TWINFER_RESULTS=docs/generated cargo test --release -p twinfer-checks --test mutant_references`\n\n\
-         {count} cases of each of {}, seed {SEED}: golden replaced by golden with one mutant, and a backend that gives the right \
-         outputs judged by that. A case is changed where the mutant changes a shape, or an element that has a finite error \
-         bound; beyond the bound where it does so by more than golden's own bound, or in the exact regime by half a step. What \
-         is changed by less, such as a bias rounded to steps that are finer than the roundings of the sum, is what a right \
-         backend may give too.\n",
+         {count} cases per family of {}, seed {SEED}. Golden is replaced by golden with one mutant, which judges a backend that \
+         gives the right outputs. *changed*: cases in which the mutant changes a shape, or an element with a finite error \
+         bound. *beyond the bound*: it changes the element by more than golden's own bound, or in the exact regime by half a \
+         step. A smaller change, such as a bias rounded to steps finer than the roundings of the sum, is within what a right \
+         backend may give.\n",
         families.join(", ")
     );
     let is_precise = |mutant: Mutant| mutant.nature() != Nature::Precision;
-    text.push_str("\n## Mistakes\n\n");
+    text.push_str("\n## Mutants of meaning\n\n");
     rows(&mut text, detections, is_precise);
     text.push_str(
         "\n## Coarse arithmetic\n\n\
-         Another precision, no other meaning. The bound of `sums-in-half` is that of 16-bit sums in any order, and holds what \
-         32-bit sums give: a right backend cannot be found wrong by it.\n\n",
+         These mutants change the precision and not the meaning. The bound of `sums-in-half` is that of 16-bit sums in any \
+         order. It includes the result of 32-bit sums, so it cannot find a right backend wrong.\n\n",
     );
     rows(&mut text, detections, |mutant| !is_precise(mutant));
     text

@@ -104,39 +104,44 @@ fn percent(part: u64, whole: u64) -> String {
 
 impl fmt::Display for Report<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "# Whether diagnoses are right\n")?;
+        writeln!(f, "# Accuracy of diagnoses\n")?;
         writeln!(
             f,
-            "`adapters/mutated_adapter.py` plants each bug in ONNX Runtime without golden. Generated cases are drawn until \
-             the bug changes the output of {} beyond its bound, or until twenty times as many are tried. Refused are cases \
-             that ONNX Runtime does not run with the bug. Cases of conv, deconv, qdq-conv, qdq-deconv and block take \
-             turns, those without quantisers left out for bugs of quantisation; cases that lack the attribute or the \
-             operator which a bug is about are passed over. Again: \
-             `TWINFER_DIAGNOSED_CASES={} TWINFER_RESULTS=docs/generated cargo test --release -p twinfer-campaign \
-             --test diagnosis`.\n",
+            "`TWINFER_DIAGNOSED_CASES={} TWINFER_RESULTS=docs/generated cargo test --release -p twinfer-campaign --test diagnosis`\n\n\
+             `adapters/mutated_adapter.py` plants each bug in ONNX Runtime without using golden. Cases are generated until the \
+             bug changes the output of {} beyond its bound, or twenty times as many were tried. *refused*: ONNX Runtime does \
+             not run the case with the bug. Cases of conv, deconv, qdq-conv, qdq-deconv and block alternate; quantization bugs \
+             skip cases without quantizers, and every bug skips cases that lack the attribute or the operator it concerns.\n",
             self.wanted, self.wanted
         )?;
-        writeln!(f, "## Bugs that golden has a mutant of\n")?;
+        writeln!(f, "## Bugs with a mutant\n")?;
         self.table(f, Sort::Mutant)?;
         writeln!(
             f,
-            "\nThe truth is in fewer than 95 % of the answers: {}.",
+            "\nThe bug is in fewer than 95 % of the diagnoses: {}.",
             self.below(Total::named, RIGHT)
         )?;
-        writeln!(f, "Fewer than 80 % are a single mutant: {}.", self.below(Total::singled_out, SINGLE))?;
-        writeln!(f, "No generated case changes: {}.", self.unchanged())?;
+        writeln!(
+            f,
+            "The bug alone is fewer than 80 % of the diagnoses: {}.",
+            self.below(Total::singled_out, SINGLE)
+        )?;
+        writeln!(f, "The bug changes no generated case: {}.", self.unchanged())?;
         writeln!(f, "\n## Coarse arithmetic\n")?;
         writeln!(
             f,
-            "No mistakes: what these explain is told as a loss of precision. Nobody knows in which order a backend sums, so \
-             that 16-bit sums are not reproduced but told by what comes out, floats that need no more bits; they are \
-             tried on cases whose outputs are such sums, since any operator behind them hides that.\n"
+            "These mutants are reported as a loss of precision. The order in which a backend sums is unknown, so 16-bit sums \
+             are not reproduced; they are recognized by outputs that need no more bits, and only in cases whose outputs are \
+             such sums, because any operator after them hides that.\n"
         )?;
         self.table(f, Sort::Precision)?;
         writeln!(f, "\n## Several at once\n")?;
-        writeln!(f, "It is true to name one of them: in many cases the others change nothing.\n")?;
+        writeln!(
+            f,
+            "A diagnosis that names one of them is right: in many cases the others change nothing.\n"
+        )?;
         self.table(f, Sort::Combination)?;
-        writeln!(f, "\n## Bugs that golden has no mutant of\n")?;
+        writeln!(f, "\n## Bugs without a mutant\n")?;
         self.table(f, Sort::Stranger)
     }
 }
@@ -159,10 +164,10 @@ impl Report<'_> {
             "compared",
             "refused",
             "changed",
-            "truth in the answer",
-            "nothing else",
+            "bug in the diagnosis",
+            "bug alone",
             "unexplained",
-            "other answers",
+            "other diagnoses",
         ];
         writeln!(f, "| {} |", HEAD.join(" | "))?;
         writeln!(f, "|{}", " --- |".repeat(HEAD.len()))?;
