@@ -1,31 +1,30 @@
 #!/usr/bin/env bash
-# What only a GPU can show, step by step. Nothing is built or fetched, so that it runs on a machine without Rust or network.
+# Everything that needs a GPU, step by step. It builds and fetches nothing, so it runs on a machine without Rust or network.
 #
 # usage: gpu-tier.sh OUT [STEP...]
 #   doctor        what is installed, and whether it loads
 #   suites        the tests that need a GPU
 #   recurs        whether the stored findings recur
 #   conv-V        1,050 cases of conv and deconv against TensorRT V, through its parser and layer by layer
-#   quantised-V   8 minutes of qdq-conv and qdq-deconv at the default level
-#   catalogue-V   what TensorRT V does with the reported bugs and the founding topics
+#   quantized-V   8 minutes of qdq-conv and qdq-deconv at the default level
+#   catalogue-V   what TensorRT V does with the reported bugs and the topics
 #   catalogue-ort the same of ONNX Runtime CUDA
 #   rates         each backend alone, the naive loop, and 8 minutes of a campaign with a ladder, its memory sampled beside it
 #
-# Each step leaves OUT/STEP.log, and its run in OUT/runs/STEP; a step that ended is not repeated, a campaign that was cut off
-# goes on where it ended. Environment:
+# Each step writes OUT/STEP.log, and its run to OUT/runs/STEP. A step that succeeded is not repeated; a campaign that was cut
+# off resumes. Environment:
 #   TWINFER        the release binary                       [target/release/twinfer]
 #   GOLDEN         the folder of stored cases; catalogue-* records into it   [golden]
 #   SUITES         a folder with the compiled tests live, gpu and golden_cases   [none: suites and recurs are skipped]
 #   TENSORRT_V, ONNXRUNTIME   libraries for the suites, by version: TENSORRT_8_6=/path
 #   DEVICES        the GPUs of the campaigns, 0,1   [all that are visible]
 #   CUDA, TRT, TRT_API   the backends' names, to try the script where there is no GPU   [ort:cuda, trt, trt-api]
-#   SCREENED_CUDA, SCREENED_TRT   the same for rates and quantised-*, without what ends workers or keeps them
+#   SCREENED_CUDA, SCREENED_TRT   the same for rates and quantized-*, without graphs that crash or hang workers
 #                  [ort:cuda,hazards=skip, trt,hazards=skip]
 #
-# Start MPS first (docs/campaigns.md): builds at the default level share a GPU then.
+# Start MPS first (docs/campaigns.md), so that builds at the default level share a GPU.
 #
-# Steps may run at once, on the same GPUs too; how much each slows the others was not measured by itself
-# (docs/results/h200-campaigns.md says what three campaigns at once came to).
+# Steps may run at the same time, also on the same GPUs; each then takes longer.
 set -uo pipefail
 
 [ $# -gt 0 ] || { sed -n '4,/^set /{/^set /!p}' "$0"; exit 2; }
@@ -38,7 +37,7 @@ screened_cuda=${SCREENED_CUDA:-${CUDA:-ort:cuda,hazards=skip}}
 trt=${TRT:-trt}
 screened_trt=${SCREENED_TRT:-${TRT:-trt,hazards=skip}}
 api=${TRT_API:-trt-api}
-default_steps="doctor suites recurs conv-8.5 quantised-8.6 quantised-8.5 catalogue-8.6 catalogue-8.5 catalogue-ort rates"
+default_steps="doctor suites recurs conv-8.5 quantized-8.6 quantized-8.5 catalogue-8.6 catalogue-8.5 catalogue-ort rates"
 mkdir -p "$out/runs"
 
 of_version() { # VERSION: the option that names it
@@ -49,7 +48,7 @@ lowest_level() { # VERSION: 8.5 and older have no levels
   case $1 in 8.[0-5]*) ;; *) echo ,level=0 ;; esac
 }
 
-campaign() { # STEP OPTION...: starts a campaign, or goes on with it; new findings (1) are what it is for
+campaign() { # STEP OPTION...: starts or resumes a campaign; new findings (exit code 1) are a success here
   local run=$out/runs/$1 options=()
   shift
   [ -e "$run/run.json" ] && options+=(--resume)
@@ -82,8 +81,8 @@ conv() { # VERSION
   campaign "conv-$1" --backends "golden,$cuda,$trt$options,$api$options" --family conv,deconv --cases 1050 --seed 12
 }
 
-quantised() { # VERSION
-  campaign "quantised-$1" --backends "golden,$screened_cuda,$screened_trt$(of_version "$1")" --family qdq-conv,qdq-deconv --time 8m --seed 42
+quantized() { # VERSION
+  campaign "quantized-$1" --backends "golden,$screened_cuda,$screened_trt$(of_version "$1")" --family qdq-conv,qdq-deconv --time 8m --seed 42
 }
 
 catalogue() { # BACKENDS: one folder at a time, since answers are kept as they come
@@ -118,7 +117,7 @@ step() { # NAME
     suites) suites ;;
     recurs) recurs ;;
     conv-*) conv "${1#conv-}" ;;
-    quantised-*) quantised "${1#quantised-}" ;;
+    quantized-*) quantized "${1#quantized-}" ;;
     catalogue-ort) catalogue "$cuda" ;;
     catalogue-*) catalogue "$trt$(of_version "${1#catalogue-}"),$api$(of_version "${1#catalogue-}")" ;;
     rates) rates ;;
