@@ -15,10 +15,10 @@ use std::{
 
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use serde::de::DeserializeOwned;
-use twinfer_campaign::{RecordedObservation, Recording};
 use twinfer_case::{Case, Expectation, Finding, Task, Topic, Variant};
 use twinfer_cli::Obstacle;
 use twinfer_onnx::Tensor;
+use twinfer_store::{RecordedObservation, Recording};
 use twinfer_tests::{Outcome, Twinfer, executable, golden};
 
 fn main() -> ExitCode {

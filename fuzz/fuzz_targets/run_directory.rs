@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
-use twinfer_campaign::{Journal, Resumed, merge};
+use twinfer_store::{Journal, Resumed, merge};
 use twinfer_case::RunInfo;
 use twinfer_fuzz::Folder;
 use twinfer_reports::{Format, Report};

@@ -2,7 +2,7 @@
 //!
 //! [`Progress`] shows a campaign while it runs. A [`Report`] collects what happened, and a [`Format`] makes a text
 //! of it: for a terminal, for another program, for a continuous-integration server or for a page. Events of a
-//! campaign that is over come from its run directory ([`retell`]), so that it can be reported again.
+//! campaign that is over come from its run directory ([`Report::of_directory`]), so that it can be reported again.
 
 mod difference;
 mod findings;
@@ -17,7 +17,6 @@ mod numbers;
 mod page;
 mod progress;
 mod report;
-mod stored;
 mod summary;
 mod survey;
 mod table;
@@ -27,7 +26,6 @@ pub use format::{Format, UnknownFormat};
 pub use issue::{IssueState, ListedIssue};
 pub use progress::Progress;
 pub use report::{GivenUp, Investigation, Lost, Outgrown, Report, ReportedFinding};
-pub use stored::{StoredRunError, retell};
 pub use survey::{Answer, Survey, Surveyed, SurveyedCase};
 
 use twinfer_case::Event;

@@ -3,7 +3,9 @@ use std::path::Path;
 use serde::Serialize;
 use twinfer_case::{Description, Event, Finding, Growth, RunInfo, Stage, Summary, Variant};
 
-use crate::{ListedIssue, Reporter, StoredRunError, retell};
+use twinfer_store::{StoreError, replay_events};
+
+use crate::{ListedIssue, Reporter};
 
 /// The version of the JSON form of a report.
 const REPORT_FORMAT: u32 = 1;
@@ -122,9 +124,9 @@ impl Report {
     }
 
     /// The report of a campaign that is over, or was killed, out of its run directory.
-    pub fn of_directory(run: &Path) -> Result<Self, StoredRunError> {
+    pub fn of_directory(run: &Path) -> Result<Self, StoreError> {
         let mut report = Self::default();
-        retell(run, &mut report)?;
+        replay_events(run, &mut |event| report.hear(event))?;
         Ok(report)
     }
 

@@ -145,7 +145,7 @@ fn write(folder: &Path, record: &Record) {
     let topic = serde_json::to_string_pretty(&record.topic()).expect("a topic is text") + "\n";
     fs::write(folder.join("topic.json"), topic).expect("it can be written");
     if let Scope::Case { build, .. } = record.scope {
-        twinfer_campaign::write_case(folder, &build()).expect("it can be written");
+        twinfer_targets::write_case(folder, &build()).expect("it can be written");
     }
 }
 

@@ -1,37 +1,27 @@
-use std::{
-    num::NonZero,
-    sync::Arc,
-    thread,
-    time::{SystemTime, UNIX_EPOCH},
-};
+use std::{num::NonZero, sync::Arc, thread};
 
 use crossbeam_channel::{bounded, unbounded};
 use twinfer_case::{
-    Backend, Description, DeviceUse, Event, JOURNAL_FORMAT, Ladder, Machine, RunInfo, Summary, Variant,
-    VariantInfo,
+    Backend, Description, DeviceUse, Event, JOURNAL_FORMAT, Ladder, RunInfo, Summary, Variant, VariantInfo,
+};
+use twinfer_store::{Journal, Open, Resumed, machine, now, record_workforce};
+use twinfer_triage::{Catalogue, Claims, Findings, Investigator};
+use twinfer_workers::{
+    Autoscaler, Crew, Expectation, Gang, Ground, Means, Outbox, Site, WorkerProcess, memory, start_all,
 };
 
 use crate::{
     CampaignError, CaseSource, Hiring, Options,
-    catalogue::Catalogue,
     climber::{Climber, Queue},
     climbing::{Climbing, Rule},
     committer::{Committer, Ledger},
-    crew::Crew,
     delivery::Deliverer,
-    docket::{Claims, Docket, Limits, Resources},
-    findings::Findings,
-    foreman::{Foreman, Gang},
-    investigation::Investigator,
-    journal::{Journal, Open, Resumed, note_workforce},
+    docket::{Docket, Limits, Resources},
     judging::Judge,
     preparer::Preparer,
     rung::Rung,
-    site::{Ground, Site, start_all},
     source::generated,
-    staffing::Means,
     tickets::Tickets,
-    worker::{Expectation, WorkerProcess, memory},
 };
 
 /// A run over many cases with a budget, a journal and a set of findings.
@@ -70,7 +60,8 @@ impl Campaign {
         };
         let ground = Ground::of_machine();
         let subjects = options.variants.iter().filter(|variant| variant.backend != Backend::Golden);
-        let site = |variant: &Variant| Arc::new(Site::new(variant, &options, &ground, SPARES));
+        let pools = options.pools();
+        let site = |variant: &Variant| Arc::new(Site::new(variant, &pools, &ground, SPARES));
         let sites: Vec<_> = subjects.map(site).collect();
         if sites.is_empty() {
             return Err(CampaignError::NoBackend);
@@ -119,7 +110,7 @@ impl Campaign {
         });
         self.sites.iter().flat_map(|site| site.news()).for_each(|event| sink(&event));
         let summary = driven?;
-        note_workforce(&self.options.out, workforce)?;
+        record_workforce(&self.options.out, workforce)?;
         Ok(summary)
     }
 
@@ -163,7 +154,9 @@ impl Campaign {
         let gangs = self.sites.iter().zip(job_receivers).zip(&lanes).map(gang).collect();
         let means = Some(self.means).filter(|_| self.options.hiring == Hiring::AsNeeded);
         thread::scope(|scope| {
-            let foreman = Foreman::new(scope, gangs, means, delivery_sender.clone());
+            let dispatcher = delivery_sender.clone();
+            let outbox = Outbox::new(move |message| drop(dispatcher.send(message.into())));
+            let foreman = Autoscaler::new(scope, gangs, means, outbox);
             foreman.open(lanes);
             let (_until_the_end, over) = bounded(0);
             scope.spawn(move || foreman.run(&over));
@@ -303,18 +296,4 @@ fn device_use(workers: &[WorkerProcess]) -> DeviceUse {
 fn strictest_use(variants: &[VariantInfo]) -> DeviceUse {
     let bases = variants.iter().filter(|info| info.rung_of.is_none());
     bases.map(|info| info.description.device_use).find(|used| *used == DeviceUse::Alone).unwrap_or_default()
-}
-
-/// The machine that this runs on.
-pub fn machine() -> Machine {
-    Machine {
-        os: std::env::consts::OS.to_owned(),
-        arch: std::env::consts::ARCH.to_owned(),
-        cores: thread::available_parallelism().map_or(1, NonZero::get),
-    }
-}
-
-/// Seconds since 1970-01-01 UTC.
-pub fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }

@@ -3,16 +3,15 @@
 use std::sync::Arc;
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
-use twinfer_case::{Event, Note, Observation, VariantRecord};
-use twinfer_checks::disagreement;
+use twinfer_case::{Event, Note, Observation, Prepared, VariantRecord};
+use twinfer_checks::{Evaluated, RunReference, disagreement};
+use twinfer_triage::Suspect;
+use twinfer_workers::{Crew, Step};
 
 use crate::{
     CampaignError,
     climbing::Climbing,
-    crew::{Crew, Step},
     delivery::{Deliverer, Delivery},
-    prepared::{Prepared, References},
-    suspect::Suspect,
 };
 
 /// A case on its way up.
@@ -20,7 +19,7 @@ pub struct Climb {
     /// The case's place in the campaign.
     pub index: u64,
     pub prepared: Arc<Prepared>,
-    pub references: References,
+    pub references: Vec<RunReference>,
     /// What the campaign's first variant did, with which others are compared where golden cannot decide.
     pub first: Observation,
     /// The rungs that it climbs to, as places among the variants, in order.
@@ -107,7 +106,7 @@ impl Climber<'_> {
             deliverer.send(Delivery::Event(Box::new(Event::WorkerLost { variant, index, stage, reason })));
         }
         let difference = disagreement(references, &observation, first);
-        let tried = crew.judge(Arc::clone(prepared), references.clone(), observation.into());
+        let tried = Evaluated::of(crew.info(), Arc::clone(prepared), references.clone(), observation);
         let mut record = tried.record(crew.info());
         let from = &self.crews[0].info().variant;
         record.notes.extend(difference.map(|detail| Note::Differs(format!("from {from}: {detail}"))));

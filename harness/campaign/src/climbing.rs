@@ -8,9 +8,9 @@ use std::{
 };
 
 use twinfer_case::{Percent, Signature, Summary, VariantInfo};
+use twinfer_triage::{Catalogue, Claims, Suspect};
 
 use self::governor::{Governor, Reason, Spent};
-use crate::{catalogue::Catalogue, docket::Claims, suspect::Suspect};
 
 /// Decides which cases climb.
 pub struct Climbing<'a> {

@@ -11,19 +11,17 @@ use std::{
 
 use crossbeam_channel::{Receiver, Sender};
 use twinfer_case::{Event, Summary, Veil, Verdict};
+use twinfer_store::{Journal, Open};
+use twinfer_triage::{Effort, Findings, Inquest, Outcome, Proof, Reduced, Suspect, sighting};
+use twinfer_workers::{Crew, gather};
 
 use self::{conclusion::Conclusion, slot::Slot};
 use crate::{
     CampaignError,
     climber::{Climbed, Queue},
-    crew::Crew,
-    delivery::{Delivery, gather},
+    delivery::Delivery,
     docket::Docket,
-    findings::Findings,
-    investigation::{Effort, Inquest, Outcome, Proof, Reduced, sighting},
-    journal::{Journal, Open},
     judging::{Complete, Judged},
-    suspect::Suspect,
     tickets::{Earlier, Tickets},
 };
 

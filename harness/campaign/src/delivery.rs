@@ -1,15 +1,14 @@
-use std::{sync::Arc, thread, time::Duration};
+use std::{sync::Arc, thread};
 
-use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
+use crossbeam_channel::Sender;
 use twinfer_case::Event;
+use twinfer_triage::{Inquest, Place};
+use twinfer_workers::{Message, Observed};
 
 use crate::{
     CampaignError,
     climber::{Climb, Climbed},
-    docket::Place,
-    investigation::Inquest,
     judging::Judged,
-    lane::Observed,
     preparer::Referenced,
 };
 
@@ -31,23 +30,6 @@ pub enum Delivery {
     Failed(CampaignError),
 }
 
-/// How long deliveries gather once the first has come: each of them would wake the committer, several times a case.
-const GATHERING: Duration = Duration::from_millis(1);
-
-/// Takes everything that arrives; nothing where that is nothing for as long as `patience`.
-pub fn gather(inbox: &Receiver<Delivery>, patience: Duration) -> Result<Vec<Delivery>, CampaignError> {
-    let first = match inbox.recv_timeout(patience) {
-        Ok(first) => first,
-        Err(RecvTimeoutError::Timeout) => return Ok(Vec::new()),
-        Err(RecvTimeoutError::Disconnected) => {
-            let reason = "its threads ended before the campaign".to_owned();
-            return Err(CampaignError::Supervisor(reason));
-        }
-    };
-    thread::sleep(GATHERING);
-    Ok(std::iter::once(first).chain(inbox.try_iter()).collect())
-}
-
 /// A thread's end of the way to the committer, which learns of a panic there too.
 pub struct Deliverer(Sender<Delivery>);
 
@@ -59,6 +41,16 @@ impl Deliverer {
     /// A committer that is gone needs nothing any more.
     pub fn send(&self, delivery: Delivery) {
         let _ = self.0.send(delivery);
+    }
+}
+
+impl From<Message> for Delivery {
+    fn from(message: Message) -> Self {
+        match message {
+            Message::Observed(observed) => Self::Observed(observed),
+            Message::Event(event) => Self::Event(event),
+            Message::Failed(error) => Self::Failed(error.into()),
+        }
     }
 }
 

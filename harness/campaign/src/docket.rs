@@ -4,7 +4,6 @@
 //! docket foresees that from what is known already, so that most investigations are done when their turn comes; one that
 //! was not needed after all is dropped. Nothing that it foresees changes what the committer concludes.
 
-mod claims;
 mod forecast;
 
 use std::{
@@ -16,20 +15,17 @@ use std::{
 
 use crossbeam_channel::Sender;
 
-pub use self::claims::Claims;
+use twinfer_triage::{
+    Catalogue, Claims, Course, Effort, Identity, Inquest, Investigator, Outcome, Place, Reduced, Suspect,
+};
+use twinfer_workers::Crew;
+
 use self::forecast::{Forecast, Wanted};
 use crate::{
     CampaignError,
-    catalogue::{Catalogue, Identity},
-    crew::Crew,
     delivery::{Deliverer, Delivery},
-    investigation::{Course, Effort, Inquest, Investigator, Outcome, Reduced},
     judging::Judged,
-    suspect::Suspect,
 };
-
-/// A suspect's place in the order of the campaign: that of its case, of its variant and of its divergence.
-pub type Place = (u64, usize, usize);
 
 /// How often the docket looks ahead at most, and how much longer than it took it rests.
 const INTERVAL: Duration = Duration::from_millis(20);
@@ -177,7 +173,8 @@ impl Resources<'_> {
         course: &Course,
     ) -> Result<Option<Outcome>, CampaignError> {
         let is_familiar = |identity: &Identity| !self.claims.claim(place, identity);
-        self.investigator.investigate(&self.crews[suspect.variant], suspect, beyond, is_familiar, course)
+        let crew = &self.crews[suspect.variant];
+        Ok(self.investigator.investigate(crew, suspect, beyond, is_familiar, course)?)
     }
 
     fn prove(self, suspect: &Suspect, reduced: &Reduced) -> Result<Outcome, CampaignError> {

@@ -4,17 +4,16 @@ use std::sync::Arc;
 
 use crossbeam_channel::Receiver;
 use twinfer_case::{CaseRecord, JOURNAL_FORMAT, Note, VariantRecord};
-use twinfer_checks::disagreement;
+use twinfer_checks::{Answers, Evaluated, disagreement};
+use twinfer_triage::Suspect;
+use twinfer_workers::{Crew, Observed};
 
 use crate::{
     CampaignError,
     climber::Climb,
     climbing::Climbing,
-    crew::{Answers, Crew},
     delivery::{Deliverer, Delivery},
-    lane::Observed,
     preparer::Referenced,
-    suspect::Suspect,
 };
 
 /// A case with everything that its verdicts depend on.
@@ -104,7 +103,8 @@ impl Judge<'_> {
             repeat: repeat.map(|repeat| repeat.observation),
             fresh,
         };
-        let tried = crew.judge(Arc::clone(&referenced.prepared), referenced.references.clone(), answers);
+        let (prepared, references) = (Arc::clone(&referenced.prepared), referenced.references.clone());
+        let tried = Evaluated::of(crew.info(), prepared, references, answers);
         let record = tried.record(crew.info());
         let place = (observed.index, observed.variant);
         Ok((record, Suspect::all(crew.info(), place, tried, &observed.preceding)))

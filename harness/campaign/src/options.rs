@@ -5,9 +5,11 @@ use std::{
     time::Duration,
 };
 
-use twinfer_case::{Budget, Description, Ladder, Stage, Variant};
+use twinfer_case::{Budget, Description, Ladder, Variant};
+use twinfer_checks::{Oracle, golden_for};
+use twinfer_workers::{Deadlines, PoolOptions, WorkerCommand, Yielding};
 
-use crate::{CaseSource, Oracle, WorkerCommand, oracle::golden_for};
+use crate::CaseSource;
 
 /// What a campaign is to do.
 #[derive(Clone)]
@@ -106,6 +108,20 @@ impl Options {
         }
     }
 
+    /// How the workers of every variant are started.
+    pub fn pools(&self) -> PoolOptions {
+        PoolOptions {
+            command: self.worker.clone(),
+            deadlines: self.deadlines,
+            devices: self.devices.clone(),
+            investigations: self.investigations.get(),
+            yielding: match self.budget {
+                Budget::Cases(_) => Yielding::Lanes,
+                Budget::Seconds(_) => Yielding::Investigations,
+            },
+        }
+    }
+
     /// The reference for variants that these describe.
     pub fn oracle_for<'a>(&self, descriptions: impl IntoIterator<Item = &'a Description>) -> Oracle {
         let arithmetic = descriptions.into_iter().map(|description| description.arithmetic);
@@ -128,45 +144,4 @@ pub enum Hiring {
     AsNeeded,
     /// As many as [`Options::jobs`] allows, from the beginning.
     AllAtOnce,
-}
-
-/// How long a worker may stay in each stage before it counts as hung.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Deadlines {
-    /// From spawning to the handshake's answer.
-    pub start: Duration,
-    /// Reading the model.
-    pub load: Duration,
-    /// Understanding it.
-    pub parse: Duration,
-    /// Making something executable of it.
-    pub build: Duration,
-    /// One run.
-    pub execute: Duration,
-}
-
-impl Deadlines {
-    /// The deadline of `stage`.
-    pub const fn of(&self, stage: Stage) -> Duration {
-        match stage {
-            Stage::Start => self.start,
-            Stage::Load => self.load,
-            Stage::Parse => self.parse,
-            Stage::Build => self.build,
-            Stage::Execute => self.execute,
-        }
-    }
-}
-
-impl Default for Deadlines {
-    /// Generous: several times the slowest that was measured with TensorRT on a busy machine.
-    fn default() -> Self {
-        Self {
-            start: Duration::from_mins(2),
-            load: Duration::from_secs(30),
-            parse: Duration::from_secs(30),
-            build: Duration::from_mins(2),
-            execute: Duration::from_secs(30),
-        }
-    }
 }

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use crossbeam_channel::{Receiver, Sender};
+use twinfer_case::Prepared;
+use twinfer_checks::{Oracle, RunReference, references};
+use twinfer_workers::Job;
 
 use crate::{
-    CampaignError, CaseSource, Oracle,
+    CampaignError, CaseSource,
     delivery::{Deliverer, Delivery},
-    lane::Job,
-    prepared::{Prepared, References},
 };
 
 /// What every preparer shares.
@@ -29,7 +30,7 @@ pub struct Referenced {
     /// The case.
     pub prepared: Arc<Prepared>,
     /// What should come out.
-    pub references: References,
+    pub references: Vec<RunReference>,
     /// Whether it runs twice.
     pub repeated: bool,
 }
@@ -54,7 +55,7 @@ impl Preparer {
                 let _ = queue.send(Job { index, prepared: Arc::clone(&prepared), repeat });
             }
         }
-        let references = prepared.references(&self.oracle);
+        let references = references(&prepared, &self.oracle);
         Ok(Referenced { index, prepared, references, repeated })
     }
 }

@@ -3,13 +3,9 @@
 use std::sync::Arc;
 
 use twinfer_case::{Description, DeviceUse, Variant, VariantInfo};
+use twinfer_workers::{Crew, Gate, Ground, Site, WorkerError, WorkerProcess, start_all};
 
-use crate::{
-    CampaignError, Options,
-    crew::Crew,
-    site::{Ground, Site, start_all},
-    worker::{Gate, WorkerProcess},
-};
+use crate::{CampaignError, Options};
 
 /// As many rungs as a ladder may have.
 const MOST: usize = 8;
@@ -34,7 +30,7 @@ impl Rung {
         for (base, description) in bases {
             for variant in above(base, description)? {
                 if !taken.contains(&variant) {
-                    let site = Arc::new(Site::new(&variant, options, ground, 0));
+                    let site = Arc::new(Site::new(&variant, &options.pools(), ground, 0));
                     taken.push(variant);
                     planned.push(((*base).clone(), site));
                 }
@@ -87,7 +83,7 @@ impl Rung {
 
 /// The variants of the ladder above `base`, which may be what a stranger's program says.
 fn above(base: &Variant, description: &Description) -> Result<Vec<Variant>, CampaignError> {
-    let refused = |reason: String| CampaignError::Worker { variant: base.clone(), reason };
+    let refused = |reason: String| CampaignError::from(WorkerError::Worker { variant: base.clone(), reason });
     if description.ladder.len() > MOST {
         return Err(refused(format!("its ladder has {} rungs, at most {MOST}", description.ladder.len())));
     }

@@ -1,12 +1,8 @@
 use std::sync::Arc;
 
-use twinfer_case::Case;
 use twinfer_generators::Family;
 
-use crate::CampaignError;
-
-/// Where a campaign's cases come from: the case at an index, the same whoever asks and in whatever order.
-pub type CaseSource = Arc<dyn Fn(u64) -> Case + Send + Sync>;
+use crate::{CampaignError, CaseSource};
 
 /// The cases of `families` in turn.
 pub fn generated(families: &[String], seed: u64) -> Result<CaseSource, CampaignError> {

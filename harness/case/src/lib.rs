@@ -18,10 +18,10 @@ mod finding;
 mod ladder;
 mod observation;
 mod poison;
+mod prepared;
 mod quantizer;
 mod recipe;
 mod record;
-mod records;
 mod signature;
 mod summary;
 mod task;
@@ -48,12 +48,12 @@ pub use observation::{
     Severity, Stage, Timing,
 };
 pub use poison::{is_poison, poisoned};
+pub use prepared::{OversizedCase, Prepared};
 pub use recipe::{MAX_CASE_ELEMENTS, OversizedRecipe, materialize};
 pub use record::{
     Budget, CaseRecord, DeviceMemory, JOURNAL_FORMAT, MAX_SHARDS, Machine, Note, QuantizedExecution, RunInfo,
     VariantInfo, VariantRecord, Veil, WorkerBound, Workforce,
 };
-pub use records::{JOURNAL, REVISITED, Records, RecordsError};
 pub use signature::{Cause, Signature};
 pub use summary::{FindingCount, Summary, VariantSummary, VeilCount};
 pub use task::Task;

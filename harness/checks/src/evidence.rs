@@ -2,7 +2,10 @@ use twinfer_case::{Case, Description, Observation, Variant};
 use twinfer_golden::{Evaluation, Unknown};
 
 /// What golden knows of each run, in order.
-pub type References = [Result<Evaluation, Unknown>];
+pub type References = [RunReference];
+
+/// What golden computes for one run, or why it cannot.
+pub type RunReference = Result<Evaluation, Unknown>;
 
 /// Everything that is known about one variant on one case.
 #[derive(Clone, Copy)]

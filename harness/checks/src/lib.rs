@@ -8,12 +8,15 @@
 mod acceptance;
 mod comparison;
 mod determinism;
+mod diagnosis;
 mod disagreement;
 mod dtype;
 mod ending;
+mod evaluated;
 mod evidence;
 mod judge;
 mod log;
+mod oracle;
 mod placement;
 mod precision;
 mod report;
@@ -24,5 +27,7 @@ mod values;
 
 pub use comparison::{Answer, judge_together};
 pub use disagreement::disagreement;
-pub use evidence::{Evidence, References};
+pub use evaluated::{Answers, Evaluated, record};
+pub use evidence::{Evidence, References, RunReference};
 pub use judge::{Judgement, judge};
+pub use oracle::{Oracle, expected_outputs, golden_for, references};

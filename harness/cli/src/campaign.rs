@@ -1,7 +1,6 @@
 //! Running a campaign in front of a person: its progress, its interruption.
 
 use std::{
-    io::ErrorKind,
     process::exit,
     sync::{
         Arc,
@@ -9,7 +8,7 @@ use std::{
     },
 };
 
-use twinfer_campaign::{Campaign, CampaignError, Options};
+use twinfer_campaign::{Campaign, Options};
 use twinfer_reports::{Progress, Report, Reporter};
 
 use crate::{Failure, resumption::Resumption};
@@ -48,21 +47,3 @@ fn stop_on_interrupt(stop: &Arc<AtomicBool>, resumption: Resumption) {
 
 /// What a shell reports of a process that SIGINT ended.
 const INTERRUPTED: i32 = 130;
-
-impl From<CampaignError> for Failure {
-    fn from(error: CampaignError) -> Self {
-        match error {
-            CampaignError::NoBackend
-            | CampaignError::Variant { .. }
-            | CampaignError::NoRung
-            | CampaignError::NothingToCompareWith { .. }
-            | CampaignError::UnknownFamily { .. }
-            | CampaignError::OtherCampaign { .. }
-            | CampaignError::Format { .. } => Self::usage(error),
-            CampaignError::File { ref source, .. } if source.kind() == ErrorKind::NotFound => {
-                Self::usage(error)
-            }
-            _ => Self::environment(error),
-        }
-    }
-}

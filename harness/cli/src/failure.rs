@@ -1,10 +1,15 @@
-use std::fmt::Display;
+use std::{fmt::Display, io::ErrorKind};
 
 use serde::{Deserialize, Serialize};
 use twinfer_backend::OpenError;
-use twinfer_case::Variant;
+use twinfer_campaign::CampaignError;
+use twinfer_case::{OversizedCase, Variant};
 use twinfer_configuration::ConfigurationError;
 use twinfer_libraries::Error as LibraryError;
+use twinfer_store::StoreError;
+use twinfer_targets::TargetError;
+use twinfer_triage::TriageError;
+use twinfer_workers::WorkerError;
 
 use crate::Exit;
 
@@ -53,5 +58,75 @@ impl From<LibraryError> for Failure {
 impl From<ConfigurationError> for Failure {
     fn from(error: ConfigurationError) -> Self {
         Self::usage(error)
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Occupied(_)
+            | StoreError::NoRun { .. }
+            | StoreError::OtherCampaign { .. }
+            | StoreError::Format { .. } => Self::usage(error),
+            StoreError::File { ref source, .. } if source.kind() == ErrorKind::NotFound => Self::usage(error),
+            _ => Self::environment(error),
+        }
+    }
+}
+
+impl From<WorkerError> for Failure {
+    fn from(error: WorkerError) -> Self {
+        match error {
+            WorkerError::Variant { .. } => Self::usage(error),
+            WorkerError::Worker { .. } | WorkerError::Supervisor(_) => Self::environment(error),
+        }
+    }
+}
+
+impl From<OversizedCase> for Failure {
+    fn from(error: OversizedCase) -> Self {
+        Self::environment(error)
+    }
+}
+
+impl From<TriageError> for Failure {
+    fn from(error: TriageError) -> Self {
+        match error {
+            TriageError::Worker(error) => error.into(),
+            TriageError::Store(error) => error.into(),
+            TriageError::Case(_) | TriageError::Output(_) | TriageError::Supervisor(_) => {
+                Self::environment(error)
+            }
+        }
+    }
+}
+
+impl From<TargetError> for Failure {
+    fn from(error: TargetError) -> Self {
+        match error {
+            TargetError::NoBackend | TargetError::NothingToCompareWith { .. } | TargetError::Model { .. } => {
+                Self::usage(error)
+            }
+            TargetError::Triage(error) => error.into(),
+            TargetError::Worker(error) => error.into(),
+            TargetError::Store(error) => error.into(),
+            TargetError::Inputs { .. } | TargetError::Case(_) | TargetError::Output(_) => {
+                Self::environment(error)
+            }
+        }
+    }
+}
+
+impl From<CampaignError> for Failure {
+    fn from(error: CampaignError) -> Self {
+        match error {
+            CampaignError::NoBackend | CampaignError::NoRung | CampaignError::UnknownFamily { .. } => {
+                Self::usage(error)
+            }
+            CampaignError::Triage(error) => error.into(),
+            CampaignError::Worker(error) => error.into(),
+            CampaignError::Store(error) => error.into(),
+            CampaignError::Case(_) | CampaignError::Supervisor(_) => Self::environment(error),
+        }
     }
 }

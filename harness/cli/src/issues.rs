@@ -2,12 +2,14 @@
 
 use std::path::PathBuf;
 
-use twinfer_campaign::{Subjects, WorkerCommand, read_case};
-use twinfer_case::{Backend, Finding, Stage, Variant, VariantInfo, Verdict};
+use twinfer_case::{Backend, Stage, Variant, VariantInfo, Verdict};
 use twinfer_configuration::{Date, KnownIssue};
 use twinfer_reports::{IssueState, ListedIssue, Report};
+use twinfer_store::{has_finding, read_finding};
+use twinfer_targets::{Subjects, read_case};
+use twinfer_workers::WorkerCommand;
 
-use crate::{Failure, json};
+use crate::Failure;
 
 /// How issues are tried with their own cases.
 #[derive(Clone, Copy)]
@@ -22,7 +24,7 @@ impl<'a> Trials<'a> {
     /// The folder of an issue, where it is there, and what runs its case.
     fn own_case_of(self, issue: &KnownIssue) -> Option<(PathBuf, &'a WorkerCommand)> {
         let mut folders = self.stored.iter().map(|stored| stored.join(&issue.finding));
-        let folder = folders.find(|folder| folder.join("finding.json").is_file())?;
+        let folder = folders.find(|folder| has_finding(folder))?;
         Some((folder, self.worker))
     }
 }
@@ -69,11 +71,11 @@ fn state(report: &Report, issue: &KnownIssue, trials: Option<Trials<'_>>) -> Res
     let Some((folder, worker)) = trials.and_then(|trials| trials.own_case_of(issue)) else {
         return Ok(IssueState::NotSeen);
     };
-    let finding: Finding = json::read(&folder.join("finding.json"))?;
-    let records = Subjects::start(&concerned, worker, twinfer_campaign::Deadlines::default())?
+    let records = Subjects::start(&concerned, worker, twinfer_workers::Deadlines::default())?
         .check(&read_case(&folder)?)?;
+    let kind = read_finding(&folder)?.map(|finding| finding.kind);
     let diverges = records.iter().any(|record| match &record.verdict {
-        Verdict::Diverges(divergences) => divergences.iter().any(|one| one.kind == finding.kind),
+        Verdict::Diverges(divergences) => divergences.iter().any(|one| Some(one.kind) == kind),
         _ => false,
     });
     Ok(if diverges { IssueState::Occurs { cases: 0 } } else { IssueState::Fixed })

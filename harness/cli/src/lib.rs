@@ -16,7 +16,6 @@ mod output;
 mod paint;
 mod provision;
 mod resumption;
-mod run_directory;
 mod subjects;
 mod worker;
 

@@ -1,5 +1,6 @@
-use twinfer_campaign::{Deadlines, Subjects};
 use twinfer_case::Variant;
+use twinfer_targets::Subjects;
+use twinfer_workers::Deadlines;
 
 use crate::{Failure, worker::worker_for};
 

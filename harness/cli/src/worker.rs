@@ -2,9 +2,9 @@
 
 use std::env;
 
-use twinfer_campaign::WorkerCommand;
 use twinfer_case::Variant;
 use twinfer_libraries::{SEARCH_PATH_VARIABLE, search_path};
+use twinfer_workers::WorkerCommand;
 
 use crate::{Failure, provision::provision};
 

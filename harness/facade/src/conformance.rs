@@ -1,6 +1,7 @@
-use twinfer_campaign::{CampaignError, Deadlines, Subjects};
 use twinfer_case::{Case, Divergence, InvalidVariant, Variant, Verdict};
 use twinfer_libraries::{Installed, Store};
+use twinfer_targets::{Subjects, TargetError};
+use twinfer_workers::Deadlines;
 
 use crate::program;
 
@@ -25,7 +26,7 @@ pub enum Error {
     NoProgram,
     /// The workers failed.
     #[error(transparent)]
-    Campaign(#[from] CampaignError),
+    Target(#[from] TargetError),
 }
 
 impl Conformance {

@@ -6,9 +6,9 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
-use twinfer_campaign::WorkerCommand;
 use twinfer_libraries::{Installed, SEARCH_PATH_VARIABLE, search_path};
 use twinfer_worker::WORKER_VARIABLE;
+use twinfer_workers::WorkerCommand;
 
 use crate::Error;
 

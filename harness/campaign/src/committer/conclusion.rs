@@ -1,6 +1,7 @@
 use twinfer_case::{Divergence, Veil};
+use twinfer_triage::Suspect;
 
-use crate::{judging::Judged, suspect::Suspect};
+use crate::judging::Judged;
 
 /// What a divergence turned out to be.
 pub struct Conclusion {

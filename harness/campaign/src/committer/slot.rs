@@ -1,4 +1,6 @@
-use crate::{judging::Complete, lane::Observed, preparer::Referenced};
+use twinfer_workers::Observed;
+
+use crate::{judging::Complete, preparer::Referenced};
 
 /// What has arrived of a case.
 #[derive(Default)]

@@ -4,14 +4,9 @@ use std::{
 };
 
 use twinfer_case::Signature;
+use twinfer_triage::{Catalogue, Identity, Inquest, Outcome, Place, Suspect, may_be_one};
 
-use super::Place;
-use crate::{
-    catalogue::{Catalogue, Identity, may_be_one},
-    investigation::{Inquest, Outcome},
-    judging::Judged,
-    suspect::Suspect,
-};
+use crate::judging::Judged;
 
 /// Cases that are looked at: more would keep the committer from them.
 const HORIZON: usize = 4096;

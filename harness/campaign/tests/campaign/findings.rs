@@ -1,8 +1,9 @@
 use std::{collections::BTreeMap, fs, num::NonZeroUsize};
 
-use twinfer_campaign::{Subjects, adopt, read_case};
 use twinfer_case::{Budget, Event, Kind};
 use twinfer_onnx::{Graph, Tensor};
+use twinfer_store::adopt;
+use twinfer_targets::{Subjects, read_case};
 
 use crate::{
     actor,

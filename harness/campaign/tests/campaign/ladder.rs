@@ -2,8 +2,9 @@
 
 use std::{fs, num::NonZeroUsize};
 
-use twinfer_campaign::{Subjects, adopt, merge};
 use twinfer_case::{Budget, CaseRecord, Event, Kind, VariantSummary, Verdict};
+use twinfer_store::{adopt, merge};
+use twinfer_targets::Subjects;
 
 use crate::{
     actor,

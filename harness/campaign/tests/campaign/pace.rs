@@ -2,7 +2,8 @@
 
 use std::{collections::BTreeSet, fs, num::NonZeroUsize, time::Instant};
 
-use twinfer_case::{Budget, Event, JOURNAL, Records, Verdict};
+use twinfer_case::{Budget, Event, Verdict};
+use twinfer_store::Records;
 
 use crate::{
     actor::{SLOW_CASE, SLOW_START},
@@ -31,7 +32,7 @@ pub fn out_of_time() {
     assert!(found > 0, "what is investigated or known is told");
 
     let records = || Records::open(&outcome.out).unwrap().map(Result::unwrap).collect::<Vec<_>>();
-    let path = outcome.out.join(JOURNAL);
+    let path = outcome.out.join("journal.jsonl");
     let (before, text) = (records(), fs::read(&path).unwrap());
     production.options.resume = true;
     production.options.minimize = false;

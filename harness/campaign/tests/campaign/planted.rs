@@ -5,9 +5,9 @@ use std::{
     time::Instant,
 };
 
-use twinfer_campaign::read_case;
 use twinfer_case::{Case, Event, Kind};
 use twinfer_onnx::Op;
+use twinfer_targets::read_case;
 
 use crate::stage::against_variant;
 

@@ -10,8 +10,9 @@ use std::{
 };
 
 use tempfile::TempDir;
-use twinfer_campaign::{Campaign, CampaignError, Deadlines, Options, WorkerCommand};
+use twinfer_campaign::{Campaign, CampaignError, Options};
 use twinfer_case::{Budget, CaseRecord, Event, Finding, Kind, Summary, Variant, Verdict};
+use twinfer_workers::{Deadlines, WorkerCommand};
 
 use crate::actor;
 

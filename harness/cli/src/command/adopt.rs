@@ -14,7 +14,7 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    let folder = twinfer_campaign::adopt(&arguments.finding, &arguments.to)?;
+    let folder = twinfer_store::adopt(&arguments.finding, &arguments.to)?;
     line!("{} {}", paint::good("adopted"), folder.display());
     Ok(Exit::Conforms)
 }

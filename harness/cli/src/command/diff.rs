@@ -1,7 +1,8 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use twinfer_reports::{Difference, Format, Shown, retell};
+use twinfer_reports::{Difference, Format, Reporter, Shown};
+use twinfer_store::replay_events;
 
 use crate::{Exit, Failure, formats::formats, output::write};
 
@@ -31,6 +32,6 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 
 fn shown(run: &Path) -> Result<Shown, Failure> {
     let mut shown = Shown::default();
-    retell(run, &mut shown).map_err(Failure::usage)?;
+    replay_events(run, &mut |event| shown.hear(event)).map_err(Failure::usage)?;
     Ok(shown)
 }

@@ -10,6 +10,7 @@ use twinfer_case::{Budget, Ladder, Summary};
 use twinfer_configuration::{Configuration, Jobs, Shard, Variants, seconds};
 use twinfer_generators::Family;
 use twinfer_reports::Format;
+use twinfer_store::{known_findings, run_directory};
 use twinfer_worker::{SABOTAGE_VARIABLE, driver};
 
 use crate::{
@@ -19,7 +20,6 @@ use crate::{
     issues::{Trials, settle},
     output::write,
     resumption::Resumption,
-    run_directory::run_directory,
     worker::worker_for,
 };
 
@@ -160,8 +160,7 @@ fn findings_in(folder: &Path) -> Result<PathBuf, Failure> {
             folder.display()
         )));
     }
-    let is_run = folder.join("run.json").is_file();
-    Ok(if is_run { folder.join("findings") } else { folder.to_owned() })
+    Ok(known_findings(folder))
 }
 
 fn families<'a>(arguments: &'a Arguments, configuration: &'a Configuration) -> &'a [Family] {

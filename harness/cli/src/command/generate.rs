@@ -1,11 +1,9 @@
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use clap::Args;
-use twinfer_case::{Case, CaseFile, Task};
+use twinfer_case::Prepared;
 use twinfer_generators::{Coverage, CoverageReport, Family};
+use twinfer_store::write_generated_case;
 
 use crate::{Exit, Failure, output::line, paint};
 
@@ -42,7 +40,8 @@ fn write_all(arguments: &Arguments, out: &Path) -> Result<(), Failure> {
     for family in &arguments.family {
         let stream = family.stream(arguments.seed);
         for index in 0..arguments.cases {
-            write_case(&stream.case(index), &out.join(format!("{family}-{}-{index}", arguments.seed)))?;
+            let prepared = Prepared::of(stream.case(index)).map_err(Failure::environment)?;
+            write_generated_case(&out.join(format!("{family}-{}-{index}", arguments.seed)), &prepared)?;
         }
     }
     let total = arguments.cases * arguments.family.len() as u64;
@@ -57,26 +56,4 @@ fn coverage(arguments: &Arguments) -> CoverageReport {
         (0..arguments.cases).for_each(|index| coverage.record(&stream.case(index)));
     }
     coverage.report()
-}
-
-/// `case.json`, `model.onnx`, and the inputs of run `k` under `test_data_set_<k>`, as ONNX lays out its own tests.
-fn write_case(case: &Case, folder: &Path) -> Result<(), Failure> {
-    let task = Task::of(case).map_err(Failure::environment)?;
-    let json = serde_json::to_vec_pretty(&CaseFile::from(case)).map_err(Failure::environment)?;
-    write(folder, "case.json", &json)?;
-    write(folder, "model.onnx", &task.model)?;
-    for (number, inputs) in task.runs.iter().enumerate() {
-        let data = folder.join(format!("test_data_set_{number}"));
-        for ((index, tensor), input) in inputs.iter().enumerate().zip(&case.graph.inputs) {
-            write(&data, &format!("input_{index}.pb"), &tensor.encode_proto(&input.name))?;
-        }
-    }
-    Ok(())
-}
-
-fn write(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), Failure> {
-    let path = folder.join(name);
-    fs::create_dir_all(folder)
-        .and_then(|()| fs::write(&path, bytes))
-        .map_err(|error| Failure::environment(format!("cannot write {}: {error}", path.display())))
 }

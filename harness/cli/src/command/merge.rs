@@ -28,7 +28,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     if fs::read_dir(out).is_ok_and(|mut entries| entries.next().is_some()) {
         return Err(Failure::usage(format!("{} is not empty: give another folder", out.display())));
     }
-    let missing = twinfer_campaign::merge(&arguments.runs, out)?;
+    let missing = twinfer_store::merge(&arguments.runs, out)?;
     for shard in missing {
         eprintln!("shard {shard} is not among them: its cases are missing");
     }

@@ -1,11 +1,12 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use twinfer_campaign::{read_case, read_finding};
 use twinfer_configuration::Variants;
 use twinfer_reports::{Progress, Reporter};
+use twinfer_store::{new_run_directory, read_finding};
+use twinfer_targets::read_case;
 
-use crate::{Exit, Failure, output::line, paint, run_directory::fresh_run_directory, subjects};
+use crate::{Exit, Failure, output::line, paint, subjects};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -23,7 +24,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let case = read_case(&arguments.case)?;
     let known = read_finding(&arguments.case)?;
     let subjects = subjects::start(&arguments.backends.subjects())?;
-    let out = arguments.out.clone().map_or_else(fresh_run_directory, Ok)?;
+    let out = arguments.out.clone().map_or_else(new_run_directory, Ok)?;
     let mut progress = Progress::to_stderr();
     let Some(minimal) = subjects.minimize(&case, known.as_ref(), &out, &mut |event| progress.hear(event))?
     else {

@@ -1,9 +1,10 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use twinfer_campaign::{Recording, Replay};
 use twinfer_case::{Variant, Verdict};
 use twinfer_configuration::Variants;
+use twinfer_store::Recording;
+use twinfer_targets::Replay;
 
 use crate::{Exit, Failure, Obstacle, output::line, paint, subjects};
 

@@ -3,9 +3,10 @@ use std::{
     process::Command,
 };
 
-use twinfer_campaign::{Deadlines, Subjects};
 use twinfer_case::{Backend, Stage, Variant};
 use twinfer_libraries::{Dependency, Installed, Loader, Product, Store};
+use twinfer_targets::Subjects;
+use twinfer_workers::Deadlines;
 
 use crate::{Exit, Failure, output::line, paint, worker::worker_for};
 

@@ -1,8 +1,9 @@
 use std::{collections::BTreeMap, num::NonZeroUsize};
 
-use twinfer_campaign::{Campaign, Hiring, Options, WorkerCommand};
+use twinfer_campaign::{Campaign, Hiring, Options};
 use twinfer_case::{Budget, CaseRecord, Event, Stage, Summary, Variant};
 use twinfer_generators::Family;
+use twinfer_workers::WorkerCommand;
 
 use super::{Arguments, report, usage::Spent};
 use crate::Failure;

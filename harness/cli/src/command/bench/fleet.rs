@@ -5,10 +5,10 @@ use std::{
 };
 
 use serde::de::DeserializeOwned;
-use twinfer_campaign::ALLOCATOR;
 use twinfer_case::Variant;
 use twinfer_generators::Family;
 use twinfer_worker::driver::{self, Mode};
+use twinfer_workers::ALLOCATOR;
 
 use super::{
     Arguments,

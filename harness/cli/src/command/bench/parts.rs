@@ -20,11 +20,14 @@ use clap::Args;
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 use twinfer_backend::Backend;
-use twinfer_campaign::{Options, Passage, Prepared};
-use twinfer_case::{CaseRecord, JOURNAL_FORMAT, Observation, Stage, Timing, Variant, VariantRecord};
-use twinfer_checks::{Evidence, Judgement, judge};
+use twinfer_campaign::Options;
+use twinfer_case::{
+    CaseRecord, JOURNAL_FORMAT, Observation, Prepared, Stage, Timing, Variant, VariantRecord,
+};
+use twinfer_checks::{Evidence, Judgement, judge, references};
 use twinfer_generators::Family;
 use twinfer_worker::{driver, take_stdout};
+use twinfer_workers::Passage;
 
 use super::{self as bench, stream::Stream, usage::processor_seconds};
 use crate::{Exit, Failure, worker::worker_for};
@@ -172,7 +175,7 @@ impl Course {
         let cases: Vec<_> = cases.into_iter().map(Prepared::of).collect::<Result<_, _>>()?;
         parts.encode += clock.lap();
         let oracle = options.oracle_for([&description]);
-        let references: Vec<_> = cases.iter().map(|case| case.references(&oracle)).collect();
+        let references: Vec<_> = cases.iter().map(|case| references(case, &oracle)).collect();
         parts.golden += clock.lap();
         let observations: Vec<_> = cases.iter().map(|case| backend.run(&case.task, &mut |_| {})).collect();
         let in_this_process = clock.lap();

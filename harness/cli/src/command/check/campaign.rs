@@ -6,9 +6,10 @@ use std::{
     sync::Arc,
 };
 
-use twinfer_campaign::{Campaign, Opaque, Options};
+use twinfer_campaign::{Campaign, Options};
 use twinfer_case::{Budget, Case, Variant};
 use twinfer_reports::{Report, Reporter};
+use twinfer_targets::Opaque;
 
 use crate::{Failure, subjects, worker::worker_for};
 

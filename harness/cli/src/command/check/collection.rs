@@ -5,6 +5,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use twinfer_store::has_case;
+
 use crate::Failure;
 
 /// The folders of cases, in order.
@@ -38,7 +40,7 @@ impl Collection {
 
 /// A case or, without a graph, what a case would stand for.
 fn is_case(path: &Path) -> bool {
-    path.join("case.json").is_file() || path.join("topic.json").is_file()
+    has_case(path) || path.join("topic.json").is_file()
 }
 
 fn cases_in(path: &Path) -> Result<Vec<PathBuf>, Failure> {

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use twinfer_campaign::{Opaque, read_case};
 use twinfer_case::{Case, MAX_FILE_BYTES, read_file};
 use twinfer_onnx::{DecodeError, Graph, Interface};
+use twinfer_targets::{Opaque, read_case};
 
 use super::{Arguments, inputs};
 use crate::Failure;

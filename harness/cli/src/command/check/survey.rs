@@ -8,9 +8,10 @@ use std::{
     },
 };
 
-use twinfer_campaign::{RecordedObservation, Recording, one_line, read_case};
 use twinfer_case::{Case, Expectation, Task, Topic, Verdict};
 use twinfer_reports::{Answer, Survey, Surveyed, SurveyedCase};
+use twinfer_store::{RecordedObservation, Recording, has_case};
+use twinfer_targets::read_case;
 
 use super::{Arguments, collection::Collection};
 use crate::{Exit, Failure, json, output::write, subjects};
@@ -95,7 +96,7 @@ impl Asked {
     fn read(folder: &Path) -> Result<Self, Failure> {
         let topic = folder.join("topic.json");
         let topic = if topic.is_file() { Some(json::read(&topic)?) } else { None };
-        let case = if folder.join("case.json").is_file() { Some(read_case(folder)?) } else { None };
+        let case = if has_case(folder) { Some(read_case(folder)?) } else { None };
         Ok(Self { folder: folder.to_owned(), topic, case, answers: Vec::new() })
     }
 
@@ -118,7 +119,7 @@ fn table(asked: &[Asked]) -> Survey {
         SurveyedCase {
             name: asked.name(),
             topic: asked.topic.clone(),
-            graph: asked.case.as_ref().map(|case| one_line(&case.graph)),
+            graph: asked.case.as_ref().map(|case| case.graph.to_string()),
             golden: asked.case.as_ref().map_or_else(|| "outside the scope".to_owned(), golden),
             answers: variants.iter().map(answer_of).collect(),
         }

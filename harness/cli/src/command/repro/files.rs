@@ -13,7 +13,7 @@ const REPRODUCE: &str = include_str!("reproduce.py");
 /// The model with its data in the layout of ONNX's backend tests, the inputs as raw bytes, the scripts, and the page that
 /// explains them.
 pub fn write(report: &Report, out: &Path) -> Result<(), Failure> {
-    twinfer_campaign::write_case(out, &report.case)?;
+    twinfer_targets::write_case(out, &report.case)?;
     for (run, inputs) in report.task.runs.iter().enumerate() {
         for (index, tensor) in inputs.iter().enumerate() {
             file(out, &raw_name(run, index), &tensor.to_le_bytes())?;

@@ -9,9 +9,10 @@ use std::{
 };
 
 use clap::Args;
-use twinfer_campaign::{RecordedObservation, Recording, read_case};
 use twinfer_case::{Case, Finding, Task, Topic};
 use twinfer_configuration::Variants;
+use twinfer_store::{RecordedObservation, Recording, read_finding};
+use twinfer_targets::read_case;
 
 use crate::{Exit, Failure, json, output::line, paint, subjects};
 
@@ -65,7 +66,7 @@ impl Report {
         }
         Ok(Self {
             task: Task::of(&case).map_err(Failure::usage)?,
-            finding: optional(&folder.join("finding.json"))?,
+            finding: read_finding(folder)?,
             topic: optional(&folder.join("topic.json"))?,
             case,
             answers,

@@ -1,8 +1,8 @@
 //! The page that explains a reproduction.
 
-use twinfer_campaign::{RecordedObservation, one_line};
 use twinfer_case::{Backend, Divergence, Expectation, Observation, Outcome, Verdict};
 use twinfer_onnx::{Dim, Tensor, ValueInfo};
+use twinfer_store::RecordedObservation;
 
 use super::{Report, files::raw_name};
 
@@ -16,7 +16,7 @@ pub fn page(report: &Report) -> String {
         report.topic.iter().map(|topic| format!("Reported at {}. {}", topic.upstream, topic.expects)),
     );
     parts.push(format!("The model is one graph of operator set {}:", report.case.graph.opset));
-    parts.push(code(&one_line(&report.case.graph)));
+    parts.push(code(&report.case.graph.to_string()));
     parts.push("## What is expected".to_owned());
     parts.push(expected(report));
     parts.push("## What is seen".to_owned());

@@ -1,0 +1,193 @@
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use twinfer_case::{FINDING_FORMAT, Finding, Prepared, check_format, read_file_in};
+
+use crate::{
+    StoreError,
+    case_folder::read_case_in,
+    files::{read_json_in, write, write_json},
+    names::{CASE, FINDING, MODEL, SNAPSHOT},
+    preceding,
+    recording::Recording,
+};
+
+/// The files of a finding's folder besides those that it has by number; anything else in it is left behind.
+const FILES: [&str; 3] = [CASE, MODEL, SNAPSHOT];
+
+/// Copies the finding in the folder `finding` to a folder of its signature's name under `golden_cases`; that folder.
+///
+/// A finding that is there already stays, and gains the variants that this one was seen in; what they did is added to
+/// what was observed where both have the same minimal case.
+pub fn adopt(finding: &Path, golden_cases: &Path) -> Result<PathBuf, StoreError> {
+    let found: Finding = read_json_in(finding, FINDING)?;
+    let recording = Recording::read_beside(finding)?;
+    check(finding, &found)?;
+    let folder = golden_cases.join(found.signature.slug());
+    if !folder.join(FINDING).is_file() {
+        recording.write_beside(&folder)?;
+        copy_finding(finding, &folder)?;
+        return Ok(folder);
+    }
+    let mut stored: Finding = read_json_in(&folder, FINDING)?;
+    let is_same_case = stored.case == found.case;
+    let news: Vec<_> = found.seen_in.into_iter().filter(|one| !stored.seen_in.contains(one)).collect();
+    stored.seen_in.extend(news);
+    write_json(&folder.join(FINDING), &stored)?;
+    if is_same_case {
+        add_recording(finding, &folder)?;
+    }
+    Ok(folder)
+}
+
+/// That the folder holds the case of the finding, its model and what it is fed.
+fn check(folder: &Path, finding: &Finding) -> Result<(), StoreError> {
+    let wrong = |name: &str, reason: &str| Err(StoreError::format(folder.join(name))(reason));
+    check_format(finding.format, FINDING_FORMAT).map_err(StoreError::format(folder.join(FINDING)))?;
+    let prepared = Prepared::of(read_case_in(folder, CASE)?)?;
+    if prepared.task.hash != finding.case {
+        return wrong(CASE, "this is not the case that finding.json was found with");
+    }
+    let path = folder.join(MODEL);
+    if read_file_in(folder, MODEL).map_err(StoreError::file(path))? != prepared.task.model {
+        return wrong(MODEL, "this is not the model of case.json");
+    }
+    let fed = prepared.task.runs.iter().enumerate();
+    let mut inputs = fed.flat_map(|(run, inputs)| {
+        (0..inputs.len()).map(move |index| format!("test_data_set_{run}/input_{index}.pb"))
+    });
+    match inputs.find(|name| !folder.join(name).is_file()) {
+        Some(missing) => wrong(&missing, "it is missing"),
+        None => Ok(()),
+    }
+}
+
+fn copy_finding(finding: &Path, folder: &Path) -> Result<(), StoreError> {
+    fs::create_dir_all(folder).map_err(StoreError::writing(folder))?;
+    let fixed = FILES.into_iter().map(PathBuf::from);
+    let files = fixed.chain(data_sets(finding)).chain(preceding::files(finding));
+    // last, so that a folder without it is one that was not finished
+    let mut files = files.chain([PathBuf::from(FINDING)]);
+    files.try_for_each(|name| copy(finding, &name, folder))
+}
+
+/// The tensors of every run, as paths in the folder of the finding.
+fn data_sets(finding: &Path) -> impl Iterator<Item = PathBuf> + '_ {
+    let runs = (0..).map(|run| PathBuf::from(format!("test_data_set_{run}")));
+    runs.take_while(|run| finding.join(run).is_dir()).flat_map(move |run| {
+        ["input", "output"].into_iter().flat_map(move |kind| {
+            let run = run.clone();
+            let names = (0..).map(move |index| run.join(format!("{kind}_{index}.pb")));
+            names.take_while(|name| finding.join(name).is_file())
+        })
+    })
+}
+
+fn copy(finding: &Path, name: &Path, folder: &Path) -> Result<(), StoreError> {
+    let (from, to) = (finding.join(name), folder.join(name));
+    let bytes = read_file_in(finding, name).map_err(StoreError::file(from))?;
+    if let Some(parent) = to.parent() {
+        fs::create_dir_all(parent).map_err(StoreError::writing(parent))?;
+    }
+    write(&to, &bytes)
+}
+
+fn add_recording(finding: &Path, folder: &Path) -> Result<(), StoreError> {
+    let mut known = Recording::read_beside(folder)?;
+    let observed = Recording::read_beside(finding)?.observed;
+    let news: Vec<_> = observed.into_iter().filter(|one| !known.observed.contains(one)).collect();
+    known.observed.extend(news);
+    known.write_beside(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A finding that is stored, seen in one variant more, with its minimal case as it was or another.
+    fn seen_elsewhere(golden_cases: &Path, folder: &Path, is_same_case: bool) -> PathBuf {
+        let name = folder.file_name().unwrap();
+        let copy = golden_cases.join("elsewhere").join(name);
+        copy_finding(folder, &copy).unwrap();
+        let mut finding: Finding = read_json_in(&copy, FINDING).unwrap();
+        finding.seen_in[0].version = "of another day".to_owned();
+        if !is_same_case {
+            let mut case = read_case_in(&copy, CASE).unwrap();
+            case.request.tf32 = true;
+            write_json(&copy.join(CASE), &case).unwrap();
+            finding.case = Prepared::of(case).unwrap().task.hash;
+        }
+        write_json(&copy.join(FINDING), &finding).unwrap();
+        let mut recording = Recording::read_beside(folder).unwrap();
+        recording.observed[0].version = "of another day".to_owned();
+        recording.write_beside(&copy).unwrap();
+        copy
+    }
+
+    #[test]
+    fn a_finding_adopted_twice_is_stored_once_with_all_it_was_seen_in() {
+        let stored = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../golden/cases");
+        let stored = stored.join("ort-cpu-parse-crash-convtranspose-0c8bd0e2");
+        for (is_same_case, observations) in [(true, 2), (false, 1)] {
+            let kept = tempfile::tempdir().unwrap();
+            let folder = adopt(&stored, kept.path()).unwrap();
+            let before: Finding = read_json_in(&folder, FINDING).unwrap();
+            let again = seen_elsewhere(kept.path(), &stored, is_same_case);
+            assert_eq!(adopt(&again, kept.path()).unwrap(), folder);
+            assert_eq!(adopt(&again, kept.path()).unwrap(), folder);
+            let after: Finding = read_json_in(&folder, FINDING).unwrap();
+            assert_eq!(after.case, before.case);
+            assert_eq!(after.seen_in.len(), 2);
+            assert_eq!(Recording::read_beside(&folder).unwrap().observed.len(), observations);
+        }
+    }
+
+    #[test]
+    fn a_finding_that_is_not_what_it_claims_leaves_nothing() {
+        let stored = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../golden/cases");
+        let stored = stored.join("ort-cpu-parse-crash-convtranspose-0c8bd0e2");
+        let (parent, kept) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let folder = parent.path().join("finding");
+        let damages: [(&str, Option<&[u8]>); 5] = [
+            ("finding/case.json", Some(b"{}")),
+            ("finding/model.onnx", Some(b"\x08")),
+            ("finding/model.onnx", None),
+            ("finding/test_data_set_0/input_0.pb", None),
+            ("finding.observed.json", None),
+        ];
+        for (name, bytes) in damages {
+            copy_finding(&stored, &folder).unwrap();
+            Recording::read_beside(&stored).unwrap().write_beside(&folder).unwrap();
+            let path = parent.path().join(name);
+            match bytes {
+                Some(bytes) => fs::write(path, bytes).unwrap(),
+                None => fs::remove_file(path).unwrap(),
+            }
+            assert!(adopt(&folder, kept.path()).is_err(), "{name}");
+            assert_eq!(fs::read_dir(kept.path()).unwrap().count(), 0, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_link_out_of_a_finding_is_not_followed() {
+        let stored = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../golden/cases");
+        let stored = stored.join("ort-cpu-parse-crash-convtranspose-0c8bd0e2");
+        let (parent, kept) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let secret = parent.path().join("secret");
+        fs::write(&secret, b"secret").unwrap();
+        for name in ["model.onnx", "test_data_set_0/input_0.pb", "preceding/0000.json"] {
+            let folder = parent.path().join("finding");
+            copy_finding(&stored, &folder).unwrap();
+            Recording::read_beside(&stored).unwrap().write_beside(&folder).unwrap();
+            let link = folder.join(name);
+            fs::create_dir_all(link.parent().unwrap()).unwrap();
+            let _ = fs::remove_file(&link);
+            std::os::unix::fs::symlink(&secret, &link).unwrap();
+            let refused = adopt(&folder, kept.path()).unwrap_err().to_string();
+            assert!(refused.contains("leads out of its folder"), "{name}: {refused}");
+            fs::remove_dir_all(folder).unwrap();
+        }
+    }
+}

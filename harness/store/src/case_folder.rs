@@ -1,0 +1,107 @@
+//! The folder of a case: `case.json`, `model.onnx`, and `test_data_set_<k>/` per run in the layout of ONNX's backend
+//! tests.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use twinfer_case::{Case, CaseFile, MAX_FILE_BYTES, Prepared, Run, TensorSource, read_file, read_file_in};
+use twinfer_onnx::Tensor;
+
+use crate::{
+    StoreError,
+    files::{write, write_json},
+    names::{CASE, MODEL},
+};
+
+/// The outputs that each run of a case should have, in the order of the graph's outputs; `None` for a run whose outputs are
+/// not known.
+pub type Outputs = [Option<Vec<Tensor>>];
+
+/// Whether `folder` holds a case.
+pub fn has_case(folder: &Path) -> bool {
+    folder.join(CASE).is_file()
+}
+
+/// The case in `folder`, which may come from somewhere else; nothing outside it is read.
+pub fn read_case(folder: &Path) -> Result<Case, StoreError> {
+    read_case_in(folder, CASE)
+}
+
+/// The bytes of a model in a file.
+pub fn read_model(path: &Path) -> Result<Vec<u8>, StoreError> {
+    read_file(path, MAX_FILE_BYTES).map_err(StoreError::file(path))
+}
+
+/// Writes a case with its tensors as data, its model, and the inputs and expected outputs of each run to `folder`.
+pub fn write_case_folder(folder: &Path, prepared: &Prepared, outputs: &Outputs) -> Result<(), StoreError> {
+    fs::create_dir_all(folder).map_err(StoreError::writing(folder))?;
+    write_materialized(&folder.join(CASE), prepared)?;
+    write_data(folder, prepared, outputs)
+}
+
+/// Writes a case as it was generated, its tensors as recipes, with its model and the inputs of each run to `folder`.
+pub fn write_generated_case(folder: &Path, prepared: &Prepared) -> Result<(), StoreError> {
+    fs::create_dir_all(folder).map_err(StoreError::writing(folder))?;
+    write_json(&folder.join(CASE), &CaseFile::from(&prepared.case))?;
+    write_data(folder, prepared, &[])
+}
+
+fn write_data(folder: &Path, prepared: &Prepared, outputs: &Outputs) -> Result<(), StoreError> {
+    let graph = &prepared.case.graph;
+    write(&folder.join(MODEL), &prepared.task.model)?;
+    for (run, inputs) in prepared.task.runs.iter().enumerate() {
+        let data_set = data_set(folder, run)?;
+        write_tensors(&data_set, "input", graph.inputs.iter().map(|info| info.name.as_str()), inputs)?;
+        if let Some(Some(outputs)) = outputs.get(run) {
+            write_tensors(&data_set, "output", graph.outputs.iter().map(|info| info.name.as_str()), outputs)?;
+        }
+    }
+    Ok(())
+}
+
+/// The folder of a run's tensors, as ONNX lays out its own tests.
+pub fn data_set(folder: &Path, run: usize) -> Result<PathBuf, StoreError> {
+    let data_set = folder.join(format!("test_data_set_{run}"));
+    fs::create_dir_all(&data_set).map_err(StoreError::writing(&data_set))?;
+    Ok(data_set)
+}
+
+/// Writes tensors as `input_0.pb` and so on, each with its `name` in the graph.
+pub fn write_tensors<'a>(
+    data_set: &Path,
+    kind: &str,
+    names: impl Iterator<Item = &'a str>,
+    tensors: &[Tensor],
+) -> Result<(), StoreError> {
+    for (index, (name, tensor)) in names.zip(tensors).enumerate() {
+        write(&data_set.join(format!("{kind}_{index}.pb")), &tensor.encode_proto(name))?;
+    }
+    Ok(())
+}
+
+/// The case in a folder that may come from somewhere else; nothing outside it is read.
+pub fn read_case_in(folder: &Path, name: impl AsRef<Path>) -> Result<Case, StoreError> {
+    let path = folder.join(&name);
+    let bytes = read_file_in(folder, name).map_err(StoreError::file(&path))?;
+    Case::from_file(&bytes).map_err(StoreError::format(path))
+}
+
+/// The case in a file.
+pub fn read_case_file(path: &Path) -> Result<Case, StoreError> {
+    let bytes = read_file(path, MAX_FILE_BYTES).map_err(StoreError::file(path))?;
+    Case::from_file(&bytes).map_err(StoreError::format(path))
+}
+
+/// Writes a case so that no later generator changes it.
+pub fn write_materialized(path: &Path, prepared: &Prepared) -> Result<(), StoreError> {
+    write_json(path, &CaseFile::from(&materialized(prepared)))
+}
+
+/// The case with its tensors as data.
+fn materialized(prepared: &Prepared) -> Case {
+    let data =
+        |inputs: &Vec<Tensor>| Run { inputs: inputs.iter().cloned().map(TensorSource::Data).collect() };
+    Case { runs: prepared.task.runs.iter().map(data).collect(), ..prepared.case.clone() }
+}

@@ -1,0 +1,79 @@
+//! Files that are there whole or not at all.
+
+use std::{
+    fs::{self, DirEntry},
+    io::{self, Write},
+    path::Path,
+};
+
+use serde::{Serialize, de::DeserializeOwned};
+use twinfer_case::{MAX_FILE_BYTES, read_file, read_file_in};
+
+use crate::StoreError;
+
+/// How the names of files begin that are not whole yet.
+const UNFINISHED: &str = ".unfinished-";
+
+/// Reads a JSON file that this crate writes.
+pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, StoreError> {
+    let bytes = read_file(path, MAX_FILE_BYTES).map_err(StoreError::file(path))?;
+    serde_json::from_slice(&bytes).map_err(StoreError::format(path))
+}
+
+/// Reads a JSON file of a folder that may come from somewhere else; nothing outside it is read.
+pub fn read_json_in<T: DeserializeOwned>(folder: &Path, name: impl AsRef<Path>) -> Result<T, StoreError> {
+    let path = folder.join(&name);
+    let bytes = read_file_in(folder, name).map_err(StoreError::file(&path))?;
+    serde_json::from_slice(&bytes).map_err(StoreError::format(path))
+}
+
+/// Writes `value` so that the file is there whole or not at all.
+pub fn write_json(path: &Path, value: &impl Serialize) -> Result<(), StoreError> {
+    let mut text = serde_json::to_string_pretty(value).map_err(StoreError::format(path))?;
+    text.push('\n');
+    write(path, text.as_bytes())
+}
+
+/// Writes `bytes` so that the file is there whole or not at all.
+pub fn write(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let write = || -> io::Result<()> {
+        let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(folder)?;
+        file.write_all(bytes)?;
+        file.as_file().set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))?;
+        file.persist(path)?;
+        Ok(())
+    };
+    write().map_err(StoreError::writing(path))
+}
+
+/// Removes the files in `folder` that a killed process left before they were whole.
+pub fn remove_unfinished(folder: &Path) -> Result<(), StoreError> {
+    let entries = fs::read_dir(folder).map_err(StoreError::file(folder))?;
+    let is_unfinished =
+        |entry: &DirEntry| entry.file_name().as_encoded_bytes().starts_with(UNFINISHED.as_bytes());
+    for entry in entries.filter_map(Result::ok).filter(is_unfinished) {
+        fs::remove_file(entry.path()).map_err(StoreError::writing(&entry.path()))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_that_are_not_whole_are_removed_and_others_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let names = |folder: &Path| {
+            fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect::<Vec<_>>()
+        };
+        write(&folder.path().join("finding.json"), b"{}").unwrap();
+        // a file that is being written is what a killed process leaves
+        let unfinished = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(folder.path()).unwrap();
+        unfinished.keep().unwrap();
+        assert_eq!(names(folder.path()).len(), 2);
+        remove_unfinished(folder.path()).unwrap();
+        assert_eq!(names(folder.path()), ["finding.json"]);
+    }
+}

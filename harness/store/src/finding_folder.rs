@@ -1,0 +1,89 @@
+//! The folder of a finding: that of its case, with what was found.
+
+use std::{fs, path::Path};
+
+use twinfer_case::{Finding, Observation, Outcome, Prepared, Task, VariantInfo};
+use twinfer_onnx::Interface;
+
+use crate::{
+    Outputs, Recording, StoreError,
+    case_folder::{data_set, write_case_folder, write_tensors},
+    files::{read_json_in, write, write_json},
+    names::{FINDING, MODEL, SNAPSHOT},
+};
+
+/// Whether `folder` holds a whole finding.
+pub fn has_finding(folder: &Path) -> bool {
+    folder.join(FINDING).is_file()
+}
+
+/// The finding in `folder`; `None` if there is none.
+pub fn read_finding(folder: &Path) -> Result<Option<Finding>, StoreError> {
+    has_finding(folder).then(|| read_json_in(folder, FINDING)).transpose()
+}
+
+/// Writes the folder of a finding with the minimal case that shows it, and beside it what was observed.
+pub fn write_finding(
+    folder: &Path,
+    finding: &Finding,
+    (minimal, outputs): (&Prepared, &Outputs),
+    (info, observation): (&VariantInfo, &Observation),
+) -> Result<(), StoreError> {
+    write_case_folder(folder, minimal, outputs)?;
+    write(&folder.join(SNAPSHOT), snapshot(finding, observation).as_bytes())?;
+    Recording::of(info, observation).write_beside(folder)?;
+    // last, so that a folder without it is one that was not finished
+    update_finding(folder, finding)
+}
+
+/// Replaces what `folder` says of its finding.
+pub fn update_finding(folder: &Path, finding: &Finding) -> Result<(), StoreError> {
+    write_json(&folder.join(FINDING), finding)
+}
+
+/// A finding in a model that golden does not know: it has no case.
+#[derive(Clone, Copy)]
+pub struct OpaqueFinding<'a> {
+    /// What was found.
+    pub finding: &'a Finding,
+    /// The model's inputs and outputs.
+    pub interface: &'a Interface,
+    /// The model and its inputs.
+    pub task: &'a Task,
+}
+
+/// Writes `finding.json`, `model.onnx` and the inputs of each run.
+pub fn write_opaque_finding(
+    folder: &Path,
+    OpaqueFinding { finding, interface, task }: OpaqueFinding<'_>,
+) -> Result<(), StoreError> {
+    fs::create_dir_all(folder).map_err(StoreError::writing(folder))?;
+    write(&folder.join(MODEL), &task.model)?;
+    for (run, inputs) in task.runs.iter().enumerate() {
+        let names = interface.inputs.iter().map(|info| info.name.as_str());
+        write_tensors(&data_set(folder, run)?, "input", names, inputs)?;
+    }
+    update_finding(folder, finding)
+}
+
+/// What `cargo insta review` shows of a finding: no versions, no timings.
+fn snapshot(finding: &Finding, observation: &Observation) -> String {
+    let outcome = match &observation.outcome {
+        Outcome::Ok => "ok".to_owned(),
+        Outcome::Rejected(reason) => format!("rejected: {reason}"),
+        Outcome::Failed(reason) => format!("failed: {reason}"),
+        Outcome::Crashed(status) => format!("crashed: {status}"),
+        Outcome::TimedOut => "timed out".to_owned(),
+    };
+    let mut lines = vec![
+        "---\nsource: tests\nexpression: finding\n---".to_owned(),
+        format!("signature: {}", finding.signature),
+        format!("graph: {}", finding.graph),
+        format!("reached: {}, {outcome}", observation.stage),
+    ];
+    lines.extend(finding.explanation().map(|diagnosis| format!("diagnosis: {diagnosis}")));
+    lines.extend(
+        finding.divergences.iter().map(|divergence| format!("{}: {}", divergence.kind, divergence.detail)),
+    );
+    lines.join("\n") + "\n"
+}

@@ -1,0 +1,47 @@
+//! The only owner of what twinfer keeps on disk: run directories, journals, folders of findings and cases, and recordings.
+//!
+//! No other crate knows the name of a file of a run or of a finding. Everything that is read is foreign: sizes are bounded,
+//! links out of a folder are not followed, and a file of another format is an error that names it.
+//!
+//! ```
+//! # fn main() -> Result<(), twinfer_store::StoreError> {
+//! # let folder = tempfile::tempdir().expect("a temporary folder");
+//! let run = twinfer_store::new_run_directory_in(folder.path())?;
+//! assert!(run.ends_with("0001"));
+//! # Ok(())
+//! # }
+//! ```
+
+mod adopt;
+mod case_folder;
+mod error;
+mod files;
+mod finding_folder;
+mod findings_folder;
+mod journal;
+mod merge;
+mod names;
+mod preceding;
+mod recording;
+mod records;
+mod replay;
+mod run;
+mod run_directory;
+
+pub use adopt::adopt;
+pub use case_folder::{
+    Outputs, has_case, read_case, read_case_file, read_model, write_case_folder, write_generated_case,
+};
+pub use error::StoreError;
+pub use finding_folder::{
+    OpaqueFinding, has_finding, read_finding, update_finding, write_finding, write_opaque_finding,
+};
+pub use findings_folder::{FindingsFolder, known_findings};
+pub use journal::{Journal, Open, Resumed};
+pub use merge::merge;
+pub use preceding::{read_preceding, write_preceding};
+pub use recording::{RecordedObservation, Recording, timeless, version};
+pub use records::Records;
+pub use replay::replay_events;
+pub use run::{machine, now, record_workforce};
+pub use run_directory::{new_run_directory, new_run_directory_in, run_directory};

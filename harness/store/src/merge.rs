@@ -1,0 +1,146 @@
+//! *Merging* joins the run directories of shards into the run directory of their campaign.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use twinfer_case::{Budget, MAX_SHARDS, RunInfo};
+
+use crate::{
+    Records, StoreError, adopt,
+    files::read_json,
+    journal::Journal,
+    names::{FINDING, FINDINGS, RUN},
+};
+
+/// The run directory of one shard.
+struct Part {
+    folder: PathBuf,
+    run: RunInfo,
+}
+
+/// Joins the run directories `runs`, shards of one campaign, into a new one, `out`: cases in the order of the campaign,
+/// findings once a signature. The shards of the campaign that are not among them.
+///
+/// A shard that ended early contributes what it has.
+pub fn merge(runs: &[PathBuf], out: &Path) -> Result<Vec<u64>, StoreError> {
+    let mut parts = runs.iter().map(|folder| Part::read(folder)).collect::<Result<Vec<_>, _>>()?;
+    parts.sort_by_key(|part| part.run.shard.0);
+    for (part, next) in parts.iter().zip(&parts[1..]) {
+        if !are_shards_of_one(&part.run, &next.run) {
+            let (one, other) = (part.folder.clone(), next.folder.clone());
+            return Err(StoreError::OtherCampaign { one, other });
+        }
+    }
+    let Some(whole) = whole(&parts) else { return Ok(Vec::new()) };
+    merge_journals(&parts, Journal::create(out, &whole)?)?;
+    let findings = out.join(FINDINGS);
+    fs::create_dir_all(&findings).map_err(StoreError::writing(&findings))?;
+    parts.iter().try_for_each(|part| part.adopt_findings(&findings))?;
+    let is_there = |shard: &u64| parts.iter().any(|part| part.run.shard.0 == *shard);
+    let count = parts.first().map_or(0, |part| part.run.shard.1);
+    Ok((0..count).filter(|shard| !is_there(shard)).collect())
+}
+
+/// The k-th record of shard i is the case k·n + i of the campaign.
+fn merge_journals(parts: &[Part], mut journal: Journal) -> Result<(), StoreError> {
+    let mut shards = parts.iter().map(|part| Records::open(&part.folder)).collect::<Result<Vec<_>, _>>()?;
+    loop {
+        let mut is_over = true;
+        for record in shards.iter_mut().filter_map(Iterator::next) {
+            journal.append(&record?)?;
+            is_over = false;
+        }
+        if is_over {
+            return journal.flush();
+        }
+    }
+}
+
+/// Whether two runs, one after the other in the order of their shards, are different shards of one campaign.
+fn are_shards_of_one(run: &RunInfo, next: &RunInfo) -> bool {
+    let ((shard, count), (next_shard, next_count)) = (run.shard, next.shard);
+    run.format == next.format
+        && run.twinfer == next.twinfer
+        && run.seed == next.seed
+        && run.families == next.families
+        && run.ladder == next.ladder
+        && run.variants == next.variants
+        && count == next_count
+        && shard < next_shard
+}
+
+/// The campaign that the shards make up; none without a shard.
+fn whole(parts: &[Part]) -> Option<RunInfo> {
+    let runs = || parts.iter().map(|part| &part.run);
+    let budget = runs().map(|run| run.budget).reduce(|one, other| match (one, other) {
+        (Budget::Cases(one), Budget::Cases(other)) => Budget::Cases(one.saturating_add(other)),
+        (Budget::Seconds(one), Budget::Seconds(other)) => Budget::Seconds(one.max(other)),
+        (time @ Budget::Seconds(_), Budget::Cases(_)) | (Budget::Cases(_), time @ Budget::Seconds(_)) => time,
+    });
+    Some(RunInfo {
+        budget: budget?,
+        shard: (0, 1),
+        workforce: Vec::new(),
+        jobs: runs().fold(0, |jobs, run| jobs.saturating_add(run.jobs)),
+        started: runs().map(|run| run.started).min()?,
+        ..runs().next()?.clone()
+    })
+}
+
+impl Part {
+    fn read(folder: &Path) -> Result<Self, StoreError> {
+        let path = folder.join(RUN);
+        let run: RunInfo = read_json(&path)?;
+        let (shard, count) = run.shard;
+        if shard >= count || count > MAX_SHARDS {
+            return Err(StoreError::format(path)(format!("there is no shard {shard}/{count}")));
+        }
+        Ok(Self { folder: folder.to_owned(), run })
+    }
+
+    fn adopt_findings(&self, to: &Path) -> Result<(), StoreError> {
+        let folder = self.folder.join(FINDINGS);
+        if !folder.is_dir() {
+            return Ok(());
+        }
+        let entries = fs::read_dir(&folder).map_err(StoreError::file(&folder))?;
+        let mut findings: Vec<_> =
+            entries.flatten().map(|entry| entry.path()).filter(|path| path.join(FINDING).is_file()).collect();
+        findings.sort();
+        findings.iter().try_for_each(|finding| adopt(finding, to).map(drop))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::{write, write_json};
+
+    fn run_of(shard: (u64, u64)) -> tempfile::TempDir {
+        let run = serde_json::json!({
+            "format": twinfer_case::JOURNAL_FORMAT, "twinfer": "1", "seed": 1, "families": [], "budget": {"cases": 1},
+            "shard": shard, "jobs": usize::MAX, "variants": [], "machine": {"os": "", "arch": "", "cores": 1},
+            "started": 0,
+        });
+        let folder = tempfile::tempdir().unwrap();
+        write_json(&folder.path().join("run.json"), &run).unwrap();
+        write(&folder.path().join("journal.jsonl"), b"").unwrap();
+        folder
+    }
+
+    fn merged(shards: &[(u64, u64)]) -> Result<Vec<u64>, StoreError> {
+        let runs: Vec<_> = shards.iter().map(|shard| run_of(*shard)).collect();
+        let folders: Vec<_> = runs.iter().map(|run| run.path().to_owned()).collect();
+        merge(&folders, tempfile::tempdir().unwrap().path())
+    }
+
+    #[test]
+    fn shards_that_no_campaign_has_are_refused() {
+        assert_eq!(merged(&[(0, 3), (2, 3)]).unwrap(), [1]);
+        for shard in [(0, u64::MAX), (3, 3), (0, 0)] {
+            assert!(matches!(merged(&[shard]), Err(StoreError::Format { .. })), "{shard:?}");
+        }
+    }
+}

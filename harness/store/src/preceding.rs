@@ -1,0 +1,41 @@
+//! The *history* of a case: what its worker ran before it, oldest first. It is kept in the folder of a finding that needs
+//! it, as `preceding/0000.json` and so on.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use twinfer_case::{Case, Prepared};
+
+use crate::{
+    StoreError,
+    case_folder::{read_case_in, write_materialized},
+    names::PRECEDING,
+};
+
+/// Writes a history, which may be empty, to the folder of a finding.
+pub fn write_preceding(finding: &Path, history: &[Arc<Prepared>]) -> Result<(), StoreError> {
+    if history.is_empty() {
+        return Ok(());
+    }
+    let folder = finding.join(PRECEDING);
+    fs::create_dir_all(&folder).map_err(StoreError::writing(&folder))?;
+    let mut cases = history.iter().enumerate();
+    cases.try_for_each(|(index, prepared)| write_materialized(&finding.join(file(index)), prepared))
+}
+
+/// The history in the folder of a finding, empty where it needs none.
+pub fn read_preceding(finding: &Path) -> Result<Vec<Case>, StoreError> {
+    files(finding).map(|name| read_case_in(finding, name)).collect()
+}
+
+/// The files of the history in the folder of a finding, in order, as paths in that folder.
+pub fn files(finding: &Path) -> impl Iterator<Item = PathBuf> + '_ {
+    (0..).map(file).take_while(|name| finding.join(name).is_file())
+}
+
+fn file(index: usize) -> PathBuf {
+    Path::new(PRECEDING).join(format!("{index:04}.json"))
+}

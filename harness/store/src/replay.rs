@@ -1,0 +1,46 @@
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use twinfer_case::{Event, FINDING_FORMAT, Finding, JOURNAL_FORMAT, RunInfo, Summary, check_format};
+
+use crate::{
+    Records, StoreError,
+    files::read_json,
+    names::{FINDING, FINDINGS, RUN},
+};
+
+/// Sends the events of a campaign that has ended, or was killed, from its run directory to `sink`. Cases come as [`Records`]
+/// gives them.
+pub fn replay_events(run_directory: &Path, sink: &mut dyn FnMut(&Event)) -> Result<(), StoreError> {
+    let path = run_directory.join(RUN);
+    let run: RunInfo = read_json(&path).map_err(|error| match error {
+        StoreError::File { path, source } => StoreError::NoRun { path, source },
+        error => error,
+    })?;
+    check_format(run.format, JOURNAL_FORMAT).map_err(StoreError::format(&path))?;
+    let mut summary = Summary::new(&run.variants);
+    sink(&Event::CampaignStarted { run });
+    for record in Records::open(run_directory)? {
+        let record = record?;
+        summary.record(&record);
+        sink(&Event::CaseFinished { record });
+    }
+    for path in findings(&run_directory.join(FINDINGS)) {
+        let finding: Finding = read_json(&path)?;
+        check_format(finding.format, FINDING_FORMAT).map_err(StoreError::format(&path))?;
+        sink(&Event::FindingRecorded { slug: finding.signature.slug(), finding, new: true });
+    }
+    sink(&Event::CampaignFinished { summary });
+    Ok(())
+}
+
+/// The files of the findings in order of their folder names; a run without findings may lack the folder.
+fn findings(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> =
+        entries.map(|entry| entry.path().join(FINDING)).filter(|path| path.is_file()).collect();
+    paths.sort();
+    paths
+}

@@ -1,0 +1,58 @@
+//! Cases by path: a folder of a finding, a case file, or somebody's model.
+
+use std::{path::Path, sync::Arc};
+
+use twinfer_case::{Case, Expectation, Prepared, Provenance, Recipe, Regime, Request, Run, TensorSource};
+use twinfer_checks::{Oracle, expected_outputs, references};
+use twinfer_onnx::{DataType, Dim, Graph};
+use twinfer_store::{read_model, write_case_folder};
+
+use crate::TargetError;
+
+/// The extent that a symbolic axis of a user's model is given.
+const SYMBOLIC_EXTENT: usize = 2;
+
+/// The case that a path names: a finding's folder, a `case.json`, or an ONNX model, which gets one run of Gaussian
+/// inputs.
+pub fn read_case(path: &Path) -> Result<Case, TargetError> {
+    if path.is_dir() {
+        return Ok(twinfer_store::read_case(path)?);
+    }
+    if path.extension().is_some_and(|extension| extension == "json") {
+        return Ok(twinfer_store::read_case_file(path)?);
+    }
+    let graph = Graph::decode(&read_model(path)?)
+        .map_err(|error| TargetError::Model { path: path.to_owned(), reason: error.to_string() })?;
+    Ok(case_of(graph))
+}
+
+fn case_of(graph: Graph) -> Case {
+    let input = |(index, info): (usize, &twinfer_onnx::ValueInfo)| {
+        let extent = |dim: &Dim| match dim {
+            Dim::Fixed(extent) => *extent,
+            Dim::Symbolic(_) => SYMBOLIC_EXTENT,
+        };
+        TensorSource::Recipe(Recipe {
+            dtype: info.dtype,
+            shape: info.shape.iter().flatten().map(extent).collect(),
+            regime: Regime::Gaussian,
+            seed: index as u64,
+        })
+    };
+    let inputs = graph.inputs.iter().enumerate().map(input).collect();
+    Case {
+        graph,
+        request: Request { precision: DataType::Float, tf32: false },
+        runs: vec![Run { inputs }],
+        expectation: Expectation::Valid,
+        provenance: None::<Provenance>,
+    }
+}
+
+/// Writes `case` with its tensors as data, and with what golden computes of it, to `folder`.
+pub fn write_case(folder: &Path, case: &Case) -> Result<(), TargetError> {
+    let prepared = Prepared::of(case.clone())?;
+    let oracle: Oracle = Arc::new(twinfer_golden::evaluate);
+    let outputs = expected_outputs(&references(&prepared, &oracle))?;
+    Ok(write_case_folder(folder, &prepared, &outputs)?)
+}

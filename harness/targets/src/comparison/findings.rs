@@ -1,0 +1,132 @@
+use std::{collections::BTreeSet, path::Path};
+
+use twinfer_case::{
+    CaseSize, Cause, Divergence, Event, FINDING_FORMAT, Finding, Signature, Task, VariantInfo, VariantRecord,
+};
+use twinfer_onnx::{Interface, Tensor};
+use twinfer_store::{FindingsFolder, OpaqueFinding, update_finding, write_opaque_finding};
+use twinfer_triage::sighting;
+
+use super::divergences;
+use crate::TargetError;
+
+/// The findings of a comparison, in order of discovery.
+pub struct Findings<'a> {
+    interface: &'a Interface,
+    folder: FindingsFolder,
+    found: Vec<Finding>,
+}
+
+impl<'a> Findings<'a> {
+    /// None yet; they are written to `out`.
+    pub fn new(interface: &'a Interface, out: &Path) -> Result<Self, TargetError> {
+        Ok(Self { interface, folder: FindingsFolder::of_run(out)?, found: Vec::new() })
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> u64 {
+        self.found.len() as u64
+    }
+
+    /// Keeps what the verdicts on a task show; the folder names of these findings.
+    pub fn record<'b>(
+        &mut self,
+        task: &Task,
+        variants: impl Iterator<Item = (&'b VariantInfo, &'b VariantRecord)>,
+        sink: &mut dyn FnMut(&Event),
+    ) -> Result<Vec<String>, TargetError> {
+        let mut slugs = Vec::new();
+        for (info, record) in variants {
+            let Some(lead) = divergences(record).next() else { continue };
+            let signature = self.signature(info, lead);
+            let slug = signature.slug();
+            match self.found.iter().position(|finding| finding.signature == signature) {
+                Some(known) => self.sight(known, info, sink)?,
+                None => self.add(self.finding(task, info, record, signature), task, sink)?,
+            }
+            if !slugs.contains(&slug) {
+                slugs.push(slug);
+            }
+        }
+        Ok(slugs)
+    }
+
+    fn add(
+        &mut self,
+        finding: Finding,
+        task: &Task,
+        sink: &mut dyn FnMut(&Event),
+    ) -> Result<(), TargetError> {
+        let slug = finding.signature.slug();
+        let (folder, interface) = (self.folder.of(&slug), self.interface);
+        write_opaque_finding(&folder, OpaqueFinding { finding: &finding, interface, task })?;
+        sink(&Event::FindingRecorded { slug, finding: finding.clone(), new: true });
+        self.found.push(finding);
+        Ok(())
+    }
+
+    /// Notes that a finding was seen in another variant.
+    fn sight(
+        &mut self,
+        known: usize,
+        info: &VariantInfo,
+        sink: &mut dyn FnMut(&Event),
+    ) -> Result<(), TargetError> {
+        let sighting = sighting(info);
+        if self.found[known].seen_in.contains(&sighting) {
+            return Ok(());
+        }
+        self.found[known].seen_in.push(sighting);
+        let finding = self.found[known].clone();
+        update_finding(&self.folder.of(&finding.signature.slug()), &finding)?;
+        sink(&Event::FindingRecorded { slug: finding.signature.slug(), finding, new: false });
+        Ok(())
+    }
+
+    /// Nothing is minimised: the operators of the whole model tell one bug from another.
+    fn signature(&self, info: &VariantInfo, lead: &Divergence) -> Signature {
+        let operators: BTreeSet<_> = self.interface.operators.iter().cloned().collect();
+        Signature {
+            backend: info.variant.backend.clone(),
+            stage: lead.stage,
+            kind: lead.kind,
+            cause: Cause::Graph(operators.into_iter().collect()),
+            error: None,
+        }
+    }
+
+    fn finding(
+        &self,
+        task: &Task,
+        info: &VariantInfo,
+        record: &VariantRecord,
+        signature: Signature,
+    ) -> Finding {
+        let size = self.size(task);
+        Finding {
+            format: FINDING_FORMAT,
+            kind: signature.kind,
+            stage: signature.stage,
+            signature,
+            diagnosis: Vec::new(),
+            graph: self.interface.operators.join("; "),
+            divergences: divergences(record).cloned().collect(),
+            seen_in: vec![sighting(info)],
+            before: size,
+            after: size,
+            case: task.hash,
+            provenance: None,
+            preceding: Vec::new(),
+            cut_short: false,
+        }
+    }
+
+    fn size(&self, task: &Task) -> CaseSize {
+        CaseSize {
+            nodes: self.interface.operators.len(),
+            input_elements: task.runs.first().into_iter().flatten().map(Tensor::len).sum(),
+            initializer_elements: self.interface.initializer_elements,
+            runs: task.runs.len(),
+        }
+    }
+}

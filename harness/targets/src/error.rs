@@ -1,0 +1,53 @@
+use twinfer_case::{OversizedCase, OversizedRecipe};
+use twinfer_onnx::InvalidTensor;
+use twinfer_store::StoreError;
+use twinfer_triage::TriageError;
+use twinfer_workers::WorkerError;
+
+/// Why a case cannot be run on its targets: wrong input, or a fault of the environment or of the harness. Never a verdict about a
+/// backend.
+#[derive(Debug, thiserror::Error)]
+pub enum TargetError {
+    /// There is nothing to compare golden with.
+    #[error("no backend to test: name at least one besides golden, such as ort:cpu")]
+    NoBackend,
+    /// Golden does not know the model, and there is only one backend.
+    #[error(
+        "{unknown}, so golden cannot judge it: name two backends to compare, such as ort:cpu,opt=off,ort:cpu,opt=all"
+    )]
+    NothingToCompareWith {
+        /// Why golden does not know it.
+        unknown: String,
+    },
+    /// A file that is not an ONNX model twinfer can read.
+    #[error("{}: {reason}", path.display())]
+    Model {
+        /// The file.
+        path: std::path::PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The inputs of a model are too large to be generated.
+    #[error("case {index}: {reason}")]
+    Inputs {
+        /// Which of the model's cases.
+        index: usize,
+        /// Which of its tensors is too large.
+        reason: OversizedRecipe,
+    },
+    /// A case cannot be minimized.
+    #[error(transparent)]
+    Triage(#[from] TriageError),
+    /// A worker cannot do its work.
+    #[error(transparent)]
+    Worker(#[from] WorkerError),
+    /// Something on disk cannot be read or written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A case cannot be encoded.
+    #[error(transparent)]
+    Case(#[from] OversizedCase),
+    /// An output of golden does not fit its type.
+    #[error("golden's output: {0}")]
+    Output(#[from] InvalidTensor),
+}

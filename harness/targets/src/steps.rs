@@ -1,0 +1,139 @@
+//! One step of a campaign, for one case.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use twinfer_case::{Case, Divergence, Event, Finding, Observation, Prepared, Variant, VariantRecord};
+use twinfer_checks::{Evaluated, expected_outputs, references};
+use twinfer_store::{RecordedObservation, Recording, read_preceding, timeless, version, write_finding};
+use twinfer_triage::{Course, Reduction, Specimen, Symptom, confirm_smaller, finding};
+use twinfer_workers::Crew;
+
+use crate::{Subjects, TargetError, read_case};
+
+/// How a recorded observation compares with what happens now.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Replay {
+    /// Which variant.
+    pub variant: Variant,
+    /// The version that it was recorded with, and the one that ran now.
+    pub versions: (String, String),
+    /// Whether stage, ending and every output recur, byte for byte.
+    pub recurs: bool,
+    /// What the checks say now.
+    pub record: VariantRecord,
+}
+
+/// What a minimisation came to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Minimal {
+    /// The finding that the minimal case shows.
+    pub finding: Finding,
+    /// Where it was written.
+    pub folder: PathBuf,
+}
+
+impl Subjects {
+    /// What each variant does with `case`, in a worker that has run nothing else, and what the checks say of it.
+    pub fn check(&self, case: &Case) -> Result<Vec<VariantRecord>, TargetError> {
+        self.crews.iter().map(|crew| Ok(self.try_fresh(crew, case)?.record(crew.info()))).collect()
+    }
+
+    /// Runs the case of the finding in `folder` again on every subject that something was recorded of, after the cases that
+    /// it needs before it.
+    pub fn replay(&self, folder: &Path) -> Result<Vec<Replay>, TargetError> {
+        let case = read_case(folder)?;
+        let history = read_preceding(folder)?.into_iter().map(Prepared::of);
+        let history = history.collect::<Result<Vec<_>, _>>()?;
+        let recording = Recording::read_beside(folder)?;
+        let mut replays = Vec::new();
+        for crew in &self.crews {
+            let recorded = recording.observed.iter().filter(|one| one.variant == crew.info().variant);
+            for recorded in recorded {
+                let tried = self.try_after(crew, &history, &case)?;
+                replays.push(Replay {
+                    variant: recorded.variant.clone(),
+                    versions: (recorded.version.clone(), version(crew.info())),
+                    recurs: recurs(recorded, &tried),
+                    record: tried.record(crew.info()),
+                });
+            }
+        }
+        Ok(replays)
+    }
+
+    /// Makes `case` smaller for the first subject that diverges on it, and writes the finding under `out`; `None`
+    /// where nothing diverges. Of what it shows, what the `known` finding is about is followed, if that is there.
+    pub fn minimize(
+        &self,
+        case: &Case,
+        known: Option<&Finding>,
+        out: &Path,
+        sink: &mut dyn FnMut(&Event),
+    ) -> Result<Option<Minimal>, TargetError> {
+        for crew in &self.crews {
+            let tried = self.try_fresh(crew, case)?;
+            let Some(symptom) = symptom(&tried, known) else { continue };
+            let specimen = Specimen { tried: tried.clone(), symptom };
+            let reduction = Reduction { crew, oracle: &self.oracle, course: &Course::default() };
+            let smaller = reduction.reduce(&specimen, sink)?;
+            let minimal = confirm_smaller(&smaller, crew)?.unwrap_or(specimen);
+            let finding = finding(crew.info(), &tried, &minimal, Vec::new());
+            let folder = out.join(finding.signature.slug());
+            let Evaluated { prepared, references, observation, .. } = &minimal.tried;
+            let outputs = expected_outputs(references)?;
+            write_finding(&folder, &finding, (prepared, &outputs), (crew.info(), observation))?;
+            return Ok(Some(Minimal { finding, folder }));
+        }
+        Ok(None)
+    }
+
+    /// What a subject does with `case` in a worker that has run `history` and nothing else; by itself where that ends it.
+    fn try_after(
+        &self,
+        crew: &Crew,
+        history: &[Arc<Prepared>],
+        case: &Case,
+    ) -> Result<Evaluated, TargetError> {
+        let prepared = Prepared::of(case.clone())?;
+        if history.is_empty() {
+            return self.try_fresh(crew, case);
+        }
+        let Some(observation) = crew.observe_after(history, &prepared)? else {
+            return self.try_fresh(crew, case);
+        };
+        let references = references(&prepared, &self.oracle);
+        Ok(Evaluated::of(crew.info(), prepared, references, observation))
+    }
+
+    fn try_fresh(&self, crew: &Crew, case: &Case) -> Result<Evaluated, TargetError> {
+        let prepared = Prepared::of(case.clone())?;
+        let references = references(&prepared, &self.oracle);
+        let observation = crew.observe_fresh(&prepared.task)?;
+        Ok(Evaluated::of(crew.info(), prepared, references, observation))
+    }
+}
+
+/// What a case shows: what the `known` finding is about where it is there, and otherwise what comes first.
+fn symptom(tried: &Evaluated, known: Option<&Finding>) -> Option<Symptom> {
+    let is_known = |divergence: &&Divergence| {
+        known.is_some_and(|known| (known.stage, known.kind) == (divergence.stage, divergence.kind))
+    };
+    let divergences = tried.divergences();
+    let lead = divergences.iter().find(is_known).or(divergences.first())?;
+    let diagnosis = known.map_or(&[][..], |known| &known.diagnosis);
+    Some(Symptom::of(lead, tried).explained_by(diagnosis))
+}
+
+/// Whether what was recorded is what happened, byte for byte; log lines may differ.
+fn recurs(recorded: &RecordedObservation, tried: &Evaluated) -> bool {
+    let now = timeless(&tried.observation);
+    let then = &recorded.observation;
+    let bytes = |observation: &Observation| {
+        let outputs = observation.runs.iter().flat_map(|run| &run.outputs);
+        outputs.map(|tensor| (tensor.dtype(), tensor.shape.clone(), tensor.to_le_bytes())).collect::<Vec<_>>()
+    };
+    then.stage == now.stage && then.outcome == now.outcome && bytes(then) == bytes(&now)
+}

@@ -1,0 +1,48 @@
+use std::sync::{Mutex, PoisonError};
+
+use twinfer_case::Signature;
+
+use crate::{
+    Place,
+    catalog::{Catalogue, Identity},
+};
+
+/// What investigations found so far, each before the committer knows of it: two that come down to one finding need not
+/// both be proved.
+#[derive(Default)]
+pub struct Claims(Mutex<Held>);
+
+#[derive(Default)]
+struct Held {
+    known: Catalogue,
+    claimed: Vec<(Place, Identity)>,
+}
+
+impl Claims {
+    /// What the committer knows.
+    pub fn know(&self, known: &Catalogue) {
+        self.lock().known = known.clone();
+    }
+
+    /// Whether a case with this provisional signature most likely shows what is known.
+    pub fn is_known(&self, provisional: &Signature) -> bool {
+        let known = &self.lock().known;
+        known.find_likely(provisional).or_else(|| known.veiled_by(provisional)).is_some()
+    }
+
+    /// Whether a finding is the first of its kind in the order of the campaign, as far as is known.
+    pub fn claim(&self, place: Place, identity: &Identity) -> bool {
+        let mut held = self.lock();
+        let earlier =
+            |(other, claimed): &(Place, Identity)| *other < place && claimed.is(&identity.signature);
+        if held.known.find(&identity.signature).is_some() || held.claimed.iter().any(earlier) {
+            return false;
+        }
+        held.claimed.push((place, identity.clone()));
+        true
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Held> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,164 @@
+//! What of a graph matters to a signature.
+
+use std::collections::BTreeSet;
+
+use twinfer_case::Case;
+use twinfer_onnx::{AutoPad, DataType, Dim, Graph, Node, Op};
+
+/// What tells one bug from another in a case that is as small as it gets: its operators, and the classes of attributes
+/// that are not at their defaults. Sorted, each once.
+pub fn classes(case: &Case) -> Vec<String> {
+    let mut classes = BTreeSet::new();
+    for node in &case.graph.nodes {
+        classes.insert(node.op.op_type().to_owned());
+        classes.extend(window_classes(&node.op).into_iter().map(str::to_owned));
+        if node.op.is_convolution() {
+            classes.extend(operand_classes(&case.graph, node).into_iter().map(str::to_owned));
+        }
+    }
+    if case.runs.len() > 1 {
+        classes.insert("several-runs".to_owned());
+    }
+    let symbolic = |dim: &Dim| matches!(dim, Dim::Symbolic(_));
+    if case
+        .graph
+        .inputs
+        .iter()
+        .any(|input| input.shape.as_ref().is_some_and(|shape| shape.iter().any(symbolic)))
+    {
+        classes.insert("dynamic".to_owned());
+    }
+    if case.graph.inputs.iter().any(|input| input.dtype == DataType::Float16) {
+        classes.insert("float16".to_owned());
+    }
+    classes.into_iter().collect()
+}
+
+/// The operators of a case, sorted, each once.
+pub fn operators(case: &Case) -> Vec<String> {
+    let operators: BTreeSet<_> = case.graph.nodes.iter().map(|node| node.op.op_type().to_owned()).collect();
+    operators.into_iter().collect()
+}
+
+/// Those of a case's classes that tell which operators with weights it has, and whether they are dequantized.
+pub fn weighted_operators(classes: &[String]) -> Vec<String> {
+    let tells = |class: &&String| matches!(class.as_str(), "Conv" | "ConvTranspose" | "DequantizeLinear");
+    classes.iter().filter(tells).cloned().collect()
+}
+
+fn operand_classes(graph: &Graph, node: &Node) -> Vec<&'static str> {
+    let constant = |index: usize| node.input(index).map(|name| graph.initializer(name).is_some());
+    let mut classes = Vec::new();
+    if constant(1) == Some(false) {
+        classes.push("computed-weights");
+    }
+    match constant(2) {
+        Some(true) => classes.push("bias"),
+        Some(false) => classes.push("computed-bias"),
+        None => {}
+    }
+    classes
+}
+
+fn window_classes(op: &Op) -> Vec<&'static str> {
+    let Some(window) = op.window() else { return Vec::new() };
+    let classes = [
+        (window.auto_pad() == AutoPad::SameUpper, "same-upper"),
+        (window.auto_pad() == AutoPad::SameLower, "same-lower"),
+        (window.auto_pad() == AutoPad::Valid, "valid"),
+        (window.is_dilated(), "dilations"),
+        (window.group() > 1, "group"),
+        (window.kernel_shape.is_none(), "no-kernel_shape"),
+        (window.is_padded(), "pads"),
+        (window.is_strided(), "strides"),
+        (window.has_output_padding(), "output_padding"),
+        (window.output_shape.is_some(), "output_shape"),
+    ];
+    classes.into_iter().filter_map(|(holds, name)| holds.then_some(name)).collect()
+}
+
+/// The part of an error that names its kind: what stands before the first colon, where that is short and plain.
+pub fn error_code(text: &str) -> Option<String> {
+    let (code, _) = text.split_once(':')?;
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, ' ' | '_' | '-');
+    (!code.is_empty() && code.len() <= 40 && code.chars().all(plain)).then(|| code.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use twinfer_case::{Expectation, Request, Run};
+    use twinfer_onnx::{ConvTranspose, Initializer, Tensor, TensorData, ValueInfo};
+
+    use super::*;
+
+    /// A grouped deconvolution of a dynamic input with computed weights, then Relu.
+    fn case() -> Case {
+        let node = |name: &str, op, inputs: &[&str], output: &str| Node {
+            name: name.to_owned(),
+            op,
+            inputs: inputs.iter().map(|&input| input.to_owned()).collect(),
+            outputs: vec![output.to_owned()],
+        };
+        let deconv = ConvTranspose {
+            group: Some(2),
+            output_padding: Some(vec![1]),
+            strides: Some(vec![2]),
+            pads: Some(vec![0, 0]),
+            ..ConvTranspose::default()
+        };
+        let graph = Graph {
+            opset: 17,
+            inputs: vec![ValueInfo {
+                name: "x".to_owned(),
+                dtype: DataType::Float16,
+                shape: Some(vec![Dim::Symbolic("N".to_owned()), Dim::Fixed(2), Dim::Fixed(3)]),
+            }],
+            initializers: vec![Initializer {
+                name: "w".to_owned(),
+                tensor: Tensor { shape: vec![2, 1, 2], data: TensorData::Float(vec![1.0; 4]) },
+            }],
+            nodes: vec![
+                node("a", Op::Identity, &["w"], "v"),
+                node("b", Op::ConvTranspose(deconv), &["x", "v", ""], "y"),
+                node("c", Op::Relu, &["y"], "z"),
+            ],
+            outputs: Vec::new(),
+        };
+        Case {
+            graph,
+            request: Request { precision: DataType::Float16, tf32: false },
+            runs: vec![Run { inputs: Vec::new() }; 2],
+            expectation: Expectation::Valid,
+            provenance: None,
+        }
+    }
+
+    #[test]
+    fn only_what_differs_from_a_plain_operator_is_a_class() {
+        assert_eq!(
+            classes(&case()),
+            [
+                "ConvTranspose",
+                "Identity",
+                "Relu",
+                "computed-weights",
+                "dynamic",
+                "float16",
+                "group",
+                "no-kernel_shape",
+                "output_padding",
+                "several-runs",
+                "strides"
+            ]
+        );
+        assert_eq!(operators(&case()), ["ConvTranspose", "Identity", "Relu"]);
+    }
+
+    #[test]
+    fn an_error_is_known_by_its_code_and_not_by_its_text() {
+        assert_eq!(error_code("InvalidGraph: node 7 at /tmp/x").as_deref(), Some("InvalidGraph"));
+        assert_eq!(error_code("parse error 8: input tensor").as_deref(), Some("parse error 8"));
+        assert_eq!(error_code("something at 0x7f: failed (x)").as_deref(), Some("something at 0x7f"));
+        assert_eq!(error_code("no colon"), None);
+    }
+}

@@ -1,0 +1,157 @@
+//! *Reduction*: making a case smaller that still shows its symptom, by running candidates in warm workers. Candidates
+//! run at once, and the first success in the order of the passes counts, whichever finishes first.
+
+use std::thread;
+
+use twinfer_case::{Case, DeviceUse, Event, Kind, Prepared, Stage};
+use twinfer_checks::{Evaluated, Oracle, references};
+use twinfer_minimize::Reducer;
+use twinfer_workers::Crew;
+
+use crate::{TriageError, catalog::Identity, classes::classes, investigation::Course, symptom::Symptom};
+
+/// Candidates that are tried for one case at most.
+const LIMIT: usize = 500;
+/// After this many candidates in a row that do not show the symptom it is made sure that the case itself still does: one
+/// that comes and goes, as where memory is read that nobody wrote, is looked for in hundreds of candidates otherwise.
+const DOUBT: usize = 24;
+/// Candidates that are tried at most to see whether anything hides behind what is known.
+const LOOK: usize = 12;
+/// The same where a candidate has the device alone, so that the cases of the campaign wait for it.
+const SHORT_LOOK: usize = 3;
+/// The most of either where what shows is a hang: each candidate that hangs takes the deadline of its stage twice, minutes
+/// with TensorRT.
+const HANGS: usize = 8;
+
+/// A case with what it shows.
+#[derive(Clone)]
+pub struct Specimen {
+    /// The case, and what was observed.
+    pub tried: Evaluated,
+    /// What a smaller case must still show.
+    pub symptom: Symptom,
+}
+
+/// Makes cases smaller.
+pub struct Reduction<'a> {
+    /// The workers that run candidates.
+    pub crew: &'a Crew,
+    /// The reference that judges them.
+    pub oracle: &'a Oracle,
+    /// Ends early where it does not go on.
+    pub course: &'a Course,
+}
+
+impl Reduction<'_> {
+    /// The smallest case found that shows the symptom of `specimen` in warm workers, with what it shares with all larger
+    /// ones; `specimen` itself where there is none.
+    pub fn reduce(&self, specimen: &Specimen, sink: &mut dyn FnMut(&Event)) -> Result<Specimen, TriageError> {
+        let original = specimen.tried.prepared.task.hash;
+        let mut reducer = reducer(specimen, LIMIT)?;
+        let mut smallest = specimen.clone();
+        let (mut count, mut in_vain) = (0, 0);
+        let _share = self.crew.share();
+        while self.course.goes_on() {
+            if in_vain >= DOUBT {
+                in_vain = 0;
+                if !self.recurs(&smallest)? {
+                    break;
+                }
+            }
+            let candidates = reducer.propose(self.crew.hands());
+            if candidates.is_empty() {
+                break;
+            }
+            let mut candidates = self.try_warm(candidates, smallest.symptom.stage())?;
+            let success = candidates
+                .iter()
+                .enumerate()
+                .find_map(|(place, candidate)| Some((place, smallest.symptom.shared_with(candidate)?)));
+            reducer.decide(success.as_ref().map(|(place, _)| *place));
+            count += success.as_ref().map_or(candidates.len(), |(place, _)| place + 1) as u64;
+            in_vain = success.as_ref().map_or(in_vain + candidates.len(), |_| 0);
+            if let Some((place, symptom)) = success {
+                smallest = Specimen { tried: candidates.swap_remove(place), symptom };
+                let size = smallest.tried.prepared.size();
+                sink(&Event::Minimizing { case: original, size, tried: count });
+            }
+        }
+        Ok(smallest)
+    }
+
+    /// Whether a case shows its symptom once more, in a warm worker.
+    pub fn recurs(&self, specimen: &Specimen) -> Result<bool, TriageError> {
+        let Specimen { tried, symptom } = specimen;
+        let again = tried.with(self.crew.info(), self.crew.observe_warm(&tried.prepared.task)?);
+        Ok(symptom.recurs_in(&again))
+    }
+
+    /// A case one step simpler than `specimen` that shows the same symptom without having all that `known` needs; `None`
+    /// where the first few do not.
+    pub fn look_beyond(
+        &self,
+        specimen: &Specimen,
+        known: &Identity,
+    ) -> Result<Option<Specimen>, TriageError> {
+        let look = match self.crew.info().description.device_use {
+            DeviceUse::Shared => LOOK,
+            DeviceUse::Alone => SHORT_LOOK,
+        };
+        let mut reducer = reducer(specimen, look)?;
+        let is_without = |case: &Case| !known.is_left_in(&classes(case));
+        let _share = self.crew.share();
+        while self.course.goes_on() {
+            let candidates = reducer.propose_if(self.crew.hands(), is_without);
+            if candidates.is_empty() {
+                break;
+            }
+            let candidates = self.try_warm(candidates, specimen.symptom.stage())?;
+            let shown = candidates.into_iter().find_map(|tried| {
+                let symptom = specimen.symptom.shared_with(&tried)?;
+                Some(Specimen { tried, symptom })
+            });
+            if shown.is_some() {
+                return Ok(shown);
+            }
+            reducer.decide(None);
+        }
+        Ok(None)
+    }
+
+    /// Runs candidates at once, each in a worker of its own, and gives them in their order. What parsing shows needs no
+    /// engine.
+    fn try_warm(&self, candidates: Vec<Case>, shown_in: Stage) -> Result<Vec<Evaluated>, TriageError> {
+        self.course.ran(candidates.len());
+        let until = if shown_in == Stage::Parse { Stage::Parse } else { Stage::Execute };
+        let try_one = |candidate: Case| {
+            let prepared = Prepared::of(candidate)?;
+            let references = references(&prepared, self.oracle);
+            let observation = self.crew.observe_warm(&prepared.task.clone().until(until))?;
+            Ok(Evaluated::of(self.crew.info(), prepared, references, observation))
+        };
+        thread::scope(|scope| {
+            let try_one = &try_one;
+            let running: Vec<_> =
+                candidates.into_iter().map(|candidate| scope.spawn(move || try_one(candidate))).collect();
+            running.into_iter().map(|thread| thread.join().unwrap_or_else(|_| Err(panicked()))).collect()
+        })
+    }
+}
+
+/// What `smaller` shows in a worker that has run nothing else, if that is still the same.
+pub fn confirm_smaller(smaller: &Specimen, crew: &Crew) -> Result<Option<Specimen>, TriageError> {
+    let observation = crew.observe_fresh(&smaller.tried.prepared.task)?;
+    let tried = smaller.tried.with(crew.info(), observation);
+    Ok(smaller.symptom.shared_with(&tried).map(|symptom| Specimen { tried, symptom }))
+}
+
+/// Proposes at most `limit` candidates, or fewer where each takes long.
+fn reducer(specimen: &Specimen, limit: usize) -> Result<Reducer, TriageError> {
+    let limit = if specimen.symptom.kind() == Kind::Hang { limit.min(HANGS) } else { limit };
+    let failed = |reason: twinfer_case::OversizedRecipe| TriageError::Supervisor(reason.to_string());
+    Reducer::new(&specimen.tried.prepared.case, limit).map_err(failed)
+}
+
+fn panicked() -> TriageError {
+    TriageError::Supervisor("a thread that tried a candidate panicked".to_owned())
+}

@@ -1,0 +1,39 @@
+use twinfer_case::Variant;
+use twinfer_protocol::{Fault, FaultCause};
+
+use crate::process::Loss;
+
+/// Why a worker cannot do its work: a fault of the environment or of the harness, and never a verdict about a backend.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkerError {
+    /// A worker does not start, or reports that it cannot go on.
+    #[error("worker of {variant}: {reason}")]
+    Worker {
+        /// The variant that the worker serves.
+        variant: Variant,
+        /// What the worker reported, or how its process ended.
+        reason: String,
+    },
+    /// A worker reports that its backend does not take the variant's options.
+    #[error("{variant}: {reason}")]
+    Variant {
+        /// The variant with those options.
+        variant: Variant,
+        /// What the worker reported.
+        reason: String,
+    },
+    /// A thread of the supervisor failed.
+    #[error("the supervisor failed: {0}")]
+    Supervisor(String),
+}
+
+impl WorkerError {
+    /// The worker of `variant` is lost and no other can replace it.
+    pub(crate) fn of_loss(variant: &Variant, loss: &Loss) -> Self {
+        let (variant, reason) = (variant.clone(), loss.to_string());
+        match loss {
+            Loss::Fault(Fault { cause: FaultCause::Variant, .. }) => Self::Variant { variant, reason },
+            _ => Self::Worker { variant, reason },
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! Worker processes as the supervisor sees them: started, fed, watched, killed, replaced, and scaled with the load.
+//!
+//! A backend runs in a process of its own, so that a crash, a hang, or a corrupted CUDA context costs one worker and no case.
+//! [`WorkerPool`] starts the workers of one variant on one device and keeps spares; [`DevicePools`] is one pool per device. An
+//! [`Executor`] feeds one worker the cases of a campaign, and an [`Autoscaler`] adds executors while cases wait. [`TriageWorkers`]
+//! run single cases beside the campaign.
+
+mod autoscaler;
+mod capacity;
+mod command;
+mod cores;
+mod deadline;
+mod device;
+mod device_pools;
+mod error;
+mod executor;
+mod flow_control;
+mod health;
+mod leak_detector;
+pub mod memory;
+mod outbox;
+mod pool;
+mod process;
+mod recent_cases;
+mod round_trip;
+mod semaphore;
+mod sequential;
+mod stderr;
+mod triage_workers;
+
+pub use autoscaler::{Autoscaler, Gang};
+pub use capacity::Means;
+pub use command::{ALLOCATOR, WorkerCommand};
+pub use deadline::{Deadlines, Watchdog};
+pub use device_pools::{Ground, PoolOptions, Site, Yielding, start_all};
+pub use error::WorkerError;
+pub use executor::{Job, Observed};
+pub use outbox::{Message, Outbox, gather};
+pub use pool::{Expectation, Nursery, Reserve};
+pub use process::{Loss, WorkerProcess};
+pub use round_trip::Passage;
+pub use semaphore::Gate;
+pub use sequential::Step;
+pub use triage_workers::{Crew, Share};

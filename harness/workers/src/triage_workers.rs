@@ -1,0 +1,192 @@
+use std::{
+    num::NonZeroUsize,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use twinfer_case::{DeviceUse, Observation, Prepared, Task, VariantInfo};
+
+use crate::{
+    WorkerError,
+    device_pools::{Site, Yielding},
+    pool::{Expectation, Nursery, lost, observe},
+    process::WorkerProcess,
+    semaphore::{Gate, Urgency},
+    sequential::{Steady, Step},
+};
+
+/// One variant with the workers that serve it outside the campaign's lanes.
+pub struct Crew {
+    info: VariantInfo,
+    site: Arc<Site>,
+    /// Workers that have run cases and wait for more.
+    warm: Mutex<Vec<WorkerProcess>>,
+    /// Those of a rung, which has no lanes.
+    steady: Steady,
+    hands: NonZeroUsize,
+    /// Minimisations under way, which share the hands.
+    shares: AtomicUsize,
+    /// Lets no more cases run in warm workers than there are hands: for each more a worker would be started, and dropped.
+    warmed: Gate,
+    /// Lets as many workers be busy as the backend's use of devices allows.
+    busy: Arc<Gate>,
+}
+
+/// Workers on a device that are busy outside the campaign's lanes: each takes seconds of starting, and memory there.
+const HANDS_A_DEVICE: usize = 4;
+
+/// A part of a crew's hands, until it is dropped.
+pub struct Share<'a>(&'a AtomicUsize);
+
+impl Crew {
+    /// A crew of at most `hands` workers at once, fewer where they are on devices.
+    pub fn new(info: VariantInfo, site: Arc<Site>, hands: NonZeroUsize) -> Self {
+        let devices = site.nurseries().len();
+        let (hands, width) = match info.description.device_use {
+            DeviceUse::Alone => (devices, devices),
+            DeviceUse::Shared if site.is_on_devices() => {
+                (hands.get().min(HANDS_A_DEVICE * devices), usize::MAX)
+            }
+            DeviceUse::Shared => (hands.get(), usize::MAX),
+        };
+        let hands = NonZeroUsize::new(hands).unwrap_or(NonZeroUsize::MIN);
+        Self {
+            info,
+            site,
+            warm: Mutex::default(),
+            steady: Steady::default(),
+            hands,
+            shares: AtomicUsize::new(0),
+            warmed: Gate::new(hands.get()),
+            busy: Arc::new(Gate::new(width)),
+        }
+    }
+
+    /// The same, with a worker for the cases of the campaign.
+    #[must_use]
+    pub fn with_steady(self, worker: WorkerProcess) -> Self {
+        self.steady.join(worker);
+        self
+    }
+
+    /// The same, whose workers take turns with others behind `gate`.
+    #[must_use]
+    pub fn behind(self, gate: &Arc<Gate>) -> Self {
+        Self { busy: Arc::clone(gate), ..self }
+    }
+
+    /// A crew of one, whose worker is started now.
+    pub fn start(nursery: Arc<Nursery>) -> Result<Self, WorkerError> {
+        let worker = nursery.take()?;
+        let info = VariantInfo {
+            variant: nursery.variant().clone(),
+            description: worker.description().clone(),
+            rung_of: None,
+        };
+        let crew = Self::new(info, Arc::new(Site::of(vec![nursery])), NonZeroUsize::MIN);
+        crew.keep(Some(worker));
+        Ok(crew)
+    }
+
+    /// Which variant, and what its backend says of itself.
+    pub const fn info(&self) -> &VariantInfo {
+        &self.info
+    }
+
+    /// Has workers started that will be needed soon, having run nothing.
+    pub fn expect_fresh(&self, workers: usize) -> Expectation {
+        self.site.next().expect(workers)
+    }
+
+    /// Takes part in what [`hands`](Self::hands) divides.
+    pub fn share(&self) -> Share<'_> {
+        self.shares.fetch_add(1, Ordering::Relaxed);
+        Share(&self.shares)
+    }
+
+    /// How many investigations it is worth to have at once: more would only wait for each other's workers.
+    pub const fn breadth(&self) -> usize {
+        self.hands.get()
+    }
+
+    /// How many cases each of those that share the crew may run at once.
+    pub fn hands(&self) -> usize {
+        (self.hands.get() / self.shares.load(Ordering::Relaxed).max(1)).max(1)
+    }
+
+    /// What the variant does with a case in a worker that has run nothing else.
+    pub fn observe_fresh(&self, task: &Task) -> Result<Observation, WorkerError> {
+        let _busy = self.busy.enter(Urgency::Needed);
+        let trial = self.site.try_fresh(task, None)?;
+        self.keep(trial.survivor);
+        Ok(trial.observation)
+    }
+
+    /// What the variant does with a case in a worker that has run others.
+    pub fn observe_warm(&self, task: &Task) -> Result<Observation, WorkerError> {
+        let _warm = self.warmed.enter(Urgency::Needed);
+        let _busy = self.busy.enter(Urgency::Needed);
+        let waiting = self.waiting().pop();
+        let mut worker = waiting.map_or_else(|| self.site.somewhere(Nursery::take), Ok)?;
+        if self.site.yielding() == Yielding::Investigations {
+            worker.step_back();
+        }
+        match observe(&mut worker, task) {
+            Ok(observation) => {
+                self.keep(Some(worker));
+                Ok(observation)
+            }
+            Err((_, loss)) => {
+                drop(worker);
+                let trial = self.site.try_fresh(task, Some(&loss))?;
+                self.keep(trial.survivor);
+                Ok(trial.observation)
+            }
+        }
+    }
+
+    /// What the variant does with the case at `index` in a worker that has run nothing but cases of the campaign.
+    pub fn observe_next(&self, index: u64, task: &Task) -> Result<Step, WorkerError> {
+        let _busy = self.busy.enter(Urgency::Needed);
+        self.steady.observe(&self.site, index, task)
+    }
+
+    /// Lets a worker wait for more cases, unless there are as many as can be busy.
+    fn keep(&self, worker: Option<WorkerProcess>) {
+        let mut waiting = self.waiting();
+        let room = waiting.len() < self.hands.get();
+        waiting.extend(worker.filter(|worker| room && !worker.is_spent()));
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Vec<WorkerProcess>> {
+        self.warm.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What the variant does with a case in a worker that has run `history` and nothing else; `None` where one of those
+    /// ends it, or something outside does.
+    pub fn observe_after(
+        &self,
+        history: &[Arc<Prepared>],
+        prepared: &Prepared,
+    ) -> Result<Option<Observation>, WorkerError> {
+        let mut worker = self.site.somewhere(Nursery::take)?;
+        for earlier in history {
+            if observe(&mut worker, &earlier.task).is_err() {
+                return Ok(None);
+            }
+        }
+        match observe(&mut worker, &prepared.task) {
+            Ok(observation) => Ok(Some(observation)),
+            Err((_, loss)) if loss.is_from_outside() => Ok(None),
+            Err((stage, loss)) => lost(&self.info.variant, stage, &loss).map(Some),
+        }
+    }
+}
+
+impl Drop for Share<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
