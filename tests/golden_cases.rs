@@ -15,7 +15,7 @@ use std::{
 
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use serde::de::DeserializeOwned;
-use twinfer_case::{Case, Expectation, Finding, Task, Topic, Variant};
+use twinfer_case::{BackendVersion, Case, Expectation, Finding, Task, Topic, Variant};
 use twinfer_cli::Obstacle;
 use twinfer_onnx::Tensor;
 use twinfer_store::{RecordedObservation, Recording};
@@ -66,12 +66,12 @@ fn of_catalogue(folders: &[PathBuf]) -> Vec<Trial> {
         Trial::test(format!("catalogue::{}::is_what_it_claims", name(folder)), move || is_the_topic(&claims))
     };
     let mut trials: Vec<Trial> = folders.iter().map(claims).collect();
-    let mut recorded: Vec<(Variant, String)> =
+    let mut recorded: Vec<(Variant, BackendVersion)> =
         folders.iter().flat_map(|folder| recorded(folder)).map(|one| (one.variant, one.version)).collect();
     recorded.sort();
     recorded.dedup();
     trials.extend(recorded.into_iter().map(|(variant, version)| {
-        let title = format!("catalogue::{variant} {}::gives_what_was_recorded", release(&version));
+        let title = format!("catalogue::{variant} {}::gives_what_was_recorded", version.version());
         Trial::ignorable_test(title, move || catalogue_recurs(&variant, &version))
     }));
     trials
@@ -80,7 +80,7 @@ fn of_catalogue(folders: &[PathBuf]) -> Vec<Trial> {
 /// A trial for each recording beside a folder.
 fn replays(folder: &Path) -> Vec<Trial> {
     let replay = |one: RecordedObservation| {
-        let title = format!("{}::{} {}::recurs", name(folder), one.variant, release(&one.version));
+        let title = format!("{}::{} {}::recurs", name(folder), one.variant, one.version.version());
         let folder = folder.to_owned();
         Trial::ignorable_test(title, move || recurs(&folder, &one))
     };
@@ -165,7 +165,7 @@ fn reads_as_accepted(folder: &Path) -> Result<Completion, Failed> {
 }
 
 /// Every divergence that a variant shows on the catalogue was recorded of it.
-fn catalogue_recurs(variant: &Variant, version: &str) -> Result<Completion, Failed> {
+fn catalogue_recurs(variant: &Variant, version: &BackendVersion) -> Result<Completion, Failed> {
     if let Some(obstacle) = Obstacle::to(variant, version) {
         return Ok(Completion::ignored_with(format!("skipped: {obstacle}")));
     }
@@ -194,10 +194,6 @@ fn recorded(folder: &Path) -> Vec<RecordedObservation> {
 
 fn name(folder: &Path) -> String {
     folder.file_name().unwrap_or_default().to_string_lossy().into_owned()
-}
-
-fn release(version: &str) -> &str {
-    version.rsplit(' ').next().unwrap_or_default()
 }
 
 fn stored(folder: &Path, what: &str, index: usize) -> Result<Tensor, Failed> {

@@ -247,7 +247,7 @@ fn journal(variant: &Variant, slug: &str) -> Result<Vec<u8>, Box<dyn Error>> {
             } else {
                 Vec::new()
             },
-            veils: Vec::new(),
+            masks: Vec::new(),
             open: Vec::new(),
             variants: vec![VariantRecord {
                 variant: variant.clone(),

@@ -138,7 +138,7 @@ impl Report {
 
     /// `ONNX Runtime 1.31.1`, or nothing before the handshake.
     pub(crate) fn version(&self, variant: &Variant) -> String {
-        self.description(variant).map(|found| format!("{} {}", found.name, found.version)).unwrap_or_default()
+        self.description(variant).map(|found| found.backend_version().to_string()).unwrap_or_default()
     }
 
     /// Where the backend of a variant documents one of its limitations.

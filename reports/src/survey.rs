@@ -2,7 +2,7 @@
 
 use console::style;
 use serde::Serialize;
-use twinfer_case::{Diagnosis, Divergence, Stage, Topic, Variant, Verdict};
+use twinfer_case::{BackendVersion, Diagnosis, Divergence, Stage, Topic, Variant, Verdict};
 
 use crate::{Format, markdown::escaped, numbers::short, page, table::Table};
 
@@ -25,8 +25,8 @@ pub struct Survey {
 pub struct Surveyed {
     /// Which variant.
     pub variant: Variant,
-    /// The backend's name and version.
-    pub version: String,
+    /// The backend's name for itself with its version.
+    pub version: BackendVersion,
 }
 
 /// A case with what it stands for and what came of it.
@@ -218,5 +218,5 @@ fn case_in_markdown(case: &SurveyedCase) -> String {
 
 /// The version alone: the variant says which backend.
 fn release(surveyed: &Surveyed) -> String {
-    surveyed.version.rsplit(' ').next().unwrap_or_default().to_owned()
+    surveyed.version.version().to_owned()
 }

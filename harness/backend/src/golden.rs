@@ -32,13 +32,13 @@ impl Backend for Golden {
         let mut recorder = Recorder::start(Stage::Parse, Log::default(), progress);
         let graph = match Graph::decode(&task.model) {
             Ok(graph) => graph,
-            Err(error) => return recorder.finish(Outcome::Rejected(error.to_string())),
+            Err(error) => return recorder.finish(Outcome::rejected(error.to_string())),
         };
         recorder.enter(Stage::Execute);
         for inputs in &task.runs {
             match evaluate(&graph, inputs) {
                 Ok(outputs) => recorder.push_run(RunOutput { outputs, intermediates: Vec::new() }),
-                Err(reason) => return recorder.finish(Outcome::Rejected(reason)),
+                Err(reason) => return recorder.finish(Outcome::rejected(reason)),
             }
         }
         recorder.finish(Outcome::Ok)

@@ -92,7 +92,7 @@ mod tests {
                     assert_eq!(objection.is_some(), rule.refuses.holds(&case.graph));
                     if let Some(reason) = objection {
                         left_out += 1;
-                        assert!(rule.shows.is(Stage::Load, &Outcome::Rejected(reason)));
+                        assert!(rule.shows.is(Stage::Load, &Outcome::rejected(reason)));
                     }
                 }
                 assert!((3..cases / 2).contains(&left_out), "{} of {family}: {left_out}", hazard.rule);

@@ -105,7 +105,7 @@ impl Backend for Ort {
         let left_out = self.left_out.as_ref();
         if let Some(objection) = left_out.and_then(|hazard| hazard.objection(&task.model)) {
             return Recorder::start(Stage::Load, self.log.clone(), progress)
-                .finish(Outcome::Rejected(objection));
+                .finish(Outcome::rejected(objection));
         }
         let mut recorder = Recorder::start(Stage::Parse, self.log.clone(), progress);
         let mut session = match self.sessions.create(task, &mut recorder) {

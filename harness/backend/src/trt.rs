@@ -27,8 +27,8 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use nvinfer::{Builder, Library, NetworkDefinition, Product, Runtime, Typing};
 use twinfer_case::{
-    Backend as Name, ChosenPrecision, Description, DeviceMemory, DeviceUse, Observation, Outcome,
-    PrecisionSource, Quantization, RunOutput, Severity, Stage, Task, Variant,
+    Backend as Name, BackendError, ChosenPrecision, Description, DeviceMemory, DeviceUse, Observation,
+    Outcome, PrecisionSource, Quantization, RunOutput, Severity, Stage, Task, Variant,
 };
 use twinfer_libraries::Store;
 
@@ -148,7 +148,7 @@ impl Trt {
         self.build_log.clear();
         let plan = plan::build(&self.builder, &network, task, self.effort, self.execution.is_some())
             .map_err(|error| match error {
-                PlanError::Inputs(reason) => Outcome::Rejected(reason),
+                PlanError::Inputs(reason) => Outcome::rejected(reason),
                 PlanError::Library(error) => failed(error),
             })?;
 
@@ -168,7 +168,7 @@ impl Trt {
         let io = engine.io_tensors().map_err(failed)?;
         let names = Names::of(&network).map_err(failed)?;
         for inputs in &task.runs {
-            let outputs = execution.device.run(&context, &io, &names, inputs).map_err(Outcome::Failed)?;
+            let outputs = execution.device.run(&context, &io, &names, inputs).map_err(Outcome::failed)?;
             recorder.push_run(RunOutput { outputs, intermediates: Vec::new() });
         }
         Ok(())
@@ -180,15 +180,15 @@ impl Trt {
                 .create_onnx_parser()
                 .and_then(|parser| parser.parse(&task.model))
                 .map_err(|error| match error {
-                    nvinfer::Error::Parse(failure) => Outcome::Rejected(reason(&failure)),
+                    nvinfer::Error::Parse(failure) => Outcome::Rejected(refusal(&failure)),
                     other => failed(other),
                 }),
             Reader::Layers => {
                 lowering::lower(network, &task.model, task.runs.first().map_or(&[], Vec::as_slice)).map_err(
                     |error| {
                         Outcome::Rejected(match error {
-                            LoweringError::Refused(error) => error_text(&error),
-                            other => other.to_string(),
+                            LoweringError::Refused(error) => reported(&error),
+                            other => other.to_string().into(),
                         })
                     },
                 )
@@ -225,7 +225,7 @@ impl Backend for Trt {
         let left_out = self.left_out.as_ref();
         if let Some(objection) = left_out.and_then(|hazard| hazard.objection(&task.model)) {
             return Recorder::start(Stage::Load, self.log.clone(), progress)
-                .finish(Outcome::Rejected(objection));
+                .finish(Outcome::rejected(objection));
         }
         let mut recorder = Recorder::start(Stage::Parse, self.log.clone(), progress);
         let outcome = self.observe(task, &mut recorder).err().unwrap_or(Outcome::Ok);
@@ -260,24 +260,26 @@ fn load(backend: &Name, path: PathBuf, release: &str) -> Result<Library, OpenErr
 
 #[expect(clippy::needless_pass_by_value, reason = "the form that map_err takes")]
 fn failed(error: nvinfer::Error) -> Outcome {
-    Outcome::Failed(error_text(&error))
+    Outcome::Failed(reported(&error))
 }
 
-/// An error behind a code that stands for its kind: the call that the library refused.
-fn error_text(error: &nvinfer::Error) -> String {
+/// An error of the library; its code is the call that the library refused.
+fn reported(error: &nvinfer::Error) -> BackendError {
     match error {
         nvinfer::Error::Refused { call, reason } => {
-            format!("{}: {reason}", call.rsplit("::").next().unwrap_or(call))
+            BackendError::with_code(call.rsplit("::").next().unwrap_or(call), reason)
         }
-        other => other.to_string(),
+        other => other.to_string().into(),
     }
 }
 
-/// Why the parser refused a model, behind a code that stands for the kind of refusal.
-fn reason(failure: &nvinfer::ParseFailure) -> String {
+/// Why the parser refused a model; its code is the parser's, with the function that reported it.
+fn refusal(failure: &nvinfer::ParseFailure) -> BackendError {
     match failure.errors.first() {
-        Some(error) => format!("{} {}: {error}", error.code.name(), error.function),
-        None => failure.to_string(),
+        Some(error) => {
+            BackendError::with_code(format_args!("{} {}", error.code.name(), error.function), error)
+        }
+        None => failure.to_string().into(),
     }
 }
 

@@ -106,7 +106,10 @@ fn tally(backend: &mut dyn Backend, families: &[Family], findings: &[Finding]) -
                 (Outcome::Ok, Some(rule)) => format!("taken in spite of {rule}"),
                 (_, Some(rule)) => format!("refused by {rule}"),
                 (Outcome::Rejected(reason) | Outcome::Failed(reason), None) => {
-                    match findings.iter().find(|known| reason.contains(known.words) && (known.has)(&case)) {
+                    match findings
+                        .iter()
+                        .find(|known| reason.message().contains(known.words) && (known.has)(&case))
+                    {
                         Some(Finding { what, .. }) => format!("rejected, though valid: {what}"),
                         None => format!("{family} {index} in {stage}: {reason}"),
                     }

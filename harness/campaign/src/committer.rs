@@ -10,7 +10,7 @@ use std::{
 };
 
 use crossbeam_channel::{Receiver, Sender};
-use twinfer_case::{Event, Summary, Veil, Verdict};
+use twinfer_case::{Event, Mask, Summary, Verdict};
 use twinfer_store::{Journal, Open};
 use twinfer_triage::{Effort, Findings, Inquest, Outcome, Proof, Reduced, Suspect, sighting};
 use twinfer_workers::{Crew, gather};
@@ -240,8 +240,8 @@ impl<'scope, 'env> Committer<'scope, 'env> {
             findings.count(slug, 1);
         }
         let mut is_news = false;
-        for veil in &record.veils {
-            is_news |= findings.count_veiled(veil, 1);
+        for mask in &record.masks {
+            is_news |= findings.count_veiled(mask, 1);
         }
         if is_news {
             self.docket.learn(findings.catalogue());
@@ -366,8 +366,8 @@ impl<'scope, 'env> Committer<'scope, 'env> {
     fn known(&self, index: usize, suspect: &Suspect) -> Conclusion {
         let findings = &self.ledger.findings;
         let operators = findings.catalogue().veil(index, &suspect.provisional);
-        let veil = operators.map(|operators| Veil { finding: findings.slug(index), operators });
-        Conclusion { veil, ..Conclusion::repeated(index, suspect) }
+        let mask = operators.map(|operators| Mask { finding: findings.slug(index), operators });
+        Conclusion { mask, ..Conclusion::repeated(index, suspect) }
     }
 
     /// Completes what the journal is to say of the suspect.
@@ -383,8 +383,8 @@ impl<'scope, 'env> Committer<'scope, 'env> {
             note_once(&mut record.findings, self.ledger.findings.slug(index));
             concluded.push((Arc::clone(suspect), index));
         }
-        if let Some(veil) = conclusion.veil {
-            note_once(&mut record.veils, veil);
+        if let Some(mask) = conclusion.mask {
+            note_once(&mut record.masks, mask);
         }
     }
 

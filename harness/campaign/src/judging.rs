@@ -76,7 +76,7 @@ impl Judge<'_> {
             provenance: prepared.case.provenance.clone(),
             variants,
             findings: Vec::new(),
-            veils: Vec::new(),
+            masks: Vec::new(),
             open: Vec::new(),
             macs: prepared.macs(),
         };

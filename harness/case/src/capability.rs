@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use twinfer_onnx::{Graph, Node};
 
-use crate::{Arithmetic, Condition, FallbackReason, Outcome, Stage};
+use crate::{Arithmetic, BackendVersion, Condition, FallbackReason, Outcome, Stage};
 
 /// Who answers in a worker: what a backend says of itself when its worker starts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -94,10 +94,9 @@ impl Refusal {
 
     /// Whether a case that ended like this in `stage` was refused so.
     pub fn is(&self, stage: Stage, outcome: &Outcome) -> bool {
-        let has_words = match (outcome, &self.words) {
-            (Outcome::Rejected(reason) | Outcome::Failed(reason), Some(words)) => reason.contains(words),
-            (Outcome::Rejected(_), None) => true,
-            _ => false,
+        let has_words = match &self.words {
+            Some(words) => outcome.error().is_some_and(|error| error.message().contains(words)),
+            None => matches!(outcome, Outcome::Rejected(_)),
         };
         has_words && self.stage.is_none_or(|expected| expected == stage)
     }
@@ -172,6 +171,11 @@ impl Description {
             arithmetic: Arithmetic::default(),
             ladder: Vec::new(),
         }
+    }
+
+    /// The backend's name for itself with its version.
+    pub fn backend_version(&self) -> BackendVersion {
+        BackendVersion::new(&self.name, &self.version)
     }
 
     /// The rules that predict a refusal of `graph`.

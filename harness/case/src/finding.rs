@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use crate::{CaseHash, Diagnosis, Divergence, Kind, Provenance, Signature, Stage, Variant};
+use crate::{BackendVersion, CaseHash, Diagnosis, Divergence, Kind, Provenance, Signature, Stage, Variant};
 
 /// The version of the finding format that this crate writes.
 pub const FINDING_FORMAT: u32 = 1;
@@ -51,8 +51,8 @@ impl Finding {
 pub struct Sighting {
     /// Which variant.
     pub variant: Variant,
-    /// The backend's name and version.
-    pub version: String,
+    /// The backend's name for itself with its version.
+    pub version: BackendVersion,
 }
 
 /// How large a case is.

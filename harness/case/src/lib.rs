@@ -6,6 +6,8 @@
 
 mod arithmetic;
 mod backend;
+mod backend_error;
+mod backend_version;
 mod capability;
 mod case;
 mod case_file;
@@ -31,6 +33,8 @@ mod verdict;
 
 pub use arithmetic::{Arithmetic, Operands, Subnormals, Sums};
 pub use backend::{Backend, DeviceNeed};
+pub use backend_error::BackendError;
+pub use backend_version::BackendVersion;
 pub use capability::{Capability, Description, DeviceUse, Effect, Limitation, Quantization, Refusal};
 pub use case::{
     Case, CaseHash, Expectation, InvalidHash, Provenance, Recipe, Regime, Request, Run, TensorSource,
@@ -51,11 +55,11 @@ pub use poison::{is_poison, poisoned};
 pub use prepared::{OversizedCase, Prepared};
 pub use recipe::{MAX_CASE_ELEMENTS, OversizedRecipe, materialize};
 pub use record::{
-    Budget, CaseRecord, DeviceMemory, JOURNAL_FORMAT, MAX_SHARDS, Machine, Note, QuantizedExecution, RunInfo,
-    VariantInfo, VariantRecord, Veil, WorkerBound, Workforce,
+    Budget, CaseRecord, DeviceMemory, JOURNAL_FORMAT, MAX_SHARDS, Machine, Mask, Note, QuantizedExecution,
+    RunInfo, VariantInfo, VariantRecord, WorkerBound, Workforce,
 };
 pub use signature::{Cause, Signature};
-pub use summary::{FindingCount, Summary, VariantSummary, VeilCount};
+pub use summary::{FindingCount, MaskCount, Summary, VariantSummary};
 pub use task::Task;
 pub use topic::{TOPIC_FORMAT, Topic};
 pub use variant::{InvalidVariant, Variant};

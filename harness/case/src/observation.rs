@@ -3,6 +3,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use twinfer_onnx::{DataType, Tensor};
 
+use crate::BackendError;
+
 /// What one variant did with one case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Observation {
@@ -89,13 +91,33 @@ pub enum Outcome {
     /// It went as far as it can on this machine without an error; `Observation::stage` says how far.
     Ok,
     /// The backend refused the model or the inputs and said so.
-    Rejected(String),
+    Rejected(BackendError),
     /// The backend reported an internal error.
-    Failed(String),
+    Failed(BackendError),
     /// The worker process died of a signal or exited by itself.
     Crashed(String),
     /// The stage's deadline passed.
     TimedOut,
+}
+
+impl Outcome {
+    /// The backend refused, with this error.
+    pub fn rejected(error: impl Into<BackendError>) -> Self {
+        Self::Rejected(error.into())
+    }
+
+    /// The backend failed, with this error.
+    pub fn failed(error: impl Into<BackendError>) -> Self {
+        Self::Failed(error.into())
+    }
+
+    /// The error that the backend reported; `None` if it reported none.
+    pub const fn error(&self) -> Option<&BackendError> {
+        match self {
+            Self::Rejected(error) | Self::Failed(error) => Some(error),
+            Self::Ok | Self::Crashed(_) | Self::TimedOut => None,
+        }
+    }
 }
 
 /// The outputs of one run, in the graph's order.

@@ -20,9 +20,9 @@ pub struct CaseRecord {
     pub variants: Vec<VariantRecord>,
     /// The signatures (as folder names) of the findings that this case shows.
     pub findings: Vec<String>,
-    /// Those of them that are veiled.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub veils: Vec<Veil>,
+    /// Those of the findings that this case shows masked.
+    #[serde(alias = "veils", default, skip_serializing_if = "Vec::is_empty")]
+    pub masks: Vec<Mask>,
     /// The variants whose divergence is no known finding and was not investigated before time was up.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub open: Vec<Variant>,
@@ -37,12 +37,13 @@ impl CaseRecord {
     }
 }
 
-/// A finding that mutants explain in a case that nothing explains as it is: smaller cases tell, of this or of those like it.
+/// A finding that a case shows *masked*: nothing explains the case's own divergence, and mutants explain that of the smaller
+/// cases that it, or one like it, was reduced to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Veil {
-    /// Its folder name.
+pub struct Mask {
+    /// The finding's folder name.
     pub finding: String,
-    /// The operators by which cases like it are known.
+    /// The operators of the case, by which cases like it are recognized.
     pub operators: Vec<String>,
 }
 

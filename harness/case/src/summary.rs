@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    CaseRecord, Kind, Note, QuantizedExecution, Stage, Variant, VariantInfo, VariantRecord, Veil, Verdict,
+    CaseRecord, Kind, Mask, Note, QuantizedExecution, Stage, Variant, VariantInfo, VariantRecord, Verdict,
 };
 
 /// What a campaign came to; the same numbers come out of its journal.
@@ -22,9 +22,9 @@ pub struct Summary {
     pub variants: Vec<VariantSummary>,
     /// Findings in order of discovery, by folder name, with the number of cases that show each.
     pub findings: Vec<FindingCount>,
-    /// Those that were veiled, in order of discovery.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub veils: Vec<VeilCount>,
+    /// The findings that cases showed masked, in order of discovery.
+    #[serde(alias = "veils", default, skip_serializing_if = "Vec::is_empty")]
+    pub masks: Vec<MaskCount>,
     /// Cases with divergences that are no known finding and were not investigated before time was up.
     #[serde(default)]
     pub open: u64,
@@ -48,12 +48,12 @@ pub struct FindingCount {
     pub cases: u64,
 }
 
-/// How many cases showed a finding veiled.
+/// How many cases showed a finding masked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct VeilCount {
-    /// The finding, and what tells such cases.
+pub struct MaskCount {
+    /// The finding, and the operators of the cases.
     #[serde(flatten)]
-    pub veil: Veil,
+    pub mask: Mask,
     /// Cases that showed it so.
     pub cases: u64,
 }
@@ -127,10 +127,10 @@ impl Summary {
             }
         }
         self.open += u64::from(!case.open.is_empty());
-        for veil in &case.veils {
-            match self.veils.iter_mut().find(|count| count.veil == *veil) {
+        for mask in &case.masks {
+            match self.masks.iter_mut().find(|count| count.mask == *mask) {
                 Some(count) => count.cases += 1,
-                None => self.veils.push(VeilCount { veil: veil.clone(), cases: 1 }),
+                None => self.masks.push(MaskCount { mask: mask.clone(), cases: 1 }),
             }
         }
     }

@@ -39,7 +39,7 @@ fn case(variants: Vec<VariantRecord>) -> CaseRecord {
         provenance: None,
         variants,
         findings: Vec::new(),
-        veils: Vec::new(),
+        masks: Vec::new(),
         open: Vec::new(),
         macs: 0,
     }

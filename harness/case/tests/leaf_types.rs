@@ -3,8 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use twinfer_case::{
-    Backend, CaseHash, CaseRecord, Cause, Condition, Description, JOURNAL_FORMAT, Kind, Note, Request,
-    Signature, Stage, Summary, Task, Variant, VariantInfo, VariantRecord, Verdict,
+    Backend, CaseHash, CaseRecord, Cause, Condition, Description, JOURNAL_FORMAT, Kind, Mask, MaskCount,
+    Note, Request, Signature, Stage, Summary, Task, Variant, VariantInfo, VariantRecord, Verdict,
 };
 use twinfer_onnx::{
     AutoPad, Conv, ConvTranspose, DataType, Dim, Graph, Initializer, Node, Op, Tensor, TensorData, ValueInfo,
@@ -191,7 +191,7 @@ fn a_summary_counts_what_its_records_say() {
             timings: Vec::new(),
         }],
         findings: findings.iter().map(|&slug| slug.to_owned()).collect(),
-        veils: Vec::new(),
+        masks: Vec::new(),
         open: Vec::new(),
         macs: 0,
     };
@@ -205,4 +205,14 @@ fn a_summary_counts_what_its_records_say() {
     assert!((variant.bound_used - 0.5).abs() < f64::EPSILON);
     let findings: Vec<_> = summary.findings.iter().map(|count| (count.slug.as_str(), count.cases)).collect();
     assert_eq!(findings, [("a", 2), ("b", 1)]);
+}
+
+#[test]
+fn masks_are_read_by_the_key_of_earlier_journals_too() {
+    let mask = Mask { finding: "a".to_owned(), operators: vec!["Conv".to_owned()] };
+    let summary = Summary { masks: vec![MaskCount { mask: mask.clone(), cases: 2 }], ..Summary::default() };
+    let text = serde_json::to_string(&summary).unwrap();
+    assert!(text.contains(r#""masks":[{"finding":"a","operators":["Conv"],"cases":2}]"#), "{text}");
+    let earlier = text.replace("masks", "veils");
+    assert_eq!(serde_json::from_str::<Summary>(&earlier).unwrap(), summary);
 }

@@ -24,21 +24,21 @@ pub fn check(evidence: &Evidence<'_>, report: &mut Report<'_>) -> Acceptance {
 fn valid(evidence: &Evidence<'_>, report: &mut Report<'_>) -> Acceptance {
     let mut predicted = evidence.description.refusals(&evidence.case.graph);
     let Observation { stage, outcome, .. } = evidence.observation;
-    let (kind, reason) = match outcome {
+    let (kind, error) = match outcome {
         Outcome::Ok => {
             if let Some(capability) = predicted.next() {
                 report.note(Note::AcceptedDespite(capability.rule.clone()));
             }
             return Acceptance::Taken;
         }
-        Outcome::Failed(reason) if *stage == Stage::Build => (Kind::BuildFailure, reason),
-        Outcome::Rejected(reason) | Outcome::Failed(reason) => (Kind::RejectsValid, reason),
+        Outcome::Failed(error) if *stage == Stage::Build => (Kind::BuildFailure, error),
+        Outcome::Rejected(error) | Outcome::Failed(error) => (Kind::RejectsValid, error),
         Outcome::Crashed(_) | Outcome::TimedOut => return Acceptance::Settled,
     };
     if let Some(capability) = predicted.find(|capability| capability.shows.is(*stage, outcome)) {
         return Acceptance::Unsupported(capability.rule.clone());
     }
-    report.diverges(*stage, kind, reason.clone());
+    report.diverges(*stage, kind, error.message().to_owned());
     Acceptance::Settled
 }
 

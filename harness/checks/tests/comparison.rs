@@ -28,7 +28,7 @@ fn gave(value: f32) -> Observation {
 }
 
 fn refused() -> Observation {
-    ended(Stage::Parse, Outcome::Rejected("no such operator".to_owned()))
+    ended(Stage::Parse, Outcome::rejected("no such operator"))
 }
 
 fn crashed() -> Observation {
@@ -99,7 +99,7 @@ fn what_is_compared_with_nothing_stays_open() {
 
 #[test]
 fn a_refusal_in_a_stage_that_the_other_does_not_reach_is_no_disagreement() {
-    let late = ended(Stage::Execute, Outcome::Rejected("no such extent".to_owned()));
+    let late = ended(Stage::Execute, Outcome::rejected("no such extent"));
     assert_eq!(verdicts(&[ended(Stage::Build, Outcome::Ok), late]), [open(), open()]);
 }
 

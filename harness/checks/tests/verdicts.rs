@@ -201,7 +201,7 @@ fn a_builder_without_a_gpu_conforms_by_its_shapes_and_is_not_compared() {
 
 #[test]
 fn refusing_a_valid_graph_diverges_unless_a_rule_predicts_it() {
-    let refused = || ended(Stage::Parse, Outcome::Rejected("no".to_owned()));
+    let refused = || ended(Stage::Parse, Outcome::rejected("no"));
     let mut scene = Scene::of(refused());
     assert_eq!(scene.divergences(), [(Kind::RejectsValid, Stage::Parse)]);
     scene.description = modest();
@@ -220,8 +220,8 @@ fn a_rule_covers_no_other_failure_of_a_graph_that_it_says_is_refused() {
             other => panic!("{other:?}"),
         }
     };
-    let rejected = |reason: &str| Outcome::Rejected(reason.to_owned());
-    let failed = |reason: &str| Outcome::Failed(reason.to_owned());
+    let rejected = |reason: &str| Outcome::rejected(reason);
+    let failed = |reason: &str| Outcome::failed(reason);
     let (parse, build) = (Stage::Parse, Stage::Build);
     assert_eq!(verdict(Refusal::default(), parse, rejected("no")), None);
     assert_eq!(verdict(Refusal::default(), build, failed("assertion")), Some(Kind::BuildFailure));
@@ -243,7 +243,7 @@ fn a_rule_whose_refusal_does_not_come_is_flagged() {
 
 #[test]
 fn an_internal_error_is_a_build_failure_only_while_building() {
-    let failed = |stage| Scene::of(ended(stage, Outcome::Failed("oops".to_owned()))).divergences();
+    let failed = |stage| Scene::of(ended(stage, Outcome::failed("oops"))).divergences();
     assert_eq!(failed(Stage::Build), [(Kind::BuildFailure, Stage::Build)]);
     assert_eq!(failed(Stage::Execute), [(Kind::RejectsValid, Stage::Execute)]);
 }
@@ -253,7 +253,7 @@ fn an_invalid_graph_must_be_refused() {
     let mut scene = Scene::of(gave_values(RIGHT));
     scene.case.expectation = Expectation::Invalid("some-rule".to_owned());
     assert_eq!(scene.divergences(), [(Kind::AcceptsInvalid, Stage::Execute)]);
-    scene.observation = ended(Stage::Parse, Outcome::Rejected("no".to_owned()));
+    scene.observation = ended(Stage::Parse, Outcome::rejected("no"));
     assert_eq!(scene.judge().verdict, Verdict::Conforms);
     scene.observation = ended(Stage::Parse, Outcome::Crashed("signal 11".to_owned()));
     assert_eq!(scene.divergences(), [(Kind::Crash, Stage::Parse)]);
@@ -262,7 +262,7 @@ fn an_invalid_graph_must_be_refused() {
 #[test]
 fn an_invalid_graph_that_was_left_out_was_not_refused() {
     let refusing = |stage| {
-        let mut scene = Scene::of(ended(stage, Outcome::Rejected("not tried: strides".to_owned())));
+        let mut scene = Scene::of(ended(stage, Outcome::rejected("not tried: strides")));
         scene.case.expectation = Expectation::Invalid("some-rule".to_owned());
         scene.description = modest();
         scene.description.capabilities[0].shows = Refusal::saying(stage, "not tried");
@@ -288,7 +288,7 @@ fn an_error_logged_by_a_call_that_succeeded_diverges_and_a_warning_does_not() {
     assert_eq!(scene.divergences(), []);
     scene.observation.log.push(line(Severity::Error));
     assert_eq!(scene.divergences(), [(Kind::ErrorLogged, Stage::Build)]);
-    scene.observation.outcome = Outcome::Rejected("no".to_owned());
+    scene.observation.outcome = Outcome::rejected("no");
     assert_eq!(scene.divergences(), [(Kind::RejectsValid, Stage::Execute)]);
 }
 
@@ -301,7 +301,7 @@ fn a_second_run_that_differs_is_nondeterministic() {
     values[0] = 2.0;
     scene.repeat = Some(gave_values(values));
     assert_eq!(scene.divergences(), [(Kind::Nondeterministic, Stage::Execute)]);
-    scene.repeat = Some(ended(Stage::Execute, Outcome::Failed("now and then".to_owned())));
+    scene.repeat = Some(ended(Stage::Execute, Outcome::failed("now and then")));
     assert_eq!(scene.divergences(), [(Kind::Nondeterministic, Stage::Execute)]);
 }
 

@@ -52,7 +52,7 @@ pub fn settle(report: &mut Report, listed: &[KnownIssue], trials: Option<Trials<
 fn accept(report: &mut Report, issue: &KnownIssue) {
     let shown = report.findings.iter_mut().find(|found| found.new && found.slug == issue.finding);
     if let Some(found) = shown
-        && found.finding.seen_in.iter().all(|seen| issue.versions.holds(release(&seen.version)))
+        && found.finding.seen_in.iter().all(|seen| issue.versions.holds(seen.version.version()))
     {
         found.new = false;
         report.summary.new_findings = report.summary.new_findings.saturating_sub(1);
@@ -96,11 +96,6 @@ fn is_of(signature: &str, backend: &Backend) -> bool {
     let rest = signature.strip_prefix(&name).and_then(|rest| rest.strip_prefix('-'));
     let stages = [Stage::Start, Stage::Load, Stage::Parse, Stage::Build, Stage::Execute];
     rest.is_some_and(|rest| stages.iter().any(|stage| rest.starts_with(&stage.to_string())))
-}
-
-/// The version at the end of a backend's name and version.
-fn release(version: &str) -> &str {
-    version.rsplit(' ').next().unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use twinfer_case::{DeviceNeed, Variant};
+use twinfer_case::{BackendVersion, DeviceNeed, Variant};
 use twinfer_libraries::{Loader, Store};
 
 /// Why a variant cannot show here what was recorded of it elsewhere.
@@ -24,9 +24,9 @@ pub enum Obstacle {
 }
 
 impl Obstacle {
-    /// What keeps `variant` from showing what was recorded with `version`, a backend's name and version; none where
-    /// nothing does, as far as can be told without starting it.
-    pub fn to(variant: &Variant, version: &str) -> Option<Self> {
+    /// What keeps `variant` from showing what was recorded with `version`; `None` if nothing does, as far as this is known
+    /// without starting its worker.
+    pub fn to(variant: &Variant, version: &BackendVersion) -> Option<Self> {
         if lacks_device(variant) {
             return Some(Self::NoDevice);
         }
@@ -38,7 +38,7 @@ impl Obstacle {
             Ok(library) => library.version,
             Err(error) => return Some(Self::NoLibrary(error.to_string())),
         };
-        let recorded = version.rsplit(' ').next().unwrap_or_default();
+        let recorded = version.version();
         let differs = !installed.starts_with(recorded);
         differs.then(|| Self::OtherVersion { installed, recorded: recorded.to_owned() })
     }
@@ -71,7 +71,7 @@ mod tests {
     use super::Obstacle;
 
     fn obstacle(variant: &str, version: &str) -> Option<Obstacle> {
-        Obstacle::to(&variant.parse().unwrap(), version)
+        Obstacle::to(&variant.parse().unwrap(), &version.into())
     }
 
     #[test]

@@ -281,7 +281,7 @@ mod tests {
         };
         Observation {
             stage: Stage::Execute,
-            outcome: Outcome::Rejected("code: text".to_owned()),
+            outcome: Outcome::rejected("code: text"),
             inferred_shapes: Some(vec![vec![1, -1]]),
             runs: outputs.into_iter().map(run).collect(),
             precision: Some(ChosenPrecision { source: PrecisionSource::BuildLog, layers: vec![layer()] }),

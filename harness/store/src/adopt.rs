@@ -112,7 +112,7 @@ mod tests {
         let copy = golden_cases.join("elsewhere").join(name);
         copy_finding(folder, &copy).unwrap();
         let mut finding: Finding = read_json_in(&copy, FINDING).unwrap();
-        finding.seen_in[0].version = "of another day".to_owned();
+        finding.seen_in[0].version = "of another day".into();
         if !is_same_case {
             let mut case = read_case_in(&copy, CASE).unwrap();
             case.request.tf32 = true;
@@ -121,7 +121,7 @@ mod tests {
         }
         write_json(&copy.join(FINDING), &finding).unwrap();
         let mut recording = Recording::read_beside(folder).unwrap();
-        recording.observed[0].version = "of another day".to_owned();
+        recording.observed[0].version = "of another day".into();
         recording.write_beside(&copy).unwrap();
         copy
     }

@@ -40,7 +40,7 @@ pub use findings_folder::{FindingsFolder, known_findings};
 pub use journal::{Journal, Open, Resumed};
 pub use merge::merge;
 pub use preceding::{read_preceding, write_preceding};
-pub use recording::{RecordedObservation, Recording, timeless, version};
+pub use recording::{RecordedObservation, Recording, timeless};
 pub use records::Records;
 pub use replay::replay_events;
 pub use run::{machine, now, record_workforce};

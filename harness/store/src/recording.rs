@@ -4,7 +4,7 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
-use twinfer_case::{Observation, Variant, VariantInfo, Verdict};
+use twinfer_case::{BackendVersion, Observation, Variant, VariantInfo, Verdict};
 
 use crate::{
     StoreError,
@@ -29,8 +29,8 @@ pub struct Recording {
 pub struct RecordedObservation {
     /// Which variant.
     pub variant: Variant,
-    /// The backend's name and version.
-    pub version: String,
+    /// The backend's name for itself with its version.
+    pub version: BackendVersion,
     /// What it did, without timings.
     pub observation: Observation,
     /// What the checks concluded then; absent where a recording is only to be compared with.
@@ -47,7 +47,7 @@ impl RecordedObservation {
     fn without_verdict(info: &VariantInfo, observation: &Observation) -> Self {
         Self {
             variant: info.variant.clone(),
-            version: version(info),
+            version: info.description.backend_version(),
             observation: timeless(observation),
             verdict: None,
         }
@@ -98,11 +98,6 @@ impl Recording {
         text.push_str("\n  ]\n}\n");
         write(&path, text.as_bytes())
     }
-}
-
-/// The backend's name and version, as recordings and sightings carry it.
-pub fn version(info: &VariantInfo) -> String {
-    format!("{} {}", info.description.name, info.description.version)
 }
 
 /// The observation without what differs from run to run of the same work.

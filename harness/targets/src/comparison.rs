@@ -73,7 +73,7 @@ impl Subjects {
                 case: task.hash,
                 provenance: None,
                 findings: findings.record(&task, self.infos().zip(&variants), sink)?,
-                veils: Vec::new(),
+                masks: Vec::new(),
                 open: Vec::new(),
                 variants,
                 macs: 0,

@@ -5,9 +5,11 @@ use std::{
     sync::Arc,
 };
 
-use twinfer_case::{Case, Divergence, Event, Finding, Observation, Prepared, Variant, VariantRecord};
+use twinfer_case::{
+    BackendVersion, Case, Divergence, Event, Finding, Observation, Prepared, Variant, VariantRecord,
+};
 use twinfer_checks::{Evaluated, expected_outputs, references};
-use twinfer_store::{RecordedObservation, Recording, read_preceding, timeless, version, write_finding};
+use twinfer_store::{RecordedObservation, Recording, read_preceding, timeless, write_finding};
 use twinfer_triage::{Course, Reduction, Specimen, Symptom, confirm_smaller, finding};
 use twinfer_workers::Crew;
 
@@ -19,7 +21,7 @@ pub struct Replay {
     /// Which variant.
     pub variant: Variant,
     /// The version that it was recorded with, and the one that ran now.
-    pub versions: (String, String),
+    pub versions: (BackendVersion, BackendVersion),
     /// Whether stage, ending and every output recur, byte for byte.
     pub recurs: bool,
     /// What the checks say now.
@@ -55,7 +57,7 @@ impl Subjects {
                 let tried = self.try_after(crew, &history, &case)?;
                 replays.push(Replay {
                     variant: recorded.variant.clone(),
-                    versions: (recorded.version.clone(), version(crew.info())),
+                    versions: (recorded.version.clone(), crew.info().description.backend_version()),
                     recurs: recurs(recorded, &tried),
                     record: tried.record(crew.info()),
                 });

@@ -77,13 +77,6 @@ fn window_classes(op: &Op) -> Vec<&'static str> {
     classes.into_iter().filter_map(|(holds, name)| holds.then_some(name)).collect()
 }
 
-/// The part of an error that names its kind: what stands before the first colon, where that is short and plain.
-pub fn error_code(text: &str) -> Option<String> {
-    let (code, _) = text.split_once(':')?;
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, ' ' | '_' | '-');
-    (!code.is_empty() && code.len() <= 40 && code.chars().all(plain)).then(|| code.to_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use twinfer_case::{Expectation, Request, Run};
@@ -152,13 +145,5 @@ mod tests {
             ]
         );
         assert_eq!(operators(&case()), ["ConvTranspose", "Identity", "Relu"]);
-    }
-
-    #[test]
-    fn an_error_is_known_by_its_code_and_not_by_its_text() {
-        assert_eq!(error_code("InvalidGraph: node 7 at /tmp/x").as_deref(), Some("InvalidGraph"));
-        assert_eq!(error_code("parse error 8: input tensor").as_deref(), Some("parse error 8"));
-        assert_eq!(error_code("something at 0x7f: failed (x)").as_deref(), Some("something at 0x7f"));
-        assert_eq!(error_code("no colon"), None);
     }
 }

@@ -1,6 +1,6 @@
 use std::path::{Path, PathBuf};
 
-use twinfer_case::{Case, Finding, Sighting, Summary, VariantInfo, Veil};
+use twinfer_case::{Case, Finding, Mask, Sighting, Summary, VariantInfo};
 use twinfer_checks::expected_outputs;
 use twinfer_store::{FindingsFolder, update_finding, write_finding, write_preceding};
 
@@ -63,8 +63,8 @@ impl Findings {
         for count in &summary.findings {
             self.count(&count.slug, count.cases);
         }
-        for count in &summary.veils {
-            self.count_veiled(&count.veil, count.cases);
+        for count in &summary.masks {
+            self.count_veiled(&count.mask, count.cases);
         }
         Ok(())
     }
@@ -96,9 +96,9 @@ impl Findings {
     }
 
     /// Counts cases that show a finding veiled; whether they are the first to show it so.
-    pub fn count_veiled(&mut self, veil: &Veil, cases: u64) -> bool {
-        let index = self.entries.iter().position(|entry| entry.slug == veil.finding);
-        index.is_some_and(|index| self.catalogue.count_veiled(index, &veil.operators, cases))
+    pub fn count_veiled(&mut self, mask: &Mask, cases: u64) -> bool {
+        let index = self.entries.iter().position(|entry| entry.slug == mask.finding);
+        index.is_some_and(|index| self.catalogue.count_veiled(index, &mask.operators, cases))
     }
 
     /// Findings that this campaign added.

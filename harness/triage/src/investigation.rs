@@ -15,7 +15,6 @@ use twinfer_case::{
     VariantInfo, Verdict,
 };
 use twinfer_checks::{Evaluated, Oracle};
-use twinfer_store::version;
 use twinfer_workers::Crew;
 
 use crate::{
@@ -334,5 +333,5 @@ fn renamed(mut tried: Evaluated, symptom: &Symptom, kind: Kind, how: &str) -> Sp
 
 /// Where a finding was seen.
 pub fn sighting(info: &VariantInfo) -> Sighting {
-    Sighting { variant: info.variant.clone(), version: version(info) }
+    Sighting { variant: info.variant.clone(), version: info.description.backend_version() }
 }

@@ -6,7 +6,7 @@ use twinfer_checks::Evaluated;
 
 use crate::{
     causes::follows,
-    classes::{classes, error_code, operators},
+    classes::{classes, operators},
 };
 
 /// What a smaller case, or the same case run again, must still show to show the same bug.
@@ -28,7 +28,7 @@ impl Symptom {
         let diagnosis = diagnoses.find_map(|divergence| divergence.diagnosis.as_ref());
         let mutants = diagnosis.into_iter().flat_map(Diagnosis::mutants);
         let error = match (&tried.observation.outcome, &tried.prepared.case.expectation) {
-            (Outcome::Rejected(reason) | Outcome::Failed(reason), _) => error_code(reason),
+            (Outcome::Rejected(error) | Outcome::Failed(error), _) => error.code().map(str::to_owned),
             (Outcome::Crashed(status), _) => Some(status.clone()),
             (Outcome::Ok, Expectation::Invalid(rule)) => Some(rule.clone()),
             (Outcome::Ok, Expectation::Valid) | (Outcome::TimedOut, _) => None,

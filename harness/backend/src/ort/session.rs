@@ -8,7 +8,9 @@ use ort::{
     logging::{LogLevel, LoggerFunction},
     session::{OutputSelector, RunOptions, Session, SessionInputValue, builder::SessionBuilder},
 };
-use twinfer_case::{ChosenPrecision, LayerInfo, Outcome, PrecisionSource, RunOutput, Severity, Task};
+use twinfer_case::{
+    BackendError, ChosenPrecision, LayerInfo, Outcome, PrecisionSource, RunOutput, Severity, Task,
+};
 use twinfer_onnx::Tensor;
 
 use super::{
@@ -158,26 +160,25 @@ fn place(layers: &mut Vec<LayerInfo>, placed: Vec<LayerInfo>) {
 /// How an error while a session is made ends a case: a refusal, unless ONNX Runtime calls it its own fault.
 fn refusal(error: &ort::Error) -> Outcome {
     use ort::ErrorCode::RuntimeException;
-    let text = describe(error);
+    let reported = reported(error);
     match error.code() {
-        RuntimeException => Outcome::Failed(text),
-        _ => Outcome::Rejected(text),
+        RuntimeException => Outcome::Failed(reported),
+        _ => Outcome::Rejected(reported),
     }
 }
 
 /// How an error while running ends a case: a refusal only where the inputs are at fault.
 fn failure(error: &ort::Error) -> Outcome {
     use ort::ErrorCode::{InvalidArgument, NotImplemented};
-    let text = describe(error);
+    let reported = reported(error);
     match error.code() {
-        InvalidArgument | NotImplemented => Outcome::Rejected(text),
-        _ => Outcome::Failed(text),
+        InvalidArgument | NotImplemented => Outcome::Rejected(reported),
+        _ => Outcome::Failed(reported),
     }
 }
 
-/// The error's code, a colon, and its text.
-fn describe(error: &ort::Error) -> String {
-    format!("{:?}: {}", error.code(), error.message())
+fn reported(error: &ort::Error) -> BackendError {
+    BackendError::with_code(format_args!("{:?}", error.code()), error.message())
 }
 
 fn inferred_shapes(session: &Session) -> Option<Vec<Vec<i64>>> {

@@ -1,4 +1,4 @@
-use twinfer_case::{Divergence, Veil};
+use twinfer_case::{Divergence, Mask};
 use twinfer_triage::Suspect;
 
 use crate::judging::Judged;
@@ -9,14 +9,14 @@ pub struct Conclusion {
     pub divergences: Vec<Divergence>,
     /// The findings that the case shows, by their places.
     pub findings: Vec<usize>,
-    /// How it shows the last of them, if that is veiled.
-    pub veil: Option<Veil>,
+    /// How it shows the last of them, if that is masked.
+    pub mask: Option<Mask>,
 }
 
 impl Conclusion {
     /// The suspect shows the finding at `index` again.
     pub fn repeated(index: usize, suspect: &Suspect) -> Self {
-        Self { divergences: suspect.divergences().to_vec(), findings: vec![index], veil: None }
+        Self { divergences: suspect.divergences().to_vec(), findings: vec![index], mask: None }
     }
 }
 

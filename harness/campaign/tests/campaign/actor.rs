@@ -94,7 +94,7 @@ fn play(role: &str) {
                 };
                 if is_lost || role == "loses-its-context" && has_bias(&graph) {
                     observation.runs.clear();
-                    observation.outcome = Outcome::Failed("CUDA error 700: an illegal address".to_owned());
+                    observation.outcome = Outcome::failed("CUDA error 700: an illegal address");
                 }
                 if is_slow {
                     thread::sleep(SLOW_CASE);
@@ -194,7 +194,7 @@ fn truth(graph: &Graph, task: &Task) -> Observation {
     let runs: Option<Vec<_>> = task.runs.iter().map(evaluate).collect();
     Observation {
         stage: Stage::Execute,
-        outcome: if runs.is_some() { Outcome::Ok } else { Outcome::Rejected("Invalid: no".to_owned()) },
+        outcome: if runs.is_some() { Outcome::Ok } else { Outcome::rejected("Invalid: no") },
         inferred_shapes: None,
         runs: runs.unwrap_or_default(),
         precision: None,
@@ -225,7 +225,7 @@ fn suffer(defect: Defect, observation: &mut Observation) {
         Defect::Refused(code) => {
             observation.stage = Stage::Parse;
             observation.runs.clear();
-            observation.outcome = Outcome::Rejected(format!("{code}: cannot import the node"));
+            observation.outcome = Outcome::rejected(format!("{code}: cannot import the node"));
         }
     }
 }

@@ -109,8 +109,8 @@ pub fn veiled() {
     };
     let mut met: BTreeMap<_, Vec<bool>> = BTreeMap::new();
     for (place, record) in one.journal.iter().enumerate() {
-        for veil in &record.veils {
-            met.entry((&veil.finding, &veil.operators)).or_default().push(is_investigated(place));
+        for mask in &record.masks {
+            met.entry((&mask.finding, &mask.operators)).or_default().push(is_investigated(place));
         }
     }
     for (veil, investigated) in &met {

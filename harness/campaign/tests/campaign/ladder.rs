@@ -62,7 +62,7 @@ pub fn same_below() {
     let outcome = climbing("drops-bias-and-more-after-relu", 100, "1/1").run();
     let journal = outcome.journal();
     assert!(
-        journal.iter().any(|record| !record.veils.is_empty() && (0..3).all(|rung| diverges(record, rung)))
+        journal.iter().any(|record| !record.masks.is_empty() && (0..3).all(|rung| diverges(record, rung)))
     );
     let base = &outcome.summary.variants[0].variant;
     let mut investigated = outcome.events.iter().filter_map(|event| match event {

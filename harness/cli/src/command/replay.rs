@@ -57,7 +57,7 @@ fn runnable(folder: &Path) -> Result<Vec<Variant>, Failure> {
 
 fn print(replay: &Replay) {
     let (then, now) = &replay.versions;
-    let versions = if then == now { now.clone() } else { format!("recorded with {then}, now {now}") };
+    let versions = if then == now { now.to_string() } else { format!("recorded with {then}, now {now}") };
     let mark = if replay.recurs {
         paint::good("recurs   ").to_string()
     } else {

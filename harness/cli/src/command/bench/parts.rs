@@ -239,7 +239,7 @@ fn record(variant: &Variant, case: &Prepared, observation: &Observation, judgeme
         provenance: case.case.provenance.clone(),
         variants: vec![variant],
         findings: Vec::new(),
-        veils: Vec::new(),
+        masks: Vec::new(),
         open: Vec::new(),
         macs: case.macs(),
     }

@@ -92,9 +92,9 @@ fn ending(observation: &Observation) -> String {
     match &observation.outcome {
         Outcome::Ok => format!("It goes as far as {stage} without an error."),
         Outcome::Rejected(reason) => {
-            format!("It refuses the model in {stage}: {}", reason.replace('\n', " "))
+            format!("It refuses the model in {stage}: {}", reason.message().replace('\n', " "))
         }
-        Outcome::Failed(reason) => format!("It fails in {stage}: {}", reason.replace('\n', " ")),
+        Outcome::Failed(reason) => format!("It fails in {stage}: {}", reason.message().replace('\n', " ")),
         Outcome::Crashed(status) => format!("The process dies in {stage}: {status}."),
         Outcome::TimedOut => format!("It does not come back from {stage}."),
     }
