@@ -1,45 +1,30 @@
-//! The backend under test, and how its answers are held against golden.
+//! The backend under test, and how its answers are compared with golden's.
 
-use std::cell::{OnceCell, RefCell};
+use std::error::Error;
 
-use libtest_mimic::Failed;
 use twinfer_backend::{Backend, open};
 use twinfer_case::{Case, Description, LayerInfo, Observation, Outcome, Task};
 use twinfer_golden::{Agreement, evaluate};
 
-/// A test: its name and its body.
-pub type Test = (&'static str, fn(Subject) -> Result<(), Failed>);
-
 /// The one backend of this process.
-#[derive(Clone, Copy)]
-pub struct Subject(&'static RefCell<Box<dyn Backend>>);
-
-thread_local! {
-    static BACKEND: OnceCell<Subject> = const { OnceCell::new() };
-}
-
-/// The backend of `variant`, opened on first use and kept: making a TensorRT builder takes seconds.
-pub fn of(variant: &str) -> Result<Subject, Failed> {
-    if let Some(subject) = BACKEND.with(|cell| cell.get().copied()) {
-        return Ok(subject);
-    }
-    let backend = open(&variant.parse()?)?;
-    let subject = Subject(Box::leak(Box::new(RefCell::new(backend))));
-    Ok(BACKEND.with(|cell| *cell.get_or_init(|| subject)))
-}
+pub struct Subject(Box<dyn Backend>);
 
 impl Subject {
-    pub fn describe(self) -> Description {
-        self.0.borrow().describe()
+    pub fn open(variant: &str) -> Result<Self, Box<dyn Error>> {
+        Ok(Self(open(&variant.parse()?)?))
     }
 
-    pub fn observe(self, case: &Case) -> Result<Observation, Failed> {
+    pub fn describe(&self) -> Description {
+        self.0.describe()
+    }
+
+    pub fn observe(&mut self, case: &Case) -> Result<Observation, Box<dyn Error>> {
         let task = Task::of(case)?;
-        Ok(self.0.borrow_mut().run(&task, &mut |_| {}))
+        Ok(self.0.run(&task, &mut |_| {}))
     }
 
     /// The observation of a case whose every run agrees with golden.
-    pub fn agrees(self, case: &Case) -> Result<Observation, Failed> {
+    pub fn agrees(&mut self, case: &Case) -> Result<Observation, Box<dyn Error>> {
         let observation = self.observe(case)?;
         if observation.outcome != Outcome::Ok || observation.runs.len() != case.runs.len() {
             return Err(format!(
@@ -57,7 +42,7 @@ impl Subject {
                 .inputs
                 .iter()
                 .map(|source| Ok(source.tensor()?.into_owned()))
-                .collect::<Result<_, Failed>>()?;
+                .collect::<Result<_, Box<dyn Error>>>()?;
             let evaluation = evaluate(&case.graph, &inputs)?;
             for (output, (reference, tensor)) in evaluation.outputs.iter().zip(&given.outputs).enumerate() {
                 if reference.shape != tensor.shape {
@@ -81,13 +66,13 @@ impl Subject {
     }
 }
 
-/// The layers that cover a node, each in one line.
+/// The layers that cover a node.
 pub fn layers_of<'o>(observation: &'o Observation, node: &str) -> Vec<&'o LayerInfo> {
     let layers = observation.precision.iter().flat_map(|precision| &precision.layers);
     layers.filter(|layer| layer.nodes.iter().any(|covered| covered == node)).collect()
 }
 
-/// Prints every layer in one line, so that what a release says of itself can be read in the log.
+/// Prints every layer in one line, so that the log shows what a release reports.
 pub fn print_layers(title: &str, observation: &Observation) {
     println!("{title}:");
     for layer in observation.precision.iter().flat_map(|precision| &precision.layers) {
