@@ -1,6 +1,6 @@
 //! What every format says about a finding, in the same words.
 
-use twinfer_case::{CaseSize, Divergence, Fallback, FallbackReason, FallbackValues, Finding, Kind};
+use twinfer_case::{CaseSize, Divergence, Fallback, Finding, Kind};
 
 use crate::{Report, numbers::counted};
 
@@ -16,22 +16,9 @@ pub(crate) fn reasons(report: &Report, finding: &Finding) -> Vec<(&'static str, 
     reasons
 }
 
-/// `Conv: there is no kernel in the quantised type; the values are kept`
+/// `Conv: there is no quantised kernel for it; the values are as golden allows`
 fn falls_back(fallback: &Fallback) -> String {
-    let reason = match fallback.reason {
-        FallbackReason::ChannelsPerGroup => "the channels of a group are not as many as its kernels take",
-        FallbackReason::NoKernel => "there is no kernel in the quantised type",
-        FallbackReason::NotFused => "a DequantizeLinear in front of it was not fused with it",
-        FallbackReason::Placement => "it was placed on another execution provider",
-        FallbackReason::Unknown => "nothing tells why",
-    };
-    let values = match fallback.values {
-        FallbackValues::Kept => "the values are kept",
-        FallbackValues::Changed => "the values are wrong",
-        FallbackValues::Obscured => "the values are wrong for another reason",
-        FallbackValues::NotCompared => "the values were not compared",
-    };
-    format!("{}: {reason}; {values}", fallback.operator)
+    format!("{}: {}; {}", fallback.operator, fallback.reason.clause(), fallback.values.clause())
 }
 
 /// The rule that says so, with its source where the backend stated it in this run.

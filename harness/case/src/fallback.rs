@@ -29,6 +29,19 @@ pub enum FallbackReason {
     Unknown,
 }
 
+impl FallbackReason {
+    /// The reason as part of a sentence about the operator. Recordings hold it.
+    pub const fn clause(self) -> &'static str {
+        match self {
+            Self::ChannelsPerGroup => "its channels per group are no multiples that the kernels take",
+            Self::NoKernel => "there is no quantised kernel for it",
+            Self::NotFused => "a DequantizeLinear in front of it runs by itself",
+            Self::Placement => "it was placed on another provider",
+            Self::Unknown => "the backend does not say why",
+        }
+    }
+}
+
 /// What a fallback does to the values of its graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -44,7 +57,7 @@ pub enum FallbackValues {
 }
 
 impl FallbackValues {
-    /// What a person reads of them.
+    /// What became of the values, as part of a sentence. Recordings hold it.
     pub const fn clause(self) -> &'static str {
         match self {
             Self::Kept => "the values are as golden allows",

@@ -125,13 +125,6 @@ fn detail(precision: &ChosenPrecision, fallback: &Fallback, nodes: &[&Node]) -> 
         .flat_map(|layer| layer.weights.iter().chain(&layer.inputs))
         .find(|dtype| !is_quantized(**dtype));
     let given = given.map_or_else(|| "another type".to_owned(), ToString::to_string);
-    let why = match fallback.reason {
-        FallbackReason::ChannelsPerGroup => "its channels per group are no multiples that the kernels take",
-        FallbackReason::NoKernel => "there is no quantised kernel for it",
-        FallbackReason::NotFused => "a DequantizeLinear in front of it runs by itself",
-        FallbackReason::Placement => "it was placed on another provider",
-        FallbackReason::Unknown => "the backend does not say why",
-    };
-    let values = fallback.values.clause();
+    let (why, values) = (fallback.reason.clause(), fallback.values.clause());
     format!("{} {} runs on {given}, not quantised: {why}; {values}", fallback.operator, names.join(", "))
 }
