@@ -4,7 +4,6 @@
 //! their backends warm. Any executable can be one: a thin binary, the `worker` subcommand of `twinfer`, or a test
 //! binary that calls [`become_worker_if_asked`] first.
 
-pub mod driver;
 mod inbox;
 mod open;
 mod parent;

@@ -1,7 +1,6 @@
 use twinfer_backend::{Backend, CudaRuntime, OpenError, open_watched};
 use twinfer_case::Variant;
-
-use crate::driver::{self, AttachError, Mode};
+use twinfer_driver_cache::{self as driver, AttachError, Mode};
 
 /// Gives the backend of `variant`, with the driver cache in its CUDA runtimes.
 ///

@@ -6,10 +6,10 @@ use std::{
 
 use twinfer_backend::{Backend, OpenError};
 use twinfer_case::{Outcome, Stage, Task, Variant};
+use twinfer_driver_cache as driver;
 use twinfer_protocol::{Fault, FaultCause, FrameError, FromWorker, MessageError, PROTOCOL_VERSION, ToWorker};
 
 use crate::{
-    driver,
     inbox::Inbox,
     open,
     sabotage::{Sabotage, Voice},
@@ -173,11 +173,11 @@ mod tests {
     use std::io::{self, Write};
 
     use twinfer_case::{Request, Task};
+    use twinfer_driver_cache::{Mode, Tally};
     use twinfer_onnx::DataType;
     use twinfer_protocol::{FromWorker, PROTOCOL_VERSION, ToWorker, read_from_worker};
 
     use super::{serve, verify};
-    use crate::driver::{Mode, Tally};
 
     /// What is said, a system call each.
     #[derive(Default)]

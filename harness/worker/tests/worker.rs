@@ -12,9 +12,10 @@ use std::{
 
 use libtest_mimic::{Arguments, Trial};
 use twinfer_case::{Case, Expectation, Outcome, Request, Run, Stage, Task, TensorSource, Variant};
+use twinfer_driver_cache::VARIABLE;
 use twinfer_onnx::{DataType, Dim, Graph, Node, Op, Tensor, TensorData, ValueInfo};
 use twinfer_protocol::{FaultCause, FromWorker, PROTOCOL_VERSION, ToWorker, read_from_worker};
-use twinfer_worker::{WORKER_VARIABLE, become_worker_if_asked, driver::VARIABLE};
+use twinfer_worker::{WORKER_VARIABLE, become_worker_if_asked};
 
 const PRINTS: &str = "prints";
 const LOADING: Duration = Duration::from_millis(200);

@@ -8,10 +8,11 @@ use clap::Args;
 use twinfer_campaign::{Hiring, Options};
 use twinfer_case::{Budget, Ladder, Summary};
 use twinfer_configuration::{Configuration, Jobs, Shard, Variants, seconds};
+use twinfer_driver_cache as driver;
 use twinfer_generators::Family;
 use twinfer_reports::Format;
 use twinfer_store::{known_findings, run_directory};
-use twinfer_worker::{SABOTAGE_VARIABLE, driver};
+use twinfer_worker::SABOTAGE_VARIABLE;
 
 use crate::{
     Exit, Failure,

@@ -6,8 +6,8 @@ use std::{
 
 use serde::de::DeserializeOwned;
 use twinfer_case::Variant;
+use twinfer_driver_cache::{self as driver, Mode};
 use twinfer_generators::Family;
-use twinfer_worker::driver::{self, Mode};
 use twinfer_workers::ALLOCATOR;
 
 use super::{

@@ -3,7 +3,7 @@
 use std::{num::NonZeroUsize, slice};
 
 use twinfer_case::{Backend, Stage, Variant};
-use twinfer_worker::driver::Mode;
+use twinfer_driver_cache::Mode;
 
 use super::{
     Arguments, Part,

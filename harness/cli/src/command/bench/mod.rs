@@ -16,8 +16,8 @@ use std::{num::NonZeroUsize, path::PathBuf, thread::available_parallelism};
 
 use clap::{Args, ValueEnum};
 use twinfer_configuration::{Jobs, Variants, seconds};
+use twinfer_driver_cache::Mode;
 use twinfer_generators::Family;
-use twinfer_worker::driver::Mode;
 
 use crate::{Exit, Failure};
 

@@ -25,8 +25,9 @@ use twinfer_case::{
     CaseRecord, JOURNAL_FORMAT, Observation, Prepared, Stage, Timing, Variant, VariantRecord,
 };
 use twinfer_checks::{Evidence, Judgement, judge, references};
+use twinfer_driver_cache as driver;
 use twinfer_generators::Family;
-use twinfer_worker::{driver, take_stdout};
+use twinfer_worker::take_stdout;
 use twinfer_workers::Passage;
 
 use super::{self as bench, stream::Stream, usage::processor_seconds};

@@ -16,8 +16,9 @@ use twinfer_backend::Backend;
 use twinfer_case::{Case, Description, Expectation, Observation, Outcome, Stage, Task, Variant};
 use twinfer_checks::{Evidence, judge};
 use twinfer_configuration::{Shard, Variants, seconds};
+use twinfer_driver_cache as driver;
 use twinfer_generators::Family;
-use twinfer_worker::{driver, take_stdout};
+use twinfer_worker::take_stdout;
 
 use super::{stream::Stream, usage::Usage};
 use crate::{Exit, Failure};

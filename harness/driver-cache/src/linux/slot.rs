@@ -11,7 +11,7 @@ use std::{
 };
 
 use super::{import::imports_of, mapping::Mapping};
-use crate::driver::AttachError;
+use crate::AttachError;
 
 /// Pages of x86-64.
 const PAGE: u64 = 4096;

@@ -12,7 +12,7 @@ use std::{
 };
 
 use super::function::CUDA_SUCCESS;
-use crate::driver::{
+use crate::{
     CudaError,
     free_memory::Info,
     memory::{self, Address, Context, MEMORY, MOST_IDLE, OUT_OF_MEMORY, Space},

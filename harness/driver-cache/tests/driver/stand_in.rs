@@ -16,7 +16,7 @@ use std::{
 
 use libloading::os::unix::{Library, RTLD_LAZY, RTLD_LOCAL, RTLD_NOW};
 use tempfile::TempDir;
-use twinfer_worker::driver::{Mode, attach};
+use twinfer_driver_cache::{Mode, attach};
 
 /// The folder of the stand-ins of this process, with the driver: as in a worker, there is one.
 pub static FOLDER: LazyLock<TempDir> = LazyLock::new(|| {

@@ -18,8 +18,8 @@ use stand_in::{
     ATTRIBUTE, Driver, FOLDER, LAZY, READ_ONLY_SLOTS, Runtime, ask_without_place, compile, load,
     load_on_its_own, replace_byte,
 };
+use twinfer_driver_cache::{AttachError, Mode, attach, attach_named, tally};
 use twinfer_libraries::Store;
-use twinfer_worker::driver::{AttachError, Mode, attach, attach_named, tally};
 
 /// An attribute and device that no other test asks for, so that tests of one process do not meet.
 fn fresh() -> (c_int, c_int) {

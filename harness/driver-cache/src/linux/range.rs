@@ -13,7 +13,7 @@ use super::{
         checked,
     },
 };
-use crate::driver::{
+use crate::{
     memory::Address,
     ranges::{Access, Handle, Mapping, Properties, RANGES, Range},
 };

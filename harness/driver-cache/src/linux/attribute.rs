@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::function::{CUDA_SUCCESS, Function};
-use crate::driver::{
+use crate::{
     CudaError,
     attributes::{ATTRIBUTES, Question},
     moment::Moment,

@@ -10,7 +10,7 @@ use super::{
     function::{Function, answer},
     functions::{EventCreate, EventSynchronize, checked},
 };
-use crate::driver::{
+use crate::{
     events::{wait, without_interrupt},
     moment::Moment,
 };

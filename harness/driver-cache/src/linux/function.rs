@@ -5,7 +5,7 @@ use std::{
 };
 
 use super::functions::Functions;
-use crate::driver::{CudaError, stands_in_beyond_attributes};
+use crate::{CudaError, stands_in_beyond_attributes};
 
 pub const CUDA_SUCCESS: c_int = 0;
 const NOT_INITIALIZED: c_int = 3;

@@ -12,7 +12,7 @@ use super::{
         MemAlloc, MemAllocAsync, MemFree, MemFreeAsync, MemFreeHost, MemGetInfo, MemHostAlloc, checked,
     },
 };
-use crate::driver::{
+use crate::{
     free_memory::FREE_MEMORY,
     memory::{Address, MEMORY, Space},
     moment::Moment,
