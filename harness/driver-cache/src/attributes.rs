@@ -4,7 +4,7 @@ use std::{
     time::Duration,
 };
 
-use super::{CudaError, moment::Moment};
+use super::{CudaError, clock::Moment};
 
 /// Attributes and devices beyond these are always asked for: CUDA 13 numbers its attributes up to 150.
 const ATTRIBUTE_COUNT: usize = 256;

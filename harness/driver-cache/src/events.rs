@@ -1,6 +1,6 @@
 use std::{hint, time::Duration};
 
-use super::{CudaError, moment::Moment};
+use super::{CudaError, clock::Moment};
 
 /// `CUDA_ERROR_NOT_READY`.
 const NOT_READY: CudaError = CudaError(600);

@@ -4,7 +4,7 @@ use std::{
     time::Duration,
 };
 
-use super::{CudaError, memory::Context, moment::Moment};
+use super::{CudaError, blocks::Context, clock::Moment};
 
 /// How long an answer holds: other processes change it at any time.
 const LIFETIME: Duration = Duration::from_secs(1);

@@ -28,7 +28,7 @@
 //!
 //! Calls that allocate, map and release memory, and that ask how much is free, wait for a lock of all processes and all
 //! devices; a build makes about a hundred of them. What is freed is therefore kept, blocks of the device and of the host
-//! ([`memory`]) and ranges of virtual memory with what is mapped there ([`ranges`]), 256 MiB a process of either, and cleared when
+//! ([`blocks`]) and ranges of virtual memory with what is mapped there ([`virtual_memory`]), 256 MiB a process of either, and cleared when
 //! it is allocated again; freeing waits for the context, as the driver's own does. Blocks of more than 64 MiB are the
 //! driver's. How much is free holds for a second ([`free_memory`]), and the driver's own pools are told to keep what they
 //! have. [`memory_tally`] counts.
@@ -43,6 +43,13 @@
 //! The module is made for x86-64 and glibc, as the libraries are; elsewhere nothing is attached.
 
 mod attributes;
+#[cfg_attr(
+    not(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64")),
+    expect(dead_code, reason = "nothing is attached")
+)]
+mod blocks;
+mod cache_mode;
+mod clock;
 #[cfg_attr(
     not(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64")),
     expect(dead_code, reason = "nothing is attached")
@@ -62,14 +69,7 @@ mod linux;
     not(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64")),
     expect(dead_code, reason = "nothing is attached")
 )]
-mod memory;
-mod mode;
-mod moment;
-#[cfg_attr(
-    not(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64")),
-    expect(dead_code, reason = "nothing is attached")
-)]
-mod ranges;
+mod virtual_memory;
 
 use std::{
     io,
@@ -79,10 +79,10 @@ use std::{
 
 use attributes::ATTRIBUTES;
 pub use attributes::Tally;
-use memory::MEMORY;
-pub use memory::Tally as MemoryTally;
-pub use mode::{InvalidMode, Mode, VARIABLE};
-use ranges::RANGES;
+use blocks::MEMORY;
+pub use blocks::Tally as MemoryTally;
+pub use cache_mode::{InvalidMode, Mode, VARIABLE};
+use virtual_memory::RANGES;
 
 /// Why a library goes on without the cache, which costs time and nothing else.
 #[derive(Debug, thiserror::Error)]

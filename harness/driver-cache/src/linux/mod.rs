@@ -1,15 +1,11 @@
 //! The cache put into a library's own table of imported functions.
 
-mod allocation;
-mod attribute;
-mod event;
-mod function;
-mod functions;
-mod import;
-mod lookup;
-mod mapping;
-mod range;
-mod slot;
+mod driver_api;
+mod elf_imports;
+mod got_slot;
+mod hook;
+mod hooks;
+mod process_map;
 
 use std::{
     ffi::OsStr,
@@ -18,7 +14,7 @@ use std::{
 
 use twinfer_libraries::is_version_of;
 
-use self::{mapping::Mapping, slot::Slot};
+use self::{got_slot::Slot, hooks::lookup, process_map::Mapping};
 use super::AttachError;
 
 /// As [`super::attach`].
@@ -30,7 +26,7 @@ pub fn attach(path: &Path) -> Result<(), AttachError> {
 
 /// The file of the library that the dynamic loader finds by `name`, which is loaded and stays so.
 pub fn load(name: &str) -> Result<PathBuf, AttachError> {
-    slot::load(name)?;
+    got_slot::load(name)?;
     let is_it = |mapping: &Mapping| {
         let file = Path::new(&mapping.path).file_name().and_then(OsStr::to_str);
         file.is_some_and(|file| is_version_of(file, name))

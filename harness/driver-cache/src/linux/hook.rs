@@ -4,7 +4,7 @@ use std::{
     sync::atomic::{AtomicPtr, Ordering},
 };
 
-use super::functions::Functions;
+use super::driver_api::Functions;
 use crate::{CudaError, stands_in_beyond_attributes};
 
 pub const CUDA_SUCCESS: c_int = 0;

@@ -6,16 +6,16 @@ use std::{
     slice,
 };
 
-use super::{
-    function::{Function, answer},
-    functions::{
+use super::super::{
+    driver_api::{
         MemAddressFree, MemAddressReserve, MemCreate, MemMap, MemRelease, MemRetain, MemSetAccess, MemUnmap,
         checked,
     },
+    hook::{Function, answer},
 };
 use crate::{
-    memory::Address,
-    ranges::{Access, Handle, Mapping, Properties, RANGES, Range},
+    blocks::Address,
+    virtual_memory::{Access, Handle, Mapping, Properties, RANGES, Range},
 };
 
 pub static MEM_ADDRESS_RESERVE: Function =

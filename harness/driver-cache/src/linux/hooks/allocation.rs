@@ -6,16 +6,16 @@ use std::{
     ptr,
 };
 
-use super::{
-    function::{Function, answer},
-    functions::{
+use super::super::{
+    driver_api::{
         MemAlloc, MemAllocAsync, MemFree, MemFreeAsync, MemFreeHost, MemGetInfo, MemHostAlloc, checked,
     },
+    hook::{Function, answer},
 };
 use crate::{
+    blocks::{Address, MEMORY, Space},
+    clock::Moment,
     free_memory::FREE_MEMORY,
-    memory::{Address, MEMORY, Space},
-    moment::Moment,
 };
 
 pub static MEM_ALLOC: Function = Function::beyond_attributes(mem_alloc as MemAlloc as *mut c_void);

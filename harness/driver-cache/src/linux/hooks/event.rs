@@ -6,13 +6,13 @@ use std::{
     thread,
 };
 
-use super::{
-    function::{Function, answer},
-    functions::{EventCreate, EventSynchronize, checked},
+use super::super::{
+    driver_api::{EventCreate, EventSynchronize, checked},
+    hook::{Function, answer},
 };
 use crate::{
+    clock::Moment,
     events::{wait, without_interrupt},
-    moment::Moment,
 };
 
 pub static EVENT_CREATE: Function = Function::beyond_attributes(event_create as EventCreate as *mut c_void);

@@ -13,18 +13,20 @@ use std::{
     ptr,
 };
 
+use super::super::{
+    got_slot::Slot,
+    hook::{CUDA_SUCCESS, Function},
+};
 use super::{
     allocation::{
         MEM_ALLOC, MEM_ALLOC_ASYNC, MEM_FREE, MEM_FREE_ASYNC, MEM_FREE_HOST, MEM_GET_INFO, MEM_HOST_ALLOC,
     },
     attribute::DEVICE_GET_ATTRIBUTE,
     event::{EVENT_CREATE, EVENT_SYNCHRONIZE},
-    function::{CUDA_SUCCESS, Function},
-    range::{
+    virtual_memory::{
         MEM_ADDRESS_FREE, MEM_ADDRESS_RESERVE, MEM_CREATE, MEM_MAP, MEM_RELEASE, MEM_RETAIN, MEM_SET_ACCESS,
         MEM_UNMAP,
     },
-    slot::Slot,
 };
 
 /// From this version on `cuGetProcAddress` is the name of `cuGetProcAddress_v2` (cudaTypedefs.h).

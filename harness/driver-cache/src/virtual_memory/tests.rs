@@ -3,7 +3,7 @@ use std::cell::{Cell, RefCell};
 use proptest::prelude::*;
 
 use super::*;
-use crate::memory::OUT_OF_MEMORY;
+use crate::blocks::OUT_OF_MEMORY;
 
 const MEBIBYTE: u64 = 1 << 20;
 const OF_CONTEXT: Context = Context(1);

@@ -10,7 +10,7 @@ use std::{
     sync::atomic::{AtomicPtr, Ordering},
 };
 
-use super::{import::imports_of, mapping::Mapping};
+use super::{elf_imports::imports_of, process_map::Mapping};
 use crate::AttachError;
 
 /// Pages of x86-64.

@@ -8,7 +8,7 @@ use std::{
 
 use super::{
     CudaError,
-    memory::{Address, Context, INVALID_VALUE, MOST_IDLE, Tally},
+    blocks::{Address, Context, INVALID_VALUE, MOST_IDLE, Tally},
 };
 
 /// A `CUmemGenericAllocationHandle`.

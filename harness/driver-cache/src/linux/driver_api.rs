@@ -11,12 +11,12 @@ use std::{
     },
 };
 
-use super::function::CUDA_SUCCESS;
+use super::hook::CUDA_SUCCESS;
 use crate::{
     CudaError,
+    blocks::{self as memory, Address, Context, MEMORY, MOST_IDLE, OUT_OF_MEMORY, Space},
     free_memory::Info,
-    memory::{self, Address, Context, MEMORY, MOST_IDLE, OUT_OF_MEMORY, Space},
-    ranges::{self, Access, Handle, Mapping, Properties, RANGES, Range},
+    virtual_memory::{self as ranges, Access, Handle, Mapping, Properties, RANGES, Range},
 };
 
 pub type MemAlloc = unsafe extern "C" fn(*mut u64, usize) -> c_int;

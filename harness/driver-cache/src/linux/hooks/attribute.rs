@@ -6,11 +6,11 @@ use std::{
     mem::transmute,
 };
 
-use super::function::{CUDA_SUCCESS, Function};
+use super::super::hook::{CUDA_SUCCESS, Function};
 use crate::{
     CudaError,
     attributes::{ATTRIBUTES, Question},
-    moment::Moment,
+    clock::Moment,
 };
 
 type DeviceGetAttribute = unsafe extern "C" fn(*mut c_int, c_int, c_int) -> c_int;

@@ -1,0 +1,5 @@
+mod allocation;
+mod attribute;
+mod event;
+pub mod lookup;
+mod virtual_memory;
