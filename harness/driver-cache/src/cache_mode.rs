@@ -1,37 +1,36 @@
 use std::{env, fmt, str::FromStr};
 
-/// The environment variable that says how a worker uses the cache: `on`, `attributes`, `off` or `verify`.
-pub const VARIABLE: &str = "TWINFER_DRIVER_CACHE";
+/// The environment variable that selects a worker's [`CacheMode`]: `on`, `attributes`, `off` or `verify`.
+pub const CACHE_MODE_VARIABLE: &str = "TWINFER_DRIVER_CACHE";
 
-/// What a worker spares the driver.
+/// Which driver calls the cache answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mode {
-    /// Device attributes are answered from memory, except that a sample of the answers is compared with the driver's; memory is
-    /// kept, and events raise no interrupts.
+pub enum CacheMode {
+    /// Device attributes, memory and events. A sample of the attributes is compared with the driver's answers.
     #[default]
     On,
-    /// Device attributes alone.
+    /// Device attributes alone; memory and events are the driver's.
     Attributes,
-    /// Nothing: no library is touched.
+    /// None: no library is attached.
     Off,
-    /// Nothing of attributes, each answer is compared with the one in memory; a difference ends the worker. All else as with
-    /// [`On`](Self::On).
+    /// As [`On`](Self::On), but the driver answers every device attribute and each of its answers is compared with the
+    /// cached one. A worker in this mode ends at the first difference.
     Verify,
 }
 
-/// A value of [`VARIABLE`] that is none of its words.
+/// A value of [`CACHE_MODE_VARIABLE`] that names no [`CacheMode`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{VARIABLE}={0}: the value is one of on, attributes, off, verify")]
-pub struct InvalidMode(String);
+#[error("{CACHE_MODE_VARIABLE}={0}: the value is one of on, attributes, off, verify")]
+pub struct InvalidCacheMode(String);
 
-impl Mode {
-    /// What [`VARIABLE`] says; [`Mode::On`] where it is not set.
-    pub fn of_environment() -> Result<Self, InvalidMode> {
-        env::var_os(VARIABLE).map_or(Ok(Self::default()), |word| word.to_string_lossy().parse())
+impl CacheMode {
+    /// Reads [`CACHE_MODE_VARIABLE`]; [`CacheMode::On`] if it is not set.
+    pub fn from_environment() -> Result<Self, InvalidCacheMode> {
+        env::var_os(CACHE_MODE_VARIABLE).map_or(Ok(Self::default()), |value| value.to_string_lossy().parse())
     }
 }
 
-impl fmt::Display for Mode {
+impl fmt::Display for CacheMode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::On => "on",
@@ -42,16 +41,16 @@ impl fmt::Display for Mode {
     }
 }
 
-impl FromStr for Mode {
-    type Err = InvalidMode;
+impl FromStr for CacheMode {
+    type Err = InvalidCacheMode;
 
-    fn from_str(word: &str) -> Result<Self, InvalidMode> {
-        match word {
+    fn from_str(value: &str) -> Result<Self, InvalidCacheMode> {
+        match value {
             "on" => Ok(Self::On),
             "attributes" => Ok(Self::Attributes),
             "off" => Ok(Self::Off),
             "verify" => Ok(Self::Verify),
-            _ => Err(InvalidMode(word.to_owned())),
+            _ => Err(InvalidCacheMode(value.to_owned())),
         }
     }
 }

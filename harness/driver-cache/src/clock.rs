@@ -3,14 +3,19 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// When a question is asked, from some time on.
+/// A point in time, as the time since the first call of [`Timestamp::now`] in this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Moment(pub Duration);
+pub struct Timestamp(pub Duration);
 
-impl Moment {
-    /// This one.
+impl Timestamp {
+    /// The current time.
     pub fn now() -> Self {
         static START: LazyLock<Instant> = LazyLock::new(Instant::now);
         Self(START.elapsed())
+    }
+
+    /// The time from `earlier` until this timestamp; zero if `earlier` is later.
+    pub const fn since(self, earlier: Self) -> Duration {
+        self.0.saturating_sub(earlier.0)
     }
 }

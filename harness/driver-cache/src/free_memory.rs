@@ -1,28 +1,33 @@
+//! The amount of free device memory, requested at most once a second.
+
 use std::{
     collections::BTreeMap,
     sync::{Mutex, PoisonError},
     time::Duration,
 };
 
-use super::{CudaError, blocks::Context, clock::Moment};
+use crate::{
+    clock::Timestamp,
+    driver::{Context, CudaError},
+};
 
-/// How long an answer holds: other processes change it at any time.
+/// How long an answer is used: other processes allocate and free at any time.
 const LIFETIME: Duration = Duration::from_secs(1);
 
-/// What `cuMemGetInfo` answers, in bytes.
+/// The result of `cuMemGetInfo`, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Info {
+pub struct MemoryInfo {
     pub free: usize,
     pub total: usize,
 }
 
-/// How much device memory is free, as the driver said within the last second. TensorRT asks about ten times a build, and each
-/// question waits for the lock of the driver's resource manager.
+/// The amount of free device memory, at most a second old. TensorRT requests it about ten times a build, and each request waits for
+/// the lock of the driver's resource manager.
 pub struct FreeMemory {
-    answers: Mutex<BTreeMap<Context, (Moment, Info)>>,
+    answers: Mutex<BTreeMap<Context, (Timestamp, MemoryInfo)>>,
 }
 
-/// The device memory of this process's contexts.
+/// The free memory as seen from this process's contexts.
 pub static FREE_MEMORY: FreeMemory = FreeMemory::new();
 
 impl FreeMemory {
@@ -30,17 +35,17 @@ impl FreeMemory {
         Self { answers: Mutex::new(BTreeMap::new()) }
     }
 
-    /// The last answer in `context`, or the one that `driver` gives at the moment that `clock` tells.
-    pub fn answer(
+    /// Returns the recent answer in `context`, or else the answer of `driver`.
+    pub fn get(
         &self,
         context: Context,
-        clock: impl Fn() -> Moment,
-        driver: impl FnOnce() -> Result<Info, CudaError>,
-    ) -> Result<Info, CudaError> {
+        clock: impl Fn() -> Timestamp,
+        driver: impl FnOnce() -> Result<MemoryInfo, CudaError>,
+    ) -> Result<MemoryInfo, CudaError> {
         let now = clock();
         let known = self.answers.lock().unwrap_or_else(PoisonError::into_inner).get(&context).copied();
         if let Some((then, info)) = known
-            && now.0.saturating_sub(then.0) < LIFETIME
+            && now.since(then) < LIFETIME
         {
             return Ok(info);
         }
@@ -57,12 +62,12 @@ mod tests {
     const CONTEXT: Context = Context(1);
 
     #[test]
-    fn an_answer_holds_for_a_second_in_its_context() {
+    fn answer_is_used_for_a_second_in_its_context() {
         let memory = FreeMemory::new();
         let ask = |context, millis, free| {
-            let info = Info { free, total: 100 };
-            let clock = || Moment(Duration::from_millis(millis));
-            memory.answer(context, clock, || Ok(info)).map(|info| info.free)
+            let info = MemoryInfo { free, total: 100 };
+            let clock = || Timestamp(Duration::from_millis(millis));
+            memory.get(context, clock, || Ok(info)).map(|info| info.free)
         };
         assert_eq!(ask(CONTEXT, 5000, 1), Ok(1));
         assert_eq!(ask(CONTEXT, 5999, 2), Ok(1));
@@ -71,11 +76,11 @@ mod tests {
     }
 
     #[test]
-    fn an_error_is_handed_on_and_not_remembered() {
+    fn error_is_returned_and_not_cached() {
         let memory = FreeMemory::new();
-        let clock = || Moment(Duration::ZERO);
-        assert_eq!(memory.answer(CONTEXT, clock, || Err(CudaError(700))), Err(CudaError(700)));
-        let info = Info { free: 1, total: 2 };
-        assert_eq!(memory.answer(CONTEXT, clock, || Ok(info)), Ok(info));
+        let clock = || Timestamp(Duration::ZERO);
+        assert_eq!(memory.get(CONTEXT, clock, || Err(CudaError(700))), Err(CudaError(700)));
+        let info = MemoryInfo { free: 1, total: 2 };
+        assert_eq!(memory.get(CONTEXT, clock, || Ok(info)), Ok(info));
     }
 }

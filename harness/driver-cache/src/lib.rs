@@ -1,74 +1,67 @@
-//! The driver cache: a library's CUDA runtime asks the driver for each attribute of a device once, gets memory back that it
-//! has freed, and waits for events without interrupts.
+//! Answers calls of the CUDA driver from memory, in front of the CUDA runtimes that TensorRT, ONNX Runtime and cuDNN link
+//! into themselves.
 //!
-//! TensorRT asks for thousands of device attributes a build. The driver answers two of them, the clock rates, with a
-//! system call that waits for every other process that makes it, so that builds are slow, and slower still side by
-//! side. The answers are properties of the hardware. [`attach`] gives one loaded library a memory of them.
+//! Building one TensorRT engine asks the driver for thousands of device attributes, and allocates, frees, maps and waits
+//! about a hundred times. Part of these calls take a lock shared by all processes and devices, or wake a thread of every
+//! process on the device. The *driver cache* answers the repeated ones inside the process.
 //!
-//! # How
+//! # Entry points
 //!
-//! A CUDA runtime that is linked into a library finds the driver's functions through `dlsym`, whose address the dynamic
-//! loader keeps in a slot of that library. `attach` writes another function's address there, which answers lookups of
-//! `cuDeviceGetAttribute`, of the functions that allocate, map and free memory and tell how much is free, of those that create
-//! events and wait for them, and of `cuGetProcAddress` through which they are found too, with functions of its own; all other lookups reach the C library as they were made. No other library's slots are touched: whoever else calls
-//! `dlsym` or the driver notices nothing.
+//! [`attach`] and [`attach_by_name`] redirect one loaded library to the cache; [`CacheMode`] selects what the cache
+//! answers; [`attribute_tally`] and [`memory_tally`] report how many calls still reached the driver. Attach a library
+//! before its first CUDA call: a CUDA runtime keeps every address that it has looked up.
 //!
-//! # What is remembered
+//! ```no_run
+//! use std::path::Path;
+//! use twinfer_driver_cache::{CacheMode, attach, attribute_tally};
 //!
-//! Every attribute below 256 of every device below 16, once the driver gave it successfully. The two that change while
-//! processes run, the compute mode and the limit on a kernel's time, are remembered for ten seconds. An error is handed on and
-//! asked for again.
+//! # fn load(_: &Path) {}
+//! let tensorrt = Path::new("/opt/tensorrt/lib/libnvinfer.so.8");
+//! load(tensorrt);
+//! attach(tensorrt, CacheMode::from_environment()?)?;
+//! // … build engines …
+//! println!("{}", attribute_tally());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 //!
-//! # Whether it is right
+//! # How a library is attached
 //!
-//! One answer in 1,024 is compared with the driver's, and replaced where it differs; in [`Mode::Verify`] each is, and
-//! a difference ends the worker. [`tally`] counts both. `TWINFER_DRIVER_CACHE=off` leaves every library as it is.
+//! A CUDA runtime finds the driver's functions through `dlsym`. The dynamic loader keeps the address of `dlsym` in the
+//! global offset table (GOT) of the library that imports it. `attach` overwrites that one word with the address of a `dlsym`
+//! of this crate, which returns a *hook* for each driver function listed in the crate's README and forwards every other
+//! lookup to the C library. No other library's table is touched, and nothing is preloaded.
 //!
-//! # Memory
+//! # What is answered
 //!
-//! Calls that allocate, map and release memory, and that ask how much is free, wait for a lock of all processes and all
-//! devices; a build makes about a hundred of them. What is freed is therefore kept, blocks of the device and of the host
-//! ([`blocks`]) and ranges of virtual memory with what is mapped there ([`virtual_memory`]), 256 MiB a process of either, and cleared when
-//! it is allocated again; freeing waits for the context, as the driver's own does. Blocks of more than 64 MiB are the
-//! driver's. How much is free holds for a second ([`free_memory`]), and the driver's own pools are told to keep what they
-//! have. [`memory_tally`] counts.
+//! * **Device attributes** (`attributes`): each attribute of each device is requested once. One answer in 1,024 is
+//!   compared with the driver's; [`CacheMode::Verify`] compares every answer.
+//! * **Memory** (`blocks`, `virtual_memory`, `free_memory`): freed memory stays allocated and serves later allocations,
+//!   cleared to zero.
+//! * **Events** (`events`): events are created without blocking synchronization and polled.
 //!
-//! # Events
+//! [`CacheMode::Attributes`] leaves memory and events to the driver; [`CacheMode::Off`] leaves the library untouched.
 //!
-//! A device that raises an interrupt wakes a thread of every process that uses it. Events are therefore created without, and
-//! asked about until they are reached, without a pause at first ([`events`]).
-//!
-//! With [`Mode::Attributes`] memory and events are left to the driver.
-//!
-//! The module is made for x86-64 and glibc, as the libraries are; elsewhere nothing is attached.
+//! The crate supports Linux on x86-64 with glibc, as the libraries do. Elsewhere [`attach`] returns
+//! [`AttachError::Unsupported`].
+
+#![cfg_attr(
+    not(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64")),
+    expect(dead_code, reason = "no library is attached")
+)]
 
 mod attributes;
-#[cfg_attr(
-    not(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64")),
-    expect(dead_code, reason = "nothing is attached")
-)]
 mod blocks;
 mod cache_mode;
 mod clock;
-#[cfg_attr(
-    not(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64")),
-    expect(dead_code, reason = "nothing is attached")
-)]
+mod driver;
 mod events;
-#[cfg_attr(
-    not(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64")),
-    expect(dead_code, reason = "nothing is attached")
-)]
 mod free_memory;
 #[cfg_attr(
     not(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64")),
     path = "unsupported.rs"
 )]
 mod linux;
-#[cfg_attr(
-    not(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64")),
-    expect(dead_code, reason = "nothing is attached")
-)]
+mod tally;
 mod virtual_memory;
 
 use std::{
@@ -78,75 +71,72 @@ use std::{
 };
 
 use attributes::ATTRIBUTES;
-pub use attributes::Tally;
-use blocks::MEMORY;
-pub use blocks::Tally as MemoryTally;
-pub use cache_mode::{InvalidMode, Mode, VARIABLE};
-use virtual_memory::RANGES;
+use blocks::BLOCK_CACHE;
+pub use cache_mode::{CACHE_MODE_VARIABLE, CacheMode, InvalidCacheMode};
+pub use tally::{AttributeTally, MemoryTally};
+use virtual_memory::VIRTUAL_MEMORY;
 
-/// Why a library goes on without the cache, which costs time and nothing else.
+/// Why a library runs without the cache. The library works all the same, only slower.
 #[derive(Debug, thiserror::Error)]
 pub enum AttachError {
-    /// The library's file or the list of what is loaded cannot be read, or its memory not be made writable.
+    /// The library's file or the process's memory map cannot be read, or the library's table cannot be made writable.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// It looks its functions up in another way.
+    /// The library does not import the named function, so it finds the driver in another way.
     #[error("it does not import {0}")]
     NotImported(&'static str),
-    /// It is not loaded, or not as its file says.
+    /// The library is not loaded, or not laid out as its file states.
     #[error("it is not loaded")]
     NotLoaded,
     /// The dynamic loader finds no library of this name.
     #[error("it is not found")]
     NotFound,
-    /// Somebody else has taken the place of a function that it imports.
+    /// The library's import of the named function already resolves to neither the C library nor this crate.
     #[error("its {0} is not the C library's")]
     Replaced(&'static str),
-    /// The module is not made for this machine.
-    #[error("the cache is made for x86-64 and glibc")]
+    /// The crate does not support this platform.
+    #[error("the driver cache supports only x86-64 Linux with glibc")]
     Unsupported,
 }
 
-/// Lets the loaded library whose file is `path` find the cache in the driver's place; the library stays loaded.
+/// Redirects the loaded library whose file is `path` to the cache, and keeps the library loaded until the process ends.
 ///
-/// It has to happen before the library's first call of CUDA: what a CUDA runtime has looked up, it keeps.
-pub fn attach(path: &Path, mode: Mode) -> Result<(), AttachError> {
-    if prepare(mode) { linux::attach(path) } else { Ok(()) }
+/// Call `attach` before the library's first CUDA call: a CUDA runtime keeps every address that it has looked up. With
+/// [`CacheMode::Off`] the library is left untouched. Attaching a library again changes nothing.
+pub fn attach(path: &Path, mode: CacheMode) -> Result<(), AttachError> {
+    if enable(mode) { linux::attach(path) } else { Ok(()) }
 }
 
-/// The same for the library that the dynamic loader finds by this name, which is loaded first if it is not yet.
-pub fn attach_named(name: &str, mode: Mode) -> Result<(), AttachError> {
-    if prepare(mode) { linux::attach(&linux::load(name)?) } else { Ok(()) }
+/// As [`attach`], for the library that the dynamic loader finds under `name`; loads it if it is not loaded yet.
+pub fn attach_by_name(name: &str, mode: CacheMode) -> Result<(), AttachError> {
+    if enable(mode) { linux::attach(&linux::load(name)?) } else { Ok(()) }
 }
 
-/// Whether libraries are spared more than attributes: memory that they free is kept, and events raise no interrupts.
-static STANDS_IN_BEYOND_ATTRIBUTES: AtomicBool = AtomicBool::new(false);
-
-/// Whether libraries are to find the cache.
-fn prepare(mode: Mode) -> bool {
-    if mode == Mode::Verify {
-        ATTRIBUTES.verify();
-    }
-    if matches!(mode, Mode::On | Mode::Verify) {
-        STANDS_IN_BEYOND_ATTRIBUTES.store(true, Ordering::Relaxed);
-    }
-    mode != Mode::Off
-}
-
-fn stands_in_beyond_attributes() -> bool {
-    STANDS_IN_BEYOND_ATTRIBUTES.load(Ordering::Relaxed)
-}
-
-/// What all libraries of this process together have asked so far.
-pub fn tally() -> Tally {
+/// Returns the device attributes that all attached libraries of this process have requested so far.
+pub fn attribute_tally() -> AttributeTally {
     ATTRIBUTES.tally()
 }
 
-/// The memory that all libraries of this process together have allocated and created so far.
+/// Returns the allocations that all attached libraries of this process have requested so far: blocks of device and
+/// pinned host memory, and physical memory for virtual ranges.
 pub fn memory_tally() -> MemoryTally {
-    MEMORY.tally() + RANGES.tally()
+    BLOCK_CACHE.tally() + VIRTUAL_MEMORY.tally()
 }
 
-/// A code that is not `CUDA_SUCCESS`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct CudaError(i32);
+/// Whether hooks for memory and events are handed out besides those for attributes.
+static HOOKS_MEMORY_AND_EVENTS: AtomicBool = AtomicBool::new(false);
+
+/// Enables what `mode` asks for in this process, and returns whether libraries are to be attached at all.
+fn enable(mode: CacheMode) -> bool {
+    if mode == CacheMode::Verify {
+        ATTRIBUTES.compare_all();
+    }
+    if matches!(mode, CacheMode::On | CacheMode::Verify) {
+        HOOKS_MEMORY_AND_EVENTS.store(true, Ordering::Relaxed);
+    }
+    mode != CacheMode::Off
+}
+
+fn hooks_memory_and_events() -> bool {
+    HOOKS_MEMORY_AND_EVENTS.load(Ordering::Relaxed)
+}

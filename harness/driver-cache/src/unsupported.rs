@@ -1,15 +1,15 @@
-//! Where no library is touched.
+//! The platforms on which no library is attached.
 
 use std::path::{Path, PathBuf};
 
 use super::AttachError;
 
-/// As [`super::attach`].
+/// Always [`AttachError::Unsupported`].
 pub fn attach(_path: &Path) -> Result<(), AttachError> {
     Err(AttachError::Unsupported)
 }
 
-/// As [`super::attach_named`] finds it.
+/// Always [`AttachError::Unsupported`].
 pub fn load(_name: &str) -> Result<PathBuf, AttachError> {
     Err(AttachError::Unsupported)
 }

@@ -6,7 +6,7 @@ use std::{
 
 use twinfer_backend::{Backend, OpenError};
 use twinfer_case::{Outcome, Stage, Task, Variant};
-use twinfer_driver_cache as driver;
+use twinfer_driver_cache::{AttributeTally, CacheMode, InvalidCacheMode, attribute_tally};
 use twinfer_protocol::{Fault, FaultCause, FrameError, FromWorker, MessageError, PROTOCOL_VERSION, ToWorker};
 
 use crate::{
@@ -43,10 +43,10 @@ pub enum ServeError {
     UnknownVariant(usize),
     /// The driver cache is asked for in a way that it does not have.
     #[error(transparent)]
-    DriverCache(#[from] driver::InvalidMode),
+    DriverCache(#[from] InvalidCacheMode),
     /// The driver cache is being verified and is wrong.
     #[error("the driver no longer gives the device attributes that it gave before: {0}")]
-    AttributesChanged(driver::Tally),
+    AttributesChanged(AttributeTally),
     /// The harness's own code panicked.
     #[error("the worker panicked: {0}")]
     Panic(String),
@@ -77,7 +77,7 @@ pub fn serve(input: impl Read, output: impl Write) -> Result<(), ServeError> {
 }
 
 fn converse(input: &mut Inbox<impl Read>, voice: &mut Voice<impl Write>) -> Result<(), ServeError> {
-    let cache = driver::Mode::of_environment()?;
+    let cache = CacheMode::from_environment()?;
     let Some(mut backends) = shake_hands(input, voice, cache)? else { return Ok(()) };
     while let Some(message) = next(input, voice)? {
         let ToWorker::Case { task, variants, intermediates: _ } = message else {
@@ -87,7 +87,7 @@ fn converse(input: &mut Inbox<impl Read>, voice: &mut Voice<impl Write>) -> Resu
             let backend = backends.get_mut(variant).ok_or(ServeError::UnknownVariant(variant))?;
             let answer = answer(backend.as_mut(), &task, variant, voice)?;
             voice.answer(&answer)?;
-            verify(cache, driver::tally())?;
+            verify(cache, attribute_tally())?;
             if let FromWorker::Answer { last: true, .. } = answer {
                 return Ok(voice.catch_up()?);
             }
@@ -107,7 +107,7 @@ fn next(input: &mut Inbox<impl Read>, voice: &mut Voice<impl Write>) -> Result<O
 fn shake_hands(
     input: &mut Inbox<impl Read>,
     voice: &mut Voice<impl Write>,
-    cache: driver::Mode,
+    cache: CacheMode,
 ) -> Result<Option<Vec<Box<dyn Backend>>>, ServeError> {
     let Some(message) = input.next()? else { return Ok(None) };
     let ToWorker::Hello { protocol, variants } = message else { return Err(ServeError::Handshake) };
@@ -125,7 +125,7 @@ fn shake_hands(
     Ok(Some(backends))
 }
 
-fn open_guarded(variant: &Variant, cache: driver::Mode) -> Result<Box<dyn Backend>, ServeError> {
+fn open_guarded(variant: &Variant, cache: CacheMode) -> Result<Box<dyn Backend>, ServeError> {
     guarded(|| open(variant, cache))?.map_err(ServeError::from)
 }
 
@@ -151,9 +151,9 @@ fn answer(
 }
 
 /// An error where answers in memory are being verified and one was wrong.
-fn verify(cache: driver::Mode, attributes: driver::Tally) -> Result<(), ServeError> {
+fn verify(cache: CacheMode, attributes: AttributeTally) -> Result<(), ServeError> {
     match cache {
-        driver::Mode::Verify if attributes.changed > 0 => Err(ServeError::AttributesChanged(attributes)),
+        CacheMode::Verify if attributes.changed > 0 => Err(ServeError::AttributesChanged(attributes)),
         _ => Ok(()),
     }
 }
@@ -173,7 +173,7 @@ mod tests {
     use std::io::{self, Write};
 
     use twinfer_case::{Request, Task};
-    use twinfer_driver_cache::{Mode, Tally};
+    use twinfer_driver_cache::{AttributeTally, CacheMode};
     use twinfer_onnx::DataType;
     use twinfer_protocol::{FromWorker, PROTOCOL_VERSION, ToWorker, read_from_worker};
 
@@ -224,12 +224,12 @@ mod tests {
 
     #[test]
     fn a_changed_attribute_ends_a_worker_that_verifies_and_no_other() {
-        let unchanged = Tally { asked: 9, answered_by_driver: 9, compared: 8, changed: 0 };
-        let changed = Tally { changed: 1, ..unchanged };
-        assert!([Mode::On, Mode::Off].into_iter().all(|mode| verify(mode, changed).is_ok()));
-        assert!(verify(Mode::Verify, unchanged).is_ok());
+        let unchanged = AttributeTally { asked: 9, answered_by_driver: 9, compared: 8, changed: 0 };
+        let changed = AttributeTally { changed: 1, ..unchanged };
+        assert!([CacheMode::On, CacheMode::Off].into_iter().all(|mode| verify(mode, changed).is_ok()));
+        assert!(verify(CacheMode::Verify, unchanged).is_ok());
         assert_eq!(
-            verify(Mode::Verify, changed).unwrap_err().to_string(),
+            verify(CacheMode::Verify, changed).unwrap_err().to_string(),
             "the driver no longer gives the device attributes that it gave before: 9 device attributes asked for, \
              9 answered by the driver, 8 answers compared, 1 changed"
         );

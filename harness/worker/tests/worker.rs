@@ -12,7 +12,7 @@ use std::{
 
 use libtest_mimic::{Arguments, Trial};
 use twinfer_case::{Case, Expectation, Outcome, Request, Run, Stage, Task, TensorSource, Variant};
-use twinfer_driver_cache::VARIABLE;
+use twinfer_driver_cache::CACHE_MODE_VARIABLE;
 use twinfer_onnx::{DataType, Dim, Graph, Node, Op, Tensor, TensorData, ValueInfo};
 use twinfer_protocol::{FaultCause, FromWorker, PROTOCOL_VERSION, ToWorker, read_from_worker};
 use twinfer_worker::{WORKER_VARIABLE, become_worker_if_asked};
@@ -259,7 +259,7 @@ fn case_first() {
 
 fn unknown_cache() {
     // it says so before it is spoken to, and may have closed its pipe by then
-    let mut worker = Worker::with(&[], &[(VARIABLE, "sometimes")]);
+    let mut worker = Worker::with(&[], &[(CACHE_MODE_VARIABLE, "sometimes")]);
     assert_eq!(
         worker.fault(FaultCause::Environment),
         "TWINFER_DRIVER_CACHE=sometimes: the value is one of on, attributes, off, verify"

@@ -8,7 +8,7 @@ use clap::Args;
 use twinfer_campaign::{Hiring, Options};
 use twinfer_case::{Budget, Ladder, Summary};
 use twinfer_configuration::{Configuration, Jobs, Shard, Variants, seconds};
-use twinfer_driver_cache as driver;
+use twinfer_driver_cache::{CACHE_MODE_VARIABLE, CacheMode};
 use twinfer_generators::Family;
 use twinfer_reports::Format;
 use twinfer_store::{known_findings, run_directory};
@@ -77,8 +77,8 @@ pub struct Arguments {
     /// What workers spare the CUDA driver: on (device attributes are answered from memory, what is freed is kept, events
     /// raise no interrupts), attributes (only these), off (nothing), verify (as on, but the driver is asked for attributes too, and
     /// a difference ends the campaign)
-    #[arg(long, default_value_t, env = driver::VARIABLE, hide_env_values = true, value_name = "MODE")]
-    driver_cache: driver::Mode,
+    #[arg(long, default_value_t, env = CACHE_MODE_VARIABLE, hide_env_values = true, value_name = "MODE")]
+    driver_cache: CacheMode,
     /// Have workers commit a fault each, as this number decides: for tests of the supervisor
     #[arg(long, hide = true, value_name = "SEED")]
     inject: Option<u64>,
@@ -122,7 +122,7 @@ fn options(arguments: &Arguments, configuration: &Configuration) -> Result<Optio
     let devices = arguments.devices.as_deref().or(configuration.devices.as_deref());
     let mut worker = worker_for(&variants)?;
     worker.env.extend(arguments.inject.map(|seed| (SABOTAGE_VARIABLE.to_owned(), seed.to_string())));
-    worker.env.push((driver::VARIABLE.to_owned(), arguments.driver_cache.to_string()));
+    worker.env.push((CACHE_MODE_VARIABLE.to_owned(), arguments.driver_cache.to_string()));
     let known = known(&arguments.known)?;
     let out = run_directory(arguments.out.as_deref(), arguments.resume)?;
     let defaults = Options::new(variants, worker, out);

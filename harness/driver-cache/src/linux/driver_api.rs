@@ -1,4 +1,4 @@
-//! The driver's functions that ours need.
+//! The functions of the CUDA driver that the hooks call.
 #![expect(unsafe_code, reason = "functions of the CUDA driver are called")]
 
 use std::{
@@ -13,10 +13,13 @@ use std::{
 
 use super::hook::CUDA_SUCCESS;
 use crate::{
-    CudaError,
-    blocks::{self as memory, Address, Context, MEMORY, MOST_IDLE, OUT_OF_MEMORY, Space},
-    free_memory::Info,
-    virtual_memory::{self as ranges, Access, Handle, Mapping, Properties, RANGES, Range},
+    blocks::{BLOCK_CACHE, MAX_IDLE_BYTES},
+    driver::{
+        Access, Address, AddressRange, BlockDriver, Context, ContextDriver, CudaError, Handle, MapRequest,
+        OUT_OF_MEMORY, Properties, Space, VirtualMemoryDriver,
+    },
+    free_memory::MemoryInfo,
+    virtual_memory::VIRTUAL_MEMORY,
 };
 
 pub type MemAlloc = unsafe extern "C" fn(*mut u64, usize) -> c_int;
@@ -45,31 +48,31 @@ type CtxSynchronize = unsafe extern "C" fn() -> c_int;
 type DeviceGetMemPool = unsafe extern "C" fn(*mut *mut c_void, c_int) -> c_int;
 type MemPoolAttribute = unsafe extern "C" fn(*mut c_void, c_int, *mut u64) -> c_int;
 
-/// `CU_MEMPOOL_ATTR_RELEASE_THRESHOLD`: how many bytes a pool keeps when it is synchronized with.
+/// `CU_MEMPOOL_ATTR_RELEASE_THRESHOLD`: the number of bytes that a pool keeps when the process synchronizes with it.
 const RELEASE_THRESHOLD: c_int = 4;
 
-macro_rules! functions {
+macro_rules! driver_api {
     ($($field:ident: $signature:ty = $name:literal,)*) => {
-        /// The driver's functions, of one library.
-        pub struct Functions {
+        /// The functions of the CUDA driver that the hooks call, all of one library.
+        pub struct DriverApi {
             $(pub $field: $signature,)*
         }
 
-        impl Functions {
-            /// What `find` finds; none where it lacks one.
+        impl DriverApi {
+            /// Collects the functions that `find` finds; `None` if one is missing.
             ///
             /// # Safety
             ///
-            /// What is found are functions of the CUDA driver, which have the signatures of its header.
-            unsafe fn found(find: impl Fn(&CStr) -> Option<*mut c_void>) -> Option<Self> {
-                // SAFETY: the signatures above are those of the header.
+            /// `find` returns addresses of the CUDA driver's functions of these names, which have the signatures above.
+            unsafe fn collect(find: impl Fn(&CStr) -> Option<*mut c_void>) -> Option<Self> {
+                // SAFETY: the caller guarantees that each address is a function of the signature beside its name.
                 Some(unsafe { Self { $($field: transmute::<*mut c_void, $signature>(find($name)?),)* } })
             }
         }
     };
 }
 
-functions! {
+driver_api! {
     mem_alloc: MemAlloc = c"cuMemAlloc_v2",
     mem_free: MemFree = c"cuMemFree_v2",
     mem_alloc_async: MemAllocAsync = c"cuMemAllocAsync",
@@ -97,48 +100,49 @@ functions! {
     mem_pool_set_attribute: MemPoolAttribute = c"cuMemPoolSetAttribute",
 }
 
-/// Those of the driver of this process; none before they are needed, or where it lacks one.
-static FUNCTIONS: OnceLock<Option<Functions>> = OnceLock::new();
+/// The functions of this process's driver; `None` inside if the driver lacks one.
+static DRIVER_API: OnceLock<Option<DriverApi>> = OnceLock::new();
 
-impl Functions {
-    /// Those of the driver of this process, which has `function`.
-    pub fn beside(function: *const c_void) -> Option<&'static Self> {
-        FUNCTIONS.get_or_init(|| Self::of_library(function)).as_ref()
+impl DriverApi {
+    /// Returns the functions of the library that contains `function`, which the first call determines for the whole process.
+    /// `None` if the library lacks one of them.
+    pub fn of_driver(function: *const c_void) -> Option<&'static Self> {
+        DRIVER_API.get_or_init(|| Self::of_library_with(function)).as_ref()
     }
 
-    /// Those that were found.
+    /// Returns the functions that [`of_driver`](Self::of_driver) has found; `None` before it has found any.
     pub fn get() -> Option<&'static Self> {
-        FUNCTIONS.get()?.as_ref()
+        DRIVER_API.get()?.as_ref()
     }
 
-    fn of_library(function: *const c_void) -> Option<Self> {
-        let mut found = MaybeUninit::<libc::Dl_info>::uninit();
-        // SAFETY: any address may be asked for; where one is found the structure is filled.
+    fn of_library_with(function: *const c_void) -> Option<Self> {
+        let mut info = MaybeUninit::<libc::Dl_info>::uninit();
+        // SAFETY: `dladdr` accepts any address, and fills the structure whenever it does not return 0.
         let path = unsafe {
-            if libc::dladdr(function, found.as_mut_ptr()) == 0 {
+            if libc::dladdr(function, info.as_mut_ptr()) == 0 {
                 return None;
             }
-            found.assume_init().dli_fname
+            info.assume_init().dli_fname
         };
-        // SAFETY: the dynamic loader's own name of a library that is loaded, which is not loaded again.
+        // SAFETY: the path is the dynamic loader's own string; with RTLD_NOLOAD nothing is loaded.
         let library = unsafe { libc::dlopen(path, libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
         if library.is_null() {
             return None;
         }
         let find = |name: &CStr| {
-            // SAFETY: the handle was just opened and is never closed.
+            // SAFETY: the handle was just opened and is never closed; the name ends with a zero.
             let found = unsafe { libc::dlsym(library, name.as_ptr()) };
             (!found.is_null()).then_some(found)
         };
-        // SAFETY: the library is the driver, which has functions of these names.
-        unsafe { Self::found(find) }
+        // SAFETY: `function` was found as a function of the CUDA driver, so the library is the driver.
+        unsafe { Self::collect(find) }
     }
 
-    /// Device memory of the driver's pool, which keeps it from now on, and is zero.
+    /// Allocates device memory from the driver's pool, which keeps freed memory from now on, and clears it on `stream`.
     ///
     /// # Safety
     ///
-    /// As of `cuMemAllocAsync`.
+    /// As `cuMemAllocAsync`: `address` is null or valid for a write of one address.
     pub unsafe fn allocate_on(
         &self,
         address: *mut u64,
@@ -146,98 +150,97 @@ impl Functions {
         stream: *mut c_void,
     ) -> Result<(), CudaError> {
         self.keep_pool();
-        // SAFETY: these are the caller's arguments.
-        self.with_room(|| checked(unsafe { (self.mem_alloc_async)(address, bytes, stream) }))?;
-        // SAFETY: the driver has just written an address there.
-        let found = unsafe { address.read() };
-        // SAFETY: the block has that many bytes for what this stream is given next.
-        checked(unsafe { (self.memset_d8_async)(found, 0, bytes, stream) }).inspect_err(|_| {
-            // SAFETY: nobody has the block yet.
-            unsafe { (self.mem_free_async)(found, stream) };
+        // SAFETY: the caller's own arguments.
+        self.or_release_idle(|| checked(unsafe { (self.mem_alloc_async)(address, bytes, stream) }))?;
+        // SAFETY: the driver succeeded, so it has written an address there.
+        let block = unsafe { address.read() };
+        // SAFETY: the block has `bytes` bytes for all work submitted to this stream from now on.
+        checked(unsafe { (self.memset_d8_async)(block, 0, bytes, stream) }).inspect_err(|_| {
+            // SAFETY: the caller has not received the block yet.
+            unsafe { (self.mem_free_async)(block, stream) };
         })
     }
 
-    /// Has the pool of the current device keep memory, once, unless it was told to keep some.
+    /// Makes the pool of the current device keep freed memory, once a device.
     fn keep_pool(&self) {
         static DEVICES: AtomicU64 = AtomicU64::new(0);
         let mut device = 0;
-        // SAFETY: the driver writes to a place of our own.
+        // SAFETY: the driver writes to a local variable.
         let code = unsafe { (self.ctx_get_device)(&raw mut device) };
         if code == CUDA_SUCCESS && (0..64).contains(&device) && DEVICES.load(Relaxed) >> device & 1 == 0 {
-            DEVICES.fetch_or(u64::from(self.has_pool_keep(device).is_ok()) << device, Relaxed);
+            let is_kept = self.raise_release_threshold(device).is_ok();
+            DEVICES.fetch_or(u64::from(is_kept) << device, Relaxed);
         }
     }
 
-    fn has_pool_keep(&self, device: c_int) -> Result<(), CudaError> {
-        let (mut pool, mut kept) = (ptr::null_mut(), 0);
-        // SAFETY: the driver writes to places of our own; the attribute is a number of 64 bits.
+    /// Raises the release threshold of a device's pool, unless the library has set one itself.
+    fn raise_release_threshold(&self, device: c_int) -> Result<(), CudaError> {
+        let (mut pool, mut threshold) = (ptr::null_mut(), 0);
+        // SAFETY: the driver writes to local variables; this attribute is a number of 64 bits.
         unsafe {
             checked((self.device_get_mem_pool)(&raw mut pool, device))?;
-            checked((self.mem_pool_get_attribute)(pool, RELEASE_THRESHOLD, &raw mut kept))?;
-            if kept == 0 {
-                kept = MOST_IDLE;
-                checked((self.mem_pool_set_attribute)(pool, RELEASE_THRESHOLD, &raw mut kept))?;
+            checked((self.mem_pool_get_attribute)(pool, RELEASE_THRESHOLD, &raw mut threshold))?;
+            if threshold == 0 {
+                threshold = MAX_IDLE_BYTES;
+                checked((self.mem_pool_set_attribute)(pool, RELEASE_THRESHOLD, &raw mut threshold))?;
             }
         }
         Ok(())
     }
 
-    /// What `ask` gives, for which memory makes room that nobody uses.
-    pub fn with_room<T>(&self, ask: impl Fn() -> Result<T, CudaError>) -> Result<T, CudaError> {
-        match ask() {
+    /// Runs an allocation; if memory is short, returns all idle memory to the driver and runs the allocation once more.
+    pub fn or_release_idle<T>(&self, allocate: impl Fn() -> Result<T, CudaError>) -> Result<T, CudaError> {
+        match allocate() {
             Err(OUT_OF_MEMORY) => {
-                RANGES.give_back(self);
-                MEMORY.give_back(self.current()?, self);
-                ask()
+                VIRTUAL_MEMORY.release_idle(self);
+                BLOCK_CACHE.release_idle(self.current_context()?, self);
+                allocate()
             }
-            asked => asked,
+            allocated => allocated,
         }
     }
 
-    /// How much memory of the device is free.
-    pub fn info(&self) -> Result<Info, CudaError> {
-        let mut info = Info { free: 0, total: 0 };
-        // SAFETY: the driver writes to places of our own.
+    /// `cuMemGetInfo`.
+    pub fn memory_info(&self) -> Result<MemoryInfo, CudaError> {
+        let mut info = MemoryInfo { free: 0, total: 0 };
+        // SAFETY: the driver writes to local variables.
         checked(unsafe { (self.mem_get_info)(&raw mut info.free, &raw mut info.total) }).map(|()| info)
     }
 
-    /// The context that is current.
-    pub fn current(&self) -> Result<Context, CudaError> {
+    /// Sets device memory to zero and waits until it is, because its next user may write to it on any stream.
+    fn clear_device(&self, AddressRange { address, bytes }: AddressRange) -> Result<(), CudaError> {
+        // SAFETY: the cache holds these bytes of device memory, and no library does.
+        checked(unsafe { (self.memset_d8)(address.0, 0, bytes as usize) })?;
+        self.synchronize()
+    }
+}
+
+impl ContextDriver for DriverApi {
+    fn current_context(&self) -> Result<Context, CudaError> {
         let mut context = ptr::null_mut();
-        // SAFETY: the driver writes to a place of our own.
+        // SAFETY: the driver writes to a local variable.
         let code = unsafe { (self.ctx_get_current)(&raw mut context) };
         checked(code).map(|()| Context(context as usize))
     }
 
-    fn wait(&self) -> Result<(), CudaError> {
-        // SAFETY: it takes nothing.
+    fn synchronize(&self) -> Result<(), CudaError> {
+        // SAFETY: the function takes no argument.
         checked(unsafe { (self.ctx_synchronize)() })
-    }
-
-    /// Has zeros written, and waits until they are: whoever gets the memory may write to it on any stream.
-    fn zero(&self, Range { address, bytes }: Range) -> Result<(), CudaError> {
-        // SAFETY: there are that many bytes of the device, and they are nobody's.
-        checked(unsafe { (self.memset_d8)(address.0, 0, bytes as usize) })?;
-        self.wait()
     }
 }
 
-impl memory::Driver for Functions {
-    fn context(&self) -> Result<Context, CudaError> {
-        self.current()
-    }
-
+impl BlockDriver for DriverApi {
     fn allocate(&self, space: Space, bytes: u64) -> Result<Address, CudaError> {
         match space {
             Space::Device => {
                 let mut address = 0;
-                // SAFETY: the driver writes to a place of our own.
+                // SAFETY: the driver writes to a local variable.
                 let code = unsafe { (self.mem_alloc)(&raw mut address, bytes as usize) };
                 checked(code).map(|()| Address(address))
             }
             Space::Host(flags) => {
                 let mut address = ptr::null_mut();
-                // SAFETY: the driver writes to a place of our own.
+                // SAFETY: the driver writes to a local variable.
                 let code = unsafe { (self.mem_host_alloc)(&raw mut address, bytes as usize, flags) };
                 checked(code).map(|()| Address(address.expose_provenance() as u64))
             }
@@ -246,7 +249,7 @@ impl memory::Driver for Functions {
 
     fn free(&self, space: Space, address: Address) -> Result<(), CudaError> {
         checked(match space {
-            // SAFETY: the driver refuses what it did not allocate so; nobody uses what a caller frees or we held idle.
+            // SAFETY: the block is idle, or its library frees it; the driver refuses other addresses.
             Space::Device => unsafe { (self.mem_free)(address.0) },
             // SAFETY: likewise.
             Space::Host(_) => unsafe {
@@ -255,17 +258,13 @@ impl memory::Driver for Functions {
         })
     }
 
-    fn synchronize(&self) -> Result<(), CudaError> {
-        self.wait()
-    }
-
     fn clear(&self, space: Space, address: Address, bytes: u64) -> Result<(), CudaError> {
         match space {
-            Space::Device => self.zero(Range { address, bytes }),
+            Space::Device => self.clear_device(AddressRange { address, bytes }),
             Space::Host(_) => {
                 let start = ptr::with_exposed_provenance_mut::<u8>(address.0 as usize);
-                // SAFETY: the driver has allocated that many bytes there, and they are nobody's: whoever freed them has
-                // been waited for.
+                // SAFETY: the driver has allocated `bytes` bytes there and no library holds them: all work submitted before
+                // the block was freed has been waited for.
                 unsafe { start.write_bytes(0, bytes as usize) };
                 Ok(())
             }
@@ -273,22 +272,14 @@ impl memory::Driver for Functions {
     }
 }
 
-impl ranges::Driver for Functions {
-    fn context(&self) -> Result<Context, CudaError> {
-        self.current()
-    }
-
-    fn synchronize(&self) -> Result<(), CudaError> {
-        self.wait()
-    }
-
-    fn clear(&self, range: Range) -> Result<(), CudaError> {
-        self.zero(range)
+impl VirtualMemoryDriver for DriverApi {
+    fn clear(&self, range: AddressRange) -> Result<(), CudaError> {
+        self.clear_device(range)
     }
 
     fn reserve(&self, bytes: u64, alignment: u64) -> Result<Address, CudaError> {
         let mut address = 0;
-        // SAFETY: the driver writes to a place of our own.
+        // SAFETY: the driver writes to a local variable.
         let code =
             unsafe { (self.mem_address_reserve)(&raw mut address, bytes as usize, alignment as usize, 0, 0) };
         checked(code).map(|()| Address(address))
@@ -296,41 +287,42 @@ impl ranges::Driver for Functions {
 
     fn create(&self, bytes: u64, properties: &Properties) -> Result<Handle, CudaError> {
         let mut handle = 0;
-        // SAFETY: the driver writes to a place of our own, and reads properties that a caller gave it.
+        // SAFETY: the driver writes to a local variable and reads the caller's properties.
         let code = unsafe { (self.mem_create)(&raw mut handle, bytes as usize, properties, 0) };
         checked(code).map(|()| Handle(handle))
     }
 
-    fn map(&self, mapping: &Mapping) -> Result<(), CudaError> {
-        let Mapping { range, offset, handle, flags } = *mapping;
-        // SAFETY: a caller's arguments; what we had mapped there is unmapped.
+    fn map(&self, request: &MapRequest) -> Result<(), CudaError> {
+        let MapRequest { range, offset, handle, flags } = *request;
+        // SAFETY: the caller's own arguments; idle mappings in the way have been undone.
         checked(unsafe {
             (self.mem_map)(range.address.0, range.bytes as usize, offset as usize, handle.0, flags)
         })
     }
 
-    fn set_access(&self, range: Range, accesses: &[Access]) -> Result<(), CudaError> {
+    fn set_access(&self, range: AddressRange, accesses: &[Access]) -> Result<(), CudaError> {
         let (address, bytes) = (range.address.0, range.bytes as usize);
-        // SAFETY: a caller's arguments, as many as there are.
+        // SAFETY: the slice has as many accesses as it says.
         checked(unsafe { (self.mem_set_access)(address, bytes, accesses.as_ptr(), accesses.len()) })
     }
 
-    fn unmap(&self, range: Range) -> Result<(), CudaError> {
-        // SAFETY: a caller unmaps it, or it is nobody's.
+    fn unmap(&self, range: AddressRange) -> Result<(), CudaError> {
+        // SAFETY: the mapping is idle, or its library unmaps it.
         checked(unsafe { (self.mem_unmap)(range.address.0, range.bytes as usize) })
     }
 
     fn release(&self, handle: Handle) -> Result<(), CudaError> {
-        // SAFETY: a caller releases it, or it is nobody's.
+        // SAFETY: the handle is idle, or its library releases it.
         checked(unsafe { (self.mem_release)(handle.0) })
     }
 
-    fn free(&self, range: Range) -> Result<(), CudaError> {
-        // SAFETY: a caller frees it, or it is nobody's.
+    fn free(&self, range: AddressRange) -> Result<(), CudaError> {
+        // SAFETY: the range is idle, or its library frees it.
         checked(unsafe { (self.mem_address_free)(range.address.0, range.bytes as usize) })
     }
 }
 
+/// Converts a `CUresult`.
 pub const fn checked(code: c_int) -> Result<(), CudaError> {
     if code == CUDA_SUCCESS { Ok(()) } else { Err(CudaError(code)) }
 }

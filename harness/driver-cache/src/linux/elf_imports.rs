@@ -1,3 +1,5 @@
+//! The imports of an ELF file.
+
 use std::{fs::File, io, path::Path};
 
 use object::{
@@ -9,16 +11,17 @@ use object::{
     },
 };
 
-/// Where a shared object for x86-64 keeps the addresses of a function that it imports, as its file says.
+/// Where a shared object for x86-64 holds the addresses of one imported function, according to its file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Imports {
-    /// Virtual address of the file's first byte.
+    /// The virtual address of the file's first byte.
     pub first: u64,
-    /// Virtual addresses of the slots that the dynamic loader fills with the function's address.
+    /// The virtual addresses of the GOT entries that the dynamic loader fills with the function's address.
     pub slots: Vec<u64>,
 }
 
-/// The slots of function `name` in the shared object at `path`; none where it does not import it.
+/// Reads where the shared object at `path` holds the addresses of the function `name`. Without such an import there are no
+/// slots.
 pub fn imports_of(path: &Path, name: &str) -> io::Result<Imports> {
     read(&ReadCache::new(File::open(path)?), name.as_bytes()).map_err(io::Error::other)
 }

@@ -1,4 +1,4 @@
-//! A word in which a loaded library keeps the address of a function that it imports.
+//! Entries of a loaded library's global offset table (GOT): the addresses of the functions that it imports.
 #![expect(unsafe_code, reason = "a loaded library's memory is written")]
 
 use std::{
@@ -13,20 +13,21 @@ use std::{
 use super::{elf_imports::imports_of, process_map::Mapping};
 use crate::AttachError;
 
-/// Pages of x86-64.
+/// The page size of x86-64 in bytes.
 const PAGE: u64 = 4096;
 
-/// A word that the dynamic loader reserved for a function's address in a library that is loaded and stays so.
-pub struct Slot {
+/// The word that holds the address of one imported function, in a library that stays loaded until the process ends.
+pub struct GotSlot {
     address: u64,
     writable: bool,
 }
 
-impl Slot {
-    /// The slots of function `name` in the loaded library whose file is `path`; the library stays loaded from now on.
+impl GotSlot {
+    /// Finds the slots of the function `name` in the loaded library whose file is `path`, and keeps the library loaded from now on.
     ///
-    /// Each holds one of `functions`, or an address in the library itself until the loader fills it at the first call.
-    pub fn all(path: &Path, name: &'static str, functions: &[*const ()]) -> Result<Vec<Self>, AttachError> {
+    /// Each slot must hold one of `expected`, or an address in the library itself, which a lazily bound slot holds until the
+    /// function is called for the first time.
+    pub fn all(path: &Path, name: &'static str, expected: &[*const ()]) -> Result<Vec<Self>, AttachError> {
         let path = path.canonicalize()?;
         keep_loaded(&path)?;
         let imports = imports_of(&path, name)?;
@@ -41,18 +42,18 @@ impl Slot {
             let mapping = mappings.iter().find(|mapping| mapping.addresses.contains(&address));
             let mapping = mapping.filter(|_| address % 8 == 0).ok_or(AttachError::NotLoaded)?;
             let slot = Self { address, writable: mapping.writable };
-            let held = slot.word().load(Ordering::Acquire).cast_const();
-            let lazy = mappings.iter().any(|mapping| mapping.addresses.contains(&(held.addr() as u64)));
-            if lazy || functions.contains(&held) { Ok(slot) } else { Err(AttachError::Replaced(name)) }
+            let target = slot.word().load(Ordering::Acquire).cast_const();
+            let is_lazy = mappings.iter().any(|mapping| mapping.addresses.contains(&(target.addr() as u64)));
+            if is_lazy || expected.contains(&target) { Ok(slot) } else { Err(AttachError::Replaced(name)) }
         };
         imports.slots.iter().map(slot).collect()
     }
 
-    /// Puts `function` there, for everything that the library calls from now on.
+    /// Redirects the library's calls of the imported function to `function` from now on.
     ///
     /// # Safety
     ///
-    /// `function` has the signature of the imported function and does for the library whatever that one does.
+    /// `function` has the signature of the imported function and fulfills its contract towards the library.
     pub unsafe fn replace(&self, function: *mut ()) -> io::Result<()> {
         if self.writable {
             self.word().store(function, Ordering::Release);
@@ -63,19 +64,19 @@ impl Slot {
         self.protect(libc::PROT_READ)
     }
 
-    /// The slot itself; to be written only while its page is writable.
+    /// The slot itself, to be written only while its page is writable.
     fn word(&self) -> &AtomicPtr<()> {
         let word = ptr::with_exposed_provenance_mut::<*mut ()>(self.address as usize);
-        // SAFETY: the word is aligned and lies in a mapping of a library that is never unloaded; its file says that
-        // the loader keeps the address of the function there and nothing else. The library and the loader read and
-        // write it as one word too, so that whoever calls through it meanwhile finds either function.
+        // SAFETY: the word is aligned and lies in a mapping of a library that is never unloaded. According to the library's
+        // file it holds the address of the function and nothing else. The library and the loader access it as one word too, so
+        // a concurrent call reaches either function.
         unsafe { AtomicPtr::from_ptr(word) }
     }
 
     fn protect(&self, protection: i32) -> io::Result<()> {
         let page = ptr::with_exposed_provenance_mut((self.address / PAGE * PAGE) as usize);
-        // SAFETY: the page belongs to a loaded library's table of addresses, which the loader itself wrote and then
-        // made read-only; nothing relies on writes to it failing.
+        // SAFETY: the page belongs to the library's global offset table, which the loader wrote and then made read-only.
+        // Nothing relies on writes to it failing.
         let result = unsafe { libc::mprotect(page, PAGE as usize, protection) };
         if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
@@ -84,17 +85,17 @@ impl Slot {
 /// Keeps the library loaded until the process ends; an error if it is not loaded.
 fn keep_loaded(path: &Path) -> Result<(), AttachError> {
     let path = CString::new(path.as_os_str().as_bytes()).map_err(io::Error::other)?;
-    // SAFETY: the path ends with a zero; with RTLD_NOLOAD nothing is loaded, so that no initialiser runs.
+    // SAFETY: the path ends with a zero; with RTLD_NOLOAD nothing is loaded, so no initializer runs.
     let handle =
         unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD | libc::RTLD_NODELETE) };
     if handle.is_null() { Err(AttachError::NotLoaded) } else { Ok(()) }
 }
 
-/// Loads the library that the dynamic loader finds by `name`, until the process ends.
+/// Loads the library that the dynamic loader finds under `name`, until the process ends.
 pub fn load(name: &str) -> Result<(), AttachError> {
     let name = CString::new(name).map_err(io::Error::other)?;
-    // SAFETY: the name ends with a zero. The initialisers that run are those of a CUDA library that the caller's backend
-    // is about to load by the same name, in the same thread.
+    // SAFETY: the name ends with a zero. The initializers that run are those of a CUDA library that the caller's backend is
+    // about to load under the same name, in the same thread.
     let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NODELETE) };
     if handle.is_null() { Err(AttachError::NotFound) } else { Ok(()) }
 }

@@ -4,63 +4,78 @@ use std::{
     sync::atomic::{AtomicPtr, Ordering},
 };
 
-use super::driver_api::Functions;
-use crate::{CudaError, stands_in_beyond_attributes};
+use super::driver_api::DriverApi;
+use crate::{driver::CudaError, hooks_memory_and_events};
 
 pub const CUDA_SUCCESS: c_int = 0;
-const NOT_INITIALIZED: c_int = 3;
+const CUDA_ERROR_NOT_INITIALIZED: c_int = 3;
 
-/// A function of the driver, and ours that stands in for it.
-pub struct Function {
-    ours: *mut c_void,
-    /// Whether it is one of those for more than attributes, which call [`Functions`].
-    is_beyond_attributes: bool,
-    /// Null until somebody looked the driver's function up.
-    drivers: AtomicPtr<c_void>,
+/// A driver function and the function of this crate that is handed out in its place.
+pub struct Hook {
+    replacement: *mut c_void,
+    scope: Scope,
+    /// The driver's function; null before the first lookup.
+    original: AtomicPtr<c_void>,
 }
 
-// SAFETY: `ours` is the address of a function and never written.
-#[expect(unsafe_code, reason = "a static that holds the address of a function")]
-unsafe impl Sync for Function {}
+/// When a hook is handed out.
+enum Scope {
+    /// In every mode in which libraries are attached.
+    Always,
+    /// Only in modes that cover memory and events, and only if the driver has every function of [`DriverApi`].
+    MemoryAndEvents,
+}
 
-impl Function {
-    pub const fn new(ours: *mut c_void) -> Self {
-        Self { ours, is_beyond_attributes: false, drivers: AtomicPtr::new(ptr::null_mut()) }
+// SAFETY: `replacement` is the address of a function and is never written.
+#[expect(unsafe_code, reason = "a static holds the address of a function")]
+unsafe impl Sync for Hook {}
+
+impl Hook {
+    /// A hook that is handed out in every mode and calls only the function in whose place it stands.
+    pub const fn new(replacement: *mut c_void) -> Self {
+        Self { replacement, scope: Scope::Always, original: AtomicPtr::new(ptr::null_mut()) }
     }
 
-    /// One for more than attributes, which calls [`Functions`].
-    pub const fn beyond_attributes(ours: *mut c_void) -> Self {
-        Self { is_beyond_attributes: true, ..Self::new(ours) }
+    /// A hook for memory or events, which calls functions of [`DriverApi`].
+    pub const fn for_memory_and_events(replacement: *mut c_void) -> Self {
+        Self { scope: Scope::MemoryAndEvents, ..Self::new(replacement) }
     }
 
-    /// Ours in place of `found`. A second driver's function stays what it is: ours can call only one.
-    pub fn in_place_of(&self, found: *mut c_void) -> *mut c_void {
-        if found.is_null()
-            || self.is_beyond_attributes
-                && !(stands_in_beyond_attributes() && Functions::beside(found).is_some())
-        {
+    /// Returns the function to hand out for `found`, the driver's: the hook's, or `found` itself if the hook does not apply or
+    /// already stands in for a function of another address, since it can call only one.
+    pub fn resolve(&self, found: *mut c_void) -> *mut c_void {
+        if found.is_null() || !self.applies_to(found) {
             return found;
         }
-        let before =
-            self.drivers.compare_exchange(ptr::null_mut(), found, Ordering::AcqRel, Ordering::Acquire);
-        match before {
-            Ok(_) => self.ours,
-            Err(drivers) if drivers == found => self.ours,
+        let recorded =
+            self.original.compare_exchange(ptr::null_mut(), found, Ordering::AcqRel, Ordering::Acquire);
+        match recorded {
+            Ok(_) => self.replacement,
+            Err(original) if original == found => self.replacement,
             Err(_) => found,
         }
     }
 
-    /// The driver's; our functions are handed out only once it is known.
-    pub fn drivers(&self) -> *mut c_void {
-        self.drivers.load(Ordering::Acquire)
+    fn applies_to(&self, found: *mut c_void) -> bool {
+        match self.scope {
+            Scope::Always => true,
+            Scope::MemoryAndEvents => hooks_memory_and_events() && DriverApi::of_driver(found).is_some(),
+        }
+    }
+
+    /// Returns the driver's function. It is never null in a hook that has been handed out.
+    pub fn original(&self) -> *mut c_void {
+        self.original.load(Ordering::Acquire)
     }
 }
 
-/// What a function of ours answers that needs the driver's, without which it is not handed out.
-pub fn answer(of: impl FnOnce(&'static Functions) -> Result<(), CudaError>) -> c_int {
-    match Functions::get().map(of) {
+/// Runs the body of a hook for memory or events with the driver's functions, and returns the code for its caller.
+///
+/// Such a hook is handed out only after the driver's functions were found; `CUDA_ERROR_NOT_INITIALIZED` is returned otherwise.
+pub fn with_driver_api(body: impl FnOnce(&'static DriverApi) -> Result<(), CudaError>) -> c_int {
+    match DriverApi::get().map(body) {
         Some(Ok(())) => CUDA_SUCCESS,
         Some(Err(CudaError(code))) => code,
-        None => NOT_INITIALIZED,
+        None => CUDA_ERROR_NOT_INITIALIZED,
     }
 }

@@ -1,4 +1,4 @@
-//! The cache put into a library's own table of imported functions.
+//! Redirects a loaded library to the cache by one word of its global offset table.
 
 mod driver_api;
 mod elf_imports;
@@ -14,23 +14,23 @@ use std::{
 
 use twinfer_libraries::is_version_of;
 
-use self::{got_slot::Slot, hooks::lookup, process_map::Mapping};
-use super::AttachError;
+use self::{got_slot::GotSlot, hooks::lookup, process_map::Mapping};
+use crate::AttachError;
 
-/// As [`super::attach`].
+/// Redirects the loaded library whose file is `path`.
 pub fn attach(path: &Path) -> Result<(), AttachError> {
-    let slots = Slot::all(path, "dlsym", &lookup::known_functions())?;
+    let slots = GotSlot::all(path, "dlsym", &lookup::known_addresses())?;
     slots.iter().try_for_each(lookup::redirect)?;
     Ok(())
 }
 
-/// The file of the library that the dynamic loader finds by `name`, which is loaded and stays so.
+/// Loads the library that the dynamic loader finds under `name`, until the process ends, and returns its file.
 pub fn load(name: &str) -> Result<PathBuf, AttachError> {
     got_slot::load(name)?;
-    let is_it = |mapping: &Mapping| {
+    let is_library = |mapping: &Mapping| {
         let file = Path::new(&mapping.path).file_name().and_then(OsStr::to_str);
         file.is_some_and(|file| is_version_of(file, name))
     };
-    let found = Mapping::all()?.into_iter().find(is_it).ok_or(AttachError::NotLoaded)?;
+    let found = Mapping::all()?.into_iter().find(is_library).ok_or(AttachError::NotLoaded)?;
     Ok(found.path.into())
 }

@@ -18,7 +18,7 @@ use stand_in::{
     ATTRIBUTE, Driver, FOLDER, LAZY, READ_ONLY_SLOTS, Runtime, ask_without_place, compile, load,
     load_on_its_own, replace_byte,
 };
-use twinfer_driver_cache::{AttachError, Mode, attach, attach_named, tally};
+use twinfer_driver_cache::{AttachError, CacheMode, attach, attach_by_name, attribute_tally};
 use twinfer_libraries::Store;
 
 /// An attribute and device that no other test asks for, so that tests of one process do not meet.
@@ -33,13 +33,17 @@ fn the_driver_is_asked_once_whichever_way_the_runtime_found_it() {
     for way in runtime.ways() {
         assert_ne!(way, driver.address("cuDeviceGetAttribute"));
         let (attribute, device) = fresh();
-        let before = tally();
+        let before = attribute_tally();
         for _ in 0..100 {
             assert_eq!(runtime.ask(way, attribute, device), Ok(1000 * device + attribute));
         }
         // other tests ask at the same time, each of them a few times
-        assert!(tally().asked >= before.asked + 100, "{:?}", tally());
-        assert!(tally().answered_by_driver < before.answered_by_driver + 50, "{:?}", tally());
+        assert!(attribute_tally().asked >= before.asked + 100, "{:?}", attribute_tally());
+        assert!(
+            attribute_tally().answered_by_driver < before.answered_by_driver + 50,
+            "{:?}",
+            attribute_tally()
+        );
     }
 }
 
@@ -47,7 +51,7 @@ fn the_driver_is_asked_once_whichever_way_the_runtime_found_it() {
 fn slots_that_the_loader_filled_and_made_read_only_are_rewritten_and_read_only_again() {
     let runtime = Runtime::load("relro", &READ_ONLY_SLOTS);
     let before = mappings("librelro.so");
-    attach(&runtime.path, Mode::On).unwrap();
+    attach(&runtime.path, CacheMode::On).unwrap();
     assert_ne!(runtime.by_name(ATTRIBUTE), Driver::open().address("cuDeviceGetAttribute"));
     assert_eq!(mappings("librelro.so"), before);
 }
@@ -90,7 +94,7 @@ fn a_library_that_is_not_attached_finds_the_driver_itself() {
 #[test]
 fn nothing_is_attached_where_the_cache_is_off() {
     let runtime = Runtime::load("off", &LAZY);
-    attach(&runtime.path, Mode::Off).unwrap();
+    attach(&runtime.path, CacheMode::Off).unwrap();
     assert_eq!(runtime.by_name(ATTRIBUTE), Driver::open().address("cuDeviceGetAttribute"));
 }
 
@@ -99,11 +103,11 @@ fn nothing_is_attached_where_the_cache_is_off() {
 fn device_memory_that_a_runtime_frees_it_gets_again_whichever_way_it_found_the_driver() {
     let driver = Driver::open();
     let left_alone = Runtime::load("memoryless", &LAZY);
-    attach(&left_alone.path, Mode::Attributes).unwrap();
+    attach(&left_alone.path, CacheMode::Attributes).unwrap();
     assert_ne!(left_alone.by_name(ATTRIBUTE), driver.address("cuDeviceGetAttribute"));
     // another test may have had memory kept in this process already
     let untouched = Runtime::load("memory-off", &LAZY);
-    attach(&untouched.path, Mode::Off).unwrap();
+    attach(&untouched.path, CacheMode::Off).unwrap();
     assert_eq!(untouched.by_name(c"cuMemAlloc_v2"), driver.address("cuMemAlloc_v2"));
 
     let runtime = Runtime::attached("memory", &LAZY);
@@ -280,7 +284,7 @@ fn events_raise_no_interrupt_and_are_waited_for_without_one() {
     assert_eq!(driver.number("waited_by_driver"), 0);
 
     let untouched = Runtime::load("eventless", &LAZY);
-    attach(&untouched.path, Mode::Off).unwrap();
+    attach(&untouched.path, CacheMode::Off).unwrap();
     assert_eq!(untouched.by_name(c"cuEventCreate"), driver.address("cuEventCreate"));
 }
 
@@ -328,25 +332,25 @@ fn a_question_without_a_place_for_the_answer_is_left_to_the_driver() {
 fn a_library_is_attached_by_the_name_under_which_it_is_found() {
     let flags = [&LAZY[..], &["-Wl,-soname,libnamed.so"]].concat();
     let (runtime, driver) = (Runtime::load("named", &flags), Driver::open());
-    attach_named("libnamed.so", Mode::Off).unwrap();
+    attach_by_name("libnamed.so", CacheMode::Off).unwrap();
     assert_eq!(runtime.by_name(ATTRIBUTE), driver.address("cuDeviceGetAttribute"));
-    attach_named("libnamed.so", Mode::On).unwrap();
+    attach_by_name("libnamed.so", CacheMode::On).unwrap();
     assert_ne!(runtime.by_name(ATTRIBUTE), driver.address("cuDeviceGetAttribute"));
-    let missing = attach_named("libnowhere.so.13", Mode::On);
+    let missing = attach_by_name("libnowhere.so.13", CacheMode::On);
     assert!(matches!(missing, Err(AttachError::NotFound)), "{missing:?}");
 }
 
 #[test]
 fn what_cannot_be_attached_says_why() {
-    let absent = attach(Path::new("/nowhere/libnvinfer.so.8"), Mode::On);
+    let absent = attach(Path::new("/nowhere/libnvinfer.so.8"), CacheMode::On);
     assert!(matches!(absent, Err(AttachError::Io(_))), "{absent:?}");
     let path = FOLDER.path().join("libnotloaded.so");
     compile("runtime.c", &path, &LAZY);
-    let not_loaded = attach(&path, Mode::On);
+    let not_loaded = attach(&path, CacheMode::On);
     assert!(matches!(not_loaded, Err(AttachError::NotLoaded)), "{not_loaded:?}");
-    let driver = attach(&FOLDER.path().join("libcuda.so.1"), Mode::On);
+    let driver = attach(&FOLDER.path().join("libcuda.so.1"), CacheMode::On);
     assert!(matches!(driver, Err(AttachError::NotLoaded | AttachError::NotImported("dlsym"))), "{driver:?}");
-    let text = attach(Path::new(file!()), Mode::On);
+    let text = attach(Path::new(file!()), CacheMode::On);
     assert!(text.is_err());
 }
 
@@ -358,7 +362,7 @@ fn a_library_whose_dlsym_somebody_else_replaced_is_left_alone() {
     let flags = [&READ_ONLY_SLOTS[..], &["-Wl,--no-as-needed", interposer.to_str().unwrap()]].concat();
     compile("runtime.c", &path, &flags);
     let _library = load_on_its_own(&path);
-    let replaced = attach(&path, Mode::On);
+    let replaced = attach(&path, CacheMode::On);
     assert!(matches!(replaced, Err(AttachError::Replaced("dlsym"))), "{replaced:?}");
 }
 
@@ -366,7 +370,7 @@ fn a_library_whose_dlsym_somebody_else_replaced_is_left_alone() {
 fn attaching_a_library_again_changes_nothing() {
     let runtime = Runtime::attached("twice", &LAZY);
     let found = runtime.by_name(ATTRIBUTE);
-    attach(&runtime.path, Mode::On).unwrap();
+    attach(&runtime.path, CacheMode::On).unwrap();
     assert_eq!(runtime.by_name(ATTRIBUTE), found);
 }
 
@@ -378,7 +382,7 @@ fn every_installed_release_of_tensorrt_can_be_attached() {
     for name in ["tensorrt-8.5", "tensorrt-8.6", "tensorrt-rtx-1.4", "tensorrt-rtx-1.5", "tensorrt-rtx-1.7"] {
         let Ok(installed) = store.find(name) else { continue };
         let library = load(installed.library());
-        attach(installed.library(), Mode::On).unwrap_or_else(|error| panic!("{name}: {error}"));
+        attach(installed.library(), CacheMode::On).unwrap_or_else(|error| panic!("{name}: {error}"));
         // an attached library stays, even if whoever loaded it lets it go
         drop(library);
         let maps = fs::read_to_string("/proc/self/maps").unwrap();

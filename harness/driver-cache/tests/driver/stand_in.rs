@@ -16,7 +16,7 @@ use std::{
 
 use libloading::os::unix::{Library, RTLD_LAZY, RTLD_LOCAL, RTLD_NOW};
 use tempfile::TempDir;
-use twinfer_driver_cache::{Mode, attach};
+use twinfer_driver_cache::{CacheMode, attach};
 
 /// The folder of the stand-ins of this process, with the driver: as in a worker, there is one.
 pub static FOLDER: LazyLock<TempDir> = LazyLock::new(|| {
@@ -74,7 +74,7 @@ impl Runtime {
     /// The same, with the cache.
     pub fn attached(name: &str, flags: &[&str]) -> Self {
         let runtime = Self::load(name, flags);
-        attach(&runtime.path, Mode::On).unwrap();
+        attach(&runtime.path, CacheMode::On).unwrap();
         runtime
     }
 

@@ -6,7 +6,7 @@ use std::{
 
 use serde::de::DeserializeOwned;
 use twinfer_case::Variant;
-use twinfer_driver_cache::{self as driver, Mode};
+use twinfer_driver_cache::{CACHE_MODE_VARIABLE, CacheMode};
 use twinfer_generators::Family;
 use twinfer_workers::ALLOCATOR;
 
@@ -24,7 +24,7 @@ pub struct Fleet<'a> {
     /// How many there are; they share the cases.
     pub processes: NonZeroUsize,
     /// How libraries use the driver cache.
-    pub cache: Mode,
+    pub cache: CacheMode,
     /// Whether they compare with golden too.
     pub judged: bool,
 }
@@ -44,7 +44,7 @@ impl Fleet<'_> {
         // nothing of what a campaign does for speed is done for the loop that it is compared with
         worker.env.retain(|(key, _)| !self.judged || key != ALLOCATOR.0);
         let mut command = Command::new(&worker.program);
-        command.envs(worker.env).env(driver::VARIABLE, self.cache.to_string());
+        command.envs(worker.env).env(CACHE_MODE_VARIABLE, self.cache.to_string());
         command.args(["bench-loop", "--backends", &joined(self.variants)]);
         command.args(["--family", &joined::<Family>(&arguments.family)]);
         command.args(["--seed", &arguments.seed.to_string(), "--cases", &arguments.cases.to_string()]);

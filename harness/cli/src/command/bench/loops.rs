@@ -3,7 +3,7 @@
 use std::{num::NonZeroUsize, slice};
 
 use twinfer_case::{Backend, Stage, Variant};
-use twinfer_driver_cache::Mode;
+use twinfer_driver_cache::CacheMode;
 
 use super::{
     Arguments, Part,
@@ -55,11 +55,11 @@ fn bare(arguments: &Arguments, variants: &[Variant], jobs: NonZeroUsize) -> Resu
 }
 
 /// The ways to use the cache that are worth a measurement: its effect is known where there is none.
-fn caches<'a>(arguments: &'a Arguments, variant: &Variant) -> &'a [Mode] {
+fn caches<'a>(arguments: &'a Arguments, variant: &Variant) -> &'a [CacheMode] {
     match variant.backend {
         _ if !arguments.driver_cache.is_empty() => &arguments.driver_cache,
-        Backend::Trt | Backend::TrtApi => &[Mode::Off, Mode::On],
-        _ => &[Mode::On],
+        Backend::Trt | Backend::TrtApi => &[CacheMode::Off, CacheMode::On],
+        _ => &[CacheMode::On],
     }
 }
 
@@ -82,7 +82,8 @@ fn print_bare(fleet: Fleet<'_>, variant: &Variant, total: &Total) {
 
 fn naive(arguments: &Arguments, variants: &[Variant]) -> Result<f64, Failure> {
     let variants: Vec<Variant> = variants.iter().map(at_default_level).collect();
-    let fleet = Fleet { variants: &variants, processes: NonZeroUsize::MIN, cache: Mode::Off, judged: true };
+    let fleet =
+        Fleet { variants: &variants, processes: NonZeroUsize::MIN, cache: CacheMode::Off, judged: true };
     let total = Total::of(&fleet.run(arguments)?);
     line!("{}", paint::heading("all of them and golden in one loop, at default levels, without the cache"));
     line!("  executed and compared               {:>8.1} a second", total.rate);

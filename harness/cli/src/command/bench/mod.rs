@@ -16,7 +16,7 @@ use std::{num::NonZeroUsize, path::PathBuf, thread::available_parallelism};
 
 use clap::{Args, ValueEnum};
 use twinfer_configuration::{Jobs, Variants, seconds};
-use twinfer_driver_cache::Mode;
+use twinfer_driver_cache::CacheMode;
 use twinfer_generators::Family;
 
 use crate::{Exit, Failure};
@@ -36,7 +36,7 @@ pub struct Arguments {
     /// How libraries use the driver cache, one after the other: on, attributes, off, verify [default: off and on for
     /// TensorRT]
     #[arg(long, value_delimiter = ',', value_name = "MODE", requires = "backends")]
-    driver_cache: Vec<Mode>,
+    driver_cache: Vec<CacheMode>,
     /// How many cases at most
     #[arg(long, default_value_t = 20_000)]
     cases: u64,

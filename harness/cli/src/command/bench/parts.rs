@@ -25,7 +25,7 @@ use twinfer_case::{
     CaseRecord, JOURNAL_FORMAT, Observation, Prepared, Stage, Timing, Variant, VariantRecord,
 };
 use twinfer_checks::{Evidence, Judgement, judge, references};
-use twinfer_driver_cache as driver;
+use twinfer_driver_cache::CacheMode;
 use twinfer_generators::Family;
 use twinfer_worker::take_stdout;
 use twinfer_workers::Passage;
@@ -153,7 +153,7 @@ impl Course {
     fn open(arguments: &Arguments) -> Result<Self, Failure> {
         let variants = vec![arguments.variant.clone()];
         let worker = worker_for(&variants)?;
-        let cache = driver::Mode::of_environment().map_err(Failure::usage)?;
+        let cache = CacheMode::from_environment().map_err(Failure::usage)?;
         Ok(Self {
             stream: Stream::new(&arguments.family, arguments.seed),
             next: 0,

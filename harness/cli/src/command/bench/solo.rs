@@ -16,7 +16,7 @@ use twinfer_backend::Backend;
 use twinfer_case::{Case, Description, Expectation, Observation, Outcome, Stage, Task, Variant};
 use twinfer_checks::{Evidence, judge};
 use twinfer_configuration::{Shard, Variants, seconds};
-use twinfer_driver_cache as driver;
+use twinfer_driver_cache::{CacheMode, attribute_tally, memory_tally};
 use twinfer_generators::Family;
 use twinfer_worker::take_stdout;
 
@@ -142,7 +142,7 @@ fn say(output: &mut impl Write, what: &impl Serialize) -> Result<(), Failure> {
 }
 
 fn open(variants: &[Variant]) -> Result<Vec<Subject>, Failure> {
-    let cache = driver::Mode::of_environment().map_err(Failure::usage)?;
+    let cache = CacheMode::from_environment().map_err(Failure::usage)?;
     let subject = |variant: &Variant| {
         let backend =
             twinfer_worker::open(variant, cache).map_err(|error| Failure::opening(variant, &error))?;
@@ -211,7 +211,7 @@ impl Course {
     /// Writes what it came to, unless that is written.
     fn tell(&self, stuck: bool) -> Result<(), Failure> {
         let Some(result) = self.result().take() else { return Ok(()) };
-        let (attributes, memory) = (driver::tally(), driver::memory_tally());
+        let (attributes, memory) = (attribute_tally(), memory_tally());
         let result = Loop {
             usage: Usage::now().since(self.before),
             allocations: memory.asked,

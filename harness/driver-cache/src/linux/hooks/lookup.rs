@@ -1,8 +1,8 @@
-//! What a library finds when it looks the CUDA driver's functions up.
+//! The hooks for `dlsym` and `cuGetProcAddress`, which find the other hooks.
 //!
-//! A CUDA runtime opens `libcuda.so.1` and asks `dlsym` for `cuGetProcAddress`, and that one for everything else; one
-//! of before CUDA 11.3 asks `dlsym` alone. Whichever way it asks for a function that we stand in for, it gets ours; everything
-//! else it gets as it is.
+//! A CUDA runtime opens `libcuda.so.1` and looks up `cuGetProcAddress` through `dlsym`, and every other function through
+//! `cuGetProcAddress`; runtimes older than CUDA 11.3 use `dlsym` alone. Both ways return a hook for each function that has one,
+//! and the driver's own function otherwise.
 #![expect(unsafe_code, reason = "functions with the CUDA driver's signatures are handed out in its place")]
 
 use std::{
@@ -13,10 +13,6 @@ use std::{
     ptr,
 };
 
-use super::super::{
-    got_slot::Slot,
-    hook::{CUDA_SUCCESS, Function},
-};
 use super::{
     allocation::{
         MEM_ALLOC, MEM_ALLOC_ASYNC, MEM_FREE, MEM_FREE_ASYNC, MEM_FREE_HOST, MEM_GET_INFO, MEM_HOST_ALLOC,
@@ -28,21 +24,26 @@ use super::{
         MEM_UNMAP,
     },
 };
+use crate::linux::{
+    got_slot::GotSlot,
+    hook::{CUDA_SUCCESS, Hook},
+};
 
-/// From this version on `cuGetProcAddress` is the name of `cuGetProcAddress_v2` (cudaTypedefs.h).
+/// The CUDA version since which `cuGetProcAddress` names `cuGetProcAddress_v2` (cudaTypedefs.h).
 const SECOND_VERSION: c_int = 12_000;
-/// From this version on `cuMemAlloc` is the name of `cuMemAlloc_v2`, and so of the others, whose addresses have 64 bits.
+/// The CUDA version since which `cuMemAlloc`, `cuMemFree` and `cuMemGetInfo` name their `_v2` functions, whose addresses have 64
+/// bits.
 const WIDE_VERSION: c_int = 3_020;
 
-/// Lets the library that `slot` belongs to, one for its `dlsym`, find the cache in the driver's place.
-pub fn redirect(slot: &Slot) -> io::Result<()> {
-    // SAFETY: our `dlsym` has the signature of the C library's and finds the same functions, or ones of the same
-    // signature that answer as those would.
+/// Redirects the library that owns `slot`, the slot of its `dlsym`.
+pub fn redirect(slot: &GotSlot) -> io::Result<()> {
+    // SAFETY: the hook has the signature of the C library's `dlsym` and returns the same addresses, or those of hooks of the
+    // same signature and behavior.
     unsafe { slot.replace(dlsym as Dlsym as *mut ()) }
 }
 
-/// What may be found in such a slot once the dynamic loader has filled it: the C library's `dlsym`, and ours.
-pub fn known_functions() -> [*const (); 2] {
+/// The addresses that a filled slot of `dlsym` may hold: the C library's function, and the hook.
+pub fn known_addresses() -> [*const (); 2] {
     [libc::dlsym as *const (), dlsym as Dlsym as *const ()]
 }
 
@@ -51,29 +52,31 @@ type GetProcAddress = unsafe extern "C" fn(*const c_char, *mut *mut c_void, c_in
 type GetProcAddressV2 =
     unsafe extern "C" fn(*const c_char, *mut *mut c_void, c_int, u64, *mut c_uint) -> c_int;
 
-static GET_PROC_ADDRESS: Function = Function::new(get_proc_address as GetProcAddress as *mut c_void);
-static GET_PROC_ADDRESS_V2: Function = Function::new(get_proc_address_v2 as GetProcAddressV2 as *mut c_void);
+static GET_PROC_ADDRESS: Hook = Hook::new(get_proc_address as GetProcAddress as *mut c_void);
+static GET_PROC_ADDRESS_V2: Hook = Hook::new(get_proc_address_v2 as GetProcAddressV2 as *mut c_void);
 
-/// `dlsym` for a library whose slot holds this function.
+/// `dlsym`, for a library whose slot holds this address.
 ///
-/// Unless it is asked for a function that we stand in for, it leaves registers and stack as it found them and jumps to
-/// the C library's `dlsym`, which looks at its return address to know whose search order `RTLD_DEFAULT` and `RTLD_NEXT`
-/// mean. So does a lookup that fails, whose message `dlerror` gives.
+/// For a function without a hook it restores registers and stack and jumps to the C library's `dlsym`, which reads its return
+/// address to determine the search order of `RTLD_DEFAULT` and `RTLD_NEXT`. A failed lookup does so too, so that `dlerror`
+/// reports it.
 ///
 /// # Safety
 ///
-/// As of `dlsym` itself.
+/// As `dlsym`: `handle` is a handle of `dlopen` or one of the special values, `name` ends with a zero. The function is called
+/// through the slot that [`redirect`] wrote, with the System V calling convention: `rdi` and `rsi` are the arguments, the stack
+/// is aligned to 16 bytes before the call, and only caller-saved registers may change.
 #[unsafe(naked)]
 unsafe extern "C" fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void {
     naked_asm!(
         ".cfi_startproc",
         "endbr64",
-        // both arguments, and the stack aligned to 16 bytes for the call
+        // saves both arguments and aligns the stack to 16 bytes
         "sub rsp, 24",
         ".cfi_adjust_cfa_offset 24",
         "mov [rsp], rdi",
         "mov [rsp + 8], rsi",
-        "call {replacement}",
+        "call {find_hook}",
         "mov rdi, [rsp]",
         "mov rsi, [rsp + 8]",
         "add rsp, 24",
@@ -84,38 +87,38 @@ unsafe extern "C" fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_v
         "2:",
         "jmp qword ptr [rip + {dlsym}@GOTPCREL]",
         ".cfi_endproc",
-        replacement = sym replacement,
+        find_hook = sym find_hook,
         dlsym = sym libc::dlsym,
     )
 }
 
-/// What `dlsym` answers instead of the C library; null where that one is to answer.
+/// Returns the hook for `name`; null if the C library is to answer.
 ///
 /// # Safety
 ///
-/// As of `dlsym`.
-unsafe extern "C" fn replacement(handle: *mut c_void, name: *const c_char) -> *mut c_void {
+/// As `dlsym`. It is called only by the hook for `dlsym`, with the arguments of its caller.
+unsafe extern "C" fn find_hook(handle: *mut c_void, name: *const c_char) -> *mut c_void {
     if name.is_null() || handle == libc::RTLD_DEFAULT || handle == libc::RTLD_NEXT {
         return ptr::null_mut();
     }
-    // SAFETY: the caller of `dlsym` gives a string that ends with a zero.
-    let function = match unsafe { CStr::from_ptr(name) }.to_bytes() {
+    // SAFETY: the caller of `dlsym` passes a string that ends with a zero.
+    let hook = match unsafe { CStr::from_ptr(name) }.to_bytes() {
         b"cuGetProcAddress" => &GET_PROC_ADDRESS,
         b"cuGetProcAddress_v2" => &GET_PROC_ADDRESS_V2,
         b"cuMemAlloc_v2" => &MEM_ALLOC,
         b"cuMemFree_v2" => &MEM_FREE,
         b"cuMemGetInfo_v2" => &MEM_GET_INFO,
-        name => match of_all_versions(name) {
-            Some(function) => function,
+        name => match unversioned_hook(name) {
+            Some(hook) => hook,
             None => return ptr::null_mut(),
         },
     };
-    // SAFETY: these are the arguments that the caller of `dlsym` gave.
-    function.in_place_of(unsafe { libc::dlsym(handle, name) })
+    // SAFETY: the arguments of the caller of `dlsym`.
+    hook.resolve(unsafe { libc::dlsym(handle, name) })
 }
 
-/// What stands in for a function that has one name in all versions of CUDA.
-fn of_all_versions(name: &[u8]) -> Option<&'static Function> {
+/// Returns the hook for a function that has the same name in all versions of CUDA.
+fn unversioned_hook(name: &[u8]) -> Option<&'static Hook> {
     Some(match name {
         b"cuDeviceGetAttribute" => &DEVICE_GET_ATTRIBUTE,
         b"cuEventCreate" => &EVENT_CREATE,
@@ -137,22 +140,30 @@ fn of_all_versions(name: &[u8]) -> Option<&'static Function> {
 }
 
 /// `cuGetProcAddress` of CUDA 11.3 to 11.8.
+///
+/// # Safety
+///
+/// As that function: `symbol` is null or ends with a zero, `function` is null or valid for a write of one pointer.
 unsafe extern "C" fn get_proc_address(
     symbol: *const c_char,
     function: *mut *mut c_void,
     version: c_int,
     flags: u64,
 ) -> c_int {
-    // SAFETY: this is the driver's function of that name, looked up before this one was handed out.
-    let drivers = unsafe { transmute::<*mut c_void, GetProcAddress>(GET_PROC_ADDRESS.drivers()) };
-    // SAFETY: these are the caller's arguments.
-    let code = unsafe { drivers(symbol, function, version, flags) };
-    // SAFETY: likewise.
-    unsafe { exchange(code, symbol, function, version) };
+    // SAFETY: the hook was handed out in place of a function of this name, whose address it holds.
+    let original = unsafe { transmute::<*mut c_void, GetProcAddress>(GET_PROC_ADDRESS.original()) };
+    // SAFETY: the caller's own arguments.
+    let code = unsafe { original(symbol, function, version, flags) };
+    // SAFETY: the arguments with which the driver returned `code`.
+    unsafe { substitute(code, symbol, function, version) };
     code
 }
 
-/// `cuGetProcAddress` of CUDA 12 and later.
+/// `cuGetProcAddress_v2`, the `cuGetProcAddress` of CUDA 12 and later.
+///
+/// # Safety
+///
+/// As [`get_proc_address`]; `status` is null or valid for a write of one enumerator, and only passed on.
 unsafe extern "C" fn get_proc_address_v2(
     symbol: *const c_char,
     function: *mut *mut c_void,
@@ -160,36 +171,36 @@ unsafe extern "C" fn get_proc_address_v2(
     flags: u64,
     status: *mut c_uint,
 ) -> c_int {
-    // SAFETY: this is the driver's function of that name, looked up before this one was handed out.
-    let drivers = unsafe { transmute::<*mut c_void, GetProcAddressV2>(GET_PROC_ADDRESS_V2.drivers()) };
-    // SAFETY: these are the caller's arguments.
-    let code = unsafe { drivers(symbol, function, version, flags, status) };
-    // SAFETY: likewise.
-    unsafe { exchange(code, symbol, function, version) };
+    // SAFETY: the hook was handed out in place of a function of this name, whose address it holds.
+    let original = unsafe { transmute::<*mut c_void, GetProcAddressV2>(GET_PROC_ADDRESS_V2.original()) };
+    // SAFETY: the caller's own arguments.
+    let code = unsafe { original(symbol, function, version, flags, status) };
+    // SAFETY: the arguments with which the driver returned `code`.
+    unsafe { substitute(code, symbol, function, version) };
     code
 }
 
-/// Puts ours in place of a function that the driver just found.
+/// Replaces the function that the driver has just found with its hook, if it has one.
 ///
 /// # Safety
 ///
-/// The arguments are those with which `cuGetProcAddress` answered `code`.
-unsafe fn exchange(code: c_int, symbol: *const c_char, function: *mut *mut c_void, version: c_int) {
+/// The arguments are those with which the driver's `cuGetProcAddress` returned `code`.
+unsafe fn substitute(code: c_int, symbol: *const c_char, function: *mut *mut c_void, version: c_int) {
     if code != CUDA_SUCCESS || symbol.is_null() || function.is_null() {
         return;
     }
-    // SAFETY: the driver has just read the same string.
-    let ours = match unsafe { CStr::from_ptr(symbol) }.to_bytes() {
+    // SAFETY: the driver succeeded, so it has read the same string.
+    let hook = match unsafe { CStr::from_ptr(symbol) }.to_bytes() {
         b"cuGetProcAddress" if version < SECOND_VERSION => &GET_PROC_ADDRESS,
         b"cuGetProcAddress" => &GET_PROC_ADDRESS_V2,
         b"cuMemAlloc" if version >= WIDE_VERSION => &MEM_ALLOC,
         b"cuMemFree" if version >= WIDE_VERSION => &MEM_FREE,
         b"cuMemGetInfo" if version >= WIDE_VERSION => &MEM_GET_INFO,
-        name => match of_all_versions(name) {
-            Some(function) => function,
+        name => match unversioned_hook(name) {
+            Some(hook) => hook,
             None => return,
         },
     };
-    // SAFETY: the driver has just written a pointer there.
-    unsafe { *function = ours.in_place_of(*function) };
+    // SAFETY: the driver succeeded, so it has written a pointer there.
+    unsafe { *function = hook.resolve(*function) };
 }

@@ -1,4 +1,4 @@
-//! What stands in for the driver's functions of virtual memory.
+//! The hooks for virtual memory.
 #![expect(unsafe_code, reason = "functions with the CUDA driver's signatures are handed out in its place")]
 
 use std::{
@@ -6,116 +6,156 @@ use std::{
     slice,
 };
 
-use super::super::{
-    driver_api::{
-        MemAddressFree, MemAddressReserve, MemCreate, MemMap, MemRelease, MemRetain, MemSetAccess, MemUnmap,
-        checked,
-    },
-    hook::{Function, answer},
-};
 use crate::{
-    blocks::Address,
-    virtual_memory::{Access, Handle, Mapping, Properties, RANGES, Range},
+    driver::{Access, Address, AddressRange, Handle, MapRequest, Properties},
+    linux::{
+        driver_api::{
+            MemAddressFree, MemAddressReserve, MemCreate, MemMap, MemRelease, MemRetain, MemSetAccess,
+            MemUnmap, checked,
+        },
+        hook::{Hook, with_driver_api},
+    },
+    virtual_memory::VIRTUAL_MEMORY,
 };
 
-pub static MEM_ADDRESS_RESERVE: Function =
-    Function::beyond_attributes(mem_address_reserve as MemAddressReserve as *mut c_void);
-pub static MEM_ADDRESS_FREE: Function =
-    Function::beyond_attributes(mem_address_free as MemAddressFree as *mut c_void);
-pub static MEM_CREATE: Function = Function::beyond_attributes(mem_create as MemCreate as *mut c_void);
-pub static MEM_RETAIN: Function = Function::beyond_attributes(mem_retain as MemRetain as *mut c_void);
-pub static MEM_RELEASE: Function = Function::beyond_attributes(mem_release as MemRelease as *mut c_void);
-pub static MEM_MAP: Function = Function::beyond_attributes(mem_map as MemMap as *mut c_void);
-pub static MEM_SET_ACCESS: Function =
-    Function::beyond_attributes(mem_set_access as MemSetAccess as *mut c_void);
-pub static MEM_UNMAP: Function = Function::beyond_attributes(mem_unmap as MemUnmap as *mut c_void);
+pub static MEM_ADDRESS_RESERVE: Hook =
+    Hook::for_memory_and_events(mem_address_reserve as MemAddressReserve as *mut c_void);
+pub static MEM_ADDRESS_FREE: Hook =
+    Hook::for_memory_and_events(mem_address_free as MemAddressFree as *mut c_void);
+pub static MEM_CREATE: Hook = Hook::for_memory_and_events(mem_create as MemCreate as *mut c_void);
+pub static MEM_RETAIN: Hook = Hook::for_memory_and_events(mem_retain as MemRetain as *mut c_void);
+pub static MEM_RELEASE: Hook = Hook::for_memory_and_events(mem_release as MemRelease as *mut c_void);
+pub static MEM_MAP: Hook = Hook::for_memory_and_events(mem_map as MemMap as *mut c_void);
+pub static MEM_SET_ACCESS: Hook = Hook::for_memory_and_events(mem_set_access as MemSetAccess as *mut c_void);
+pub static MEM_UNMAP: Hook = Hook::for_memory_and_events(mem_unmap as MemUnmap as *mut c_void);
 
-/// `cuMemAddressReserve`; addresses at a place that the caller wishes are the driver's.
+/// `cuMemAddressReserve`, from idle ranges. A request for a particular address goes to the driver.
+///
+/// # Safety
+///
+/// As `cuMemAddressReserve`: `address` is null or valid for a write of one `CUdeviceptr`.
 unsafe extern "C" fn mem_address_reserve(
     address: *mut u64,
     bytes: usize,
     alignment: usize,
-    wish: u64,
+    wanted: u64,
     flags: u64,
 ) -> c_int {
-    answer(|driver| {
-        if address.is_null() || wish != 0 || flags != 0 {
-            // SAFETY: these are the caller's arguments.
-            return checked(unsafe { (driver.mem_address_reserve)(address, bytes, alignment, wish, flags) });
+    with_driver_api(|api| {
+        if address.is_null() || wanted != 0 || flags != 0 {
+            // SAFETY: the caller's own arguments.
+            return checked(unsafe { (api.mem_address_reserve)(address, bytes, alignment, wanted, flags) });
         }
-        let Address(found) = RANGES.reserve(bytes as u64, alignment as u64, driver)?;
-        // SAFETY: the caller gives a place for the address, as to the driver.
+        let Address(found) = VIRTUAL_MEMORY.reserve(bytes as u64, alignment as u64, api)?;
+        // SAFETY: the pointer is not null, so the caller guarantees that one address can be written.
         unsafe { address.write(found) };
         Ok(())
     })
 }
 
+/// `cuMemAddressFree`, which keeps a range that is still mapped in the driver.
+///
+/// # Safety
+///
+/// As `cuMemAddressFree`: once it returns, the caller does not use the range.
 unsafe extern "C" fn mem_address_free(address: u64, bytes: usize) -> c_int {
-    answer(|driver| RANGES.free(range(address, bytes), driver))
+    with_driver_api(|api| VIRTUAL_MEMORY.free(range(address, bytes), api))
 }
 
+/// `cuMemCreate`, from idle memory.
+///
+/// # Safety
+///
+/// As `cuMemCreate`: `handle` is null or valid for a write of one handle, and `properties` is null or points to a
+/// `CUmemAllocationProp`. That structure has 32 bytes; [`Properties`] has the same size and no alignment.
 unsafe extern "C" fn mem_create(
     handle: *mut u64,
     bytes: usize,
     properties: *const Properties,
     flags: u64,
 ) -> c_int {
-    answer(|driver| {
+    with_driver_api(|api| {
         if handle.is_null() || properties.is_null() || flags != 0 {
-            // SAFETY: these are the caller's arguments.
-            return checked(unsafe { (driver.mem_create)(handle, bytes, properties, flags) });
+            // SAFETY: the caller's own arguments.
+            return checked(unsafe { (api.mem_create)(handle, bytes, properties, flags) });
         }
-        // SAFETY: the caller gives a CUmemAllocationProp, as to the driver; it has 32 bytes, of no alignment here.
+        // SAFETY: the pointer is not null, so the caller guarantees that a structure of 32 bytes can be read.
         let properties = unsafe { properties.read() };
-        let Handle(found) = driver.with_room(|| RANGES.create(bytes as u64, &properties, driver))?;
-        // SAFETY: the caller gives a place for the handle, as to the driver.
+        let Handle(found) = api.or_release_idle(|| VIRTUAL_MEMORY.create(bytes as u64, &properties, api))?;
+        // SAFETY: the pointer is not null, so the caller guarantees that one handle can be written.
         unsafe { handle.write(found) };
         Ok(())
     })
 }
 
-/// `cuMemRetainAllocationHandle`: memory that has two handles is the driver's.
+/// `cuMemRetainAllocationHandle`. Memory with two handles is left to the driver.
+///
+/// # Safety
+///
+/// As `cuMemRetainAllocationHandle`: `handle` is null or valid for a write of one handle.
 unsafe extern "C" fn mem_retain(handle: *mut u64, address: *mut c_void) -> c_int {
-    answer(|driver| {
-        // SAFETY: these are the caller's arguments.
-        checked(unsafe { (driver.mem_retain)(handle, address) })?;
-        // SAFETY: the driver has just written a handle there.
-        RANGES.leave(Handle(unsafe { handle.read() }));
+    with_driver_api(|api| {
+        // SAFETY: the caller's own arguments.
+        checked(unsafe { (api.mem_retain)(handle, address) })?;
+        // SAFETY: the driver succeeded, so it has just written a handle there.
+        VIRTUAL_MEMORY.forget(Handle(unsafe { handle.read() }));
         Ok(())
     })
 }
 
+/// `cuMemRelease`, which keeps memory that is still mapped in the driver, cleared.
+///
+/// # Safety
+///
+/// As `cuMemRelease`: once it returns, the caller does not use the handle.
 unsafe extern "C" fn mem_release(handle: u64) -> c_int {
-    answer(|driver| RANGES.release(Handle(handle), driver))
+    with_driver_api(|api| VIRTUAL_MEMORY.release(Handle(handle), api))
 }
 
+/// `cuMemMap`, at no cost if the driver still has this very mapping.
+///
+/// # Safety
+///
+/// As `cuMemMap`, which takes no pointer. Idle mappings in the way of this one are undone in the driver first.
 unsafe extern "C" fn mem_map(address: u64, bytes: usize, offset: usize, handle: u64, flags: u64) -> c_int {
-    let mapping =
-        Mapping { range: range(address, bytes), offset: offset as u64, handle: Handle(handle), flags };
-    answer(|driver| RANGES.map(&mapping, driver))
+    let request =
+        MapRequest { range: range(address, bytes), offset: offset as u64, handle: Handle(handle), flags };
+    with_driver_api(|api| VIRTUAL_MEMORY.map(&request, api))
 }
 
+/// `cuMemSetAccess`, at no cost if the mapping has this access already.
+///
+/// # Safety
+///
+/// As `cuMemSetAccess`: `accesses` is null or points to `count` structures `CUmemAccessDesc`. Each has 12 bytes; [`Access`] has
+/// the same size and no alignment.
 unsafe extern "C" fn mem_set_access(
     address: u64,
     bytes: usize,
     accesses: *const Access,
     count: usize,
 ) -> c_int {
-    answer(|driver| {
+    with_driver_api(|api| {
         if accesses.is_null() {
-            // SAFETY: these are the caller's arguments; the driver refuses them.
-            return checked(unsafe { (driver.mem_set_access)(address, bytes, accesses, count) });
+            // SAFETY: the caller's own arguments; the driver refuses a null pointer.
+            return checked(unsafe { (api.mem_set_access)(address, bytes, accesses, count) });
         }
-        // SAFETY: the caller gives so many CUmemAccessDesc, as to the driver; each has 12 bytes, of no alignment here.
+        // SAFETY: the pointer is not null, so the caller guarantees that `count` structures can be read.
         let accesses = unsafe { slice::from_raw_parts(accesses, count) };
-        RANGES.set_access(range(address, bytes), accesses, driver)
+        VIRTUAL_MEMORY.set_access(range(address, bytes), accesses, api)
     })
 }
 
+/// `cuMemUnmap`, which leaves the mapping in the driver for the next request.
+///
+/// # Safety
+///
+/// As `cuMemUnmap`: once it returns, the caller neither uses the range nor submits work that does. Work submitted before is
+/// waited for.
 unsafe extern "C" fn mem_unmap(address: u64, bytes: usize) -> c_int {
-    answer(|driver| RANGES.unmap(range(address, bytes), driver))
+    with_driver_api(|api| VIRTUAL_MEMORY.unmap(range(address, bytes), api))
 }
 
-const fn range(address: u64, bytes: usize) -> Range {
-    Range { address: Address(address), bytes: bytes as u64 }
+const fn range(address: u64, bytes: usize) -> AddressRange {
+    AddressRange { address: Address(address), bytes: bytes as u64 }
 }
