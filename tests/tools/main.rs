@@ -1,0 +1,24 @@
+//! The commands in `tools/` that compare two versions of twinfer.
+#![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
+
+mod campaigns;
+mod runs;
+
+use std::{
+    ffi::OsStr,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use twinfer_tests::Outcome;
+
+/// The exit codes of both commands.
+const EQUAL: i32 = 0;
+const DIFFERENT: i32 = 1;
+const UNUSABLE: i32 = 2;
+
+/// Runs the command `name` of `tools/`.
+fn tool<A: AsRef<OsStr>>(name: &str, arguments: impl IntoIterator<Item = A>) -> Outcome {
+    let tool: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tools").join(name);
+    Outcome::of(Command::new(tool).args(arguments).output().unwrap())
+}
