@@ -5,33 +5,34 @@ use twinfer_case::{
     Backend, Description, DeviceUse, Event, JOURNAL_FORMAT, Ladder, RunInfo, Summary, Variant, VariantInfo,
 };
 use twinfer_store::{Journal, Open, Resumed, machine, now, record_workforce};
-use twinfer_triage::{Catalogue, Claims, Findings, Investigator};
+use twinfer_triage::{Catalog, Dedup, Findings, Investigator};
 use twinfer_workers::{
-    Autoscaler, Crew, Expectation, Gang, Ground, Means, Outbox, Site, WorkerProcess, memory, start_all,
+    Autoscaler, Capacity, DevicePools, Expectation, HostContext, Outbox, TriageWorkers, VariantWorkers,
+    WorkerProcess, memory, start_all,
 };
 
 use crate::{
-    CampaignError, CaseSource, Hiring, Options,
-    climber::{Climber, Queue},
-    climbing::{Climbing, Rule},
-    committer::{Committer, Ledger},
-    delivery::Deliverer,
-    docket::{Docket, Limits, Resources},
+    CampaignError, CaseSource, Options, Scaling,
+    admission::Admission,
+    dispatcher::{Dispatcher, RunState},
+    escalation_policy::{EscalationPolicy, Rule},
+    escalation_thread::{EscalationThread, Queue},
+    generator::Generator,
     judging::Judge,
-    preparer::Preparer,
     rung::Rung,
     source::generated,
-    tickets::Tickets,
+    stage_event::EventSender,
+    triage_queue::{Limits, Resources, TriageQueue},
 };
 
 /// A run over many cases with a budget, a journal and a set of findings.
 pub struct Campaign {
     options: Options,
     source: CaseSource,
-    ground: Ground,
-    sites: Vec<Arc<Site>>,
+    ground: HostContext,
+    sites: Vec<Arc<DevicePools>>,
     /// What there is for workers.
-    means: Means,
+    means: Capacity,
 }
 
 /// The workers that a campaign begins with.
@@ -58,16 +59,16 @@ impl Campaign {
             Some(source) => Arc::clone(source),
             None => generated(&options.families, options.seed)?,
         };
-        let ground = Ground::of_machine();
+        let ground = HostContext::of_machine();
         let subjects = options.variants.iter().filter(|variant| variant.backend != Backend::Golden);
         let pools = options.pools();
-        let site = |variant: &Variant| Arc::new(Site::new(variant, &pools, &ground, SPARES));
+        let site = |variant: &Variant| Arc::new(DevicePools::new(variant, &pools, &ground, SPARES));
         let sites: Vec<_> = subjects.map(site).collect();
         if sites.is_empty() {
             return Err(CampaignError::NoBackend);
         }
         // the other half is golden's, and that of workers that stand by or investigate
-        let means = Means {
+        let means = Capacity {
             most: options.jobs.get(),
             most_on_devices: options.jobs.get() - options.jobs.get() / CORES_LEFT,
             memory: memory::available().map(|bytes| bytes / 2),
@@ -101,7 +102,7 @@ impl Campaign {
             sink(&Event::FindingRecorded { slug: slug.to_owned(), finding: finding.clone(), new: true });
         }
         let mut workforce = Vec::new();
-        let ledger = Ledger { journal, findings, summary, open };
+        let ledger = RunState { journal, findings, summary, open };
         let driven = self.drive(opening, &run.variants, &known, ledger, &mut |event| {
             if let Event::WorkforceChanged { workforce: now } = event {
                 workforce.clone_from(now);
@@ -118,8 +119,8 @@ impl Campaign {
         &self,
         Opening { lanes, rungs }: Opening,
         variants: &[VariantInfo],
-        known: &Catalogue,
-        ledger: Ledger,
+        known: &Catalog,
+        ledger: RunState,
         sink: &mut dyn FnMut(&Event),
     ) -> Result<Summary, CampaignError> {
         let jobs = self.options.jobs.get();
@@ -128,31 +129,31 @@ impl Campaign {
         let (delivery_sender, deliveries) = unbounded();
         let (climb_queue, climbs) = Queue::new();
         let (queues, job_receivers): (Vec<_>, Vec<_>) = self.sites.iter().map(|_| unbounded()).unzip();
-        let deliverer = || Deliverer::new(delivery_sender.clone());
+        let deliverer = || EventSender::new(delivery_sender.clone());
         let oracle = self.options.oracle_for(variants.iter().map(|info| &info.description));
-        let preparer = Preparer {
+        let preparer = Generator {
             source: Arc::clone(&self.source),
             oracle: Arc::clone(&oracle),
             queues,
             repeat_every: self.options.repeat_every,
         };
         let crews = &self.crews(variants, rungs);
-        let claims = Claims::default();
+        let claims = Dedup::default();
         claims.know(ledger.findings.catalogue());
         let rule = self.options.ladder.map(|ladder| match ladder {
             Ladder::Sample(every) => Rule::sample(every, known),
             Ladder::Time(part) => Rule::time(part, 2 * self.climbers() as u64, &ledger.summary, &claims),
         });
-        let climbing = &Climbing::new(rule, self.options.seed, variants);
+        let climbing = &EscalationPolicy::new(rule, self.options.seed, variants);
         let judge = Judge { crews, climbing, fresh_every: self.options.fresh_every };
-        let climber = Climber { crews, climbing };
+        let climber = EscalationThread { crews, climbing };
         let investigator = Investigator::new(&oracle, &self.source, self.options.minimize);
         let resources = Resources { crews, investigator, claims: &claims };
-        let gang = |((site, queue), workers): ((&Arc<Site>, _), &Vec<WorkerProcess>)| {
-            Gang::new(Arc::clone(site), queue, device_use(workers))
+        let gang = |((site, queue), workers): ((&Arc<DevicePools>, _), &Vec<WorkerProcess>)| {
+            VariantWorkers::new(Arc::clone(site), queue, device_use(workers))
         };
         let gangs = self.sites.iter().zip(job_receivers).zip(&lanes).map(gang).collect();
-        let means = Some(self.means).filter(|_| self.options.hiring == Hiring::AsNeeded);
+        let means = Some(self.means).filter(|_| self.options.scaling == Scaling::AsNeeded);
         thread::scope(|scope| {
             let dispatcher = delivery_sender.clone();
             let outbox = Outbox::new(move |message| drop(dispatcher.send(message.into())));
@@ -176,10 +177,10 @@ impl Campaign {
             drop((preparer, tickets, complete, climbs));
             let at_once = self.options.investigations.get();
             let limits = Limits { at_once, patience: self.options.patience() };
-            let docket = Docket::new(scope, resources, delivery_sender.clone(), limits);
+            let docket = TriageQueue::new(scope, resources, delivery_sender.clone(), limits);
             let tickets =
-                Tickets::new(&self.options, strictest_use(variants), ticket_sender, ledger.earlier());
-            let committer = Committer::new(crews, ledger, tickets, docket, complete_sender, climb_queue);
+                Admission::new(&self.options, strictest_use(variants), ticket_sender, ledger.earlier());
+            let committer = Dispatcher::new(crews, ledger, tickets, docket, complete_sender, climb_queue);
             let summary = committer.run(&deliveries, sink);
             // what is still under way is no part of the campaign, and may take as long as its deadline
             self.ground.clear();
@@ -188,9 +189,9 @@ impl Campaign {
     }
 
     /// The crews of all variants, those of rungs behind the others.
-    fn crews(&self, variants: &[VariantInfo], rungs: Vec<Rung>) -> Vec<Crew> {
-        let crew = |(info, site): (&VariantInfo, &Arc<Site>)| {
-            Crew::new(info.clone(), Arc::clone(site), self.options.investigations)
+    fn crews(&self, variants: &[VariantInfo], rungs: Vec<Rung>) -> Vec<TriageWorkers> {
+        let crew = |(info, site): (&VariantInfo, &Arc<DevicePools>)| {
+            TriageWorkers::new(info.clone(), Arc::clone(site), self.options.investigations)
         };
         let bases = variants.iter().zip(&self.sites).map(crew);
         bases.chain(Rung::crews(rungs, &self.options)).collect()
@@ -221,7 +222,7 @@ impl Campaign {
     /// Has workers started for the lanes that variants will get next, until it is dropped.
     fn expect_lanes(&self, lanes: &[Vec<WorkerProcess>]) -> Vec<Expectation> {
         let grows = |(_, workers): &(_, &Vec<WorkerProcess>)| {
-            self.options.hiring == Hiring::AsNeeded && device_use(workers) == DeviceUse::Shared
+            self.options.scaling == Scaling::AsNeeded && device_use(workers) == DeviceUse::Shared
         };
         let growing = self.sites.iter().zip(lanes).filter(grows);
         let soon = growing.flat_map(|(site, _)| {
@@ -236,7 +237,7 @@ impl Campaign {
     fn start_lanes(&self) -> Result<Vec<Vec<WorkerProcess>>, CampaignError> {
         let jobs = self.options.jobs.get();
         let first = start_all(self.sites.iter().map(|site| site.nurseries().iter().collect()).collect())?;
-        if self.options.hiring == Hiring::AsNeeded {
+        if self.options.scaling == Scaling::AsNeeded {
             return Ok(first);
         }
         let others = self.sites.iter().zip(&first).map(|(site, first)| {
@@ -249,7 +250,7 @@ impl Campaign {
 
     /// The variants that every case runs on, with what the first of their workers says.
     fn described<'a>(&'a self, lanes: &'a [Vec<WorkerProcess>]) -> Vec<(&'a Variant, &'a Description)> {
-        let described = |(site, workers): (&'a Arc<Site>, &'a Vec<WorkerProcess>)| {
+        let described = |(site, workers): (&'a Arc<DevicePools>, &'a Vec<WorkerProcess>)| {
             Some((site.variant(), workers.first()?.description()))
         };
         self.sites.iter().zip(lanes).filter_map(described).collect()
@@ -257,7 +258,7 @@ impl Campaign {
 
     /// Every worker that was started.
     fn started<'a>(&'a self, opening: &'a Opening) -> impl Iterator<Item = (&'a Variant, &'a WorkerProcess)> {
-        let of_site = |(site, workers): (&'a Arc<Site>, &'a Vec<WorkerProcess>)| {
+        let of_site = |(site, workers): (&'a Arc<DevicePools>, &'a Vec<WorkerProcess>)| {
             workers.iter().map(|worker| (site.variant(), worker))
         };
         let lanes = self.sites.iter().zip(&opening.lanes).flat_map(of_site);

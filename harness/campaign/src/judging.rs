@@ -6,25 +6,25 @@ use crossbeam_channel::Receiver;
 use twinfer_case::{CaseRecord, JOURNAL_FORMAT, Note, VariantRecord};
 use twinfer_checks::{Answers, Evaluated, disagreement};
 use twinfer_triage::Suspect;
-use twinfer_workers::{Crew, Observed};
+use twinfer_workers::{Observed, TriageWorkers};
 
 use crate::{
     CampaignError,
-    climber::Climb,
-    climbing::Climbing,
-    delivery::{Deliverer, Delivery},
-    preparer::Referenced,
+    escalation_policy::EscalationPolicy,
+    escalation_thread::Escalation,
+    generator::PreparedCase,
+    stage_event::{EventSender, StageEvent},
 };
 
 /// A case with everything that its verdicts depend on.
-pub struct Complete {
-    pub referenced: Referenced,
+pub struct ExecutedCase {
+    pub referenced: PreparedCase,
     /// By variant: the observation, and that of the second run where there was one.
     pub observed: Vec<(Observed, Option<Observed>)>,
 }
 
 /// A case with its verdicts, of which those that diverge are not confirmed yet.
-pub struct Judged {
+pub struct JudgedCase {
     /// The case's place in the campaign.
     pub index: u64,
     /// Without findings.
@@ -40,26 +40,26 @@ pub struct Judged {
 /// Judges cases in any order.
 #[derive(Clone, Copy)]
 pub struct Judge<'a> {
-    pub crews: &'a [Crew],
-    pub climbing: &'a Climbing<'a>,
+    pub crews: &'a [TriageWorkers],
+    pub climbing: &'a EscalationPolicy<'a>,
     /// One case in this many is also run in a fresh worker; 0 for none.
     pub fresh_every: u64,
 }
 
 impl Judge<'_> {
     /// Judges until there are no more cases.
-    pub fn run(self, cases: &Receiver<Complete>, deliverer: &Deliverer) {
+    pub fn run(self, cases: &Receiver<ExecutedCase>, deliverer: &EventSender) {
         for complete in cases {
             deliverer.send(match self.judge(complete) {
-                Ok((judged, climb)) => Delivery::Judged(Box::new(judged), climb.map(Box::new)),
-                Err(error) => Delivery::Failed(error),
+                Ok((judged, climb)) => StageEvent::JudgedCase(Box::new(judged), climb.map(Box::new)),
+                Err(error) => StageEvent::Failed(error),
             });
         }
     }
 
-    fn judge(self, complete: Complete) -> Result<(Judged, Option<Climb>), CampaignError> {
+    fn judge(self, complete: ExecutedCase) -> Result<(JudgedCase, Option<Escalation>), CampaignError> {
         let differences = self.differences(&complete);
-        let Complete { referenced, observed } = complete;
+        let ExecutedCase { referenced, observed } = complete;
         let first = observed.first().map(|(first, _)| first.observation.clone());
         let (mut variants, mut suspects) = (Vec::with_capacity(self.crews.len()), Vec::new());
         for ((observed, repeat), difference) in observed.into_iter().zip(differences) {
@@ -68,7 +68,7 @@ impl Judge<'_> {
             variants.push(record);
             suspects.extend(found.into_iter().map(Arc::new));
         }
-        let Referenced { index, prepared, references, .. } = referenced;
+        let PreparedCase { index, prepared, references, .. } = referenced;
         let micros = variants.iter().map(VariantRecord::micros).sum();
         let record = CaseRecord {
             format: JOURNAL_FORMAT,
@@ -82,13 +82,13 @@ impl Judge<'_> {
         };
         let rungs = self.climbing.rungs(index, &suspects, micros);
         let climb = first.filter(|_| !rungs.is_empty());
-        let climb = climb.map(|first| Climb { index, prepared, references, first, rungs });
-        Ok((Judged { index, record, suspects, concluded: Vec::new(), climbs: climb.is_some() }, climb))
+        let climb = climb.map(|first| Escalation { index, prepared, references, first, rungs });
+        Ok((JudgedCase { index, record, suspects, concluded: Vec::new(), climbs: climb.is_some() }, climb))
     }
 
     fn judge_variant(
         self,
-        referenced: &Referenced,
+        referenced: &PreparedCase,
         observed: Observed,
         repeat: Option<Observed>,
     ) -> Result<(VariantRecord, Vec<Suspect>), CampaignError> {
@@ -111,7 +111,7 @@ impl Judge<'_> {
     }
 
     /// For each variant, in what way it differs from the first one on a case that golden cannot decide.
-    fn differences(self, Complete { referenced, observed }: &Complete) -> Vec<Option<String>> {
+    fn differences(self, ExecutedCase { referenced, observed }: &ExecutedCase) -> Vec<Option<String>> {
         let Some((first, _)) = observed.first() else { return Vec::new() };
         let difference = |(other, _): &(Observed, Option<Observed>)| {
             let other = Some(other).filter(|other| other.variant != first.variant)?;

@@ -23,21 +23,21 @@
 //! variants with stronger options; what diverges is *investigated* beside all that; and the *committer* takes cases in
 //! order, decides what is a finding, and writes the journal.
 
+mod admission;
 mod campaign;
-mod climber;
-mod climbing;
-mod committer;
-mod delivery;
-mod docket;
+mod dispatcher;
 mod error;
+mod escalation_policy;
+mod escalation_thread;
+mod generator;
 mod judging;
 mod options;
-mod preparer;
 mod rung;
 mod source;
-mod tickets;
+mod stage_event;
+mod triage_queue;
 
 pub use campaign::Campaign;
 pub use error::CampaignError;
-pub use options::{Hiring, Options};
+pub use options::{Options, Scaling};
 pub use twinfer_triage::CaseSource;

@@ -27,7 +27,7 @@ pub struct Options {
     /// Worker processes a variant at most, and threads that generate and evaluate.
     pub jobs: NonZeroUsize,
     /// How many of those workers there are.
-    pub hiring: Hiring,
+    pub scaling: Scaling,
     /// Divergences that are investigated at once, beside the cases; a worker process or two each.
     pub investigations: NonZeroUsize,
     /// The GPUs to use, as `CUDA_VISIBLE_DEVICES` names them, each worker one of them; all that are visible where this is
@@ -73,7 +73,7 @@ impl Options {
             budget: Budget::Seconds(60),
             shard: (0, 1),
             jobs: cores,
-            hiring: Hiring::default(),
+            scaling: Scaling::default(),
             investigations: NonZeroUsize::new(cores.get() / 4).unwrap_or(NonZeroUsize::MIN),
             devices: Vec::new(),
             device_workers: None,
@@ -137,11 +137,11 @@ const RUNG_ON_A_CROWDED_DEVICE: NonZeroUsize = NonZeroUsize::MIN.saturating_add(
 
 /// How many workers run a variant's cases side by side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Hiring {
+pub enum Scaling {
     /// One a device to begin with, and more while its cases wait for one and there is memory: half of what is free when
     /// the campaign begins, and a device's but for a quarter.
     #[default]
     AsNeeded,
     /// As many as [`Options::jobs`] allows, from the beginning.
-    AllAtOnce,
+    Fixed,
 }

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use twinfer_case::{Description, DeviceUse, Variant, VariantInfo};
-use twinfer_workers::{Crew, Gate, Ground, Site, WorkerError, WorkerProcess, start_all};
+use twinfer_workers::{
+    DevicePools, HostContext, Semaphore, TriageWorkers, WorkerError, WorkerProcess, start_all,
+};
 
 use crate::{CampaignError, Options};
 
@@ -13,7 +15,7 @@ const MOST: usize = 8;
 /// A rung with the first of its workers.
 pub struct Rung {
     base: Variant,
-    site: Arc<Site>,
+    site: Arc<DevicePools>,
     worker: WorkerProcess,
 }
 
@@ -23,14 +25,14 @@ impl Rung {
     pub fn start(
         bases: &[(&Variant, &Description)],
         options: &Options,
-        ground: &Ground,
+        ground: &HostContext,
     ) -> Result<Vec<Self>, CampaignError> {
         let mut taken: Vec<Variant> = bases.iter().map(|(base, _)| (*base).clone()).collect();
         let mut planned = Vec::new();
         for (base, description) in bases {
             for variant in above(base, description)? {
                 if !taken.contains(&variant) {
-                    let site = Arc::new(Site::new(&variant, &options.pools(), ground, 0));
+                    let site = Arc::new(DevicePools::new(&variant, &options.pools(), ground, 0));
                     taken.push(variant);
                     planned.push(((*base).clone(), site));
                 }
@@ -65,12 +67,12 @@ impl Rung {
     }
 
     /// The crews of rungs. Of all workers that want their device alone, one a device is busy.
-    pub fn crews(rungs: Vec<Self>, options: &Options) -> Vec<Crew> {
+    pub fn crews(rungs: Vec<Self>, options: &Options) -> Vec<TriageWorkers> {
         let devices = rungs.iter().map(|rung| rung.site.nurseries().len()).max().unwrap_or(1);
-        let gate = Arc::new(Gate::new(devices));
+        let gate = Arc::new(Semaphore::new(devices));
         let crew = |rung: Self| {
             let hands = options.investigations.min(options.most_on_a_rung());
-            let crew = Crew::new(rung.info(), Arc::clone(&rung.site), hands);
+            let crew = TriageWorkers::new(rung.info(), Arc::clone(&rung.site), hands);
             let crew = crew.with_steady(rung.worker);
             match crew.info().description.device_use {
                 DeviceUse::Alone => crew.behind(&gate),

@@ -13,6 +13,7 @@ mod case;
 mod case_file;
 mod condition;
 mod diagnosis;
+mod encoded_case;
 mod event;
 mod fallback;
 mod file;
@@ -20,7 +21,6 @@ mod finding;
 mod ladder;
 mod observation;
 mod poison;
-mod prepared;
 mod quantizer;
 mod recipe;
 mod record;
@@ -42,6 +42,7 @@ pub use case::{
 pub use case_file::{CASE_FORMAT, CaseFile, MalformedCase};
 pub use condition::Condition;
 pub use diagnosis::{Diagnosis, Explanation};
+pub use encoded_case::{EncodedCase, OversizedCase};
 pub use event::{Event, Growth};
 pub use fallback::{Fallback, FallbackReason, FallbackValues};
 pub use file::{LaterFormat, MAX_FILE_BYTES, check_format, read_file, read_file_in, read_line};
@@ -52,7 +53,6 @@ pub use observation::{
     Severity, Stage, Timing,
 };
 pub use poison::{is_poison, poisoned};
-pub use prepared::{OversizedCase, Prepared};
 pub use recipe::{MAX_CASE_ELEMENTS, OversizedRecipe, materialize};
 pub use record::{
     Budget, CaseRecord, DeviceMemory, JOURNAL_FORMAT, MAX_SHARDS, Machine, Mask, Note, QuantizedExecution,

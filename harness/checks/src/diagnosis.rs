@@ -5,7 +5,7 @@ mod fallback;
 mod fit;
 mod halves;
 
-use twinfer_case::{Description, Diagnosis, Explanation, Kind, Observation, Prepared, Verdict};
+use twinfer_case::{Description, Diagnosis, EncodedCase, Explanation, Kind, Observation, Verdict};
 use twinfer_golden::{Arithmetic, Explanation as Mistake};
 
 use crate::{Judgement, References};
@@ -16,7 +16,7 @@ use fit::{Fit, unexplained};
 #[derive(Clone, Copy)]
 pub struct Outcome<'a> {
     /// The case.
-    pub prepared: &'a Prepared,
+    pub prepared: &'a EncodedCase,
     /// What should have come out, run by run.
     pub references: &'a References,
     /// What did.

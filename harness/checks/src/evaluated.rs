@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use twinfer_case::{Divergence, Observation, Prepared, VariantInfo, VariantRecord};
+use twinfer_case::{Divergence, EncodedCase, Observation, VariantInfo, VariantRecord};
 
 use crate::{
     Evidence, Judgement,
@@ -23,7 +23,7 @@ pub struct Answers {
 #[derive(Clone)]
 pub struct Evaluated {
     /// The case.
-    pub prepared: Arc<Prepared>,
+    pub prepared: Arc<EncodedCase>,
     /// What golden computes, run by run; empty for an invalid case.
     pub references: Vec<RunReference>,
     /// What the variant did.
@@ -36,7 +36,7 @@ impl Evaluated {
     /// Runs the checks on what the variant of `info` answered, and diagnoses what diverges.
     pub fn of(
         info: &VariantInfo,
-        prepared: Arc<Prepared>,
+        prepared: Arc<EncodedCase>,
         references: Vec<RunReference>,
         answers: impl Into<Answers>,
     ) -> Self {

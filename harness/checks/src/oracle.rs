@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use twinfer_case::{Arithmetic, Expectation, Prepared};
+use twinfer_case::{Arithmetic, EncodedCase, Expectation};
 use twinfer_golden::evaluate_as;
 use twinfer_onnx::{Graph, InvalidTensor, Tensor};
 
@@ -16,7 +16,7 @@ pub fn golden_for(arithmetic: impl IntoIterator<Item = Arithmetic>) -> Oracle {
 }
 
 /// What `oracle` computes for each run of a valid case; empty for an invalid one.
-pub fn references(prepared: &Prepared, oracle: &Oracle) -> Vec<RunReference> {
+pub fn references(prepared: &EncodedCase, oracle: &Oracle) -> Vec<RunReference> {
     match prepared.case.expectation {
         Expectation::Valid => {
             prepared.task.runs.iter().map(|inputs| oracle(&prepared.case.graph, inputs)).collect()

@@ -6,7 +6,7 @@ use twinfer_case::{Backend, Stage, Variant, VariantInfo, Verdict};
 use twinfer_configuration::{Date, KnownIssue};
 use twinfer_reports::{IssueState, ListedIssue, Report};
 use twinfer_store::{has_finding, read_finding};
-use twinfer_targets::{Subjects, read_case};
+use twinfer_targets::{Targets, read_case};
 use twinfer_workers::WorkerCommand;
 
 use crate::Failure;
@@ -71,7 +71,7 @@ fn state(report: &Report, issue: &KnownIssue, trials: Option<Trials<'_>>) -> Res
     let Some((folder, worker)) = trials.and_then(|trials| trials.own_case_of(issue)) else {
         return Ok(IssueState::NotSeen);
     };
-    let records = Subjects::start(&concerned, worker, twinfer_workers::Deadlines::default())?
+    let records = Targets::start(&concerned, worker, twinfer_workers::Deadlines::default())?
         .check(&read_case(&folder)?)?;
     let kind = read_finding(&folder)?.map(|finding| finding.kind);
     let diverges = records.iter().any(|record| match &record.verdict {

@@ -1,13 +1,13 @@
 use twinfer_case::{Case, Divergence, InvalidVariant, Variant, Verdict};
 use twinfer_libraries::{Installed, Store};
-use twinfer_targets::{Subjects, TargetError};
+use twinfer_targets::{TargetError, Targets};
 use twinfer_workers::Deadlines;
 
 use crate::program;
 
 /// Backends with a worker each, compared with golden case by case.
 pub struct Conformance {
-    subjects: Subjects,
+    subjects: Targets,
 }
 
 /// Why backends cannot be compared.
@@ -34,7 +34,7 @@ impl Conformance {
     pub fn of(variants: &[&str]) -> Result<Self, Error> {
         let variants = variants.iter().map(|text| text.parse()).collect::<Result<Vec<Variant>, _>>()?;
         let libraries = libraries(&variants)?;
-        let subjects = Subjects::start(&variants, &program::worker(&libraries)?, Deadlines::default())?;
+        let subjects = Targets::start(&variants, &program::worker(&libraries)?, Deadlines::default())?;
         Ok(Self { subjects })
     }
 

@@ -3,7 +3,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use twinfer_case::{FINDING_FORMAT, Finding, Prepared, check_format, read_file_in};
+use twinfer_case::{EncodedCase, FINDING_FORMAT, Finding, check_format, read_file_in};
 
 use crate::{
     StoreError,
@@ -46,7 +46,7 @@ pub fn adopt(finding: &Path, golden_cases: &Path) -> Result<PathBuf, StoreError>
 fn check(folder: &Path, finding: &Finding) -> Result<(), StoreError> {
     let wrong = |name: &str, reason: &str| Err(StoreError::format(folder.join(name))(reason));
     check_format(finding.format, FINDING_FORMAT).map_err(StoreError::format(folder.join(FINDING)))?;
-    let prepared = Prepared::of(read_case_in(folder, CASE)?)?;
+    let prepared = EncodedCase::of(read_case_in(folder, CASE)?)?;
     if prepared.task.hash != finding.case {
         return wrong(CASE, "this is not the case that finding.json was found with");
     }
@@ -117,7 +117,7 @@ mod tests {
             let mut case = read_case_in(&copy, CASE).unwrap();
             case.request.tf32 = true;
             write_json(&copy.join(CASE), &case).unwrap();
-            finding.case = Prepared::of(case).unwrap().task.hash;
+            finding.case = EncodedCase::of(case).unwrap().task.hash;
         }
         write_json(&copy.join(FINDING), &finding).unwrap();
         let mut recording = Recording::read_beside(folder).unwrap();

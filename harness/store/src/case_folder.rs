@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use twinfer_case::{Case, CaseFile, MAX_FILE_BYTES, Prepared, Run, TensorSource, read_file, read_file_in};
+use twinfer_case::{Case, CaseFile, EncodedCase, MAX_FILE_BYTES, Run, TensorSource, read_file, read_file_in};
 use twinfer_onnx::Tensor;
 
 use crate::{
@@ -35,20 +35,20 @@ pub fn read_model(path: &Path) -> Result<Vec<u8>, StoreError> {
 }
 
 /// Writes a case with its tensors as data, its model, and the inputs and expected outputs of each run to `folder`.
-pub fn write_case_folder(folder: &Path, prepared: &Prepared, outputs: &Outputs) -> Result<(), StoreError> {
+pub fn write_case_folder(folder: &Path, prepared: &EncodedCase, outputs: &Outputs) -> Result<(), StoreError> {
     fs::create_dir_all(folder).map_err(StoreError::writing(folder))?;
     write_materialized(&folder.join(CASE), prepared)?;
     write_data(folder, prepared, outputs)
 }
 
 /// Writes a case as it was generated, its tensors as recipes, with its model and the inputs of each run to `folder`.
-pub fn write_generated_case(folder: &Path, prepared: &Prepared) -> Result<(), StoreError> {
+pub fn write_generated_case(folder: &Path, prepared: &EncodedCase) -> Result<(), StoreError> {
     fs::create_dir_all(folder).map_err(StoreError::writing(folder))?;
     write_json(&folder.join(CASE), &CaseFile::from(&prepared.case))?;
     write_data(folder, prepared, &[])
 }
 
-fn write_data(folder: &Path, prepared: &Prepared, outputs: &Outputs) -> Result<(), StoreError> {
+fn write_data(folder: &Path, prepared: &EncodedCase, outputs: &Outputs) -> Result<(), StoreError> {
     let graph = &prepared.case.graph;
     write(&folder.join(MODEL), &prepared.task.model)?;
     for (run, inputs) in prepared.task.runs.iter().enumerate() {
@@ -95,12 +95,12 @@ pub fn read_case_file(path: &Path) -> Result<Case, StoreError> {
 }
 
 /// Writes a case so that no later generator changes it.
-pub fn write_materialized(path: &Path, prepared: &Prepared) -> Result<(), StoreError> {
+pub fn write_materialized(path: &Path, prepared: &EncodedCase) -> Result<(), StoreError> {
     write_json(path, &CaseFile::from(&materialized(prepared)))
 }
 
 /// The case with its tensors as data.
-fn materialized(prepared: &Prepared) -> Case {
+fn materialized(prepared: &EncodedCase) -> Case {
     let data =
         |inputs: &Vec<Tensor>| Run { inputs: inputs.iter().cloned().map(TensorSource::Data).collect() };
     Case { runs: prepared.task.runs.iter().map(data).collect(), ..prepared.case.clone() }

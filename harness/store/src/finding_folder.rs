@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use twinfer_case::{Finding, Observation, Outcome, Prepared, Task, VariantInfo};
+use twinfer_case::{EncodedCase, Finding, Observation, Outcome, Task, VariantInfo};
 use twinfer_onnx::Interface;
 
 use crate::{
@@ -26,7 +26,7 @@ pub fn read_finding(folder: &Path) -> Result<Option<Finding>, StoreError> {
 pub fn write_finding(
     folder: &Path,
     finding: &Finding,
-    (minimal, outputs): (&Prepared, &Outputs),
+    (minimal, outputs): (&EncodedCase, &Outputs),
     (info, observation): (&VariantInfo, &Observation),
 ) -> Result<(), StoreError> {
     write_case_folder(folder, minimal, outputs)?;

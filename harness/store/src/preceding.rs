@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use twinfer_case::{Case, Prepared};
+use twinfer_case::{Case, EncodedCase};
 
 use crate::{
     StoreError,
@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// Writes a history, which may be empty, to the folder of a finding.
-pub fn write_preceding(finding: &Path, history: &[Arc<Prepared>]) -> Result<(), StoreError> {
+pub fn write_preceding(finding: &Path, history: &[Arc<EncodedCase>]) -> Result<(), StoreError> {
     if history.is_empty() {
         return Ok(());
     }

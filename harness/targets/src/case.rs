@@ -2,7 +2,7 @@
 
 use std::{path::Path, sync::Arc};
 
-use twinfer_case::{Case, Expectation, Prepared, Provenance, Recipe, Regime, Request, Run, TensorSource};
+use twinfer_case::{Case, EncodedCase, Expectation, Provenance, Recipe, Regime, Request, Run, TensorSource};
 use twinfer_checks::{Oracle, expected_outputs, references};
 use twinfer_onnx::{DataType, Dim, Graph};
 use twinfer_store::{read_model, write_case_folder};
@@ -51,7 +51,7 @@ fn case_of(graph: Graph) -> Case {
 
 /// Writes `case` with its tensors as data, and with what golden computes of it, to `folder`.
 pub fn write_case(folder: &Path, case: &Case) -> Result<(), TargetError> {
-    let prepared = Prepared::of(case.clone())?;
+    let prepared = EncodedCase::of(case.clone())?;
     let oracle: Oracle = Arc::new(twinfer_golden::evaluate);
     let outputs = expected_outputs(&references(&prepared, &oracle))?;
     Ok(write_case_folder(folder, &prepared, &outputs)?)

@@ -14,10 +14,10 @@ use twinfer_case::{
 use twinfer_checks::{Answer, judge_together, record};
 use twinfer_onnx::Interface;
 use twinfer_store::{Journal, machine, now};
-use twinfer_workers::{Crew, WorkerError};
+use twinfer_workers::{TriageWorkers, WorkerError};
 
 use self::findings::Findings;
-use crate::{Subjects, TargetError};
+use crate::{TargetError, Targets};
 
 /// A model that golden does not know, with what it is fed.
 #[derive(Clone, Debug)]
@@ -45,7 +45,7 @@ impl Opaque {
     }
 }
 
-impl Subjects {
+impl Targets {
     /// Compares the variants with each other on every case, writes the run to `out`, and tells `sink` what a campaign
     /// tells.
     ///
@@ -109,7 +109,7 @@ impl Subjects {
     fn judged(
         &self,
         unknown: &str,
-        observe: impl Fn(&Crew) -> Result<Observation, WorkerError>,
+        observe: impl Fn(&TriageWorkers) -> Result<Observation, WorkerError>,
     ) -> Result<Vec<VariantRecord>, TargetError> {
         let observations = self.crews.iter().map(observe).collect::<Result<Vec<_>, _>>()?;
         let answers: Vec<_> = self

@@ -6,14 +6,14 @@ use std::{
 };
 
 use twinfer_case::{
-    BackendVersion, Case, Divergence, Event, Finding, Observation, Prepared, Variant, VariantRecord,
+    BackendVersion, Case, Divergence, EncodedCase, Event, Finding, Observation, Variant, VariantRecord,
 };
 use twinfer_checks::{Evaluated, expected_outputs, references};
 use twinfer_store::{RecordedObservation, Recording, read_preceding, timeless, write_finding};
-use twinfer_triage::{Course, Reduction, Specimen, Symptom, confirm_smaller, finding};
-use twinfer_workers::Crew;
+use twinfer_triage::{Cancellation, DivergingCase, Reduction, Symptom, confirm_smaller, finding};
+use twinfer_workers::TriageWorkers;
 
-use crate::{Subjects, TargetError, read_case};
+use crate::{TargetError, Targets, read_case};
 
 /// How a recorded observation compares with what happens now.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,7 +37,7 @@ pub struct Minimal {
     pub folder: PathBuf,
 }
 
-impl Subjects {
+impl Targets {
     /// What each variant does with `case`, in a worker that has run nothing else, and what the checks say of it.
     pub fn check(&self, case: &Case) -> Result<Vec<VariantRecord>, TargetError> {
         self.crews.iter().map(|crew| Ok(self.try_fresh(crew, case)?.record(crew.info()))).collect()
@@ -47,7 +47,7 @@ impl Subjects {
     /// it needs before it.
     pub fn replay(&self, folder: &Path) -> Result<Vec<Replay>, TargetError> {
         let case = read_case(folder)?;
-        let history = read_preceding(folder)?.into_iter().map(Prepared::of);
+        let history = read_preceding(folder)?.into_iter().map(EncodedCase::of);
         let history = history.collect::<Result<Vec<_>, _>>()?;
         let recording = Recording::read_beside(folder)?;
         let mut replays = Vec::new();
@@ -78,8 +78,8 @@ impl Subjects {
         for crew in &self.crews {
             let tried = self.try_fresh(crew, case)?;
             let Some(symptom) = symptom(&tried, known) else { continue };
-            let specimen = Specimen { tried: tried.clone(), symptom };
-            let reduction = Reduction { crew, oracle: &self.oracle, course: &Course::default() };
+            let specimen = DivergingCase { tried: tried.clone(), symptom };
+            let reduction = Reduction { crew, oracle: &self.oracle, course: &Cancellation::default() };
             let smaller = reduction.reduce(&specimen, sink)?;
             let minimal = confirm_smaller(&smaller, crew)?.unwrap_or(specimen);
             let finding = finding(crew.info(), &tried, &minimal, Vec::new());
@@ -95,11 +95,11 @@ impl Subjects {
     /// What a subject does with `case` in a worker that has run `history` and nothing else; by itself where that ends it.
     fn try_after(
         &self,
-        crew: &Crew,
-        history: &[Arc<Prepared>],
+        crew: &TriageWorkers,
+        history: &[Arc<EncodedCase>],
         case: &Case,
     ) -> Result<Evaluated, TargetError> {
-        let prepared = Prepared::of(case.clone())?;
+        let prepared = EncodedCase::of(case.clone())?;
         if history.is_empty() {
             return self.try_fresh(crew, case);
         }
@@ -110,8 +110,8 @@ impl Subjects {
         Ok(Evaluated::of(crew.info(), prepared, references, observation))
     }
 
-    fn try_fresh(&self, crew: &Crew, case: &Case) -> Result<Evaluated, TargetError> {
-        let prepared = Prepared::of(case.clone())?;
+    fn try_fresh(&self, crew: &TriageWorkers, case: &Case) -> Result<Evaluated, TargetError> {
+        let prepared = EncodedCase::of(case.clone())?;
         let references = references(&prepared, &self.oracle);
         let observation = crew.observe_fresh(&prepared.task)?;
         Ok(Evaluated::of(crew.info(), prepared, references, observation))

@@ -2,17 +2,17 @@
 
 use std::thread;
 
-use twinfer_case::{Case, Prepared};
+use twinfer_case::{Case, EncodedCase};
 use twinfer_checks::{Evaluated, RunReference, references};
 use twinfer_store::RecordedObservation;
-use twinfer_workers::{Crew, WorkerError};
+use twinfer_workers::{TriageWorkers, WorkerError};
 
-use crate::{Subjects, TargetError};
+use crate::{TargetError, Targets};
 
 /// A case that is encoded, with what golden knows of it.
-type Question = (std::sync::Arc<Prepared>, Vec<RunReference>);
+type Question = (std::sync::Arc<EncodedCase>, Vec<RunReference>);
 
-impl Subjects {
+impl Targets {
     /// What each variant does with each case: one list a variant, in the order of the cases.
     ///
     /// Variants work side by side, each in one worker as long as that lives. `tell` hears of every answer, with
@@ -23,7 +23,7 @@ impl Subjects {
         tell: &(dyn Fn(usize, &RecordedObservation) + Sync),
     ) -> Result<Vec<Vec<RecordedObservation>>, TargetError> {
         let question = |case: &Case| {
-            let prepared = Prepared::of(case.clone())?;
+            let prepared = EncodedCase::of(case.clone())?;
             let references = references(&prepared, &self.oracle);
             Ok((prepared, references))
         };
@@ -39,7 +39,7 @@ impl Subjects {
 }
 
 fn ask(
-    crew: &Crew,
+    crew: &TriageWorkers,
     questions: &[Question],
     tell: &(dyn Fn(usize, &RecordedObservation) + Sync),
 ) -> Result<Vec<RecordedObservation>, TargetError> {

@@ -2,17 +2,19 @@ use std::sync::Arc;
 
 use twinfer_case::{Backend, Variant, VariantInfo};
 use twinfer_checks::{Oracle, golden_for};
-use twinfer_workers::{Crew, Deadlines, Gate, Nursery, Reserve, Watchdog, WorkerCommand};
+use twinfer_workers::{
+    Deadlines, Semaphore, SparePolicy, TriageWorkers, Watchdog, WorkerCommand, WorkerPool,
+};
 
 use crate::TargetError;
 
 /// Variants with a worker each, ready for one case at a time.
-pub struct Subjects {
-    pub(crate) crews: Vec<Crew>,
+pub struct Targets {
+    pub(crate) crews: Vec<TriageWorkers>,
     pub(crate) oracle: Oracle,
 }
 
-impl Subjects {
+impl Targets {
     /// Starts a worker for each of `variants`; `golden` decides and is left out.
     pub fn start(
         variants: &[Variant],
@@ -20,17 +22,17 @@ impl Subjects {
         deadlines: Deadlines,
     ) -> Result<Self, TargetError> {
         let watchdog = Watchdog::start();
-        let gate = Arc::new(Gate::of_machine());
+        let gate = Arc::new(Semaphore::of_machine());
         let start = |variant: &Variant| {
-            let nursery = Nursery::new(
+            let nursery = WorkerPool::new(
                 variant.clone(),
                 worker.clone(),
                 deadlines,
                 watchdog.clone(),
                 Arc::clone(&gate),
-                Reserve::default(),
+                SparePolicy::default(),
             );
-            Crew::start(Arc::new(nursery))
+            TriageWorkers::start(Arc::new(nursery))
         };
         let subjects = variants.iter().filter(|variant| variant.backend != Backend::Golden);
         let crews = subjects.map(start).collect::<Result<Vec<_>, _>>()?;
@@ -43,6 +45,6 @@ impl Subjects {
 
     /// The variants with what their backends say of themselves.
     pub fn infos(&self) -> impl Iterator<Item = &VariantInfo> {
-        self.crews.iter().map(Crew::info)
+        self.crews.iter().map(TriageWorkers::info)
     }
 }

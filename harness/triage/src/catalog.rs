@@ -8,7 +8,7 @@ use crate::classes::weighted_operators;
 
 /// How findings are recognised, in order of discovery.
 #[derive(Clone, Default)]
-pub struct Catalogue {
+pub struct Catalog {
     entries: Vec<Entry>,
 }
 
@@ -17,7 +17,7 @@ struct Entry {
     identity: Arc<Identity>,
     /// Cases of this campaign that show it.
     met: u64,
-    /// Those of them that showed it [veiled](Catalogue::veil).
+    /// Those of them that showed it [veiled](Catalog::veil).
     veils: Vec<Veil>,
 }
 
@@ -40,7 +40,7 @@ pub struct Identity {
     pub classes: Vec<String>,
 }
 
-impl Catalogue {
+impl Catalog {
     /// Adds a finding that no case counts yet; its place.
     pub fn add(&mut self, identity: Arc<Identity>) -> usize {
         self.entries.push(Entry { identity, met: 0, veils: Vec::new() });

@@ -6,9 +6,9 @@ use twinfer_store::{FindingsFolder, update_finding, write_finding, write_precedi
 
 use crate::{
     TriageError,
-    catalog::{Catalogue, Identity},
+    catalog::{Catalog, Identity},
     classes::classes,
-    investigation::Proof,
+    investigation::Confirmed,
 };
 
 /// The findings of a campaign and those that were known before, in order of discovery.
@@ -16,7 +16,7 @@ pub struct Findings {
     folder: FindingsFolder,
     entries: Vec<Entry>,
     /// How each of `entries` is recognised.
-    catalogue: Catalogue,
+    catalogue: Catalog,
 }
 
 /// A finding.
@@ -38,7 +38,7 @@ impl Findings {
     /// Those in the `known` folders, each once, and an empty folder for new ones in `out`.
     pub fn open(out: &Path, known: &[PathBuf]) -> Result<Self, TriageError> {
         let folder = FindingsFolder::of_run(out)?;
-        let mut findings = Self { folder, entries: Vec::new(), catalogue: Catalogue::default() };
+        let mut findings = Self { folder, entries: Vec::new(), catalogue: Catalog::default() };
         for folder in known {
             for stored in load_all(&FindingsFolder::at(folder))? {
                 if !findings.has(&stored.finding.signature.slug()) {
@@ -79,7 +79,7 @@ impl Findings {
     }
 
     /// How findings are recognised, by place.
-    pub const fn catalogue(&self) -> &Catalogue {
+    pub const fn catalogue(&self) -> &Catalog {
         &self.catalogue
     }
 
@@ -112,7 +112,7 @@ impl Findings {
     }
 
     /// Adds a finding and writes its folder; its place.
-    pub fn add(&mut self, proof: &Proof, info: &VariantInfo) -> Result<usize, TriageError> {
+    pub fn add(&mut self, proof: &Confirmed, info: &VariantInfo) -> Result<usize, TriageError> {
         let finding = proof.finding.clone();
         let folder = self.folder.of(&finding.signature.slug());
         let minimal = &proof.minimal;

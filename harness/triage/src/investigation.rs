@@ -11,17 +11,17 @@ use std::{
 };
 
 use twinfer_case::{
-    Case, CaseHash, Divergence, Event, Expectation, FINDING_FORMAT, Finding, Kind, Prepared, Sighting,
+    Case, CaseHash, Divergence, EncodedCase, Event, Expectation, FINDING_FORMAT, Finding, Kind, Sighting,
     VariantInfo, Verdict,
 };
 use twinfer_checks::{Evaluated, Oracle};
-use twinfer_workers::Crew;
+use twinfer_workers::TriageWorkers;
 
 use crate::{
     CaseSource, TriageError,
     catalog::Identity,
     classes::classes,
-    reduction::{Reduction, Specimen, confirm_smaller},
+    reduction::{DivergingCase, Reduction, confirm_smaller},
     suspect::Suspect,
     symptom::Symptom,
 };
@@ -38,11 +38,11 @@ pub struct Investigator<'a> {
 }
 
 /// What an investigation came to.
-pub struct Inquest {
+pub struct TriageResult {
     /// The finding behind which something else was looked for.
     pub beyond: Option<Arc<Identity>>,
     /// What was found.
-    pub outcome: Outcome,
+    pub outcome: TriageOutcome,
     /// What it took.
     pub effort: Effort,
 }
@@ -58,7 +58,7 @@ pub struct Effort {
 
 /// An investigation under way, as seen by whoever wants to end it.
 #[derive(Default)]
-pub struct Course {
+pub struct Cancellation {
     is_halted: AtomicBool,
     candidates: AtomicU64,
     /// When it goes on with what it has.
@@ -66,19 +66,19 @@ pub struct Course {
 }
 
 /// What was found.
-pub enum Outcome {
+pub enum TriageOutcome {
     /// Nothing but what was known.
     Nothing,
     /// What an earlier case may have shown already; nothing is proved.
     Reduced(Reduced),
     /// What fresh workers confirmed.
-    Proved(Reduced, Box<Proof>),
+    Confirmed(Reduced, Box<Confirmed>),
 }
 
 /// The smallest case that shows a symptom in warm workers.
 #[derive(Clone)]
 pub struct Reduced {
-    specimen: Specimen,
+    specimen: DivergingCase,
     /// What finding it would be.
     pub identity: Identity,
     /// How it was reached.
@@ -88,7 +88,7 @@ pub struct Reduced {
 }
 
 /// What fresh workers say.
-pub struct Proof {
+pub struct Confirmed {
     /// What is to be kept.
     pub finding: Finding,
     /// Its case.
@@ -96,7 +96,7 @@ pub struct Proof {
     /// The divergences of the suspect as they were confirmed.
     pub divergences: Vec<Divergence>,
     /// The cases that it needs before it.
-    pub history: Vec<Arc<Prepared>>,
+    pub history: Vec<Arc<EncodedCase>>,
     /// Whether it recurred at all.
     pub recurs: bool,
 }
@@ -106,7 +106,7 @@ enum Confirmation {
     /// It recurs in a worker that has run nothing else.
     Fresh(Evaluated),
     /// It recurs in a worker that has run these cases, and only there.
-    AfterOthers(Evaluated, Vec<Arc<Prepared>>),
+    AfterOthers(Evaluated, Vec<Arc<EncodedCase>>),
     /// It does not recur.
     None,
 }
@@ -121,35 +121,35 @@ impl<'a> Investigator<'a> {
     /// knows the minimal case; `None` once `course` is halted.
     pub fn investigate(
         self,
-        crew: &Crew,
+        crew: &TriageWorkers,
         suspect: &Suspect,
         beyond: Option<&Identity>,
         is_familiar: impl FnOnce(&Identity) -> bool,
-        course: &Course,
-    ) -> Result<Option<Outcome>, TriageError> {
+        course: &Cancellation,
+    ) -> Result<Option<TriageOutcome>, TriageError> {
         let expected = beyond.is_none().then(|| crew.expect_fresh(FRESH));
         let reduced = self.reduce(crew, suspect, beyond, course)?;
         if course.is_halted() {
             return Ok(None);
         }
-        let Some(reduced) = reduced else { return Ok(Some(Outcome::Nothing)) };
+        let Some(reduced) = reduced else { return Ok(Some(TriageOutcome::Nothing)) };
         if is_familiar(&reduced.identity) {
-            return Ok(Some(Outcome::Reduced(reduced)));
+            return Ok(Some(TriageOutcome::Reduced(reduced)));
         }
         // it is taken now
         drop(expected);
         let proof = self.prove(crew, suspect, &reduced)?;
-        Ok(Some(Outcome::Proved(reduced, Box::new(proof))))
+        Ok(Some(TriageOutcome::Confirmed(reduced, Box::new(proof))))
     }
 
     /// The smallest case that shows what `suspect` shows in warm workers; the suspect itself where it does not recur
     /// there. `None` where nothing is to be seen `beyond` a known finding.
     fn reduce(
         self,
-        crew: &Crew,
+        crew: &TriageWorkers,
         suspect: &Suspect,
         beyond: Option<&Identity>,
-        course: &Course,
+        course: &Cancellation,
     ) -> Result<Option<Reduced>, TriageError> {
         let mut specimen = self.specimen(suspect)?;
         let reduction = Reduction { crew, oracle: self.oracle, course };
@@ -170,47 +170,57 @@ impl<'a> Investigator<'a> {
     }
 
     /// Confirms in a fresh worker what `suspect` was reduced to; where that does not recur, the suspect itself.
-    pub fn prove(self, crew: &Crew, suspect: &Suspect, reduced: &Reduced) -> Result<Proof, TriageError> {
-        let Specimen { tried, symptom } = &self.specimen(suspect)?;
+    pub fn prove(
+        self,
+        crew: &TriageWorkers,
+        suspect: &Suspect,
+        reduced: &Reduced,
+    ) -> Result<Confirmed, TriageError> {
+        let DivergingCase { tried, symptom } = &self.specimen(suspect)?;
         let smaller = &reduced.specimen;
         let is_smaller = smaller.tried.prepared.task.hash != suspect.case;
         if is_smaller && let Some(minimal) = confirm_smaller(smaller, crew)? {
             let divergences = suspect.divergences().to_vec();
-            return Ok(Proof::of(crew, tried, minimal, divergences).of_reduced(reduced));
+            return Ok(Confirmed::of(crew, tried, minimal, divergences).of_reduced(reduced));
         }
         Ok(match self.confirm(crew, suspect, tried)? {
             Confirmation::Fresh(fresh) => {
                 let divergences = fresh.divergences().to_vec();
-                let minimal = Specimen { tried: fresh, symptom: symptom.clone() };
-                Proof::of(crew, tried, minimal, divergences).of_reduced(reduced)
+                let minimal = DivergingCase { tried: fresh, symptom: symptom.clone() };
+                Confirmed::of(crew, tried, minimal, divergences).of_reduced(reduced)
             }
             Confirmation::AfterOthers(warm, history) => {
                 let minimal = renamed(warm, symptom, Kind::StateDependent, "only after other cases");
                 let divergences = minimal.tried.divergences().to_vec();
-                Proof::of(crew, tried, minimal, divergences).after(history)
+                Confirmed::of(crew, tried, minimal, divergences).after(history)
             }
             Confirmation::None => {
                 let minimal = renamed(tried.clone(), symptom, Kind::Nondeterministic, "did not recur");
                 let divergences = minimal.tried.divergences().to_vec();
-                Proof { recurs: false, ..Proof::of(crew, tried, minimal, divergences) }
+                Confirmed { recurs: false, ..Confirmed::of(crew, tried, minimal, divergences) }
             }
         })
     }
 
     /// The suspect as it was seen.
-    fn specimen(self, suspect: &Suspect) -> Result<Specimen, TriageError> {
+    fn specimen(self, suspect: &Suspect) -> Result<DivergingCase, TriageError> {
         let tried = suspect.tried(self.source, self.oracle)?;
-        Ok(Specimen { tried, symptom: suspect.symptom.clone() })
+        Ok(DivergingCase { tried, symptom: suspect.symptom.clone() })
     }
 
     /// Runs the case again in a worker that has run nothing else; failing that, with its history.
-    fn confirm(self, crew: &Crew, suspect: &Suspect, tried: &Evaluated) -> Result<Confirmation, TriageError> {
+    fn confirm(
+        self,
+        crew: &TriageWorkers,
+        suspect: &Suspect,
+        tried: &Evaluated,
+    ) -> Result<Confirmation, TriageError> {
         let Suspect { symptom, preceding, .. } = suspect;
         let fresh = tried.with(crew.info(), crew.observe_fresh(&tried.prepared.task)?);
         if symptom.recurs_in(&fresh) {
             return Ok(Confirmation::Fresh(fresh));
         }
-        let history = preceding.iter().map(|index| Prepared::of((self.source)(*index)));
+        let history = preceding.iter().map(|index| EncodedCase::of((self.source)(*index)));
         let history = history.collect::<Result<Vec<_>, _>>()?;
         let warm = crew.observe_after(&history, &tried.prepared)?;
         let warm = warm.map(|observation| tried.with(crew.info(), observation));
@@ -221,7 +231,7 @@ impl<'a> Investigator<'a> {
     }
 }
 
-impl Course {
+impl Cancellation {
     /// One that may take so long, where that is bounded.
     pub fn within(patience: Option<Duration>) -> Self {
         Self { end: patience.and_then(|patience| Instant::now().checked_add(patience)), ..Self::default() }
@@ -258,9 +268,14 @@ impl Course {
     }
 }
 
-impl Proof {
+impl Confirmed {
     /// That `minimal` recurs, which was found in `suspect`.
-    fn of(crew: &Crew, suspect: &Evaluated, minimal: Specimen, divergences: Vec<Divergence>) -> Self {
+    fn of(
+        crew: &TriageWorkers,
+        suspect: &Evaluated,
+        minimal: DivergingCase,
+        divergences: Vec<Divergence>,
+    ) -> Self {
         let finding = finding(crew.info(), suspect, &minimal, Vec::new());
         Self { finding, minimal: minimal.tried, divergences, history: Vec::new(), recurs: true }
     }
@@ -272,7 +287,7 @@ impl Proof {
     }
 
     /// The same, after other cases only.
-    fn after(mut self, history: Vec<Arc<Prepared>>) -> Self {
+    fn after(mut self, history: Vec<Arc<EncodedCase>>) -> Self {
         self.finding.preceding = history.iter().map(|prepared| prepared.task.hash).collect();
         Self { history, ..self }
     }
@@ -287,7 +302,7 @@ impl Proof {
 pub fn finding(
     info: &VariantInfo,
     suspect: &Evaluated,
-    Specimen { tried: minimal, symptom }: &Specimen,
+    DivergingCase { tried: minimal, symptom }: &DivergingCase,
     preceding: Vec<CaseHash>,
 ) -> Finding {
     let signature = symptom.signature(info, &minimal.prepared);
@@ -319,7 +334,7 @@ fn shown(kind: Kind, case: &Case) -> String {
 }
 
 /// The same case, the divergence with the symptom called by what it turned out to be.
-fn renamed(mut tried: Evaluated, symptom: &Symptom, kind: Kind, how: &str) -> Specimen {
+fn renamed(mut tried: Evaluated, symptom: &Symptom, kind: Kind, how: &str) -> DivergingCase {
     if let Verdict::Diverges(divergences) = &mut tried.judgement.verdict {
         let place = symptom.place_among(divergences);
         if let Some(lead) = divergences.get_mut(place) {
@@ -328,7 +343,7 @@ fn renamed(mut tried: Evaluated, symptom: &Symptom, kind: Kind, how: &str) -> Sp
             lead.kind = kind;
         }
     }
-    Specimen { tried, symptom: symptom.clone().renamed(kind) }
+    DivergingCase { tried, symptom: symptom.clone().renamed(kind) }
 }
 
 /// Where a finding was seen.

@@ -7,8 +7,8 @@
 
 mod catalog;
 mod causes;
-mod claims;
 mod classes;
+mod dedup;
 mod error;
 mod findings;
 mod investigation;
@@ -16,12 +16,14 @@ mod reduction;
 mod suspect;
 mod symptom;
 
-pub use catalog::{Catalogue, Identity, may_be_one};
-pub use claims::Claims;
+pub use catalog::{Catalog, Identity, may_be_one};
 pub use classes::classes;
+pub use dedup::Dedup;
 pub use error::TriageError;
 pub use findings::Findings;
-pub use investigation::{Course, Effort, Inquest, Investigator, Outcome, Proof, Reduced, finding, sighting};
-pub use reduction::{Reduction, Specimen, confirm_smaller};
+pub use investigation::{
+    Cancellation, Confirmed, Effort, Investigator, Reduced, TriageOutcome, TriageResult, finding, sighting,
+};
+pub use reduction::{DivergingCase, Reduction, confirm_smaller};
 pub use suspect::{CaseSource, Place, Suspect};
 pub use symptom::Symptom;

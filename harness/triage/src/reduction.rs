@@ -3,12 +3,14 @@
 
 use std::thread;
 
-use twinfer_case::{Case, DeviceUse, Event, Kind, Prepared, Stage};
+use twinfer_case::{Case, DeviceUse, EncodedCase, Event, Kind, Stage};
 use twinfer_checks::{Evaluated, Oracle, references};
 use twinfer_minimize::Reducer;
-use twinfer_workers::Crew;
+use twinfer_workers::TriageWorkers;
 
-use crate::{TriageError, catalog::Identity, classes::classes, investigation::Course, symptom::Symptom};
+use crate::{
+    TriageError, catalog::Identity, classes::classes, investigation::Cancellation, symptom::Symptom,
+};
 
 /// Candidates that are tried for one case at most.
 const LIMIT: usize = 500;
@@ -25,7 +27,7 @@ const HANGS: usize = 8;
 
 /// A case with what it shows.
 #[derive(Clone)]
-pub struct Specimen {
+pub struct DivergingCase {
     /// The case, and what was observed.
     pub tried: Evaluated,
     /// What a smaller case must still show.
@@ -35,17 +37,21 @@ pub struct Specimen {
 /// Makes cases smaller.
 pub struct Reduction<'a> {
     /// The workers that run candidates.
-    pub crew: &'a Crew,
+    pub crew: &'a TriageWorkers,
     /// The reference that judges them.
     pub oracle: &'a Oracle,
     /// Ends early where it does not go on.
-    pub course: &'a Course,
+    pub course: &'a Cancellation,
 }
 
 impl Reduction<'_> {
     /// The smallest case found that shows the symptom of `specimen` in warm workers, with what it shares with all larger
     /// ones; `specimen` itself where there is none.
-    pub fn reduce(&self, specimen: &Specimen, sink: &mut dyn FnMut(&Event)) -> Result<Specimen, TriageError> {
+    pub fn reduce(
+        &self,
+        specimen: &DivergingCase,
+        sink: &mut dyn FnMut(&Event),
+    ) -> Result<DivergingCase, TriageError> {
         let original = specimen.tried.prepared.task.hash;
         let mut reducer = reducer(specimen, LIMIT)?;
         let mut smallest = specimen.clone();
@@ -71,7 +77,7 @@ impl Reduction<'_> {
             count += success.as_ref().map_or(candidates.len(), |(place, _)| place + 1) as u64;
             in_vain = success.as_ref().map_or(in_vain + candidates.len(), |_| 0);
             if let Some((place, symptom)) = success {
-                smallest = Specimen { tried: candidates.swap_remove(place), symptom };
+                smallest = DivergingCase { tried: candidates.swap_remove(place), symptom };
                 let size = smallest.tried.prepared.size();
                 sink(&Event::Minimizing { case: original, size, tried: count });
             }
@@ -80,8 +86,8 @@ impl Reduction<'_> {
     }
 
     /// Whether a case shows its symptom once more, in a warm worker.
-    pub fn recurs(&self, specimen: &Specimen) -> Result<bool, TriageError> {
-        let Specimen { tried, symptom } = specimen;
+    pub fn recurs(&self, specimen: &DivergingCase) -> Result<bool, TriageError> {
+        let DivergingCase { tried, symptom } = specimen;
         let again = tried.with(self.crew.info(), self.crew.observe_warm(&tried.prepared.task)?);
         Ok(symptom.recurs_in(&again))
     }
@@ -90,9 +96,9 @@ impl Reduction<'_> {
     /// where the first few do not.
     pub fn look_beyond(
         &self,
-        specimen: &Specimen,
+        specimen: &DivergingCase,
         known: &Identity,
-    ) -> Result<Option<Specimen>, TriageError> {
+    ) -> Result<Option<DivergingCase>, TriageError> {
         let look = match self.crew.info().description.device_use {
             DeviceUse::Shared => LOOK,
             DeviceUse::Alone => SHORT_LOOK,
@@ -108,7 +114,7 @@ impl Reduction<'_> {
             let candidates = self.try_warm(candidates, specimen.symptom.stage())?;
             let shown = candidates.into_iter().find_map(|tried| {
                 let symptom = specimen.symptom.shared_with(&tried)?;
-                Some(Specimen { tried, symptom })
+                Some(DivergingCase { tried, symptom })
             });
             if shown.is_some() {
                 return Ok(shown);
@@ -124,7 +130,7 @@ impl Reduction<'_> {
         self.course.ran(candidates.len());
         let until = if shown_in == Stage::Parse { Stage::Parse } else { Stage::Execute };
         let try_one = |candidate: Case| {
-            let prepared = Prepared::of(candidate)?;
+            let prepared = EncodedCase::of(candidate)?;
             let references = references(&prepared, self.oracle);
             let observation = self.crew.observe_warm(&prepared.task.clone().until(until))?;
             Ok(Evaluated::of(self.crew.info(), prepared, references, observation))
@@ -139,14 +145,17 @@ impl Reduction<'_> {
 }
 
 /// What `smaller` shows in a worker that has run nothing else, if that is still the same.
-pub fn confirm_smaller(smaller: &Specimen, crew: &Crew) -> Result<Option<Specimen>, TriageError> {
+pub fn confirm_smaller(
+    smaller: &DivergingCase,
+    crew: &TriageWorkers,
+) -> Result<Option<DivergingCase>, TriageError> {
     let observation = crew.observe_fresh(&smaller.tried.prepared.task)?;
     let tried = smaller.tried.with(crew.info(), observation);
-    Ok(smaller.symptom.shared_with(&tried).map(|symptom| Specimen { tried, symptom }))
+    Ok(smaller.symptom.shared_with(&tried).map(|symptom| DivergingCase { tried, symptom }))
 }
 
 /// Proposes at most `limit` candidates, or fewer where each takes long.
-fn reducer(specimen: &Specimen, limit: usize) -> Result<Reducer, TriageError> {
+fn reducer(specimen: &DivergingCase, limit: usize) -> Result<Reducer, TriageError> {
     let limit = if specimen.symptom.kind() == Kind::Hang { limit.min(HANGS) } else { limit };
     let failed = |reason: twinfer_case::OversizedRecipe| TriageError::Supervisor(reason.to_string());
     Reducer::new(&specimen.tried.prepared.case, limit).map_err(failed)

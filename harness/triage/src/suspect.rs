@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use twinfer_case::{Case, CaseHash, Divergence, Observation, Prepared, Signature, Variant, VariantInfo};
+use twinfer_case::{Case, CaseHash, Divergence, EncodedCase, Observation, Signature, Variant, VariantInfo};
 use twinfer_checks::{Evaluated, Judgement, Oracle, references};
 
 use crate::{TriageError, catalog::may_repeat, causes::leads, symptom::Symptom};
@@ -96,7 +96,7 @@ impl Suspect {
 
     /// The case with what was observed.
     pub fn tried(&self, source: &CaseSource, oracle: &Oracle) -> Result<Evaluated, TriageError> {
-        let prepared = Prepared::of(source(self.index))?;
+        let prepared = EncodedCase::of(source(self.index))?;
         let references = references(&prepared, oracle);
         let Sight { observation, judgement } = &*self.sight;
         let (observation, judgement) = (observation.clone(), judgement.clone());

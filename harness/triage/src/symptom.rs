@@ -1,5 +1,5 @@
 use twinfer_case::{
-    Blame, Cause, Diagnosis, Divergence, Expectation, Fallback, Kind, Outcome, Prepared, Signature, Stage,
+    Blame, Cause, Diagnosis, Divergence, EncodedCase, Expectation, Fallback, Kind, Outcome, Signature, Stage,
     VariantInfo,
 };
 use twinfer_checks::Evaluated;
@@ -94,7 +94,7 @@ impl Symptom {
     }
 
     /// The signature of a case with this symptom.
-    pub fn signature(&self, info: &VariantInfo, prepared: &Prepared) -> Signature {
+    pub fn signature(&self, info: &VariantInfo, prepared: &EncodedCase) -> Signature {
         let cause = match (self.kind, &self.fallback) {
             // such a case cannot be minimised: attributes would tell nothing
             (Kind::Nondeterministic, _) => Cause::Graph(operators(&prepared.case)),

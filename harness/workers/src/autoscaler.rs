@@ -14,12 +14,12 @@ use crossbeam_channel::{Receiver, RecvTimeoutError};
 use twinfer_case::{DeviceUse, Event, WorkerBound, Workforce};
 
 use crate::{
-    capacity::{Means, Staff, bound},
+    capacity::{Capacity, Load, bound},
     cores::IdleCores,
-    device_pools::Site,
-    executor::{Job, Lane},
+    device_pools::DevicePools,
+    executor::{Executor, WorkItem},
     outbox::{Message, Outbox},
-    pool::Nursery,
+    pool::WorkerPool,
     process::WorkerProcess,
 };
 
@@ -32,9 +32,9 @@ const WATCH: Duration = Duration::from_secs(2);
 /// Opens the lanes of all variants.
 pub struct Autoscaler<'scope, 'env> {
     scope: &'scope Scope<'scope, 'env>,
-    gangs: Vec<Gang>,
+    gangs: Vec<VariantWorkers>,
     /// What there is for workers; nothing where their number is fixed.
-    means: Option<Means>,
+    means: Option<Capacity>,
     outbox: Outbox,
     told: Vec<Workforce>,
     idle_cores: Option<IdleCores>,
@@ -43,9 +43,9 @@ pub struct Autoscaler<'scope, 'env> {
 }
 
 /// The lanes of one variant.
-pub struct Gang {
-    site: Arc<Site>,
-    queue: Receiver<Job>,
+pub struct VariantWorkers {
+    site: Arc<DevicePools>,
+    queue: Receiver<WorkItem>,
     device_use: DeviceUse,
     /// Whether the last worker that was to be added did not start.
     is_refused: Arc<AtomicBool>,
@@ -55,8 +55,8 @@ impl<'scope, 'env> Autoscaler<'scope, 'env> {
     /// An autoscaler that starts executors in `scope`; with no `means` it adds none.
     pub fn new(
         scope: &'scope Scope<'scope, 'env>,
-        gangs: Vec<Gang>,
-        means: Option<Means>,
+        gangs: Vec<VariantWorkers>,
+        means: Option<Capacity>,
         outbox: Outbox,
     ) -> Self {
         let (told, idle_cores) = (Vec::new(), IdleCores::watch());
@@ -90,7 +90,7 @@ impl<'scope, 'env> Autoscaler<'scope, 'env> {
         let workforce: Vec<_> = (0..self.gangs.len())
             .map(|place| {
                 let bound = self.hire(place);
-                let Gang { site, .. } = &self.gangs[place];
+                let VariantWorkers { site, .. } = &self.gangs[place];
                 let (variant, footprint) = (site.variant().clone(), site.footprint());
                 Workforce { variant, workers: site.lanes(), bound, footprint }
             })
@@ -129,7 +129,7 @@ impl<'scope, 'env> Autoscaler<'scope, 'env> {
             };
         };
         loop {
-            let staffs: Vec<_> = self.gangs.iter().map(Gang::staff).collect();
+            let staffs: Vec<_> = self.gangs.iter().map(VariantWorkers::staff).collect();
             if let Some(bound) = bound(means, &staffs, place) {
                 return bound;
             }
@@ -152,10 +152,10 @@ impl<'scope, 'env> Autoscaler<'scope, 'env> {
         });
     }
 
-    fn lane(&self, place: usize, nursery: &Arc<Nursery>) -> Lane {
-        let Gang { site, queue, .. } = &self.gangs[place];
+    fn lane(&self, place: usize, nursery: &Arc<WorkerPool>) -> Executor {
+        let VariantWorkers { site, queue, .. } = &self.gangs[place];
         let outbox = self.outbox.clone();
-        Lane::new(place, (Arc::clone(site), Arc::clone(nursery)), queue.clone(), outbox)
+        Executor::new(place, (Arc::clone(site), Arc::clone(nursery)), queue.clone(), outbox)
     }
 
     fn tell(&self, event: Event) {
@@ -163,9 +163,9 @@ impl<'scope, 'env> Autoscaler<'scope, 'env> {
     }
 }
 
-impl Gang {
+impl VariantWorkers {
     /// The workers of the variant of `site`, which take their cases from `queue`.
-    pub fn new(site: Arc<Site>, queue: Receiver<Job>, device_use: DeviceUse) -> Self {
+    pub fn new(site: Arc<DevicePools>, queue: Receiver<WorkItem>, device_use: DeviceUse) -> Self {
         Self { site, queue, device_use, is_refused: Arc::default() }
     }
 
@@ -174,8 +174,8 @@ impl Gang {
         self.site.is_on_devices() && self.queue.len() > self.site.lanes()
     }
 
-    fn staff(&self) -> Staff {
-        Staff {
+    fn staff(&self) -> Load {
+        Load {
             workers: self.site.lanes(),
             starting: self.site.starting(),
             footprint: self.site.footprint(),

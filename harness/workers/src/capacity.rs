@@ -5,7 +5,7 @@ use twinfer_case::{DeviceMemory, DeviceUse, WorkerBound};
 
 /// What there is for the workers of all variants.
 #[derive(Clone, Copy, Debug)]
-pub struct Means {
+pub struct Capacity {
     /// Workers that a variant gets at most.
     pub most: usize,
     /// Workers on devices that all variants keep busy at most, about: more than there are cores wait for each other, those that hold
@@ -19,7 +19,7 @@ pub struct Means {
 
 /// The workers of a variant, those that are starting among them.
 #[derive(Clone, Copy, Debug)]
-pub struct Staff {
+pub struct Load {
     pub workers: usize,
     /// Those of them that are starting.
     pub starting: usize,
@@ -54,7 +54,7 @@ pub struct Occupancy {
 /// One core in this many is to stand idle, so that what comes now and then finds one.
 const CORES_IDLE: usize = 16;
 
-impl Means {
+impl Capacity {
     /// The same where so many of so many cores stood idle although cases waited for workers on devices: half of what may be used
     /// of these are for more workers.
     #[must_use]
@@ -72,12 +72,12 @@ impl Means {
 const DEVICE_RESERVE: u64 = 4;
 
 /// What is against another worker for the variant at `place`; nothing where it is to have one.
-pub fn bound(means: Means, staffs: &[Staff], place: usize) -> Option<WorkerBound> {
+pub fn bound(means: Capacity, staffs: &[Load], place: usize) -> Option<WorkerBound> {
     let staff = staffs.get(place)?;
     if staff.device_use == DeviceUse::Alone {
         return Some(WorkerBound::Device);
     }
-    let busy: usize = staffs.iter().filter(|staff| staff.device.is_some()).map(Staff::busy_soon).sum();
+    let busy: usize = staffs.iter().filter(|staff| staff.device.is_some()).map(Load::busy_soon).sum();
     let are_cores_taken = staff.device.is_some() && busy >= means.most_on_devices;
     if staff.workers >= means.most || are_cores_taken {
         return Some(WorkerBound::Cores);
@@ -106,7 +106,7 @@ pub fn bound(means: Means, staffs: &[Staff], place: usize) -> Option<WorkerBound
     (is_idle || is_growing).then_some(WorkerBound::Cases)
 }
 
-impl Staff {
+impl Load {
     /// Whether it has more to answer than another, or as much while it is only beginning: what starts in no time would
     /// otherwise be given all that there is before what takes seconds has run a case.
     const fn is_behind(&self, other: &Self) -> bool {
@@ -146,11 +146,11 @@ mod tests {
     use super::*;
 
     const GIGABYTE: u64 = 1 << 30;
-    const MEANS: Means =
-        Means { most: 16, most_on_devices: 16, memory: Some(60 * GIGABYTE), on_device: None };
+    const MEANS: Capacity =
+        Capacity { most: 16, most_on_devices: 16, memory: Some(60 * GIGABYTE), on_device: None };
 
-    fn staff(footprint: u64) -> Staff {
-        Staff {
+    fn staff(footprint: u64) -> Load {
+        Load {
             workers: 1,
             starting: 0,
             footprint: Some(footprint),
@@ -164,7 +164,7 @@ mod tests {
     }
 
     /// Hires for all in turn until nobody gets more: how many each has, and what is against more.
-    fn hired(means: Means, mut staffs: Vec<Staff>) -> Vec<(usize, WorkerBound)> {
+    fn hired(means: Capacity, mut staffs: Vec<Load>) -> Vec<(usize, WorkerBound)> {
         loop {
             let bounds: Vec<_> = (0..staffs.len()).map(|place| bound(means, &staffs, place)).collect();
             let Some(next) = (0..staffs.len())
@@ -196,30 +196,30 @@ mod tests {
 
     #[test]
     fn nobody_is_hired_to_stand_idle_or_before_it_is_known_what_one_takes() {
-        assert_eq!(hired(MEANS, vec![Staff { waiting: 5, ..staff(1) }]), [(5, WorkerBound::Cases)]);
-        assert_eq!(hired(MEANS, vec![Staff { footprint: None, ..staff(1) }]), [(1, WorkerBound::Cases)]);
+        assert_eq!(hired(MEANS, vec![Load { waiting: 5, ..staff(1) }]), [(5, WorkerBound::Cases)]);
+        assert_eq!(hired(MEANS, vec![Load { footprint: None, ..staff(1) }]), [(1, WorkerBound::Cases)]);
     }
 
     #[test]
     fn only_the_backend_that_others_wait_for_gets_more() {
-        let (slow, fast) = (staff(1), Staff { waiting: 99, ..staff(1) });
+        let (slow, fast) = (staff(1), Load { waiting: 99, ..staff(1) });
         assert_eq!(hired(MEANS, vec![slow, fast]), [(16, WorkerBound::Cores), (1, WorkerBound::Cases)]);
-        let alone = Staff { device_use: DeviceUse::Alone, ..staff(1) };
+        let alone = Load { device_use: DeviceUse::Alone, ..staff(1) };
         assert_eq!(hired(MEANS, vec![alone, fast]), [(1, WorkerBound::Device), (1, WorkerBound::Cases)]);
         // one that is only beginning goes before one for which as many wait
-        for beginning in [Staff { footprint: None, ..slow }, Staff { workers: 2, starting: 1, ..slow }] {
+        for beginning in [Load { footprint: None, ..slow }, Load { workers: 2, starting: 1, ..slow }] {
             assert_eq!(bound(MEANS, &[beginning, slow], 1), Some(WorkerBound::Cases));
         }
         assert_eq!(bound(MEANS, &[slow, slow], 1), None);
         // what many workers have just taken they are yet to answer
-        let just_begun = Staff { workers: 8, waiting: 20, in_flight: 128, ..slow };
+        let just_begun = Load { workers: 8, waiting: 20, in_flight: 128, ..slow };
         assert_eq!(bound(MEANS, &[just_begun, fast], 1), Some(WorkerBound::Cases));
         assert_eq!(bound(MEANS, &[just_begun, fast], 0), None);
     }
 
     #[test]
     fn twice_as_many_start_at_once_as_have_started() {
-        let starting = |workers, starting| bound(MEANS, &[Staff { workers, starting, ..staff(1) }], 0);
+        let starting = |workers, starting| bound(MEANS, &[Load { workers, starting, ..staff(1) }], 0);
         assert_eq!(starting(2, 1), None);
         assert_eq!(starting(3, 2), Some(WorkerBound::Cases));
         assert_eq!(starting(5, 3), None);
@@ -228,15 +228,15 @@ mod tests {
 
     #[test]
     fn on_devices_all_variants_share_the_cores_but_for_those_that_stand_idle() {
-        let means = Means { most_on_devices: 13, ..MEANS };
+        let means = Capacity { most_on_devices: 13, ..MEANS };
         let memory = DeviceMemory { free: 139 * GIGABYTE, total: 140 * GIGABYTE };
         let on_device =
-            |waiting| Staff { waiting, device: Some(Occupancy::told(memory, 1, None)), ..staff(GIGABYTE) };
+            |waiting| Load { waiting, device: Some(Occupancy::told(memory, 1, None)), ..staff(GIGABYTE) };
         let workers =
             |staffs| hired(means, staffs).into_iter().map(|(workers, _)| workers).collect::<Vec<_>>();
         assert_eq!(workers(vec![on_device(100)]), [13]);
         assert_eq!(workers(vec![on_device(100), on_device(100)]), [7, 6]);
-        assert_eq!(workers(vec![Staff { workers: 3, busy: 1, ..on_device(0) }, on_device(100)]), [3, 12]);
+        assert_eq!(workers(vec![Load { workers: 3, busy: 1, ..on_device(0) }, on_device(100)]), [3, 12]);
         assert_eq!(
             workers(vec![staff(1), on_device(100)]),
             [16, 13],
@@ -246,20 +246,20 @@ mod tests {
 
     #[test]
     fn where_cores_stand_idle_more_workers_on_devices_are_hired_but_for_one_in_sixteen() {
-        let means = Means { most_on_devices: 12, ..MEANS };
+        let means = Capacity { most_on_devices: 12, ..MEANS };
         let most = |idle| means.with_idle((idle, 16)).most_on_devices;
         assert_eq!([0.0, 1.9, 2.0, 3.5, 5.1, 16.0].map(most), [12, 12, 13, 14, 15, 16]);
-        let means = Means { most_on_devices: 20, ..MEANS };
+        let means = Capacity { most_on_devices: 20, ..MEANS };
         assert_eq!(means.with_idle((9.0, 16)).most_on_devices, 20, "nobody is dismissed");
-        let means = Means { most: 8, most_on_devices: 6, ..MEANS };
+        let means = Capacity { most: 8, most_on_devices: 6, ..MEANS };
         assert_eq!(means.with_idle((60.0, 64)).most_on_devices, 8, "whoever asked for less has a reason");
     }
 
     #[test]
     fn a_backend_that_wants_its_device_alone_gets_nobody_else() {
-        let alone = Staff { device_use: DeviceUse::Alone, ..staff(1) };
+        let alone = Load { device_use: DeviceUse::Alone, ..staff(1) };
         assert_eq!(hired(MEANS, vec![alone]), [(1, WorkerBound::Device)]);
-        let refused = Staff { is_refused: true, ..staff(1) };
+        let refused = Load { is_refused: true, ..staff(1) };
         assert_eq!(hired(MEANS, vec![refused]), [(1, WorkerBound::Start)]);
     }
 
@@ -267,22 +267,22 @@ mod tests {
     fn a_quarter_of_a_device_is_left_free() {
         let memory = DeviceMemory { free: 22 * GIGABYTE, total: 24 * GIGABYTE };
         let device = Some(Occupancy::told(memory, 1, None));
-        assert_eq!(hired(MEANS, vec![Staff { device, ..staff(1) }]), [(9, WorkerBound::DeviceMemory)]);
+        assert_eq!(hired(MEANS, vec![Load { device, ..staff(1) }]), [(9, WorkerBound::DeviceMemory)]);
         // others may have started meanwhile, and not taken theirs yet
         let device = Some(Occupancy::told(DeviceMemory { free: 16 * GIGABYTE, ..memory }, 8, device));
         let workers = 8;
         assert_eq!(
-            hired(MEANS, vec![Staff { workers, device, ..staff(1) }]),
+            hired(MEANS, vec![Load { workers, device, ..staff(1) }]),
             [(13, WorkerBound::DeviceMemory)]
         );
     }
 
     #[test]
     fn half_of_the_processes_of_a_device_are_left_to_others() {
-        let means = Means { on_device: Some(20), ..MEANS };
+        let means = Capacity { on_device: Some(20), ..MEANS };
         let memory = DeviceMemory { free: 139 * GIGABYTE, total: 140 * GIGABYTE };
         let device = |workers| Some(Occupancy { workers, ..Occupancy::told(memory, 1, None) });
-        let hired_beside = |workers| hired(means, vec![Staff { device: device(workers), ..staff(1) }]);
+        let hired_beside = |workers| hired(means, vec![Load { device: device(workers), ..staff(1) }]);
         assert_eq!(hired_beside(1), [(10, WorkerBound::DeviceWorkers)]);
         // of another variant, or outside of lanes
         assert_eq!(hired_beside(7), [(4, WorkerBound::DeviceWorkers)]);
@@ -291,7 +291,7 @@ mod tests {
 
     #[test]
     fn where_the_system_does_not_tell_of_memory_the_cores_count() {
-        let means = Means { memory: None, ..MEANS };
+        let means = Capacity { memory: None, ..MEANS };
         assert_eq!(hired(means, vec![staff(90 * GIGABYTE)]), [(16, WorkerBound::Cores)]);
     }
 }

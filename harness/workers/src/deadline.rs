@@ -22,17 +22,17 @@ pub struct Watchdog {
 
 #[derive(Default)]
 struct Watched {
-    leashes: Vec<Weak<Leash>>,
+    leashes: Vec<Weak<Deadline>>,
     /// Whether nobody waits for any worker any more.
     is_over: bool,
 }
 
 /// One worker's process group with the time at which it counts as hung.
-pub struct Leash {
+pub struct Deadline {
     group: Pid,
     epoch: Instant,
     /// Milliseconds after `epoch`; 0 while nothing is asked of the worker.
-    deadline: AtomicU64,
+    at: AtomicU64,
     expired: AtomicBool,
     retired: AtomicBool,
 }
@@ -57,12 +57,12 @@ impl Watchdog {
     }
 
     /// Watches the process group that `pid` leads.
-    pub fn watch(&self, pid: u32) -> Arc<Leash> {
+    pub fn watch(&self, pid: u32) -> Arc<Deadline> {
         let group = i32::try_from(pid).ok().and_then(Pid::from_raw).unwrap_or(Pid::INIT);
-        let leash = Arc::new(Leash {
+        let leash = Arc::new(Deadline {
             group,
             epoch: self.epoch,
-            deadline: AtomicU64::new(0),
+            at: AtomicU64::new(0),
             expired: AtomicBool::new(false),
             retired: AtomicBool::new(false),
         });
@@ -92,16 +92,16 @@ impl Watchdog {
     }
 }
 
-impl Leash {
+impl Deadline {
     /// From now on the worker has this long.
     pub fn allow(&self, time: Duration) {
         let deadline = self.epoch.elapsed() + time;
-        self.deadline.store(deadline.as_millis() as u64, Ordering::Relaxed);
+        self.at.store(deadline.as_millis() as u64, Ordering::Relaxed);
     }
 
     /// Nothing is asked of the worker: it may wait forever.
     pub fn relax(&self) {
-        self.deadline.store(0, Ordering::Relaxed);
+        self.at.store(0, Ordering::Relaxed);
     }
 
     /// Whether the deadline passed and the worker was killed for it.
@@ -123,7 +123,7 @@ impl Leash {
 
     /// Kills a worker that is late; false once there is nothing left to watch.
     fn check(&self, now: Duration) -> bool {
-        let deadline = self.deadline.load(Ordering::Relaxed);
+        let deadline = self.at.load(Ordering::Relaxed);
         if deadline == 0 || (now.as_millis() as u64) < deadline {
             return true;
         }

@@ -3,12 +3,12 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use crate::semaphore::Gate;
+use crate::semaphore::Semaphore;
 
 /// A device, with what the workers of all variants share that are on it.
 pub struct Device {
     name: Option<String>,
-    turn: Arc<Gate>,
+    turn: Arc<Semaphore>,
     workers: AtomicUsize,
 }
 
@@ -18,7 +18,7 @@ pub struct Membership(Arc<Device>);
 impl Device {
     /// The device of this `name`, as `CUDA_VISIBLE_DEVICES` spells it; where none is named, the one that workers choose.
     pub fn new(name: Option<String>) -> Self {
-        Self { name, turn: Arc::new(Gate::new(1)), workers: AtomicUsize::new(0) }
+        Self { name, turn: Arc::new(Semaphore::new(1)), workers: AtomicUsize::new(0) }
     }
 
     /// Its name.
@@ -27,7 +27,7 @@ impl Device {
     }
 
     /// One worker that wants the device alone passes at a time.
-    pub const fn turn(&self) -> &Arc<Gate> {
+    pub const fn turn(&self) -> &Arc<Semaphore> {
         &self.turn
     }
 

@@ -16,14 +16,14 @@ use crate::{
     deadline::Watchdog,
     device::Device,
     memory,
-    pool::{Nursery, Reserve, Trial},
+    pool::{SparePolicy, Trial, WorkerPool},
     process::{Loss, WorkerProcess},
-    semaphore::Gate,
+    semaphore::Semaphore,
 };
 
 /// The nurseries of a variant. A device on which no worker starts is given up as long as there is another.
-pub struct Site {
-    nurseries: Vec<Arc<Nursery>>,
+pub struct DevicePools {
+    nurseries: Vec<Arc<WorkerPool>>,
     /// Whose turn it is to give a worker.
     turn: AtomicUsize,
     /// The most bytes that a worker was seen to hold; 0 before one has run a case.
@@ -36,7 +36,7 @@ pub struct Site {
 }
 
 /// That a lane holds cases, until it is dropped.
-pub struct Busy(Arc<Site>);
+pub struct Busy(Arc<DevicePools>);
 
 /// Whose workers let others go first where cores are short.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,17 +64,17 @@ pub struct PoolOptions {
 }
 
 /// What the workers of every site share.
-pub struct Ground {
+pub struct HostContext {
     watchdog: Watchdog,
-    gate: Arc<Gate>,
+    gate: Arc<Semaphore>,
     /// Those that were named; where none is, workers are taken to share one.
     devices: Mutex<BTreeMap<Option<String>, Arc<Device>>>,
 }
 
-impl Ground {
+impl HostContext {
     /// That of this machine.
     pub fn of_machine() -> Self {
-        let gate = Arc::new(Gate::of_machine());
+        let gate = Arc::new(Semaphore::of_machine());
         Self { watchdog: Watchdog::start(), gate, devices: Mutex::default() }
     }
 
@@ -89,24 +89,25 @@ impl Ground {
     }
 }
 
-impl Site {
+impl DevicePools {
     /// A nursery for each of the devices that the variant is to use, with so many `spares` that stand by.
-    pub fn new(variant: &Variant, options: &PoolOptions, ground: &Ground, spares: usize) -> Self {
+    pub fn new(variant: &Variant, options: &PoolOptions, ground: &HostContext, spares: usize) -> Self {
         let pinned = variant.backend.is_pinned_to_device();
         let devices: Vec<_> = options.devices.iter().filter(|_| pinned).cloned().map(Some).collect();
         let devices = if devices.is_empty() { vec![None] } else { devices };
         let most = spares + options.investigations.div_ceil(devices.len());
         let nursery = |device: Option<String>| {
             let (command, gate) = (options.command.clone(), Arc::clone(&ground.gate));
-            let (watchdog, reserve) = (ground.watchdog.clone(), Reserve { least: spares, most });
-            let nursery = Nursery::new(variant.clone(), command, options.deadlines, watchdog, gate, reserve);
+            let (watchdog, reserve) = (ground.watchdog.clone(), SparePolicy { least: spares, most });
+            let nursery =
+                WorkerPool::new(variant.clone(), command, options.deadlines, watchdog, gate, reserve);
             Arc::new(nursery.on_device(ground.device(device)))
         };
         Self { yielding: options.yielding, ..Self::of(devices.into_iter().map(nursery).collect()) }
     }
 
     /// The site of these nurseries, at least one, all of one variant.
-    pub const fn of(nurseries: Vec<Arc<Nursery>>) -> Self {
+    pub const fn of(nurseries: Vec<Arc<WorkerPool>>) -> Self {
         let (turn, footprint) = (AtomicUsize::new(0), AtomicU64::new(0));
         let (in_flight, busy_lanes) = (AtomicUsize::new(0), AtomicUsize::new(0));
         Self { nurseries, turn, footprint, in_flight, busy_lanes, yielding: Yielding::Lanes }
@@ -123,7 +124,7 @@ impl Site {
     }
 
     /// One a device.
-    pub fn nurseries(&self) -> &[Arc<Nursery>] {
+    pub fn nurseries(&self) -> &[Arc<WorkerPool>] {
         &self.nurseries
     }
 
@@ -133,7 +134,7 @@ impl Site {
     }
 
     /// The nursery of one device after the other, as long as one is left that is not given up.
-    pub fn next(&self) -> &Arc<Nursery> {
+    pub fn next(&self) -> &Arc<WorkerPool> {
         let turn = self.turn.fetch_add(1, Ordering::Relaxed);
         let all =
             || self.nurseries.iter().cycle().skip(turn % self.nurseries.len()).take(self.nurseries.len());
@@ -141,8 +142,8 @@ impl Site {
     }
 
     /// The nursery of another device than that of `nursery`, where one is left.
-    pub fn other_than(&self, nursery: &Arc<Nursery>) -> Option<&Arc<Nursery>> {
-        let is_other = |other: &&Arc<Nursery>| !Arc::ptr_eq(other, nursery);
+    pub fn other_than(&self, nursery: &Arc<WorkerPool>) -> Option<&Arc<WorkerPool>> {
+        let is_other = |other: &&Arc<WorkerPool>| !Arc::ptr_eq(other, nursery);
         (0..self.nurseries.len())
             .map(|_| self.next())
             .find(is_other)
@@ -152,7 +153,7 @@ impl Site {
     /// Does `work` with the nursery of some device; with that of another where no worker starts there.
     pub fn somewhere<T>(
         &self,
-        work: impl Fn(&Arc<Nursery>) -> Result<T, WorkerError>,
+        work: impl Fn(&Arc<WorkerPool>) -> Result<T, WorkerError>,
     ) -> Result<T, WorkerError> {
         let mut nursery = self.next();
         loop {
@@ -179,7 +180,7 @@ impl Site {
     }
 
     /// The nursery of the device with the fewest lanes.
-    pub fn least_busy(&self) -> &Arc<Nursery> {
+    pub fn least_busy(&self) -> &Arc<WorkerPool> {
         let usable = self.nurseries.iter().filter(|nursery| !nursery.health().is_given_up());
         usable.min_by_key(|nursery| nursery.lanes()).unwrap_or(&self.nurseries[0])
     }
@@ -222,7 +223,7 @@ impl Site {
 
     /// The nursery of each of `jobs` lanes: every device has one at least, and no more where its workers must have it
     /// alone.
-    pub fn of_lanes(&self, jobs: usize, device_use: DeviceUse) -> impl Iterator<Item = &Arc<Nursery>> {
+    pub fn of_lanes(&self, jobs: usize, device_use: DeviceUse) -> impl Iterator<Item = &Arc<WorkerPool>> {
         let devices = self.nurseries.len();
         let lanes = match device_use {
             DeviceUse::Shared => jobs.max(devices),
@@ -260,9 +261,9 @@ impl Drop for Busy {
 }
 
 /// A worker of each nursery, all started at once.
-pub fn start_all(nurseries: Vec<Vec<&Arc<Nursery>>>) -> Result<Vec<Vec<WorkerProcess>>, WorkerError> {
+pub fn start_all(nurseries: Vec<Vec<&Arc<WorkerPool>>>) -> Result<Vec<Vec<WorkerProcess>>, WorkerError> {
     thread::scope(|scope| {
-        let start = |nursery: &Arc<Nursery>| {
+        let start = |nursery: &Arc<WorkerPool>| {
             let nursery = Arc::clone(nursery);
             scope.spawn(move || nursery.take())
         };

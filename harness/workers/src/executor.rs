@@ -3,29 +3,29 @@
 use std::{collections::VecDeque, sync::Arc, time::Instant};
 
 use crossbeam_channel::Receiver;
-use twinfer_case::{Event, Observation, Prepared, Stage};
+use twinfer_case::{EncodedCase, Event, Observation, Stage};
 use twinfer_onnx::Tensor;
 
 use crate::{
     WorkerError,
-    device_pools::{Busy, Site, Yielding},
-    flow_control::Pace,
-    leak_detector::Weights,
+    device_pools::{Busy, DevicePools, Yielding},
+    flow_control::FlowControl,
+    leak_detector::LeakDetector,
     memory,
     outbox::{Message, Outbox},
-    pool::{Nursery, Trial, timed},
+    pool::{Trial, WorkerPool, timed},
     process::{Answer, Loss, WorkerProcess},
-    recent_cases::Past,
-    semaphore::Access,
+    recent_cases::RecentCases,
+    semaphore::Turn,
 };
 
 /// A case to run on the lane's variant.
 #[derive(Clone)]
-pub struct Job {
+pub struct WorkItem {
     /// The case's place in the campaign.
     pub index: u64,
     /// The case.
-    pub prepared: Arc<Prepared>,
+    pub prepared: Arc<EncodedCase>,
     /// Whether it is run for the second time, to be compared with the first.
     pub repeat: bool,
 }
@@ -45,37 +45,37 @@ pub struct Observed {
 }
 
 /// Feeds one worker at a time until there are no more jobs.
-pub struct Lane {
+pub struct Executor {
     variant: usize,
-    site: Arc<Site>,
+    site: Arc<DevicePools>,
     /// That of the lane's device.
-    nursery: Arc<Nursery>,
-    jobs: Receiver<Job>,
+    nursery: Arc<WorkerPool>,
+    jobs: Receiver<WorkItem>,
     outbox: Outbox,
     answers: u64,
-    weights: Weights,
+    weights: LeakDetector,
     /// Once the worker holds too much, it gets no more cases.
     is_outgrown: bool,
-    in_flight: VecDeque<Job>,
+    in_flight: VecDeque<WorkItem>,
     in_flight_bytes: usize,
     /// There while cases are in flight, or a worker is awaited that is to have some.
     busy: Option<Busy>,
     /// Since when the worker has the case in front to itself, as far as the lane has looked.
     since: Instant,
     /// Answered, if what the worker says next begins where its answer ended: one that was cut short is only known by that.
-    held: Option<(Job, Observation)>,
+    held: Option<(WorkItem, Observation)>,
     /// Taken from the queue, and too large to be sent before others are answered.
-    waiting: Option<Job>,
-    past: Past,
-    pace: Pace,
+    waiting: Option<WorkItem>,
+    past: RecentCases,
+    pace: FlowControl,
 }
 
-impl Lane {
+impl Executor {
     /// A lane of the variant at `variant`, on the device of one of its site's nurseries.
     pub fn new(
         variant: usize,
-        (site, nursery): (Arc<Site>, Arc<Nursery>),
-        jobs: Receiver<Job>,
+        (site, nursery): (Arc<DevicePools>, Arc<WorkerPool>),
+        jobs: Receiver<WorkItem>,
         outbox: Outbox,
     ) -> Self {
         Self {
@@ -85,7 +85,7 @@ impl Lane {
             jobs,
             outbox,
             answers: 0,
-            weights: Weights::default(),
+            weights: LeakDetector::default(),
             is_outgrown: false,
             in_flight: VecDeque::new(),
             in_flight_bytes: 0,
@@ -93,8 +93,8 @@ impl Lane {
             since: Instant::now(),
             held: None,
             waiting: None,
-            past: Past::default(),
-            pace: Pace::new(),
+            past: RecentCases::default(),
+            pace: FlowControl::new(),
         }
     }
 
@@ -112,7 +112,7 @@ impl Lane {
                 return Ok(());
             }
             drop(worker);
-            (self.weights, self.is_outgrown) = (Weights::default(), false);
+            (self.weights, self.is_outgrown) = (LeakDetector::default(), false);
             worker = match driven {
                 Ok(()) => {
                     self.past.forget();
@@ -131,7 +131,7 @@ impl Lane {
         }
         self.pace.begin();
         let turn = worker.turn();
-        let mut device = Access::to(turn.as_deref());
+        let mut device = Turn::to(turn.as_deref());
         for job in &self.in_flight {
             device.gain();
             worker.send(&job.prepared.task).map_err(unsent)?;
@@ -182,7 +182,7 @@ impl Lane {
     }
 
     /// Gives the worker as many cases as it may hold.
-    fn feed(&mut self, worker: &mut WorkerProcess, device: &mut Access<'_>) -> Result<(), Loss> {
+    fn feed(&mut self, worker: &mut WorkerProcess, device: &mut Turn<'_>) -> Result<(), Loss> {
         let window = if device.is_exclusive() { 1 } else { self.pace.window() };
         while let Some(job) = self.next_job(worker.capacity(), window) {
             device.gain();
@@ -201,7 +201,7 @@ impl Lane {
 
     /// The next job, where there is room for it: what waits in the pipe must never block the supervisor while the
     /// worker's own answers wait for it. Ahead of the worker a lane takes no more than it leaves to others.
-    fn next_job(&mut self, capacity: usize, window: usize) -> Option<Job> {
+    fn next_job(&mut self, capacity: usize, window: usize) -> Option<WorkItem> {
         if self.in_flight.is_empty() {
             return self.waiting.take().or_else(|| self.jobs.recv().ok());
         }
@@ -283,7 +283,11 @@ impl Lane {
     }
 
     /// Runs a case that ended a worker on another device, if there is one: it may be the device's doing.
-    fn try_elsewhere(&self, prepared: &Prepared, loss: &Loss) -> Result<(Trial, Arc<Nursery>), WorkerError> {
+    fn try_elsewhere(
+        &self,
+        prepared: &EncodedCase,
+        loss: &Loss,
+    ) -> Result<(Trial, Arc<WorkerPool>), WorkerError> {
         let mut nursery = Arc::clone(self.site.other_than(&self.nursery).unwrap_or(&self.nursery));
         loop {
             match (nursery.try_fresh(&prepared.task, Some(loss)), self.site.other_than(&nursery)) {
@@ -327,25 +331,25 @@ mod tests {
     use super::*;
     use crate::{
         Deadlines, Watchdog, WorkerCommand,
-        pool::{Reserve, lost},
-        semaphore::Gate,
+        pool::{SparePolicy, lost},
+        semaphore::Semaphore,
     };
 
     /// A lane of a site with two nurseries on which no worker starts, once all is over.
-    fn lane() -> Lane {
+    fn lane() -> Executor {
         let watchdog = Watchdog::start();
         watchdog.kill_all();
         let nursery = || {
-            let (variant, gate) = ("ort:cpu".parse().unwrap(), Arc::new(Gate::new(1)));
+            let (variant, gate) = ("ort:cpu".parse().unwrap(), Arc::new(Semaphore::new(1)));
             // a name that no program has: nothing is forked, which would share the locks that other tests hold
             let command = WorkerCommand::new("no\0program");
-            let (deadlines, reserve) = (Deadlines::default(), Reserve::default());
-            Arc::new(Nursery::new(variant, command, deadlines, watchdog.clone(), gate, reserve))
+            let (deadlines, reserve) = (Deadlines::default(), SparePolicy::default());
+            Arc::new(WorkerPool::new(variant, command, deadlines, watchdog.clone(), gate, reserve))
         };
-        let site = Arc::new(Site::of(vec![nursery(), nursery()]));
+        let site = Arc::new(DevicePools::of(vec![nursery(), nursery()]));
         let first = Arc::clone(&site.nurseries()[0]);
         let (_, jobs) = crossbeam_channel::unbounded();
-        Lane::new(0, (site, first), jobs, Outbox::new(drop))
+        Executor::new(0, (site, first), jobs, Outbox::new(drop))
     }
 
     #[test]
@@ -360,9 +364,9 @@ mod tests {
         let (mut lane, cases) = (lane(), Family::Conv.stream(0));
         let site = Arc::clone(&lane.site);
         for index in 0..2 {
-            let prepared = Prepared::of(cases.case(index)).unwrap();
+            let prepared = EncodedCase::of(cases.case(index)).unwrap();
             lane.in_flight_bytes += prepared.bytes;
-            lane.in_flight.push_back(Job { index, prepared, repeat: false });
+            lane.in_flight.push_back(WorkItem { index, prepared, repeat: false });
             site.took();
             lane.note_busy();
             assert_eq!(site.busy_lanes(), 1);

@@ -23,7 +23,7 @@ const MOST_UNREAD: usize = PIPE_BYTES / 2;
 /// A lane that waits at the pipe is woken by everything that its worker says, several times a case, which costs both of
 /// them more than what is said. So it comes back when about half of what the worker holds is answered, and finds the words
 /// of several cases. A slow worker holds few, which are run again where it is lost, and finished when the campaign ends.
-pub struct Pace {
+pub struct FlowControl {
     since: Instant,
     answers: u32,
     /// The bytes of their tensors.
@@ -32,7 +32,7 @@ pub struct Pace {
     case: Option<Duration>,
 }
 
-impl Pace {
+impl FlowControl {
     pub fn new() -> Self {
         Self { since: Instant::now(), answers: 0, bytes: 0, case: None }
     }
@@ -118,7 +118,7 @@ mod tests {
     #[test]
     fn the_time_before_a_worker_begins_is_not_that_of_its_cases() {
         let since = Instant::now();
-        let mut pace = Pace { since, answers: 3, bytes: 9, case: None };
+        let mut pace = FlowControl { since, answers: 3, bytes: 9, case: None };
         thread::sleep(Duration::from_millis(1));
         pace.begin();
         assert!(pace.since > since);

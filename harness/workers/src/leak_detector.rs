@@ -9,13 +9,13 @@ const ALLOWANCE: u64 = 128 << 20;
 /// What a worker holds as it answers case after case. Libraries that keep something of each would fill the machine in a
 /// night.
 #[derive(Debug, Default)]
-pub struct Weights {
+pub struct LeakDetector {
     answers: u64,
     /// Bytes that it held when it was young.
     young: Option<u64>,
 }
 
-impl Weights {
+impl LeakDetector {
     /// Counts an answer; tells how much the worker has grown once that is too much. `weigh` says what it holds, where the
     /// system tells.
     pub fn answered(&mut self, weigh: impl FnOnce() -> Option<u64>) -> Option<Growth> {
@@ -35,7 +35,7 @@ mod tests {
 
     /// After how many answers a worker is replaced that holds so many bytes after each, if it is.
     fn lives(holds: impl Fn(u64) -> u64) -> Option<u64> {
-        let mut weights = Weights::default();
+        let mut weights = LeakDetector::default();
         (1..100_000).find(|answers| weights.answered(|| Some(holds(*answers))).is_some())
     }
 
@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn where_the_system_does_not_tell_it_stays() {
-        let mut weights = Weights::default();
+        let mut weights = LeakDetector::default();
         assert!((0..10_000).all(|_| weights.answered(|| None).is_none()));
     }
 }

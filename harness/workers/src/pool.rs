@@ -18,7 +18,7 @@ use crate::{
     device::Device,
     health::Health,
     process::{Answer, Loss, WorkerProcess},
-    semaphore::{Gate, Urgency},
+    semaphore::{Priority, Semaphore},
 };
 
 /// The environment variable that names the GPUs which a process sees.
@@ -33,14 +33,14 @@ const PAUSES: [Duration; PATIENCE - 1] =
     [Duration::from_millis(100), Duration::from_secs(1), Duration::from_secs(4)];
 
 /// Starts the workers of one variant and keeps spares standing by, since starting one can take seconds.
-pub struct Nursery {
+pub struct WorkerPool {
     variant: Variant,
     command: WorkerCommand,
     device: Arc<Device>,
     deadlines: Deadlines,
     watchdog: Watchdog,
-    gate: Arc<Gate>,
-    reserve: Reserve,
+    gate: Arc<Semaphore>,
+    reserve: SparePolicy,
     spares: Mutex<Spares>,
     /// Told when a spare stands by, or did not start.
     arrived: Condvar,
@@ -55,7 +55,7 @@ pub struct Nursery {
 
 /// How many spares are kept.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Reserve {
+pub struct SparePolicy {
     /// At least.
     pub least: usize,
     /// At most: as many as are expected to be needed, where starting one takes seconds, as TensorRT does.
@@ -67,7 +67,7 @@ const SLOW: Duration = Duration::from_millis(500);
 
 /// Workers that will be needed soon, until it is dropped.
 pub struct Expectation {
-    nursery: Arc<Nursery>,
+    nursery: Arc<WorkerPool>,
     workers: usize,
 }
 
@@ -86,8 +86,8 @@ struct Spares {
 }
 
 /// A spare that is being started; whoever waits is told once it stands by or is not to be had.
-struct Standby<'a> {
-    nursery: &'a Nursery,
+struct StartingSpare<'a> {
+    nursery: &'a WorkerPool,
     is_under_way: bool,
 }
 
@@ -106,15 +106,15 @@ impl Trial {
     }
 }
 
-impl Nursery {
+impl WorkerPool {
     /// A nursery that keeps spares in `reserve` and starts workers through `gate`.
     pub fn new(
         variant: Variant,
         command: WorkerCommand,
         deadlines: Deadlines,
         watchdog: Watchdog,
-        gate: Arc<Gate>,
-        reserve: Reserve,
+        gate: Arc<Semaphore>,
+        reserve: SparePolicy,
     ) -> Self {
         Self {
             variant,
@@ -265,7 +265,7 @@ impl Nursery {
     }
 
     fn try_start(&self) -> Result<WorkerProcess, WorkerError> {
-        let _pass = self.gate.enter(Urgency::Needed);
+        let _pass = self.gate.enter(Priority::Needed);
         self.start_now()
     }
 
@@ -280,8 +280,8 @@ impl Nursery {
 
     /// Starts a spare; one that does not start is no loss: whoever needs one starts it and reports the error.
     fn stand_by(&self) {
-        let mut standby = Standby { nursery: self, is_under_way: false };
-        let _pass = self.gate.enter(Urgency::Spare);
+        let mut standby = StartingSpare { nursery: self, is_under_way: false };
+        let _pass = self.gate.enter(Priority::Spare);
         standby.set_off();
         if let Ok(worker) = self.start_now() {
             self.lock().ready.push_back(worker);
@@ -324,14 +324,14 @@ impl Nursery {
     }
 }
 
-impl Reserve {
+impl SparePolicy {
     fn wanted(self, spares: &Spares) -> usize {
         let expected = if spares.start_time < SLOW { 0 } else { spares.expected };
         expected.min(self.most).max(self.least)
     }
 }
 
-impl Standby<'_> {
+impl StartingSpare<'_> {
     /// It has passed the gate.
     fn set_off(&mut self) {
         self.is_under_way = true;
@@ -339,7 +339,7 @@ impl Standby<'_> {
     }
 }
 
-impl Drop for Standby<'_> {
+impl Drop for StartingSpare<'_> {
     fn drop(&mut self) {
         let mut spares = self.nursery.lock();
         spares.starting -= 1;
@@ -358,7 +358,7 @@ impl Drop for Expectation {
 /// Runs one case in `worker`, once it is its turn, and waits for it.
 pub fn observe(worker: &mut WorkerProcess, task: &Task) -> Result<Observation, (Stage, Loss)> {
     let turn = worker.turn();
-    let _pass = turn.as_deref().map(|turn| turn.enter(Urgency::Needed));
+    let _pass = turn.as_deref().map(|turn| turn.enter(Priority::Needed));
     let mut stage = Stage::Load;
     worker.send(task).and_then(|()| worker.flush()).map_err(|loss| (stage, loss))?;
     loop {
@@ -400,14 +400,14 @@ mod tests {
 
     /// Whether a device is given up on which no worker starts, while the campaign goes on or after it.
     fn is_given_up(is_over: bool) -> bool {
-        let (watchdog, gate) = (Watchdog::start(), Arc::new(Gate::new(1)));
+        let (watchdog, gate) = (Watchdog::start(), Arc::new(Semaphore::new(1)));
         if is_over {
             watchdog.kill_all();
         }
         // no process is forked for a name that none can have: it would share the locks that other tests hold
         let (variant, command) = ("ort:cpu".parse().unwrap(), WorkerCommand::new("no\0program"));
         let nursery =
-            Nursery::new(variant, command, Deadlines::default(), watchdog, gate, Reserve::default());
+            WorkerPool::new(variant, command, Deadlines::default(), watchdog, gate, SparePolicy::default());
         let nursery = Arc::new(nursery);
         assert!(nursery.take().is_err());
         nursery.health().is_given_up()

@@ -17,9 +17,9 @@ use twinfer_protocol::{
 
 use crate::{
     Deadlines, WorkerError,
-    deadline::{Leash, Watchdog},
+    deadline::{Deadline, Watchdog},
     device::{Device, Membership},
-    semaphore::Gate,
+    semaphore::Semaphore,
     stderr::StderrTail,
 };
 
@@ -36,7 +36,7 @@ pub struct WorkerProcess {
     unsent: Vec<u8>,
     stdout: BufReader<ChildStdout>,
     stderr: Option<StderrTail>,
-    leash: Arc<Leash>,
+    leash: Arc<Deadline>,
     deadlines: Deadlines,
     description: Description,
     device_memory: Option<DeviceMemory>,
@@ -46,7 +46,7 @@ pub struct WorkerProcess {
     /// The stage that the case in front is in, once it said so.
     entered: Option<Stage>,
     /// What it has to wait for before it is given a case.
-    turn: Option<Arc<Gate>>,
+    turn: Option<Arc<Semaphore>>,
     /// That it is one of those on its device, if it is on one.
     membership: Option<Membership>,
 }
@@ -151,7 +151,7 @@ impl WorkerProcess {
     }
 
     /// What it has to wait for before it is given a case.
-    pub fn turn(&self) -> Option<Arc<Gate>> {
+    pub fn turn(&self) -> Option<Arc<Semaphore>> {
         self.turn.clone()
     }
 

@@ -5,9 +5,9 @@ const MEMORY: usize = 16;
 
 /// The cases that a worker ran last, oldest first, as places in the campaign.
 #[derive(Default)]
-pub struct Past(VecDeque<u64>);
+pub struct RecentCases(VecDeque<u64>);
 
-impl Past {
+impl RecentCases {
     /// Those before the next one.
     pub fn preceding(&self) -> Vec<u64> {
         self.0.iter().copied().collect()

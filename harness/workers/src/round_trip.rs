@@ -1,39 +1,40 @@
 use std::{sync::Arc, thread, time::Duration};
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
-use twinfer_case::{Prepared, Timing, Variant};
+use twinfer_case::{EncodedCase, Timing, Variant};
 
 use crate::{
     Deadlines, WorkerCommand, WorkerError,
     deadline::Watchdog,
-    device_pools::Site,
-    executor::{Job, Lane},
+    device_pools::DevicePools,
+    executor::{Executor, WorkItem},
     outbox::{Message, Outbox, gather},
-    pool::{Nursery, Reserve},
-    semaphore::Gate,
+    pool::{SparePolicy, WorkerPool},
+    semaphore::Semaphore,
 };
 
 /// One lane of a campaign with nothing else of it: cases go to a worker process and come back, as a measurement wants it.
-pub struct Passage {
-    jobs: Sender<Job>,
+pub struct RoundTrip {
+    jobs: Sender<WorkItem>,
     deliveries: Receiver<Message>,
     worker: u32,
 }
 
-impl Passage {
+impl RoundTrip {
     /// Starts a worker of `variant` and the lane that feeds it.
     pub fn open(variant: &Variant, command: WorkerCommand) -> Result<Self, WorkerError> {
-        let (watchdog, gate) = (Watchdog::start(), Arc::new(Gate::of_machine()));
+        let (watchdog, gate) = (Watchdog::start(), Arc::new(Semaphore::of_machine()));
         let deadlines = Deadlines::default();
-        let nursery = Nursery::new(variant.clone(), command, deadlines, watchdog, gate, Reserve::default());
+        let nursery =
+            WorkerPool::new(variant.clone(), command, deadlines, watchdog, gate, SparePolicy::default());
         let nursery = Arc::new(nursery);
         let process = nursery.take()?;
         let worker = process.process();
         let (jobs, queue) = unbounded();
         let (sender, deliveries) = unbounded();
-        let site = Arc::new(Site::of(vec![Arc::clone(&nursery)]));
+        let site = Arc::new(DevicePools::of(vec![Arc::clone(&nursery)]));
         let outbox = Outbox::new(move |message| drop(sender.send(message)));
-        let lane = Lane::new(0, (site, nursery), queue, outbox);
+        let lane = Executor::new(0, (site, nursery), queue, outbox);
         thread::spawn(move || lane.run(process));
         Ok(Self { jobs, deliveries, worker })
     }
@@ -45,9 +46,9 @@ impl Passage {
 
     /// Has every case run once and waits for the answers, which are dropped; an error where the worker does not survive.
     /// What all their stages took, as the worker timed them.
-    pub fn carry(&self, cases: &[Arc<Prepared>]) -> Result<Duration, WorkerError> {
+    pub fn carry(&self, cases: &[Arc<EncodedCase>]) -> Result<Duration, WorkerError> {
         for (index, prepared) in (0..).zip(cases) {
-            let job = Job { index, prepared: Arc::clone(prepared), repeat: false };
+            let job = WorkItem { index, prepared: Arc::clone(prepared), repeat: false };
             // a lane that is gone has delivered its failure
             let _ = self.jobs.send(job);
         }

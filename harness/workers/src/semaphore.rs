@@ -10,7 +10,7 @@ use std::{
 /// seconds, and more of them than there are cores take minutes together, past the deadline of each. Of cases on a device
 /// that workers want to themselves, for another: TensorRT times kernels while it builds, and processes share a GPU by time
 /// slices, so that many builds side by side pass their deadlines, and time each other's work.
-pub struct Gate {
+pub struct Semaphore {
     width: usize,
     queue: Mutex<Queue>,
     changed: Condvar,
@@ -25,7 +25,7 @@ const SPARES: usize = 4;
 
 /// How soon a worker is needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Urgency {
+pub enum Priority {
     /// Somebody waits for it.
     Needed,
     /// It is to stand by; it starts when nobody waits for another.
@@ -33,13 +33,13 @@ pub enum Urgency {
 }
 
 /// The right to go on, until it is dropped.
-pub struct Pass<'a>(&'a Gate);
+pub struct Permit<'a>(&'a Semaphore);
 
 /// The passes of somebody who comes again and again, one at a time.
-pub struct Access<'a> {
+pub struct Turn<'a> {
     /// None where everybody may pass.
-    gate: Option<&'a Gate>,
-    pass: Option<Pass<'a>>,
+    gate: Option<&'a Semaphore>,
+    pass: Option<Permit<'a>>,
 }
 
 #[derive(Default)]
@@ -56,7 +56,7 @@ impl Queue {
     }
 }
 
-impl Gate {
+impl Semaphore {
     /// A gate for this machine: half of the cores start workers, the others serve those that have started; and no more than
     /// [`STARTS`].
     pub fn of_machine() -> Self {
@@ -70,16 +70,16 @@ impl Gate {
     }
 
     /// Waits until the caller may go on.
-    pub fn enter(&self, urgency: Urgency) -> Pass<'_> {
+    pub fn enter(&self, urgency: Priority) -> Permit<'_> {
         let mut queue = self.queue();
         match urgency {
-            Urgency::Needed => {
+            Priority::Needed => {
                 let number = queue.came;
                 queue.came += 1;
                 queue = self.wait(queue, |queue| queue.passed < number || queue.inside >= self.width);
                 queue.passed += 1;
             }
-            Urgency::Spare => {
+            Priority::Spare => {
                 let width = (self.width / SPARES).max(1);
                 queue = self.wait(queue, |queue| queue.has_needy() || queue.inside >= width);
             }
@@ -88,7 +88,7 @@ impl Gate {
         // whoever comes next may pass too
         self.changed.notify_all();
         drop(queue);
-        Pass(self)
+        Permit(self)
     }
 
     fn wait<'a>(
@@ -104,9 +104,9 @@ impl Gate {
     }
 }
 
-impl<'a> Access<'a> {
+impl<'a> Turn<'a> {
     /// To what `gate` bounds.
-    pub const fn to(gate: Option<&'a Gate>) -> Self {
+    pub const fn to(gate: Option<&'a Semaphore>) -> Self {
         Self { gate, pass: None }
     }
 
@@ -118,7 +118,7 @@ impl<'a> Access<'a> {
     /// Waits until it is gained, unless it is.
     pub fn gain(&mut self) {
         if self.pass.is_none() {
-            self.pass = self.gate.map(|gate| gate.enter(Urgency::Needed));
+            self.pass = self.gate.map(|gate| gate.enter(Priority::Needed));
         }
     }
 
@@ -128,7 +128,7 @@ impl<'a> Access<'a> {
     }
 }
 
-impl Drop for Pass<'_> {
+impl Drop for Permit<'_> {
     fn drop(&mut self) {
         self.0.queue().inside -= 1;
         self.0.changed.notify_all();
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     /// Waits until that many callers wait for a worker that is needed.
-    fn until_needed(gate: &Gate, callers: u64) {
+    fn until_needed(gate: &Semaphore, callers: u64) {
         let begun = Instant::now();
         let waiting = || {
             let queue = gate.queue();
@@ -159,10 +159,10 @@ mod tests {
 
     #[test]
     fn no_more_start_at_once_than_the_gate_is_wide() {
-        let gate = Gate::new(2);
-        let (first, _second) = (gate.enter(Urgency::Needed), gate.enter(Urgency::Needed));
+        let gate = Semaphore::new(2);
+        let (first, _second) = (gate.enter(Priority::Needed), gate.enter(Priority::Needed));
         thread::scope(|scope| {
-            let third = scope.spawn(|| drop(gate.enter(Urgency::Needed)));
+            let third = scope.spawn(|| drop(gate.enter(Priority::Needed)));
             until_needed(&gate, 1);
             assert_eq!(gate.queue().inside, 2);
             drop(first);
@@ -172,11 +172,11 @@ mod tests {
 
     #[test]
     fn a_spare_lets_a_needed_worker_go_first() {
-        let gate = Gate::new(1);
+        let gate = Semaphore::new(1);
         let (sender, order) = mpsc::channel();
-        let pass = gate.enter(Urgency::Needed);
+        let pass = gate.enter(Priority::Needed);
         thread::scope(|scope| {
-            for urgency in [Urgency::Spare, Urgency::Needed] {
+            for urgency in [Priority::Spare, Priority::Needed] {
                 let (gate, sender) = (&gate, sender.clone());
                 scope.spawn(move || {
                     let pass = gate.enter(urgency);
@@ -187,26 +187,26 @@ mod tests {
             until_needed(&gate, 1);
             drop(pass);
         });
-        assert_eq!(order.try_iter().collect::<Vec<_>>(), [Urgency::Needed, Urgency::Spare]);
+        assert_eq!(order.try_iter().collect::<Vec<_>>(), [Priority::Needed, Priority::Spare]);
     }
 
     #[test]
     fn whoever_comes_first_is_next_and_nobody_comes_back_ahead_of_others() {
-        let gate = Gate::new(1);
+        let gate = Semaphore::new(1);
         let (sender, order) = mpsc::channel();
-        let pass = gate.enter(Urgency::Needed);
+        let pass = gate.enter(Priority::Needed);
         thread::scope(|scope| {
             for name in 0..3 {
                 let (gate, sender) = (&gate, sender.clone());
                 scope.spawn(move || {
-                    let pass = gate.enter(Urgency::Needed);
+                    let pass = gate.enter(Priority::Needed);
                     sender.send(name).expect("the test receives");
                     drop(pass);
                 });
                 until_needed(gate, name + 1);
             }
             drop(pass);
-            let again = gate.enter(Urgency::Needed);
+            let again = gate.enter(Priority::Needed);
             sender.send(9).expect("the test receives");
             drop(again);
         });

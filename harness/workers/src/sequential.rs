@@ -7,24 +7,24 @@ use twinfer_case::{Observation, Stage, Task};
 
 use crate::{
     WorkerError,
-    device_pools::Site,
-    pool::{Nursery, observe, timed},
+    device_pools::DevicePools,
+    pool::{WorkerPool, observe, timed},
     process::{Loss, WorkerProcess},
-    recent_cases::Past,
+    recent_cases::RecentCases,
 };
 
 /// Workers that run cases of the campaign, one after the other, and nothing else: what goes wrong there only after
 /// other cases can be shown again.
 #[derive(Default)]
-pub struct Steady(Mutex<Vec<Worker>>);
+pub struct SequentialWorkers(Mutex<Vec<Worker>>);
 
 struct Worker {
     process: WorkerProcess,
-    past: Past,
+    past: RecentCases,
 }
 
 /// What became of a case in a steady worker.
-pub struct Step {
+pub struct SequentialRun {
     /// What was observed.
     pub observation: Observation,
     /// The cases that the worker ran before, oldest first, as places in the campaign.
@@ -33,34 +33,34 @@ pub struct Step {
     pub lost: Option<(Stage, Loss)>,
 }
 
-impl Steady {
+impl SequentialWorkers {
     /// Lets a worker join that has run nothing.
     pub fn join(&self, process: WorkerProcess) {
-        self.wait(Worker { process, past: Past::default() });
+        self.wait(Worker { process, past: RecentCases::default() });
     }
 
     /// Runs the case at `index` in a worker that waits, or in one of `site`.
-    pub fn observe(&self, site: &Site, index: u64, task: &Task) -> Result<Step, WorkerError> {
+    pub fn observe(&self, site: &DevicePools, index: u64, task: &Task) -> Result<SequentialRun, WorkerError> {
         let waiting = self.lock().pop();
         let mut worker = match waiting {
             Some(worker) => worker,
-            None => Worker { process: site.somewhere(Nursery::take)?, past: Past::default() },
+            None => Worker { process: site.somewhere(WorkerPool::take)?, past: RecentCases::default() },
         };
         let since = Instant::now();
         match observe(&mut worker.process, task) {
             Ok(observation) => {
                 let (preceding, observation) = (worker.past.preceding(), timed(observation, since));
                 self.go_on(worker, index);
-                Ok(Step { observation, preceding, lost: None })
+                Ok(SequentialRun { observation, preceding, lost: None })
             }
             Err((stage, loss)) => {
                 drop(worker);
                 let trial = site.try_fresh(task, Some(&loss))?;
                 let observation = timed(trial.observation, since);
                 if let Some(process) = trial.survivor {
-                    self.go_on(Worker { process, past: Past::default() }, index);
+                    self.go_on(Worker { process, past: RecentCases::default() }, index);
                 }
-                Ok(Step { observation, preceding: Vec::new(), lost: Some((stage, loss)) })
+                Ok(SequentialRun { observation, preceding: Vec::new(), lost: Some((stage, loss)) })
             }
         }
     }

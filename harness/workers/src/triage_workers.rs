@@ -6,43 +6,43 @@ use std::{
     },
 };
 
-use twinfer_case::{DeviceUse, Observation, Prepared, Task, VariantInfo};
+use twinfer_case::{DeviceUse, EncodedCase, Observation, Task, VariantInfo};
 
 use crate::{
     WorkerError,
-    device_pools::{Site, Yielding},
-    pool::{Expectation, Nursery, lost, observe},
+    device_pools::{DevicePools, Yielding},
+    pool::{Expectation, WorkerPool, lost, observe},
     process::WorkerProcess,
-    semaphore::{Gate, Urgency},
-    sequential::{Steady, Step},
+    semaphore::{Priority, Semaphore},
+    sequential::{SequentialRun, SequentialWorkers},
 };
 
 /// One variant with the workers that serve it outside the campaign's lanes.
-pub struct Crew {
+pub struct TriageWorkers {
     info: VariantInfo,
-    site: Arc<Site>,
+    site: Arc<DevicePools>,
     /// Workers that have run cases and wait for more.
     warm: Mutex<Vec<WorkerProcess>>,
     /// Those of a rung, which has no lanes.
-    steady: Steady,
+    steady: SequentialWorkers,
     hands: NonZeroUsize,
     /// Minimisations under way, which share the hands.
     shares: AtomicUsize,
     /// Lets no more cases run in warm workers than there are hands: for each more a worker would be started, and dropped.
-    warmed: Gate,
+    warmed: Semaphore,
     /// Lets as many workers be busy as the backend's use of devices allows.
-    busy: Arc<Gate>,
+    busy: Arc<Semaphore>,
 }
 
 /// Workers on a device that are busy outside the campaign's lanes: each takes seconds of starting, and memory there.
 const HANDS_A_DEVICE: usize = 4;
 
 /// A part of a crew's hands, until it is dropped.
-pub struct Share<'a>(&'a AtomicUsize);
+pub struct Lease<'a>(&'a AtomicUsize);
 
-impl Crew {
+impl TriageWorkers {
     /// A crew of at most `hands` workers at once, fewer where they are on devices.
-    pub fn new(info: VariantInfo, site: Arc<Site>, hands: NonZeroUsize) -> Self {
+    pub fn new(info: VariantInfo, site: Arc<DevicePools>, hands: NonZeroUsize) -> Self {
         let devices = site.nurseries().len();
         let (hands, width) = match info.description.device_use {
             DeviceUse::Alone => (devices, devices),
@@ -56,11 +56,11 @@ impl Crew {
             info,
             site,
             warm: Mutex::default(),
-            steady: Steady::default(),
+            steady: SequentialWorkers::default(),
             hands,
             shares: AtomicUsize::new(0),
-            warmed: Gate::new(hands.get()),
-            busy: Arc::new(Gate::new(width)),
+            warmed: Semaphore::new(hands.get()),
+            busy: Arc::new(Semaphore::new(width)),
         }
     }
 
@@ -73,19 +73,19 @@ impl Crew {
 
     /// The same, whose workers take turns with others behind `gate`.
     #[must_use]
-    pub fn behind(self, gate: &Arc<Gate>) -> Self {
+    pub fn behind(self, gate: &Arc<Semaphore>) -> Self {
         Self { busy: Arc::clone(gate), ..self }
     }
 
     /// A crew of one, whose worker is started now.
-    pub fn start(nursery: Arc<Nursery>) -> Result<Self, WorkerError> {
+    pub fn start(nursery: Arc<WorkerPool>) -> Result<Self, WorkerError> {
         let worker = nursery.take()?;
         let info = VariantInfo {
             variant: nursery.variant().clone(),
             description: worker.description().clone(),
             rung_of: None,
         };
-        let crew = Self::new(info, Arc::new(Site::of(vec![nursery])), NonZeroUsize::MIN);
+        let crew = Self::new(info, Arc::new(DevicePools::of(vec![nursery])), NonZeroUsize::MIN);
         crew.keep(Some(worker));
         Ok(crew)
     }
@@ -101,9 +101,9 @@ impl Crew {
     }
 
     /// Takes part in what [`hands`](Self::hands) divides.
-    pub fn share(&self) -> Share<'_> {
+    pub fn share(&self) -> Lease<'_> {
         self.shares.fetch_add(1, Ordering::Relaxed);
-        Share(&self.shares)
+        Lease(&self.shares)
     }
 
     /// How many investigations it is worth to have at once: more would only wait for each other's workers.
@@ -118,7 +118,7 @@ impl Crew {
 
     /// What the variant does with a case in a worker that has run nothing else.
     pub fn observe_fresh(&self, task: &Task) -> Result<Observation, WorkerError> {
-        let _busy = self.busy.enter(Urgency::Needed);
+        let _busy = self.busy.enter(Priority::Needed);
         let trial = self.site.try_fresh(task, None)?;
         self.keep(trial.survivor);
         Ok(trial.observation)
@@ -126,10 +126,10 @@ impl Crew {
 
     /// What the variant does with a case in a worker that has run others.
     pub fn observe_warm(&self, task: &Task) -> Result<Observation, WorkerError> {
-        let _warm = self.warmed.enter(Urgency::Needed);
-        let _busy = self.busy.enter(Urgency::Needed);
+        let _warm = self.warmed.enter(Priority::Needed);
+        let _busy = self.busy.enter(Priority::Needed);
         let waiting = self.waiting().pop();
-        let mut worker = waiting.map_or_else(|| self.site.somewhere(Nursery::take), Ok)?;
+        let mut worker = waiting.map_or_else(|| self.site.somewhere(WorkerPool::take), Ok)?;
         if self.site.yielding() == Yielding::Investigations {
             worker.step_back();
         }
@@ -148,8 +148,8 @@ impl Crew {
     }
 
     /// What the variant does with the case at `index` in a worker that has run nothing but cases of the campaign.
-    pub fn observe_next(&self, index: u64, task: &Task) -> Result<Step, WorkerError> {
-        let _busy = self.busy.enter(Urgency::Needed);
+    pub fn observe_next(&self, index: u64, task: &Task) -> Result<SequentialRun, WorkerError> {
+        let _busy = self.busy.enter(Priority::Needed);
         self.steady.observe(&self.site, index, task)
     }
 
@@ -168,10 +168,10 @@ impl Crew {
     /// ends it, or something outside does.
     pub fn observe_after(
         &self,
-        history: &[Arc<Prepared>],
-        prepared: &Prepared,
+        history: &[Arc<EncodedCase>],
+        prepared: &EncodedCase,
     ) -> Result<Option<Observation>, WorkerError> {
-        let mut worker = self.site.somewhere(Nursery::take)?;
+        let mut worker = self.site.somewhere(WorkerPool::take)?;
         for earlier in history {
             if observe(&mut worker, &earlier.task).is_err() {
                 return Ok(None);
@@ -185,7 +185,7 @@ impl Crew {
     }
 }
 
-impl Drop for Share<'_> {
+impl Drop for Lease<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use twinfer_campaign::Hiring;
+use twinfer_campaign::Scaling;
 use twinfer_case::{CaseHash, DeviceMemory, Event, Verdict, WorkerBound, Workforce};
 use twinfer_protocol::{Fault, FromWorker};
 use twinfer_worker::Voice;
@@ -147,9 +147,9 @@ pub fn comes_and_goes() {
 
 pub fn spread() {
     let (mut production, notes) = on_devices("notes-its-device", &["0", "1", "2", "3"], 400);
-    for hiring in [Hiring::AllAtOnce, Hiring::AsNeeded] {
-        production.options.hiring = hiring;
-        production.options.out = notes.path().join(format!("run-{hiring:?}"));
+    for scaling in [Scaling::Fixed, Scaling::AsNeeded] {
+        production.options.scaling = scaling;
+        production.options.out = notes.path().join(format!("run-{scaling:?}"));
         production.run();
     }
     let mut by_device: BTreeMap<String, usize> = BTreeMap::new();
@@ -209,7 +209,7 @@ fn workforce(outcome: &Outcome) -> Workforce {
 pub fn hired_as_needed() {
     let hired = |role: &str, most: usize| {
         let (mut production, _notes) = on_devices(role, &["0"], 300);
-        production.options.hiring = Hiring::AsNeeded;
+        production.options.scaling = Scaling::AsNeeded;
         production.options.jobs = NonZeroUsize::new(most).unwrap();
         let outcome = production.run();
         let run: twinfer_case::RunInfo =

@@ -3,7 +3,7 @@ use std::{collections::BTreeMap, fs, num::NonZeroUsize};
 use twinfer_case::{Budget, Event, Kind};
 use twinfer_onnx::{Graph, Tensor};
 use twinfer_store::adopt;
-use twinfer_targets::{Subjects, read_case};
+use twinfer_targets::{Targets, read_case};
 
 use crate::{
     actor,
@@ -53,7 +53,7 @@ pub fn state_dependent() {
     let recurs = || {
         let variant = actor::command("remembers").parse().unwrap();
         let (worker, deadlines) = (&production.options.worker, production.options.deadlines);
-        Subjects::start(&[variant], worker, deadlines).unwrap().replay(&folder).unwrap()[0].recurs
+        Targets::start(&[variant], worker, deadlines).unwrap().replay(&folder).unwrap()[0].recurs
     };
     assert!(recurs(), "{}", kept.graph);
     fs::remove_dir_all(folder.join("preceding")).unwrap();
@@ -133,7 +133,7 @@ pub fn replay() {
     let folder = outcome.out.join("findings").join(outcome.findings()[0].signature.slug());
     let start = |role: &str| {
         let variant = actor::command(role).parse().unwrap();
-        Subjects::start(&[variant], &production.options.worker, production.options.deadlines).unwrap()
+        Targets::start(&[variant], &production.options.worker, production.options.deadlines).unwrap()
     };
     let replays = start("ignores-bias").replay(&folder).unwrap();
     assert!(replays.len() == 1 && replays[0].recurs, "{replays:?}");

@@ -4,7 +4,7 @@ use std::{fs, num::NonZeroUsize};
 
 use twinfer_case::{Budget, CaseRecord, Event, Kind, VariantSummary, Verdict};
 use twinfer_store::{adopt, merge};
-use twinfer_targets::Subjects;
+use twinfer_targets::Targets;
 
 use crate::{
     actor,
@@ -53,7 +53,7 @@ pub fn bug_above() {
     let folder = outcome.out.join("findings").join(finding.signature.slug());
     let (worker, deadlines) = (&production.options.worker, production.options.deadlines);
     let variant = std::slice::from_ref(&second.variant);
-    let replays = Subjects::start(variant, worker, deadlines).unwrap().replay(&folder).unwrap();
+    let replays = Targets::start(variant, worker, deadlines).unwrap().replay(&folder).unwrap();
     assert!(replays.len() == 1 && replays[0].recurs, "{replays:?}");
 }
 

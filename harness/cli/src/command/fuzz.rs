@@ -5,7 +5,7 @@ use std::{
 };
 
 use clap::Args;
-use twinfer_campaign::{Hiring, Options};
+use twinfer_campaign::{Options, Scaling};
 use twinfer_case::{Budget, Ladder, Summary};
 use twinfer_configuration::{Configuration, Jobs, Shard, Variants, seconds};
 use twinfer_driver_cache::{CACHE_MODE_VARIABLE, CacheMode};
@@ -133,7 +133,7 @@ fn options(arguments: &Arguments, configuration: &Configuration) -> Result<Optio
         budget: budget(arguments).or(configuration.budget).unwrap_or(Budget::Seconds(60)),
         shard: arguments.shard.into(),
         jobs: jobs.map_or(defaults.jobs, Jobs::number),
-        hiring: if jobs.is_some() { Hiring::AllAtOnce } else { Hiring::AsNeeded },
+        scaling: if jobs.is_some() { Scaling::Fixed } else { Scaling::AsNeeded },
         devices: devices.into_iter().flat_map(|devices| devices.split(',')).map(str::to_owned).collect(),
         device_workers: twinfer_backend::processes_a_device(),
         ladder: arguments.ladder.or(configuration.ladder),

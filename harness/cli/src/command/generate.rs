@@ -1,7 +1,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use twinfer_case::Prepared;
+use twinfer_case::EncodedCase;
 use twinfer_generators::{Coverage, CoverageReport, Family};
 use twinfer_store::write_generated_case;
 
@@ -40,7 +40,7 @@ fn write_all(arguments: &Arguments, out: &Path) -> Result<(), Failure> {
     for family in &arguments.family {
         let stream = family.stream(arguments.seed);
         for index in 0..arguments.cases {
-            let prepared = Prepared::of(stream.case(index)).map_err(Failure::environment)?;
+            let prepared = EncodedCase::of(stream.case(index)).map_err(Failure::environment)?;
             write_generated_case(&out.join(format!("{family}-{}-{index}", arguments.seed)), &prepared)?;
         }
     }

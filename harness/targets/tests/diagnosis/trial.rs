@@ -11,7 +11,7 @@ use std::{
 
 use twinfer_case::{Case, Kind, Verdict};
 use twinfer_golden::Explanation;
-use twinfer_targets::Subjects;
+use twinfer_targets::Targets;
 use twinfer_workers::{Deadlines, WorkerCommand};
 
 use crate::bug::Bug;
@@ -85,7 +85,7 @@ pub fn try_all(bugs: &[Bug], wanted: u64, python: &Python) -> Vec<Trial> {
 impl Trial {
     fn of(bug: &Bug, wanted: u64, python: &Python) -> Self {
         let worker = WorkerCommand::new(env::current_exe().expect("a test has a path"));
-        let subjects = Subjects::start(&[python.variant(&bug.planted())], &worker, Deadlines::default())
+        let subjects = Targets::start(&[python.variant(&bug.planted())], &worker, Deadlines::default())
             .expect("the adapter starts");
         let mut trial =
             Self { bug: bug.clone(), drawn: 0, compared: 0, refused: 0, answers: BTreeMap::new() };

@@ -5,7 +5,7 @@ use std::{
 
 use twinfer_case::{Backend, Stage, Variant};
 use twinfer_libraries::{Dependency, Installed, Loader, Product, Store};
-use twinfer_targets::Subjects;
+use twinfer_targets::Targets;
 use twinfer_workers::Deadlines;
 
 use crate::{Exit, Failure, output::line, paint, worker::worker_for};
@@ -122,7 +122,7 @@ fn variants_on(library: &Installed) -> Vec<Variant> {
 /// What the backend says of itself once a worker has loaded it.
 fn started(variant: &Variant) -> Result<String, Failure> {
     let variants = std::slice::from_ref(variant);
-    let subjects = Subjects::start(variants, &worker_for(variants)?, Deadlines::default())?;
+    let subjects = Targets::start(variants, &worker_for(variants)?, Deadlines::default())?;
     let said = subjects.infos().next().map(|info| {
         let description = &info.description;
         let limit = if description.reaches == Stage::Execute {

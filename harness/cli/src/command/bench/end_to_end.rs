@@ -1,6 +1,6 @@
 use std::{collections::BTreeMap, num::NonZeroUsize};
 
-use twinfer_campaign::{Campaign, Hiring, Options};
+use twinfer_campaign::{Campaign, Options, Scaling};
 use twinfer_case::{Budget, CaseRecord, Event, Stage, Summary, Variant};
 use twinfer_generators::Family;
 use twinfer_workers::WorkerCommand;
@@ -31,7 +31,7 @@ impl Measured {
             seed: arguments.seed,
             budget: arguments.time.map_or(Budget::Cases(arguments.cases), Budget::Seconds),
             jobs,
-            hiring: Hiring::AllAtOnce,
+            scaling: Scaling::Fixed,
             minimize: !arguments.no_minimize,
             ..Options::new(variants, worker, out.path().to_owned())
         };

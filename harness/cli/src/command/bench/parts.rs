@@ -22,13 +22,13 @@ use serde::{Deserialize, Serialize};
 use twinfer_backend::Backend;
 use twinfer_campaign::Options;
 use twinfer_case::{
-    CaseRecord, JOURNAL_FORMAT, Observation, Prepared, Stage, Timing, Variant, VariantRecord,
+    CaseRecord, EncodedCase, JOURNAL_FORMAT, Observation, Stage, Timing, Variant, VariantRecord,
 };
 use twinfer_checks::{Evidence, Judgement, judge, references};
 use twinfer_driver_cache::CacheMode;
 use twinfer_generators::Family;
 use twinfer_worker::take_stdout;
-use twinfer_workers::Passage;
+use twinfer_workers::RoundTrip;
 
 use super::{self as bench, stream::Stream, usage::processor_seconds};
 use crate::{Exit, Failure, worker::worker_for};
@@ -123,7 +123,7 @@ struct Course {
     next: u64,
     options: Options,
     backend: Box<dyn Backend>,
-    passage: Passage,
+    passage: RoundTrip,
     parts: Parts,
 }
 
@@ -159,7 +159,7 @@ impl Course {
             next: 0,
             backend: twinfer_worker::open(&arguments.variant, cache)
                 .map_err(|error| Failure::opening(&arguments.variant, &error))?,
-            passage: Passage::open(&arguments.variant, worker.clone())?,
+            passage: RoundTrip::open(&arguments.variant, worker.clone())?,
             options: Options::new(variants, worker, PathBuf::new()),
             parts: Parts::default(),
         })
@@ -173,7 +173,7 @@ impl Course {
         let mut clock = Clock::start();
         let cases: Vec<_> = self.stream.cases(self.next, 1).take(count).collect();
         parts.generate += clock.lap();
-        let cases: Vec<_> = cases.into_iter().map(Prepared::of).collect::<Result<_, _>>()?;
+        let cases: Vec<_> = cases.into_iter().map(EncodedCase::of).collect::<Result<_, _>>()?;
         parts.encode += clock.lap();
         let oracle = options.oracle_for([&description]);
         let references: Vec<_> = cases.iter().map(|case| references(case, &oracle)).collect();
@@ -225,7 +225,12 @@ impl Course {
 }
 
 /// The journal's record of a case, as a campaign of one variant has it.
-fn record(variant: &Variant, case: &Prepared, observation: &Observation, judgement: Judgement) -> CaseRecord {
+fn record(
+    variant: &Variant,
+    case: &EncodedCase,
+    observation: &Observation,
+    judgement: Judgement,
+) -> CaseRecord {
     let variant = VariantRecord {
         variant: variant.clone(),
         stage: observation.stage,

@@ -98,7 +98,7 @@ struct Subject {
 }
 
 /// A case with its bytes and tensors.
-struct Prepared {
+struct EncodedCase {
     case: Case,
     task: Task,
 }
@@ -155,9 +155,9 @@ fn told_to_begin() -> Result<bool, Failure> {
     io::stdin().lock().read_line(&mut String::new()).map(|bytes| bytes > 0).map_err(Failure::environment)
 }
 
-fn prepare(case: Case) -> Result<Prepared, Failure> {
+fn prepare(case: Case) -> Result<EncodedCase, Failure> {
     let task = Task::of(&case).map_err(Failure::environment)?;
-    Ok(Prepared { case, task })
+    Ok(EncodedCase { case, task })
 }
 
 impl Course {
@@ -179,7 +179,7 @@ impl Course {
 
     fn run(
         &self,
-        cases: impl Iterator<Item = Result<Prepared, Failure>>,
+        cases: impl Iterator<Item = Result<EncodedCase, Failure>>,
         mut subjects: Vec<Subject>,
         judged: bool,
         limit: Duration,
@@ -238,8 +238,8 @@ impl Loop {
 }
 
 /// Judges the observations of one case; whether each was compared with golden.
-fn are_compared(prepared: &Prepared, subjects: &[Subject], observations: &[Observation]) -> bool {
-    let Prepared { case, task } = prepared;
+fn are_compared(prepared: &EncodedCase, subjects: &[Subject], observations: &[Observation]) -> bool {
+    let EncodedCase { case, task } = prepared;
     let references: Vec<_> = match case.expectation {
         Expectation::Valid => {
             task.runs.iter().map(|inputs| twinfer_golden::evaluate(&case.graph, inputs)).collect()

@@ -1,16 +1,16 @@
 use twinfer_workers::Observed;
 
-use crate::{judging::Complete, preparer::Referenced};
+use crate::{generator::PreparedCase, judging::ExecutedCase};
 
 /// What has arrived of a case.
 #[derive(Default)]
-pub struct Slot {
-    pub referenced: Option<Referenced>,
+pub struct Pending {
+    pub referenced: Option<PreparedCase>,
     /// By variant: the observation, and that of the second run.
     pub observed: Vec<(Option<Observed>, Option<Observed>)>,
 }
 
-impl Slot {
+impl Pending {
     pub fn is_complete(&self) -> bool {
         let Some(referenced) = &self.referenced else { return false };
         !self.observed.is_empty()
@@ -20,8 +20,8 @@ impl Slot {
                 .all(|(first, repeat)| first.is_some() && (repeat.is_some() || !referenced.repeated))
     }
 
-    pub fn complete(self) -> Option<Complete> {
+    pub fn complete(self) -> Option<ExecutedCase> {
         let observed = self.observed.into_iter().filter_map(|(first, repeat)| Some((first?, repeat)));
-        Some(Complete { referenced: self.referenced?, observed: observed.collect() })
+        Some(ExecutedCase { referenced: self.referenced?, observed: observed.collect() })
     }
 }

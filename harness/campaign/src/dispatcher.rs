@@ -1,7 +1,7 @@
 //! The *committer* takes cases in order: it decides what their divergences are, and writes the journal.
 
-mod conclusion;
-mod slot;
+mod pending;
+mod resolution;
 
 use std::{
     collections::BTreeMap,
@@ -12,24 +12,24 @@ use std::{
 use crossbeam_channel::{Receiver, Sender};
 use twinfer_case::{Event, Mask, Summary, Verdict};
 use twinfer_store::{Journal, Open};
-use twinfer_triage::{Effort, Findings, Inquest, Outcome, Proof, Reduced, Suspect, sighting};
-use twinfer_workers::{Crew, gather};
+use twinfer_triage::{Confirmed, Effort, Findings, Reduced, Suspect, TriageOutcome, TriageResult, sighting};
+use twinfer_workers::{TriageWorkers, gather};
 
-use self::{conclusion::Conclusion, slot::Slot};
+use self::{pending::Pending, resolution::Resolution};
 use crate::{
     CampaignError,
-    climber::{Climbed, Queue},
-    delivery::Delivery,
-    docket::Docket,
-    judging::{Complete, Judged},
-    tickets::{Earlier, Tickets},
+    admission::{Admission, Earlier},
+    escalation_thread::{Escalated, Queue},
+    judging::{ExecutedCase, JudgedCase},
+    stage_event::StageEvent,
+    triage_queue::TriageQueue,
 };
 
 /// How often progress is told.
 const PROGRESS: Duration = Duration::from_millis(250);
 
 /// What a campaign leaves behind, and what it came to so far.
-pub struct Ledger {
+pub struct RunState {
     pub journal: Journal,
     pub findings: Findings,
     /// Without the cases that are `open`.
@@ -39,19 +39,19 @@ pub struct Ledger {
 }
 
 /// Decides on cases in order, records them, and hands out tickets for more.
-pub struct Committer<'scope, 'env> {
-    crews: &'env [Crew],
+pub struct Dispatcher<'scope, 'env> {
+    crews: &'env [TriageWorkers],
     /// Variants that every case runs on; the rungs above them come behind.
     bases: usize,
-    ledger: Ledger,
-    tickets: Tickets<'env>,
-    docket: Docket<'scope, 'env>,
-    judges: Sender<Complete>,
+    ledger: RunState,
+    tickets: Admission<'env>,
+    docket: TriageQueue<'scope, 'env>,
+    judges: Sender<ExecutedCase>,
     climbs: Queue,
     /// Cases that are not complete yet.
-    slots: BTreeMap<u64, Slot>,
+    slots: BTreeMap<u64, Pending>,
     /// Cases that wait for their turn.
-    judged: BTreeMap<u64, Judged>,
+    judged: BTreeMap<u64, JudgedCase>,
     started: Instant,
     told: Instant,
 }
@@ -63,7 +63,7 @@ enum Haste {
     TimeIsUp,
 }
 
-impl Ledger {
+impl RunState {
     /// What an earlier part of the campaign leaves to this one.
     pub fn earlier(&self) -> Earlier {
         let open: Vec<_> = self.open.keys().copied().collect();
@@ -71,13 +71,13 @@ impl Ledger {
     }
 }
 
-impl<'scope, 'env> Committer<'scope, 'env> {
+impl<'scope, 'env> Dispatcher<'scope, 'env> {
     pub fn new(
-        crews: &'env [Crew],
-        ledger: Ledger,
-        tickets: Tickets<'env>,
-        docket: Docket<'scope, 'env>,
-        judges: Sender<Complete>,
+        crews: &'env [TriageWorkers],
+        ledger: RunState,
+        tickets: Admission<'env>,
+        docket: TriageQueue<'scope, 'env>,
+        judges: Sender<ExecutedCase>,
         climbs: Queue,
     ) -> Self {
         let started = Instant::now();
@@ -99,7 +99,7 @@ impl<'scope, 'env> Committer<'scope, 'env> {
     /// Runs until the budget is spent and everything under way is recorded.
     pub fn run(
         mut self,
-        inbox: &Receiver<Delivery>,
+        inbox: &Receiver<StageEvent>,
         sink: &mut dyn FnMut(&Event),
     ) -> Result<Summary, CampaignError> {
         loop {
@@ -119,7 +119,7 @@ impl<'scope, 'env> Committer<'scope, 'env> {
             self.docket.look_ahead(&self.judged, self.ledger.findings.catalogue(), (next, step));
             self.tell_progress(sink);
         }
-        let Ledger { mut journal, mut summary, open, .. } = self.ledger;
+        let RunState { mut journal, mut summary, open, .. } = self.ledger;
         journal.flush()?;
         for record in open.values() {
             summary.record(record);
@@ -133,25 +133,25 @@ impl<'scope, 'env> Committer<'scope, 'env> {
     /// Takes everything that has arrived, or waits a moment for something.
     fn receive(
         &mut self,
-        inbox: &Receiver<Delivery>,
+        inbox: &Receiver<StageEvent>,
         sink: &mut dyn FnMut(&Event),
     ) -> Result<(), CampaignError> {
         gather(inbox, PROGRESS)?.into_iter().try_for_each(|delivery| self.take(delivery, sink))
     }
 
-    fn take(&mut self, delivery: Delivery, sink: &mut dyn FnMut(&Event)) -> Result<(), CampaignError> {
+    fn take(&mut self, delivery: StageEvent, sink: &mut dyn FnMut(&Event)) -> Result<(), CampaignError> {
         match delivery {
-            Delivery::Failed(error) => return Err(error),
-            Delivery::Event(event) => {
+            StageEvent::Failed(error) => return Err(error),
+            StageEvent::Event(event) => {
                 self.ledger.summary.workers_lost += u64::from(matches!(*event, Event::WorkerLost { .. }));
                 sink(&event);
             }
-            Delivery::Referenced(referenced) => {
+            StageEvent::PreparedCase(referenced) => {
                 let index = referenced.index;
                 self.slots.entry(index).or_default().referenced = Some(*referenced);
                 self.judge_complete(index);
             }
-            Delivery::Observed(observed) => {
+            StageEvent::Observed(observed) => {
                 let index = observed.index;
                 let slot = self.slots.entry(index).or_default();
                 slot.observed.resize_with(self.bases, Default::default);
@@ -160,26 +160,26 @@ impl<'scope, 'env> Committer<'scope, 'env> {
                 *place = Some(*observed);
                 self.judge_complete(index);
             }
-            Delivery::Judged(judged, climb) => {
+            StageEvent::JudgedCase(judged, climb) => {
                 self.tickets.judged();
                 self.judged.insert(judged.index, *judged);
                 if let Some(climb) = climb {
                     self.climbs.send(*climb);
                 }
             }
-            Delivery::Climbed(climbed) => {
+            StageEvent::Escalated(climbed) => {
                 if let Some(judged) = self.judged.get_mut(&climbed.index) {
                     climbed.enter(judged);
                 }
             }
-            Delivery::Investigated(place, inquest) => self.docket.keep(place, inquest),
+            StageEvent::Investigated(place, inquest) => self.docket.keep(place, inquest),
         }
         Ok(())
     }
 
     fn judge_complete(&mut self, index: u64) {
-        if self.slots.get(&index).is_some_and(Slot::is_complete)
-            && let Some(complete) = self.slots.remove(&index).and_then(Slot::complete)
+        if self.slots.get(&index).is_some_and(Pending::is_complete)
+            && let Some(complete) = self.slots.remove(&index).and_then(Pending::complete)
         {
             // judges that are gone have delivered why
             let _ = self.judges.send(complete);
@@ -210,7 +210,7 @@ impl<'scope, 'env> Committer<'scope, 'env> {
     /// Finds out what every suspect of a case is; false where one has to be investigated first.
     fn conclude_all(
         &mut self,
-        judged: &mut Judged,
+        judged: &mut JudgedCase,
         haste: Haste,
         sink: &mut dyn FnMut(&Event),
     ) -> Result<bool, CampaignError> {
@@ -228,9 +228,9 @@ impl<'scope, 'env> Committer<'scope, 'env> {
         Ok(true)
     }
 
-    fn commit(&mut self, judged: Judged, sink: &mut dyn FnMut(&Event)) -> Result<(), CampaignError> {
-        let Judged { index, record, .. } = judged;
-        let Ledger { journal, findings, summary, open } = &mut self.ledger;
+    fn commit(&mut self, judged: JudgedCase, sink: &mut dyn FnMut(&Event)) -> Result<(), CampaignError> {
+        let JudgedCase { index, record, .. } = judged;
+        let RunState { journal, findings, summary, open } = &mut self.ledger;
         match open.remove(&index) {
             Some(_) => journal.append_revisited(&record)?,
             None => journal.append(&record)?,
@@ -265,14 +265,14 @@ impl<'scope, 'env> Committer<'scope, 'env> {
         below: Option<usize>,
         haste: Haste,
         sink: &mut dyn FnMut(&Event),
-    ) -> Result<Option<Conclusion>, CampaignError> {
+    ) -> Result<Option<Resolution>, CampaignError> {
         let catalogue = self.ledger.findings.catalogue();
         let provisional = &suspect.provisional;
         let likely = catalogue.find_likely(provisional);
         let due = likely.filter(|_| below.is_none()).and_then(|known| catalogue.due(known).cloned());
         let assumed = match (likely, below) {
             (Some(likely), _) => due.is_none().then(|| self.known(likely, suspect)),
-            (None, Some(below)) => Some(Conclusion::repeated(below, suspect)),
+            (None, Some(below)) => Some(Resolution::repeated(below, suspect)),
             (None, None) => catalogue.find_veiled(provisional).map(|known| self.known(known, suspect)),
         };
         for known in assumed.iter().flat_map(|assumed| &assumed.findings).chain(&likely) {
@@ -310,10 +310,11 @@ impl<'scope, 'env> Committer<'scope, 'env> {
         &mut self,
         suspect: &Suspect,
         likely: Option<usize>,
-        inquest: &Inquest,
+        inquest: &TriageResult,
         sink: &mut dyn FnMut(&Event),
-    ) -> Result<Option<Conclusion>, CampaignError> {
-        let (Outcome::Reduced(reduced) | Outcome::Proved(reduced, _)) = &inquest.outcome else {
+    ) -> Result<Option<Resolution>, CampaignError> {
+        let (TriageOutcome::Reduced(reduced) | TriageOutcome::Confirmed(reduced, _)) = &inquest.outcome
+        else {
             return Ok(likely.map(|known| self.known(known, suspect)));
         };
         let known = self.ledger.findings.catalogue().find(&reduced.identity.signature);
@@ -323,7 +324,7 @@ impl<'scope, 'env> Committer<'scope, 'env> {
                 self.sight(known, suspect, sink)?;
                 Ok(Some(self.known(likely.unwrap_or(known), suspect)))
             }
-            (None, Outcome::Proved(_, proof)) if likely.is_none() || proof.recurs => {
+            (None, TriageOutcome::Confirmed(_, proof)) if likely.is_none() || proof.recurs => {
                 tell_course(suspect, reduced, sink);
                 let mut conclusion = self.record(suspect, proof, sink)?;
                 if let Some(known) = likely {
@@ -331,7 +332,7 @@ impl<'scope, 'env> Committer<'scope, 'env> {
                 }
                 Ok(Some(conclusion))
             }
-            (None, Outcome::Proved(..)) => Ok(likely.map(|known| self.known(known, suspect))),
+            (None, TriageOutcome::Confirmed(..)) => Ok(likely.map(|known| self.known(known, suspect))),
             (None, _) => Ok(None),
         }
     }
@@ -340,14 +341,14 @@ impl<'scope, 'env> Committer<'scope, 'env> {
     fn record(
         &mut self,
         suspect: &Suspect,
-        proof: &Proof,
+        proof: &Confirmed,
         sink: &mut dyn FnMut(&Event),
-    ) -> Result<Conclusion, CampaignError> {
+    ) -> Result<Resolution, CampaignError> {
         if let Some(lead) = suspect.lead().filter(|_| !proof.recurs) {
             let case = suspect.case;
             sink(&Event::NotConfirmed { case, divergence: lead.clone() });
         }
-        let Ledger { findings, .. } = &mut self.ledger;
+        let RunState { findings, .. } = &mut self.ledger;
         let index = if let Some(known) = findings.catalogue().find(&proof.finding.signature) {
             self.sight(known, suspect, sink)?;
             known
@@ -359,20 +360,20 @@ impl<'scope, 'env> Committer<'scope, 'env> {
             added
         };
         let divergences = proof.divergences.clone();
-        Ok(Conclusion { divergences, ..self.known(index, suspect) })
+        Ok(Resolution { divergences, ..self.known(index, suspect) })
     }
 
     /// The suspect shows the finding at `index`, veiled if need be.
-    fn known(&self, index: usize, suspect: &Suspect) -> Conclusion {
+    fn known(&self, index: usize, suspect: &Suspect) -> Resolution {
         let findings = &self.ledger.findings;
         let operators = findings.catalogue().veil(index, &suspect.provisional);
         let mask = operators.map(|operators| Mask { finding: findings.slug(index), operators });
-        Conclusion { mask, ..Conclusion::repeated(index, suspect) }
+        Resolution { mask, ..Resolution::repeated(index, suspect) }
     }
 
     /// Completes what the journal is to say of the suspect.
-    fn enter(&self, conclusion: Conclusion, suspect: &Arc<Suspect>, judged: &mut Judged) {
-        let Judged { record, concluded, .. } = judged;
+    fn enter(&self, conclusion: Resolution, suspect: &Arc<Suspect>, judged: &mut JudgedCase) {
+        let JudgedCase { record, concluded, .. } = judged;
         let variant = &self.crews[suspect.variant].info().variant;
         // what another cause was confirmed as was told with the first
         let told = record.variants.iter_mut().find(|one| one.variant == *variant);
@@ -427,9 +428,9 @@ fn note_once<T: PartialEq>(notes: &mut Vec<T>, note: T) {
     }
 }
 
-impl Climbed {
+impl Escalated {
     /// Completes what is known of the case.
-    fn enter(self, judged: &mut Judged) {
+    fn enter(self, judged: &mut JudgedCase) {
         judged.record.variants.extend(self.records);
         judged.suspects.extend(self.suspects);
         judged.climbs = false;

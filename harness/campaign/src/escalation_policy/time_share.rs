@@ -7,7 +7,7 @@ const EAGERNESS: f64 = 2.0;
 ///
 /// Times are in microseconds. A climb is admitted while climbs took less than their part, so that they exceed it by one
 /// at most; how long the first one takes is not known, and it is waited for.
-pub struct Governor {
+pub struct TimeShare {
     /// The part of the whole that climbs may take.
     fraction: f64,
     /// Climbs under way at once.
@@ -43,7 +43,7 @@ pub struct Spent {
     pub climbs: u64,
 }
 
-impl Governor {
+impl TimeShare {
     /// Climbs may take `fraction` of the backends' time, `most` of them at once, after what is spent already.
     pub const fn new(fraction: f64, most: u64, spent: Spent) -> Self {
         let Spent { below, above, cases, climbs } = spent;
@@ -99,7 +99,7 @@ mod tests {
     }
 
     /// How many of `cases` cases climbed, every `suspect`th of which is a suspect: suspects, and others.
-    fn climbs(governor: &mut Governor, cases: u64, suspect: u64) -> (u64, u64) {
+    fn climbs(governor: &mut TimeShare, cases: u64, suspect: u64) -> (u64, u64) {
         let (mut suspects, mut others) = (0, 0);
         for (index, number) in (0..cases).zip(draws()) {
             let is_suspect = index % suspect == suspect - 1;
@@ -114,14 +114,14 @@ mod tests {
         (suspects, others)
     }
 
-    fn part(governor: &Governor) -> f64 {
+    fn part(governor: &TimeShare) -> f64 {
         governor.above / (governor.above + governor.below)
     }
 
     #[test]
     fn climbs_take_their_part_of_the_time_and_no_more() {
         for fraction in [0.01, 0.1, 0.5] {
-            let mut governor = Governor::new(fraction, 4, Spent::default());
+            let mut governor = TimeShare::new(fraction, 4, Spent::default());
             climbs(&mut governor, 100_000, 1_000_000);
             let part = part(&governor);
             assert!(part <= fraction && part > 0.95 * fraction, "{part} of {fraction}");
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn at_no_time_is_the_part_exceeded_by_more_than_a_climb() {
-        let mut governor = Governor::new(0.1, 4, Spent::default());
+        let mut governor = TimeShare::new(0.1, 4, Spent::default());
         for number in draws().take(20_000) {
             for reason in [Reason::Drawn(number), Reason::Suspect] {
                 if governor.admits(reason) {
@@ -146,7 +146,7 @@ mod tests {
     #[test]
     fn suspects_climb_before_others() {
         // time for one climb in 180 cases, and a suspect in 200
-        let mut governor = Governor::new(0.1, 4, Spent::default());
+        let mut governor = TimeShare::new(0.1, 4, Spent::default());
         climbs(&mut governor, 2000, 1_000_000);
         let (suspects, others) = climbs(&mut governor, 100_000, 200);
         assert_eq!(suspects, 500);
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn any_case_may_be_drawn_however_long_it_takes() {
-        let mut governor = Governor::new(0.1, 4, Spent::default());
+        let mut governor = TimeShare::new(0.1, 4, Spent::default());
         let mut lengths = [0_u64; 2];
         for (index, number) in (0..200_000_u64).zip(draws()) {
             let long = index % 2 == 1;
@@ -175,21 +175,21 @@ mod tests {
     #[test]
     fn climbs_under_way_count_before_they_are_over() {
         let spent = Spent { below: 1_000_000_000, above: 40_000, cases: 1_000_000, climbs: 2 };
-        let mut governor = Governor::new(0.1, 4, spent);
+        let mut governor = TimeShare::new(0.1, 4, spent);
         let admitted = (0..10).filter(|_| governor.admits(Reason::Suspect)).count();
         assert_eq!(admitted, 4);
         governor.climbed(CLIMB);
         assert!(governor.admits(Reason::Suspect));
         // room for four, time for two
         let spent = Spent { below: 9 * 4 * CLIMB - 10 * BASE, above: 2 * CLIMB, cases: 1000, climbs: 2 };
-        let mut governor = Governor::new(0.1, 4, spent);
+        let mut governor = TimeShare::new(0.1, 4, spent);
         let admitted = (0..10).filter(|_| governor.admits(Reason::Suspect)).count();
         assert_eq!(admitted, 2);
     }
 
     #[test]
     fn nothing_follows_the_first_climb_until_its_length_is_known() {
-        let mut governor = Governor::new(0.5, 4, Spent::default());
+        let mut governor = TimeShare::new(0.5, 4, Spent::default());
         governor.judged(1_000_000);
         assert!(governor.admits(Reason::Suspect) && !governor.admits(Reason::Suspect));
         governor.climbed(10);

@@ -17,7 +17,7 @@ pub struct OversizedCase {
 }
 
 /// A case with everything that is made of it once: its bytes and its tensors.
-pub struct Prepared {
+pub struct EncodedCase {
     /// The case.
     pub case: Case,
     /// What backends are given.
@@ -26,7 +26,7 @@ pub struct Prepared {
     pub bytes: usize,
 }
 
-impl Prepared {
+impl EncodedCase {
     /// Encodes and materialises `case`.
     pub fn of(case: Case) -> Result<Arc<Self>, OversizedCase> {
         match Task::of(&case) {

@@ -2,28 +2,28 @@ use std::{sync::Arc, thread};
 
 use crossbeam_channel::Sender;
 use twinfer_case::Event;
-use twinfer_triage::{Inquest, Place};
+use twinfer_triage::{Place, TriageResult};
 use twinfer_workers::{Message, Observed};
 
 use crate::{
     CampaignError,
-    climber::{Climb, Climbed},
-    judging::Judged,
-    preparer::Referenced,
+    escalation_thread::{Escalated, Escalation},
+    generator::PreparedCase,
+    judging::JudgedCase,
 };
 
 /// What the threads of a campaign tell the committer.
-pub enum Delivery {
+pub enum StageEvent {
     /// A case is on its way to the lanes and has its reference.
-    Referenced(Box<Referenced>),
+    PreparedCase(Box<PreparedCase>),
     /// A lane has an observation of a case.
     Observed(Box<Observed>),
     /// A case has its verdicts, and climbs if it is to.
-    Judged(Box<Judged>, Option<Box<Climb>>),
+    JudgedCase(Box<JudgedCase>, Option<Box<Escalation>>),
     /// A case climbed.
-    Climbed(Box<Climbed>),
+    Escalated(Box<Escalated>),
     /// An investigation came to an end; `None` where it was halted.
-    Investigated(Place, Option<Arc<Inquest>>),
+    Investigated(Place, Option<Arc<TriageResult>>),
     /// Something to tell the world at once.
     Event(Box<Event>),
     /// A thread cannot go on.
@@ -31,20 +31,20 @@ pub enum Delivery {
 }
 
 /// A thread's end of the way to the committer, which learns of a panic there too.
-pub struct Deliverer(Sender<Delivery>);
+pub struct EventSender(Sender<StageEvent>);
 
-impl Deliverer {
-    pub const fn new(sender: Sender<Delivery>) -> Self {
+impl EventSender {
+    pub const fn new(sender: Sender<StageEvent>) -> Self {
         Self(sender)
     }
 
     /// A committer that is gone needs nothing any more.
-    pub fn send(&self, delivery: Delivery) {
+    pub fn send(&self, delivery: StageEvent) {
         let _ = self.0.send(delivery);
     }
 }
 
-impl From<Message> for Delivery {
+impl From<Message> for StageEvent {
     fn from(message: Message) -> Self {
         match message {
             Message::Observed(observed) => Self::Observed(observed),
@@ -54,11 +54,11 @@ impl From<Message> for Delivery {
     }
 }
 
-impl Drop for Deliverer {
+impl Drop for EventSender {
     fn drop(&mut self) {
         if thread::panicking() {
             let reason = "one of its threads panicked".to_owned();
-            self.send(Delivery::Failed(CampaignError::Supervisor(reason)));
+            self.send(StageEvent::Failed(CampaignError::Supervisor(reason)));
         }
     }
 }

@@ -1,6 +1,6 @@
-//! *Climbing* is being run again on the rungs above a variant. Which cases climb is decided when they are judged.
+//! *Escalation* is being run again on the rungs above a variant. Which cases climb is decided when they are judged.
 
-mod governor;
+mod time_share;
 
 use std::{
     num::NonZeroU64,
@@ -8,12 +8,12 @@ use std::{
 };
 
 use twinfer_case::{Percent, Signature, Summary, VariantInfo};
-use twinfer_triage::{Catalogue, Claims, Suspect};
+use twinfer_triage::{Catalog, Dedup, Suspect};
 
-use self::governor::{Governor, Reason, Spent};
+use self::time_share::{Reason, Spent, TimeShare};
 
 /// Decides which cases climb.
-pub struct Climbing<'a> {
+pub struct EscalationPolicy<'a> {
     rule: Option<Rule<'a>>,
     seed: u64,
     /// By variant that every case runs on: the rungs above it, the weakest first, as places among the variants.
@@ -23,25 +23,25 @@ pub struct Climbing<'a> {
 /// Which cases climb.
 pub enum Rule<'a> {
     /// A function of the case alone: one in `every`, and suspects of nothing that was known before the campaign.
-    Sample { every: u64, known: Catalogue },
+    Sample { every: u64, known: Catalog },
     /// What time allows: suspects of nothing that is known by now, then others.
-    Time { governor: Mutex<Governor>, claims: &'a Claims },
+    Time { governor: Mutex<TimeShare>, claims: &'a Dedup },
 }
 
 impl<'a> Rule<'a> {
     /// One in `every`, and suspects of nothing that is `known`.
-    pub fn sample(every: NonZeroU64, known: &Catalogue) -> Self {
+    pub fn sample(every: NonZeroU64, known: &Catalog) -> Self {
         Self::Sample { every: every.get(), known: known.clone() }
     }
 
     /// What `percent` of the backends' time allows after what `summary` counts, `most` cases at once.
-    pub fn time(percent: Percent, most: u64, summary: &Summary, claims: &'a Claims) -> Self {
-        let governor = Governor::new(percent.fraction(), most, spent(summary));
+    pub fn time(percent: Percent, most: u64, summary: &Summary, claims: &'a Dedup) -> Self {
+        let governor = TimeShare::new(percent.fraction(), most, spent(summary));
         Self::Time { governor: Mutex::new(governor), claims }
     }
 }
 
-impl<'a> Climbing<'a> {
+impl<'a> EscalationPolicy<'a> {
     /// No case climbs where there is no rule.
     pub fn new(rule: Option<Rule<'a>>, seed: u64, variants: &[VariantInfo]) -> Self {
         Self { rule, seed, ladders: ladders(variants) }

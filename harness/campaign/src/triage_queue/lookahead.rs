@@ -4,16 +4,16 @@ use std::{
 };
 
 use twinfer_case::Signature;
-use twinfer_triage::{Catalogue, Identity, Inquest, Outcome, Place, Suspect, may_be_one};
+use twinfer_triage::{Catalog, Identity, Place, Suspect, TriageOutcome, TriageResult, may_be_one};
 
-use crate::judging::Judged;
+use crate::judging::JudgedCase;
 
 /// Cases that are looked at: more would keep the committer from them.
 const HORIZON: usize = 4096;
 
 /// Which suspects will have to be investigated, as far as it can be told before their turn.
 #[derive(Default)]
-pub struct Forecast {
+pub struct Lookahead {
     /// Nothing that is known or under way resembles them.
     new: Vec<Wanted>,
     /// A known finding whose cases are looked at again now and then.
@@ -33,19 +33,19 @@ pub struct Wanted {
 
 /// The committer's work on cases that are judged, done in advance as far as that goes.
 struct Rehearsal<'a> {
-    forecast: Forecast,
-    catalogue: Catalogue,
-    done: &'a BTreeMap<Place, Arc<Inquest>>,
+    forecast: Lookahead,
+    catalogue: Catalog,
+    done: &'a BTreeMap<Place, Arc<TriageResult>>,
     /// Provisional signatures of suspects that will be investigated.
     expected: Vec<&'a Signature>,
 }
 
-impl Forecast {
+impl Lookahead {
     /// For the cases from `next` on that are `judged`, of which every `step`th belongs to the campaign.
     pub fn of(
-        judged: &BTreeMap<u64, Judged>,
-        catalogue: Catalogue,
-        done: &BTreeMap<Place, Arc<Inquest>>,
+        judged: &BTreeMap<u64, JudgedCase>,
+        catalogue: Catalog,
+        done: &BTreeMap<Place, Arc<TriageResult>>,
         (mut next, step): (u64, u64),
     ) -> Self {
         let forecast = Self::default();
@@ -71,7 +71,7 @@ impl Forecast {
 }
 
 impl<'a> Rehearsal<'a> {
-    fn commit(&mut self, judged: &'a Judged, is_gapless: bool) {
+    fn commit(&mut self, judged: &'a JudgedCase, is_gapless: bool) {
         let (mut shown, mut veiled) = (BTreeSet::new(), BTreeSet::new());
         for (place, suspect) in judged.suspects.iter().enumerate() {
             let mut lower = judged.concluded.iter().map(|(lower, _)| lower).chain(&judged.suspects[..place]);
@@ -126,14 +126,15 @@ impl<'a> Rehearsal<'a> {
     }
 
     /// The finding that an investigation leads to; `None` where that has to be proved yet.
-    fn found(&mut self, inquest: &Inquest) -> Option<usize> {
-        let (Outcome::Reduced(reduced) | Outcome::Proved(reduced, _)) = &inquest.outcome else {
+    fn found(&mut self, inquest: &TriageResult) -> Option<usize> {
+        let (TriageOutcome::Reduced(reduced) | TriageOutcome::Confirmed(reduced, _)) = &inquest.outcome
+        else {
             return None;
         };
         if let Some(known) = self.catalogue.find(&reduced.identity.signature) {
             return Some(known);
         }
-        let Outcome::Proved(_, proof) = &inquest.outcome else { return None };
+        let TriageOutcome::Confirmed(_, proof) = &inquest.outcome else { return None };
         let identity = proof.identity();
         let known = self.catalogue.find(&identity.signature);
         Some(known.unwrap_or_else(|| self.catalogue.add(Arc::new(identity))))

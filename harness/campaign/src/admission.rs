@@ -1,4 +1,4 @@
-//! A *ticket* is the place of a case that is to be prepared. Tickets are handed out in order until the budget is spent.
+//! A *ticket* is the place of a case that is to be prepared. Admission are handed out in order until the budget is spent.
 
 use std::{
     sync::atomic::Ordering,
@@ -31,7 +31,7 @@ const LEAST_GRACE: Duration = Duration::from_secs(10);
 const MOST_GRACE: Duration = Duration::from_secs(30);
 
 /// Hands out tickets, and knows which case comes next to be committed.
-pub struct Tickets<'a> {
+pub struct Admission<'a> {
     options: &'a Options,
     /// Cases that may wait for their turn.
     most_waiting: u64,
@@ -54,8 +54,8 @@ pub struct Earlier {
     pub open: Vec<u64>,
 }
 
-impl<'a> Tickets<'a> {
-    /// Tickets for the cases that are left after an `earlier` part, on backends that use devices in this way.
+impl<'a> Admission<'a> {
+    /// Admission for the cases that are left after an `earlier` part, on backends that use devices in this way.
     pub fn new(options: &'a Options, device_use: DeviceUse, sender: Sender<u64>, earlier: Earlier) -> Self {
         let started = Instant::now();
         let most_waiting = match (device_use, options.budget) {

@@ -3,22 +3,22 @@
 use std::sync::Arc;
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
-use twinfer_case::{Event, Note, Observation, Prepared, VariantRecord};
+use twinfer_case::{EncodedCase, Event, Note, Observation, VariantRecord};
 use twinfer_checks::{Evaluated, RunReference, disagreement};
 use twinfer_triage::Suspect;
-use twinfer_workers::{Crew, Step};
+use twinfer_workers::{SequentialRun, TriageWorkers};
 
 use crate::{
     CampaignError,
-    climbing::Climbing,
-    delivery::{Deliverer, Delivery},
+    escalation_policy::EscalationPolicy,
+    stage_event::{EventSender, StageEvent},
 };
 
 /// A case on its way up.
-pub struct Climb {
+pub struct Escalation {
     /// The case's place in the campaign.
     pub index: u64,
-    pub prepared: Arc<Prepared>,
+    pub prepared: Arc<EncodedCase>,
     pub references: Vec<RunReference>,
     /// What the campaign's first variant did, with which others are compared where golden cannot decide.
     pub first: Observation,
@@ -27,7 +27,7 @@ pub struct Climb {
 }
 
 /// A case that climbed.
-pub struct Climbed {
+pub struct Escalated {
     /// The case's place in the campaign.
     pub index: u64,
     /// By rung.
@@ -38,26 +38,26 @@ pub struct Climbed {
 
 /// The way to the climbers. Once it is dropped, what still waits there is given up.
 pub struct Queue {
-    sender: Sender<Climb>,
-    waiting: Receiver<Climb>,
+    sender: Sender<Escalation>,
+    waiting: Receiver<Escalation>,
 }
 
 /// Has cases climb, in any order.
 #[derive(Clone, Copy)]
-pub struct Climber<'a> {
-    pub crews: &'a [Crew],
-    pub climbing: &'a Climbing<'a>,
+pub struct EscalationThread<'a> {
+    pub crews: &'a [TriageWorkers],
+    pub climbing: &'a EscalationPolicy<'a>,
 }
 
 impl Queue {
     /// The way, and the climbers' end of it.
-    pub fn new() -> (Self, Receiver<Climb>) {
+    pub fn new() -> (Self, Receiver<Escalation>) {
         let (sender, waiting) = unbounded();
         (Self { sender, waiting: waiting.clone() }, waiting)
     }
 
     /// Has a case climb.
-    pub fn send(&self, climb: Climb) {
+    pub fn send(&self, climb: Escalation) {
         // climbers that are gone have delivered why
         let _ = self.sender.send(climb);
     }
@@ -69,18 +69,18 @@ impl Drop for Queue {
     }
 }
 
-impl Climber<'_> {
+impl EscalationThread<'_> {
     /// Works until there are no more cases.
-    pub fn run(self, climbs: &Receiver<Climb>, deliverer: &Deliverer) {
+    pub fn run(self, climbs: &Receiver<Escalation>, deliverer: &EventSender) {
         for climb in climbs {
             match self.climb(&climb, deliverer) {
-                Ok(climbed) => deliverer.send(Delivery::Climbed(Box::new(climbed))),
-                Err(error) => return deliverer.send(Delivery::Failed(error)),
+                Ok(climbed) => deliverer.send(StageEvent::Escalated(Box::new(climbed))),
+                Err(error) => return deliverer.send(StageEvent::Failed(error)),
             }
         }
     }
 
-    fn climb(self, climb: &Climb, deliverer: &Deliverer) -> Result<Climbed, CampaignError> {
+    fn climb(self, climb: &Escalation, deliverer: &EventSender) -> Result<Escalated, CampaignError> {
         let (mut records, mut suspects) = (Vec::new(), Vec::new());
         for &rung in &climb.rungs {
             let (record, found) = self.step(climb, rung, deliverer)?;
@@ -88,22 +88,22 @@ impl Climber<'_> {
             suspects.extend(found.into_iter().map(Arc::new));
         }
         self.climbing.climbed(records.iter().map(VariantRecord::micros).sum());
-        Ok(Climbed { index: climb.index, records, suspects })
+        Ok(Escalated { index: climb.index, records, suspects })
     }
 
     fn step(
         self,
-        climb: &Climb,
+        climb: &Escalation,
         rung: usize,
-        deliverer: &Deliverer,
+        deliverer: &EventSender,
     ) -> Result<(VariantRecord, Vec<Suspect>), CampaignError> {
         let crew = &self.crews[rung];
-        let Climb { index, prepared, references, first, .. } = climb;
-        let Step { observation, preceding, lost } = crew.observe_next(*index, &prepared.task)?;
+        let Escalation { index, prepared, references, first, .. } = climb;
+        let SequentialRun { observation, preceding, lost } = crew.observe_next(*index, &prepared.task)?;
         if let Some((stage, loss)) = lost {
             let (variant, reason) = (crew.info().variant.clone(), loss.to_string());
             let index = Some(*index);
-            deliverer.send(Delivery::Event(Box::new(Event::WorkerLost { variant, index, stage, reason })));
+            deliverer.send(StageEvent::Event(Box::new(Event::WorkerLost { variant, index, stage, reason })));
         }
         let difference = disagreement(references, &observation, first);
         let tried = Evaluated::of(crew.info(), Arc::clone(prepared), references.clone(), observation);

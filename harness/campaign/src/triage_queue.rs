@@ -4,7 +4,7 @@
 //! docket foresees that from what is known already, so that most investigations are done when their turn comes; one that
 //! was not needed after all is dropped. Nothing that it foresees changes what the committer concludes.
 
-mod forecast;
+mod lookahead;
 
 use std::{
     collections::BTreeMap,
@@ -16,15 +16,16 @@ use std::{
 use crossbeam_channel::Sender;
 
 use twinfer_triage::{
-    Catalogue, Claims, Course, Effort, Identity, Inquest, Investigator, Outcome, Place, Reduced, Suspect,
+    Cancellation, Catalog, Dedup, Effort, Identity, Investigator, Place, Reduced, Suspect, TriageOutcome,
+    TriageResult,
 };
-use twinfer_workers::Crew;
+use twinfer_workers::TriageWorkers;
 
-use self::forecast::{Forecast, Wanted};
+use self::lookahead::{Lookahead, Wanted};
 use crate::{
     CampaignError,
-    delivery::{Deliverer, Delivery},
-    judging::Judged,
+    judging::JudgedCase,
+    stage_event::{EventSender, StageEvent},
 };
 
 /// How often the docket looks ahead at most, and how much longer than it took it rests.
@@ -32,13 +33,13 @@ const INTERVAL: Duration = Duration::from_millis(20);
 const REST: u32 = 10;
 
 /// Runs investigations.
-pub struct Docket<'scope, 'env> {
+pub struct TriageQueue<'scope, 'env> {
     scope: &'scope Scope<'scope, 'env>,
     resources: Resources<'env>,
-    deliveries: Sender<Delivery>,
+    deliveries: Sender<StageEvent>,
     limits: Limits,
-    under_way: BTreeMap<Place, Arc<Course>>,
-    done: BTreeMap<Place, Arc<Inquest>>,
+    under_way: BTreeMap<Place, Arc<Cancellation>>,
+    done: BTreeMap<Place, Arc<TriageResult>>,
     next_look: Instant,
 }
 
@@ -54,16 +55,16 @@ pub struct Limits {
 /// What every investigation uses.
 #[derive(Clone, Copy)]
 pub struct Resources<'env> {
-    pub crews: &'env [Crew],
+    pub crews: &'env [TriageWorkers],
     pub investigator: Investigator<'env>,
-    pub claims: &'env Claims,
+    pub claims: &'env Dedup,
 }
 
-impl<'scope, 'env> Docket<'scope, 'env> {
+impl<'scope, 'env> TriageQueue<'scope, 'env> {
     pub fn new(
         scope: &'scope Scope<'scope, 'env>,
         resources: Resources<'env>,
-        deliveries: Sender<Delivery>,
+        deliveries: Sender<StageEvent>,
         limits: Limits,
     ) -> Self {
         Self {
@@ -78,7 +79,7 @@ impl<'scope, 'env> Docket<'scope, 'env> {
     }
 
     /// What the investigation at `place` came to, once it is done; only one that looked `beyond` this counts.
-    pub fn inquest(&self, place: Place, beyond: Option<&Arc<Identity>>) -> Option<&Arc<Inquest>> {
+    pub fn inquest(&self, place: Place, beyond: Option<&Arc<Identity>>) -> Option<&Arc<TriageResult>> {
         self.done.get(&place).filter(|inquest| inquest.beyond.as_ref() == beyond)
     }
 
@@ -90,14 +91,14 @@ impl<'scope, 'env> Docket<'scope, 'env> {
     }
 
     /// Keeps what an investigation came to.
-    pub fn keep(&mut self, place: Place, inquest: Option<Arc<Inquest>>) {
+    pub fn keep(&mut self, place: Place, inquest: Option<Arc<TriageResult>>) {
         self.under_way.remove(&place);
         self.done.extend(inquest.map(|inquest| (place, inquest)));
         self.next_look = Instant::now();
     }
 
     /// Lets investigations know of a new finding.
-    pub fn learn(&self, catalogue: &Catalogue) {
+    pub fn learn(&self, catalogue: &Catalog) {
         self.resources.claims.know(catalogue);
     }
 
@@ -107,12 +108,17 @@ impl<'scope, 'env> Docket<'scope, 'env> {
     }
 
     /// Starts investigations that will be needed, and halts those that will not.
-    pub fn look_ahead(&mut self, judged: &BTreeMap<u64, Judged>, catalogue: &Catalogue, course: (u64, u64)) {
+    pub fn look_ahead(
+        &mut self,
+        judged: &BTreeMap<u64, JudgedCase>,
+        catalogue: &Catalog,
+        course: (u64, u64),
+    ) {
         if judged.is_empty() || Instant::now() < self.next_look {
             return;
         }
         let begun = Instant::now();
-        let forecast = Forecast::of(judged, catalogue.clone(), &self.done, course);
+        let forecast = Lookahead::of(judged, catalogue.clone(), &self.done, course);
         self.next_look = Instant::now() + INTERVAL.max(REST * begun.elapsed());
         for (place, course) in &self.under_way {
             if !forecast.may_need(*place) {
@@ -137,15 +143,15 @@ impl<'scope, 'env> Docket<'scope, 'env> {
 
     /// Investigates; what an earlier investigation left unproved is proved.
     fn start(&mut self, place: Place, suspect: &Arc<Suspect>, beyond: Option<Arc<Identity>>) {
-        let course = Arc::new(Course::within(self.limits.patience));
+        let course = Arc::new(Cancellation::within(self.limits.patience));
         self.under_way.insert(place, Arc::clone(&course));
         let earlier = self.done.remove(&place).filter(|inquest| inquest.beyond == beyond);
         let (resources, suspect) = (self.resources, Arc::clone(suspect));
-        let deliverer = Deliverer::new(self.deliveries.clone());
+        let deliverer = EventSender::new(self.deliveries.clone());
         self.scope.spawn(move || {
             let begun = Instant::now();
             let outcome = match earlier.as_ref().map(|inquest| &inquest.outcome) {
-                Some(Outcome::Reduced(reduced)) => resources.prove(&suspect, reduced).map(Some),
+                Some(TriageOutcome::Reduced(reduced)) => resources.prove(&suspect, reduced).map(Some),
                 _ => resources.investigate(place, &suspect, beyond.as_deref(), &course),
             };
             deliverer.send(match outcome {
@@ -155,10 +161,10 @@ impl<'scope, 'env> Docket<'scope, 'env> {
                         candidates: spent.candidates + course.candidates(),
                         time: spent.time + begun.elapsed(),
                     };
-                    let inquest = outcome.map(|outcome| Arc::new(Inquest { beyond, outcome, effort }));
-                    Delivery::Investigated(place, inquest)
+                    let inquest = outcome.map(|outcome| Arc::new(TriageResult { beyond, outcome, effort }));
+                    StageEvent::Investigated(place, inquest)
                 }
-                Err(error) => Delivery::Failed(error),
+                Err(error) => StageEvent::Failed(error),
             });
         });
     }
@@ -170,21 +176,21 @@ impl Resources<'_> {
         place: Place,
         suspect: &Suspect,
         beyond: Option<&Identity>,
-        course: &Course,
-    ) -> Result<Option<Outcome>, CampaignError> {
+        course: &Cancellation,
+    ) -> Result<Option<TriageOutcome>, CampaignError> {
         let is_familiar = |identity: &Identity| !self.claims.claim(place, identity);
         let crew = &self.crews[suspect.variant];
         Ok(self.investigator.investigate(crew, suspect, beyond, is_familiar, course)?)
     }
 
-    fn prove(self, suspect: &Suspect, reduced: &Reduced) -> Result<Outcome, CampaignError> {
+    fn prove(self, suspect: &Suspect, reduced: &Reduced) -> Result<TriageOutcome, CampaignError> {
         let proof = self.investigator.prove(&self.crews[suspect.variant], suspect, reduced)?;
-        Ok(Outcome::Proved(reduced.clone(), Box::new(proof)))
+        Ok(TriageOutcome::Confirmed(reduced.clone(), Box::new(proof)))
     }
 }
 
 /// The threads of investigations that nobody waits for any more end soon.
-impl Drop for Docket<'_, '_> {
+impl Drop for TriageQueue<'_, '_> {
     fn drop(&mut self) {
         self.under_way.values().for_each(|course| course.halt());
     }

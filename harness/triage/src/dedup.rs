@@ -4,23 +4,23 @@ use twinfer_case::Signature;
 
 use crate::{
     Place,
-    catalog::{Catalogue, Identity},
+    catalog::{Catalog, Identity},
 };
 
 /// What investigations found so far, each before the committer knows of it: two that come down to one finding need not
 /// both be proved.
 #[derive(Default)]
-pub struct Claims(Mutex<Held>);
+pub struct Dedup(Mutex<Held>);
 
 #[derive(Default)]
 struct Held {
-    known: Catalogue,
+    known: Catalog,
     claimed: Vec<(Place, Identity)>,
 }
 
-impl Claims {
+impl Dedup {
     /// What the committer knows.
-    pub fn know(&self, known: &Catalogue) {
+    pub fn know(&self, known: &Catalog) {
         self.lock().known = known.clone();
     }
 
