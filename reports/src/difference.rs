@@ -1,72 +1,58 @@
-//! What changed from one run to another: findings by signature, over the cases that both ran.
+//! The difference between two runs: findings by signature, over the cases that both ran.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use console::style;
 use serde::Serialize;
-use twinfer_case::{CaseHash, CaseRecord, Event, Variant};
+use twinfer_case::{CaseHash, CaseRecord, Event, FindingCount, Variant};
 
-use crate::{
-    Format, Report, Reporter,
-    markdown::escaped,
-    numbers::{count, counted},
-    page,
-};
+use crate::{Format, Report, Reporter, markdown::escaped, numbers::counted, page};
 
 /// The version of the JSON form of a difference.
 const DIFFERENCE_FORMAT: u32 = 1;
 
-/// How a run differs from an earlier one.
+/// The difference between the findings of two runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Difference {
-    /// The version of this form.
+    /// The version of the JSON form.
     pub format: u32,
     /// The earlier run and the later one.
-    pub runs: [Side; 2],
-    /// Cases that both ran.
+    pub runs: [ComparedRun; 2],
+    /// Cases that both runs ran.
     pub common: u64,
-    /// Findings of the later run alone, by folder name.
-    pub new: Vec<Signed>,
-    /// Findings of the earlier run alone, although the later one ran some of their cases, where nothing is found now.
-    pub gone: Vec<Signed>,
-    /// Findings whose cases show something else now.
+    /// Findings of the later run only, by folder name.
+    pub new: Vec<FindingCount>,
+    /// Findings of the earlier run whose cases show no finding in the later run.
+    pub gone: Vec<FindingCount>,
+    /// Findings of the earlier run whose cases show other findings in the later run.
     pub changed: Vec<Changed>,
-    /// Findings of the earlier run none of whose cases the later one ran.
-    pub untried: Vec<Signed>,
+    /// Findings of the earlier run none of whose cases the later run ran.
+    pub untried: Vec<FindingCount>,
 }
 
-/// One of two runs.
+/// One of the two compared runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Side {
-    /// Its name for a person.
+pub struct ComparedRun {
+    /// The name to print, such as its path.
     pub name: String,
-    /// The variants with their backends' names and versions.
+    /// The variants with the name and version of each backend.
     pub variants: Vec<(Variant, String)>,
     /// Cases with a verdict.
     pub cases: u64,
 }
 
-/// A finding with the cases that showed it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Signed {
-    /// Its folder name.
-    pub slug: String,
-    /// How many cases of its run.
-    pub cases: u64,
-}
-
-/// A finding that became others.
+/// A finding whose cases show other findings in the later run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Changed {
-    /// What the earlier run found.
-    pub was: Signed,
-    /// What the same cases show in the later run.
-    pub is: Vec<Signed>,
+    /// The finding of the earlier run.
+    pub was: FindingCount,
+    /// The findings that the same cases show in the later run.
+    pub is: Vec<FindingCount>,
 }
 
 impl Difference {
-    /// From what one run showed to what another did, each with the name that a person gave.
-    pub fn between(earlier: (&str, &Shown), later: (&str, &Shown)) -> Self {
+    /// Compares an earlier run with a later one, each given with the name to print.
+    pub fn between(earlier: (&str, &RunFindings), later: (&str, &RunFindings)) -> Self {
         let (then, now) = (earlier.1, later.1);
         let mut difference = Self {
             format: DIFFERENCE_FORMAT,
@@ -91,7 +77,7 @@ impl Difference {
         difference
     }
 
-    /// Writes it; none for the formats that only campaigns have.
+    /// Renders the difference; `None` for `JUnit` and HTML, which only a campaign report has.
     pub fn render(&self, format: Format) -> Option<String> {
         page::render(self, format, Self::terminal, Self::markdown)
     }
@@ -99,11 +85,11 @@ impl Difference {
     fn terminal(&self) -> String {
         let mut lines = self.sides();
         lines.push(String::new());
-        let told = self.told();
-        if told.is_empty() {
-            lines.push("the same findings in both".to_owned());
+        let entries = self.entries();
+        if entries.is_empty() {
+            lines.push("same findings in both runs".to_owned());
         }
-        lines.extend(told.into_iter().map(|(word, what)| format!("{:<8} {what}", style(word).bold())));
+        lines.extend(entries.into_iter().map(|(word, what)| format!("{:<8} {what}", style(word).bold())));
         lines.join("\n") + "\n"
     }
 
@@ -111,55 +97,57 @@ impl Difference {
         let mut lines: Vec<_> = self.sides().iter().map(|side| format!("- {}", escaped(side))).collect();
         lines.push(String::new());
         lines.extend(["| | finding |".to_owned(), "| --- | --- |".to_owned()]);
-        lines.extend(self.told().into_iter().map(|(word, what)| format!("| {word} | {} |", escaped(&what))));
+        lines.extend(
+            self.entries().into_iter().map(|(word, what)| format!("| {word} | {} |", escaped(&what))),
+        );
         lines.join("\n") + "\n"
     }
 
     fn sides(&self) -> Vec<String> {
-        let side = |side: &Side| {
-            let variants = side.variants.iter().map(|(variant, version)| format!("{variant} is {version}"));
+        let side = |side: &ComparedRun| {
+            let variants = side.variants.iter().map(|(variant, version)| format!("{variant} ({version})"));
             let cases = counted(side.cases, "case", "cases");
-            format!("{}: {}; {cases}", side.name, variants.collect::<Vec<_>>().join(", "))
+            format!("{}: {cases}; {}", side.name, variants.collect::<Vec<_>>().join(", "))
         };
         let mut lines: Vec<_> = self.runs.iter().map(side).collect();
-        lines.push(format!("{} in both", counted(self.common, "case", "cases")));
+        lines.push(format!("{} in both runs", counted(self.common, "case", "cases")));
         lines
     }
 
-    /// A word for what happened to a finding, and the finding.
-    fn told(&self) -> Vec<(&'static str, String)> {
+    /// What changed about each finding, as a word and a description.
+    fn entries(&self) -> Vec<(&'static str, String)> {
         let changed = self.changed.iter().map(|Changed { was, is }| {
-            let is: Vec<_> = is.iter().map(Signed::to_string).collect();
-            ("changed", format!("{was} → {}", is.join(", ")))
+            let is: Vec<_> = is.iter().map(described).collect();
+            ("changed", format!("{} → {}", described(was), is.join(", ")))
         });
-        let all =
-            |word, signed: &[Signed]| signed.iter().map(|one| (word, one.to_string())).collect::<Vec<_>>();
+        let all = |word, signed: &[FindingCount]| {
+            signed.iter().map(|one| (word, described(one))).collect::<Vec<_>>()
+        };
         all("new", &self.new)
             .into_iter()
             .chain(changed)
             .chain(all("gone", &self.gone))
-            .chain(all("untried", &self.untried))
+            .chain(all("not run", &self.untried))
             .collect()
     }
 }
 
-impl std::fmt::Display for Signed {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} ({} {})", self.slug, count(self.cases), if self.cases == 1 { "case" } else { "cases" })
-    }
+/// The folder name of a finding with its number of cases.
+fn described(finding: &FindingCount) -> String {
+    format!("{} ({})", finding.slug, counted(finding.cases, "case", "cases"))
 }
 
-/// What a run tried and what it found, as its events tell it.
+/// The cases and findings of a run, collected from its events.
 #[derive(Default)]
-pub struct Shown {
+pub struct RunFindings {
     report: Report,
     tried: BTreeSet<CaseHash>,
     by_slug: BTreeMap<String, BTreeSet<CaseHash>>,
 }
 
-impl Reporter for Shown {
-    fn hear(&mut self, event: &Event) {
-        self.report.hear(event);
+impl Reporter for RunFindings {
+    fn on_event(&mut self, event: &Event) {
+        self.report.on_event(event);
         match event {
             Event::CaseFinished { record } => self.record(record),
             Event::FindingRecorded { slug, .. } => {
@@ -170,9 +158,9 @@ impl Reporter for Shown {
     }
 }
 
-impl Shown {
+impl RunFindings {
     fn record(&mut self, record: &CaseRecord) {
-        // nobody knows what an open case shows
+        // a case that was not triaged has unknown findings
         if record.open.is_empty() {
             self.tried.insert(record.case);
         }
@@ -181,10 +169,10 @@ impl Shown {
         }
     }
 
-    fn side(&self, name: &str) -> Side {
+    fn side(&self, name: &str) -> ComparedRun {
         let variants = self.report.run.iter().flat_map(|run| &run.variants);
         let variants = variants.map(|info| (info.variant.clone(), self.report.version(&info.variant)));
-        Side { name: name.to_owned(), variants: variants.collect(), cases: self.report.summary.cases }
+        ComparedRun { name: name.to_owned(), variants: variants.collect(), cases: self.report.summary.cases }
     }
 
     fn cases_of(&self, slug: &str) -> &BTreeSet<CaseHash> {
@@ -192,14 +180,14 @@ impl Shown {
         self.by_slug.get(slug).unwrap_or(NONE)
     }
 
-    fn absent_in(&self, other: &Self) -> Vec<Signed> {
+    fn absent_in(&self, other: &Self) -> Vec<FindingCount> {
         let absent = self.by_slug.iter().filter(|(slug, _)| !other.by_slug.contains_key(*slug));
-        absent.map(|(slug, cases)| Signed { slug: slug.clone(), cases: cases.len() as u64 }).collect()
+        absent.map(|(slug, cases)| FindingCount { slug: slug.clone(), cases: cases.len() as u64 }).collect()
     }
 
-    /// What these cases show, each with how many of them.
-    fn shown_by(&self, cases: &BTreeSet<CaseHash>) -> Vec<Signed> {
-        let shown = self.by_slug.iter().map(|(slug, shown)| Signed {
+    /// The findings that `cases` show, each with the number of those cases.
+    fn shown_by(&self, cases: &BTreeSet<CaseHash>) -> Vec<FindingCount> {
+        let shown = self.by_slug.iter().map(|(slug, shown)| FindingCount {
             slug: slug.clone(),
             cases: shown.intersection(cases).count() as u64,
         });

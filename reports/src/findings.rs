@@ -1,4 +1,4 @@
-//! What every format says about a finding, in the same words.
+//! Descriptions of a finding that every format shows in the same words.
 
 use twinfer_case::{CaseSize, Divergence, Fallback, Finding, Kind};
 
@@ -43,19 +43,22 @@ fn mutants(finding: &Finding) -> Option<String> {
     }
 }
 
-/// `trt-rtx (TensorRT-RTX 1.7.1.116)`, several joined by a comma.
+/// The variants and versions that showed a finding, such as `trt-rtx (TensorRT-RTX 1.7.1.116)`.
 pub(crate) fn seen_in(finding: &Finding) -> String {
     let sightings = finding.seen_in.iter().map(|seen| format!("{} ({})", seen.variant, seen.version));
     sightings.collect::<Vec<_>>().join(", ")
 }
 
-/// `3 nodes, 96 input elements → 1 node, 4 input elements`
-pub(crate) fn shrunk(finding: &Finding) -> String {
-    let left = if finding.cut_short { ", when time was up" } else { "" };
+/// The sizes before and after minimization, such as `3 nodes, 96 input elements → 1 node, 4 input elements`.
+pub(crate) fn sizes(finding: &Finding) -> String {
+    let left = if finding.cut_short { " (time budget exhausted)" } else { "" };
+    if finding.before == finding.after {
+        return format!("{}{left}", size(finding.after));
+    }
     format!("{} → {}{left}", size(finding.before), size(finding.after))
 }
 
-/// What was expected and seen, by the divergence that gave the signature.
+/// The expected and observed results of the divergence that the signature is made of.
 pub(crate) fn detail(finding: &Finding) -> &str {
     finding.divergences.first().map_or("", |divergence| divergence.detail.as_str())
 }

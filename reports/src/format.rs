@@ -2,26 +2,26 @@ use std::{fmt, str::FromStr};
 
 use crate::{Report, html, json, junit, markdown, summary};
 
-/// How a report is written.
+/// A format of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// For a person at a terminal.
+    /// A summary for a terminal.
     Terminal,
-    /// For another program; the form has a version number.
+    /// JSON for another program, with a format number.
     Json,
-    /// For a continuous-integration server: a suite a variant, a test a finding.
+    /// `JUnit` XML for a continuous-integration server: one suite per variant, one test per finding.
     Junit,
-    /// For an issue or a page of documentation.
+    /// Markdown for an issue or a page of documentation.
     Markdown,
-    /// One page without outside references.
+    /// A self-contained HTML page.
     Html,
 }
 
 impl Format {
-    /// Every format, in the order they are offered.
+    /// All formats, in the order of `--help`.
     pub const ALL: [Self; 5] = [Self::Terminal, Self::Json, Self::Junit, Self::Markdown, Self::Html];
 
-    /// The name it is chosen by.
+    /// The name that `--format` takes.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Terminal => "terminal",
@@ -32,7 +32,7 @@ impl Format {
         }
     }
 
-    /// Writes `report` in this format.
+    /// Renders `report` in this format.
     pub fn render(self, report: &Report) -> String {
         match self {
             Self::Terminal => summary::render(report),
@@ -50,9 +50,9 @@ impl fmt::Display for Format {
     }
 }
 
-/// A text that names no format.
+/// A text that is not the name of a format.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown report format {0:?}: it is one of {known}", known = Format::ALL.map(Format::name).join(", "))]
+#[error("unknown report format {0:?}: use one of {known}", known = Format::ALL.map(Format::name).join(", "))]
 pub struct UnknownFormat(String);
 
 impl FromStr for Format {

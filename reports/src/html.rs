@@ -2,7 +2,7 @@ use maud::{DOCTYPE, Markup, html};
 
 use crate::{
     Report, ReportedFinding, findings, issue, ladder,
-    numbers::counted,
+    numbers::count,
     summary::{findings_title, remarks, sentence, verdicts},
     table::Table,
 };
@@ -34,8 +34,8 @@ pub(crate) fn render(report: &Report) -> String {
                 h2 { (findings_title(report)) }
                 @for finding in &report.findings { (one_finding(report, finding)) }
                 @if !report.issues.is_empty() {
-                    h2 { "Listed as known" }
-                    dl { @for (word, what) in issue::told(report) { dt { (word) } dd { (what) } } }
+                    h2 { "Known issues" }
+                    dl { @for (word, what) in issue::descriptions(report) { dt { (word) } dd { (what) } } }
                 }
             }
         }
@@ -68,8 +68,8 @@ fn one_finding(report: &Report, ReportedFinding { slug, new, finding }: &Reporte
                     dt { (word) } dd { (sentence) }
                 }
                 dt { "seen in" } dd { (findings::seen_in(finding)) }
-                dt { "size" } dd { (findings::shrunk(finding)) }
-                dt { "shown by" } dd { (counted(report.cases_of(slug), "case", "cases")) }
+                dt { "size" } dd { (findings::sizes(finding)) }
+                dt { "cases" } dd { (count(report.cases_of(slug))) }
             }
         }
     }

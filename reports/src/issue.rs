@@ -1,48 +1,48 @@
-//! Findings that a project lists as known, and what a campaign says of them.
+//! Known issues: findings that a project accepts, with their state after a campaign.
 
 use serde::Serialize;
 
 use crate::{Report, numbers::counted};
 
-/// A finding that is listed as known.
+/// A known issue, as `twinfer.toml` lists it, with its state after a campaign.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ListedIssue {
-    /// Its folder name.
+    /// The folder name of its finding.
     pub slug: String,
-    /// Why it does not fail a run.
+    /// Why the project accepts it.
     pub reason: String,
-    /// Where it was reported.
+    /// A link to the upstream report.
     pub upstream: Option<String>,
-    /// What became of it.
+    /// Its state after the campaign.
     pub state: IssueState,
-    /// The day on which it was to be looked at again, where that is past.
+    /// The review date if it has passed, as `YYYY-MM-DD`.
     pub overdue_since: Option<String>,
 }
 
-/// What a campaign says of a listed issue.
+/// The state of a known issue after a campaign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum IssueState {
-    /// Cases of the campaign, or its own case, show it.
+    /// Cases of the campaign, or its stored case, show it.
     Occurs {
-        /// How many of the campaign.
+        /// Cases of the campaign that show it; 0 if only the stored case does.
         cases: u64,
     },
-    /// Its own case conforms now.
+    /// Its stored case conforms now.
     Fixed,
-    /// No case of the campaign showed it, and its own case is not at hand.
+    /// No case of the campaign showed it, and no case of it is stored.
     NotSeen,
-    /// The campaign did not run its backend, or in other versions only.
+    /// The campaign did not run its backend in a version that the issue is listed for.
     NotTried,
 }
 
-/// A word for what became of each issue, and the issue; what needs no attention comes last.
-pub(crate) fn told(report: &Report) -> Vec<(&'static str, String)> {
+/// A state and a description of each issue; those that need attention come first.
+pub(crate) fn descriptions(report: &Report) -> Vec<(&'static str, String)> {
     let mut issues: Vec<&ListedIssue> = report.issues.iter().collect();
     issues.sort_by_key(|issue| attention(issue.state));
     let overdue = issues.iter().filter_map(|issue| {
         let since = issue.overdue_since.as_ref()?;
-        Some(("review", format!("{} was to be looked at again by {since}", issue.slug)))
+        Some(("review", format!("{}: review overdue since {since}", issue.slug)))
     });
     overdue.chain(issues.iter().map(|issue| one(issue))).collect()
 }
@@ -60,14 +60,14 @@ fn one(issue: &ListedIssue) -> (&'static str, String) {
     let upstream = issue.upstream.as_ref().map(|link| format!(" ({link})")).unwrap_or_default();
     let reason = format!("{}: {}{upstream}", issue.slug, issue.reason);
     match issue.state {
-        IssueState::Occurs { cases: 0 } => {
-            ("known", format!("{reason}; no case of this run, but its own case"))
-        }
+        IssueState::Occurs { cases: 0 } => ("known", format!("{reason}; reproduced by its stored case only")),
         IssueState::Occurs { cases } => ("known", format!("{reason}; {}", counted(cases, "case", "cases"))),
-        IssueState::Fixed => ("fixed", format!("{reason}; its case conforms now, and it need not be listed")),
-        IssueState::NotSeen => {
-            ("not seen", format!("{reason}; no case showed it, and its own is not at hand"))
+        IssueState::Fixed => {
+            ("fixed", format!("{reason}; its stored case conforms now: remove it from twinfer.toml"))
         }
-        IssueState::NotTried => ("not tried", reason),
+        IssueState::NotSeen => {
+            ("not seen", format!("{reason}; no case showed it, and no case of it is stored"))
+        }
+        IssueState::NotTried => ("not run", reason),
     }
 }

@@ -1,4 +1,4 @@
-//! `JUnit` XML: a suite a variant, in it one test for each finding of that variant and one for everything else.
+//! `JUnit` XML: one suite per variant, with one test per finding of that variant and one for all other cases.
 
 use std::time::Duration;
 
@@ -15,9 +15,9 @@ pub(crate) fn render(report: &Report) -> String {
     let mut document = Document::new("twinfer");
     document.set_time(Duration::from_secs_f64(report.summary.seconds.max(0.0)));
     document.add_test_suites(report.summary.variants.iter().map(|variant| suite(report, variant)));
-    document.add_test_suites((report.summary.open > 0).then(|| left_open(report)));
+    document.add_test_suites((report.summary.open > 0).then(|| untriaged(report)));
     document.add_test_suites((!report.issues.is_empty()).then(|| issues(report)));
-    // writing into memory fails for no text that XmlString has let through
+    // cannot fail: the document is written to memory, and XmlString accepts only valid text
     document.to_string().unwrap_or_default()
 }
 
@@ -26,24 +26,24 @@ fn suite(report: &Report, variant: &VariantSummary) -> TestSuite {
     suite.add_property(("backend", report.version(&variant.variant).as_str()));
     let shown = report.findings.iter().filter(|found| is_shown_by(found, variant));
     suite.add_test_cases(shown.map(|found| test(report, found)));
-    suite.add_test_case(everything_else(report, variant));
+    suite.add_test_case(other_cases(report, variant));
     suite
 }
 
-/// What may be news, and nobody knows.
-fn left_open(report: &Report) -> TestSuite {
+/// A failed test for divergences that may be new but were not triaged.
+fn untriaged(report: &Report) -> TestSuite {
     let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
-    let cases = counted(report.summary.open, "case diverges", "cases diverge");
-    status.set_message(format!("{cases}, and nobody had the time to find out why"));
-    let mut suite = TestSuite::new("not investigated before time was up");
-    suite.add_test_case(TestCase::new("open", status));
+    let cases = counted(report.summary.open, "case", "cases");
+    status.set_message(format!("{cases} not triaged (time budget exhausted)"));
+    let mut suite = TestSuite::new("not triaged");
+    suite.add_test_case(TestCase::new("cases not triaged", status));
     suite
 }
 
-/// The issues that the project lists: none of them fails.
+/// One passing test per known issue.
 fn issues(report: &Report) -> TestSuite {
-    let mut suite = TestSuite::new("listed as known");
-    suite.add_test_cases(issue::told(report).into_iter().map(|(word, what)| {
+    let mut suite = TestSuite::new("known issues");
+    suite.add_test_cases(issue::descriptions(report).into_iter().map(|(word, what)| {
         let mut test = TestCase::new(what, TestCaseStatus::success());
         test.set_classname(word);
         test
@@ -55,7 +55,7 @@ fn is_shown_by(found: &ReportedFinding, variant: &VariantSummary) -> bool {
     found.finding.seen_in.iter().any(|seen| seen.variant == variant.variant)
 }
 
-/// A new finding fails; one that is known already is skipped, so that a nightly run is red only for news.
+/// A new finding fails and a known one is skipped, so that a nightly run fails only for new findings.
 fn test(report: &Report, ReportedFinding { slug, new, finding }: &ReportedFinding) -> TestCase {
     let mut status =
         if *new { TestCaseStatus::non_success(NonSuccessKind::Failure) } else { TestCaseStatus::skipped() };
@@ -71,8 +71,8 @@ fn test(report: &Report, ReportedFinding { slug, new, finding }: &ReportedFindin
     test
 }
 
-fn everything_else(report: &Report, variant: &VariantSummary) -> TestCase {
-    let mut test = TestCase::new("every other case", TestCaseStatus::success());
+fn other_cases(report: &Report, variant: &VariantSummary) -> TestCase {
+    let mut test = TestCase::new("all other cases", TestCaseStatus::success());
     let cases = counted(variant.cases(), "case", "cases");
     let mut lines = vec![format!("{} of {cases} conform", count(variant.conforms))];
     lines.extend(remarks(report, variant));

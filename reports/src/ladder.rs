@@ -1,4 +1,4 @@
-//! What every format says of the cases that climbed, in the same words.
+//! The table of escalated cases, which every format shows.
 
 use twinfer_case::{Ladder, Variant, VariantSummary};
 
@@ -8,21 +8,21 @@ use crate::{
     table::Table,
 };
 
-/// `ladder 1/50: suspects and one case in 50 were run again on the rungs above`; nothing where no case climbs.
+/// What `--ladder` re-runs; `None` if the campaign ran without it.
 pub(crate) fn title(report: &Report) -> Option<String> {
     let ladder = report.run.as_ref()?.ladder?;
-    let which = match ladder {
-        Ladder::Sample(cases) => format!("suspects and one case in {cases} are run again on the rungs above"),
+    let scope = match ladder {
+        Ladder::Sample(cases) => format!("suspicious cases and 1 in {cases} of the rest"),
         Ladder::Time(_) => {
-            format!("as many cases as take {ladder} of the backends' time are run again on the rungs above")
+            format!("suspicious cases and a sample of the rest, in {ladder} of backend time,")
         }
     };
-    Some(format!("ladder {ladder}: {which}"))
+    Some(format!("ladder {ladder}: {scope} re-run at higher optimization levels"))
 }
 
-/// Each variant that has rungs and those above it, the weakest first.
+/// A row for each variant with rungs, followed by its rungs, the weakest first.
 pub(crate) fn table(report: &Report) -> Table {
-    let head = ["rung", "cases", "of all cases", "of the backends' time", "first seen there"];
+    let head = ["variant", "cases", "share of cases", "share of backend time", "not seen at lower levels"];
     let mut table = Table::new(head, 1);
     let all = &report.summary.variants;
     let micros = all.iter().map(|variant| variant.micros).sum();

@@ -1,8 +1,19 @@
-//! Reporters: they consume the [`Event`](twinfer_case::Event)s of a campaign and compute nothing about it.
+//! Reports on campaigns: progress while a campaign runs, and a report of its results in several formats.
 //!
-//! [`Progress`] shows a campaign while it runs. A [`Report`] collects what happened, and a [`Format`] makes a text
-//! of it: for a terminal, for another program, for a continuous-integration server or for a page. Events of a
-//! campaign that is over come from its run directory ([`Report::of_directory`]), so that it can be reported again.
+//! A [`Reporter`] receives the [`Event`]s of a campaign and computes nothing about the campaign itself. [`Progress`] shows
+//! a campaign while it runs. A [`Report`] collects the results, and a [`Format`] renders them for a terminal, another program,
+//! a continuous-integration server, an issue or a web page. [`Report::of_directory`] reads the report of a stored
+//! campaign from its run directory.
+//!
+//! ```
+//! use twinfer_case::{Event, Summary};
+//! use twinfer_reports::{Format, Report, Reporter};
+//!
+//! let mut report = Report::default();
+//! report.on_event(&Event::CampaignFinished { summary: Summary { cases: 12, ..Summary::default() } });
+//! let text = Format::Terminal.render(&report);
+//! assert!(text.contains("12 cases") && text.contains("no new findings"));
+//! ```
 
 mod difference;
 mod findings;
@@ -21,17 +32,17 @@ mod summary;
 mod survey;
 mod table;
 
-pub use difference::{Changed, Difference, Shown, Side, Signed};
+pub use difference::{Changed, ComparedRun, Difference, RunFindings};
 pub use format::{Format, UnknownFormat};
 pub use issue::{IssueState, ListedIssue};
 pub use progress::Progress;
 pub use report::{GivenUp, Investigation, Lost, Outgrown, Report, ReportedFinding};
-pub use survey::{Answer, Survey, Surveyed, SurveyedCase};
+pub use survey::{Answer, Survey, SurveyedCase, SurveyedVariant};
 
 use twinfer_case::Event;
 
-/// Something that listens to a campaign.
+/// A consumer of the events of a campaign.
 pub trait Reporter {
-    /// Hears the next event.
-    fn hear(&mut self, event: &Event);
+    /// Handles the next event; events arrive in the order in which they happened.
+    fn on_event(&mut self, event: &Event);
 }

@@ -8,17 +8,17 @@ use crate::{
 };
 
 pub(crate) fn render(report: &Report) -> String {
-    let mut parts = vec!["# twinfer campaign".to_owned(), format!("{}.", capitalised(&sentence(report)))];
+    let mut parts = vec!["# twinfer campaign".to_owned(), format!("{}.", capitalized(&sentence(report)))];
     parts.extend(report.run.as_ref().map(origin));
     parts.extend(report.given_up.iter().map(|given_up| {
         let (device, variant, reason) = (&given_up.device, &given_up.variant, escaped(&given_up.reason));
-        format!("Device {device} was given up for `{variant}`: {reason}.")
+        format!("Device {device} was disabled for `{variant}`: {reason}.")
     }));
     parts.push(table(&verdicts(report)));
     if let Some(title) = ladder::title(report) {
-        parts.extend([format!("{}:", capitalised(&title)), table(&ladder::table(report))]);
+        parts.extend([format!("{}:", capitalized(&title)), table(&ladder::table(report))]);
     }
-    parts.push(format!("## {}", capitalised(&findings_title(report))));
+    parts.push(format!("## {}", capitalized(&findings_title(report))));
     parts.extend(report.findings.iter().map(|finding| one_finding(report, finding)));
     parts.extend(issues(report));
     parts.join("\n\n") + "\n"
@@ -50,7 +50,7 @@ fn origin(run: &RunInfo) -> String {
     )
 }
 
-/// ` (level=3, tf32=off)`, or nothing where a backend has no options.
+/// Options in parentheses, such as ` (level=3, tf32=off)`; empty if the backend has none.
 fn options(info: &VariantInfo) -> String {
     let options: Vec<_> =
         info.description.options.iter().map(|(key, value)| format!("{key}={value}")).collect();
@@ -67,11 +67,12 @@ fn table(table: &Table) -> String {
     lines.join("\n")
 }
 
-/// What became of the issues that the project lists; nothing where it lists none.
+/// The known issues with their states; `None` if the project lists none.
 fn issues(report: &Report) -> Option<String> {
-    let told = issue::told(report);
-    let lines: Vec<_> = told.iter().map(|(word, what)| format!("- {word}: {}", escaped(what))).collect();
-    (!lines.is_empty()).then(|| format!("## Listed as known\n\n{}", lines.join("\n")))
+    let descriptions = issue::descriptions(report);
+    let lines: Vec<_> =
+        descriptions.iter().map(|(word, what)| format!("- {word}: {}", escaped(what))).collect();
+    (!lines.is_empty()).then(|| format!("## Known issues\n\n{}", lines.join("\n")))
 }
 
 fn one_finding(report: &Report, ReportedFinding { slug, new, finding }: &ReportedFinding) -> String {
@@ -88,12 +89,12 @@ fn one_finding(report: &Report, ReportedFinding { slug, new, finding }: &Reporte
     lines.push(format!(
         "- {}; {}",
         counted(report.cases_of(slug), "case", "cases"),
-        findings::shrunk(finding)
+        findings::sizes(finding)
     ));
     lines.join("\n")
 }
 
-/// Text of a backend must not change the page's structure.
+/// Escapes text so that output of a backend cannot change the structure of the page.
 pub(crate) fn escaped(text: &str) -> String {
     let flat = text.replace(['\n', '\r'], " ");
     flat.chars()
@@ -106,7 +107,7 @@ pub(crate) fn escaped(text: &str) -> String {
         .collect()
 }
 
-fn capitalised(text: &str) -> String {
+fn capitalized(text: &str) -> String {
     let mut characters = text.chars();
     characters.next().map(|first| first.to_uppercase().chain(characters).collect()).unwrap_or_default()
 }

@@ -1,51 +1,51 @@
-//! Numbers, counts and long texts as a person reads them.
+//! Formats numbers, counts and long texts for people.
 
 use std::{collections::BTreeMap, fmt::Display};
 
 use indicatif::HumanCount;
 
-/// `12,304`
+/// A number with separators, such as `12,304`.
 pub(crate) fn count(number: u64) -> String {
     HumanCount(number).to_string()
 }
 
-/// `12,304`, and `-` for none, so that a table shows at a glance where something is.
+/// A number for a table cell; `-` for 0.
 pub(crate) fn cell(number: u64) -> String {
     if number == 0 { "-".to_owned() } else { count(number) }
 }
 
-/// `1 case`, `12,304 cases`
+/// A number with its noun, such as `1 case` or `12,304 cases`.
 pub(crate) fn counted(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(number), if number == 1 { one } else { many })
 }
 
-/// `36 MB`, `3.2 GB`
+/// A size in megabytes or gigabytes, such as `36 MB` or `3.2 GB`.
 pub(crate) fn bytes(bytes: u64) -> String {
     let megabytes = bytes as f64 / 1e6;
     if megabytes < 1000.0 { format!("{megabytes:.0} MB") } else { format!("{:.1} GB", megabytes / 1e3) }
 }
 
-/// `wrong-values 12 · crash 1`, and of what is told in words `its operator set is 999: 1`
+/// Counts by key, such as `wrong-values 12 · crash 1`; a key of several words is followed by a colon.
 pub(crate) fn counts<K: Display>(counts: &BTreeMap<K, u64>) -> String {
-    let told = counts.iter().map(|(key, number)| {
+    let parts = counts.iter().map(|(key, number)| {
         let key = key.to_string();
         let colon = if key.contains(' ') { ":" } else { "" };
         format!("{key}{colon} {}", count(*number))
     });
-    told.collect::<Vec<_>>().join(" · ")
+    parts.collect::<Vec<_>>().join(" · ")
 }
 
-/// `12.5%`, and `-` of nothing.
+/// `part` as a percentage of `whole`, such as `12.5%`; `-` if `whole` is 0.
 pub(crate) fn part(part: u64, whole: u64) -> String {
     if whole == 0 { "-".to_owned() } else { format!("{:.1}%", 100.0 * part as f64 / whole as f64) }
 }
 
-/// Cases a second; none before any time has passed.
+/// Cases per second, rounded; 0 before any time has passed.
 pub(crate) fn rate(cases: u64, seconds: f64) -> String {
     if seconds > 0.0 { count((cases as f64 / seconds).round() as u64) } else { "0".to_owned() }
 }
 
-/// `42 s`, `3 min 05 s`, `2 h 07 min`
+/// A duration, such as `4.2 s`, `3 min 05 s` or `2 h 07 min`.
 pub(crate) fn duration(seconds: f64) -> String {
     let whole = seconds.round() as u64;
     match whole {
@@ -55,12 +55,13 @@ pub(crate) fn duration(seconds: f64) -> String {
     }
 }
 
-/// The text in one line of a width that a terminal shows.
+/// `text` on one line, truncated to the width that a summary shows.
 pub(crate) fn short(text: &str) -> String {
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
     console::truncate_str(&flat, WIDTH, "…").into_owned()
 }
 
+/// The most columns of a text in a summary.
 const WIDTH: usize = 200;
 
 #[cfg(test)]
@@ -70,28 +71,28 @@ mod tests {
     use super::{cell, counted, counts, duration, part, rate};
 
     #[test]
-    fn durations_are_rounded_to_what_a_person_needs() {
+    fn duration_unit_grows_with_length() {
         assert_eq!(duration(1.24), "1.2 s");
         assert_eq!(duration(61.0), "1 min 01 s");
         assert_eq!(duration(7620.0), "2 h 07 min");
     }
 
     #[test]
-    fn counts_have_their_noun_and_their_separators() {
+    fn counts_have_nouns_and_separators() {
         assert_eq!(counted(1, "case", "cases"), "1 case");
         assert_eq!(counted(61_200, "case", "cases"), "61,200 cases");
         assert_eq!((cell(0), cell(1234)), ("-".to_owned(), "1,234".to_owned()));
-        let told = BTreeMap::from([("crash", 1), ("its operator set is 999", 1200)]);
-        assert_eq!(counts(&told), "crash 1 · its operator set is 999: 1,200");
+        let by_reason = BTreeMap::from([("crash", 1), ("its operator set is 999", 1200)]);
+        assert_eq!(counts(&by_reason), "crash 1 · its operator set is 999: 1,200");
     }
 
     #[test]
-    fn a_part_is_told_in_percent() {
+    fn part_is_a_percentage() {
         assert_eq!((part(1, 8), part(0, 3), part(0, 0)), ("12.5%".into(), "0.0%".into(), "-".into()));
     }
 
     #[test]
-    fn a_rate_before_any_time_has_passed_is_zero() {
+    fn rate_without_elapsed_time_is_zero() {
         assert_eq!((rate(10, 0.0), rate(3000, 2.0)), ("0".to_owned(), "1,500".to_owned()));
     }
 }

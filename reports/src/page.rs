@@ -2,7 +2,7 @@ use serde::Serialize;
 
 use crate::Format;
 
-/// Writes `page`; none for the formats that only campaigns have.
+/// Renders `page`; `None` for `JUnit` and HTML, which only a campaign report has.
 pub fn render<P: Serialize>(
     page: &P,
     format: Format,
@@ -11,7 +11,7 @@ pub fn render<P: Serialize>(
 ) -> Option<String> {
     match format {
         Format::Terminal => Some(terminal(page)),
-        // every key is text and every number finite, which is all that JSON asks
+        // cannot fail: every key is text and every number is finite
         Format::Json => Some(serde_json::to_string_pretty(page).unwrap_or_default() + "\n"),
         Format::Markdown => Some(markdown(page)),
         Format::Junit | Format::Html => None,

@@ -1,22 +1,24 @@
 use std::{
+    collections::BTreeSet,
     io::{self, Write},
     iter,
 };
 
 use console::style;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use twinfer_case::{Budget, Event, RunInfo, Summary};
+use twinfer_case::{Budget, Event, Finding, RunInfo, Stage, Summary};
 
 use crate::{
     Reporter,
     numbers::{bytes, count, counted, duration, rate, short},
 };
 
-/// Shows a campaign while it runs: a bar at a terminal, plain lines elsewhere.
+/// Shows the progress of a campaign: a bar at a terminal, plain lines elsewhere.
 pub struct Progress {
     view: View,
     budget: Budget,
-    findings: u64,
+    /// Folder names of the findings so far.
+    findings: BTreeSet<String>,
 }
 
 enum View {
@@ -25,19 +27,19 @@ enum View {
 }
 
 impl Progress {
-    /// To standard error: a bar if that is a terminal, otherwise a line every ten seconds.
+    /// Progress on standard error: a bar if that is a terminal, otherwise a line every ten seconds.
     pub fn to_stderr() -> Self {
         if console::user_attended_stderr() { Self::bar() } else { Self::lines(io::stderr()) }
     }
 
-    /// Plain lines, whatever `out` is.
+    /// Progress as plain lines on `out`, even if that is a terminal.
     pub fn lines(out: impl Write + Send + 'static) -> Self {
-        Self::new(View::Lines(Lines { out: Box::new(out), told: None }))
+        Self::new(View::Lines(Lines { out: Box::new(out), last: None }))
     }
 
     fn bar() -> Self {
         let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
-        // the template is a constant that a test renders
+        // cannot fail: the template is a constant
         if let Ok(style) = ProgressStyle::with_template(BAR) {
             bar.set_style(style.progress_chars("━╸─"));
         }
@@ -45,7 +47,7 @@ impl Progress {
     }
 
     fn new(view: View) -> Self {
-        Self { view, budget: Budget::Cases(0), findings: 0 }
+        Self { view, budget: Budget::Cases(0), findings: BTreeSet::new() }
     }
 
     fn started(&mut self, run: &RunInfo) {
@@ -55,13 +57,17 @@ impl Progress {
         }
         for info in &run.variants {
             let description = &info.description;
-            let title = format!("{} is {} {}", info.variant, description.name, description.version);
-            self.say(&format!("{title}, as far as {}", description.reaches));
+            let title = format!("{}: {} {}", info.variant, description.name, description.version);
+            let limit = match description.reaches {
+                Stage::Execute => String::new(),
+                stage => format!(" (up to {stage} on this machine)"),
+            };
+            self.print(&format!("{title}{limit}"));
         }
     }
 
     fn progressed(&mut self, summary: &Summary, waiting: u64) {
-        let message = state(summary, waiting, self.findings);
+        let message = state(summary, waiting, self.findings.len() as u64);
         match &mut self.view {
             View::Bar(bar) => {
                 bar.set_position(position(self.budget, summary));
@@ -71,18 +77,30 @@ impl Progress {
         }
     }
 
-    /// What keeps the campaign from going on; too fleeting for a log.
+    /// Shows the current activity in the bar; plain lines omit it.
     fn busy(&self, what: &str) {
         if let View::Bar(bar) = &self.view {
             bar.set_message(what.to_owned());
         }
     }
 
-    fn say(&mut self, line: &str) {
+    fn print(&mut self, line: &str) {
         match &mut self.view {
             View::Bar(bar) => bar.println(line),
-            View::Lines(lines) => lines.say(line),
+            View::Lines(lines) => lines.print(line),
         }
+    }
+
+    /// Prints a finding, or the variant that shows it as well if the finding is recorded again.
+    fn found(&mut self, slug: &str, finding: &Finding, new: bool) {
+        let again = !self.findings.insert(slug.to_owned());
+        let line = if let Some(seen) = finding.seen_in.last().filter(|_| again) {
+            format!("{} {}: {}", style("also seen in").dim(), seen.variant, finding.signature)
+        } else {
+            let mark = if new { style("finding").red().bold() } else { style("known finding").dim() };
+            format!("{mark} {}: {}", finding.signature, short(&finding.graph))
+        };
+        self.print(&line);
     }
 
     fn finished(&mut self) {
@@ -93,37 +111,33 @@ impl Progress {
 }
 
 impl Reporter for Progress {
-    fn hear(&mut self, event: &Event) {
+    fn on_event(&mut self, event: &Event) {
         match event {
             Event::CampaignStarted { run } => self.started(run),
             Event::Progress { summary, waiting } => self.progressed(summary, *waiting),
-            Event::FindingRecorded { finding, new, .. } => {
-                self.findings += 1;
-                let mark = if *new { style("finding").red().bold() } else { style("known finding").dim() };
-                self.say(&format!("{mark} {}: {}", finding.signature, short(&finding.graph)));
-            }
+            Event::FindingRecorded { slug, finding, new } => self.found(slug, finding, *new),
             Event::WorkerLost { variant, index, stage, reason } => {
                 let case = index.map_or_else(String::new, |index| format!(" of case {index}"));
-                self.say(&format!("worker of {variant} lost during {stage}{case}: {reason}; it is replaced"));
+                self.print(&format!("{variant}: worker lost in {stage}{case} and replaced: {reason}"));
             }
             Event::WorkerOutgrown { variant, growth } => {
                 let (from, to) = (bytes(growth.from), bytes(growth.to));
-                self.say(&format!("worker of {variant} has grown from {from} to {to}: it is replaced"));
+                self.print(&format!("{variant}: worker replaced because of memory growth ({from} → {to})"));
             }
             Event::DeviceGivenUp { variant, device, reason } => {
                 let warning = style("device").red().bold();
-                self.say(&format!("{warning} {device} is given up for {variant}, others go on: {reason}"));
+                self.print(&format!("{warning} {device} disabled for {variant}: {reason}"));
             }
             Event::NotConfirmed { divergence, .. } => {
-                let kind = divergence.kind;
-                self.say(&format!("{kind} of {} did not recur in a fresh worker", divergence.variant));
+                let (variant, kind) = (&divergence.variant, divergence.kind);
+                self.print(&format!("{variant}: {kind} not reproduced in a fresh worker"));
             }
             Event::Confirming { divergence, .. } => {
-                self.busy(&format!("confirming {} of {}", divergence.kind, divergence.variant));
+                self.busy(&format!("confirming {} on {}", divergence.kind, divergence.variant));
             }
             Event::Minimizing { size, tried, .. } => {
                 let nodes = counted(size.nodes as u64, "node", "nodes");
-                self.busy(&format!("minimizing: {nodes} left, {tried} candidates tried"));
+                self.busy(&format!("minimizing: {nodes}, {tried} candidates tried"));
             }
             Event::CampaignFinished { .. } => self.finished(),
             Event::WorkerStarted { .. }
@@ -136,16 +150,16 @@ impl Reporter for Progress {
 
 const BAR: &str = "{bar:30.cyan/dim} {percent:>3}%  {msg}";
 
-/// `12,304 cases · 800 more wait · 1,083 a second · 2 findings · 12.1 s`
+/// The state of a campaign, such as `12,304 cases · 800 pending · 1,083 cases/s · 2 findings · 12.1 s`.
 fn state(summary: &Summary, waiting: u64, findings: u64) -> String {
-    let more = (waiting > 0).then(|| format!("{} more wait", count(waiting)));
+    let pending = (waiting > 0).then(|| format!("{} pending", count(waiting)));
     let parts = [
-        format!("{} a second", rate(summary.now() + waiting, summary.seconds)),
+        format!("{} cases/s", rate(summary.now() + waiting, summary.seconds)),
         counted(findings, "finding", "findings"),
         duration(summary.seconds),
     ];
     let parts: Vec<_> =
-        iter::once(counted(summary.cases, "case", "cases")).chain(more).chain(parts).collect();
+        iter::once(counted(summary.cases, "case", "cases")).chain(pending).chain(parts).collect();
     parts.join(" · ")
 }
 
@@ -165,24 +179,25 @@ fn position(budget: Budget, summary: &Summary) -> u64 {
 
 const MILLIS: u64 = 1000;
 
-/// Lines for a log: what happens, and every ten seconds how far it is.
+/// Plain lines for a log: one per event, and one about progress every ten seconds.
 struct Lines {
     out: Box<dyn Write + Send>,
-    told: Option<f64>,
+    /// The time of the last line about progress, in seconds since the start.
+    last: Option<f64>,
 }
 
 impl Lines {
     const PERIOD: f64 = 10.0;
 
     fn progressed(&mut self, seconds: f64, message: &str) {
-        if self.told.is_none_or(|told| seconds - told >= Self::PERIOD) {
-            self.told = Some(seconds);
-            self.say(message);
+        if self.last.is_none_or(|last| seconds - last >= Self::PERIOD) {
+            self.last = Some(seconds);
+            self.print(message);
         }
     }
 
-    fn say(&mut self, line: &str) {
-        // a log that cannot be written to is no reason to stop a campaign
+    fn print(&mut self, line: &str) {
+        // a campaign continues if its log cannot be written
         let _ = writeln!(self.out, "{line}");
     }
 }

@@ -10,34 +10,34 @@ use crate::{ListedIssue, Reporter};
 /// The version of the JSON form of a report.
 const REPORT_FORMAT: u32 = 1;
 
-/// What a campaign came to, as its events told it.
+/// The results of a campaign, collected from its events.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
-    /// The version of this form.
+    /// The version of the JSON form.
     pub format: u32,
-    /// What the results depend on; absent until the campaign started.
+    /// Everything that the results depend on; `None` until the campaign has started.
     pub run: Option<RunInfo>,
     /// Counts over all cases.
     pub summary: Summary,
-    /// In order of discovery.
+    /// Findings in order of discovery.
     pub findings: Vec<ReportedFinding>,
-    /// Findings that the project lists as known.
+    /// Known issues of the project with their state after this campaign.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub issues: Vec<ListedIssue>,
-    /// Worker processes that ended unasked.
+    /// Worker processes that crashed, hung or exited on their own, in order.
     pub lost: Vec<Lost>,
-    /// Worker processes that were replaced since they held ever more memory.
+    /// Worker processes that were replaced because of memory growth, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub outgrown: Vec<Outgrown>,
-    /// Devices that were given up.
+    /// Devices that were disabled, each for one variant.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub given_up: Vec<GivenUp>,
     /// Divergences that did not recur in a fresh worker.
     pub not_confirmed: u64,
-    /// What was investigated, in the order of the cases; a run directory does not tell.
+    /// Triaged divergences in case order; empty in a report that was read from a run directory.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub investigations: Vec<Investigation>,
-    /// Whether the campaign came to its end.
+    /// Whether the campaign ended regularly.
     pub finished: bool,
 }
 
@@ -46,54 +46,54 @@ pub struct Report {
 pub struct ReportedFinding {
     /// Its folder name.
     pub slug: String,
-    /// Whether its signature was unknown before the campaign.
+    /// Whether its signature was unknown before the campaign and no known issue accepts it.
     pub new: bool,
     /// The finding itself.
     pub finding: Finding,
 }
 
-/// A worker process that ended unasked.
+/// A worker process that crashed, hung or exited on its own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Lost {
-    /// Which variant.
+    /// The variant that the worker served.
     pub variant: Variant,
-    /// What it was doing.
+    /// The stage in which the worker was lost.
     pub stage: Stage,
-    /// How it ended.
+    /// How the process ended, such as `signal 11`.
     pub reason: String,
 }
 
-/// A worker process that held ever more memory.
+/// A worker process that was replaced because of memory growth.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Outgrown {
-    /// Which variant.
+    /// The variant that the worker served.
     pub variant: Variant,
-    /// How much.
+    /// Its memory at first and when it was replaced.
     #[serde(flatten)]
     pub growth: Growth,
 }
 
-/// A divergence that was investigated.
+/// The cost of triaging a divergence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Investigation {
-    /// The place of its case.
+    /// The index of its case.
     pub index: u64,
     /// The variant that diverged.
     pub variant: Variant,
-    /// Candidates that were run.
+    /// Candidates that minimization ran.
     pub candidates: u64,
-    /// From its beginning to its end, in milliseconds, in which others went on.
+    /// Wall time in milliseconds; several divergences may be triaged at the same time.
     pub millis: u64,
 }
 
-/// A device on which the workers of a variant could not work.
+/// A device that was disabled for a variant because its workers could not run there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct GivenUp {
-    /// Which variant.
+    /// The variant that no longer uses the device.
     pub variant: Variant,
     /// The device, as `--devices` names it.
     pub device: String,
-    /// What happened there.
+    /// Why the workers could not run.
     pub reason: String,
 }
 
@@ -116,52 +116,52 @@ impl Default for Report {
 }
 
 impl Report {
-    /// The report of a campaign that told these events.
+    /// The report of a campaign with these events.
     pub fn of<'a>(events: impl IntoIterator<Item = &'a Event>) -> Self {
         let mut report = Self::default();
-        events.into_iter().for_each(|event| report.hear(event));
+        events.into_iter().for_each(|event| report.on_event(event));
         report
     }
 
-    /// The report of a campaign that is over, or was killed, out of its run directory.
+    /// The report of a stored campaign, finished or killed, from its run directory.
     pub fn of_directory(run: &Path) -> Result<Self, StoreError> {
         let mut report = Self::default();
-        replay_events(run, &mut |event| report.hear(event))?;
+        replay_events(run, &mut |event| report.on_event(event))?;
         Ok(report)
     }
 
-    /// What the backend of a variant said of itself.
+    /// The description that the backend of `variant` gave in its handshake; `None` before the handshake.
     pub(crate) fn description(&self, variant: &Variant) -> Option<&Description> {
         let run = self.run.as_ref()?;
         run.variants.iter().find(|info| info.variant == *variant).map(|info| &info.description)
     }
 
-    /// `ONNX Runtime 1.31.1`, or nothing before the handshake.
+    /// The backend's name and version, such as `ONNX Runtime 1.31.1`; empty before the handshake.
     pub(crate) fn version(&self, variant: &Variant) -> String {
         self.description(variant).map(|found| found.backend_version().to_string()).unwrap_or_default()
     }
 
-    /// Where the backend of a variant documents one of its limitations.
+    /// The source of a limitation that the backend of `variant` declares; `None` if it declares no such rule.
     pub(crate) fn source_of(&self, variant: &Variant, rule: &str) -> Option<&str> {
         let limitations = &self.description(variant)?.limitations;
         limitations.iter().find(|limitation| limitation.rule == rule).map(|found| found.source.as_str())
     }
 
-    /// Whether every variant goes as far as executing on this machine, so that all can be compared.
+    /// Whether every variant executes on this machine, so that all can be compared.
     pub(crate) fn all_execute(&self) -> bool {
         let reaches_execute =
             |run: &RunInfo| run.variants.iter().all(|info| info.description.reaches == Stage::Execute);
         self.run.as_ref().is_some_and(reaches_execute)
     }
 
-    /// How many cases showed a finding.
+    /// The number of cases that showed a finding.
     pub(crate) fn cases_of(&self, slug: &str) -> u64 {
         self.summary.findings.iter().find(|count| count.slug == slug).map_or(0, |count| count.cases)
     }
 }
 
 impl Reporter for Report {
-    fn hear(&mut self, event: &Event) {
+    fn on_event(&mut self, event: &Event) {
         match event {
             Event::CampaignStarted { run } => self.run = Some(run.clone()),
             Event::Progress { summary, .. } => self.summary = summary.clone(),
@@ -200,7 +200,7 @@ impl Reporter for Report {
 }
 
 impl Report {
-    /// A finding that was recorded before is recorded again when another variant shows it.
+    /// Adds a finding, or replaces it: a finding is recorded again when another variant shows it.
     fn record(&mut self, slug: &str, finding: &Finding, new: bool) {
         match self.findings.iter_mut().find(|known| known.slug == slug) {
             Some(known) => known.finding = finding.clone(),

@@ -1,4 +1,4 @@
-//! The summary that ends a campaign at a terminal.
+//! The terminal format: the summary that a campaign ends with.
 
 use std::collections::BTreeMap;
 
@@ -53,29 +53,32 @@ pub(crate) fn budget(budget: Budget) -> String {
     }
 }
 
-/// The sentence every format begins with.
+/// The sentence that every format begins with, such as `60 cases in 10.3 s (6 cases/s)`.
 pub(crate) fn sentence(report: &Report) -> String {
     let summary = &report.summary;
     let state = if report.finished { "" } else { "unfinished: " };
     let cases = counted(summary.cases, "case", "cases");
     let speed = match summary.seconds {
-        // a run that is read back from disk has no clock
+        // a run that is read from disk has no elapsed time
         0.0 => String::new(),
         seconds => {
             let now = summary.now();
-            let of_these =
-                if summary.earlier > 0 { format!(", {} of them", count(now)) } else { String::new() };
-            format!("{of_these} in {} ({} a second)", duration(seconds), rate(now, seconds))
+            let resumed = if summary.earlier > 0 {
+                format!(", {} of them since it was resumed,", count(now))
+            } else {
+                String::new()
+            };
+            format!("{resumed} in {} ({} cases/s)", duration(seconds), rate(now, seconds))
         }
     };
     let compared = if report.all_execute() {
-        format!(", {} compared by all", count(summary.compared))
+        format!(", {} compared on all variants", count(summary.compared))
     } else {
         String::new()
     };
     let open = match summary.open {
         0 => String::new(),
-        open => format!(", {} not investigated before time was up", count(open)),
+        open => format!(", {} not triaged (time budget exhausted)", count(open)),
     };
     format!("{state}{cases}{speed}{compared}{open}")
 }
@@ -83,42 +86,42 @@ pub(crate) fn sentence(report: &Report) -> String {
 fn totals(report: &Report) -> String {
     let mut lines = vec![style(sentence(report)).bold().to_string()];
     if !report.lost.is_empty() {
-        let workers = counted(report.lost.len() as u64, "worker was lost", "workers were lost");
-        lines.push(format!("{workers} and replaced"));
+        let workers = counted(report.lost.len() as u64, "worker", "workers");
+        lines.push(format!("{workers} lost and replaced"));
     }
     if let Some(Outgrown { variant, growth }) = report.outgrown.last() {
-        let workers = counted(report.outgrown.len() as u64, "worker was", "workers were");
+        let workers = counted(report.outgrown.len() as u64, "worker", "workers");
         let (from, to) = (bytes_of(growth.from), bytes_of(growth.to));
-        lines.push(format!("{workers} replaced after growing: the last, of {variant}, from {from} to {to}"));
+        lines.push(format!("{workers} replaced because of memory growth (last: {variant}, {from} → {to})"));
     }
     for given_up in &report.given_up {
         let GivenUp { variant, device, reason } = given_up;
-        lines.push(style(format!("device {device} was given up for {variant}: {reason}")).red().to_string());
+        lines.push(style(format!("device {device} disabled for {variant}: {reason}")).red().to_string());
     }
     if report.not_confirmed > 0 {
         let divergences = counted(report.not_confirmed, "divergence", "divergences");
-        lines.push(format!("{divergences} did not recur in a fresh worker"));
+        lines.push(format!("{divergences} not reproduced in a fresh worker"));
     }
     lines.extend(investigations(report));
     lines.join("\n")
 }
 
-/// What was spent on divergences, where any were investigated.
+/// The cost of triage; `None` if no divergence was triaged.
 fn investigations(report: &Report) -> Option<String> {
     let longest = report.investigations.iter().max_by_key(|investigation| investigation.millis)?;
     let sum = |part: fn(&Investigation) -> u64| report.investigations.iter().map(part).sum::<u64>();
-    let investigated = counted(report.investigations.len() as u64, "divergence", "divergences");
+    let triaged = counted(report.investigations.len() as u64, "divergence", "divergences");
     let candidates = counted(sum(|one| one.candidates), "candidate", "candidates");
     let seconds = |millis| duration(millis as f64 / 1e3);
     let Investigation { index, variant, millis, .. } = longest;
     Some(format!(
-        "{investigated} investigated: {candidates}, {} together; the longest, case {index} on {variant}, took {}",
+        "{triaged} triaged: {candidates}, {} in total; longest: {}, case {index} on {variant}",
         seconds(sum(|one| one.millis)),
         seconds(*millis)
     ))
 }
 
-/// Verdicts by variant.
+/// The table of verdicts, one row per variant.
 pub(crate) fn verdicts(report: &Report) -> Table {
     let head = [
         "variant",
@@ -128,7 +131,7 @@ pub(crate) fn verdicts(report: &Report) -> Table {
         "unsupported",
         "unspecified",
         "vacuous",
-        "deepest stage",
+        "last stage",
     ];
     let mut table = Table::new(head, 1);
     for variant in &report.summary.variants {
@@ -140,13 +143,13 @@ pub(crate) fn verdicts(report: &Report) -> Table {
             cell(total(&variant.unsupported)),
             cell(total(&variant.unspecified)),
             cell(variant.vacuous),
-            deepest(variant),
+            last_stage(variant),
         ]);
     }
     table
 }
 
-/// Cases, not divergences: a case may show several.
+/// Cases that diverge; a case with several divergences counts once.
 fn diverging(variant: &VariantSummary) -> u64 {
     let others =
         variant.conforms + variant.vacuous + total(&variant.unsupported) + total(&variant.unspecified);
@@ -157,11 +160,11 @@ fn total<K>(counts: &BTreeMap<K, u64>) -> u64 {
     counts.values().sum()
 }
 
-fn deepest(variant: &VariantSummary) -> String {
+fn last_stage(variant: &VariantSummary) -> String {
     variant.stages.keys().max().map_or_else(|| "-".to_owned(), Stage::to_string)
 }
 
-/// What there is to say about one variant beyond its row: first who it is.
+/// The details of a variant beyond its row in the table of verdicts; the first line names its backend.
 pub(crate) fn remarks(report: &Report, variant: &VariantSummary) -> Vec<String> {
     let mut lines = vec![format!("{}: {}", variant.variant, report.version(&variant.variant))];
     let mut add = |title: &str, text: String| {
@@ -169,33 +172,36 @@ pub(crate) fn remarks(report: &Report, variant: &VariantSummary) -> Vec<String> 
             lines.push(format!("  {title}: {text}"));
         }
     };
-    add("rung above", variant.rung_of.as_ref().map(ToString::to_string).unwrap_or_default());
-    add("options in force", options(report, variant));
+    add("escalated from", variant.rung_of.as_ref().map(ToString::to_string).unwrap_or_default());
+    add("options", options(report, variant));
     add("workers", workers(report, variant));
     add("divergences", counts(&variant.divergences));
-    add("first seen here", counts(&variant.first_seen));
-    add("deepest stage", if variant.stages.len() > 1 { counts(&variant.stages) } else { String::new() });
+    add("not seen at lower levels", counts(&variant.first_seen));
+    add(
+        "cases by last stage",
+        if variant.stages.len() > 1 { counts(&variant.stages) } else { String::new() },
+    );
     add("unsupported", counts(&variant.unsupported));
     add("unspecified", counts(&variant.unspecified));
-    add("accepted although a rule predicts a refusal", counts(&variant.accepted_despite));
-    add("below half a grid step", nonzero(variant.algorithm_rounding));
-    add("quantised operators", counts(&variant.quantized_execution));
+    add("accepted although predicted as unsupported", counts(&variant.accepted_despite));
+    add("off by less than half a grid step", nonzero(variant.algorithm_rounding));
+    add("quantized operators", counts(&variant.quantized_execution));
     lines
 }
 
-/// Those left to their defaults too.
+/// The effective options of a variant, including defaults.
 fn options(report: &Report, variant: &VariantSummary) -> String {
     let options = report.description(&variant.variant).into_iter().flat_map(|found| &found.options);
     options.map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(" · ")
 }
 
-/// `3, no cases waited for more; 3.2 GB each`
+/// The number of workers, what limits it, and their memory, such as `3, idle capacity left, 3.2 GB each`.
 fn workers(report: &Report, variant: &VariantSummary) -> String {
     let workforce = report.run.iter().flat_map(|run| &run.workforce);
     let Some(found) = workforce.into_iter().find(|found| found.variant == variant.variant) else {
         return String::new();
     };
-    let each = found.footprint.map(|bytes| format!("; {} each", bytes_of(bytes))).unwrap_or_default();
+    let each = found.footprint.map(|bytes| format!(", {} each", bytes_of(bytes))).unwrap_or_default();
     format!("{}, {}{each}", count(found.workers as u64), found.bound)
 }
 
@@ -216,7 +222,7 @@ fn findings_list(report: &Report) -> Vec<String> {
     lines
 }
 
-/// What cases showed that was known before and not recorded again.
+/// Known findings that cases showed again, without their details.
 fn known_list(report: &Report) -> Vec<String> {
     let recorded = |slug: &str| report.findings.iter().any(|found| found.slug == slug);
     let known = report.summary.findings.iter().filter(|count| !recorded(&count.slug));
@@ -225,26 +231,26 @@ fn known_list(report: &Report) -> Vec<String> {
     });
     let mut lines: Vec<String> = lines.collect();
     if !lines.is_empty() {
-        lines.splice(0..0, [String::new(), style("known already").bold().to_string()]);
+        lines.splice(0..0, [String::new(), style("known findings seen again").bold().to_string()]);
     }
     lines
 }
 
-/// What became of the issues that the project lists.
+/// The known issues with their states.
 fn issues(report: &Report) -> Vec<String> {
-    let told = issue::told(report);
+    let descriptions = issue::descriptions(report);
     let mut lines: Vec<_> =
-        told.into_iter().map(|(word, what)| format!("{:<9} {what}", style(word).bold())).collect();
+        descriptions.into_iter().map(|(word, what)| format!("{:<9} {what}", style(word).bold())).collect();
     if !lines.is_empty() {
-        lines.splice(0..0, [String::new(), style("listed as known").bold().to_string()]);
+        lines.splice(0..0, [String::new(), style("known issues").bold().to_string()]);
     }
     lines
 }
 
-/// More findings than this are a page to read, not a summary.
+/// The most findings that a summary lists.
 const SHOWN: usize = 12;
 
-/// `3 findings, 2 of them new`
+/// The number of findings, such as `3 findings, 2 of them new`.
 pub(crate) fn findings_title(report: &Report) -> String {
     let new = report.findings.iter().filter(|finding| finding.new).count() as u64;
     if report.findings.is_empty() {
@@ -269,7 +275,7 @@ fn one_finding(report: &Report, ReportedFinding { slug, new, finding }: &Reporte
     ];
     let reasons = findings::reasons(report, finding);
     lines.extend(reasons.into_iter().map(|(word, sentence)| format!("      {word}: {sentence}")));
-    let origin = format!("      seen in {}; {}", findings::seen_in(finding), findings::shrunk(finding));
+    let origin = format!("      seen in {}; {}", findings::seen_in(finding), findings::sizes(finding));
     lines.push(style(origin).dim().to_string());
     lines
 }

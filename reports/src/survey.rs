@@ -1,4 +1,4 @@
-//! What every variant does with each of several cases: one row a case, one column a variant and version.
+//! A table of verdicts: one row per case, one column per variant and version.
 
 use console::style;
 use serde::Serialize;
@@ -9,57 +9,57 @@ use crate::{Format, markdown::escaped, numbers::short, page, table::Table};
 /// The version of the JSON form of a survey.
 const SURVEY_FORMAT: u32 = 1;
 
-/// Answers to the same cases, side by side.
+/// The verdicts of several variants on the same cases.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Survey {
-    /// The version of this form.
+    /// The version of the JSON form.
     pub format: u32,
-    /// Who answered, in the order of the answers.
-    pub variants: Vec<Surveyed>,
-    /// What was asked, with the answers.
+    /// The variants, in the order of the answers.
+    pub variants: Vec<SurveyedVariant>,
+    /// The cases with the answers of each variant.
     pub cases: Vec<SurveyedCase>,
 }
 
-/// A variant at a version.
+/// A variant with the version of its backend.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct Surveyed {
-    /// Which variant.
+pub struct SurveyedVariant {
+    /// The variant.
     pub variant: Variant,
     /// The backend's name for itself with its version.
     pub version: BackendVersion,
 }
 
-/// A case with what it stands for and what came of it.
+/// A case, the upstream report that it reproduces, and the answers of the variants.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SurveyedCase {
-    /// Its folder's name.
+    /// The name of its folder.
     pub name: String,
-    /// What was reported, if it stands for a report.
+    /// The upstream report that the case reproduces, if any.
     pub topic: Option<Topic>,
-    /// The graph in one line; absent where no case holds it.
+    /// The graph on one line; `None` if the topic cannot be expressed as a case.
     pub graph: Option<String>,
-    /// What golden says of it.
+    /// The result of golden: an output shape, or the rule that the case breaks.
     pub golden: String,
-    /// In the order of the variants; none where a variant was not asked.
+    /// One answer per variant, in order; `None` if the variant did not run the case.
     pub answers: Vec<Option<Answer>>,
 }
 
-/// What one variant made of a case.
+/// The result of one variant on one case.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Answer {
-    /// The deepest stage that it entered.
+    /// The last stage that the variant entered.
     pub stage: Stage,
-    /// What the checks concluded.
+    /// The verdict of the checks.
     pub verdict: Verdict,
 }
 
 impl Survey {
-    /// A survey of these.
-    pub const fn new(variants: Vec<Surveyed>, cases: Vec<SurveyedCase>) -> Self {
+    /// A survey of these cases on these variants.
+    pub const fn new(variants: Vec<SurveyedVariant>, cases: Vec<SurveyedCase>) -> Self {
         Self { format: SURVEY_FORMAT, variants, cases }
     }
 
-    /// Writes it; none for the formats that only campaigns have.
+    /// Renders the survey; `None` for `JUnit` and HTML, which only a campaign report has.
     pub fn render(&self, format: Format) -> Option<String> {
         page::render(self, format, Self::terminal, Self::markdown)
     }
@@ -80,7 +80,8 @@ impl Survey {
     }
 
     fn markdown(&self) -> String {
-        let name = |surveyed: &Surveyed| format!("`{}` {}", surveyed.variant, escaped(&release(surveyed)));
+        let name =
+            |surveyed: &SurveyedVariant| format!("`{}` {}", surveyed.variant, escaped(&release(surveyed)));
         let mut table = vec![self.head("reported", name)];
         for case in &self.cases {
             table.push(row(case, case_in_markdown(case), |answer| escaped(&answer.in_words())));
@@ -92,35 +93,35 @@ impl Survey {
         lines.join("\n") + "\n"
     }
 
-    /// What diverges and why, a list a case.
+    /// A list of divergences with their diagnoses, per case.
     fn details(&self) -> Vec<String> {
         let diverging = self.cases.iter().filter(|case| case.diverges());
         diverging.flat_map(|case| self.details_of(case)).collect()
     }
 
-    /// Variants that show the same are told together.
+    /// The divergences of a case; variants with the same divergence share a line.
     fn details_of(&self, case: &SurveyedCase) -> Vec<String> {
-        let mut told: Vec<(String, Vec<String>)> = Vec::new();
+        let mut shared: Vec<(String, Vec<String>)> = Vec::new();
         for (surveyed, divergence) in self.divergences_of(case) {
             let what = detail_in_markdown(divergence);
             let who = format!("`{}` {}", surveyed.variant, escaped(&release(surveyed)));
-            match told.iter_mut().find(|(known, _)| *known == what) {
+            match shared.iter_mut().find(|(known, _)| *known == what) {
                 Some((_, all)) => all.push(who),
-                None => told.push((what, vec![who])),
+                None => shared.push((what, vec![who])),
             }
         }
         let mut lines = vec![String::new(), format!("### {}", case.name), String::new()];
         lines.extend(case.graph.iter().map(|graph| format!("`{graph}`\n")));
-        lines.extend(told.into_iter().map(|(what, who)| format!("- {}: {what}", who.join(", "))));
+        lines.extend(shared.into_iter().map(|(what, who)| format!("- {}: {what}", who.join(", "))));
         lines
     }
 
-    fn head(&self, cases: &str, name: impl Fn(&Surveyed) -> String) -> Vec<String> {
+    fn head(&self, cases: &str, name: impl Fn(&SurveyedVariant) -> String) -> Vec<String> {
         let fixed = [cases.to_owned(), "golden".to_owned()];
         fixed.into_iter().chain(self.variants.iter().map(name)).collect()
     }
 
-    fn divergences(&self) -> impl Iterator<Item = (&SurveyedCase, &Surveyed, &Divergence)> {
+    fn divergences(&self) -> impl Iterator<Item = (&SurveyedCase, &SurveyedVariant, &Divergence)> {
         self.cases.iter().flat_map(|case| {
             let divergences = self.divergences_of(case);
             divergences.map(move |(surveyed, divergence)| (case, surveyed, divergence))
@@ -130,7 +131,7 @@ impl Survey {
     fn divergences_of<'a>(
         &'a self,
         case: &'a SurveyedCase,
-    ) -> impl Iterator<Item = (&'a Surveyed, &'a Divergence)> {
+    ) -> impl Iterator<Item = (&'a SurveyedVariant, &'a Divergence)> {
         let answers = self.variants.iter().zip(&case.answers);
         answers.flat_map(|(surveyed, answer)| {
             answer.iter().flat_map(Answer::divergences).map(move |divergence| (surveyed, divergence))
@@ -144,7 +145,7 @@ impl SurveyedCase {
     }
 }
 
-/// The kind, what was expected and seen, and why.
+/// The kind, the expected and observed results, and the diagnosis.
 fn detail_in_markdown(divergence: &Divergence) -> String {
     let because = divergence.diagnosis.as_ref().map(|why| format!(" Because: {why}.")).unwrap_or_default();
     let detail = escaped(&short(&divergence.detail));
@@ -152,7 +153,7 @@ fn detail_in_markdown(divergence: &Divergence) -> String {
 }
 
 impl Answer {
-    /// What diverges; nothing for every other verdict.
+    /// The divergences; empty for every other verdict.
     pub fn divergences(&self) -> &[Divergence] {
         match &self.verdict {
             Verdict::Diverges(divergences) => divergences,
@@ -160,7 +161,7 @@ impl Answer {
         }
     }
 
-    /// As a cell of a table: the verdict, and how far a variant went that does not execute.
+    /// The text of a table cell: the verdict, and the last stage if that is not execute.
     fn in_words(&self) -> String {
         let verdict = match &self.verdict {
             Verdict::Conforms => "conforms".to_owned(),
@@ -169,17 +170,17 @@ impl Answer {
             Verdict::Unspecified(rule) => format!("unspecified: {rule}"),
             Verdict::Diverges(divergences) => return kinds(divergences),
         };
-        if self.stage == Stage::Execute { verdict } else { format!("{verdict} as far as {}", self.stage) }
+        if self.stage == Stage::Execute { verdict } else { format!("{verdict} up to {}", self.stage) }
     }
 }
 
-/// A case under the head of its survey, each answer by a word of it.
+/// The row of a case, with `word` as the text of each answer.
 fn row(case: &SurveyedCase, name: String, word: impl Fn(&Answer) -> String) -> Vec<String> {
     let cell = |answer: &Option<Answer>| answer.as_ref().map_or_else(|| "-".to_owned(), &word);
     [name, case.golden.clone()].into_iter().chain(case.answers.iter().map(cell)).collect()
 }
 
-/// Each kind once, with the mutants that explain it.
+/// Each kind of divergence once, with the mutants that explain it.
 fn kinds(divergences: &[Divergence]) -> String {
     let mut kinds: Vec<String> = Vec::new();
     for divergence in divergences {
@@ -197,11 +198,11 @@ fn kinds(divergences: &[Divergence]) -> String {
     kinds.join(", ")
 }
 
-/// The case and what it stands for.
+/// The case with the upstream report that it reproduces.
 fn case_in_markdown(case: &SurveyedCase) -> String {
     let Some(topic) = &case.topic else { return escaped(&case.name) };
     let mut text = format!(
-        "[{}]({}): {}. Reported of {}: {}. Right is: {}",
+        "[{}]({}): {}. Reported in {}: {}. Expected: {}",
         case.name,
         topic.upstream,
         escaped(&topic.title),
@@ -216,7 +217,7 @@ fn case_in_markdown(case: &SurveyedCase) -> String {
     text
 }
 
-/// The version alone: the variant says which backend.
-fn release(surveyed: &Surveyed) -> String {
+/// The version number without the name of the backend.
+fn release(surveyed: &SurveyedVariant) -> String {
     surveyed.version.version().to_owned()
 }

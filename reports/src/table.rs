@@ -1,6 +1,6 @@
 use console::{Alignment, measure_text_width, pad_str};
 
-/// Rows of cells under a head: the first columns are text, the others numbers.
+/// A table with a header row; the first columns are text, the others numbers.
 pub(crate) struct Table {
     rows: Vec<Vec<String>>,
     text_columns: usize,
@@ -11,7 +11,7 @@ impl Table {
         Self { rows: vec![head.map(str::to_owned).to_vec()], text_columns }
     }
 
-    /// Nothing but text under `head`.
+    /// A table with the header `head` and only text columns.
     pub fn of_text(head: Vec<String>) -> Self {
         Self { text_columns: head.len(), rows: vec![head] }
     }
@@ -24,7 +24,7 @@ impl Table {
         &self.rows
     }
 
-    /// Columns aligned by two spaces, each line indented.
+    /// The rows as indented lines, with columns aligned and separated by two spaces.
     pub fn aligned(&self, indent: &str) -> Vec<String> {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let width = |column: usize| {
@@ -56,7 +56,7 @@ mod tests {
     use super::Table;
 
     #[test]
-    fn text_is_aligned_left_and_numbers_right() {
+    fn text_columns_align_left_and_numbers_right() {
         let mut table = Table::new(["variant", "cases"], 1);
         table.row(vec!["ort:cpu".into(), "12,304".into()]);
         table.row(vec!["trt".into(), "7".into()]);

@@ -1,4 +1,4 @@
-//! What a person or a program reads of a campaign, in every format.
+//! Reports of a campaign in every format, as snapshots.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
@@ -19,32 +19,32 @@ fn rendered(format: Format) -> String {
 }
 
 #[test]
-fn the_terminal_summary_shows_verdicts_and_findings() {
+fn terminal_report_shows_verdicts_and_findings() {
     insta::assert_snapshot!(rendered(Format::Terminal));
 }
 
 #[test]
-fn the_json_report_holds_everything_and_a_format_number() {
+fn json_report_is_complete_and_has_format_number() {
     insta::assert_snapshot!(rendered(Format::Json));
 }
 
 #[test]
-fn the_junit_report_fails_for_new_findings_and_skips_known_ones() {
+fn junit_report_fails_for_new_findings_only() {
     insta::assert_snapshot!(rendered(Format::Junit));
 }
 
 #[test]
-fn the_markdown_report_keeps_its_tables_whatever_a_backend_says() {
+fn markdown_report_escapes_backend_output() {
     insta::assert_snapshot!(rendered(Format::Markdown));
 }
 
 #[test]
-fn the_html_report_escapes_what_a_backend_says() {
+fn html_report_escapes_backend_output() {
     insta::assert_snapshot!(rendered(Format::Html));
 }
 
 #[test]
-fn what_became_of_listed_issues_stands_in_every_format() {
+fn known_issues_appear_in_every_format() {
     console::set_colors_enabled(false);
     let issue = |slug: &str, state, overdue_since: Option<&str>| ListedIssue {
         slug: slug.to_owned(),
@@ -57,7 +57,7 @@ fn what_became_of_listed_issues_stands_in_every_format() {
         issues: vec![
             issue("elsewhere", IssueState::NotTried, None),
             issue("still-there", IssueState::Occurs { cases: 3 }, Some("2026-01-31")),
-            issue("mended", IssueState::Fixed, None),
+            issue("resolved", IssueState::Fixed, None),
             issue("silent", IssueState::NotSeen, None),
         ],
         ..Report::default()
@@ -65,14 +65,14 @@ fn what_became_of_listed_issues_stands_in_every_format() {
     insta::assert_snapshot!(Format::Terminal.render(&report));
     for format in Format::ALL {
         let text = format.render(&report);
-        assert!(text.contains("mended") && text.contains("2026-01-31"), "{text}");
+        assert!(text.contains("resolved") && text.contains("2026-01-31"), "{text}");
     }
 }
 
 #[test]
-fn what_climbed_stands_in_every_format() {
+fn escalated_cases_appear_in_every_format() {
     console::set_colors_enabled(false);
-    let report = Report::of(&fixture::climbing_events());
+    let report = Report::of(&fixture::escalation_events());
     insta::assert_snapshot!(Format::Terminal.render(&report));
     for format in Format::ALL {
         let text = format.render(&report);
@@ -82,7 +82,7 @@ fn what_climbed_stands_in_every_format() {
 }
 
 #[test]
-fn a_journal_of_the_time_before_ladders_is_read_and_one_of_a_later_time_refused() {
+fn old_journal_format_is_read_and_newer_is_rejected() {
     let directory = stored_run();
     let journal = directory.path().join("journal.jsonl");
     let text = fs::read_to_string(&journal).unwrap();
@@ -96,7 +96,7 @@ fn a_journal_of_the_time_before_ladders_is_read_and_one_of_a_later_time_refused(
 }
 
 #[test]
-fn a_report_of_nothing_is_still_a_report() {
+fn empty_report_renders_in_every_format() {
     console::set_colors_enabled(false);
     let texts = Format::ALL.map(|format| format.render(&Report::default()));
     assert!(texts[0].contains("no new findings"), "{}", texts[0]);
@@ -104,37 +104,37 @@ fn a_report_of_nothing_is_still_a_report() {
 }
 
 #[test]
-fn without_a_terminal_progress_is_plain_lines_ten_seconds_apart() {
+fn progress_without_terminal_prints_every_ten_seconds() {
     console::set_colors_enabled_stderr(false);
     console::set_colors_enabled(false);
     let out = Shared::default();
     let mut progress = Progress::lines(out.clone());
     for event in fixture::events() {
-        progress.hear(&event);
+        progress.on_event(&event);
     }
     insta::assert_snapshot!(out.text());
 }
 
 #[test]
-fn a_run_that_was_resumed_has_no_rate_of_cases_that_were_there_before() {
+fn resumed_run_excludes_earlier_cases_from_rate() {
     let mut report = Report::of(&fixture::events());
     (report.summary.cases, report.summary.earlier, report.summary.seconds) = (150, 100, 10.0);
     let text = Format::Terminal.render(&report);
-    assert!(text.contains("150 cases, 50 of them in 10.0 s (5 a second)"), "{text}");
+    assert!(text.contains("150 cases, 50 of them since it was resumed, in 10.0 s (5 cases/s)"), "{text}");
 }
 
 #[test]
-fn a_finished_run_is_reported_again_from_its_directory() {
+fn stored_run_gives_same_report_as_its_events() {
     let directory = stored_run();
     let stored = Report::of_directory(directory.path()).unwrap();
-    let told = Report::of(&fixture::events());
-    assert_eq!(stored.run, told.run);
-    assert_eq!(stored.summary.variants, told.summary.variants);
-    assert_eq!(stored.findings.len(), told.findings.len());
+    let direct = Report::of(&fixture::events());
+    assert_eq!(stored.run, direct.run);
+    assert_eq!(stored.summary.variants, direct.summary.variants);
+    assert_eq!(stored.findings.len(), direct.findings.len());
 }
 
 #[test]
-fn a_journal_cut_off_in_the_middle_of_a_line_is_taken_up_to_there() {
+fn truncated_last_journal_line_is_ignored() {
     let directory = stored_run();
     let journal = directory.path().join("journal.jsonl");
     let text = fs::read_to_string(&journal).unwrap();
@@ -144,7 +144,7 @@ fn a_journal_cut_off_in_the_middle_of_a_line_is_taken_up_to_there() {
 }
 
 #[test]
-fn a_journal_with_a_line_that_makes_no_sense_is_refused_by_that_line() {
+fn invalid_journal_line_is_rejected_by_number() {
     let directory = stored_run();
     let journal = directory.path().join("journal.jsonl");
     let text = fs::read_to_string(&journal).unwrap();
@@ -154,10 +154,10 @@ fn a_journal_with_a_line_that_makes_no_sense_is_refused_by_that_line() {
 }
 
 #[test]
-fn a_directory_that_is_no_run_is_told_by_its_path() {
+fn directory_without_run_is_rejected_by_path() {
     let directory = tempfile::tempdir().unwrap();
     let message = Report::of_directory(directory.path()).unwrap_err().to_string();
-    assert!(message.contains("run.json") && message.contains("twinfer fuzz --out"), "{message}");
+    assert!(message.contains("run.json") && message.contains("twinfer fuzz"), "{message}");
 }
 
 fn stored_run() -> tempfile::TempDir {
@@ -196,7 +196,7 @@ impl Write for Shared {
 }
 
 #[test]
-fn events_survive_being_stored_as_json() {
+fn events_round_trip_through_json() {
     for event in fixture::events() {
         let text = serde_json::to_string(&event).unwrap();
         assert_eq!(serde_json::from_str::<Event>(&text).unwrap(), event);

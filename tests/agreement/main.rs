@@ -15,7 +15,7 @@ use tally::Tally;
 const SEED: u64 = 41;
 
 #[test]
-fn golden_and_onnx_runtime_without_optimisations_never_differ_beyond_the_bound() {
+fn unoptimized_onnx_runtime_stays_within_golden_bound() {
     let count: u64 = if env::var_os("TWINFER_FULL").is_some() { 100_000 } else { 400 };
     let tallies = Family::VALID.map(|family| tally(family, count));
     let text = tally::text(SEED, count, &tallies);

@@ -49,7 +49,7 @@ fn inputs(case: &Case) -> Vec<Vec<Tensor>> {
 }
 
 #[test]
-fn every_record_of_the_catalogue_has_a_name_and_an_origin_of_its_own() {
+fn records_have_unique_names_and_origins() {
     let records: Vec<_> = records::all().collect();
     assert_eq!(records.len(), 63);
     assert_eq!(records.iter().map(|record| record.id).collect::<BTreeSet<_>>().len(), records.len());
@@ -57,7 +57,7 @@ fn every_record_of_the_catalogue_has_a_name_and_an_origin_of_its_own() {
 }
 
 #[test]
-fn a_record_that_is_no_case_says_why() {
+fn record_without_case_gives_reason() {
     let outside = records::all().filter_map(|record| match record.scope {
         Scope::Outside(reason) => Some((record.id, reason)),
         Scope::Case { .. } => None,
@@ -66,7 +66,7 @@ fn a_record_that_is_no_case_says_why() {
 }
 
 #[test]
-fn a_valid_case_has_the_shape_that_its_record_states_in_our_rules_and_in_golden() {
+fn valid_case_has_stated_output_shape() {
     for (id, case, output) in cases() {
         let Some(output) = output else { continue };
         let runs = inputs(&case);
@@ -82,7 +82,7 @@ fn a_valid_case_has_the_shape_that_its_record_states_in_our_rules_and_in_golden(
 }
 
 #[test]
-fn an_invalid_case_breaks_the_rule_that_it_names() {
+fn invalid_case_breaks_stated_rule() {
     for (id, case, output) in cases() {
         let Expectation::Invalid(rule) = &case.expectation else { continue };
         assert_eq!(output, None, "{id}");
@@ -93,7 +93,7 @@ fn an_invalid_case_breaks_the_rule_that_it_names() {
 }
 
 #[test]
-fn a_case_tells_its_elements_apart() {
+fn case_distinguishes_its_elements() {
     for (id, case, output) in cases() {
         if output.is_none() {
             continue;
@@ -110,7 +110,7 @@ fn a_case_tells_its_elements_apart() {
 }
 
 #[test]
-fn a_case_survives_being_encoded() {
+fn case_round_trips_through_encoding() {
     for (id, case, _) in cases() {
         let decoded = Graph::decode(&case.graph.encode()).unwrap_or_else(|error| panic!("{id}: {error}"));
         assert_eq!(decoded, case.graph, "{id}");
@@ -118,7 +118,7 @@ fn a_case_survives_being_encoded() {
 }
 
 #[test]
-fn what_is_stored_is_what_the_records_build() {
+fn stored_cases_match_records() {
     let update = env::var_os("TWINFER_UPDATE").is_some();
     for (folder, record) in stored() {
         let fresh = tempfile::tempdir().expect("a temporary folder");
@@ -131,7 +131,7 @@ fn what_is_stored_is_what_the_records_build() {
 }
 
 #[test]
-fn nothing_else_is_stored() {
+fn no_other_cases_are_stored() {
     let known: BTreeSet<_> = stored().map(|(folder, _)| folder).collect();
     for parent in [CATALOGUE, TOPICS] {
         for entry in fs::read_dir(golden().join(parent)).expect("the folder is there") {

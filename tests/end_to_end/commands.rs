@@ -1,18 +1,18 @@
-//! Every command as a user meets it: its help, its mistakes, its exit codes.
+//! The help, usage errors and exit codes of every command.
 
 use crate::twinfer;
 
-fn shown(arguments: &[&str]) -> String {
+fn output_of(arguments: &[&str]) -> String {
     twinfer(arguments).run().shown()
 }
 
 #[test]
 fn help_lists_the_commands() {
-    insta::assert_snapshot!(shown(&["--help"]));
+    insta::assert_snapshot!(output_of(&["--help"]));
 }
 
 #[test]
-fn every_command_explains_itself() {
+fn help_of_every_command() {
     let commands = [
         "fuzz", "check", "replay", "minimize", "adopt", "repro", "generate", "report", "merge", "diff",
         "bench", "backends",
@@ -22,7 +22,7 @@ fn every_command_explains_itself() {
 }
 
 #[test]
-fn a_library_is_fetched_verified_unpacked_and_found_to_work() {
+fn installed_library_passes_doctor() {
     let home = tempfile::tempdir().unwrap();
     let install = twinfer(&["backends", "install", "onnxruntime"]).home(home.path()).run();
     if install.stderr.contains("pip download") {
@@ -32,16 +32,16 @@ fn a_library_is_fetched_verified_unpacked_and_found_to_work() {
     assert_eq!(install.code, Some(0), "{}", install.shown());
     let doctor = twinfer(&["backends", "doctor"]).home(home.path()).run();
     assert_eq!(doctor.code, Some(0), "{}", doctor.shown());
-    assert!(doctor.stdout.contains("ok onnxruntime 1.31.1: ort:cpu is ONNX Runtime"), "{}", doctor.stdout);
+    assert!(doctor.stdout.contains("ok onnxruntime 1.31.1: ort:cpu runs ONNX Runtime"), "{}", doctor.stdout);
 }
 
 #[test]
-fn an_unknown_command_is_wrong_usage() {
+fn unknown_command_is_wrong_usage() {
     assert_eq!(twinfer(&["frobnicate"]).run().code, Some(2));
 }
 
 #[test]
-fn an_empty_home_has_nothing_installed_and_everything_available() {
+fn empty_home_lists_only_available_libraries() {
     let home = tempfile::tempdir().unwrap();
     let outcome = twinfer(&["backends", "list"]).home(home.path()).run();
     insta::with_settings!({filters => vec![(home.path().to_str().unwrap(), "[HOME]")]}, {
@@ -50,12 +50,12 @@ fn an_empty_home_has_nothing_installed_and_everything_available() {
 }
 
 #[test]
-fn an_unknown_library_is_wrong_usage_and_the_known_ones_are_told() {
-    insta::assert_snapshot!(shown(&["backends", "install", "tensorrt-9.9"]));
+fn unknown_library_error_lists_known_ones() {
+    insta::assert_snapshot!(output_of(&["backends", "install", "tensorrt-9.9"]));
 }
 
 #[test]
-fn a_folder_without_libraries_is_wrong_usage() {
+fn folder_without_libraries_is_wrong_usage() {
     let empty = tempfile::tempdir().unwrap();
     let outcome = twinfer(&["backends", "install", empty.path().to_str().unwrap()]).run();
     insta::with_settings!({filters => vec![(empty.path().to_str().unwrap(), "[FOLDER]")]}, {
@@ -64,7 +64,7 @@ fn a_folder_without_libraries_is_wrong_usage() {
 }
 
 #[test]
-fn a_damaged_installation_is_the_environments_fault() {
+fn damaged_installation_fails_doctor() {
     let (home, libraries) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let library = libraries.path().join("libonnxruntime.so.1.31.1");
     std::fs::write(&library, "whole").unwrap();
@@ -77,7 +77,7 @@ fn a_damaged_installation_is_the_environments_fault() {
 }
 
 #[test]
-fn a_report_of_something_that_is_no_run_is_wrong_input() {
+fn report_of_folder_without_run_is_wrong_usage() {
     let empty = tempfile::tempdir().unwrap();
     let outcome = twinfer(&["report", empty.path().to_str().unwrap()]).run();
     assert_eq!(outcome.code, Some(2));
@@ -85,7 +85,7 @@ fn a_report_of_something_that_is_no_run_is_wrong_input() {
 }
 
 #[test]
-fn the_same_seed_generates_the_same_files() {
+fn same_seed_generates_same_files() {
     let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     for folder in [&one, &two] {
         let out = folder.path().to_str().unwrap();

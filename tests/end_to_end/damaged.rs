@@ -1,4 +1,4 @@
-//! Files that came from somewhere else and are not whole: a message and an exit code, never a panic.
+//! Damaged input files: each gives an error and an exit code, never a panic.
 
 use std::{
     fs,
@@ -10,10 +10,10 @@ use twinfer_tests::golden;
 
 use crate::{fuzz::fuzz, twinfer};
 
-/// Damages of each file.
+/// Damaged versions to try per file.
 const DAMAGES: u64 = 60;
 
-/// The bytes with one damage, a function of the seed: cut off, a byte changed, a part twice, or a number out of bounds.
+/// `bytes` with one damage that `seed` chooses: truncated, a bit flipped, a part repeated, or a number out of bounds.
 fn damaged(bytes: &[u8], seed: u64) -> Vec<u8> {
     let draw = |salt: u64, below: usize| {
         let mixed = (seed + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(salt).rotate_left(29);
@@ -41,18 +41,18 @@ fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
-/// Damages a file over and over, and runs a command on it that has no worker.
-fn survives(file: &Path, command: &[&str]) {
+/// Runs a command, which must not start workers, on many damaged versions of a file.
+fn assert_survives_damage(file: &Path, command: &[&str]) {
     let whole = fs::read(file).unwrap();
-    let mut refused = 0;
+    let mut rejected = 0;
     for seed in 0..DAMAGES {
         fs::write(file, damaged(&whole, seed)).unwrap();
         let outcome = twinfer(command).run();
         assert!(matches!(outcome.code, Some(0..=3)), "{} {seed}: {}", file.display(), outcome.shown());
-        refused += u64::from(outcome.code == Some(2));
+        rejected += u64::from(outcome.code == Some(2));
     }
     fs::write(file, whole).unwrap();
-    assert!(refused > 0, "no damage of {} was noticed", file.display());
+    assert!(rejected > 0, "no damage of {} was noticed", file.display());
 }
 
 fn copied(name: &str) -> (TempDir, PathBuf) {
@@ -67,34 +67,37 @@ fn copied(name: &str) -> (TempDir, PathBuf) {
 }
 
 #[test]
-fn damaged_cases_and_recordings_are_refused() {
+fn damaged_cases_and_observations_are_rejected() {
     let (_parent, folder) = copied("ort-10020-empty-then-nonempty");
     let show = ["check", text(&folder), "--recorded"];
     for file in [folder.join("case.json"), folder.join("topic.json"), folder.with_extension("observed.json")]
     {
-        survives(&file, &show);
+        assert_survives_damage(&file, &show);
     }
 }
 
 #[test]
-fn damaged_run_directories_are_refused() {
+fn damaged_run_directories_are_rejected() {
     let run = tempfile::tempdir().unwrap();
     fuzz(
         run.path(),
         &["--backends", "ort:cpu", "--family", "invalid", "--seed", "20", "--cases", "20", "--no-minimize"],
     );
-    survives(&run.path().join("run.json"), &["report", text(run.path())]);
+    assert_survives_damage(&run.path().join("run.json"), &["report", text(run.path())]);
     let finding = fs::read_dir(run.path().join("findings")).unwrap().flatten();
     let finding = finding.map(|entry| entry.path().join("finding.json")).find(|path| path.is_file());
-    survives(&finding.expect("a finding"), &["diff", text(run.path()), text(run.path())]);
+    assert_survives_damage(&finding.expect("a finding"), &["diff", text(run.path()), text(run.path())]);
 }
 
 #[test]
-fn a_damaged_configuration_is_refused() {
+fn damaged_configuration_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("twinfer.toml");
     let configuration = "seed = 7\njobs = 2\nbudget = { cases = 40 }\n\n[[known]]\nfinding = \"a-b\"\nreason = \"c\"\n\
                          versions = \">=1.2, <3\"\nreview = 2027-03-01\n";
     fs::write(&file, configuration).unwrap();
-    survives(&file, &["fuzz", "--backends", "golden", "--config", text(&file), "--out", text(folder.path())]);
+    assert_survives_damage(
+        &file,
+        &["fuzz", "--backends", "golden", "--config", text(&file), "--out", text(folder.path())],
+    );
 }

@@ -1,4 +1,4 @@
-//! Campaigns against the real ONNX Runtime, from the command line to the files they leave.
+//! Campaigns with the installed ONNX Runtime, from the command line to the files that they write.
 
 use std::{fs, path::Path};
 
@@ -7,6 +7,7 @@ use twinfer_tests::{Outcome, no_findings};
 
 use crate::twinfer;
 
+/// Runs `twinfer fuzz` into `out` with no known findings.
 pub fn fuzz(out: &Path, arguments: &[&str]) -> Outcome {
     let out = out.to_str().expect("a temporary path is UTF-8");
     twinfer(&[&["fuzz", "--out", out, "--known", no_findings()], arguments].concat()).run()
@@ -18,7 +19,7 @@ fn report(out: &Path, format: &str) -> String {
     outcome.stdout
 }
 
-/// The journal without what differs from run to run.
+/// The records of the journal, without timings.
 pub fn journal(out: &Path) -> Vec<Value> {
     let text = fs::read_to_string(out.join("journal.jsonl")).unwrap();
     text.lines().map(|line| without_timings(serde_json::from_str(line).unwrap())).collect()
@@ -31,6 +32,7 @@ fn without_timings(mut record: Value) -> Value {
     record
 }
 
+/// The folder names of the findings in a run directory, sorted.
 pub fn findings(out: &Path) -> Vec<String> {
     let entries = fs::read_dir(out.join("findings")).unwrap().map(Result::unwrap);
     let folders = entries.filter(|entry| entry.path().is_dir());
@@ -40,7 +42,7 @@ pub fn findings(out: &Path) -> Vec<String> {
 }
 
 #[test]
-fn onnx_runtime_without_graph_optimisations_conforms_on_generated_convolutions() {
+fn unoptimized_onnx_runtime_conforms_on_convolutions() {
     let out = tempfile::tempdir().unwrap();
     let outcome =
         fuzz(out.path(), &["--backends", "golden,ort:cpu,opt=off", "--family", "conv", "--cases", "200"]);
@@ -51,7 +53,7 @@ fn onnx_runtime_without_graph_optimisations_conforms_on_generated_convolutions()
 }
 
 #[test]
-fn one_job_and_two_come_to_the_same_verdicts_and_findings() {
+fn verdicts_and_findings_do_not_depend_on_jobs() {
     let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let campaign = ["--backends", "ort:cpu", "--cases", "120", "--seed", "3", "--no-minimize"];
     for (out, jobs) in [(&one, "1"), (&two, "2")] {
@@ -63,7 +65,7 @@ fn one_job_and_two_come_to_the_same_verdicts_and_findings() {
 }
 
 #[test]
-fn a_finding_of_an_invalid_graph_that_is_accepted_tells_the_rule_that_it_breaks() {
+fn accepts_invalid_finding_names_violated_rule() {
     let out = tempfile::tempdir().unwrap();
     let outcome =
         fuzz(out.path(), &["--backends", "ort:cpu", "--family", "invalid", "--seed", "20", "--cases", "40"]);
@@ -83,7 +85,7 @@ fn a_finding_of_an_invalid_graph_that_is_accepted_tells_the_rule_that_it_breaks(
 }
 
 #[test]
-fn another_seed_gives_other_cases() {
+fn different_seed_gives_different_cases() {
     let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     for (out, seed) in [(&one, "1"), (&two, "2")] {
         fuzz(out.path(), &["--backends", "ort:cpu", "--family", "conv", "--cases", "5", "--seed", seed]);
@@ -94,7 +96,7 @@ fn another_seed_gives_other_cases() {
 }
 
 #[test]
-fn the_shards_of_a_campaign_are_its_cases() {
+fn shards_together_run_all_cases_of_campaign() {
     let run = |arguments: &[&str]| {
         let out = tempfile::tempdir().unwrap();
         fuzz(
@@ -112,7 +114,7 @@ fn the_shards_of_a_campaign_are_its_cases() {
 }
 
 #[test]
-fn a_run_is_reported_in_every_format() {
+fn stored_run_is_reported_in_every_format() {
     let out = tempfile::tempdir().unwrap();
     fuzz(out.path(), &["--backends", "ort:cpu", "--family", "conv", "--cases", "20"]);
     assert!(report(out.path(), "terminal").contains("20 cases"));
@@ -122,7 +124,7 @@ fn a_run_is_reported_in_every_format() {
 }
 
 #[test]
-fn a_run_cut_off_in_the_middle_of_a_line_resumes_to_what_it_would_have_been() {
+fn truncated_journal_resumes_to_same_results() {
     let (whole, cut) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let campaign = ["--backends", "ort:cpu", "--seed", "3", "--no-minimize"];
     fuzz(whole.path(), &[&campaign[..], &["--cases", "40"]].concat());
@@ -134,13 +136,13 @@ fn a_run_cut_off_in_the_middle_of_a_line_resumes_to_what_it_would_have_been() {
     assert!(matches!(resumed.code, Some(0 | 1)), "{}", resumed.shown());
     assert_eq!(journal(cut.path()), journal(whole.path()));
     assert_eq!(findings(cut.path()), findings(whole.path()));
-    // with their timings: what was done is not done again
+    // the kept records are equal with their timings, so the cases did not run again
     let kept = &text[..text[..text.len() - 30].rfind('\n').unwrap()];
     assert!(fs::read_to_string(&path).unwrap().starts_with(kept));
 }
 
 #[test]
-fn only_golden_is_nothing_to_compare() {
+fn golden_alone_is_wrong_usage() {
     let out = tempfile::tempdir().unwrap();
     let outcome = fuzz(out.path(), &["--backends", "golden", "--cases", "1"]);
     assert_eq!(outcome.code, Some(2));
@@ -148,13 +150,13 @@ fn only_golden_is_nothing_to_compare() {
 }
 
 #[test]
-fn an_unknown_backend_is_wrong_usage() {
+fn unknown_backend_is_wrong_usage() {
     let out = tempfile::tempdir().unwrap();
     assert_eq!(fuzz(out.path(), &["--backends", "ort:tpu"]).code, Some(2));
 }
 
 #[test]
-fn known_findings_that_are_not_there_are_wrong_usage() {
+fn missing_known_folder_is_wrong_usage() {
     let parent = tempfile::tempdir().unwrap();
     let (out, absent) = (parent.path().join("run"), parent.path().join("absent"));
     let outcome =
@@ -165,7 +167,7 @@ fn known_findings_that_are_not_there_are_wrong_usage() {
 }
 
 #[test]
-fn more_jobs_than_any_machine_has_a_use_for_are_wrong_usage() {
+fn too_many_jobs_are_wrong_usage() {
     for command in
         [&["fuzz", "--jobs"][..], &["bench", "--jobs"], &["bench", "--backends=ort:cpu", "--processes"]]
     {
@@ -176,7 +178,7 @@ fn more_jobs_than_any_machine_has_a_use_for_are_wrong_usage() {
 }
 
 #[test]
-fn a_backend_that_does_not_take_its_options_is_wrong_usage() {
+fn invalid_backend_option_is_wrong_usage() {
     let out = tempfile::tempdir().unwrap();
     let outcome = fuzz(out.path(), &["--backends", "ort:cpu,opt=nonsense", "--cases", "1"]);
     assert_eq!(outcome.code, Some(2), "{}", outcome.shown());
@@ -185,7 +187,7 @@ fn a_backend_that_does_not_take_its_options_is_wrong_usage() {
 }
 
 #[test]
-fn a_library_that_is_not_there_is_the_environments_fault() {
+fn missing_library_is_environment_failure() {
     let out = tempfile::tempdir().unwrap();
     let outcome =
         fuzz(out.path(), &["--backends", "ort:cpu,lib=/nonexistent/libonnxruntime.so", "--cases", "1"]);
@@ -194,7 +196,7 @@ fn a_library_that_is_not_there_is_the_environments_fault() {
 }
 
 #[test]
-fn tensorrt_rtx_parses_and_builds_generated_graphs_on_any_machine() {
+fn tensorrt_rtx_builds_generated_graphs_without_gpu() {
     let out = tempfile::tempdir().unwrap();
     let outcome = fuzz(
         out.path(),

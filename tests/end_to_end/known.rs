@@ -1,4 +1,4 @@
-//! `twinfer.toml`: what a campaign does by default, and the issues that do not fail it.
+//! `twinfer.toml`: defaults of a campaign, and known issues that do not fail it.
 
 use std::{fmt::Write, fs, path::Path};
 
@@ -7,7 +7,7 @@ use twinfer_tests::{Outcome, golden, no_findings};
 
 use crate::{fuzz::findings, twinfer};
 
-/// A campaign that finds something, with this `twinfer.toml` and the stored findings in `known`.
+/// Runs a campaign with findings, with `configuration` in its `twinfer.toml` and the findings in `known`.
 fn fuzz(configuration: &str, known: &Path) -> (TempDir, Outcome) {
     fuzz_knowing(configuration, &[known])
 }
@@ -28,6 +28,7 @@ fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
+/// Known issues for each of `findings`, with the extra lines `more`, in TOML.
 fn listed(findings: &[String], more: &str) -> String {
     findings.iter().fold(String::new(), |mut text, finding| {
         writeln!(text, "[[known]]\nfinding = \"{finding}\"\nreason = \"on purpose\"\n{more}").unwrap();
@@ -36,7 +37,7 @@ fn listed(findings: &[String], more: &str) -> String {
 }
 
 #[test]
-fn a_campaign_is_described_by_its_configuration_and_fails_for_what_is_not_listed() {
+fn configured_campaign_fails_for_unlisted_findings_only() {
     let nothing = Path::new(no_findings());
     let (out, found) = fuzz("", nothing);
     assert_eq!(found.code, Some(1), "{}", found.shown());
@@ -61,7 +62,7 @@ fn a_campaign_is_described_by_its_configuration_and_fails_for_what_is_not_listed
 }
 
 #[test]
-fn what_an_earlier_run_found_is_not_new() {
+fn findings_of_known_run_are_not_new() {
     let nothing = Path::new(no_findings());
     let (earlier, _) = fuzz("", nothing);
     let run = earlier.path().join("run");
@@ -72,7 +73,7 @@ fn what_an_earlier_run_found_is_not_new() {
     }
 }
 
-/// The campaign in `out` as the only shard of itself.
+/// Merges the campaign in `out`, which is the only shard.
 fn merge(out: &TempDir, configuration: &str) -> Outcome {
     let (whole, file) = (tempfile::tempdir().unwrap(), out.path().join("issues.toml"));
     fs::write(&file, configuration).unwrap();
@@ -80,14 +81,14 @@ fn merge(out: &TempDir, configuration: &str) -> Outcome {
     twinfer(&["merge", text(&run), "--config", text(&file), "--out", text(&to)]).run()
 }
 
-/// The finding of a model that kills its worker, as it is or with a model that does not.
-fn stored(is_mended: bool) -> TempDir {
+/// A folder with the finding of a model that crashes its worker; if `is_fixed`, with a model that does not.
+fn stored(is_fixed: bool) -> TempDir {
     let name = "ort-cpu-parse-crash-convtranspose-0c8bd0e2";
     let known = tempfile::tempdir().unwrap();
     fs::create_dir(known.path().join(name)).unwrap();
     for file in ["finding.json", "case.json"] {
         let mut text = fs::read_to_string(golden().join("cases").join(name).join(file)).unwrap();
-        if is_mended {
+        if is_fixed {
             let invalid = "{\n    \"invalid\": \"group-positive\"\n  }";
             text = text.replace("\"group\": 0", "\"group\": 1").replace(invalid, "\"valid\"");
         }
@@ -97,27 +98,27 @@ fn stored(is_mended: bool) -> TempDir {
 }
 
 #[test]
-fn a_listed_issue_whose_case_conforms_now_is_fixed() {
+fn known_issue_with_conforming_case_is_fixed() {
     let issue = listed(&["ort-cpu-parse-crash-convtranspose-0c8bd0e2".to_owned()], "");
-    for (is_mended, word) in [(false, "known     ort-cpu"), (true, "fixed     ort-cpu")] {
-        let (_out, outcome) = fuzz(&issue, stored(is_mended).path());
+    for (is_fixed, word) in [(false, "known     ort-cpu"), (true, "fixed     ort-cpu")] {
+        let (_out, outcome) = fuzz(&issue, stored(is_fixed).path());
         assert!(outcome.stdout.contains(word), "{}", outcome.shown());
     }
 }
 
 #[test]
-fn an_issue_past_its_review_is_told_and_one_without_a_case_is_not_called_fixed() {
+fn overdue_issue_is_reported_and_unseen_is_not_fixed() {
     let issue = listed(&["ort-cpu-parse-hang-nothing".to_owned()], "review = 2020-01-31");
     let (_out, outcome) = fuzz(&issue, Path::new(no_findings()));
-    let told = "review    ort-cpu-parse-hang-nothing was to be looked at again by 2020-01-31";
-    assert!(outcome.stdout.contains(told), "{}", outcome.stdout);
+    let overdue = "review    ort-cpu-parse-hang-nothing: review overdue since 2020-01-31";
+    assert!(outcome.stdout.contains(overdue), "{}", outcome.stdout);
     assert!(outcome.stdout.contains("not seen  ort-cpu-parse-hang-nothing"), "{}", outcome.stdout);
     let (_out, outcome) = fuzz(&listed(&["trt-parse-hang-nothing".to_owned()], ""), Path::new(no_findings()));
-    assert!(outcome.stdout.contains("not tried trt-parse-hang-nothing"), "{}", outcome.stdout);
+    assert!(outcome.stdout.contains("not run   trt-parse-hang-nothing"), "{}", outcome.stdout);
 }
 
 #[test]
-fn a_mistake_in_the_configuration_is_wrong_input_and_told_by_its_line() {
+fn configuration_error_names_line() {
     let (_out, outcome) = fuzz("colour = \"red\"\n", Path::new(no_findings()));
     assert_eq!(outcome.code, Some(2), "{}", outcome.shown());
     assert!(outcome.stderr.contains("line 5: unknown field `colour`"), "{}", outcome.stderr);

@@ -1,4 +1,4 @@
-//! Cases that climb from ONNX Runtime without graph optimisations to ONNX Runtime with them.
+//! Escalation from ONNX Runtime without graph optimizations to ONNX Runtime with them.
 
 use serde_json::Value;
 
@@ -20,11 +20,11 @@ const CAMPAIGN: [&str; 9] = [
 ];
 
 #[test]
-fn bugs_of_the_optimiser_alone_are_found_on_the_rungs_above() {
+fn optimizer_bugs_are_found_by_escalation() {
     let out = tempfile::tempdir().unwrap();
     let outcome = fuzz(out.path(), &[&CAMPAIGN[..], &["--cases", "400"]].concat());
     assert_eq!(outcome.code, Some(1), "{}", outcome.shown());
-    assert!(outcome.stdout.contains("ladder 1/2: suspects and one case in 2"), "{}", outcome.stdout);
+    assert!(outcome.stdout.contains("ladder 1/2: suspicious cases and 1 in 2"), "{}", outcome.stdout);
     for bug in ["on-other-axis", "bias-in-product-steps"] {
         let found = findings(out.path());
         assert!(found.iter().any(|name| name.contains(bug)), "{bug} is not among {found:#?}");
@@ -37,20 +37,20 @@ fn bugs_of_the_optimiser_alone_are_found_on_the_rungs_above() {
     assert_eq!(names, ["ort:cpu,opt=off", "ort:cpu,opt=basic", "ort:cpu,opt=all"]);
     assert_eq!(variants[0]["divergences"], Value::Object(serde_json::Map::new()));
     assert!(variants[2]["first_seen"]["wrong-values"].as_u64() > Some(0), "{}", variants[2]);
-    let climbed =
+    let escalated =
         journal(out.path()).iter().filter(|one| one["variants"].as_array().unwrap().len() == 3).count();
-    assert!((120..280).contains(&climbed), "{climbed} of 400 cases climbed");
+    assert!((120..280).contains(&escalated), "{escalated} of 400 cases were escalated");
 }
 
 #[test]
-fn a_ladder_that_leads_nowhere_or_is_none_is_wrong_usage() {
+fn ladder_without_rungs_or_invalid_is_wrong_usage() {
     let out = tempfile::tempdir().unwrap();
-    for (arguments, said) in [
+    for (arguments, error) in [
         (["--backends", "ort:cpu", "--ladder", "10%"], "no backend has a rung above it"),
         (["--backends", "ort:cpu,opt=off", "--ladder", "10"], "is no ladder: give a part"),
     ] {
         let outcome = fuzz(out.path(), &arguments);
         assert_eq!(outcome.code, Some(2), "{}", outcome.shown());
-        assert!(outcome.stderr.contains(said), "{}", outcome.stderr);
+        assert!(outcome.stderr.contains(error), "{}", outcome.stderr);
     }
 }

@@ -1,4 +1,4 @@
-//! The `twinfer` command from end to end, against real libraries.
+//! End-to-end tests of the `twinfer` command with the installed libraries.
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
 mod bench;
@@ -17,7 +17,7 @@ mod survival;
 
 use twinfer_tests::{Twinfer, executable};
 
-/// The command as this workspace builds it.
+/// A `twinfer` command, as this workspace builds it.
 fn twinfer(arguments: &[&str]) -> Twinfer {
     Twinfer::new(executable(env!("CARGO_BIN_EXE_twinfer-under-test")), arguments)
 }

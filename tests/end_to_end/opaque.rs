@@ -1,4 +1,4 @@
-//! `check` on a model with an operator that twinfer does not know: variants against each other.
+//! `check` on a model with an unsupported operator: variants are compared with each other.
 
 use std::{fs, path::Path};
 
@@ -8,7 +8,7 @@ use twinfer_tests::Outcome;
 
 use crate::twinfer;
 
-/// A model of one operator with this name, which has four letters.
+/// A model with one operator of this name, which must have four letters.
 fn model(operator: &str) -> TempDir {
     let value = |name: &str| ValueInfo {
         name: name.to_owned(),
@@ -41,22 +41,22 @@ fn check(folder: &TempDir, arguments: &[&str]) -> Outcome {
     twinfer(&[&["check", model.to_str().unwrap()], arguments].concat()).run()
 }
 
-/// `external:` with a script that needs nothing but Python.
+/// An external backend that returns its input, in plain Python.
 fn unchanged() -> String {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("end_to_end/adapters/unchanged.py");
     format!("external:python3 {}", script.display())
 }
 
 #[test]
-fn variants_that_agree_on_an_unknown_operator_conform() {
+fn agreeing_variants_conform_on_unsupported_operator() {
     let outcome = check(&model("Tanh"), &["--backends", "ort:cpu,opt=off,ort:cpu,opt=all"]);
     assert_eq!(outcome.code, Some(0), "{}", outcome.shown());
-    assert!(outcome.stdout.contains("8 compared by all"), "{}", outcome.stdout);
+    assert!(outcome.stdout.contains("8 compared on all variants"), "{}", outcome.stdout);
     assert!(outcome.stdout.contains("no new findings"), "{}", outcome.stdout);
 }
 
 #[test]
-fn variants_that_differ_on_an_unknown_operator_disagree_and_nobody_is_blamed() {
+fn differing_variants_disagree_on_unsupported_operator() {
     let (folder, out) = (model("Tanh"), tempfile::tempdir().unwrap());
     let run = out.path().join("run");
     let backends = format!("ort:cpu,{}", unchanged());
@@ -82,7 +82,7 @@ fn variants_that_differ_on_an_unknown_operator_disagree_and_nobody_is_blamed() {
 }
 
 #[test]
-fn a_refusal_by_one_variant_alone_is_a_disagreement() {
+fn rejection_by_one_variant_is_disagreement() {
     let backends = format!("ort:cpu,{}", unchanged());
     let outcome = check(&model("Nope"), &["--backends", &backends, "--cases", "1"]);
     assert_eq!(outcome.code, Some(1), "{}", outcome.shown());
@@ -90,22 +90,22 @@ fn a_refusal_by_one_variant_alone_is_a_disagreement() {
 }
 
 #[test]
-fn a_model_that_every_variant_refuses_is_compared_by_none() {
+fn model_rejected_by_all_variants_is_not_compared() {
     let outcome = check(&model("Nope"), &["--backends", "ort:cpu,opt=off,ort:cpu,opt=all"]);
     assert_eq!(outcome.code, Some(0), "{}", outcome.shown());
-    assert!(outcome.stdout.contains("0 compared by all"), "{}", outcome.stdout);
+    assert!(outcome.stdout.contains("0 compared on all variants"), "{}", outcome.stdout);
     assert!(outcome.stdout.contains("unspecified: operator Nope"), "{}", outcome.stdout);
 }
 
 #[test]
-fn one_variant_alone_cannot_check_an_unknown_operator() {
+fn single_variant_with_unsupported_operator_is_wrong_usage() {
     let outcome = check(&model("Tanh"), &["--backends", "ort:cpu"]);
     assert_eq!(outcome.code, Some(2), "{}", outcome.shown());
     assert!(outcome.stderr.contains("name two backends"), "{}", outcome.stderr);
 }
 
 #[test]
-fn a_dimension_that_the_model_does_not_have_is_wrong_usage() {
+fn unknown_dimension_is_wrong_usage() {
     let outcome = check(&model("Tanh"), &["--backends", "ort:cpu", "--dim", "M=3"]);
     assert_eq!(outcome.code, Some(2), "{}", outcome.shown());
 }

@@ -1,4 +1,4 @@
-//! `repro`: what somebody without twinfer is given.
+//! `repro`: a reproduction folder for users without twinfer.
 
 use std::{fs, path::Path, process::Command};
 
@@ -11,7 +11,7 @@ fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
-/// The reproduction of a stored case, and its page.
+/// Runs `repro` on a stored case; returns the folder and its README.
 fn reproduction(case: &str, arguments: &[&str]) -> (TempDir, String) {
     let out = tempfile::tempdir().unwrap();
     let case = golden().join(case);
@@ -22,7 +22,7 @@ fn reproduction(case: &str, arguments: &[&str]) -> (TempDir, String) {
 }
 
 #[test]
-fn a_finding_is_explained_by_what_was_recorded_of_it() {
+fn finding_readme_uses_recorded_observations() {
     let (out, page) = reproduction("cases/trt-execute-wrong-values-pads-swapped-6e1277b5", &[]);
     insta::assert_snapshot!(page);
     for file in
@@ -33,14 +33,14 @@ fn a_finding_is_explained_by_what_was_recorded_of_it() {
 }
 
 #[test]
-fn a_topic_is_explained_by_what_backends_do_now() {
+fn topic_readme_uses_named_backends() {
     let backends = ["--backends", "golden,ort:cpu,opt=off"];
     let (_out, page) = reproduction("cases/topics/output-padding-1d-pad-1-within", &backends);
     insta::assert_snapshot!(page);
 }
 
 #[test]
-fn the_script_sees_the_expected_outputs_without_twinfer() {
+fn script_reproduces_expected_outputs() {
     let (out, _) = reproduction("catalogue/ort-10020-empty-then-nonempty", &["--backends", "ort:cpu"]);
     let has_packages = Command::new("python3").args(["-c", "import numpy, onnx, onnxruntime"]).output();
     if !has_packages.is_ok_and(|output| output.status.success()) {
@@ -48,13 +48,13 @@ fn the_script_sees_the_expected_outputs_without_twinfer() {
         return;
     }
     let run = Command::new("python3").arg(out.path().join("reproduce.py")).output().unwrap();
-    let told = String::from_utf8_lossy(&run.stdout);
-    assert!(run.status.success(), "{told}{}", String::from_utf8_lossy(&run.stderr));
-    assert!(told.contains("run 1, output 0: largest difference 0"), "{told}");
+    let stdout = String::from_utf8_lossy(&run.stdout);
+    assert!(run.status.success(), "{stdout}{}", String::from_utf8_lossy(&run.stderr));
+    assert!(stdout.contains("run 1, output 0: largest difference 0"), "{stdout}");
 }
 
 #[test]
-fn a_case_of_which_nothing_is_known_needs_backends_and_nothing_is_overwritten() {
+fn unrecorded_case_or_existing_folder_is_wrong_usage() {
     let (case, full) = (tempfile::tempdir().unwrap(), golden());
     let from = golden().join("cases/topics/output-padding-1d-pad-1-within/case.json");
     fs::copy(from, case.path().join("case.json")).unwrap();

@@ -1,4 +1,4 @@
-//! Several runs: the shards of a campaign merged, two runs compared.
+//! Commands on several runs: `merge` and `diff`.
 
 use std::{fs, path::Path};
 
@@ -10,7 +10,7 @@ use crate::{
     twinfer,
 };
 
-/// Cases that ONNX Runtime diverges on now and then.
+/// The options of a campaign in which ONNX Runtime diverges on some cases.
 const CAMPAIGN: [&str; 7] =
     ["--backends", "ort:cpu", "--family", "deconv,invalid", "--seed", "20", "--no-minimize"];
 
@@ -25,13 +25,13 @@ fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
-/// Hash and verdicts of every case, in order.
+/// The hash and verdicts of each case, in order.
 fn verdicts(out: &Path) -> Vec<(Value, Value)> {
     journal(out).into_iter().map(|record| (record["case"].clone(), record["variants"].clone())).collect()
 }
 
 #[test]
-fn four_shards_merged_equal_the_campaign_case_for_case() {
+fn merged_shards_equal_campaign() {
     let whole = run(&["--cases", "80"]);
     let shards = ["2/4", "0/4", "3/4", "1/4"].map(|shard| run(&["--cases", "20", "--shard", shard]));
     let merged = tempfile::tempdir().unwrap();
@@ -47,7 +47,7 @@ fn four_shards_merged_equal_the_campaign_case_for_case() {
 }
 
 #[test]
-fn four_shards_of_quantised_graphs_merged_have_the_verdicts_of_the_campaign() {
+fn merged_shards_of_quantized_graphs_keep_verdicts() {
     let campaign = [
         "--backends",
         "golden,ort:cpu,opt=off,ort:cpu,opt=all",
@@ -71,7 +71,7 @@ fn four_shards_of_quantised_graphs_merged_have_the_verdicts_of_the_campaign() {
     let outcome = twinfer(&[&["merge"], &paths[..], &["--out", text(&out)]].concat()).run();
     assert_eq!(outcome.code, Some(1), "{}", outcome.shown());
     assert!(verdicts(&out) == verdicts(whole.path()), "the verdicts differ");
-    // each shard finds by itself, and each finding is there once
+    // each shard may have a finding, the merged run has it once
     let mut found = shards.each_ref().map(|shard| findings(shard.path())).concat();
     found.sort();
     found.dedup();
@@ -79,7 +79,7 @@ fn four_shards_of_quantised_graphs_merged_have_the_verdicts_of_the_campaign() {
 }
 
 #[test]
-fn a_shard_that_was_cut_short_or_is_missing_costs_its_own_cases_only() {
+fn truncated_or_missing_shard_loses_only_its_cases() {
     let shards = ["0/3", "1/3"].map(|shard| run(&["--cases", "6", "--shard", shard]));
     let path = shards[1].path().join("journal.jsonl");
     let journal = fs::read_to_string(&path).unwrap();
@@ -89,11 +89,11 @@ fn a_shard_that_was_cut_short_or_is_missing_costs_its_own_cases_only() {
     let paths = shards.each_ref().map(|shard| text(shard.path()));
     let outcome = twinfer(&[&["merge"], &paths[..], &["--out", text(&out)]].concat()).run();
     assert!(outcome.stdout.contains("11 cases"), "{}", outcome.shown());
-    assert!(outcome.stderr.contains("shard 2 is not among them"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("shard 2 was not given"), "{}", outcome.stderr);
 }
 
 #[test]
-fn runs_that_are_no_shards_of_one_campaign_are_not_merged() {
+fn unrelated_runs_are_not_merged() {
     let shards = ["0/2", "0/2"].map(|shard| run(&["--cases", "2", "--shard", shard]));
     let out = tempfile::tempdir().unwrap();
     let paths = shards.each_ref().map(|shard| text(shard.path()));
@@ -104,15 +104,15 @@ fn runs_that_are_no_shards_of_one_campaign_are_not_merged() {
 }
 
 #[test]
-fn two_runs_differ_by_what_is_new_gone_changed_and_untried() {
+fn diff_lists_new_gone_and_not_run_findings() {
     let (earlier, later) = (run(&["--cases", "60"]), run(&["--cases", "60"]));
     let diff =
         |one: &TempDir, other: &TempDir| twinfer(&["diff", text(one.path()), text(other.path())]).run();
     let same = diff(&earlier, &later);
     assert_eq!(same.code, Some(0), "{}", same.shown());
-    assert!(same.stdout.contains("the same findings in both"), "{}", same.stdout);
+    assert!(same.stdout.contains("same findings in both runs"), "{}", same.stdout);
     let finding = findings(later.path()).first().cloned().expect("a finding");
-    forget(later.path(), &finding);
+    remove_finding(later.path(), &finding);
     let gone = diff(&earlier, &later);
     assert_eq!(gone.code, Some(0), "{}", gone.shown());
     assert!(gone.stdout.contains(&format!("gone     {finding}")), "{}", gone.stdout);
@@ -120,11 +120,11 @@ fn two_runs_differ_by_what_is_new_gone_changed_and_untried() {
     assert_eq!(new.code, Some(1), "{}", new.shown());
     assert!(new.stdout.contains(&format!("new      {finding}")), "{}", new.stdout);
     let short = run(&["--cases", "1"]);
-    assert!(diff(&earlier, &short).stdout.contains("untried"));
+    assert!(diff(&earlier, &short).stdout.contains("not run  "));
 }
 
-/// As if a run had not found it.
-fn forget(run: &Path, finding: &str) {
+/// Removes a finding from a run directory.
+fn remove_finding(run: &Path, finding: &str) {
     fs::remove_dir_all(run.join("findings").join(finding)).unwrap();
     let path = run.join("journal.jsonl");
     let journal = fs::read_to_string(&path).unwrap();

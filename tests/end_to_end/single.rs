@@ -7,8 +7,8 @@ use std::{
 
 use crate::twinfer;
 
-/// A model that ONNX Runtime dies of: `group` is 0.
-fn deadly() -> PathBuf {
+/// A stored finding whose model, with `group` 0, crashes ONNX Runtime.
+fn crashing_case() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../golden/cases/ort-cpu-parse-crash-convtranspose-0c8bd0e2")
 }
 
@@ -17,7 +17,7 @@ fn text(path: &Path) -> &str {
 }
 
 #[test]
-fn a_generated_model_conforms() {
+fn generated_model_conforms() {
     let out = tempfile::tempdir().unwrap();
     twinfer(&["generate", "--out", text(out.path()), "--family", "conv", "--cases", "1", "--seed", "5"])
         .run();
@@ -27,7 +27,7 @@ fn a_generated_model_conforms() {
 }
 
 #[test]
-fn what_is_no_model_is_wrong_input() {
+fn invalid_or_missing_model_is_wrong_usage() {
     let out = tempfile::tempdir().unwrap();
     let junk = out.path().join("junk.onnx");
     fs::write(&junk, "not a model").unwrap();
@@ -39,9 +39,9 @@ fn what_is_no_model_is_wrong_input() {
 }
 
 #[test]
-fn a_backend_that_does_not_take_its_options_is_wrong_usage() {
+fn invalid_backend_option_is_wrong_usage() {
     let out = tempfile::tempdir().unwrap();
-    let (case, out) = (deadly(), text(out.path()));
+    let (case, out) = (crashing_case(), text(out.path()));
     for command in
         [&["check", text(&case)][..], &["minimize", text(&case), "--out", out], &["replay", text(&case)]]
     {
@@ -55,19 +55,20 @@ fn a_backend_that_does_not_take_its_options_is_wrong_usage() {
 }
 
 #[test]
-fn a_model_that_kills_its_worker_is_a_finding_and_not_the_end() {
-    let outcome = twinfer(&["check", text(&deadly()), "--backends", "ort:cpu"]).run();
+fn model_that_crashes_worker_is_a_finding() {
+    let outcome = twinfer(&["check", text(&crashing_case()), "--backends", "ort:cpu"]).run();
     assert_eq!(outcome.code, Some(1), "{}", outcome.shown());
     assert!(outcome.stdout.contains("crash"), "{}", outcome.stdout);
 }
 
 #[test]
-fn a_finding_is_minimised_adopted_and_replayed() {
+fn finding_is_minimized_adopted_and_replayed() {
     let (out, kept) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let outcome =
-        twinfer(&["minimize", text(&deadly()), "--backends", "ort:cpu", "--out", text(out.path())]).run();
+        twinfer(&["minimize", text(&crashing_case()), "--backends", "ort:cpu", "--out", text(out.path())])
+            .run();
     assert_eq!(outcome.code, Some(1), "{}", outcome.shown());
-    let slug = deadly().file_name().unwrap().to_owned();
+    let slug = crashing_case().file_name().unwrap().to_owned();
     let adopted = twinfer(&["adopt", text(&out.path().join(&slug)), "--to", text(kept.path())]).run();
     assert_eq!(adopted.code, Some(0), "{}", adopted.shown());
     let replayed = twinfer(&["replay", text(&kept.path().join(&slug))]).run();
@@ -75,10 +76,10 @@ fn a_finding_is_minimised_adopted_and_replayed() {
 }
 
 #[test]
-fn a_case_that_has_nothing_to_run_or_is_of_a_later_time_is_wrong_input() {
+fn case_without_runs_or_of_newer_format_is_wrong_usage() {
     let (kept, out) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    twinfer(&["adopt", text(&deadly()), "--to", text(kept.path())]).run();
-    let folder = kept.path().join(deadly().file_name().unwrap());
+    twinfer(&["adopt", text(&crashing_case()), "--to", text(kept.path())]).run();
+    let folder = kept.path().join(crashing_case().file_name().unwrap());
     let file = folder.join("case.json");
     let whole: serde_json::Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
     let damages = [
@@ -99,17 +100,17 @@ fn a_case_that_has_nothing_to_run_or_is_of_a_later_time_is_wrong_input() {
         ] {
             let outcome = twinfer(command).run();
             assert_eq!(outcome.code, Some(2), "{}", outcome.shown());
-            let told = outcome.stderr.contains(text(&file)) && outcome.stderr.contains(reason);
-            assert!(told, "{}", outcome.shown());
+            let is_named = outcome.stderr.contains(text(&file)) && outcome.stderr.contains(reason);
+            assert!(is_named, "{}", outcome.shown());
         }
     }
 }
 
 #[test]
-fn a_replay_that_shows_something_else_says_so() {
+fn replay_with_different_result_exits_1() {
     let kept = tempfile::tempdir().unwrap();
-    twinfer(&["adopt", text(&deadly()), "--to", text(kept.path())]).run();
-    let folder = kept.path().join(deadly().file_name().unwrap());
+    twinfer(&["adopt", text(&crashing_case()), "--to", text(kept.path())]).run();
+    let folder = kept.path().join(crashing_case().file_name().unwrap());
     let case = fs::read_to_string(folder.join("case.json")).unwrap();
     fs::write(folder.join("case.json"), case.replace("\"group\": 0", "\"group\": 3")).unwrap();
     let outcome = twinfer(&["replay", text(&folder)]).run();

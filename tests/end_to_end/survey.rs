@@ -10,7 +10,7 @@ fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
-/// A folder of two cases: one that ONNX Runtime's CPU provider has no kernel for, and one that it computes.
+/// A folder of two cases: the CPU provider of ONNX Runtime has no kernel for the first and runs the second.
 fn two_cases() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for name in ["rtx-4178-bf16-depthwise", "ort-5368-same-upper-lower-swapped"] {
@@ -24,7 +24,7 @@ fn two_cases() -> tempfile::TempDir {
 }
 
 #[test]
-fn several_cases_make_a_table_with_a_row_each() {
+fn several_cases_are_reported_as_table() {
     let folder = two_cases();
     let outcome = twinfer(&["check", text(folder.path()), "--backends", "golden,ort:cpu,opt=off"]).run();
     assert_eq!(outcome.code, Some(1), "{}", outcome.shown());
@@ -32,7 +32,7 @@ fn several_cases_make_a_table_with_a_row_each() {
 }
 
 #[test]
-fn what_was_recorded_of_a_case_is_no_news_and_is_shown_without_running_it() {
+fn recorded_verdict_is_not_new_and_needs_no_run() {
     let folder = two_cases();
     let check = |arguments: &[&str]| twinfer(&[&["check", text(folder.path())], arguments].concat()).run();
     assert_eq!(check(&["--backends", "ort:cpu", "--record"]).code, Some(1));
@@ -46,7 +46,7 @@ fn what_was_recorded_of_a_case_is_no_news_and_is_shown_without_running_it() {
 }
 
 #[test]
-fn a_table_of_cases_as_json_holds_every_verdict() {
+fn json_table_contains_every_verdict() {
     let folder = two_cases();
     let outcome = twinfer(&["check", text(folder.path()), "--backends", "ort:cpu", "--format", "json"]).run();
     let survey: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
@@ -56,7 +56,7 @@ fn a_table_of_cases_as_json_holds_every_verdict() {
 }
 
 #[test]
-fn a_table_has_no_junit_form_and_a_folder_without_cases_no_table() {
+fn junit_table_or_folder_without_cases_is_wrong_usage() {
     let (folder, empty) = (two_cases(), tempfile::tempdir().unwrap());
     let junit = twinfer(&["check", text(folder.path()), "--recorded", "--format", "junit"]).run();
     assert_eq!(junit.code, Some(2), "{}", junit.shown());
@@ -65,9 +65,9 @@ fn a_table_has_no_junit_form_and_a_folder_without_cases_no_table() {
     assert!(nothing.stderr.contains("no case in"), "{}", nothing.stderr);
 }
 
-/// `TWINFER_UPDATE=1` writes them again after something was recorded.
+/// `TWINFER_UPDATE=1` regenerates the tables after new observations were recorded.
 #[test]
-fn the_tables_in_the_documentation_are_those_of_the_recordings() {
+fn documentation_tables_match_recorded_observations() {
     for (page, cases) in [("catalogue.md", "catalogue"), ("topics.md", "cases/topics")] {
         let page = golden().join("../docs/generated").join(page);
         let cases = golden().join(cases);

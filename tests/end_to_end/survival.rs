@@ -1,7 +1,6 @@
-//! Campaigns whose supervisor is killed at random moments and that are resumed: what they leave is what an undisturbed
-//! campaign leaves.
+//! Campaigns whose supervisor is killed at random times and then resumed: the results equal those of an undisturbed campaign.
 //!
-//! Five kills; a hundred with `TWINFER_FULL=1 cargo test -p twinfer-tests --test end_to_end survival -- --nocapture`.
+//! Five kills by default; a hundred with `TWINFER_FULL=1 cargo test -p twinfer-tests --test end_to_end survival -- --nocapture`.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -19,7 +18,8 @@ use crate::{
     twinfer,
 };
 
-/// Two variants that diverge now and then, so that findings are written, and sighted in the second one later.
+/// The options of a campaign whose two variants diverge on some cases, so that findings are written and later recorded for the
+/// second variant.
 const CAMPAIGN: [&str; 10] = [
     "--backends",
     "golden,ort:cpu,ort:cpu,opt=off",
@@ -33,11 +33,11 @@ const CAMPAIGN: [&str; 10] = [
     "400",
 ];
 
-/// How long workers may take to see that their supervisor is gone.
+/// The longest time until workers notice that their supervisor is gone.
 const ORPHANED: Duration = Duration::from_secs(20);
-/// How long after the journal has reached a length a supervisor lives on, at most.
-const LIVES_ON: Duration = Duration::from_millis(200);
-/// One kill in so many comes in the first moments of a supervisor, whatever it has recorded.
+/// The longest time between the journal reaching its target length and the kill.
+const LONGEST_DELAY: Duration = Duration::from_millis(200);
+/// One kill in this many happens right after the start, whatever is recorded.
 const EARLY: u64 = 8;
 
 /// How a supervisor ended.
@@ -45,15 +45,15 @@ const EARLY: u64 = 8;
 enum End {
     /// It was killed.
     Killed,
-    /// It was done before.
+    /// It finished before the kill.
     Done,
 }
 
-/// What a killed campaign left: bytes of its journal, and files of findings.
+/// The state of a killed campaign: bytes of its journal and number of files of findings.
 type State = (u64, usize);
 
 #[test]
-fn a_supervisor_killed_at_random_moments_resumes_to_the_same_journal_and_findings() {
+fn killed_supervisor_resumes_to_same_results() {
     let wanted = if env::var_os("TWINFER_FULL").is_some() { 100 } else { 5 };
     let undisturbed = tempfile::tempdir().unwrap();
     let outcome = fuzz(undisturbed.path(), &CAMPAIGN);
@@ -69,7 +69,7 @@ fn a_supervisor_killed_at_random_moments_resumes_to_the_same_journal_and_finding
             killed += 1;
             states.insert((campaigns, state(disturbed.path())));
         }
-        let outcome = go_on(disturbed.path()).run();
+        let outcome = start_or_resume(disturbed.path()).run();
         assert_eq!(outcome.code, Some(1), "{}", outcome.shown());
         let same = journal(disturbed.path());
         assert_eq!(same.len(), journal_of.len());
@@ -100,25 +100,25 @@ impl Random {
     }
 }
 
-/// Begins the campaign, or goes on where a killed one left a folder.
-fn go_on(out: &Path) -> Twinfer {
+/// Starts the campaign, or resumes it if a killed one left a folder.
+fn start_or_resume(out: &Path) -> Twinfer {
     let begun = out.join("findings").is_dir();
     let out = ["fuzz", "--known", no_findings(), "--out", out.to_str().expect("a temporary path is UTF-8")];
     twinfer(&[&out[..], &CAMPAIGN, if begun { &["--resume"] } else { &[] }].concat())
 }
 
-/// Runs the campaign until its journal has some more bytes of `length`, and kills its supervisor a moment later; its workers
-/// end by themselves.
+/// Runs the campaign until its journal has grown by some of `length`, and kills the supervisor shortly after. Workers must exit on
+/// their own.
 fn run_and_kill(out: &Path, random: &mut Random, length: u64) -> End {
     let before = recorded(out);
-    let mut supervisor = go_on(out).start();
+    let mut supervisor = start_or_resume(out).start();
     if random.below(EARLY) > 0 {
         let target = before + 1 + random.below(length.saturating_sub(before) / 4);
         while recorded(out) < target && supervisor.try_wait().unwrap().is_none() {
             thread::sleep(Duration::from_millis(2));
         }
     }
-    thread::sleep(LIVES_ON.mul_f64(random.below(1000) as f64 / 1000.0));
+    thread::sleep(LONGEST_DELAY.mul_f64(random.below(1000) as f64 / 1000.0));
     let workers = children(&supervisor);
     supervisor.kill().unwrap();
     if let Some(code) = supervisor.wait().unwrap().code() {
@@ -133,7 +133,7 @@ fn run_and_kill(out: &Path, random: &mut Random, length: u64) -> End {
     End::Killed
 }
 
-/// Bytes of the journal.
+/// The size of the journal in bytes; 0 if there is none.
 pub fn recorded(out: &Path) -> u64 {
     fs::metadata(out.join("journal.jsonl")).map_or(0, |journal| journal.len())
 }
@@ -143,9 +143,8 @@ fn state(out: &Path) -> State {
     (recorded(out), if findings.is_dir() { files(&findings).len() } else { 0 })
 }
 
-/// Process ids.
+/// The process ids of the supervisor's children; empty if it has exited.
 pub fn children(supervisor: &Child) -> Vec<String> {
-    // one that has ended has none
     let Ok(tasks) = fs::read_dir(format!("/proc/{}/task", supervisor.id())) else { return Vec::new() };
     tasks
         .filter_map(|task| fs::read_to_string(task.ok()?.path().join("children")).ok())
@@ -153,13 +152,13 @@ pub fn children(supervisor: &Child) -> Vec<String> {
         .collect()
 }
 
-/// Whether a process is there and no zombie.
+/// Whether a process exists and is not a zombie.
 fn is_alive(process: &str) -> bool {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     stat.rsplit_once(") ").is_some_and(|(_, state)| !state.starts_with(['Z', 'X']))
 }
 
-/// Every file under `folder`, by path.
+/// The contents of every file under `folder`, by relative path.
 pub fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut files = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];

@@ -1,4 +1,11 @@
-//! Running the `twinfer` command and looking at what came of it.
+//! Runs the `twinfer` command in tests and captures its output.
+//!
+//! ```no_run
+//! use twinfer_tests::Twinfer;
+//!
+//! let outcome = Twinfer::new("target/debug/twinfer", &["backends", "list"]).run();
+//! assert_eq!(outcome.code, Some(0), "{}", outcome.shown());
+//! ```
 
 use std::{
     env, fs,
@@ -7,8 +14,10 @@ use std::{
     sync::LazyLock,
 };
 
-/// The folder `golden` of the workspace: `TWINFER_GOLDEN`, where it was when the tests were compiled, or in the current
-/// folder, so that compiled tests run on machines without the toolchain.
+/// The folder `golden` of the workspace.
+///
+/// Compiled tests also run on machines without the toolchain: the environment variable `TWINFER_GOLDEN` takes precedence
+/// over the path at compile time, and the current folder is the last resort.
 pub fn golden() -> PathBuf {
     let compiled = Path::new(env!("CARGO_MANIFEST_DIR")).join("../golden");
     let named = env::var_os("TWINFER_GOLDEN").map(PathBuf::from);
@@ -16,11 +25,11 @@ pub fn golden() -> PathBuf {
     found.canonicalize().unwrap_or(found)
 }
 
-/// A folder without findings, for a campaign that is to know of none.
+/// An empty folder, for campaigns that must not have known findings.
 ///
 /// # Panics
 ///
-/// Where no temporary folder can be made.
+/// Panics if no temporary folder can be created.
 pub fn no_findings() -> &'static str {
     static FOLDER: LazyLock<String> = LazyLock::new(|| {
         let folder = env::temp_dir().join("twinfer-tests-no-findings");
@@ -30,100 +39,102 @@ pub fn no_findings() -> &'static str {
     &FOLDER
 }
 
-/// The command under test: `TWINFER_BINARY`, where Cargo put it (`compiled`), or beside the tests.
+/// The executable under test: `TWINFER_BINARY` if set, otherwise `compiled`, where Cargo put it, otherwise a file of the same
+/// name or `twinfer` beside the test executable or in its parent folder.
 pub fn executable(compiled: &str) -> PathBuf {
     if let Some(named) = env::var_os("TWINFER_BINARY") {
         return named.into();
     }
     let compiled = PathBuf::from(compiled);
-    let beside = || {
-        let tests = env::current_exe().ok()?;
-        let folders = tests.ancestors().skip(1).take(2);
-        let names = compiled.file_name().into_iter().chain(["twinfer".as_ref()]);
-        let candidates = names.flat_map(|name| folders.clone().map(move |folder| folder.join(name)));
-        candidates.into_iter().find(|candidate| candidate.is_file())
-    };
-    if compiled.is_file() { compiled } else { beside().unwrap_or(compiled) }
+    if compiled.is_file() { compiled } else { beside_tests(&compiled).unwrap_or(compiled) }
 }
 
-/// A run of the command that is about to start.
+fn beside_tests(compiled: &Path) -> Option<PathBuf> {
+    let tests = env::current_exe().ok()?;
+    let folders = tests.ancestors().skip(1).take(2);
+    let names = compiled.file_name().into_iter().chain(["twinfer".as_ref()]);
+    let mut candidates = names.flat_map(|name| folders.clone().map(move |folder| folder.join(name)));
+    candidates.find(|candidate| candidate.is_file())
+}
+
+/// A `twinfer` command that has not started yet.
 pub struct Twinfer(Command);
 
-/// What a run of the command left.
+/// The result of a `twinfer` command.
 #[derive(Debug)]
 pub struct Outcome {
-    /// The exit code; none where a signal ended it.
+    /// The exit code; `None` if a signal ended the process.
     pub code: Option<i32>,
-    /// What it printed.
+    /// The text on standard output.
     pub stdout: String,
-    /// What it told besides.
+    /// The text on standard error.
     pub stderr: String,
 }
 
 impl Twinfer {
-    /// The executable `program` with `arguments`, without colours.
+    /// The executable `program` with `arguments`, without colors.
     pub fn new(program: impl AsRef<Path>, arguments: &[&str]) -> Self {
         let mut command = Command::new(program.as_ref());
         command.args(arguments).env("NO_COLOR", "1").env_remove("CLICOLOR_FORCE").env_remove("COLUMNS");
         Self(command)
     }
 
-    /// With another home than the user's.
+    /// Sets `TWINFER_HOME`, the folder of installed libraries.
     #[must_use]
     pub fn home(mut self, home: &Path) -> Self {
         self.0.env("TWINFER_HOME", home);
         self
     }
 
-    /// In this folder.
+    /// Sets the working directory.
     #[must_use]
     pub fn within(mut self, folder: &Path) -> Self {
         self.0.current_dir(folder);
         self
     }
 
-    /// Starts it, with nobody to read what it prints.
+    /// Starts the command and discards its output.
     ///
     /// # Panics
     ///
-    /// Where the executable does not start.
+    /// Panics if the executable does not start.
     pub fn start(mut self) -> Child {
         self.0.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         self.0.spawn().expect("the command starts")
     }
 
-    /// Starts it; whoever has it reads what it prints.
+    /// Starts the command with piped output, which the caller must read.
     ///
     /// # Panics
     ///
-    /// Where the executable does not start.
-    pub fn start_heard(mut self) -> Child {
+    /// Panics if the executable does not start.
+    pub fn start_with_output(mut self) -> Child {
         self.0.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         self.0.spawn().expect("the command starts")
     }
 
-    /// Runs it to its end.
+    /// Runs the command and waits for its end.
     ///
     /// # Panics
     ///
-    /// Where the executable does not start or writes something that is no text.
+    /// Panics if the executable does not start or its output is not UTF-8.
     pub fn run(mut self) -> Outcome {
         Outcome::of(self.0.output().expect("the command starts"))
     }
 }
 
 impl Outcome {
-    /// What a process left.
+    /// The result of a finished process.
     ///
     /// # Panics
     ///
-    /// Where it wrote something that is no text.
+    /// Panics if the output is not UTF-8.
     pub fn of(Output { status, stdout, stderr }: Output) -> Self {
         let text = |bytes| String::from_utf8(bytes).expect("the command writes UTF-8");
         Self { code: status.code(), stdout: text(stdout), stderr: text(stderr) }
     }
 
-    /// For a snapshot or a failed assertion: the exit code and both streams.
+    /// The exit code and both streams as one text, for snapshots and assertion messages.
     pub fn shown(&self) -> String {
         format!("exit {}\n--- stdout\n{}--- stderr\n{}", self.code.unwrap_or(-1), self.stdout, self.stderr)
     }

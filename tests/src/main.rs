@@ -1,4 +1,4 @@
-//! The `twinfer` command as a binary of this crate, so that Cargo builds it for the tests and tells them its path.
+//! The `twinfer` command as a binary of this crate, so that Cargo builds it before the tests and provides its path.
 
 use std::process::ExitCode;
 

@@ -216,16 +216,14 @@ pub struct DeviceMemory {
 impl fmt::Display for WorkerBound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Asked => "as asked",
-            Self::Cores => "one a core",
-            Self::Cases => "no cases waited for more",
-            Self::Memory => "more would take over half of the memory that was free",
-            Self::DeviceMemory => "more would leave less than a quarter of the device's memory",
-            Self::DeviceWorkers => {
-                "more would take over half of the processes that the device serves at once"
-            }
-            Self::Device => "each has a device alone",
-            Self::Start => "another one did not start",
+            Self::Asked => "as requested",
+            Self::Cores => "one per core",
+            Self::Cases => "idle capacity left",
+            Self::Memory => "limited by memory (half of what was free)",
+            Self::DeviceMemory => "limited by device memory (a quarter stays free)",
+            Self::DeviceWorkers => "limited by processes per device (half of what the device serves)",
+            Self::Device => "one per device",
+            Self::Start => "another worker failed to start",
         })
     }
 }

@@ -1,4 +1,4 @@
-//! Running a campaign in front of a person: its progress, its interruption.
+//! Runs a campaign with progress on standard error, and stops it on Ctrl-C.
 
 use std::{
     process::exit,
@@ -13,37 +13,38 @@ use twinfer_reports::{Progress, Report, Reporter};
 
 use crate::{Failure, resumption::Resumption};
 
-/// Runs a campaign, showing its progress on standard error; Ctrl-C ends it early with everything on disk. Where it fails on
-/// its way, the message says how to go on.
-pub fn watched(options: Options, resumption: &Resumption) -> Result<Report, Failure> {
+/// Runs a campaign with progress on standard error. Ctrl-C ends the campaign early and keeps everything on disk.
+///
+/// If a campaign fails after it started, the error message contains the command that resumes the run.
+pub fn run_with_progress(options: Options, resumption: &Resumption) -> Result<Report, Failure> {
     stop_on_interrupt(&options.stop, resumption.clone());
     let (mut progress, mut report) = (Progress::to_stderr(), Report::default());
     let ended = Campaign::new(options)?.run(&mut |event| {
-        progress.hear(event);
-        report.hear(event);
+        progress.on_event(event);
+        report.on_event(event);
     });
     match ended {
         Ok(_) => Ok(report),
         Err(error) if report.run.is_none() => Err(error.into()),
         Err(error) => {
             let Failure { message, exit } = error.into();
-            Err(Failure { message: format!("{message}; when that is mended, go on: {resumption}"), exit })
+            Err(Failure { message: format!("{message}; fix that, then resume with: {resumption}"), exit })
         }
     }
 }
 
-/// The first Ctrl-C, or whatever else asks the process to end, asks the campaign to stop; a second one stops the process.
+/// Stops the campaign on the first Ctrl-C or termination signal, and the process on the second.
 fn stop_on_interrupt(stop: &Arc<AtomicBool>, resumption: Resumption) {
     let stop = Arc::clone(stop);
-    // where no handler can be set, Ctrl-C ends the process at once, which loses nothing that was written
+    // without a handler, Ctrl-C ends the process at once, which loses nothing that was written
     let _ = ctrlc::set_handler(move || {
         if stop.swap(true, Ordering::Relaxed) {
-            eprintln!("stopped at once; to go on: {resumption}");
+            eprintln!("stopped; resume with: {resumption}");
             exit(INTERRUPTED);
         }
-        eprintln!("stopping after the cases that are under way; once more to stop at once");
+        eprintln!("stopping after the running cases; press Ctrl-C again to stop now");
     });
 }
 
-/// What a shell reports of a process that SIGINT ended.
+/// The exit code that shells report for a process ended by SIGINT.
 const INTERRUPTED: i32 = 130;

@@ -2,21 +2,21 @@ use std::process::ExitCode;
 
 use serde::{Deserialize, Serialize};
 
-/// What the exit code of `twinfer` says.
+/// The exit codes of `twinfer`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Exit {
-    /// 0: everything that was compared conforms; a replay saw again what was recorded.
+    /// 0: everything that was compared conforms; for `replay`, the recorded observation recurred.
     Conforms,
-    /// 1: there are new findings; a replay saw something else.
+    /// 1: there are new findings; for `replay`, the recorded observation did not recur.
     Findings,
     /// 2: wrong usage or wrong input.
     Usage,
-    /// 3: the environment or the harness failed.
+    /// 3: the environment or twinfer itself failed.
     Environment,
 }
 
 impl Exit {
-    /// The number itself.
+    /// The number that the process exits with.
     pub const fn code(self) -> u8 {
         match self {
             Self::Conforms => 0,

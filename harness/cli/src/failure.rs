@@ -13,28 +13,28 @@ use twinfer_workers::WorkerError;
 
 use crate::Exit;
 
-/// Why a command could not do its work: one line for a person, and the exit code that goes with it.
+/// Why a command failed: a message of one line and the exit code that goes with it.
 #[derive(Debug, thiserror::Error, Serialize, Deserialize)]
 #[error("{message}")]
 pub struct Failure {
     /// What failed, on what, and what to do next.
     pub message: String,
-    /// Whose fault it is.
+    /// [`Exit::Usage`] if the arguments or input files are at fault, [`Exit::Environment`] otherwise.
     pub exit: Exit,
 }
 
 impl Failure {
-    /// The user asked for something that cannot be.
+    /// A failure caused by the arguments or the input files.
     pub fn usage(message: impl Display) -> Self {
         Self { message: message.to_string(), exit: Exit::Usage }
     }
 
-    /// The machine or the harness failed.
+    /// A failure of the machine or of twinfer itself.
     pub fn environment(message: impl Display) -> Self {
         Self { message: message.to_string(), exit: Exit::Environment }
     }
 
-    /// The backend of `variant` does not open.
+    /// A failure to open the backend of `variant`: wrong usage if an option is wrong, otherwise the environment.
     pub fn opening(variant: &Variant, error: &OpenError) -> Self {
         let exit = match error {
             OpenError::Option(_) => Exit::Usage,

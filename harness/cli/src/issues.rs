@@ -1,4 +1,4 @@
-//! What became of the issues that a project lists as known.
+//! Resolves the known issues of `twinfer.toml` against the results of a campaign.
 
 use std::path::PathBuf;
 
@@ -11,17 +11,17 @@ use twinfer_workers::WorkerCommand;
 
 use crate::Failure;
 
-/// How issues are tried with their own cases.
+/// Replays the stored case of a known issue that no case of the campaign showed.
 #[derive(Clone, Copy)]
 pub struct Trials<'a> {
-    /// The folders in which the cases lie, by the names of the issues.
+    /// Folders that hold the stored cases, each in a subfolder with the name of its issue.
     pub stored: &'a [PathBuf],
-    /// What runs them.
+    /// The command that starts a worker.
     pub worker: &'a WorkerCommand,
 }
 
 impl<'a> Trials<'a> {
-    /// The folder of an issue, where it is there, and what runs its case.
+    /// The folder of an issue's stored case and the command that starts its worker; `None` if no case is stored.
     fn own_case_of(self, issue: &KnownIssue) -> Option<(PathBuf, &'a WorkerCommand)> {
         let mut folders = self.stored.iter().map(|stored| stored.join(&issue.finding));
         let folder = folders.find(|folder| has_finding(folder))?;
@@ -29,10 +29,14 @@ impl<'a> Trials<'a> {
     }
 }
 
-/// Tells the findings of `report` that are listed from those that are new, and what became of every listed issue.
+/// Marks the findings of `report` that `listed` accepts as known, and adds the state of each listed issue.
 ///
-/// An issue that no case of the campaign showed is tried with its own case, where `trials` has one.
-pub fn settle(report: &mut Report, listed: &[KnownIssue], trials: Option<Trials<'_>>) -> Result<(), Failure> {
+/// If no case of the campaign showed an issue, its stored case is run, provided that `trials` has one.
+pub fn resolve(
+    report: &mut Report,
+    listed: &[KnownIssue],
+    trials: Option<Trials<'_>>,
+) -> Result<(), Failure> {
     for issue in listed {
         let state = state(report, issue, trials)?;
         accept(report, issue);
@@ -48,7 +52,7 @@ pub fn settle(report: &mut Report, listed: &[KnownIssue], trials: Option<Trials<
     Ok(())
 }
 
-/// A finding that is listed for the versions that showed it is not new.
+/// Marks the finding of `issue` as known if the issue is listed for every version that showed it.
 fn accept(report: &mut Report, issue: &KnownIssue) {
     let shown = report.findings.iter_mut().find(|found| found.new && found.slug == issue.finding);
     if let Some(found) = shown
@@ -60,9 +64,9 @@ fn accept(report: &mut Report, issue: &KnownIssue) {
 }
 
 fn state(report: &Report, issue: &KnownIssue, trials: Option<Trials<'_>>) -> Result<IssueState, Failure> {
-    let met = report.summary.findings.iter().find(|count| count.slug == issue.finding);
-    if let Some(met) = met {
-        return Ok(IssueState::Occurs { cases: met.cases });
+    let seen = report.summary.findings.iter().find(|count| count.slug == issue.finding);
+    if let Some(seen) = seen {
+        return Ok(IssueState::Occurs { cases: seen.cases });
     }
     let concerned: Vec<Variant> = concerned(report, issue).cloned().collect();
     if concerned.is_empty() {
@@ -81,7 +85,7 @@ fn state(report: &Report, issue: &KnownIssue, trials: Option<Trials<'_>>) -> Res
     Ok(if diverges { IssueState::Occurs { cases: 0 } } else { IssueState::Fixed })
 }
 
-/// The variants of the campaign that the issue is about, at versions for which it is listed.
+/// The variants of the campaign whose backend the issue concerns, in versions that the issue is listed for.
 fn concerned<'a>(report: &'a Report, issue: &'a KnownIssue) -> impl Iterator<Item = &'a Variant> {
     let infos = report.run.iter().flat_map(|run| &run.variants);
     let is_concerned = |info: &&VariantInfo| {
@@ -90,7 +94,7 @@ fn concerned<'a>(report: &'a Report, issue: &'a KnownIssue) -> impl Iterator<Ite
     infos.filter(is_concerned).map(|info| &info.variant)
 }
 
-/// Whether a signature, which begins with its backend and a stage, is one of `backend`.
+/// Whether `signature`, which begins with a backend and a stage, belongs to `backend`.
 fn is_of(signature: &str, backend: &Backend) -> bool {
     let name = backend.name().replace(':', "-");
     let rest = signature.strip_prefix(&name).and_then(|rest| rest.strip_prefix('-'));
@@ -103,7 +107,7 @@ mod tests {
     use super::is_of;
 
     #[test]
-    fn a_signature_names_its_backend_before_its_stage() {
+    fn signature_prefix_selects_backend() {
         let of = |signature: &str, backend: &str| {
             let variant: twinfer_case::Variant = backend.parse().unwrap();
             is_of(signature, &variant.backend)

@@ -1,14 +1,23 @@
-//! The `twinfer` command: arguments in, a command's work done, an exit code out.
+//! The `twinfer` command line: parses the arguments, runs one command, and returns an exit code.
 //!
-//! Every command is one file under `command/`; what they share is how they fail ([`Failure`]) and what their exit
-//! codes mean ([`Exit`]).
+//! Each command is one file (or folder) under `command/`. All commands share one error type, [`Failure`], which is a
+//! one-line message with its exit code, and one list of exit codes, [`Exit`]. Results go to standard output; progress and
+//! errors go to standard error.
+//!
+//! ```
+//! use twinfer_cli::{Exit, Failure};
+//!
+//! let failure = Failure::usage("cannot read model.onnx: give an ONNX model");
+//! assert_eq!(failure.exit, Exit::Usage);
+//! assert_eq!(failure.exit.code(), 2);
+//! ```
 
 mod campaign;
 mod command;
 mod exit;
 mod failure;
 mod formats;
-mod installing;
+mod installation;
 mod issues;
 mod json;
 mod obstacle;
@@ -35,14 +44,22 @@ pub use obstacle::Obstacle;
     version,
     about,
     propagate_version = true,
-    max_term_width = 100
+    max_term_width = 100,
+    after_help = EXIT_CODES
 )]
 struct Arguments {
     #[command(subcommand)]
     command: command::Command,
 }
 
-/// Runs the command that the process was started with.
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  everything that was compared conforms; `report` always exits 0
+  1  new findings; for `replay`, the recorded observation did not recur
+  2  wrong usage or input
+  3  the environment or twinfer itself failed";
+
+/// Runs the command that the process arguments name.
 pub fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let exit = arguments.command.run().unwrap_or_else(|failure| {

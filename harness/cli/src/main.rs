@@ -1,4 +1,4 @@
-//! The `twinfer` command.
+//! The `twinfer` executable.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! Writing to standard output, which may be closed before everything is written.
+//! Writes to standard output, which may be closed before everything is written.
 
 use std::{
     fmt::Arguments,
@@ -8,7 +8,7 @@ use std::{
 
 use crate::Exit;
 
-/// As `println!`, but where nobody reads any more the process ends quietly.
+/// As `println!`, but the process ends without a message if standard output is closed.
 macro_rules! line {
     ($($argument:tt)*) => {
         $crate::output::write(format_args!("{}\n", format_args!($($argument)*)))
@@ -16,7 +16,7 @@ macro_rules! line {
 }
 pub(crate) use line;
 
-/// Writes to standard output; ends the process where that is closed, as `head` does to what feeds it.
+/// Writes to standard output; ends the process if standard output is closed, as when piped into `head`.
 pub fn write(text: Arguments<'_>) {
     let mut stdout = io::stdout().lock();
     if stdout.write_fmt(text).and_then(|()| stdout.flush()).is_err() {

@@ -1,4 +1,4 @@
-//! The few styles the command uses; none of them where the output is no terminal or `NO_COLOR` is set.
+//! Text styles of the command line; none apply if the output is not a terminal or `NO_COLOR` is set.
 
 use std::fmt::Display;
 

@@ -1,12 +1,12 @@
-//! Libraries for the backends that a command is about to use, installed where they are missing.
+//! Installs missing libraries of the backends that a command uses.
 
 use twinfer_case::Variant;
 use twinfer_libraries::{Error, Installed, Store};
 
-use crate::{Failure, installing::told, obstacle::lacks_device};
+use crate::{Failure, installation::with_progress, obstacle::lacks_device};
 
-/// Makes sure that every variant's library is on this machine, telling on standard error what it installs; what the
-/// variants run on, each once.
+/// Installs the missing libraries of `variants`, with progress on standard error, and returns all libraries that the
+/// variants load, each once.
 pub fn provision(variants: &[Variant]) -> Result<Vec<Installed>, Failure> {
     let store = Store::open()?;
     let mut libraries: Vec<Installed> = Vec::new();
@@ -24,10 +24,10 @@ fn provide(store: &Store, name: &str, variant: &Variant) -> Result<Installed, Fa
     if let Err(Error::NotInstalled { name, .. }) = store.find(name) {
         if lacks_device(variant) {
             return Err(Failure::environment(format!(
-                "{variant} runs on an NVIDIA GPU, and this machine has none: nothing is installed for it"
+                "{variant} needs an NVIDIA GPU and this machine has none: leave it out of --backends"
             )));
         }
-        eprintln!("{name} is needed and not installed: installing it into {}", store.root().display());
+        eprintln!("installing {name} into {}", store.root().display());
     }
-    Ok(told(|tell| store.ensure(name, tell))?)
+    Ok(with_progress(|report| store.ensure(name, report))?)
 }

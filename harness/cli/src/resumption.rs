@@ -1,13 +1,13 @@
-//! How a run that ended early goes on: the command line that says so.
+//! The command line that resumes a run.
 
 use std::{env, fmt, path::Path};
 
-/// The command that goes on with a run.
+/// The shell command that resumes a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resumption(String);
 
 impl Resumption {
-    /// What this process was started with, as it resumes the run in `out`.
+    /// The command line of this process, with the options added that resume the run in `out`.
     pub fn of_process(out: &Path) -> Self {
         Self::of(env::args_os().map(|word| word.to_string_lossy().into_owned()), out)
     }
@@ -33,7 +33,7 @@ impl fmt::Display for Resumption {
     }
 }
 
-/// A word as a shell takes it.
+/// Quotes a word for a POSIX shell if it needs quotes.
 fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./,:=@%+".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
@@ -54,14 +54,14 @@ mod tests {
     }
 
     #[test]
-    fn a_run_in_a_folder_of_its_own_choice_is_named() {
-        let go_on = resumption(&["twinfer", "fuzz", "--backends", "external:python3 a'b.py"]);
-        assert_eq!(go_on, r"twinfer fuzz --backends 'external:python3 a'\''b.py' --out runs/0001 --resume");
+    fn default_run_directory_is_added() {
+        let command = resumption(&["twinfer", "fuzz", "--backends", "external:python3 a'b.py"]);
+        assert_eq!(command, r"twinfer fuzz --backends 'external:python3 a'\''b.py' --out runs/0001 --resume");
     }
 
     #[test]
-    fn what_the_command_line_says_is_not_said_again() {
-        let go_on = resumption(&["twinfer", "fuzz", "--out=/x", "--cases", "7", "--resume"]);
-        assert_eq!(go_on, "twinfer fuzz --out=/x --cases 7 --resume");
+    fn given_options_are_not_repeated() {
+        let command = resumption(&["twinfer", "fuzz", "--out=/x", "--cases", "7", "--resume"]);
+        assert_eq!(command, "twinfer fuzz --out=/x --cases 7 --resume");
     }
 }

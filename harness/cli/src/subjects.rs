@@ -4,7 +4,7 @@ use twinfer_workers::Deadlines;
 
 use crate::{Failure, worker::worker_for};
 
-/// A worker for each of `variants`, with their libraries installed first where they are missing.
+/// Starts a worker for each of `variants`, after installing missing libraries.
 pub fn start(variants: &[Variant]) -> Result<Targets, Failure> {
     Ok(Targets::start(variants, &worker_for(variants)?, Deadlines::default())?)
 }

@@ -1,4 +1,4 @@
-//! How this executable starts itself as a worker.
+//! The command that starts this executable as a worker.
 
 use std::env;
 
@@ -8,7 +8,7 @@ use twinfer_workers::WorkerCommand;
 
 use crate::{Failure, provision::provision};
 
-/// The command that starts a worker of any of `variants`, their libraries installed first where they are missing.
+/// The command that starts a worker of any of `variants`, after installing missing libraries.
 pub fn worker_for(variants: &[Variant]) -> Result<WorkerCommand, Failure> {
     let libraries = provision(variants)?;
     let program = env::current_exe().map_err(|error| {

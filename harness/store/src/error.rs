@@ -26,10 +26,10 @@ pub enum StoreError {
         other: PathBuf,
     },
     /// A run directory that a new run cannot use.
-    #[error("{} holds a run: go on with it by --resume, or give another --out", .0.display())]
+    #[error("{} already holds a run: resume it with --resume, or give another --out", .0.display())]
     Occupied(PathBuf),
     /// A folder that is not a run directory.
-    #[error("cannot read {}: {source}: give the directory that `twinfer fuzz --out` wrote", path.display())]
+    #[error("cannot read {}: {source}: give a run directory of `twinfer fuzz`", path.display())]
     NoRun {
         /// The file that is missing or unreadable.
         path: PathBuf,

@@ -5,7 +5,8 @@ use std::{
 
 use crate::{StoreError, names::RUN};
 
-/// Where a run is written: `out`, which holds no other run unless that one is to be resumed; without it, a new folder.
+/// The directory that a run is written to: `out`, which must not hold a run unless that run is resumed, or a new folder if
+/// `out` is `None`.
 pub fn run_directory(out: Option<&Path>, resumes: bool) -> Result<PathBuf, StoreError> {
     let Some(out) = out else { return new_run_directory() };
     if !resumes && out.join(RUN).exists() {

@@ -6,15 +6,15 @@ use crate::{Exit, Failure, output::line, paint};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// The folder of a finding
+    /// Folder of a finding
     finding: PathBuf,
-    /// Where findings are kept
+    /// Folder of adopted findings
     #[arg(long, default_value = "golden/cases", value_name = "DIR")]
     to: PathBuf,
 }
 
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let folder = twinfer_store::adopt(&arguments.finding, &arguments.to)?;
-    line!("{} {}", paint::good("adopted"), folder.display());
+    line!("{} {}", paint::good("adopted into"), folder.display());
     Ok(Exit::Conforms)
 }

@@ -16,73 +16,72 @@ use twinfer_worker::SABOTAGE_VARIABLE;
 
 use crate::{
     Exit, Failure,
-    campaign::watched,
+    campaign::run_with_progress,
     formats::formats,
-    issues::{Trials, settle},
+    issues::{Trials, resolve},
     output::write,
     resumption::Resumption,
     worker::worker_for,
 };
 
-/// Where known findings are when nobody says otherwise.
+/// The default folder of known findings.
 const KNOWN: &str = "golden/cases";
 
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// What to compare, separated by commas; options follow their backend: ort:cpu,opt=off,trt-rtx [default:
+    /// Backends to compare, separated by commas, each followed by its options: ort:cpu,opt=off,trt-rtx [default:
     /// golden,ort:cpu,trt-rtx]
     #[arg(long, value_name = "A,B")]
     backends: Option<Variants>,
-    /// Which generators, separated by commas [default: all]
+    /// Generator families, separated by commas [default: all]
     #[arg(long, value_delimiter = ',')]
     family: Vec<Family>,
-    /// Stop after this many cases
+    /// Stop after N cases
     #[arg(long, conflicts_with = "time", value_name = "N")]
     cases: Option<u64>,
-    /// Stop after this long: 90s, 30m, 8h [default: 60s]
+    /// Stop after this time: 90s, 30m, 8h [default: 60s]
     #[arg(long, value_parser = seconds)]
     time: Option<u64>,
-    /// Decides every case [default: 0]
+    /// Seed of the generators [default: 0]
     #[arg(long)]
     seed: Option<u64>,
-    /// Worker processes a backend [default: as many as find cases and memory, at most one a core]
+    /// Worker processes per backend [default: scales with load and memory, up to one per core]
     #[arg(long)]
     jobs: Option<Jobs>,
-    /// Build suspects, and a sample of all cases, again with stronger options, as each backend states them: for this part of
-    /// the backends' time (10%), or one case in so many (1/50)
+    /// Re-run suspicious cases and a sample of the rest at higher optimization levels; limit by share of backend time (10%)
+    /// or sample rate (1/50)
     #[arg(long, value_name = "10%|1/N")]
     ladder: Option<Ladder>,
-    /// The GPUs to use, separated by commas; each worker uses one of them
+    /// GPUs to use, separated by commas; each worker uses one
     #[arg(long, value_name = "0,1")]
     devices: Option<String>,
-    /// Take every n-th case, beginning with the i-th: 0/4, 1/4, …
+    /// Run shard i of n, from 0/n to (n-1)/n: every n-th case, starting at case i
     #[arg(long, default_value_t, value_name = "i/n")]
     shard: Shard,
-    /// Where the run is written [default: the next of runs/0001, runs/0002, …]
+    /// Run directory to write [default: next free runs/NNNN]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Go on with the run in --out that ended early; the other options must be the same
+    /// Resume the run in --out; the backends, families, seed, shard and ladder must be the same
     #[arg(long, requires = "out")]
     resume: bool,
-    /// Findings that are known already, as a folder of them or of a run; may be given more than once [default: golden/cases, if
-    /// it is there]
+    /// Folder of known findings, or a run directory; repeatable [default: golden/cases if present]
     #[arg(long, value_name = "DIR")]
     known: Vec<PathBuf>,
-    /// What to do where these options do not say, and the issues that are known [default: twinfer.toml, if there is one]
+    /// Defaults and known issues [default: ./twinfer.toml if present]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Keep findings as they were generated
+    /// Keep findings as generated, without minimizing them
     #[arg(long)]
     no_minimize: bool,
-    /// What workers spare the CUDA driver: on (device attributes are answered from memory, what is freed is kept, events
-    /// raise no interrupts), attributes (only these), off (nothing), verify (as on, but the driver is asked for attributes too, and
-    /// a difference ends the campaign)
+    /// Cache CUDA driver calls in workers: on (cache device attributes, reuse freed memory, create events without blocking
+    /// sync), attributes (cache device attributes only), off, verify (as on, but compare each cached attribute with the
+    /// driver and end the campaign on a difference)
     #[arg(long, default_value_t, env = CACHE_MODE_VARIABLE, hide_env_values = true, value_name = "MODE")]
     driver_cache: CacheMode,
-    /// Have workers commit a fault each, as this number decides: for tests of the supervisor
+    /// Inject one fault per worker, chosen by this seed; for tests of the supervisor
     #[arg(long, hide = true, value_name = "SEED")]
     inject: Option<u64>,
-    /// How the result is written
+    /// Report format
     #[arg(long, default_value_t = Format::Terminal, value_parser = formats())]
     format: Format,
 }
@@ -92,19 +91,19 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let options = options(arguments, &configuration)?;
     let (out, stored, worker) = (options.out.clone(), options.known.clone(), options.worker.clone());
     let (stop, resumption) = (Arc::clone(&options.stop), Resumption::of_process(&out));
-    let mut report = watched(options, &resumption).inspect_err(|_| {
-        // a folder made for a run that did not begin; one that holds anything stays
+    let mut report = run_with_progress(options, &resumption).inspect_err(|_| {
+        // removes the new folder of a run that did not start; a folder that holds files stays
         let _ = arguments.out.is_none().then(|| fs::remove_dir(&out));
     })?;
     let trials = Trials { stored: &stored, worker: &worker };
-    settle(&mut report, &configuration.known, Some(trials))?;
+    resolve(&mut report, &configuration.known, Some(trials))?;
     write(format_args!("{}", arguments.format.render(&report)));
-    eprintln!("\nthe run is in {}", out.display());
+    eprintln!("\nrun directory: {}", out.display());
     let Summary { new_findings, open, .. } = report.summary;
     if stop.load(Ordering::Relaxed) {
-        eprintln!("it ended early; to go on: {resumption}");
+        eprintln!("stopped early; resume with: {resumption}");
     } else if open > 0 {
-        eprintln!("to investigate what there was no time for, and go on: {resumption}");
+        eprintln!("to triage the remaining divergences, resume with: {resumption}");
     }
     Ok(match (new_findings, open) {
         _ if !report.given_up.is_empty() => Exit::Environment,
@@ -113,7 +112,8 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     })
 }
 
-/// What the command line says; where it does not, the configuration; where neither does, the defaults.
+/// The options of the campaign: the command line takes precedence over the configuration, which takes precedence over the
+/// defaults.
 fn options(arguments: &Arguments, configuration: &Configuration) -> Result<Options, Failure> {
     let variants = match arguments.backends.as_ref().or(configuration.backends.as_ref()) {
         Some(variants) => variants.subjects(),
@@ -144,7 +144,7 @@ fn options(arguments: &Arguments, configuration: &Configuration) -> Result<Optio
     })
 }
 
-/// Where known findings are: the folders that are given, which must be there, or the default one, which may be.
+/// The folders of known findings: the given ones, which must exist, or the default one if it exists.
 fn known(given: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     if given.is_empty() {
         let default = PathBuf::from(KNOWN);
@@ -153,11 +153,11 @@ fn known(given: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     given.iter().map(|folder| findings_in(folder)).collect()
 }
 
-/// The findings of a run, where the folder is that of one.
+/// The folder of findings in `folder` if that is a run directory, otherwise `folder` itself.
 fn findings_in(folder: &Path) -> Result<PathBuf, Failure> {
     if !folder.is_dir() {
         return Err(Failure::usage(format!(
-            "--known {}: there is no such folder: name one that holds findings, or leave it out",
+            "--known {}: no such folder: give a folder of findings, or leave the option out",
             folder.display()
         )));
     }

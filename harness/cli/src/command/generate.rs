@@ -9,19 +9,19 @@ use crate::{Exit, Failure, output::line, paint};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// Where to write: a folder for each case
+    /// Folder to write; each case gets a subfolder
     #[arg(long, value_name = "DIR", required_unless_present = "coverage")]
     out: Option<PathBuf>,
-    /// Print what the cases reach: how often each attribute value occurs, and which pairs never do
+    /// Print how often each attribute value occurs, and which pairs of values never do
     #[arg(long)]
     coverage: bool,
-    /// Which generators, separated by commas
+    /// Generator families, separated by commas
     #[arg(long, value_delimiter = ',', default_values_t = Family::ALL)]
     family: Vec<Family>,
-    /// How many cases of each
+    /// Cases per family
     #[arg(long, default_value_t = 10)]
     cases: u64,
-    /// Decides every case
+    /// Seed of the generators
     #[arg(long, default_value_t = 0)]
     seed: u64,
 }
@@ -45,7 +45,7 @@ fn write_all(arguments: &Arguments, out: &Path) -> Result<(), Failure> {
         }
     }
     let total = arguments.cases * arguments.family.len() as u64;
-    eprintln!("{} in {}", paint::good(format!("{total} cases")), out.display());
+    eprintln!("{} to {}", paint::good(format!("wrote {total} cases")), out.display());
     Ok(())
 }
 

@@ -10,12 +10,12 @@ use crate::{Exit, Failure, output::line, paint, subjects};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// The folder of a case or a finding, a case.json, or an ONNX model
+    /// Folder of a case or a finding, a case.json, or an ONNX model
     case: PathBuf,
-    /// What to compare with golden, separated by commas; the first that diverges is followed
+    /// Backends to compare with golden, separated by commas; the first one that diverges decides
     #[arg(long, default_value = Variants::DEFAULT, value_name = "A,B")]
     backends: Variants,
-    /// Where the result is written [default: the next of runs/0001, runs/0002, …]
+    /// Folder to write the finding to [default: next free runs/NNNN]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }
@@ -26,16 +26,17 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let subjects = subjects::start(&arguments.backends.subjects())?;
     let out = arguments.out.clone().map_or_else(new_run_directory, Ok)?;
     let mut progress = Progress::to_stderr();
-    let Some(minimal) = subjects.minimize(&case, known.as_ref(), &out, &mut |event| progress.hear(event))?
+    let Some(minimal) =
+        subjects.minimize(&case, known.as_ref(), &out, &mut |event| progress.on_event(event))?
     else {
-        line!("{}: there is nothing to make smaller", paint::good("nothing diverges"));
+        line!("{}: nothing to minimize", paint::good("no backend diverges"));
         return Ok(Exit::Conforms);
     };
     let finding = &minimal.finding;
     line!(
         "{} {}",
         paint::bad(&finding.signature),
-        paint::faint(format!("from {} nodes to {}", finding.before.nodes, finding.after.nodes))
+        paint::faint(format!("(nodes: {} → {})", finding.before.nodes, finding.after.nodes))
     );
     line!("{}", finding.graph);
     for divergence in &finding.divergences {

@@ -16,41 +16,41 @@ use clap::Subcommand;
 
 use crate::{Exit, Failure};
 
-/// What `twinfer` can be asked to do.
+/// The commands of `twinfer`.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Compare backends on generated graphs
     Fuzz(fuzz::Arguments),
-    /// Compare backends on a model of yours, or on stored cases
+    /// Compare backends on an ONNX model or on stored cases
     Check(check::Arguments),
-    /// See whether a finding still shows what was recorded
+    /// Run a finding again and compare with what was recorded
     Replay(replay::Arguments),
-    /// Make a case that diverges as small as it gets
+    /// Reduce a diverging case to a minimal one
     Minimize(minimize::Arguments),
-    /// Keep a finding as a test
+    /// Keep a finding as a regression test
     Adopt(adopt::Arguments),
-    /// Write a folder that shows a bug without twinfer, for an upstream issue
+    /// Write a standalone reproduction of a finding for an upstream issue
     Repro(repro::Arguments),
-    /// Write generated cases to disk, as ONNX models with their inputs
+    /// Write generated cases to disk as ONNX models with inputs
     Generate(generate::Arguments),
-    /// Report a finished run again, in any format
+    /// Report on a stored run, in any format
     Report(report::Arguments),
-    /// Join the shards of a campaign into one run
+    /// Merge the shards of a campaign into one run
     Merge(merge::Arguments),
-    /// See what is new, gone or changed from one run to another
+    /// List findings that are new, gone or changed between two runs
     Diff(diff::Arguments),
-    /// Measure the rate of cases against that of the backends alone
+    /// Measure campaign throughput against the backends alone
     Bench(bench::Arguments),
-    /// Install, list and examine the libraries that backends run on
+    /// Install, list and check the libraries that backends load
     #[command(subcommand)]
     Backends(backends::Command),
-    /// Run the cases of a benchmark in one process; `bench` starts this and nobody else does
+    /// Run the cases of a benchmark in one process; only `bench` starts this command
     #[command(hide = true)]
     BenchLoop(bench::solo::Arguments),
-    /// Measure the parts of a case in one process; `bench` starts this and nobody else does
+    /// Measure the parts of a case in one process; only `bench` starts this command
     #[command(hide = true)]
     BenchParts(bench::parts::Arguments),
-    /// Serve backends to a supervisor over stdin and stdout
+    /// Serve backends to a supervisor over standard input and output
     #[command(hide = true)]
     Worker,
 }

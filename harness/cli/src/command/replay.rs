@@ -10,9 +10,9 @@ use crate::{Exit, Failure, Obstacle, output::line, paint, subjects};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// The folder of a finding, or of a case that something was recorded of
+    /// Folder of a finding, or of a case with recorded observations
     finding: PathBuf,
-    /// Which of the backends that were recorded [default: all that run here]
+    /// Backends to run, of those recorded [default: all that run on this machine]
     #[arg(long, value_name = "A,B")]
     backends: Option<Variants>,
 }
@@ -25,7 +25,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let replays = subjects::start(&variants)?.replay(&arguments.finding)?;
     if replays.is_empty() {
         return Err(Failure::usage(format!(
-            "nothing is recorded of these backends for {}: leave --backends out",
+            "no recorded observation of these backends for {}: leave --backends out",
             arguments.finding.display()
         )));
     }
@@ -33,7 +33,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     Ok(if replays.iter().all(|replay| replay.recurs) { Exit::Conforms } else { Exit::Findings })
 }
 
-/// The recorded variants that run here, each once; tells of those that do not.
+/// The recorded variants that run on this machine, each once; prints a line for each that does not.
 fn runnable(folder: &Path) -> Result<Vec<Variant>, Failure> {
     let mut variants = Vec::new();
     let recorded = Recording::read_beside(folder)?.observed;
@@ -48,7 +48,7 @@ fn runnable(folder: &Path) -> Result<Vec<Variant>, Failure> {
     }
     if variants.is_empty() && !recorded.is_empty() {
         return Err(Failure::environment(format!(
-            "nothing that was recorded of {} runs on this machine",
+            "no backend recorded for {} runs on this machine: name backends with --backends",
             folder.display()
         )));
     }
@@ -57,7 +57,7 @@ fn runnable(folder: &Path) -> Result<Vec<Variant>, Failure> {
 
 fn print(replay: &Replay) {
     let (then, now) = &replay.versions;
-    let versions = if then == now { now.to_string() } else { format!("recorded with {then}, now {now}") };
+    let versions = if then == now { now.to_string() } else { format!("recorded with {then}, running {now}") };
     let mark = if replay.recurs {
         paint::good("recurs   ").to_string()
     } else {
@@ -73,9 +73,9 @@ fn print(replay: &Replay) {
                 }
             }
         }
-        Verdict::Conforms => line!("          conforms, as far as {}", replay.record.stage),
+        Verdict::Conforms => line!("          conforms up to {}", replay.record.stage),
         Verdict::Unsupported(rule) => line!("          unsupported: {rule}"),
         Verdict::Unspecified(rule) => line!("          unspecified: {rule}"),
-        Verdict::Vacuous => line!("          vacuous: the error bound is too wide to tell"),
+        Verdict::Vacuous => line!("          vacuous: the error bound is too wide to judge the values"),
     }
 }

@@ -1,6 +1,6 @@
 use crate::Exit;
 
-/// Serves the worker protocol on stdin and stdout; the supervisor starts this and nobody else does.
+/// Serves the worker protocol on standard input and output; only the supervisor starts this command.
 pub fn run() -> Exit {
     if twinfer_worker::worker_main() == std::process::ExitCode::SUCCESS {
         Exit::Conforms

@@ -19,7 +19,7 @@ pub fn run() -> Result<Exit, Failure> {
         line!("  {} {damage}", paint::bad("no"));
     }
     if installed.is_empty() && damages.is_empty() {
-        line!("  nothing installed: run `twinfer backends install onnxruntime tensorrt-rtx`");
+        line!("  none installed: run `twinfer backends install onnxruntime tensorrt-rtx`");
     }
     let intact = installed.iter().filter(|library| examine(&store, &loader, library)).count();
     Ok(if damages.is_empty() && intact == installed.len() { Exit::Conforms } else { Exit::Environment })
@@ -29,7 +29,7 @@ fn print_machine(loader: &Loader) {
     line!("{}", paint::heading("machine"));
     match pip_version() {
         Some(version) => line!("  {} {version}", paint::good("ok")),
-        None => line!("  {} python3 with pip is needed to install libraries", paint::bad("no")),
+        None => line!("  {} pip: install Python 3 with pip to install libraries", paint::bad("no")),
     }
     match loader.find("libcuda.so.1") {
         Some(path) => {
@@ -37,19 +37,19 @@ fn print_machine(loader: &Loader) {
             print_service();
         }
         None => line!(
-            "  {} NVIDIA driver: no ort:cuda, no trt; trt-rtx parses and builds only",
+            "  {} NVIDIA driver: ort:cuda, trt and trt-api do not run; trt-rtx parses and builds only",
             paint::faint("no")
         ),
     }
 }
 
-/// Whether builds that time kernels share a GPU, or take turns.
+/// Whether several TensorRT builds can share a GPU, which needs the CUDA Multi-Process Service (MPS).
 fn print_service() {
     if twinfer_backend::is_mps_serving() {
-        line!("  {} MPS: processes share a GPU", paint::good("ok"));
+        line!("  {} MPS: TensorRT builds share a GPU", paint::good("ok"));
     } else {
         line!(
-            "  {} MPS: TensorRT above builder level 0 builds one engine at a time on a GPU; `nvidia-cuda-mps-control -d` lifts that",
+            "  {} MPS: above level=0, TensorRT builds one engine at a time per GPU; start `nvidia-cuda-mps-control -d` to build in parallel",
             paint::faint("no")
         );
     }
@@ -61,7 +61,7 @@ fn pip_version() -> Option<String> {
     Some(text.split(" from ").next()?.trim().to_owned()).filter(|version| !version.is_empty())
 }
 
-/// Prints what is known of a library; true if its files are what was installed.
+/// Prints the state of a library; returns whether its files are unchanged since they were installed.
 fn examine(store: &Store, loader: &Loader, library: &Installed) -> bool {
     let title = format!("{} {}", library.name, library.version);
     if let Err(damage) = store.verify(library) {
@@ -76,14 +76,14 @@ fn examine(store: &Store, loader: &Loader, library: &Installed) -> bool {
     }
     for variant in variants_on(library) {
         match started(&variant) {
-            Ok(said) => line!("  {} {title}: {} is {said}", paint::good("ok"), variant.backend),
+            Ok(backend) => line!("  {} {title}: {} runs {backend}", paint::good("ok"), variant.backend),
             Err(failure) => line!("  {} {title}: {failure}", paint::bad("no")),
         }
     }
     true
 }
 
-/// A line for each thing to do, with the libraries that it brings.
+/// Prints a line for each remedy, with the missing libraries that it provides.
 fn print_missing(missing: &[Dependency]) {
     let mut by_remedy: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for Dependency { name, .. } in missing {
@@ -95,19 +95,19 @@ fn print_missing(missing: &[Dependency]) {
     }
 }
 
-/// Where a person gets a library of the system from.
+/// How to get a missing system library.
 fn remedy(name: &str) -> &'static str {
     match name.split(".so").next().unwrap_or(name) {
         "libcuda" => "install the NVIDIA driver",
         "libcudart" | "libcublas" | "libcublasLt" | "libcurand" => {
-            "install the CUDA toolkit of that version, or put its libraries on LD_LIBRARY_PATH"
+            "install the CUDA toolkit of that version, or add its libraries to LD_LIBRARY_PATH"
         }
-        "libcudnn" => "install cuDNN of that version, or put its libraries on LD_LIBRARY_PATH",
-        _ => "install the package of your system that holds it",
+        "libcudnn" => "install cuDNN of that version, or add its libraries to LD_LIBRARY_PATH",
+        _ => "install the system package that contains it",
     }
 }
 
-/// A variant of each backend that loads `library`, with the option that makes it load this very one.
+/// The variants that load `library`, each with the option that selects it.
 fn variants_on(library: &Installed) -> Vec<Variant> {
     let release = library.name.rsplit('-').next().unwrap_or_default();
     let option = match library.product {
@@ -119,18 +119,19 @@ fn variants_on(library: &Installed) -> Vec<Variant> {
     backends.filter_map(|backend| format!("{backend},{option}").parse().ok()).collect()
 }
 
-/// What the backend says of itself once a worker has loaded it.
+/// The name and version that the backend reports once a worker has loaded it, and the last stage that it reaches if it does
+/// not execute on this machine.
 fn started(variant: &Variant) -> Result<String, Failure> {
     let variants = std::slice::from_ref(variant);
-    let subjects = Targets::start(variants, &worker_for(variants)?, Deadlines::default())?;
-    let said = subjects.infos().next().map(|info| {
+    let targets = Targets::start(variants, &worker_for(variants)?, Deadlines::default())?;
+    let name = targets.infos().next().map(|info| {
         let description = &info.description;
         let limit = if description.reaches == Stage::Execute {
             String::new()
         } else {
-            format!(", as far as {} on this machine", description.reaches)
+            format!(" (up to {} on this machine)", description.reaches)
         };
         format!("{} {}{limit}", description.name, description.version)
     });
-    Ok(said.unwrap_or_default())
+    Ok(name.unwrap_or_default())
 }

@@ -1,11 +1,11 @@
 use clap::Args;
 use twinfer_libraries::Store;
 
-use crate::{Exit, Failure, installing::told, output::line, paint};
+use crate::{Exit, Failure, installation::with_progress, output::line, paint};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// Names (see `twinfer backends list`), wheels, or folders that hold libraries
+    /// Library names (see `twinfer backends list`), wheels, or folders of libraries
     #[arg(required = true, value_name = "NAME|PATH")]
     libraries: Vec<String>,
 }
@@ -13,9 +13,9 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let store = Store::open()?;
     for library in &arguments.libraries {
-        let installed = told(|tell| store.install(library, tell))?;
+        let installed = with_progress(|report| store.install(library, report))?;
         let title = format!("{} {}", installed.name, installed.version);
-        line!("{} in {}", paint::good(title), installed.directory.display());
+        line!("installed {} in {}", paint::good(title), installed.directory.display());
     }
     Ok(Exit::Conforms)
 }

@@ -8,12 +8,12 @@ pub fn run() -> Result<Exit, Failure> {
     let installed = store.list()?;
     line!("{}", paint::heading("installed"));
     if installed.is_empty() {
-        line!("  {}", paint::faint(format_args!("nothing in {}", store.root().display())));
+        line!("  {}", paint::faint(format_args!("none in {}", store.root().display())));
     }
     installed.iter().for_each(print_installed);
     line!("{}", paint::heading("available"));
     PACKAGES.iter().filter(|package| !is_installed(package, &installed)).for_each(print_available);
-    line!("\n{}", paint::faint("install one with `twinfer backends install NAME`"));
+    line!("\n{}", paint::faint("install a library with `twinfer backends install NAME`"));
     Ok(Exit::Conforms)
 }
 

@@ -8,11 +8,11 @@ use crate::{Exit, Failure};
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Install libraries by name, from a wheel, or register a folder that holds them
+    /// Install libraries by name or from a wheel, or register a folder of libraries
     Install(install::Arguments),
-    /// Show which libraries are installed and which can be
+    /// List installed and available libraries
     List,
-    /// Examine what is installed and say what this machine lacks
+    /// Check the installed libraries and what this machine lacks to run them
     Doctor,
 }
 

@@ -1,4 +1,4 @@
-//! A campaign over cases that are given instead of generated.
+//! A campaign over given cases instead of generated ones.
 
 use std::{
     num::NonZeroUsize,
@@ -13,7 +13,7 @@ use twinfer_targets::Opaque;
 
 use crate::{Failure, subjects, worker::worker_for};
 
-/// Runs `cases` on `variants`, in order and as they are; what diverges is written to `out`.
+/// Runs `cases` on `variants`, in order and without minimizing; findings are written to `out`.
 pub fn run(cases: Vec<Case>, variants: Vec<Variant>, out: PathBuf) -> Result<Report, Failure> {
     let worker = worker_for(&variants)?;
     let options = Options {
@@ -26,13 +26,13 @@ pub fn run(cases: Vec<Case>, variants: Vec<Variant>, out: PathBuf) -> Result<Rep
         ..Options::new(variants, worker, out)
     };
     let mut report = Report::default();
-    Campaign::new(options)?.run(&mut |event| report.hear(event))?;
+    Campaign::new(options)?.run(&mut |event| report.on_event(event))?;
     Ok(report)
 }
 
-/// Compares `variants` with each other on a model that golden does not know; where they differ is written to `out`.
+/// Compares `variants` with each other on a model that golden does not support; findings are written to `out`.
 pub fn compare(opaque: &Opaque, variants: &[Variant], out: &Path) -> Result<Report, Failure> {
     let mut report = Report::default();
-    subjects::start(variants)?.compare(opaque, out, &mut |event| report.hear(event))?;
+    subjects::start(variants)?.compare(opaque, out, &mut |event| report.on_event(event))?;
     Ok(report)
 }

@@ -1,4 +1,4 @@
-//! Case folders, several at once.
+//! Several case folders, given by path or by their parent folder.
 
 use std::{
     fs,
@@ -9,11 +9,11 @@ use twinfer_store::has_case;
 
 use crate::Failure;
 
-/// The folders of cases, in order.
+/// Case folders, in the order given; those in a common parent folder are sorted by name.
 pub struct Collection(pub Vec<PathBuf>);
 
 impl Collection {
-    /// What `paths` name if that is more than one thing: several cases, or folders that hold cases.
+    /// The case folders that `paths` name; `None` if `paths` is a single model or case.
     pub fn of(paths: &[PathBuf]) -> Result<Option<Self>, Failure> {
         match paths {
             [one] if !one.is_dir() || is_case(one) => Ok(None),
@@ -21,14 +21,14 @@ impl Collection {
         }
     }
 
-    /// The folders of cases that `paths` name.
+    /// The case folders that `paths` name, each directly or as a parent folder.
     pub fn listed(paths: &[PathBuf]) -> Result<Self, Failure> {
         let mut folders = Vec::new();
         for path in paths {
             let found = cases_in(path)?;
             if found.is_empty() {
                 return Err(Failure::usage(format!(
-                    "no case in {}: give the folder of a case, or a folder of such folders",
+                    "no case in {}: give a case folder, or a folder of case folders",
                     path.display()
                 )));
             }
@@ -38,7 +38,7 @@ impl Collection {
     }
 }
 
-/// A case or, without a graph, what a case would stand for.
+/// Whether `path` holds a case, or a topic that has no graph.
 fn is_case(path: &Path) -> bool {
     has_case(path) || path.join("topic.json").is_file()
 }

@@ -1,4 +1,4 @@
-//! Inputs for a model that somebody else made.
+//! Generated inputs for a user's model.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,17 +7,17 @@ use twinfer_onnx::{DataType, Dim, Graph, ValueInfo, infer_shapes};
 
 use crate::Failure;
 
-/// The extents that a symbolic dimension is tried with.
+/// Extents that are tried, in order, for a symbolic dimension without a given extent.
 const EXTENTS: [usize; 6] = [2, 4, 8, 16, 32, 64];
 
-/// `N=4`
+/// Parses `NAME=N`, such as `batch=4`.
 pub fn parse_extent(text: &str) -> Result<(String, usize), String> {
-    let (name, extent) = text.split_once('=').ok_or("give NAME=N")?;
-    let extent = extent.parse().map_err(|_| format!("{extent:?} is no extent"))?;
+    let (name, extent) = text.split_once('=').ok_or("give NAME=N, such as batch=4")?;
+    let extent = extent.parse().map_err(|_| format!("{extent:?} is not a dimension: give a whole number"))?;
     Ok((name.to_owned(), extent))
 }
 
-/// `count` cases of the graph: integers, for which the true result is exact, and normal values in turn.
+/// `count` cases of the graph, whose inputs are alternately small integers (exact regime) and Gaussian (rounding regime).
 pub fn cases(graph: &Graph, given: &[(String, usize)], seed: u64, count: u64) -> Result<Vec<Case>, Failure> {
     let shapes = shapes(graph, given)?;
     let case = |index: u64| Case {
@@ -30,7 +30,7 @@ pub fn cases(graph: &Graph, given: &[(String, usize)], seed: u64, count: u64) ->
     Ok((0..count).map(case).collect())
 }
 
-/// `count` runs for a model of which only `inputs` is known, fed as a known one is.
+/// `count` runs for a model of which only `inputs` is known, with the same inputs that [`cases`] generates.
 pub fn runs(
     inputs: &[ValueInfo],
     given: &[(String, usize)],
@@ -54,13 +54,13 @@ fn sources(inputs: &[ValueInfo], shapes: &[Vec<usize>], seed: u64, index: u64) -
     inputs.iter().zip(shapes).enumerate().map(recipe).collect()
 }
 
-/// In the precision of the first input.
+/// A request in the precision of the first input; `float` if there are no inputs.
 pub fn request(inputs: &[ValueInfo]) -> Request {
     let precision = inputs.first().map_or(DataType::Float, |input| input.dtype);
     Request { precision, tf32: false }
 }
 
-/// Concrete shapes of the inputs: symbolic extents as given, the others the smallest that the graph takes.
+/// Concrete shapes of the inputs: symbolic dimensions as given, the others with the smallest extent that the graph accepts.
 fn shapes(graph: &Graph, given: &[(String, usize)]) -> Result<Vec<Vec<usize>>, Failure> {
     let known = known(&graph.inputs, given)?;
     let is_open = symbols(&graph.inputs).iter().any(|symbol| !known.contains_key(symbol));
@@ -74,29 +74,29 @@ fn shapes(graph: &Graph, given: &[(String, usize)]) -> Result<Vec<Vec<usize>>, F
         }
     }
     Err(Failure::usage(if is_open {
-        format!("no shape of the inputs fits the model: {reason}: give extents with --dim NAME=N")
+        format!("no input shape fits the model: {reason}: set its symbolic dimensions with --dim NAME=N")
     } else {
-        format!("the model is not valid for the shapes of its inputs: {reason}")
+        format!("the model is invalid for its input shapes: {reason}")
     }))
 }
 
-/// The extents that are given, by name; each must be a symbol of some input.
+/// The given extents by dimension name; each name must occur in some input.
 fn known<'a>(
     inputs: &[ValueInfo],
     given: &'a [(String, usize)],
 ) -> Result<BTreeMap<&'a str, usize>, Failure> {
     let symbols = symbols(inputs);
     match given.iter().find(|(name, _)| !symbols.contains(name.as_str())) {
-        Some((name, _)) => {
-            Err(Failure::usage(format!("the model has no dimension {name:?}: it has {symbols:?}")))
-        }
+        Some((name, _)) => Err(Failure::usage(format!(
+            "the model has no symbolic dimension {name:?}: give one of {symbols:?}"
+        ))),
         None => Ok(given.iter().map(|(name, extent)| (name.as_str(), *extent)).collect()),
     }
 }
 
 fn shape(input: &ValueInfo, known: &BTreeMap<&str, usize>, otherwise: usize) -> Result<Vec<usize>, Failure> {
     let undeclared =
-        || Failure::usage(format!("input {:?} declares no shape: declare one in the model", input.name));
+        || Failure::usage(format!("input {:?} has no shape: declare one in the model", input.name));
     let dims = input.shape.as_ref().ok_or_else(undeclared)?;
     let extent = |dim: &Dim| match dim {
         Dim::Fixed(extent) => *extent,
@@ -120,7 +120,7 @@ mod tests {
 
     use super::*;
 
-    /// Adds a value of three elements to one of `N`.
+    /// A graph that adds a tensor of shape `[3]` and one of shape `[N]`.
     fn addition() -> Graph {
         let value = |name: &str, dim| ValueInfo {
             name: name.to_owned(),
@@ -142,9 +142,13 @@ mod tests {
     }
 
     #[test]
-    fn extents_are_asked_for_only_where_one_is_open() {
+    fn error_names_dim_option_only_for_open_dimensions() {
         let refusal = |given: &[(String, usize)]| shapes(&addition(), given).unwrap_err().to_string();
-        assert!(refusal(&[]).ends_with(": give extents with --dim NAME=N"), "{}", refusal(&[]));
+        assert!(
+            refusal(&[]).ends_with(": set its symbolic dimensions with --dim NAME=N"),
+            "{}",
+            refusal(&[])
+        );
         let five = [("N".to_owned(), 5)];
         assert!(!refusal(&five).contains("--dim"), "{}", refusal(&five));
         assert_eq!(shapes(&addition(), &[("N".to_owned(), 3)]).unwrap(), [[3], [3]]);

@@ -3,6 +3,7 @@ mod collection;
 mod inputs;
 mod subject;
 mod survey;
+mod table;
 
 use std::path::{Path, PathBuf};
 
@@ -15,32 +16,32 @@ use crate::{Exit, Failure, formats::formats, output::write};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// An ONNX model, or a case: its folder or its case.json; several cases, or a folder of cases, make a table
+    /// ONNX model, case folder or case.json; several cases, or a folder of cases, are reported as a table
     #[arg(required = true)]
     models: Vec<PathBuf>,
-    /// What to compare with golden, separated by commas; with each other on a model that golden does not know
+    /// Backends to compare with golden, separated by commas; if golden does not support the model, they are compared with
+    /// each other
     #[arg(long, default_value = Variants::DEFAULT, value_name = "A,B")]
     backends: Variants,
-    /// Keep what was observed beside the folder of each case: NAME.observed.json
+    /// Store the observations beside the folder of each case, as NAME.observed.json
     #[arg(long)]
     record: bool,
-    /// Run nothing: show what is kept beside each case
+    /// Run nothing; show the observations stored beside each case
     #[arg(long, conflicts_with_all = ["record", "backends"])]
     recorded: bool,
-    /// How many sets of inputs a model is given; a case has its own
+    /// Input sets to generate for a model; a case has its own
     #[arg(long, default_value_t = 8)]
     cases: u64,
-    /// The extent of a symbolic dimension: N=4; otherwise the smallest that fits, or 2 where golden
-    /// does not know the model
+    /// Extent of a symbolic dimension [default: the smallest that fits; 2 if golden does not support the model]
     #[arg(long = "dim", value_name = "NAME=N", value_parser = inputs::parse_extent)]
     dims: Vec<(String, usize)>,
-    /// Decides the inputs of a model
+    /// Seed of the generated inputs
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Where the run is written [default: nowhere]
+    /// Run directory to write [default: none]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// How the result is written
+    /// Report format
     #[arg(long, default_value_t = Format::Terminal, value_parser = formats())]
     format: Format,
 }

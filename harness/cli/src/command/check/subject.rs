@@ -1,4 +1,4 @@
-//! What is to be checked.
+//! The model or case that `twinfer check` runs.
 
 use std::path::Path;
 
@@ -9,14 +9,16 @@ use twinfer_targets::{Opaque, read_case};
 use super::{Arguments, inputs};
 use crate::Failure;
 
-/// What golden knows, and what it does not.
+/// A model or case to check.
 pub enum Subject {
+    /// Cases that golden supports.
     Cases(Vec<Case>),
+    /// A model that golden does not support: backends are compared with each other.
     Opaque(Opaque),
 }
 
 impl Subject {
-    /// A case as it is, or a model with inputs.
+    /// Reads the case at `path`, or the model at `path` with generated inputs.
     pub fn read(path: &Path, arguments: &Arguments) -> Result<Self, Failure> {
         if path.is_dir() || path.extension().is_some_and(|extension| extension == "json") {
             return Ok(Self::Cases(vec![read_case(path)?]));

@@ -1,11 +1,11 @@
-"""The inputs of each run; `polygraphy` takes load_data() as its data loader."""
+"""The inputs of each run; load_data() works as a data loader of `polygraphy`."""
 
 import pathlib
 
 import numpy
 
 HERE = pathlib.Path(__file__).parent
-# a run: for each input the file of its bytes, its type and its shape
+# per run and input name: file, type and shape
 RUNS = []
 
 

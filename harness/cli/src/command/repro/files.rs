@@ -4,34 +4,33 @@ use std::{fs, path::Path};
 
 use twinfer_onnx::{DataType, Tensor, ValueInfo};
 
-use super::{Report, readme};
+use super::{Reproduction, readme};
 use crate::Failure;
 
 const DATA: &str = include_str!("data.py");
 const REPRODUCE: &str = include_str!("reproduce.py");
 
-/// The model with its data in the layout of ONNX's backend tests, the inputs as raw bytes, the scripts, and the page that
-/// explains them.
-pub fn write(report: &Report, out: &Path) -> Result<(), Failure> {
-    twinfer_targets::write_case(out, &report.case)?;
-    for (run, inputs) in report.task.runs.iter().enumerate() {
+/// Writes the model with its data in the layout of ONNX's backend tests, the inputs as raw bytes, the scripts and a README.
+pub fn write(reproduction: &Reproduction, out: &Path) -> Result<(), Failure> {
+    twinfer_targets::write_case(out, &reproduction.case)?;
+    for (run, inputs) in reproduction.task.runs.iter().enumerate() {
         for (index, tensor) in inputs.iter().enumerate() {
             file(out, &raw_name(run, index), &tensor.to_le_bytes())?;
         }
     }
-    file(out, "data.py", data(report).as_bytes())?;
+    file(out, "data.py", data(reproduction).as_bytes())?;
     file(out, "reproduce.py", REPRODUCE.as_bytes())?;
-    file(out, "README.md", readme::page(report).as_bytes())
+    file(out, "README.md", readme::page(reproduction).as_bytes())
 }
 
-/// Where the bytes of an input lie; its name in the model may be any text.
+/// The file of an input's bytes, named by position because an input's name may be any text.
 pub fn raw_name(run: usize, index: usize) -> String {
     format!("raw/run_{run}_input_{index}.bin")
 }
 
-/// The script that knows names, types and shapes.
-fn data(report: &Report) -> String {
-    let inputs = &report.case.graph.inputs;
+/// The script `data.py`, which loads the inputs by name, type and shape.
+fn data(reproduction: &Reproduction) -> String {
+    let inputs = &reproduction.case.graph.inputs;
     let run = |(run, tensors): (usize, &Vec<Tensor>)| {
         let input = |(index, (info, tensor)): (usize, (&ValueInfo, &Tensor))| {
             let (name, path) = (text(&info.name), text(&raw_name(run, index)));
@@ -40,11 +39,11 @@ fn data(report: &Report) -> String {
         let entries: String = inputs.iter().zip(tensors).enumerate().map(input).collect();
         format!("    {{\n{entries}    }},\n")
     };
-    let runs: String = report.task.runs.iter().enumerate().map(run).collect();
+    let runs: String = reproduction.task.runs.iter().enumerate().map(run).collect();
     DATA.replace("RUNS = []", &format!("RUNS = [\n{runs}]"))
 }
 
-/// `bfloat16` is no type of numpy's own: its bits then.
+/// The numpy type of a tensor; `bfloat16` is loaded as its bits because numpy lacks that type.
 const fn numpy_type(tensor: &Tensor) -> &'static str {
     match tensor.dtype() {
         DataType::Float => "<f4",
@@ -59,12 +58,12 @@ const fn numpy_type(tensor: &Tensor) -> &'static str {
     }
 }
 
-/// A text as Python writes it: JSON's escapes are Python's.
+/// A Python string literal; JSON uses a subset of Python's escapes.
 fn text(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// A trailing comma makes a tuple of one extent too.
+/// A Python tuple; the trailing comma makes a single extent a tuple.
 fn tuple(shape: &[usize]) -> String {
     let extents: Vec<_> = shape.iter().map(usize::to_string).collect();
     if extents.is_empty() { "()".to_owned() } else { format!("({},)", extents.join(", ")) }

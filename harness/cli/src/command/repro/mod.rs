@@ -1,4 +1,4 @@
-//! A folder that shows a bug to somebody who does not have twinfer.
+//! Writes a reproduction folder that runs without twinfer.
 
 mod files;
 mod readme;
@@ -18,49 +18,49 @@ use crate::{Exit, Failure, json, output::line, paint, subjects};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// The folder of a finding or of a case
+    /// Folder of a finding or a case
     case: PathBuf,
-    /// Where to write: a folder that is empty or not there
+    /// Folder to write; must be empty or absent
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// Run it on these now [default: tell what is recorded beside the case]
+    /// Backends to run now, separated by commas [default: use the observations stored beside the case]
     #[arg(long, value_name = "A,B")]
     backends: Option<Variants>,
 }
 
-/// What there is to tell of a case.
-struct Report {
+/// The contents of a reproduction.
+struct Reproduction {
     case: Case,
     task: Task,
     finding: Option<Finding>,
     topic: Option<Topic>,
-    answers: Vec<RecordedObservation>,
+    observations: Vec<RecordedObservation>,
 }
 
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let out = &arguments.out;
     if fs::read_dir(out).is_ok_and(|mut entries| entries.next().is_some()) {
-        return Err(Failure::usage(format!("{} is not empty: give another folder", out.display())));
+        return Err(Failure::usage(format!("--out {} is not empty: give another folder", out.display())));
     }
-    let report = Report::of(&arguments.case, arguments.backends.as_ref())?;
-    files::write(&report, out)?;
+    let reproduction = Reproduction::of(&arguments.case, arguments.backends.as_ref())?;
+    files::write(&reproduction, out)?;
     line!("{} {}", paint::good("written to"), out.display());
     Ok(Exit::Conforms)
 }
 
-impl Report {
+impl Reproduction {
     fn of(folder: &Path, backends: Option<&Variants>) -> Result<Self, Failure> {
         let case = read_case(folder)?;
-        let answers = match backends {
+        let observations = match backends {
             Some(backends) => {
                 let subjects = subjects::start(&backends.subjects())?;
                 subjects.survey(std::slice::from_ref(&case), &|_, _| {})?.into_iter().flatten().collect()
             }
             None => Recording::beside(folder)?.observed,
         };
-        if answers.is_empty() {
+        if observations.is_empty() {
             return Err(Failure::usage(format!(
-                "nothing is recorded beside {}: name backends to run it on with --backends",
+                "no observations are stored beside {}: name backends to run with --backends",
                 folder.display()
             )));
         }
@@ -69,7 +69,7 @@ impl Report {
             finding: read_finding(folder)?,
             topic: optional(&folder.join("topic.json"))?,
             case,
-            answers,
+            observations,
         })
     }
 }

@@ -1,55 +1,60 @@
-//! The page that explains a reproduction.
+//! The README of a reproduction.
 
-use twinfer_case::{Backend, Divergence, Expectation, Observation, Outcome, Verdict};
+use twinfer_case::{Backend, Diagnosis, Divergence, Expectation, Observation, Outcome, Verdict};
 use twinfer_onnx::{Dim, Tensor, ValueInfo};
 use twinfer_store::RecordedObservation;
 
-use super::{Report, files::raw_name};
+use super::{Reproduction, files::raw_name};
 
-/// Outputs of more elements than this are not written out.
+/// The largest output, in elements, whose values are printed.
 const SHOWN: usize = 64;
 
-/// The page in Markdown.
-pub fn page(report: &Report) -> String {
-    let mut parts = vec![format!("# {}", title(report))];
+/// The README in Markdown.
+pub fn page(reproduction: &Reproduction) -> String {
+    let mut parts = vec![format!("# {}", title(reproduction))];
     parts.extend(
-        report.topic.iter().map(|topic| format!("Reported at {}. {}", topic.upstream, topic.expects)),
+        reproduction
+            .topic
+            .iter()
+            .map(|topic| format!("Reported at {}. Expected: {}", topic.upstream, topic.expects)),
     );
-    parts.push(format!("The model is one graph of operator set {}:", report.case.graph.opset));
-    parts.push(code(&report.case.graph.to_string()));
-    parts.push("## What is expected".to_owned());
-    parts.push(expected(report));
-    parts.push("## What is seen".to_owned());
-    parts.extend(report.answers.iter().map(|answer| seen(report, answer)));
-    parts.push("## How to see it".to_owned());
-    parts.push(commands(report));
+    parts.push(format!("The model is a single graph of opset {}:", reproduction.case.graph.opset));
+    parts.push(code(&reproduction.case.graph.to_string()));
+    parts.push("## Expected".to_owned());
+    parts.push(expected(reproduction));
+    parts.push("## Observed".to_owned());
+    parts.extend(reproduction.observations.iter().map(|observed| seen(reproduction, observed)));
+    parts.push("## Steps to reproduce".to_owned());
+    parts.push(commands(reproduction));
     parts.join("\n\n") + "\n"
 }
 
-fn title(report: &Report) -> String {
-    if let Some(topic) = &report.topic {
+fn title(reproduction: &Reproduction) -> String {
+    if let Some(topic) = &reproduction.topic {
         return topic.title.clone();
     }
-    let operators: Vec<_> = report.case.graph.nodes.iter().map(|node| node.op.op_type()).collect();
-    let kind = report.finding.as_ref().map(|finding| format!("{} of ", finding.kind)).unwrap_or_default();
+    let operators: Vec<_> = reproduction.case.graph.nodes.iter().map(|node| node.op.op_type()).collect();
+    let kind = reproduction.finding.as_ref().map(|finding| format!("{}: ", finding.kind)).unwrap_or_default();
     format!("{kind}{}", operators.join(", "))
 }
 
-fn expected(report: &Report) -> String {
-    match &report.case.expectation {
+fn expected(reproduction: &Reproduction) -> String {
+    match &reproduction.case.expectation {
         Expectation::Invalid(rule) => {
             return format!(
-                "The graph breaks a rule of ONNX, `{rule}`: it is to be refused before anything runs."
+                "The graph violates the ONNX rule `{rule}`, so a backend must reject it before running it."
             );
         }
         Expectation::Valid => {}
     }
     let mut lines = vec![
-        "By the definition of ONNX, computed in double precision; `test_data_set_K/output_I.pb` holds it."
+        "The result that the ONNX specification defines, computed in double precision. \
+         `test_data_set_RUN/output_INDEX.pb` contains each output."
             .to_owned(),
+        String::new(),
     ];
-    for (run, inputs) in report.task.runs.iter().enumerate() {
-        let Ok(evaluation) = twinfer_golden::evaluate(&report.case.graph, inputs) else { continue };
+    for (run, inputs) in reproduction.task.runs.iter().enumerate() {
+        let Ok(evaluation) = twinfer_golden::evaluate(&reproduction.case.graph, inputs) else { continue };
         let outputs = evaluation.outputs.iter().filter_map(|reference| reference.to_tensor().ok());
         lines.extend(outputs.enumerate().map(|(index, output)| tensor(run, index, &output)));
     }
@@ -66,74 +71,88 @@ fn tensor(run: usize, index: usize, tensor: &Tensor) -> String {
     format!("{place}: {}", values.join(", "))
 }
 
-fn seen(report: &Report, answer: &RecordedObservation) -> String {
-    let mut lines = vec![format!("### {}, `{}`", answer.version, answer.variant), String::new()];
-    lines.push(ending(&answer.observation));
-    for divergence in divergences(report, answer) {
+fn seen(reproduction: &Reproduction, observed: &RecordedObservation) -> String {
+    let mut lines = vec![format!("### {}, `{}`", observed.version, observed.variant), String::new()];
+    lines.push(ending(&observed.observation));
+    for divergence in divergences(reproduction, observed) {
         lines.push(format!("- {}: {}", divergence.kind, divergence.detail.replace('\n', " ")));
-        lines.extend(divergence.diagnosis.iter().map(|why| format!("- {why}")));
+        lines.extend(divergence.diagnosis.iter().filter_map(because));
     }
-    lines.extend(
-        mutants(report).map(|mutant| format!("- the same output has a reference with this defect: {mutant}")),
-    );
-    for (run, outputs) in answer.observation.runs.iter().enumerate() {
+    lines.extend(mutants(reproduction).map(|mutant| {
+        format!("- because: applying the mutant `{mutant}` to the reference reproduces this output")
+    }));
+    for (run, outputs) in observed.observation.runs.iter().enumerate() {
         lines.extend(outputs.outputs.iter().enumerate().map(|(index, output)| tensor(run, index, output)));
     }
-    let log = answer.observation.log.iter().take(LOGGED).map(|line| code(&line.text));
+    let log = observed.observation.log.iter().take(LOGGED).map(|line| code(&line.text));
     lines.extend(log);
     lines.join("\n")
 }
 
-/// Lines of a log that are worth quoting.
+/// The mutants that reproduce the output, in words for readers without twinfer; `None` if the output is unexplained.
+fn because(diagnosis: &Diagnosis) -> Option<String> {
+    let changes: Vec<_> =
+        diagnosis.explanations.iter().map(|explanation| explanation.change.as_str()).collect();
+    let subject = if diagnosis.residual.is_some() { "output" } else { "shape" };
+    (!changes.is_empty())
+        .then(|| format!("- because: the reference gives the same {subject} if {}", changes.join("; or if ")))
+}
+
+/// The most log lines that are quoted.
 const LOGGED: usize = 5;
 
 fn ending(observation: &Observation) -> String {
     let stage = observation.stage;
     match &observation.outcome {
-        Outcome::Ok => format!("It goes as far as {stage} without an error."),
+        Outcome::Ok => format!("The backend runs up to {stage} without an error."),
         Outcome::Rejected(reason) => {
-            format!("It refuses the model in {stage}: {}", reason.message().replace('\n', " "))
+            format!("The backend rejects the model in {stage}: {}", reason.message().replace('\n', " "))
         }
-        Outcome::Failed(reason) => format!("It fails in {stage}: {}", reason.message().replace('\n', " ")),
-        Outcome::Crashed(status) => format!("The process dies in {stage}: {status}."),
-        Outcome::TimedOut => format!("It does not come back from {stage}."),
+        Outcome::Failed(reason) => {
+            format!("The backend fails in {stage}: {}", reason.message().replace('\n', " "))
+        }
+        Outcome::Crashed(status) => format!("The process crashes in {stage}: {status}."),
+        Outcome::TimedOut => format!("The backend hangs in {stage}."),
     }
 }
 
-/// What the checks said of an answer; of a finding that was recorded without them, what they said of the finding.
-fn divergences<'a>(report: &'a Report, answer: &'a RecordedObservation) -> &'a [Divergence] {
-    match (&answer.verdict, &report.finding) {
+/// The divergences of an observation; those of the finding if the observation was stored without a verdict.
+fn divergences<'a>(reproduction: &'a Reproduction, observed: &'a RecordedObservation) -> &'a [Divergence] {
+    match (&observed.verdict, &reproduction.finding) {
         (Some(Verdict::Diverges(divergences)), _) => divergences,
         (None, Some(finding)) => &finding.divergences,
         _ => &[],
     }
 }
 
-/// What explains a finding that was stored without its diagnosis.
-fn mutants(report: &Report) -> impl Iterator<Item = &String> {
-    let names_alone = report.finding.iter().filter(|finding| finding.explanation().is_none());
+/// The mutants of a finding that was stored without a diagnosis per divergence.
+fn mutants(reproduction: &Reproduction) -> impl Iterator<Item = &String> {
+    let names_alone = reproduction.finding.iter().filter(|finding| finding.explanation().is_none());
     names_alone.flat_map(|finding| &finding.diagnosis)
 }
 
-fn commands(report: &Report) -> String {
+fn commands(reproduction: &Reproduction) -> String {
     let mut lines = vec!["With ONNX Runtime:".to_owned(), String::new()];
-    lines.push(code(&format!("pip install numpy onnx onnxruntime\npython reproduce.py{}", provider(report))));
-    if report.answers.iter().any(|answer| is_tensorrt(&answer.variant.backend)) {
+    lines.push(code(&format!(
+        "pip install numpy onnx onnxruntime\npython reproduce.py{}",
+        provider(reproduction)
+    )));
+    if reproduction.observations.iter().any(|observed| is_tensorrt(&observed.variant.backend)) {
         lines.extend([String::new(), "With TensorRT:".to_owned(), String::new()]);
         lines.push(code(&format!(
             "trtexec --onnx=model.onnx{} --noTF32{}{} --dumpOutput\n\
              polygraphy run model.onnx --trt --onnxrt --data-loader-script data.py:load_data",
-            quantized(report),
-            shapes(report),
-            load_inputs(report)
+            quantized(reproduction),
+            shapes(reproduction),
+            load_inputs(reproduction)
         )));
     }
     lines.join("\n")
 }
 
-/// The provider and the level of optimisation that diverged, if it is one of ONNX Runtime's.
-fn provider(report: &Report) -> &'static str {
-    let of = |backend| report.answers.iter().find(|answer| answer.variant.backend == backend);
+/// The arguments that select the execution provider and optimization level of ONNX Runtime that were observed.
+fn provider(reproduction: &Reproduction) -> &'static str {
+    let of = |backend| reproduction.observations.iter().find(|observed| observed.variant.backend == backend);
     match (of(Backend::OrtCuda), of(Backend::OrtCpu)) {
         (Some(_), _) => " CUDAExecutionProvider",
         (None, Some(cpu)) if cpu.variant.options.get("opt").is_some_and(|level| level == "off") => {
@@ -147,14 +166,15 @@ const fn is_tensorrt(backend: &Backend) -> bool {
     matches!(backend, Backend::Trt | Backend::TrtApi | Backend::TrtRtx)
 }
 
-fn quantized(report: &Report) -> &'static str {
+fn quantized(reproduction: &Reproduction) -> &'static str {
     let quantizes = |node: &twinfer_onnx::Node| node.op.op_type() == "QuantizeLinear";
-    if report.case.graph.nodes.iter().any(quantizes) { " --int8" } else { "" }
+    if reproduction.case.graph.nodes.iter().any(quantizes) { " --int8" } else { "" }
 }
 
-/// The first run's extents, where the model leaves some open.
-fn shapes(report: &Report) -> String {
-    let inputs = report.case.graph.inputs.iter().zip(report.task.runs.first().into_iter().flatten());
+/// The `--shapes` option with the shapes of the first run, if the model has symbolic dimensions.
+fn shapes(reproduction: &Reproduction) -> String {
+    let inputs =
+        reproduction.case.graph.inputs.iter().zip(reproduction.task.runs.first().into_iter().flatten());
     let is_open = |info: &ValueInfo| info.shape.iter().flatten().any(|dim| matches!(dim, Dim::Symbolic(_)));
     let open = inputs.filter(|(info, _)| is_open(info) && is_plain(&info.name));
     let shapes: Vec<_> = open
@@ -166,14 +186,15 @@ fn shapes(report: &Report) -> String {
     if shapes.is_empty() { String::new() } else { format!(" --shapes={}", shapes.join(",")) }
 }
 
-/// Whether a name needs no quoting.
+/// Whether a name needs no quotes in a shell.
 fn is_plain(name: &str) -> bool {
     name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-/// The first run's inputs, as `trtexec` takes them; names that would need quoting are left to `polygraphy`.
-fn load_inputs(report: &Report) -> String {
-    let inputs = &report.case.graph.inputs;
+/// The `--loadInputs` option of `trtexec` with the inputs of the first run; empty if a name would need quotes, which
+/// `polygraphy` handles.
+fn load_inputs(reproduction: &Reproduction) -> String {
+    let inputs = &reproduction.case.graph.inputs;
     if inputs.is_empty() || !inputs.iter().all(|input| is_plain(&input.name)) {
         return String::new();
     }

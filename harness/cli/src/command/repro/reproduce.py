@@ -1,4 +1,4 @@
-"""Runs model.onnx with ONNX Runtime and compares it with the expected outputs.
+"""Run model.onnx with ONNX Runtime and compare with the expected outputs.
 
     pip install numpy onnx onnxruntime
     python reproduce.py [PROVIDER] [--no-optimisations]
@@ -34,7 +34,7 @@ def main():
         for index, (want, saw) in enumerate(zip(expected(run), session.run(None, inputs))):
             if want.shape != saw.shape:
                 equal = False
-                print(f"run {run}, output {index}: shape {saw.shape} instead of {want.shape}")
+                print(f"run {run}, output {index}: shape {saw.shape}, expected {want.shape}")
                 continue
             difference = numpy.abs(saw.astype("f8") - want.astype("f8")).max(initial=0.0)
             equal &= difference == 0

@@ -1,4 +1,4 @@
-//! Telling a person who waits what an installation is doing.
+//! Shows the progress of an installation.
 
 use std::time::Duration;
 
@@ -7,8 +7,8 @@ use twinfer_libraries::{Error, Installed, Step};
 
 use crate::paint;
 
-/// Runs an installation: a spinner with its current step at a terminal, a line a step elsewhere.
-pub fn told(
+/// Runs an installation: at a terminal with a spinner that shows the current step, elsewhere with one line per step.
+pub fn with_progress(
     install: impl FnOnce(&mut dyn FnMut(Step)) -> Result<Installed, Error>,
 ) -> Result<Installed, Error> {
     if !console::user_attended_stderr() {
