@@ -1,8 +1,17 @@
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use twinfer_reports::{Format, UnknownFormat};
 
-/// Parses the name of a report format; `--help` lists the possible values.
+/// Parses the name of a format of campaign reports; `--help` lists the possible values.
 pub fn formats() -> impl TypedValueParser<Value = Format> {
-    let names = PossibleValuesParser::new(Format::ALL.map(Format::name));
+    parser_of(&Format::ALL)
+}
+
+/// Parses the name of a format of tables; `--help` lists the possible values.
+pub fn table_formats() -> impl TypedValueParser<Value = Format> {
+    parser_of(&Format::TABLES)
+}
+
+fn parser_of(formats: &'static [Format]) -> impl TypedValueParser<Value = Format> {
+    let names = PossibleValuesParser::new(formats.iter().map(|format| format.name()));
     names.try_map(|name| name.parse::<Format>().map_err(|error: UnknownFormat| error))
 }

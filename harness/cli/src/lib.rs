@@ -45,19 +45,28 @@ pub use obstacle::Obstacle;
     about,
     propagate_version = true,
     max_term_width = 100,
-    after_help = EXIT_CODES
+    after_help = BACKENDS_AND_EXIT_CODES
 )]
 struct Arguments {
     #[command(subcommand)]
     command: command::Command,
 }
 
-const EXIT_CODES: &str = "\
+const BACKENDS_AND_EXIT_CODES: &str = "\
+Backends:
+  golden        Exact reference implementation that decides who is wrong
+  ort:cpu       ONNX Runtime with the CPU execution provider
+  ort:cuda      ONNX Runtime with the CUDA execution provider
+  trt           TensorRT through its ONNX parser
+  trt-api       TensorRT through its network API, layer by layer
+  trt-rtx       TensorRT-RTX through its ONNX parser
+  external:CMD  Any program that speaks the worker protocol
+
 Exit codes:
-  0  everything that was compared conforms; `report` always exits 0
-  1  new findings; for `replay`, the recorded observation did not recur
-  2  wrong usage or input
-  3  the environment or twinfer itself failed";
+  0  Everything that was compared conforms; `report` always exits 0
+  1  New findings; for `replay`, the recorded observation did not recur
+  2  Wrong usage or input
+  3  The environment or twinfer itself failed";
 
 /// Runs the command that the process arguments name.
 pub fn main() -> ExitCode {

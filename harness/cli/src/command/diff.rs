@@ -4,7 +4,7 @@ use clap::Args;
 use twinfer_reports::{Difference, Format, Reporter, RunFindings};
 use twinfer_store::replay_events;
 
-use crate::{Exit, Failure, formats::formats, output::write};
+use crate::{Exit, Failure, formats::table_formats, output::write};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -12,8 +12,8 @@ pub struct Arguments {
     earlier: PathBuf,
     /// Directory of the later run
     later: PathBuf,
-    /// Report format: terminal, json or markdown
-    #[arg(long, default_value_t = Format::Terminal, value_parser = formats())]
+    /// Report format
+    #[arg(long, default_value_t = Format::Terminal, value_parser = table_formats())]
     format: Format,
 }
 

@@ -55,7 +55,7 @@ pub struct Arguments {
     /// GPUs to use, separated by commas; each worker uses one
     #[arg(long, value_name = "0,1")]
     devices: Option<String>,
-    /// Run shard i of n, from 0/n to (n-1)/n: every n-th case, starting at case i
+    /// Run every n-th case, starting at case i: 0/4, 1/4, 2/4, 3/4
     #[arg(long, default_value_t, value_name = "i/n")]
     shard: Shard,
     /// Run directory to write [default: next free runs/NNNN]

@@ -12,7 +12,7 @@ use crate::{Exit, Failure, output::line, paint, subjects};
 pub struct Arguments {
     /// Folder of a case or a finding, a case.json, or an ONNX model
     case: PathBuf,
-    /// Backends to compare with golden, separated by commas; the first one that diverges decides
+    /// Backends to compare with golden, separated by commas; minimizes for the first one that diverges
     #[arg(long, default_value = Variants::DEFAULT, value_name = "A,B")]
     backends: Variants,
     /// Folder to write the finding to [default: next free runs/NNNN]

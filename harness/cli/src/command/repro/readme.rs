@@ -1,6 +1,6 @@
 //! The README of a reproduction.
 
-use twinfer_case::{Backend, Diagnosis, Divergence, Expectation, Observation, Outcome, Verdict};
+use twinfer_case::{Backend, Diagnosis, Divergence, Expectation, Observation, Outcome, Stage, Verdict};
 use twinfer_onnx::{Dim, Tensor, ValueInfo};
 use twinfer_store::RecordedObservation;
 
@@ -73,7 +73,7 @@ fn tensor(run: usize, index: usize, tensor: &Tensor) -> String {
 
 fn seen(reproduction: &Reproduction, observed: &RecordedObservation) -> String {
     let mut lines = vec![format!("### {}, `{}`", observed.version, observed.variant), String::new()];
-    lines.push(ending(&observed.observation));
+    lines.extend([ending(&observed.observation), String::new()]);
     for divergence in divergences(reproduction, observed) {
         lines.push(format!("- {}: {}", divergence.kind, divergence.detail.replace('\n', " ")));
         lines.extend(divergence.diagnosis.iter().filter_map(because));
@@ -86,7 +86,7 @@ fn seen(reproduction: &Reproduction, observed: &RecordedObservation) -> String {
     }
     let log = observed.observation.log.iter().take(LOGGED).map(|line| code(&line.text));
     lines.extend(log);
-    lines.join("\n")
+    lines.join("\n").trim_end().to_owned()
 }
 
 /// The mutants that reproduce the output, in words for readers without twinfer; `None` if the output is unexplained.
@@ -104,7 +104,8 @@ const LOGGED: usize = 5;
 fn ending(observation: &Observation) -> String {
     let stage = observation.stage;
     match &observation.outcome {
-        Outcome::Ok => format!("The backend runs up to {stage} without an error."),
+        Outcome::Ok if stage == Stage::Execute => "The backend runs the model without an error.".to_owned(),
+        Outcome::Ok => format!("The backend stops after {stage}, without an error."),
         Outcome::Rejected(reason) => {
             format!("The backend rejects the model in {stage}: {}", reason.message().replace('\n', " "))
         }
