@@ -30,7 +30,7 @@ fn documented(report: &Report, divergence: &Divergence) -> Option<String> {
 
 /// What explains it, or that nothing does; nothing where there are no values to explain.
 fn diagnosis(finding: &Finding) -> Option<String> {
-    finding.explanation().map(ToString::to_string).or_else(|| mutants(finding))
+    finding.detailed_diagnosis().map(ToString::to_string).or_else(|| mutants(finding))
 }
 
 /// The mutants alone, as older findings hold them.

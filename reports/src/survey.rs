@@ -184,7 +184,7 @@ fn row(case: &SurveyedCase, name: String, word: impl Fn(&Answer) -> String) -> V
 fn kinds(divergences: &[Divergence]) -> String {
     let mut kinds: Vec<String> = Vec::new();
     for divergence in divergences {
-        let mutants: Vec<_> = divergence.diagnosis.iter().flat_map(Diagnosis::mutants).collect();
+        let mutants: Vec<_> = divergence.diagnosis.iter().flat_map(Diagnosis::mutant_names).collect();
         let mut why = Vec::new();
         why.extend((!mutants.is_empty()).then(|| mutants.join(" or ")));
         why.extend(divergence.fallback.as_ref().map(|fallback| fallback.reason.to_string()));

@@ -66,11 +66,13 @@ pub fn open_watched(
     variant: &Variant,
     found: &mut dyn FnMut(CudaRuntime<'_>),
 ) -> Result<Box<dyn Backend>, OpenError> {
-    use twinfer_case::Backend as Name;
+    use twinfer_case::BackendName;
     match &variant.backend {
-        Name::Golden => Ok(Box::new(Golden::open(variant)?)),
-        Name::OrtCpu | Name::OrtCuda => Ok(Box::new(Ort::open(variant, found)?)),
-        Name::Trt | Name::TrtApi | Name::TrtRtx => Ok(Box::new(Trt::open(variant, found)?)),
-        Name::External(_) => Err(OpenError::External(variant.backend.to_string())),
+        BackendName::Golden => Ok(Box::new(Golden::open(variant)?)),
+        BackendName::OrtCpu | BackendName::OrtCuda => Ok(Box::new(Ort::open(variant, found)?)),
+        BackendName::Trt | BackendName::TrtApi | BackendName::TrtRtx => {
+            Ok(Box::new(Trt::open(variant, found)?))
+        }
+        BackendName::External(_) => Err(OpenError::External(variant.backend.to_string())),
     }
 }

@@ -60,7 +60,7 @@ impl Ort {
         let library = options.take_library();
         let level = options.choose("opt", Optimization::All)?;
         let provider = match variant.backend {
-            twinfer_case::Backend::OrtCuda => Provider::Cuda {
+            twinfer_case::BackendName::OrtCuda => Provider::Cuda {
                 device: options.take("device", "a device's number", 0)?,
                 search: options.choose("algo", Search::default())?,
             },

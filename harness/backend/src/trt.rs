@@ -27,8 +27,8 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use nvinfer::{Builder, Library, NetworkDefinition, Product, Runtime, Typing};
 use twinfer_case::{
-    Backend as Name, BackendError, ChosenPrecision, Description, DeviceMemory, DeviceUse, Observation,
-    Outcome, PrecisionSource, Quantization, RunOutput, Severity, Stage, Task, Variant,
+    BackendError, BackendName, ChosenPrecision, Description, DeviceMemory, DeviceUse, Observation, Outcome,
+    PrecisionSource, Quantization, RunOutput, Severity, Stage, Task, Variant,
 };
 use twinfer_libraries::Store;
 
@@ -99,7 +99,7 @@ impl Trt {
         let ordinal = options.take("device", "a device's number", 0)?;
         let effort = Effort::take(&mut options)?;
         let left_out = match variant.backend {
-            Name::TrtRtx => None,
+            BackendName::TrtRtx => None,
             _ => hazard().left_out(&mut options)?,
         };
         let mut options = options.finish()?;
@@ -115,7 +115,7 @@ impl Trt {
                 target.push(severity, &message.text);
             }
         })));
-        let reader = if variant.backend == Name::TrtApi { Reader::Layers } else { Reader::Parser };
+        let reader = if variant.backend == BackendName::TrtApi { Reader::Layers } else { Reader::Parser };
         let device = Device::open(ordinal)?.filter(|device| device.runs(library.version()));
         let execution = device
             .map(|device| library.create_runtime().map(|runtime| Execution { runtime, device }))
@@ -242,7 +242,7 @@ impl Backend for Trt {
 }
 
 /// Loads the release that the options name; without one, the newest that is installed.
-fn load(backend: &Name, path: PathBuf, release: &str) -> Result<Library, OpenError> {
+fn load(backend: &BackendName, path: PathBuf, release: &str) -> Result<Library, OpenError> {
     if !path.as_os_str().is_empty() {
         return Ok(Library::load(path)?);
     }

@@ -2,7 +2,8 @@ use std::{num::NonZero, sync::Arc, thread};
 
 use crossbeam_channel::{bounded, unbounded};
 use twinfer_case::{
-    Backend, Description, DeviceUse, Event, JOURNAL_FORMAT, Ladder, RunInfo, Summary, Variant, VariantInfo,
+    BackendName, Description, DeviceUse, Event, JOURNAL_FORMAT, Ladder, RunInfo, Summary, Variant,
+    VariantInfo,
 };
 use twinfer_store::{Journal, Open, Resumed, machine, now, record_workforce};
 use twinfer_triage::{Catalog, Dedup, Findings, Investigator};
@@ -60,7 +61,7 @@ impl Campaign {
             None => generated(&options.families, options.seed)?,
         };
         let ground = HostContext::of_machine();
-        let subjects = options.variants.iter().filter(|variant| variant.backend != Backend::Golden);
+        let subjects = options.variants.iter().filter(|variant| variant.backend != BackendName::Golden);
         let pools = options.pools();
         let site = |variant: &Variant| Arc::new(DevicePools::new(variant, &pools, &ground, SPARES));
         let sites: Vec<_> = subjects.map(site).collect();

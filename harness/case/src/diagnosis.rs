@@ -2,51 +2,54 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Why an output is wrong: the semantic mutants of golden that reproduce it.
+/// Why an output is wrong: the mutants of golden that reproduce it.
 ///
-/// It is displayed as the line that a person reads.
+/// `Display` gives the line that reports show.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Diagnosis {
-    /// One answer: several where the case does not tell them apart, in golden's order; empty where nothing reproduces the
-    /// output.
-    pub explanations: Vec<Explanation>,
-    /// The largest difference between the output and the closest explanation; absent where there is none, or where only
+    /// The mutants that reproduce the output, in golden's order: one answer, which has several if the case cannot
+    /// distinguish them; empty if nothing reproduces the output.
+    #[serde(rename = "explanations")]
+    pub mutants: Vec<ReproducingMutant>,
+    /// The largest difference between the output and that of the closest mutant; `None` if there is no mutant, or if only
     /// shapes are known.
     pub residual: Option<f64>,
-    /// The largest difference between the output and golden; absent where the shapes differ or something is no number.
+    /// The largest difference between the output and golden's; `None` if the shapes differ or an element is no number.
     pub unexplained: Option<f64>,
 }
 
 /// A mutant of golden that reproduces an output.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Explanation {
+pub struct ReproducingMutant {
     /// The mutant's name, in kebab-case.
-    pub mutant: String,
-    /// What it does wrong, such as "the bias is not added".
-    pub change: String,
+    #[serde(rename = "mutant")]
+    pub name: String,
+    /// What the mutant changes, as a clause, such as "the bias is not added".
+    #[serde(rename = "change")]
+    pub clause: String,
 }
 
 impl Diagnosis {
     /// The names of the mutants.
-    pub fn mutants(&self) -> impl Iterator<Item = &str> {
-        self.explanations.iter().map(|explanation| explanation.mutant.as_str())
+    pub fn mutant_names(&self) -> impl Iterator<Item = &str> {
+        self.mutants.iter().map(|mutant| mutant.name.as_str())
     }
 
-    /// The same with nothing but the explanations of these names.
+    /// This diagnosis with only the mutants of these names.
     #[must_use]
-    pub fn narrowed_to(mut self, mutants: &[String]) -> Self {
-        self.explanations.retain(|explanation| mutants.contains(&explanation.mutant));
+    pub fn narrowed_to(mut self, names: &[String]) -> Self {
+        self.mutants.retain(|mutant| names.contains(&mutant.name));
         self
     }
 }
 
 impl fmt::Display for Diagnosis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let changes: Vec<_> = self.explanations.iter().map(|one| one.change.as_str()).collect();
+        let clauses: Vec<_> = self.mutants.iter().map(|mutant| mutant.clause.as_str()).collect();
         let subject = if self.residual.is_some() { "output equals golden" } else { "shape is golden's" };
-        match changes.as_slice() {
+        match clauses.as_slice() {
             [] => f.write_str("unexplained")?,
-            changes => write!(f, "{subject} if {}", changes.join("; or if "))?,
+            clauses => write!(f, "{subject} if {}", clauses.join("; or if "))?,
         }
         match (self.residual, self.unexplained) {
             (Some(residual), Some(unexplained)) => write!(
@@ -63,7 +66,7 @@ impl fmt::Display for Diagnosis {
     }
 }
 
-/// A number that is not negative, with as many digits as a person compares: `3.8e-6`, `0.243`, `20.7`.
+/// A number that is not negative, displayed with three digits: `3.8e-6`, `0.243`, `20.7`.
 struct Magnitude(f64);
 
 impl fmt::Display for Magnitude {
@@ -89,15 +92,17 @@ impl fmt::Display for Magnitude {
 mod tests {
     use super::*;
 
-    fn diagnosis(changes: &[&str], residual: Option<f64>, unexplained: Option<f64>) -> String {
-        let explanation =
-            |change: &&str| Explanation { mutant: change.replace(' ', "-"), change: (*change).to_owned() };
-        let explanations = changes.iter().map(explanation).collect();
-        Diagnosis { explanations, residual, unexplained }.to_string()
+    fn diagnosis(clauses: &[&str], residual: Option<f64>, unexplained: Option<f64>) -> String {
+        let mutant = |clause: &&str| ReproducingMutant {
+            name: clause.replace(' ', "-"),
+            clause: (*clause).to_owned(),
+        };
+        let mutants = clauses.iter().map(mutant).collect();
+        Diagnosis { mutants, residual, unexplained }.to_string()
     }
 
     #[test]
-    fn a_diagnosis_is_one_line_with_what_it_leaves_unexplained() {
+    fn a_diagnosis_is_one_line_with_its_residual() {
         assert_eq!(
             diagnosis(&["scales are applied along axis 1"], Some(3.81e-6), Some(20.74)),
             "output equals golden if scales are applied along axis 1 (largest difference 3.8e-6, against 20.7 \
@@ -110,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nothing_explains_says_so() {
+    fn a_diagnosis_without_mutants_is_unexplained() {
         assert_eq!(diagnosis(&[], None, Some(1234.4)), "unexplained (largest difference 1234)");
         assert_eq!(diagnosis(&[], None, None), "unexplained");
     }

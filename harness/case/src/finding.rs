@@ -40,8 +40,9 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// Why, with what remains unexplained, where values or shapes were compared; older findings hold the names alone.
-    pub fn explanation(&self) -> Option<&Diagnosis> {
+    /// The diagnosis with its residual; `None` if neither values nor shapes were compared, or if the finding is an older one
+    /// that holds only the names of the mutants.
+    pub fn detailed_diagnosis(&self) -> Option<&Diagnosis> {
         self.divergences.iter().find_map(|divergence| divergence.diagnosis.as_ref())
     }
 }

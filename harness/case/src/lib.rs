@@ -5,8 +5,8 @@
 //! Types here hold data and their own invariants; they know no backend and compute no reference.
 
 mod arithmetic;
-mod backend;
 mod backend_error;
+mod backend_name;
 mod backend_version;
 mod capability;
 mod case;
@@ -32,8 +32,8 @@ mod variant;
 mod verdict;
 
 pub use arithmetic::{Arithmetic, Operands, Subnormals, Sums};
-pub use backend::{Backend, DeviceNeed};
 pub use backend_error::BackendError;
+pub use backend_name::{BackendName, DeviceNeed};
 pub use backend_version::BackendVersion;
 pub use capability::{Capability, Description, DeviceUse, Effect, Limitation, Quantization, Refusal};
 pub use case::{
@@ -41,7 +41,7 @@ pub use case::{
 };
 pub use case_file::{CASE_FORMAT, CaseFile, MalformedCase};
 pub use condition::Condition;
-pub use diagnosis::{Diagnosis, Explanation};
+pub use diagnosis::{Diagnosis, ReproducingMutant};
 pub use encoded_case::{EncodedCase, OversizedCase};
 pub use event::{Event, Growth};
 pub use fallback::{Fallback, FallbackReason, FallbackValues};

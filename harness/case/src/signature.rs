@@ -2,7 +2,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Backend, Fallback, FallbackReason, FallbackValues, Kind, Stage};
+use crate::{BackendName, Fallback, FallbackReason, FallbackValues, Kind, Stage};
 
 /// What makes two divergences the same bug; computed on the minimal case.
 ///
@@ -10,7 +10,7 @@ use crate::{Backend, Fallback, FallbackReason, FallbackValues, Kind, Stage};
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Signature {
     /// Without its options and version.
-    pub backend: Backend,
+    pub backend: BackendName,
     /// In which stage.
     pub stage: Stage,
     /// In which way.
@@ -84,7 +84,7 @@ fn slugify(text: &str) -> String {
 
 impl fmt::Display for Signature {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {} {}", self.backend.name(), self.stage, self.kind)?;
+        write!(f, "{} {} {}", self.backend.label(), self.stage, self.kind)?;
         let parts = match &self.cause {
             Cause::Diagnosis(mutants) => mutants,
             Cause::Graph(classes) => classes,

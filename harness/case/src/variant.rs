@@ -2,7 +2,7 @@ use std::{collections::BTreeMap, fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Backend, backend::names};
+use crate::{BackendName, backend_name::names};
 
 /// A backend with its resolved options; observations, expectations and reports are keyed by it.
 ///
@@ -11,7 +11,7 @@ use crate::{Backend, backend::names};
 #[serde(into = "String", try_from = "String")]
 pub struct Variant {
     /// Which backend.
-    pub backend: Backend,
+    pub backend: BackendName,
     /// Its options, by key.
     pub options: BTreeMap<String, String>,
 }
@@ -88,7 +88,7 @@ macro_rules! text_form {
         }
     };
 }
-text_form!(Backend);
+text_form!(BackendName);
 text_form!(Variant);
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use twinfer_case::{
-    Backend, CaseHash, CaseRecord, Cause, Condition, Description, JOURNAL_FORMAT, Kind, Mask, MaskCount,
+    BackendName, CaseHash, CaseRecord, Cause, Condition, Description, JOURNAL_FORMAT, Kind, Mask, MaskCount,
     Note, Request, Signature, Stage, Summary, Task, Variant, VariantInfo, VariantRecord, Verdict,
 };
 use twinfer_onnx::{
@@ -174,7 +174,7 @@ fn a_hash_covers_every_bit_of_what_a_backend_is_given() {
 #[test]
 fn a_summary_counts_what_its_records_say() {
     let variant: Variant = "ort:cpu,opt=off".parse().unwrap();
-    assert_eq!(variant.backend, Backend::OrtCpu);
+    assert_eq!(variant.backend, BackendName::OrtCpu);
     let description = Description::new("ONNX Runtime", "1.31.1", Stage::Execute);
     let info = VariantInfo { variant: variant.clone(), description, rung_of: None };
     let mut summary = Summary::new([&info]);

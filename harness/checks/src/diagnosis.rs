@@ -5,7 +5,7 @@ mod fallback;
 mod fit;
 mod halves;
 
-use twinfer_case::{Description, Diagnosis, EncodedCase, Explanation, Kind, Observation, Verdict};
+use twinfer_case::{Description, Diagnosis, EncodedCase, Kind, Observation, ReproducingMutant, Verdict};
 use twinfer_golden::{Arithmetic, Explanation as Mistake};
 
 use crate::{Judgement, References};
@@ -58,7 +58,7 @@ fn diagnose(outcome: &Outcome<'_>) -> Diagnosis {
     let alike: Vec<Mistake> = alike.map(|(mistake, _)| *mistake).collect();
     let least = alike.iter().filter(|mistake| !alike.iter().any(|other| other.is_part_of(mistake)));
     Diagnosis {
-        explanations: least.map(|mistake| explanation(*mistake)).collect(),
+        mutants: least.map(|mistake| reproducing(*mistake)).collect(),
         residual: closest.and_then(|closest| closest.residual),
         unexplained: unexplained(outcome),
     }
@@ -87,14 +87,14 @@ fn fits(outcome: &Outcome<'_>) -> Vec<(Mistake, Fit)> {
     if coarse.is_empty() { fitting(coarse_combinations) } else { coarse }
 }
 
-fn explanation(mistake: Mistake) -> Explanation {
-    Explanation { mutant: mistake.name.to_owned(), change: clause(mistake.sentence) }
+fn reproducing(mistake: Mistake) -> ReproducingMutant {
+    ReproducingMutant { name: mistake.name.to_owned(), clause: clause(mistake.sentence) }
 }
 
 /// Whether a mutant that rounds operands, and nothing else, explains it.
 fn is_of_precision(diagnosis: &Diagnosis) -> bool {
     let is_precision = |name| Mistake::from_name(name).is_some_and(|mistake| mistake.is_precision());
-    !diagnosis.explanations.is_empty() && diagnosis.mutants().all(is_precision)
+    !diagnosis.mutants.is_empty() && diagnosis.mutant_names().all(is_precision)
 }
 
 /// A sentence as it stands behind "if".

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use twinfer_case::{Backend, Stage, Variant, VariantInfo, Verdict};
+use twinfer_case::{BackendName, Stage, Variant, VariantInfo, Verdict};
 use twinfer_configuration::{Date, KnownIssue};
 use twinfer_reports::{IssueState, ListedIssue, Report};
 use twinfer_store::{has_finding, read_finding};
@@ -95,8 +95,8 @@ fn concerned<'a>(report: &'a Report, issue: &'a KnownIssue) -> impl Iterator<Ite
 }
 
 /// Whether `signature`, which begins with a backend and a stage, belongs to `backend`.
-fn is_of(signature: &str, backend: &Backend) -> bool {
-    let name = backend.name().replace(':', "-");
+fn is_of(signature: &str, backend: &BackendName) -> bool {
+    let name = backend.label().replace(':', "-");
     let rest = signature.strip_prefix(&name).and_then(|rest| rest.strip_prefix('-'));
     let stages = [Stage::Start, Stage::Load, Stage::Parse, Stage::Build, Stage::Execute];
     rest.is_some_and(|rest| stages.iter().any(|stage| rest.starts_with(&stage.to_string())))

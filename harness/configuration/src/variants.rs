@@ -3,7 +3,7 @@ use std::{
     str::FromStr,
 };
 
-use twinfer_case::{Backend, InvalidVariant, Variant};
+use twinfer_case::{BackendName, InvalidVariant, Variant};
 
 /// Backends as `--backends` lists them: `golden,ort:cpu,opt=off,trt-rtx` are three, the second with an option.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,13 +15,13 @@ impl Variants {
 
     /// The ones that a worker serves; golden decides and is no subject.
     pub fn subjects(&self) -> Vec<Variant> {
-        self.0.iter().filter(|variant| variant.backend != Backend::Golden).cloned().collect()
+        self.0.iter().filter(|variant| variant.backend != BackendName::Golden).cloned().collect()
     }
 }
 
 impl Default for Variants {
     fn default() -> Self {
-        let backends = [Backend::Golden, Backend::OrtCpu, Backend::TrtRtx];
+        let backends = [BackendName::Golden, BackendName::OrtCpu, BackendName::TrtRtx];
         Self(backends.map(|backend| Variant { backend, options: BTreeMap::new() }).to_vec())
     }
 }

@@ -81,7 +81,7 @@ fn snapshot(finding: &Finding, observation: &Observation) -> String {
         format!("graph: {}", finding.graph),
         format!("reached: {}, {outcome}", observation.stage),
     ];
-    lines.extend(finding.explanation().map(|diagnosis| format!("diagnosis: {diagnosis}")));
+    lines.extend(finding.detailed_diagnosis().map(|diagnosis| format!("diagnosis: {diagnosis}")));
     lines.extend(
         finding.divergences.iter().map(|divergence| format!("{}: {}", divergence.kind, divergence.detail)),
     );

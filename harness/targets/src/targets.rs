@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use twinfer_case::{Backend, Variant, VariantInfo};
+use twinfer_case::{BackendName, Variant, VariantInfo};
 use twinfer_checks::{Oracle, golden_for};
 use twinfer_workers::{
     Deadlines, Semaphore, SparePolicy, TriageWorkers, Watchdog, WorkerCommand, WorkerPool,
@@ -34,7 +34,7 @@ impl Targets {
             );
             TriageWorkers::start(Arc::new(nursery))
         };
-        let subjects = variants.iter().filter(|variant| variant.backend != Backend::Golden);
+        let subjects = variants.iter().filter(|variant| variant.backend != BackendName::Golden);
         let crews = subjects.map(start).collect::<Result<Vec<_>, _>>()?;
         if crews.is_empty() {
             return Err(TargetError::NoBackend);

@@ -26,7 +26,7 @@ impl Symptom {
         let following = tried.divergences().iter().filter(|other| follows(divergence, other));
         let mut diagnoses = [divergence].into_iter().chain(following);
         let diagnosis = diagnoses.find_map(|divergence| divergence.diagnosis.as_ref());
-        let mutants = diagnosis.into_iter().flat_map(Diagnosis::mutants);
+        let mutants = diagnosis.into_iter().flat_map(Diagnosis::mutant_names);
         let error = match (&tried.observation.outcome, &tried.prepared.case.expectation) {
             (Outcome::Rejected(error) | Outcome::Failed(error), _) => error.code().map(str::to_owned),
             (Outcome::Crashed(status), _) => Some(status.clone()),

@@ -4,7 +4,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use twinfer_case::{Backend, Variant};
+use twinfer_case::{BackendName, Variant};
 
 /// Environment variables that workers are started with where the supervisor's own environment does not set them.
 const ENVIRONMENT: [(&str, &str); 2] = [ALLOCATOR, LAZY_LOADING];
@@ -46,7 +46,7 @@ impl WorkerCommand {
 
     /// The command for `variant`: this one, or an external variant's own words, split at spaces.
     pub(crate) fn for_variant(&self, variant: &Variant) -> Command {
-        let mut command = if let Backend::External(line) = &variant.backend {
+        let mut command = if let BackendName::External(line) = &variant.backend {
             let mut words = line.split_whitespace();
             let mut command = Command::new(words.next().unwrap_or_default());
             command.args(words);

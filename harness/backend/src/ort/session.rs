@@ -58,7 +58,7 @@ impl Sessions {
 
     /// Registers the provider once, so that a machine without it is told before the first case.
     pub fn probe(&self) -> Result<(), OpenError> {
-        self.builder(false, &Fallback::Refused).map(|_| ()).map_err(|error| OpenError::Provider {
+        self.builder(false, &CpuNodes::Refused).map(|_| ()).map_err(|error| OpenError::Provider {
             provider: self.provider.name(),
             reason: error.to_string().trim_end().to_owned(),
         })
@@ -67,22 +67,22 @@ impl Sessions {
     /// Makes a session of the task's model; the outcome tells why there is none.
     pub fn create(&self, task: &Task, recorder: &mut Recorder<'_>) -> Result<Loaded, Outcome> {
         let mark = self.log.mark();
-        let mut fallback = Fallback::Refused;
-        let mut session = self.commit(task, &fallback);
+        let mut nodes_on_cpu = CpuNodes::Refused;
+        let mut session = self.commit(task, &nodes_on_cpu);
         if session.as_ref().is_err_and(is_fallback) {
             self.log.rewind(mark);
-            fallback = Fallback::Told(Placements::default());
-            session = self.commit(task, &fallback);
+            nodes_on_cpu = CpuNodes::Recorded(Placements::default());
+            session = self.commit(task, &nodes_on_cpu);
         }
         let session = session.map_err(|error| refusal(&error))?;
         let observation = recorder.observation();
-        observation.precision = self.precision(task, &fallback);
+        observation.precision = self.precision(task, &nodes_on_cpu);
         observation.inferred_shapes = inferred_shapes(&session);
         Ok(Loaded::new(session, self.log.clone()))
     }
 
-    fn commit(&self, task: &Task, fallback: &Fallback) -> ort::Result<Session> {
-        let mut builder = self.builder(task.request.tf32, fallback)?;
+    fn commit(&self, task: &Task, nodes_on_cpu: &CpuNodes) -> ort::Result<Session> {
+        let mut builder = self.builder(task.request.tf32, nodes_on_cpu)?;
         if let Some(path) = self.wanted(task).and_then(|model| model.path().ok()) {
             builder = builder.with_optimized_model_path(path)?;
         }
@@ -96,10 +96,10 @@ impl Sessions {
     }
 
     /// What the session that was just made chose.
-    fn precision(&self, task: &Task, fallback: &Fallback) -> Option<ChosenPrecision> {
-        let elsewhere = match fallback {
-            Fallback::Refused => Vec::new(),
-            Fallback::Told(placements) => placements.elsewhere(self.provider.name()),
+    fn precision(&self, task: &Task, nodes_on_cpu: &CpuNodes) -> Option<ChosenPrecision> {
+        let elsewhere = match nodes_on_cpu {
+            CpuNodes::Refused => Vec::new(),
+            CpuNodes::Recorded(placements) => placements.elsewhere(self.provider.name()),
         };
         if let Some(mut layers) = self.wanted(task).and_then(OptimizedModel::layers) {
             place(&mut layers, elsewhere);
@@ -109,10 +109,12 @@ impl Sessions {
         (!elsewhere.is_empty()).then_some(ChosenPrecision { source, layers: elsewhere })
     }
 
-    fn builder(&self, tf32: bool, fallback: &Fallback) -> ort::Result<SessionBuilder> {
-        let (log, level) = match fallback {
-            Fallback::Refused => (logger(self.log.clone()), LogLevel::Warning),
-            Fallback::Told(placements) => (telling(self.log.clone(), placements.clone()), LogLevel::Verbose),
+    fn builder(&self, tf32: bool, nodes_on_cpu: &CpuNodes) -> ort::Result<SessionBuilder> {
+        let (log, level) = match nodes_on_cpu {
+            CpuNodes::Refused => (logger(self.log.clone()), LogLevel::Warning),
+            CpuNodes::Recorded(placements) => {
+                (telling(self.log.clone(), placements.clone()), LogLevel::Verbose)
+            }
         };
         let builder = Session::builder(&self.environment)?
             .with_logger(log)?
@@ -128,18 +130,18 @@ impl Sessions {
             .build()
             .error_on_failure();
         let builder = builder.with_execution_providers([cuda])?;
-        match fallback {
-            Fallback::Refused => Ok(builder.with_disable_cpu_fallback()?),
-            Fallback::Told(_) => Ok(builder),
+        match nodes_on_cpu {
+            CpuNodes::Refused => Ok(builder.with_disable_cpu_fallback()?),
+            CpuNodes::Recorded(_) => Ok(builder),
         }
     }
 }
 
 /// Whether nodes may be placed on the CPU in a session of another provider.
-enum Fallback {
+enum CpuNodes {
     Refused,
-    /// They may, and which ones is told here.
-    Told(Placements),
+    /// They may, and are recorded here.
+    Recorded(Placements),
 }
 
 /// ONNX Runtime's answer to a graph of which it would place nodes on the CPU where that is disabled.

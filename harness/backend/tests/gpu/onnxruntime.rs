@@ -1,6 +1,6 @@
 //! ONNX Runtime's CUDA provider.
 
-use twinfer_case::Backend;
+use twinfer_case::BackendName;
 
 use crate::{
     graphs::{convolution, gaussian, same_lower_deconvolution},
@@ -8,7 +8,7 @@ use crate::{
     subject::{layers_of, print_layers},
 };
 
-const CUDA: &[Backend] = &[Backend::OrtCuda];
+const CUDA: &[BackendName] = &[BackendName::OrtCuda];
 
 /// How often the same model is loaded and run to see whether the choice of an algorithm is fixed.
 const SESSIONS: usize = 8;

@@ -9,7 +9,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use twinfer_case::{Backend, Variant};
+use twinfer_case::{BackendName, Variant};
 use twinfer_libraries::{Loader, Store};
 
 use crate::subject::Subject;
@@ -26,7 +26,7 @@ static DEVICE: Mutex<()> = Mutex::new(());
 /// Runs the calling test, whose whole body is `body`, on every variant of `backends` that this machine has a library for.
 ///
 /// The test binary runs the same test again in a child process per variant; there `body` is called.
-pub fn on_each<F: FnOnce(&mut Subject) -> TestResult>(backends: &[Backend], body: F) {
+pub fn on_each<F: FnOnce(&mut Subject) -> TestResult>(backends: &[BackendName], body: F) {
     if let Ok(variant) = env::var(SUBJECT_VARIABLE) {
         let mut subject = Subject::open(&variant).unwrap_or_else(|error| panic!("{variant}: {error}"));
         return body(&mut subject).unwrap_or_else(|error| panic!("{variant}: {error}"));
@@ -82,7 +82,7 @@ fn skip(test: &str, reason: &str) {
 }
 
 /// The variants of `backends` that there are libraries for.
-fn subjects(backends: &[Backend]) -> Vec<Variant> {
+fn subjects(backends: &[BackendName]) -> Vec<Variant> {
     let named = |name| env::var(name).ok().filter(|value| !value.is_empty());
     let (tensorrt, onnxruntime) = (named("TWINFER_TENSORRT"), named("TWINFER_ONNXRUNTIME"));
     let of_tensorrt = |option: &str| [format!("trt,{option}"), format!("trt-api,{option}")];

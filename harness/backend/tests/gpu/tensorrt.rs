@@ -1,6 +1,6 @@
 //! TensorRT on a GPU, by its parser and layer by layer.
 
-use twinfer_case::{Backend, Outcome, PrecisionSource};
+use twinfer_case::{BackendName, Outcome, PrecisionSource};
 use twinfer_onnx::DataType;
 
 use crate::{
@@ -10,8 +10,8 @@ use crate::{
     subject::{Subject, layers_of, print_layers},
 };
 
-const BOTH: &[Backend] = &[Backend::Trt, Backend::TrtApi];
-const LAYER_BY_LAYER: &[Backend] = &[Backend::TrtApi];
+const BOTH: &[BackendName] = &[BackendName::Trt, BackendName::TrtApi];
+const LAYER_BY_LAYER: &[BackendName] = &[BackendName::TrtApi];
 
 #[test]
 fn engine_tensors_are_paired_by_name() {

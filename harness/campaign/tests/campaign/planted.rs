@@ -61,7 +61,7 @@ pub fn weight_scales_along_axis_1() {
     assert_eq!(axis_of_weight_scales(&read_case(&folder).expect("a finding holds its case")), Some(1));
     assert!(finding.after.input_elements <= 4, "{}", finding.graph);
     assert!(finding.after.initializer_elements <= 16, "{}", finding.graph);
-    let diagnosis = finding.explanation().expect("a finding of wrong values has a diagnosis");
+    let diagnosis = finding.detailed_diagnosis().expect("a finding of wrong values has a diagnosis");
     assert!(diagnosis.residual < diagnosis.unexplained, "{diagnosis}");
     let said = fs::read_to_string(folder.join("finding.snap"));
     assert!(said.unwrap().contains(&format!("diagnosis: {diagnosis}")));

@@ -61,7 +61,7 @@ pub fn against_variant(variant: &str, cases: u64) -> Production {
     };
     // an actor is a worker of its own and must not become a built-in one
     let variant: Variant = variant.parse().unwrap();
-    let external = matches!(variant.backend, twinfer_case::Backend::External(_));
+    let external = matches!(variant.backend, twinfer_case::BackendName::External(_));
     let worker = if external { WorkerCommand { env: Vec::new(), ..worker } } else { worker };
     let options = Options {
         budget: Budget::Cases(cases),

@@ -13,7 +13,7 @@ pub fn document(
 ) {
     let explains = |limitation: &&Limitation| {
         limitation.effect == Effect::WrongValues
-            && diagnosis.mutants().any(|mutant| limitation.mutants.iter().any(|named| named == mutant))
+            && diagnosis.mutant_names().any(|mutant| limitation.mutants.iter().any(|named| named == mutant))
     };
     let mut limitations = graph.nodes.iter().flat_map(|node| description.limitations_at(graph, node));
     let Some(limitation) = limitations.find(explains) else { return };
@@ -24,7 +24,7 @@ pub fn document(
 
 #[cfg(test)]
 mod tests {
-    use twinfer_case::{Blame, Condition, Explanation, Stage};
+    use twinfer_case::{Blame, Condition, ReproducingMutant, Stage};
     use twinfer_onnx::{Conv, Node, Op};
 
     use super::*;
@@ -59,9 +59,10 @@ mod tests {
 
     /// The rule that documents wrong values which these mutants explain.
     fn documented(operator: &str, mutants: &[&str]) -> Option<String> {
-        let explanation = |mutant: &&str| Explanation { mutant: (*mutant).to_owned(), change: String::new() };
+        let explanation =
+            |mutant: &&str| ReproducingMutant { name: (*mutant).to_owned(), clause: String::new() };
         let explanations = mutants.iter().map(explanation).collect();
-        let diagnosis = Diagnosis { explanations, residual: None, unexplained: None };
+        let diagnosis = Diagnosis { mutants: explanations, residual: None, unexplained: None };
         let variant = "trt".parse().expect("a variant");
         let wrong =
             Divergence::new(variant, Stage::Execute, Kind::WrongValues, Blame::Variant, String::new());

@@ -7,7 +7,7 @@ use twinfer_golden::{Explanation as Mistake, Mutant, Nature};
 /// leaves out quantisation, or computes coarsely: where that explains the values, the fallback is their cause and comes
 /// first. Anything else leads by itself, and what the fallback does to values is not known.
 pub fn settle(divergences: &mut [Divergence], diagnosis: &Diagnosis) {
-    if diagnosis.mutants().any(follows_from_fallback) {
+    if diagnosis.mutant_names().any(follows_from_fallback) {
         return;
     }
     for divergence in divergences.iter_mut() {
@@ -35,7 +35,7 @@ fn follows_from_fallback(mistake: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use twinfer_case::{Blame, Explanation, Fallback, FallbackReason, Stage};
+    use twinfer_case::{Blame, Fallback, FallbackReason, ReproducingMutant, Stage};
 
     use super::*;
 
@@ -55,10 +55,10 @@ mod tests {
 
     fn settled(mutants: &[Mutant]) -> Vec<(Kind, Option<FallbackValues>)> {
         let explanation =
-            |mutant: &Mutant| Explanation { mutant: mutant.name().to_owned(), change: String::new() };
+            |mutant: &Mutant| ReproducingMutant { name: mutant.name().to_owned(), clause: String::new() };
         let explanations = mutants.iter().map(explanation).collect();
         let mut divergences = divergences();
-        settle(&mut divergences, &Diagnosis { explanations, residual: None, unexplained: None });
+        settle(&mut divergences, &Diagnosis { mutants: explanations, residual: None, unexplained: None });
         let told = |divergence: &Divergence| divergence.fallback.as_ref().map(|fallback| fallback.values);
         divergences.iter().map(|divergence| (divergence.kind, told(divergence))).collect()
     }
@@ -74,7 +74,7 @@ mod tests {
     fn what_is_told_of_a_fallback_is_what_became_known_of_it() {
         let mut divergences = divergences();
         divergences[0].detail = "it runs on FLOAT; the values are wrong".to_owned();
-        settle(&mut divergences, &Diagnosis { explanations: Vec::new(), residual: None, unexplained: None });
+        settle(&mut divergences, &Diagnosis { mutants: Vec::new(), residual: None, unexplained: None });
         assert_eq!(divergences[1].detail, "it runs on FLOAT; the values are wrong for another reason");
     }
 

@@ -114,7 +114,7 @@ impl Trial {
         });
         match compared.and_then(|divergence| divergence.diagnosis.as_ref()) {
             Some(diagnosis) => {
-                let names = diagnosis.mutants().map(str::to_owned).collect();
+                let names = diagnosis.mutant_names().map(str::to_owned).collect();
                 *self.answers.entry(names).or_default() += 1;
             }
             None => self.refused += 1,

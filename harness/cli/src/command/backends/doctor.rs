@@ -3,7 +3,7 @@ use std::{
     process::Command,
 };
 
-use twinfer_case::{Backend, Stage, Variant};
+use twinfer_case::{BackendName, Stage, Variant};
 use twinfer_libraries::{Dependency, Installed, Loader, Product, Store};
 use twinfer_targets::Targets;
 use twinfer_workers::Deadlines;
@@ -115,7 +115,7 @@ fn variants_on(library: &Installed) -> Vec<Variant> {
         Product::Tensorrt | Product::TensorrtRtx => format!("version={release}"),
     };
     let product = library.product.to_string();
-    let backends = Backend::with_library(&product);
+    let backends = BackendName::with_library(&product);
     backends.filter_map(|backend| format!("{backend},{option}").parse().ok()).collect()
 }
 

@@ -1,4 +1,4 @@
-use twinfer_case::Backend;
+use twinfer_case::BackendName;
 use twinfer_libraries::{Installed, PACKAGES, Package, Product, Store};
 
 use crate::{Exit, Failure, output::line, paint};
@@ -38,6 +38,25 @@ fn print_available(package: &Package) {
 
 /// The names of the backends that load a product.
 fn backends_on(product: Product) -> String {
-    let names: Vec<_> = Backend::with_library(&product.to_string()).map(Backend::name).collect();
+    let names: Vec<_> = BackendName::with_library(&product.to_string()).map(BackendName::label).collect();
     names.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_library_of_a_backend_can_be_installed() {
+        let libraries = BackendName::BUILT_IN.iter().filter_map(BackendName::library);
+        for library in libraries {
+            assert!(PACKAGES.iter().any(|package| package.product.to_string() == library), "{library}");
+        }
+    }
+
+    #[test]
+    fn a_product_is_listed_with_every_backend_that_loads_it() {
+        assert_eq!(backends_on(Product::Tensorrt), "trt, trt-api");
+        assert_eq!(backends_on(Product::OnnxruntimeCuda), "ort:cuda");
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::{num::NonZeroUsize, slice};
 
-use twinfer_case::{Backend, Stage, Variant};
+use twinfer_case::{BackendName, Stage, Variant};
 use twinfer_driver_cache::CacheMode;
 
 use super::{
@@ -58,7 +58,7 @@ fn bare(arguments: &Arguments, variants: &[Variant], jobs: NonZeroUsize) -> Resu
 fn caches<'a>(arguments: &'a Arguments, variant: &Variant) -> &'a [CacheMode] {
     match variant.backend {
         _ if !arguments.driver_cache.is_empty() => &arguments.driver_cache,
-        Backend::Trt | Backend::TrtApi => &[CacheMode::Off, CacheMode::On],
+        BackendName::Trt | BackendName::TrtApi => &[CacheMode::Off, CacheMode::On],
         _ => &[CacheMode::On],
     }
 }

@@ -1,6 +1,6 @@
 //! The README of a reproduction.
 
-use twinfer_case::{Backend, Diagnosis, Divergence, Expectation, Observation, Outcome, Stage, Verdict};
+use twinfer_case::{BackendName, Diagnosis, Divergence, Expectation, Observation, Outcome, Stage, Verdict};
 use twinfer_onnx::{Dim, Tensor, ValueInfo};
 use twinfer_store::RecordedObservation;
 
@@ -91,8 +91,7 @@ fn seen(reproduction: &Reproduction, observed: &RecordedObservation) -> String {
 
 /// The mutants that reproduce the output, in words for readers without twinfer; `None` if the output is unexplained.
 fn because(diagnosis: &Diagnosis) -> Option<String> {
-    let changes: Vec<_> =
-        diagnosis.explanations.iter().map(|explanation| explanation.change.as_str()).collect();
+    let changes: Vec<_> = diagnosis.mutants.iter().map(|mutant| mutant.clause.as_str()).collect();
     let subject = if diagnosis.residual.is_some() { "output" } else { "shape" };
     (!changes.is_empty())
         .then(|| format!("- because: the reference gives the same {subject} if {}", changes.join("; or if ")))
@@ -128,7 +127,7 @@ fn divergences<'a>(reproduction: &'a Reproduction, observed: &'a RecordedObserva
 
 /// The mutants of a finding that was stored without a diagnosis per divergence.
 fn mutants(reproduction: &Reproduction) -> impl Iterator<Item = &String> {
-    let names_alone = reproduction.finding.iter().filter(|finding| finding.explanation().is_none());
+    let names_alone = reproduction.finding.iter().filter(|finding| finding.detailed_diagnosis().is_none());
     names_alone.flat_map(|finding| &finding.diagnosis)
 }
 
@@ -154,7 +153,7 @@ fn commands(reproduction: &Reproduction) -> String {
 /// The arguments that select the execution provider and optimization level of ONNX Runtime that were observed.
 fn provider(reproduction: &Reproduction) -> &'static str {
     let of = |backend| reproduction.observations.iter().find(|observed| observed.variant.backend == backend);
-    match (of(Backend::OrtCuda), of(Backend::OrtCpu)) {
+    match (of(BackendName::OrtCuda), of(BackendName::OrtCpu)) {
         (Some(_), _) => " CUDAExecutionProvider",
         (None, Some(cpu)) if cpu.variant.options.get("opt").is_some_and(|level| level == "off") => {
             " --no-optimisations"
@@ -163,8 +162,8 @@ fn provider(reproduction: &Reproduction) -> &'static str {
     }
 }
 
-const fn is_tensorrt(backend: &Backend) -> bool {
-    matches!(backend, Backend::Trt | Backend::TrtApi | Backend::TrtRtx)
+const fn is_tensorrt(backend: &BackendName) -> bool {
+    matches!(backend, BackendName::Trt | BackendName::TrtApi | BackendName::TrtRtx)
 }
 
 fn quantized(reproduction: &Reproduction) -> &'static str {

@@ -33,19 +33,19 @@ macro_rules! backends {
         /// Written as `--backends` takes it: `ort:cpu`, `external:./adapter.py`.
         #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
         #[serde(into = "String", try_from = "String")]
-        pub enum Backend {
+        pub enum BackendName {
             $($(#[doc = $doc])* $backend,)*
             /// Any program that speaks the worker protocol: `external:CMD`.
             External(String),
         }
 
-        impl Backend {
+        impl BackendName {
             /// Every backend of this repository.
             pub const BUILT_IN: &'static [Self] = &[$(Self::$backend),*];
 
             /// The backend's name without a command, so that it is safe to show and to store: `external` for every
             /// external program.
-            pub const fn name(&self) -> &'static str {
+            pub const fn label(&self) -> &'static str {
                 match self {
                     $(Self::$backend => $name,)*
                     Self::External(_) => "external",
@@ -77,7 +77,7 @@ backends! {
     TrtRtx: "trt-rtx", Some("tensorrt-rtx"), ToExecute;
 }
 
-impl Backend {
+impl BackendName {
     /// The product that the backend loads, by its name in `twinfer backends list`; `None` if the backend loads none
     /// that twinfer installs.
     pub const fn library(&self) -> Option<&'static str> {
@@ -100,9 +100,9 @@ impl Backend {
     }
 }
 
-impl fmt::Display for Backend {
+impl fmt::Display for BackendName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())?;
+        f.write_str(self.label())?;
         match self {
             Self::External(command) => write!(f, ":{command}"),
             _ => Ok(()),
@@ -110,20 +110,20 @@ impl fmt::Display for Backend {
     }
 }
 
-impl FromStr for Backend {
+impl FromStr for BackendName {
     type Err = InvalidVariant;
 
     fn from_str(text: &str) -> Result<Self, InvalidVariant> {
         let external = text.strip_prefix("external:").filter(|command| !command.is_empty());
         let external = external.map(|command| Self::External(command.to_owned()));
-        let named = || Self::BUILT_IN.iter().find(|backend| backend.name() == text).cloned();
+        let named = || Self::BUILT_IN.iter().find(|backend| backend.label() == text).cloned();
         external.or_else(named).ok_or_else(|| InvalidVariant::Backend(text.to_owned()))
     }
 }
 
 /// The names of all backends, for an error message.
 pub(crate) fn names() -> String {
-    let names: Vec<_> = Backend::BUILT_IN.iter().map(Backend::name).collect();
+    let names: Vec<_> = BackendName::BUILT_IN.iter().map(BackendName::label).collect();
     format!("{}, external:CMD", names.join(", "))
 }
 
@@ -133,24 +133,24 @@ mod tests {
 
     #[test]
     fn every_built_in_backend_is_read_by_its_name() {
-        for backend in Backend::BUILT_IN {
-            assert_eq!(backend.name().parse().as_ref(), Ok(backend));
+        for backend in BackendName::BUILT_IN {
+            assert_eq!(backend.label().parse().as_ref(), Ok(backend));
         }
-        assert!("external:".parse::<Backend>().is_err() && "external".parse::<Backend>().is_err());
+        assert!("external:".parse::<BackendName>().is_err() && "external".parse::<BackendName>().is_err());
     }
 
     #[test]
     fn an_external_command_is_kept_and_left_out_of_the_name() {
-        let backend: Backend = "external:./adapter.py --fast".parse().unwrap();
+        let backend: BackendName = "external:./adapter.py --fast".parse().unwrap();
         assert_eq!(
-            (backend.to_string().as_str(), backend.name()),
+            (backend.to_string().as_str(), backend.label()),
             ("external:./adapter.py --fast", "external")
         );
     }
 
     #[test]
     fn an_unknown_backend_is_answered_with_all_names() {
-        let error = "onnx".parse::<Backend>().unwrap_err().to_string();
+        let error = "onnx".parse::<BackendName>().unwrap_err().to_string();
         assert_eq!(
             error,
             r#"unknown backend "onnx": it is one of golden, ort:cpu, ort:cuda, trt, trt-api, trt-rtx, external:CMD"#
