@@ -5,7 +5,7 @@ use twinfer_case::{
     BackendName, Description, DeviceUse, Event, JOURNAL_FORMAT, Ladder, RunInfo, Summary, Variant,
     VariantInfo,
 };
-use twinfer_store::{Journal, Open, Resumed, machine, now, record_workforce};
+use twinfer_store::{Journal, OpenCases, Resumed, machine, now, record_workforce};
 use twinfer_triage::{Catalog, Dedup, Findings, Investigator};
 use twinfer_workers::{
     Autoscaler, Capacity, DevicePools, Expectation, HostContext, Outbox, TriageWorkers, VariantWorkers,
@@ -86,14 +86,14 @@ impl Campaign {
         let opening = self.start_workers()?;
         let run = self.run_info(&opening);
         let mut findings = Findings::open(&self.options.out, &self.options.known)?;
-        let known = findings.catalogue().clone();
+        let known = findings.catalog().clone();
         let (journal, summary, open) = if self.options.resume {
             let Resumed { journal, summary, mut settled, open } = Journal::resume(&self.options.out, &run)?;
             findings.resume(&summary)?;
             (settled.new_findings, settled.earlier) = (findings.new_findings(), settled.cases);
             (journal, settled, open)
         } else {
-            (Journal::create(&self.options.out, &run)?, Summary::new(&run.variants), Open::new())
+            (Journal::create(&self.options.out, &run)?, Summary::new(&run.variants), OpenCases::new())
         };
         for (variant, worker) in self.started(&opening) {
             sink(&Event::WorkerStarted { variant: variant.clone(), millis: worker.start_millis() });
@@ -140,7 +140,7 @@ impl Campaign {
         };
         let crews = &self.crews(variants, rungs);
         let claims = Dedup::default();
-        claims.know(ledger.findings.catalogue());
+        claims.update(ledger.findings.catalog());
         let rule = self.options.ladder.map(|ladder| match ladder {
             Ladder::Sample(every) => Rule::sample(every, known),
             Ladder::Time(part) => Rule::time(part, 2 * self.climbers() as u64, &ledger.summary, &claims),

@@ -11,7 +11,7 @@ use std::{
 
 use crossbeam_channel::{Receiver, Sender};
 use twinfer_case::{Event, Mask, Summary, Verdict};
-use twinfer_store::{Journal, Open};
+use twinfer_store::{Journal, OpenCases};
 use twinfer_triage::{Confirmed, Effort, Findings, Reduced, Suspect, TriageOutcome, TriageResult, sighting};
 use twinfer_workers::{TriageWorkers, gather};
 
@@ -35,7 +35,7 @@ pub struct RunState {
     /// Without the cases that are `open`.
     pub summary: Summary,
     /// Cases of an earlier part of the campaign that are looked at again first.
-    pub open: Open,
+    pub open: OpenCases,
 }
 
 /// Decides on cases in order, records them, and hands out tickets for more.
@@ -116,7 +116,7 @@ impl<'scope, 'env> Dispatcher<'scope, 'env> {
             self.receive(inbox, sink)?;
             self.commit_judged(sink)?;
             let (next, step) = (self.tickets.next_place(), self.tickets.step());
-            self.docket.look_ahead(&self.judged, self.ledger.findings.catalogue(), (next, step));
+            self.docket.look_ahead(&self.judged, self.ledger.findings.catalog(), (next, step));
             self.tell_progress(sink);
         }
         let RunState { mut journal, mut summary, open, .. } = self.ledger;
@@ -241,10 +241,10 @@ impl<'scope, 'env> Dispatcher<'scope, 'env> {
         }
         let mut is_news = false;
         for mask in &record.masks {
-            is_news |= findings.count_veiled(mask, 1);
+            is_news |= findings.count_masked(mask, 1);
         }
         if is_news {
-            self.docket.learn(findings.catalogue());
+            self.docket.learn(findings.catalog());
         }
         if summary.new_findings < findings.new_findings() {
             // a resumed campaign investigates again what the journal does not count
@@ -266,14 +266,15 @@ impl<'scope, 'env> Dispatcher<'scope, 'env> {
         haste: Haste,
         sink: &mut dyn FnMut(&Event),
     ) -> Result<Option<Resolution>, CampaignError> {
-        let catalogue = self.ledger.findings.catalogue();
+        let catalogue = self.ledger.findings.catalog();
         let provisional = &suspect.provisional;
         let likely = catalogue.find_likely(provisional);
-        let due = likely.filter(|_| below.is_none()).and_then(|known| catalogue.due(known).cloned());
+        let due =
+            likely.filter(|_| below.is_none()).and_then(|known| catalogue.due_to_look_behind(known).cloned());
         let assumed = match (likely, below) {
             (Some(likely), _) => due.is_none().then(|| self.known(likely, suspect)),
             (None, Some(below)) => Some(Resolution::repeated(below, suspect)),
-            (None, None) => catalogue.find_veiled(provisional).map(|known| self.known(known, suspect)),
+            (None, None) => catalogue.find_masked(provisional).map(|known| self.known(known, suspect)),
         };
         for known in assumed.iter().flat_map(|assumed| &assumed.findings).chain(&likely) {
             self.sight(*known, suspect, sink)?;
@@ -297,7 +298,7 @@ impl<'scope, 'env> Dispatcher<'scope, 'env> {
                 Ok(None)
             }
             Haste::TimeIsUp => {
-                let veiled = self.ledger.findings.catalogue().veiled_by(&suspect.provisional);
+                let veiled = self.ledger.findings.catalog().masked_by(&suspect.provisional);
                 let Some(known) = likely.or(veiled) else { return Ok(None) };
                 self.sight(known, suspect, sink)?;
                 Ok(Some(self.known(known, suspect)))
@@ -317,7 +318,7 @@ impl<'scope, 'env> Dispatcher<'scope, 'env> {
         else {
             return Ok(likely.map(|known| self.known(known, suspect)));
         };
-        let known = self.ledger.findings.catalogue().find(&reduced.identity.signature);
+        let known = self.ledger.findings.catalog().find(&reduced.identity.signature);
         match (known, &inquest.outcome) {
             (Some(known), _) => {
                 tell_course(suspect, reduced, sink);
@@ -349,12 +350,12 @@ impl<'scope, 'env> Dispatcher<'scope, 'env> {
             sink(&Event::NotConfirmed { case, divergence: lead.clone() });
         }
         let RunState { findings, .. } = &mut self.ledger;
-        let index = if let Some(known) = findings.catalogue().find(&proof.finding.signature) {
+        let index = if let Some(known) = findings.catalog().find(&proof.finding.signature) {
             self.sight(known, suspect, sink)?;
             known
         } else {
             let added = findings.add(proof, self.crews[suspect.variant].info())?;
-            self.docket.learn(findings.catalogue());
+            self.docket.learn(findings.catalog());
             let (slug, finding) = (findings.slug(added), proof.finding.clone());
             sink(&Event::FindingRecorded { slug, finding, new: true });
             added
@@ -366,7 +367,7 @@ impl<'scope, 'env> Dispatcher<'scope, 'env> {
     /// The suspect shows the finding at `index`, veiled if need be.
     fn known(&self, index: usize, suspect: &Suspect) -> Resolution {
         let findings = &self.ledger.findings;
-        let operators = findings.catalogue().veil(index, &suspect.provisional);
+        let operators = findings.catalog().masked_operators(index, &suspect.provisional);
         let mask = operators.map(|operators| Mask { finding: findings.slug(index), operators });
         Resolution { mask, ..Resolution::repeated(index, suspect) }
     }
@@ -396,7 +397,7 @@ impl<'scope, 'env> Dispatcher<'scope, 'env> {
         sink: &mut dyn FnMut(&Event),
     ) -> Result<(), CampaignError> {
         let sighting = sighting(self.crews[suspect.variant].info());
-        if let Some((slug, finding)) = self.ledger.findings.sight(known, sighting)? {
+        if let Some((slug, finding)) = self.ledger.findings.record_sighting(known, sighting)? {
             sink(&Event::FindingRecorded { slug, finding, new: false });
         }
         Ok(())

@@ -106,7 +106,7 @@ impl EscalationThread<'_> {
             deliverer.send(StageEvent::Event(Box::new(Event::WorkerLost { variant, index, stage, reason })));
         }
         let difference = disagreement(references, &observation, first);
-        let tried = Evaluated::of(crew.info(), Arc::clone(prepared), references.clone(), observation);
+        let tried = Evaluated::new(crew.info(), Arc::clone(prepared), references.clone(), observation);
         let mut record = tried.record(crew.info());
         let from = &self.crews[0].info().variant;
         record.notes.extend(difference.map(|detail| Note::Differs(format!("from {from}: {detail}"))));

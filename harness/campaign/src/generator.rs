@@ -47,7 +47,7 @@ impl Generator {
     }
 
     fn prepare(&self, index: u64) -> Result<PreparedCase, CampaignError> {
-        let prepared = EncodedCase::of((self.source)(index))?;
+        let prepared = EncodedCase::encode((self.source)(index))?;
         let repeated = self.repeat_every > 0 && index.is_multiple_of(self.repeat_every);
         for queue in &self.queues {
             for repeat in [false, true].into_iter().take(1 + usize::from(repeated)) {

@@ -104,7 +104,7 @@ impl Judge<'_> {
             fresh,
         };
         let (prepared, references) = (Arc::clone(&referenced.prepared), referenced.references.clone());
-        let tried = Evaluated::of(crew.info(), prepared, references, answers);
+        let tried = Evaluated::new(crew.info(), prepared, references, answers);
         let record = tried.record(crew.info());
         let place = (observed.index, observed.variant);
         Ok((record, Suspect::all(crew.info(), place, tried, &observed.preceding)))

@@ -80,7 +80,7 @@ impl<'scope, 'env> TriageQueue<'scope, 'env> {
 
     /// What the investigation at `place` came to, once it is done; only one that looked `beyond` this counts.
     pub fn inquest(&self, place: Place, beyond: Option<&Arc<Identity>>) -> Option<&Arc<TriageResult>> {
-        self.done.get(&place).filter(|inquest| inquest.beyond.as_ref() == beyond)
+        self.done.get(&place).filter(|inquest| inquest.hidden_behind.as_ref() == beyond)
     }
 
     /// Has a suspect investigated whose turn has come.
@@ -99,7 +99,7 @@ impl<'scope, 'env> TriageQueue<'scope, 'env> {
 
     /// Lets investigations know of a new finding.
     pub fn learn(&self, catalogue: &Catalog) {
-        self.resources.claims.know(catalogue);
+        self.resources.claims.update(catalogue);
     }
 
     /// Drops what concerns the case at `index` and those before it, which are committed.
@@ -122,7 +122,7 @@ impl<'scope, 'env> TriageQueue<'scope, 'env> {
         self.next_look = Instant::now() + INTERVAL.max(REST * begun.elapsed());
         for (place, course) in &self.under_way {
             if !forecast.may_need(*place) {
-                course.halt();
+                course.cancel();
             }
         }
         for Wanted { place, suspect, beyond } in forecast.in_order_of_need() {
@@ -143,9 +143,9 @@ impl<'scope, 'env> TriageQueue<'scope, 'env> {
 
     /// Investigates; what an earlier investigation left unproved is proved.
     fn start(&mut self, place: Place, suspect: &Arc<Suspect>, beyond: Option<Arc<Identity>>) {
-        let course = Arc::new(Cancellation::within(self.limits.patience));
+        let course = Arc::new(Cancellation::with_limit(self.limits.patience));
         self.under_way.insert(place, Arc::clone(&course));
-        let earlier = self.done.remove(&place).filter(|inquest| inquest.beyond == beyond);
+        let earlier = self.done.remove(&place).filter(|inquest| inquest.hidden_behind == beyond);
         let (resources, suspect) = (self.resources, Arc::clone(suspect));
         let deliverer = EventSender::new(self.deliveries.clone());
         self.scope.spawn(move || {
@@ -161,7 +161,8 @@ impl<'scope, 'env> TriageQueue<'scope, 'env> {
                         candidates: spent.candidates + course.candidates(),
                         time: spent.time + begun.elapsed(),
                     };
-                    let inquest = outcome.map(|outcome| Arc::new(TriageResult { beyond, outcome, effort }));
+                    let inquest = outcome
+                        .map(|outcome| Arc::new(TriageResult { hidden_behind: beyond, outcome, effort }));
                     StageEvent::Investigated(place, inquest)
                 }
                 Err(error) => StageEvent::Failed(error),
@@ -178,13 +179,13 @@ impl Resources<'_> {
         beyond: Option<&Identity>,
         course: &Cancellation,
     ) -> Result<Option<TriageOutcome>, CampaignError> {
-        let is_familiar = |identity: &Identity| !self.claims.claim(place, identity);
+        let is_familiar = |identity: &Identity| !self.claims.register(place, identity);
         let crew = &self.crews[suspect.variant];
         Ok(self.investigator.investigate(crew, suspect, beyond, is_familiar, course)?)
     }
 
     fn prove(self, suspect: &Suspect, reduced: &Reduced) -> Result<TriageOutcome, CampaignError> {
-        let proof = self.investigator.prove(&self.crews[suspect.variant], suspect, reduced)?;
+        let proof = self.investigator.confirm(&self.crews[suspect.variant], suspect, reduced)?;
         Ok(TriageOutcome::Confirmed(reduced.clone(), Box::new(proof)))
     }
 }
@@ -192,6 +193,6 @@ impl Resources<'_> {
 /// The threads of investigations that nobody waits for any more end soon.
 impl Drop for TriageQueue<'_, '_> {
     fn drop(&mut self) {
-        self.under_way.values().for_each(|course| course.halt());
+        self.under_way.values().for_each(|course| course.cancel());
     }
 }

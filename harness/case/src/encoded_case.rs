@@ -28,7 +28,7 @@ pub struct EncodedCase {
 
 impl EncodedCase {
     /// Encodes and materialises `case`.
-    pub fn of(case: Case) -> Result<Arc<Self>, OversizedCase> {
+    pub fn encode(case: Case) -> Result<Arc<Self>, OversizedCase> {
         match Task::of(&case) {
             Ok(task) => Ok(Arc::new(Self { bytes: bytes(&task), case, task })),
             Err(reason) => {

@@ -16,7 +16,7 @@ use fit::{Fit, unexplained};
 #[derive(Clone, Copy)]
 pub struct Outcome<'a> {
     /// The case.
-    pub prepared: &'a EncodedCase,
+    pub encoded: &'a EncodedCase,
     /// What should have come out, run by run.
     pub references: &'a References,
     /// What did.
@@ -46,7 +46,7 @@ pub fn explain(judgement: &mut Judgement, outcome: &Outcome<'_>) {
         }
         divergence.diagnosis = Some(diagnosis.clone());
     }
-    documentation::document(divergences, &diagnosis, outcome.description, &outcome.prepared.case.graph);
+    documentation::document(divergences, &diagnosis, outcome.description, &outcome.encoded.case.graph);
     fallback::settle(divergences, &diagnosis);
 }
 

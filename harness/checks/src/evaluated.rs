@@ -23,7 +23,7 @@ pub struct Answers {
 #[derive(Clone)]
 pub struct Evaluated {
     /// The case.
-    pub prepared: Arc<EncodedCase>,
+    pub encoded: Arc<EncodedCase>,
     /// What golden computes, run by run; empty for an invalid case.
     pub references: Vec<RunReference>,
     /// What the variant did.
@@ -34,15 +34,15 @@ pub struct Evaluated {
 
 impl Evaluated {
     /// Runs the checks on what the variant of `info` answered, and diagnoses what diverges.
-    pub fn of(
+    pub fn new(
         info: &VariantInfo,
-        prepared: Arc<EncodedCase>,
+        encoded: Arc<EncodedCase>,
         references: Vec<RunReference>,
         answers: impl Into<Answers>,
     ) -> Self {
         let Answers { observation, repeat, fresh } = answers.into();
         let mut judgement = judge(&Evidence {
-            case: &prepared.case,
+            case: &encoded.case,
             variant: &info.variant,
             description: &info.description,
             references: &references,
@@ -51,20 +51,20 @@ impl Evaluated {
             fresh: fresh.as_ref(),
         });
         let outcome = Outcome {
-            prepared: &prepared,
+            encoded: &encoded,
             references: &references,
             observation: &observation,
             arithmetic: info.description.arithmetic,
             description: &info.description,
         };
         explain(&mut judgement, &outcome);
-        Self { prepared, references, observation, judgement }
+        Self { encoded, references, observation, judgement }
     }
 
     /// The same case with another observation of it.
     #[must_use]
     pub fn with(&self, info: &VariantInfo, observation: Observation) -> Self {
-        Self::of(info, Arc::clone(&self.prepared), self.references.clone(), observation)
+        Self::new(info, Arc::clone(&self.encoded), self.references.clone(), observation)
     }
 
     /// The journal's record of it.

@@ -16,10 +16,10 @@ pub fn golden_for(arithmetic: impl IntoIterator<Item = Arithmetic>) -> Oracle {
 }
 
 /// What `oracle` computes for each run of a valid case; empty for an invalid one.
-pub fn references(prepared: &EncodedCase, oracle: &Oracle) -> Vec<RunReference> {
-    match prepared.case.expectation {
+pub fn references(encoded: &EncodedCase, oracle: &Oracle) -> Vec<RunReference> {
+    match encoded.case.expectation {
         Expectation::Valid => {
-            prepared.task.runs.iter().map(|inputs| oracle(&prepared.case.graph, inputs)).collect()
+            encoded.task.runs.iter().map(|inputs| oracle(&encoded.case.graph, inputs)).collect()
         }
         Expectation::Invalid(_) => Vec::new(),
     }

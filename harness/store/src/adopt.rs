@@ -46,15 +46,15 @@ pub fn adopt(finding: &Path, golden_cases: &Path) -> Result<PathBuf, StoreError>
 fn check(folder: &Path, finding: &Finding) -> Result<(), StoreError> {
     let wrong = |name: &str, reason: &str| Err(StoreError::format(folder.join(name))(reason));
     check_format(finding.format, FINDING_FORMAT).map_err(StoreError::format(folder.join(FINDING)))?;
-    let prepared = EncodedCase::of(read_case_in(folder, CASE)?)?;
-    if prepared.task.hash != finding.case {
+    let encoded = EncodedCase::encode(read_case_in(folder, CASE)?)?;
+    if encoded.task.hash != finding.case {
         return wrong(CASE, "this is not the case that finding.json was found with");
     }
     let path = folder.join(MODEL);
-    if read_file_in(folder, MODEL).map_err(StoreError::file(path))? != prepared.task.model {
+    if read_file_in(folder, MODEL).map_err(StoreError::file(path))? != encoded.task.model {
         return wrong(MODEL, "this is not the model of case.json");
     }
-    let fed = prepared.task.runs.iter().enumerate();
+    let fed = encoded.task.runs.iter().enumerate();
     let mut inputs = fed.flat_map(|(run, inputs)| {
         (0..inputs.len()).map(move |index| format!("test_data_set_{run}/input_{index}.pb"))
     });
@@ -117,7 +117,7 @@ mod tests {
             let mut case = read_case_in(&copy, CASE).unwrap();
             case.request.tf32 = true;
             write_json(&copy.join(CASE), &case).unwrap();
-            finding.case = EncodedCase::of(case).unwrap().task.hash;
+            finding.case = EncodedCase::encode(case).unwrap().task.hash;
         }
         write_json(&copy.join(FINDING), &finding).unwrap();
         let mut recording = Recording::read_beside(folder).unwrap();

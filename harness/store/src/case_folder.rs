@@ -35,23 +35,23 @@ pub fn read_model(path: &Path) -> Result<Vec<u8>, StoreError> {
 }
 
 /// Writes a case with its tensors as data, its model, and the inputs and expected outputs of each run to `folder`.
-pub fn write_case_folder(folder: &Path, prepared: &EncodedCase, outputs: &Outputs) -> Result<(), StoreError> {
+pub fn write_case_folder(folder: &Path, encoded: &EncodedCase, outputs: &Outputs) -> Result<(), StoreError> {
     fs::create_dir_all(folder).map_err(StoreError::writing(folder))?;
-    write_materialized(&folder.join(CASE), prepared)?;
-    write_data(folder, prepared, outputs)
+    write_materialized(&folder.join(CASE), encoded)?;
+    write_data(folder, encoded, outputs)
 }
 
 /// Writes a case as it was generated, its tensors as recipes, with its model and the inputs of each run to `folder`.
-pub fn write_generated_case(folder: &Path, prepared: &EncodedCase) -> Result<(), StoreError> {
+pub fn write_generated_case(folder: &Path, encoded: &EncodedCase) -> Result<(), StoreError> {
     fs::create_dir_all(folder).map_err(StoreError::writing(folder))?;
-    write_json(&folder.join(CASE), &CaseFile::from(&prepared.case))?;
-    write_data(folder, prepared, &[])
+    write_json(&folder.join(CASE), &CaseFile::from(&encoded.case))?;
+    write_data(folder, encoded, &[])
 }
 
-fn write_data(folder: &Path, prepared: &EncodedCase, outputs: &Outputs) -> Result<(), StoreError> {
-    let graph = &prepared.case.graph;
-    write(&folder.join(MODEL), &prepared.task.model)?;
-    for (run, inputs) in prepared.task.runs.iter().enumerate() {
+fn write_data(folder: &Path, encoded: &EncodedCase, outputs: &Outputs) -> Result<(), StoreError> {
+    let graph = &encoded.case.graph;
+    write(&folder.join(MODEL), &encoded.task.model)?;
+    for (run, inputs) in encoded.task.runs.iter().enumerate() {
         let data_set = data_set(folder, run)?;
         write_tensors(&data_set, "input", graph.inputs.iter().map(|info| info.name.as_str()), inputs)?;
         if let Some(Some(outputs)) = outputs.get(run) {
@@ -95,13 +95,13 @@ pub fn read_case_file(path: &Path) -> Result<Case, StoreError> {
 }
 
 /// Writes a case so that no later generator changes it.
-pub fn write_materialized(path: &Path, prepared: &EncodedCase) -> Result<(), StoreError> {
-    write_json(path, &CaseFile::from(&materialized(prepared)))
+pub fn write_materialized(path: &Path, encoded: &EncodedCase) -> Result<(), StoreError> {
+    write_json(path, &CaseFile::from(&materialized(encoded)))
 }
 
 /// The case with its tensors as data.
-fn materialized(prepared: &EncodedCase) -> Case {
+fn materialized(encoded: &EncodedCase) -> Case {
     let data =
         |inputs: &Vec<Tensor>| Run { inputs: inputs.iter().cloned().map(TensorSource::Data).collect() };
-    Case { runs: prepared.task.runs.iter().map(data).collect(), ..prepared.case.clone() }
+    Case { runs: encoded.task.runs.iter().map(data).collect(), ..encoded.case.clone() }
 }

@@ -31,7 +31,7 @@ pub fn write_finding(
 ) -> Result<(), StoreError> {
     write_case_folder(folder, minimal, outputs)?;
     write(&folder.join(SNAPSHOT), snapshot(finding, observation).as_bytes())?;
-    Recording::of(info, observation).write_beside(folder)?;
+    Recording::new(info, observation).write_beside(folder)?;
     // last, so that a folder without it is one that was not finished
     update_finding(folder, finding)
 }

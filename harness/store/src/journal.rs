@@ -41,11 +41,11 @@ pub struct Resumed {
     /// What those come to that are not open.
     pub settled: Summary,
     /// Those that nobody had the time to investigate, by place.
-    pub open: Open,
+    pub open: OpenCases,
 }
 
 /// Cases of a journal that are left to be looked at again, by place.
-pub type Open = BTreeMap<u64, CaseRecord>;
+pub type OpenCases = BTreeMap<u64, CaseRecord>;
 
 impl Journal {
     /// Makes the run directory with its `run.json` and an empty journal.
@@ -70,7 +70,7 @@ impl Journal {
     pub fn resume(out: &Path, run: &RunInfo) -> Result<Resumed, StoreError> {
         let info = out.join(RUN);
         let (mut summary, mut settled) = (Summary::new(&run.variants), Summary::new(&run.variants));
-        let mut open = Open::new();
+        let mut open = OpenCases::new();
         // a campaign may be killed before it has written anything
         if is_blank(out) {
             return Ok(Resumed { journal: Self::create(out, run)?, summary, settled, open });

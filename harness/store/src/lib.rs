@@ -37,10 +37,10 @@ pub use finding_folder::{
     OpaqueFinding, has_finding, read_finding, update_finding, write_finding, write_opaque_finding,
 };
 pub use findings_folder::{FindingsFolder, known_findings};
-pub use journal::{Journal, Open, Resumed};
+pub use journal::{Journal, OpenCases, Resumed};
 pub use merge::merge;
 pub use preceding::{read_preceding, write_preceding};
-pub use recording::{RecordedObservation, Recording, timeless};
+pub use recording::{RecordedObservation, Recording, without_timings};
 pub use records::Records;
 pub use replay::replay_events;
 pub use run::{machine, now, record_workforce};

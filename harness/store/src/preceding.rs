@@ -23,7 +23,7 @@ pub fn write_preceding(finding: &Path, history: &[Arc<EncodedCase>]) -> Result<(
     let folder = finding.join(PRECEDING);
     fs::create_dir_all(&folder).map_err(StoreError::writing(&folder))?;
     let mut cases = history.iter().enumerate();
-    cases.try_for_each(|(index, prepared)| write_materialized(&finding.join(file(index)), prepared))
+    cases.try_for_each(|(index, encoded)| write_materialized(&finding.join(file(index)), encoded))
 }
 
 /// The history in the folder of a finding, empty where it needs none.

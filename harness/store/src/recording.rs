@@ -40,7 +40,7 @@ pub struct RecordedObservation {
 
 impl RecordedObservation {
     /// What a variant did, and what that came to.
-    pub fn of(info: &VariantInfo, observation: &Observation, verdict: &Verdict) -> Self {
+    pub fn new(info: &VariantInfo, observation: &Observation, verdict: &Verdict) -> Self {
         Self { verdict: Some(verdict.clone()), ..Self::without_verdict(info, observation) }
     }
 
@@ -48,7 +48,7 @@ impl RecordedObservation {
         Self {
             variant: info.variant.clone(),
             version: info.description.backend_version(),
-            observation: timeless(observation),
+            observation: without_timings(observation),
             verdict: None,
         }
     }
@@ -56,7 +56,7 @@ impl RecordedObservation {
 
 impl Recording {
     /// Of one observation.
-    pub fn of(info: &VariantInfo, observation: &Observation) -> Self {
+    pub fn new(info: &VariantInfo, observation: &Observation) -> Self {
         Self { format: FORMAT, observed: vec![RecordedObservation::without_verdict(info, observation)] }
     }
 
@@ -101,7 +101,7 @@ impl Recording {
 }
 
 /// The observation without what differs from run to run of the same work.
-pub fn timeless(observation: &Observation) -> Observation {
+pub fn without_timings(observation: &Observation) -> Observation {
     Observation { timings: Vec::new(), ..observation.clone() }
 }
 

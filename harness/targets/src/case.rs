@@ -51,8 +51,8 @@ fn case_of(graph: Graph) -> Case {
 
 /// Writes `case` with its tensors as data, and with what golden computes of it, to `folder`.
 pub fn write_case(folder: &Path, case: &Case) -> Result<(), TargetError> {
-    let prepared = EncodedCase::of(case.clone())?;
+    let encoded = EncodedCase::encode(case.clone())?;
     let oracle: Oracle = Arc::new(twinfer_golden::evaluate);
-    let outputs = expected_outputs(&references(&prepared, &oracle))?;
-    Ok(write_case_folder(folder, &prepared, &outputs)?)
+    let outputs = expected_outputs(&references(&encoded, &oracle))?;
+    Ok(write_case_folder(folder, &encoded, &outputs)?)
 }

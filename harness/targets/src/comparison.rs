@@ -56,7 +56,7 @@ impl Targets {
         out: &Path,
         sink: &mut dyn FnMut(&Event),
     ) -> Result<Summary, TargetError> {
-        if self.crews.len() < 2 {
+        if self.workers.len() < 2 {
             return Err(TargetError::NothingToCompareWith { unknown: opaque.unknown.clone() });
         }
         let run = self.run_info(opaque);
@@ -96,10 +96,10 @@ impl Targets {
         unknown: &str,
         sink: &mut dyn FnMut(&Event),
     ) -> Result<Vec<VariantRecord>, TargetError> {
-        let warm = self.judged(unknown, |crew| crew.observe_warm(task))?;
+        let warm = self.judged(unknown, |workers| workers.observe_warm(task))?;
         let Some(lead) = warm.iter().flat_map(divergences).next().cloned() else { return Ok(warm) };
         sink(&Event::Confirming { case: task.hash, divergence: lead.clone() });
-        let fresh = self.judged(unknown, |crew| crew.observe_fresh(task))?;
+        let fresh = self.judged(unknown, |workers| workers.observe_fresh(task))?;
         if fresh.iter().flat_map(divergences).next().is_none() {
             sink(&Event::NotConfirmed { case: task.hash, divergence: lead });
         }
@@ -111,7 +111,7 @@ impl Targets {
         unknown: &str,
         observe: impl Fn(&TriageWorkers) -> Result<Observation, WorkerError>,
     ) -> Result<Vec<VariantRecord>, TargetError> {
-        let observations = self.crews.iter().map(observe).collect::<Result<Vec<_>, _>>()?;
+        let observations = self.workers.iter().map(observe).collect::<Result<Vec<_>, _>>()?;
         let answers: Vec<_> = self
             .infos()
             .zip(&observations)

@@ -9,7 +9,7 @@ use twinfer_case::{
     BackendVersion, Case, Divergence, EncodedCase, Event, Finding, Observation, Variant, VariantRecord,
 };
 use twinfer_checks::{Evaluated, expected_outputs, references};
-use twinfer_store::{RecordedObservation, Recording, read_preceding, timeless, write_finding};
+use twinfer_store::{RecordedObservation, Recording, read_preceding, without_timings, write_finding};
 use twinfer_triage::{Cancellation, DivergingCase, Reduction, Symptom, confirm_smaller, finding};
 use twinfer_workers::TriageWorkers;
 
@@ -40,26 +40,26 @@ pub struct Minimal {
 impl Targets {
     /// What each variant does with `case`, in a worker that has run nothing else, and what the checks say of it.
     pub fn check(&self, case: &Case) -> Result<Vec<VariantRecord>, TargetError> {
-        self.crews.iter().map(|crew| Ok(self.try_fresh(crew, case)?.record(crew.info()))).collect()
+        self.workers.iter().map(|workers| Ok(self.try_fresh(workers, case)?.record(workers.info()))).collect()
     }
 
     /// Runs the case of the finding in `folder` again on every subject that something was recorded of, after the cases that
     /// it needs before it.
     pub fn replay(&self, folder: &Path) -> Result<Vec<Replay>, TargetError> {
         let case = read_case(folder)?;
-        let history = read_preceding(folder)?.into_iter().map(EncodedCase::of);
+        let history = read_preceding(folder)?.into_iter().map(EncodedCase::encode);
         let history = history.collect::<Result<Vec<_>, _>>()?;
         let recording = Recording::read_beside(folder)?;
         let mut replays = Vec::new();
-        for crew in &self.crews {
-            let recorded = recording.observed.iter().filter(|one| one.variant == crew.info().variant);
+        for workers in &self.workers {
+            let recorded = recording.observed.iter().filter(|one| one.variant == workers.info().variant);
             for recorded in recorded {
-                let tried = self.try_after(crew, &history, &case)?;
+                let evaluated = self.try_after(workers, &history, &case)?;
                 replays.push(Replay {
                     variant: recorded.variant.clone(),
-                    versions: (recorded.version.clone(), crew.info().description.backend_version()),
-                    recurs: recurs(recorded, &tried),
-                    record: tried.record(crew.info()),
+                    versions: (recorded.version.clone(), workers.info().description.backend_version()),
+                    recurs: recurs(recorded, &evaluated),
+                    record: evaluated.record(workers.info()),
                 });
             }
         }
@@ -75,18 +75,19 @@ impl Targets {
         out: &Path,
         sink: &mut dyn FnMut(&Event),
     ) -> Result<Option<Minimal>, TargetError> {
-        for crew in &self.crews {
-            let tried = self.try_fresh(crew, case)?;
-            let Some(symptom) = symptom(&tried, known) else { continue };
-            let specimen = DivergingCase { tried: tried.clone(), symptom };
-            let reduction = Reduction { crew, oracle: &self.oracle, course: &Cancellation::default() };
-            let smaller = reduction.reduce(&specimen, sink)?;
-            let minimal = confirm_smaller(&smaller, crew)?.unwrap_or(specimen);
-            let finding = finding(crew.info(), &tried, &minimal, Vec::new());
+        for workers in &self.workers {
+            let evaluated = self.try_fresh(workers, case)?;
+            let Some(symptom) = symptom(&evaluated, known) else { continue };
+            let diverging = DivergingCase { evaluated: evaluated.clone(), symptom };
+            let reduction =
+                Reduction { workers, oracle: &self.oracle, cancellation: &Cancellation::default() };
+            let smaller = reduction.reduce(&diverging, sink)?;
+            let minimal = confirm_smaller(&smaller, workers)?.unwrap_or(diverging);
+            let finding = finding(workers.info(), &evaluated, &minimal, Vec::new());
             let folder = out.join(finding.signature.slug());
-            let Evaluated { prepared, references, observation, .. } = &minimal.tried;
+            let Evaluated { encoded, references, observation, .. } = &minimal.evaluated;
             let outputs = expected_outputs(references)?;
-            write_finding(&folder, &finding, (prepared, &outputs), (crew.info(), observation))?;
+            write_finding(&folder, &finding, (encoded, &outputs), (workers.info(), observation))?;
             return Ok(Some(Minimal { finding, folder }));
         }
         Ok(None)
@@ -95,43 +96,43 @@ impl Targets {
     /// What a subject does with `case` in a worker that has run `history` and nothing else; by itself where that ends it.
     fn try_after(
         &self,
-        crew: &TriageWorkers,
+        workers: &TriageWorkers,
         history: &[Arc<EncodedCase>],
         case: &Case,
     ) -> Result<Evaluated, TargetError> {
-        let prepared = EncodedCase::of(case.clone())?;
+        let encoded = EncodedCase::encode(case.clone())?;
         if history.is_empty() {
-            return self.try_fresh(crew, case);
+            return self.try_fresh(workers, case);
         }
-        let Some(observation) = crew.observe_after(history, &prepared)? else {
-            return self.try_fresh(crew, case);
+        let Some(observation) = workers.observe_after(history, &encoded)? else {
+            return self.try_fresh(workers, case);
         };
-        let references = references(&prepared, &self.oracle);
-        Ok(Evaluated::of(crew.info(), prepared, references, observation))
+        let references = references(&encoded, &self.oracle);
+        Ok(Evaluated::new(workers.info(), encoded, references, observation))
     }
 
-    fn try_fresh(&self, crew: &TriageWorkers, case: &Case) -> Result<Evaluated, TargetError> {
-        let prepared = EncodedCase::of(case.clone())?;
-        let references = references(&prepared, &self.oracle);
-        let observation = crew.observe_fresh(&prepared.task)?;
-        Ok(Evaluated::of(crew.info(), prepared, references, observation))
+    fn try_fresh(&self, workers: &TriageWorkers, case: &Case) -> Result<Evaluated, TargetError> {
+        let encoded = EncodedCase::encode(case.clone())?;
+        let references = references(&encoded, &self.oracle);
+        let observation = workers.observe_fresh(&encoded.task)?;
+        Ok(Evaluated::new(workers.info(), encoded, references, observation))
     }
 }
 
 /// What a case shows: what the `known` finding is about where it is there, and otherwise what comes first.
-fn symptom(tried: &Evaluated, known: Option<&Finding>) -> Option<Symptom> {
+fn symptom(evaluated: &Evaluated, known: Option<&Finding>) -> Option<Symptom> {
     let is_known = |divergence: &&Divergence| {
         known.is_some_and(|known| (known.stage, known.kind) == (divergence.stage, divergence.kind))
     };
-    let divergences = tried.divergences();
+    let divergences = evaluated.divergences();
     let lead = divergences.iter().find(is_known).or(divergences.first())?;
     let diagnosis = known.map_or(&[][..], |known| &known.diagnosis);
-    Some(Symptom::of(lead, tried).explained_by(diagnosis))
+    Some(Symptom::of(lead, evaluated).explained_by(diagnosis))
 }
 
 /// Whether what was recorded is what happened, byte for byte; log lines may differ.
-fn recurs(recorded: &RecordedObservation, tried: &Evaluated) -> bool {
-    let now = timeless(&tried.observation);
+fn recurs(recorded: &RecordedObservation, evaluated: &Evaluated) -> bool {
+    let now = without_timings(&evaluated.observation);
     let then = &recorded.observation;
     let bytes = |observation: &Observation| {
         let outputs = observation.runs.iter().flat_map(|run| &run.outputs);

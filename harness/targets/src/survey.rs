@@ -23,15 +23,15 @@ impl Targets {
         tell: &(dyn Fn(usize, &RecordedObservation) + Sync),
     ) -> Result<Vec<Vec<RecordedObservation>>, TargetError> {
         let question = |case: &Case| {
-            let prepared = EncodedCase::of(case.clone())?;
-            let references = references(&prepared, &self.oracle);
-            Ok((prepared, references))
+            let encoded = EncodedCase::encode(case.clone())?;
+            let references = references(&encoded, &self.oracle);
+            Ok((encoded, references))
         };
         let questions = cases.iter().map(question).collect::<Result<Vec<Question>, TargetError>>()?;
         thread::scope(|scope| {
             let questions = &questions;
-            let ask = |crew| scope.spawn(move || ask(crew, questions, tell));
-            let asked: Vec<_> = self.crews.iter().map(ask).collect();
+            let ask = |workers| scope.spawn(move || ask(workers, questions, tell));
+            let asked: Vec<_> = self.workers.iter().map(ask).collect();
             let panicked = |_| WorkerError::Supervisor("a thread of a survey panicked".to_owned());
             asked.into_iter().map(|thread| thread.join().map_err(panicked)?).collect()
         })
@@ -39,14 +39,15 @@ impl Targets {
 }
 
 fn ask(
-    crew: &TriageWorkers,
+    workers: &TriageWorkers,
     questions: &[Question],
     tell: &(dyn Fn(usize, &RecordedObservation) + Sync),
 ) -> Result<Vec<RecordedObservation>, TargetError> {
-    let answer = |(place, (prepared, references)): (usize, &Question)| {
-        let observation = crew.observe_warm(&prepared.task)?;
-        let tried = Evaluated::of(crew.info(), prepared.clone(), references.clone(), observation);
-        let recorded = RecordedObservation::of(crew.info(), &tried.observation, &tried.judgement.verdict);
+    let answer = |(place, (encoded, references)): (usize, &Question)| {
+        let observation = workers.observe_warm(&encoded.task)?;
+        let evaluated = Evaluated::new(workers.info(), encoded.clone(), references.clone(), observation);
+        let recorded =
+            RecordedObservation::new(workers.info(), &evaluated.observation, &evaluated.judgement.verdict);
         tell(place, &recorded);
         Ok(recorded)
     };

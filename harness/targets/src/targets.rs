@@ -10,7 +10,7 @@ use crate::TargetError;
 
 /// Variants with a worker each, ready for one case at a time.
 pub struct Targets {
-    pub(crate) crews: Vec<TriageWorkers>,
+    pub(crate) workers: Vec<TriageWorkers>,
     pub(crate) oracle: Oracle,
 }
 
@@ -35,16 +35,16 @@ impl Targets {
             TriageWorkers::start(Arc::new(nursery))
         };
         let subjects = variants.iter().filter(|variant| variant.backend != BackendName::Golden);
-        let crews = subjects.map(start).collect::<Result<Vec<_>, _>>()?;
-        if crews.is_empty() {
+        let workers = subjects.map(start).collect::<Result<Vec<_>, _>>()?;
+        if workers.is_empty() {
             return Err(TargetError::NoBackend);
         }
-        let arithmetic = crews.iter().map(|crew| crew.info().description.arithmetic);
-        Ok(Self { oracle: golden_for(arithmetic), crews })
+        let arithmetic = workers.iter().map(|workers| workers.info().description.arithmetic);
+        Ok(Self { oracle: golden_for(arithmetic), workers })
     }
 
     /// The variants with what their backends say of themselves.
     pub fn infos(&self) -> impl Iterator<Item = &VariantInfo> {
-        self.crews.iter().map(TriageWorkers::info)
+        self.workers.iter().map(TriageWorkers::info)
     }
 }

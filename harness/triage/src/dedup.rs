@@ -15,30 +15,31 @@ pub struct Dedup(Mutex<Held>);
 #[derive(Default)]
 struct Held {
     known: Catalog,
-    claimed: Vec<(Place, Identity)>,
+    registered: Vec<(Place, Identity)>,
 }
 
 impl Dedup {
     /// What the committer knows.
-    pub fn know(&self, known: &Catalog) {
+    pub fn update(&self, known: &Catalog) {
         self.lock().known = known.clone();
     }
 
     /// Whether a case with this provisional signature most likely shows what is known.
     pub fn is_known(&self, provisional: &Signature) -> bool {
         let known = &self.lock().known;
-        known.find_likely(provisional).or_else(|| known.veiled_by(provisional)).is_some()
+        known.find_likely(provisional).or_else(|| known.masked_by(provisional)).is_some()
     }
 
     /// Whether a finding is the first of its kind in the order of the campaign, as far as is known.
-    pub fn claim(&self, place: Place, identity: &Identity) -> bool {
+    pub fn register(&self, place: Place, identity: &Identity) -> bool {
         let mut held = self.lock();
-        let earlier =
-            |(other, claimed): &(Place, Identity)| *other < place && claimed.is(&identity.signature);
-        if held.known.find(&identity.signature).is_some() || held.claimed.iter().any(earlier) {
+        let earlier = |(other, registered): &(Place, Identity)| {
+            *other < place && registered.matches(&identity.signature)
+        };
+        if held.known.find(&identity.signature).is_some() || held.registered.iter().any(earlier) {
             return false;
         }
-        held.claimed.push((place, identity.clone()));
+        held.registered.push((place, identity.clone()));
         true
     }
 

@@ -16,7 +16,7 @@ pub struct Findings {
     folder: FindingsFolder,
     entries: Vec<Entry>,
     /// How each of `entries` is recognised.
-    catalogue: Catalog,
+    catalog: Catalog,
 }
 
 /// A finding.
@@ -38,7 +38,7 @@ impl Findings {
     /// Those in the `known` folders, each once, and an empty folder for new ones in `out`.
     pub fn open(out: &Path, known: &[PathBuf]) -> Result<Self, TriageError> {
         let folder = FindingsFolder::of_run(out)?;
-        let mut findings = Self { folder, entries: Vec::new(), catalogue: Catalog::default() };
+        let mut findings = Self { folder, entries: Vec::new(), catalog: Catalog::default() };
         for folder in known {
             for stored in load_all(&FindingsFolder::at(folder))? {
                 if !findings.has(&stored.finding.signature.slug()) {
@@ -64,14 +64,14 @@ impl Findings {
             self.count(&count.slug, count.cases);
         }
         for count in &summary.masks {
-            self.count_veiled(&count.mask, count.cases);
+            self.count_masked(&count.mask, count.cases);
         }
         Ok(())
     }
 
     fn enter(&mut self, Stored { finding, identity }: Stored, is_ours: bool) -> usize {
         self.entries.push(Entry { slug: finding.signature.slug(), finding, is_ours });
-        self.catalogue.add(identity.into())
+        self.catalog.add(identity.into())
     }
 
     fn has(&self, slug: &str) -> bool {
@@ -79,8 +79,8 @@ impl Findings {
     }
 
     /// How findings are recognised, by place.
-    pub const fn catalogue(&self) -> &Catalog {
-        &self.catalogue
+    pub const fn catalog(&self) -> &Catalog {
+        &self.catalog
     }
 
     /// Those that this campaign added, by folder name, in order of discovery.
@@ -91,14 +91,14 @@ impl Findings {
     /// Counts cases that show a finding.
     pub fn count(&mut self, slug: &str, cases: u64) {
         if let Some(index) = self.entries.iter().position(|entry| entry.slug == slug) {
-            self.catalogue.count(index, cases);
+            self.catalog.count(index, cases);
         }
     }
 
-    /// Counts cases that show a finding veiled; whether they are the first to show it so.
-    pub fn count_veiled(&mut self, mask: &Mask, cases: u64) -> bool {
+    /// Counts cases that show a finding masked; whether they are the first to show it so.
+    pub fn count_masked(&mut self, mask: &Mask, cases: u64) -> bool {
         let index = self.entries.iter().position(|entry| entry.slug == mask.finding);
-        index.is_some_and(|index| self.catalogue.count_veiled(index, &mask.operators, cases))
+        index.is_some_and(|index| self.catalog.count_masked(index, &mask.operators, cases))
     }
 
     /// Findings that this campaign added.
@@ -112,18 +112,18 @@ impl Findings {
     }
 
     /// Adds a finding and writes its folder; its place.
-    pub fn add(&mut self, proof: &Confirmed, info: &VariantInfo) -> Result<usize, TriageError> {
-        let finding = proof.finding.clone();
+    pub fn add(&mut self, confirmed: &Confirmed, info: &VariantInfo) -> Result<usize, TriageError> {
+        let finding = confirmed.finding.clone();
         let folder = self.folder.of(&finding.signature.slug());
-        let minimal = &proof.minimal;
+        let minimal = &confirmed.minimal;
         let outputs = expected_outputs(&minimal.references)?;
-        write_preceding(&folder, &proof.history)?;
-        write_finding(&folder, &finding, (&minimal.prepared, &outputs), (info, &minimal.observation))?;
-        Ok(self.enter(Stored { finding, identity: proof.identity() }, true))
+        write_preceding(&folder, &confirmed.history)?;
+        write_finding(&folder, &finding, (&minimal.encoded, &outputs), (info, &minimal.observation))?;
+        Ok(self.enter(Stored { finding, identity: confirmed.identity() }, true))
     }
 
     /// Notes that the finding at `index` was seen in another variant or version; the finding if that is news.
-    pub fn sight(
+    pub fn record_sighting(
         &mut self,
         index: usize,
         sighting: Sighting,

@@ -26,7 +26,7 @@ use crate::{
     symptom::Symptom,
 };
 
-/// Workers that have run nothing which a proof takes.
+/// Workers that have run nothing which a confirmed takes.
 const FRESH: usize = 1;
 
 /// Investigates suspects, any number of them at once.
@@ -40,7 +40,7 @@ pub struct Investigator<'a> {
 /// What an investigation came to.
 pub struct TriageResult {
     /// The finding behind which something else was looked for.
-    pub beyond: Option<Arc<Identity>>,
+    pub hidden_behind: Option<Arc<Identity>>,
     /// What was found.
     pub outcome: TriageOutcome,
     /// What it took.
@@ -59,7 +59,7 @@ pub struct Effort {
 /// An investigation under way, as seen by whoever wants to end it.
 #[derive(Default)]
 pub struct Cancellation {
-    is_halted: AtomicBool,
+    is_canceled: AtomicBool,
     candidates: AtomicU64,
     /// When it goes on with what it has.
     end: Option<Instant>,
@@ -78,13 +78,13 @@ pub enum TriageOutcome {
 /// The smallest case that shows a symptom in warm workers.
 #[derive(Clone)]
 pub struct Reduced {
-    specimen: DivergingCase,
+    diverging: DivergingCase,
     /// What finding it would be.
     pub identity: Identity,
     /// How it was reached.
     pub events: Vec<Event>,
     /// Whether there was time to try all that is smaller.
-    pub is_smallest: bool,
+    pub is_minimal: bool,
 }
 
 /// What fresh workers say.
@@ -117,19 +117,19 @@ impl<'a> Investigator<'a> {
         Self { oracle, source, minimize }
     }
 
-    /// Finds out what `suspect` shows, or what it shows `beyond` a known finding. Nothing is proved where `is_familiar`
-    /// knows the minimal case; `None` once `course` is halted.
+    /// Finds out what `suspect` shows, or what it shows `hidden_behind` a known finding. Nothing is proved where `is_familiar`
+    /// knows the minimal case; `None` once `cancellation` is halted.
     pub fn investigate(
         self,
-        crew: &TriageWorkers,
+        workers: &TriageWorkers,
         suspect: &Suspect,
-        beyond: Option<&Identity>,
+        hidden_behind: Option<&Identity>,
         is_familiar: impl FnOnce(&Identity) -> bool,
-        course: &Cancellation,
+        cancellation: &Cancellation,
     ) -> Result<Option<TriageOutcome>, TriageError> {
-        let expected = beyond.is_none().then(|| crew.expect_fresh(FRESH));
-        let reduced = self.reduce(crew, suspect, beyond, course)?;
-        if course.is_halted() {
+        let expected = hidden_behind.is_none().then(|| workers.expect_fresh(FRESH));
+        let reduced = self.reduce(workers, suspect, hidden_behind, cancellation)?;
+        if cancellation.is_canceled() {
             return Ok(None);
         }
         let Some(reduced) = reduced else { return Ok(Some(TriageOutcome::Nothing)) };
@@ -138,92 +138,92 @@ impl<'a> Investigator<'a> {
         }
         // it is taken now
         drop(expected);
-        let proof = self.prove(crew, suspect, &reduced)?;
-        Ok(Some(TriageOutcome::Confirmed(reduced, Box::new(proof))))
+        let confirmed = self.confirm(workers, suspect, &reduced)?;
+        Ok(Some(TriageOutcome::Confirmed(reduced, Box::new(confirmed))))
     }
 
     /// The smallest case that shows what `suspect` shows in warm workers; the suspect itself where it does not recur
-    /// there. `None` where nothing is to be seen `beyond` a known finding.
+    /// there. `None` where nothing is to be seen `hidden_behind` a known finding.
     fn reduce(
         self,
-        crew: &TriageWorkers,
+        workers: &TriageWorkers,
         suspect: &Suspect,
-        beyond: Option<&Identity>,
-        course: &Cancellation,
+        hidden_behind: Option<&Identity>,
+        cancellation: &Cancellation,
     ) -> Result<Option<Reduced>, TriageError> {
-        let mut specimen = self.specimen(suspect)?;
-        let reduction = Reduction { crew, oracle: self.oracle, course };
-        if let Some(known) = beyond {
-            match reduction.look_beyond(&specimen, known)? {
-                Some(other) => specimen = other,
+        let mut diverging = self.diverging(suspect)?;
+        let reduction = Reduction { workers, oracle: self.oracle, cancellation };
+        if let Some(known) = hidden_behind {
+            match reduction.look_behind(&diverging, known)? {
+                Some(other) => diverging = other,
                 None => return Ok(None),
             }
         }
         let mut events = Vec::new();
-        if self.minimize && (beyond.is_some() || reduction.recurs(&specimen)?) {
-            specimen = reduction.reduce(&specimen, &mut |event| events.push(event.clone()))?;
+        if self.minimize && (hidden_behind.is_some() || reduction.recurs(&diverging)?) {
+            diverging = reduction.reduce(&diverging, &mut |event| events.push(event.clone()))?;
         }
-        let prepared = &specimen.tried.prepared;
-        let signature = specimen.symptom.signature(crew.info(), prepared);
-        let identity = Identity { signature, classes: classes(&prepared.case) };
-        Ok(Some(Reduced { specimen, identity, events, is_smallest: !course.is_late() }))
+        let encoded = &diverging.evaluated.encoded;
+        let signature = diverging.symptom.signature(workers.info(), encoded);
+        let identity = Identity { signature, classes: classes(&encoded.case) };
+        Ok(Some(Reduced { diverging, identity, events, is_minimal: !cancellation.is_timed_out() }))
     }
 
     /// Confirms in a fresh worker what `suspect` was reduced to; where that does not recur, the suspect itself.
-    pub fn prove(
+    pub fn confirm(
         self,
-        crew: &TriageWorkers,
+        workers: &TriageWorkers,
         suspect: &Suspect,
         reduced: &Reduced,
     ) -> Result<Confirmed, TriageError> {
-        let DivergingCase { tried, symptom } = &self.specimen(suspect)?;
-        let smaller = &reduced.specimen;
-        let is_smaller = smaller.tried.prepared.task.hash != suspect.case;
-        if is_smaller && let Some(minimal) = confirm_smaller(smaller, crew)? {
+        let DivergingCase { evaluated, symptom } = &self.diverging(suspect)?;
+        let smaller = &reduced.diverging;
+        let is_smaller = smaller.evaluated.encoded.task.hash != suspect.case;
+        if is_smaller && let Some(minimal) = confirm_smaller(smaller, workers)? {
             let divergences = suspect.divergences().to_vec();
-            return Ok(Confirmed::of(crew, tried, minimal, divergences).of_reduced(reduced));
+            return Ok(Confirmed::of(workers, evaluated, minimal, divergences).of_reduced(reduced));
         }
-        Ok(match self.confirm(crew, suspect, tried)? {
+        Ok(match self.rerun(workers, suspect, evaluated)? {
             Confirmation::Fresh(fresh) => {
                 let divergences = fresh.divergences().to_vec();
-                let minimal = DivergingCase { tried: fresh, symptom: symptom.clone() };
-                Confirmed::of(crew, tried, minimal, divergences).of_reduced(reduced)
+                let minimal = DivergingCase { evaluated: fresh, symptom: symptom.clone() };
+                Confirmed::of(workers, evaluated, minimal, divergences).of_reduced(reduced)
             }
             Confirmation::AfterOthers(warm, history) => {
                 let minimal = renamed(warm, symptom, Kind::StateDependent, "only after other cases");
-                let divergences = minimal.tried.divergences().to_vec();
-                Confirmed::of(crew, tried, minimal, divergences).after(history)
+                let divergences = minimal.evaluated.divergences().to_vec();
+                Confirmed::of(workers, evaluated, minimal, divergences).after(history)
             }
             Confirmation::None => {
-                let minimal = renamed(tried.clone(), symptom, Kind::Nondeterministic, "did not recur");
-                let divergences = minimal.tried.divergences().to_vec();
-                Confirmed { recurs: false, ..Confirmed::of(crew, tried, minimal, divergences) }
+                let minimal = renamed(evaluated.clone(), symptom, Kind::Nondeterministic, "did not recur");
+                let divergences = minimal.evaluated.divergences().to_vec();
+                Confirmed { recurs: false, ..Confirmed::of(workers, evaluated, minimal, divergences) }
             }
         })
     }
 
     /// The suspect as it was seen.
-    fn specimen(self, suspect: &Suspect) -> Result<DivergingCase, TriageError> {
-        let tried = suspect.tried(self.source, self.oracle)?;
-        Ok(DivergingCase { tried, symptom: suspect.symptom.clone() })
+    fn diverging(self, suspect: &Suspect) -> Result<DivergingCase, TriageError> {
+        let evaluated = suspect.evaluated(self.source, self.oracle)?;
+        Ok(DivergingCase { evaluated, symptom: suspect.symptom.clone() })
     }
 
     /// Runs the case again in a worker that has run nothing else; failing that, with its history.
-    fn confirm(
+    fn rerun(
         self,
-        crew: &TriageWorkers,
+        workers: &TriageWorkers,
         suspect: &Suspect,
-        tried: &Evaluated,
+        evaluated: &Evaluated,
     ) -> Result<Confirmation, TriageError> {
         let Suspect { symptom, preceding, .. } = suspect;
-        let fresh = tried.with(crew.info(), crew.observe_fresh(&tried.prepared.task)?);
+        let fresh = evaluated.with(workers.info(), workers.observe_fresh(&evaluated.encoded.task)?);
         if symptom.recurs_in(&fresh) {
             return Ok(Confirmation::Fresh(fresh));
         }
-        let history = preceding.iter().map(|index| EncodedCase::of((self.source)(*index)));
+        let history = preceding.iter().map(|index| EncodedCase::encode((self.source)(*index)));
         let history = history.collect::<Result<Vec<_>, _>>()?;
-        let warm = crew.observe_after(&history, &tried.prepared)?;
-        let warm = warm.map(|observation| tried.with(crew.info(), observation));
+        let warm = workers.observe_after(&history, &evaluated.encoded)?;
+        let warm = warm.map(|observation| evaluated.with(workers.info(), observation));
         Ok(match warm.filter(|warm| symptom.recurs_in(warm)) {
             Some(warm) => Confirmation::AfterOthers(warm, history),
             None => Confirmation::None,
@@ -233,32 +233,32 @@ impl<'a> Investigator<'a> {
 
 impl Cancellation {
     /// One that may take so long, where that is bounded.
-    pub fn within(patience: Option<Duration>) -> Self {
-        Self { end: patience.and_then(|patience| Instant::now().checked_add(patience)), ..Self::default() }
+    pub fn with_limit(limit: Option<Duration>) -> Self {
+        Self { end: limit.and_then(|limit| Instant::now().checked_add(limit)), ..Self::default() }
     }
 
     /// Whether there is time to try more.
-    pub fn goes_on(&self) -> bool {
-        !self.is_halted() && !self.is_late()
+    pub fn is_active(&self) -> bool {
+        !self.is_canceled() && !self.is_timed_out()
     }
 
     /// Whether its time is up.
-    pub fn is_late(&self) -> bool {
+    pub fn is_timed_out(&self) -> bool {
         self.end.is_some_and(|end| Instant::now() >= end)
     }
 
     /// Ends it early.
-    pub fn halt(&self) {
-        self.is_halted.store(true, Ordering::Relaxed);
+    pub fn cancel(&self) {
+        self.is_canceled.store(true, Ordering::Relaxed);
     }
 
     /// Whether it is to end without a result.
-    pub fn is_halted(&self) -> bool {
-        self.is_halted.load(Ordering::Relaxed)
+    pub fn is_canceled(&self) -> bool {
+        self.is_canceled.load(Ordering::Relaxed)
     }
 
     /// Counts candidates that were run.
-    pub fn ran(&self, candidates: usize) {
+    pub fn count_candidates(&self, candidates: usize) {
         self.candidates.fetch_add(candidates as u64, Ordering::Relaxed);
     }
 
@@ -271,30 +271,30 @@ impl Cancellation {
 impl Confirmed {
     /// That `minimal` recurs, which was found in `suspect`.
     fn of(
-        crew: &TriageWorkers,
+        workers: &TriageWorkers,
         suspect: &Evaluated,
         minimal: DivergingCase,
         divergences: Vec<Divergence>,
     ) -> Self {
-        let finding = finding(crew.info(), suspect, &minimal, Vec::new());
-        Self { finding, minimal: minimal.tried, divergences, history: Vec::new(), recurs: true }
+        let finding = finding(workers.info(), suspect, &minimal, Vec::new());
+        Self { finding, minimal: minimal.evaluated, divergences, history: Vec::new(), recurs: true }
     }
 
     /// The same, of what was made as small as there was time for.
     const fn of_reduced(mut self, reduced: &Reduced) -> Self {
-        self.finding.cut_short = !reduced.is_smallest;
+        self.finding.cut_short = !reduced.is_minimal;
         self
     }
 
     /// The same, after other cases only.
     fn after(mut self, history: Vec<Arc<EncodedCase>>) -> Self {
-        self.finding.preceding = history.iter().map(|prepared| prepared.task.hash).collect();
+        self.finding.preceding = history.iter().map(|encoded| encoded.task.hash).collect();
         Self { history, ..self }
     }
 
     /// How the finding is recognised in other cases.
     pub fn identity(&self) -> Identity {
-        Identity { signature: self.finding.signature.clone(), classes: classes(&self.minimal.prepared.case) }
+        Identity { signature: self.finding.signature.clone(), classes: classes(&self.minimal.encoded.case) }
     }
 }
 
@@ -302,22 +302,22 @@ impl Confirmed {
 pub fn finding(
     info: &VariantInfo,
     suspect: &Evaluated,
-    DivergingCase { tried: minimal, symptom }: &DivergingCase,
+    DivergingCase { evaluated: minimal, symptom }: &DivergingCase,
     preceding: Vec<CaseHash>,
 ) -> Finding {
-    let signature = symptom.signature(info, &minimal.prepared);
+    let signature = symptom.signature(info, &minimal.encoded);
     Finding {
         format: FINDING_FORMAT,
         kind: signature.kind,
         stage: signature.stage,
         diagnosis: symptom.diagnosis().to_vec(),
-        graph: shown(signature.kind, &minimal.prepared.case),
+        graph: shown(signature.kind, &minimal.encoded.case),
         signature,
         seen_in: vec![sighting(info)],
-        before: suspect.prepared.size(),
-        after: minimal.prepared.size(),
-        case: minimal.prepared.task.hash,
-        provenance: suspect.prepared.case.provenance.clone(),
+        before: suspect.encoded.size(),
+        after: minimal.encoded.size(),
+        case: minimal.encoded.task.hash,
+        provenance: suspect.encoded.case.provenance.clone(),
         preceding,
         cut_short: false,
         divergences: symptom.narrowed(minimal.divergences()),
@@ -334,8 +334,8 @@ fn shown(kind: Kind, case: &Case) -> String {
 }
 
 /// The same case, the divergence with the symptom called by what it turned out to be.
-fn renamed(mut tried: Evaluated, symptom: &Symptom, kind: Kind, how: &str) -> DivergingCase {
-    if let Verdict::Diverges(divergences) = &mut tried.judgement.verdict {
+fn renamed(mut evaluated: Evaluated, symptom: &Symptom, kind: Kind, how: &str) -> DivergingCase {
+    if let Verdict::Diverges(divergences) = &mut evaluated.judgement.verdict {
         let place = symptom.place_among(divergences);
         if let Some(lead) = divergences.get_mut(place) {
             lead.diagnosis = None;
@@ -343,7 +343,7 @@ fn renamed(mut tried: Evaluated, symptom: &Symptom, kind: Kind, how: &str) -> Di
             lead.kind = kind;
         }
     }
-    DivergingCase { tried, symptom: symptom.clone().renamed(kind) }
+    DivergingCase { evaluated, symptom: symptom.clone().renamed(kind) }
 }
 
 /// Where a finding was seen.

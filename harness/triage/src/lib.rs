@@ -16,7 +16,7 @@ mod reduction;
 mod suspect;
 mod symptom;
 
-pub use catalog::{Catalog, Identity, may_be_one};
+pub use catalog::{Catalog, Identity, may_be_same_finding};
 pub use classes::classes;
 pub use dedup::Dedup;
 pub use error::TriageError;

@@ -12,12 +12,12 @@ use crate::{
     TriageError, catalog::Identity, classes::classes, investigation::Cancellation, symptom::Symptom,
 };
 
-/// Candidates that are tried for one case at most.
+/// Candidates that are evaluated for one case at most.
 const LIMIT: usize = 500;
 /// After this many candidates in a row that do not show the symptom it is made sure that the case itself still does: one
 /// that comes and goes, as where memory is read that nobody wrote, is looked for in hundreds of candidates otherwise.
 const DOUBT: usize = 24;
-/// Candidates that are tried at most to see whether anything hides behind what is known.
+/// Candidates that are evaluated at most to see whether anything hides behind what is known.
 const LOOK: usize = 12;
 /// The same where a candidate has the device alone, so that the cases of the campaign wait for it.
 const SHORT_LOOK: usize = 3;
@@ -29,7 +29,7 @@ const HANGS: usize = 8;
 #[derive(Clone)]
 pub struct DivergingCase {
     /// The case, and what was observed.
-    pub tried: Evaluated,
+    pub evaluated: Evaluated,
     /// What a smaller case must still show.
     pub symptom: Symptom,
 }
@@ -37,34 +37,34 @@ pub struct DivergingCase {
 /// Makes cases smaller.
 pub struct Reduction<'a> {
     /// The workers that run candidates.
-    pub crew: &'a TriageWorkers,
+    pub workers: &'a TriageWorkers,
     /// The reference that judges them.
     pub oracle: &'a Oracle,
     /// Ends early where it does not go on.
-    pub course: &'a Cancellation,
+    pub cancellation: &'a Cancellation,
 }
 
 impl Reduction<'_> {
-    /// The smallest case found that shows the symptom of `specimen` in warm workers, with what it shares with all larger
-    /// ones; `specimen` itself where there is none.
+    /// The smallest case found that shows the symptom of `diverging` in warm workers, with what it shares with all larger
+    /// ones; `diverging` itself where there is none.
     pub fn reduce(
         &self,
-        specimen: &DivergingCase,
+        diverging: &DivergingCase,
         sink: &mut dyn FnMut(&Event),
     ) -> Result<DivergingCase, TriageError> {
-        let original = specimen.tried.prepared.task.hash;
-        let mut reducer = reducer(specimen, LIMIT)?;
-        let mut smallest = specimen.clone();
+        let original = diverging.evaluated.encoded.task.hash;
+        let mut reducer = reducer(diverging, LIMIT)?;
+        let mut smallest = diverging.clone();
         let (mut count, mut in_vain) = (0, 0);
-        let _share = self.crew.share();
-        while self.course.goes_on() {
+        let _share = self.workers.share();
+        while self.cancellation.is_active() {
             if in_vain >= DOUBT {
                 in_vain = 0;
                 if !self.recurs(&smallest)? {
                     break;
                 }
             }
-            let candidates = reducer.propose(self.crew.hands());
+            let candidates = reducer.propose(self.workers.hands());
             if candidates.is_empty() {
                 break;
             }
@@ -77,8 +77,8 @@ impl Reduction<'_> {
             count += success.as_ref().map_or(candidates.len(), |(place, _)| place + 1) as u64;
             in_vain = success.as_ref().map_or(in_vain + candidates.len(), |_| 0);
             if let Some((place, symptom)) = success {
-                smallest = DivergingCase { tried: candidates.swap_remove(place), symptom };
-                let size = smallest.tried.prepared.size();
+                smallest = DivergingCase { evaluated: candidates.swap_remove(place), symptom };
+                let size = smallest.evaluated.encoded.size();
                 sink(&Event::Minimizing { case: original, size, tried: count });
             }
         }
@@ -86,35 +86,35 @@ impl Reduction<'_> {
     }
 
     /// Whether a case shows its symptom once more, in a warm worker.
-    pub fn recurs(&self, specimen: &DivergingCase) -> Result<bool, TriageError> {
-        let DivergingCase { tried, symptom } = specimen;
-        let again = tried.with(self.crew.info(), self.crew.observe_warm(&tried.prepared.task)?);
+    pub fn recurs(&self, diverging: &DivergingCase) -> Result<bool, TriageError> {
+        let DivergingCase { evaluated, symptom } = diverging;
+        let again = evaluated.with(self.workers.info(), self.workers.observe_warm(&evaluated.encoded.task)?);
         Ok(symptom.recurs_in(&again))
     }
 
-    /// A case one step simpler than `specimen` that shows the same symptom without having all that `known` needs; `None`
+    /// A case one step simpler than `diverging` that shows the same symptom without having all that `known` needs; `None`
     /// where the first few do not.
-    pub fn look_beyond(
+    pub fn look_behind(
         &self,
-        specimen: &DivergingCase,
+        diverging: &DivergingCase,
         known: &Identity,
     ) -> Result<Option<DivergingCase>, TriageError> {
-        let look = match self.crew.info().description.device_use {
+        let look = match self.workers.info().description.device_use {
             DeviceUse::Shared => LOOK,
             DeviceUse::Alone => SHORT_LOOK,
         };
-        let mut reducer = reducer(specimen, look)?;
-        let is_without = |case: &Case| !known.is_left_in(&classes(case));
-        let _share = self.crew.share();
-        while self.course.goes_on() {
-            let candidates = reducer.propose_if(self.crew.hands(), is_without);
+        let mut reducer = reducer(diverging, look)?;
+        let is_without = |case: &Case| !known.is_contained_in(&classes(case));
+        let _share = self.workers.share();
+        while self.cancellation.is_active() {
+            let candidates = reducer.propose_if(self.workers.hands(), is_without);
             if candidates.is_empty() {
                 break;
             }
-            let candidates = self.try_warm(candidates, specimen.symptom.stage())?;
-            let shown = candidates.into_iter().find_map(|tried| {
-                let symptom = specimen.symptom.shared_with(&tried)?;
-                Some(DivergingCase { tried, symptom })
+            let candidates = self.try_warm(candidates, diverging.symptom.stage())?;
+            let shown = candidates.into_iter().find_map(|evaluated| {
+                let symptom = diverging.symptom.shared_with(&evaluated)?;
+                Some(DivergingCase { evaluated, symptom })
             });
             if shown.is_some() {
                 return Ok(shown);
@@ -127,13 +127,13 @@ impl Reduction<'_> {
     /// Runs candidates at once, each in a worker of its own, and gives them in their order. What parsing shows needs no
     /// engine.
     fn try_warm(&self, candidates: Vec<Case>, shown_in: Stage) -> Result<Vec<Evaluated>, TriageError> {
-        self.course.ran(candidates.len());
+        self.cancellation.count_candidates(candidates.len());
         let until = if shown_in == Stage::Parse { Stage::Parse } else { Stage::Execute };
         let try_one = |candidate: Case| {
-            let prepared = EncodedCase::of(candidate)?;
-            let references = references(&prepared, self.oracle);
-            let observation = self.crew.observe_warm(&prepared.task.clone().until(until))?;
-            Ok(Evaluated::of(self.crew.info(), prepared, references, observation))
+            let encoded = EncodedCase::encode(candidate)?;
+            let references = references(&encoded, self.oracle);
+            let observation = self.workers.observe_warm(&encoded.task.clone().until(until))?;
+            Ok(Evaluated::new(self.workers.info(), encoded, references, observation))
         };
         thread::scope(|scope| {
             let try_one = &try_one;
@@ -147,20 +147,20 @@ impl Reduction<'_> {
 /// What `smaller` shows in a worker that has run nothing else, if that is still the same.
 pub fn confirm_smaller(
     smaller: &DivergingCase,
-    crew: &TriageWorkers,
+    workers: &TriageWorkers,
 ) -> Result<Option<DivergingCase>, TriageError> {
-    let observation = crew.observe_fresh(&smaller.tried.prepared.task)?;
-    let tried = smaller.tried.with(crew.info(), observation);
-    Ok(smaller.symptom.shared_with(&tried).map(|symptom| DivergingCase { tried, symptom }))
+    let observation = workers.observe_fresh(&smaller.evaluated.encoded.task)?;
+    let evaluated = smaller.evaluated.with(workers.info(), observation);
+    Ok(smaller.symptom.shared_with(&evaluated).map(|symptom| DivergingCase { evaluated, symptom }))
 }
 
 /// Proposes at most `limit` candidates, or fewer where each takes long.
-fn reducer(specimen: &DivergingCase, limit: usize) -> Result<Reducer, TriageError> {
-    let limit = if specimen.symptom.kind() == Kind::Hang { limit.min(HANGS) } else { limit };
+fn reducer(diverging: &DivergingCase, limit: usize) -> Result<Reducer, TriageError> {
+    let limit = if diverging.symptom.kind() == Kind::Hang { limit.min(HANGS) } else { limit };
     let failed = |reason: twinfer_case::OversizedRecipe| TriageError::Supervisor(reason.to_string());
-    Reducer::new(&specimen.tried.prepared.case, limit).map_err(failed)
+    Reducer::new(&diverging.evaluated.encoded.case, limit).map_err(failed)
 }
 
 fn panicked() -> TriageError {
-    TriageError::Supervisor("a thread that tried a candidate panicked".to_owned())
+    TriageError::Supervisor("a thread that evaluated a candidate panicked".to_owned())
 }

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use twinfer_case::{Case, CaseHash, Divergence, EncodedCase, Observation, Signature, Variant, VariantInfo};
 use twinfer_checks::{Evaluated, Judgement, Oracle, references};
 
-use crate::{TriageError, catalog::may_repeat, causes::leads, symptom::Symptom};
+use crate::{TriageError, catalog::may_repeat_on_rung, causes::leads, symptom::Symptom};
 
 /// Where a campaign's cases come from: the case at an index, the same whoever asks and in whatever order.
 pub type CaseSource = Arc<dyn Fn(u64) -> Case + Send + Sync>;
@@ -31,11 +31,11 @@ pub struct Suspect {
     pub preceding: Vec<u64>,
     /// The variant above which its own is a rung; its own where that is none.
     base: Variant,
-    sight: Arc<Sight>,
+    judged: Arc<Judged>,
 }
 
 /// What was seen, which the causes share.
-struct Sight {
+struct Judged {
     observation: Observation,
     judgement: Judgement,
 }
@@ -45,19 +45,19 @@ impl Suspect {
     pub fn all(
         info: &VariantInfo,
         (index, variant): (u64, usize),
-        tried: Evaluated,
+        evaluated: Evaluated,
         preceding: &[u64],
     ) -> Vec<Self> {
-        let causes: Vec<_> = leads(tried.divergences())
+        let causes: Vec<_> = leads(evaluated.divergences())
             .into_iter()
             .map(|lead| {
-                let symptom = Symptom::of(&tried.divergences()[lead], &tried);
-                let provisional = symptom.signature(info, &tried.prepared);
+                let symptom = Symptom::of(&evaluated.divergences()[lead], &evaluated);
+                let provisional = symptom.signature(info, &evaluated.encoded);
                 (lead, symptom, provisional)
             })
             .collect();
-        let Evaluated { prepared, observation, judgement, .. } = tried;
-        let (case, sight) = (prepared.task.hash, Arc::new(Sight { observation, judgement }));
+        let Evaluated { encoded, observation, judgement, .. } = evaluated;
+        let (case, judged) = (encoded.task.hash, Arc::new(Judged { observation, judgement }));
         let suspect = |(lead, symptom, provisional)| Self {
             index,
             case,
@@ -67,14 +67,14 @@ impl Suspect {
             provisional,
             preceding: preceding.to_vec(),
             base: info.rung_of.as_ref().unwrap_or(&info.variant).clone(),
-            sight: Arc::clone(&sight),
+            judged: Arc::clone(&judged),
         };
         causes.into_iter().map(suspect).collect()
     }
 
     /// Everything that diverges.
     pub fn divergences(&self) -> &[Divergence] {
-        self.sight.judgement.verdict.divergences()
+        self.judged.judgement.verdict.divergences()
     }
 
     /// The divergence that makes it one.
@@ -86,7 +86,7 @@ impl Suspect {
     pub fn repeats(&self, lower: &Self) -> bool {
         self.variant != lower.variant
             && self.base == lower.base
-            && may_repeat(&lower.provisional, &self.provisional)
+            && may_repeat_on_rung(&lower.provisional, &self.provisional)
     }
 
     /// Its place in the order of the campaign.
@@ -95,11 +95,11 @@ impl Suspect {
     }
 
     /// The case with what was observed.
-    pub fn tried(&self, source: &CaseSource, oracle: &Oracle) -> Result<Evaluated, TriageError> {
-        let prepared = EncodedCase::of(source(self.index))?;
-        let references = references(&prepared, oracle);
-        let Sight { observation, judgement } = &*self.sight;
+    pub fn evaluated(&self, source: &CaseSource, oracle: &Oracle) -> Result<Evaluated, TriageError> {
+        let encoded = EncodedCase::encode(source(self.index))?;
+        let references = references(&encoded, oracle);
+        let Judged { observation, judgement } = &*self.judged;
         let (observation, judgement) = (observation.clone(), judgement.clone());
-        Ok(Evaluated { prepared, references, observation, judgement })
+        Ok(Evaluated { encoded, references, observation, judgement })
     }
 }

@@ -21,13 +21,13 @@ pub struct Symptom {
 }
 
 impl Symptom {
-    /// That of one of the divergences of `tried`. What explains the values that follow from it explains it too.
-    pub fn of(divergence: &Divergence, tried: &Evaluated) -> Self {
-        let following = tried.divergences().iter().filter(|other| follows(divergence, other));
+    /// That of one of the divergences of `evaluated`. What explains the values that follow from it explains it too.
+    pub fn of(divergence: &Divergence, evaluated: &Evaluated) -> Self {
+        let following = evaluated.divergences().iter().filter(|other| follows(divergence, other));
         let mut diagnoses = [divergence].into_iter().chain(following);
         let diagnosis = diagnoses.find_map(|divergence| divergence.diagnosis.as_ref());
         let mutants = diagnosis.into_iter().flat_map(Diagnosis::mutant_names);
-        let error = match (&tried.observation.outcome, &tried.prepared.case.expectation) {
+        let error = match (&evaluated.observation.outcome, &evaluated.encoded.case.expectation) {
             (Outcome::Rejected(error) | Outcome::Failed(error), _) => error.code().map(str::to_owned),
             (Outcome::Crashed(status), _) => Some(status.clone()),
             (Outcome::Ok, Expectation::Invalid(rule)) => Some(rule.clone()),
@@ -38,16 +38,16 @@ impl Symptom {
         Self { stage, kind, blame, fallback, diagnosis, error }
     }
 
-    /// Whether one of the divergences of `tried` is of this kind, whatever explains it.
-    pub fn recurs_in(&self, tried: &Evaluated) -> bool {
-        tried.divergences().iter().any(|divergence| self.resembles(divergence))
+    /// Whether one of the divergences of `evaluated` is of this kind, whatever explains it.
+    pub fn recurs_in(&self, evaluated: &Evaluated) -> bool {
+        evaluated.divergences().iter().any(|divergence| self.resembles(divergence))
     }
 
     /// The symptom of a case and of a simpler one, if the simpler one may show the same bug: of this kind with the same
     /// error, and explained by what explains both. A case that nothing explained may become explained.
-    pub fn shared_with(&self, tried: &Evaluated) -> Option<Self> {
-        let divergence = tried.divergences().iter().find(|divergence| self.resembles(divergence))?;
-        let mut simpler = Self::of(divergence, tried);
+    pub fn shared_with(&self, evaluated: &Evaluated) -> Option<Self> {
+        let divergence = evaluated.divergences().iter().find(|divergence| self.resembles(divergence))?;
+        let mut simpler = Self::of(divergence, evaluated);
         if !self.diagnosis.is_empty() {
             simpler.diagnosis.retain(|mutant| self.diagnosis.contains(mutant));
             if simpler.diagnosis.is_empty() {
@@ -94,12 +94,12 @@ impl Symptom {
     }
 
     /// The signature of a case with this symptom.
-    pub fn signature(&self, info: &VariantInfo, prepared: &EncodedCase) -> Signature {
+    pub fn signature(&self, info: &VariantInfo, encoded: &EncodedCase) -> Signature {
         let cause = match (self.kind, &self.fallback) {
             // such a case cannot be minimised: attributes would tell nothing
-            (Kind::Nondeterministic, _) => Cause::Graph(operators(&prepared.case)),
+            (Kind::Nondeterministic, _) => Cause::Graph(operators(&encoded.case)),
             (_, Some(fallback)) => Cause::of_fallback(fallback, self.diagnosis.clone()),
-            _ if self.diagnosis.is_empty() => Cause::Graph(classes(&prepared.case)),
+            _ if self.diagnosis.is_empty() => Cause::Graph(classes(&encoded.case)),
             _ => Cause::Diagnosis(self.diagnosis.clone()),
         };
         Signature {

@@ -364,7 +364,7 @@ mod tests {
         let (mut lane, cases) = (lane(), Family::Conv.stream(0));
         let site = Arc::clone(&lane.site);
         for index in 0..2 {
-            let prepared = EncodedCase::of(cases.case(index)).unwrap();
+            let prepared = EncodedCase::encode(cases.case(index)).unwrap();
             lane.in_flight_bytes += prepared.bytes;
             lane.in_flight.push_back(WorkItem { index, prepared, repeat: false });
             site.took();

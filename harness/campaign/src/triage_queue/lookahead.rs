@@ -4,7 +4,7 @@ use std::{
 };
 
 use twinfer_case::Signature;
-use twinfer_triage::{Catalog, Identity, Place, Suspect, TriageOutcome, TriageResult, may_be_one};
+use twinfer_triage::{Catalog, Identity, Place, Suspect, TriageOutcome, TriageResult, may_be_same_finding};
 
 use crate::judging::JudgedCase;
 
@@ -83,14 +83,17 @@ impl<'a> Rehearsal<'a> {
                 continue;
             };
             shown.insert(known);
-            veiled
-                .extend(self.catalogue.veil(known, &suspect.provisional).map(|operators| (known, operators)));
+            veiled.extend(
+                self.catalogue
+                    .masked_operators(known, &suspect.provisional)
+                    .map(|operators| (known, operators)),
+            );
         }
         for known in shown {
             self.catalogue.count(known, 1);
         }
         for (known, operators) in veiled {
-            self.catalogue.count_veiled(known, &operators, 1);
+            self.catalogue.count_masked(known, &operators, 1);
         }
     }
 
@@ -100,8 +103,8 @@ impl<'a> Rehearsal<'a> {
         let done = self.done.get(&place);
         let wanted = |beyond| Wanted { place, suspect: Arc::clone(suspect), beyond };
         if let Some(known) = self.catalogue.find_likely(&suspect.provisional) {
-            if let Some(identity) = self.catalogue.due(known).filter(|_| is_gapless) {
-                match done.filter(|inquest| inquest.beyond.as_ref() == Some(identity)) {
+            if let Some(identity) = self.catalogue.due_to_look_behind(known).filter(|_| is_gapless) {
+                match done.filter(|inquest| inquest.hidden_behind.as_ref() == Some(identity)) {
                     Some(inquest) => {
                         self.found(inquest);
                     }
@@ -110,19 +113,19 @@ impl<'a> Rehearsal<'a> {
             }
             return Some(known);
         }
-        if let Some(veiled) = self.catalogue.find_veiled(&suspect.provisional) {
+        if let Some(veiled) = self.catalogue.find_masked(&suspect.provisional) {
             return Some(veiled);
         }
-        if let Some(inquest) = done.filter(|inquest| inquest.beyond.is_none()) {
+        if let Some(inquest) = done.filter(|inquest| inquest.hidden_behind.is_none()) {
             return self.found(inquest);
         }
-        if self.expected.iter().any(|one| may_be_one(one, &suspect.provisional)) {
+        if self.expected.iter().any(|one| may_be_same_finding(one, &suspect.provisional)) {
             self.forecast.alike.push(wanted(None));
         } else {
             self.forecast.new.push(wanted(None));
             self.expected.push(&suspect.provisional);
         }
-        self.catalogue.veiled_by(&suspect.provisional)
+        self.catalogue.masked_by(&suspect.provisional)
     }
 
     /// The finding that an investigation leads to; `None` where that has to be proved yet.

@@ -22,18 +22,18 @@ pub struct Fit {
 impl Fit {
     /// Of mistakes made on every run; `None` where they do not reproduce one of them, or golden does as well.
     pub fn of(mistakes: &[Mutant], outcome: &Outcome<'_>) -> Option<Self> {
-        let Outcome { prepared, references, observation, arithmetic, .. } = outcome;
+        let Outcome { encoded, references, observation, arithmetic, .. } = outcome;
         let evaluate =
-            |inputs: &Vec<Tensor>| evaluate_as(&prepared.case.graph, inputs, *arithmetic, mistakes).ok();
+            |inputs: &Vec<Tensor>| evaluate_as(&encoded.case.graph, inputs, *arithmetic, mistakes).ok();
         if observation.runs.is_empty() {
-            let evaluation = prepared.task.runs.first().and_then(evaluate);
+            let evaluation = encoded.task.runs.first().and_then(evaluate);
             let fits =
                 evaluation.zip(observation.inferred_shapes.as_ref()).is_some_and(|(e, i)| infers(&e, i));
             return fits.then_some(Self { residual: None, share: 0.0 });
         }
         let halves = mistakes.contains(&Mutant::SumsInHalf).then(Halves::default);
         let mut comparison = Comparison { halves, ..Comparison::default() };
-        for ((inputs, reference), run) in prepared.task.runs.iter().zip(*references).zip(&observation.runs) {
+        for ((inputs, reference), run) in encoded.task.runs.iter().zip(*references).zip(&observation.runs) {
             let (Some(mutant), Ok(golden)) = (evaluate(inputs), reference) else {
                 return None;
             };

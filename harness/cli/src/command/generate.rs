@@ -40,7 +40,7 @@ fn write_all(arguments: &Arguments, out: &Path) -> Result<(), Failure> {
     for family in &arguments.family {
         let stream = family.stream(arguments.seed);
         for index in 0..arguments.cases {
-            let prepared = EncodedCase::of(stream.case(index)).map_err(Failure::environment)?;
+            let prepared = EncodedCase::encode(stream.case(index)).map_err(Failure::environment)?;
             write_generated_case(&out.join(format!("{family}-{}-{index}", arguments.seed)), &prepared)?;
         }
     }

@@ -173,7 +173,7 @@ impl Course {
         let mut clock = Clock::start();
         let cases: Vec<_> = self.stream.cases(self.next, 1).take(count).collect();
         parts.generate += clock.lap();
-        let cases: Vec<_> = cases.into_iter().map(EncodedCase::of).collect::<Result<_, _>>()?;
+        let cases: Vec<_> = cases.into_iter().map(EncodedCase::encode).collect::<Result<_, _>>()?;
         parts.encode += clock.lap();
         let oracle = options.oracle_for([&description]);
         let references: Vec<_> = cases.iter().map(|case| references(case, &oracle)).collect();
