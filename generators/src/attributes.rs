@@ -2,7 +2,7 @@
 
 use twinfer_onnx::{Conv, ConvTranspose, Op};
 
-use crate::{Choices, Operator, OutputPadding, Space, layer::Layer, window::Window};
+use crate::{Choices, Operator, OutputPadding, Space, axis::LayerAxis, layer::Layer};
 
 /// Which of the optional attributes are written though the backend could do without.
 #[derive(Clone, Copy, Debug)]
@@ -67,12 +67,12 @@ impl Layer {
         })
     }
 
-    fn per_axis(&self, written: bool, default: usize, of: impl Fn(&Window) -> usize) -> Option<Vec<i64>> {
+    fn per_axis(&self, written: bool, default: usize, of: impl Fn(&LayerAxis) -> usize) -> Option<Vec<i64>> {
         let needed = self.axes.iter().any(|axis| of(axis) != default);
         (needed || written).then(|| self.each(of))
     }
 
-    fn each(&self, of: impl Fn(&Window) -> usize) -> Vec<i64> {
+    fn each(&self, of: impl Fn(&LayerAxis) -> usize) -> Vec<i64> {
         self.axes.iter().map(|axis| of(axis) as i64).collect()
     }
 }

@@ -3,9 +3,9 @@ use twinfer_onnx::{Channels, Op};
 use crate::{
     Choices, Operator, OutputPadding, Padding, Space,
     attributes::Written,
+    axis::{LayerAxis, LayerKind},
     caps::Caps,
     channels,
-    window::{Manner, Window},
 };
 
 /// One convolution of a case: all of it but the extents it is applied to.
@@ -13,7 +13,7 @@ use crate::{
 pub struct Layer {
     pub operator: Operator,
     pub channels: Channels,
-    pub axes: Vec<Window>,
+    pub axes: Vec<LayerAxis>,
     pub padding: Padding,
     /// `output_shape`, once the extents are known.
     pub output_shape: Option<Vec<usize>>,
@@ -60,11 +60,12 @@ impl Layer {
             }
             form => form,
         };
-        let manner = Manner { operator, padding, output_padding };
+        let kind = LayerKind { operator, padding, output_padding };
         // the axis that what was drawn is sure to be seen on
         let marked = choices.below(rank);
-        let axes = (0..rank).map(|axis| Window::draw(space, manner, axis == marked, caps, choices)).collect();
-        Self::of(manner, channels, axes, Written::draw(space, choices))
+        let axes =
+            (0..rank).map(|axis| LayerAxis::draw(space, kind, axis == marked, caps, choices)).collect();
+        Self::of(kind, channels, axes, Written::draw(space, choices))
     }
 
     /// A Conv of an odd kernel that divides extents by the stride, rounding up.
@@ -77,30 +78,30 @@ impl Layer {
     ) -> Self {
         let dilation = if kernel == 3 && choices.percent(10) { 2 } else { 1 };
         let pad = (kernel - 1) * dilation / 2;
-        let window = Window { kernel, stride, dilation, pads: (pad, pad), output_padding: 0 };
+        let window = LayerAxis { kernel, stride, dilation, pads: (pad, pad), output_padding: 0 };
         let padding = match (dilation, kernel) {
             (_, 1) if choices.percent(50) => Padding::Absent,
             (1, 3..) => *choices.one_of(&DIVIDING),
             _ => Padding::Symmetric,
         };
-        let manner = Manner { operator: Operator::Conv, padding, output_padding: OutputPadding::Absent };
+        let kind = LayerKind { operator: Operator::Conv, padding, output_padding: OutputPadding::Absent };
         let channels = channels::between(space, channels, choices);
-        Self::of(manner, channels, vec![window; rank], Written::draw(space, choices))
+        Self::of(kind, channels, vec![window; rank], Written::draw(space, choices))
     }
 
     /// A ConvTranspose that doubles extents.
     pub fn doubling(space: &Space, channels: (usize, usize), rank: usize, choices: &mut Choices) -> Self {
         let (kernel, pad, output_padding) = *choices.one_of(&[(2, 0, 0), (4, 1, 0), (3, 1, 1)]);
-        let window = Window { kernel, stride: 2, dilation: 1, pads: (pad, pad), output_padding };
+        let window = LayerAxis { kernel, stride: 2, dilation: 1, pads: (pad, pad), output_padding };
         let padding = if pad == 0 { Padding::Absent } else { Padding::Symmetric };
         let form = if output_padding == 0 { OutputPadding::Absent } else { OutputPadding::BelowStride };
-        let manner = Manner { operator: Operator::ConvTranspose, padding, output_padding: form };
+        let kind = LayerKind { operator: Operator::ConvTranspose, padding, output_padding: form };
         let channels = channels::between(space, channels, choices);
-        Self::of(manner, channels, vec![window; rank], Written::draw(space, choices))
+        Self::of(kind, channels, vec![window; rank], Written::draw(space, choices))
     }
 
-    const fn of(manner: Manner, channels: Channels, axes: Vec<Window>, written: Written) -> Self {
-        let Manner { operator, padding, output_padding } = manner;
+    const fn of(kind: LayerKind, channels: Channels, axes: Vec<LayerAxis>, written: Written) -> Self {
+        let LayerKind { operator, padding, output_padding } = kind;
         Self { operator, channels, axes, padding, output_shape: None, output_padding, written }
     }
 

@@ -19,6 +19,7 @@
 
 mod arrangement;
 mod attributes;
+mod axis;
 mod caps;
 mod channels;
 mod choices;
@@ -40,7 +41,6 @@ mod space;
 mod spaces;
 mod strategy;
 mod weights;
-mod window;
 
 pub use arrangement::{Arrangement, Branches};
 pub use choices::Choices;

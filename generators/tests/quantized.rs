@@ -42,7 +42,7 @@ fn features(case: &Case) -> BTreeSet<&'static str> {
     for (node, _) in dequantizers {
         if initializer(graph, &node.inputs[1]).len() > 1 {
             features.insert("several scales");
-            // along an axis of extent 1 there is but the first scale, which is another mistake
+            // along an axis of extent 1 there is but the first scale, which is another mutant
             let extents = shape_of_weights(graph, node);
             let other = usize::from(scale_axis(node, extents.len()) == 0);
             if extents.get(other).is_some_and(|extent| *extent > 1) {

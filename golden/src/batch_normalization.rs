@@ -2,8 +2,8 @@ use crate::{
     Arithmetic,
     arithmetic::ErrorModel as _,
     format::Format,
+    grid::Grid,
     rules::{self, Entry},
-    step::Step,
     value::Value,
 };
 
@@ -44,9 +44,9 @@ impl Parameters<'_> {
 
     #[expect(clippy::float_cmp, reason = "whether the square root is exact is the question")]
     /// The grid of the factors, where every square root and every quotient is exact: deviations are powers of two.
-    fn factor_step(&self) -> Option<Step> {
-        self.scale.step?;
-        self.variance.step?;
+    fn factor_grid(&self) -> Option<Grid> {
+        self.scale.grid?;
+        self.variance.grid?;
         let channels = 0..self.scale.elements.len();
         let factors = channels.map(|channel| {
             let deviation = self.deviation(channel);
@@ -56,7 +56,7 @@ impl Parameters<'_> {
                 is_power_of_two && deviation * deviation == self.variance.elements[channel] + self.epsilon;
             is_exact.then(|| self.scale.elements[channel] / deviation)
         });
-        Step::of(&factors.collect::<Option<Vec<_>>>()?)
+        Grid::of(&factors.collect::<Option<Vec<_>>>()?)
     }
 }
 
@@ -82,14 +82,14 @@ pub fn batch_normalization(
         let centred = x.magnitude_at(place) + mean.elements[channel].abs();
         centred * factors[channel].value.abs() + bias.elements[channel].abs()
     });
-    let step = (|| Some(x.step?.and(mean.step?).times(parameters.factor_step()?).and(bias.step?)))();
+    let grid = (|| Some(x.grid?.and(mean.grid?).times(parameters.factor_grid()?).and(bias.grid?)))();
     let shape = x.shape.clone();
     let normalized = Value::computed(
         x.dtype,
         shape,
         elements.collect(),
         magnitude.collect(),
-        step,
+        grid,
         |elements, magnitude| {
             let error = |(place, (element, magnitude)): (usize, (&f64, &f64))| {
                 let channel = channel_of(place);

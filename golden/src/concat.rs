@@ -1,4 +1,4 @@
-use crate::{step::Step, value::Value};
+use crate::{grid::Grid, value::Value};
 
 /// The parts one after the other along `axis`, as a tensor of `shape`.
 pub fn concat(parts: &[&Value], axis: usize, shape: Vec<usize>) -> Value {
@@ -19,7 +19,7 @@ pub fn concat(parts: &[&Value], axis: usize, shape: Vec<usize>) -> Value {
         elements: gather(&|part, place| part.elements[place]),
         magnitude: Some(gather(&Value::magnitude_at)),
         error: parts.iter().any(|part| part.error.is_some()).then(|| gather(&Value::error_at)),
-        step: parts.iter().try_fold(Step::ZERO, |step, part| Some(step.and(part.step?))),
+        grid: parts.iter().try_fold(Grid::ZERO, |grid, part| Some(grid.and(part.grid?))),
         quantization_step: parts[0].quantization_step.filter(|step| {
             parts.iter().all(|part| part.quantization_step.is_some_and(|other| other.total_cmp(step).is_eq()))
         }),

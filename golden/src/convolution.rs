@@ -4,11 +4,11 @@ use crate::{
     Arithmetic,
     arithmetic::ErrorModel as _,
     format::{Format, power_of_two},
+    grid::Grid,
     integer_pairs::IntegerPairs,
     rounding::to_half,
     rules::{self, Entry},
     semantics::{Accumulator, Bare},
-    step::Step,
     taps::Taps,
     value::Value,
 };
@@ -24,7 +24,7 @@ pub enum WeightLayout {
 
 /// Which channels a convolution connects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Channels {
+pub struct Connectivity {
     pub groups: usize,
     /// Input channels of one group.
     pub inputs: usize,
@@ -69,7 +69,7 @@ impl WeightLayout {
     }
 }
 
-impl Channels {
+impl Connectivity {
     /// The place among all input channels of one channel of the group that `output` belongs to.
     fn input(&self, group: usize, channel: usize, output: usize) -> usize {
         match self.order {
@@ -99,7 +99,7 @@ pub struct Convolution<'a> {
     pub x: &'a Value,
     pub w: &'a Value,
     pub bias: Option<&'a Value>,
-    pub channels: Channels,
+    pub channels: Connectivity,
     pub taps: &'a Taps,
     /// Which positions that no tap reaches do not hold the bias either.
     pub bare: Bare,
@@ -110,21 +110,21 @@ pub struct Convolution<'a> {
 }
 
 /// The elements that one output element is the sum of.
-struct Window<'a> {
+struct ReceptiveField<'a> {
     x: &'a Value,
     w: &'a Value,
-    channels: Channels,
+    channels: Connectivity,
     taps: &'a Taps,
     batch: usize,
     group: usize,
     output: usize,
 }
 
-impl Window<'_> {
+impl ReceptiveField<'_> {
     /// Calls `product` with the places in x and w of each product at output position `position`.
     #[inline]
     fn each_product(&self, position: usize, mut product: impl FnMut(usize, usize)) {
-        let Channels { groups, inputs, .. } = self.channels;
+        let Connectivity { groups, inputs, .. } = self.channels;
         for channel in 0..inputs {
             let x_channel =
                 self.batch * groups * inputs + self.channels.input(self.group, channel, self.output);
@@ -186,17 +186,17 @@ impl Convolution<'_> {
             elements.push(sum + bias + excess);
             magnitude.push(absolute + bias.abs());
         });
-        let mut step = self.step();
+        let mut grid = self.grid();
         if self.accumulator == Accumulator::Half {
             let largest = magnitude.iter().copied().fold(0.0, f64::max);
-            step = step.filter(|step| step.is_exact_in(Format::of(DataType::Float16), largest));
-            if step.is_none() {
+            grid = grid.filter(|grid| grid.is_exact_in(Format::of(DataType::Float16), largest));
+            if grid.is_none() {
                 for element in &mut elements {
                     *element = to_half(*element);
                 }
             }
         }
-        Value::computed(self.x.dtype, shape, elements, magnitude, step, |elements, magnitude| {
+        Value::computed(self.x.dtype, shape, elements, magnitude, grid, |elements, magnitude| {
             self.error(elements, magnitude)
         })
     }
@@ -235,14 +235,14 @@ impl Convolution<'_> {
         }
     }
 
-    fn each_window(&self, mut visit: impl FnMut(&Window, usize, usize)) {
+    fn each_window(&self, mut visit: impl FnMut(&ReceptiveField, usize, usize)) {
         // there may be any number of groups without channels
         let batches = if self.channels.outputs == 0 { 0 } else { self.x.shape[0] };
         for batch in 0..batches {
             for group in 0..self.channels.groups {
                 for output in 0..self.channels.outputs {
                     let Self { x, w, channels, taps, .. } = *self;
-                    let window = Window { x, w, channels, taps, batch, group, output };
+                    let window = ReceptiveField { x, w, channels, taps, batch, group, output };
                     for position in 0..taps.len() {
                         visit(&window, position, group * channels.outputs + output);
                     }
@@ -252,15 +252,15 @@ impl Convolution<'_> {
     }
 
     /// The grid of the sums, where every operand is exact.
-    fn step(&self) -> Option<Step> {
+    fn grid(&self) -> Option<Grid> {
         let kept = self.arithmetic.operand_precision(self.x.dtype);
         if self.rounds_operands() && [self.x, self.w].iter().any(|operand| !operand.fits(kept)) {
             return None;
         }
-        let products = self.x.step?.times(self.w.step?);
+        let products = self.x.grid?.times(self.w.grid?);
         match self.bias {
             None => Some(products),
-            Some(bias) => Some(products.and(bias.step?)),
+            Some(bias) => Some(products.and(bias.grid?)),
         }
     }
 

@@ -36,8 +36,8 @@ pub fn add(
         );
     }
     let magnitude = pairs().map(|(i, j)| a.magnitude_at(i) + b.magnitude_at(j)).collect();
-    let step = a.step.zip(b.step).map(|(a, b)| a.and(b));
-    let sum = Value::computed(a.dtype, shape, elements, magnitude, step, |elements, magnitude| {
+    let grid = a.grid.zip(b.grid).map(|(a, b)| a.and(b));
+    let sum = Value::computed(a.dtype, shape, elements, magnitude, grid, |elements, magnitude| {
         let of_operands = pairs().map(|(i, j)| a.error_at(i) + b.error_at(j));
         let parts = of_operands.zip(elements).zip(magnitude);
         // one rounding more than that of the result, where the sum is fused behind the accumulation of an operand

@@ -50,7 +50,7 @@ pub fn evaluate(graph: &Graph, inputs: &[Tensor]) -> Result<Evaluation, Unknown>
     evaluate_as(graph, inputs, Arithmetic::default(), &[])
 }
 
-/// What `graph` computes from `inputs`, with or without a mistake made on purpose.
+/// What `graph` computes from `inputs` in golden or, if there is one, in `mutant`.
 pub fn evaluate_with(
     graph: &Graph,
     inputs: &[Tensor],
@@ -59,9 +59,9 @@ pub fn evaluate_with(
     evaluate_as(graph, inputs, Arithmetic::default(), mutant.as_slice())
 }
 
-/// What `graph` computes from `inputs` on backends of this arithmetic, with all of these mistakes.
+/// What `graph` computes from `inputs` on backends of this arithmetic, with all of `mutants` applied.
 ///
-/// An attribute that a mutant misreads may give other shapes, or make the graph invalid.
+/// A mutant that misreads an attribute may change shapes, or make the graph invalid.
 pub fn evaluate_as(
     graph: &Graph,
     inputs: &[Tensor],
@@ -114,7 +114,7 @@ impl From<&Value> for Reference {
             shape: value.shape.clone(),
             values: value.elements.clone(),
             bound: value.error.clone().unwrap_or_else(|| vec![0.0; value.elements.len()]),
-            grid_step: value.step.map(crate::step::Step::size),
+            grid_step: value.grid.map(crate::grid::Grid::size),
             quantization_step: value.quantization_step,
         }
     }

@@ -1,7 +1,6 @@
-//! Golden with one rule changed.
+//! Mutants: golden with one fact changed.
 //!
-//! A *mutant* is an implementation mistake made on purpose. Evaluated in golden's place it must be noticed; where it
-//! reproduces a backend's wrong output it explains it.
+//! The table `mutants!` holds them all, each with a name, a sentence, and the change that it makes to [`Semantics`].
 
 use crate::{
     attributes::{
@@ -9,30 +8,60 @@ use crate::{
         split_output_shape_at_end, swap_pads, swap_same,
     },
     convolution::{GroupOrder, WeightOrder},
-    quantization::{Manner, Overflow, Rounding},
+    quantization::{IntegerConversion, Overflow, Rounding},
     rounding::{to_bfloat16, to_tf32},
     semantics::{Accumulator, Bias, FloatWeights, Origins, Scales, Semantics, Surroundings, Unsigned},
     taps::Direction,
 };
 
-/// What kind of mistake a mutant is.
+/// What part of the semantics a mutant changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Nature {
-    /// A convolution's attributes, weights or bias are mistaken, whatever the values; the output keeps its shape.
+    /// How a convolution applies its attributes, weights or bias, whatever the values; the output keeps its shape.
     Convolution,
-    /// An attribute is read as something else; most outputs get another shape.
+    /// What an attribute says; most outputs get another shape.
     Attribute,
-    /// Scales, zero points, rounding or saturation are mistaken, or quantization is left out.
+    /// Scales, zero points, rounding or saturation, or whether anything is quantized at all.
     Quantization,
-    /// An operator beside a convolution is mistaken.
+    /// An operator other than a convolution or a quantizer.
     Surroundings,
-    /// Arithmetic is coarser than the types say: a matter of precision, not of meaning.
+    /// The precision of the arithmetic, which is coarser than the types say; the meaning is that of ONNX.
     Precision,
 }
 
 macro_rules! mutants {
     ($($nature:ident { $($variant:ident = $name:literal, $sentence:literal, $change:expr;)* })*) => {
-        /// One mistake.
+        /// Golden with one fact changed: which element is read, which parameter is applied, where, in which order or
+        /// precision.
+        ///
+        /// Checks must notice a mutant evaluated in golden's place. A mutant that reproduces a backend's wrong output
+        /// is the diagnosis of that output.
+        ///
+        /// ```
+        /// use twinfer_golden::{Mutant, evaluate_with};
+        /// use twinfer_onnx::{DataType, Graph, Node, Op, Tensor, TensorData, ValueInfo};
+        ///
+        /// let value = |name: &str| ValueInfo { name: name.to_owned(), dtype: DataType::Float, shape: None };
+        /// let relu = Node {
+        ///     name: "relu".to_owned(),
+        ///     op: Op::Relu,
+        ///     inputs: vec!["x".to_owned()],
+        ///     outputs: vec!["y".to_owned()],
+        /// };
+        /// let graph = Graph {
+        ///     opset: 22,
+        ///     inputs: vec![value("x")],
+        ///     initializers: vec![],
+        ///     nodes: vec![relu],
+        ///     outputs: vec![value("y")],
+        /// };
+        /// let x = Tensor { shape: vec![2], data: TensorData::Float(vec![-1.0, 2.0]) };
+        /// let golden = evaluate_with(&graph, &[x.clone()], None)?;
+        /// let mutant = evaluate_with(&graph, &[x], Some(Mutant::ReluDropped))?;
+        /// assert_eq!(golden.outputs[0].values, [0.0, 2.0]);
+        /// assert_eq!(mutant.outputs[0].values, [-1.0, 2.0]);
+        /// # Ok::<(), twinfer_golden::Unknown>(())
+        /// ```
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[non_exhaustive]
         pub enum Mutant {
@@ -40,26 +69,26 @@ macro_rules! mutants {
         }
 
         impl Mutant {
-            /// Every mutant.
+            /// Every mutant, in the order of the table.
             pub const ALL: &[Self] = &[$($(Self::$variant),*),*];
 
-            /// Its name, in kebab-case.
+            /// Its name in reports, in kebab-case.
             pub const fn name(self) -> &'static str {
                 match self { $($(Self::$variant => $name,)*)* }
             }
 
-            /// What it does, in a sentence.
+            /// What it does, in a sentence that reports print.
             pub const fn sentence(self) -> &'static str {
                 match self { $($(Self::$variant => $sentence,)*)* }
             }
 
-            /// What kind of mistake it is.
+            /// What part of the semantics it changes.
             pub const fn nature(self) -> Nature {
                 match self { $($(Self::$variant => Nature::$nature,)*)* }
             }
 
-            /// Makes the mistake.
-            pub(crate) fn change(self, golden: &mut Semantics) {
+            /// Changes the fact.
+            pub(crate) fn apply(self, golden: &mut Semantics) {
                 let change: fn(&mut Semantics) = match self { $($(Self::$variant => $change,)*)* };
                 change(golden);
             }
@@ -70,99 +99,99 @@ macro_rules! mutants {
 mutants! {
     Convolution {
         PadShifted = "pad-shifted",
-            "The padding at the start is one too large, the output keeps its shape.",
+            "The padding at the start of each axis is one too large; the output keeps its shape.",
             |golden| golden.reach.push(|reach, _, _| reach.begin += 1);
         PadsSwapped = "pads-swapped",
-            "The `pads` of the start and of the end are exchanged.",
+            "The `pads` at the start and at the end of each axis are swapped.",
             |golden| golden.attributes.push(swap_pads);
         GroupsInterleaved = "groups-interleaved",
-            "A group takes every group-th input channel instead of neighbouring ones.",
+            "Each group reads input channels that lie `group` apart instead of consecutive ones.",
             |golden| golden.groups = GroupOrder::Interleaved;
         GroupsCollapsed = "groups-collapsed",
-            "Every group reads the input channels of the first.",
+            "Every group reads the input channels of the first group.",
             |golden| golden.groups = GroupOrder::FirstOnly;
         GroupsDealt = "groups-dealt",
-            "Output channels belong to the groups in turn instead of neighbouring ones to the same group.",
+            "Output channels are assigned to the groups in turn instead of in consecutive blocks.",
             |golden| golden.groups = GroupOrder::Dealt;
         WeightChannelsExchanged = "weight-channels-exchanged",
-            "Input and output channels of the weight are exchanged: that of a Conv is read as that of a ConvTranspose and the other way round.",
+            "Input and output channels of the weight are swapped: the weight of a Conv is read in the layout of a ConvTranspose, and vice versa.",
             |golden| golden.weights = WeightOrder::Exchanged;
         KernelReversed = "kernel-reversed",
-            "The kernel is applied reversed along every spatial axis: a missing or an extra flip.",
+            "The kernel is applied in reverse along every spatial axis: a missing or an extra flip.",
             |golden| golden.reach.push(|reach, _, _| reach.reversed = true);
         OutputPaddingIgnored = "output-padding-ignored",
-            "The positions that `output_padding` adds hold the bias, whatever reaches them.",
+            "The positions that `output_padding` adds hold only the bias, even where the kernel reaches them.",
             |golden| golden.reach.push(|reach, axis, _| reach.untouched_end = axis.output_padding);
         OutputPaddingInFront = "output-padding-in-front",
-            "The positions that `output_padding` adds are put before the output instead of after it.",
+            "The positions that `output_padding` adds come before the output instead of after it.",
             |golden| golden.reach.push(|reach, axis, direction| {
                 if direction == Direction::Scatter {
                     reach.begin -= axis.output_padding as isize;
                 }
             });
         DilationIgnored = "dilation-ignored",
-            "The taps of the kernel are neighbours whatever the dilation.",
+            "The dilation is taken as 1; the output keeps its shape.",
             |golden| golden.reach.push(|reach, _, _| reach.dilation = 1);
         StrideShort = "stride-short",
-            "Strides above one are one too small, the output keeps its shape.",
+            "Strides above 1 are one too small; the output keeps its shape.",
             |golden| golden.reach.push(|reach, _, _| reach.stride = reach.stride.saturating_sub(1).max(1));
         BiasDropped = "bias-dropped",
             "The bias is not added.",
             |golden| golden.bias = Bias::Dropped;
         BiasNotInGaps = "bias-not-in-gaps",
-            "Positions that no tap of the kernel reaches hold zero instead of the bias, but for what `output_padding` appends.",
+            "Positions that no tap of the kernel reaches hold zero instead of the bias, except for those that `output_padding` appends.",
             |golden| golden.bare.gaps = true;
         BiasNotOnStrip = "bias-not-on-strip",
-            "The strip that `output_padding` appends behind the reach of the kernel holds zero instead of the bias.",
+            "The positions that `output_padding` appends beyond the reach of the kernel hold zero instead of the bias.",
             |golden| golden.bare.strip = true;
         SameSwapped = "same-swapped",
-            "The odd position of `SAME_UPPER` goes to the start, that of `SAME_LOWER` to the end.",
+            "`SAME_UPPER` puts the odd position of the padding at the start, and `SAME_LOWER` at the end.",
             |golden| golden.attributes.push(swap_same);
         OutputShapeSplitSwapped = "output-shape-split-swapped",
-            "The odd position that `output_shape` crops without `SAME_UPPER` goes to the end instead of the start.",
+            "The odd position that `output_shape` crops without `SAME_UPPER` is cropped at the end instead of the start.",
             |golden| golden.attributes.push(split_output_shape_at_end);
     }
     Attribute {
         SameAsValid = "same-as-valid",
-            "`auto_pad` SAME is taken for VALID: nothing is padded or cropped.",
+            "`auto_pad` SAME is treated as VALID: nothing is padded or cropped.",
             |golden| golden.attributes.push(same_as_valid);
         OutputPaddingDropped = "output-padding-dropped",
-            "`output_padding` is taken for zero.",
+            "`output_padding` is taken as zero.",
             |golden| golden.attributes.push(drop_output_padding);
         OutputShapeIgnored = "output-shape-ignored",
-            "`output_shape` is ignored: `pads` or `auto_pad` decide.",
+            "`output_shape` is ignored; `pads` or `auto_pad` decide.",
             |golden| golden.attributes.push(ignore_output_shape);
         PadsAlike = "pads-alike",
-            "The padding at the start serves the end too.",
+            "The padding at the start of each axis is also used at its end.",
             |golden| golden.attributes.push(pad_both_ends_alike);
     }
     Quantization {
         WeightsUnquantized = "weights-unquantized",
-            "Quantizing a constant and dequantizing it again is left out.",
+            "QuantizeLinear and DequantizeLinear of a constant are skipped.",
             |golden| golden.unquantized.constants = true;
         ActivationsUnquantized = "activations-unquantized",
-            "Quantizing a computed value and dequantizing it again is left out.",
+            "QuantizeLinear and DequantizeLinear of a graph input or of an operator's result are skipped.",
             |golden| {
                 golden.unquantized.inputs = true;
                 golden.unquantized.results = true;
             };
         ResultsUnquantized = "results-unquantized",
-            "Quantizing what an operator gave and dequantizing it again is left out; what is fed is quantized.",
+            "QuantizeLinear and DequantizeLinear of an operator's result are skipped; graph inputs are quantized.",
             |golden| golden.unquantized.results = true;
         ScaleOnOtherAxis = "scale-on-other-axis",
-            "Scales along axis 0 are applied along axis 1, all others along axis 0.",
+            "Scales along axis 0 are applied along axis 1, and all others along axis 0.",
             |golden| golden.scales = Scales::AlongOtherAxis;
         DequantizedOnOtherAxis = "dequantized-on-other-axis",
-            "What is quantized with scales along axis 0 is dequantized with them along axis 1, any other along axis 0.",
+            "DequantizeLinear after QuantizeLinear applies scales along axis 0 along axis 1, and all others along axis 0.",
             |golden| golden.scales = Scales::DequantizedAlongOtherAxis;
         FirstScaleForAll = "first-scale-for-all",
-            "The scale of the first channel serves every channel.",
+            "The scale of the first channel is used for every channel.",
             |golden| golden.scales = Scales::First;
         ZeroPointIgnored = "zero-point-ignored",
-            "The zero points of fed and computed values are taken for zero, in QuantizeLinear and DequantizeLinear alike.",
+            "QuantizeLinear and DequantizeLinear take the zero points of graph inputs and computed values as zero.",
             |golden| golden.centred = Origins { constants: false, inputs: true, results: true };
         ActivationZeroPointKept = "activation-zero-point-kept",
-            "DequantizeLinear does not subtract the zero point of a fed or computed value.",
+            "DequantizeLinear does not subtract the zero point of a graph input or computed value.",
             |golden| {
                 golden.unshifted.inputs = true;
                 golden.unshifted.results = true;
@@ -171,68 +200,68 @@ mutants! {
             "DequantizeLinear does not subtract the zero point of a constant.",
             |golden| golden.unshifted.constants = true;
         UnsignedAsSigned = "unsigned-as-signed",
-            "DequantizeLinear reads uint8 as int8, the zero point too.",
+            "DequantizeLinear reads uint8 elements and zero points as int8.",
             |golden| golden.unsigned = Unsigned::ReadAsSigned;
         Uint8AsInt8 = "uint8-as-int8",
-            "Quantizing to uint8 gives int8, which saturates at -128 and 127; stored uint8 is read as int8.",
+            "QuantizeLinear to uint8 gives int8, which saturates at -128 and 127, and stored uint8 is read as int8.",
             |golden| golden.unsigned = Unsigned::TakenForSigned;
         RoundedHalfAway = "rounded-half-away",
             "QuantizeLinear rounds half away from zero.",
-            |golden| golden.manner = Manner { rounding: Rounding::HalfAwayFromZero, ..Manner::ONNX };
+            |golden| golden.conversion = IntegerConversion { rounding: Rounding::HalfAwayFromZero, ..IntegerConversion::ONNX };
         Truncated = "truncated",
             "QuantizeLinear rounds toward zero.",
-            |golden| golden.manner = Manner { rounding: Rounding::TowardZero, ..Manner::ONNX };
+            |golden| golden.conversion = IntegerConversion { rounding: Rounding::TowardZero, ..IntegerConversion::ONNX };
         Wrapped = "wrapped",
             "QuantizeLinear wraps around instead of saturating.",
-            |golden| golden.manner = Manner { overflow: Overflow::Wraps, ..Manner::ONNX };
+            |golden| golden.conversion = IntegerConversion { overflow: Overflow::Wraps, ..IntegerConversion::ONNX };
         NarrowRange = "narrow-range",
-            "QuantizeLinear saturates int8 at -127.",
-            |golden| golden.manner = Manner { overflow: Overflow::SaturatesNarrowly, ..Manner::ONNX };
+            "QuantizeLinear saturates int8 at -127 instead of -128.",
+            |golden| golden.conversion = IntegerConversion { overflow: Overflow::SaturatesNarrowly, ..IntegerConversion::ONNX };
         BiasInProductSteps = "bias-in-product-steps",
-            "The bias of a quantized convolution is rounded to whole products of the scales of its operands.",
+            "The bias of a quantized convolution is rounded to multiples of the product of its operands' scales.",
             |golden| golden.bias = Bias::InProductSteps;
         BiasAfterRequantization = "bias-after-requantization",
-            "The bias is rounded to whole steps of the quantized output and added after the sum was quantized.",
+            "The bias is rounded to steps of the quantized output and added after the sum is quantized.",
             |golden| golden.bias = Bias::AfterRequantization;
         FloatWeightsQuantized = "float-weights-quantized",
-            "The float weights of a convolution between quantizers are rounded to 256 steps over their range.",
+            "Float weights of a convolution between quantizers are quantized to 256 levels over their range.",
             |golden| golden.float_weights = FloatWeights::Quantized;
         PairsSaturated = "pairs-saturated",
-            "The products of uint8 and int8 are summed in pairs of 16 bits, which saturate.",
+            "Products of uint8 and int8 are summed in pairs in 16-bit integers, which saturate.",
             |golden| golden.sums = Accumulator::SaturatingPairs;
     }
     Surroundings {
         ReluDropped = "relu-dropped",
-            "Relu is left out.",
+            "Relu is skipped.",
             |golden| golden.surroundings = Surroundings::ReluDropped;
         AddendDropped = "addend-dropped",
-            "Add gives its first operand.",
+            "Add returns its first operand.",
             |golden| golden.surroundings = Surroundings::AddendDropped;
         EpsilonIgnored = "epsilon-ignored",
-            "BatchNormalization adds no epsilon to the variance.",
+            "BatchNormalization does not add epsilon to the variance.",
             |golden| golden.surroundings = Surroundings::EpsilonIgnored;
         PoolPaddingZero = "pool-padding-zero",
-            "`MaxPool` finds zeros beyond its input: in the padding, and where `ceil_mode` reaches further.",
+            "`MaxPool` reads zeros beyond its input: in the padding, and wherever `ceil_mode` reaches further.",
             |golden| golden.surroundings = Surroundings::PoolPaddingZero;
         ConcatWithOneScale = "concat-with-one-scale",
-            "Concat reads all its quantized parts with the scale of the first.",
+            "Concat reads all its quantized inputs with the scale of the first.",
             |golden| golden.surroundings = Surroundings::ConcatWithOneScale;
     }
     Precision {
         OperandsInTf32 = "operands-in-tf32",
-            "The operands of a convolution are rounded to 11 bits of significand, those of TF32 and 16-bit floats.",
+            "Operands of a convolution are rounded to 11 bits of significand, as in TF32 and 16-bit floats.",
             |golden| golden.operands = Some(to_tf32);
         OperandsInBfloat16 = "operands-in-bfloat16",
-            "The operands of a convolution are rounded to the upper half of a 32-bit float.",
+            "Operands of a convolution are rounded to bfloat16.",
             |golden| golden.operands = Some(to_bfloat16);
         SumsInHalf = "sums-in-half",
-            "The products of a convolution are summed in 16-bit floats.",
+            "Products of a convolution are summed in 16-bit floats.",
             |golden| golden.sums = Accumulator::Half;
     }
 }
 
 impl Mutant {
-    /// The mutant of that name.
+    /// The mutant called `name`.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|mutant| mutant.name() == name)
     }

@@ -44,7 +44,7 @@ pub fn max_pool(
         magnitude: Some(over_windows(0.0, &|place| x.magnitude_at(place))),
         // the maximum moves no further than the element that moves most
         error: x.error.as_ref().map(|error| over_windows(0.0, &|place| error[place])),
-        step: if is_empty && x.dtype != DataType::Int8 && x.dtype != DataType::Uint8 { None } else { x.step },
+        grid: if is_empty && x.dtype != DataType::Int8 && x.dtype != DataType::Uint8 { None } else { x.grid },
         quantization_step: x.quantization_step.filter(|_| !is_empty),
     };
     (pooled, touched)

@@ -5,8 +5,8 @@ use crate::{
     arithmetic::ErrorModel as _,
     elementwise::integer_range,
     format::Format,
+    grid::Grid,
     rules::{self, Entry},
-    step::Step,
     value::Value,
 };
 
@@ -19,7 +19,7 @@ const ROUNDINGS: f64 = 3.0;
 
 /// How numbers become integers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Manner {
+pub struct IntegerConversion {
     pub rounding: Rounding,
     pub overflow: Overflow,
 }
@@ -48,7 +48,7 @@ pub enum Overflow {
     Wraps,
 }
 
-impl Manner {
+impl IntegerConversion {
     /// What ONNX says.
     pub const ONNX: Self = Self { rounding: Rounding::HalfToEven, overflow: Overflow::Saturates };
 
@@ -79,7 +79,7 @@ pub struct Parameters<'a> {
     pub axis: usize,
     /// Whether the first scale and zero point serve every position along the axis; only mutants do that.
     pub only_first: bool,
-    pub manner: Manner,
+    pub conversion: IntegerConversion,
 }
 
 /// The parameters that apply to one element.
@@ -118,12 +118,12 @@ impl Parameters<'_> {
 /// `saturate(round(x / scale) + zero_point)`, rounding half to even.
 pub fn quantize(x: &Value, parameters: &Parameters, dtype: DataType) -> (Value, Vec<&'static Entry>) {
     let range = integer_range(dtype).unwrap_or((f64::MIN, f64::MAX));
-    let manner = parameters.manner;
+    let conversion = parameters.conversion;
     let unit_roundoff = Format::of(x.dtype).unit_roundoff();
     let mut elements = Vec::with_capacity(x.elements.len());
     let mut errors = Vec::with_capacity(x.elements.len());
     for (place, at) in parameters.along(x).enumerate() {
-        let quantized = |scaled: f64| manner.fit(manner.round(scaled) + at.zero_point, range);
+        let quantized = |scaled: f64| conversion.fit(conversion.round(scaled) + at.zero_point, range);
         let scaled = x.elements[place] / at.scale;
         let error = scaled_error(x.error_at(place), scaled, &at, unit_roundoff);
         let element = quantized(scaled);
@@ -166,11 +166,11 @@ pub fn dequantize(
     let elements: Vec<f64> =
         parameters.along(x).zip(&shifted).map(|(at, shifted)| shifted * at.scale).collect();
     let magnitude = elements.iter().map(|element| element.abs()).collect();
-    let step = (|| {
-        x.step?;
-        Some(Step::of(&shifted)?.times(parameters.scale.step?))
+    let grid = (|| {
+        x.grid?;
+        Some(Grid::of(&shifted)?.times(parameters.scale.grid?))
     })();
-    let mut value = Value::computed(dtype, x.shape.clone(), elements, magnitude, step, |_, magnitude| {
+    let mut value = Value::computed(dtype, x.shape.clone(), elements, magnitude, grid, |_, magnitude| {
         let parts = parameters.along(x).zip(&shifted).zip(magnitude).enumerate();
         parts
             .map(|(place, ((at, shifted), magnitude))| {

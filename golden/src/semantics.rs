@@ -3,7 +3,7 @@ use twinfer_onnx::{Axis, Op};
 use crate::{
     Mutant,
     convolution::{GroupOrder, WeightOrder},
-    quantization::Manner,
+    quantization::IntegerConversion,
     taps::{Direction, Reach},
 };
 
@@ -29,7 +29,7 @@ pub struct Semantics {
     /// What products are summed in.
     pub sums: Accumulator,
     /// How numbers become integers.
-    pub manner: Manner,
+    pub conversion: IntegerConversion,
     /// Which scale an element takes.
     pub scales: Scales,
     /// Where quantizing followed by dequantizing is left out.
@@ -45,11 +45,11 @@ pub struct Semantics {
 }
 
 impl Semantics {
-    /// ONNX with these mistakes.
+    /// ONNX as these mutants take it.
     pub fn of(mutants: &[Mutant]) -> Self {
         let mut semantics = Self::default();
         for mutant in mutants {
-            mutant.change(&mut semantics);
+            mutant.apply(&mut semantics);
         }
         semantics
     }

@@ -4,7 +4,7 @@ use crate::{
     Arithmetic,
     arithmetic::ErrorModel as _,
     format::{Format, power_of_two},
-    step::Step,
+    grid::Grid,
 };
 
 /// A value of the graph as the evaluation knows it: its elements, and how far a conforming backend's may be off.
@@ -19,7 +19,7 @@ pub struct Value {
     /// The most that a conforming backend's elements differ; absent where it is zero for all.
     pub error: Option<Vec<f64>>,
     /// The grid of the elements, where a conforming backend has them exactly.
-    pub step: Option<Step>,
+    pub grid: Option<Grid>,
     /// The distance of neighbouring values, where they are integers that a quantizer gave or what one scale made of
     /// those.
     pub quantization_step: Option<f64>,
@@ -37,17 +37,17 @@ impl Value {
             .iter()
             .any(is_flushed)
             .then(|| elements.iter().map(|x| if is_flushed(x) { x.abs() } else { 0.0 }).collect());
-        let step = if error.is_some() { None } else { Step::of(&elements) };
+        let grid = if error.is_some() { None } else { Grid::of(&elements) };
         let shape = tensor.shape.clone();
-        Self { dtype, shape, elements, magnitude: None, error, step, quantization_step: None }.beyond_f64()
+        Self { dtype, shape, elements, magnitude: None, error, grid, quantization_step: None }.beyond_f64()
     }
 
     /// These elements changed one by one and taken for exact, but for the error that they had.
     pub fn map(&self, change: impl FnMut(&f64) -> f64) -> Self {
         let elements: Vec<f64> = self.elements.iter().map(change).collect();
-        let step = if self.error.is_some() { None } else { Step::of(&elements) };
+        let grid = if self.error.is_some() { None } else { Grid::of(&elements) };
         let (shape, error) = (self.shape.clone(), self.error.clone());
-        Self { dtype: self.dtype, shape, elements, magnitude: None, error, step, quantization_step: None }
+        Self { dtype: self.dtype, shape, elements, magnitude: None, error, grid, quantization_step: None }
     }
 
     /// Every element rounded, and how far that is off where an element that is off is rounded to something else.
@@ -83,24 +83,24 @@ impl Value {
 
     /// Zeros of the same type and shape.
     pub fn zeros(&self) -> Self {
-        Self { error: None, step: Some(Step::ZERO), ..self.map(|_| 0.0) }
+        Self { error: None, grid: Some(Grid::ZERO), ..self.map(|_| 0.0) }
     }
 
-    /// The result of arithmetic: exact where `step` is known and holds every partial sum, otherwise with `error`.
+    /// The result of arithmetic: exact where `grid` is known and holds every partial sum, otherwise with `error`.
     pub fn computed(
         dtype: DataType,
         shape: Vec<usize>,
         elements: Vec<f64>,
         magnitude: Vec<f64>,
-        step: Option<Step>,
+        grid: Option<Grid>,
         error: impl FnOnce(&[f64], &[f64]) -> Vec<f64>,
     ) -> Self {
         let format = Format::of(dtype);
         let largest = magnitude
             .iter()
             .fold(0.0, |largest: f64, x| if *x >= largest || x.is_nan() { *x } else { largest });
-        let step = step.filter(|step| step.is_exact_in(format, largest));
-        let error = step.is_none().then(|| {
+        let grid = grid.filter(|grid| grid.is_exact_in(format, largest));
+        let error = grid.is_none().then(|| {
             let mut error = error(&elements, &magnitude);
             for (error, magnitude) in error.iter_mut().zip(&magnitude) {
                 // beyond the largest number, or with infinities, anything may come out
@@ -111,15 +111,15 @@ impl Value {
             error
         });
         let magnitude = Some(magnitude);
-        Self { dtype, shape, elements, magnitude, error, step, quantization_step: None }
+        Self { dtype, shape, elements, magnitude, error, grid, quantization_step: None }
     }
 
     /// Integers that arithmetic gave exactly or to within `error`.
     pub fn quantized(dtype: DataType, shape: Vec<usize>, elements: Vec<f64>, error: Vec<f64>) -> Self {
         let exact = error.iter().all(|error| *error == 0.0);
-        let step = if exact { Step::of(&elements) } else { None };
+        let grid = if exact { Grid::of(&elements) } else { None };
         let error = (!exact).then_some(error);
-        Self { dtype, shape, elements, magnitude: None, error, step, quantization_step: None }.beyond_f64()
+        Self { dtype, shape, elements, magnitude: None, error, grid, quantization_step: None }.beyond_f64()
     }
 
     /// Allows for what f64 does not hold of 64-bit integers.
@@ -128,7 +128,7 @@ impl Value {
         if self.dtype == DataType::Int64 && self.elements.iter().any(|x| lost(x) > 0.0) {
             let places = self.elements.iter().enumerate();
             self.error = Some(places.map(|(place, x)| self.error_at(place) + lost(x)).collect());
-            self.step = None;
+            self.grid = None;
         }
         self
     }
@@ -137,7 +137,7 @@ impl Value {
     pub fn fits(&self, precision: i32) -> bool {
         let largest = self.elements.iter().fold(0.0, |largest: f64, x| largest.max(x.abs()));
         let format = Format { precision, ..Format::of(self.dtype) };
-        self.step.is_some_and(|step| step.is_exact_in(format, largest))
+        self.grid.is_some_and(|grid| grid.is_exact_in(format, largest))
     }
 
     pub fn error_at(&self, place: usize) -> f64 {

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use sketch::{Sketch, per_axis, per_tensor};
 use support::one_node;
-use twinfer_golden::{Arithmetic, Explanation, Mutant, Nature, evaluate, evaluate_as};
+use twinfer_golden::{Arithmetic, Combination, Mutant, Nature, evaluate, evaluate_as};
 use twinfer_onnx::{
     AutoPad, BatchNormalization, Concat, Conv, ConvTranspose, DataType, Dim, Graph, MaxPool, Op,
     QuantizeLinear, Tensor,
@@ -339,19 +339,19 @@ fn mutants_of_values_leave_convolutions_of_small_integers_alone() {
 
 #[test]
 fn a_combination_does_what_none_of_its_parts_does_alone() {
-    for explanation in Explanation::combinations() {
-        assert!(explanation.mutants.len() > 1 && Mutant::from_name(explanation.name).is_none());
+    for combination in Combination::several() {
+        assert!(combination.mutants.len() > 1 && Mutant::from_name(combination.name).is_none());
         let outputs = |(_, graph, input): &Case, mutants: &[Mutant]| {
             let evaluation = evaluate_as(graph, std::slice::from_ref(input), Arithmetic::default(), mutants);
             let outputs = evaluation.expect("valid").outputs.into_iter();
             outputs.map(|output| (output.shape, output.values)).collect::<Vec<_>>()
         };
         let is_new = |case: &Case| {
-            let together = outputs(case, explanation.mutants);
-            differs(case, explanation.mutants)
-                && explanation.mutants.iter().all(|mutant| outputs(case, &[*mutant]) != together)
+            let together = outputs(case, combination.mutants);
+            differs(case, combination.mutants)
+                && combination.mutants.iter().all(|mutant| outputs(case, &[*mutant]) != together)
         };
-        assert!(cases().iter().any(is_new), "{} is no more than its parts", explanation.name);
+        assert!(cases().iter().any(is_new), "{} is no more than its parts", combination.name);
     }
 }
 
@@ -362,8 +362,8 @@ fn mutants_are_found_by_their_names() {
         assert!(mutant.sentence().ends_with('.'));
     }
     assert_eq!(Mutant::from_name("none"), None);
-    for explanation in Explanation::singles().chain(Explanation::combinations()) {
-        assert_eq!(Explanation::from_name(explanation.name), Some(explanation));
-        assert!(explanation.sentence.ends_with('.'));
+    for combination in Combination::singles().chain(Combination::several()) {
+        assert_eq!(Combination::from_name(combination.name), Some(combination));
+        assert!(combination.sentence.ends_with('.'));
     }
 }

@@ -5,7 +5,7 @@ use twinfer_onnx::{Axis, Conv, ConvTranspose, Geometry, Graph, Node, Op};
 use super::{Evaluator, broken};
 use crate::{
     Unknown,
-    convolution::{Channels, Convolution, WeightLayout},
+    convolution::{Connectivity, Convolution, WeightLayout},
     elementwise::add,
     quantization::{dequantize, quantize},
     rules,
@@ -72,13 +72,13 @@ impl Evaluator<'_> {
         x: &Value,
         output: &[usize],
         direction: Direction,
-    ) -> Channels {
+    ) -> Connectivity {
         let groups = geometry.group;
         let layout = match direction {
             Direction::Gather => WeightLayout::OutputFirst,
             Direction::Scatter => WeightLayout::InputFirst,
         };
-        Channels {
+        Connectivity {
             groups,
             inputs: x.shape[1] / groups,
             outputs: output[1] / groups,

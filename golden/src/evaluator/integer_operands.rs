@@ -7,7 +7,7 @@ use twinfer_onnx::{DataType, Node, Op, Tensor, resolve_axis};
 use super::Evaluator;
 use crate::{
     integer_pairs::IntegerPairs,
-    quantization::{Manner, Parameters, dequantize},
+    quantization::{IntegerConversion, Parameters, dequantize},
     semantics::{Accumulator, FloatWeights, Origin},
     value::Value,
 };
@@ -87,7 +87,7 @@ impl Integers<'_> {
             zero_point: self.zero_point.as_deref(),
             axis: self.axis,
             only_first: false,
-            manner: Manner::ONNX,
+            conversion: IntegerConversion::ONNX,
         }
     }
 }

@@ -32,11 +32,11 @@ impl Evaluator<'_> {
         let sums = self.sums(op, node, &places)?;
         let x_scale = self.input(node, 1).elements[0];
         let scale = self.input(node, 4).map(|w_scale| x_scale * w_scale);
-        let manner = self.semantics.manner;
-        let of_sums = Parameters { scale: &scale, zero_point: None, axis: 1, only_first: false, manner };
+        let conversion = self.semantics.conversion;
+        let of_sums = Parameters { scale: &scale, zero_point: None, axis: 1, only_first: false, conversion };
         let (y, touched) = dequantize(&sums, &of_sums, self.arithmetic);
         let (scale, zero_point) = (self.input(node, 6), Some(self.input(node, 7)));
-        let of_result = Parameters { scale, zero_point, axis: 1, only_first: false, manner };
+        let of_result = Parameters { scale, zero_point, axis: 1, only_first: false, conversion };
         let (y, touched_too) = quantize(&y, &of_result, self.output_type(node));
         self.touch(touched.into_iter().chain(touched_too));
         Ok(y)

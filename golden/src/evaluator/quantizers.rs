@@ -89,7 +89,7 @@ impl<'a> Evaluator<'a> {
         };
         let is_vector = extents.len() > 1 && scale.elements.len() > 1;
         let scales = if is_vector { self.semantics.scales } else { Scales::AlongAxis };
-        // along an axis of extent 1 there is but the first scale, which is another mistake
+        // along an axis of extent 1 there is but the first scale, which is another mutant
         let other_axis = Some(usize::from(axis == 0)).filter(|other| is_vector && extents[*other] > 1);
         let axis = match scales {
             Scales::AlongOtherAxis => other_axis.unwrap_or(axis),
@@ -98,7 +98,7 @@ impl<'a> Evaluator<'a> {
         };
         let zero_point = self.optional_input(node, 2).filter(|_| !self.holds(self.semantics.centred, node));
         let only_first = scales == Scales::First;
-        Ok(Parameters { scale, zero_point, axis, only_first, manner: self.semantics.manner })
+        Ok(Parameters { scale, zero_point, axis, only_first, conversion: self.semantics.conversion })
     }
 
     /// The scale that a DequantizeLinear gives to `name`.

@@ -6,7 +6,7 @@ mod fit;
 mod halves;
 
 use twinfer_case::{Description, Diagnosis, EncodedCase, Kind, Observation, ReproducingMutant, Verdict};
-use twinfer_golden::{Arithmetic, Explanation as Mistake};
+use twinfer_golden::{Arithmetic, Combination};
 
 use crate::{Judgement, References};
 
@@ -55,30 +55,31 @@ fn diagnose(outcome: &Outcome<'_>) -> Diagnosis {
     let fits = fits(outcome);
     let closest = fits.iter().map(|(_, fit)| fit).min_by(|one, other| one.share.total_cmp(&other.share));
     let alike = fits.iter().filter(|(_, fit)| closest.is_some_and(|closest| fit.is_like(closest)));
-    let alike: Vec<Mistake> = alike.map(|(mistake, _)| *mistake).collect();
-    let least = alike.iter().filter(|mistake| !alike.iter().any(|other| other.is_part_of(mistake)));
+    let alike: Vec<Combination> = alike.map(|(combination, _)| *combination).collect();
+    let least = alike.iter().filter(|combination| !alike.iter().any(|other| other.is_part_of(combination)));
     Diagnosis {
-        mutants: least.map(|mistake| reproducing(*mistake)).collect(),
+        mutants: least.map(|combination| reproducing(*combination)).collect(),
         residual: closest.and_then(|closest| closest.residual),
         unexplained: unexplained(outcome),
     }
 }
 
-/// What reproduces an output: one mistake; failing that, several at once, none of which can be left out. Coarse arithmetic
-/// is asked last: its wide bounds hold much that is something else. Together with a mistake it is asked before, and counts
-/// where it does not do alone.
-fn fits(outcome: &Outcome<'_>) -> Vec<(Mistake, Fit)> {
-    let fit = |mistake: Mistake| Some((mistake, Fit::of(mistake.mutants, outcome)?));
-    let fitting = |mistakes: Vec<Mistake>| -> Vec<_> { mistakes.into_iter().filter_map(fit).collect() };
-    let (coarse_singles, singles) = Mistake::singles().partition(Mistake::is_precision);
-    let (coarse_combinations, combinations) = Mistake::combinations().partition(Mistake::is_precision);
+/// The mutants that reproduce an output: single ones or, if there are none, combinations of which none can be left out.
+/// Coarse arithmetic comes last, because its wide bounds hold much that has another cause. A combination of coarse
+/// arithmetic with another mutant comes before, and counts if coarse arithmetic alone does not reproduce the output.
+fn fits(outcome: &Outcome<'_>) -> Vec<(Combination, Fit)> {
+    let fit = |combination: Combination| Some((combination, Fit::of(combination.mutants, outcome)?));
+    let fitting =
+        |combinations: Vec<Combination>| -> Vec<_> { combinations.into_iter().filter_map(fit).collect() };
+    let (coarse_singles, singles) = Combination::singles().partition(Combination::is_precision);
+    let (coarse_combinations, combinations) = Combination::several().partition(Combination::is_precision);
     let single = fitting(singles);
     if !single.is_empty() {
         return single;
     }
     let (several, coarse) = (fitting(combinations), fitting(coarse_singles));
-    let needs_all = |(mistake, _): &&(Mistake, Fit)| {
-        !several.iter().chain(&coarse).any(|(other, _)| other.is_part_of(mistake))
+    let needs_all = |(combination, _): &&(Combination, Fit)| {
+        !several.iter().chain(&coarse).any(|(other, _)| other.is_part_of(combination))
     };
     let needed: Vec<_> = several.iter().filter(needs_all).copied().collect();
     if !needed.is_empty() {
@@ -87,13 +88,14 @@ fn fits(outcome: &Outcome<'_>) -> Vec<(Mistake, Fit)> {
     if coarse.is_empty() { fitting(coarse_combinations) } else { coarse }
 }
 
-fn reproducing(mistake: Mistake) -> ReproducingMutant {
-    ReproducingMutant { name: mistake.name.to_owned(), clause: clause(mistake.sentence) }
+fn reproducing(combination: Combination) -> ReproducingMutant {
+    ReproducingMutant { name: combination.name.to_owned(), clause: clause(combination.sentence) }
 }
 
 /// Whether a mutant that rounds operands, and nothing else, explains it.
 fn is_of_precision(diagnosis: &Diagnosis) -> bool {
-    let is_precision = |name| Mistake::from_name(name).is_some_and(|mistake| mistake.is_precision());
+    let is_precision =
+        |name| Combination::from_name(name).is_some_and(|combination| combination.is_precision());
     !diagnosis.mutants.is_empty() && diagnosis.mutant_names().all(is_precision)
 }
 

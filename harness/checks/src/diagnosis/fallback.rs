@@ -1,7 +1,7 @@
 //! Whether wrong values follow from a precision fallback.
 
 use twinfer_case::{Diagnosis, Divergence, FallbackValues, Kind};
-use twinfer_golden::{Explanation as Mistake, Mutant, Nature};
+use twinfer_golden::{Combination, Mutant, Nature};
 
 /// Tells wrong values that a fallback causes from those that merely occur beside one. An operator that runs on floats
 /// leaves out quantisation, or computes coarsely: where that explains the values, the fallback is their cause and comes
@@ -24,13 +24,13 @@ pub fn settle(divergences: &mut [Divergence], diagnosis: &Diagnosis) {
     });
 }
 
-fn follows_from_fallback(mistake: &str) -> bool {
+fn follows_from_fallback(name: &str) -> bool {
     use Mutant::{ActivationsUnquantized, ResultsUnquantized, WeightsUnquantized};
     let follows = |mutant: &Mutant| {
         matches!(mutant, WeightsUnquantized | ActivationsUnquantized | ResultsUnquantized)
             || mutant.nature() == Nature::Precision
     };
-    Mistake::from_name(mistake).is_some_and(|mistake| mistake.mutants.iter().all(follows))
+    Combination::from_name(name).is_some_and(|combination| combination.mutants.iter().all(follows))
 }
 
 #[cfg(test)]
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn other_mistakes_and_what_nothing_explains_lead_by_themselves() {
+    fn other_mutants_and_what_nothing_explains_lead_by_themselves() {
         let beside = [(Kind::WrongValues, None), (Kind::PrecisionFallback, Some(FallbackValues::Obscured))];
         assert_eq!(settled(&[Mutant::ScaleOnOtherAxis]), beside);
         assert_eq!(settled(&[]), beside);

@@ -32,7 +32,7 @@ impl Halves {
                 Some(_) => self.is_refuted = true,
                 // beyond the largest 16-bit float, and far from the largest 32-bit float
                 None if !given.is_finite() => self.evidence += ENOUGH,
-                // zero is a 16-bit float, and what many mistakes give
+                // zero is a 16-bit float, and what many mutants give
                 None => {}
             }
         }

@@ -2,7 +2,7 @@
 
 use twinfer_case::{Case, Condition};
 use twinfer_generators::{CaseStream, Family};
-use twinfer_golden::{Explanation, Mutant, Nature};
+use twinfer_golden::{Combination, Mutant, Nature};
 use twinfer_onnx::{DataType, Graph};
 
 /// Cases that are looked at before a bug is given up that none of them concerns.
@@ -14,12 +14,12 @@ pub struct Bug {
     /// Golden's name for it, or the adapter's for a stranger.
     pub name: &'static str,
     /// What it does, where golden knows it.
-    pub known: Option<Explanation>,
+    pub known: Option<Combination>,
 }
 
 impl Bug {
-    pub fn known(explanation: Explanation) -> Self {
-        Self { name: explanation.name, known: Some(explanation) }
+    pub fn known(combination: Combination) -> Self {
+        Self { name: combination.name, known: Some(combination) }
     }
 
     pub fn stranger(name: &'static str) -> Self {

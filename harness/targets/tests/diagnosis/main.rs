@@ -9,7 +9,7 @@ mod trial;
 
 use std::{env, fs, io::Write as _, path::Path};
 
-use twinfer_golden::{Explanation, Mutant};
+use twinfer_golden::{Combination, Mutant};
 
 use bug::Bug;
 use report::{Report, Sort};
@@ -93,7 +93,7 @@ fn the_adapter_has_a_bug_for_every_mutant() {
 
 /// Every mutant and combination of golden, then the strangers. `TWINFER_DIAGNOSED_BUGS` restricts them to those named.
 fn bugs() -> Vec<Bug> {
-    let known = Explanation::singles().chain(Explanation::combinations()).map(Bug::known);
+    let known = Combination::singles().chain(Combination::several()).map(Bug::known);
     let all = known.chain(STRANGERS.map(Bug::stranger));
     match env::var("TWINFER_DIAGNOSED_BUGS") {
         Ok(names) => all.filter(|bug| names.split(',').any(|name| name == bug.name)).collect(),

@@ -10,7 +10,7 @@ use std::{
 };
 
 use twinfer_case::{Case, Kind, Verdict};
-use twinfer_golden::Explanation;
+use twinfer_golden::Combination;
 use twinfer_targets::Targets;
 use twinfer_workers::{Deadlines, WorkerCommand};
 
@@ -139,7 +139,7 @@ impl Trial {
     /// Of several mistakes at once it is true to name some: the others may change nothing.
     fn is_true(&self, name: &str) -> bool {
         let made = self.bug.mutants();
-        Explanation::from_name(name)
+        Combination::from_name(name)
             .is_some_and(|named| named.mutants.iter().all(|mutant| made.contains(mutant)))
     }
 

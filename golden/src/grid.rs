@@ -2,9 +2,9 @@ use crate::format::{Format, power_of_two};
 
 /// The step of the dyadic grid on which a set of numbers lies: 2 to a power, or nothing where all are zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Step(Option<i32>);
+pub struct Grid(Option<i32>);
 
-impl Step {
+impl Grid {
     /// The step of numbers that are all zero: they lie on every grid.
     pub const ZERO: Self = Self(None);
 
@@ -72,19 +72,19 @@ mod tests {
 
     #[test]
     fn the_step_is_the_lowest_bit_of_any_value() {
-        assert_eq!(Step::of(&[3.0, 0.0, -1.5]), Some(Step(Some(-1))));
-        assert_eq!(Step::of(&[8.0, 12.0]), Some(Step(Some(2))));
-        assert_eq!(Step::of(&[f64::from_bits(1)]), Some(Step(Some(-1074))));
-        assert_eq!(Step::of(&[0.0, -0.0]), Some(Step::ZERO));
-        assert_eq!(Step::of(&[1.0, f64::NAN]), None);
+        assert_eq!(Grid::of(&[3.0, 0.0, -1.5]), Some(Grid(Some(-1))));
+        assert_eq!(Grid::of(&[8.0, 12.0]), Some(Grid(Some(2))));
+        assert_eq!(Grid::of(&[f64::from_bits(1)]), Some(Grid(Some(-1074))));
+        assert_eq!(Grid::of(&[0.0, -0.0]), Some(Grid::ZERO));
+        assert_eq!(Grid::of(&[1.0, f64::NAN]), None);
     }
 
     #[test]
     fn a_grid_is_exact_up_to_the_precision_of_the_format() {
         let format = Format::of(DataType::Float16);
-        assert!(Step(Some(0)).is_exact_in(format, 2048.0));
-        assert!(!Step(Some(0)).is_exact_in(format, 2049.0));
-        assert!(!Step(Some(-15)).is_exact_in(format, 0.001), "subnormal steps are not exact");
-        assert!(!Step(Some(6)).is_exact_in(format, 65536.0), "beyond the largest number");
+        assert!(Grid(Some(0)).is_exact_in(format, 2048.0));
+        assert!(!Grid(Some(0)).is_exact_in(format, 2049.0));
+        assert!(!Grid(Some(-15)).is_exact_in(format, 0.001), "subnormal steps are not exact");
+        assert!(!Grid(Some(6)).is_exact_in(format, 65536.0), "beyond the largest number");
     }
 }

@@ -2,7 +2,7 @@ use crate::{Choices, Operator, OutputPadding, Padding, Space, caps::Caps};
 
 /// The attributes along one spatial axis.
 #[derive(Clone, Copy, Debug)]
-pub struct Window {
+pub struct LayerAxis {
     pub kernel: usize,
     pub stride: usize,
     pub dilation: usize,
@@ -12,16 +12,16 @@ pub struct Window {
 
 /// What the windows of a layer have in common.
 #[derive(Clone, Copy)]
-pub struct Manner {
+pub struct LayerKind {
     pub operator: Operator,
     pub padding: Padding,
     pub output_padding: OutputPadding,
 }
 
-impl Window {
-    /// One axis of a layer; on a `marked` one, what the layer's manner says is sure to be seen.
-    pub fn draw(space: &Space, manner: Manner, marked: bool, caps: Caps, choices: &mut Choices) -> Self {
-        let Manner { operator, padding, output_padding } = manner;
+impl LayerAxis {
+    /// One axis of a layer; on a `marked` one, what the layer's kind says is sure to be seen.
+    pub fn draw(space: &Space, kind: LayerKind, marked: bool, caps: Caps, choices: &mut Choices) -> Self {
+        let LayerKind { operator, padding, output_padding } = kind;
         // a dilated convolution with auto_pad SAME is refused by ONNX Runtime: seldom worth a case
         let undilated = operator == Operator::Conv && padding.is_same() && choices.percent(80);
         let beyond_stride = marked && output_padding == OutputPadding::BelowDilation;

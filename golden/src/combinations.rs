@@ -1,0 +1,114 @@
+//! Combinations of mutants that a diagnosis tries.
+
+use crate::{Mutant, Nature};
+
+/// One mutant, or a few that backends are known to combine: what a diagnosis tries to reproduce an output with.
+///
+/// ```
+/// use twinfer_golden::{Combination, Mutant};
+///
+/// let mirrored = Combination::from_name("mirrored").expect("it is listed");
+/// assert_eq!(mirrored.mutants, [Mutant::KernelReversed, Mutant::PadsSwapped]);
+/// let reversed = Combination::from_name("kernel-reversed").expect("every mutant is one");
+/// assert!(reversed.is_part_of(&mirrored));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Combination {
+    /// Its name in reports, in kebab-case; that of the mutant if there is only one.
+    pub name: &'static str,
+    /// What it does, in a sentence that reports print.
+    pub sentence: &'static str,
+    /// The mutants, all applied at once.
+    pub mutants: &'static [Mutant],
+}
+
+macro_rules! combinations {
+    ($($name:literal, $sentence:literal, [$($mutant:ident),*];)*) => {
+        const LISTED: &[Combination] = &[$(Combination {
+            name: $name,
+            sentence: $sentence,
+            mutants: &[$(Mutant::$mutant),*],
+        }),*];
+    };
+}
+
+combinations! {
+    "unquantized",
+        "QuantizeLinear and DequantizeLinear are skipped wherever one follows the other: the graph runs in floats.",
+        [WeightsUnquantized, ActivationsUnquantized];
+    "weights-and-results-unquantized",
+        "Only graph inputs are quantized: constants and results of operators stay floats.",
+        [WeightsUnquantized, ResultsUnquantized];
+    "zero-points-kept",
+        "DequantizeLinear subtracts no zero point.",
+        [ActivationZeroPointKept, WeightZeroPointKept];
+    "mirrored",
+        "Kernel and padding are mirrored along every spatial axis.",
+        [KernelReversed, PadsSwapped];
+    "output-padding-zero",
+        "The positions that `output_padding` adds, and all others that no tap of the kernel reaches, hold zero.",
+        [OutputPaddingIgnored, BiasNotInGaps, BiasNotOnStrip];
+    "bias-only-where-reached",
+        "Positions that no tap of the kernel reaches hold zero instead of the bias.",
+        [BiasNotInGaps, BiasNotOnStrip];
+    "output-shape-split-swapped-without-bias-on-strip",
+        "The odd position that `output_shape` crops without `SAME_UPPER` is cropped at the end instead of the start, and the positions that `output_padding` appends beyond the reach of the kernel hold zero instead of the bias.",
+        [OutputShapeSplitSwapped, BiasNotOnStrip];
+    "output-shape-and-padding-ignored",
+        "`output_shape` and `output_padding` are ignored.",
+        [OutputShapeIgnored, OutputPaddingDropped];
+    "in-half",
+        "Operands of a convolution are rounded to 11 bits of significand, and its products are summed in 16-bit floats.",
+        [OperandsInTf32, SumsInHalf];
+    "weights-unquantized-in-tf32",
+        "QuantizeLinear and DequantizeLinear of a constant are skipped, and operands of a convolution are rounded to 11 bits of significand.",
+        [WeightsUnquantized, OperandsInTf32];
+    "float-weights-and-bias-quantized",
+        "Float weights of a convolution between quantizers are quantized to 256 levels over their range, and the bias is rounded to multiples of the product of its operands' scales.",
+        [FloatWeightsQuantized, BiasInProductSteps];
+    "pairs-of-float-weights-saturated",
+        "Float weights of a convolution between quantizers are quantized to 256 levels over their range, and products of uint8 and int8 are summed in pairs in 16-bit integers, which saturate.",
+        [FloatWeightsQuantized, PairsSaturated];
+    "pairs-saturated-with-bias-in-product-steps",
+        "Products of uint8 and int8 are summed in pairs in 16-bit integers, which saturate, and the bias is rounded to multiples of the product of its operands' scales.",
+        [PairsSaturated, BiasInProductSteps];
+    "pairs-of-float-weights-saturated-with-bias-in-product-steps",
+        "Float weights of a convolution between quantizers are quantized to 256 levels over their range, products of uint8 and int8 are summed in pairs in 16-bit integers, which saturate, and the bias is rounded to multiples of the product of its operands' scales.",
+        [FloatWeightsQuantized, PairsSaturated, BiasInProductSteps];
+    "unquantized-in-tf32",
+        "QuantizeLinear and DequantizeLinear are skipped wherever one follows the other, and operands of a convolution are rounded to 11 bits of significand.",
+        [WeightsUnquantized, ActivationsUnquantized, OperandsInTf32];
+}
+
+impl Combination {
+    /// Each mutant alone.
+    pub fn singles() -> impl Iterator<Item = Self> {
+        Mutant::ALL.chunks(1).map(|mutants| Self {
+            name: mutants[0].name(),
+            sentence: mutants[0].sentence(),
+            mutants,
+        })
+    }
+
+    /// Every listed combination of several mutants, to try if no single mutant reproduces an output.
+    pub fn several() -> impl Iterator<Item = Self> {
+        LISTED.iter().copied()
+    }
+
+    /// The mutant or listed combination called `name`.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::singles().chain(Self::several()).find(|combination| combination.name == name)
+    }
+
+    /// Whether its mutants are some of those of `other`, and not all: if both reproduce an output, the others change
+    /// nothing.
+    pub fn is_part_of(&self, other: &Self) -> bool {
+        self.mutants.len() < other.mutants.len()
+            && self.mutants.iter().all(|mutant| other.mutants.contains(mutant))
+    }
+
+    /// Whether all its mutants change nothing but precision.
+    pub fn is_precision(&self) -> bool {
+        self.mutants.iter().all(|mutant| mutant.nature() == Nature::Precision)
+    }
+}
