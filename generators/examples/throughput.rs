@@ -1,4 +1,4 @@
-//! Prints how many cases a second each family generates on one core, encoding and materialising apart.
+//! Prints how many cases a second each family generates on one core, encoding and materializing apart.
 
 use std::{hint::black_box, time::Instant};
 
@@ -13,7 +13,7 @@ fn main() {
         let generated = rate(|index| drop(black_box(stream.case(index))));
         let finished = rate(|index| drop(black_box(Task::of(&stream.case(index)))));
         println!(
-            "{family}: {generated:.0} cases a second generated, {finished:.0} encoded and materialised too"
+            "{family}: {generated:.0} cases a second generated, {finished:.0} encoded and materialized too"
         );
     }
 }

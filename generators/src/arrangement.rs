@@ -6,11 +6,11 @@
 use twinfer_onnx::Channels;
 
 use crate::{
-    Choices, Menu, Neighbour, Operator, Space,
+    Choices, Menu, Neighbor, Operator, Space,
     caps::Caps,
     channels,
     layer::Layer,
-    plan::{Part, Step},
+    plan::{Operation, Part},
     pool::Pool,
     quantizer::Quantizers,
 };
@@ -18,7 +18,7 @@ use crate::{
 /// How the parts of a case hang together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrangement {
-    /// Convolutions in a row, with neighbours.
+    /// Convolutions in a row, with neighbors.
     Chain,
     /// One or two convolutions, each with BatchNormalization and Relu.
     Normalized,
@@ -99,12 +99,12 @@ impl<'a> Arranger<'a> {
 
     /// Makes integers of the input, in some cases in which only a quantizer reads it.
     fn feed(&mut self, quantizers: Quantizers<'a>) {
-        let mut readers = self.parts.iter_mut().filter(|part| part.of.contains(&0));
+        let mut readers = self.parts.iter_mut().filter(|part| part.inputs.contains(&0));
         let (Some(first), None) = (readers.next(), readers.next()) else { return };
-        if let Step::Quantizer(quantizer) = first.step
+        if let Operation::Quantizer(quantizer) = first.operation
             && quantizers.is_fed_integers(self.choices)
         {
-            first.step = Step::DequantizeLinear(quantizer, quantizer.zero_point(self.choices));
+            first.operation = Operation::DequantizeLinear(quantizer, quantizer.zero_point(self.choices));
         }
     }
 
@@ -112,9 +112,12 @@ impl<'a> Arranger<'a> {
     fn give(&mut self, last: usize, quantizers: Quantizers<'a>) {
         if let Some(quantizer) = quantizers.output(self.choices) {
             let gives_integers = quantizers.gives_integers(self.choices);
-            let step =
-                if gives_integers { Step::QuantizeLinear(quantizer) } else { Step::Quantizer(quantizer) };
-            self.apply(step, vec![last]);
+            let operation = if gives_integers {
+                Operation::QuantizeLinear(quantizer)
+            } else {
+                Operation::Quantizer(quantizer)
+            };
+            self.apply(operation, vec![last]);
         }
     }
 
@@ -131,11 +134,11 @@ impl<'a> Arranger<'a> {
             layers.push(Layer::draw(self.space, operator, channels, self.rank, self.caps, self.choices));
         }
         self.channels.push(layers[0].input_channels());
-        let mut value = self.neighbours(0, |space| &space.before, 1);
+        let mut value = self.neighbors(0, |space| &space.before, 1);
         for layer in layers {
             value = self.quantized(value);
             value = self.layer(layer, value);
-            value = self.neighbours(value, |space| &space.after, 2);
+            value = self.neighbors(value, |space| &space.after, 2);
         }
         value
     }
@@ -177,11 +180,11 @@ impl<'a> Arranger<'a> {
         let between = self.some_channels();
         let mut main = self.cell(x, between, stride);
         main = self.convolution(main, outputs, 3, 1);
-        main = self.sometimes(80, Neighbour::BatchNormalization, main);
+        main = self.sometimes(80, Neighbor::BatchNormalization, main);
         let mut shortcut = x;
         if stride > 1 || outputs != self.channels[x] {
             shortcut = self.convolution(x, outputs, 1, stride);
-            shortcut = self.sometimes(60, Neighbour::BatchNormalization, shortcut);
+            shortcut = self.sometimes(60, Neighbor::BatchNormalization, shortcut);
         }
         let branches = self.space.branches.draw(self.choices);
         if matches!(branches, Branches::Main | Branches::Both) {
@@ -190,8 +193,8 @@ impl<'a> Arranger<'a> {
         if matches!(branches, Branches::Shortcut | Branches::Both) {
             shortcut = self.surely_quantized(shortcut);
         }
-        let sum = self.apply(Step::Add, vec![main, shortcut]);
-        self.sometimes(80, Neighbour::Relu, sum)
+        let sum = self.apply(Operation::Add, vec![main, shortcut]);
+        self.sometimes(80, Neighbor::Relu, sum)
     }
 
     fn fan(&mut self) -> usize {
@@ -210,10 +213,10 @@ impl<'a> Arranger<'a> {
             })
             .collect();
         if self.choices.percent(50) {
-            return self.apply(Step::Concat, readers);
+            return self.apply(Operation::Concat, readers);
         }
         let first = readers[0];
-        readers[1..].iter().fold(first, |sum, reader| self.apply(Step::Add, vec![sum, *reader]))
+        readers[1..].iter().fold(first, |sum, reader| self.apply(Operation::Add, vec![sum, *reader]))
     }
 
     fn concat(&mut self) -> usize {
@@ -234,7 +237,7 @@ impl<'a> Arranger<'a> {
         for branch in &mut branches {
             *branch = self.quantized(*branch);
         }
-        let joined = self.apply(Step::Concat, branches);
+        let joined = self.apply(Operation::Concat, branches);
         let outputs = self.some_channels();
         let kernel = self.some_kernel();
         self.convolution(joined, outputs, kernel, 1)
@@ -244,12 +247,12 @@ impl<'a> Arranger<'a> {
         let (outputs, kernel) = (self.some_channels(), self.some_kernel());
         let mut value = self.convolution(0, outputs, kernel, 1);
         // behind a Relu a pad of zero is as good as one of minus infinity
-        value = self.sometimes(20, Neighbour::Relu, value);
+        value = self.sometimes(20, Neighbor::Relu, value);
         if self.choices.percent(40) {
             value = self.quantized(value);
         }
         let pool = Pool::draw(self.choices);
-        value = self.apply(Step::Pool(pool), vec![value]);
+        value = self.apply(Operation::Pool(pool), vec![value]);
         let outputs = self.some_channels();
         self.cell(value, outputs, 1)
     }
@@ -270,23 +273,23 @@ impl<'a> Arranger<'a> {
         value = self.quantized(value);
         value = self.layer_of(Operator::ConvTranspose, value, outputs, 0, 2);
         if skip > 0 {
-            let joined = self.apply(Step::Concat, vec![value, skip]);
+            let joined = self.apply(Operation::Concat, vec![value, skip]);
             let outputs = self.some_channels();
             return self.convolution(joined, outputs, 3, 1);
         }
-        self.sometimes(20, Neighbour::BatchNormalization, value)
+        self.sometimes(20, Neighbor::BatchNormalization, value)
     }
 
     /// A convolution with BatchNormalization and Relu, or one of them, or neither.
     fn cell(&mut self, of: usize, outputs: usize, stride: usize) -> usize {
         let kernel = self.some_kernel();
         let value = self.convolution(of, outputs, kernel, stride);
-        let value = self.sometimes(70, Neighbour::BatchNormalization, value);
-        self.sometimes(75, Neighbour::Relu, value)
+        let value = self.sometimes(70, Neighbor::BatchNormalization, value);
+        self.sometimes(75, Neighbor::Relu, value)
     }
 
-    fn sometimes(&mut self, percent: u32, neighbour: Neighbour, of: usize) -> usize {
-        if self.choices.percent(percent) { self.apply(Step::Neighbour(neighbour), vec![of]) } else { of }
+    fn sometimes(&mut self, percent: u32, neighbor: Neighbor, of: usize) -> usize {
+        if self.choices.percent(percent) { self.apply(Operation::Neighbor(neighbor), vec![of]) } else { of }
     }
 
     /// A Conv of a quantized value.
@@ -314,18 +317,18 @@ impl<'a> Arranger<'a> {
     }
 
     fn layer(&mut self, layer: Layer, of: usize) -> usize {
-        self.apply(Step::Layer(layer), vec![of])
+        self.apply(Operation::Layer(layer), vec![of])
     }
 
-    fn neighbours(
+    fn neighbors(
         &mut self,
         mut of: usize,
-        menu: fn(&Space) -> &Menu<Option<Neighbour>>,
+        menu: fn(&Space) -> &Menu<Option<Neighbor>>,
         most: usize,
     ) -> usize {
         for _ in 0..most {
-            let Some(neighbour) = menu(self.space).draw(self.choices) else { break };
-            of = self.apply(Step::Neighbour(neighbour), vec![of]);
+            let Some(neighbor) = menu(self.space).draw(self.choices) else { break };
+            of = self.apply(Operation::Neighbor(neighbor), vec![of]);
         }
         of
     }
@@ -333,7 +336,7 @@ impl<'a> Arranger<'a> {
     /// The value as a quantizer leaves it, if there is one.
     fn quantized(&mut self, of: usize) -> usize {
         match self.quantizers.and_then(|quantizers| quantizers.activation(self.choices)) {
-            Some(quantizer) => self.apply(Step::Quantizer(quantizer), vec![of]),
+            Some(quantizer) => self.apply(Operation::Quantizer(quantizer), vec![of]),
             None => of,
         }
     }
@@ -341,18 +344,18 @@ impl<'a> Arranger<'a> {
     /// The value as a quantizer leaves it that is its own, wherever anything is quantized.
     fn surely_quantized(&mut self, of: usize) -> usize {
         match self.quantizers.map(|quantizers| quantizers.some_activation(self.choices)) {
-            Some(quantizer) => self.apply(Step::Quantizer(quantizer), vec![of]),
+            Some(quantizer) => self.apply(Operation::Quantizer(quantizer), vec![of]),
             None => of,
         }
     }
 
-    fn apply(&mut self, step: Step, of: Vec<usize>) -> usize {
-        let channels = match &step {
-            Step::Layer(layer) => layer.output_channels(),
-            Step::Concat => of.iter().map(|source| self.channels[*source]).sum(),
-            _ => self.channels[of[0]],
+    fn apply(&mut self, operation: Operation, inputs: Vec<usize>) -> usize {
+        let channels = match &operation {
+            Operation::Layer(layer) => layer.output_channels(),
+            Operation::Concat => inputs.iter().map(|source| self.channels[*source]).sum(),
+            _ => self.channels[inputs[0]],
         };
-        self.parts.push(Part { step, of });
+        self.parts.push(Part { operation, inputs });
         self.channels.push(channels);
         self.parts.len()
     }

@@ -9,7 +9,7 @@ pub struct Choices(Pcg64Mcg);
 impl Choices {
     /// The decisions of the case at `index` of the campaign with this seed.
     ///
-    /// The words are mixed, so that neighbouring cases share nothing.
+    /// The words are mixed, so that neighboring cases share nothing.
     pub fn of_index(seed: u64, index: u64) -> Self {
         let high = mix(seed ^ mix(index));
         let low = mix(high ^ index);
@@ -66,14 +66,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn neighbouring_indices_decide_independently() {
+    fn neighboring_indices_decide_independently() {
         let firsts: Vec<_> = (0..10_000).map(|index| Choices::of_index(1, index).below(10)).collect();
         for digit in 0..10 {
             let count = firsts.iter().filter(|first| **first == digit).count();
             assert!((850..1150).contains(&count), "{digit} came first {count} times");
         }
         let repeats = firsts.windows(2).filter(|pair| pair[0] == pair[1]).count();
-        assert!((850..1150).contains(&repeats), "{repeats} neighbours agree");
+        assert!((850..1150).contains(&repeats), "{repeats} neighbors agree");
     }
 
     #[test]

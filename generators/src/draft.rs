@@ -1,5 +1,5 @@
 mod feed;
-mod neighbour;
+mod neighbor;
 mod parameter;
 mod quantization;
 
@@ -12,7 +12,7 @@ use crate::{
     exact::Ahead,
     layer::Layer,
     parameters::Knowledge,
-    plan::{Part, Plan, Point, Step},
+    plan::{Operation, Part, Plan, Point},
     pool::Pool,
 };
 use feed::Feed;
@@ -56,17 +56,19 @@ impl<'a> Draft<'a> {
         let ahead = self.plan.ahead();
         self.add_first_input(&ahead);
         for (part, ahead) in std::mem::take(&mut self.plan.parts).iter().zip(&ahead[1..]) {
-            let mut value = self.values[part.of[0]].clone();
-            match &part.step {
-                Step::Layer(layer) => self.add_layer(layer, *ahead, &mut value),
-                Step::Neighbour(neighbour) => self.add_neighbour(*neighbour, &mut value),
-                Step::Quantizer(quantizer) => self.add_quantizer(*quantizer, *ahead, &mut value),
-                Step::QuantizeLinear(quantizer) => self.add_last_quantizer(*quantizer, *ahead, &mut value),
-                Step::DequantizeLinear(quantizer, zero_point) => {
+            let mut value = self.values[part.inputs[0]].clone();
+            match &part.operation {
+                Operation::Layer(layer) => self.add_layer(layer, *ahead, &mut value),
+                Operation::Neighbor(neighbor) => self.add_neighbor(*neighbor, &mut value),
+                Operation::Quantizer(quantizer) => self.add_quantizer(*quantizer, *ahead, &mut value),
+                Operation::QuantizeLinear(quantizer) => {
+                    self.add_last_quantizer(*quantizer, *ahead, &mut value)
+                }
+                Operation::DequantizeLinear(quantizer, zero_point) => {
                     self.add_first_dequantizer(*quantizer, *zero_point, &mut value);
                 }
-                Step::Pool(pool) => self.add_pool(*pool, &mut value),
-                Step::Add | Step::Concat => {
+                Operation::Pool(pool) => self.add_pool(*pool, &mut value),
+                Operation::Add | Operation::Concat => {
                     value = self.joined(part, *ahead);
                 }
             }
@@ -76,16 +78,16 @@ impl<'a> Draft<'a> {
 
     fn add_first_input(&mut self, ahead: &[Ahead]) {
         let parameters = &self.plan.parameters;
-        let (dtype, (regime, known)) = match self.plan.parts.first().map(|part| &part.step) {
-            Some(Step::DequantizeLinear(quantizer, zero_point)) => {
+        let (dtype, (regime, known)) = match self.plan.parts.first().map(|part| &part.operation) {
+            Some(Operation::DequantizeLinear(quantizer, zero_point)) => {
                 (quantizer.dtype, parameters.integers(*quantizer, *zero_point, ahead[1], self.choices))
             }
             _ => (self.plan.precision, parameters.input(ahead[0], self.choices)),
         };
         let point = |point: &Point| point.spatial.clone();
         let extents: Vec<_> = self.plan.points.iter().map(point).collect();
-        let layers = self.plan.parts.iter().find_map(|part| match &part.step {
-            Step::Layer(layer) => Some(layer.input_channels()),
+        let layers = self.plan.parts.iter().find_map(|part| match &part.operation {
+            Operation::Layer(layer) => Some(layer.input_channels()),
             _ => None,
         });
         let channels = layers.expect("every case has a convolution");
@@ -137,8 +139,8 @@ impl<'a> Draft<'a> {
 
     /// The values that a part joins, added or put together; quantized in front of that where they do not fit otherwise.
     fn joined(&mut self, part: &Part, ahead: Ahead) -> Value {
-        let adds = matches!(part.step, Step::Add);
-        let mut values: Vec<_> = part.of.iter().map(|source| self.values[*source].clone()).collect();
+        let adds = matches!(part.operation, Operation::Add);
+        let mut values: Vec<_> = part.inputs.iter().map(|source| self.values[*source].clone()).collect();
         let mut known: Vec<_> = values.iter().map(|value| value.known).collect();
         let fitting = self.plan.parameters.joined(&known, adds, ahead);
         let joined = fitting.unwrap_or_else(|| {

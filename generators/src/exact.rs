@@ -8,7 +8,7 @@ use twinfer_case::Regime;
 use twinfer_onnx::DataType;
 
 use crate::{
-    Choices, Neighbour, Quantizer,
+    Choices, Neighbor, Quantizer,
     convolution::Forms,
     layer::Layer,
     parameters::Normalization,
@@ -160,7 +160,7 @@ impl Budget {
             .iter()
             .map(|grid| grid.bound.checked_shl(grid.exponent.abs_diff(exponent)))
             .try_fold(0, |sum, bound| Some(sum + bound.filter(|bound| *bound <= self.capacity)?))?;
-        let fits = bound <= grid.bound * growth(Neighbour::AddResidual);
+        let fits = bound <= grid.bound * growth(Neighbor::AddResidual);
         fits.then_some(Grid { bound, exponent })
     }
 
@@ -225,7 +225,7 @@ pub fn normalization(channels: usize, grid: &mut Grid, choices: &mut Choices) ->
     // half a step of the input is a step of the output
     let step = power_of_two(grid.exponent);
     let multiplier = *choices.one_of(&[2, 4, 6]);
-    let rest = (growth(Neighbour::BatchNormalization) - multiplier) * grid.bound;
+    let rest = (growth(Neighbor::BatchNormalization) - multiplier) * grid.bound;
     let mean_limit = (rest / 2 / multiplier).min(9);
     let offset_limit = (rest - multiplier * mean_limit).min(9);
     let mut normalization = Normalization::with_epsilon(EPSILON);
@@ -263,11 +263,11 @@ pub struct Steps {
 }
 
 /// The factor by which an operator may raise the bound of its input.
-pub const fn growth(neighbour: Neighbour) -> u64 {
-    match neighbour {
-        Neighbour::Relu => 1,
-        Neighbour::AddChannels | Neighbour::AddScalar | Neighbour::AddInput | Neighbour::AddResidual => 2,
-        Neighbour::BatchNormalization => 8,
+pub const fn growth(neighbor: Neighbor) -> u64 {
+    match neighbor {
+        Neighbor::Relu => 1,
+        Neighbor::AddChannels | Neighbor::AddScalar | Neighbor::AddInput | Neighbor::AddResidual => 2,
+        Neighbor::BatchNormalization => 8,
     }
 }
 

@@ -51,7 +51,7 @@ pub use menu::{Menu, NothingLeft};
 pub use quantization::{Dialect, Quantization};
 pub use quantizer::{AxisForm, Quantizer, Scaling, ZeroPoint};
 pub use space::{
-    Bias, CaseSpace, Dynamic, Grouping, Neighbour, Operator, OutputPadding, Padding, Runs, Source, Space,
+    Bias, CaseSpace, Dynamic, Grouping, Neighbor, Operator, OutputPadding, Padding, Runs, Source, Space,
     Values,
 };
 pub use strategy::{CaseTree, Cases};

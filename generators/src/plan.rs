@@ -1,7 +1,7 @@
 use twinfer_onnx::DataType;
 
 use crate::{
-    Arrangement, Choices, Dynamic, Neighbour, Operator, Quantizer, Runs, Space,
+    Arrangement, Choices, Dynamic, Neighbor, Operator, Quantizer, Runs, Space,
     arrangement::{Arranged, Arranger},
     exact::{Ahead, growth},
     layer::Layer,
@@ -29,16 +29,16 @@ pub struct Plan<'a> {
 /// One computation of a case.
 #[derive(Clone, Debug)]
 pub struct Part {
-    pub step: Step,
+    pub operation: Operation,
     /// The values that it is applied to.
-    pub of: Vec<usize>,
+    pub inputs: Vec<usize>,
 }
 
 /// What a part does.
 #[derive(Clone, Debug)]
-pub enum Step {
+pub enum Operation {
     Layer(Layer),
-    Neighbour(Neighbour),
+    Neighbor(Neighbor),
     /// Quantizes and dequantizes.
     Quantizer(Quantizer),
     /// Quantizes the last value, so that the graph gives integers.
@@ -117,38 +117,41 @@ fn ahead(parts: &[Part], is_kept: impl Fn(usize) -> bool) -> Vec<Ahead> {
     let mut ahead = vec![Ahead::NOTHING; parts.len() + 1];
     for (place, part) in parts.iter().enumerate().rev() {
         let behind = ahead[place + 1];
-        let through = match &part.step {
-            Step::Layer(_) => behind.convolution(),
-            Step::Neighbour(neighbour) if is_kept(place) => behind.growth(growth(*neighbour)),
-            Step::Neighbour(_) | Step::Pool(_) => behind,
-            Step::Add | Step::Concat => behind.growth(JOINED),
-            Step::Quantizer(_) | Step::QuantizeLinear(_) | Step::DequantizeLinear(..) => Ahead::NOTHING,
+        let through = match &part.operation {
+            Operation::Layer(_) => behind.convolution(),
+            Operation::Neighbor(neighbor) if is_kept(place) => behind.growth(growth(*neighbor)),
+            Operation::Neighbor(_) | Operation::Pool(_) => behind,
+            Operation::Add | Operation::Concat => behind.growth(JOINED),
+            Operation::Quantizer(_) | Operation::QuantizeLinear(_) | Operation::DequantizeLinear(..) => {
+                Ahead::NOTHING
+            }
         };
-        for source in &part.of {
+        for source in &part.inputs {
             ahead[*source] = ahead[*source].and(through);
         }
     }
     ahead
 }
 
-/// Drops the neighbours that leave no room for the convolutions beside them, the first come first kept.
+/// Drops the neighbors that leave no room for the convolutions beside them, the first come first kept.
 fn drop_what_has_no_room(parts: &mut Vec<Part>, parameters: &Parameters) {
-    let mut is_kept: Vec<_> = parts.iter().map(|part| !matches!(part.step, Step::Neighbour(_))).collect();
+    let mut is_kept: Vec<_> =
+        parts.iter().map(|part| !matches!(part.operation, Operation::Neighbor(_))).collect();
     for place in 0..parts.len() {
-        let is_neighbour = !is_kept[place];
+        let is_neighbor = !is_kept[place];
         is_kept[place] = true;
         let fits = ahead(parts, |place| is_kept[place]).into_iter().all(|ahead| parameters.has_room(ahead));
-        is_kept[place] = fits || !is_neighbour;
+        is_kept[place] = fits || !is_neighbor;
     }
     for place in (0..parts.len()).rev().filter(|place| !is_kept[*place]) {
-        let source = parts.remove(place).of[0];
-        for of in parts[place..].iter_mut().flat_map(|part| &mut part.of) {
-            *of = if *of == place + 1 {
+        let source = parts.remove(place).inputs[0];
+        for input in parts[place..].iter_mut().flat_map(|part| &mut part.inputs) {
+            *input = if *input == place + 1 {
                 source
-            } else if *of > place {
-                *of - 1
+            } else if *input > place {
+                *input - 1
             } else {
-                *of
+                *input
             };
         }
     }
@@ -157,9 +160,9 @@ fn drop_what_has_no_room(parts: &mut Vec<Part>, parameters: &Parameters) {
 impl Part {
     /// The least input extent along `axis` that gives `output` positions there.
     fn least_input(&self, axis: usize, output: usize) -> usize {
-        match &self.step {
-            Step::Layer(layer) => layer.least_input(axis, output),
-            Step::Pool(pool) => pool.least_input(output),
+        match &self.operation {
+            Operation::Layer(layer) => layer.least_input(axis, output),
+            Operation::Pool(pool) => pool.least_input(output),
             _ => output,
         }
     }
@@ -203,7 +206,7 @@ fn needs(parts: &[Part], rank: usize, choices: &mut Choices) -> Vec<Vec<usize>> 
     needs[parts.len()] = (0..rank).map(|_| choices.within(1..=2)).collect();
     for (place, part) in parts.iter().enumerate().rev() {
         let behind = needs[place + 1].clone();
-        for source in &part.of {
+        for source in &part.inputs {
             for (axis, need) in needs[*source].iter_mut().enumerate() {
                 *need = part.least_input(axis, behind[axis]).max(*need);
             }
@@ -215,14 +218,14 @@ fn needs(parts: &[Part], rank: usize, choices: &mut Choices) -> Vec<Vec<usize>> 
 fn choose_output_shapes(parts: &mut [Part], needs: &[Vec<usize>], points: &[Point], choices: &mut Choices) {
     let mut extents: Vec<Vec<Vec<usize>>> = vec![points.iter().map(|point| point.spatial.clone()).collect()];
     for (part, needs) in parts.iter_mut().zip(&needs[1..]) {
-        let sources = &extents[part.of[0]];
-        let outputs = match &mut part.step {
-            Step::Layer(layer) => {
+        let sources = &extents[part.inputs[0]];
+        let outputs = match &mut part.operation {
+            Operation::Layer(layer) => {
                 choose_output_shape(layer, needs, sources, choices);
                 let op = layer.op();
                 sources.iter().map(|extents| layer.output(&op, extents)).collect()
             }
-            Step::Pool(pool) => sources.iter().map(|extents| pool.output(extents)).collect(),
+            Operation::Pool(pool) => sources.iter().map(|extents| pool.output(extents)).collect(),
             _ => sources.clone(),
         };
         extents.push(outputs);

@@ -78,9 +78,9 @@ pub struct Space {
     /// Where the bias comes from.
     pub bias: Menu<Bias>,
     /// What precedes the first convolution.
-    pub before: Menu<Option<Neighbour>>,
+    pub before: Menu<Option<Neighbor>>,
     /// What follows each convolution, up to two of them.
-    pub after: Menu<Option<Neighbour>>,
+    pub after: Menu<Option<Neighbor>>,
     /// Which axes are known only at run time.
     pub dynamic: Menu<Dynamic>,
     /// The shapes of the runs, where axes are dynamic.
@@ -195,7 +195,7 @@ pub enum Bias {
 
 /// An operator around a convolution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Neighbour {
+pub enum Neighbor {
     /// Relu.
     Relu,
     /// Add of a constant a channel.

@@ -3,7 +3,7 @@
 use twinfer_onnx::{DataType, MAX_OPSET, MIN_OPSET};
 
 use crate::{
-    Arrangement, AxisForm, Bias, Branches, Dialect, Dynamic, Grouping, Menu, Neighbour, Operator,
+    Arrangement, AxisForm, Bias, Branches, Dialect, Dynamic, Grouping, Menu, Neighbor, Operator,
     OutputPadding, Padding, Quantization, Quantizer, Runs, Scaling, Source, Space, Values, ZeroPoint,
 };
 
@@ -67,12 +67,12 @@ impl Space {
     }
 
     fn quantized(space: Self) -> Self {
-        let neighbours = [
-            (Some(Neighbour::Relu), 14),
-            (Some(Neighbour::AddChannels), 2),
-            (Some(Neighbour::AddInput), 2),
-            (Some(Neighbour::AddResidual), 2),
-            (Some(Neighbour::BatchNormalization), 5),
+        let neighbors = [
+            (Some(Neighbor::Relu), 14),
+            (Some(Neighbor::AddChannels), 2),
+            (Some(Neighbor::AddInput), 2),
+            (Some(Neighbor::AddResidual), 2),
+            (Some(Neighbor::BatchNormalization), 5),
         ];
         Self {
             length: Menu::new([(1, 85), (2, 12), (3, 3)]),
@@ -103,8 +103,8 @@ impl Space {
                 (Bias::From(Source::Sum), 2),
                 (Bias::From(Source::Dequantized), 30),
             ]),
-            before: Menu::new([(None, 300)].into_iter().chain(neighbours)),
-            after: Menu::new([(None, 60)].into_iter().chain(neighbours)),
+            before: Menu::new([(None, 300)].into_iter().chain(neighbors)),
+            after: Menu::new([(None, 60)].into_iter().chain(neighbors)),
             ..space
         }
     }
@@ -137,13 +137,13 @@ impl Space {
             Operator::ConvTranspose => Operator::Conv,
         };
         let parameter = [(Source::Initializer, 60), (Source::Identity, 20), (Source::Sum, 20)];
-        let neighbours = [
-            (Some(Neighbour::Relu), 8),
-            (Some(Neighbour::AddChannels), 4),
-            (Some(Neighbour::AddScalar), 2),
-            (Some(Neighbour::AddInput), 3),
-            (Some(Neighbour::AddResidual), 3),
-            (Some(Neighbour::BatchNormalization), 8),
+        let neighbors = [
+            (Some(Neighbor::Relu), 8),
+            (Some(Neighbor::AddChannels), 4),
+            (Some(Neighbor::AddScalar), 2),
+            (Some(Neighbor::AddInput), 3),
+            (Some(Neighbor::AddResidual), 3),
+            (Some(Neighbor::BatchNormalization), 8),
         ];
         Self {
             arrangement: Menu::only(Arrangement::Chain),
@@ -194,8 +194,8 @@ impl Space {
                     .into_iter()
                     .chain(parameter.map(|(source, weight)| (Bias::From(source), weight))),
             ),
-            before: Menu::new([(None, 110)].into_iter().chain(neighbours)),
-            after: Menu::new([(None, 60)].into_iter().chain(neighbours)),
+            before: Menu::new([(None, 110)].into_iter().chain(neighbors)),
+            after: Menu::new([(None, 60)].into_iter().chain(neighbors)),
             dynamic: Menu::new([
                 (Dynamic { batch: false, spatial: false }, 55),
                 (Dynamic { batch: true, spatial: false }, 15),

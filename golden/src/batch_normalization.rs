@@ -79,8 +79,8 @@ pub fn batch_normalization(
     });
     let magnitude = places.map(|place| {
         let channel = channel_of(place);
-        let centred = x.magnitude_at(place) + mean.elements[channel].abs();
-        centred * factors[channel].value.abs() + bias.elements[channel].abs()
+        let centered = x.magnitude_at(place) + mean.elements[channel].abs();
+        centered * factors[channel].value.abs() + bias.elements[channel].abs()
     });
     let grid = (|| Some(x.grid?.and(mean.grid?).times(parameters.factor_grid()?).and(bias.grid?)))();
     let shape = x.shape.clone();
@@ -94,16 +94,16 @@ pub fn batch_normalization(
             let error = |(place, (element, magnitude)): (usize, (&f64, &f64))| {
                 let channel = channel_of(place);
                 let factor = &factors[channel];
-                let centred = x.magnitude_at(place) + mean.elements[channel].abs();
-                let centred_error = x.error_at(place) + mean.error_at(channel);
-                if centred + centred_error > Format::of(x.dtype).max {
+                let centered = x.magnitude_at(place) + mean.elements[channel].abs();
+                let centered_error = x.error_at(place) + mean.error_at(channel);
+                if centered + centered_error > Format::of(x.dtype).max {
                     return f64::INFINITY;
                 }
-                let propagated = (factor.value.abs() + factor.error) * centred_error
-                    + factor.error * centred
+                let propagated = (factor.value.abs() + factor.error) * centered_error
+                    + factor.error * centered
                     + bias.error_at(channel);
                 let (magnitude, result) = (magnitude + propagated, element.abs() + propagated);
-                let of_factor = ROUNDINGS * arithmetic.underflow(x.dtype) * centred;
+                let of_factor = ROUNDINGS * arithmetic.underflow(x.dtype) * centered;
                 propagated + of_factor + arithmetic.error(x.dtype, ROUNDINGS, magnitude, result)
             };
             elements.iter().zip(magnitude).enumerate().map(error).collect()

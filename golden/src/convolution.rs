@@ -37,14 +37,14 @@ pub struct Connectivity {
 /// Which input channels belong to a group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum GroupOrder {
-    /// Neighbouring ones, as ONNX says.
+    /// Neighboring ones, as ONNX says.
     #[default]
     Contiguous,
     /// Every `groups`-th one; only mutants do that.
     Interleaved,
     /// Those of the first group, whatever the group; only mutants do that.
     FirstOnly,
-    /// Neighbouring ones, but output channels belong to the groups in turn; only mutants do that.
+    /// Neighboring ones, but output channels belong to the groups in turn; only mutants do that.
     Dealt,
 }
 

@@ -99,7 +99,7 @@ macro_rules! mutants {
 mutants! {
     Convolution {
         PadShifted = "pad-shifted",
-            "The padding at the start of each axis is one too large; the output keeps its shape.",
+            "The padding at the start of each axis is one too large, and the output keeps its shape.",
             |golden| golden.reach.push(|reach, _, _| reach.begin += 1);
         PadsSwapped = "pads-swapped",
             "The `pads` at the start and at the end of each axis are swapped.",
@@ -130,10 +130,10 @@ mutants! {
                 }
             });
         DilationIgnored = "dilation-ignored",
-            "The dilation is taken as 1; the output keeps its shape.",
+            "The dilation is taken as 1, and the output keeps its shape.",
             |golden| golden.reach.push(|reach, _, _| reach.dilation = 1);
         StrideShort = "stride-short",
-            "Strides above 1 are one too small; the output keeps its shape.",
+            "Strides above 1 are one too small, and the output keeps its shape.",
             |golden| golden.reach.push(|reach, _, _| reach.stride = reach.stride.saturating_sub(1).max(1));
         BiasDropped = "bias-dropped",
             "The bias is not added.",
@@ -159,7 +159,7 @@ mutants! {
             "`output_padding` is taken as zero.",
             |golden| golden.attributes.push(drop_output_padding);
         OutputShapeIgnored = "output-shape-ignored",
-            "`output_shape` is ignored; `pads` or `auto_pad` decide.",
+            "`output_shape` is ignored in favor of `pads` or `auto_pad`.",
             |golden| golden.attributes.push(ignore_output_shape);
         PadsAlike = "pads-alike",
             "The padding at the start of each axis is also used at its end.",
@@ -176,7 +176,7 @@ mutants! {
                 golden.unquantized.results = true;
             };
         ResultsUnquantized = "results-unquantized",
-            "QuantizeLinear and DequantizeLinear of an operator's result are skipped; graph inputs are quantized.",
+            "QuantizeLinear and DequantizeLinear of an operator's result are skipped, but not those of a graph input.",
             |golden| golden.unquantized.results = true;
         ScaleOnOtherAxis = "scale-on-other-axis",
             "Scales along axis 0 are applied along axis 1, and all others along axis 0.",
@@ -189,7 +189,7 @@ mutants! {
             |golden| golden.scales = Scales::First;
         ZeroPointIgnored = "zero-point-ignored",
             "QuantizeLinear and DequantizeLinear take the zero points of graph inputs and computed values as zero.",
-            |golden| golden.centred = Origins { constants: false, inputs: true, results: true };
+            |golden| golden.centered = Origins { constants: false, inputs: true, results: true };
         ActivationZeroPointKept = "activation-zero-point-kept",
             "DequantizeLinear does not subtract the zero point of a graph input or computed value.",
             |golden| {

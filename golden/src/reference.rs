@@ -16,7 +16,7 @@ pub struct Reference {
     /// The step of the grid on which the values lie, where every conforming direct computation gives them exactly: the
     /// exact regime.
     pub grid_step: Option<f64>,
-    /// The distance of neighbouring values, where the output is quantized, or dequantized by one scale: differences are
+    /// The distance of neighboring values, where the output is quantized, or dequantized by one scale: differences are
     /// best told in it.
     pub quantization_step: Option<f64>,
 }

@@ -37,7 +37,7 @@ pub struct Semantics {
     /// Where DequantizeLinear does not subtract the zero point.
     pub unshifted: Origins,
     /// Where neither QuantizeLinear nor DequantizeLinear knows of a zero point.
-    pub centred: Origins,
+    pub centered: Origins,
     /// What quantizers take unsigned integers for.
     pub unsigned: Unsigned,
     /// What happens around convolutions.

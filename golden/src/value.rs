@@ -20,7 +20,7 @@ pub struct Value {
     pub error: Option<Vec<f64>>,
     /// The grid of the elements, where a conforming backend has them exactly.
     pub grid: Option<Grid>,
-    /// The distance of neighbouring values, where they are integers that a quantizer gave or what one scale made of
+    /// The distance of neighboring values, where they are integers that a quantizer gave or what one scale made of
     /// those.
     pub quantization_step: Option<f64>,
 }

@@ -11,7 +11,7 @@ const DEFAULT: &str = "the default is not needed";
 const BY_DEFINITION: &str = "one is defined by the other";
 const OVERRIDES: &str = "output_shape says how much is padded, VALID says that nothing is";
 const FIXED: &str = "shapes differ only along dynamic axes, between several runs";
-const NOT_THERE: &str = "a convolution in that place has no such neighbour";
+const NOT_THERE: &str = "a convolution in that place has no such neighbor";
 
 const UNSIGNED: &str = "QuantizeLinear without a zero point gives uint8";
 const NOT_QUANTIZED: &str = "what is not quantized has no such thing, and what is has one";

@@ -96,7 +96,7 @@ impl<'a> Evaluator<'a> {
             Scales::DequantizedAlongOtherAxis if self.quantizer(node).is_some() => other_axis.unwrap_or(axis),
             _ => axis,
         };
-        let zero_point = self.optional_input(node, 2).filter(|_| !self.holds(self.semantics.centred, node));
+        let zero_point = self.optional_input(node, 2).filter(|_| !self.holds(self.semantics.centered, node));
         let only_first = scales == Scales::First;
         Ok(Parameters { scale, zero_point, axis, only_first, conversion: self.semantics.conversion })
     }

@@ -1,4 +1,4 @@
-//! Prints what it takes to minimise generated cases that fail by a planted predicate.
+//! Prints what it takes to minimize generated cases that fail by a planted predicate.
 
 use std::time::Instant;
 

@@ -12,13 +12,13 @@ type Extents = HashMap<String, Vec<Vec<usize>>>;
 
 /// What a case was before it was edited.
 #[derive(Clone, Debug)]
-pub struct Frame {
+pub struct Baseline {
     nodes: HashMap<String, Node>,
     /// For a case that is invalid, those of the values before the node that breaks the rule.
     extents: Extents,
 }
 
-impl Frame {
+impl Baseline {
     /// Of `case`; `None` where it is not what it is expected to be.
     pub fn of(case: &Case) -> Option<Self> {
         if case.runs.is_empty() {

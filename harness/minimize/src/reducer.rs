@@ -4,11 +4,11 @@ use twinfer_case::{Case, CaseHash, OversizedRecipe, Run, TensorSource, materiali
 
 use crate::{
     Complexity,
-    fit::Frame,
+    fit::Baseline,
     passes::{PASSES, Pass},
 };
 
-/// A minimisation under way.
+/// A minimization under way.
 #[derive(Clone, Debug)]
 pub struct Reducer {
     best: Case,
@@ -22,7 +22,7 @@ pub struct Reducer {
     refuted: HashSet<CaseHash>,
     /// Whether this round of passes had a success.
     progress: bool,
-    steps: Vec<Step>,
+    steps: Vec<Reduction>,
     tried: usize,
     limit: usize,
 }
@@ -43,22 +43,22 @@ struct Proposal {
     place: Place,
 }
 
-/// One success of a minimisation.
+/// One success of a minimization.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Step {
+pub struct Reduction {
     /// The pass that proposed it.
     pub pass: &'static str,
     /// Candidates that had been tried by then, this one included.
     pub tried: usize,
 }
 
-/// What a minimisation came to.
+/// What a minimization came to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Minimized {
     /// The smallest case found, with its tensors as data.
     pub case: Case,
     /// The successes that led there.
-    pub steps: Vec<Step>,
+    pub steps: Vec<Reduction>,
     /// Candidates tried.
     pub tried: usize,
     /// Whether no pass has anything smaller to propose; otherwise the limit on candidates was reached.
@@ -88,7 +88,7 @@ impl Reducer {
         &self.best
     }
 
-    /// The next candidates in pass order, at most `count`; none when the minimisation is over.
+    /// The next candidates in pass order, at most `count`; none when the minimization is over.
     pub fn propose(&mut self, count: usize) -> Vec<Case> {
         self.propose_if(count, |_| true)
     }
@@ -120,7 +120,7 @@ impl Reducer {
             self.progress = true;
             // what was refuted before it is tried again in the next round, not after each success
             self.place = success.place;
-            self.steps.push(Step { pass: PASSES[success.place.pass].name, tried: self.tried });
+            self.steps.push(Reduction { pass: PASSES[success.place.pass].name, tried: self.tried });
             self.best = success.case;
             self.complexity = success.complexity;
         }
@@ -134,7 +134,7 @@ impl Reducer {
 
     /// Up to `count` wanted and untried candidates from the current place to the last.
     fn next(&self, count: usize, wanted: &impl Fn(&Case) -> bool) -> Vec<Proposal> {
-        let Some(frame) = Frame::of(&self.best) else {
+        let Some(baseline) = Baseline::of(&self.best) else {
             return vec![];
         };
         let mut seen = HashSet::new();
@@ -142,7 +142,7 @@ impl Reducer {
         passes
             .flat_map(|(number, pass)| {
                 let first = if number == self.place.pass { self.place.candidate } else { 0 };
-                self.candidates(Place { pass: number, candidate: first }, pass, &frame)
+                self.candidates(Place { pass: number, candidate: first }, pass, &baseline)
             })
             .filter(|proposal| seen.insert(proposal.hash) && wanted(&proposal.case))
             .take(count)
@@ -154,11 +154,11 @@ impl Reducer {
         &'a self,
         from: Place,
         pass: &Pass,
-        frame: &'a Frame,
+        baseline: &'a Baseline,
     ) -> impl Iterator<Item = Proposal> + 'a {
-        let edited = (pass.propose)(&self.best, frame).enumerate().skip(from.candidate);
+        let edited = (pass.propose)(&self.best, baseline).enumerate().skip(from.candidate);
         edited.filter_map(move |(candidate, case)| {
-            let case = frame.fit(case)?;
+            let case = baseline.fit(case)?;
             let complexity = Complexity::of(&case);
             let hash = case.hash().ok()?;
             let wanted = complexity < self.complexity && !self.refuted.contains(&hash);
@@ -168,7 +168,7 @@ impl Reducer {
     }
 }
 
-/// Minimises `case`, which shows something, with at most `limit` candidates in batches of `batch`.
+/// Minimizes `case`, which shows something, with at most `limit` candidates in batches of `batch`.
 ///
 /// `first` is given candidates and returns the place of the first that still shows it. It may try them in parallel,
 /// and need not finish those behind a success: the result is the same for every batch size.

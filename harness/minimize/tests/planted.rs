@@ -1,4 +1,4 @@
-//! Minimisation of generated cases that fail by a planted predicate.
+//! Minimization of generated cases that fail by a planted predicate.
 
 use twinfer_case::{Case, Expectation, Regime, TensorSource};
 use twinfer_generators::Family;

@@ -230,7 +230,7 @@ fn typed_data(dtype: DataType, proto: &TensorProto) -> TensorData {
 }
 
 impl Tensor {
-    /// The tensor of a serialised `TensorProto`: what the data files of ONNX's backend tests hold.
+    /// The tensor of a serialized `TensorProto`: what the data files of ONNX's backend tests hold.
     pub fn decode_proto(bytes: &[u8]) -> Result<Self, DecodeError> {
         if bytes.len() > MAX_MODEL_BYTES {
             return Err(DecodeError::TooLarge(bytes.len()));
@@ -238,7 +238,7 @@ impl Tensor {
         tensor(TensorProto::decode(bytes)?)
     }
 
-    /// The serialised `TensorProto` of this tensor, named `name`.
+    /// The serialized `TensorProto` of this tensor, named `name`.
     pub fn encode_proto(&self, name: &str) -> Vec<u8> {
         crate::encode::tensor_proto(name, self).encode_to_vec()
     }

@@ -100,7 +100,7 @@ mod tests {
         for code in 0..30 {
             if let Some(dtype) = DataType::from_onnx_code(code) {
                 assert_eq!(dtype.onnx_code(), code);
-                assert_eq!(serde_json::to_string(&dtype).expect("serialises"), format!("\"{dtype}\""));
+                assert_eq!(serde_json::to_string(&dtype).expect("serializes"), format!("\"{dtype}\""));
             }
         }
     }

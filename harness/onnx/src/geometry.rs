@@ -27,9 +27,9 @@ pub struct Axis {
     pub output: usize,
     /// Extent of the kernel, undilated.
     pub kernel: usize,
-    /// Distance of neighbouring windows.
+    /// Distance of neighboring windows.
     pub stride: usize,
-    /// Distance of neighbouring taps.
+    /// Distance of neighboring taps.
     pub dilation: usize,
     /// Padding before the first position; for `ConvTranspose`, positions cropped there.
     pub pad_begin: usize,

@@ -287,7 +287,7 @@ mod tests {
         let bits = [0x7fc0_0001, 0xff80_0000, 0x7f80_0000, 0x8000_0000, 0x3eaa_aaab, 0xffff_ffff];
         let floats = bits.into_iter().map(f32::from_bits).collect();
         let tensor = Tensor::new(vec![6], TensorData::Float(floats)).expect("six elements");
-        let text = serde_json::to_string(&tensor).expect("serialises");
+        let text = serde_json::to_string(&tensor).expect("serializes");
         let back: Tensor = serde_json::from_str(&text).expect("parses");
         assert_eq!(back.to_le_bytes(), tensor.to_le_bytes(), "{text}");
     }

@@ -151,7 +151,7 @@ proptest! {
 
     #[test]
     fn a_graph_survives_json(graph in graph()) {
-        let text = serde_json::to_string(&graph).expect("serialises");
+        let text = serde_json::to_string(&graph).expect("serializes");
         prop_assert_eq!(serde_json::from_str::<Graph>(&text).expect("parses"), graph);
     }
 

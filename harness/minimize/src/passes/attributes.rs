@@ -2,13 +2,13 @@ use twinfer_case::Case;
 use twinfer_onnx::{AutoPad, BatchNormalization, Op};
 
 use super::Candidates;
-use crate::fit::Frame;
+use crate::fit::Baseline;
 
 /// An attribute of numbers, with the value that means nothing special.
 type Numbers<'a> = (&'a mut Option<Vec<i64>>, i64);
 
 /// Each attribute that is not its default left out, then each of its entries at the default.
-pub fn to_default<'a>(case: &'a Case, _: &'a Frame) -> Candidates<'a> {
+pub fn to_default<'a>(case: &'a Case, _: &'a Baseline) -> Candidates<'a> {
     let automatic =
         each_node(case, |op| op.window_mut().is_some_and(|window| window.auto_pad.take().is_some()));
     let whole = each_attribute(case, |(entries, _)| entries.iter().map(|_| None).collect());
@@ -19,7 +19,7 @@ pub fn to_default<'a>(case: &'a Case, _: &'a Frame) -> Candidates<'a> {
 }
 
 /// Each entry of each attribute halfway to its default, then one step nearer.
-pub fn towards_default<'a>(case: &'a Case, _: &'a Frame) -> Candidates<'a> {
+pub fn toward_default<'a>(case: &'a Case, _: &'a Baseline) -> Candidates<'a> {
     let halves = each_attribute(case, |(entries, default)| {
         changed(entries.as_ref(), |entry| {
             (entry.abs_diff(default) > 2).then(|| i64::midpoint(entry, default))
@@ -34,7 +34,7 @@ pub fn towards_default<'a>(case: &'a Case, _: &'a Frame) -> Candidates<'a> {
 }
 
 /// Attributes that have their default left out, and `kernel_shape` written.
-pub fn canonical<'a>(case: &'a Case, frame: &'a Frame) -> Candidates<'a> {
+pub fn canonical<'a>(case: &'a Case, baseline: &'a Baseline) -> Candidates<'a> {
     let idle = each_attribute(case, |(entries, default)| {
         entries.iter().filter(|entries| entries.iter().all(|entry| *entry == default)).map(|_| None).collect()
     });
@@ -49,14 +49,14 @@ pub fn canonical<'a>(case: &'a Case, frame: &'a Frame) -> Candidates<'a> {
         op => op.window_mut().is_some_and(|window| window.group.take() == Some(1)),
     });
     let kernel_shapes =
-        (0..case.graph.nodes.len()).filter_map(move |place| with_kernel_shape(case, frame, place));
+        (0..case.graph.nodes.len()).filter_map(move |place| with_kernel_shape(case, baseline, place));
     Box::new(idle.chain(not_set).chain(other).chain(kernel_shapes))
 }
 
-fn with_kernel_shape(case: &Case, frame: &Frame, place: usize) -> Option<Case> {
+fn with_kernel_shape(case: &Case, baseline: &Baseline, place: usize) -> Option<Case> {
     let mut case = case.clone();
     let node = &mut case.graph.nodes[place];
-    let weight = frame.extents(node.inputs.get(1)?)?.first()?;
+    let weight = baseline.extents(node.inputs.get(1)?)?.first()?;
     let window = node.op.window_mut()?;
     let written = weight.get(2..)?.iter().map(|extent| *extent as i64).collect();
     window.kernel_shape.replace(written).is_none().then_some(case)

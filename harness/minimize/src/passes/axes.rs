@@ -4,17 +4,17 @@ use twinfer_onnx::{Node, Op};
 use super::Candidates;
 use crate::{
     edit::{Edited, select, select_input, selected, smaller},
-    fit::Frame,
+    fit::Baseline,
 };
 
 /// The case without one of its spatial axes, of which only the first position is kept.
-pub fn drop_axis<'a>(case: &'a Case, frame: &'a Frame) -> Candidates<'a> {
+pub fn drop_axis<'a>(case: &'a Case, baseline: &'a Baseline) -> Candidates<'a> {
     let rank = case.runs[0].inputs.first().map_or(0, |source| source.shape().len());
     let spatial = if rank > 3 { 0..rank - 2 } else { 0..0 };
-    Box::new(spatial.rev().filter_map(move |axis| without_axis(case, frame, axis, rank)))
+    Box::new(spatial.rev().filter_map(move |axis| without_axis(case, baseline, axis, rank)))
 }
 
-fn without_axis(case: &Case, frame: &Frame, spatial: usize, rank: usize) -> Option<Case> {
+fn without_axis(case: &Case, baseline: &Baseline, spatial: usize, rank: usize) -> Option<Case> {
     let mut case = case.clone();
     let axis = spatial + 2;
     for run in &mut case.runs {
@@ -31,7 +31,7 @@ fn without_axis(case: &Case, frame: &Frame, spatial: usize, rank: usize) -> Opti
     }
     for initializer in &mut case.graph.initializers {
         // parameters of one axis are a channel's; the others have the data's axes, or those from the right
-        let extents = frame.extents(&initializer.name)?.first()?.len();
+        let extents = baseline.extents(&initializer.name)?.first()?.len();
         if let Some(own) = axis.checked_sub(rank.checked_sub(extents)?).filter(|_| extents > 1) {
             initializer.tensor = selected(&initializer.tensor, own, &[0])?;
             initializer.tensor.shape.remove(own);
@@ -66,7 +66,7 @@ fn per_axis(op: &mut Op) -> Vec<(&mut Option<Vec<i64>>, usize)> {
 }
 
 /// Each spatial axis of each input cut: to one position, two, half of them, all but one.
-pub fn shrink_input<'a>(case: &'a Case, _: &'a Frame) -> Candidates<'a> {
+pub fn shrink_input<'a>(case: &'a Case, _: &'a Baseline) -> Candidates<'a> {
     let axes = case.runs[0].inputs.iter().enumerate();
     let axes = axes.flat_map(|(place, source)| (2..source.shape().len()).map(move |axis| (place, axis)));
     Box::new(axes.flat_map(move |(place, axis)| {
@@ -80,9 +80,9 @@ pub fn shrink_input<'a>(case: &'a Case, _: &'a Frame) -> Candidates<'a> {
 }
 
 /// Each spatial axis of each kernel cut, to one tap first.
-pub fn shrink_kernel<'a>(case: &'a Case, frame: &'a Frame) -> Candidates<'a> {
+pub fn shrink_kernel<'a>(case: &'a Case, baseline: &'a Baseline) -> Candidates<'a> {
     let weights = case.graph.nodes.iter().enumerate();
-    let weights = weights.filter_map(|(place, node)| Some((place, weight_extents(node, frame)?)));
+    let weights = weights.filter_map(|(place, node)| Some((place, weight_extents(node, baseline)?)));
     let axes = weights.flat_map(|(place, weight)| {
         weight.into_iter().enumerate().skip(2).map(move |(axis, extent)| (place, axis, extent))
     });
@@ -95,9 +95,9 @@ pub fn shrink_kernel<'a>(case: &'a Case, frame: &'a Frame) -> Candidates<'a> {
     }))
 }
 
-fn weight_extents(node: &Node, frame: &Frame) -> Option<Vec<usize>> {
+fn weight_extents(node: &Node, baseline: &Baseline) -> Option<Vec<usize>> {
     let weight = node.op.is_convolution().then(|| node.inputs.get(1))??;
-    frame.extents(weight)?.first().cloned()
+    baseline.extents(weight)?.first().cloned()
 }
 
 fn cut_kernel(case: &mut Case, place: usize, axis: usize, extent: usize) -> Edited {

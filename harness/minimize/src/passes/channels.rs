@@ -4,7 +4,7 @@ use twinfer_onnx::{Channels, Node};
 use super::Candidates;
 use crate::{
     edit::{Edited, select, select_input, smaller},
-    fit::Frame,
+    fit::Baseline,
 };
 
 /// A convolution of a case, with its channels.
@@ -17,10 +17,10 @@ struct Convolution {
 }
 
 /// The first groups of each convolution: one, two, half of them, all but one.
-pub fn fewer_groups<'a>(case: &'a Case, frame: &'a Frame) -> Candidates<'a> {
+pub fn fewer_groups<'a>(case: &'a Case, baseline: &'a Baseline) -> Candidates<'a> {
     edited(
         case,
-        frame,
+        baseline,
         |channels| channels.group,
         |case, Convolution { place, transposed, channels }, group| {
             let node = case.graph.nodes[*place].clone();
@@ -36,16 +36,16 @@ pub fn fewer_groups<'a>(case: &'a Case, frame: &'a Frame) -> Candidates<'a> {
 }
 
 /// The first input and output channels of each group, where there are as many of both: what depends on that stays.
-pub fn fewer_both<'a>(case: &'a Case, frame: &'a Frame) -> Candidates<'a> {
+pub fn fewer_both<'a>(case: &'a Case, baseline: &'a Baseline) -> Candidates<'a> {
     let equal = |channels: &Channels| if channels.inputs == channels.outputs { channels.inputs } else { 0 };
-    edited(case, frame, equal, |case, convolution, kept| {
+    edited(case, baseline, equal, |case, convolution, kept| {
         keep_inputs(case, convolution, kept)?;
         keep_outputs(case, convolution, kept)
     })
 }
 
 /// The first input channels of each group, then those of each input of the graph.
-pub fn fewer_inputs<'a>(case: &'a Case, frame: &'a Frame) -> Candidates<'a> {
+pub fn fewer_inputs<'a>(case: &'a Case, baseline: &'a Baseline) -> Candidates<'a> {
     let fed = case.runs[0].inputs.iter().enumerate().flat_map(move |(place, source)| {
         let channels = source.shape().get(1).copied().unwrap_or(0);
         smaller(channels).filter_map(move |kept| {
@@ -54,16 +54,16 @@ pub fn fewer_inputs<'a>(case: &'a Case, frame: &'a Frame) -> Candidates<'a> {
             Some(case)
         })
     });
-    Box::new(of_groups(case, frame).chain(fed))
+    Box::new(of_groups(case, baseline).chain(fed))
 }
 
-fn of_groups<'a>(case: &'a Case, frame: &'a Frame) -> Candidates<'a> {
-    edited(case, frame, |channels| channels.inputs, keep_inputs)
+fn of_groups<'a>(case: &'a Case, baseline: &'a Baseline) -> Candidates<'a> {
+    edited(case, baseline, |channels| channels.inputs, keep_inputs)
 }
 
 /// The first output channels of each group.
-pub fn fewer_outputs<'a>(case: &'a Case, frame: &'a Frame) -> Candidates<'a> {
-    edited(case, frame, |channels| channels.outputs, keep_outputs)
+pub fn fewer_outputs<'a>(case: &'a Case, baseline: &'a Baseline) -> Candidates<'a> {
+    edited(case, baseline, |channels| channels.outputs, keep_outputs)
 }
 
 fn keep_inputs(case: &mut Case, convolution: &Convolution, kept: usize) -> Edited {
@@ -91,12 +91,12 @@ fn keep_outputs(case: &mut Case, convolution: &Convolution, kept: usize) -> Edit
 /// The case with a count of each convolution made smaller.
 fn edited<'a>(
     case: &'a Case,
-    frame: &'a Frame,
+    baseline: &'a Baseline,
     count: fn(&Channels) -> usize,
     edit: fn(&mut Case, &Convolution, usize) -> Edited,
 ) -> Candidates<'a> {
     let nodes = case.graph.nodes.iter().enumerate();
-    let convolutions = nodes.filter_map(|(place, node)| Convolution::of(place, node, frame));
+    let convolutions = nodes.filter_map(|(place, node)| Convolution::of(place, node, baseline));
     Box::new(convolutions.flat_map(move |convolution| {
         smaller(count(&convolution.channels)).filter_map(move |kept| {
             let mut case = case.clone();
@@ -107,9 +107,9 @@ fn edited<'a>(
 }
 
 impl Convolution {
-    fn of(place: usize, node: &Node, frame: &Frame) -> Option<Self> {
+    fn of(place: usize, node: &Node, baseline: &Baseline) -> Option<Self> {
         let window = node.op.window()?;
-        let weight = frame.extents(node.inputs.get(1)?)?.first()?;
+        let weight = baseline.extents(node.inputs.get(1)?)?.first()?;
         Some(Self { place, transposed: window.transposed, channels: window.channels(weight)? })
     }
 }

@@ -8,14 +8,14 @@ mod values;
 
 use twinfer_case::Case;
 
-use crate::fit::Frame;
+use crate::fit::Baseline;
 
 /// One way to simplify a case.
 pub struct Pass {
     /// What reports call it.
     pub name: &'static str,
     /// Edited copies of a case, the boldest first; they need not be sound yet.
-    pub propose: for<'a> fn(&'a Case, &'a Frame) -> Candidates<'a>,
+    pub propose: for<'a> fn(&'a Case, &'a Baseline) -> Candidates<'a>,
 }
 
 /// Made one at a time: a copy holds every tensor of the case.
@@ -39,7 +39,7 @@ pub const PASSES: &[Pass] = &[
     Pass { name: "smaller input", propose: axes::shrink_input },
     Pass { name: "smaller kernel", propose: axes::shrink_kernel },
     Pass { name: "attribute to its default", propose: attributes::to_default },
-    Pass { name: "attribute nearer to its default", propose: attributes::towards_default },
+    Pass { name: "attribute nearer to its default", propose: attributes::toward_default },
     Pass { name: "attribute in canonical form", propose: attributes::canonical },
     Pass { name: "computed parameter to initializer", propose: parameters::fold },
     Pass { name: "simpler values", propose: values::simplify },

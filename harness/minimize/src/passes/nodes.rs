@@ -4,27 +4,27 @@ use twinfer_case::{Case, TensorSource};
 use twinfer_onnx::{DataType, Dim, Op, Tensor, ValueInfo};
 
 use super::Candidates;
-use crate::fit::Frame;
+use crate::fit::Baseline;
 
 /// Each convolution alone, and failing that each other node that computes on data.
-pub fn keep_one<'a>(case: &'a Case, frame: &'a Frame) -> Candidates<'a> {
+pub fn keep_one<'a>(case: &'a Case, baseline: &'a Baseline) -> Candidates<'a> {
     let (convolutions, others): (Vec<_>, Vec<_>) =
         (0..case.graph.nodes.len()).partition(|place| case.graph.nodes[*place].op.is_convolution());
     let order = convolutions.into_iter().chain(others);
-    Box::new(order.filter_map(|place| end_at(&start_at(case, frame, place)?, place)))
+    Box::new(order.filter_map(|place| end_at(&start_at(case, baseline, place)?, place)))
 }
 
 /// The case ending at an earlier node, the earliest first, or starting at a later one, the latest first.
-pub fn drop_ends<'a>(case: &'a Case, frame: &'a Frame) -> Candidates<'a> {
+pub fn drop_ends<'a>(case: &'a Case, baseline: &'a Baseline) -> Candidates<'a> {
     let count = case.graph.nodes.len();
     let ends = (0..count.saturating_sub(1)).filter_map(|place| end_at(case, place));
-    let starts = (1..count).rev().filter_map(|place| start_at(case, frame, place));
+    let starts = (1..count).rev().filter_map(|place| start_at(case, baseline, place));
     Box::new(ends.chain(starts))
 }
 
 /// The case without one node whose output has the shape of one of its inputs, which takes its place; before that, without
 /// a `DequantizeLinear` and the `QuantizeLinear` in front of it.
-pub fn bypass<'a>(case: &'a Case, frame: &'a Frame) -> Candidates<'a> {
+pub fn bypass<'a>(case: &'a Case, baseline: &'a Baseline) -> Candidates<'a> {
     let pairs = case.graph.nodes.iter().filter_map(|node| {
         let quantizer = case.graph.producer(node.inputs.first()?)?;
         let is_pair = matches!((&quantizer.op, &node.op), (Op::QuantizeLinear(_), Op::DequantizeLinear(_)));
@@ -34,7 +34,7 @@ pub fn bypass<'a>(case: &'a Case, frame: &'a Frame) -> Candidates<'a> {
     let inputs = nodes.flat_map(|node| node.inputs.iter().map(move |input| (node, input)));
     Box::new(pairs.chain(inputs.filter_map(|(node, input)| {
         let output = node.outputs.first()?;
-        let alike = frame.extents(input)? == frame.extents(output)?;
+        let alike = baseline.extents(input)? == baseline.extents(output)?;
         alike.then(|| without(case, &node.name, output, input))
     })))
 }
@@ -49,13 +49,13 @@ fn end_at(case: &Case, place: usize) -> Option<Case> {
 }
 
 /// The case in which the data input of the node at `place` is fed instead of computed, with small integers.
-fn start_at(case: &Case, frame: &Frame, place: usize) -> Option<Case> {
+fn start_at(case: &Case, baseline: &Baseline, place: usize) -> Option<Case> {
     let name = case.graph.nodes.get(place)?.inputs.first()?.clone();
     let mut case = case.clone();
     if case.graph.input(&name).is_some() {
         return Some(case);
     }
-    let shapes = frame.extents(&name)?;
+    let shapes = baseline.extents(&name)?;
     let like = case.graph.inputs.first()?;
     let dtype = fed_type(&case, like.dtype, &name);
     let dims = like.shape.clone();

@@ -2,10 +2,10 @@ use twinfer_case::Case;
 use twinfer_onnx::{Graph, Initializer, Node, Op, Tensor};
 
 use super::Candidates;
-use crate::fit::Frame;
+use crate::fit::Baseline;
 
 /// Each convolution without its bias, or without the empty name that stands for one.
-pub fn drop_bias<'a>(case: &'a Case, _: &'a Frame) -> Candidates<'a> {
+pub fn drop_bias<'a>(case: &'a Case, _: &'a Baseline) -> Candidates<'a> {
     let biased = |node: &Node| node.op.is_convolution() && node.inputs.len() == 3;
     let places = (0..case.graph.nodes.len()).filter(move |place| biased(&case.graph.nodes[*place]));
     Box::new(places.map(|place| {
@@ -16,7 +16,7 @@ pub fn drop_bias<'a>(case: &'a Case, _: &'a Frame) -> Candidates<'a> {
 }
 
 /// All nodes that compute on initializers alone replaced by what they compute, then each alone.
-pub fn fold<'a>(case: &'a Case, _: &'a Frame) -> Candidates<'a> {
+pub fn fold<'a>(case: &'a Case, _: &'a Baseline) -> Candidates<'a> {
     let computed: Vec<_> = case.graph.nodes.iter().filter_map(|node| folded(&case.graph, node)).collect();
     let all =
         (!computed.is_empty()).then(|| computed.iter().fold(case.clone(), |case, found| with(&case, found)));

@@ -2,10 +2,10 @@ use twinfer_case::Case;
 use twinfer_onnx::Dim;
 
 use super::Candidates;
-use crate::{edit::select_input, fit::Frame};
+use crate::{edit::select_input, fit::Baseline};
 
 /// Each run alone, then all but one.
-pub fn fewer<'a>(case: &'a Case, _: &'a Frame) -> Candidates<'a> {
+pub fn fewer<'a>(case: &'a Case, _: &'a Baseline) -> Candidates<'a> {
     let count = case.runs.len();
     let places = if count < 2 { 0..0 } else { 0..count };
     let alone = places.clone().map(|place| vec![case.runs[place].clone()]);
@@ -18,7 +18,7 @@ pub fn fewer<'a>(case: &'a Case, _: &'a Frame) -> Candidates<'a> {
 }
 
 /// Every input with its first sample only.
-pub fn batch_to_one<'a>(case: &'a Case, _: &'a Frame) -> Candidates<'a> {
+pub fn batch_to_one<'a>(case: &'a Case, _: &'a Baseline) -> Candidates<'a> {
     let mut smaller = case.clone();
     let places = 0..case.graph.inputs.len();
     let edited = places.into_iter().try_for_each(|place| {
@@ -28,7 +28,7 @@ pub fn batch_to_one<'a>(case: &'a Case, _: &'a Frame) -> Candidates<'a> {
 }
 
 /// All dynamic axes fixed, then each alone.
-pub fn fix_axes<'a>(case: &'a Case, _: &'a Frame) -> Candidates<'a> {
+pub fn fix_axes<'a>(case: &'a Case, _: &'a Baseline) -> Candidates<'a> {
     let dims = case.graph.inputs.iter().filter_map(|input| input.shape.as_ref()).flatten();
     let mut names: Vec<_> = dims
         .filter_map(|dim| match dim {

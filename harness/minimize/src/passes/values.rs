@@ -4,7 +4,7 @@ use twinfer_case::{Case, TensorSource};
 use twinfer_onnx::{DataType, Tensor};
 
 use super::Candidates;
-use crate::fit::Frame;
+use crate::fit::Baseline;
 
 /// Simpler elements for a tensor, the simplest first.
 const FORMS: &[fn(usize, f64) -> f64] = &[
@@ -18,7 +18,7 @@ const FORMS: &[fn(usize, f64) -> f64] = &[
 ];
 
 /// All tensors in one of the simpler forms, then each tensor in each of them, then single elements at zero.
-pub fn simplify<'a>(case: &'a Case, _: &'a Frame) -> Candidates<'a> {
+pub fn simplify<'a>(case: &'a Case, _: &'a Baseline) -> Candidates<'a> {
     let graph = &case.graph;
     let count = graph.initializers.len() + case.runs.iter().map(|run| run.inputs.len()).sum::<usize>();
     let all = FORMS[2..].iter().map(|form| {
@@ -42,7 +42,7 @@ fn edited(case: &Case, place: usize, edit: impl Fn(&mut Tensor)) -> Option<Case>
 }
 
 /// The case with every tensor in single precision, where all are of one smaller format that it holds.
-pub fn to_float<'a>(case: &'a Case, _: &'a Frame) -> Candidates<'a> {
+pub fn to_float<'a>(case: &'a Case, _: &'a Baseline) -> Candidates<'a> {
     let mut wider = case.clone();
     let converted = tensors(&mut wider).into_iter().all(|tensor| {
         let small = matches!(tensor.dtype(), DataType::Float16 | DataType::Bfloat16);

@@ -1,29 +1,29 @@
 use twinfer_onnx::{BatchNormalization, Op};
 
 use super::{Draft, Value};
-use crate::{Neighbour, parameters::Knowledge};
+use crate::{Neighbor, parameters::Knowledge};
 
 impl Draft<'_> {
-    pub(super) fn add_neighbour(&mut self, neighbour: Neighbour, value: &mut Value) {
+    pub(super) fn add_neighbor(&mut self, neighbor: Neighbor, value: &mut Value) {
         value.scale = None;
-        value.name = match neighbour {
-            Neighbour::Relu => self.add_node(Op::Relu, vec![value.name.clone()]),
-            Neighbour::AddChannels => self.add_channels(value),
-            Neighbour::AddScalar => self.add_constant(vec![], value),
-            Neighbour::AddInput => {
+        value.name = match neighbor {
+            Neighbor::Relu => self.add_node(Op::Relu, vec![value.name.clone()]),
+            Neighbor::AddChannels => self.add_channels(value),
+            Neighbor::AddScalar => self.add_constant(vec![], value),
+            Neighbor::AddInput => {
                 let regime = self.plan.parameters.added_input(&mut value.known);
                 let input = Value { name: format!("x{}", self.graph.inputs.len()), ..value.clone() };
                 self.add_input(&input, regime);
                 self.add_sum(value.name.clone(), input.name)
             }
-            Neighbour::AddResidual => match self.residual(value) {
+            Neighbor::AddResidual => match self.residual(value) {
                 Some((other, known)) => {
                     value.known = known;
                     self.add_sum(value.name.clone(), other)
                 }
                 None => self.add_channels(value),
             },
-            Neighbour::BatchNormalization => self.add_normalization(value),
+            Neighbor::BatchNormalization => self.add_normalization(value),
         };
     }
 
