@@ -62,7 +62,7 @@ impl<'a> Draft<'a> {
                 Operation::Neighbor(neighbor) => self.add_neighbor(*neighbor, &mut value),
                 Operation::Quantizer(quantizer) => self.add_quantizer(*quantizer, *ahead, &mut value),
                 Operation::QuantizeLinear(quantizer) => {
-                    self.add_last_quantizer(*quantizer, *ahead, &mut value)
+                    self.add_last_quantizer(*quantizer, *ahead, &mut value);
                 }
                 Operation::DequantizeLinear(quantizer, zero_point) => {
                     self.add_first_dequantizer(*quantizer, *zero_point, &mut value);
