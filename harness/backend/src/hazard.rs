@@ -48,7 +48,7 @@ impl Hazard {
             rule: self.rule.to_owned(),
             source: self.source.to_owned(),
             refuses: self.concerned.clone(),
-            shows: Refusal::saying(Stage::Load, NOT_TRIED),
+            shows: Refusal::with_words(Stage::Load, NOT_TRIED),
         }
     }
 }
@@ -92,7 +92,7 @@ mod tests {
                     assert_eq!(objection.is_some(), rule.refuses.holds(&case.graph));
                     if let Some(reason) = objection {
                         left_out += 1;
-                        assert!(rule.shows.is(Stage::Load, &Outcome::rejected(reason)));
+                        assert!(rule.shows.matches(Stage::Load, &Outcome::rejected(reason)));
                     }
                 }
                 assert!((3..cases / 2).contains(&left_out), "{} of {family}: {left_out}", hazard.rule);

@@ -98,7 +98,7 @@ fn tally(backend: &mut dyn Backend, families: &[Family], findings: &[Finding]) -
             let mut rules = description.refusals(&case.graph);
             let rule = match outcome {
                 Outcome::Ok => rules.next(),
-                _ => rules.find(|capability| capability.shows.is(stage, outcome)),
+                _ => rules.find(|capability| capability.shows.matches(stage, outcome)),
             };
             let rule = rule.map(|capability| capability.rule.as_str());
             let end = match (outcome, rule) {

@@ -5,46 +5,46 @@ use twinfer_onnx::{Graph, Node};
 
 use crate::{Arithmetic, BackendVersion, Condition, FallbackReason, Outcome, Stage};
 
-/// Who answers in a worker: what a backend says of itself when its worker starts.
+/// A backend's own description of itself, which its worker sends when it starts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Description {
-    /// The backend's own name for itself, such as `ONNX Runtime`.
+    /// The backend's name for itself, such as `ONNX Runtime`.
     pub name: String,
     /// The version of the library that does the work.
     pub version: String,
-    /// What it does not take, each limit a rule with its source.
+    /// The graphs that the backend refuses, each limit a rule with its source.
     pub capabilities: Vec<Capability>,
-    /// The deepest stage it reaches on this machine: a builder without a GPU stops after `build`.
+    /// The deepest stage that the backend reaches on this machine: a builder without a GPU stops after `build`.
     pub reaches: Stage,
-    /// Its options as they are in force, those left to their defaults too.
+    /// The variant's options with the values in force, defaults included.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub options: BTreeMap<String, String>,
-    /// What it takes and treats otherwise than the graph says, each limit a rule with its source.
+    /// The operators that the backend computes otherwise than the graph says, each limit a rule with its source.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub limitations: Vec<Limitation>,
-    /// Which operators of a quantised graph it promises to run quantised.
+    /// Which operators of a quantized graph the backend promises to run quantized.
     #[serde(default, skip_serializing_if = "Quantization::is_default")]
     pub quantization: Quantization,
-    /// How many of its workers may be busy with one device.
+    /// How many workers of the backend may use one device at once.
     #[serde(default, skip_serializing_if = "DeviceUse::is_default")]
     pub device_use: DeviceUse,
-    /// What its arithmetic may do, from which the error bounds of the reference follow.
+    /// What the backend's arithmetic may do, from which the error bounds of the reference follow.
     #[serde(default, skip_serializing_if = "Arithmetic::is_default")]
     pub arithmetic: Arithmetic,
-    /// Options with which it works harder on the same graphs, the weakest first; those that a set does not name stay as
-    /// they are.
+    /// Sets of stronger options for the same graphs, the weakest set first. Options that a set does not name keep their
+    /// values.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ladder: Vec<BTreeMap<String, String>>,
 }
 
-/// How many workers of a backend may be busy with one device at once.
+/// How many workers of a backend may use one device at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DeviceUse {
-    /// As many as there are.
+    /// Any number.
     #[default]
     Shared,
-    /// One: its builds time kernels on the device, which takes long and chooses at random beside others.
+    /// One: builds time kernels on the device, which is slow and unreliable beside other work.
     Alone,
 }
 
@@ -55,45 +55,44 @@ impl DeviceUse {
     }
 }
 
-/// A limit that a backend states about itself: a graph that the condition holds for is refused.
+/// A limit that a backend states about itself: it refuses every graph for which the condition holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Capability {
-    /// The rule's name, unique for the backend.
+    /// The rule's name, unique within the backend.
     pub rule: String,
     /// Where the backend documents it, or where it was measured.
     pub source: String,
-    /// Which graphs it refuses.
+    /// The graphs that the backend refuses.
     pub refuses: Condition,
-    /// How the refusal shows.
+    /// How the refusal is recognized.
     #[serde(default, skip_serializing_if = "Refusal::is_default")]
     pub shows: Refusal,
 }
 
-/// How a refusal shows that a rule predicts: a graph that fails in another way fails for another reason.
+/// How a predicted refusal is recognized: a graph that fails in another way fails for another reason.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusal {
-    /// The stage that refuses; any where nothing is said.
+    /// The stage that refuses; any stage if `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stage: Option<Stage>,
-    /// Words of the reason. Without them it is whatever the backend calls a refusal; an internal error is one only by its
-    /// words.
+    /// Words that the error contains. If `None`, every [`Outcome::Rejected`] counts and no [`Outcome::Failed`] does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub words: Option<String>,
 }
 
 impl Refusal {
-    /// One that the backend calls a refusal, in this stage.
+    /// A rejection in this stage, whatever its error.
     pub const fn in_stage(stage: Stage) -> Self {
         Self { stage: Some(stage), words: None }
     }
 
-    /// One whose reason has these words, in this stage.
-    pub fn saying(stage: Stage, words: &str) -> Self {
+    /// A rejection or failure in this stage whose error contains these words.
+    pub fn with_words(stage: Stage, words: &str) -> Self {
         Self { stage: Some(stage), words: Some(words.to_owned()) }
     }
 
-    /// Whether a case that ended like this in `stage` was refused so.
-    pub fn is(&self, stage: Stage, outcome: &Outcome) -> bool {
+    /// Whether a case that ended with `outcome` in `stage` was refused in this way.
+    pub fn matches(&self, stage: Stage, outcome: &Outcome) -> bool {
         let has_words = match &self.words {
             Some(words) => outcome.error().is_some_and(|error| error.message().contains(words)),
             None => matches!(outcome, Outcome::Rejected(_)),
@@ -106,46 +105,46 @@ impl Refusal {
     }
 }
 
-/// A limit that a backend states about itself: where the condition holds for an operator, it is taken and treated
+/// A limit that a backend states about itself: it accepts an operator for which the condition holds, and computes it
 /// otherwise than the graph says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limitation {
-    /// The rule's name, unique for the backend.
+    /// The rule's name, unique within the backend.
     pub rule: String,
     /// Where the backend documents it, or where it was measured.
     pub source: String,
-    /// Which operators it concerns.
+    /// The operators that the limitation is about.
     pub concerns: Condition,
-    /// What becomes of them.
+    /// What the backend does with those operators.
     pub effect: Effect,
-    /// What the values are where the effect is that they are wrong: those of golden with one of these mutants. Other values
-    /// are not what the rule says.
+    /// The mutants of golden that give the wrong values, if the effect is [`Effect::WrongValues`]. Other wrong values are not
+    /// covered by the rule.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mutants: Vec<String>,
 }
 
-/// What a backend does where a limitation holds.
+/// What a backend does with an operator for which a limitation holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Effect {
-    /// It runs the operator in another precision, for this reason.
+    /// The operator runs in another precision, for this reason.
     Fallback(FallbackReason),
-    /// It computes other values, those of [`Limitation::mutants`].
+    /// The operator gives other values, those of [`Limitation::mutants`].
     WrongValues,
 }
 
-/// What a backend promises of operators that the graph asks to run quantised.
+/// What a backend promises about operators that a graph asks to run quantized.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Quantization {
-    /// It does not say.
+    /// The backend promises nothing and states nothing.
     #[default]
     Unstated,
-    /// Nothing: every operator computes on what `DequantizeLinear` gives it.
+    /// Every operator computes on the floats that `DequantizeLinear` gives it.
     Simulates,
-    /// An operator whose operands are dequantised runs on quantised operands.
+    /// An operator with dequantized operands runs on quantized operands.
     FusesOperands,
-    /// An operator whose operands are dequantised and whose result is quantised runs on quantised operands.
+    /// An operator with dequantized operands and a quantized result runs on quantized operands.
     FusesPairs,
 }
 
@@ -157,7 +156,7 @@ impl Quantization {
 }
 
 impl Description {
-    /// A backend that states nothing about itself.
+    /// The description of a backend that states no limits.
     pub fn new(name: impl Into<String>, version: impl Into<String>, reaches: Stage) -> Self {
         Self {
             name: name.into(),

@@ -13,17 +13,17 @@ use twinfer_onnx::{DataType, Graph, Tensor};
 pub struct Case {
     /// The graph, with its initializers as data.
     pub graph: Graph,
-    /// What is asked of a backend beyond the graph.
+    /// What the backend is asked for beyond the graph.
     pub request: Request,
     /// The inputs of each run, in order; shape A, then B, then A again is one case of three runs.
     pub runs: Vec<Run>,
-    /// What a backend must do with it.
+    /// What a conforming backend does with the case.
     pub expectation: Expectation,
-    /// Where it came from; never needed to replay it.
+    /// Where the case came from; replaying needs none of it. `None` for a case that no generator made.
     pub provenance: Option<Provenance>,
 }
 
-/// What a case demands of a conforming backend.
+/// What a conforming backend does with a case.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Expectation {
@@ -33,19 +33,19 @@ pub enum Expectation {
     Invalid(String),
 }
 
-/// What is asked of a backend beyond the graph itself.
+/// What a backend is asked for beyond the graph itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
-    /// The precision that the values are computed in.
+    /// The element type in which values are computed.
     pub precision: DataType,
-    /// Whether TF32 may stand in for FP32; off unless asked for.
+    /// Whether TF32 may replace FP32.
     pub tf32: bool,
 }
 
 /// One execution: a tensor for each graph input, in the graph's order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
-    /// One entry a graph input.
+    /// One tensor per graph input.
     pub inputs: Vec<TensorSource>,
 }
 
@@ -53,9 +53,9 @@ pub struct Run {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TensorSource {
-    /// The elements themselves; what a stored case holds.
+    /// The elements themselves, as in a stored case.
     Data(Tensor),
-    /// What a generator yields.
+    /// A recipe, as a generator yields it.
     Recipe(Recipe),
 }
 
@@ -64,7 +64,7 @@ pub enum TensorSource {
 pub struct Recipe {
     /// The element type.
     pub dtype: DataType,
-    /// The extents.
+    /// The extent of each axis.
     pub shape: Vec<usize>,
     /// How the values are distributed.
     pub regime: Regime,
@@ -72,7 +72,7 @@ pub struct Recipe {
     pub seed: u64,
 }
 
-/// How values are distributed, and with it how strictly they are compared.
+/// How values are distributed, which decides how strictly results are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Regime {
@@ -83,20 +83,20 @@ pub enum Regime {
         /// The grid step is 2^`exponent`.
         exponent: i32,
     },
-    /// Integers `least..=greatest`, all equally likely.
+    /// Integers `least..=greatest`, uniformly distributed.
     Integers {
-        /// The least of them.
+        /// The smallest value.
         least: i32,
-        /// The greatest of them.
+        /// The largest value.
         greatest: i32,
     },
     /// Standard normal values.
     Gaussian,
-    /// Magnitudes log-uniform over many decades.
+    /// Log-uniform magnitudes over many decades.
     WideRange,
-    /// Values about the smallest normal number.
+    /// Values around the smallest normal number.
     Denormal,
-    /// Values about the largest finite number.
+    /// Values around the largest finite number.
     Saturating,
 }
 
@@ -107,20 +107,20 @@ pub struct Provenance {
     pub family: String,
     /// The campaign's seed.
     pub seed: u64,
-    /// The case's place in the campaign.
+    /// The case's index in the campaign, from 0.
     pub index: u64,
 }
 
-/// BLAKE3 over what a backend is given: the model's bytes, the request, and every input tensor of every run.
+/// The BLAKE3 hash of everything that a backend is given: the model's bytes, the request, and every input tensor of every run.
 ///
-/// A case with recipes and the same case with their data have the same hash.
+/// A case with recipes has the same hash as the case with the tensors that they make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CaseHash([u8; 32]);
 
 impl CaseHash {
     /// The hash of a model, a request and the inputs of each run.
     ///
-    /// Every part is preceded by its length, so that no two different cases give the same bytes.
+    /// Each part is hashed after its length, so that different cases never give the same bytes.
     pub fn over(model: &[u8], request: &Request, runs: &[Vec<Tensor>]) -> Self {
         let mut hasher = blake3::Hasher::new();
         let mut part = |bytes: &[u8]| {
@@ -159,7 +159,7 @@ impl<'de> Deserialize<'de> for CaseHash {
     }
 }
 
-/// Reads a hash where its text lies: every message has one.
+/// Reads a hash without copying its text, since every message has one.
 struct HashVisitor;
 
 impl Visitor<'_> for HashVisitor {
@@ -174,7 +174,7 @@ impl Visitor<'_> for HashVisitor {
     }
 }
 
-/// A text that is not 64 hexadecimal digits.
+/// The error of text that is not 64 hexadecimal digits.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a case hash is 64 hexadecimal digits, not {0:?}")]
 pub struct InvalidHash(String);

@@ -1,13 +1,13 @@
-//! `case.json`: a case as a file keeps it, with the number of its format.
+//! `case.json`: a case in a file, with the version of its format.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Case, Expectation, LaterFormat, OversizedRecipe, Run, check_format, recipe::check_size};
 
-/// The version of the case format that this crate writes. A file that tells none is of the first.
+/// The version of the case format that this crate writes. A file without a version has version 1.
 pub const CASE_FORMAT: u32 = 1;
 
-/// What a file of a case holds.
+/// The content of a case file.
 #[derive(Serialize)]
 pub struct CaseFile<'a> {
     format: u32,
@@ -15,40 +15,40 @@ pub struct CaseFile<'a> {
     case: &'a Case,
 }
 
-/// A file that holds no case, or one whose parts do not fit together.
+/// The error of a file that holds no case, or a case whose parts do not fit together.
 #[derive(Debug, thiserror::Error)]
 pub enum MalformedCase {
-    /// It is not the JSON of a case.
+    /// The file is not the JSON of a case.
     #[error(transparent)]
     Json(#[from] serde_json::Error),
-    /// It is of a later time than this program.
+    /// A later version of twinfer wrote the file.
     #[error(transparent)]
     Later(#[from] LaterFormat),
-    /// Nothing would be run.
+    /// The case has no runs.
     #[error("it has no runs")]
     NoRuns,
-    /// Nothing would be computed.
+    /// The graph has no outputs.
     #[error("its graph has no outputs")]
     NoOutputs,
-    /// A run is not made for the graph.
+    /// A run has more or fewer inputs than the graph.
     #[error("run {run} has {given} inputs, the graph takes {taken}")]
     InputCount {
-        /// Which run, from 0.
+        /// The index of the run, from 0.
         run: usize,
-        /// How many inputs it has.
+        /// How many inputs the run has.
         given: usize,
-        /// How many there are in the graph.
+        /// How many inputs the graph has.
         taken: usize,
     },
-    /// A run of a valid case is not made for the graph.
+    /// A run of a valid case has an input of another type or shape than the graph declares.
     #[error("run {run} gives input {input:?} another type or shape than the graph declares")]
     Input {
-        /// Which run, from 0.
+        /// The index of the run, from 0.
         run: usize,
-        /// Which input of the graph.
+        /// The name of the graph's input.
         input: String,
     },
-    /// Its recipes ask for too much.
+    /// The case's recipes make too many elements.
     #[error(transparent)]
     Oversized(#[from] OversizedRecipe),
 }
@@ -59,7 +59,7 @@ impl<'a> From<&'a Case> for CaseFile<'a> {
     }
 }
 
-/// What can be read of a file of any format.
+/// The part that files of all format versions share.
 #[derive(Deserialize)]
 struct Head {
     #[serde(default = "first")]
@@ -71,7 +71,7 @@ const fn first() -> u32 {
 }
 
 impl Case {
-    /// The case that a file of these bytes holds.
+    /// Reads the case of a file with these bytes.
     pub fn from_file(bytes: &[u8]) -> Result<Self, MalformedCase> {
         let Head { format } = serde_json::from_slice(bytes)?;
         check_format(format, CASE_FORMAT)?;
@@ -80,8 +80,8 @@ impl Case {
         Ok(case)
     }
 
-    /// That there is something to run and to compute, and every run is made for the graph. What an invalid graph declares may contradict
-    /// what it is fed.
+    /// Checks that there are runs and outputs and that every run fits the graph. The inputs of an invalid graph may contradict
+    /// its declarations.
     fn check(&self) -> Result<(), MalformedCase> {
         if self.runs.is_empty() {
             return Err(MalformedCase::NoRuns);
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_tells_its_format_and_one_that_does_not_is_of_the_first() {
+    fn a_file_without_a_format_has_the_first() {
         let mut file = file(&case());
         assert_eq!((&file["format"], read(&file)), (&1.into(), Ok(case())));
         file.as_object_mut().unwrap().remove("format");

@@ -6,7 +6,7 @@ use crate::quantizer::{
     is_requantized_as_other_type, kernel, kernel_scales_off_output_channels,
 };
 
-/// A property of a graph that can be read off its nodes, so that external backends can state limits as data.
+/// A property of a graph's nodes, as data, so that external backends can state their limits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Condition {
@@ -38,7 +38,7 @@ pub enum Condition {
     PadsAtLeastKernel,
     /// The attribute `group` is above 1.
     Grouped,
-    /// The weights are no initializer.
+    /// The weights are not an initializer.
     ComputedWeights,
     /// The graph has a value of this type.
     Dtype(DataType),
@@ -48,48 +48,48 @@ pub enum Condition {
     DynamicShape,
     /// The graph has a symbolic extent other than the first of an input, which is the batch.
     DynamicSpatialShape,
-    /// A quantisation zero point is not 0.
+    /// A quantizer's zero point is not 0.
     NonzeroZeroPoint,
-    /// A quantiser has no zero point.
+    /// A quantizer has no zero point.
     AbsentZeroPoint,
-    /// A quantiser's zero point is no initializer.
+    /// A quantizer's zero point is not an initializer.
     ComputedZeroPoint,
-    /// A quantiser's scale is no initializer.
+    /// A quantizer's scale is not an initializer.
     ComputedScale,
-    /// A quantiser gives or takes this type; without a zero point, `QuantizeLinear` gives `UINT8`.
+    /// A quantizer reads or writes this type; without a zero point, `QuantizeLinear` writes `UINT8`.
     QuantizedAs(DataType),
-    /// A `DequantizeLinear` takes an input of the graph or an initializer, which has this type.
+    /// A `DequantizeLinear` reads a graph input or an initializer of this type.
     StoredAs(DataType),
-    /// A quantiser of something else than initializers has a scale for each index of an axis.
+    /// A quantizer of something other than an initializer has a scale for each index of an axis.
     PerAxisActivation,
     /// The data and the weights of a convolution are outputs of a `DequantizeLinear`.
     QuantizedOperands,
-    /// The data or the weights of a convolution are an output of a `DequantizeLinear`, or both.
+    /// The data or the weights of a convolution, or both, are an output of a `DequantizeLinear`.
     AnyQuantizedOperand,
-    /// The channels that a group reads, or those that it writes, are no multiple of this.
+    /// The number of channels that a group reads, or that it writes, is not a multiple of this.
     ChannelsPerGroupNotMultipleOf(usize),
-    /// The kernel is quantised with a scale for each index of an axis that is not that of the output channels: the
-    /// first of a convolution's, the second of a deconvolution's.
+    /// The kernel is quantized with a scale for each index of an axis other than the output channels, which are the first
+    /// axis of a convolution's kernel and the second of a deconvolution's.
     KernelScalesOffOutputChannels,
-    /// There is a bias that is no output of a `DequantizeLinear`.
+    /// There is a bias that is not an output of a `DequantizeLinear`.
     FloatBias,
     /// The bias is an output of an `Add`.
     AddedBias,
     /// The convolution has one output channel.
     OneOutputChannel,
-    /// The data is an output of a `DequantizeLinear`, and the weights are an initializer of floats.
+    /// The data is an output of a `DequantizeLinear`, and the weights are a float initializer.
     FloatWeights,
-    /// The data was quantised to one type and the result is quantised to another.
+    /// The data was quantized to one type and the result is quantized to another.
     RequantizedAsOtherType,
 }
 
 impl Condition {
-    /// Whether it holds for some node of `graph`.
+    /// Whether the condition holds for some node of `graph`.
     pub fn holds(&self, graph: &Graph) -> bool {
         graph.nodes.iter().any(|node| self.holds_at(graph, node))
     }
 
-    /// Whether it holds for this node of `graph`.
+    /// Whether the condition holds for `node` of `graph`.
     pub fn holds_at(&self, graph: &Graph, node: &Node) -> bool {
         let window = node.op.window();
         let quantizer = || Quantizer::of(graph, node);
@@ -185,7 +185,7 @@ fn has_computed_weights(graph: &Graph, node: &Node) -> bool {
     node.input(1).is_some_and(|name| graph.initializer(name).is_none())
 }
 
-/// The rank of the weights, or of the data where the weights are computed.
+/// The rank of the weights, or of the data if the weights are computed.
 fn weight_rank(graph: &Graph, node: &Node) -> Option<usize> {
     if let Some(tensor) = kernel(graph, node) {
         return Some(tensor.shape.len());
@@ -199,7 +199,7 @@ fn uses_dtype(graph: &Graph, dtype: DataType) -> bool {
         || graph.initializers.iter().any(|initializer| initializer.tensor.data.dtype() == dtype)
 }
 
-/// Whether an input has a symbolic extent at the axis `from` or behind it.
+/// Whether an input has a symbolic extent at axis `from` or a later one.
 fn has_symbolic_extent(graph: &Graph, from: usize) -> bool {
     let symbolic = |dim: &Dim| matches!(dim, Dim::Symbolic(_));
     graph

@@ -4,48 +4,48 @@ use crate::{
     CaseHash, CaseRecord, CaseSize, Divergence, Finding, RunInfo, Stage, Summary, Variant, Workforce,
 };
 
-/// What a campaign tells while it runs; reporters consume nothing else.
+/// What a campaign reports while it runs; reporters consume nothing else.
 ///
-/// Everything but what concerns workers and devices, and [`Event::Progress`], comes in case order.
+/// Events come in case order, except for [`Event::Progress`] and events about workers and devices.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum Event {
     /// Every variant has a worker that answered its handshake.
     CampaignStarted {
-        /// What the results depend on.
+        /// Everything that the results depend on.
         run: RunInfo,
     },
     /// A worker process answered its handshake.
     WorkerStarted {
-        /// Which variant.
+        /// The variant that the worker serves.
         variant: Variant,
-        /// From spawning to the answer, in milliseconds.
+        /// Milliseconds from spawning the process to its answer.
         millis: u64,
     },
-    /// A worker process ended unasked; it is replaced and its cases are run again.
+    /// A worker process ended unexpectedly; it is replaced and its cases are run again.
     WorkerLost {
-        /// Which variant.
+        /// The variant that the worker serves.
         variant: Variant,
-        /// The place of the case that it had in front, if it had one.
+        /// The index of the case that the worker was running; `None` if it was running none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         index: Option<u64>,
-        /// What it was doing.
+        /// The stage that the worker was in.
         stage: Stage,
-        /// How it ended.
+        /// How the process ended.
         reason: String,
     },
-    /// A variant has other workers now than before.
+    /// The number of workers of a variant changed.
     WorkforceChanged {
-        /// Those of every variant.
+        /// The workers of every variant.
         workforce: Vec<Workforce>,
     },
-    /// No worker works on a device any more; others take its cases.
+    /// A device is no longer used; the other devices run its cases.
     DeviceGivenUp {
-        /// Whose workers.
+        /// The variant whose workers used the device.
         variant: Variant,
         /// The device, as `--devices` names it.
         device: String,
-        /// What happened there.
+        /// Why the device is no longer used.
         reason: String,
     },
     /// A case has its verdicts.
@@ -57,58 +57,57 @@ pub enum Event {
     Confirming {
         /// The case.
         case: CaseHash,
-        /// What is to be confirmed.
+        /// The divergence to confirm.
         divergence: Divergence,
     },
-    /// The divergence did not recur in a fresh worker with or without its history.
+    /// The divergence did not recur in a fresh worker, with or without the cases that preceded it.
     NotConfirmed {
         /// The case.
         case: CaseHash,
-        /// What did not recur.
+        /// The divergence that did not recur.
         divergence: Divergence,
     },
-    /// A minimisation accepted a smaller case.
+    /// A minimization accepted a smaller case.
     Minimizing {
-        /// The case that is being made smaller.
+        /// The case that is being minimized.
         case: CaseHash,
-        /// Its size now.
+        /// The size of the smaller case.
         size: CaseSize,
         /// Candidates evaluated so far.
         tried: u64,
     },
-    /// A worker holds far more memory than it did when it was young; another takes its place once it has answered what it was
-    /// given.
+    /// A worker holds far more memory than after its first cases; it is replaced once it has answered the cases it was sent.
     WorkerOutgrown {
-        /// What it serves.
+        /// The variant that the worker serves.
         variant: Variant,
-        /// What it holds.
+        /// How its memory grew.
         growth: Growth,
     },
-    /// A divergence was investigated, and what that came to counts.
+    /// The investigation of a divergence ended and its result counts.
     Investigated {
-        /// The place of its case.
+        /// The index of the case.
         index: u64,
         /// The variant that diverged.
         variant: Variant,
         /// Candidates that were run.
         candidates: u64,
-        /// From its beginning to its end, in milliseconds, in which others went on.
+        /// Milliseconds from the beginning of the investigation to its end; investigations overlap.
         millis: u64,
     },
     /// A finding is on disk.
     FindingRecorded {
-        /// Its folder name.
+        /// The finding's folder name.
         slug: String,
         /// The finding.
         finding: Finding,
         /// Whether its signature was unknown before this campaign.
         new: bool,
     },
-    /// At most a few times a second: the state of things.
+    /// The state of the campaign, a few times a second at most.
     Progress {
         /// Counts so far.
         summary: Summary,
-        /// Cases that have been run and wait for an earlier one to be investigated; they are in no count yet.
+        /// Cases that have been run and wait for the investigation of an earlier one; no count includes them yet.
         waiting: u64,
     },
     /// The budget is spent and everything is on disk.
@@ -118,10 +117,10 @@ pub enum Event {
     },
 }
 
-/// How much memory a process came to hold.
+/// The growth of a process's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Growth {
-    /// Bytes when it had run its first thousand cases.
+    /// Bytes after the process's first thousand cases.
     pub from: u64,
     /// Bytes now.
     pub to: u64,

@@ -2,14 +2,14 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// An operator that a graph asks to run quantised and that runs in another precision.
+/// An operator that a graph asks to run quantized and that runs in another precision.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Fallback {
-    /// Its ONNX operator type.
+    /// The ONNX operator type.
     pub operator: String,
-    /// Why it does.
+    /// Why the operator runs in another precision.
     pub reason: FallbackReason,
-    /// What becomes of the values.
+    /// What becomes of the graph's values.
     pub values: FallbackValues,
 }
 
@@ -17,15 +17,15 @@ pub struct Fallback {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FallbackReason {
-    /// The channels of a group do not come in the multiples that the backend's kernels take.
+    /// The number of channels per group is not a multiple that the backend's kernels accept.
     ChannelsPerGroup,
-    /// The backend has no kernel for this operator in the quantised type.
+    /// The backend has no kernel for this operator in the quantized type.
     NoKernel,
     /// A `DequantizeLinear` in front of it was not fused into it and computes a float tensor.
     NotFused,
     /// The node was placed on another execution provider.
     Placement,
-    /// The backend does not tell, and no rule of its own says so.
+    /// The backend does not report a reason, and none of its rules gives one.
     Unknown,
 }
 
@@ -46,13 +46,13 @@ impl FallbackReason {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FallbackValues {
-    /// They are what golden allows: quantisation is simulated.
+    /// The values are what golden allows: quantization is simulated.
     Kept,
-    /// They are wrong.
+    /// The values are wrong.
     Changed,
-    /// They are wrong for another reason, which hides what the fallback does.
+    /// The values are wrong for another reason, which hides what the fallback does.
     Obscured,
-    /// Nobody compared them: the backend stops before it runs, or golden has no answer.
+    /// The values were not compared: the backend stops before executing, or golden has no answer.
     NotCompared,
 }
 
@@ -69,8 +69,8 @@ impl FallbackValues {
 }
 
 impl Fallback {
-    /// Whether both are the same bug: values that nobody compared, or that are wrong for another reason, are not known to be
-    /// changed.
+    /// Whether both fallbacks are the same bug. Values that were not compared, or that are wrong for another reason, count as
+    /// not changed.
     pub fn is_like(&self, other: &Self) -> bool {
         let changes = |fallback: &Self| fallback.values == FallbackValues::Changed;
         self.operator == other.operator && self.reason == other.reason && changes(self) == changes(other)

@@ -5,35 +5,35 @@ use crate::{BackendVersion, CaseHash, Diagnosis, Divergence, Kind, Provenance, S
 /// The version of the finding format that this crate writes.
 pub const FINDING_FORMAT: u32 = 1;
 
-/// A minimised, confirmed divergence: `finding.json`.
+/// A minimized, confirmed divergence: `finding.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
     /// [`FINDING_FORMAT`].
     pub format: u32,
-    /// What makes it the same bug as another.
+    /// What identifies the bug.
     pub signature: Signature,
-    /// In which way it diverges.
+    /// The kind of the divergence.
     pub kind: Kind,
-    /// In which stage.
+    /// The stage of the divergence.
     pub stage: Stage,
-    /// The semantic mutants that reproduce it; empty when nothing explains it.
+    /// The names of the mutants that reproduce the output; empty if none does.
     pub diagnosis: Vec<String>,
-    /// The minimal graph in one line, behind the rule that it breaks where that should have been refused.
+    /// The minimal graph in one line, preceded by the rule that it breaks if it should have been refused.
     pub graph: String,
     /// Every divergence of the minimal case, the one that gave the signature first.
     pub divergences: Vec<Divergence>,
-    /// Where it was seen, in order of discovery.
+    /// The variants and versions that showed the finding, in order of discovery.
     pub seen_in: Vec<Sighting>,
-    /// The size of the case it was first found in.
+    /// The size of the case that first showed the finding.
     pub before: CaseSize,
     /// The size of the minimal case.
     pub after: CaseSize,
-    /// Whether time was up before nothing smaller was left to try.
+    /// Whether the time budget ended the minimization before it was complete.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cut_short: bool,
-    /// The minimal case.
+    /// The hash of the minimal case.
     pub case: CaseHash,
-    /// Where the first case came from.
+    /// Where the first case came from; `None` if no generator made it.
     pub provenance: Option<Provenance>,
     /// For a state-dependent divergence: the cases that the worker ran before, in order.
     pub preceding: Vec<CaseHash>,
@@ -47,10 +47,10 @@ impl Finding {
     }
 }
 
-/// A variant at a version that shows a finding.
+/// A variant that shows a finding, with the backend's version.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sighting {
-    /// Which variant.
+    /// The variant.
     pub variant: Variant,
     /// The backend's name for itself with its version.
     pub version: BackendVersion,
@@ -59,12 +59,12 @@ pub struct Sighting {
 /// How large a case is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CaseSize {
-    /// Operators.
+    /// Number of operators.
     pub nodes: usize,
     /// Elements of all inputs of the first run.
     pub input_elements: usize,
     /// Elements of all initializers.
     pub initializer_elements: usize,
-    /// Runs.
+    /// Number of runs.
     pub runs: usize,
 }

@@ -2,35 +2,36 @@ use std::{fmt, num::NonZeroU64, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
-/// Which cases *climb*: are run again on the rungs above their variant, which are the same backend with stronger
-/// options.
+/// Which cases are run again at the rungs above their variant, which are the same backend with stronger options.
 ///
 /// Written `1/50` or `10%`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum Ladder {
-    /// Suspects, and one case in this many.
+    /// Suspicious cases, and one in this many of the others.
     Sample(NonZeroU64),
-    /// As many as take this part of the backends' time, suspects first.
+    /// As many cases as take this share of the backends' time, suspicious ones first.
     Time(Percent),
 }
 
-/// A part of a whole, above nothing and below all.
+/// A share, above 0% and below 100%.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Percent(f64);
 
-/// A text that is no ladder.
+/// The error of text that is not a ladder.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no ladder: give a part of the backends' time, such as 10%, or of the cases, such as 1/50")]
+#[error(
+    "{0:?} is not a ladder: give a share of the backends' time, such as 10%, or of the cases, such as 1/50"
+)]
 pub struct InvalidLadder(String);
 
 impl Percent {
-    /// `percent` of a hundred, where that is a part of a whole.
+    /// A share of `percent`; `None` unless it is above 0 and below 100.
     pub fn new(percent: f64) -> Option<Self> {
         (percent > 0.0 && percent < 100.0).then_some(Self(percent))
     }
 
-    /// The part where the whole is 1.
+    /// The share as a fraction of 1.
     pub const fn fraction(self) -> f64 {
         self.0 / 100.0
     }

@@ -1,8 +1,19 @@
-//! The leaf types everything else speaks in: what is tried ([`Case`]), what a backend did with it ([`Observation`]),
-//! what follows from that ([`Verdict`]), and what a campaign tells of it ([`Event`]) and keeps ([`CaseRecord`],
-//! [`Finding`]).
+//! The types that all crates of twinfer share: what is run ([`Case`]), what a backend did with it ([`Observation`]), what
+//! the checks conclude ([`Verdict`]), what a campaign reports ([`Event`]) and what it keeps ([`CaseRecord`], [`Finding`]).
 //!
-//! Types here hold data and their own invariants; they know no backend and compute no reference.
+//! The types hold data and their own invariants; they run no backend and compute no reference.
+//!
+//! ```
+//! use twinfer_case::{Outcome, Refusal, Stage, Variant};
+//!
+//! let variant: Variant = "ort:cpu,opt=off".parse()?;
+//! assert_eq!(variant.library().as_deref(), Some("onnxruntime"));
+//!
+//! let outcome = Outcome::rejected("InvalidGraph: no kernel for dilations");
+//! assert_eq!(outcome.error().and_then(|error| error.code()), Some("InvalidGraph"));
+//! assert!(Refusal::with_words(Stage::Parse, "dilations").matches(Stage::Parse, &outcome));
+//! # Ok::<(), twinfer_case::InvalidVariant>(())
+//! ```
 
 mod arithmetic;
 mod backend_error;

@@ -8,15 +8,16 @@ use crate::BackendError;
 /// What one variant did with one case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Observation {
-    /// The deepest stage it entered.
+    /// The deepest stage that the variant entered.
     pub stage: Stage,
-    /// How that ended.
+    /// How the stage ended.
     pub outcome: Outcome,
-    /// The shapes the backend inferred for the graph outputs before running; −1 where it does not know yet.
+    /// The shapes that the backend inferred for the graph outputs before running, with −1 for an extent it does not know
+    /// yet; `None` if it reports none.
     pub inferred_shapes: Option<Vec<Vec<i64>>>,
     /// The outputs of each run that completed.
     pub runs: Vec<RunOutput>,
-    /// The precision each layer was given, where the backend tells.
+    /// The precision of each layer; `None` if the backend reports none.
     pub precision: Option<ChosenPrecision>,
     /// Log lines of severity warning and above, in order.
     pub log: Vec<LogLine>,
@@ -25,7 +26,7 @@ pub struct Observation {
 }
 
 impl Observation {
-    /// One of which nothing is known but how it ended.
+    /// An observation of which only the end is known.
     pub const fn new(stage: Stage, outcome: Outcome) -> Self {
         Self {
             stage,
@@ -38,7 +39,7 @@ impl Observation {
         }
     }
 
-    /// Run by run, the outputs, then the intermediates.
+    /// All tensors: run by run, the outputs, then the intermediates.
     pub fn tensors(&self) -> impl Iterator<Item = &Tensor> {
         self.runs.iter().flat_map(|run| {
             run.outputs.iter().chain(run.intermediates.iter().map(|intermediate| &intermediate.tensor))
@@ -46,27 +47,27 @@ impl Observation {
     }
 }
 
-/// Where in its work a backend is; in order.
+/// A stage of a backend's work, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stage {
     /// Starting the worker process and its libraries.
     Start,
-    /// Reading the model bytes.
+    /// Reading the model's bytes.
     Load,
     /// Understanding the graph: parsing, validating, inferring shapes.
     Parse,
-    /// Making something executable of it.
+    /// Making the graph executable.
     Build,
-    /// Running it.
+    /// Running the graph.
     Execute,
 }
 
 impl Stage {
-    /// All of them, in order.
+    /// All stages, in order.
     pub const ALL: [Self; 5] = [Self::Start, Self::Load, Self::Parse, Self::Build, Self::Execute];
 
-    /// Its name, in JSON too.
+    /// The stage's name, as in JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Start => "start",
@@ -88,9 +89,9 @@ impl fmt::Display for Stage {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// It went as far as it can on this machine without an error; `Observation::stage` says how far.
+    /// The backend went as far as it can on this machine without an error, to [`Observation::stage`].
     Ok,
-    /// The backend refused the model or the inputs and said so.
+    /// The backend refused the model or the inputs.
     Rejected(BackendError),
     /// The backend reported an internal error.
     Failed(BackendError),
@@ -123,45 +124,45 @@ impl Outcome {
 /// The outputs of one run, in the graph's order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunOutput {
-    /// One tensor a graph output.
+    /// One tensor per graph output.
     pub outputs: Vec<Tensor>,
-    /// Values inside the graph that were asked for and that the backend can tell.
+    /// The requested values inside the graph that the backend can return.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub intermediates: Vec<NamedTensor>,
 }
 
-/// A tensor with the name of the value it is.
+/// A tensor with its name in the graph.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NamedTensor {
     /// The value's name in the graph.
     pub name: String,
-    /// Its elements.
+    /// The value's elements.
     pub tensor: Tensor,
 }
 
 /// The precision a backend chose, layer by layer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChosenPrecision {
-    /// Where this was learnt.
+    /// How the precision is known.
     #[serde(default)]
     pub source: PrecisionSource,
-    /// In the backend's execution order.
+    /// The layers, in the backend's execution order.
     pub layers: Vec<LayerInfo>,
 }
 
-/// Where a backend's chosen precision was learnt.
+/// How the precision that a backend chose is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PrecisionSource {
     /// TensorRT's engine inspector.
     EngineInspector,
-    /// What a builder logged of the engine that it built, where no GPU is there to inspect it on.
+    /// The builder's log of the engine, on a machine without a GPU to inspect it.
     BuildLog,
-    /// The graph as ONNX Runtime optimised it.
+    /// The graph that ONNX Runtime optimized.
     OptimizedGraph,
-    /// What ONNX Runtime logged of where it placed each node.
+    /// ONNX Runtime's log of where it placed each node.
     NodePlacement,
-    /// The backend did not say.
+    /// The backend does not state it.
     #[default]
     Unstated,
 }
@@ -169,36 +170,36 @@ pub enum PrecisionSource {
 /// One layer of a built engine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LayerInfo {
-    /// The backend's name for it.
+    /// The backend's name for the layer.
     pub name: String,
-    /// The backend's word for what it computes.
+    /// The backend's word for what the layer computes.
     pub operator: String,
-    /// The types of its inputs.
+    /// The element types of the layer's inputs.
     pub inputs: Vec<DataType>,
-    /// The types of its outputs.
+    /// The element types of the layer's outputs.
     pub outputs: Vec<DataType>,
-    /// The type its weights are held in.
+    /// The element type of the layer's weights; `None` if it has none or the backend reports none.
     pub weights: Option<DataType>,
-    /// The kernel it runs.
+    /// The kernel that the layer runs; `None` if the backend reports none.
     pub tactic: Option<String>,
-    /// Where it runs, as the backend names it.
+    /// Where the layer runs, as the backend names it; `None` if it runs where the variant asks.
     pub placement: Option<String>,
-    /// The names of the ONNX nodes it covers.
+    /// The names of the ONNX nodes that the layer covers.
     pub nodes: Vec<String>,
 }
 
-/// One line a backend logged.
+/// A line that a backend logged.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogLine {
-    /// How bad.
+    /// The line's severity.
     pub severity: Severity,
-    /// During which stage.
+    /// The stage during which the line was logged.
     pub stage: Stage,
-    /// The text.
+    /// The line's text.
     pub text: String,
 }
 
-/// How bad a log line says things are.
+/// The severity of a log line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
@@ -213,14 +214,14 @@ pub enum Severity {
 /// The wall time of one stage.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Timing {
-    /// Which stage.
+    /// The stage.
     pub stage: Stage,
-    /// In microseconds.
+    /// Wall time in microseconds.
     pub micros: u64,
 }
 
 impl Timing {
-    /// The microseconds of all of them together.
+    /// The sum of all timings in microseconds.
     pub fn total(timings: &[Self]) -> u64 {
         timings.iter().map(|timing| timing.micros).sum()
     }

@@ -1,10 +1,10 @@
 use twinfer_onnx::{DataType, Tensor, TensorData, element_count};
 
-/// A tensor whose every byte is one that a computed element is unlikely to hold: what an output buffer is filled
-/// with before a run, so that elements which nobody wrote can be told.
+/// A tensor of bytes that computed elements are unlikely to hold. Output buffers are filled with it before a run, so that
+/// elements that were never written can be recognized.
 ///
 /// Floating-point elements become a NaN with all bits set, integers a byte pattern of `0xA5`, booleans false.
-/// `None` where the shape is beyond the address space.
+/// `None` if the shape is beyond the address space.
 pub fn poisoned(dtype: DataType, shape: Vec<usize>) -> Option<Tensor> {
     let count = element_count(&shape)?;
     let data = match dtype {
@@ -21,7 +21,7 @@ pub fn poisoned(dtype: DataType, shape: Vec<usize>) -> Option<Tensor> {
     Some(Tensor { shape, data })
 }
 
-/// Whether the element at `index` holds what [`poisoned`] fills a buffer with.
+/// Whether the element at `index` is one that [`poisoned`] fills a buffer with.
 pub fn is_poison(tensor: &Tensor, index: usize) -> bool {
     match &tensor.data {
         TensorData::Float(elements) => elements.get(index).is_some_and(|x| x.to_bits() == u32::MAX),
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_element_of_a_poisoned_buffer_is_poison_and_a_written_one_is_not() {
+    fn only_elements_that_were_not_written_are_poison() {
         for dtype in [DataType::Float, DataType::Float16, DataType::Bfloat16, DataType::Double]
             .into_iter()
             .chain([DataType::Int8, DataType::Uint8, DataType::Int32, DataType::Int64])

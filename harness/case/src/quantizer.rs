@@ -1,19 +1,19 @@
 use twinfer_onnx::{DataType, Graph, Node, Op, Tensor, TensorData};
 
-/// The axis of per-axis scales where the attribute is absent.
+/// The axis of per-axis scales if the attribute is absent.
 const DEFAULT_AXIS: i64 = 1;
 
-/// A `QuantizeLinear` or `DequantizeLinear` with what is known of it before the graph runs.
+/// A `QuantizeLinear` or `DequantizeLinear` with what is known about it before the graph runs.
 pub struct Quantizer<'a> {
     graph: &'a Graph,
     node: &'a Node,
     axis: Option<i64>,
-    /// Where it is an initializer.
+    /// The scale; `None` if it is not an initializer.
     pub scale: Option<&'a Tensor>,
 }
 
 impl<'a> Quantizer<'a> {
-    /// The quantiser that `node` is.
+    /// `node` as a quantizer; `None` if it is another operator.
     pub fn of(graph: &'a Graph, node: &'a Node) -> Option<Self> {
         let axis = match &node.op {
             Op::QuantizeLinear(op) => op.axis,
@@ -36,8 +36,8 @@ impl<'a> Quantizer<'a> {
         self.has_zero_point() && initializer(self.graph, self.node, 2).is_none()
     }
 
-    /// The type that it quantises to or from: that of its zero point, or of what it dequantises. `QuantizeLinear`
-    /// without a zero point gives `UINT8`.
+    /// The type that the node quantizes to or from: that of its zero point, or of the tensor that it dequantizes.
+    /// `QuantizeLinear` without a zero point gives `UINT8`.
     pub fn quantized_type(&self) -> Option<DataType> {
         match (&self.node.op, self.producer()) {
             (Op::DequantizeLinear(_), Some(producer)) => Self::of(self.graph, producer)?.stated_type(),
@@ -46,14 +46,14 @@ impl<'a> Quantizer<'a> {
         }
     }
 
-    /// The type of the graph input or initializer that it dequantises.
+    /// The type of the graph input or initializer that the node dequantizes.
     pub fn stored_type(&self) -> Option<DataType> {
         let is_stored = matches!(self.node.op, Op::DequantizeLinear(_)) && self.producer().is_none();
         let stored = is_stored.then(|| initializer(self.graph, self.node, 0).map(Tensor::dtype));
         stored?.or_else(|| self.fed_type())
     }
 
-    /// The type of the zero point, or the one that its absence stands for.
+    /// The type of the zero point, or the default if there is none.
     fn stated_type(&self) -> Option<DataType> {
         match initializer(self.graph, self.node, 2) {
             Some(zero_point) => Some(zero_point.dtype()),
@@ -65,12 +65,12 @@ impl<'a> Quantizer<'a> {
         self.scale.is_some_and(|scale| scale.len() > 1)
     }
 
-    /// The axis of its scales, counted from the front, in a tensor of this rank.
+    /// The axis of the scales in a tensor of this rank, counted from the front.
     fn axis(&self, rank: usize) -> Option<usize> {
         twinfer_onnx::resolve_axis(self.axis.unwrap_or(DEFAULT_AXIS), rank).ok()
     }
 
-    /// The initializer that it and the quantisers before it quantise.
+    /// The initializer at the start of the chain of quantizers that ends with the node.
     pub fn origin(&self) -> Option<&'a Tensor> {
         let mut node = self.node;
         // as many steps as there are nodes, in case they are no graph
@@ -97,12 +97,12 @@ impl<'a> Quantizer<'a> {
     }
 }
 
-/// The weights of a convolution, where they are an initializer, quantised or not.
+/// The weights of a convolution, quantized or not; `None` if they are not an initializer.
 pub fn kernel<'a>(graph: &'a Graph, node: &'a Node) -> Option<&'a Tensor> {
     operand(graph, node, 1).map_or_else(|| initializer(graph, node, 1), |quantizer| quantizer.origin())
 }
 
-/// Whether data and weights are outputs of a `DequantizeLinear`.
+/// Whether both data and weights are outputs of a `DequantizeLinear`.
 pub fn has_quantized_operands(graph: &Graph, node: &Node) -> bool {
     [0, 1].into_iter().all(|index| operand(graph, node, index).is_some())
 }
@@ -129,7 +129,7 @@ pub fn is_requantized_as_other_type(graph: &Graph, node: &Node) -> bool {
     quantizers.filter_map(|quantizer| quantizer.quantized_type()).any(|after| after != before)
 }
 
-/// Whether the kernel's scales lie along another axis than that of the output channels.
+/// Whether the kernel's scales lie along an axis other than the output channels.
 pub fn kernel_scales_off_output_channels(graph: &Graph, node: &Node) -> bool {
     let Some(quantizer) = operand(graph, node, 1).filter(Quantizer::is_per_axis) else { return false };
     let Some(window) = node.op.window() else { return false };
@@ -137,7 +137,7 @@ pub fn kernel_scales_off_output_channels(graph: &Graph, node: &Node) -> bool {
     quantizer.axis(rank).is_some_and(|axis| axis != window.output_channel_axis())
 }
 
-/// The `DequantizeLinear` that gives an operand.
+/// The `DequantizeLinear` that gives an operand; `None` if another operator or none does.
 fn operand<'a>(graph: &'a Graph, node: &Node, index: usize) -> Option<Quantizer<'a>> {
     let producer = graph.producer(node.input(index)?)?;
     matches!(producer.op, Op::DequantizeLinear(_)).then(|| Quantizer::of(graph, producer))?

@@ -5,27 +5,28 @@ use twinfer_onnx::{DataType, Tensor, element_count};
 
 use crate::{Recipe, Regime, Run, TensorSource};
 
-/// The most elements that the recipes of a case may ask for, all runs together; generated tensors have a few hundred.
+/// The maximum number of elements that the recipes of a case may make, all runs together; generated tensors have a few
+/// hundred.
 pub const MAX_CASE_ELEMENTS: usize = 1 << 26;
 
-/// Carries neighbouring seeds far apart: any odd number of 128 bits without a pattern will do.
+/// Spreads neighboring seeds: any odd 128-bit number without a pattern works.
 const SPREAD: u128 = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835;
 
-/// A recipe that asks for more than anyone would feed a test, by itself or with those before it.
+/// The error of a case whose recipes, up to this one, make more than [`MAX_CASE_ELEMENTS`] elements.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("with a recipe of shape {shape:?} the case is beyond {MAX_CASE_ELEMENTS} elements")]
+#[error("a recipe of shape {shape:?} takes the case beyond {MAX_CASE_ELEMENTS} elements")]
 pub struct OversizedRecipe {
     shape: Vec<usize>,
 }
 
-/// The tensors of each run; nothing is made that goes beyond [`MAX_CASE_ELEMENTS`].
+/// The tensors of each run; an error, before anything is allocated, if they have more than [`MAX_CASE_ELEMENTS`] elements.
 pub fn materialize(runs: &[Run]) -> Result<Vec<Vec<Tensor>>, OversizedRecipe> {
     check_size(runs)?;
     let tensors = |run: &Run| run.inputs.iter().map(|source| Ok(source.tensor()?.into_owned())).collect();
     runs.iter().map(tensors).collect()
 }
 
-/// That the recipes of all runs stay within [`MAX_CASE_ELEMENTS`].
+/// Checks that the recipes of all runs stay within [`MAX_CASE_ELEMENTS`].
 pub fn check_size(runs: &[Run]) -> Result<(), OversizedRecipe> {
     let mut left = MAX_CASE_ELEMENTS;
     for recipe in runs.iter().flat_map(|run| &run.inputs).filter_map(TensorSource::recipe) {
@@ -36,7 +37,7 @@ pub fn check_size(runs: &[Run]) -> Result<(), OversizedRecipe> {
 }
 
 impl TensorSource {
-    /// The elements: as stored, or as the recipe makes them.
+    /// The tensor, as stored or as the recipe makes it.
     pub fn tensor(&self) -> Result<Cow<'_, Tensor>, OversizedRecipe> {
         match self {
             Self::Data(tensor) => Ok(Cow::Borrowed(tensor)),
@@ -69,7 +70,7 @@ impl TensorSource {
 }
 
 impl Recipe {
-    /// The tensor this describes; the same bits on every machine and in every version of twinfer.
+    /// The tensor that the recipe describes, with the same bits on every machine and in every version of twinfer.
     ///
     /// Values are made by integer and basic IEEE 754 operations alone, which are exact or correctly rounded
     /// everywhere, and then rounded to the element type.
@@ -109,9 +110,9 @@ impl Regime {
     }
 }
 
-/// Magnitudes that matter to an element type, but for `max` as binary exponents.
+/// The magnitudes of an element type, as binary exponents except for `max`.
 struct Range {
-    /// Spread over many decades, and yet sums of products of two such values stay finite.
+    /// Many decades, with sums of products of two such values still finite.
     wide: (i32, i32),
     smallest_normal: i32,
     /// All finite values are below 2 to this power.
@@ -158,7 +159,7 @@ fn log_uniform((low, high): (i32, i32), bits: &mut impl Rng) -> f64 {
     sign * significand * power_of_two(exponent)
 }
 
-/// Exact where the result is a double, subnormal ones included; zero or infinite beyond.
+/// Exact if the result is a double, subnormal ones included; zero or infinite otherwise.
 fn power_of_two(exponent: i32) -> f64 {
     match exponent {
         ..-1074 => 0.0,
@@ -206,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn exact_values_are_all_the_grid_points_within_the_limit_and_no_others() {
+    fn exact_values_are_all_grid_points_within_the_limit() {
         let mut steps: Vec<_> = values(DataType::Float16, Regime::Exact { limit: 3, exponent: -2 });
         steps.sort_by(f64::total_cmp);
         steps.dedup();

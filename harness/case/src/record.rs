@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{CaseHash, Description, Ladder, Provenance, Stage, Timing, Variant, Verdict};
 
-/// The version of the journal and run formats that this crate writes. It reads 1 too, which has no rungs.
+/// The version of the journal and run formats that this crate writes. It also reads version 1, which has no rungs.
 pub const JOURNAL_FORMAT: u32 = 2;
 
 /// One line of `journal.jsonl`: a case with its verdicts, in case order.
@@ -12,26 +12,26 @@ pub const JOURNAL_FORMAT: u32 = 2;
 pub struct CaseRecord {
     /// [`JOURNAL_FORMAT`].
     pub format: u32,
-    /// What the backends were given.
+    /// The hash of what the backends were given.
     pub case: CaseHash,
-    /// Which generator, seed and place.
+    /// The generator, the seed and the index of the case; `None` if no generator made it.
     pub provenance: Option<Provenance>,
-    /// One entry a variant, in the campaign's order, without the rungs that the case did not climb to.
+    /// One entry per variant, in the campaign's order, without the rungs that did not run the case.
     pub variants: Vec<VariantRecord>,
     /// The signatures (as folder names) of the findings that this case shows.
     pub findings: Vec<String>,
     /// Those of the findings that this case shows masked.
     #[serde(alias = "veils", default, skip_serializing_if = "Vec::is_empty")]
     pub masks: Vec<Mask>,
-    /// The variants whose divergence is no known finding and was not investigated before time was up.
+    /// The variants whose divergence is not a known finding and was not investigated within the time budget.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub open: Vec<Variant>,
-    /// Multiply-accumulates of one run, where the graph's shapes are known.
+    /// Multiply-accumulates of one run; 0 if the graph's shapes are not known.
     pub macs: u64,
 }
 
 impl CaseRecord {
-    /// The case's place in the campaign that generated it.
+    /// The case's index in the campaign that generated it; `None` if no generator made it.
     pub fn place(&self) -> Option<u64> {
         self.provenance.as_ref().map(|provenance| provenance.index)
     }
@@ -50,13 +50,13 @@ pub struct Mask {
 /// What one variant did with one case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct VariantRecord {
-    /// Which variant.
+    /// The variant.
     pub variant: Variant,
-    /// The deepest stage it entered.
+    /// The deepest stage that the variant entered.
     pub stage: Stage,
     /// What the checks concluded.
     pub verdict: Verdict,
-    /// What was noticed besides, none of it a divergence.
+    /// Further observations of the checks that are not divergences.
     pub notes: Vec<Note>,
     /// Whether outputs were computed and compared with the reference.
     pub compared: bool,
@@ -64,22 +64,22 @@ pub struct VariantRecord {
     pub timings: Vec<Timing>,
 }
 
-/// Something a check noticed that is no divergence.
+/// An observation of a check that is not a divergence.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Note {
-    /// In the exact regime, a deviation below half a grid step: the largest, in grid steps.
+    /// In the exact regime, the largest deviation below half a grid step, in grid steps.
     AlgorithmRounding(f64),
     /// In the rounding regime, the largest share of the error bound that was used.
     BoundUsed(f64),
-    /// A capability predicted a refusal, and the backend accepted: the rule is wrong or out of date.
+    /// The rule of a capability that predicted a refusal although the backend accepted the graph: it is wrong or out of date.
     AcceptedDespite(String),
-    /// Part of the work ran elsewhere than asked for, as the backend reports it.
+    /// Where part of the work ran, if that is not where the variant asks, as the backend reports it.
     Placement(String),
     /// How the operators ran that the graph asks to run quantized.
     #[serde(rename = "arithmetic")]
     QuantizedExecution(QuantizedExecution),
-    /// Golden has no answer that all must meet, and another variant gave a different one: which, and in what way.
+    /// Golden has no answer that binds all backends, and another variant gave a different one: which, and how it differs.
     Differs(String),
 }
 
@@ -87,11 +87,11 @@ pub enum Note {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum QuantizedExecution {
-    /// Fused with the quantisers around them, on quantised operands.
+    /// Fused with the quantizers around them, on quantized operands.
     Fused,
-    /// On floats that quantisers made.
+    /// On floats that quantizers made.
     Simulated,
-    /// Some one way and some the other.
+    /// Some operators fused and some simulated.
     Mixed,
 }
 
@@ -105,7 +105,7 @@ impl fmt::Display for QuantizedExecution {
     }
 }
 
-/// The most shards of a campaign.
+/// The maximum number of shards of a campaign.
 pub const MAX_SHARDS: u64 = 1 << 16;
 
 /// `run.json`: everything that a campaign's results depend on.
@@ -123,19 +123,19 @@ pub struct RunInfo {
     pub budget: Budget,
     /// `i` of `n`: this campaign takes the cases whose index is `i` modulo `n`.
     pub shard: (u64, u64),
-    /// Worker processes a variant.
+    /// Worker processes per variant.
     pub jobs: usize,
-    /// Which cases climb; none where this is absent.
+    /// Which cases run again at higher rungs; `None` if no case does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ladder: Option<Ladder>,
-    /// The variants with what their backends say of themselves: those that run every case, then the rungs above them.
+    /// The variants with their backends' descriptions: those that run every case, then the rungs above them.
     pub variants: Vec<VariantInfo>,
-    /// Where it ran.
+    /// The machine of the campaign.
     pub machine: Machine,
-    /// How many workers each variant came to have at once; empty until a campaign knows.
+    /// The largest number of workers that each variant had at once; empty until the campaign ends.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workforce: Vec<Workforce>,
-    /// Seconds since 1970-01-01 UTC.
+    /// When the campaign started, in seconds since 1970-01-01 UTC.
     pub started: u64,
 }
 
@@ -145,39 +145,39 @@ pub struct RunInfo {
 pub enum Budget {
     /// After this many cases.
     Cases(u64),
-    /// After this many seconds, with a prefix of the same cases.
+    /// After this many seconds, with a prefix of the cases that the seed gives.
     Seconds(u64),
 }
 
 /// A variant and the backend behind it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VariantInfo {
-    /// Which variant.
+    /// The variant.
     pub variant: Variant,
-    /// What its backend says of itself.
+    /// The backend's description of itself.
     pub description: Description,
-    /// The variant above which this is a rung; absent where every case runs on it.
+    /// The variant above which this variant is a rung; `None` if it runs every case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rung_of: Option<Variant>,
 }
 
 impl VariantRecord {
-    /// What its stages took together, in microseconds.
+    /// The wall time of all stages in microseconds.
     pub fn micros(&self) -> u64 {
         Timing::total(&self.timings)
     }
 }
 
-/// How many workers of a variant run its cases side by side.
+/// How many workers of a variant run its cases concurrently.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Workforce {
-    /// Which variant.
+    /// The variant.
     pub variant: Variant,
-    /// How many.
+    /// The number of workers.
     pub workers: usize,
     /// Why there are no more.
     pub bound: WorkerBound,
-    /// Bytes of memory that one of them held of its own, as far as that is known.
+    /// Bytes of memory that belong to one worker alone; `None` if not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub footprint: Option<u64>,
 }
@@ -186,30 +186,30 @@ pub struct Workforce {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WorkerBound {
-    /// So many were asked for.
+    /// The options ask for this many.
     Asked,
-    /// There is one a core.
+    /// There is one worker per core.
     Cores,
-    /// No cases wait for another.
+    /// No cases wait for another worker.
     Cases,
-    /// The memory for workers is used up.
+    /// The memory set aside for workers is used up.
     Memory,
-    /// The memory of the device is used up but for a reserve.
+    /// The memory of the device is used up except for a reserve.
     DeviceMemory,
-    /// Half of the processes that the device serves at once are there; the others are left to investigations and rungs.
+    /// Workers take half of the processes that the device serves at once; the other half is left to investigations and rungs.
     DeviceWorkers,
-    /// Each wants its device alone.
+    /// Each worker needs a device alone.
     Device,
-    /// Another did not start.
+    /// Another worker did not start.
     Start,
 }
 
-/// The memory of a device as a worker finds it.
+/// The memory of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceMemory {
-    /// Bytes that nobody has taken.
+    /// Free bytes.
     pub free: u64,
-    /// All bytes.
+    /// All bytes, free or not.
     pub total: u64,
 }
 

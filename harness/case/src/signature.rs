@@ -6,45 +6,46 @@ use crate::{BackendName, Fallback, FallbackReason, FallbackValues, Kind, Stage};
 
 /// What makes two divergences the same bug; computed on the minimal case.
 ///
-/// It holds neither a version nor raw log text: versions are what a signature is observed in.
+/// A signature holds neither a version nor raw log text; the same signature may be seen in several versions.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Signature {
-    /// Without its options and version.
+    /// The backend, without its options and version.
     pub backend: BackendName,
-    /// In which stage.
+    /// The stage of the divergence.
     pub stage: Stage,
-    /// In which way.
+    /// The kind of the divergence.
     pub kind: Kind,
-    /// Why, or what is left of the graph.
+    /// Why the backend diverges, or what is left of the graph.
     pub cause: Cause,
-    /// The code of the backend's error, the signal that it died of, or the rule whose breach it accepts.
+    /// The code of the backend's error, how its process crashed, or the rule whose violation it accepts; `None` if the
+    /// divergence has none of these.
     pub error: Option<String>,
 }
 
-/// The part of a [`Signature`] that tells causes apart.
+/// The part of a [`Signature`] that distinguishes causes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
-    /// The semantic mutants that reproduce the output, in order.
+    /// The names of the mutants that reproduce the output, in order.
     Diagnosis(Vec<String>),
-    /// No mutant explains it: the operators and attribute classes left in the minimal case, in order.
+    /// No mutant reproduces the output: the operators and attribute classes left in the minimal case, in order.
     Graph(Vec<String>),
     /// An operator runs in another precision than the graph asks for.
     Fallback {
-        /// Its ONNX operator type.
+        /// The ONNX operator type.
         operator: String,
-        /// Why.
+        /// Why the operator runs in another precision.
         reason: FallbackReason,
-        /// Whether values are known to be wrong for it.
+        /// Whether values are known to be wrong because of it.
         changes_values: bool,
-        /// The semantic mutants that reproduce the values, where those are wrong.
+        /// The names of the mutants that reproduce the wrong values; empty if values are not wrong or no mutant does.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         diagnosis: Vec<String>,
     },
 }
 
 impl Cause {
-    /// The cause that a fallback is, with the mutants that reproduce the values.
+    /// The fallback as a cause, with the names of the mutants that reproduce its values.
     pub fn of_fallback(fallback: &Fallback, diagnosis: Vec<String>) -> Self {
         let Fallback { operator, reason, values } = fallback.clone();
         Self::Fallback { operator, reason, changes_values: values == FallbackValues::Changed, diagnosis }
@@ -52,9 +53,9 @@ impl Cause {
 }
 
 impl Signature {
-    /// A name for a folder: lower-case letters, digits, `_` and `-` only, at most 120 bytes.
+    /// A folder name for the signature: lowercase letters, digits, `_` and `-` only, at most 120 bytes.
     ///
-    /// Signatures that differ only in what a folder name cannot hold are told apart by a digest at the end.
+    /// It ends with a digest, which distinguishes signatures that a folder name alone cannot.
     pub fn slug(&self) -> String {
         let mut slug = slugify(&self.to_string());
         slug.truncate(SLUG_TEXT);

@@ -6,31 +6,31 @@ use crate::{
     CaseRecord, Kind, Mask, Note, QuantizedExecution, Stage, Variant, VariantInfo, VariantRecord, Verdict,
 };
 
-/// What a campaign came to; the same numbers come out of its journal.
+/// The counts of a campaign, which can also be computed from its journal.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// Cases with a verdict.
     pub cases: u64,
     /// Cases that every variant executed and every comparison was made for.
     pub compared: u64,
-    /// Wall time from the first case to the last verdict.
+    /// Wall time from the first case to the last verdict, in seconds.
     pub seconds: f64,
-    /// Those of the cases that are of an earlier part of the campaign, which was resumed: they took none of that time.
+    /// Cases that ran before the campaign was resumed; [`seconds`](Self::seconds) does not include them.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub earlier: u64,
-    /// By variant, in the campaign's order.
+    /// The counts of each variant, in the campaign's order.
     pub variants: Vec<VariantSummary>,
     /// Findings in order of discovery, by folder name, with the number of cases that show each.
     pub findings: Vec<FindingCount>,
     /// The findings that cases showed masked, in order of discovery.
     #[serde(alias = "veils", default, skip_serializing_if = "Vec::is_empty")]
     pub masks: Vec<MaskCount>,
-    /// Cases with divergences that are no known finding and were not investigated before time was up.
+    /// Cases with divergences that are not a known finding and were not investigated within the time budget.
     #[serde(default)]
     pub open: u64,
     /// Findings that were not known before this campaign.
     pub new_findings: u64,
-    /// Worker processes that ended unasked and were replaced.
+    /// Worker processes that ended unexpectedly and were replaced.
     pub workers_lost: u64,
 }
 
@@ -44,7 +44,7 @@ const fn is_zero(count: &u64) -> bool {
 pub struct FindingCount {
     /// The finding's folder name.
     pub slug: String,
-    /// Cases that showed it.
+    /// Cases that showed the finding.
     pub cases: u64,
 }
 
@@ -54,19 +54,19 @@ pub struct MaskCount {
     /// The finding, and the operators of the cases.
     #[serde(flatten)]
     pub mask: Mask,
-    /// Cases that showed it so.
+    /// Cases that showed the finding masked.
     pub cases: u64,
 }
 
-/// What one variant came to.
+/// The counts of one variant.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct VariantSummary {
-    /// Which variant.
+    /// The variant.
     pub variant: Variant,
-    /// The variant above which this is a rung; absent where every case runs on it.
+    /// The variant above which this variant is a rung; `None` if it runs every case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rung_of: Option<Variant>,
-    /// What the stages of its cases took, in microseconds.
+    /// The wall time of all stages of all cases in microseconds.
     #[serde(default)]
     pub micros: u64,
     /// Divergences of a kind that no lower rung showed for the same case, by kind.
@@ -76,7 +76,7 @@ pub struct VariantSummary {
     pub conforms: u64,
     /// Cases whose error bound is too wide to mean anything.
     pub vacuous: u64,
-    /// Cases that a capability predicted a refusal of, by rule.
+    /// Cases that were refused as a capability predicted, by rule.
     pub unsupported: BTreeMap<String, u64>,
     /// Cases that the specification leaves open, by entry of the rules list.
     pub unspecified: BTreeMap<String, u64>,
@@ -91,9 +91,9 @@ pub struct VariantSummary {
     /// Cases that the specification leaves open and on which another variant gave a different answer.
     #[serde(default)]
     pub differs: u64,
-    /// Capabilities that predicted a refusal that did not come, by rule.
+    /// Cases that were accepted although a capability predicted a refusal, by rule.
     pub accepted_despite: BTreeMap<String, u64>,
-    /// Cases with operators that the graph asks to run quantized, by how those ran.
+    /// Cases with operators that the graph asks to run quantized, by how the operators ran.
     #[serde(rename = "arithmetic", default, skip_serializing_if = "BTreeMap::is_empty")]
     pub quantized_execution: BTreeMap<QuantizedExecution, u64>,
 }
@@ -104,7 +104,7 @@ impl Summary {
         Self { variants: variants.into_iter().map(VariantSummary::new).collect(), ..Self::default() }
     }
 
-    /// Cases that were run in [`seconds`](Self::seconds).
+    /// Cases that ran within [`seconds`](Self::seconds).
     pub const fn now(&self) -> u64 {
         self.cases.saturating_sub(self.earlier)
     }
@@ -176,7 +176,7 @@ impl VariantSummary {
         }
     }
 
-    /// Cases that ran on it.
+    /// Cases that the variant ran.
     pub fn cases(&self) -> u64 {
         self.stages.values().sum()
     }

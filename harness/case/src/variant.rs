@@ -10,25 +10,25 @@ use crate::{BackendName, backend_name::names};
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct Variant {
-    /// Which backend.
+    /// The backend.
     pub backend: BackendName,
-    /// Its options, by key.
+    /// The options by key.
     pub options: BTreeMap<String, String>,
 }
 
-/// A text that names no variant.
+/// The error of text that is not a variant.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidVariant {
-    /// The backend is not one of ours.
+    /// No backend has this name.
     #[error("unknown backend {0:?}: it is one of {names}", names = names())]
     Backend(String),
-    /// An option lacks its value.
+    /// An option has no value.
     #[error("option {0:?} is not of the form key=value")]
     Option(String),
 }
 
 impl Variant {
-    /// The same backend with these options in the place of its own.
+    /// This variant with `options` in addition to its own, which they override.
     #[must_use]
     pub fn with(&self, options: &BTreeMap<String, String>) -> Self {
         let mut variant = self.clone();

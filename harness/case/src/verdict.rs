@@ -8,11 +8,11 @@ use crate::{Diagnosis, Fallback, Stage, Variant};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// Everything that was compared agrees.
+    /// All comparisons agree.
     Conforms,
-    /// A named rule of the backend's capabilities predicted, before the run, that it does not take this.
+    /// The backend refused the case as the named rule of its capabilities predicts.
     Unsupported(String),
-    /// The specification leaves it open, by a named entry of the rules list.
+    /// The specification leaves the result open, by the named entry of golden's rules.
     Unspecified(String),
     /// The error bound is so wide that agreement means nothing.
     Vacuous,
@@ -21,7 +21,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// What diverges; empty for every other verdict.
+    /// The divergences; empty for any verdict but [`Verdict::Diverges`].
     pub fn divergences(&self) -> &[Divergence] {
         match self {
             Self::Diverges(divergences) => divergences,
@@ -33,29 +33,29 @@ impl Verdict {
 /// One check that failed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Divergence {
-    /// Which variant.
+    /// The variant that diverges.
     pub variant: Variant,
-    /// In which stage.
+    /// The stage in which it diverges.
     pub stage: Stage,
-    /// In which way.
+    /// The kind of the divergence.
     pub kind: Kind,
     /// Who is wrong.
     pub blame: Blame,
-    /// What was expected and what was seen, for a person.
+    /// What was expected and what was observed, in words.
     pub detail: String,
-    /// Why, where values or shapes were compared with golden's.
+    /// Why the variant diverges; `None` if neither values nor shapes were compared with golden's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diagnosis: Option<Diagnosis>,
-    /// For a `precision-fallback`: which operator, and why.
+    /// The operator and the reason of a `precision-fallback`; `None` for other kinds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fallback: Option<Fallback>,
-    /// The rule by which the backend documents that it does this.
+    /// The rule by which the backend documents the divergence; `None` if it does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub documented: Option<String>,
 }
 
 impl Divergence {
-    /// A divergence that nothing explains yet.
+    /// A divergence without diagnosis, fallback or rule.
     pub const fn new(variant: Variant, stage: Stage, kind: Kind, blame: Blame, detail: String) -> Self {
         Self { variant, stage, kind, blame, detail, diagnosis: None, fallback: None, documented: None }
     }
@@ -67,7 +67,7 @@ impl Divergence {
 pub enum Blame {
     /// The variant differs from golden.
     Variant,
-    /// Golden does not know the graph; nobody is blamed.
+    /// No backend: golden cannot compute the graph.
     Nobody,
 }
 
@@ -83,9 +83,9 @@ pub enum Kind {
     WrongValues,
     /// Part of an output buffer was never written.
     UnwrittenOutput,
-    /// The same run twice gave different values beyond what is allowed.
+    /// Two identical runs gave values that differ by more than is allowed.
     Nondeterministic,
-    /// Only in a worker that has run other cases.
+    /// The variant diverges only in a worker that has run other cases.
     StateDependent,
     /// An operator runs in another precision than the graph asks for.
     PrecisionFallback,
@@ -95,7 +95,7 @@ pub enum Kind {
     AcceptsInvalid,
     /// An internal error while building a graph the parser accepted.
     BuildFailure,
-    /// The worker died.
+    /// The worker process died.
     Crash,
     /// A stage's deadline passed.
     Hang,

@@ -77,7 +77,7 @@ fn what_is_no_ladder_is_told_with_what_would_be_one() {
 }
 
 #[test]
-fn a_kind_of_divergence_counts_for_the_lowest_rung_that_shows_it() {
+fn a_divergence_counts_for_the_lowest_rung_that_shows_it() {
     let (wrong, fallback) = (Kind::WrongValues, Kind::PrecisionFallback);
     let summary = summary(&[
         case(vec![record(BASE, &[]), record("trt", &[wrong])]),

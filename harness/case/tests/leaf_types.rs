@@ -43,7 +43,7 @@ fn deconv(deconv: ConvTranspose) -> Graph {
 }
 
 #[test]
-fn each_condition_holds_where_it_says_and_not_for_a_plain_convolution() {
+fn each_condition_holds_only_for_the_graphs_it_names() {
     let two = |values: [i64; 2]| Some(values.to_vec());
     let cases = [
         (Condition::Operator("ConvTranspose".to_owned()), deconv(ConvTranspose::default())),

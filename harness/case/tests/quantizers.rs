@@ -1,4 +1,4 @@
-//! Conditions on quantisers and on the convolutions between them.
+//! Conditions on quantizers and on the convolutions between them.
 
 use twinfer_case::Condition;
 use twinfer_onnx::{
@@ -23,7 +23,7 @@ fn scales(count: usize) -> TensorData {
     TensorData::Float(vec![0.5; count])
 }
 
-/// A grouped convolution of 8 channels into 6 in two groups, quantised on every side, its weights with a scale a channel.
+/// A grouped convolution of 8 channels into 6 in two groups, quantized on every side, its weights with a scale a channel.
 fn convolution() -> Graph {
     let conv = Op::Conv(Conv { group: Some(2), ..Conv::default() });
     let of_weights = Some(0);
@@ -69,7 +69,7 @@ fn set(graph: &mut Graph, name: &str, data: TensorData) {
 }
 
 #[test]
-fn operands_are_quantised_where_both_come_out_of_a_dequantizer() {
+fn operands_are_quantized_if_both_are_dequantized() {
     let of = |graph: &Graph| {
         (Condition::QuantizedOperands.holds(graph), Condition::AnyQuantizedOperand.holds(graph))
     };
@@ -85,7 +85,7 @@ fn operands_are_quantised_where_both_come_out_of_a_dequantizer() {
 }
 
 #[test]
-fn channels_of_a_group_are_counted_through_the_quantisers_of_the_weights() {
+fn channels_per_group_are_counted_through_quantized_weights() {
     let holds = |graph: &Graph, count| Condition::ChannelsPerGroupNotMultipleOf(count).holds(graph);
     let mut graph = convolution();
     // three are written, four are read
@@ -101,7 +101,7 @@ fn channels_of_a_group_are_counted_through_the_quantisers_of_the_weights() {
 }
 
 #[test]
-fn the_output_channels_are_the_first_axis_of_a_convolution_and_the_second_of_a_deconvolution() {
+fn output_channels_are_axis_0_of_conv_and_1_of_deconv_kernels() {
     let mut graph = convolution();
     assert!(!Condition::KernelScalesOffOutputChannels.holds(&graph));
     node_mut(&mut graph, "conv").op = Op::ConvTranspose(ConvTranspose::default());
@@ -130,7 +130,7 @@ fn types_are_those_of_zero_points_and_uint8_without_one() {
 }
 
 #[test]
-fn an_int32_bias_is_quantised_and_a_float_one_is_not() {
+fn an_int32_bias_is_quantized_and_a_float_one_is_not() {
     let mut graph = convolution();
     assert!(!Condition::FloatBias.holds(&graph));
     node_mut(&mut graph, "conv").inputs.push("b".to_owned());
@@ -155,7 +155,7 @@ fn a_bias_is_added_where_an_add_gives_it() {
 }
 
 #[test]
-fn a_deconvolution_has_as_many_output_channels_as_its_groups_together() {
+fn deconvolution_output_channels_are_summed_over_groups() {
     let graph = |op: Op, shape: [usize; 3]| {
         let data = TensorData::Float(vec![1.0; shape.iter().product()]);
         let initializers = vec![initializer("w", &shape, data)];
@@ -170,10 +170,10 @@ fn a_deconvolution_has_as_many_output_channels_as_its_groups_together() {
 }
 
 #[test]
-fn what_is_dequantised_is_stored_unless_it_was_quantised_before() {
+fn dequantized_inputs_are_stored_unless_quantized_before() {
     let stored = |graph: &Graph, dtype| Condition::StoredAs(dtype).holds(graph);
     let mut graph = convolution();
-    assert!(!stored(&graph, DataType::Int8), "its quantisers take floats");
+    assert!(!stored(&graph, DataType::Int8), "its quantizers take floats");
     set(&mut graph, "b", TensorData::Int32(vec![1; 6]));
     let dequantize = Op::DequantizeLinear(DequantizeLinear { axis: Some(0) });
     graph.nodes.insert(0, node("dq_b", dequantize, &["b", "s"], "bd"));
@@ -184,7 +184,7 @@ fn what_is_dequantised_is_stored_unless_it_was_quantised_before() {
 }
 
 #[test]
-fn float_weights_stand_beside_data_that_is_dequantised() {
+fn float_weights_count_only_beside_dequantized_data() {
     let mut graph = convolution();
     assert!(!Condition::FloatWeights.holds(&graph));
     node_mut(&mut graph, "conv").inputs[1] = "w".to_owned();
@@ -194,7 +194,7 @@ fn float_weights_stand_beside_data_that_is_dequantised() {
 }
 
 #[test]
-fn zero_points_and_scales_are_looked_at_where_they_are_known() {
+fn zero_points_and_scales_are_read_if_they_are_known() {
     let mut graph = convolution();
     assert!(!Condition::NonzeroZeroPoint.holds(&graph) && !Condition::ComputedScale.holds(&graph));
     set(&mut graph, "z", TensorData::Int8(vec![3]));
@@ -205,7 +205,7 @@ fn zero_points_and_scales_are_looked_at_where_they_are_known() {
 }
 
 #[test]
-fn scales_along_an_axis_of_what_is_fed_are_told_from_those_of_constants() {
+fn per_axis_scales_of_inputs_differ_from_those_of_constants() {
     let mut graph = convolution();
     assert!(!Condition::PerAxisActivation.holds(&graph));
     node_mut(&mut graph, "q_x").inputs[1] = "w_s".to_owned();

@@ -35,7 +35,7 @@ fn valid(evidence: &Evidence<'_>, report: &mut Report<'_>) -> Acceptance {
         Outcome::Rejected(error) | Outcome::Failed(error) => (Kind::RejectsValid, error),
         Outcome::Crashed(_) | Outcome::TimedOut => return Acceptance::Settled,
     };
-    if let Some(capability) = predicted.find(|capability| capability.shows.is(*stage, outcome)) {
+    if let Some(capability) = predicted.find(|capability| capability.shows.matches(*stage, outcome)) {
         return Acceptance::Unsupported(capability.rule.clone());
     }
     report.diverges(*stage, kind, error.message().to_owned());
@@ -57,5 +57,5 @@ fn invalid(evidence: &Evidence<'_>, rule: &str, report: &mut Report<'_>) -> Acce
 fn not_tried<'a>(evidence: &Evidence<'a>) -> Option<&'a Capability> {
     let Observation { stage, outcome, .. } = evidence.observation;
     let mut predicted = evidence.description.refusals(&evidence.case.graph);
-    predicted.find(|capability| *stage == Stage::Load && capability.shows.is(Stage::Load, outcome))
+    predicted.find(|capability| *stage == Stage::Load && capability.shows.matches(Stage::Load, outcome))
 }

@@ -226,7 +226,7 @@ fn a_rule_covers_no_other_failure_of_a_graph_that_it_says_is_refused() {
     assert_eq!(verdict(Refusal::default(), parse, rejected("no")), None);
     assert_eq!(verdict(Refusal::default(), build, failed("assertion")), Some(Kind::BuildFailure));
     assert_eq!(verdict(Refusal::in_stage(parse), build, rejected("no")), Some(Kind::RejectsValid));
-    let strides = || Refusal::saying(build, "strides");
+    let strides = || Refusal::with_words(build, "strides");
     assert_eq!(verdict(strides(), build, failed("no kernel for strides of 2")), None);
     assert_eq!(verdict(strides(), build, failed("assertion")), Some(Kind::BuildFailure));
     assert_eq!(verdict(strides(), parse, rejected("no strides")), Some(Kind::RejectsValid));
@@ -265,7 +265,7 @@ fn an_invalid_graph_that_was_left_out_was_not_refused() {
         let mut scene = Scene::of(ended(stage, Outcome::rejected("not tried: strides")));
         scene.case.expectation = Expectation::Invalid("some-rule".to_owned());
         scene.description = modest();
-        scene.description.capabilities[0].shows = Refusal::saying(stage, "not tried");
+        scene.description.capabilities[0].shows = Refusal::with_words(stage, "not tried");
         scene.judge().verdict
     };
     assert_eq!(refusing(Stage::Load), Verdict::Unsupported("no-strides".to_owned()));

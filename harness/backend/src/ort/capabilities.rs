@@ -147,7 +147,7 @@ fn auto_pad_same_with_dilation() -> Capability {
             Condition::AutoPadSame,
             Condition::Dilated,
         ]),
-        shows: Refusal::saying(Stage::Execute, "Dilation not supported for AutoPadType"),
+        shows: Refusal::with_words(Stage::Execute, "Dilation not supported for AutoPadType"),
     }
 }
 
@@ -159,7 +159,7 @@ fn output_padding_at_least_stride() -> Capability {
             Condition::Operator("ConvTranspose".to_owned()),
             Condition::OutputPaddingAtLeastStride,
         ]),
-        shows: Refusal::saying(Stage::Execute, "inconsistent with input spatial dimensions"),
+        shows: Refusal::with_words(Stage::Execute, "inconsistent with input spatial dimensions"),
     }
 }
 

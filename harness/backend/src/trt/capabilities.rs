@@ -47,14 +47,14 @@ fn strided_and_dilated_deconvolution() -> Capability {
         "measured on TensorRT-RTX 1.7.1: no ConvTranspose with stride > 1 and dilation > 1 builds",
         Condition::All(vec![Condition::Operator("ConvTranspose".to_owned()), Condition::StridedAndDilated]),
     );
-    let shows = Refusal::saying(Stage::Build, "Strided & Dilated Deconv");
+    let shows = Refusal::with_words(Stage::Build, "Strided & Dilated Deconv");
     Capability { shows, ..deconvolution }
 }
 
 /// Releases fail in two ways, 1.4 in both.
 fn quantizers_without_gpu() -> [Capability; 2] {
     let shown_by = |words| Capability {
-        shows: Refusal::saying(Stage::Build, words),
+        shows: Refusal::with_words(Stage::Build, words),
         ..rule(
             "rtx-quantised-needs-gpu",
             "measured on TensorRT-RTX 1.4 to 1.6 without a GPU: most networks with a quantiser do not build",
@@ -107,7 +107,7 @@ fn uint8_dequantization(words: &str) -> Capability {
          TensorRT 10 on unless quantisation for DLA is enabled",
         Condition::StoredAs(DataType::Uint8),
     );
-    let shows = Refusal::saying(Stage::Parse, words);
+    let shows = Refusal::with_words(Stage::Parse, words);
     Capability { shows, ..dequantization }
 }
 

@@ -200,7 +200,7 @@ fn each_parser_refuses_stored_uint8_in_its_own_words() {
         let refused = |words: &str| Outcome::rejected(format!("node 0: Found {words} input type of UINT8"));
         let shows = &rule.expect("no parser takes it").shows;
         assert!(
-            shows.is(Stage::Parse, &refused(words)) && !shows.is(Stage::Parse, &refused("no")),
+            shows.matches(Stage::Parse, &refused(words)) && !shows.matches(Stage::Parse, &refused("no")),
             "{number}"
         );
     }
