@@ -8,7 +8,7 @@ use twinfer_case::{
 use twinfer_store::{Journal, OpenCases, Resumed, machine, now, record_workforce};
 use twinfer_triage::{Catalog, Dedup, Findings, Investigator};
 use twinfer_workers::{
-    Autoscaler, Capacity, DevicePools, Expectation, HostContext, Outbox, TriageWorkers, VariantWorkers,
+    Autoscaler, Capacity, DevicePools, HostContext, Outbox, SpareRequest, TriageWorkers, VariantWorkers,
     WorkerProcess, memory, start_all,
 };
 
@@ -60,7 +60,7 @@ impl Campaign {
             Some(source) => Arc::clone(source),
             None => generated(&options.families, options.seed)?,
         };
-        let ground = HostContext::of_machine();
+        let ground = HostContext::start();
         let subjects = options.variants.iter().filter(|variant| variant.backend != BackendName::Golden);
         let pools = options.pools();
         let site = |variant: &Variant| Arc::new(DevicePools::new(variant, &pools, &ground, SPARES));
@@ -70,10 +70,10 @@ impl Campaign {
         }
         // the other half is golden's, and that of workers that stand by or investigate
         let means = Capacity {
-            most: options.jobs.get(),
-            most_on_devices: options.jobs.get() - options.jobs.get() / CORES_LEFT,
+            per_variant: options.jobs.get(),
+            on_devices: options.jobs.get() - options.jobs.get() / CORES_LEFT,
             memory: memory::available().map(|bytes| bytes / 2),
-            on_device: options.device_workers.map(NonZero::get),
+            per_device: options.device_workers.map(NonZero::get),
         };
         Ok(Self { options, source, ground, sites, means })
     }
@@ -110,7 +110,7 @@ impl Campaign {
             }
             sink(event);
         });
-        self.sites.iter().flat_map(|site| site.news()).for_each(|event| sink(&event));
+        self.sites.iter().flat_map(|site| site.newly_given_up()).for_each(|event| sink(&event));
         let summary = driven?;
         record_workforce(&self.options.out, workforce)?;
         Ok(summary)
@@ -159,7 +159,7 @@ impl Campaign {
             let dispatcher = delivery_sender.clone();
             let outbox = Outbox::new(move |message| drop(dispatcher.send(message.into())));
             let foreman = Autoscaler::new(scope, gangs, means, outbox);
-            foreman.open(lanes);
+            foreman.start_executors(lanes);
             let (_until_the_end, over) = bounded(0);
             scope.spawn(move || foreman.run(&over));
             for _ in 0..jobs {
@@ -184,7 +184,7 @@ impl Campaign {
             let committer = Dispatcher::new(crews, ledger, tickets, docket, complete_sender, climb_queue);
             let summary = committer.run(&deliveries, sink);
             // what is still under way is no part of the campaign, and may take as long as its deadline
-            self.ground.clear();
+            self.ground.kill_workers();
             summary
         })
     }
@@ -221,15 +221,15 @@ impl Campaign {
     }
 
     /// Has workers started for the lanes that variants will get next, until it is dropped.
-    fn expect_lanes(&self, lanes: &[Vec<WorkerProcess>]) -> Vec<Expectation> {
+    fn expect_lanes(&self, lanes: &[Vec<WorkerProcess>]) -> Vec<SpareRequest> {
         let grows = |(_, workers): &(_, &Vec<WorkerProcess>)| {
             self.options.scaling == Scaling::AsNeeded && device_use(workers) == DeviceUse::Shared
         };
         let growing = self.sites.iter().zip(lanes).filter(grows);
         let soon = growing.flat_map(|(site, _)| {
-            let nurseries = site.nurseries();
-            let soon = LANES_SOON.min(self.means.most_on_devices.div_ceil(nurseries.len()));
-            nurseries.iter().map(move |nursery| nursery.expect(soon))
+            let nurseries = site.pools();
+            let soon = LANES_SOON.min(self.means.on_devices.div_ceil(nurseries.len()));
+            nurseries.iter().map(move |pool| pool.request_spares(soon))
         });
         soon.collect()
     }
@@ -237,13 +237,14 @@ impl Campaign {
     /// A worker for every lane that a variant begins with: the first on each device tells how many may use it.
     fn start_lanes(&self) -> Result<Vec<Vec<WorkerProcess>>, CampaignError> {
         let jobs = self.options.jobs.get();
-        let first = start_all(self.sites.iter().map(|site| site.nurseries().iter().collect()).collect())?;
+        let first = start_all(self.sites.iter().map(|site| site.pools().iter().collect()).collect())?;
         if self.options.scaling == Scaling::AsNeeded {
             return Ok(first);
         }
-        let others = self.sites.iter().zip(&first).map(|(site, first)| {
-            site.of_lanes(jobs, device_use(first)).skip(site.nurseries().len()).collect()
-        });
+        let others =
+            self.sites.iter().zip(&first).map(|(site, first)| {
+                site.pools_for(jobs, device_use(first)).skip(site.pools().len()).collect()
+            });
         let others = start_all(others.collect())?;
         let joined = first.into_iter().zip(others);
         Ok(joined.map(|(first, others)| first.into_iter().chain(others).collect()).collect())

@@ -99,7 +99,8 @@ impl EscalationThread<'_> {
     ) -> Result<(VariantRecord, Vec<Suspect>), CampaignError> {
         let crew = &self.crews[rung];
         let Escalation { index, prepared, references, first, .. } = climb;
-        let SequentialRun { observation, preceding, lost } = crew.observe_next(*index, &prepared.task)?;
+        let SequentialRun { observation, preceding, lost } =
+            crew.observe_in_sequence(*index, &prepared.task)?;
         if let Some((stage, loss)) = lost {
             let (variant, reason) = (crew.info().variant.clone(), loss.to_string());
             let index = Some(*index);

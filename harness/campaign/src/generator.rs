@@ -52,7 +52,7 @@ impl Generator {
         for queue in &self.queues {
             for repeat in [false, true].into_iter().take(1 + usize::from(repeated)) {
                 // a lane that is gone has delivered its failure
-                let _ = queue.send(WorkItem { index, prepared: Arc::clone(&prepared), repeat });
+                let _ = queue.send(WorkItem { index, case: Arc::clone(&prepared), repeat });
             }
         }
         let references = references(&prepared, &self.oracle);

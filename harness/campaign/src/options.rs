@@ -7,7 +7,7 @@ use std::{
 
 use twinfer_case::{Budget, Description, Ladder, Variant};
 use twinfer_checks::{Oracle, golden_for};
-use twinfer_workers::{Deadlines, PoolOptions, WorkerCommand, Yielding};
+use twinfer_workers::{Deadlines, NicedWorkers, PoolOptions, WorkerCommand};
 
 use crate::CaseSource;
 
@@ -115,9 +115,9 @@ impl Options {
             deadlines: self.deadlines,
             devices: self.devices.clone(),
             investigations: self.investigations.get(),
-            yielding: match self.budget {
-                Budget::Cases(_) => Yielding::Lanes,
-                Budget::Seconds(_) => Yielding::Investigations,
+            niced: match self.budget {
+                Budget::Cases(_) => NicedWorkers::Executors,
+                Budget::Seconds(_) => NicedWorkers::Triage,
             },
         }
     }

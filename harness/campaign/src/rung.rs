@@ -41,7 +41,7 @@ impl Rung {
         if planned.is_empty() {
             return Err(CampaignError::NoRung);
         }
-        let first = planned.iter().map(|(_, site)| site.nurseries().first().into_iter().collect()).collect();
+        let first = planned.iter().map(|(_, site)| site.pools().first().into_iter().collect()).collect();
         let workers = start_all(first)?.into_iter().flatten();
         let rungs = planned.into_iter().zip(workers);
         Ok(rungs.map(|((base, site), worker)| Self { base, site, worker }).collect())
@@ -68,14 +68,14 @@ impl Rung {
 
     /// The crews of rungs. Of all workers that want their device alone, one a device is busy.
     pub fn crews(rungs: Vec<Self>, options: &Options) -> Vec<TriageWorkers> {
-        let devices = rungs.iter().map(|rung| rung.site.nurseries().len()).max().unwrap_or(1);
+        let devices = rungs.iter().map(|rung| rung.site.pools().len()).max().unwrap_or(1);
         let gate = Arc::new(Semaphore::new(devices));
         let crew = |rung: Self| {
             let hands = options.investigations.min(options.most_on_a_rung());
             let crew = TriageWorkers::new(rung.info(), Arc::clone(&rung.site), hands);
-            let crew = crew.with_steady(rung.worker);
+            let crew = crew.with_sequential(rung.worker);
             match crew.info().description.device_use {
-                DeviceUse::Alone => crew.behind(&gate),
+                DeviceUse::Alone => crew.with_semaphore(&gate),
                 DeviceUse::Shared => crew,
             }
         };

@@ -138,7 +138,7 @@ impl<'scope, 'env> TriageQueue<'scope, 'env> {
     /// Whether the crew of a variant can look into another suspect.
     fn has_hands(&self, variant: usize) -> bool {
         let busy = self.under_way.keys().filter(|(_, other, _)| *other == variant).count();
-        busy < self.resources.crews[variant].breadth()
+        busy < self.resources.crews[variant].limit()
     }
 
     /// Investigates; what an earlier investigation left unproved is proved.

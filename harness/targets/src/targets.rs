@@ -22,7 +22,7 @@ impl Targets {
         deadlines: Deadlines,
     ) -> Result<Self, TargetError> {
         let watchdog = Watchdog::start();
-        let gate = Arc::new(Semaphore::of_machine());
+        let gate = Arc::new(Semaphore::for_worker_starts());
         let start = |variant: &Variant| {
             let nursery = WorkerPool::new(
                 variant.clone(),

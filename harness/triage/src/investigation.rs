@@ -127,7 +127,7 @@ impl<'a> Investigator<'a> {
         is_familiar: impl FnOnce(&Identity) -> bool,
         cancellation: &Cancellation,
     ) -> Result<Option<TriageOutcome>, TriageError> {
-        let expected = hidden_behind.is_none().then(|| workers.expect_fresh(FRESH));
+        let expected = hidden_behind.is_none().then(|| workers.request_fresh(FRESH));
         let reduced = self.reduce(workers, suspect, hidden_behind, cancellation)?;
         if cancellation.is_canceled() {
             return Ok(None);

@@ -56,7 +56,7 @@ impl Reduction<'_> {
         let mut reducer = reducer(diverging, LIMIT)?;
         let mut smallest = diverging.clone();
         let (mut count, mut in_vain) = (0, 0);
-        let _share = self.workers.share();
+        let _lease = self.workers.lease();
         while self.cancellation.is_active() {
             if in_vain >= DOUBT {
                 in_vain = 0;
@@ -64,7 +64,7 @@ impl Reduction<'_> {
                     break;
                 }
             }
-            let candidates = reducer.propose(self.workers.hands());
+            let candidates = reducer.propose(self.workers.limit_per_lease());
             if candidates.is_empty() {
                 break;
             }
@@ -105,9 +105,9 @@ impl Reduction<'_> {
         };
         let mut reducer = reducer(diverging, look)?;
         let is_without = |case: &Case| !known.is_contained_in(&classes(case));
-        let _share = self.workers.share();
+        let _lease = self.workers.lease();
         while self.cancellation.is_active() {
-            let candidates = reducer.propose_if(self.workers.hands(), is_without);
+            let candidates = reducer.propose_if(self.workers.limit_per_lease(), is_without);
             if candidates.is_empty() {
                 break;
             }

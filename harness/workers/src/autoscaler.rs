@@ -64,9 +64,9 @@ impl<'scope, 'env> Autoscaler<'scope, 'env> {
     }
 
     /// Opens a lane for each of these workers, by variant, which come from one device after the other.
-    pub fn open(&self, workers: Vec<Vec<WorkerProcess>>) {
+    pub fn start_executors(&self, workers: Vec<Vec<WorkerProcess>>) {
         for (place, workers) in workers.into_iter().enumerate() {
-            let nurseries = self.gangs[place].site.nurseries().iter().cycle();
+            let nurseries = self.gangs[place].site.pools().iter().cycle();
             for (worker, nursery) in workers.into_iter().zip(nurseries) {
                 nursery.engage();
                 let lane = self.lane(place, nursery);
@@ -84,7 +84,7 @@ impl<'scope, 'env> Autoscaler<'scope, 'env> {
     }
 
     fn look(&mut self) {
-        for event in self.gangs.iter().flat_map(|gang| gang.site.news()) {
+        for event in self.gangs.iter().flat_map(|gang| gang.site.newly_given_up()) {
             self.tell(event);
         }
         let workforce: Vec<_> = (0..self.gangs.len())

@@ -7,14 +7,14 @@ use twinfer_case::{DeviceMemory, DeviceUse, WorkerBound};
 #[derive(Clone, Copy, Debug)]
 pub struct Capacity {
     /// Workers that a variant gets at most.
-    pub most: usize,
+    pub per_variant: usize,
     /// Workers on devices that all variants keep busy at most, about: more than there are cores wait for each other, those that hold
     /// the driver's locks among them.
-    pub most_on_devices: usize,
+    pub on_devices: usize,
     /// Bytes for all of them; none where the system does not tell.
     pub memory: Option<u64>,
     /// Workers of all variants that a device serves at once, where that is bounded.
-    pub on_device: Option<usize>,
+    pub per_device: Option<usize>,
 }
 
 /// The workers of a variant, those that are starting among them.
@@ -61,10 +61,7 @@ impl Capacity {
     pub fn with_idle(self, (idle, cores): (f64, usize)) -> Self {
         let usable = idle - cores as f64 / CORES_IDLE as f64;
         let more = if usable < 1.0 { 0 } else { (usable / 2.0).ceil() as usize };
-        Self {
-            most_on_devices: self.most_on_devices.max((self.most_on_devices + more).min(self.most)),
-            ..self
-        }
+        Self { on_devices: self.on_devices.max((self.on_devices + more).min(self.per_variant)), ..self }
     }
 }
 
@@ -78,8 +75,8 @@ pub fn bound(means: Capacity, staffs: &[Load], place: usize) -> Option<WorkerBou
         return Some(WorkerBound::Device);
     }
     let busy: usize = staffs.iter().filter(|staff| staff.device.is_some()).map(Load::busy_soon).sum();
-    let are_cores_taken = staff.device.is_some() && busy >= means.most_on_devices;
-    if staff.workers >= means.most || are_cores_taken {
+    let are_cores_taken = staff.device.is_some() && busy >= means.on_devices;
+    if staff.workers >= means.per_variant || are_cores_taken {
         return Some(WorkerBound::Cores);
     }
     if staff.is_refused {
@@ -94,7 +91,7 @@ pub fn bound(means: Capacity, staffs: &[Load], place: usize) -> Option<WorkerBou
     if staff.device.is_some_and(Occupancy::is_full) {
         return Some(WorkerBound::DeviceMemory);
     }
-    let left_to_lanes = means.on_device.map(|most| most / 2);
+    let left_to_lanes = means.per_device.map(|most| most / 2);
     let on_device = staff.device.map(|device| device.workers + device.starting);
     if left_to_lanes.zip(on_device).is_some_and(|(most, workers)| workers >= most) {
         return Some(WorkerBound::DeviceWorkers);
@@ -147,7 +144,7 @@ mod tests {
 
     const GIGABYTE: u64 = 1 << 30;
     const MEANS: Capacity =
-        Capacity { most: 16, most_on_devices: 16, memory: Some(60 * GIGABYTE), on_device: None };
+        Capacity { per_variant: 16, on_devices: 16, memory: Some(60 * GIGABYTE), per_device: None };
 
     fn staff(footprint: u64) -> Load {
         Load {
@@ -228,7 +225,7 @@ mod tests {
 
     #[test]
     fn on_devices_all_variants_share_the_cores_but_for_those_that_stand_idle() {
-        let means = Capacity { most_on_devices: 13, ..MEANS };
+        let means = Capacity { on_devices: 13, ..MEANS };
         let memory = DeviceMemory { free: 139 * GIGABYTE, total: 140 * GIGABYTE };
         let on_device =
             |waiting| Load { waiting, device: Some(Occupancy::told(memory, 1, None)), ..staff(GIGABYTE) };
@@ -246,13 +243,13 @@ mod tests {
 
     #[test]
     fn where_cores_stand_idle_more_workers_on_devices_are_hired_but_for_one_in_sixteen() {
-        let means = Capacity { most_on_devices: 12, ..MEANS };
-        let most = |idle| means.with_idle((idle, 16)).most_on_devices;
+        let means = Capacity { on_devices: 12, ..MEANS };
+        let most = |idle| means.with_idle((idle, 16)).on_devices;
         assert_eq!([0.0, 1.9, 2.0, 3.5, 5.1, 16.0].map(most), [12, 12, 13, 14, 15, 16]);
-        let means = Capacity { most_on_devices: 20, ..MEANS };
-        assert_eq!(means.with_idle((9.0, 16)).most_on_devices, 20, "nobody is dismissed");
-        let means = Capacity { most: 8, most_on_devices: 6, ..MEANS };
-        assert_eq!(means.with_idle((60.0, 64)).most_on_devices, 8, "whoever asked for less has a reason");
+        let means = Capacity { on_devices: 20, ..MEANS };
+        assert_eq!(means.with_idle((9.0, 16)).on_devices, 20, "nobody is dismissed");
+        let means = Capacity { per_variant: 8, on_devices: 6, ..MEANS };
+        assert_eq!(means.with_idle((60.0, 64)).on_devices, 8, "whoever asked for less has a reason");
     }
 
     #[test]
@@ -279,7 +276,7 @@ mod tests {
 
     #[test]
     fn half_of_the_processes_of_a_device_are_left_to_others() {
-        let means = Capacity { on_device: Some(20), ..MEANS };
+        let means = Capacity { per_device: Some(20), ..MEANS };
         let memory = DeviceMemory { free: 139 * GIGABYTE, total: 140 * GIGABYTE };
         let device = |workers| Some(Occupancy { workers, ..Occupancy::told(memory, 1, None) });
         let hired_beside = |workers| hired(means, vec![Load { device: device(workers), ..staff(1) }]);

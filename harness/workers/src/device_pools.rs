@@ -32,7 +32,7 @@ pub struct DevicePools {
     in_flight: AtomicUsize,
     /// Lanes that hold any.
     busy_lanes: AtomicUsize,
-    yielding: Yielding,
+    niced: NicedWorkers,
 }
 
 /// That a lane holds cases, until it is dropped.
@@ -40,12 +40,12 @@ pub struct Busy(Arc<DevicePools>);
 
 /// Whose workers let others go first where cores are short.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Yielding {
+pub enum NicedWorkers {
     /// Those of lanes: all cases are run in the end, and they wait for investigations.
-    Lanes,
+    Executors,
     /// Those that investigate, once they are warm: as many cases are to be run as time allows, and what is not investigated
     /// by then is told.
-    Investigations,
+    Triage,
 }
 
 /// How the workers of every variant of a campaign are started.
@@ -60,7 +60,7 @@ pub struct PoolOptions {
     /// Divergences that are investigated at once; each may need a worker that has run nothing.
     pub investigations: usize,
     /// Whose workers run at a lower priority.
-    pub yielding: Yielding,
+    pub niced: NicedWorkers,
 }
 
 /// What the workers of every site share.
@@ -73,13 +73,13 @@ pub struct HostContext {
 
 impl HostContext {
     /// That of this machine.
-    pub fn of_machine() -> Self {
-        let gate = Arc::new(Semaphore::of_machine());
+    pub fn start() -> Self {
+        let gate = Arc::new(Semaphore::for_worker_starts());
         Self { watchdog: Watchdog::start(), gate, devices: Mutex::default() }
     }
 
     /// Ends all workers: nobody waits for what they are at.
-    pub fn clear(&self) {
+    pub fn kill_workers(&self) {
         self.watchdog.kill_all();
     }
 
@@ -103,19 +103,19 @@ impl DevicePools {
                 WorkerPool::new(variant.clone(), command, options.deadlines, watchdog, gate, reserve);
             Arc::new(nursery.on_device(ground.device(device)))
         };
-        Self { yielding: options.yielding, ..Self::of(devices.into_iter().map(nursery).collect()) }
+        Self { niced: options.niced, ..Self::of(devices.into_iter().map(nursery).collect()) }
     }
 
     /// The site of these nurseries, at least one, all of one variant.
     pub const fn of(nurseries: Vec<Arc<WorkerPool>>) -> Self {
         let (turn, footprint) = (AtomicUsize::new(0), AtomicU64::new(0));
         let (in_flight, busy_lanes) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        Self { nurseries, turn, footprint, in_flight, busy_lanes, yielding: Yielding::Lanes }
+        Self { nurseries, turn, footprint, in_flight, busy_lanes, niced: NicedWorkers::Executors }
     }
 
     /// Whose workers let others go first.
-    pub const fn yielding(&self) -> Yielding {
-        self.yielding
+    pub const fn niced(&self) -> NicedWorkers {
+        self.niced
     }
 
     /// Which variant.
@@ -124,7 +124,7 @@ impl DevicePools {
     }
 
     /// One a device.
-    pub fn nurseries(&self) -> &[Arc<WorkerPool>] {
+    pub fn pools(&self) -> &[Arc<WorkerPool>] {
         &self.nurseries
     }
 
@@ -223,7 +223,7 @@ impl DevicePools {
 
     /// The nursery of each of `jobs` lanes: every device has one at least, and no more where its workers must have it
     /// alone.
-    pub fn of_lanes(&self, jobs: usize, device_use: DeviceUse) -> impl Iterator<Item = &Arc<WorkerPool>> {
+    pub fn pools_for(&self, jobs: usize, device_use: DeviceUse) -> impl Iterator<Item = &Arc<WorkerPool>> {
         let devices = self.nurseries.len();
         let lanes = match device_use {
             DeviceUse::Shared => jobs.max(devices),
@@ -234,7 +234,7 @@ impl DevicePools {
 
     /// Notes what a worker holds that has run cases.
     pub fn weigh(&self, worker: &WorkerProcess) {
-        self.footprint.fetch_max(memory::own(worker.process()).unwrap_or(0), Ordering::Relaxed);
+        self.footprint.fetch_max(memory::own(worker.pid()).unwrap_or(0), Ordering::Relaxed);
     }
 
     /// Bytes that a worker takes, once one has run cases.
@@ -243,10 +243,10 @@ impl DevicePools {
     }
 
     /// Devices that were given up since this was asked last.
-    pub fn news(&self) -> impl Iterator<Item = Event> {
+    pub fn newly_given_up(&self) -> impl Iterator<Item = Event> {
         self.nurseries.iter().filter(|_| self.nurseries.len() > 1).filter_map(|nursery| {
             Some(Event::DeviceGivenUp {
-                reason: nursery.health().news()?.to_owned(),
+                reason: nursery.health().newly_given_up()?.to_owned(),
                 variant: self.variant().clone(),
                 device: nursery.device()?.to_owned(),
             })

@@ -8,7 +8,7 @@ use twinfer_onnx::Tensor;
 
 use crate::{
     WorkerError,
-    device_pools::{Busy, DevicePools, Yielding},
+    device_pools::{Busy, DevicePools, NicedWorkers},
     flow_control::FlowControl,
     leak_detector::LeakDetector,
     memory,
@@ -25,7 +25,7 @@ pub struct WorkItem {
     /// The case's place in the campaign.
     pub index: u64,
     /// The case.
-    pub prepared: Arc<EncodedCase>,
+    pub case: Arc<EncodedCase>,
     /// Whether it is run for the second time, to be compared with the first.
     pub repeat: bool,
 }
@@ -126,7 +126,7 @@ impl Executor {
     /// Feeds `worker` until the jobs end, or it is outgrown and has answered what it had, or it is lost.
     fn drive(&mut self, worker: &mut WorkerProcess) -> Result<(), (Stage, Loss)> {
         let unsent = |loss| (Stage::Load, loss);
-        if self.site.yielding() == Yielding::Lanes {
+        if self.site.niced() == NicedWorkers::Executors {
             worker.step_back();
         }
         self.pace.begin();
@@ -134,7 +134,7 @@ impl Executor {
         let mut device = Turn::to(turn.as_deref());
         for job in &self.in_flight {
             device.gain();
-            worker.send(&job.prepared.task).map_err(unsent)?;
+            worker.send(&job.case.task).map_err(unsent)?;
         }
         let mut stage = Stage::Load;
         loop {
@@ -146,7 +146,7 @@ impl Executor {
                 self.pace.pause(self.in_flight.len());
             }
             let Some(front) = self.in_flight.front() else { return Ok(()) };
-            let expected = front.prepared.task.hash;
+            let expected = front.case.task.hash;
             match worker.receive(stage).map_err(|loss| (stage, loss))? {
                 Answer::Stage(hash, entered) if hash == expected => {
                     self.deliver_held();
@@ -174,7 +174,7 @@ impl Executor {
         if self.answers.is_power_of_two() {
             self.site.weigh(worker);
         }
-        if let Some(growth) = self.weights.answered(|| memory::own(worker.process())) {
+        if let Some(growth) = self.weights.answered(|| memory::own(worker.pid())) {
             self.is_outgrown = true;
             let variant = self.nursery.variant().clone();
             self.outbox.send(Message::Event(Box::new(Event::WorkerOutgrown { variant, growth })));
@@ -186,12 +186,12 @@ impl Executor {
         let window = if device.is_exclusive() { 1 } else { self.pace.window() };
         while let Some(job) = self.next_job(worker.capacity(), window) {
             device.gain();
-            worker.send(&job.prepared.task)?;
+            worker.send(&job.case.task)?;
             if self.in_flight.is_empty() {
                 self.since = Instant::now();
                 self.pace.begin();
             }
-            self.in_flight_bytes += job.prepared.bytes;
+            self.in_flight_bytes += job.case.bytes;
             self.in_flight.push_back(job);
             self.site.took();
             self.note_busy();
@@ -209,7 +209,7 @@ impl Executor {
             return None;
         }
         let job = self.waiting.take().or_else(|| self.jobs.try_recv().ok())?;
-        if self.in_flight_bytes + job.prepared.bytes <= capacity * 3 / 4 {
+        if self.in_flight_bytes + job.case.bytes <= capacity * 3 / 4 {
             return Some(job);
         }
         self.waiting = Some(job);
@@ -220,7 +220,7 @@ impl Executor {
     fn hold(&mut self, observation: Observation) {
         let Some(job) = self.in_flight.pop_front() else { return };
         self.site.returned();
-        self.in_flight_bytes -= job.prepared.bytes;
+        self.in_flight_bytes -= job.case.bytes;
         self.held = Some((job, timed(observation, self.since)));
         self.since = Instant::now();
         self.note_busy();
@@ -249,7 +249,7 @@ impl Executor {
     /// Takes an answer back that may have been cut short: its case is run again.
     fn withdraw_held(&mut self) {
         if let Some((job, _)) = self.held.take() {
-            self.in_flight_bytes += job.prepared.bytes;
+            self.in_flight_bytes += job.case.bytes;
             self.in_flight.push_front(job);
             self.site.took();
             self.note_busy();
@@ -270,7 +270,7 @@ impl Executor {
         }
         self.past.forget();
         let Some(suspect) = self.in_flight.front() else { return self.take() };
-        let (trial, nursery) = self.try_elsewhere(&Arc::clone(&suspect.prepared), loss)?;
+        let (trial, nursery) = self.try_elsewhere(&Arc::clone(&suspect.case), loss)?;
         self.hold(trial.observation);
         self.deliver_held();
         if Arc::ptr_eq(&nursery, &self.nursery) {
@@ -347,7 +347,7 @@ mod tests {
             Arc::new(WorkerPool::new(variant, command, deadlines, watchdog.clone(), gate, reserve))
         };
         let site = Arc::new(DevicePools::of(vec![nursery(), nursery()]));
-        let first = Arc::clone(&site.nurseries()[0]);
+        let first = Arc::clone(&site.pools()[0]);
         let (_, jobs) = crossbeam_channel::unbounded();
         Executor::new(0, (site, first), jobs, Outbox::new(drop))
     }
@@ -366,7 +366,7 @@ mod tests {
         for index in 0..2 {
             let prepared = EncodedCase::encode(cases.case(index)).unwrap();
             lane.in_flight_bytes += prepared.bytes;
-            lane.in_flight.push_back(WorkItem { index, prepared, repeat: false });
+            lane.in_flight.push_back(WorkItem { index, case: prepared, repeat: false });
             site.took();
             lane.note_busy();
             assert_eq!(site.busy_lanes(), 1);

@@ -38,7 +38,7 @@ impl Health {
     }
 
     /// Why it is given up; asked again, nothing.
-    pub fn news(&self) -> Option<&str> {
+    pub fn newly_given_up(&self) -> Option<&str> {
         let reason = self.given_up.get()?;
         (!self.told.swap(true, Ordering::Relaxed)).then_some(reason)
     }
@@ -57,6 +57,8 @@ mod tests {
         }
         assert!(!health.is_given_up());
         (0..STRIKES).for_each(|_| health.strike());
-        assert!(health.is_given_up() && health.news().is_some() && health.news().is_none());
+        assert!(
+            health.is_given_up() && health.newly_given_up().is_some() && health.newly_given_up().is_none()
+        );
     }
 }

@@ -66,7 +66,7 @@ pub struct SparePolicy {
 const SLOW: Duration = Duration::from_millis(500);
 
 /// Workers that will be needed soon, until it is dropped.
-pub struct Expectation {
+pub struct SpareRequest {
     nursery: Arc<WorkerPool>,
     workers: usize,
 }
@@ -213,10 +213,10 @@ impl WorkerPool {
     }
 
     /// Has `workers` started before they are needed, where that is worth it.
-    pub fn expect(self: &Arc<Self>, workers: usize) -> Expectation {
+    pub fn request_spares(self: &Arc<Self>, workers: usize) -> SpareRequest {
         self.lock().expected += workers;
         self.refill();
-        Expectation { nursery: Arc::clone(self), workers }
+        SpareRequest { nursery: Arc::clone(self), workers }
     }
 
     /// Runs `task` in fresh workers until what happens is the case's own doing.
@@ -349,7 +349,7 @@ impl Drop for StartingSpare<'_> {
     }
 }
 
-impl Drop for Expectation {
+impl Drop for SpareRequest {
     fn drop(&mut self) {
         self.nursery.lock().expected -= self.workers;
     }

@@ -191,7 +191,7 @@ impl WorkerProcess {
     }
 
     /// Its process id.
-    pub fn process(&self) -> u32 {
+    pub fn pid(&self) -> u32 {
         self.child.id()
     }
 

@@ -22,14 +22,14 @@ pub struct RoundTrip {
 
 impl RoundTrip {
     /// Starts a worker of `variant` and the lane that feeds it.
-    pub fn open(variant: &Variant, command: WorkerCommand) -> Result<Self, WorkerError> {
-        let (watchdog, gate) = (Watchdog::start(), Arc::new(Semaphore::of_machine()));
+    pub fn start(variant: &Variant, command: WorkerCommand) -> Result<Self, WorkerError> {
+        let (watchdog, gate) = (Watchdog::start(), Arc::new(Semaphore::for_worker_starts()));
         let deadlines = Deadlines::default();
         let nursery =
             WorkerPool::new(variant.clone(), command, deadlines, watchdog, gate, SparePolicy::default());
         let nursery = Arc::new(nursery);
         let process = nursery.take()?;
-        let worker = process.process();
+        let worker = process.pid();
         let (jobs, queue) = unbounded();
         let (sender, deliveries) = unbounded();
         let site = Arc::new(DevicePools::of(vec![Arc::clone(&nursery)]));
@@ -40,15 +40,15 @@ impl RoundTrip {
     }
 
     /// The number of the worker's process.
-    pub const fn worker(&self) -> u32 {
+    pub const fn pid(&self) -> u32 {
         self.worker
     }
 
     /// Has every case run once and waits for the answers, which are dropped; an error where the worker does not survive.
     /// What all their stages took, as the worker timed them.
-    pub fn carry(&self, cases: &[Arc<EncodedCase>]) -> Result<Duration, WorkerError> {
+    pub fn run(&self, cases: &[Arc<EncodedCase>]) -> Result<Duration, WorkerError> {
         for (index, prepared) in (0..).zip(cases) {
-            let job = WorkItem { index, prepared: Arc::clone(prepared), repeat: false };
+            let job = WorkItem { index, case: Arc::clone(prepared), repeat: false };
             // a lane that is gone has delivered its failure
             let _ = self.jobs.send(job);
         }

@@ -59,7 +59,7 @@ impl Queue {
 impl Semaphore {
     /// A gate for this machine: half of the cores start workers, the others serve those that have started; and no more than
     /// [`STARTS`].
-    pub fn of_machine() -> Self {
+    pub fn for_worker_starts() -> Self {
         let cores = thread::available_parallelism().map_or(1, NonZero::get);
         Self::new((cores / 2).clamp(2, STARTS))
     }

@@ -10,8 +10,8 @@ use twinfer_case::{DeviceUse, EncodedCase, Observation, Task, VariantInfo};
 
 use crate::{
     WorkerError,
-    device_pools::{DevicePools, Yielding},
-    pool::{Expectation, WorkerPool, lost, observe},
+    device_pools::{DevicePools, NicedWorkers},
+    pool::{SpareRequest, WorkerPool, lost, observe},
     process::WorkerProcess,
     semaphore::{Priority, Semaphore},
     sequential::{SequentialRun, SequentialWorkers},
@@ -43,7 +43,7 @@ pub struct Lease<'a>(&'a AtomicUsize);
 impl TriageWorkers {
     /// A crew of at most `hands` workers at once, fewer where they are on devices.
     pub fn new(info: VariantInfo, site: Arc<DevicePools>, hands: NonZeroUsize) -> Self {
-        let devices = site.nurseries().len();
+        let devices = site.pools().len();
         let (hands, width) = match info.description.device_use {
             DeviceUse::Alone => (devices, devices),
             DeviceUse::Shared if site.is_on_devices() => {
@@ -66,14 +66,14 @@ impl TriageWorkers {
 
     /// The same, with a worker for the cases of the campaign.
     #[must_use]
-    pub fn with_steady(self, worker: WorkerProcess) -> Self {
+    pub fn with_sequential(self, worker: WorkerProcess) -> Self {
         self.steady.join(worker);
         self
     }
 
     /// The same, whose workers take turns with others behind `gate`.
     #[must_use]
-    pub fn behind(self, gate: &Arc<Semaphore>) -> Self {
+    pub fn with_semaphore(self, gate: &Arc<Semaphore>) -> Self {
         Self { busy: Arc::clone(gate), ..self }
     }
 
@@ -96,23 +96,23 @@ impl TriageWorkers {
     }
 
     /// Has workers started that will be needed soon, having run nothing.
-    pub fn expect_fresh(&self, workers: usize) -> Expectation {
-        self.site.next().expect(workers)
+    pub fn request_fresh(&self, workers: usize) -> SpareRequest {
+        self.site.next().request_spares(workers)
     }
 
-    /// Takes part in what [`hands`](Self::hands) divides.
-    pub fn share(&self) -> Lease<'_> {
+    /// Takes part in what [`limit_per_lease`](Self::limit_per_lease) divides.
+    pub fn lease(&self) -> Lease<'_> {
         self.shares.fetch_add(1, Ordering::Relaxed);
         Lease(&self.shares)
     }
 
     /// How many investigations it is worth to have at once: more would only wait for each other's workers.
-    pub const fn breadth(&self) -> usize {
+    pub const fn limit(&self) -> usize {
         self.hands.get()
     }
 
     /// How many cases each of those that share the crew may run at once.
-    pub fn hands(&self) -> usize {
+    pub fn limit_per_lease(&self) -> usize {
         (self.hands.get() / self.shares.load(Ordering::Relaxed).max(1)).max(1)
     }
 
@@ -130,7 +130,7 @@ impl TriageWorkers {
         let _busy = self.busy.enter(Priority::Needed);
         let waiting = self.waiting().pop();
         let mut worker = waiting.map_or_else(|| self.site.somewhere(WorkerPool::take), Ok)?;
-        if self.site.yielding() == Yielding::Investigations {
+        if self.site.niced() == NicedWorkers::Triage {
             worker.step_back();
         }
         match observe(&mut worker, task) {
@@ -148,7 +148,7 @@ impl TriageWorkers {
     }
 
     /// What the variant does with the case at `index` in a worker that has run nothing but cases of the campaign.
-    pub fn observe_next(&self, index: u64, task: &Task) -> Result<SequentialRun, WorkerError> {
+    pub fn observe_in_sequence(&self, index: u64, task: &Task) -> Result<SequentialRun, WorkerError> {
         let _busy = self.busy.enter(Priority::Needed);
         self.steady.observe(&self.site, index, task)
     }

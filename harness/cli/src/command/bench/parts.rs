@@ -159,7 +159,7 @@ impl Course {
             next: 0,
             backend: twinfer_worker::open(&arguments.variant, cache)
                 .map_err(|error| Failure::opening(&arguments.variant, &error))?,
-            passage: RoundTrip::open(&arguments.variant, worker.clone())?,
+            passage: RoundTrip::start(&arguments.variant, worker.clone())?,
             options: Options::new(variants, worker, PathBuf::new()),
             parts: Parts::default(),
         })
@@ -208,9 +208,9 @@ impl Course {
         clock.lap();
         drop(observations);
         let in_this_process = in_this_process + clock.lap();
-        let worker = self.passage.worker();
+        let worker = self.passage.pid();
         let before = processor_seconds(worker);
-        let stages_there = self.passage.carry(&cases)?;
+        let stages_there = self.passage.run(&cases)?;
         let supervisor = clock.lap();
         if let Some(worker) = processor_seconds(worker).zip(before).map(|(now, before)| now - before) {
             let stages = stages_there.as_secs_f64() - Duration::from_micros(stages_here).as_secs_f64();
