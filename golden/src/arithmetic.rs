@@ -3,7 +3,7 @@ use twinfer_onnx::DataType;
 
 use crate::format::Format;
 
-/// The errors that a backend's arithmetic may make.
+/// The largest errors that a backend with a given arithmetic may make.
 pub trait ErrorModel: Sized {
     /// What `roundings` operations on `dtype` behind a result make of it, rounding it to `dtype` included.
     ///

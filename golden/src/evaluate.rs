@@ -7,16 +7,16 @@ use crate::{
     value::Value,
 };
 
-/// What a graph computes from given inputs.
+/// The outputs of a graph for given inputs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Evaluation {
-    /// One entry a graph output, in the graph's order.
+    /// One reference per graph output, in the graph's order.
     pub outputs: Vec<Reference>,
-    /// The points of the specification that are open and that the graph touches, each once.
+    /// The open points of the specification that the graph touches, each once.
     pub unspecified: Vec<&'static Entry>,
 }
 
-/// Why golden has no answer.
+/// Why golden has no reference for a graph.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unknown {
     /// The graph is not valid for these inputs.
@@ -35,7 +35,7 @@ pub enum Unknown {
     /// Golden has no semantics for an operator.
     #[error("golden does not know the operator {0}")]
     Operator(&'static str),
-    /// The reference is slow and holds much: this is beyond what it takes on.
+    /// The graph is larger than the [`Limits`] allow.
     #[error("{name:?} is too large for golden: {what}")]
     TooLarge {
         /// The name of a node or value that is more than what is left of the [`Limits`].
@@ -45,7 +45,7 @@ pub enum Unknown {
     },
 }
 
-/// What `graph` computes from `inputs`, one tensor a graph input in the graph's order.
+/// What `graph` computes from `inputs`: one tensor per graph input, in the graph's order.
 pub fn evaluate(graph: &Graph, inputs: &[Tensor]) -> Result<Evaluation, Unknown> {
     evaluate_as(graph, inputs, Arithmetic::default(), &[])
 }
@@ -71,7 +71,7 @@ pub fn evaluate_as(
     evaluate_within(graph, inputs, arithmetic, mutants, Limits::default())
 }
 
-/// As [`evaluate_as`], with a limit on what that may take.
+/// As [`evaluate_as`], with a limit on size and work.
 pub fn evaluate_within(
     graph: &Graph,
     inputs: &[Tensor],

@@ -1,6 +1,6 @@
 use twinfer_onnx::{DataType, InvalidTensor, Tensor};
 
-/// What one output must be, and how far from it a conforming backend may be.
+/// The exact elements of one output, and how far a conforming backend may be off in each.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reference {
     /// The element type.
@@ -16,8 +16,8 @@ pub struct Reference {
     /// The step of the grid on which the values lie, where every conforming direct computation gives them exactly: the
     /// exact regime.
     pub grid_step: Option<f64>,
-    /// The distance of neighboring values, where the output is quantized, or dequantized by one scale: differences are
-    /// best told in it.
+    /// The distance between neighboring values if the output is quantized or dequantized with one scale, and `None`
+    /// otherwise: the unit in which differences are reported.
     pub quantization_step: Option<f64>,
 }
 
@@ -30,9 +30,9 @@ pub struct Reference {
 pub enum Agreement {
     /// Equal.
     Exact,
-    /// Off by this much, which rounding explains: within the bound or, in the exact regime, less than half a step.
+    /// Off by this much, which rounding explains: within the bound or, in the exact regime, below half a grid step.
     Rounded(f64),
-    /// Off by this much, which nothing explains; infinite where one of the two is not a number.
+    /// Off by this much, which rounding does not explain; infinite unless both are finite.
     Wrong(f64),
     /// Overflow or an operand that was not finite: the reference says nothing.
     Free,
@@ -40,7 +40,7 @@ pub enum Agreement {
 
 impl Reference {
     #[expect(clippy::float_cmp, reason = "equality is one of the answers")]
-    /// How element `place` relates to what a backend gave for it; `Free` beyond the last element.
+    /// How the value `given` by a backend relates to element `place`; `Free` beyond the last element.
     pub fn compare(&self, place: usize, given: f64) -> Agreement {
         let (Some(value), Some(bound)) = (self.values.get(place), self.bound.get(place)) else {
             return Agreement::Free;
@@ -70,7 +70,7 @@ impl Reference {
         !self.values.is_empty() && self.values.iter().zip(&self.bound).all(zero_agrees)
     }
 
-    /// The values rounded to nearest even: what a perfect backend gives.
+    /// The values rounded to nearest even: the output of a perfect backend.
     pub fn to_tensor(&self) -> Result<Tensor, InvalidTensor> {
         Tensor::from_f64(self.dtype, self.shape.clone(), &self.values)
     }

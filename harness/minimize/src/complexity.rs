@@ -1,7 +1,7 @@
 use twinfer_case::{Case, TensorSource};
 use twinfer_onnx::{AutoPad, BatchNormalization, DataType, Dim, Op, Tensor, Window};
 
-/// How complex a case is for a person who reads it; what comes first weighs most.
+/// How complex a case is for a reader, compared field by field: earlier fields weigh more.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Complexity {
     nodes: usize,
@@ -20,7 +20,7 @@ pub struct Complexity {
 }
 
 impl Complexity {
-    /// Of `case`.
+    /// The complexity of `case`.
     pub fn of(case: &Case) -> Self {
         let graph = &case.graph;
         let parameters = graph.initializers.iter().map(|initializer| &initializer.tensor);

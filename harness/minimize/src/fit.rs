@@ -1,4 +1,4 @@
-//! Makes an edited case sound again: parameters as large as the data they meet, outputs as the nodes give them.
+//! Makes an edited case sound again: parameters that fit the data, and outputs as the nodes produce them.
 
 use std::collections::HashMap;
 
@@ -19,7 +19,7 @@ pub struct Baseline {
 }
 
 impl Baseline {
-    /// Of `case`; `None` where it is not what it is expected to be.
+    /// The baseline of `case`; `None` if the case is not as its expectation says.
     pub fn of(case: &Case) -> Option<Self> {
         if case.runs.is_empty() {
             return None;

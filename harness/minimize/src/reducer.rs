@@ -16,9 +16,9 @@ pub struct Reducer {
     complexity: Complexity,
     /// Where this round of passes has come to.
     place: Place,
-    /// What [`propose`](Self::propose) returned last.
+    /// The candidates that [`propose`](Self::propose) returned last.
     proposed: Vec<Proposal>,
-    /// Candidates that do not show it.
+    /// Candidates that do not show what the case shows.
     refuted: HashSet<CaseHash>,
     /// Whether this round of passes had a success.
     progress: bool,
@@ -27,7 +27,7 @@ pub struct Reducer {
     limit: usize,
 }
 
-/// A pass, and one of the candidates that it proposes; in the order in which they are tried.
+/// A pass and one of its candidates, both by their place in the order of trial.
 #[derive(Clone, Copy, Debug, Default)]
 struct Place {
     pass: usize,
@@ -46,27 +46,29 @@ struct Proposal {
 /// One success of a minimization.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reduction {
-    /// The pass that proposed it.
+    /// The name of the pass that proposed it.
     pub pass: &'static str,
-    /// Candidates that had been tried by then, this one included.
+    /// Number of candidates tried up to and including this one.
     pub tried: usize,
 }
 
-/// What a minimization came to.
+/// The result of a minimization.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Minimized {
     /// The smallest case found, with its tensors as data.
     pub case: Case,
-    /// The successes that led there.
+    /// The successes that led to the case, in order.
     pub steps: Vec<Reduction>,
-    /// Candidates tried.
+    /// Number of candidates tried.
     pub tried: usize,
-    /// Whether no pass has anything smaller to propose; otherwise the limit on candidates was reached.
+    /// Whether no pass has a simpler candidate left; if not, the limit on candidates was reached.
     pub complete: bool,
 }
 
 impl Reducer {
-    /// Starts from a case that shows it, and tries at most `limit` candidates.
+    /// Starts from a case that shows what is to be kept, and tries at most `limit` candidates.
+    ///
+    /// Fails if a recipe of the case is too large to materialize.
     pub fn new(case: &Case, limit: usize) -> Result<Self, OversizedRecipe> {
         let best = materialized(case)?;
         let complexity = Complexity::of(&best);
@@ -83,17 +85,17 @@ impl Reducer {
         })
     }
 
-    /// The smallest case so far that shows it.
+    /// The simplest case so far.
     pub const fn best(&self) -> &Case {
         &self.best
     }
 
-    /// The next candidates in pass order, at most `count`; none when the minimization is over.
+    /// The next candidates in pass order, at most `count`; empty when the minimization is over.
     pub fn propose(&mut self, count: usize) -> Vec<Case> {
         self.propose_if(count, |_| true)
     }
 
-    /// The next candidates of which `wanted` holds, at most `count`, in pass order.
+    /// The next candidates for which `wanted` holds, in pass order, at most `count`.
     pub fn propose_if(&mut self, count: usize, wanted: impl Fn(&Case) -> bool) -> Vec<Case> {
         let count = count.min(self.limit - self.tried);
         self.proposed = self.next(count, &wanted);
@@ -105,8 +107,8 @@ impl Reducer {
         self.proposed.iter().map(|proposal| proposal.case.clone()).collect()
     }
 
-    /// Tells which of the candidates proposed last is the first that shows it. Those before it are taken not to;
-    /// nothing is assumed about those after it.
+    /// Records the first of the candidates proposed last that still shows what the case shows; `None` if none does.
+    /// Earlier candidates are taken not to show it; nothing is assumed about later ones.
     pub fn decide(&mut self, first: Option<usize>) {
         let mut proposed = std::mem::take(&mut self.proposed);
         let success = first.filter(|place| *place < proposed.len()).map(|place| proposed.split_off(place));
@@ -126,7 +128,7 @@ impl Reducer {
         }
     }
 
-    /// The case as it is now, and how it was reached.
+    /// Ends the minimization with the simplest case so far.
     pub fn finish(mut self) -> Minimized {
         let complete = self.propose(1).is_empty() && self.tried < self.limit;
         Minimized { case: self.best, steps: self.steps, tried: self.tried, complete }
@@ -168,10 +170,11 @@ impl Reducer {
     }
 }
 
-/// Minimizes `case`, which shows something, with at most `limit` candidates in batches of `batch`.
+/// Minimizes `case` with at most `limit` candidates in batches of `batch`.
 ///
-/// `first` is given candidates and returns the place of the first that still shows it. It may try them in parallel,
-/// and need not finish those behind a success: the result is the same for every batch size.
+/// `first` receives candidates and returns the index of the first that still shows what `case` shows. It may try them in
+/// parallel and need not finish those after a success: the result is the same for every batch size. Fails if a recipe of
+/// the case is too large to materialize.
 pub fn minimize(
     case: &Case,
     limit: usize,

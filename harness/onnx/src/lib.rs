@@ -1,7 +1,35 @@
-//! ONNX graphs: a typed intermediate representation ([`Graph`]) of the operators twinfer knows, their shape rules,
-//! and the encoding to and decoding from ONNX model bytes.
+//! ONNX graphs: a typed representation ([`Graph`]) of the operators that twinfer knows, their validity rules
+//! ([`infer_shapes`], [`Rule`]), and their encoding as ONNX model bytes.
 //!
-//! This crate knows nothing of backends, cases or reference semantics. Operator and attribute names are ONNX's own.
+//! Operators and attributes have ONNX's own names. [`Op::window`] resolves the attributes of convolutions;
+//! [`Graph::producer`], [`Graph::readers`] and [`Graph::initializer`] find what belongs to a value. [`Interface`] and
+//! [`Outline`] read models with any operators. This crate knows nothing about backends, cases or reference semantics.
+//!
+//! ```
+//! use twinfer_onnx::{
+//!     Conv, DataType, Graph, Initializer, Node, Op, Tensor, TensorData, ValueInfo, infer_shapes,
+//! };
+//!
+//! let value = |name: &str| ValueInfo { name: name.to_owned(), dtype: DataType::Float, shape: None };
+//! let weights = Tensor { shape: vec![1, 1, 2], data: TensorData::Float(vec![1.0, 2.0]) };
+//! let graph = Graph {
+//!     opset: 22,
+//!     inputs: vec![value("x")],
+//!     initializers: vec![Initializer { name: "w".to_owned(), tensor: weights }],
+//!     nodes: vec![Node {
+//!         name: "conv".to_owned(),
+//!         op: Op::Conv(Conv { strides: Some(vec![2]), ..Conv::default() }),
+//!         inputs: vec!["x".to_owned(), "w".to_owned()],
+//!         outputs: vec!["y".to_owned()],
+//!     }],
+//!     outputs: vec![value("y")],
+//! };
+//! let shapes = infer_shapes(&graph, &[vec![1, 1, 6]])?;
+//! assert_eq!(shapes.outputs()[0].shape, [1, 1, 3]);
+//! assert_eq!(graph.to_string(), "Conv(strides=[2]) x=f32 w:f32[1,1,2]");
+//! assert_eq!(Graph::decode(&graph.encode())?, graph);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod attributes;
 mod census;
