@@ -4,17 +4,17 @@
 //! their backends warm. Any executable can be one: a thin binary, the `worker` subcommand of `twinfer`, or a test
 //! binary that calls [`become_worker_if_asked`] first.
 
-mod inbox;
+mod fault_injection;
+mod message_reader;
 mod open;
 mod parent;
-mod sabotage;
 mod serve;
 mod stdout;
 
 use std::{io, process::ExitCode};
 
+pub use fault_injection::{SABOTAGE_VARIABLE, Sabotage, Voice};
 pub use open::open;
-pub use sabotage::{SABOTAGE_VARIABLE, Sabotage, Voice};
 pub use serve::{ServeError, serve};
 pub use stdout::take as take_stdout;
 

@@ -10,9 +10,9 @@ use twinfer_driver_cache::{AttributeTally, CacheMode, InvalidCacheMode, attribut
 use twinfer_protocol::{Fault, FaultCause, FrameError, FromWorker, MessageError, PROTOCOL_VERSION, ToWorker};
 
 use crate::{
-    inbox::Inbox,
+    fault_injection::{Sabotage, Voice},
+    message_reader::Inbox,
     open,
-    sabotage::{Sabotage, Voice},
 };
 
 /// Why a worker stops before its supervisor closes the pipe.
