@@ -17,7 +17,7 @@ impl fmt::Display for AttributeTally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} device attributes asked for, {} answered by the driver, {} answers compared, {} changed",
+            "{} device attributes requested, {} answered by the driver, {} answers compared, {} changed",
             self.asked, self.answered_by_driver, self.compared, self.changed
         )
     }

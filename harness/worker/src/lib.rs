@@ -1,19 +1,27 @@
 //! Worker processes: the only users of backend libraries.
 //!
 //! A worker serves the variants that its handshake names, over the worker protocol on stdin and stdout, and keeps
-//! their backends warm. Any executable can be one: a thin binary, the `worker` subcommand of `twinfer`, or a test
-//! binary that calls [`become_worker_if_asked`] first.
+//! their backends warm. It is the binary `twinfer-worker`, the `worker` subcommand of `twinfer`, or a test binary
+//! that calls [`become_worker_if_asked`] first:
+//!
+//! ```
+//! // the first statement of `main`; it returns if this process is not a worker
+//! twinfer_worker::become_worker_if_asked();
+//! ```
 
 mod fault_injection;
 mod message_reader;
+mod message_sink;
+mod message_writer;
 mod open;
 mod parent;
 mod serve;
 mod stdout;
 
-use std::{io, process::ExitCode};
+use std::{env, io, process, process::ExitCode};
 
-pub use fault_injection::{SABOTAGE_VARIABLE, Sabotage, Voice};
+pub use fault_injection::FAULT_INJECTION_VARIABLE;
+pub use message_sink::{MessageSink, message_sink};
 pub use open::open;
 pub use serve::{ServeError, serve};
 pub use stdout::take as take_stdout;
@@ -23,8 +31,8 @@ pub const WORKER_VARIABLE: &str = "TWINFER_WORKER";
 
 /// Serves on stdin and stdout until the supervisor closes the pipe.
 ///
-/// Whatever a library prints to the process's stdout goes to stderr instead, and the process ends when its parent
-/// does, even from inside a library.
+/// Output that a library prints to stdout goes to stderr instead. The process ends when its parent ends, even while a library
+/// is busy. The exit code is 0 after a closed pipe and 3 after an error, which is also printed to stderr.
 pub fn worker_main() -> ExitCode {
     parent::end_with_parent();
     let result =
@@ -38,12 +46,12 @@ pub fn worker_main() -> ExitCode {
     }
 }
 
-/// Turns this process into a worker where [`WORKER_VARIABLE`] is set; returns otherwise.
+/// Serves and exits if [`WORKER_VARIABLE`] is set; returns otherwise.
 ///
 /// A `cargo test` binary that is its own worker calls this before anything else.
 pub fn become_worker_if_asked() {
-    if std::env::var_os(WORKER_VARIABLE).is_some() {
+    if env::var_os(WORKER_VARIABLE).is_some() {
         let code = if worker_main() == ExitCode::SUCCESS { 0 } else { 3 };
-        std::process::exit(code);
+        process::exit(code);
     }
 }

@@ -1,4 +1,4 @@
-//! A worker process: serves the backends that its handshake names, until its supervisor closes the pipe.
+//! The worker process: serves the variants that the handshake names until the supervisor closes the pipe.
 
 use std::process::ExitCode;
 

@@ -5,24 +5,25 @@ use std::{
 
 use twinfer_protocol::{MessageError, ToWorker, read_to_worker};
 
-/// The bytes that are read at once, and at most held of cases that wait: a few dozen of them, typically.
-const BUFFER: usize = 1 << 16;
+/// The number of bytes that are read at once, which also limits the cases that are decoded ahead: typically a few dozen.
+const CAPACITY: usize = 1 << 16;
 
-/// What the supervisor says, message by message.
+/// Reads the supervisor's messages.
 ///
-/// Those that have arrived together are decoded together, which takes half as long a case as one at a time between a
-/// backend's work.
-pub struct Inbox<R> {
+/// Messages that have arrived together are decoded together. That takes half as long per case as decoding each between two runs
+/// of a backend.
+pub struct MessageReader<R> {
     stream: BufReader<R>,
     decoded: VecDeque<ToWorker>,
 }
 
-impl<R: Read> Inbox<R> {
-    pub fn of(stream: R) -> Self {
-        Self { stream: BufReader::with_capacity(BUFFER, stream), decoded: VecDeque::new() }
+impl<R: Read> MessageReader<R> {
+    /// A reader of `stream`.
+    pub fn new(stream: R) -> Self {
+        Self { stream: BufReader::with_capacity(CAPACITY, stream), decoded: VecDeque::new() }
     }
 
-    /// Waits for the next message; `None` where the supervisor closed the pipe.
+    /// Waits for the next message; `None` if the supervisor has closed the pipe.
     pub fn next(&mut self) -> Result<Option<ToWorker>, MessageError> {
         if let Some(message) = self.decoded.pop_front() {
             return Ok(Some(message));
@@ -32,12 +33,12 @@ impl<R: Read> Inbox<R> {
         Ok(first)
     }
 
-    /// Whether the next message is here already.
+    /// Whether the next message has been decoded already.
     pub fn has_next(&self) -> bool {
         !self.decoded.is_empty()
     }
 
-    /// Decodes what is whole of what has arrived. What is not, or is no message, is left for its turn.
+    /// Decodes the complete messages that have arrived. An incomplete or invalid one is left to [`next`](Self::next).
     fn decode_arrived(&mut self) {
         loop {
             let arrived = self.stream.buffer();
@@ -57,7 +58,7 @@ mod tests {
 
     use super::*;
 
-    /// Gives what it holds in reads of at most so many bytes.
+    /// Bytes, and the number of bytes that each read returns at most.
     struct Pipe<'a>(&'a [u8], usize);
 
     impl Read for Pipe<'_> {
@@ -70,7 +71,7 @@ mod tests {
         }
     }
 
-    /// Cases with models of so many bytes.
+    /// The frames of cases whose models have these lengths.
     fn cases(lengths: &[usize]) -> Vec<u8> {
         let mut frames = Vec::new();
         for &length in lengths {
@@ -81,14 +82,14 @@ mod tests {
         frames
     }
 
-    /// The lengths of the models that are heard, and what comes after them.
-    fn heard(bytes: &[u8], at_once: usize) -> (Vec<usize>, Result<(), String>) {
-        let mut inbox = Inbox::of(Pipe(bytes, at_once));
+    /// Reads all messages; returns the lengths of the models, and the error at the end, if any.
+    fn read_all(bytes: &[u8], at_once: usize) -> (Vec<usize>, Result<(), String>) {
+        let mut reader = MessageReader::new(Pipe(bytes, at_once));
         let mut lengths = Vec::new();
         loop {
-            match inbox.next() {
+            match reader.next() {
                 Ok(Some(ToWorker::Case { task, .. })) => lengths.push(task.model.len()),
-                Ok(Some(other)) => panic!("not what was said: {other:?}"),
+                Ok(Some(other)) => panic!("unexpected message: {other:?}"),
                 Ok(None) => return (lengths, Ok(())),
                 Err(error) => return (lengths, Err(error.to_string())),
             }
@@ -96,38 +97,38 @@ mod tests {
     }
 
     #[test]
-    fn messages_are_the_same_however_they_arrive() {
-        let lengths = [10, 0, 1, 2, 3 * BUFFER, 5, 6, 7, BUFFER, 20];
+    fn messages_do_not_depend_on_how_their_bytes_arrive() {
+        let lengths = [10, 0, 1, 2, 3 * CAPACITY, 5, 6, 7, CAPACITY, 20];
         let bytes = cases(&lengths);
-        for at_once in [1, 7, 1000, BUFFER, BUFFER + 9, bytes.len()] {
-            assert_eq!(heard(&bytes, at_once), (lengths.to_vec(), Ok(())), "{at_once} bytes at once");
+        for at_once in [1, 7, 1000, CAPACITY, CAPACITY + 9, bytes.len()] {
+            assert_eq!(read_all(&bytes, at_once), (lengths.to_vec(), Ok(())), "{at_once} bytes per read");
         }
     }
 
     #[test]
-    fn what_is_no_message_is_told_after_the_messages_before_it() {
+    fn invalid_bytes_are_an_error_after_the_valid_messages() {
         let mut cut = cases(&[1, 2, 3]);
         cut.pop();
         let garbled = [&cases(&[1, 2])[..], &[0xff; 64]].concat();
         for at_once in [1, 1 << 12] {
-            let (lengths, end) = heard(&cut, at_once);
+            let (lengths, end) = read_all(&cut, at_once);
             assert_eq!((lengths, end.is_err()), (vec![1, 2], true));
-            let (lengths, end) = heard(&garbled, at_once);
+            let (lengths, end) = read_all(&garbled, at_once);
             assert_eq!(lengths, [1, 2]);
             assert!(end.unwrap_err().contains("over the limit"));
         }
     }
 
     #[test]
-    fn what_arrives_together_is_decoded_together() {
+    fn messages_that_arrive_together_are_decoded_together() {
         let bytes = cases(&[1, 2, 3]);
-        let mut inbox = Inbox::of(Pipe(&bytes, cases(&[1, 2]).len() + 5));
-        assert!(!inbox.has_next());
-        inbox.next().unwrap();
-        assert!(inbox.has_next());
-        inbox.next().unwrap();
-        assert!(!inbox.has_next(), "the third is not whole");
-        inbox.next().unwrap();
-        assert!(inbox.next().unwrap().is_none());
+        let mut reader = MessageReader::new(Pipe(&bytes, cases(&[1, 2]).len() + 5));
+        assert!(!reader.has_next());
+        reader.next().unwrap();
+        assert!(reader.has_next());
+        reader.next().unwrap();
+        assert!(!reader.has_next(), "the third message is incomplete");
+        reader.next().unwrap();
+        assert!(reader.next().unwrap().is_none());
     }
 }

@@ -10,8 +10,8 @@ use twinfer_driver_cache::{AttributeTally, CacheMode, InvalidCacheMode, attribut
 use twinfer_protocol::{Fault, FaultCause, FrameError, FromWorker, MessageError, PROTOCOL_VERSION, ToWorker};
 
 use crate::{
-    fault_injection::{Sabotage, Voice},
-    message_reader::Inbox,
+    message_reader::MessageReader,
+    message_sink::{MessageSink, message_sink},
     open,
 };
 
@@ -21,31 +21,33 @@ pub enum ServeError {
     /// The pipe failed.
     #[error("the pipe to the supervisor broke: {0}")]
     Io(#[from] io::Error),
-    /// The answer could not be written.
+    /// A message could not be written.
     #[error(transparent)]
     Frame(#[from] FrameError),
-    /// What the supervisor said is not the protocol.
+    /// The supervisor sent something that is no message.
     #[error("the supervisor's message cannot be read: {0}")]
     Message(#[from] MessageError),
-    /// The supervisor speaks another version.
+    /// The supervisor uses another version of the protocol.
     #[error(
-        "the supervisor speaks protocol {0}, this worker {PROTOCOL_VERSION}: use the same release for both"
+        "the supervisor uses protocol version {0}, this worker {PROTOCOL_VERSION}: use the same release for both"
     )]
     Protocol(u32),
-    /// The first message is no handshake, or a later one is.
-    #[error("the handshake comes first, and once")]
+    /// The first message is not the handshake, or a later one is.
+    #[error("the supervisor must send one handshake, before the first case")]
     Handshake,
     /// A variant cannot be served on this machine.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// A case names a variant that the handshake does not.
-    #[error("the case asks for variant {0}, which the handshake does not name")]
+    /// A case requests a variant by a number that the handshake does not define.
+    #[error("the case requests variant {0}, which the handshake does not name")]
     UnknownVariant(usize),
-    /// The driver cache is asked for in a way that it does not have.
+    /// The environment selects a mode of the driver cache that does not exist.
     #[error(transparent)]
     DriverCache(#[from] InvalidCacheMode),
-    /// The driver cache is being verified and is wrong.
-    #[error("the driver no longer gives the device attributes that it gave before: {0}")]
+    /// The driver cache is being verified, and the driver's answers differ from the cached ones.
+    #[error(
+        "the CUDA driver's device attributes differ from the cached ones: {0}; run with --driver-cache off and report it"
+    )]
     AttributesChanged(AttributeTally),
     /// The harness's own code panicked.
     #[error("the worker panicked: {0}")]
@@ -53,7 +55,7 @@ pub enum ServeError {
 }
 
 impl ServeError {
-    /// What the supervisor is told of it.
+    /// The fault that reports this error to the supervisor.
     fn fault(&self) -> Fault {
         let cause = match self {
             Self::Open(OpenError::Option(_)) => FaultCause::Variant,
@@ -63,109 +65,116 @@ impl ServeError {
     }
 }
 
-/// Serves one supervisor: the handshake, then cases until it closes the pipe.
+/// Serves one supervisor: the handshake, then cases until the supervisor closes the pipe.
 ///
-/// An error that the supervisor can still be told is also sent as a fault.
+/// An error is also sent to the supervisor as a fault, if the pipe still works.
 pub fn serve(input: impl Read, output: impl Write) -> Result<(), ServeError> {
-    let mut input = Inbox::of(input);
-    let mut voice = Voice::new(output, Sabotage::of_process());
-    let result = converse(&mut input, &mut voice);
+    let mut messages = MessageReader::new(input);
+    let mut sink = message_sink(output);
+    let result = serve_messages(&mut messages, sink.as_mut());
     if let Err(error) = &result {
-        let _ = voice.tell(&FromWorker::Fault(error.fault()));
+        let _ = sink.send(&FromWorker::Fault(error.fault()));
     }
     result
 }
 
-fn converse(input: &mut Inbox<impl Read>, voice: &mut Voice<impl Write>) -> Result<(), ServeError> {
-    let cache = CacheMode::from_environment()?;
-    let Some(mut backends) = shake_hands(input, voice, cache)? else { return Ok(()) };
-    while let Some(message) = next(input, voice)? {
+fn serve_messages(
+    messages: &mut MessageReader<impl Read>,
+    sink: &mut dyn MessageSink,
+) -> Result<(), ServeError> {
+    let mode = CacheMode::from_environment()?;
+    let Some(mut backends) = handshake(messages, sink, mode)? else { return Ok(()) };
+    while let Some(message) = next_message(messages, sink)? {
         let ToWorker::Case { task, variants, intermediates: _ } = message else {
             return Err(ServeError::Handshake);
         };
         for variant in variants {
             let backend = backends.get_mut(variant).ok_or(ServeError::UnknownVariant(variant))?;
-            let answer = answer(backend.as_mut(), &task, variant, voice)?;
-            voice.answer(&answer)?;
-            verify(cache, attribute_tally())?;
+            let answer = answer(backend.as_mut(), &task, variant, sink)?;
+            sink.queue(&answer)?;
+            check_attributes(mode, attribute_tally())?;
             if let FromWorker::Answer { last: true, .. } = answer {
-                return Ok(voice.catch_up()?);
+                return Ok(sink.flush()?);
             }
         }
     }
     Ok(())
 }
 
-/// The next message; nothing is left unsaid while one is waited for.
-fn next(input: &mut Inbox<impl Read>, voice: &mut Voice<impl Write>) -> Result<Option<ToWorker>, ServeError> {
-    if !input.has_next() {
-        voice.catch_up()?;
+/// Returns the next message; sends the queued answers first if it has not arrived yet.
+fn next_message(
+    messages: &mut MessageReader<impl Read>,
+    sink: &mut dyn MessageSink,
+) -> Result<Option<ToWorker>, ServeError> {
+    if !messages.has_next() {
+        sink.flush()?;
     }
-    Ok(input.next()?)
+    Ok(messages.next()?)
 }
 
-fn shake_hands(
-    input: &mut Inbox<impl Read>,
-    voice: &mut Voice<impl Write>,
-    cache: CacheMode,
+/// Opens the backends of the variants that the handshake names, in its order; `None` if the pipe is closed before it.
+fn handshake(
+    messages: &mut MessageReader<impl Read>,
+    sink: &mut dyn MessageSink,
+    mode: CacheMode,
 ) -> Result<Option<Vec<Box<dyn Backend>>>, ServeError> {
-    let Some(message) = input.next()? else { return Ok(None) };
+    let Some(message) = messages.next()? else { return Ok(None) };
     let ToWorker::Hello { protocol, variants } = message else { return Err(ServeError::Handshake) };
     if protocol != PROTOCOL_VERSION {
         return Err(ServeError::Protocol(protocol));
     }
     let backends =
-        variants.iter().map(|variant| open_guarded(variant, cache)).collect::<Result<Vec<_>, _>>()?;
+        variants.iter().map(|variant| open_backend(variant, mode)).collect::<Result<Vec<_>, _>>()?;
     let hello = FromWorker::Hello {
         protocol: PROTOCOL_VERSION,
         backends: backends.iter().map(|backend| backend.describe()).collect(),
         device_memory: backends.iter().find_map(|backend| backend.device_memory()),
     };
-    voice.tell(&hello)?;
+    sink.send(&hello)?;
     Ok(Some(backends))
 }
 
-fn open_guarded(variant: &Variant, cache: CacheMode) -> Result<Box<dyn Backend>, ServeError> {
-    guarded(|| open(variant, cache))?.map_err(ServeError::from)
+fn open_backend(variant: &Variant, mode: CacheMode) -> Result<Box<dyn Backend>, ServeError> {
+    catching_panics(|| open(variant, mode))?.map_err(ServeError::from)
 }
 
-/// Runs one case on one variant; every stage is told before it is entered. What to answer.
+/// Runs a case on a backend, announcing every stage before the backend enters it, and returns the answer.
 fn answer(
     backend: &mut dyn Backend,
     task: &Task,
     variant: usize,
-    voice: &mut Voice<impl Write>,
+    sink: &mut dyn MessageSink,
 ) -> Result<FromWorker, ServeError> {
     let hash = task.hash;
-    let mut told = Ok(());
-    let observation = guarded(|| {
+    let mut announced = Ok(());
+    let observation = catching_panics(|| {
         backend.run(task, &mut |stage: Stage| {
-            if told.is_ok() {
-                told = voice.tell(&FromWorker::Stage { hash, variant, stage });
+            if announced.is_ok() {
+                announced = sink.send(&FromWorker::Stage { hash, variant, stage });
             }
         })
     })?;
-    told?;
-    let last = observation.outcome != Outcome::Ok && guarded(|| backend.is_lost())?;
+    announced?;
+    let last = observation.outcome != Outcome::Ok && catching_panics(|| backend.is_lost())?;
     Ok(FromWorker::Answer { hash, variant, observation, last })
 }
 
-/// An error where answers in memory are being verified and one was wrong.
-fn verify(cache: CacheMode, attributes: AttributeTally) -> Result<(), ServeError> {
-    match cache {
+/// Returns an error if the driver cache is being verified and was wrong once.
+fn check_attributes(mode: CacheMode, attributes: AttributeTally) -> Result<(), ServeError> {
+    match mode {
         CacheMode::Verify if attributes.changed > 0 => Err(ServeError::AttributesChanged(attributes)),
         _ => Ok(()),
     }
 }
 
-/// A panic is a fault of the harness, never a crash of the backend: it is told as such.
-fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, ServeError> {
+/// Turns a panic into an error: it is a fault of the harness, not a crash of the backend.
+fn catching_panics<T>(work: impl FnOnce() -> T) -> Result<T, ServeError> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| ServeError::Panic(panic_text(panic.as_ref())))
 }
 
 fn panic_text(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str);
-    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("without a message").to_owned()
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message").to_owned()
 }
 
 #[cfg(test)]
@@ -177,13 +186,13 @@ mod tests {
     use twinfer_onnx::DataType;
     use twinfer_protocol::{FromWorker, PROTOCOL_VERSION, ToWorker, read_from_worker};
 
-    use super::{serve, verify};
+    use super::{check_attributes, serve};
 
-    /// What is said, a system call each.
+    /// The bytes of each write.
     #[derive(Default)]
-    struct Calls(Vec<Vec<u8>>);
+    struct Writes(Vec<Vec<u8>>);
 
-    impl Write for Calls {
+    impl Write for Writes {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             self.0.push(bytes.to_vec());
             Ok(bytes.len())
@@ -195,17 +204,17 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_goes_with_the_first_stage_of_a_case_that_is_there_already() {
-        let mut said = Vec::new();
-        ToWorker::write_hello(&mut said, PROTOCOL_VERSION, &["golden".parse().unwrap()]).unwrap();
+    fn answer_is_written_with_the_first_stage_of_a_waiting_case() {
+        let mut input = Vec::new();
+        ToWorker::write_hello(&mut input, PROTOCOL_VERSION, &["golden".parse().unwrap()]).unwrap();
         for model in [b"none", b"nada", b"zero"] {
             let request = Request { precision: DataType::Float, tf32: false };
             let task = Task::new(model.to_vec(), request, Vec::new());
-            ToWorker::write_case(&mut said, &task, &[0], &[]).unwrap();
+            ToWorker::write_case(&mut input, &task, &[0], &[]).unwrap();
         }
-        let mut calls = Calls::default();
-        serve(said.as_slice(), &mut calls).unwrap();
-        let kinds = calls.0.iter().map(|call| kinds(call)).collect::<Vec<_>>();
+        let mut writes = Writes::default();
+        serve(input.as_slice(), &mut writes).unwrap();
+        let kinds = writes.0.iter().map(|bytes| kinds(bytes)).collect::<Vec<_>>();
         assert_eq!(kinds, ["hello", "stage", "answer stage", "answer stage", "answer"]);
     }
 
@@ -223,15 +232,17 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_attribute_ends_a_worker_that_verifies_and_no_other() {
+    fn changed_attribute_ends_only_a_verifying_worker() {
         let unchanged = AttributeTally { asked: 9, answered_by_driver: 9, compared: 8, changed: 0 };
         let changed = AttributeTally { changed: 1, ..unchanged };
-        assert!([CacheMode::On, CacheMode::Off].into_iter().all(|mode| verify(mode, changed).is_ok()));
-        assert!(verify(CacheMode::Verify, unchanged).is_ok());
+        assert!(
+            [CacheMode::On, CacheMode::Off].into_iter().all(|mode| check_attributes(mode, changed).is_ok())
+        );
+        assert!(check_attributes(CacheMode::Verify, unchanged).is_ok());
         assert_eq!(
-            verify(CacheMode::Verify, changed).unwrap_err().to_string(),
-            "the driver no longer gives the device attributes that it gave before: 9 device attributes asked for, \
-             9 answered by the driver, 8 answers compared, 1 changed"
+            check_attributes(CacheMode::Verify, changed).unwrap_err().to_string(),
+            "the CUDA driver's device attributes differ from the cached ones: 9 device attributes requested, \
+             9 answered by the driver, 8 answers compared, 1 changed; run with --driver-cache off and report it"
         );
     }
 }

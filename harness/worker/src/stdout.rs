@@ -2,12 +2,13 @@ use std::{fs::File, io};
 
 use rustix::{io::fcntl_dupfd_cloexec, stdio};
 
-/// The lowest number for the duplicate: past stdin, stdout and stderr.
-const FIRST_FREE: i32 = 3;
+/// The lowest file descriptor for the duplicate: above stdin, stdout and stderr.
+const LOWEST: i32 = 3;
 
-/// The process's standard output, taken away from everyone else: what a library prints from now on goes to stderr.
+/// Returns the process's standard output and redirects file descriptor 1 to stderr, so that nothing a library prints reaches
+/// the output.
 pub fn take() -> io::Result<File> {
-    let output = fcntl_dupfd_cloexec(stdio::stdout(), FIRST_FREE)?;
+    let output = fcntl_dupfd_cloexec(stdio::stdout(), LOWEST)?;
     stdio::dup2_stdout(stdio::stderr())?;
     Ok(File::from(output))
 }

@@ -11,7 +11,7 @@ use std::{
 use twinfer_case::{Description, DeviceUse, Observation, Outcome, RunOutput, Stage, Task};
 use twinfer_onnx::{Graph, Op, Tensor};
 use twinfer_protocol::{Fault, FromWorker, PROTOCOL_VERSION, ToWorker, read_to_worker};
-use twinfer_worker::{Sabotage, Voice};
+use twinfer_worker::{MessageSink, message_sink};
 
 use crate::{
     defects::{self, Defect},
@@ -43,7 +43,8 @@ pub fn become_actor_if_asked() {
 
 fn play(role: &str) {
     let mut input = io::stdin().lock();
-    let mut voice = Voice::new(io::stdout().lock(), Sabotage::of_process());
+    let mut sink = message_sink(io::stdout().lock());
+    let sink = sink.as_mut();
     let (mut met_relu, mut met) = (false, HashSet::new());
     let (is_slow, has_many_bugs) = (role.starts_with("is-slow"), role.ends_with("has-many-bugs"));
     let (mut is_lost, mut level) = (false, None);
@@ -54,15 +55,15 @@ fn play(role: &str) {
     while let Some(message) = read_to_worker(&mut input).unwrap() {
         match message {
             ToWorker::Hello { .. } if role == "does-not-start" => {
-                tell(&FromWorker::Fault(Fault::of_environment("the library is missing")), &mut voice);
+                tell(&FromWorker::Fault(Fault::of_environment("the library is missing")), sink);
                 process::exit(3);
             }
             ToWorker::Hello { variants, .. } => {
-                devices::meet(role, &mut voice);
+                devices::meet(role, sink);
                 level = variants.first().and_then(|variant| variant.options.get("level").cloned());
                 let backends = vec![description(role, level.is_some())];
                 let device_memory = devices::memory(role);
-                tell(&FromWorker::Hello { protocol: PROTOCOL_VERSION, backends, device_memory }, &mut voice);
+                tell(&FromWorker::Hello { protocol: PROTOCOL_VERSION, backends, device_memory }, sink);
             }
             ToWorker::Case { task, .. } => {
                 let graph = Graph::decode(&task.model).unwrap();
@@ -77,16 +78,16 @@ fn play(role: &str) {
                     thread::sleep(Duration::from_millis(10));
                     place
                 });
-                tell(&FromWorker::Stage { hash, variant: 0, stage: Stage::Execute }, &mut voice);
+                tell(&FromWorker::Stage { hash, variant: 0, stage: Stage::Execute }, sink);
                 while role == "never-comes-to-an-end" && has_bias(&graph) {
                     thread::sleep(Duration::from_millis(10));
                     // the supervisor closes the pipe when it has had enough
                     let stage = FromWorker::Stage { hash, variant: 0, stage: Stage::Execute };
-                    if voice.tell(&stage).is_err() {
+                    if sink.send(&stage).is_err() {
                         process::exit(0);
                     }
                 }
-                misbehave(role, &graph, &mut voice);
+                misbehave(role, &graph, sink);
                 devices::work(role);
                 let mut observation = match role {
                     "drops-bias-and-more-after-relu" => truth(&without_bias(&graph), &task),
@@ -125,14 +126,14 @@ fn play(role: &str) {
                     observation.runs.iter_mut().for_each(flatten);
                 }
                 let last = role == "loses-its-context" && has_bias(&graph);
-                tell(&FromWorker::Answer { hash, variant: 0, observation, last }, &mut voice);
+                tell(&FromWorker::Answer { hash, variant: 0, observation, last }, sink);
                 is_lost |= last;
             }
         }
     }
 }
 
-fn misbehave(role: &str, graph: &Graph, voice: &mut Voice<impl Write>) {
+fn misbehave(role: &str, graph: &Graph, sink: &mut dyn MessageSink) {
     match role {
         "aborts" if has_bias(graph) => {
             eprintln!("assertion failed: no bias");
@@ -143,13 +144,13 @@ fn misbehave(role: &str, graph: &Graph, voice: &mut Voice<impl Write>) {
             io::stdout().write_all(b"library says hello\n").unwrap();
             io::stdout().flush().unwrap();
         }
-        "faults" if has_bias(graph) => tell(&FromWorker::Fault(Fault::of_environment("out of disk")), voice),
+        "faults" if has_bias(graph) => tell(&FromWorker::Fault(Fault::of_environment("out of disk")), sink),
         _ => {}
     }
 }
 
-pub fn tell(message: &FromWorker, voice: &mut Voice<impl Write>) {
-    voice.tell(message).unwrap();
+pub fn tell(message: &FromWorker, sink: &mut dyn MessageSink) {
+    sink.send(message).unwrap();
 }
 
 fn description(role: &str, is_rung: bool) -> Description {

@@ -13,7 +13,7 @@ use std::{
 use twinfer_campaign::Scaling;
 use twinfer_case::{CaseHash, DeviceMemory, Event, Verdict, WorkerBound, Workforce};
 use twinfer_protocol::{Fault, FromWorker};
-use twinfer_worker::Voice;
+use twinfer_worker::MessageSink;
 
 use crate::{
     actor::tell,
@@ -34,7 +34,7 @@ fn note(name: &str) -> PathBuf {
 }
 
 /// What an actor does when it starts: a device that fell off the bus has no workers any more.
-pub fn meet(role: &str, voice: &mut Voice<impl Write>) {
+pub fn meet(role: &str, sink: &mut dyn MessageSink) {
     if role.starts_with("notes-its-start") {
         count(&note("starts"));
     }
@@ -42,7 +42,7 @@ pub fn meet(role: &str, voice: &mut Voice<impl Write>) {
         || role == "loses-all-devices" && note("off-the-bus").exists()
     {
         let message = format!("cannot use CUDA device {}: no CUDA-capable device is detected", device());
-        tell(&FromWorker::Fault(Fault::of_environment(message)), voice);
+        tell(&FromWorker::Fault(Fault::of_environment(message)), sink);
         process::exit(3);
     }
 }

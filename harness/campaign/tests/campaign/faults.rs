@@ -54,7 +54,7 @@ pub fn injected_faults() {
     production.options.jobs = NonZeroUsize::new(6).unwrap();
     let undisturbed = production.run();
     let (journal, files) = (undisturbed.journal(), undisturbed.finding_files());
-    production.options.worker.env.push((twinfer_worker::SABOTAGE_VARIABLE.to_owned(), "7".to_owned()));
+    production.options.worker.env.push((twinfer_worker::FAULT_INJECTION_VARIABLE.to_owned(), "7".to_owned()));
     let disturbed = production.run();
     let lost = disturbed.summary.workers_lost;
     println!("{lost} workers were lost at work in {cases} cases");

@@ -12,7 +12,7 @@ use twinfer_driver_cache::{CACHE_MODE_VARIABLE, CacheMode};
 use twinfer_generators::Family;
 use twinfer_reports::Format;
 use twinfer_store::{known_findings, run_directory};
-use twinfer_worker::SABOTAGE_VARIABLE;
+use twinfer_worker::FAULT_INJECTION_VARIABLE;
 
 use crate::{
     Exit, Failure,
@@ -121,7 +121,7 @@ fn options(arguments: &Arguments, configuration: &Configuration) -> Result<Optio
     };
     let devices = arguments.devices.as_deref().or(configuration.devices.as_deref());
     let mut worker = worker_for(&variants)?;
-    worker.env.extend(arguments.inject.map(|seed| (SABOTAGE_VARIABLE.to_owned(), seed.to_string())));
+    worker.env.extend(arguments.inject.map(|seed| (FAULT_INJECTION_VARIABLE.to_owned(), seed.to_string())));
     worker.env.push((CACHE_MODE_VARIABLE.to_owned(), arguments.driver_cache.to_string()));
     let known = known(&arguments.known)?;
     let out = run_directory(arguments.out.as_deref(), arguments.resume)?;

@@ -1,57 +1,38 @@
-//! A worker process spoken to by hand. This binary is its own worker, and prints to stdout meanwhile.
+//! A worker process, driven message by message.
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
 use std::{
-    env, fs,
+    fs,
     io::{BufRead, BufReader, Read, Write},
+    path::Path,
     process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio},
     thread,
     time::{Duration, Instant},
 };
 
-use libtest_mimic::{Arguments, Trial};
 use twinfer_case::{Case, Expectation, Outcome, Request, Run, Stage, Task, TensorSource, Variant};
 use twinfer_driver_cache::CACHE_MODE_VARIABLE;
 use twinfer_onnx::{DataType, Dim, Graph, Node, Op, Tensor, TensorData, ValueInfo};
 use twinfer_protocol::{FaultCause, FromWorker, PROTOCOL_VERSION, ToWorker, read_from_worker};
-use twinfer_worker::{WORKER_VARIABLE, become_worker_if_asked};
+use twinfer_worker::WORKER_VARIABLE;
 
-const PRINTS: &str = "prints";
-const LOADING: Duration = Duration::from_millis(200);
+/// A program that serves as a worker.
+#[derive(Clone, Copy)]
+enum Program {
+    /// The crate's own binary.
+    Worker,
+    /// A program that is its own worker and prints to stdout meanwhile.
+    PrintingFixture,
+}
 
-fn main() {
-    if env::args().any(|argument| argument == PRINTS) {
-        // what a library might do at any time once it is loaded
-        thread::spawn(|| {
-            thread::sleep(LOADING);
-            loop {
-                println!("a line that no frame begins with");
-                thread::sleep(Duration::from_micros(50));
-            }
-        });
+impl Program {
+    const fn path(self) -> &'static str {
+        match self {
+            Self::Worker => env!("CARGO_BIN_EXE_twinfer-worker"),
+            Self::PrintingFixture => env!("CARGO_BIN_EXE_twinfer-worker-fixture"),
+        }
     }
-    become_worker_if_asked();
-    let trial = |name: &str, test: fn()| {
-        Trial::test(name.to_owned(), move || {
-            test();
-            Ok(())
-        })
-    };
-    let tests = vec![
-        trial("cases_are_answered_in_order_with_their_stages", answers_in_order),
-        trial("what_a_library_prints_does_not_come_between_frames", printing),
-        trial("several_variants_share_a_case", several_variants),
-        trial("a_closed_pipe_ends_the_worker_in_peace", closed_pipe),
-        trial("a_worker_ends_with_its_parent_even_while_its_pipe_stays_open", orphan),
-        trial("a_variant_that_cannot_be_served_is_a_fault", unknown_option),
-        trial("another_protocol_version_is_a_fault", other_protocol),
-        trial("a_case_before_the_handshake_is_a_fault", case_first),
-        trial("a_word_that_the_driver_cache_does_not_have_is_a_fault", unknown_cache),
-        trial("bytes_that_are_no_frame_end_the_worker_with_a_reason", garbage),
-        trial("a_model_that_is_none_is_refused_and_the_worker_goes_on", no_model),
-    ];
-    libtest_mimic::run(&Arguments::from_args(), tests).exit();
 }
 
 struct Worker {
@@ -61,13 +42,12 @@ struct Worker {
 }
 
 impl Worker {
-    fn start(arguments: &[&str]) -> Self {
-        Self::with(arguments, &[])
+    fn start(program: Program) -> Self {
+        Self::with_environment(program, &[])
     }
 
-    fn with(arguments: &[&str], environment: &[(&str, &str)]) -> Self {
-        let mut child = Command::new(env::current_exe().unwrap())
-            .args(arguments)
+    fn with_environment(program: Program, environment: &[(&str, &str)]) -> Self {
+        let mut child = Command::new(program.path())
             .env(WORKER_VARIABLE, "1")
             .envs(environment.iter().copied())
             .stdin(Stdio::piped())
@@ -79,11 +59,12 @@ impl Worker {
         Self { stdin: child.stdin.take(), stdout, child }
     }
 
-    fn greeted(arguments: &[&str], variants: &[&str]) -> Self {
-        let mut worker = Self::start(arguments);
+    /// Starts a worker and exchanges the handshake.
+    fn ready(program: Program, variants: &[&str]) -> Self {
+        let mut worker = Self::start(program);
         let variants: Vec<Variant> = variants.iter().map(|variant| variant.parse().unwrap()).collect();
         worker.hello(PROTOCOL_VERSION, &variants);
-        let FromWorker::Hello { protocol: PROTOCOL_VERSION, backends, .. } = worker.hear() else {
+        let FromWorker::Hello { protocol: PROTOCOL_VERSION, backends, .. } = worker.receive() else {
             panic!("no handshake")
         };
         assert_eq!(backends.len(), variants.len());
@@ -104,12 +85,13 @@ impl Worker {
         stdin.write_all(&case).unwrap();
     }
 
-    fn hear(&mut self) -> FromWorker {
+    fn receive(&mut self) -> FromWorker {
         read_from_worker(&mut self.stdout).unwrap().expect("the worker closed its pipe")
     }
 
-    fn fault(&mut self, cause: FaultCause) -> String {
-        match self.hear() {
+    /// Receives a fault of this cause and returns its message.
+    fn receive_fault(&mut self, cause: FaultCause) -> String {
+        match self.receive() {
             FromWorker::Fault(fault) => {
                 assert_eq!(fault.cause, cause, "{}", fault.message);
                 fault.message
@@ -118,13 +100,14 @@ impl Worker {
         }
     }
 
+    /// Closes the pipe and waits for the worker to end.
     fn close(mut self) -> ExitStatus {
         self.stdin = None;
         self.child.wait().unwrap()
     }
 }
 
-/// Relu of one value.
+/// A case of one Relu with the input `x`.
 fn task(x: f32) -> Task {
     let value = |name: &str| ValueInfo {
         name: name.to_owned(),
@@ -154,11 +137,11 @@ fn task(x: f32) -> Task {
     Task::of(&case).unwrap()
 }
 
-/// Reads the stages and the answer of one case on one variant, and checks what they say.
+/// Receives the stages and the answer of a case on variant `on`, and checks them.
 fn expect_answer(worker: &mut Worker, task: &Task, on: usize, result: f32) {
     let mut stages = Vec::new();
     loop {
-        match worker.hear() {
+        match worker.receive() {
             FromWorker::Stage { hash, variant, stage } => {
                 assert_eq!((hash, variant), (task.hash, on));
                 stages.push(stage);
@@ -175,8 +158,9 @@ fn expect_answer(worker: &mut Worker, task: &Task, on: usize, result: f32) {
     }
 }
 
-fn answers_in_order() {
-    let mut worker = Worker::greeted(&[], &["golden"]);
+#[test]
+fn cases_are_answered_in_order_with_their_stages() {
+    let mut worker = Worker::ready(Program::Worker, &["golden"]);
     let tasks: Vec<_> = [-1.0, 2.0, 3.0].map(task).into();
     for task in &tasks {
         worker.send(task, &[0]);
@@ -186,9 +170,11 @@ fn answers_in_order() {
     }
 }
 
-fn printing() {
-    let mut worker = Worker::greeted(&[PRINTS], &["golden"]);
-    thread::sleep(2 * LOADING);
+#[test]
+fn printed_lines_do_not_come_between_frames() {
+    let mut worker = Worker::ready(Program::PrintingFixture, &["golden"]);
+    // until the fixture prints
+    thread::sleep(Duration::from_millis(400));
     for x in 1..200 {
         let task = task(x as f32);
         worker.send(&task, &[0]);
@@ -196,30 +182,28 @@ fn printing() {
     }
 }
 
-fn several_variants() {
-    let mut worker = Worker::greeted(&[], &["golden", "golden"]);
+#[test]
+fn variants_share_a_case() {
+    let mut worker = Worker::ready(Program::Worker, &["golden", "golden"]);
     let task = task(5.0);
     worker.send(&task, &[1, 0]);
     expect_answer(&mut worker, &task, 1, 5.0);
     expect_answer(&mut worker, &task, 0, 5.0);
     worker.send(&task, &[2]);
-    assert!(worker.fault(FaultCause::Environment).contains("variant 2"));
+    assert!(worker.receive_fault(FaultCause::Environment).contains("variant 2"));
 }
 
-fn closed_pipe() {
-    assert!(Worker::start(&[]).close().success());
-    assert!(Worker::greeted(&[], &["golden"]).close().success());
+#[test]
+fn closed_pipe_ends_the_worker_without_an_error() {
+    assert!(Worker::start(Program::Worker).close().success());
+    assert!(Worker::ready(Program::Worker, &["golden"]).close().success());
 }
 
-/// A shell starts a worker whose stdin someone else keeps open, says its number, and ends.
-fn orphan() {
+/// A shell starts a worker whose stdin another process keeps open, prints the worker's process number, and ends.
+#[test]
+fn worker_ends_with_its_parent_while_its_pipe_is_open() {
     let mut shell = Command::new("sh")
-        .args([
-            "-c",
-            "sleep 30 | \"$0\" >&2 & echo $!; sleep 0.5",
-            &env::current_exe().unwrap().to_string_lossy(),
-        ])
-        .env(WORKER_VARIABLE, "1")
+        .args(["-c", "sleep 30 | \"$0\" >&2 & echo $!; sleep 0.5", Program::Worker.path()])
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
@@ -228,61 +212,71 @@ fn orphan() {
     let mut line = BufReader::new(shell.stdout.take().unwrap());
     line.read_line(&mut number).unwrap();
     let process = format!("/proc/{}/exe", number.trim());
-    let serves = || fs::read_link(&process).is_ok_and(|exe| exe == env::current_exe().unwrap());
+    let program = Path::new(Program::Worker.path()).canonicalize().unwrap();
+    let serves = || fs::read_link(&process).is_ok_and(|exe| exe == program);
     assert!(shell.wait().unwrap().success());
     assert!(serves(), "the worker did not start");
     let begun = Instant::now();
     while serves() {
-        assert!(begun.elapsed() < Duration::from_secs(20), "the worker outlives its parent");
+        assert!(begun.elapsed() < Duration::from_secs(20), "the worker has outlived its parent");
         thread::sleep(Duration::from_millis(50));
     }
 }
 
-fn unknown_option() {
-    let mut worker = Worker::start(&[]);
+#[test]
+fn unknown_option_is_a_fault_of_the_variant() {
+    let mut worker = Worker::start(Program::Worker);
     worker.hello(PROTOCOL_VERSION, &["golden,speed=high".parse().unwrap()]);
-    assert_eq!(worker.fault(FaultCause::Variant), r#"golden has no option "speed""#);
+    assert_eq!(worker.receive_fault(FaultCause::Variant), r#"golden has no option "speed""#);
     assert_eq!(worker.close().code(), Some(3));
 }
 
-fn other_protocol() {
-    let mut worker = Worker::start(&[]);
+#[test]
+fn other_protocol_version_is_a_fault() {
+    let mut worker = Worker::start(Program::Worker);
     worker.hello(PROTOCOL_VERSION + 1, &[]);
-    assert!(worker.fault(FaultCause::Environment).contains("use the same release"));
+    assert!(worker.receive_fault(FaultCause::Environment).contains("use the same release"));
 }
 
-fn case_first() {
-    let mut worker = Worker::start(&[]);
+#[test]
+fn case_before_the_handshake_is_a_fault() {
+    let mut worker = Worker::start(Program::Worker);
     worker.send(&task(1.0), &[0]);
-    assert_eq!(worker.fault(FaultCause::Environment), "the handshake comes first, and once");
+    assert_eq!(
+        worker.receive_fault(FaultCause::Environment),
+        "the supervisor must send one handshake, before the first case"
+    );
 }
 
-fn unknown_cache() {
-    // it says so before it is spoken to, and may have closed its pipe by then
-    let mut worker = Worker::with(&[], &[(CACHE_MODE_VARIABLE, "sometimes")]);
+#[test]
+fn unknown_driver_cache_mode_is_a_fault() {
+    // the worker reports this before it reads anything, and may have closed its pipe by then
+    let mut worker = Worker::with_environment(Program::Worker, &[(CACHE_MODE_VARIABLE, "sometimes")]);
     assert_eq!(
-        worker.fault(FaultCause::Environment),
+        worker.receive_fault(FaultCause::Environment),
         "TWINFER_DRIVER_CACHE=sometimes: the value is one of on, attributes, off, verify"
     );
     assert_eq!(worker.close().code(), Some(3));
 }
 
-fn garbage() {
-    let mut worker = Worker::greeted(&[], &["golden"]);
+#[test]
+fn bytes_that_are_no_frame_end_the_worker_with_a_reason() {
+    let mut worker = Worker::ready(Program::Worker, &["golden"]);
     worker.stdin.as_mut().unwrap().write_all(&[0xff; 64]).unwrap();
-    assert!(worker.fault(FaultCause::Environment).contains("over the limit"));
+    assert!(worker.receive_fault(FaultCause::Environment).contains("over the limit"));
     let mut rest = Vec::new();
     worker.stdout.read_to_end(&mut rest).unwrap();
     assert!(rest.is_empty());
     assert_eq!(worker.close().code(), Some(3));
 }
 
-fn no_model() {
-    let mut worker = Worker::greeted(&[], &["golden"]);
+#[test]
+fn worker_continues_after_a_model_that_cannot_be_decoded() {
+    let mut worker = Worker::ready(Program::Worker, &["golden"]);
     let broken = Task::new(b"no model".to_vec(), task(1.0).request, Vec::new());
     worker.send(&broken, &[0]);
-    assert!(matches!(worker.hear(), FromWorker::Stage { stage: Stage::Parse, .. }));
-    let FromWorker::Answer { observation, .. } = worker.hear() else { panic!("no answer") };
+    assert!(matches!(worker.receive(), FromWorker::Stage { stage: Stage::Parse, .. }));
+    let FromWorker::Answer { observation, .. } = worker.receive() else { panic!("no answer") };
     assert!(matches!(observation.outcome, Outcome::Rejected(_)), "{observation:?}");
     let task = task(4.0);
     worker.send(&task, &[0]);
