@@ -1,4 +1,4 @@
-/* A stand-in for the CUDA driver: it counts the questions that reach it. */
+/* A stand-in for the CUDA driver that counts the calls that reach it. */
 
 static int questions;
 static int clock_rate = 1980000;
@@ -7,7 +7,7 @@ int asked(void) { return questions; }
 
 void set_clock_rate(int rate) { clock_rate = rate; }
 
-/* attribute 13 is the clock rate; device 7 is none */
+/* attribute 13 is the clock rate; there is no device 7 */
 int cuDeviceGetAttribute(int *answer, int attribute, int device) {
   ++questions;
   if (!answer) return 1;
@@ -16,7 +16,7 @@ int cuDeviceGetAttribute(int *answer, int attribute, int device) {
   return 0;
 }
 
-/* memory is a number; a context is current, or none */
+/* device memory is a number; one context is current */
 static unsigned long long next_address = 4096;
 static int allocations, releases, asynchronous_releases, waits, cleared, looks, mappings;
 static unsigned long long threshold, room = 1ull << 40;
@@ -29,7 +29,7 @@ int memory_calls(int which) {
 
 unsigned long long pool_threshold(void) { return threshold; }
 
-/* how many more allocations there is room for, which those that are released make */
+/* the number of further allocations, to which each release adds one */
 void set_room(unsigned long long allocations_left) { room = allocations_left; }
 
 int cuCtxGetCurrent(void **current) {
@@ -98,7 +98,7 @@ int cuMemGetInfo_v2(unsigned long long *left, unsigned long long *total) {
   return 0;
 }
 
-/* virtual memory: a range and a handle are numbers too */
+/* ranges of virtual memory and handles are numbers too */
 int cuMemAddressReserve(unsigned long long *address, unsigned long long bytes, unsigned long long alignment,
                         unsigned long long wish, unsigned long long flags) {
   (void)alignment;
@@ -151,7 +151,7 @@ int cuMemUnmap(unsigned long long address, unsigned long long bytes) {
   return address && bytes ? 0 : 1;
 }
 
-/* an event is a number of questions before it is reached; its flags are remembered */
+/* an event is reached after three queries; the flags of the last one are recorded */
 static unsigned event_flags;
 static int questions_left, event_waits;
 

@@ -1,4 +1,4 @@
-/* A library that takes the place of dlsym for those that link it before the C library. */
+/* A library whose dlsym replaces that of the C library for libraries that link it first. */
 
 void *dlsym(void *handle, const char *name) {
   (void)handle, (void)name;

@@ -1,5 +1,5 @@
-//! The driver cache against a stand-in for the CUDA driver and a library that finds it as a CUDA runtime
-//! does, both compiled here; and against the real libraries that are installed.
+//! The driver cache with a stand-in for the CUDA driver and a library that finds it as a CUDA runtime does, both compiled
+//! here; and with the real libraries that are installed.
 
 #![cfg(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64"))]
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
@@ -15,29 +15,29 @@ use std::{
 };
 
 use stand_in::{
-    ATTRIBUTE, Driver, FOLDER, LAZY, READ_ONLY_SLOTS, Runtime, ask_without_place, compile, load,
-    load_on_its_own, replace_byte,
+    ATTRIBUTE, Driver, FOLDER, LAZY, READ_ONLY_SLOTS, Runtime, ask_with_null_pointer, compile, load,
+    load_with_deep_binding, replace_byte,
 };
 use twinfer_driver_cache::{AttachError, CacheMode, attach, attach_by_name, attribute_tally};
 use twinfer_libraries::Store;
 
-/// An attribute and device that no other test asks for, so that tests of one process do not meet.
-fn fresh() -> (c_int, c_int) {
+/// An attribute and a device that no other test requests, because all tests share the cache of this process.
+fn unused_attribute() -> (c_int, c_int) {
     static NEXT: AtomicI32 = AtomicI32::new(100);
     (NEXT.fetch_add(1, Ordering::Relaxed), 3)
 }
 
 #[test]
-fn the_driver_is_asked_once_whichever_way_the_runtime_found_it() {
+fn attribute_is_requested_once_through_every_kind_of_lookup() {
     let (runtime, driver) = (Runtime::attached("once", &LAZY), Driver::open());
     for way in runtime.ways() {
         assert_ne!(way, driver.address("cuDeviceGetAttribute"));
-        let (attribute, device) = fresh();
+        let (attribute, device) = unused_attribute();
         let before = attribute_tally();
         for _ in 0..100 {
             assert_eq!(runtime.ask(way, attribute, device), Ok(1000 * device + attribute));
         }
-        // other tests ask at the same time, each of them a few times
+        // other tests request a few attributes at the same time
         assert!(attribute_tally().asked >= before.asked + 100, "{:?}", attribute_tally());
         assert!(
             attribute_tally().answered_by_driver < before.answered_by_driver + 50,
@@ -48,7 +48,7 @@ fn the_driver_is_asked_once_whichever_way_the_runtime_found_it() {
 }
 
 #[test]
-fn slots_that_the_loader_filled_and_made_read_only_are_rewritten_and_read_only_again() {
+fn read_only_slots_are_rewritten_and_read_only_again() {
     let runtime = Runtime::load("relro", &READ_ONLY_SLOTS);
     let before = mappings("librelro.so");
     attach(&runtime.path, CacheMode::On).unwrap();
@@ -56,14 +56,14 @@ fn slots_that_the_loader_filled_and_made_read_only_are_rewritten_and_read_only_a
     assert_eq!(mappings("librelro.so"), before);
 }
 
-/// Addresses and permissions of a library.
+/// The lines of the process's memory map for a library.
 fn mappings(name: &str) -> Vec<String> {
     let maps = fs::read_to_string("/proc/self/maps").unwrap();
     maps.lines().filter(|line| line.ends_with(name)).map(str::to_owned).collect()
 }
 
 #[test]
-fn an_error_reaches_the_runtime_and_is_asked_for_again() {
+fn error_is_returned_and_requested_again() {
     let (runtime, driver) = (Runtime::attached("error", &LAZY), Driver::open());
     let way = runtime.by_name(ATTRIBUTE);
     let before = driver.asked();
@@ -74,13 +74,13 @@ fn an_error_reaches_the_runtime_and_is_asked_for_again() {
 }
 
 #[test]
-fn a_library_that_is_not_attached_finds_the_driver_itself() {
+fn library_that_is_not_attached_finds_the_driver() {
     let (_attached, driver) = (Runtime::attached("other", &LAZY), Driver::open());
     let untouched = Runtime::load("untouched", &LAZY);
     for way in untouched.ways() {
         assert_eq!(way, driver.address("cuDeviceGetAttribute"));
     }
-    let (attribute, device) = fresh();
+    let (attribute, device) = unused_attribute();
     let before = driver.asked();
     for _ in 0..10 {
         assert_eq!(
@@ -92,20 +92,20 @@ fn a_library_that_is_not_attached_finds_the_driver_itself() {
 }
 
 #[test]
-fn nothing_is_attached_where_the_cache_is_off() {
+fn mode_off_attaches_nothing() {
     let runtime = Runtime::load("off", &LAZY);
     attach(&runtime.path, CacheMode::Off).unwrap();
     assert_eq!(runtime.by_name(ATTRIBUTE), Driver::open().address("cuDeviceGetAttribute"));
 }
 
-/// One test: what it counts is the process's.
+/// One test for all kinds of memory, because the stand-in counts the calls of the whole process.
 #[test]
-fn device_memory_that_a_runtime_frees_it_gets_again_whichever_way_it_found_the_driver() {
+fn freed_memory_is_reused_through_every_kind_of_lookup() {
     let driver = Driver::open();
     let left_alone = Runtime::load("memoryless", &LAZY);
     attach(&left_alone.path, CacheMode::Attributes).unwrap();
     assert_ne!(left_alone.by_name(ATTRIBUTE), driver.address("cuDeviceGetAttribute"));
-    // another test may have had memory kept in this process already
+    // another test may have enabled the hooks for memory in this process already
     let untouched = Runtime::load("memory-off", &LAZY);
     attach(&untouched.path, CacheMode::Off).unwrap();
     assert_eq!(untouched.by_name(c"cuMemAlloc_v2"), driver.address("cuMemAlloc_v2"));
@@ -133,41 +133,45 @@ fn device_memory_that_a_runtime_frees_it_gets_again_whichever_way_it_found_the_d
     assert_eq!([allocations, releases, waits, cleared], [1, 0, 6, 3 * 1024]);
 
     let (allocate, free) = ways[0];
-    assert_eq!(runtime.allocate(allocate, 0), Err(1), "what the driver refuses is refused");
+    assert_eq!(runtime.allocate(allocate, 0), Err(1), "the driver's refusal is returned");
     assert_eq!(runtime.free(free, 0), 1);
     let free_async = runtime.by_version("by_second", c"cuMemFreeAsync", 12_000);
     assert_eq!(runtime.free_async(free_async, first, 0), 0);
     let before = driver.memory_calls();
     assert_eq!(runtime.free(free, first), 0);
-    assert_eq!(driver.memory_calls()[1], before[1] + 1, "the driver has it, and is told");
+    assert_eq!(driver.memory_calls()[1], before[1] + 1, "the block is the driver's again");
     assert_eq!(runtime.free_async(free_async, first, 1), 400);
     let second = runtime.allocate(allocate, 1000).unwrap();
-    assert_eq!((runtime.free(free, second), runtime.free(free, second)), (0, 1), "it was freed twice");
+    assert_eq!(
+        (runtime.free(free, second), runtime.free(free, second)),
+        (0, 1),
+        "the second release is refused"
+    );
     assert_eq!(runtime.free_async(free_async, second, 0), 1);
 
-    memory_of_the_host_is_kept_too(&runtime, &driver);
-    a_pool_keeps_what_is_freed_and_gives_zeros(&runtime, &driver);
-    virtual_memory_stays_together(&runtime, &driver);
-    how_much_is_free_is_asked_for_once_in_a_while(&runtime, &driver);
+    host_memory_is_reused(&runtime, &driver);
+    pool_keeps_freed_memory_and_returns_zeros(&runtime, &driver);
+    virtual_memory_is_reused_with_its_mapping(&runtime, &driver);
+    free_memory_is_requested_rarely(&runtime, &driver);
 }
 
-/// What has reached the driver since.
+/// The calls that have reached the driver since `before`.
 fn since(before: [c_int; 7], driver: &Driver) -> [c_int; 7] {
     let after = driver.memory_calls();
     std::array::from_fn(|which| after[which] - before[which])
 }
 
-/// The address of a place for a word, as a word.
-fn place(word: &mut u64) -> u64 {
+/// The address of a variable, as a word.
+fn address_of(word: &mut u64) -> u64 {
     ptr::from_mut(word).expose_provenance() as u64
 }
 
-fn memory_of_the_host_is_kept_too(runtime: &Runtime, driver: &Driver) {
+fn host_memory_is_reused(runtime: &Runtime, driver: &Driver) {
     let (allocate, free) = (runtime.by_name(c"cuMemHostAlloc"), runtime.by_name(c"cuMemFreeHost"));
     let before = driver.memory_calls();
     let mut addresses = [0; 3];
     for address in &mut addresses {
-        assert_eq!(runtime.call(allocate, [place(address), 1000, 2, 0, 0]), 0);
+        assert_eq!(runtime.call(allocate, [address_of(address), 1000, 2, 0, 0]), 0);
         assert_eq!(replace_byte(*address, 7), 0);
         assert_eq!(runtime.call(free, [*address, 0, 0, 0, 0]), 0);
     }
@@ -175,20 +179,20 @@ fn memory_of_the_host_is_kept_too(runtime: &Runtime, driver: &Driver) {
     let [allocations, releases, ..] = since(before, driver);
     assert_eq!([allocations, releases], [1, 0]);
     assert_eq!(runtime.call(allocate, [0, 1000, 2, 0, 0]), 1);
-    assert_eq!(runtime.call(free, [0; 5]), 1, "what the driver refuses is refused");
+    assert_eq!(runtime.call(free, [0; 5]), 1, "the driver's refusal is returned");
 }
 
-fn a_pool_keeps_what_is_freed_and_gives_zeros(runtime: &Runtime, driver: &Driver) {
+fn pool_keeps_freed_memory_and_returns_zeros(runtime: &Runtime, driver: &Driver) {
     let allocate = runtime.by_name(c"cuMemAllocAsync");
     let (before, mut address) = (driver.memory_calls(), 0);
-    assert_eq!(runtime.call(allocate, [place(&mut address), 1000, 0, 0, 0]), 0);
+    assert_eq!(runtime.call(allocate, [address_of(&mut address), 1000, 0, 0, 0]), 0);
     let [allocations, _, _, waits, cleared, ..] = since(before, driver);
     assert_eq!((driver.pool_threshold(), allocations, waits, cleared), (256 << 20, 1, 0, 1000));
-    assert_eq!(runtime.call(allocate, [place(&mut address), 1000, 1, 0, 0]), 400);
+    assert_eq!(runtime.call(allocate, [address_of(&mut address), 1000, 1, 0, 0]), 400);
     assert_eq!(runtime.call(allocate, [0, 1000, 0, 0, 0]), 1);
 }
 
-fn virtual_memory_stays_together(runtime: &Runtime, driver: &Driver) {
+fn virtual_memory_is_reused_with_its_mapping(runtime: &Runtime, driver: &Driver) {
     let find = |name| {
         let found = runtime.by_name(name);
         assert_ne!(found, driver.address(name.to_str().unwrap()));
@@ -197,7 +201,7 @@ fn virtual_memory_stays_together(runtime: &Runtime, driver: &Driver) {
     let (reserve, free) = (find(c"cuMemAddressReserve"), find(c"cuMemAddressFree"));
     let (create, release) = (runtime.by_version("by_second", c"cuMemCreate", 12_000), find(c"cuMemRelease"));
     let (map, unmap, set_access) = (find(c"cuMemMap"), find(c"cuMemUnmap"), find(c"cuMemSetAccess"));
-    // pinned memory of device 0, to be read and written there
+    // pinned memory of device 0, with read and write access for that device
     let (properties, access) = ([1_u32, 0, 1, 0, 0, 0, 0, 0], [1_u32, 0, 3]);
     let properties = properties.as_ptr().expose_provenance() as u64;
     let access = access.as_ptr().expose_provenance() as u64;
@@ -205,8 +209,8 @@ fn virtual_memory_stays_together(runtime: &Runtime, driver: &Driver) {
     let mut taken = Vec::new();
     for calls in [4, 0, 0] {
         let (before, mut range, mut handle) = (driver.memory_calls(), 0, 0);
-        call(reserve, [place(&mut range), 4096, 0, 0, 0]);
-        call(create, [place(&mut handle), 4096, properties, 0, 0]);
+        call(reserve, [address_of(&mut range), 4096, 0, 0, 0]);
+        call(create, [address_of(&mut handle), 4096, properties, 0, 0]);
         call(map, [range, 4096, 0, handle, 0]);
         call(set_access, [range, 4096, access, 1, 0]);
         call(unmap, [range, 4096, 0, 0, 0]);
@@ -217,56 +221,56 @@ fn virtual_memory_stays_together(runtime: &Runtime, driver: &Driver) {
     }
     assert_eq!(taken, [taken[0]; 3]);
 
-    // what is idle of either makes room for either
+    // idle blocks and idle ranges make room for each other
     let (allocate, free_block) = (runtime.by_name(c"cuMemAlloc_v2"), runtime.by_name(c"cuMemFree_v2"));
     let allocate_async = runtime.by_name(c"cuMemAllocAsync");
     driver.set_room(0);
     let block = runtime.allocate(allocate, 3 << 20).unwrap();
     driver.set_room(0);
     let mut handle = 0;
-    assert_eq!(runtime.call(create, [place(&mut handle), 8192, properties, 0, 0]), 2);
+    assert_eq!(runtime.call(create, [address_of(&mut handle), 8192, properties, 0, 0]), 2);
     assert_eq!(runtime.free(free_block, block), 0);
-    call(create, [place(&mut handle), 8192, properties, 0, 0]);
-    assert_eq!(runtime.call(allocate_async, [place(&mut handle), 1000, 0, 0, 0]), 2);
+    call(create, [address_of(&mut handle), 8192, properties, 0, 0]);
+    assert_eq!(runtime.call(allocate_async, [address_of(&mut handle), 1000, 0, 0, 0]), 2);
     driver.set_room(1 << 40);
 
     let retain = find(c"cuMemRetainAllocationHandle");
-    call(retain, [place(&mut handle), 0, 0, 0, 0]);
+    call(retain, [address_of(&mut handle), 0, 0, 0, 0]);
     assert_eq!(runtime.call(retain, [0; 5]), 1);
     let mut wished = 0;
-    call(reserve, [place(&mut wished), 4096, 0, 1 << 40, 0]);
+    call(reserve, [address_of(&mut wished), 4096, 0, 1 << 40, 0]);
     assert_eq!(wished, 1 << 40);
     for (function, words) in [
         (reserve, [0, 4096, 0, 0, 0]),
         (create, [0, 4096, properties, 0, 0]),
-        (create, [place(&mut wished), 4096, 0, 0, 0]),
-        (create, [place(&mut wished), 4096, properties, 1, 0]),
+        (create, [address_of(&mut wished), 4096, 0, 0, 0]),
+        (create, [address_of(&mut wished), 4096, properties, 1, 0]),
         (set_access, [1 << 40, 4096, 0, 1, 0]),
         (map, [1 << 40, 4096, 1, 7, 0]),
         (release, [0; 5]),
     ] {
-        assert_eq!(runtime.call(function, words), 1, "what the driver refuses is refused");
+        assert_eq!(runtime.call(function, words), 1, "the driver's refusal is returned");
     }
 }
 
-fn how_much_is_free_is_asked_for_once_in_a_while(runtime: &Runtime, driver: &Driver) {
+fn free_memory_is_requested_rarely(runtime: &Runtime, driver: &Driver) {
     let before = driver.memory_calls();
     let ways =
         [runtime.by_name(c"cuMemGetInfo_v2"), runtime.by_version("by_second", c"cuMemGetInfo", 12_000)];
     for _ in 0..50 {
         for way in ways {
             let (mut left, mut total) = (0, 0);
-            assert_eq!(runtime.call(way, [place(&mut left), place(&mut total), 0, 0, 0]), 0);
+            assert_eq!(runtime.call(way, [address_of(&mut left), address_of(&mut total), 0, 0, 0]), 0);
             assert_eq!((left < total, total), (true, 1000));
         }
     }
     let looks = since(before, driver)[5];
-    assert!((1..50).contains(&looks), "{looks} questions of a hundred reached the driver");
+    assert!((1..50).contains(&looks), "{looks} of a hundred requests reached the driver");
     assert_eq!(runtime.call(ways[0], [0; 5]), 1);
 }
 
 #[test]
-fn events_raise_no_interrupt_and_are_waited_for_without_one() {
+fn events_are_created_without_blocking_sync_and_polled() {
     let (runtime, driver) = (Runtime::attached("events", &LAZY), Driver::open());
     let wait = runtime.by_name(c"cuEventSynchronize");
     for create in
@@ -275,12 +279,12 @@ fn events_raise_no_interrupt_and_are_waited_for_without_one() {
         assert_ne!(create, driver.address("cuEventCreate"));
         let mut event = 0;
         // CU_EVENT_BLOCKING_SYNC and CU_EVENT_DISABLE_TIMING
-        assert_eq!(runtime.call(create, [place(&mut event), 3, 0, 0, 0]), 0);
+        assert_eq!(runtime.call(create, [address_of(&mut event), 3, 0, 0, 0]), 0);
         assert_eq!(driver.number("created_with"), 2);
         assert_eq!(runtime.call(wait, [event, 0, 0, 0, 0]), 0);
         assert_eq!(runtime.call(create, [0, 3, 0, 0, 0]), 1);
     }
-    assert_eq!(runtime.call(wait, [0; 5]), 400, "what the driver refuses is refused");
+    assert_eq!(runtime.call(wait, [0; 5]), 400, "the driver's refusal is returned");
     assert_eq!(driver.number("waited_by_driver"), 0);
 
     let untouched = Runtime::load("eventless", &LAZY);
@@ -289,7 +293,7 @@ fn events_raise_no_interrupt_and_are_waited_for_without_one() {
 }
 
 #[test]
-fn every_other_function_is_the_drivers_own() {
+fn functions_without_a_hook_are_the_drivers() {
     let (runtime, driver) = (Runtime::attached("others", &LAZY), Driver::open());
     assert_eq!(runtime.by_name(c"cuInit"), driver.address("cuInit"));
     assert_eq!(runtime.by_version("by_first", c"cuInit", 11_080), driver.address("cuInit"));
@@ -298,7 +302,7 @@ fn every_other_function_is_the_drivers_own() {
 }
 
 #[test]
-fn the_function_that_finds_functions_finds_itself_in_the_callers_version() {
+fn get_proc_address_finds_itself_in_the_requested_version() {
     let runtime = Runtime::attached("itself", &LAZY);
     let (first, second) = (runtime.by_name(c"cuGetProcAddress"), runtime.by_name(c"cuGetProcAddress_v2"));
     assert_ne!(first, second);
@@ -309,7 +313,7 @@ fn the_function_that_finds_functions_finds_itself_in_the_callers_version() {
 }
 
 #[test]
-fn searches_that_depend_on_the_caller_and_messages_of_failures_stay_what_they_are() {
+fn search_orders_and_messages_of_dlerror_are_unchanged() {
     let (attached, untouched) = (Runtime::attached("one", &LAZY), Runtime::load("two", &["-DWHO=2"]));
     assert_eq!((attached.who_by_default(), untouched.who_by_default()), (1, 2));
     assert!(!attached.next(c"malloc").is_null());
@@ -321,15 +325,15 @@ fn searches_that_depend_on_the_caller_and_messages_of_failures_stay_what_they_ar
 }
 
 #[test]
-fn a_question_without_a_place_for_the_answer_is_left_to_the_driver() {
+fn null_pointer_for_the_answer_is_left_to_the_driver() {
     let runtime = Runtime::attached("null", &LAZY);
     for way in runtime.ways() {
-        assert_eq!(ask_without_place(way), 1);
+        assert_eq!(ask_with_null_pointer(way), 1);
     }
 }
 
 #[test]
-fn a_library_is_attached_by_the_name_under_which_it_is_found() {
+fn library_is_attached_by_its_name() {
     let flags = [&LAZY[..], &["-Wl,-soname,libnamed.so"]].concat();
     let (runtime, driver) = (Runtime::load("named", &flags), Driver::open());
     attach_by_name("libnamed.so", CacheMode::Off).unwrap();
@@ -341,7 +345,7 @@ fn a_library_is_attached_by_the_name_under_which_it_is_found() {
 }
 
 #[test]
-fn what_cannot_be_attached_says_why() {
+fn library_that_cannot_be_attached_is_an_error_with_a_reason() {
     let absent = attach(Path::new("/nowhere/libnvinfer.so.8"), CacheMode::On);
     assert!(matches!(absent, Err(AttachError::Io(_))), "{absent:?}");
     let path = FOLDER.path().join("libnotloaded.so");
@@ -355,13 +359,13 @@ fn what_cannot_be_attached_says_why() {
 }
 
 #[test]
-fn a_library_whose_dlsym_somebody_else_replaced_is_left_alone() {
+fn library_with_a_replaced_dlsym_is_left_untouched() {
     let interposer = FOLDER.path().join("libinterposer.so");
     compile("interposer.c", &interposer, &[]);
     let path = FOLDER.path().join("libreplaced.so");
     let flags = [&READ_ONLY_SLOTS[..], &["-Wl,--no-as-needed", interposer.to_str().unwrap()]].concat();
     compile("runtime.c", &path, &flags);
-    let _library = load_on_its_own(&path);
+    let _library = load_with_deep_binding(&path);
     let replaced = attach(&path, CacheMode::On);
     assert!(matches!(replaced, Err(AttachError::Replaced("dlsym"))), "{replaced:?}");
 }
@@ -374,16 +378,16 @@ fn attaching_a_library_again_changes_nothing() {
     assert_eq!(runtime.by_name(ATTRIBUTE), found);
 }
 
-/// Loads the core library of every installed release of TensorRT and TensorRT-RTX; none of them is called, which would
+/// Loads the core library of every installed release of TensorRT and TensorRT-RTX. No function of them is called, which would
 /// need a GPU.
 #[test]
-fn every_installed_release_of_tensorrt_can_be_attached() {
+fn every_installed_tensorrt_can_be_attached() {
     let store = Store::open().unwrap();
     for name in ["tensorrt-8.5", "tensorrt-8.6", "tensorrt-rtx-1.4", "tensorrt-rtx-1.5", "tensorrt-rtx-1.7"] {
         let Ok(installed) = store.find(name) else { continue };
         let library = load(installed.library());
         attach(installed.library(), CacheMode::On).unwrap_or_else(|error| panic!("{name}: {error}"));
-        // an attached library stays, even if whoever loaded it lets it go
+        // an attached library stays loaded after its handle is closed
         drop(library);
         let maps = fs::read_to_string("/proc/self/maps").unwrap();
         assert!(maps.contains(installed.library().canonicalize().unwrap().to_str().unwrap()), "{name}");

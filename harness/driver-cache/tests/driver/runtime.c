@@ -1,4 +1,4 @@
-/* A library that finds the driver as a CUDA runtime linked into it does: through its own import of dlsym. */
+/* A library that finds the driver as a CUDA runtime inside it would: through its own import of dlsym. */
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -14,7 +14,7 @@ int open_driver(const char *path) {
   return driver != 0;
 }
 
-/* what each way of looking a function up finds */
+/* what each kind of lookup finds */
 void *by_name(const char *name) { return dlsym(driver, name); }
 
 void *by_first(const char *name, int version) {
@@ -31,7 +31,7 @@ void *by_second(const char *name, int version) {
   return status == (code != 0) && code == 0 ? function : 0;
 }
 
-/* asks by the function that one of the ways found */
+/* requests an attribute through the function that one of the lookups found */
 int ask(void *function, int *answer, int attribute, int device) {
   return ((Attribute)function)(answer, attribute, device);
 }
@@ -42,7 +42,7 @@ int allocate(void *function, unsigned long long *address, unsigned long long byt
 
 int release(void *function, unsigned long long address) { return ((int (*)(unsigned long long))function)(address); }
 
-/* any of the driver's functions that take up to five words */
+/* calls any function of the driver that takes up to five words */
 int call(void *function, unsigned long long a, unsigned long long b, unsigned long long c, unsigned long long d,
          unsigned long long e) {
   typedef int (*Words)(unsigned long long, unsigned long long, unsigned long long, unsigned long long, unsigned long long);
@@ -53,12 +53,12 @@ int release_on(void *function, unsigned long long address, void *stream) {
   return ((int (*)(unsigned long long, void *))function)(address, stream);
 }
 
-/* what a search that depends on the caller finds: this library's own function comes before the process's */
+/* what a search that depends on the caller finds: this library's own function comes before that of the process */
 int who(void) { return WHO; }
 int who_by_default(void) { return ((int (*)(void))dlsym(RTLD_DEFAULT, "who"))(); }
 void *next(const char *name) { return dlsym(RTLD_NEXT, name); }
 
-/* the message of a lookup that fails */
+/* the message after a failed lookup */
 const char *failure(const char *name) {
   dlerror();
   dlsym(driver, name);

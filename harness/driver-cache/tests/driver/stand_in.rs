@@ -1,8 +1,8 @@
-//! The stand-ins, compiled and loaded, with a safe face.
+//! A safe interface to the stand-ins, which are compiled and loaded here.
 #![expect(
     unsafe_code,
     clippy::undocumented_unsafe_blocks,
-    reason = "every function is called with the types that the sources beside declare; nothing is unloaded while used"
+    reason = "every function is called with the types that the C sources declare; nothing is unloaded while in use"
 )]
 
 use std::{
@@ -18,7 +18,7 @@ use libloading::os::unix::{Library, RTLD_LAZY, RTLD_LOCAL, RTLD_NOW};
 use tempfile::TempDir;
 use twinfer_driver_cache::{CacheMode, attach};
 
-/// The folder of the stand-ins of this process, with the driver: as in a worker, there is one.
+/// The folder of this process's stand-ins. It holds the one driver of the process.
 pub static FOLDER: LazyLock<TempDir> = LazyLock::new(|| {
     let folder = tempfile::tempdir().unwrap();
     compile("driver.c", &folder.path().join(DRIVER), &[]);
@@ -27,9 +27,9 @@ pub static FOLDER: LazyLock<TempDir> = LazyLock::new(|| {
 
 const DRIVER: &str = "libcuda.so.1";
 pub const ATTRIBUTE: &CStr = c"cuDeviceGetAttribute";
-/// A library whose slots the loader fills at the first call.
+/// Flags for a library whose slots the loader fills at the first call.
 pub const LAZY: [&str; 2] = ["-DWHO=1", "-Wl,-z,lazy"];
-/// A library whose slots the loader fills at once and then protects.
+/// Flags for a library whose slots the loader fills at once and then makes read-only.
 pub const READ_ONLY_SLOTS: [&str; 3] = ["-DWHO=1", "-Wl,-z,now", "-Wl,-z,relro"];
 
 /// Compiles a shared object from a source beside this file.
@@ -40,27 +40,27 @@ pub fn compile(source: &str, to: &Path, flags: &[&str]) {
     assert!(cc.arg("-ldl").status().unwrap().success());
 }
 
-/// Loads a library as TensorRT is loaded; it is unloaded where the result is dropped.
+/// Loads a library as TensorRT is loaded, until the result is dropped.
 pub fn load(path: &Path) -> Library {
     unsafe { Library::open(Some(path), RTLD_LAZY | RTLD_LOCAL) }.unwrap()
 }
 
-/// The same, with what it links itself before what the process has loaded.
-pub fn load_on_its_own(path: &Path) -> Library {
+/// As [`load`]; the library prefers the libraries that it links over those that the process has loaded.
+pub fn load_with_deep_binding(path: &Path) -> Library {
     unsafe { Library::open(Some(path), RTLD_LAZY | RTLD_LOCAL | libc::RTLD_DEEPBIND) }.unwrap()
 }
 
-/// Address of a function.
+/// The address of a function.
 pub type Function = *mut c_void;
 
-/// A library with a runtime in it. Each test compiles one of its own: a slot that is rewritten stays so.
+/// A library that contains a runtime. Each test compiles its own, because a rewritten slot stays rewritten.
 pub struct Runtime {
     pub path: PathBuf,
     library: Library,
 }
 
 impl Runtime {
-    /// Compiles and loads a library, which has looked nothing up yet.
+    /// Compiles and loads a library that has not looked up anything yet.
     pub fn load(name: &str, flags: &[&str]) -> Self {
         let path = FOLDER.path().join(format!("lib{name}.so"));
         compile("runtime.c", &path, flags);
@@ -71,7 +71,7 @@ impl Runtime {
         runtime
     }
 
-    /// The same, with the cache.
+    /// As [`load`](Self::load), attached to the cache.
     pub fn attached(name: &str, flags: &[&str]) -> Self {
         let runtime = Self::load(name, flags);
         attach(&runtime.path, CacheMode::On).unwrap();
@@ -94,7 +94,7 @@ impl Runtime {
         unsafe { find(name.as_ptr(), version) }
     }
 
-    /// What the ways in which CUDA runtimes look for `cuDeviceGetAttribute` find.
+    /// What each kind of lookup finds for `cuDeviceGetAttribute`.
     pub fn ways(&self) -> [Function; 3] {
         [
             self.by_name(ATTRIBUTE),
@@ -103,7 +103,7 @@ impl Runtime {
         ]
     }
 
-    /// The answer of a `cuDeviceGetAttribute`, or its error.
+    /// The answer of a `cuDeviceGetAttribute`, or its code.
     pub fn ask(&self, function: Function, attribute: c_int, device: c_int) -> Result<c_int, c_int> {
         type Ask = unsafe extern "C" fn(Function, *mut c_int, c_int, c_int) -> c_int;
         let mut answer = -7;
@@ -113,7 +113,7 @@ impl Runtime {
         }
     }
 
-    /// What a `cuMemAlloc` gives, or its error.
+    /// The address that a `cuMemAlloc` returns, or its code.
     pub fn allocate(&self, function: Function, bytes: u64) -> Result<u64, c_int> {
         type Allocate = unsafe extern "C" fn(Function, *mut u64, u64) -> c_int;
         let mut address = 0;
@@ -141,7 +141,7 @@ impl Runtime {
         unsafe { call(function, words[0], words[1], words[2], words[3], words[4]) }
     }
 
-    /// The number of the library whose `who` a search of `RTLD_DEFAULT` finds first.
+    /// The number of the library whose function `who` a search of `RTLD_DEFAULT` finds first.
     pub fn who_by_default(&self) -> c_int {
         unsafe { self.function::<unsafe extern "C" fn() -> c_int>("who_by_default")() }
     }
@@ -151,26 +151,26 @@ impl Runtime {
         unsafe { self.function::<unsafe extern "C" fn(*const c_char) -> Function>("next")(name.as_ptr()) }
     }
 
-    /// What `dlerror` says after a lookup in the driver.
+    /// The message of `dlerror` after a lookup in the driver.
     pub fn failure(&self, name: &CStr) -> String {
         let failure = self.function::<unsafe extern "C" fn(*const c_char) -> *const c_char>("failure");
         unsafe { CStr::from_ptr(failure(name.as_ptr())) }.to_str().unwrap().to_owned()
     }
 }
 
-/// The code of a `cuDeviceGetAttribute` that is given no place for its answer.
-pub fn ask_without_place(function: Function) -> c_int {
+/// The code of a `cuDeviceGetAttribute` with a null pointer for its answer.
+pub fn ask_with_null_pointer(function: Function) -> c_int {
     type Attribute = unsafe extern "C" fn(*mut c_int, c_int, c_int) -> c_int;
     unsafe { transmute::<Function, Attribute>(function)(ptr::null_mut(), 1, 0) }
 }
 
-/// Writes a byte that the driver has just allocated, and says what was there.
+/// Writes a byte of an allocated block and returns the one that was there.
 pub fn replace_byte(address: u64, byte: u8) -> u8 {
     let place = ptr::with_exposed_provenance_mut::<u8>(address as usize);
     unsafe { place.replace(byte) }
 }
 
-/// The stand-in for the driver itself, past all libraries.
+/// The stand-in for the driver, called directly.
 pub struct Driver(Library);
 
 impl Driver {
@@ -183,29 +183,29 @@ impl Driver {
         unsafe { *self.0.get::<Function>(name).unwrap() }
     }
 
-    /// How many allocations, releases, asynchronous releases and waits have reached it, how many bytes it cleared, and how many
-    /// questions for free memory and calls for virtual memory have reached it.
+    /// The number of allocations, releases, asynchronous releases and waits that have reached the driver, of bytes that it has
+    /// cleared, and of its calls for free memory and for virtual memory.
     pub fn memory_calls(&self) -> [c_int; 7] {
         let calls = unsafe { self.0.get::<unsafe extern "C" fn(c_int) -> c_int>("memory_calls") }.unwrap();
         [0, 1, 2, 3, 4, 5, 6].map(|which| unsafe { calls(which) })
     }
 
-    /// How many bytes its pool is to keep.
+    /// The release threshold of its pool in bytes.
     pub fn pool_threshold(&self) -> u64 {
         unsafe { self.0.get::<unsafe extern "C" fn() -> u64>("pool_threshold").unwrap()() }
     }
 
-    /// Lets it have room for so many allocations more, and for those that are released.
+    /// Limits the number of further allocations; each release makes room for one more.
     pub fn set_room(&self, allocations: u64) {
         unsafe { self.0.get::<unsafe extern "C" fn(u64)>("set_room").unwrap()(allocations) }
     }
 
-    /// How many questions have reached it.
+    /// The number of requests for attributes that have reached the driver.
     pub fn asked(&self) -> c_int {
         self.number("asked")
     }
 
-    /// What it counts, or was last given, under this name.
+    /// The value of its counter or state with this name.
     pub fn number(&self, name: &str) -> c_int {
         unsafe { self.0.get::<unsafe extern "C" fn() -> c_int>(name).unwrap()() }
     }
