@@ -88,7 +88,7 @@ fn the_adapter_has_a_bug_for_every_mutant() {
     let offered = python.offered();
     let mutants = Mutant::ALL.iter().map(|mutant| mutant.name());
     let missing: Vec<_> = mutants.filter(|name| !offered.iter().any(|bug| bug == name)).collect();
-    assert!(missing.is_empty(), "add them to adapters/mutated/bugs.py: {missing:?}");
+    assert!(missing.is_empty(), "add them to tests/adapters/mutated/bugs.py: {missing:?}");
 }
 
 /// Every mutant and combination of golden, then the strangers. `TWINFER_DIAGNOSED_BUGS` restricts them to those named.

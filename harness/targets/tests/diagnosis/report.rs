@@ -108,7 +108,7 @@ impl fmt::Display for Report<'_> {
         writeln!(
             f,
             "`TWINFER_DIAGNOSED_CASES={} TWINFER_RESULTS=docs/generated cargo test --release -p twinfer-targets --test diagnosis`\n\n\
-             `adapters/mutated_adapter.py` plants each bug in ONNX Runtime without using golden. Cases are generated until the \
+             `tests/adapters/mutated_adapter.py` plants each bug in ONNX Runtime without using golden. Cases are generated until the \
              bug changes the output of {} beyond its bound, or twenty times as many were tried. *refused*: ONNX Runtime does \
              not run the case with the bug. Cases of conv, deconv, qdq-conv, qdq-deconv and block alternate; quantization bugs \
              skip cases without quantizers, and every bug skips cases that lack the attribute or the operator it concerns.\n",

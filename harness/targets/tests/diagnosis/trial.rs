@@ -61,7 +61,7 @@ impl Python {
 }
 
 fn adapter() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../adapters/mutated_adapter.py")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/adapters/mutated_adapter.py")
 }
 
 /// Tries every bug until `wanted` cases have changed, one a core at a time.

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """A twinfer worker around ONNX Runtime with a planted bug."""
-import argparse
+import argparse, pathlib, sys
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "adapters"))
 
 from onnxruntime_adapter import serve
 from mutated.bugs import BUGS
