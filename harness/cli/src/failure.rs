@@ -2,6 +2,7 @@ use std::{fmt::Display, io::ErrorKind};
 
 use serde::{Deserialize, Serialize};
 use twinfer_backend::OpenError;
+use twinfer_bench::{BenchError, Fault};
 use twinfer_campaign::CampaignError;
 use twinfer_case::{OversizedCase, Variant};
 use twinfer_configuration::ConfigurationError;
@@ -127,6 +128,27 @@ impl From<CampaignError> for Failure {
             CampaignError::Worker(error) => error.into(),
             CampaignError::Store(error) => error.into(),
             CampaignError::Case(_) | CampaignError::Supervisor(_) => Self::environment(error),
+        }
+    }
+}
+
+impl From<BenchError> for Failure {
+    fn from(error: BenchError) -> Self {
+        match error {
+            BenchError::Campaign(error) => error.into(),
+            BenchError::Worker(error) => error.into(),
+            BenchError::Library(error) => error.into(),
+            BenchError::Case(error) => error.into(),
+            BenchError::Fault(fault) => fault.into(),
+        }
+    }
+}
+
+impl From<Fault> for Failure {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::Usage(message) => Self::usage(message),
+            Fault::Environment(message) => Self::environment(message),
         }
     }
 }

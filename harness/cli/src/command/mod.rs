@@ -46,10 +46,10 @@ pub enum Command {
     Backends(backends::Command),
     /// Run the cases of a benchmark in one process; only `bench` starts this command
     #[command(hide = true)]
-    BenchLoop(bench::solo::Arguments),
+    BenchLoop(bench::LoopArguments),
     /// Measure the parts of a case in one process; only `bench` starts this command
     #[command(hide = true)]
-    BenchParts(bench::parts::Arguments),
+    BenchParts(bench::PartsArguments),
     /// Serve backends to a supervisor over standard input and output
     #[command(hide = true)]
     Worker,
@@ -69,8 +69,8 @@ impl Command {
             Self::Merge(arguments) => merge::run(&arguments),
             Self::Diff(arguments) => diff::run(&arguments),
             Self::Bench(arguments) => bench::run(&arguments),
-            Self::BenchLoop(arguments) => bench::solo::run(&arguments),
-            Self::BenchParts(arguments) => bench::parts::run(&arguments),
+            Self::BenchLoop(arguments) => bench::run_loop(arguments),
+            Self::BenchParts(arguments) => bench::measure_parts(arguments),
             Self::Backends(command) => command.run(),
             Self::Worker => Ok(worker::run()),
         }

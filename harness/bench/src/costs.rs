@@ -1,10 +1,10 @@
 //! Where a case's time goes: the parts of a case, and what a campaign spent on it.
 
+use console::style;
 use serde::Serialize;
 use twinfer_case::{Stage, Variant};
 
-use super::{end_to_end::Measured, parts::Parts};
-use crate::{output::line, paint};
+use crate::{Host, end_to_end::Measured, host::line, parts::Parts};
 
 const STAGES: [Stage; 4] = [Stage::Load, Stage::Parse, Stage::Build, Stage::Execute];
 
@@ -65,14 +65,14 @@ pub fn costs(measured: &Measured, variants: &[(Variant, Parts)], processors: usi
 }
 
 /// Prints a table of costs.
-pub fn print(costs: &[Cost]) {
-    line!("{}", paint::heading("where a case's time goes, microseconds"));
-    line!("  {:<40} {:>10}  {:>12}", "", "processor", "in campaign");
+pub fn print(costs: &[Cost], host: &dyn Host) {
+    line!(host, "{}", style("where a case's time goes, microseconds").bold());
+    line!(host, "  {:<40} {:>10}  {:>12}", "", "processor", "in campaign");
     let shown = |micros: Option<f64>| micros.map_or_else(String::new, |micros| format!("{micros:.0}"));
     for Cost { name, processor, spread, campaign } in costs {
         let spread = spread.map_or_else(String::new, |[low, high]| {
             format!("  median of turns, half of them from {low:.0} to {high:.0}")
         });
-        line!("  {name:<40} {:>10}  {:>12}{spread}", shown(*processor), shown(*campaign));
+        line!(host, "  {name:<40} {:>10}  {:>12}{spread}", shown(*processor), shown(*campaign));
     }
 }

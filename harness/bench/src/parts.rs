@@ -16,7 +16,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use clap::Args;
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 use twinfer_backend::Backend;
@@ -26,12 +25,10 @@ use twinfer_case::{
 };
 use twinfer_checks::{Evidence, Judgement, judge, references};
 use twinfer_driver_cache::CacheMode;
-use twinfer_generators::Family;
 use twinfer_worker::take_stdout;
 use twinfer_workers::RoundTrip;
 
-use super::{self as bench, stream::Stream, usage::processor_seconds};
-use crate::{Exit, Failure, worker::worker_for};
+use crate::{BenchError, Fault, Host, PartsSettings, Settings, stream::Stream, usage::processor_seconds};
 
 /// Cases between two readings of the clock; the ways of isolation take turns, so that a machine that gets busier or idler
 /// favours neither. As many as make what a turn's beginning and end cost small: a campaign has one of each.
@@ -42,18 +39,6 @@ const WARM_UP: usize = 25;
 const LONGEST: Duration = Duration::from_secs(20);
 /// About as many turns fit in that time at least.
 const LEAST_TURNS: usize = 4;
-
-#[derive(Debug, Args)]
-pub struct Arguments {
-    #[arg(long)]
-    variant: Variant,
-    #[arg(long, value_delimiter = ',')]
-    family: Vec<Family>,
-    #[arg(long)]
-    seed: u64,
-    #[arg(long)]
-    cases: usize,
-}
 
 /// Seconds of processor time, all cases together.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -90,17 +75,17 @@ pub struct Isolation {
 
 impl Parts {
     /// Has a process of its own measure them, since this one loads no backend; a case may be too slow for all to be tried.
-    pub fn of(variant: &Variant, arguments: &bench::Arguments) -> Result<Self, Failure> {
-        let worker = worker_for(std::slice::from_ref(variant))?;
-        let families: Vec<_> = arguments.family.iter().map(ToString::to_string).collect();
+    pub fn of(variant: &Variant, settings: &Settings, host: &dyn Host) -> Result<Self, BenchError> {
+        let worker = host.worker(std::slice::from_ref(variant))?;
+        let families: Vec<_> = settings.families.iter().map(ToString::to_string).collect();
         let mut command = Command::new(&worker.program);
         command.envs(worker.env).arg("bench-parts").args(["--variant", &variant.to_string()]);
-        command.args(["--family", &families.join(","), "--seed", &arguments.seed.to_string()]);
-        command.args(["--cases", &arguments.cases.to_string()]);
-        let output = command.stderr(Stdio::inherit()).output().map_err(Failure::environment)?;
-        serde_json::from_slice(&output.stdout).map_err(|error| {
-            Failure::environment(format!("measuring parts ended with {}: {error}", output.status))
-        })
+        command.args(["--family", &families.join(","), "--seed", &settings.seed.to_string()]);
+        command.args(["--cases", &settings.cases.to_string()]);
+        let output = command.stderr(Stdio::inherit()).output().map_err(Fault::environment)?;
+        let failed =
+            |error| Fault::environment(format!("measuring parts ended with {}: {error}", output.status));
+        Ok(serde_json::from_slice(&output.stdout).map_err(failed)?)
     }
 
     /// Microseconds a case of what took so many seconds.
@@ -123,14 +108,18 @@ struct Course {
     next: u64,
     options: Options,
     backend: Box<dyn Backend>,
-    passage: RoundTrip,
+    round_trip: RoundTrip,
     parts: Parts,
 }
 
-/// Measures in this process, and writes what it came to as JSON.
-pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    let mut output = take_stdout().map_err(Failure::environment)?;
-    let mut course = Course::open(arguments)?;
+/// Measures the steps of a case in this process, and writes the result to standard output as one line of JSON.
+///
+/// # Errors
+///
+/// If the backend does not open, or its worker does not start or is lost.
+pub fn measure_parts(settings: &PartsSettings, host: &dyn Host) -> Result<(), BenchError> {
+    let mut output = take_stdout().map_err(Fault::environment)?;
+    let mut course = Course::open(settings, host)?;
     let mut begun = Instant::now();
     course.turn(WARM_UP)?;
     // a slow backend has shorter turns
@@ -138,35 +127,35 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let turn = TURN.min(within as usize).max(1);
     course.parts = Parts::default();
     begun = Instant::now();
-    while course.parts.cases < arguments.cases && begun.elapsed() < LONGEST {
-        course.turn(turn.min(arguments.cases - course.parts.cases))?;
+    while course.parts.cases < settings.cases && begun.elapsed() < LONGEST {
+        course.turn(turn.min(settings.cases - course.parts.cases))?;
     }
     let mut parts = course.parts;
     let share = parts.backend / parts.stages.values().sum::<f64>().max(f64::MIN_POSITIVE);
     parts.stages.values_mut().for_each(|seconds| *seconds *= share);
-    let json = serde_json::to_string(&parts).map_err(Failure::environment)?;
-    writeln!(output, "{json}").map_err(Failure::environment)?;
-    Ok(Exit::Conforms)
+    let json = serde_json::to_string(&parts).map_err(Fault::environment)?;
+    writeln!(output, "{json}").map_err(Fault::environment)?;
+    Ok(())
 }
 
 impl Course {
-    fn open(arguments: &Arguments) -> Result<Self, Failure> {
-        let variants = vec![arguments.variant.clone()];
-        let worker = worker_for(&variants)?;
-        let cache = CacheMode::from_environment().map_err(Failure::usage)?;
+    fn open(settings: &PartsSettings, host: &dyn Host) -> Result<Self, BenchError> {
+        let variants = vec![settings.variant.clone()];
+        let worker = host.worker(&variants)?;
+        let cache = CacheMode::from_environment().map_err(Fault::usage)?;
         Ok(Self {
-            stream: Stream::new(&arguments.family, arguments.seed),
+            stream: Stream::new(&settings.families, settings.seed),
             next: 0,
-            backend: twinfer_worker::open(&arguments.variant, cache)
-                .map_err(|error| Failure::opening(&arguments.variant, &error))?,
-            passage: RoundTrip::start(&arguments.variant, worker.clone())?,
+            backend: twinfer_worker::open(&settings.variant, cache)
+                .map_err(|error| Fault::opening(&settings.variant, &error))?,
+            round_trip: RoundTrip::start(&settings.variant, worker.clone())?,
             options: Options::new(variants, worker, PathBuf::new()),
             parts: Parts::default(),
         })
     }
 
     /// Takes the next `count` cases through every step.
-    fn turn(&mut self, count: usize) -> Result<(), Failure> {
+    fn turn(&mut self, count: usize) -> Result<(), BenchError> {
         let Self { parts, backend, options, .. } = self;
         let variant = &options.variants[0];
         let description = backend.describe();
@@ -197,7 +186,7 @@ impl Course {
         parts.compare += clock.lap();
         for ((case, observation), judgement) in cases.iter().zip(&observations).zip(judgements) {
             let record = record(variant, case, observation, judgement);
-            serde_json::to_writer(io::sink(), &record).map_err(Failure::environment)?;
+            serde_json::to_writer(io::sink(), &record).map_err(Fault::environment)?;
         }
         parts.journal += clock.lap();
         for timing in observations.iter().flat_map(|observation| &observation.timings) {
@@ -208,9 +197,9 @@ impl Course {
         clock.lap();
         drop(observations);
         let in_this_process = in_this_process + clock.lap();
-        let worker = self.passage.pid();
+        let worker = self.round_trip.pid();
         let before = processor_seconds(worker);
-        let stages_there = self.passage.run(&cases)?;
+        let stages_there = self.round_trip.run(&cases)?;
         let supervisor = clock.lap();
         if let Some(worker) = processor_seconds(worker).zip(before).map(|(now, before)| now - before) {
             let stages = stages_there.as_secs_f64() - Duration::from_micros(stages_here).as_secs_f64();

@@ -2,51 +2,51 @@
 
 use std::{num::NonZeroUsize, slice};
 
+use console::style;
 use twinfer_case::{BackendName, Stage, Variant};
 use twinfer_driver_cache::CacheMode;
 
-use super::{
-    Arguments, Part,
+use crate::{
+    Alone, BenchError, Host, Part, Report, Settings,
     costs::{self, costs},
     end_to_end::Measured,
     fleet::Fleet,
+    host::line,
     parts::Parts,
-    report::{Alone, Report},
     solo::Loop,
     usage::Usage,
 };
-use crate::{Failure, output::line, paint, worker::worker_for};
 
 /// Measures and prints what the arguments ask for.
-pub fn run(arguments: &Arguments, variants: &[Variant], jobs: NonZeroUsize) -> Result<Report, Failure> {
-    let mut report = Report { jobs: jobs.get(), ..Report::default() };
-    if arguments.only.contains(&Part::Bare) {
-        report.alone = bare(arguments, variants, jobs)?;
+pub fn run(settings: &Settings, variants: &[Variant], host: &dyn Host) -> Result<Report, BenchError> {
+    let mut report = Report { jobs: settings.jobs.get(), ..Report::default() };
+    if settings.only.contains(&Part::Bare) {
+        report.alone = bare(settings, variants, host)?;
     }
-    if arguments.only.contains(&Part::Naive) {
-        report.naive = Some(naive(arguments, variants)?);
+    if settings.only.contains(&Part::Naive) {
+        report.naive = Some(naive(settings, variants, host)?);
     }
-    if arguments.only.contains(&Part::Campaign) {
-        campaign(arguments, variants, jobs, &mut report)?;
+    if settings.only.contains(&Part::Campaign) {
+        campaign(settings, variants, &mut report, host)?;
     }
     Ok(report)
 }
 
-fn bare(arguments: &Arguments, variants: &[Variant], jobs: NonZeroUsize) -> Result<Vec<Alone>, Failure> {
-    let mut processes: Vec<_> = arguments.processes.iter().map(|jobs| jobs.number()).collect();
+fn bare(settings: &Settings, variants: &[Variant], host: &dyn Host) -> Result<Vec<Alone>, BenchError> {
+    let mut processes = settings.processes.clone();
     if processes.is_empty() {
-        processes = vec![NonZeroUsize::MIN, jobs];
+        processes = vec![NonZeroUsize::MIN, settings.jobs];
         processes.dedup();
     }
-    line!("{}", paint::heading("each backend alone"));
-    line!("  processes  cache   a second   done  parse ms  build ms  execute ms  opening s  backend");
+    line!(host, "{}", style("each backend alone").bold());
+    line!(host, "  processes  cache   a second   done  parse ms  build ms  execute ms  opening s  backend");
     let mut alone = Vec::new();
     for variant in variants {
         for &processes in &processes {
-            for &cache in caches(arguments, variant) {
+            for &cache in caches(settings, variant) {
                 let fleet = Fleet { variants: slice::from_ref(variant), processes, cache, judged: false };
-                let total = Total::of(&fleet.run(arguments)?);
-                print_bare(fleet, variant, &total);
+                let total = Total::of(&fleet.run(settings, host)?);
+                print_bare(fleet, variant, &total, host);
                 alone.push(total.alone(variant, processes));
             }
         }
@@ -55,16 +55,17 @@ fn bare(arguments: &Arguments, variants: &[Variant], jobs: NonZeroUsize) -> Resu
 }
 
 /// The ways to use the cache that are worth a measurement: its effect is known where there is none.
-fn caches<'a>(arguments: &'a Arguments, variant: &Variant) -> &'a [CacheMode] {
+fn caches<'a>(settings: &'a Settings, variant: &Variant) -> &'a [CacheMode] {
     match variant.backend {
-        _ if !arguments.driver_cache.is_empty() => &arguments.driver_cache,
+        _ if !settings.driver_cache.is_empty() => &settings.driver_cache,
         BackendName::Trt | BackendName::TrtApi => &[CacheMode::Off, CacheMode::On],
         _ => &[CacheMode::On],
     }
 }
 
-fn print_bare(fleet: Fleet<'_>, variant: &Variant, total: &Total) {
+fn print_bare(fleet: Fleet<'_>, variant: &Variant, total: &Total, host: &dyn Host) {
     line!(
+        host,
         "  {:>9}  {:<6}  {:>8.1}  {:>4.0}%  {:>8.2}  {:>8.2}  {:>10.2}  {:>9.1}  {variant}",
         fleet.processes,
         fleet.cache,
@@ -76,19 +77,28 @@ fn print_bare(fleet: Fleet<'_>, variant: &Variant, total: &Total) {
         total.opening,
     );
     for detail in &total.details {
-        line!("             {}", paint::faint(detail));
+        line!(host, "             {}", style(detail).dim());
     }
 }
 
-fn naive(arguments: &Arguments, variants: &[Variant]) -> Result<f64, Failure> {
+fn naive(settings: &Settings, variants: &[Variant], host: &dyn Host) -> Result<f64, BenchError> {
     let variants: Vec<Variant> = variants.iter().map(at_default_level).collect();
     let fleet =
         Fleet { variants: &variants, processes: NonZeroUsize::MIN, cache: CacheMode::Off, judged: true };
-    let total = Total::of(&fleet.run(arguments)?);
-    line!("{}", paint::heading("all of them and golden in one loop, at default levels, without the cache"));
-    line!("  executed and compared               {:>8.1} a second", total.rate);
-    line!("  cases                               {:>8.0}, {:.0} of them compared", total.cases, total.done);
-    total.details.iter().for_each(|detail| line!("  {}", paint::faint(detail)));
+    let total = Total::of(&fleet.run(settings, host)?);
+    line!(
+        host,
+        "{}",
+        style("all of them and golden in one loop, at default levels, without the cache").bold()
+    );
+    line!(host, "  executed and compared               {:>8.1} a second", total.rate);
+    line!(
+        host,
+        "  cases                               {:>8.0}, {:.0} of them compared",
+        total.cases,
+        total.done
+    );
+    total.details.iter().for_each(|detail| line!(host, "  {}", style(detail).dim()));
     Ok(total.rate)
 }
 
@@ -99,28 +109,28 @@ fn at_default_level(variant: &Variant) -> Variant {
 }
 
 fn campaign(
-    arguments: &Arguments,
+    settings: &Settings,
     variants: &[Variant],
-    jobs: NonZeroUsize,
     report: &mut Report,
-) -> Result<(), Failure> {
-    let measured = Measured::of(arguments, variants.to_vec(), worker_for(variants)?, jobs)?;
-    let rate = measured.rate();
-    line!("{}", paint::heading(format!("a campaign of {} cases, {jobs} jobs", measured.summary.cases)));
-    line!("  executed and compared               {rate:>8.1} a second");
+    host: &dyn Host,
+) -> Result<(), BenchError> {
+    let measured = Measured::of(settings, variants.to_vec(), host.worker(variants)?)?;
+    let (rate, jobs) = (measured.rate(), settings.jobs);
+    line!(host, "{}", style(format!("a campaign of {} cases, {jobs} jobs", measured.summary.cases)).bold());
+    line!(host, "  executed and compared               {rate:>8.1} a second");
     if let Some(naive) = report.naive.filter(|naive| *naive > 0.0) {
-        line!("  ratio to the loop                   {:>8.1}", rate / naive);
+        line!(host, "  ratio to the loop                   {:>8.1}", rate / naive);
     }
     for variant in variants {
         if let Some(alone) = report.best_alone(&variant.to_string()).filter(|alone| *alone > 0.0) {
-            line!("  ratio to the best of one alone      {:>8.2}  {variant}", rate / alone);
+            line!(host, "  ratio to the best of one alone      {:>8.2}  {variant}", rate / alone);
         }
     }
-    line!("  multiply-accumulates, median        {:>8}", measured.median_macs());
-    let parts = |variant: &Variant| Ok((variant.clone(), Parts::of(variant, arguments)?));
-    let parts: Vec<_> = variants.iter().map(parts).collect::<Result<_, Failure>>()?;
+    line!(host, "  multiply-accumulates, median        {:>8}", measured.median_macs());
+    let parts = |variant: &Variant| Ok((variant.clone(), Parts::of(variant, settings, host)?));
+    let parts: Vec<_> = variants.iter().map(parts).collect::<Result<_, BenchError>>()?;
     report.costs = costs(&measured, &parts, jobs.get());
-    costs::print(&report.costs);
+    costs::print(&report.costs, host);
     report.campaign = Some(measured.campaign());
     Ok(())
 }

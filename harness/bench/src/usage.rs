@@ -24,6 +24,7 @@ impl Spent {
     }
 
     /// What was spent since `earlier`.
+    #[must_use]
     pub fn since(self, earlier: Self) -> Self {
         Self { supervisor: self.supervisor - earlier.supervisor, workers: self.workers - earlier.workers }
     }

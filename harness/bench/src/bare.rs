@@ -11,8 +11,7 @@ use twinfer_case::Task;
 use twinfer_libraries::Store;
 use twinfer_onnx::{Tensor, TensorData};
 
-use super::usage::Usage;
-use crate::Failure;
+use crate::{BenchError, Fault, usage::Usage};
 
 /// What the bare loop came to.
 pub struct Bare {
@@ -53,11 +52,10 @@ pub struct Runtime(Environment);
 
 impl Runtime {
     /// Loads the installed library.
-    pub fn load() -> Result<Self, Failure> {
+    pub fn load() -> Result<Self, BenchError> {
         let library = Store::open()?.find("onnxruntime")?;
         let path = library.library();
-        let failed =
-            |reason: String| Failure::environment(format!("cannot load {}: {reason}", path.display()));
+        let failed = |reason: String| Fault::environment(format!("cannot load {}: {reason}", path.display()));
         let builder = ort::init_from(path).map_err(|error| failed(error.to_string()))?;
         let environment = builder.with_telemetry(false).build().map_err(|error| failed(error.to_string()))?;
         environment.set_log_level(ort::logging::LogLevel::Fatal);

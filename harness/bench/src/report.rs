@@ -2,8 +2,7 @@ use std::{fs, path::Path};
 
 use serde::Serialize;
 
-use super::{costs::Cost, usage::Spent};
-use crate::Failure;
+use crate::{BenchError, Cost, Fault, Spent};
 
 /// What a benchmark came to, as its JSON file has it.
 #[derive(Debug, Default, Serialize)]
@@ -54,12 +53,15 @@ impl Report {
         self.alone.iter().filter(|alone| alone.backend == backend).map(|alone| alone.rate).reduce(f64::max)
     }
 
-    /// Writes it where somebody asked for it.
-    pub fn write(&self, path: Option<&Path>) -> Result<(), Failure> {
-        let Some(path) = path else { return Ok(()) };
-        let mut text = serde_json::to_string_pretty(self).map_err(Failure::environment)?;
+    /// Writes the report to `path` as JSON.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be written.
+    pub fn write(&self, path: &Path) -> Result<(), BenchError> {
+        let mut text = serde_json::to_string_pretty(self).map_err(Fault::environment)?;
         text.push('\n');
-        fs::write(path, text)
-            .map_err(|error| Failure::environment(format!("cannot write {}: {error}", path.display())))
+        let failed = |error| Fault::environment(format!("cannot write {}: {error}", path.display()));
+        Ok(fs::write(path, text).map_err(failed)?)
     }
 }

@@ -10,40 +10,17 @@ use std::{
     time::{Duration, Instant},
 };
 
-use clap::Args;
 use serde::{Deserialize, Serialize};
 use twinfer_backend::Backend;
 use twinfer_case::{Case, Description, Expectation, Observation, Outcome, Stage, Task, Variant};
 use twinfer_checks::{Evidence, judge};
-use twinfer_configuration::{Shard, Variants, seconds};
 use twinfer_driver_cache::{CacheMode, attribute_tally, memory_tally};
-use twinfer_generators::Family;
 use twinfer_worker::take_stdout;
 
-use super::{stream::Stream, usage::Usage};
-use crate::{Exit, Failure};
+use crate::{BenchError, Fault, LoopSettings, stream::Stream, usage::Usage};
 
-/// What the loop says first: that its backends are open, so that it begins when it is answered, or why they are not.
-pub type Greeting = Result<(), Failure>;
-
-#[derive(Debug, Args)]
-pub struct Arguments {
-    #[arg(long)]
-    backends: Variants,
-    #[arg(long, value_delimiter = ',')]
-    family: Vec<Family>,
-    #[arg(long)]
-    seed: u64,
-    #[arg(long)]
-    shard: Shard,
-    #[arg(long)]
-    cases: u64,
-    #[arg(long, value_parser = seconds)]
-    time: Option<u64>,
-    /// Generate in the loop, evaluate golden and compare
-    #[arg(long)]
-    judged: bool,
-}
+/// The first line of a loop's process: its backends are open, so that it begins on request, or why they are not.
+pub type Greeting = Result<(), Fault>;
 
 /// What one loop came to.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -106,57 +83,62 @@ struct EncodedCase {
 /// How many cases of a bare loop are prepared before it begins; it prepares what it needs beyond them as it goes.
 const PREPARED_BEFORE: usize = 4096;
 
-/// Opens the backends, waits for its turn, loops, and writes what it came to as one line of JSON.
-pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    let mut output = take_stdout().map_err(Failure::environment)?;
+/// Opens the backends, writes a [`Greeting`] to standard output, and once a line comes on standard input, runs the cases and writes
+/// the result as one line of JSON. The greeting that was written.
+///
+/// # Errors
+///
+/// If standard input or output fails, or a case cannot be encoded.
+pub fn run_loop(settings: &LoopSettings) -> Result<Greeting, BenchError> {
+    let mut output = take_stdout().map_err(Fault::environment)?;
     let opening = Instant::now();
-    let subjects = match open(&arguments.backends.subjects()) {
+    let subjects = match open(&settings.variants) {
         Ok(subjects) => subjects,
-        Err(failure) => {
-            let exit = failure.exit;
-            say(&mut output, &Greeting::Err(failure))?;
-            return Ok(exit);
+        Err(fault) => {
+            let greeting = Greeting::Err(fault);
+            say(&mut output, &greeting)?;
+            return Ok(greeting);
         }
     };
     let result =
         Loop { opening: opening.elapsed().as_secs_f64(), opening_usage: Usage::now(), ..Loop::default() };
-    let stream = Stream::new(&arguments.family, arguments.seed);
-    let (first, count) = arguments.shard.into();
-    let mut cases = stream.cases(first, count).take((arguments.cases / count) as usize).map(prepare);
-    let before = if arguments.judged { 0 } else { PREPARED_BEFORE };
+    let stream = Stream::new(&settings.families, settings.seed);
+    let (first, count) = settings.shard;
+    let mut cases = stream.cases(first, count).take((settings.cases / count) as usize).map(prepare);
+    let before = if settings.judged { 0 } else { PREPARED_BEFORE };
     let before: Vec<_> = cases.by_ref().take(before).collect();
     say(&mut output, &Greeting::Ok(()))?;
     if told_to_begin()? {
         let course = Arc::new(Course::begin(result, output));
-        let limit = arguments.time.map_or(Duration::MAX, Duration::from_secs);
+        let limit = settings.time.map_or(Duration::MAX, Duration::from_secs);
         course.watch(limit);
-        course.run(before.into_iter().chain(cases), subjects, arguments.judged, limit)?;
+        course.run(before.into_iter().chain(cases), subjects, settings.judged, limit)?;
         course.tell(false)?;
     }
-    Ok(Exit::Conforms)
+    Ok(Greeting::Ok(()))
 }
 
-fn say(output: &mut impl Write, what: &impl Serialize) -> Result<(), Failure> {
-    let line = serde_json::to_string(what).map_err(Failure::environment)?;
-    writeln!(output, "{line}").map_err(Failure::environment)
+fn say(output: &mut impl Write, what: &impl Serialize) -> Result<(), Fault> {
+    let line = serde_json::to_string(what).map_err(Fault::environment)?;
+    writeln!(output, "{line}").map_err(Fault::environment)
 }
 
-fn open(variants: &[Variant]) -> Result<Vec<Subject>, Failure> {
-    let cache = CacheMode::from_environment().map_err(Failure::usage)?;
+fn open(variants: &[Variant]) -> Result<Vec<Subject>, Fault> {
+    let cache = CacheMode::from_environment().map_err(Fault::usage)?;
     let subject = |variant: &Variant| {
         let backend =
-            twinfer_worker::open(variant, cache).map_err(|error| Failure::opening(variant, &error))?;
+            twinfer_worker::open(variant, cache).map_err(|error| Fault::opening(variant, &error))?;
         Ok(Subject { variant: variant.clone(), description: backend.describe(), backend })
     };
     variants.iter().map(subject).collect()
 }
 
-fn told_to_begin() -> Result<bool, Failure> {
-    io::stdin().lock().read_line(&mut String::new()).map(|bytes| bytes > 0).map_err(Failure::environment)
+fn told_to_begin() -> Result<bool, Fault> {
+    io::stdin().lock().read_line(&mut String::new()).map(|bytes| bytes > 0).map_err(Fault::environment)
 }
 
-fn prepare(case: Case) -> Result<EncodedCase, Failure> {
-    let task = Task::of(&case).map_err(Failure::environment)?;
+fn prepare(case: Case) -> Result<EncodedCase, Fault> {
+    let task = Task::of(&case).map_err(Fault::environment)?;
     Ok(EncodedCase { case, task })
 }
 
@@ -179,11 +161,11 @@ impl Course {
 
     fn run(
         &self,
-        cases: impl Iterator<Item = Result<EncodedCase, Failure>>,
+        cases: impl Iterator<Item = Result<EncodedCase, Fault>>,
         mut subjects: Vec<Subject>,
         judged: bool,
         limit: Duration,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), Fault> {
         for prepared in cases {
             if self.started.elapsed() >= limit {
                 break;
@@ -209,7 +191,7 @@ impl Course {
     }
 
     /// Writes what it came to, unless that is written.
-    fn tell(&self, stuck: bool) -> Result<(), Failure> {
+    fn tell(&self, stuck: bool) -> Result<(), Fault> {
         let Some(result) = self.result().take() else { return Ok(()) };
         let (attributes, memory) = (attribute_tally(), memory_tally());
         let result = Loop {

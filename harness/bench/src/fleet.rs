@@ -10,11 +10,7 @@ use twinfer_driver_cache::{CACHE_MODE_VARIABLE, CacheMode};
 use twinfer_generators::Family;
 use twinfer_workers::ALLOCATOR;
 
-use super::{
-    Arguments,
-    solo::{Greeting, Loop},
-};
-use crate::{Failure, worker::worker_for};
+use crate::{BenchError, Fault, Greeting, Host, Settings, solo::Loop};
 
 /// Loops side by side, which begin together.
 #[derive(Clone, Copy)]
@@ -31,28 +27,29 @@ pub struct Fleet<'a> {
 
 impl Fleet<'_> {
     /// Starts the loops, lets them run and gathers what they came to.
-    pub fn run(self, arguments: &Arguments) -> Result<Vec<Loop>, Failure> {
-        let mut loops: Vec<Running> =
-            (0..self.processes.get()).map(|index| self.start(arguments, index)).collect::<Result<_, _>>()?;
+    pub fn run(self, settings: &Settings, host: &dyn Host) -> Result<Vec<Loop>, BenchError> {
+        let mut loops: Vec<Running> = (0..self.processes.get())
+            .map(|index| self.start(settings, host, index))
+            .collect::<Result<_, _>>()?;
         loops.iter_mut().try_for_each(Running::wait_until_ready)?;
         loops.iter_mut().try_for_each(Running::begin)?;
         loops.iter_mut().map(Running::finish).collect()
     }
 
-    fn start(self, arguments: &Arguments, index: usize) -> Result<Running, Failure> {
-        let mut worker = worker_for(self.variants)?;
+    fn start(self, settings: &Settings, host: &dyn Host, index: usize) -> Result<Running, BenchError> {
+        let mut worker = host.worker(self.variants)?;
         // nothing of what a campaign does for speed is done for the loop that it is compared with
         worker.env.retain(|(key, _)| !self.judged || key != ALLOCATOR.0);
         let mut command = Command::new(&worker.program);
         command.envs(worker.env).env(CACHE_MODE_VARIABLE, self.cache.to_string());
         command.args(["bench-loop", "--backends", &joined(self.variants)]);
-        command.args(["--family", &joined::<Family>(&arguments.family)]);
-        command.args(["--seed", &arguments.seed.to_string(), "--cases", &arguments.cases.to_string()]);
+        command.args(["--family", &joined::<Family>(&settings.families)]);
+        command.args(["--seed", &settings.seed.to_string(), "--cases", &settings.cases.to_string()]);
         command.args(["--shard", &format!("{index}/{}", self.processes)]);
-        command.args(arguments.time.map(|seconds| format!("--time={seconds}s")));
+        command.args(settings.time.map(|seconds| format!("--time={seconds}s")));
         command.args(self.judged.then_some("--judged"));
         let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
-        Running::of(child.map_err(Failure::environment)?)
+        Running::of(child.map_err(Fault::environment)?)
     }
 }
 
@@ -68,34 +65,35 @@ struct Running {
 }
 
 impl Running {
-    fn of(mut child: Child) -> Result<Self, Failure> {
+    fn of(mut child: Child) -> Result<Self, BenchError> {
         match (child.stdin.take(), child.stdout.take()) {
             (Some(input), Some(output)) => Ok(Self { child, input, lines: BufReader::new(output).lines() }),
-            _ => Err(Failure::environment("the loop's process has no pipes")),
+            _ => Err(Fault::environment("the loop's process has no pipes").into()),
         }
     }
 
-    fn wait_until_ready(&mut self) -> Result<(), Failure> {
-        self.hear::<Greeting>()?
+    fn wait_until_ready(&mut self) -> Result<(), BenchError> {
+        Ok(self.hear::<Greeting>()??)
     }
 
-    fn begin(&mut self) -> Result<(), Failure> {
-        writeln!(self.input, "begin").map_err(Failure::environment)
+    fn begin(&mut self) -> Result<(), BenchError> {
+        Ok(writeln!(self.input, "begin").map_err(Fault::environment)?)
     }
 
-    fn finish(&mut self) -> Result<Loop, Failure> {
+    fn finish(&mut self) -> Result<Loop, BenchError> {
         self.hear()
     }
 
-    fn hear<T: DeserializeOwned>(&mut self) -> Result<T, Failure> {
+    fn hear<T: DeserializeOwned>(&mut self) -> Result<T, BenchError> {
         match self.lines.next() {
             Some(line) => {
-                serde_json::from_str(&line.map_err(Failure::environment)?).map_err(Failure::environment)
+                Ok(serde_json::from_str(&line.map_err(Fault::environment)?).map_err(Fault::environment)?)
             }
-            None => Err(Failure::environment(match self.child.wait() {
+            None => Err(Fault::environment(match self.child.wait() {
                 Ok(status) => format!("a loop's process ended early: {status}"),
                 Err(error) => error.to_string(),
-            })),
+            })
+            .into()),
         }
     }
 }

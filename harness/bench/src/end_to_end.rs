@@ -1,12 +1,11 @@
-use std::{collections::BTreeMap, num::NonZeroUsize};
+use std::collections::BTreeMap;
 
 use twinfer_campaign::{Campaign, Options, Scaling};
 use twinfer_case::{Budget, CaseRecord, Event, Stage, Summary, Variant};
 use twinfer_generators::Family;
 use twinfer_workers::WorkerCommand;
 
-use super::{Arguments, report, usage::Spent};
-use crate::Failure;
+use crate::{BenchError, Fault, Settings, report, usage::Spent};
 
 /// A campaign, and what its records say.
 pub struct Measured {
@@ -18,21 +17,20 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// Runs the campaign that the arguments describe, in a folder that is deleted afterwards.
+    /// Runs the campaign that the settings describe, in a folder that is deleted afterwards.
     pub fn of(
-        arguments: &Arguments,
+        settings: &Settings,
         variants: Vec<Variant>,
         worker: WorkerCommand,
-        jobs: NonZeroUsize,
-    ) -> Result<Self, Failure> {
-        let out = tempfile::tempdir().map_err(Failure::environment)?;
+    ) -> Result<Self, BenchError> {
+        let out = tempfile::tempdir().map_err(Fault::environment)?;
         let options = Options {
-            families: arguments.family.iter().map(Family::to_string).collect(),
-            seed: arguments.seed,
-            budget: arguments.time.map_or(Budget::Cases(arguments.cases), Budget::Seconds),
-            jobs,
+            families: settings.families.iter().map(Family::to_string).collect(),
+            seed: settings.seed,
+            budget: settings.time.map_or(Budget::Cases(settings.cases), Budget::Seconds),
+            jobs: settings.jobs,
             scaling: Scaling::Fixed,
-            minimize: !arguments.no_minimize,
+            minimize: settings.minimize,
             ..Options::new(variants, worker, out.path().to_owned())
         };
         let mut macs = Vec::new();

@@ -1,0 +1,92 @@
+use std::num::NonZeroUsize;
+
+use twinfer_case::Variant;
+use twinfer_driver_cache::CacheMode;
+use twinfer_generators::Family;
+
+/// What to measure, and on which cases.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// What to measure, by [`Part`]; if `None`, the CPU provider of ONNX Runtime on the threads of one process, and in a campaign.
+    pub backends: Option<Vec<Variant>>,
+    /// Which measurements of `backends` to take.
+    pub only: Vec<Part>,
+    /// How many processes of one backend, one number after the other; if empty, 1 and `jobs`.
+    pub processes: Vec<NonZeroUsize>,
+    /// How libraries use the driver cache, one mode after the other; if empty, off and on for TensorRT, else on.
+    pub driver_cache: Vec<CacheMode>,
+    /// The most cases of one measurement.
+    pub cases: u64,
+    /// The most seconds of one measurement, start-up apart; `None` for no limit.
+    pub time: Option<u64>,
+    /// The generators of the cases.
+    pub families: Vec<Family>,
+    /// The seed that decides every case.
+    pub seed: u64,
+    /// Worker processes of a campaign, and threads of the loop around ONNX Runtime.
+    pub jobs: NonZeroUsize,
+    /// Whether the campaign minimizes its findings.
+    pub minimize: bool,
+}
+
+/// A measurement of several backends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Each backend alone, with and without the driver cache.
+    Bare,
+    /// All backends, golden and the checks, one after the other in one process, at default levels and without the cache.
+    Naive,
+    /// A campaign.
+    Campaign,
+}
+
+/// One loop over cases with nothing of a campaign around it.
+#[derive(Clone, Debug)]
+pub struct LoopSettings {
+    /// The backends that run every case, one after the other.
+    pub variants: Vec<Variant>,
+    /// The generators of the cases.
+    pub families: Vec<Family>,
+    /// The seed that decides every case.
+    pub seed: u64,
+    /// `(i, n)`: every n-th case, beginning with the i-th.
+    pub shard: (u64, u64),
+    /// The most cases of all shards together.
+    pub cases: u64,
+    /// The most seconds, start-up apart; `None` for no limit.
+    pub time: Option<u64>,
+    /// Whether the loop also generates the cases, evaluates golden and compares.
+    pub judged: bool,
+}
+
+/// The steps of a case, measured one by one in this process.
+#[derive(Clone, Debug)]
+pub struct PartsSettings {
+    /// The backend that runs the cases.
+    pub variant: Variant,
+    /// The generators of the cases.
+    pub families: Vec<Family>,
+    /// The seed that decides every case.
+    pub seed: u64,
+    /// The most cases.
+    pub cases: usize,
+}
+
+impl Settings {
+    /// All parts of 20,000 convolutions and deconvolutions, on `jobs` processes.
+    #[must_use]
+    pub fn new(jobs: NonZeroUsize) -> Self {
+        Self {
+            backends: None,
+            only: vec![Part::Bare, Part::Naive, Part::Campaign],
+            processes: Vec::new(),
+            driver_cache: Vec::new(),
+            cases: 20_000,
+            time: None,
+            families: vec![Family::Conv, Family::Deconv],
+            seed: 0,
+            jobs,
+            minimize: true,
+        }
+    }
+}

@@ -1,0 +1,172 @@
+use std::{fmt, num::NonZeroUsize, path::PathBuf, thread::available_parallelism};
+
+use clap::{Args, ValueEnum};
+use twinfer_bench::{BenchError, Fault, Host, LoopSettings, PartsSettings, Settings};
+use twinfer_case::Variant;
+use twinfer_configuration::{Jobs, Shard, Variants, seconds};
+use twinfer_driver_cache::CacheMode;
+use twinfer_generators::Family;
+use twinfer_workers::WorkerCommand;
+
+use crate::{Exit, Failure, output::line, worker::worker_for};
+
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// Measure these, each in processes of its own, together in one loop, and in a campaign [default: ONNX Runtime's CPU
+    /// provider on the threads of one process, and in a campaign]
+    #[arg(long, value_name = "A,B")]
+    backends: Option<Variants>,
+    /// What to measure of --backends
+    #[arg(long, value_delimiter = ',', value_enum, default_values_t = [Part::Bare, Part::Naive, Part::Campaign], requires = "backends")]
+    only: Vec<Part>,
+    /// How many processes of one backend, one number after the other [default: 1 and --jobs]
+    #[arg(long, value_delimiter = ',', value_name = "N,M", requires = "backends")]
+    processes: Vec<Jobs>,
+    /// How libraries use the driver cache, one after the other: on, attributes, off, verify [default: off and on for
+    /// TensorRT]
+    #[arg(long, value_delimiter = ',', value_name = "MODE", requires = "backends")]
+    driver_cache: Vec<CacheMode>,
+    /// How many cases at most
+    #[arg(long, default_value_t = 20_000)]
+    cases: u64,
+    /// How long each measurement takes at most, start-up apart: 20s, 8m
+    #[arg(long, value_parser = seconds)]
+    time: Option<u64>,
+    /// Which generators, separated by commas
+    #[arg(long, value_delimiter = ',', default_values_t = [Family::Conv, Family::Deconv])]
+    family: Vec<Family>,
+    /// Decides every case
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Worker processes, and threads of the bare loop [default: one a core]
+    #[arg(long)]
+    jobs: Option<Jobs>,
+    /// Keep the campaign's findings as they were generated
+    #[arg(long)]
+    no_minimize: bool,
+    /// Write what was measured to this file too
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+/// A benchmark of several backends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Part {
+    /// Each backend alone, with and without the driver cache
+    Bare,
+    /// All of them, golden and the checks, one after the other in one process, at default levels, without the cache and
+    /// what else makes workers fast
+    Naive,
+    /// A campaign
+    Campaign,
+}
+
+/// A loop that `bench` starts in a process of its own.
+#[derive(Debug, Args)]
+pub struct LoopArguments {
+    #[arg(long)]
+    backends: Variants,
+    #[arg(long, value_delimiter = ',')]
+    family: Vec<Family>,
+    #[arg(long)]
+    seed: u64,
+    #[arg(long)]
+    shard: Shard,
+    #[arg(long)]
+    cases: u64,
+    #[arg(long, value_parser = seconds)]
+    time: Option<u64>,
+    /// Generate in the loop, evaluate golden and compare
+    #[arg(long)]
+    judged: bool,
+}
+
+/// The measurement of a case's steps that `bench` starts in a process of its own.
+#[derive(Debug, Args)]
+pub struct PartsArguments {
+    #[arg(long)]
+    variant: Variant,
+    #[arg(long, value_delimiter = ',')]
+    family: Vec<Family>,
+    #[arg(long)]
+    seed: u64,
+    #[arg(long)]
+    cases: usize,
+}
+
+/// This executable, which starts itself.
+struct Executable;
+
+impl Host for Executable {
+    fn worker(&self, variants: &[Variant]) -> Result<WorkerCommand, BenchError> {
+        worker_for(variants).map_err(|Failure { message, exit }| {
+            BenchError::Fault(match exit {
+                Exit::Usage => Fault::Usage(message),
+                Exit::Conforms | Exit::Findings | Exit::Environment => Fault::Environment(message),
+            })
+        })
+    }
+
+    fn print(&self, line: fmt::Arguments<'_>) {
+        line!("{line}");
+    }
+}
+
+pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    let report = twinfer_bench::run(&arguments.settings(), &Executable)?;
+    if let Some(path) = &arguments.json {
+        report.write(path)?;
+    }
+    Ok(Exit::Conforms)
+}
+
+pub fn run_loop(arguments: LoopArguments) -> Result<Exit, Failure> {
+    let LoopArguments { backends, family, seed, shard, cases, time, judged } = arguments;
+    let (variants, shard) = (backends.subjects(), shard.into());
+    let greeting = twinfer_bench::run_loop(&LoopSettings {
+        variants,
+        families: family,
+        seed,
+        shard,
+        cases,
+        time,
+        judged,
+    })?;
+    // the process that started the loop reports why it did not begin
+    Ok(greeting.map_or_else(|fault| Failure::from(fault).exit, |()| Exit::Conforms))
+}
+
+pub fn measure_parts(arguments: PartsArguments) -> Result<Exit, Failure> {
+    let PartsArguments { variant, family, seed, cases } = arguments;
+    let settings = PartsSettings { variant, families: family, seed, cases };
+    twinfer_bench::measure_parts(&settings, &Executable)?;
+    Ok(Exit::Conforms)
+}
+
+impl Arguments {
+    fn settings(&self) -> Settings {
+        let jobs = self.jobs.map(Jobs::number).or_else(|| available_parallelism().ok());
+        Settings {
+            backends: self.backends.as_ref().map(Variants::subjects),
+            only: self.only.iter().copied().map(Part::into).collect(),
+            processes: self.processes.iter().map(|processes| processes.number()).collect(),
+            driver_cache: self.driver_cache.clone(),
+            cases: self.cases,
+            time: self.time,
+            families: self.family.clone(),
+            seed: self.seed,
+            jobs: jobs.unwrap_or(NonZeroUsize::MIN),
+            minimize: !self.no_minimize,
+        }
+    }
+}
+
+impl From<Part> for twinfer_bench::Part {
+    fn from(part: Part) -> Self {
+        match part {
+            Part::Bare => Self::Bare,
+            Part::Naive => Self::Naive,
+            Part::Campaign => Self::Campaign,
+        }
+    }
+}
