@@ -23,7 +23,7 @@ pub enum Family {
 
 /// A name that no family has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown family {0:?}: it is one of conv, deconv, qdq-conv, qdq-deconv, block, invalid")]
+#[error("unknown family {0:?}: use one of conv, deconv, qdq-conv, qdq-deconv, block, invalid")]
 pub struct UnknownFamily(String);
 
 impl Family {

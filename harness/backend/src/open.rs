@@ -20,7 +20,7 @@ pub enum OpenError {
     },
     /// An execution provider did not register.
     #[error(
-        "execution provider {provider} did not register: {reason}; `twinfer backends doctor` tells what is missing"
+        "execution provider {provider} did not register: {reason}; run `twinfer backends doctor` to see what is missing"
     )]
     Provider {
         /// Its name.

@@ -6,7 +6,7 @@ use twinfer_case::Variant;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidOption {
     /// Its value is none of its words.
-    #[error("option {key}={value}: the value is one of {words}")]
+    #[error("option {key}={value}: use one of {words}")]
     Value {
         /// The option.
         key: &'static str,

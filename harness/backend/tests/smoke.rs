@@ -188,5 +188,5 @@ fn an_option_that_a_backend_does_not_have_is_refused_by_name() {
     let refused = open(&"golden,opt=off".parse().unwrap()).err().unwrap();
     assert_eq!(refused.to_string(), r#"golden has no option "opt""#);
     let refused = open(&"ort:cpu,opt=fast".parse().unwrap()).err().unwrap();
-    assert_eq!(refused.to_string(), "option opt=fast: the value is one of off, basic, all");
+    assert_eq!(refused.to_string(), "option opt=fast: use one of off, basic, all");
 }

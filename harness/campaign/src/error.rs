@@ -8,14 +8,14 @@ use twinfer_workers::WorkerError;
 pub enum CampaignError {
     /// A ladder is asked for, and no backend states stronger options than those of its variant.
     #[error(
-        "no backend has a rung above it: begin lower, such as with trt,level=0 or ort:cpu,opt=off, or leave the ladder out"
+        "none of the backends has a higher optimization level: start lower, such as trt,level=0 or ort:cpu,opt=off, or leave --ladder out"
     )]
     NoRung,
     /// There is nothing to compare golden with.
-    #[error("no backend to test: name at least one besides golden, such as ort:cpu")]
+    #[error("no backend to compare with golden: add one to --backends, such as ort:cpu")]
     NoBackend,
     /// A generator of this name does not exist.
-    #[error("unknown family {name:?}: it is one of {known}")]
+    #[error("unknown family {name:?}: use one of {known}")]
     UnknownFamily {
         /// What was asked for.
         name: String,
@@ -35,6 +35,6 @@ pub enum CampaignError {
     #[error(transparent)]
     Case(#[from] OversizedCase),
     /// A thread of the supervisor failed.
-    #[error("the supervisor failed: {0}")]
+    #[error("twinfer failed: {0}")]
     Supervisor(String),
 }

@@ -153,7 +153,7 @@ mod tests {
         let error = "onnx".parse::<BackendName>().unwrap_err().to_string();
         assert_eq!(
             error,
-            r#"unknown backend "onnx": it is one of golden, ort:cpu, ort:cuda, trt, trt-api, trt-rtx, external:CMD"#
+            r#"unknown backend "onnx": use one of golden, ort:cpu, ort:cuda, trt, trt-api, trt-rtx, external:CMD"#
         );
     }
 }

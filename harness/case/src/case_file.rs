@@ -159,7 +159,7 @@ mod tests {
     #[test]
     fn a_later_format_is_told_before_anything_of_it_is_understood() {
         let later = serde_json::json!({"format": CASE_FORMAT + 1, "graphs": []});
-        assert_eq!(read(&later), Err("its format is 2, this version reads up to 1".to_owned()));
+        assert_eq!(read(&later), Err("its format is 2, this version of twinfer reads up to 1".to_owned()));
     }
 
     #[test]

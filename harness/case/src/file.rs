@@ -14,7 +14,7 @@ const MAX_LINE_BYTES: u64 = 16 << 20;
 
 /// A file of a later time than this program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("its format is {format}, this version reads up to {newest}")]
+#[error("its format is {format}, this version of twinfer reads up to {newest}")]
 pub struct LaterFormat {
     format: u32,
     newest: u32,

@@ -20,9 +20,7 @@ pub struct Percent(f64);
 
 /// The error of text that is not a ladder.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "{0:?} is not a ladder: give a share of the backends' time, such as 10%, or of the cases, such as 1/50"
-)]
+#[error("{0:?} is not a ladder: give a share of backend time, such as 10%, or a sample rate, such as 1/50")]
 pub struct InvalidLadder(String);
 
 impl Percent {

@@ -20,10 +20,10 @@ pub struct Variant {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidVariant {
     /// No backend has this name.
-    #[error("unknown backend {0:?}: it is one of {names}", names = names())]
+    #[error("unknown backend {0:?}: use one of {names}", names = names())]
     Backend(String),
     /// An option has no value.
-    #[error("option {0:?} is not of the form key=value")]
+    #[error("invalid option {0:?}: write key=value")]
     Option(String),
 }
 

@@ -25,7 +25,7 @@ mod output;
 mod paint;
 mod provision;
 mod resumption;
-mod subjects;
+mod targets;
 mod worker;
 
 use std::process::ExitCode;

@@ -83,7 +83,7 @@ pub enum ConfigurationError {
         source: io::Error,
     },
     /// The file is no configuration.
-    #[error("cannot understand {file}, {mistake}")]
+    #[error("cannot parse {file}: {mistake}")]
     Mistake {
         /// The file.
         file: String,
@@ -244,7 +244,7 @@ mod tests {
             ("seed = 7\njobs = 1025", "line 2: give a number from 1 to 1024"),
             ("\n\nbackends = \"ort:tpu\"", "line 3: unknown backend"),
             ("families = [\"con\"]", "line 1:"),
-            ("ladder = \"ten\"", "line 1: \"ten\" is no ladder: give a part"),
+            ("ladder = \"ten\"", "line 1: \"ten\" is not a ladder: give a share"),
             ("budget = { hours = 1 }", "line 1: unknown variant `hours`"),
             ("[[known]]\nfinding = \"x\"", "line 1: missing field `reason`"),
             ("[[known]]\nfinding = \"x\"\nreason = \"y\"\nversions = \"new\"", "line 4:"),

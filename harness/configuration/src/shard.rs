@@ -11,7 +11,7 @@ pub struct Shard {
 
 /// A text that is no shard.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("give i/n with i below n and n at most {MAX_SHARDS}, such as 0/4")]
+#[error("give i/n with i less than n and n at most {MAX_SHARDS}, such as 0/4")]
 pub struct InvalidShard;
 
 impl Default for Shard {

@@ -8,7 +8,7 @@ pub struct VersionRange(Vec<Bound>);
 
 /// A text that is no range.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no range of versions: write conditions such as >=8.5, <9")]
+#[error("{0:?} is not a range of versions: write conditions such as >=8.5, <9")]
 pub struct InvalidRange(String);
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,9 +4,7 @@ use std::{io, path::PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// No package has this name.
-    #[error(
-        "no package is called {name:?}: known are {known}; or give the path of a folder that holds the libraries"
-    )]
+    #[error("unknown library {name:?}: use one of {known}, or give the path of a folder of libraries")]
     UnknownPackage {
         /// What was asked for.
         name: String,
@@ -14,7 +12,7 @@ pub enum Error {
         known: String,
     },
     /// The package has no wheel for this machine.
-    #[error("{name} exists for x86-64 Linux only: give the path of a folder that holds the libraries")]
+    #[error("{name} is available for x86-64 Linux only: give the path of a folder of libraries")]
     Platform {
         /// The package.
         name: &'static str,
@@ -28,7 +26,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// No home folder is known.
-    #[error("no cache folder is known: set TWINFER_HOME to a folder that can be written")]
+    #[error("cannot determine a cache folder: set TWINFER_HOME to a writable folder")]
     NoHome,
     /// A folder of a library cannot be put on the loader's search path.
     #[error("the loader's search path is not UTF-8: check LD_LIBRARY_PATH and TWINFER_HOME")]
@@ -50,7 +48,7 @@ pub enum Error {
         reason: String,
     },
     /// The file is not the one that was pinned.
-    #[error("{} has SHA-256 {actual}, pinned is {expected}: the download is damaged or was replaced, try again", path.display())]
+    #[error("{} has SHA-256 {actual}, expected {expected}: the download is damaged or was replaced, try again", path.display())]
     WrongHash {
         /// The file.
         path: PathBuf,
@@ -60,7 +58,7 @@ pub enum Error {
         actual: String,
     },
     /// A wheel that is in no table.
-    #[error("{} is the wheel of no known package: unpack it and give the folder that holds the libraries", path.display())]
+    #[error("{} is not the wheel of a known library: unpack it and give the folder of libraries", path.display())]
     UnknownWheel {
         /// The wheel.
         path: PathBuf,
@@ -77,7 +75,7 @@ pub enum Error {
     },
     /// A folder without the libraries of any product.
     #[error(
-        "{} holds no backend libraries: expected libonnxruntime.so, or libnvinfer.so with libnvonnxparser.so, \
+        "no backend libraries in {}: expected libonnxruntime.so, or libnvinfer.so with libnvonnxparser.so, \
          or libtensorrt_rtx.so with libtensorrt_onnxparser_rtx.so",
         path.display()
     )]
@@ -96,7 +94,7 @@ pub enum Error {
         fault: &'static str,
     },
     /// A manifest that cannot be read.
-    #[error("{} is not a manifest this version reads: remove its folder and install again ({reason})", path.display())]
+    #[error("cannot read the manifest {}: remove its folder and install again ({reason})", path.display())]
     Manifest {
         /// The manifest.
         path: PathBuf,

@@ -7,15 +7,15 @@ use twinfer_case::OversizedCase;
 pub enum StoreError {
     /// A run directory that is to be resumed holds another run.
     #[error(
-        "{0} is of a run with another seed, families, shard, ladder, backends or versions: start a new one"
+        "cannot resume {0}: its seed, families, shard, ladder, backends or versions differ: give the same options, or another --out"
     )]
     OtherRun(PathBuf),
     /// Another campaign writes this journal.
-    #[error("another campaign is writing {0}: wait for its end, or give another --out")]
+    #[error("another campaign is writing {0}: wait until it ends, or give another --out")]
     Busy(PathBuf),
     /// Runs that are to be merged and are not shards of one campaign.
     #[error(
-        "{} and {} are not different shards of one campaign: give runs with the same seed, families, ladder, backends and n",
+        "cannot merge {} and {}: give different shards of one campaign, with the same seed, families, ladder and backends",
         one.display(),
         other.display()
     )]
@@ -37,7 +37,7 @@ pub enum StoreError {
         source: io::Error,
     },
     /// No new run directory can be created.
-    #[error("cannot create a run directory in {}: {source}: use --out DIR", parent.display())]
+    #[error("cannot create a run directory in {}: {source}: give another one with --out", parent.display())]
     NoRunDirectory {
         /// The folder in which it was to be created.
         parent: PathBuf,

@@ -9,11 +9,11 @@ use twinfer_workers::WorkerError;
 #[derive(Debug, thiserror::Error)]
 pub enum TargetError {
     /// There is nothing to compare golden with.
-    #[error("no backend to test: name at least one besides golden, such as ort:cpu")]
+    #[error("no backend to compare with golden: add one to --backends, such as ort:cpu")]
     NoBackend,
     /// Golden does not know the model, and there is only one backend.
     #[error(
-        "{unknown}, so golden cannot judge it: name two backends to compare, such as ort:cpu,opt=off,ort:cpu,opt=all"
+        "golden does not support the model ({unknown}): name two backends to compare with each other, such as ort:cpu,opt=off,ort:cpu,opt=all"
     )]
     NothingToCompareWith {
         /// Why golden does not know it.
@@ -48,6 +48,6 @@ pub enum TargetError {
     #[error(transparent)]
     Case(#[from] OversizedCase),
     /// An output of golden does not fit its type.
-    #[error("golden's output: {0}")]
+    #[error("cannot encode the output of golden: {0}")]
     Output(#[from] InvalidTensor),
 }

@@ -16,9 +16,9 @@ pub enum TriageError {
     #[error(transparent)]
     Case(#[from] OversizedCase),
     /// An output of golden does not fit its type.
-    #[error("golden's output: {0}")]
+    #[error("cannot encode the output of golden: {0}")]
     Output(#[from] InvalidTensor),
     /// A thread of the supervisor failed.
-    #[error("the supervisor failed: {0}")]
+    #[error("twinfer failed: {0}")]
     Supervisor(String),
 }

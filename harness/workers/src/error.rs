@@ -23,7 +23,7 @@ pub enum WorkerError {
         reason: String,
     },
     /// A thread of the supervisor failed.
-    #[error("the supervisor failed: {0}")]
+    #[error("twinfer failed: {0}")]
     Supervisor(String),
 }
 

@@ -6,7 +6,7 @@ use twinfer_reports::{Progress, Reporter};
 use twinfer_store::{new_run_directory, read_finding};
 use twinfer_targets::read_case;
 
-use crate::{Exit, Failure, output::line, paint, subjects};
+use crate::{Exit, Failure, output::line, paint, targets};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -23,11 +23,11 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let case = read_case(&arguments.case)?;
     let known = read_finding(&arguments.case)?;
-    let subjects = subjects::start(&arguments.backends.subjects())?;
+    let targets = targets::start(&arguments.backends.subjects())?;
     let out = arguments.out.clone().map_or_else(new_run_directory, Ok)?;
     let mut progress = Progress::to_stderr();
     let Some(minimal) =
-        subjects.minimize(&case, known.as_ref(), &out, &mut |event| progress.on_event(event))?
+        targets.minimize(&case, known.as_ref(), &out, &mut |event| progress.on_event(event))?
     else {
         line!("{}: nothing to minimize", paint::good("no backend diverges"));
         return Ok(Exit::Conforms);

@@ -6,7 +6,7 @@ use twinfer_configuration::Variants;
 use twinfer_store::Recording;
 use twinfer_targets::Replay;
 
-use crate::{Exit, Failure, Obstacle, output::line, paint, subjects};
+use crate::{Exit, Failure, Obstacle, output::line, paint, targets};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -22,7 +22,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         Some(chosen) => chosen.subjects(),
         None => runnable(&arguments.finding)?,
     };
-    let replays = subjects::start(&variants)?.replay(&arguments.finding)?;
+    let replays = targets::start(&variants)?.replay(&arguments.finding)?;
     if replays.is_empty() {
         return Err(Failure::usage(format!(
             "no recorded observation of these backends for {}: leave --backends out",

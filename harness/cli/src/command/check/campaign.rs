@@ -11,7 +11,7 @@ use twinfer_case::{Budget, Case, Variant};
 use twinfer_reports::{Report, Reporter};
 use twinfer_targets::Opaque;
 
-use crate::{Failure, subjects, worker::worker_for};
+use crate::{Failure, targets, worker::worker_for};
 
 /// Runs `cases` on `variants`, in order and without minimizing; findings are written to `out`.
 pub fn run(cases: Vec<Case>, variants: Vec<Variant>, out: PathBuf) -> Result<Report, Failure> {
@@ -33,6 +33,6 @@ pub fn run(cases: Vec<Case>, variants: Vec<Variant>, out: PathBuf) -> Result<Rep
 /// Compares `variants` with each other on a model that golden does not support; findings are written to `out`.
 pub fn compare(opaque: &Opaque, variants: &[Variant], out: &Path) -> Result<Report, Failure> {
     let mut report = Report::default();
-    subjects::start(variants)?.compare(opaque, out, &mut |event| report.on_event(event))?;
+    targets::start(variants)?.compare(opaque, out, &mut |event| report.on_event(event))?;
     Ok(report)
 }

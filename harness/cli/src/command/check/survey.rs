@@ -13,7 +13,7 @@ use twinfer_store::{RecordedObservation, Recording, has_case};
 use twinfer_targets::read_case;
 
 use super::{Arguments, collection::Collection, table::table};
-use crate::{Exit, Failure, json, output::write, subjects};
+use crate::{Exit, Failure, json, output::write, targets};
 
 /// A case of the survey with its observations.
 pub struct Entry {
@@ -52,11 +52,11 @@ pub fn run(collection: &Collection, arguments: &Arguments) -> Result<Exit, Failu
 fn observe(entries: &mut [Entry], arguments: &Arguments) -> Result<(), Failure> {
     let runnable: Vec<&Entry> = entries.iter().filter(|entry| entry.case.is_some()).collect();
     let cases: Vec<Case> = runnable.iter().filter_map(|entry| entry.case.clone()).collect();
-    let subjects = subjects::start(&arguments.backends.subjects())?;
-    let (all, finished) = (cases.len() * subjects.infos().count(), AtomicUsize::new(0));
+    let targets = targets::start(&arguments.backends.subjects())?;
+    let (all, finished) = (cases.len() * targets.infos().count(), AtomicUsize::new(0));
     // stored as each arrives, so that a survey that ends early keeps what it observed
     let stored = Mutex::new(Ok(()));
-    let by_variant = subjects.survey(&cases, &|place, observation| {
+    let by_variant = targets.survey(&cases, &|place, observation| {
         let mut stored = stored.lock().unwrap_or_else(PoisonError::into_inner);
         if arguments.record && stored.is_ok() {
             *stored = store(&runnable[place].folder, observation);

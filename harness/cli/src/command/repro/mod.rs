@@ -14,7 +14,7 @@ use twinfer_configuration::Variants;
 use twinfer_store::{RecordedObservation, Recording, read_finding};
 use twinfer_targets::read_case;
 
-use crate::{Exit, Failure, json, output::line, paint, subjects};
+use crate::{Exit, Failure, json, output::line, paint, targets};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -53,8 +53,8 @@ impl Reproduction {
         let case = read_case(folder)?;
         let observations = match backends {
             Some(backends) => {
-                let subjects = subjects::start(&backends.subjects())?;
-                subjects.survey(std::slice::from_ref(&case), &|_, _| {})?.into_iter().flatten().collect()
+                let targets = targets::start(&backends.subjects())?;
+                targets.survey(std::slice::from_ref(&case), &|_, _| {})?.into_iter().flatten().collect()
             }
             None => Recording::beside(folder)?.observed,
         };
