@@ -1,6 +1,6 @@
-//! Golden agrees with ONNX Runtime on the CPU without graph optimisations, on generated cases of every valid family.
+//! Golden agrees with ONNX Runtime on the CPU without graph optimizations, on generated cases of every valid family.
 //!
-//! `TWINFER_FULL=1` takes 100,000 cases a family instead of a few hundred; `TWINFER_RESULTS` is a folder for the table.
+//! `TWINFER_FULL=1` runs 100,000 cases per family instead of 400; `TWINFER_RESULTS` names a folder for the table.
 
 mod tally;
 

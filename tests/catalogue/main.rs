@@ -1,7 +1,7 @@
-//! The catalogue of what was reported, and the topics that twinfer was written for: every record is a case, or says why
-//! it cannot be one, and what is stored under `golden/` is what the records here build.
+//! The catalogue of upstream bug reports and the founding topics of twinfer.
 //!
-//! After a change of a record, `TWINFER_UPDATE=1 cargo test -p twinfer-tests --test catalogue` stores it again.
+//! Each record has a case or gives the reason why it has none. The files under `golden/` are generated from the records:
+//! after a change, run `TWINFER_UPDATE=1 cargo test -p twinfer-tests --test catalogue`.
 #![expect(clippy::expect_used, reason = "a test that cannot be set up has failed")]
 
 mod plain;
@@ -22,10 +22,10 @@ use twinfer_case::{Case, Expectation, Task};
 use twinfer_onnx::{Graph, Tensor, infer_shapes};
 use twinfer_tests::golden;
 
-/// The folder under `golden/` of the records.
+/// The folder of the bug reports, under `golden/`.
 const CATALOGUE: &str = "catalogue";
 
-/// The folder under `golden/` of the founding topics.
+/// The folder of the founding topics, under `golden/`.
 const TOPICS: &str = "cases/topics";
 
 /// Every record with the folder that it is stored in.

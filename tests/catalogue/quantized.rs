@@ -1,4 +1,4 @@
-//! Quantised operands: values on a grid finer than the scale, with ties, and scales that are powers of two spread
+//! Quantized operands: values on a grid finer than the scale, with ties, and scales that are powers of two spread
 //! over two decades, so that what a Q/DQ pair does is known exactly and shows where it is left out or misplaced.
 
 use twinfer_case::Case;
@@ -9,7 +9,7 @@ use crate::sketch::{Sketch, Value, floats, tensor};
 /// The scale of activations.
 pub const ACTIVATION_SCALE: f32 = 0.125;
 
-/// How an activation is quantised.
+/// How an activation is quantized.
 #[derive(Clone, Copy)]
 pub enum Activation {
     Int8,
@@ -131,7 +131,7 @@ impl Sketch {
     }
 }
 
-/// Scales of neighbours differ, by up to 64.
+/// Scales of neighbors differ, by up to 64.
 fn weight_scale(place: usize) -> f32 {
     [0.25, 0.015_625, 0.125, 0.003_906_25, 0.0625, 0.031_25, 0.007_812_5][place % 7]
 }
@@ -142,7 +142,7 @@ fn weight_steps(shape: &[usize]) -> Vec<f32> {
     (0..count).map(|index: usize| ((index * 23 + index / 3) % 81) as f32 / 4.0 - 10.0).collect()
 }
 
-/// A quantised convolution or deconvolution and nothing else.
+/// A quantized convolution or deconvolution and nothing else.
 #[derive(Clone)]
 pub struct Quantized<'a> {
     pub opset: i64,
@@ -197,7 +197,7 @@ impl Quantized<'_> {
     }
 }
 
-/// The scale of a quantised output.
+/// The scale of a quantized output.
 pub const OUTPUT_SCALE: f32 = 4.0;
 
 /// The spatial extents of a weight.

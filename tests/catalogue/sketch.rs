@@ -91,7 +91,7 @@ impl Sketch {
         self.all(Op::MaxPool(pool), &[x])
     }
 
-    /// Batch normalisation whose factors differ from channel to channel and are powers of two; `detour` is put between
+    /// Batch normalization whose factors differ from channel to channel and are powers of two; `detour` is put between
     /// its parameters and the operator.
     pub fn batch_norm(&mut self, x: &Value, channels: usize, detour: Detour) -> Value {
         let per_channel = |f: fn(usize) -> f32| floats(&[channels], (0..channels).map(f));

@@ -29,7 +29,7 @@ const PADDING_3D: &str = "https://github.com/NVIDIA/TensorRT/issues/2168";
 const QUANTIZED: &[Record] = &[
     Record {
         id: "output-deconvolution-64-to-10-scales-by-input-channel",
-        title: "The quantised deconvolution that ends a network, its scales along the input channels",
+        title: "The quantized deconvolution that ends a network, its scales along the input channels",
         upstream: OUTPUT_DECONVOLUTION,
         reported_in: "Torch-TensorRT up to 2.3 with TensorRT 8.6",
         symptom: Kind::BuildFailure,
@@ -39,7 +39,7 @@ const QUANTIZED: &[Record] = &[
     },
     Record {
         id: "output-deconvolution-64-to-10-scales-by-output-channel",
-        title: "The quantised deconvolution that ends a network, its scales along the output channels",
+        title: "The quantized deconvolution that ends a network, its scales along the output channels",
         upstream: OUTPUT_DECONVOLUTION,
         reported_in: "Torch-TensorRT up to 2.3 with TensorRT 8.6",
         symptom: Kind::BuildFailure,
@@ -49,7 +49,7 @@ const QUANTIZED: &[Record] = &[
     },
     Record {
         id: "residual-block-operation-not-supported",
-        title: "Building a quantised residual block logs that an operation is not supported",
+        title: "Building a quantized residual block logs that an operation is not supported",
         upstream: "https://github.com/NVIDIA/TensorRT/issues/3980",
         reported_in: "TensorRT 10",
         symptom: Kind::ErrorLogged,
@@ -61,7 +61,7 @@ const QUANTIZED: &[Record] = &[
     },
     Record {
         id: "depthwise-qdq-4-channels",
-        title: "A depthwise quantised convolution of four channels",
+        title: "A depthwise quantized convolution of four channels",
         upstream: DEPTHWISE,
         reported_in: "TensorRT 8.6 does not build it, 10.2 falls back to 32-bit floats",
         symptom: Kind::PrecisionFallback,
@@ -71,17 +71,17 @@ const QUANTIZED: &[Record] = &[
     },
     Record {
         id: "depthwise-qdq-6-channels",
-        title: "A depthwise quantised convolution of six channels",
+        title: "A depthwise quantized convolution of six channels",
         upstream: DEPTHWISE,
         reported_in: "TensorRT 8.6 does not build it, 10.2 falls back to 32-bit floats",
         symptom: Kind::PrecisionFallback,
         expects: "The values of the graph: the weights as QuantizeLinear rounds them.",
-        caveat: Some("Channels that are no multiple of four."),
+        caveat: Some("Channels that are not a multiple of four."),
         scope: Scope::Case { build: || depthwise(6), output: Some(&[1, 6, 8, 8]) },
     },
     Record {
         id: "depthwise-qdq-32-channels",
-        title: "A depthwise quantised convolution of 32 channels",
+        title: "A depthwise quantized convolution of 32 channels",
         upstream: DEPTHWISE,
         reported_in: "TensorRT 8.6 does not build it, 10.2 falls back to 32-bit floats",
         symptom: Kind::PrecisionFallback,
@@ -97,11 +97,11 @@ const QUANTIZED: &[Record] = &[
 const OUTPUT_PADDING: &[Record] = &[
     Record {
         id: "output-padding-rejected-by-converter",
-        title: "A deconvolution with output_padding and a bias, refused by a converter",
+        title: "A deconvolution with output_padding and a bias, rejected by a converter",
         upstream: REJECTED_OUTPUT_PADDING,
         reported_in: "Torch-TensorRT 2.5 and 2.6",
         symptom: Kind::RejectsValid,
-        expects: "Twelve positions an axis; the last of each holds the bias alone.",
+        expects: "Twelve positions per axis; the last of each holds the bias alone.",
         caveat: Some(
             "`trt-api` lowers it as a converter has to: a strip is appended, and the bias reaches it.",
         ),
@@ -169,7 +169,7 @@ const OUTPUT_PADDING: &[Record] = &[
 const fn into_floats(id: &'static str, build: fn() -> Case, output: &'static [usize]) -> Record {
     Record {
         id,
-        title: "A depthwise quantised convolution whose output is not quantised",
+        title: "A depthwise quantized convolution whose output is not quantized",
         upstream: DEPTHWISE,
         reported_in: "TensorRT 8.6 does not build it, 10.2 falls back to 32-bit floats",
         symptom: Kind::PrecisionFallback,

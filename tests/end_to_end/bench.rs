@@ -65,7 +65,7 @@ fn invalid_backend_option_is_wrong_usage() {
         let outcome =
             twinfer(&["bench", "--backends=ort:cpu,opt=nonsense", "--cases=1", "--only", part]).run();
         assert_eq!(outcome.code, Some(2), "{}", outcome.shown());
-        let error = "error: ort:cpu,opt=nonsense: option opt=nonsense: the value is one of off, basic, all\n";
+        let error = "error: ort:cpu,opt=nonsense: option opt=nonsense: use one of off, basic, all\n";
         assert_eq!(outcome.stderr, error);
     }
 }

@@ -146,7 +146,7 @@ fn golden_alone_is_wrong_usage() {
     let out = tempfile::tempdir().unwrap();
     let outcome = fuzz(out.path(), &["--backends", "golden", "--cases", "1"]);
     assert_eq!(outcome.code, Some(2));
-    assert!(outcome.stderr.contains("name at least one besides golden"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("no backend to compare with golden"), "{}", outcome.stderr);
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn invalid_backend_option_is_wrong_usage() {
     let out = tempfile::tempdir().unwrap();
     let outcome = fuzz(out.path(), &["--backends", "ort:cpu,opt=nonsense", "--cases", "1"]);
     assert_eq!(outcome.code, Some(2), "{}", outcome.shown());
-    let error = "error: ort:cpu,opt=nonsense: option opt=nonsense: the value is one of off, basic, all\n";
+    let error = "error: ort:cpu,opt=nonsense: option opt=nonsense: use one of off, basic, all\n";
     assert_eq!(outcome.stderr, error);
 }
 

@@ -46,8 +46,11 @@ fn optimizer_bugs_are_found_by_escalation() {
 fn ladder_without_rungs_or_invalid_is_wrong_usage() {
     let out = tempfile::tempdir().unwrap();
     for (arguments, error) in [
-        (["--backends", "ort:cpu", "--ladder", "10%"], "no backend has a rung above it"),
-        (["--backends", "ort:cpu,opt=off", "--ladder", "10"], "is no ladder: give a part"),
+        (
+            ["--backends", "ort:cpu", "--ladder", "10%"],
+            "none of the backends has a higher optimization level",
+        ),
+        (["--backends", "ort:cpu,opt=off", "--ladder", "10"], "is not a ladder: give a share"),
     ] {
         let outcome = fuzz(out.path(), &arguments);
         assert_eq!(outcome.code, Some(2), "{}", outcome.shown());

@@ -1,4 +1,4 @@
-//! The catalogue: what was reported of convolutions, deconvolutions and their quantisation, by who is said to be wrong.
+//! The catalogue: bug reports about convolutions, deconvolutions and their quantization, by the reported software.
 
 mod onnx_runtime;
 mod predicted;

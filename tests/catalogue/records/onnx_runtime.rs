@@ -1,4 +1,4 @@
-//! ONNX Runtime, its quantisation tool, and ONNX's own inference and reference.
+//! ONNX Runtime, its quantization tool, and ONNX's own inference and reference.
 
 use twinfer_case::{Case, Expectation, Kind};
 use twinfer_onnx::{AutoPad, Conv, ConvTranspose, Dim, Rule};
@@ -14,7 +14,7 @@ use crate::{
 pub const RECORDS: &[Record] = &[
     Record {
         id: "ort-4086-deconv-autopad-ignored",
-        title: "auto_pad of a deconvolution is taken for VALID",
+        title: "auto_pad of a deconvolution is treated as VALID",
         upstream: "https://github.com/microsoft/onnxruntime/issues/4086",
         reported_in: "ONNX Runtime 1.3 and 1.4",
         symptom: Kind::WrongShape,
@@ -24,7 +24,7 @@ pub const RECORDS: &[Record] = &[
     },
     Record {
         id: "ort-5368-same-upper-lower-swapped",
-        title: "SAME_UPPER and SAME_LOWER are exchanged in a deconvolution",
+        title: "SAME_UPPER and SAME_LOWER are swapped in a deconvolution",
         upstream: "https://github.com/microsoft/onnxruntime/pull/5368",
         reported_in: "ONNX Runtime up to 1.5",
         symptom: Kind::WrongValues,
@@ -39,7 +39,7 @@ pub const RECORDS: &[Record] = &[
         reported_in: "ONNX Runtime 1.11 and later, onnx 1.12 and later, TensorRT",
         symptom: Kind::WrongValues,
         expects: "The input's extents times the stride.",
-        caveat: Some("The text of ONNX and its shape inference contradict each other here."),
+        caveat: Some("The specification text and the shape inference of ONNX contradict each other."),
         scope: Scope::Case { build: || padded_same(AutoPad::SameUpper), output: Some(&[1, 1, 6, 6]) },
     },
     Record {
@@ -50,7 +50,7 @@ pub const RECORDS: &[Record] = &[
         symptom: Kind::WrongShape,
         expects: "The input's extents times the stride.",
         caveat: Some(
-            "Reported of an inference that is no backend here; the graph is what carries it to one.",
+            "Reported for the shape inference of onnx, which is not a backend; a backend may use its result.",
         ),
         scope: Scope::Case { build: || padded_same(AutoPad::SameLower), output: Some(&[1, 1, 6, 6]) },
     },
@@ -78,7 +78,7 @@ pub const RECORDS: &[Record] = &[
         id: "ort-14208-outpad-lt-dilation",
         title: "output_padding below the dilation but not below the stride",
         upstream: "https://github.com/microsoft/onnxruntime/issues/14208",
-        reported_in: "ONNX Runtime 1.13 computes it wrongly, later releases refuse it",
+        reported_in: "ONNX Runtime 1.13 computes it wrongly, later releases reject it",
         symptom: Kind::RejectsValid,
         expects: "The whole deconvolution and one position more.",
         caveat: None,
@@ -90,8 +90,10 @@ pub const RECORDS: &[Record] = &[
         upstream: "https://github.com/microsoft/onnxruntime/pull/29446",
         reported_in: "ONNX Runtime up to 1.27, CPU provider",
         symptom: Kind::AcceptsInvalid,
-        expects: "Unspecified: zeros, or a refusal.",
-        caveat: Some("The text of ONNX leaves it open; only a crash or an unwritten output would be blamed."),
+        expects: "Unspecified: zeros, or a rejection.",
+        caveat: Some(
+            "The ONNX specification does not define it; only a crash or an unwritten output is a divergence.",
+        ),
         scope: Scope::Case { build: far_output_shape, output: Some(&[1, 1, 9, 9]) },
     },
     Record {
@@ -100,7 +102,7 @@ pub const RECORDS: &[Record] = &[
         upstream: "https://github.com/microsoft/onnxruntime/pull/29464",
         reported_in: "ONNX Runtime up to 1.28, CPU provider",
         symptom: Kind::AcceptsInvalid,
-        expects: "A refusal.",
+        expects: "A rejection.",
         caveat: None,
         scope: Scope::Case { build: short_bias, output: None },
     },
@@ -116,7 +118,7 @@ pub const RECORDS: &[Record] = &[
     },
     Record {
         id: "ort-12321-fusedconv-z-shape",
-        title: "A fused Conv, Add and Relu fails where the added operand is broadcast",
+        title: "A fused Conv, Add and Relu fails if the added operand is broadcast",
         upstream: "https://github.com/microsoft/onnxruntime/issues/12321",
         reported_in: "ONNX Runtime 1.11 to 1.17, CUDA provider",
         symptom: Kind::RejectsValid,
@@ -136,14 +138,14 @@ pub const RECORDS: &[Record] = &[
     },
     Record {
         id: "ort-22947-fusedconv-leakyrelu",
-        title: "A convolution fused with LeakyRelu is refused on CUDA",
+        title: "A convolution fused with LeakyRelu is rejected on CUDA",
         upstream: "https://github.com/microsoft/onnxruntime/issues/22947",
         reported_in: "ONNX Runtime 1.19.2, CUDA provider",
         symptom: Kind::BuildFailure,
         expects: "An ordinary result.",
         caveat: None,
         scope: Scope::Outside(
-            "LeakyRelu is no operator of the graphs here, and the report is about a model that another provider optimised",
+            "LeakyRelu is not supported in generated graphs, and the report is about a model that another provider optimized",
         ),
     },
     Record {
@@ -171,11 +173,11 @@ pub const RECORDS: &[Record] = &[
     },
     Record {
         id: "ort-19694-quantize-deconv-axis",
-        title: "The quantisation tool puts the scales of deconvolution weights along the input channels",
+        title: "The quantization tool puts the scales of deconvolution weights along the input channels",
         upstream: "https://github.com/microsoft/onnxruntime/issues/19694",
-        reported_in: "ONNX Runtime's quantisation tool up to 1.17",
+        reported_in: "ONNX Runtime's quantization tool up to 1.17",
         symptom: Kind::BuildFailure,
-        expects: "What the model says, though the tool meant another one.",
+        expects: "The result of the model as it is, although the tool intended another one.",
         caveat: Some(
             "Such a model is valid ONNX; the defect is the tool's. The map is smaller than the reported one.",
         ),
@@ -183,7 +185,7 @@ pub const RECORDS: &[Record] = &[
     },
     Record {
         id: "ort-26456-weightbiasquant-deconv",
-        title: "A graph transformation quantises the bias of a deconvolution along the wrong axis",
+        title: "A graph transformation quantizes the bias of a deconvolution along the wrong axis",
         upstream: "https://github.com/microsoft/onnxruntime/pull/26456",
         reported_in: "ONNX Runtime 1.20 to 1.23",
         symptom: Kind::WrongValues,
@@ -208,7 +210,7 @@ pub const RECORDS: &[Record] = &[
         reported_in: "onnx 1.23.2, reference evaluator",
         symptom: Kind::RejectsValid,
         expects: "An ordinary result.",
-        caveat: Some("Reported of an evaluator that is no backend here."),
+        caveat: Some("Reported for the reference evaluator of onnx, which is not a backend."),
         scope: Scope::Case { build: grouped, output: Some(&[1, 4, 7, 7]) },
     },
 ];

@@ -77,7 +77,7 @@ pub const RECORDS: &[Record] = &[
     },
     Record {
         id: "pred-trt-zero-scale",
-        title: "A scale of zero, as a dead channel has it, is refused",
+        title: "A scale of zero, as a dead channel has it, is rejected",
         upstream: PARSER,
         reported_in: VERSIONS,
         symptom: Kind::RejectsValid,

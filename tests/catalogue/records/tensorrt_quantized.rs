@@ -1,4 +1,4 @@
-//! Quantised convolutions and deconvolutions on TensorRT.
+//! Quantized convolutions and deconvolutions on TensorRT.
 
 use twinfer_case::{Case, Kind};
 use twinfer_onnx::{Conv, ConvTranspose, DataType};
@@ -23,17 +23,17 @@ pub const DECONVOLUTIONS: &[Record] = &[
     },
     Record {
         id: "trt-1699-deconv-bn-rewrite",
-        title: "Batch normalisation is folded into a quantised deconvolution along the wrong channels",
+        title: "Batch normalization is folded into a quantized deconvolution along the wrong channels",
         upstream: "https://github.com/NVIDIA/TensorRT/issues/1699",
-        reported_in: "TensorRT 8.2.0.6, mended in 8.4",
+        reported_in: "TensorRT 8.2.0.6, fixed in 8.4",
         symptom: Kind::WrongValues,
         expects: "A factor for each output channel.",
         caveat: None,
-        scope: Scope::Case { build: batch_normalised, output: Some(&[1, 8, 10, 10]) },
+        scope: Scope::Case { build: batch_normalized, output: Some(&[1, 8, 10, 10]) },
     },
     Record {
         id: "trt-1934-grouped-qdq-deconv",
-        title: "A grouped quantised deconvolution wants four channels a group",
+        title: "A grouped quantized deconvolution requires four channels per group",
         upstream: "https://github.com/NVIDIA/TensorRT/issues/1934",
         reported_in: "TensorRT 8.0.3 to 8.4",
         symptom: Kind::BuildFailure,
@@ -43,9 +43,9 @@ pub const DECONVOLUTIONS: &[Record] = &[
     },
     Record {
         id: "trt-2280-qdq-deconv-no-tactic",
-        title: "No kernel is found for a depthwise quantised deconvolution",
+        title: "No kernel is found for a depthwise quantized deconvolution",
         upstream: "https://github.com/NVIDIA/TensorRT/issues/2280",
-        reported_in: "TensorRT 8.2 and 8.4, mended in 8.5",
+        reported_in: "TensorRT 8.2 and 8.4, fixed in 8.5",
         symptom: Kind::BuildFailure,
         expects: "An ordinary result.",
         caveat: None,
@@ -53,9 +53,9 @@ pub const DECONVOLUTIONS: &[Record] = &[
     },
     Record {
         id: "trt-1556-qdq-channels-mod4",
-        title: "Quantised deconvolutions whose channels are no multiple of four do not build",
+        title: "Quantized deconvolutions whose channels are not a multiple of four do not build",
         upstream: "https://github.com/NVIDIA/TensorRT/issues/1556",
-        reported_in: "TensorRT 8.2 to 8.4, mended in 8.5",
+        reported_in: "TensorRT 8.2 to 8.4, fixed in 8.5",
         symptom: Kind::BuildFailure,
         expects: "An ordinary result for any number of channels.",
         caveat: None,
@@ -63,9 +63,9 @@ pub const DECONVOLUTIONS: &[Record] = &[
     },
     Record {
         id: "trt-1840-deconv1d-int8-bias",
-        title: "The bias spoils a quantised deconvolution in one dimension",
+        title: "The bias corrupts a quantized deconvolution in one dimension",
         upstream: "https://github.com/NVIDIA/TensorRT/issues/1840",
-        reported_in: "TensorRT 8.2.1.8, mended in 8.4",
+        reported_in: "TensorRT 8.2.1.8, fixed in 8.4",
         symptom: Kind::WrongValues,
         expects: "The bias once in each element, as it is.",
         caveat: None,
@@ -73,7 +73,7 @@ pub const DECONVOLUTIONS: &[Record] = &[
     },
     Record {
         id: "trt-1961-int8-deconv-output-error",
-        title: "A quantised deconvolution is far from what ONNX Runtime gives",
+        title: "A quantized deconvolution differs strongly from ONNX Runtime",
         upstream: "https://github.com/NVIDIA/TensorRT/issues/1961",
         reported_in: "TensorRT 8.2 to 8.4",
         symptom: Kind::WrongValues,
@@ -83,7 +83,7 @@ pub const DECONVOLUTIONS: &[Record] = &[
     },
     Record {
         id: "trt-2597-deconv-q-not-merged",
-        title: "A quantiser behind Concat reaches the convolutions before it but not the deconvolution",
+        title: "A quantizer behind Concat reaches the convolutions before it but not the deconvolution",
         upstream: "https://github.com/NVIDIA/TensorRT/issues/2597",
         reported_in: "TensorRT 8.5",
         symptom: Kind::PrecisionFallback,
@@ -103,9 +103,9 @@ pub const DECONVOLUTIONS: &[Record] = &[
     },
     Record {
         id: "trt-relnotes-3.0.4-int8-deconv-bias",
-        title: "The bias of a quantised deconvolution, by a release note",
+        title: "The bias of a quantized deconvolution, by a release note",
         upstream: "https://docs.nvidia.com/deeplearning/tensorrt/archives/tensorrt-825/release-notes/tensorrt-3.html",
-        reported_in: "TensorRT 2.1 to 3.0.2, mended in 3.0.4",
+        reported_in: "TensorRT 2.1 to 3.0.2, fixed in 3.0.4",
         symptom: Kind::WrongValues,
         expects: "The bias rescaled once.",
         caveat: None,
@@ -116,7 +116,7 @@ pub const DECONVOLUTIONS: &[Record] = &[
 pub const CONVOLUTIONS: &[Record] = &[
     Record {
         id: "trt-3980-residual-bn-qdq-dealloc",
-        title: "Building a quantised residual block logs that an operation is not supported",
+        title: "Building a quantized residual block logs that an operation is not supported",
         upstream: "https://github.com/NVIDIA/TensorRT/issues/3980",
         reported_in: "TensorRT 10",
         symptom: Kind::ErrorLogged,
@@ -128,7 +128,7 @@ pub const CONVOLUTIONS: &[Record] = &[
     },
     Record {
         id: "trt-4060-depthwise-qdq-no-impl",
-        title: "A depthwise quantised convolution has no kernel, or silently runs in 32-bit floats",
+        title: "A depthwise quantized convolution has no kernel, or silently runs in 32-bit floats",
         upstream: "https://github.com/NVIDIA/TensorRT/issues/4060",
         reported_in: "TensorRT 8.6 does not build it, 10.2 falls back",
         symptom: Kind::PrecisionFallback,
@@ -138,7 +138,7 @@ pub const CONVOLUTIONS: &[Record] = &[
     },
     Record {
         id: "trt-3579-qdq-conv-add-tiny",
-        title: "No kernel is found for a quantised convolution and a residual in floats on a small map",
+        title: "No kernel is found for a quantized convolution and a residual in floats on a small map",
         upstream: "https://github.com/NVIDIA/TensorRT/issues/3579",
         reported_in: "TensorRT 8.6",
         symptom: Kind::BuildFailure,
@@ -148,7 +148,7 @@ pub const CONVOLUTIONS: &[Record] = &[
     },
     Record {
         id: "trt-3638-qdq-conv-cin4-t4",
-        title: "No kernel is found for a quantised convolution of four channels with a float output",
+        title: "No kernel is found for a quantized convolution of four channels with a float output",
         upstream: "https://github.com/NVIDIA/TensorRT/issues/3638",
         reported_in: "TensorRT 8.6.1 on a T4",
         symptom: Kind::BuildFailure,
@@ -158,7 +158,7 @@ pub const CONVOLUTIONS: &[Record] = &[
     },
     Record {
         id: "trt-2664-pointwise-outscales",
-        title: "One value quantised with several scales: whether it builds depends on the scales",
+        title: "One value quantized with several scales: whether it builds depends on the scales",
         upstream: "https://github.com/NVIDIA/TensorRT/issues/2664",
         reported_in: "TensorRT 8.5",
         symptom: Kind::BuildFailure,
@@ -168,7 +168,7 @@ pub const CONVOLUTIONS: &[Record] = &[
     },
     Record {
         id: "trt-2719-constweightsfusion-assert",
-        title: "Fusing the weights of a quantised convolution with Relu fails an assertion",
+        title: "Fusing the weights of a quantized convolution with Relu fails an assertion",
         upstream: "https://github.com/NVIDIA/TensorRT/issues/2719",
         reported_in: "TensorRT 8.5",
         symptom: Kind::BuildFailure,
@@ -191,22 +191,22 @@ pub const CONVOLUTIONS: &[Record] = &[
 pub const ACTIVATION_TYPES: &[Record] = &[
     Record {
         id: "trt-4008-per-channel-activation-maxpool",
-        title: "An activation quantised by channel before MaxPool fails an assertion",
+        title: "An activation quantized by channel before MaxPool fails an assertion",
         upstream: "https://github.com/NVIDIA/TensorRT/issues/4008",
         reported_in: "TensorRT 8.6",
         symptom: Kind::BuildFailure,
-        expects: "The values of the graph, or a refusal by the parser.",
+        expects: "The values of the graph, or a rejection by the parser.",
         caveat: Some("TensorRT documents scales by channel for weights only."),
         scope: Scope::Case { build: quantized_by_channel, output: Some(&[1, 8, 4, 4]) },
     },
     Record {
         id: "trt-2774-nonzero-zero-point",
-        title: "A zero point other than zero is refused",
+        title: "A zero point other than zero is rejected",
         upstream: "https://github.com/NVIDIA/TensorRT/issues/2774",
         reported_in: "TensorRT, all versions",
         symptom: Kind::RejectsValid,
-        expects: "A refusal by the parser, never other values.",
-        caveat: Some("TensorRT documents symmetric quantisation only."),
+        expects: "A rejection by the parser, never other values.",
+        caveat: Some("TensorRT documents symmetric quantization only."),
         scope: Scope::Case {
             build: || first_convolution(Activation::Uint8 { zero_point: 3 }),
             output: Some(&[1, 8, 8, 8]),
@@ -214,21 +214,21 @@ pub const ACTIVATION_TYPES: &[Record] = &[
     },
     Record {
         id: "trt-2081-uint8-after-relu",
-        title: "uint8 behind Relu is taken for int8 and loses half its range",
+        title: "uint8 after Relu is treated as int8 and loses half its range",
         upstream: "https://github.com/NVIDIA/TensorRT/issues/2081",
         reported_in: "TensorRT 8.0.3 and later",
         symptom: Kind::WrongValues,
-        expects: "Saturation at 255 steps, or a refusal.",
+        expects: "Saturation at 255 steps, or a rejection.",
         caveat: Some("TensorRT documents uint8 for DLA only."),
         scope: Scope::Case { build: uint8_after_relu, output: Some(&[1, 8, 8, 8]) },
     },
     Record {
         id: "onnxtrt-886-uint8-check",
-        title: "Without a zero point QuantizeLinear gives uint8; the parser took it for int8",
+        title: "Without a zero point QuantizeLinear gives uint8; the parser assumed int8",
         upstream: "https://github.com/onnx/onnx-tensorrt/pull/886",
         reported_in: "TensorRT before 8.5.2",
         symptom: Kind::WrongValues,
-        expects: "Saturation at 0 and at 255 steps, or a refusal.",
+        expects: "Saturation at 0 and at 255 steps, or a rejection.",
         caveat: None,
         scope: Scope::Case {
             build: || first_convolution(Activation::NoZeroPoint),
@@ -237,7 +237,7 @@ pub const ACTIVATION_TYPES: &[Record] = &[
     },
     Record {
         id: "onnxtrt-850-int32-bias-dq",
-        title: "A bias stored as int32 is refused",
+        title: "A bias stored as int32 is rejected",
         upstream: "https://github.com/onnx/onnx-tensorrt/issues/850",
         reported_in: "TensorRT 8 to 10",
         symptom: Kind::RejectsValid,
@@ -261,7 +261,7 @@ fn padded() -> Conv {
     Conv { pads: at(&[1; 4]), ..Conv::default() }
 }
 
-fn batch_normalised() -> Case {
+fn batch_normalized() -> Case {
     let mut sketch = Sketch::new(13);
     let x = sketch.floats(&[1, 8, 5, 5]);
     let data = sketch.qdq(&x, Activation::Int8);
@@ -330,7 +330,7 @@ fn biased_2d() -> Case {
     Quantized { bias: Bias::Float, ..Quantized::plain(&[1, 8, 4, 4], &[8, 8, 2, 2]) }.deconv(twice())
 }
 
-/// Two quantised convolutions with batch normalisation, a quantised 1×1 one beside them whose normalisation takes its
+/// Two quantized convolutions with batch normalization, a quantized 1×1 one beside them whose normalization takes its
 /// parameters through Identity, Q/DQ on the branch that is added, Relu.
 pub fn residual_block() -> Case {
     let mut sketch = Sketch::new(13);
@@ -351,7 +351,7 @@ pub fn residual_block() -> Case {
     sketch.case(&[&y], vec![vec![activations(&[1, 8, 16, 16])]])
 }
 
-/// A convolution with quantised weights.
+/// A convolution with quantized weights.
 fn convolved(sketch: &mut Sketch, data: &Value, weights: &[usize], op: Conv) -> Value {
     let kernel = crate::quantized::kernel_of(weights);
     let weights = sketch.quantized_weights(weights, 0, Stored::Float);

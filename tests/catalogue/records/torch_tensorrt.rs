@@ -14,7 +14,7 @@ use crate::{
 pub const RECORDS: &[Record] = &[
     Record {
         id: "torchtrt-2723-qdq-deconv-cout",
-        title: "The converter takes the output channels of a quantised deconvolution from the first extent of its weights",
+        title: "The converter takes the output channels of a quantized deconvolution from the first extent of its weights",
         upstream: "https://github.com/pytorch/TensorRT/issues/2723",
         reported_in: "Torch-TensorRT up to 2.3 with TensorRT 8.6",
         symptom: Kind::BuildFailure,
@@ -26,11 +26,11 @@ pub const RECORDS: &[Record] = &[
     },
     Record {
         id: "torchtrt-3352-deconv-output-padding",
-        title: "A deconvolution with output_padding is refused by the converter",
+        title: "A deconvolution with output_padding is rejected by the converter",
         upstream: "https://github.com/pytorch/TensorRT/issues/3352",
         reported_in: "Torch-TensorRT 2.5 and 2.6",
         symptom: Kind::RejectsValid,
-        expects: "Twelve positions an axis; the last of each holds the bias alone.",
+        expects: "Twelve positions per axis; the last of each holds the bias alone.",
         caveat: None,
         scope: Scope::Case { build: output_padding_beyond_pads, output: Some(&[1, 2, 12, 12]) },
     },
@@ -56,7 +56,7 @@ pub const RECORDS: &[Record] = &[
     },
     Record {
         id: "torchtrt-1445-conv3d-k1-groups",
-        title: "A grouped 3D convolution with a kernel of one reads memory that is not its own",
+        title: "A grouped 3D convolution with a kernel of one reads out of bounds",
         upstream: "https://github.com/pytorch/TensorRT/issues/1445",
         reported_in: "TensorRT 8.5.1.7 under Torch-TensorRT",
         symptom: Kind::Crash,
@@ -76,9 +76,9 @@ pub const RECORDS: &[Record] = &[
     },
     Record {
         id: "rtx-4188-grouped-deconv3d-crash",
-        title: "A grouped 3D deconvolution ends the process",
+        title: "A grouped 3D deconvolution crashes the process",
         upstream: "https://github.com/pytorch/TensorRT/pull/4188",
-        reported_in: "TensorRT-RTX 1.4, mended in 1.5",
+        reported_in: "TensorRT-RTX 1.4, fixed in 1.5",
         symptom: Kind::Crash,
         expects: "An ordinary result.",
         caveat: None,
@@ -86,9 +86,9 @@ pub const RECORDS: &[Record] = &[
     },
     Record {
         id: "rtx-4178-bf16-depthwise",
-        title: "Depthwise convolutions in bfloat16 are not taken",
+        title: "Depthwise convolutions in bfloat16 are rejected",
         upstream: "https://github.com/pytorch/TensorRT/pull/4178",
-        reported_in: "TensorRT-RTX 1.4, mended in 1.5",
+        reported_in: "TensorRT-RTX 1.4, fixed in 1.5",
         symptom: Kind::RejectsValid,
         expects: "An ordinary result in bfloat16.",
         caveat: Some("ONNX Runtime's CUDA provider has no kernel for it, so golden alone decides."),
@@ -96,7 +96,7 @@ pub const RECORDS: &[Record] = &[
     },
 ];
 
-/// The deconvolution that ends a quantised network: 64 channels in, 10 out, a kernel of one.
+/// The deconvolution that ends a quantized network: 64 channels in, 10 out, a kernel of one.
 pub fn output_deconvolution() -> Case {
     Quantized { bias: Bias::Float, ..Quantized::plain(&[1, 64, 4, 4], &[64, 10, 1, 1]) }
         .deconv(ConvTranspose { strides: at(&[1, 1]), ..ConvTranspose::default() })
