@@ -36,7 +36,7 @@ impl FindingsFolder {
     }
 
     /// The folder of the finding with this name.
-    pub fn of(&self, slug: &str) -> PathBuf {
+    pub fn finding(&self, slug: &str) -> PathBuf {
         self.0.join(slug)
     }
 

@@ -1,12 +1,15 @@
-//! The *catalog* of findings: how each is recognised in another case, and how often it was met.
+//! The *catalog* of findings: how each finding is recognized in other cases, and how many cases of the campaign show it.
 
 use std::sync::Arc;
 
 use twinfer_case::{Cause, Signature};
 
-use crate::classes::weighted_operators;
+use crate::{
+    classes::weighted_operators,
+    identity::{Identity, is_alike},
+};
 
-/// How findings are recognised, in order of discovery.
+/// How findings are recognized, in order of discovery. A finding is named by its place in this order.
 #[derive(Clone, Default)]
 pub struct Catalog {
     entries: Vec<Entry>,
@@ -15,58 +18,50 @@ pub struct Catalog {
 #[derive(Clone)]
 struct Entry {
     identity: Arc<Identity>,
-    /// Cases of this campaign that show it.
-    met: u64,
-    /// Those of them that showed it [masked](Catalog::masked_operators).
-    masks: Vec<MaskedCases>,
+    /// Cases of this campaign that show the finding, masked or not.
+    cases: u64,
+    /// Cases that show the finding [masked](Catalog::masked_operators), by their operators.
+    masked: Vec<MaskedCases>,
 }
 
+/// Cases with the same operators that show a finding masked.
 #[derive(Clone)]
 struct MaskedCases {
     operators: Vec<String>,
     /// Cases of this campaign.
-    met: u64,
+    cases: u64,
 }
 
-/// One in so many masked cases is looked into however many there were.
+/// One in this many masked cases is investigated, however many there were before.
 const REGULARLY: u64 = 64;
 
-/// What tells a finding from others.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Identity {
-    /// Of its minimal case.
-    pub signature: Signature,
-    /// What is left of its minimal case.
-    pub classes: Vec<String>,
-}
-
 impl Catalog {
-    /// Adds a finding that no case counts yet; its place.
+    /// Adds a finding that no case counts for yet, and returns its place.
     pub fn add(&mut self, identity: Arc<Identity>) -> usize {
-        self.entries.push(Entry { identity, met: 0, masks: Vec::new() });
+        self.entries.push(Entry { identity, cases: 0, masked: Vec::new() });
         self.entries.len() - 1
     }
 
     /// Counts cases that show the finding at `index`.
     pub fn count(&mut self, index: usize, cases: u64) {
-        self.entries[index].met += cases;
+        self.entries[index].cases += cases;
     }
 
-    /// The finding with the signature of a minimal case, or one whose mutants explain that case too.
+    /// The finding with the signature of a minimal case, or else one whose mutants explain that case too.
     pub fn find(&self, signature: &Signature) -> Option<usize> {
         let same = self.entries.iter().position(|entry| entry.identity.signature == *signature);
         same.or_else(|| self.entries.iter().position(|entry| entry.identity.matches(signature)))
     }
 
-    /// The finding that a case with this provisional signature most likely shows: the same but for attributes that do
-    /// not matter there, or for mutants that explain it as well.
+    /// The finding that a case with this provisional signature most likely shows: their signatures differ at most in
+    /// attributes that do not matter to the finding, or in further mutants that explain the case as well.
     pub fn find_likely(&self, provisional: &Signature) -> Option<usize> {
         self.entries.iter().position(|entry| entry.identity.is_likely(provisional))
     }
 
-    /// What a case with this provisional signature shows the finding at `index` behind, if it shows it *masked*: mutants explain
-    /// the finding and nothing explains the case, in which two of them may have met. These are the operators that such cases
-    /// have in common.
+    /// The operators under which cases like one with this provisional signature are counted if the finding at `index` is
+    /// *masked* in them: mutants explain the finding, and no mutant explains the case, in which two mutants may have combined.
+    /// `None` if the finding shows unmasked.
     pub fn masked_operators(&self, index: usize, provisional: &Signature) -> Option<Vec<String>> {
         match (&self.entries[index].identity.signature.cause, &provisional.cause) {
             (Cause::Diagnosis(_), Cause::Graph(classes)) => Some(weighted_operators(classes)),
@@ -74,121 +69,111 @@ impl Catalog {
         }
     }
 
-    /// Counts cases that show the finding at `index` behind these operators; whether they are the first.
+    /// Counts cases with these operators that show the finding at `index` masked; true if they are the first.
     pub fn count_masked(&mut self, index: usize, operators: &[String], cases: u64) -> bool {
-        let masks = &mut self.entries[index].masks;
-        if let Some(mask) = masks.iter_mut().find(|mask| mask.operators == operators) {
-            mask.met += cases;
+        let masked = &mut self.entries[index].masked;
+        if let Some(known) = masked.iter_mut().find(|known| known.operators == operators) {
+            known.cases += cases;
             return false;
         }
-        masks.push(MaskedCases { operators: operators.to_vec(), met: cases });
+        masked.push(MaskedCases { operators: operators.to_vec(), cases });
         true
     }
 
-    /// The finding that cases like one with this provisional signature showed masked most often; of several the first.
+    /// The finding that is masked most often in cases like one with this provisional signature; the first of several.
     pub fn masked_by(&self, provisional: &Signature) -> Option<usize> {
-        self.masks_of(provisional).map(|(index, _)| index)
+        self.most_masked(provisional).map(|(index, _)| index)
     }
 
-    /// The same, unless the next case to show it so would be the second, fourth, eighth …, or one in [`REGULARLY`]: such a case is
-    /// made smaller, to see whether it is what shows, until one does show it.
+    /// The finding of [`masked_by`](Self::masked_by); `None` if the next such case is due for an investigation, which makes
+    /// sure that the finding does show. The second, fourth, eighth … case and one in [`REGULARLY`] are due.
     pub fn find_masked(&self, provisional: &Signature) -> Option<usize> {
-        let (index, met) = self.masks_of(provisional)?;
-        let is_due = is_milestone(met + 1) || (met + 1).is_multiple_of(REGULARLY);
+        let (index, cases) = self.most_masked(provisional)?;
+        let next = cases + 1;
+        let is_due = is_milestone(next) || next.is_multiple_of(REGULARLY);
         (!is_due).then_some(index)
     }
 
-    fn masks_of(&self, provisional: &Signature) -> Option<(usize, u64)> {
+    /// The finding that is masked in most cases like one with this provisional signature, and the number of those cases.
+    fn most_masked(&self, provisional: &Signature) -> Option<(usize, u64)> {
         let alike = self.entries.iter().enumerate().rev();
         let alike = alike.filter(|(_, entry)| is_alike(&entry.identity.signature, provisional));
-        let met = alike.filter_map(|(index, entry)| {
+        let counted = alike.filter_map(|(index, entry)| {
             let operators = self.masked_operators(index, provisional)?;
-            let mask = entry.masks.iter().find(|mask| mask.operators == operators)?;
-            Some((index, mask.met))
+            let masked = entry.masked.iter().find(|masked| masked.operators == operators)?;
+            Some((index, masked.cases))
         });
-        met.max_by_key(|(_, met)| *met)
+        counted.max_by_key(|(_, cases)| *cases)
     }
 
-    /// The finding at `index` where its next case is the second, fourth, eighth …: then it is worth a look whether
-    /// something else hides behind it. Nothing hides behind values that a mutant of golden reproduces.
+    /// The identity of the finding at `index` if its next case is the second, fourth, eighth …: that case is searched for
+    /// another bug hidden behind the finding. `None` otherwise, and for a finding that mutants explain: values that a mutant
+    /// reproduces hide nothing.
     pub fn due_to_look_behind(&self, index: usize) -> Option<&Arc<Identity>> {
-        let Entry { identity, met, .. } = &self.entries[index];
+        let Entry { identity, cases, .. } = &self.entries[index];
         let may_hide = matches!(identity.signature.cause, Cause::Graph(_));
-        (may_hide && *met > 0 && is_milestone(*met + 1)).then_some(identity)
+        (may_hide && *cases > 0 && is_milestone(*cases + 1)).then_some(identity)
     }
 }
 
-/// Whether the case of this number among its like is worth a closer look.
+/// Whether the case of this number among cases of its kind is investigated.
 const fn is_milestone(number: u64) -> bool {
     number.is_power_of_two()
 }
 
-impl Identity {
-    /// Whether a minimal case with this signature shows it.
-    pub fn matches(&self, signature: &Signature) -> bool {
-        self.signature == *signature
-            || !matches!(signature.cause, Cause::Graph(_)) && self.is_likely(signature)
+#[cfg(test)]
+mod tests {
+    use twinfer_case::{BackendName, Kind, Stage};
+
+    use super::*;
+
+    fn signature(cause: Cause) -> Signature {
+        let backend: BackendName = "trt".parse().expect("a backend");
+        Signature { backend, stage: Stage::Execute, kind: Kind::WrongValues, cause, error: None }
     }
 
-    /// Whether a case of these classes has everything that its minimal case has.
-    pub fn is_contained_in(&self, classes: &[String]) -> bool {
-        self.classes.iter().all(|class| classes.contains(class))
+    fn names(names: &[&str]) -> Vec<String> {
+        names.iter().map(|name| (*name).to_owned()).collect()
     }
 
-    fn is_likely(&self, provisional: &Signature) -> bool {
-        is_alike(&self.signature, provisional)
-            && match (&self.signature.cause, &provisional.cause) {
-                (Cause::Graph(_), Cause::Graph(present)) => self.is_contained_in(present),
-                (Cause::Diagnosis(known), Cause::Diagnosis(possible)) => {
-                    known.iter().all(|mutant| possible.contains(mutant))
-                }
-                (Cause::Fallback { diagnosis: known, .. }, Cause::Fallback { diagnosis: possible, .. }) => {
-                    is_same_fallback(&self.signature.cause, &provisional.cause)
-                        && known.is_empty() == possible.is_empty()
-                        && known.iter().all(|mutant| possible.contains(mutant))
-                }
-                _ => false,
+    fn catalog_with(cause: Cause, classes: &[&str]) -> Catalog {
+        let mut catalog = Catalog::default();
+        catalog.add(Arc::new(Identity { signature: signature(cause), classes: names(classes) }));
+        catalog
+    }
+
+    #[test]
+    fn masked_cases_are_due_at_milestones_and_regularly() {
+        let mut catalog = catalog_with(Cause::Diagnosis(names(&["bias-dropped"])), &["Conv"]);
+        let unexplained = signature(Cause::Graph(names(&["Conv", "group"])));
+        assert_eq!(catalog.masked_by(&unexplained), None, "no case showed it masked");
+        let operators = catalog.masked_operators(0, &unexplained).expect("masked");
+        assert_eq!(operators, ["Conv"]);
+        assert!(catalog.count_masked(0, &operators, 1));
+        let mut due = Vec::new();
+        for next in 2..200 {
+            if catalog.find_masked(&unexplained).is_none() {
+                due.push(next);
             }
+            assert!(!catalog.count_masked(0, &operators, 1));
+        }
+        assert_eq!(due, [2, 4, 8, 16, 32, 64, 128, 192]);
+        assert_eq!(catalog.masked_by(&unexplained), Some(0));
     }
-}
 
-/// Whether two cases with these provisional signatures may well come down to one finding.
-pub fn may_be_same_finding(one: &Signature, other: &Signature) -> bool {
-    is_alike(one, other)
-        && match (&one.cause, &other.cause) {
-            (Cause::Diagnosis(one), Cause::Diagnosis(other)) => {
-                one.iter().any(|mutant| other.contains(mutant))
-            }
-            (Cause::Fallback { .. }, Cause::Fallback { .. }) => is_same_fallback(&one.cause, &other.cause),
-            (Cause::Graph(_), Cause::Graph(_)) => true,
-            _ => false,
-        }
-}
-
-/// Whether what shows on a rung may be what shows below it in the same case, where other mutants may explain it or none.
-pub fn may_repeat_on_rung(lower: &Signature, upper: &Signature) -> bool {
-    let is_explained_once = matches!(
-        (&lower.cause, &upper.cause),
-        (Cause::Graph(_), Cause::Diagnosis(_)) | (Cause::Diagnosis(_), Cause::Graph(_))
-    );
-    may_be_same_finding(lower, upper) || is_alike(lower, upper) && is_explained_once
-}
-
-/// Whether both causes are the same fallback, whatever explains the values.
-fn is_same_fallback(one: &Cause, other: &Cause) -> bool {
-    let fallback = |cause: &Cause| match cause {
-        Cause::Fallback { operator, reason, changes_values, .. } => {
-            Some((operator.clone(), *reason, *changes_values))
-        }
-        _ => None,
-    };
-    fallback(one).is_some() && fallback(one) == fallback(other)
-}
-
-/// Whether all but the causes are the same.
-fn is_alike(one: &Signature, other: &Signature) -> bool {
-    one.backend == other.backend
-        && one.stage == other.stage
-        && one.kind == other.kind
-        && one.error == other.error
+    #[test]
+    fn unexplained_findings_are_looked_behind_at_milestones() {
+        let mut catalog = catalog_with(Cause::Graph(names(&["Conv"])), &["Conv"]);
+        let due: Vec<_> = (1..20)
+            .filter(|_| {
+                let is_due = catalog.due_to_look_behind(0).is_some();
+                catalog.count(0, 1);
+                is_due
+            })
+            .collect();
+        assert_eq!(due, [2, 4, 8, 16]);
+        let mut explained = catalog_with(Cause::Diagnosis(names(&["bias-dropped"])), &["Conv"]);
+        explained.count(0, 1);
+        assert_eq!(explained.due_to_look_behind(0), None);
+    }
 }

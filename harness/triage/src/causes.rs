@@ -1,8 +1,9 @@
-//! The *causes* of a case's divergences: those that follow from one are one finding with it, the others are each their own.
+//! The *causes* of a case's divergences: a divergence and those that follow from it are one finding; every other divergence is
+//! a finding of its own.
 
 use twinfer_case::{Divergence, Fallback, FallbackValues, Kind};
 
-/// The divergences that follow from none before them, by their places.
+/// The divergences that follow from no divergence before them, as places in `divergences`.
 pub fn leads(divergences: &[Divergence]) -> Vec<usize> {
     let mut leads: Vec<usize> = Vec::new();
     for (place, divergence) in divergences.iter().enumerate() {
@@ -13,22 +14,22 @@ pub fn leads(divergences: &[Divergence]) -> Vec<usize> {
     leads
 }
 
-/// Whether a divergence follows from one that comes before it. A fallback brings the values that it changes, and the same
-/// fallback of other operators; it follows from nothing else. Whatever else goes wrong goes wrong with what came first.
+/// Whether `other` follows from `lead`, which comes before it. A precision fallback causes the values that it changes and the
+/// same fallback of other operators, and follows from nothing else. Any other divergence causes all others but fallbacks.
 pub fn follows(lead: &Divergence, other: &Divergence) -> bool {
     match (&lead.fallback, &other.fallback) {
         (Some(lead), Some(other)) => lead.is_like(other),
-        (Some(lead), None) => changes(lead) && is_of_values(other),
+        (Some(lead), None) => changes_values(lead) && is_of_values(other),
         (None, Some(_)) => false,
         (None, None) => true,
     }
 }
 
-fn changes(fallback: &Fallback) -> bool {
+fn changes_values(fallback: &Fallback) -> bool {
     fallback.values == FallbackValues::Changed
 }
 
-/// A coarse result is a fallback of which no layer tells.
+/// Whether values diverge. A `precision-fallback` without a [`Fallback`] counts: values show it, and no layer reports it.
 const fn is_of_values(divergence: &Divergence) -> bool {
     matches!(divergence.kind, Kind::WrongValues | Kind::PrecisionFallback)
 }
@@ -51,13 +52,13 @@ mod tests {
     }
 
     #[test]
-    fn values_that_a_fallback_changes_are_one_finding_with_it() {
+    fn values_that_a_fallback_changes_follow_from_it() {
         let divergences = [fallback("Conv", FallbackValues::Changed), of(Kind::WrongValues)];
         assert_eq!(leads(&divergences), [0]);
     }
 
     #[test]
-    fn a_fallback_hides_neither_another_nor_an_error_in_the_log() {
+    fn other_fallbacks_and_logged_errors_do_not_follow_from_a_fallback() {
         let changed = fallback("Conv", FallbackValues::Changed);
         let other = fallback("ConvTranspose", FallbackValues::Changed);
         let divergences = [changed.clone(), other, of(Kind::WrongValues), of(Kind::ErrorLogged)];
@@ -66,13 +67,13 @@ mod tests {
     }
 
     #[test]
-    fn wrong_values_of_another_cause_do_not_hide_the_fallback_beside_them() {
+    fn a_fallback_does_not_follow_from_wrong_values() {
         let divergences = [of(Kind::WrongValues), fallback("Conv", FallbackValues::Obscured)];
         assert_eq!(leads(&divergences), [0, 1]);
     }
 
     #[test]
-    fn what_goes_wrong_beside_wrong_values_goes_wrong_with_them() {
+    fn divergences_without_fallback_follow_from_the_first() {
         assert_eq!(leads(&[of(Kind::StateDependent), of(Kind::WrongValues), of(Kind::ErrorLogged)]), [0]);
         assert_eq!(leads(&[]), [0; 0]);
     }

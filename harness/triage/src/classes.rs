@@ -1,12 +1,12 @@
-//! What of a graph matters to a signature.
+//! The *classes* of a case: the properties of its graph that go into a signature.
 
 use std::collections::BTreeSet;
 
 use twinfer_case::Case;
 use twinfer_onnx::{AutoPad, DataType, Dim, Graph, Node, Op};
 
-/// What tells one bug from another in a case that is as small as it gets: its operators, and the classes of attributes
-/// that are not at their defaults. Sorted, each once.
+/// The properties that distinguish one bug from another in a minimal case: its operators, the attributes that are not at their
+/// defaults, and whether it is dynamic, in 16-bit floats, or of several runs. Sorted, without duplicates.
 pub fn classes(case: &Case) -> Vec<String> {
     let mut classes = BTreeSet::new();
     for node in &case.graph.nodes {
@@ -34,16 +34,17 @@ pub fn classes(case: &Case) -> Vec<String> {
     classes.into_iter().collect()
 }
 
-/// The operators of a case, sorted, each once.
+/// The operator types of a case, sorted, without duplicates.
 pub fn operators(case: &Case) -> Vec<String> {
     let operators: BTreeSet<_> = case.graph.nodes.iter().map(|node| node.op.op_type().to_owned()).collect();
     operators.into_iter().collect()
 }
 
-/// Those of a case's classes that tell which operators with weights it has, and whether they are dequantized.
+/// The classes of a case that name its operators with weights, and `DequantizeLinear` if it dequantizes.
 pub fn weighted_operators(classes: &[String]) -> Vec<String> {
-    let tells = |class: &&String| matches!(class.as_str(), "Conv" | "ConvTranspose" | "DequantizeLinear");
-    classes.iter().filter(tells).cloned().collect()
+    let is_weighted =
+        |class: &&String| matches!(class.as_str(), "Conv" | "ConvTranspose" | "DequantizeLinear");
+    classes.iter().filter(is_weighted).cloned().collect()
 }
 
 fn operand_classes(graph: &Graph, node: &Node) -> Vec<&'static str> {
@@ -127,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_differs_from_a_plain_operator_is_a_class() {
+    fn attributes_that_are_not_defaults_are_classes() {
         assert_eq!(
             classes(&case()),
             [

@@ -1,49 +1,83 @@
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use twinfer_case::Signature;
 
-use crate::{
-    Place,
-    catalog::{Catalog, Identity},
-};
+use crate::{Place, catalog::Catalog, identity::Identity};
 
-/// What investigations found so far, each before the committer knows of it: two that come down to one finding need not
-/// both be proved.
+/// Recognizes findings across investigations that run at the same time: if two of them reach one finding, only one confirms
+/// it.
 #[derive(Default)]
-pub struct Dedup(Mutex<Held>);
+pub struct Dedup(Mutex<Reached>);
 
+/// The findings that were reached so far.
 #[derive(Default)]
-struct Held {
-    known: Catalog,
+struct Reached {
+    /// Recorded by the campaign.
+    recorded: Catalog,
+    /// Reached by investigations, perhaps not recorded yet.
     registered: Vec<(Place, Identity)>,
 }
 
 impl Dedup {
-    /// What the committer knows.
-    pub fn update(&self, known: &Catalog) {
-        self.lock().known = known.clone();
+    /// Replaces the findings that the campaign has recorded.
+    pub fn update(&self, recorded: &Catalog) {
+        self.lock().recorded = recorded.clone();
     }
 
-    /// Whether a case with this provisional signature most likely shows what is known.
+    /// Whether a case with this provisional signature most likely shows a recorded finding, masked or not.
     pub fn is_known(&self, provisional: &Signature) -> bool {
-        let known = &self.lock().known;
-        known.find_likely(provisional).or_else(|| known.masked_by(provisional)).is_some()
+        let recorded = &self.lock().recorded;
+        recorded.find_likely(provisional).or_else(|| recorded.masked_by(provisional)).is_some()
     }
 
-    /// Whether a finding is the first of its kind in the order of the campaign, as far as is known.
+    /// Registers the finding that the investigation of the suspect at `place` reached. False if the finding is recorded, or
+    /// registered for an earlier place: it needs no confirmation then.
     pub fn register(&self, place: Place, identity: &Identity) -> bool {
-        let mut held = self.lock();
-        let earlier = |(other, registered): &(Place, Identity)| {
+        let mut reached = self.lock();
+        let is_earlier = |(other, registered): &(Place, Identity)| {
             *other < place && registered.matches(&identity.signature)
         };
-        if held.known.find(&identity.signature).is_some() || held.registered.iter().any(earlier) {
+        if reached.recorded.find(&identity.signature).is_some() || reached.registered.iter().any(is_earlier) {
             return false;
         }
-        held.registered.push((place, identity.clone()));
+        reached.registered.push((place, identity.clone()));
         true
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Held> {
+    fn lock(&self) -> MutexGuard<'_, Reached> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use twinfer_case::{Cause, Kind, Stage};
+
+    use super::*;
+
+    fn identity(mutant: &str) -> Identity {
+        let signature = Signature {
+            backend: "trt".parse().expect("a backend"),
+            stage: Stage::Execute,
+            kind: Kind::WrongValues,
+            cause: Cause::Diagnosis(vec![mutant.to_owned()]),
+            error: None,
+        };
+        Identity { signature, classes: Vec::new() }
+    }
+
+    #[test]
+    fn findings_are_confirmed_unless_recorded_or_reached_earlier() {
+        let dedup = Dedup::default();
+        assert!(dedup.register((5, 0, 0), &identity("bias-dropped")));
+        assert!(!dedup.register((6, 0, 0), &identity("bias-dropped")), "reached by an earlier case");
+        assert!(dedup.register((4, 0, 0), &identity("bias-dropped")), "an earlier case comes first");
+        let mut recorded = Catalog::default();
+        recorded.add(Arc::new(identity("bias-dropped")));
+        dedup.update(&recorded);
+        assert!(!dedup.register((3, 0, 0), &identity("bias-dropped")), "recorded");
+        assert!(dedup.register((3, 0, 0), &identity("groups-interleaved")));
     }
 }

@@ -3,13 +3,13 @@ use twinfer_onnx::InvalidTensor;
 use twinfer_store::StoreError;
 use twinfer_workers::WorkerError;
 
-/// Why a divergence cannot be triaged: a fault of the environment or of the harness, and never a verdict about a backend.
+/// Why a divergence cannot be triaged: a fault of the environment or of the harness, never a verdict about a backend.
 #[derive(Debug, thiserror::Error)]
 pub enum TriageError {
     /// A worker cannot do its work.
     #[error(transparent)]
     Worker(#[from] WorkerError),
-    /// Something on disk cannot be read or written.
+    /// A file or folder cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// A case cannot be encoded.

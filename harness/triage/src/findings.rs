@@ -4,38 +4,32 @@ use twinfer_case::{Case, Finding, Mask, Sighting, Summary, VariantInfo};
 use twinfer_checks::expected_outputs;
 use twinfer_store::{FindingsFolder, update_finding, write_finding, write_preceding};
 
-use crate::{
-    TriageError,
-    catalog::{Catalog, Identity},
-    classes::classes,
-    investigation::Confirmed,
-};
+use crate::{TriageError, catalog::Catalog, classes::classes, identity::Identity, triage_result::Confirmed};
 
 /// The findings of a campaign and those that were known before, in order of discovery.
 pub struct Findings {
     folder: FindingsFolder,
     entries: Vec<Entry>,
-    /// How each of `entries` is recognised.
+    /// How each of `entries` is recognized.
     catalog: Catalog,
 }
 
-/// A finding.
 struct Entry {
-    /// Its folder name.
+    /// The name of the finding's folder.
     slug: String,
     finding: Finding,
-    /// Where it is stored; a finding that is known from elsewhere is not written again.
+    /// Whether this campaign found it; a finding of an earlier campaign is not written again.
     is_ours: bool,
 }
 
-/// A finding in a folder.
+/// A finding that was read from its folder.
 struct Stored {
     finding: Finding,
     identity: Identity,
 }
 
 impl Findings {
-    /// Those in the `known` folders, each once, and an empty folder for new ones in `out`.
+    /// The findings in the `known` folders, without duplicates, and an empty folder for new findings in the run directory `out`.
     pub fn open(out: &Path, known: &[PathBuf]) -> Result<Self, TriageError> {
         let folder = FindingsFolder::of_run(out)?;
         let mut findings = Self { folder, entries: Vec::new(), catalog: Catalog::default() };
@@ -49,8 +43,9 @@ impl Findings {
         Ok(findings)
     }
 
-    /// Adds those that an earlier part of this campaign wrote, each met as often as `summary` counts. One that no case
-    /// counts belongs to a case that is not in the journal: it is removed, so that the case finds it again.
+    /// Adds the findings that an earlier part of this campaign wrote, each with the number of cases that `summary` counts. A
+    /// finding that no case counts belongs to a case that is not in the journal: its folder is removed, and the case leads
+    /// to it again.
     pub fn resume(&mut self, summary: &Summary) -> Result<(), TriageError> {
         let place = |name: &str| summary.findings.iter().position(|count| count.slug == name);
         self.folder.keep(|name| place(name).is_some())?;
@@ -78,30 +73,30 @@ impl Findings {
         self.entries.iter().any(|entry| entry.slug == slug)
     }
 
-    /// How findings are recognised, by place.
+    /// How the findings are recognized, at the same places.
     pub const fn catalog(&self) -> &Catalog {
         &self.catalog
     }
 
-    /// Those that this campaign added, by folder name, in order of discovery.
+    /// The findings that this campaign added with their folder names, in order of discovery.
     pub fn ours(&self) -> impl Iterator<Item = (&str, &Finding)> {
         self.entries.iter().filter(|entry| entry.is_ours).map(|entry| (entry.slug.as_str(), &entry.finding))
     }
 
-    /// Counts cases that show a finding.
+    /// Counts cases that show the finding in the folder named `slug`.
     pub fn count(&mut self, slug: &str, cases: u64) {
         if let Some(index) = self.entries.iter().position(|entry| entry.slug == slug) {
             self.catalog.count(index, cases);
         }
     }
 
-    /// Counts cases that show a finding masked; whether they are the first to show it so.
+    /// Counts cases that show a finding masked; true if they are the first with these operators.
     pub fn count_masked(&mut self, mask: &Mask, cases: u64) -> bool {
         let index = self.entries.iter().position(|entry| entry.slug == mask.finding);
         index.is_some_and(|index| self.catalog.count_masked(index, &mask.operators, cases))
     }
 
-    /// Findings that this campaign added.
+    /// How many findings this campaign added.
     pub fn new_findings(&self) -> u64 {
         self.entries.iter().filter(|entry| entry.is_ours).count() as u64
     }
@@ -111,10 +106,10 @@ impl Findings {
         self.entries[index].slug.clone()
     }
 
-    /// Adds a finding and writes its folder; its place.
+    /// Adds a finding, writes its folder, and returns its place.
     pub fn add(&mut self, confirmed: &Confirmed, info: &VariantInfo) -> Result<usize, TriageError> {
         let finding = confirmed.finding.clone();
-        let folder = self.folder.of(&finding.signature.slug());
+        let folder = self.folder.finding(&finding.signature.slug());
         let minimal = &confirmed.minimal;
         let outputs = expected_outputs(&minimal.references)?;
         write_preceding(&folder, &confirmed.history)?;
@@ -122,7 +117,8 @@ impl Findings {
         Ok(self.enter(Stored { finding, identity: confirmed.identity() }, true))
     }
 
-    /// Notes that the finding at `index` was seen in another variant or version; the finding if that is news.
+    /// Records that the finding at `index` was seen in a variant and version; the finding with its folder name if it had not
+    /// been seen there before.
     pub fn record_sighting(
         &mut self,
         index: usize,
@@ -134,7 +130,7 @@ impl Findings {
         }
         entry.finding.seen_in.push(sighting);
         if entry.is_ours {
-            update_finding(&self.folder.of(&entry.slug), &entry.finding)?;
+            update_finding(&self.folder.finding(&entry.slug), &entry.finding)?;
         }
         Ok(Some((entry.slug.clone(), entry.finding.clone())))
     }
@@ -164,7 +160,7 @@ mod tests {
         folder.with_extension("observed.json")
     }
 
-    /// How many findings a run has after it is resumed that wrote one, and whether that is still there.
+    /// After a run that wrote one finding was resumed: the number of its findings, and whether the folder is still there.
     fn resumed(counts: Vec<FindingCount>) -> (u64, bool) {
         let out = tempfile::tempdir().unwrap();
         let stored = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../golden/cases").join(SLUG);
@@ -176,12 +172,12 @@ mod tests {
     }
 
     #[test]
-    fn a_finding_that_the_journal_counts_is_kept() {
+    fn findings_that_the_journal_counts_are_kept() {
         assert_eq!(resumed(vec![FindingCount { slug: SLUG.to_owned(), cases: 1 }]), (1, true));
     }
 
     #[test]
-    fn a_finding_that_the_journal_does_not_reach_is_found_again() {
+    fn findings_that_the_journal_lacks_are_removed() {
         assert_eq!(resumed(Vec::new()), (0, false));
     }
 }

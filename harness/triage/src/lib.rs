@@ -1,29 +1,56 @@
-//! From a diverging case to a finding: what is the smallest case that shows the divergence, is it confirmed in a worker that
-//! has run nothing else, and is it a bug that is known already?
+//! Triage: from a diverging case to a finding. An investigation reduces the case to the smallest one that shows the
+//! divergence, confirms that one in a worker that has run no other case, and finds out whether the bug is known already.
 //!
-//! A [`Suspect`] is what one variant did with one case if that diverges, for one of its causes. The [`Investigator`] makes it
-//! smaller, confirms it, and gives what is to be kept; [`Findings`] holds what was found so far, and the [`Catalog`] recognizes
-//! it in other cases.
+//! A [`Suspect`] is what one variant did with one case that diverges, for one of the causes. The [`Investigator`] reduces and
+//! confirms it, and gives a [`TriageResult`]. [`Findings`] holds the findings of the campaign, and the [`Catalog`] recognizes
+//! them in other cases:
+//!
+//! ```
+//! use twinfer_case::{Cause, Kind, Signature, Stage};
+//! use twinfer_triage::{Catalog, Identity};
+//!
+//! let signature = |classes: &[&str]| Signature {
+//!     backend: "trt".parse().expect("a backend"),
+//!     stage: Stage::Build,
+//!     kind: Kind::BuildFailure,
+//!     cause: Cause::Graph(classes.iter().map(|&class| class.to_owned()).collect()),
+//!     error: None,
+//! };
+//! let mut catalog = Catalog::default();
+//! let classes = vec!["ConvTranspose".to_owned(), "dilations".to_owned()];
+//! let found = catalog.add(Identity { signature: signature(&["ConvTranspose", "dilations"]), classes }.into());
+//! // a larger case with all of the finding's classes most likely shows the finding
+//! assert_eq!(catalog.find_likely(&signature(&["ConvTranspose", "Relu", "dilations"])), Some(found));
+//! assert_eq!(catalog.find_likely(&signature(&["ConvTranspose", "strides"])), None);
+//! ```
 
+mod cancellation;
 mod catalog;
 mod causes;
 mod classes;
 mod dedup;
+mod diverging_case;
 mod error;
+mod finding;
 mod findings;
+mod identity;
 mod investigation;
 mod reduction;
 mod suspect;
 mod symptom;
+mod triage_result;
 
-pub use catalog::{Catalog, Identity, may_be_same_finding};
+pub use cancellation::Cancellation;
+pub use catalog::Catalog;
 pub use classes::classes;
 pub use dedup::Dedup;
+pub use diverging_case::DivergingCase;
 pub use error::TriageError;
+pub use finding::{finding, sighting};
 pub use findings::Findings;
-pub use investigation::{
-    Cancellation, Confirmed, Effort, Investigator, Reduced, TriageOutcome, TriageResult, finding, sighting,
-};
-pub use reduction::{DivergingCase, Reduction, confirm_smaller};
+pub use identity::{Identity, may_be_same_finding};
+pub use investigation::Investigator;
+pub use reduction::{Reduction, confirm_smaller};
 pub use suspect::{CaseSource, Place, Suspect};
 pub use symptom::Symptom;
+pub use triage_result::{Confirmed, Effort, Reduced, TriageOutcome, TriageResult};

@@ -1,5 +1,5 @@
-//! *Reduction*: making a case smaller that still shows its symptom, by running candidates in warm workers. Candidates
-//! run at once, and the first success in the order of the passes counts, whichever finishes first.
+//! *Reduction* makes a case smaller that still shows its symptom, by running candidates in warm workers. Candidates run at the
+//! same time, and the first success in the order of the passes is accepted, whichever finishes first.
 
 use std::thread;
 
@@ -9,57 +9,50 @@ use twinfer_minimize::Reducer;
 use twinfer_workers::TriageWorkers;
 
 use crate::{
-    TriageError, catalog::Identity, classes::classes, investigation::Cancellation, symptom::Symptom,
+    TriageError, cancellation::Cancellation, classes::classes, diverging_case::DivergingCase,
+    identity::Identity, symptom::Symptom,
 };
 
-/// Candidates that are evaluated for one case at most.
-const LIMIT: usize = 500;
-/// After this many candidates in a row that do not show the symptom it is made sure that the case itself still does: one
-/// that comes and goes, as where memory is read that nobody wrote, is looked for in hundreds of candidates otherwise.
-const DOUBT: usize = 24;
-/// Candidates that are evaluated at most to see whether anything hides behind what is known.
-const LOOK: usize = 12;
-/// The same where a candidate has the device alone, so that the cases of the campaign wait for it.
-const SHORT_LOOK: usize = 3;
-/// The most of either where what shows is a hang: each candidate that hangs takes the deadline of its stage twice, minutes
-/// with TensorRT.
-const HANGS: usize = 8;
-
-/// A case with what it shows.
-#[derive(Clone)]
-pub struct DivergingCase {
-    /// The case, and what was observed.
-    pub evaluated: Evaluated,
-    /// What a smaller case must still show.
-    pub symptom: Symptom,
-}
+/// Candidates that are tried at most to minimize one case.
+const MAX_CANDIDATES: usize = 500;
+/// After this many candidates in a row without the symptom, the smallest case runs again, and the reduction ends if the
+/// symptom does not recur. A symptom that comes and goes, as with memory that is read before it is written, would otherwise
+/// be searched for in hundreds of candidates.
+const MAX_FAILURES: usize = 24;
+/// Candidates that are tried at most to find another bug hidden behind a known finding.
+const MAX_LOOKS: usize = 12;
+/// The same number for a backend that wants its device alone: the cases of the campaign wait meanwhile.
+const MAX_LOOKS_ALONE: usize = 3;
+/// The limit of all these numbers if the symptom is a hang: each candidate that hangs takes twice the deadline of its stage,
+/// minutes with TensorRT.
+const MAX_HANGS: usize = 8;
 
 /// Makes cases smaller.
 pub struct Reduction<'a> {
     /// The workers that run candidates.
     pub workers: &'a TriageWorkers,
-    /// The reference that judges them.
+    /// The reference that judges candidates.
     pub oracle: &'a Oracle,
-    /// Ends early where it does not go on.
+    /// Ends the reduction early.
     pub cancellation: &'a Cancellation,
 }
 
 impl Reduction<'_> {
-    /// The smallest case found that shows the symptom of `diverging` in warm workers, with what it shares with all larger
-    /// ones; `diverging` itself where there is none.
+    /// The smallest case found that shows the symptom of `diverging` in warm workers, with the symptom that it shares with all
+    /// larger ones; `diverging` itself if no smaller case does.
     pub fn reduce(
         &self,
         diverging: &DivergingCase,
         sink: &mut dyn FnMut(&Event),
     ) -> Result<DivergingCase, TriageError> {
         let original = diverging.evaluated.encoded.task.hash;
-        let mut reducer = reducer(diverging, LIMIT)?;
+        let mut reducer = reducer(diverging, MAX_CANDIDATES)?;
         let mut smallest = diverging.clone();
-        let (mut count, mut in_vain) = (0, 0);
+        let (mut tried, mut failures) = (0, 0);
         let _lease = self.workers.lease();
         while self.cancellation.is_active() {
-            if in_vain >= DOUBT {
-                in_vain = 0;
+            if failures >= MAX_FAILURES {
+                failures = 0;
                 if !self.recurs(&smallest)? {
                     break;
                 }
@@ -68,99 +61,103 @@ impl Reduction<'_> {
             if candidates.is_empty() {
                 break;
             }
-            let mut candidates = self.try_warm(candidates, smallest.symptom.stage())?;
-            let success = candidates
-                .iter()
-                .enumerate()
-                .find_map(|(place, candidate)| Some((place, smallest.symptom.shared_with(candidate)?)));
+            let candidates = self.run_warm(candidates, smallest.symptom.stage())?;
+            let count = candidates.len();
+            let success = first_diverging(&smallest.symptom, candidates);
             reducer.decide(success.as_ref().map(|(place, _)| *place));
-            count += success.as_ref().map_or(candidates.len(), |(place, _)| place + 1) as u64;
-            in_vain = success.as_ref().map_or(in_vain + candidates.len(), |_| 0);
-            if let Some((place, symptom)) = success {
-                smallest = DivergingCase { evaluated: candidates.swap_remove(place), symptom };
+            if let Some((place, smaller)) = success {
+                tried += place as u64 + 1;
+                failures = 0;
+                smallest = smaller;
                 let size = smallest.evaluated.encoded.size();
-                sink(&Event::Minimizing { case: original, size, tried: count });
+                sink(&Event::Minimizing { case: original, size, tried });
+            } else {
+                tried += count as u64;
+                failures += count;
             }
         }
         Ok(smallest)
     }
 
-    /// Whether a case shows its symptom once more, in a warm worker.
+    /// Whether a case shows its symptom once more in a warm worker.
     pub fn recurs(&self, diverging: &DivergingCase) -> Result<bool, TriageError> {
         let DivergingCase { evaluated, symptom } = diverging;
         let again = evaluated.with(self.workers.info(), self.workers.observe_warm(&evaluated.encoded.task)?);
         Ok(symptom.recurs_in(&again))
     }
 
-    /// A case one step simpler than `diverging` that shows the same symptom without having all that `known` needs; `None`
-    /// where the first few do not.
+    /// A case one step simpler than `diverging` that shows the same symptom without all classes of the `known` finding, so
+    /// that another bug is hidden behind that finding; `None` if none of the first few candidates does.
     pub fn look_behind(
         &self,
         diverging: &DivergingCase,
         known: &Identity,
     ) -> Result<Option<DivergingCase>, TriageError> {
-        let look = match self.workers.info().description.device_use {
-            DeviceUse::Shared => LOOK,
-            DeviceUse::Alone => SHORT_LOOK,
+        let limit = match self.workers.info().description.device_use {
+            DeviceUse::Shared => MAX_LOOKS,
+            DeviceUse::Alone => MAX_LOOKS_ALONE,
         };
-        let mut reducer = reducer(diverging, look)?;
-        let is_without = |case: &Case| !known.is_contained_in(&classes(case));
+        let mut reducer = reducer(diverging, limit)?;
+        let lacks_a_class = |case: &Case| !known.is_contained_in(&classes(case));
         let _lease = self.workers.lease();
         while self.cancellation.is_active() {
-            let candidates = reducer.propose_if(self.workers.limit_per_lease(), is_without);
+            let candidates = reducer.propose_if(self.workers.limit_per_lease(), lacks_a_class);
             if candidates.is_empty() {
                 break;
             }
-            let candidates = self.try_warm(candidates, diverging.symptom.stage())?;
-            let shown = candidates.into_iter().find_map(|evaluated| {
-                let symptom = diverging.symptom.shared_with(&evaluated)?;
-                Some(DivergingCase { evaluated, symptom })
-            });
-            if shown.is_some() {
-                return Ok(shown);
+            let candidates = self.run_warm(candidates, diverging.symptom.stage())?;
+            if let Some((_, other)) = first_diverging(&diverging.symptom, candidates) {
+                return Ok(Some(other));
             }
             reducer.decide(None);
         }
         Ok(None)
     }
 
-    /// Runs candidates at once, each in a worker of its own, and gives them in their order. What parsing shows needs no
-    /// engine.
-    fn try_warm(&self, candidates: Vec<Case>, shown_in: Stage) -> Result<Vec<Evaluated>, TriageError> {
+    /// Runs candidates at the same time, each in a worker of its own, up to the stage in which the symptom shows: parsing needs
+    /// no engine. The results are in the order of the candidates.
+    fn run_warm(&self, candidates: Vec<Case>, symptom_stage: Stage) -> Result<Vec<Evaluated>, TriageError> {
         self.cancellation.count_candidates(candidates.len());
-        let until = if shown_in == Stage::Parse { Stage::Parse } else { Stage::Execute };
-        let try_one = |candidate: Case| {
+        let until = if symptom_stage == Stage::Parse { Stage::Parse } else { Stage::Execute };
+        let run = |candidate: Case| {
             let encoded = EncodedCase::encode(candidate)?;
             let references = references(&encoded, self.oracle);
             let observation = self.workers.observe_warm(&encoded.task.clone().until(until))?;
             Ok(Evaluated::new(self.workers.info(), encoded, references, observation))
         };
         thread::scope(|scope| {
-            let try_one = &try_one;
+            let run = &run;
             let running: Vec<_> =
-                candidates.into_iter().map(|candidate| scope.spawn(move || try_one(candidate))).collect();
+                candidates.into_iter().map(|candidate| scope.spawn(move || run(candidate))).collect();
             running.into_iter().map(|thread| thread.join().unwrap_or_else(|_| Err(panicked()))).collect()
         })
     }
 }
 
-/// What `smaller` shows in a worker that has run nothing else, if that is still the same.
+/// The case of `smaller` as it runs in a fresh worker; `None` if it does not show the symptom there.
 pub fn confirm_smaller(
     smaller: &DivergingCase,
     workers: &TriageWorkers,
 ) -> Result<Option<DivergingCase>, TriageError> {
     let observation = workers.observe_fresh(&smaller.evaluated.encoded.task)?;
     let evaluated = smaller.evaluated.with(workers.info(), observation);
-    Ok(smaller.symptom.shared_with(&evaluated).map(|symptom| DivergingCase { evaluated, symptom }))
+    Ok(DivergingCase::with_shared_symptom(&smaller.symptom, evaluated))
 }
 
-/// Proposes at most `limit` candidates, or fewer where each takes long.
+/// The first candidate that shows the symptom, with its place among the candidates.
+fn first_diverging(symptom: &Symptom, candidates: Vec<Evaluated>) -> Option<(usize, DivergingCase)> {
+    let mut candidates = candidates.into_iter().enumerate();
+    candidates
+        .find_map(|(place, evaluated)| Some((place, DivergingCase::with_shared_symptom(symptom, evaluated)?)))
+}
+
+/// A reducer that proposes at most `limit` candidates, fewer if the symptom is a hang.
 fn reducer(diverging: &DivergingCase, limit: usize) -> Result<Reducer, TriageError> {
-    let limit = if diverging.symptom.kind() == Kind::Hang { limit.min(HANGS) } else { limit };
+    let limit = if diverging.symptom.kind() == Kind::Hang { limit.min(MAX_HANGS) } else { limit };
     let failed = |reason: twinfer_case::OversizedRecipe| TriageError::Supervisor(reason.to_string());
     Reducer::new(&diverging.evaluated.encoded.case, limit).map_err(failed)
 }
 
 fn panicked() -> TriageError {
-    TriageError::Supervisor("a thread that evaluated a candidate panicked".to_owned())
+    TriageError::Supervisor("a thread that runs a candidate panicked".to_owned())
 }

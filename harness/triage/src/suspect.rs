@@ -3,45 +3,45 @@ use std::sync::Arc;
 use twinfer_case::{Case, CaseHash, Divergence, EncodedCase, Observation, Signature, Variant, VariantInfo};
 use twinfer_checks::{Evaluated, Judgement, Oracle, references};
 
-use crate::{TriageError, catalog::may_repeat_on_rung, causes::leads, symptom::Symptom};
+use crate::{TriageError, causes::leads, identity::may_repeat_on_rung, symptom::Symptom};
 
-/// Where a campaign's cases come from: the case at an index, the same whoever asks and in whatever order.
+/// The source of a campaign's cases: gives the case at an index, and the same case each time.
 pub type CaseSource = Arc<dyn Fn(u64) -> Case + Send + Sync>;
 
-/// A suspect's place in the order of the campaign: that of its case, of its variant and of its divergence.
+/// A suspect's place in the order of the campaign: the places of its case, of its variant and of its divergence.
 pub type Place = (u64, usize, usize);
 
-/// What one variant did with one case where that diverges, for one of the causes.
+/// A divergence that may be a new finding: what one variant did with one case, for one of the causes of its divergences.
 ///
-/// Many may wait for their turn, so that it holds nothing that its case's place tells.
+/// Many suspects may wait for triage, so a suspect does not hold its case, which its place identifies.
 pub struct Suspect {
     /// The case's place in the campaign.
     pub index: u64,
-    /// The case.
+    /// The hash of the case.
     pub case: CaseHash,
-    /// The variant's place among the campaign's.
+    /// The variant's place among the variants of the campaign.
     pub variant: usize,
-    /// The divergence that gives the symptom; those before it have other causes.
+    /// The place of the divergence that gives the symptom; the divergences before it have other causes.
     pub lead: usize,
-    /// That of this divergence.
+    /// The symptom of the divergence at `lead`.
     pub symptom: Symptom,
-    /// The signature before anything was minimised.
+    /// The signature of the case as it is, before minimization.
     pub provisional: Signature,
-    /// The cases that the worker ran before, oldest first, as places in the campaign.
+    /// The cases that the worker had run before, oldest first, as places in the campaign.
     pub preceding: Vec<u64>,
-    /// The variant above which its own is a rung; its own where that is none.
+    /// The variant above which the suspect's variant is a rung; the suspect's variant if it is no rung.
     base: Variant,
-    judged: Arc<Judged>,
+    outcome: Arc<JudgedObservation>,
 }
 
-/// What was seen, which the causes share.
-struct Judged {
+/// What was observed and concluded, shared by the suspects of one case and variant.
+struct JudgedObservation {
     observation: Observation,
     judgement: Judgement,
 }
 
 impl Suspect {
-    /// The suspects that the case at `index` is on the variant at `variant`, one a cause.
+    /// The suspects of the case at `index` on the variant at `variant`: one for each cause.
     pub fn all(
         info: &VariantInfo,
         (index, variant): (u64, usize),
@@ -57,7 +57,7 @@ impl Suspect {
             })
             .collect();
         let Evaluated { encoded, observation, judgement, .. } = evaluated;
-        let (case, judged) = (encoded.task.hash, Arc::new(Judged { observation, judgement }));
+        let (case, outcome) = (encoded.task.hash, Arc::new(JudgedObservation { observation, judgement }));
         let suspect = |(lead, symptom, provisional)| Self {
             index,
             case,
@@ -67,38 +67,38 @@ impl Suspect {
             provisional,
             preceding: preceding.to_vec(),
             base: info.rung_of.as_ref().unwrap_or(&info.variant).clone(),
-            judged: Arc::clone(&judged),
+            outcome: Arc::clone(&outcome),
         };
         causes.into_iter().map(suspect).collect()
     }
 
-    /// Everything that diverges.
+    /// All divergences of the case on the variant, of whatever cause.
     pub fn divergences(&self) -> &[Divergence] {
-        self.judged.judgement.verdict.divergences()
+        self.outcome.judgement.verdict.divergences()
     }
 
-    /// The divergence that makes it one.
+    /// The divergence that gives the symptom.
     pub fn lead(&self) -> Option<&Divergence> {
         self.divergences().get(self.lead)
     }
 
-    /// Whether it shows on a rung what `lower`, of the same case, showed below: then that is one bug.
+    /// Whether the suspect is on a rung and may be the same bug as `lower`, a suspect of the same case below that rung.
     pub fn repeats(&self, lower: &Self) -> bool {
         self.variant != lower.variant
             && self.base == lower.base
             && may_repeat_on_rung(&lower.provisional, &self.provisional)
     }
 
-    /// Its place in the order of the campaign.
+    /// The suspect's place in the order of the campaign.
     pub const fn place(&self) -> Place {
         (self.index, self.variant, self.lead)
     }
 
-    /// The case with what was observed.
+    /// The case, generated and encoded again, with what was observed and concluded.
     pub fn evaluated(&self, source: &CaseSource, oracle: &Oracle) -> Result<Evaluated, TriageError> {
         let encoded = EncodedCase::encode(source(self.index))?;
         let references = references(&encoded, oracle);
-        let Judged { observation, judgement } = &*self.judged;
+        let JudgedObservation { observation, judgement } = &*self.outcome;
         let (observation, judgement) = (observation.clone(), judgement.clone());
         Ok(Evaluated { encoded, references, observation, judgement })
     }

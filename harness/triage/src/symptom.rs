@@ -9,7 +9,7 @@ use crate::{
     classes::{classes, operators},
 };
 
-/// What a smaller case, or the same case run again, must still show to show the same bug.
+/// What a smaller case, or the same case when it runs again, must show to show the same bug.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Symptom {
     stage: Stage,
@@ -21,7 +21,8 @@ pub struct Symptom {
 }
 
 impl Symptom {
-    /// That of one of the divergences of `evaluated`. What explains the values that follow from it explains it too.
+    /// The symptom of `divergence`, one of the divergences of `evaluated`. The mutants that explain values which follow from it
+    /// explain it too.
     pub fn of(divergence: &Divergence, evaluated: &Evaluated) -> Self {
         let following = evaluated.divergences().iter().filter(|other| follows(divergence, other));
         let mut diagnoses = [divergence].into_iter().chain(following);
@@ -38,15 +39,16 @@ impl Symptom {
         Self { stage, kind, blame, fallback, diagnosis, error }
     }
 
-    /// Whether one of the divergences of `evaluated` is of this kind, whatever explains it.
+    /// Whether one of the divergences of `evaluated` is of this kind, whichever mutants explain it.
     pub fn recurs_in(&self, evaluated: &Evaluated) -> bool {
-        evaluated.divergences().iter().any(|divergence| self.resembles(divergence))
+        evaluated.divergences().iter().any(|divergence| self.matches(divergence))
     }
 
-    /// The symptom of a case and of a simpler one, if the simpler one may show the same bug: of this kind with the same
-    /// error, and explained by what explains both. A case that nothing explained may become explained.
+    /// The symptom that a case has in common with a simpler one, if the simpler one may show the same bug: it is of the same
+    /// kind with the same error, and a mutant that explained the case explains the simpler one. A case that no mutant
+    /// explained may become explained.
     pub fn shared_with(&self, evaluated: &Evaluated) -> Option<Self> {
-        let divergence = evaluated.divergences().iter().find(|divergence| self.resembles(divergence))?;
+        let divergence = evaluated.divergences().iter().find(|divergence| self.matches(divergence))?;
         let mut simpler = Self::of(divergence, evaluated);
         if !self.diagnosis.is_empty() {
             simpler.diagnosis.retain(|mutant| self.diagnosis.contains(mutant));
@@ -57,23 +59,23 @@ impl Symptom {
         (self.error == simpler.error).then_some(simpler)
     }
 
-    /// What kind of divergence it is.
+    /// The kind of the divergence.
     pub const fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// The stage in which it shows.
+    /// The stage in which the divergence shows.
     pub const fn stage(&self) -> Stage {
         self.stage
     }
 
-    /// The same, once it turned out to be of another kind.
+    /// The symptom with another kind, which a confirmation showed, and without a fallback or a diagnosis.
     #[must_use]
-    pub fn renamed(self, kind: Kind) -> Self {
+    pub(crate) fn with_kind(self, kind: Kind) -> Self {
         Self { kind, fallback: None, diagnosis: Vec::new(), ..self }
     }
 
-    /// The same, explained by those mutants alone that are `known` to; by all where none is.
+    /// The symptom with only those mutants of its diagnosis that are `known` to explain it; unchanged if none is.
     #[must_use]
     pub fn explained_by(mut self, known: &[String]) -> Self {
         if self.diagnosis.iter().any(|mutant| known.contains(mutant)) {
@@ -82,7 +84,7 @@ impl Symptom {
         self
     }
 
-    fn resembles(&self, divergence: &Divergence) -> bool {
+    fn matches(&self, divergence: &Divergence) -> bool {
         divergence.kind == self.kind
             && divergence.stage == self.stage
             && divergence.blame == self.blame
@@ -96,7 +98,7 @@ impl Symptom {
     /// The signature of a case with this symptom.
     pub fn signature(&self, info: &VariantInfo, encoded: &EncodedCase) -> Signature {
         let cause = match (self.kind, &self.fallback) {
-            // such a case cannot be minimised: attributes would tell nothing
+            // such a case cannot be minimized, so its attributes mean nothing
             (Kind::Nondeterministic, _) => Cause::Graph(operators(&encoded.case)),
             (_, Some(fallback)) => Cause::of_fallback(fallback, self.diagnosis.clone()),
             _ if self.diagnosis.is_empty() => Cause::Graph(classes(&encoded.case)),
@@ -111,13 +113,13 @@ impl Symptom {
         }
     }
 
-    /// Where a divergence of this kind stands among others; first where there is none.
+    /// The place of the divergence of this kind among `divergences`; 0 if none is.
     pub fn place_among(&self, divergences: &[Divergence]) -> usize {
-        divergences.iter().position(|divergence| self.resembles(divergence)).unwrap_or(0)
+        divergences.iter().position(|divergence| self.matches(divergence)).unwrap_or(0)
     }
 
-    /// The divergences of a case with this symptom, that one first, explained by nothing that did not explain the larger ones
-    /// too.
+    /// The divergences of a minimal case with this symptom: the one with the symptom first, each with only those mutants that
+    /// explain the larger cases too.
     pub fn narrowed(&self, divergences: &[Divergence]) -> Vec<Divergence> {
         let mut divergences = divergences.to_vec();
         if !divergences.is_empty() {
@@ -132,7 +134,7 @@ impl Symptom {
         divergences
     }
 
-    /// The mutants of golden that explain it.
+    /// The names of the mutants that explain the divergence; empty if none does.
     pub fn diagnosis(&self) -> &[String] {
         &self.diagnosis
     }
@@ -143,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_what_explains_it_what_is_known_to_counts_and_all_where_none_is() {
+    fn known_mutants_narrow_the_diagnosis_unless_none_remains() {
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
         let symptom = Symptom {
             stage: Stage::Execute,
@@ -153,11 +155,11 @@ mod tests {
             diagnosis: names(&["bias-dropped", "bias-in-product-steps"]),
             error: None,
         };
-        for (known, left) in [
+        for (known, remaining) in [
             (&["bias-in-product-steps", "wrapped"][..], &["bias-in-product-steps"][..]),
             (&["wrapped"][..], &["bias-dropped", "bias-in-product-steps"][..]),
         ] {
-            assert_eq!(symptom.clone().explained_by(&names(known)).diagnosis(), names(left));
+            assert_eq!(symptom.clone().explained_by(&names(known)).diagnosis(), names(remaining));
         }
     }
 }

@@ -58,7 +58,7 @@ impl<'a> Findings<'a> {
         sink: &mut dyn FnMut(&Event),
     ) -> Result<(), TargetError> {
         let slug = finding.signature.slug();
-        let (folder, interface) = (self.folder.of(&slug), self.interface);
+        let (folder, interface) = (self.folder.finding(&slug), self.interface);
         write_opaque_finding(&folder, OpaqueFinding { finding: &finding, interface, task })?;
         sink(&Event::FindingRecorded { slug, finding: finding.clone(), new: true });
         self.found.push(finding);
@@ -78,7 +78,7 @@ impl<'a> Findings<'a> {
         }
         self.found[known].seen_in.push(sighting);
         let finding = self.found[known].clone();
-        update_finding(&self.folder.of(&finding.signature.slug()), &finding)?;
+        update_finding(&self.folder.finding(&finding.signature.slug()), &finding)?;
         sink(&Event::FindingRecorded { slug: finding.signature.slug(), finding, new: false });
         Ok(())
     }

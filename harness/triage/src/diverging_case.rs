@@ -1,0 +1,35 @@
+use twinfer_case::{Kind, Verdict};
+use twinfer_checks::Evaluated;
+
+use crate::symptom::Symptom;
+
+/// A case with the symptom that it shows.
+#[derive(Clone)]
+pub struct DivergingCase {
+    /// The case, with what was observed and concluded.
+    pub evaluated: Evaluated,
+    /// What a smaller case must still show to show the same bug.
+    pub symptom: Symptom,
+}
+
+impl DivergingCase {
+    /// `evaluated` with `symptom`, if it shows what `symptom` describes; `None` if it does not.
+    pub(crate) fn with_shared_symptom(symptom: &Symptom, evaluated: Evaluated) -> Option<Self> {
+        let symptom = symptom.shared_with(&evaluated)?;
+        Some(Self { evaluated, symptom })
+    }
+
+    /// The case with its divergence changed to `kind`, since a confirmation showed `how` it recurs. What explained the
+    /// divergence no longer does.
+    pub(crate) fn reclassified(mut self, kind: Kind, how: &str) -> Self {
+        if let Verdict::Diverges(divergences) = &mut self.evaluated.judgement.verdict {
+            let place = self.symptom.place_among(divergences);
+            if let Some(lead) = divergences.get_mut(place) {
+                lead.diagnosis = None;
+                lead.detail = format!("{how}: {}: {}", lead.kind, lead.detail);
+                lead.kind = kind;
+            }
+        }
+        Self { symptom: self.symptom.with_kind(kind), ..self }
+    }
+}

@@ -1,0 +1,98 @@
+use std::{sync::Arc, time::Duration};
+
+use twinfer_case::{Divergence, EncodedCase, Event, Finding, VariantInfo};
+use twinfer_checks::Evaluated;
+
+use crate::{classes::classes, diverging_case::DivergingCase, finding::finding, identity::Identity};
+
+/// The result of an investigation.
+pub struct TriageResult {
+    /// The known finding behind which another bug was searched for; `None` if the suspect itself was investigated.
+    pub hidden_behind: Option<Arc<Identity>>,
+    /// What was found.
+    pub outcome: TriageOutcome,
+    /// What the investigation took.
+    pub effort: Effort,
+}
+
+/// What an investigation took.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Effort {
+    /// Candidates that were run.
+    pub candidates: u64,
+    /// Wall time.
+    pub time: Duration,
+}
+
+/// What an investigation found.
+pub enum TriageOutcome {
+    /// No other bug is hidden behind the known finding.
+    Nothing,
+    /// A minimal case of a finding that an earlier suspect may have reached; fresh workers did not confirm it.
+    Reduced(Reduced),
+    /// A minimal case, with what fresh workers confirmed.
+    Confirmed(Reduced, Box<Confirmed>),
+}
+
+/// The smallest case that shows a symptom in warm workers.
+#[derive(Clone)]
+pub struct Reduced {
+    /// The case with its symptom.
+    pub(crate) smallest: DivergingCase,
+    /// How the finding that the case shows would be recognized.
+    pub identity: Identity,
+    /// The events of the minimization.
+    pub events: Vec<Event>,
+    /// Whether every smaller candidate was tried; false if the time limit expired before.
+    pub is_minimal: bool,
+}
+
+/// A finding that fresh workers confirmed, or that turned out to recur only after other cases, or not at all.
+pub struct Confirmed {
+    /// The finding.
+    pub finding: Finding,
+    /// The finding's case, with what was observed and concluded.
+    pub minimal: Evaluated,
+    /// The divergences of the suspect as they were confirmed.
+    pub divergences: Vec<Divergence>,
+    /// The cases that a worker must run before the finding's case, oldest first; empty if it needs none.
+    pub history: Vec<Arc<EncodedCase>>,
+    /// Whether the divergence recurred.
+    pub recurs: bool,
+}
+
+impl Confirmed {
+    /// `minimal`, which recurs, and to which the case of `suspect` was reduced.
+    pub(crate) fn new(
+        info: &VariantInfo,
+        suspect: &Evaluated,
+        minimal: DivergingCase,
+        divergences: Vec<Divergence>,
+    ) -> Self {
+        let finding = finding(info, suspect, &minimal, Vec::new());
+        Self { finding, minimal: minimal.evaluated, divergences, history: Vec::new(), recurs: true }
+    }
+
+    /// Marks the finding as cut short unless it was reduced as far as possible.
+    pub(crate) const fn reduced_to(mut self, reduced: &Reduced) -> Self {
+        self.finding.cut_short = !reduced.is_minimal;
+        self
+    }
+
+    /// Adds the cases after which alone the divergence recurs.
+    pub(crate) fn after(mut self, history: Vec<Arc<EncodedCase>>) -> Self {
+        self.finding.preceding = history.iter().map(|encoded| encoded.task.hash).collect();
+        Self { history, ..self }
+    }
+
+    /// Marks the divergence as one that did not recur.
+    pub(crate) const fn not_recurring(mut self) -> Self {
+        self.recurs = false;
+        self
+    }
+
+    /// How the finding is recognized in other cases.
+    pub fn identity(&self) -> Identity {
+        Identity { signature: self.finding.signature.clone(), classes: classes(&self.minimal.encoded.case) }
+    }
+}
