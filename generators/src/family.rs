@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rules_that_no_invalid_case_breaks_are_those_of_other_operators_and_of_limits() {
+    fn only_limits_and_other_operators_rules_are_never_broken() {
         let broken: BTreeSet<_> = InvalidSpace::new().rule.options().copied().collect();
         let left: Vec<_> =
             Rule::ALL.iter().filter(|rule| !broken.contains(rule)).map(|rule| rule.name()).collect();

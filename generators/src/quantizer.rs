@@ -214,7 +214,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_zero_point_is_an_integer_of_its_type_and_nonzero_where_it_is_to_be() {
+    fn zero_point_fits_its_type_and_is_nonzero_if_asked() {
         let mut choices = Choices::of_index(3, 0);
         for dtype in [DataType::Int8, DataType::Uint8] {
             let quantizer = Quantizer { dtype, zero_point: ZeroPoint::Nonzero };

@@ -31,7 +31,7 @@ const LEFT_TO_EXECUTION: &[&str] = &[
 ];
 
 #[test]
-fn independent_programs_accept_valid_models_and_refuse_invalid_ones() {
+fn independent_programs_accept_valid_and_refuse_invalid_models() {
     let judges = match Judges::summon() {
         Ok(judges) => judges,
         Err(missing) => {

@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn an_output_shape_is_open_beyond_the_natural_extent_and_below_the_input() {
+    fn output_shape_beyond_natural_or_below_input_is_unspecified() {
         let op = |extent| ConvTranspose { output_shape: Some(vec![extent]), ..ConvTranspose::default() };
         assert_eq!(touched(&op(6), 3, 3), ["conv-transpose-output-shape-beyond-natural"]);
         assert_eq!(touched(&op(5), 3, 3), [""; 0]);

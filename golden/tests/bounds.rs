@@ -308,7 +308,7 @@ fn what_is_too_large_is_refused_before_it_is_allocated() {
 
 /// The check that the vendor of one backend prints: ones, input [1, 2, 3], kernel 2, stride 2.
 #[test]
-fn padding_and_output_padding_of_a_transposed_convolution_of_ones() {
+fn transposed_convolution_of_ones_pads_and_appends() {
     for (pads, output_padding, expected) in [
         (0, 0, vec![1.0, 1.0, 2.0, 2.0, 3.0, 3.0]),
         (0, 1, vec![1.0, 1.0, 2.0, 2.0, 3.0, 3.0, 0.0]),

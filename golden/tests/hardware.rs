@@ -66,7 +66,7 @@ fn relative_error((graph, input): &(Graph, Tensor), mutant: Mutant) -> f64 {
 }
 
 #[test]
-fn scales_along_the_wrong_axis_of_a_deconvolution_show_in_the_first_digit() {
+fn deconvolution_scales_on_wrong_axis_show_in_first_digit() {
     let op = || Op::ConvTranspose(ConvTranspose { strides: Some(vec![2, 2]), ..ConvTranspose::default() });
     let wrong = quantized(op(), &[1, 64, 6, 6], &[64, 10, 2, 2], 0);
     for mutant in [Mutant::ScaleOnOtherAxis, Mutant::DequantizedOnOtherAxis] {
@@ -78,7 +78,7 @@ fn scales_along_the_wrong_axis_of_a_deconvolution_show_in_the_first_digit() {
 }
 
 #[test]
-fn float_weights_of_grouped_convolutions_show_in_the_third_digit() {
+fn float_weights_of_grouped_convolution_show_in_third_digit() {
     let conv = |group| Op::Conv(Conv { group: Some(group), pads: Some(vec![1; 4]), ..Conv::default() });
     let deconv = ConvTranspose { group: Some(2), strides: Some(vec![2, 2]), ..ConvTranspose::default() };
     for (graph, name) in [

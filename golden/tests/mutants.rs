@@ -263,7 +263,7 @@ fn no_two_mutants_are_the_same() {
 }
 
 #[test]
-fn a_declared_output_shape_does_not_keep_attributes_from_being_misread() {
+fn declared_output_shape_does_not_stop_attribute_mutants() {
     let op =
         ConvTranspose { output_padding: Some(vec![1]), strides: Some(vec![2]), ..ConvTranspose::default() };
     let (mut graph, input) = one_node(Op::ConvTranspose(op), &[1, 1, 3], &[1, 1, 1], 1);
@@ -274,7 +274,7 @@ fn a_declared_output_shape_does_not_keep_attributes_from_being_misread() {
 }
 
 #[test]
-fn a_strip_begins_behind_the_last_tap_and_gaps_are_what_else_no_tap_reaches() {
+fn strip_follows_last_tap_and_other_unreached_places_are_gaps() {
     let op = ConvTranspose {
         output_padding: Some(vec![2]),
         pads: Some(vec![0, 1]),

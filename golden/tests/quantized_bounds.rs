@@ -171,7 +171,7 @@ impl Share {
 }
 
 #[test]
-fn fused_and_simulated_quantization_are_within_the_bound_and_a_step_more_is_not() {
+fn quantization_fused_or_simulated_is_in_bound_one_step_more_not() {
     let config = ProptestConfig {
         cases: 2_000,
         rng_seed: RngSeed::Fixed(17),

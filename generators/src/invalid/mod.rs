@@ -74,7 +74,7 @@ mod tests {
     use crate::{Bias, Padding};
 
     #[test]
-    fn every_rule_can_be_broken_whatever_the_valid_cases_are_restricted_to() {
+    fn every_rule_can_be_broken_in_a_restricted_space() {
         let mut plain = Space::convolutions();
         plain.bias = Menu::only(Bias::Absent);
         plain.conv_padding = Menu::only(Padding::SameUpper);

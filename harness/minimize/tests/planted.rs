@@ -50,7 +50,7 @@ fn has_asymmetric_pads(case: &Case) -> bool {
 }
 
 #[test]
-fn asymmetric_pads_come_down_to_one_node_and_a_handful_of_elements() {
+fn asymmetric_pads_minimize_to_one_node_and_few_elements() {
     for case in failing(Family::Deconv, 8, has_asymmetric_pads) {
         let minimized = minimal(&case, has_asymmetric_pads);
         let graph = &minimized.case.graph;
@@ -62,7 +62,7 @@ fn asymmetric_pads_come_down_to_one_node_and_a_handful_of_elements() {
 }
 
 #[test]
-fn a_computed_weight_in_groups_without_kernel_shape_keeps_just_that() {
+fn grouped_computed_weight_without_kernel_shape_is_kept() {
     let fails = |case: &Case| {
         deconvs(case).any(|(node, deconv)| {
             deconv.group.unwrap_or(1) > 1
@@ -92,7 +92,7 @@ fn two_shapes_stay_where_two_shapes_are_what_fails() {
 }
 
 #[test]
-fn an_output_shape_that_crops_an_odd_rest_stays_valid_on_the_way_down() {
+fn output_shape_cropping_odd_rest_stays_valid_when_minimized() {
     let crops_an_odd_rest = |case: &Case| {
         let shapes: Vec<_> = case.runs[0].inputs.iter().map(|source| source.shape().to_vec()).collect();
         let inferred = infer_shapes(&case.graph, &shapes).expect("candidates are valid");
@@ -131,7 +131,7 @@ fn values_come_down_to_single_ones() {
 }
 
 #[test]
-fn a_normalization_alone_comes_down_to_one_channel_in_single_precision() {
+fn normalization_alone_minimizes_to_one_float_channel() {
     let fails =
         |case: &Case| case.graph.nodes.iter().any(|node| matches!(node.op, Op::BatchNormalization(_)));
     let half = |case: &Case| case.request.precision == DataType::Float16;
@@ -148,7 +148,7 @@ fn a_normalization_alone_comes_down_to_one_channel_in_single_precision() {
 }
 
 #[test]
-fn computed_parameters_are_folded_where_the_output_must_stay_as_it_is() {
+fn computed_parameters_fold_if_the_output_must_stay() {
     let is_constant =
         |case: &Case, node: &Node| node.inputs.iter().all(|name| case.graph.initializer(name).is_some());
     let sums =
@@ -168,7 +168,7 @@ fn computed_parameters_are_folded_where_the_output_must_stay_as_it_is() {
 }
 
 #[test]
-fn a_backend_that_swaps_pads_is_shown_by_one_node_and_few_elements() {
+fn swapped_pads_minimize_to_one_node_and_few_elements() {
     let fails = |case: &Case| first_output(case) != output_of(case, Some(Mutant::PadsSwapped));
     for case in failing(Family::Deconv, 5, fails) {
         let minimized = minimal(&case, fails);
@@ -179,7 +179,7 @@ fn a_backend_that_swaps_pads_is_shown_by_one_node_and_few_elements() {
 }
 
 #[test]
-fn a_backend_that_takes_the_wrong_axis_of_scales_is_shown_by_few_channels() {
+fn scales_on_wrong_axis_minimize_to_few_channels() {
     let fails = |case: &Case| first_output(case) != output_of(case, Some(Mutant::ScaleOnOtherAxis));
     for case in failing(Family::QdqConv, 5, fails) {
         let minimized = minimal(&case, fails);
@@ -203,7 +203,7 @@ fn output_of(case: &Case, mutant: Option<Mutant>) -> Vec<f64> {
 }
 
 #[test]
-fn every_candidate_is_sound_and_simpler_than_the_case_it_comes_from() {
+fn every_candidate_is_sound_and_simpler_than_its_case() {
     for family in Family::ALL {
         let stream = family.stream(5);
         for index in 0..15 {
@@ -262,7 +262,7 @@ fn no_more_candidates_are_tried_than_allowed() {
 }
 
 #[test]
-fn an_invalid_case_keeps_breaking_its_rule_and_loses_what_has_no_part_in_it() {
+fn invalid_case_keeps_breaking_its_rule_and_loses_the_rest() {
     let fails = |case: &Case| case.expectation == Expectation::Invalid("strides-positive".to_owned());
     for case in failing(Family::Invalid, 5, fails) {
         let minimized = minimal(&case, |_| true);

@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_of_countless_empty_messages_is_refused_before_it_is_decoded() {
+    fn countless_empty_messages_are_refused_before_decoding() {
         // what stands in two bytes here takes a hundred times as many once it is decoded
         for tag in [1, 5, 11, 12, 15] {
             let empty = field(tag, &[]).repeat(MAX_MESSAGES + 1);

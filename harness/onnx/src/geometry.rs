@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn an_odd_rest_of_same_goes_to_the_end_for_upper_and_to_the_start_for_lower() {
+    fn same_upper_pads_odd_rest_at_end_and_same_lower_at_start() {
         assert_eq!(deconv_output(3, 3, &same(AutoPad::SameUpper, 2)), (6, 0, 1));
         assert_eq!(deconv_output(3, 3, &same(AutoPad::SameLower, 2)), (6, 1, 0));
         let conv = |auto_pad| Conv { auto_pad: Some(auto_pad), ..Conv::default() };
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn an_output_shape_overrides_pads_and_splits_an_odd_rest_to_the_start() {
+    fn output_shape_overrides_pads_and_crops_odd_rest_at_start() {
         let op = ConvTranspose {
             output_shape: Some(vec![6]),
             pads: Some(vec![0, 1]),
