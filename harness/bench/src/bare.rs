@@ -13,7 +13,7 @@ use twinfer_onnx::{Tensor, TensorData};
 
 use crate::{BenchError, Fault, usage::Usage};
 
-/// What the bare loop came to.
+/// The result of the bare loop.
 pub struct Bare {
     /// Models whose session was made and run once.
     pub executed: u64,

@@ -26,7 +26,7 @@ pub struct Fleet<'a> {
 }
 
 impl Fleet<'_> {
-    /// Starts the loops, lets them run and gathers what they came to.
+    /// Runs the loops side by side; the result of each.
     pub fn run(self, settings: &Settings, host: &dyn Host) -> Result<Vec<Loop>, BenchError> {
         let mut loops: Vec<Running> = (0..self.processes.get())
             .map(|index| self.start(settings, host, index))
@@ -38,7 +38,7 @@ impl Fleet<'_> {
 
     fn start(self, settings: &Settings, host: &dyn Host, index: usize) -> Result<Running, BenchError> {
         let mut worker = host.worker(self.variants)?;
-        // nothing of what a campaign does for speed is done for the loop that it is compared with
+        // the loop that a campaign is compared with runs without the campaign's allocator
         worker.env.retain(|(key, _)| !self.judged || key != ALLOCATOR.0);
         let mut command = Command::new(&worker.program);
         command.envs(worker.env).env(CACHE_MODE_VARIABLE, self.cache.to_string());
@@ -73,7 +73,7 @@ impl Running {
     }
 
     fn wait_until_ready(&mut self) -> Result<(), BenchError> {
-        Ok(self.hear::<Greeting>()??)
+        Ok(self.receive::<Greeting>()??)
     }
 
     fn begin(&mut self) -> Result<(), BenchError> {
@@ -81,10 +81,10 @@ impl Running {
     }
 
     fn finish(&mut self) -> Result<Loop, BenchError> {
-        self.hear()
+        self.receive()
     }
 
-    fn hear<T: DeserializeOwned>(&mut self) -> Result<T, BenchError> {
+    fn receive<T: DeserializeOwned>(&mut self) -> Result<T, BenchError> {
         match self.lines.next() {
             Some(line) => {
                 Ok(serde_json::from_str(&line.map_err(Fault::environment)?).map_err(Fault::environment)?)

@@ -22,7 +22,7 @@ use crate::{BenchError, Fault, LoopSettings, stream::Stream, usage::Usage};
 /// The first line of a loop's process: its backends are open, so that it begins on request, or why they are not.
 pub type Greeting = Result<(), Fault>;
 
-/// What one loop came to.
+/// The result of one loop.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Loop {
     /// Seconds until the backends were open.
@@ -58,16 +58,16 @@ pub struct Loop {
 /// How long after its time a loop waits for the case that it is in: as long as the slowest builds take beside others.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// A loop under way, which tells once what it came to.
+/// A running loop, which reports its result once.
 struct Course {
-    /// None once it is told.
+    /// `None` once it is reported.
     result: Mutex<Option<Loop>>,
     output: File,
     started: Instant,
     before: Usage,
 }
 
-/// A backend and what it says of itself.
+/// A backend and its own description.
 struct Subject {
     variant: Variant,
     description: Description,
@@ -108,12 +108,12 @@ pub fn run_loop(settings: &LoopSettings) -> Result<Greeting, BenchError> {
     let before = if settings.judged { 0 } else { PREPARED_BEFORE };
     let before: Vec<_> = cases.by_ref().take(before).collect();
     say(&mut output, &Greeting::Ok(()))?;
-    if told_to_begin()? {
+    if begin_requested()? {
         let course = Arc::new(Course::begin(result, output));
         let limit = settings.time.map_or(Duration::MAX, Duration::from_secs);
         course.watch(limit);
         course.run(before.into_iter().chain(cases), subjects, settings.judged, limit)?;
-        course.tell(false)?;
+        course.report(false)?;
     }
     Ok(Greeting::Ok(()))
 }
@@ -133,7 +133,7 @@ fn open(variants: &[Variant]) -> Result<Vec<Subject>, Fault> {
     variants.iter().map(subject).collect()
 }
 
-fn told_to_begin() -> Result<bool, Fault> {
+fn begin_requested() -> Result<bool, Fault> {
     io::stdin().lock().read_line(&mut String::new()).map(|bytes| bytes > 0).map_err(Fault::environment)
 }
 
@@ -153,8 +153,8 @@ impl Course {
         let course = Arc::clone(self);
         thread::spawn(move || {
             thread::sleep(patience);
-            // nobody is left to be told of a failure
-            let _ = course.tell(true);
+            // no process is left to report a failure to
+            let _ = course.report(true);
             process::exit(0);
         });
     }
@@ -190,8 +190,8 @@ impl Course {
         self.result.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes what it came to, unless that is written.
-    fn tell(&self, stuck: bool) -> Result<(), Fault> {
+    /// Writes the result unless it is written already.
+    fn report(&self, stuck: bool) -> Result<(), Fault> {
         let Some(result) = self.result().take() else { return Ok(()) };
         let (attributes, memory) = (attribute_tally(), memory_tally());
         let result = Loop {
@@ -250,16 +250,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_loop_that_is_given_up_tells_what_it_came_to_and_tells_it_once() {
+    fn stuck_loop_reports_its_result_once() {
         let mut file = tempfile::tempfile().unwrap();
         let course = Course::begin(Loop::default(), file.try_clone().unwrap());
         course.result().as_mut().unwrap().count(&[], true);
-        course.tell(true).unwrap();
-        course.tell(false).unwrap();
+        course.report(true).unwrap();
+        course.report(false).unwrap();
         let mut text = String::new();
         file.rewind().unwrap();
         file.read_to_string(&mut text).unwrap();
-        let told: Loop = serde_json::from_str(&text).expect("one line");
-        assert!(told.stuck && told.cases == 1 && told.done == 1, "{text}");
+        let reported: Loop = serde_json::from_str(&text).expect("one line");
+        assert!(reported.stuck && reported.cases == 1 && reported.done == 1, "{text}");
     }
 }

@@ -80,7 +80,7 @@ impl Usage {
 }
 
 /// What all threads of a process have used of the processor, to the nanosecond (`/proc/PID/task/TID/schedstat`, which
-/// Documentation/scheduler/sched-stats.rst of Linux describes): of those that are alive. None where the system does not tell.
+/// Documentation/scheduler/sched-stats.rst of Linux describes): of those that are alive. `None` if the system does not report it.
 pub fn processor_seconds(process: u32) -> Option<f64> {
     let threads = fs::read_dir(format!("/proc/{process}/task")).ok()?;
     let nanoseconds = threads.filter_map(Result::ok).map(|thread| {
@@ -122,7 +122,7 @@ mod tests {
     use super::{Stat, Usage, processor_seconds};
 
     #[test]
-    fn the_name_of_the_executable_may_look_like_fields() {
+    fn executable_name_may_look_like_fields() {
         let line = "7 (a b) 1 2) S 1 7 7 0 -1 4194560 1500 0 3 0 250 75 0 0 20 0 1 0 100 0 0";
         let stat = Stat::of(line).unwrap();
         let usage = stat.usage;
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_works_uses_processor_time_and_pages() {
+    fn working_process_uses_processor_time_and_pages() {
         let before = Usage::now();
         let mut touched = vec![1_u8; 64 << 20];
         while Usage::now().since(before).user + Usage::now().since(before).system < 0.02 {
