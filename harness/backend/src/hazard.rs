@@ -11,7 +11,7 @@ enum Hazards {
     /// They are run, and cost a worker each.
     #[default]
     Run,
-    /// They are left out, under a rule that says so.
+    /// They are left out, under a named rule.
     Skip,
 }
 
@@ -20,7 +20,7 @@ enum Hazards {
 pub struct Hazard {
     /// The name of the rule under which they are left out.
     pub rule: &'static str,
-    /// What they do, and where that was seen.
+    /// What the graphs do to the backend, and where that was observed.
     pub source: &'static str,
     /// Which graphs.
     pub concerned: Condition,
@@ -42,7 +42,7 @@ impl Hazard {
         is_concerned.then(|| format!("{NOT_TRIED}: the option hazards=skip leaves it out"))
     }
 
-    /// The rule that says so.
+    /// The rule under which the graphs are left out.
     pub fn capability(&self) -> Capability {
         Capability {
             rule: self.rule.to_owned(),

@@ -1,8 +1,16 @@
-//! Backends: what takes an ONNX model and inputs and answers with an observation.
+//! Backends: each takes an ONNX model with inputs and answers with an observation.
 //!
 //! A [`Backend`] lives in a worker process, serves one variant and stays warm from case to case. It never decides
 //! whether an answer is right, and anything that goes wrong inside it is part of the observation. One file a
-//! backend; [`open`] makes one of a variant.
+//! backend; [`open`] opens the backend of a variant.
+//!
+//! ```
+//! use twinfer_backend::open;
+//!
+//! let golden = open(&"golden".parse()?)?;
+//! assert_eq!(golden.describe().name, "golden");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod golden;
 mod hazard;
@@ -21,19 +29,19 @@ use twinfer_case::{Description, DeviceMemory, Observation, Stage, Task};
 
 /// Something that takes an ONNX model and inputs and answers with an observation.
 pub trait Backend {
-    /// Its own name and version, and the limits that it states about itself.
+    /// The backend's name and version, its options and its limits.
     fn describe(&self) -> Description;
 
-    /// Takes `task` as far as it can and tells `progress` about every stage before entering it.
+    /// Runs `task` as far as it can, and reports every stage to `progress` before entering it.
     fn run(&mut self, task: &Task, progress: &mut dyn FnMut(Stage)) -> Observation;
 
-    /// Whether what it keeps between cases is lost, so that no later case can be blamed for what it does: a CUDA context
-    /// that has met an illegal address, for instance, fails every call from then on.
+    /// Whether state that the backend keeps between cases is lost, so that later cases would fail through no fault of their
+    /// own: after an illegal address, for instance, every call in a CUDA context fails.
     fn is_lost(&self) -> bool {
         false
     }
 
-    /// The memory of the device that it uses, if any.
+    /// The memory of the device that the backend uses; `None` if it uses none.
     fn device_memory(&self) -> Option<DeviceMemory> {
         None
     }

@@ -4,18 +4,18 @@ use twinfer_case::Variant;
 
 use crate::{Backend, golden::Golden, options::InvalidOption, ort::Ort, trt::Trt};
 
-/// Why a variant has no backend on this machine; says nothing about the backend's correctness.
+/// Why the backend of a variant cannot be opened on this machine, which is not a statement about its correctness.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// A library is not where it was looked for.
+    /// A library was not found.
     #[error(transparent)]
     Library(#[from] twinfer_libraries::Error),
-    /// A library is there and cannot be used.
+    /// A library was found and cannot be loaded.
     #[error("cannot load {path}: {reason}")]
     Load {
         /// The file that was tried.
         path: String,
-        /// What the loader or the library said.
+        /// The error of the loader or the library.
         reason: String,
     },
     /// An execution provider did not register.
@@ -25,14 +25,14 @@ pub enum OpenError {
     Provider {
         /// Its name.
         provider: &'static str,
-        /// What ONNX Runtime said.
+        /// The error of ONNX Runtime.
         reason: String,
     },
     /// The variant has an option that its backend does not take.
     #[error(transparent)]
     Option(#[from] InvalidOption),
-    /// An external backend is a program of its own and is not opened inside a worker.
-    #[error("{0} is a worker of its own")]
+    /// An external backend is a separate program and is not opened inside a worker.
+    #[error("{0} is a separate program: start it as a worker")]
     External(String),
     /// TensorRT does not load, or needs a GPU that is not there.
     #[error(transparent)]
@@ -42,26 +42,26 @@ pub enum OpenError {
     Cuda {
         /// Its number.
         device: usize,
-        /// What the CUDA driver said.
+        /// The error of the CUDA driver.
         reason: String,
     },
 }
 
-/// Loads what `variant` needs and gives its backend, warm and ready for cases.
+/// Loads the libraries of `variant` and opens its backend, ready for cases.
 pub fn open(variant: &Variant) -> Result<Box<dyn Backend>, OpenError> {
     open_watched(variant, &mut |_| {})
 }
 
-/// Where a backend's CUDA runtime is, before it is called for the first time.
+/// The location of a backend's CUDA runtime, before it is called for the first time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CudaRuntime<'a> {
     /// In the library of this file, which is loaded.
     In(&'a Path),
-    /// In the library of this name, which the dynamic loader is to find and may not have loaded yet.
+    /// In the library of this name, which the dynamic loader finds and may not have loaded yet.
     Named(&'a str),
 }
 
-/// As [`open`]; `found` is told of every CUDA runtime of the backend.
+/// As [`open`]; calls `found` with every CUDA runtime of the backend before its first use.
 pub fn open_watched(
     variant: &Variant,
     found: &mut dyn FnMut(CudaRuntime<'_>),

@@ -2,20 +2,20 @@ use std::{collections::BTreeMap, path::PathBuf, str::FromStr};
 
 use twinfer_case::Variant;
 
-/// An option of a variant that its backend does not take.
+/// The error of an option that a backend does not take.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidOption {
-    /// Its value is none of its words.
+    /// The backend has the option, and does not take this value.
     #[error("option {key}={value}: use one of {words}")]
     Value {
         /// The option.
         key: &'static str,
-        /// What was given.
+        /// The value that was given.
         value: String,
-        /// What may be given.
+        /// The values that the option takes.
         words: String,
     },
-    /// The backend does not have it.
+    /// The backend does not have the option.
     #[error("{backend} has no option {key:?}")]
     Unknown {
         /// The backend.
@@ -25,22 +25,22 @@ pub enum InvalidOption {
     },
 }
 
-/// What an option chooses from, each by a word.
+/// The values of an option, each named by a word.
 pub trait Choice: Copy + PartialEq + 'static {
-    /// The words with what they mean, in the order in which they are told.
+    /// The words with their values, in the order in which messages list them.
     const WORDS: &'static [(&'static str, Self)];
 
-    /// The word for it.
+    /// The word for this value.
     fn word(self) -> &'static str {
         Self::WORDS.iter().find(|(_, choice)| *choice == self).map_or("", |(word, _)| word)
     }
 
-    /// What `word` stands for.
+    /// The value that `word` names; `None` if it names none.
     fn named(word: &str) -> Option<Self> {
         Self::WORDS.iter().find(|(known, _)| *known == word).map(|(_, choice)| *choice)
     }
 
-    /// All words.
+    /// All words, separated by commas.
     fn words() -> String {
         Self::WORDS.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ")
     }
@@ -62,7 +62,7 @@ impl VariantOptions {
         }
     }
 
-    /// The choice that `key` names, or `default` where the variant does not say.
+    /// Takes the option `key`; `default` if the variant does not set it.
     pub fn choose<T: Choice>(&mut self, key: &'static str, default: T) -> Result<T, InvalidOption> {
         let choice = match self.rest.remove(key) {
             Some(value) => {
@@ -74,7 +74,7 @@ impl VariantOptions {
         Ok(choice)
     }
 
-    /// The value of `key` as `words` describe it, or `default` where the variant does not say.
+    /// Takes the option `key`, whose values `words` describes; `default` if the variant does not set it.
     pub fn take<T: FromStr + ToString>(
         &mut self,
         key: &'static str,
@@ -91,17 +91,17 @@ impl VariantOptions {
         Ok(value)
     }
 
-    /// Which library to load; what it turns out to be is the backend's version, and no option.
+    /// Takes the library's path. It shows in the backend's version and is not a resolved option.
     pub fn take_library(&mut self) -> PathBuf {
         self.rest.remove("lib").unwrap_or_default().into()
     }
 
-    /// Which release to load, likewise.
+    /// Takes the library's release. It shows in the backend's version and is not a resolved option.
     pub fn take_release(&mut self) -> String {
         self.rest.remove("version").unwrap_or_default()
     }
 
-    /// The options that were taken, with the values in force; an error if one is left that nobody asked for.
+    /// The options that were taken, with the values in force; an error if the variant sets one that was not taken.
     pub fn finish(self) -> Result<BTreeMap<String, String>, InvalidOption> {
         match self.rest.into_keys().next() {
             Some(key) => Err(InvalidOption::Unknown { backend: self.backend, key }),

@@ -117,7 +117,7 @@ fn trt_api_passes_the_smoke_test() {
 }
 
 #[test]
-fn trt_api_appends_what_output_padding_adds_over_one_two_and_three_axes() {
+fn trt_api_appends_output_padding_over_one_to_three_axes() {
     let Some(mut backend) = layer_by_layer() else { return };
     for axes in 1..=3 {
         let shape = |extent| [vec![1, 1], vec![extent; axes]].concat();

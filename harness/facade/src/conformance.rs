@@ -5,32 +5,32 @@ use twinfer_workers::Deadlines;
 
 use crate::program;
 
-/// Backends with a worker each, compared with golden case by case.
+/// Variants that are compared with golden case by case, each in a worker process of its own.
 pub struct Conformance {
     subjects: Targets,
 }
 
-/// Why backends cannot be compared.
+/// The error of backends that cannot be compared.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A text names no variant.
+    /// A text does not name a variant.
     #[error(transparent)]
     Variant(#[from] InvalidVariant),
-    /// A library is not installed, or not whole.
+    /// A library is not installed, or is damaged.
     #[error(transparent)]
     Library(#[from] twinfer_libraries::Error),
-    /// There is no program to serve backends.
+    /// There is no program to run as a worker.
     #[error(
         "no worker: call twinfer::become_worker_if_asked() first in main, set TWINFER_PROGRAM, or put twinfer beside the tests"
     )]
     NoProgram,
-    /// The workers failed.
+    /// A worker failed.
     #[error(transparent)]
     Target(#[from] TargetError),
 }
 
 impl Conformance {
-    /// Starts a worker for each of `variants`, as `--backends` writes one: `ort:cpu,opt=off`.
+    /// Starts a worker for each of `variants`, written as for `--backends`: `ort:cpu,opt=off`.
     pub fn of(variants: &[&str]) -> Result<Self, Error> {
         let variants = variants.iter().map(|text| text.parse()).collect::<Result<Vec<Variant>, _>>()?;
         let libraries = libraries(&variants)?;
@@ -38,7 +38,8 @@ impl Conformance {
         Ok(Self { subjects })
     }
 
-    /// What diverges on `case`; nothing where every variant conforms, or is excused by a rule of its own or of golden.
+    /// The divergences of all variants on `case`; empty if every variant conforms, or a rule of its backend or of golden
+    /// covers the case.
     pub fn check(&self, case: &Case) -> Result<Vec<Divergence>, Error> {
         let answers = self.subjects.survey(std::slice::from_ref(case), &|_, _| {})?;
         let verdicts = answers.into_iter().flatten().filter_map(|answer| answer.verdict);
@@ -50,7 +51,7 @@ impl Conformance {
     }
 }
 
-/// What the variants run on, as far as it is installed by a name.
+/// The installed libraries that the variants load.
 fn libraries(variants: &[Variant]) -> Result<Vec<Installed>, Error> {
     let store = Store::open()?;
     let names = variants.iter().filter_map(Variant::library);

@@ -18,7 +18,7 @@
 //! }
 //! ```
 //!
-//! A case that diverges is made smaller by proptest. Libraries are installed by `twinfer backends install`.
+//! proptest minimizes a case that diverges. `twinfer backends install` installs libraries.
 
 mod conformance;
 mod program;

@@ -1,4 +1,4 @@
-//! Which program the workers are.
+//! The program that runs as a worker.
 
 use std::{
     env,
@@ -12,20 +12,20 @@ use twinfer_workers::WorkerCommand;
 
 use crate::Error;
 
-/// Names the program that serves backends.
+/// The variable that names the program to run as a worker.
 const PROGRAM_VARIABLE: &str = "TWINFER_PROGRAM";
 
-/// Whether this very program can serve.
+/// Whether this program can run as a worker.
 static SERVES: AtomicBool = AtomicBool::new(false);
 
-/// Turns this process into a worker where it was started as one; otherwise returns, and from then on this program is the
-/// worker of every [`Conformance`](crate::Conformance) in it.
+/// Turns this process into a worker if it was started as one. Otherwise returns, and every later
+/// [`Conformance`](crate::Conformance) of this process starts this program as its worker.
 pub fn become_worker_if_asked() {
     twinfer_worker::become_worker_if_asked();
     SERVES.store(true, Ordering::Relaxed);
 }
 
-/// How to start a worker that finds `libraries`.
+/// The command that starts a worker which finds `libraries`.
 pub fn worker(libraries: &[Installed]) -> Result<WorkerCommand, Error> {
     let this = env::current_exe().map_err(|_| Error::NoProgram)?;
     let mut command = match env::var_os(PROGRAM_VARIABLE).map(PathBuf::from).or_else(|| beside(&this)) {
@@ -40,7 +40,7 @@ pub fn worker(libraries: &[Installed]) -> Result<WorkerCommand, Error> {
     Ok(command)
 }
 
-/// `twinfer` in the folder of a program, or in the one above, where Cargo puts it for a test.
+/// `twinfer` in the folder of `program` or in its parent, where Cargo puts it for tests.
 fn beside(program: &Path) -> Option<PathBuf> {
     let folders = program.ancestors().skip(1).take(2);
     folders.map(|folder| folder.join("twinfer")).find(|candidate| candidate.is_file())

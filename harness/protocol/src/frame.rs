@@ -6,19 +6,19 @@ use std::{
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use twinfer_onnx::Tensor;
 
-/// The most bytes of a header.
+/// The maximum length of a header in bytes.
 pub const MAX_HEADER: usize = 4 << 20;
-/// The most payload parts of a frame.
+/// The maximum number of payload parts of a frame.
 pub const MAX_PARTS: usize = 1 << 14;
-/// The most payload bytes of a frame, all parts together.
+/// The maximum number of payload bytes of a frame, all parts together.
 pub const MAX_PAYLOAD: u64 = 1 << 30;
 
-/// The bytes of a header's length.
+/// The number of bytes that hold a header's length.
 const LENGTH: usize = 4;
-/// Allocated before the bytes have arrived; more is allocated as they do.
+/// Bytes allocated before any have arrived; more are allocated as they arrive.
 const EAGER: u64 = 1 << 16;
 
-/// A message in its header form, and the raw bytes that come with it.
+/// A message in its header form, with the raw bytes that follow it.
 #[derive(Debug)]
 pub struct Frame<'a, H, R> {
     /// The header's message.
@@ -27,7 +27,7 @@ pub struct Frame<'a, H, R> {
     pub payload: Payload<'a, R>,
 }
 
-/// The parts of a payload that are still to be read, in order.
+/// The parts of a payload that have not been read yet, in order.
 #[derive(Debug)]
 pub struct Payload<'a, R> {
     stream: &'a mut R,
@@ -37,13 +37,13 @@ pub struct Payload<'a, R> {
 /// A part of a payload to write.
 #[derive(Clone, Copy, Debug)]
 pub enum Part<'a> {
-    /// As they are.
+    /// The bytes themselves.
     Bytes(&'a [u8]),
-    /// The tensor's elements.
+    /// The elements of a tensor.
     Tensor(&'a Tensor),
 }
 
-/// Bytes that are no frame.
+/// The error of bytes that are not a frame.
 #[derive(Debug, thiserror::Error)]
 pub enum FrameError {
     /// The pipe failed, or ended inside a frame.
@@ -76,11 +76,11 @@ struct IncomingHeader<H> {
     payload: Vec<u64>,
 }
 
-/// Reads the header of the next frame; `None` where the stream ends between frames.
+/// Reads the header of the next frame; `None` if the stream ends between frames.
 ///
-/// Nothing is allocated that a limit does not cover or whose bytes have not arrived.
+/// Every allocation is within a limit, and large ones only happen as the bytes arrive.
 ///
-/// A header that `read` does not know is read as JSON.
+/// A header for which `read` gives `None` is read as JSON.
 pub fn read_frame<H: DeserializeOwned, R: BufRead>(
     stream: &mut R,
     read: impl FnOnce(&[u8]) -> Option<H>,
@@ -98,13 +98,13 @@ pub fn read_frame<H: DeserializeOwned, R: BufRead>(
     Ok(Some(Frame { header: message, payload: Payload { stream, lengths: payload.into_iter() } }))
 }
 
-/// That the whole is UTF-8 is seen faster than that each of its strings is.
+/// Checking the whole header for UTF-8 is faster than checking each of its strings.
 fn from_json<T: DeserializeOwned>(header: &[u8]) -> serde_json::Result<T> {
     str::from_utf8(header).map_or_else(|_| serde_json::from_slice(header), serde_json::from_str)
 }
 
 impl<R: BufRead> Payload<'_, R> {
-    /// Reads the next part as `read` does; `None` where there is none.
+    /// Reads the next part with `read`; `None` if there is none.
     pub fn take<T>(&mut self, read: impl FnOnce(&[u8]) -> T) -> Result<Option<T>, FrameError> {
         self.lengths.next().map(|length| take_bytes(self.stream, length, read)).transpose()
     }
@@ -115,7 +115,7 @@ impl<R: BufRead> Payload<'_, R> {
     }
 }
 
-/// Appends a frame to `stream`, or nothing where it is none.
+/// Appends a frame to `stream`; appends nothing if a limit is exceeded.
 pub fn write_frame<H: Serialize>(
     stream: &mut Vec<u8>,
     message: &H,
@@ -134,7 +134,7 @@ pub fn write_frame<H: Serialize>(
     Ok(())
 }
 
-/// Appends the header that `write` appends, its length first, or nothing where that is over the limit.
+/// Appends the header that `write` appends, after its length; appends nothing if the header is over the limit.
 pub fn write_header(
     stream: &mut Vec<u8>,
     write: impl FnOnce(&mut Vec<u8>) -> Result<(), FrameError>,
@@ -191,7 +191,7 @@ fn read_length(stream: &mut impl Read) -> Result<Option<u32>, FrameError> {
     Ok(Some(u32::from_le_bytes(bytes)))
 }
 
-/// Reads the next `length` bytes as `read` does; they are not copied where the stream holds them already.
+/// Reads the next `length` bytes with `read`, without copying them if the stream has buffered them.
 fn take_bytes<T>(
     stream: &mut impl BufRead,
     length: u64,
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_come_back_as_they_were_written_however_little_of_them_has_arrived() {
+    fn frames_are_read_whatever_part_of_them_has_arrived() {
         let bytes = [bytes("hello", &[b"model", b"", b"tensor", b""]), bytes("again", &[])].concat();
         for capacity in 1..=bytes.len() {
             let mut stream = io::BufReader::with_capacity(capacity, bytes.as_slice());
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_the_stream_between_frames_is_no_error() {
+    fn the_end_of_the_stream_between_frames_is_not_an_error() {
         assert!(read::<String>(&mut io::empty()).unwrap().is_none());
     }
 
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_frame_leaves_what_is_written_already_as_it_is() {
+    fn an_oversized_frame_leaves_the_stream_unchanged() {
         let before = bytes("hello", &[b"model"]);
         let mut stream = before.clone();
         let written = write_frame(&mut stream, &"m".repeat(MAX_HEADER), &[Part::Bytes(b"model")]);

@@ -1,8 +1,22 @@
-//! The worker protocol: what a supervisor and a worker process say to each other over the worker's stdin and stdout.
+//! The worker protocol: the messages that a supervisor and a worker process exchange over the worker's stdin and stdout.
 //!
 //! A *frame* is a little-endian `u32` header length, a JSON header of that many bytes, and the raw tensor bytes
-//! whose lengths the header lists. A *message* is what a frame means. The protocol is the same for built-in and
-//! external workers; docs/protocol.md describes it for people who write one.
+//! whose lengths the header lists. A *message* is the meaning of a frame. The protocol is the same for built-in and
+//! external workers; docs/protocol.md describes it for authors of workers.
+//!
+//! ```
+//! use twinfer_protocol::{PROTOCOL_VERSION, ToWorker, read_to_worker};
+//!
+//! let mut pipe = Vec::new();
+//! ToWorker::write_hello(&mut pipe, PROTOCOL_VERSION, &["golden".parse()?])?;
+//! match read_to_worker(&mut pipe.as_slice())? {
+//!     Some(ToWorker::Hello { protocol, variants }) => {
+//!         assert_eq!((protocol, variants[0].to_string().as_str()), (PROTOCOL_VERSION, "golden"));
+//!     }
+//!     other => panic!("{other:?}"),
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod frame;
 mod message;
@@ -12,5 +26,5 @@ mod wire;
 pub use frame::{FrameError, MAX_HEADER, MAX_PARTS, MAX_PAYLOAD};
 pub use message::{Fault, FaultCause, FromWorker, MessageError, ToWorker, read_from_worker, read_to_worker};
 
-/// The version that this crate speaks; both sides must speak the same.
+/// The protocol version of this crate; both sides must have the same.
 pub const PROTOCOL_VERSION: u32 = 1;

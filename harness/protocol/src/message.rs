@@ -10,104 +10,104 @@ use crate::{
     wire::{AnswerHeader, CaseHeader, ObservationHeader, Parts, TensorHeader},
 };
 
-/// What a supervisor says.
+/// A message from the supervisor.
 #[derive(Debug)]
 pub enum ToWorker {
     /// The first message: the supervisor's protocol version and the variants that this worker is to serve.
     Hello {
         /// The supervisor's [`PROTOCOL_VERSION`](crate::PROTOCOL_VERSION).
         protocol: u32,
-        /// Later messages name them by position.
+        /// The variants; later messages refer to them by position.
         variants: Vec<Variant>,
     },
     /// A case for some of the variants; answered by one answer for each, in order.
     Case {
-        /// What to run.
+        /// The case to run.
         task: Task,
-        /// Positions in the handshake's variants.
+        /// Positions in the variants of [`ToWorker::Hello`].
         variants: Vec<usize>,
-        /// Names of values to return besides the outputs, where the backend can.
+        /// Names of values inside the graph to return besides the outputs, if the backend can.
         intermediates: Vec<String>,
     },
 }
 
-/// What a worker says.
+/// A message from a worker.
 #[derive(Debug)]
 pub enum FromWorker {
     /// The answer to the handshake: every library is loaded.
     Hello {
         /// The worker's protocol version.
         protocol: u32,
-        /// One entry a variant asked for.
+        /// One description per variant of [`ToWorker::Hello`].
         backends: Vec<Description>,
-        /// The memory of the device that they use, if any.
+        /// The memory of the device that the backends use; `None` if they use none.
         device_memory: Option<DeviceMemory>,
     },
     /// A variant enters a stage of a case.
     Stage {
-        /// Which case.
+        /// The hash of the case.
         hash: CaseHash,
-        /// Which variant.
+        /// The position of the variant.
         variant: usize,
-        /// Which stage.
+        /// The stage.
         stage: Stage,
     },
     /// A variant is done with a case.
     Answer {
-        /// Which case: the hash it was sent with.
+        /// The hash with which the case was sent.
         hash: CaseHash,
-        /// Which variant.
+        /// The position of the variant.
         variant: usize,
-        /// What it did.
+        /// What the variant did.
         observation: Observation,
-        /// Whether the worker is of no more use: its backend lost what it keeps between cases, such as a CUDA context.
+        /// Whether the worker cannot run further cases, because its backend lost state such as a CUDA context.
         last: bool,
     },
-    /// The worker itself cannot go on. Says nothing about a backend.
+    /// The worker itself cannot continue, which is not a statement about a backend.
     Fault(Fault),
 }
 
-/// Why a worker cannot go on.
+/// Why a worker cannot continue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fault {
-    /// What failed and what to do.
+    /// What failed and what to do next.
     pub message: String,
-    /// What is to be changed.
+    /// What has to be changed.
     #[serde(default)]
     pub cause: FaultCause,
 }
 
-/// What is to be changed where a worker cannot go on.
+/// What has to be changed if a worker cannot continue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FaultCause {
     /// The machine or the worker: a library is missing, a device is lost.
     #[default]
     Environment,
-    /// The variant: its backend does not have such an option, or such a value of it.
+    /// The variant: its backend does not have the option, or does not take its value.
     Variant,
 }
 
 impl Fault {
-    /// One of the machine or the worker.
+    /// A fault of the machine or of the worker.
     pub fn of_environment(message: impl Into<String>) -> Self {
         Self { message: message.into(), cause: FaultCause::Environment }
     }
 }
 
-/// A frame that is not a message of this protocol.
+/// The error of a frame that is not a message of this protocol.
 #[derive(Debug, thiserror::Error)]
 pub enum MessageError {
-    /// No frame.
+    /// The bytes are not a frame.
     #[error(transparent)]
     Frame(#[from] FrameError),
-    /// Fewer payload parts than the header describes tensors.
+    /// The payload has fewer parts than the header describes.
     #[error("the payload has fewer parts than the header describes")]
     MissingPart,
-    /// More payload parts than the header describes.
+    /// The payload has more parts than the header describes.
     #[error("the payload has {0} parts that the header does not describe")]
     SpareParts(usize),
-    /// A part that is not the tensor that the header describes.
+    /// A part of the payload is not the tensor that the header describes.
     #[error("the payload does not fit the header: {0}")]
     Tensor(InvalidTensor),
 }
@@ -138,7 +138,7 @@ enum FromWorkerHeader<'a> {
 }
 
 impl ToWorker {
-    /// Appends the handshake to what is to be said.
+    /// Appends the handshake to `stream`.
     pub fn write_hello(stream: &mut Vec<u8>, protocol: u32, variants: &[Variant]) -> Result<(), FrameError> {
         write_frame(stream, &ToWorkerHeader::Hello { protocol, variants: Cow::Borrowed(variants) }, &[])
     }
@@ -165,7 +165,7 @@ impl ToWorker {
 }
 
 impl FromWorker {
-    /// Appends the message to what is to be said.
+    /// Appends the message to `stream`.
     pub fn write(&self, stream: &mut Vec<u8>) -> Result<(), FrameError> {
         match self {
             Self::Hello { protocol, backends, device_memory } => {
@@ -191,7 +191,7 @@ impl FromWorker {
     }
 }
 
-/// Reads what a supervisor says next; `None` where it closed the pipe.
+/// Reads the supervisor's next message; `None` if it closed the pipe.
 pub fn read_to_worker(stream: &mut impl BufRead) -> Result<Option<ToWorker>, MessageError> {
     let Some(frame) = read_frame(stream, |_| None)? else { return Ok(None) };
     let mut parts = Parts::new(frame.payload);
@@ -223,7 +223,7 @@ pub fn read_to_worker(stream: &mut impl BufRead) -> Result<Option<ToWorker>, Mes
     Ok(Some(message))
 }
 
-/// Reads what a worker says next; `None` where it closed the pipe.
+/// Reads the worker's next message; `None` if it closed the pipe.
 pub fn read_from_worker(stream: &mut impl BufRead) -> Result<Option<FromWorker>, MessageError> {
     let Some(frame) = read_frame(stream, stage_of)? else { return Ok(None) };
     let mut parts = Parts::new(frame.payload);
@@ -244,7 +244,7 @@ pub fn read_from_worker(stream: &mut impl BufRead) -> Result<Option<FromWorker>,
     Ok(Some(message))
 }
 
-/// The message of a stage, where that is what a header says word by word as we write it.
+/// The stage message of a header, if the header is byte by byte as this crate writes it.
 fn stage_of(header: &[u8]) -> Option<FromWorkerHeader<'static>> {
     let (hash, variant, stage) = stage::read_header(header)?;
     Some(FromWorkerHeader::Stage { hash, variant, stage })
@@ -393,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stage_is_read_however_its_json_is_laid_out() {
+    fn a_stage_is_read_from_any_layout_of_its_json() {
         let header = r#"{"stage": {"stage": "build", "new": 1, "variant": 0, "hash": "HASH"}}"#;
         let read = answer(&header.replace("HASH", &"0a".repeat(32)), &[]);
         let Ok(Some(FromWorker::Stage { variant: 0, stage: Stage::Build, hash })) = read else {
@@ -440,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_that_names_no_cause_is_the_environments() {
+    fn a_fault_without_a_cause_is_of_the_environment() {
         let told = |fault: &str| match answer(&format!(r#"{{"fault":{fault}}}"#), &[]) {
             Ok(Some(FromWorker::Fault(fault))) => fault,
             other => panic!("{other:?}"),

@@ -1,4 +1,4 @@
-//! The message of a stage, which is sent several times a case: its header is written and read as text, without JSON.
+//! The stage message, which is sent several times per case: its header is written and read as text, without JSON.
 
 use std::io::{self, Write};
 
@@ -11,12 +11,12 @@ const END: &str = r#""}},"payload":[]}"#;
 /// The digits of a hash.
 const DIGITS: usize = 64;
 
-/// Writes the header, byte by byte as it would be written as JSON.
+/// Writes the header with the same bytes as its JSON.
 pub fn write_header(stream: &mut impl Write, hash: CaseHash, variant: usize, stage: Stage) -> io::Result<()> {
     write!(stream, "{HASH}{hash}{VARIANT}{variant}{STAGE}{stage}{END}")
 }
 
-/// What such a header says; `None` where it is any other, which may say the same in other words.
+/// The hash, variant and stage of a header that [`write_header`] wrote; `None` for any other, even if its JSON is equal.
 pub fn read_header(header: &[u8]) -> Option<(CaseHash, usize, Stage)> {
     let (hash, header) = header.strip_prefix(HASH.as_bytes())?.split_at_checked(DIGITS)?;
     let (variant, header) = header.strip_prefix(VARIANT.as_bytes())?.split_first()?;

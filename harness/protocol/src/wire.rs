@@ -1,4 +1,4 @@
-//! The header forms of types that hold tensors: the same with each tensor's elements moved to the payload.
+//! The header forms of types that hold tensors, with each tensor's elements moved to the payload.
 
 use std::{borrow::Cow, io::BufRead};
 

@@ -5,7 +5,7 @@ use twinfer_onnx::DataType;
 
 use super::choices::{Optimization, Provider};
 
-/// What ONNX Runtime does not take, by execution provider.
+/// The graphs that ONNX Runtime refuses, by execution provider.
 pub fn of(provider: Provider) -> Vec<Capability> {
     match provider {
         Provider::Cpu => vec![auto_pad_same_with_dilation(), output_padding_at_least_stride()],
@@ -14,7 +14,7 @@ pub fn of(provider: Provider) -> Vec<Capability> {
     }
 }
 
-/// What ONNX Runtime takes and treats otherwise than the graph says where it fuses quantisers.
+/// The operators that ONNX Runtime computes otherwise than the graph says, if it fuses quantizers.
 pub fn limitations(provider: Provider, level: Optimization) -> Vec<Limitation> {
     match quantization(provider, level) {
         Quantization::FusesPairs => {
@@ -34,8 +34,8 @@ pub fn limitations(provider: Provider, level: Optimization) -> Vec<Limitation> {
     }
 }
 
-/// Graph optimisations of the extended level replace quantisers and what stands between them by one operator, where
-/// the CPU provider has that operator; the CUDA provider has none of them.
+/// Graph optimizations of the extended level replace quantizers and the operator between them by one operator, if the CPU
+/// provider has that operator; the CUDA provider has none of them.
 pub const fn quantization(provider: Provider, level: Optimization) -> Quantization {
     match (provider, level) {
         (Provider::Cpu, Optimization::All) => Quantization::FusesPairs,

@@ -1,4 +1,4 @@
-//! Where ONNX Runtime says that it placed each node.
+//! The provider on which ONNX Runtime placed each node, from its log.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

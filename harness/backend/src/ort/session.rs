@@ -29,7 +29,7 @@ pub struct Sessions {
     environment: Environment,
     provider: Provider,
     level: Optimization,
-    /// Where sessions write what they made of a graph; none where they make nothing of it.
+    /// Where sessions write the optimized graph; `None` if they do not optimize it.
     optimized: Option<OptimizedModel>,
     log: Log,
 }
@@ -37,7 +37,7 @@ pub struct Sessions {
 /// A model that is ready to run.
 pub struct Loaded {
     session: Session,
-    /// The type and shape of every output, where the session knows all of them before it runs.
+    /// The type and shape of every output; `None` unless the session knows all of them before it runs.
     known_outputs: Option<Vec<Vec<usize>>>,
     log: Log,
 }
@@ -56,7 +56,7 @@ impl Sessions {
         self.level
     }
 
-    /// Registers the provider once, so that a machine without it is told before the first case.
+    /// Registers the provider once, so that its absence is an error before the first case.
     pub fn probe(&self) -> Result<(), OpenError> {
         self.builder(false, &CpuNodes::Refused).map(|_| ()).map_err(|error| OpenError::Provider {
             provider: self.provider.name(),
@@ -64,7 +64,7 @@ impl Sessions {
         })
     }
 
-    /// Makes a session of the task's model; the outcome tells why there is none.
+    /// Makes a session of the task's model; the error is the outcome of the case.
     pub fn create(&self, task: &Task, recorder: &mut Recorder<'_>) -> Result<Loaded, Outcome> {
         let mark = self.log.mark();
         let mut nodes_on_cpu = CpuNodes::Refused;
@@ -95,7 +95,7 @@ impl Sessions {
         self.optimized.as_ref().filter(|_| mentions_quantizers(&task.model))
     }
 
-    /// What the session that was just made chose.
+    /// The precision that the session chose.
     fn precision(&self, task: &Task, nodes_on_cpu: &CpuNodes) -> Option<ChosenPrecision> {
         let elsewhere = match nodes_on_cpu {
             CpuNodes::Refused => Vec::new(),
@@ -144,12 +144,12 @@ enum CpuNodes {
     Recorded(Placements),
 }
 
-/// ONNX Runtime's answer to a graph of which it would place nodes on the CPU where that is disabled.
+/// Whether ONNX Runtime refuses a graph because it would place nodes on the CPU, which is disabled.
 fn is_fallback(error: &ort::Error) -> bool {
     error.message().contains("fallback to CPU EP has been explicitly disabled")
 }
 
-/// Says of the layers where they were placed; nodes that are no layers are added.
+/// Adds the placement of each node to its layer, and the nodes that are not layers.
 fn place(layers: &mut Vec<LayerInfo>, placed: Vec<LayerInfo>) {
     for node in placed {
         match layers.iter_mut().find(|layer| layer.name == node.name) {
@@ -169,7 +169,7 @@ fn refusal(error: &ort::Error) -> Outcome {
     }
 }
 
-/// How an error while running ends a case: a refusal only where the inputs are at fault.
+/// How an error while running ends a case: a refusal only if the inputs are at fault.
 fn failure(error: &ort::Error) -> Outcome {
     use ort::ErrorCode::{InvalidArgument, NotImplemented};
     let reported = reported(error);
@@ -198,7 +198,7 @@ impl Loaded {
         Self { session, known_outputs, log }
     }
 
-    /// Runs once; the outcome tells why there are no outputs.
+    /// Runs the session once; the error is the outcome of the case.
     pub fn run(&mut self, inputs: &[Tensor]) -> Result<RunOutput, Outcome> {
         let values: Vec<_> =
             inputs.iter().map(value::input).collect::<Result<_, _>>().map_err(|error| failure(&error))?;

@@ -7,7 +7,7 @@ use twinfer_onnx::DataType;
 
 use super::Reader;
 
-/// What a release does not take; `has_gpu` says whether it runs what it builds.
+/// The graphs that a release refuses; `has_gpu` is whether it executes what it builds.
 pub fn of(version: Version, reader: Reader, has_gpu: bool) -> Vec<Capability> {
     let mut rules = vec![symmetric_quantization(), computed_scale(), computed_zero_point()];
     match version.product() {

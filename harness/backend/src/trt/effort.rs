@@ -49,7 +49,7 @@ impl Effort {
         self.level.0 == Some(LOWEST)
     }
 
-    /// Tells a build. Tactics of cuBLAS and cuDNN are left out, as TensorRT-RTX leaves them out by itself.
+    /// Configures a build. Tactics of cuBLAS and cuDNN are left out, as TensorRT-RTX leaves them out by itself.
     pub fn apply(self, builder: &Builder, config: &BuilderConfig<'_>) -> Result<()> {
         if self.sources != Sources::All || !builds_without_gpu(builder.library()) {
             config.set_tactic_sources(self.sources.allowed())?;
@@ -57,7 +57,7 @@ impl Effort {
         self.level.0.map_or(Ok(()), |level| config.set_builder_optimization_level(level))
     }
 
-    /// The level in force: the release's default where the option says nothing, and `none` where there are no levels.
+    /// The level in force: the release's default if the option is not set, `none` if the release has no levels.
     pub fn level_in_force(self, builder: &Builder) -> Result<String> {
         match self.level.0 {
             Some(level) => Ok(level.to_string()),

@@ -1,4 +1,4 @@
-//! What an engine says of its layers, by its inspector or in the log of its build.
+//! The layers of an engine, from its inspector or from the log of its build.
 
 mod build_log;
 
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn an_addend_of_the_type_of_the_data_does_not_hide_a_kernel_of_another() {
+    fn an_addend_of_the_data_type_does_not_hide_another_kernel() {
         let binding = |data_type: &str, extents: &[u64]| Binding {
             data_type: data_type.to_owned(),
             extents: extents.to_vec(),

@@ -4,7 +4,7 @@ use twinfer_onnx::DataType;
 
 use super::Reader;
 
-/// What a release takes and treats otherwise than the graph says.
+/// The operators that a release computes otherwise than the graph says.
 pub fn of(version: Version, reader: Reader) -> Vec<Limitation> {
     let mut rules = Vec::new();
     if version.product() == Product::TensorRt {

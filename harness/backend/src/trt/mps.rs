@@ -21,7 +21,7 @@ pub fn is_serving() -> bool {
     has_daemon(&folder)
 }
 
-/// How many processes a device serves at once, where that is bounded: the service takes no more.
+/// How many processes a device serves at once; `None` if unlimited.
 pub fn processes_a_device() -> Option<NonZeroUsize> {
     NonZeroUsize::new(PROCESSES_A_DEVICE).filter(|_| is_serving())
 }

@@ -47,7 +47,7 @@ struct Span {
 }
 
 impl Span {
-    /// The span of the runs' shapes, optimal at the first; `None` without a run or where ranks differ.
+    /// The span of the runs' shapes, optimal at the first; `None` without a run or if ranks differ.
     fn over<'a>(mut runs: impl Iterator<Item = &'a Tensor>) -> Option<Self> {
         let extents =
             |tensor: &Tensor| -> Vec<i64> { tensor.shape.iter().map(|&extent| extent as i64).collect() };

@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_logged_convolution_has_int8_operands_and_the_nodes_that_it_covers() {
+    fn a_logged_convolution_has_int8_operands_and_its_nodes() {
         let layers = layers(CONVOLUTION);
         let operators: Vec<_> = layers.iter().map(|layer| layer.operator.as_str()).collect();
         assert_eq!(operators, ["kgen", "correlation", "kgen"]);
