@@ -2,24 +2,25 @@ use std::{num::NonZero, sync::Arc, thread};
 
 use crossbeam_channel::{bounded, unbounded};
 use twinfer_case::{
-    BackendName, Description, DeviceUse, Event, JOURNAL_FORMAT, Ladder, RunInfo, Summary, Variant,
-    VariantInfo,
+    BackendName, DeviceUse, Event, JOURNAL_FORMAT, Ladder, RunInfo, Summary, Variant, VariantInfo,
 };
 use twinfer_store::{Journal, OpenCases, Resumed, machine, now, record_workforce};
 use twinfer_triage::{Catalog, Dedup, Findings, Investigator};
 use twinfer_workers::{
-    Autoscaler, Capacity, DevicePools, HostContext, Outbox, SpareRequest, TriageWorkers, VariantWorkers,
-    WorkerProcess, memory, start_all,
+    Autoscaler, Capacity, DevicePools, HostContext, Outbox, TriageWorkers, VariantWorkers, WorkerProcess,
+    memory,
 };
 
 use crate::{
     CampaignError, CaseSource, Options, Scaling,
     admission::Admission,
-    dispatcher::{Dispatcher, RunState},
+    dispatcher::Dispatcher,
     escalation_policy::{EscalationPolicy, Rule},
-    escalation_thread::{EscalationThread, Queue},
+    escalation_thread::{EscalationQueue, EscalationThread},
+    first_workers::{FirstWorkers, device_use},
     generator::Generator,
     judging::Judge,
+    run_state::RunState,
     rung::Rung,
     source::generated,
     stage_event::EventSender,
@@ -30,245 +31,193 @@ use crate::{
 pub struct Campaign {
     options: Options,
     source: CaseSource,
-    ground: HostContext,
-    sites: Vec<Arc<DevicePools>>,
-    /// What there is for workers.
-    means: Capacity,
+    host: HostContext,
+    /// One per variant that runs every case.
+    pools: Vec<Arc<DevicePools>>,
+    capacity: Capacity,
 }
 
-/// The workers that a campaign begins with.
-struct Opening {
-    /// A worker for every lane of every variant that runs every case.
-    lanes: Vec<Vec<WorkerProcess>>,
-    rungs: Vec<Rung>,
-}
-
-/// Workers of each variant that stand by.
+/// Spares of each variant that runs every case.
 const SPARES: usize = 1;
-/// Lanes of a variant that are likely to be wanted on each device once its first worker has run a case, where starting one takes
-/// long.
-const LANES_SOON: usize = 4;
-/// One core in this many is left to workers that start or investigate, where cases are run on devices.
+/// If cases run on devices, one core in this many is left to workers that start or investigate.
 const CORES_LEFT: usize = 4;
-/// Lanes of a variant for each case that climbs at once.
-const LANES_A_CLIMBER: usize = 4;
+/// Executors of a variant for each case that is escalated at once.
+const EXECUTORS_PER_ESCALATION: usize = 4;
 
 impl Campaign {
-    /// Checks what can be checked before anything is started.
+    /// A campaign with these options.
+    ///
+    /// # Errors
+    ///
+    /// If a family is unknown, or no backend besides golden is named. Nothing is started yet.
     pub fn new(options: Options) -> Result<Self, CampaignError> {
         let source = match &options.source {
             Some(source) => Arc::clone(source),
             None => generated(&options.families, options.seed)?,
         };
-        let ground = HostContext::start();
+        let (host, pool_options) = (HostContext::start(), options.pools());
         let subjects = options.variants.iter().filter(|variant| variant.backend != BackendName::Golden);
-        let pools = options.pools();
-        let site = |variant: &Variant| Arc::new(DevicePools::new(variant, &pools, &ground, SPARES));
-        let sites: Vec<_> = subjects.map(site).collect();
-        if sites.is_empty() {
+        let pools_of = |variant: &Variant| Arc::new(DevicePools::new(variant, &pool_options, &host, SPARES));
+        let pools: Vec<_> = subjects.map(pools_of).collect();
+        if pools.is_empty() {
             return Err(CampaignError::NoBackend);
         }
-        // the other half is golden's, and that of workers that stand by or investigate
-        let means = Capacity {
+        // the other half of the memory is for golden, spares and workers that investigate
+        let capacity = Capacity {
             per_variant: options.jobs.get(),
             on_devices: options.jobs.get() - options.jobs.get() / CORES_LEFT,
             memory: memory::available().map(|bytes| bytes / 2),
             per_device: options.device_workers.map(NonZero::get),
         };
-        Ok(Self { options, source, ground, sites, means })
+        Ok(Self { options, source, host, pools, capacity })
     }
 
-    /// Runs it to the end of its budget and tells `sink` what happens.
+    /// Runs the campaign to the end of its budget and reports what happens to `sink`.
     ///
-    /// With deterministic backends, a budget of cases and no ladder of time, everything but timings, the effort of
-    /// investigations and the events about workers is a function of the options without `jobs`.
+    /// With deterministic backends, a budget of cases and no ladder of time, the result is a function of the options without
+    /// `jobs`, except for timings, the effort of investigations, and the events about workers.
+    ///
+    /// # Errors
+    ///
+    /// If no worker of a variant starts, a worker reports a fault, or the run directory cannot be written.
     pub fn run(self, sink: &mut dyn FnMut(&Event)) -> Result<Summary, CampaignError> {
-        let opening = self.start_workers()?;
-        let run = self.run_info(&opening);
-        let mut findings = Findings::open(&self.options.out, &self.options.known)?;
-        let known = findings.catalog().clone();
-        let (journal, summary, open) = if self.options.resume {
-            let Resumed { journal, summary, mut settled, open } = Journal::resume(&self.options.out, &run)?;
-            findings.resume(&summary)?;
-            (settled.new_findings, settled.earlier) = (findings.new_findings(), settled.cases);
-            (journal, settled, open)
-        } else {
-            (Journal::create(&self.options.out, &run)?, Summary::new(&run.variants), OpenCases::new())
-        };
-        for (variant, worker) in self.started(&opening) {
+        let first = FirstWorkers::start(&self.pools, &self.options, self.capacity, &self.host)?;
+        let run = self.run_info(&first);
+        let (state, known) = self.open_run(&run)?;
+        for (variant, worker) in first.all(&self.pools) {
             sink(&Event::WorkerStarted { variant: variant.clone(), millis: worker.start_millis() });
         }
         sink(&Event::CampaignStarted { run: run.clone() });
-        for (slug, finding) in findings.ours() {
+        for (slug, finding) in state.findings.ours() {
             sink(&Event::FindingRecorded { slug: slug.to_owned(), finding: finding.clone(), new: true });
         }
         let mut workforce = Vec::new();
-        let ledger = RunState { journal, findings, summary, open };
-        let driven = self.drive(opening, &run.variants, &known, ledger, &mut |event| {
+        let ended = self.dispatch(first, &run.variants, &known, state, &mut |event| {
             if let Event::WorkforceChanged { workforce: now } = event {
                 workforce.clone_from(now);
             }
             sink(event);
         });
-        self.sites.iter().flat_map(|site| site.newly_given_up()).for_each(|event| sink(&event));
-        let summary = driven?;
+        self.pools.iter().flat_map(|pools| pools.newly_given_up()).for_each(|event| sink(&event));
+        let summary = ended?;
         record_workforce(&self.options.out, workforce)?;
         Ok(summary)
     }
 
-    fn drive(
+    /// Creates the run on disk, or opens the one that is to be resumed; with the findings that were known before it.
+    fn open_run(&self, run: &RunInfo) -> Result<(RunState, Catalog), CampaignError> {
+        let mut findings = Findings::open(&self.options.out, &self.options.known)?;
+        let known = findings.catalog().clone();
+        let (journal, summary, open) = if self.options.resume {
+            let Resumed { journal, summary, mut settled, open } = Journal::resume(&self.options.out, run)?;
+            findings.resume(&summary)?;
+            (settled.new_findings, settled.earlier) = (findings.new_findings(), settled.cases);
+            (journal, settled, open)
+        } else {
+            (Journal::create(&self.options.out, run)?, Summary::new(&run.variants), OpenCases::new())
+        };
+        Ok((RunState { journal, findings, summary, open }, known))
+    }
+
+    /// Starts the threads of every stage and runs the dispatcher over them.
+    fn dispatch(
         &self,
-        Opening { lanes, rungs }: Opening,
+        first: FirstWorkers,
         variants: &[VariantInfo],
         known: &Catalog,
-        ledger: RunState,
+        state: RunState,
         sink: &mut dyn FnMut(&Event),
     ) -> Result<Summary, CampaignError> {
         let jobs = self.options.jobs.get();
-        let (ticket_sender, tickets) = unbounded();
-        let (complete_sender, complete) = unbounded();
-        let (delivery_sender, deliveries) = unbounded();
-        let (climb_queue, climbs) = Queue::new();
-        let (queues, job_receivers): (Vec<_>, Vec<_>) = self.sites.iter().map(|_| unbounded()).unzip();
-        let deliverer = || EventSender::new(delivery_sender.clone());
+        let (index_sender, indices) = unbounded();
+        let (executed_sender, executed) = unbounded();
+        let (event_sender, events) = unbounded();
+        let (escalation_queue, escalations) = EscalationQueue::new();
+        let (queues, items): (Vec<_>, Vec<_>) = self.pools.iter().map(|_| unbounded()).unzip();
+        let sender = || EventSender::new(event_sender.clone());
         let oracle = self.options.oracle_for(variants.iter().map(|info| &info.description));
-        let preparer = Generator {
+        let generator = Generator {
             source: Arc::clone(&self.source),
             oracle: Arc::clone(&oracle),
             queues,
             repeat_every: self.options.repeat_every,
         };
-        let crews = &self.crews(variants, rungs);
-        let claims = Dedup::default();
-        claims.update(ledger.findings.catalog());
+        let FirstWorkers { executors, rungs } = first;
+        let triage_workers = &self.triage_workers(variants, rungs);
+        let dedup = Dedup::default();
+        dedup.update(state.catalog());
         let rule = self.options.ladder.map(|ladder| match ladder {
             Ladder::Sample(every) => Rule::sample(every, known),
-            Ladder::Time(part) => Rule::time(part, 2 * self.climbers() as u64, &ledger.summary, &claims),
+            Ladder::Time(part) => {
+                Rule::time(part, 2 * self.escalation_threads() as u64, &state.summary, &dedup)
+            }
         });
-        let climbing = &EscalationPolicy::new(rule, self.options.seed, variants);
-        let judge = Judge { crews, climbing, fresh_every: self.options.fresh_every };
-        let climber = EscalationThread { crews, climbing };
+        let policy = &EscalationPolicy::new(rule, self.options.seed, variants);
+        let judge =
+            Judge { variants: triage_workers, escalation: policy, fresh_every: self.options.fresh_every };
+        let escalation_thread = EscalationThread { variants: triage_workers, policy };
         let investigator = Investigator::new(&oracle, &self.source, self.options.minimize);
-        let resources = Resources { crews, investigator, claims: &claims };
-        let gang = |((site, queue), workers): ((&Arc<DevicePools>, _), &Vec<WorkerProcess>)| {
-            VariantWorkers::new(Arc::clone(site), queue, device_use(workers))
+        let resources = Resources { variants: triage_workers, investigator, dedup: &dedup };
+        let of_variant = |((pools, items), workers): ((&Arc<DevicePools>, _), &Vec<WorkerProcess>)| {
+            VariantWorkers::new(Arc::clone(pools), items, device_use(workers))
         };
-        let gangs = self.sites.iter().zip(job_receivers).zip(&lanes).map(gang).collect();
-        let means = Some(self.means).filter(|_| self.options.scaling == Scaling::AsNeeded);
+        let scaled = self.pools.iter().zip(items).zip(&executors).map(of_variant).collect();
+        let capacity = Some(self.capacity).filter(|_| self.options.scaling == Scaling::AsNeeded);
         thread::scope(|scope| {
-            let dispatcher = delivery_sender.clone();
-            let outbox = Outbox::new(move |message| drop(dispatcher.send(message.into())));
-            let foreman = Autoscaler::new(scope, gangs, means, outbox);
-            foreman.start_executors(lanes);
+            let to_dispatcher = event_sender.clone();
+            let outbox = Outbox::new(move |message| drop(to_dispatcher.send(message.into())));
+            let autoscaler = Autoscaler::new(scope, scaled, capacity, outbox);
+            autoscaler.start_executors(executors);
             let (_until_the_end, over) = bounded(0);
-            scope.spawn(move || foreman.run(&over));
+            scope.spawn(move || autoscaler.run(&over));
             for _ in 0..jobs {
-                let (preparer, tickets, deliverer) = (preparer.clone(), tickets.clone(), deliverer());
-                scope.spawn(move || preparer.run(&tickets, &deliverer));
+                let (generator, indices, events) = (generator.clone(), indices.clone(), sender());
+                scope.spawn(move || generator.run(&indices, &events));
             }
             for _ in 0..jobs {
-                let (complete, deliverer) = (complete.clone(), deliverer());
-                scope.spawn(move || judge.run(&complete, &deliverer));
+                let (executed, events) = (executed.clone(), sender());
+                scope.spawn(move || judge.run(&executed, &events));
             }
-            for _ in 0..self.climbers() {
-                let (climbs, deliverer) = (climbs.clone(), deliverer());
-                scope.spawn(move || climber.run(&climbs, &deliverer));
+            for _ in 0..self.escalation_threads() {
+                let (escalations, events) = (escalations.clone(), sender());
+                scope.spawn(move || escalation_thread.run(&escalations, &events));
             }
-            // only the threads hold these now, so that they end when the committer does
-            drop((preparer, tickets, complete, climbs));
-            let at_once = self.options.investigations.get();
-            let limits = Limits { at_once, patience: self.options.patience() };
-            let docket = TriageQueue::new(scope, resources, delivery_sender.clone(), limits);
-            let tickets =
-                Admission::new(&self.options, strictest_use(variants), ticket_sender, ledger.earlier());
-            let committer = Dispatcher::new(crews, ledger, tickets, docket, complete_sender, climb_queue);
-            let summary = committer.run(&deliveries, sink);
+            // only the threads hold these now, so that they end when the dispatcher does
+            drop((generator, indices, executed, escalations));
+            let limits =
+                Limits { at_once: self.options.investigations.get(), patience: self.options.patience() };
+            let triage = TriageQueue::new(scope, resources, event_sender.clone(), limits);
+            let admission =
+                Admission::new(&self.options, strictest_use(variants), index_sender, state.earlier());
+            let dispatcher =
+                Dispatcher::new(triage_workers, admission, executed_sender, escalation_queue, triage, state);
+            let summary = dispatcher.run(&events, sink);
             // what is still under way is no part of the campaign, and may take as long as its deadline
-            self.ground.kill_workers();
+            self.host.kill_workers();
             summary
         })
     }
 
-    /// The crews of all variants, those of rungs behind the others.
-    fn crews(&self, variants: &[VariantInfo], rungs: Vec<Rung>) -> Vec<TriageWorkers> {
-        let crew = |(info, site): (&VariantInfo, &Arc<DevicePools>)| {
-            TriageWorkers::new(info.clone(), Arc::clone(site), self.options.investigations)
+    /// The workers of all variants that run single cases, those of rungs behind the others.
+    fn triage_workers(&self, variants: &[VariantInfo], rungs: Vec<Rung>) -> Vec<TriageWorkers> {
+        let of_variant = |(info, pools): (&VariantInfo, &Arc<DevicePools>)| {
+            TriageWorkers::new(info.clone(), Arc::clone(pools), self.options.investigations)
         };
-        let bases = variants.iter().zip(&self.sites).map(crew);
-        bases.chain(Rung::crews(rungs, &self.options)).collect()
+        let bases = variants.iter().zip(&self.pools).map(of_variant);
+        bases.chain(Rung::triage_workers(rungs, &self.options)).collect()
     }
 
-    /// How many cases climb at once: fewer than run, since few of them climb.
-    fn climbers(&self) -> usize {
-        match self.options.ladder {
-            Some(_) => {
-                let climbers = self.options.jobs.get().div_ceil(LANES_A_CLIMBER);
-                climbers.max(self.options.devices.len()).min(self.options.most_on_a_rung().get())
-            }
-            None => 0,
+    /// How many cases are escalated at once: fewer than run, since few of them are.
+    fn escalation_threads(&self) -> usize {
+        if self.options.ladder.is_none() {
+            return 0;
         }
+        let threads = self.options.jobs.get().div_ceil(EXECUTORS_PER_ESCALATION);
+        threads.max(self.options.devices.len()).min(self.options.most_on_a_rung().get())
     }
 
-    /// A worker for every lane that a variant begins with, and then one for every rung above.
-    fn start_workers(&self) -> Result<Opening, CampaignError> {
-        let lanes = self.start_lanes()?;
-        let _soon = self.expect_lanes(&lanes);
-        let rungs = match self.options.ladder {
-            Some(_) => Rung::start(&self.described(&lanes), &self.options, &self.ground)?,
-            None => Vec::new(),
-        };
-        Ok(Opening { lanes, rungs })
-    }
-
-    /// Has workers started for the lanes that variants will get next, until it is dropped.
-    fn expect_lanes(&self, lanes: &[Vec<WorkerProcess>]) -> Vec<SpareRequest> {
-        let grows = |(_, workers): &(_, &Vec<WorkerProcess>)| {
-            self.options.scaling == Scaling::AsNeeded && device_use(workers) == DeviceUse::Shared
-        };
-        let growing = self.sites.iter().zip(lanes).filter(grows);
-        let soon = growing.flat_map(|(site, _)| {
-            let nurseries = site.pools();
-            let soon = LANES_SOON.min(self.means.on_devices.div_ceil(nurseries.len()));
-            nurseries.iter().map(move |pool| pool.request_spares(soon))
-        });
-        soon.collect()
-    }
-
-    /// A worker for every lane that a variant begins with: the first on each device tells how many may use it.
-    fn start_lanes(&self) -> Result<Vec<Vec<WorkerProcess>>, CampaignError> {
-        let jobs = self.options.jobs.get();
-        let first = start_all(self.sites.iter().map(|site| site.pools().iter().collect()).collect())?;
-        if self.options.scaling == Scaling::AsNeeded {
-            return Ok(first);
-        }
-        let others =
-            self.sites.iter().zip(&first).map(|(site, first)| {
-                site.pools_for(jobs, device_use(first)).skip(site.pools().len()).collect()
-            });
-        let others = start_all(others.collect())?;
-        let joined = first.into_iter().zip(others);
-        Ok(joined.map(|(first, others)| first.into_iter().chain(others).collect()).collect())
-    }
-
-    /// The variants that every case runs on, with what the first of their workers says.
-    fn described<'a>(&'a self, lanes: &'a [Vec<WorkerProcess>]) -> Vec<(&'a Variant, &'a Description)> {
-        let described = |(site, workers): (&'a Arc<DevicePools>, &'a Vec<WorkerProcess>)| {
-            Some((site.variant(), workers.first()?.description()))
-        };
-        self.sites.iter().zip(lanes).filter_map(described).collect()
-    }
-
-    /// Every worker that was started.
-    fn started<'a>(&'a self, opening: &'a Opening) -> impl Iterator<Item = (&'a Variant, &'a WorkerProcess)> {
-        let of_site = |(site, workers): (&'a Arc<DevicePools>, &'a Vec<WorkerProcess>)| {
-            workers.iter().map(|worker| (site.variant(), worker))
-        };
-        let lanes = self.sites.iter().zip(&opening.lanes).flat_map(of_site);
-        lanes.chain(opening.rungs.iter().map(|rung| (rung.variant(), rung.worker())))
-    }
-
-    fn run_info(&self, opening: &Opening) -> RunInfo {
-        let bases = self.described(&opening.lanes).into_iter().map(|(variant, description)| VariantInfo {
+    fn run_info(&self, first: &FirstWorkers) -> RunInfo {
+        let bases = first.described(&self.pools).into_iter().map(|(variant, description)| VariantInfo {
             variant: variant.clone(),
             description: description.clone(),
             rung_of: None,
@@ -282,7 +231,7 @@ impl Campaign {
             shard: self.options.shard,
             jobs: self.options.jobs.get(),
             ladder: self.options.ladder,
-            variants: bases.chain(opening.rungs.iter().map(Rung::info)).collect(),
+            variants: bases.chain(first.rungs.iter().map(Rung::info)).collect(),
             machine: machine(),
             workforce: Vec::new(),
             started: now(),
@@ -290,12 +239,7 @@ impl Campaign {
     }
 }
 
-/// How a variant uses its devices, as the first of its workers says.
-fn device_use(workers: &[WorkerProcess]) -> DeviceUse {
-    workers.first().map(|worker| worker.description().device_use).unwrap_or_default()
-}
-
-/// How those variants use their devices that every case runs on: alone, if one of them does.
+/// How the variants that run every case use their devices: alone, if one of them does.
 fn strictest_use(variants: &[VariantInfo]) -> DeviceUse {
     let bases = variants.iter().filter(|info| info.rung_of.is_none());
     bases.map(|info| info.description.device_use).find(|used| *used == DeviceUse::Alone).unwrap_or_default()

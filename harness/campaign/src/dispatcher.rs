@@ -1,7 +1,7 @@
-//! The *committer* takes cases in order: it decides what their divergences are, and writes the journal.
+//! The *dispatcher* knows where every case is. It alone decides what a divergence is, in case order, and it alone writes the
+//! journal; everything else of a campaign happens in threads that send it a [`StageEvent`] when they are done.
 
 mod pending;
-mod resolution;
 
 use std::{
     collections::BTreeMap,
@@ -10,430 +10,245 @@ use std::{
 };
 
 use crossbeam_channel::{Receiver, Sender};
-use twinfer_case::{Event, Mask, Summary, Verdict};
-use twinfer_store::{Journal, OpenCases};
-use twinfer_triage::{Confirmed, Effort, Findings, Reduced, Suspect, TriageOutcome, TriageResult, sighting};
+use twinfer_case::{Event, Summary};
+use twinfer_triage::Suspect;
 use twinfer_workers::{TriageWorkers, gather};
 
-use self::{pending::Pending, resolution::Resolution};
+use self::pending::PendingCases;
 use crate::{
     CampaignError,
-    admission::{Admission, Earlier},
-    escalation_thread::{Escalated, Queue},
+    admission::Admission,
+    decide::{Counts, Decision, Question, decide},
+    escalation_thread::{Escalated, EscalationQueue},
     judging::{ExecutedCase, JudgedCase},
+    resolution::Resolution,
+    run_state::RunState,
     stage_event::StageEvent,
     triage_queue::TriageQueue,
 };
 
-/// How often progress is told.
+/// How often progress is reported, and how long the dispatcher waits for an event at most.
 const PROGRESS: Duration = Duration::from_millis(250);
 
-/// What a campaign leaves behind, and what it came to so far.
-pub struct RunState {
-    pub journal: Journal,
-    pub findings: Findings,
-    /// Without the cases that are `open`.
-    pub summary: Summary,
-    /// Cases of an earlier part of the campaign that are looked at again first.
-    pub open: OpenCases,
-}
-
-/// Decides on cases in order, records them, and hands out tickets for more.
+/// Takes every case from its seed to the journal.
 pub struct Dispatcher<'scope, 'env> {
-    crews: &'env [TriageWorkers],
-    /// Variants that every case runs on; the rungs above them come behind.
-    bases: usize,
-    ledger: RunState,
-    tickets: Admission<'env>,
-    docket: TriageQueue<'scope, 'env>,
-    judges: Sender<ExecutedCase>,
-    climbs: Queue,
-    /// Cases that are not complete yet.
-    slots: BTreeMap<u64, Pending>,
-    /// Cases that wait for their turn.
+    /// By variant; the rungs come behind the variants that run every case.
+    variants: &'env [TriageWorkers],
+    admission: Admission<'env>,
+    pending: PendingCases,
+    escalations: EscalationQueue,
+    /// Cases with verdicts, which are resolved in case order.
     judged: BTreeMap<u64, JudgedCase>,
+    triage: TriageQueue<'scope, 'env>,
+    state: RunState,
     started: Instant,
-    told: Instant,
+    progress_reported: Instant,
 }
 
 /// Whether a case whose turn has come may wait for investigations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Haste {
+enum Patience {
     MayWait,
     TimeIsUp,
 }
 
-impl RunState {
-    /// What an earlier part of the campaign leaves to this one.
-    pub fn earlier(&self) -> Earlier {
-        let open: Vec<_> = self.open.keys().copied().collect();
-        Earlier { committed: self.summary.cases + open.len() as u64, open }
-    }
-}
-
 impl<'scope, 'env> Dispatcher<'scope, 'env> {
     pub fn new(
-        crews: &'env [TriageWorkers],
-        ledger: RunState,
-        tickets: Admission<'env>,
-        docket: TriageQueue<'scope, 'env>,
+        variants: &'env [TriageWorkers],
+        admission: Admission<'env>,
         judges: Sender<ExecutedCase>,
-        climbs: Queue,
+        escalations: EscalationQueue,
+        triage: TriageQueue<'scope, 'env>,
+        state: RunState,
     ) -> Self {
+        let runs_every_case = |workers: &&TriageWorkers| workers.info().rung_of.is_none();
         let started = Instant::now();
         Self {
-            crews,
-            bases: crews.iter().filter(|crew| crew.info().rung_of.is_none()).count(),
-            ledger,
-            tickets,
-            docket,
-            judges,
-            climbs,
-            slots: BTreeMap::new(),
+            variants,
+            admission,
+            pending: PendingCases::new(variants.iter().filter(runs_every_case).count(), judges),
+            escalations,
             judged: BTreeMap::new(),
+            triage,
+            state,
             started,
-            told: started,
+            progress_reported: started,
         }
     }
 
-    /// Runs until the budget is spent and everything under way is recorded.
+    /// One case, from seed to report, until the budget is spent and everything under way is recorded.
     pub fn run(
         mut self,
-        inbox: &Receiver<StageEvent>,
+        events: &Receiver<StageEvent>,
         sink: &mut dyn FnMut(&Event),
     ) -> Result<Summary, CampaignError> {
         loop {
-            self.tickets.issue();
-            if self.tickets.are_used_up() {
+            // its index goes to a generator thread
+            self.admission.admit();
+            if self.admission.is_finished() {
                 break;
             }
-            if self.tickets.are_overdue() {
-                if self.tickets.ran_out_of_time() {
-                    self.commit_open(sink)?;
+            if self.admission.is_overdue() {
+                self.leave_open_cases(sink)?;
+                break;
+            }
+            for event in gather(events, PROGRESS)? {
+                match event {
+                    // it is encoded and queued for an executor of each variant, and golden has computed its reference
+                    StageEvent::Prepared(case) => self.pending.add_prepared(*case),
+                    // a worker has answered; the last answer sends the case to a judge
+                    StageEvent::Observed(observed) => self.pending.add_observed(*observed),
+                    // the checks have drawn its verdicts; a suspicious case, or one of a sample, runs again at stronger options
+                    StageEvent::Judged(case, escalation) => {
+                        self.admission.judged();
+                        self.judged.insert(case.index, *case);
+                        if let Some(escalation) = escalation {
+                            self.escalations.send(*escalation);
+                        }
+                    }
+                    StageEvent::Escalated(escalated) => self.complete(*escalated),
+                    // what diverges was reduced, and confirmed in fresh workers
+                    StageEvent::Triaged(place, result) => self.triage.keep(place, result),
+                    StageEvent::Report(event) => self.report(&event, sink),
+                    StageEvent::Failed(error) => return Err(error),
                 }
-                break;
             }
-            self.receive(inbox, sink)?;
-            self.commit_judged(sink)?;
-            let (next, step) = (self.tickets.next_place(), self.tickets.step());
-            self.docket.look_ahead(&self.judged, self.ledger.findings.catalog(), (next, step));
-            self.tell_progress(sink);
+            // in case order: every divergence is decided, findings are written, and the case is recorded
+            self.resolve_cases(Patience::MayWait, sink)?;
+            // what later cases will need is investigated meanwhile
+            self.triage.look_ahead(&self.judged, self.state.catalog(), &self.admission.upcoming());
+            self.report_progress(sink);
         }
-        let RunState { mut journal, mut summary, open, .. } = self.ledger;
-        journal.flush()?;
-        for record in open.values() {
-            summary.record(record);
-            summary.earlier += 1;
-        }
-        summary.seconds = self.started.elapsed().as_secs_f64();
+        let summary = self.state.finish(self.started.elapsed())?;
         sink(&Event::CampaignFinished { summary: summary.clone() });
         Ok(summary)
     }
 
-    /// Takes everything that has arrived, or waits a moment for something.
-    fn receive(
+    /// Resolves the cases whose turn it is, up to one that is escalated or waits for an investigation.
+    fn resolve_cases(
         &mut self,
-        inbox: &Receiver<StageEvent>,
+        patience: Patience,
         sink: &mut dyn FnMut(&Event),
     ) -> Result<(), CampaignError> {
-        gather(inbox, PROGRESS)?.into_iter().try_for_each(|delivery| self.take(delivery, sink))
-    }
-
-    fn take(&mut self, delivery: StageEvent, sink: &mut dyn FnMut(&Event)) -> Result<(), CampaignError> {
-        match delivery {
-            StageEvent::Failed(error) => return Err(error),
-            StageEvent::Event(event) => {
-                self.ledger.summary.workers_lost += u64::from(matches!(*event, Event::WorkerLost { .. }));
-                sink(&event);
-            }
-            StageEvent::PreparedCase(referenced) => {
-                let index = referenced.index;
-                self.slots.entry(index).or_default().referenced = Some(*referenced);
-                self.judge_complete(index);
-            }
-            StageEvent::Observed(observed) => {
-                let index = observed.index;
-                let slot = self.slots.entry(index).or_default();
-                slot.observed.resize_with(self.bases, Default::default);
-                let (first, repeat) = &mut slot.observed[observed.variant];
-                let place = if observed.repeat { repeat } else { first };
-                *place = Some(*observed);
-                self.judge_complete(index);
-            }
-            StageEvent::JudgedCase(judged, climb) => {
-                self.tickets.judged();
-                self.judged.insert(judged.index, *judged);
-                if let Some(climb) = climb {
-                    self.climbs.send(*climb);
-                }
-            }
-            StageEvent::Escalated(climbed) => {
-                if let Some(judged) = self.judged.get_mut(&climbed.index) {
-                    climbed.enter(judged);
-                }
-            }
-            StageEvent::Investigated(place, inquest) => self.docket.keep(place, inquest),
-        }
-        Ok(())
-    }
-
-    fn judge_complete(&mut self, index: u64) {
-        if self.slots.get(&index).is_some_and(Pending::is_complete)
-            && let Some(complete) = self.slots.remove(&index).and_then(Pending::complete)
-        {
-            // judges that are gone have delivered why
-            let _ = self.judges.send(complete);
-        }
-    }
-
-    /// Commits the cases whose turn it is, up to one that climbs or waits for an investigation.
-    fn commit_judged(&mut self, sink: &mut dyn FnMut(&Event)) -> Result<(), CampaignError> {
-        while let Some(mut judged) = self.judged.remove(&self.tickets.next_place()) {
-            if judged.climbs || !self.conclude_all(&mut judged, Haste::MayWait, sink)? {
-                self.judged.insert(judged.index, judged);
+        while let Some(mut case) = self.judged.remove(&self.admission.next_index()) {
+            let waits = case.is_escalated && patience == Patience::MayWait;
+            if waits || !self.resolve(&mut case, patience, sink)? {
+                self.judged.insert(case.index, case);
                 return Ok(());
             }
-            self.commit(judged, sink)?;
+            self.record(case, sink)?;
         }
         Ok(())
     }
 
-    /// Commits the cases that wait for their turn when time is up: what is known of them is told, and what is left open.
-    fn commit_open(&mut self, sink: &mut dyn FnMut(&Event)) -> Result<(), CampaignError> {
-        while let Some(mut judged) = self.judged.remove(&self.tickets.next_place()) {
-            self.conclude_all(&mut judged, Haste::TimeIsUp, sink)?;
-            self.commit(judged, sink)?;
+    /// Once time is up, records the cases that wait for an investigation with what is known of them. A campaign that is asked to
+    /// stop leaves them to the one that resumes it.
+    fn leave_open_cases(&mut self, sink: &mut dyn FnMut(&Event)) -> Result<(), CampaignError> {
+        if self.admission.ran_out_of_time() {
+            self.resolve_cases(Patience::TimeIsUp, sink)?;
         }
         Ok(())
     }
 
-    /// Finds out what every suspect of a case is; false where one has to be investigated first.
-    fn conclude_all(
+    /// Decides every suspect of a case; false if one has to be investigated first.
+    fn resolve(
         &mut self,
-        judged: &mut JudgedCase,
-        haste: Haste,
+        case: &mut JudgedCase,
+        patience: Patience,
         sink: &mut dyn FnMut(&Event),
     ) -> Result<bool, CampaignError> {
-        while let Some(suspect) = judged.suspects.first().cloned() {
-            match (self.conclude(&suspect, judged.below(&suspect), haste, sink)?, haste) {
-                (Some(conclusion), _) => self.enter(conclusion, &suspect, judged),
-                (None, Haste::MayWait) => return Ok(false),
-                (None, Haste::TimeIsUp) => {
-                    let variant = self.crews[suspect.variant].info().variant.clone();
-                    note_once(&mut judged.record.open, variant);
-                }
+        while let Some(suspect) = case.suspects.first().cloned() {
+            let info = self.variants[suspect.variant].info();
+            match self.resolve_suspect(&suspect, case.shown_below(&suspect), patience, sink)? {
+                Some(resolution) => self.state.enter(resolution, (&suspect, info), case),
+                None if patience == Patience::MayWait => return Ok(false),
+                None => case.leave_open(&info.variant),
             }
-            judged.suspects.remove(0);
+            case.suspects.remove(0);
         }
         Ok(true)
     }
 
-    fn commit(&mut self, judged: JudgedCase, sink: &mut dyn FnMut(&Event)) -> Result<(), CampaignError> {
-        let JudgedCase { index, record, .. } = judged;
-        let RunState { journal, findings, summary, open } = &mut self.ledger;
-        match open.remove(&index) {
-            Some(_) => journal.append_revisited(&record)?,
-            None => journal.append(&record)?,
+    /// What a suspect turns out to be; `None` if it has to be investigated first, or if there is no time for that.
+    fn resolve_suspect(
+        &mut self,
+        suspect: &Arc<Suspect>,
+        lower: Option<usize>,
+        patience: Patience,
+        sink: &mut dyn FnMut(&Event),
+    ) -> Result<Option<Resolution>, CampaignError> {
+        let seen = (&**suspect, self.variants[suspect.variant].info());
+        let result = self.triage.result(suspect.place()).cloned();
+        match decide(self.state.catalog(), Counts::Complete, suspect, lower, result.as_deref()) {
+            Decision::Known(finding) => self.state.known(finding, seen, sink).map(Some),
+            Decision::Repeats(finding) => {
+                self.state.add_sighting(finding, seen.1, sink)?;
+                Ok(Some(Resolution::repeated(finding, suspect)))
+            }
+            Decision::Triaged(triaged, effort) => {
+                let resolution = self.state.triaged(&triaged, effort, seen, sink)?;
+                self.triage.update(self.state.catalog());
+                Ok(Some(resolution))
+            }
+            Decision::Investigate(question) | Decision::Confirm(question) => {
+                self.postpone(suspect, question, patience, sink)
+            }
         }
-        summary.record(&record);
-        for slug in &record.findings {
-            findings.count(slug, 1);
+    }
+
+    /// Has a suspect investigated; once time is up, it counts for the finding that it resembles most.
+    fn postpone(
+        &mut self,
+        suspect: &Arc<Suspect>,
+        Question { hidden_behind, meanwhile }: Question,
+        patience: Patience,
+        sink: &mut dyn FnMut(&Event),
+    ) -> Result<Option<Resolution>, CampaignError> {
+        let info = self.variants[suspect.variant].info();
+        match (patience, meanwhile) {
+            (Patience::TimeIsUp, Some(known)) => self.state.known(known, (suspect, info), sink).map(Some),
+            (Patience::TimeIsUp, None) => Ok(None),
+            (Patience::MayWait, _) => {
+                if let Some(known) = meanwhile.filter(|_| hidden_behind.is_some()) {
+                    self.state.add_sighting(known, info, sink)?;
+                }
+                self.triage.demand(suspect, hidden_behind);
+                Ok(None)
+            }
         }
-        let mut is_news = false;
-        for mask in &record.masks {
-            is_news |= findings.count_masked(mask, 1);
+    }
+
+    /// Writes a case whose suspects are all decided to the journal.
+    fn record(&mut self, case: JudgedCase, sink: &mut dyn FnMut(&Event)) -> Result<(), CampaignError> {
+        let JudgedCase { index, record, .. } = case;
+        if self.state.record(index, &record)? {
+            self.triage.update(self.state.catalog());
         }
-        if is_news {
-            self.docket.learn(findings.catalog());
-        }
-        if summary.new_findings < findings.new_findings() {
-            // a resumed campaign investigates again what the journal does not count
-            journal.flush()?;
-        }
-        summary.new_findings = findings.new_findings();
-        self.docket.close(index);
-        self.tickets.commit();
+        self.triage.close(index);
+        self.admission.recorded();
         sink(&Event::CaseFinished { record });
         Ok(())
     }
 
-    /// What a divergence whose turn it is turned out to be, which showed `below` on a lower rung too if that is there;
-    /// `None` where it is not investigated, and nothing like it is known.
-    fn conclude(
-        &mut self,
-        suspect: &Arc<Suspect>,
-        below: Option<usize>,
-        haste: Haste,
-        sink: &mut dyn FnMut(&Event),
-    ) -> Result<Option<Resolution>, CampaignError> {
-        let catalogue = self.ledger.findings.catalog();
-        let provisional = &suspect.provisional;
-        let likely = catalogue.find_likely(provisional);
-        let due =
-            likely.filter(|_| below.is_none()).and_then(|known| catalogue.due_to_look_behind(known).cloned());
-        let assumed = match (likely, below) {
-            (Some(likely), _) => due.is_none().then(|| self.known(likely, suspect)),
-            (None, Some(below)) => Some(Resolution::repeated(below, suspect)),
-            (None, None) => catalogue.find_masked(provisional).map(|known| self.known(known, suspect)),
-        };
-        for known in assumed.iter().flat_map(|assumed| &assumed.findings).chain(&likely) {
-            self.sight(*known, suspect, sink)?;
-        }
-        if assumed.is_some() {
-            return Ok(assumed);
-        }
-        let place = suspect.place();
-        if let Some(inquest) = self.docket.inquest(place, due.as_ref()).cloned()
-            && let Some(conclusion) = self.settle(suspect, likely, &inquest, sink)?
-        {
-            let variant = self.crews[suspect.variant].info().variant.clone();
-            let Effort { candidates, time } = inquest.effort;
-            let millis = time.as_millis() as u64;
-            sink(&Event::Investigated { index: suspect.index, variant, candidates, millis });
-            return Ok(Some(conclusion));
-        }
-        match haste {
-            Haste::MayWait => {
-                self.docket.demand(place, suspect, due);
-                Ok(None)
-            }
-            Haste::TimeIsUp => {
-                let veiled = self.ledger.findings.catalog().masked_by(&suspect.provisional);
-                let Some(known) = likely.or(veiled) else { return Ok(None) };
-                self.sight(known, suspect, sink)?;
-                Ok(Some(self.known(known, suspect)))
-            }
+    /// Adds what a case showed at stronger options.
+    fn complete(&mut self, escalated: Escalated) {
+        if let Some(case) = self.judged.get_mut(&escalated.index) {
+            case.complete(escalated);
         }
     }
 
-    /// What an investigation says of a suspect that is `likely` known; `None` where it did not prove what has to be proved.
-    fn settle(
-        &mut self,
-        suspect: &Suspect,
-        likely: Option<usize>,
-        inquest: &TriageResult,
-        sink: &mut dyn FnMut(&Event),
-    ) -> Result<Option<Resolution>, CampaignError> {
-        let (TriageOutcome::Reduced(reduced) | TriageOutcome::Confirmed(reduced, _)) = &inquest.outcome
-        else {
-            return Ok(likely.map(|known| self.known(known, suspect)));
-        };
-        let known = self.ledger.findings.catalog().find(&reduced.identity.signature);
-        match (known, &inquest.outcome) {
-            (Some(known), _) => {
-                tell_course(suspect, reduced, sink);
-                self.sight(known, suspect, sink)?;
-                Ok(Some(self.known(likely.unwrap_or(known), suspect)))
-            }
-            (None, TriageOutcome::Confirmed(_, proof)) if likely.is_none() || proof.recurs => {
-                tell_course(suspect, reduced, sink);
-                let mut conclusion = self.record(suspect, proof, sink)?;
-                if let Some(known) = likely {
-                    conclusion.findings.insert(0, known);
-                }
-                Ok(Some(conclusion))
-            }
-            (None, TriageOutcome::Confirmed(..)) => Ok(likely.map(|known| self.known(known, suspect))),
-            (None, _) => Ok(None),
-        }
+    fn report(&mut self, event: &Event, sink: &mut dyn FnMut(&Event)) {
+        self.state.summary.workers_lost += u64::from(matches!(event, Event::WorkerLost { .. }));
+        sink(event);
     }
 
-    /// Adds the finding that is proved, or counts the case for the one that it turned out to be.
-    fn record(
-        &mut self,
-        suspect: &Suspect,
-        proof: &Confirmed,
-        sink: &mut dyn FnMut(&Event),
-    ) -> Result<Resolution, CampaignError> {
-        if let Some(lead) = suspect.lead().filter(|_| !proof.recurs) {
-            let case = suspect.case;
-            sink(&Event::NotConfirmed { case, divergence: lead.clone() });
-        }
-        let RunState { findings, .. } = &mut self.ledger;
-        let index = if let Some(known) = findings.catalog().find(&proof.finding.signature) {
-            self.sight(known, suspect, sink)?;
-            known
-        } else {
-            let added = findings.add(proof, self.crews[suspect.variant].info())?;
-            self.docket.learn(findings.catalog());
-            let (slug, finding) = (findings.slug(added), proof.finding.clone());
-            sink(&Event::FindingRecorded { slug, finding, new: true });
-            added
-        };
-        let divergences = proof.divergences.clone();
-        Ok(Resolution { divergences, ..self.known(index, suspect) })
-    }
-
-    /// The suspect shows the finding at `index`, veiled if need be.
-    fn known(&self, index: usize, suspect: &Suspect) -> Resolution {
-        let findings = &self.ledger.findings;
-        let operators = findings.catalog().masked_operators(index, &suspect.provisional);
-        let mask = operators.map(|operators| Mask { finding: findings.slug(index), operators });
-        Resolution { mask, ..Resolution::repeated(index, suspect) }
-    }
-
-    /// Completes what the journal is to say of the suspect.
-    fn enter(&self, conclusion: Resolution, suspect: &Arc<Suspect>, judged: &mut JudgedCase) {
-        let JudgedCase { record, concluded, .. } = judged;
-        let variant = &self.crews[suspect.variant].info().variant;
-        // what another cause was confirmed as was told with the first
-        let told = record.variants.iter_mut().find(|one| one.variant == *variant);
-        if let Some(one) = told.filter(|_| suspect.lead == 0) {
-            one.verdict = Verdict::Diverges(conclusion.divergences);
-        }
-        for index in conclusion.findings {
-            note_once(&mut record.findings, self.ledger.findings.slug(index));
-            concluded.push((Arc::clone(suspect), index));
-        }
-        if let Some(mask) = conclusion.mask {
-            note_once(&mut record.masks, mask);
-        }
-    }
-
-    fn sight(
-        &mut self,
-        known: usize,
-        suspect: &Suspect,
-        sink: &mut dyn FnMut(&Event),
-    ) -> Result<(), CampaignError> {
-        let sighting = sighting(self.crews[suspect.variant].info());
-        if let Some((slug, finding)) = self.ledger.findings.record_sighting(known, sighting)? {
-            sink(&Event::FindingRecorded { slug, finding, new: false });
-        }
-        Ok(())
-    }
-
-    fn tell_progress(&mut self, sink: &mut dyn FnMut(&Event)) {
-        if self.told.elapsed() < PROGRESS {
+    fn report_progress(&mut self, sink: &mut dyn FnMut(&Event)) {
+        if self.progress_reported.elapsed() < PROGRESS {
             return;
         }
-        self.told = Instant::now();
-        self.ledger.summary.seconds = self.started.elapsed().as_secs_f64();
+        self.progress_reported = Instant::now();
+        self.state.summary.seconds = self.started.elapsed().as_secs_f64();
         let waiting = self.judged.len() as u64;
-        sink(&Event::Progress { summary: self.ledger.summary.clone(), waiting });
-    }
-}
-
-/// Tells how a suspect was investigated, now that it is its turn.
-fn tell_course(suspect: &Suspect, reduced: &Reduced, sink: &mut dyn FnMut(&Event)) {
-    if let Some(lead) = suspect.lead() {
-        let case = suspect.case;
-        sink(&Event::Confirming { case, divergence: lead.clone() });
-    }
-    reduced.events.iter().for_each(sink);
-}
-
-fn note_once<T: PartialEq>(notes: &mut Vec<T>, note: T) {
-    if !notes.contains(&note) {
-        notes.push(note);
-    }
-}
-
-impl Escalated {
-    /// Completes what is known of the case.
-    fn enter(self, judged: &mut JudgedCase) {
-        judged.record.variants.extend(self.records);
-        judged.suspects.extend(self.suspects);
-        judged.climbs = false;
+        sink(&Event::Progress { summary: self.state.summary.clone(), waiting });
     }
 }

@@ -1,4 +1,4 @@
-//! *Escalation* is being run again on the rungs above a variant. Which cases climb is decided when they are judged.
+//! *Escalation* runs a case again on the rungs above a variant. Which cases are escalated is decided when they are judged.
 
 mod time_share;
 
@@ -12,42 +12,42 @@ use twinfer_triage::{Catalog, Dedup, Suspect};
 
 use self::time_share::{Reason, Spent, TimeShare};
 
-/// Decides which cases climb.
+/// Decides which cases are escalated.
 pub struct EscalationPolicy<'a> {
     rule: Option<Rule<'a>>,
     seed: u64,
-    /// By variant that every case runs on: the rungs above it, the weakest first, as places among the variants.
+    /// By variant that runs every case: the rungs above it, the weakest first, as indices of variants.
     ladders: Vec<Vec<usize>>,
 }
 
-/// Which cases climb.
+/// Which cases are escalated.
 pub enum Rule<'a> {
-    /// A function of the case alone: one in `every`, and suspects of nothing that was known before the campaign.
+    /// One in `every`, and suspects that resemble no finding known before the campaign: a function of the case alone.
     Sample { every: u64, known: Catalog },
-    /// What time allows: suspects of nothing that is known by now, then others.
-    Time { governor: Mutex<TimeShare>, claims: &'a Dedup },
+    /// As many as time allows: suspects that resemble no finding known by now, then others.
+    Time { share: Mutex<TimeShare>, dedup: &'a Dedup },
 }
 
 impl<'a> Rule<'a> {
-    /// One in `every`, and suspects of nothing that is `known`.
+    /// One case in `every`, and suspects that resemble no finding in `known`.
     pub fn sample(every: NonZeroU64, known: &Catalog) -> Self {
         Self::Sample { every: every.get(), known: known.clone() }
     }
 
-    /// What `percent` of the backends' time allows after what `summary` counts, `most` cases at once.
-    pub fn time(percent: Percent, most: u64, summary: &Summary, claims: &'a Dedup) -> Self {
-        let governor = TimeShare::new(percent.fraction(), most, spent(summary));
-        Self::Time { governor: Mutex::new(governor), claims }
+    /// As many cases as `percent` of the backends' time allows, `most` of them at once. `summary` counts the time spent so far.
+    pub fn time(percent: Percent, most: u64, summary: &Summary, dedup: &'a Dedup) -> Self {
+        let share = TimeShare::new(percent.fraction(), most, spent(summary));
+        Self::Time { share: Mutex::new(share), dedup }
     }
 }
 
 impl<'a> EscalationPolicy<'a> {
-    /// No case climbs where there is no rule.
+    /// A policy by this rule; without a rule it escalates nothing.
     pub fn new(rule: Option<Rule<'a>>, seed: u64, variants: &[VariantInfo]) -> Self {
         Self { rule, seed, ladders: ladders(variants) }
     }
 
-    /// The rungs that the case at `index` climbs to, which took `micros` on the variants that every case runs on.
+    /// The rungs on which the case at `index` runs again. It took `micros` µs on the variants that run every case.
     pub fn rungs(&self, index: u64, suspects: &[Arc<Suspect>], micros: u64) -> Vec<usize> {
         match &self.rule {
             None => Vec::new(),
@@ -59,28 +59,28 @@ impl<'a> EscalationPolicy<'a> {
                     self.above(suspects, is_new)
                 }
             }
-            Some(Rule::Time { governor, claims }) => {
-                let above = self.above(suspects, |provisional| !claims.is_known(provisional));
-                let mut governor = governor.lock().unwrap_or_else(PoisonError::into_inner);
+            Some(Rule::Time { share, dedup }) => {
+                let above = self.above(suspects, |provisional| !dedup.is_known(provisional));
+                let mut share = share.lock().unwrap_or_else(PoisonError::into_inner);
                 let number = self.draw(index) as f64 / u64::MAX as f64;
                 // decided before the case's own time counts, so that long cases are not drawn more often
-                let rungs = if !above.is_empty() && governor.admits(Reason::Suspect) {
+                let rungs = if !above.is_empty() && share.admits(Reason::Suspect) {
                     above
-                } else if governor.admits(Reason::Drawn(number)) {
+                } else if share.admits(Reason::Drawn(number)) {
                     self.all()
                 } else {
                     Vec::new()
                 };
-                governor.judged(micros);
+                share.judged(micros);
                 rungs
             }
         }
     }
 
-    /// Counts a climb that took this long.
-    pub fn climbed(&self, micros: u64) {
-        if let Some(Rule::Time { governor, .. }) = &self.rule {
-            governor.lock().unwrap_or_else(PoisonError::into_inner).climbed(micros);
+    /// Counts an escalation that took `micros` µs.
+    pub fn escalated(&self, micros: u64) {
+        if let Some(Rule::Time { share, .. }) = &self.rule {
+            share.lock().unwrap_or_else(PoisonError::into_inner).escalated(micros);
         }
     }
 
@@ -99,7 +99,7 @@ impl<'a> EscalationPolicy<'a> {
         new.into_iter().flat_map(|variant| &self.ladders[variant]).copied().collect()
     }
 
-    /// A number that depends on the seed and the case's place.
+    /// A number that depends on the seed and the case's index.
     fn draw(&self, index: u64) -> u64 {
         let mut hasher = blake3::Hasher::new();
         hasher.update(b"ladder").update(&self.seed.to_le_bytes()).update(&index.to_le_bytes());
@@ -109,7 +109,7 @@ impl<'a> EscalationPolicy<'a> {
     }
 }
 
-/// The places of the rungs above each variant that is none.
+/// The indices of the rungs above each variant that is not a rung itself.
 fn ladders(variants: &[VariantInfo]) -> Vec<Vec<usize>> {
     let bases = variants.iter().filter(|info| info.rung_of.is_none());
     let rungs = |base: &VariantInfo| {
@@ -121,7 +121,7 @@ fn ladders(variants: &[VariantInfo]) -> Vec<Vec<usize>> {
     bases.map(rungs).collect()
 }
 
-/// What the journal of an earlier part says.
+/// What an earlier part of the campaign spent, by its journal.
 fn spent(summary: &Summary) -> Spent {
     let (rungs, bases): (Vec<_>, Vec<_>) =
         summary.variants.iter().partition(|variant| variant.rung_of.is_some());
@@ -129,6 +129,6 @@ fn spent(summary: &Summary) -> Spent {
         below: bases.iter().map(|variant| variant.micros).sum(),
         above: rungs.iter().map(|variant| variant.micros).sum(),
         cases: summary.cases,
-        climbs: rungs.iter().map(|variant| variant.cases()).max().unwrap_or(0),
+        escalations: rungs.iter().map(|variant| variant.cases()).max().unwrap_or(0),
     }
 }

@@ -1,4 +1,4 @@
-//! *Climbers* run cases again on the rungs above their variants, beside the lanes and fewer at a time.
+//! *Escalation threads* run cases again on the rungs above their variants, beside the executors and fewer at a time.
 
 use std::sync::Arc;
 
@@ -14,56 +14,57 @@ use crate::{
     stage_event::{EventSender, StageEvent},
 };
 
-/// A case on its way up.
+/// A case that is to run at stronger options.
 pub struct Escalation {
-    /// The case's place in the campaign.
+    /// The case's index in the campaign.
     pub index: u64,
-    pub prepared: Arc<EncodedCase>,
+    pub case: Arc<EncodedCase>,
+    /// What golden computes, run by run.
     pub references: Vec<RunReference>,
-    /// What the campaign's first variant did, with which others are compared where golden cannot decide.
+    /// What the campaign's first variant did, with which others are compared if golden cannot decide.
     pub first: Observation,
-    /// The rungs that it climbs to, as places among the variants, in order.
+    /// The rungs that it runs on, as indices of variants, in order.
     pub rungs: Vec<usize>,
 }
 
-/// A case that climbed.
+/// What a case showed at stronger options.
 pub struct Escalated {
-    /// The case's place in the campaign.
+    /// The case's index in the campaign.
     pub index: u64,
-    /// By rung.
+    /// One per rung.
     pub records: Vec<VariantRecord>,
     /// What diverges, by rung and cause, in order.
     pub suspects: Vec<Arc<Suspect>>,
 }
 
-/// The way to the climbers. Once it is dropped, what still waits there is given up.
-pub struct Queue {
+/// The way to the escalation threads. Cases that still wait in it when it is dropped are given up.
+pub struct EscalationQueue {
     sender: Sender<Escalation>,
     waiting: Receiver<Escalation>,
 }
 
-/// Has cases climb, in any order.
+/// Runs cases at stronger options, in any order.
 #[derive(Clone, Copy)]
 pub struct EscalationThread<'a> {
-    pub crews: &'a [TriageWorkers],
-    pub climbing: &'a EscalationPolicy<'a>,
+    pub variants: &'a [TriageWorkers],
+    pub policy: &'a EscalationPolicy<'a>,
 }
 
-impl Queue {
-    /// The way, and the climbers' end of it.
+impl EscalationQueue {
+    /// A queue, and the end that the threads receive from.
     pub fn new() -> (Self, Receiver<Escalation>) {
         let (sender, waiting) = unbounded();
         (Self { sender, waiting: waiting.clone() }, waiting)
     }
 
-    /// Has a case climb.
-    pub fn send(&self, climb: Escalation) {
-        // climbers that are gone have delivered why
-        let _ = self.sender.send(climb);
+    /// Has a case run at stronger options.
+    pub fn send(&self, escalation: Escalation) {
+        // threads that have ended have sent why
+        let _ = self.sender.send(escalation);
     }
 }
 
-impl Drop for Queue {
+impl Drop for EscalationQueue {
     fn drop(&mut self) {
         while self.waiting.try_recv().is_ok() {}
     }
@@ -71,46 +72,46 @@ impl Drop for Queue {
 
 impl EscalationThread<'_> {
     /// Works until there are no more cases.
-    pub fn run(self, climbs: &Receiver<Escalation>, deliverer: &EventSender) {
-        for climb in climbs {
-            match self.climb(&climb, deliverer) {
-                Ok(climbed) => deliverer.send(StageEvent::Escalated(Box::new(climbed))),
-                Err(error) => return deliverer.send(StageEvent::Failed(error)),
+    pub fn run(self, escalations: &Receiver<Escalation>, events: &EventSender) {
+        for escalation in escalations {
+            match self.escalate(&escalation, events) {
+                Ok(escalated) => events.send(StageEvent::Escalated(Box::new(escalated))),
+                Err(error) => return events.send(StageEvent::Failed(error)),
             }
         }
     }
 
-    fn climb(self, climb: &Escalation, deliverer: &EventSender) -> Result<Escalated, CampaignError> {
+    fn escalate(self, escalation: &Escalation, events: &EventSender) -> Result<Escalated, CampaignError> {
         let (mut records, mut suspects) = (Vec::new(), Vec::new());
-        for &rung in &climb.rungs {
-            let (record, found) = self.step(climb, rung, deliverer)?;
+        for &rung in &escalation.rungs {
+            let (record, found) = self.run_on(rung, escalation, events)?;
             records.push(record);
             suspects.extend(found.into_iter().map(Arc::new));
         }
-        self.climbing.climbed(records.iter().map(VariantRecord::micros).sum());
-        Ok(Escalated { index: climb.index, records, suspects })
+        self.policy.escalated(records.iter().map(VariantRecord::micros).sum());
+        Ok(Escalated { index: escalation.index, records, suspects })
     }
 
-    fn step(
+    fn run_on(
         self,
-        climb: &Escalation,
         rung: usize,
-        deliverer: &EventSender,
+        escalation: &Escalation,
+        events: &EventSender,
     ) -> Result<(VariantRecord, Vec<Suspect>), CampaignError> {
-        let crew = &self.crews[rung];
-        let Escalation { index, prepared, references, first, .. } = climb;
+        let workers = &self.variants[rung];
+        let Escalation { index, case, references, first, .. } = escalation;
         let SequentialRun { observation, preceding, lost } =
-            crew.observe_in_sequence(*index, &prepared.task)?;
+            workers.observe_in_sequence(*index, &case.task)?;
         if let Some((stage, loss)) = lost {
-            let (variant, reason) = (crew.info().variant.clone(), loss.to_string());
-            let index = Some(*index);
-            deliverer.send(StageEvent::Event(Box::new(Event::WorkerLost { variant, index, stage, reason })));
+            let (variant, reason) = (workers.info().variant.clone(), loss.to_string());
+            let event = Event::WorkerLost { variant, index: Some(*index), stage, reason };
+            events.send(StageEvent::Report(Box::new(event)));
         }
-        let difference = disagreement(references, &observation, first);
-        let tried = Evaluated::new(crew.info(), Arc::clone(prepared), references.clone(), observation);
-        let mut record = tried.record(crew.info());
-        let from = &self.crews[0].info().variant;
-        record.notes.extend(difference.map(|detail| Note::Differs(format!("from {from}: {detail}"))));
-        Ok((record, Suspect::all(crew.info(), (*index, rung), tried, &preceding)))
+        let disagreement = disagreement(references, &observation, first);
+        let evaluated = Evaluated::new(workers.info(), Arc::clone(case), references.clone(), observation);
+        let mut record = evaluated.record(workers.info());
+        let from = &self.variants[0].info().variant;
+        record.notes.extend(disagreement.map(|detail| Note::Differs(format!("from {from}: {detail}"))));
+        Ok((record, Suspect::all(workers.info(), (*index, rung), evaluated, &preceding)))
     }
 }

@@ -1,4 +1,4 @@
-//! *Preparers* turn indices into cases: generated, encoded once, sent to every variant, evaluated by golden meanwhile.
+//! *Generator threads* turn indices into cases: drawn, encoded once, queued for every variant, and evaluated by golden meanwhile.
 
 use std::sync::Arc;
 
@@ -12,12 +12,12 @@ use crate::{
     stage_event::{EventSender, StageEvent},
 };
 
-/// What every preparer shares.
+/// What every generator thread shares.
 #[derive(Clone)]
 pub struct Generator {
     pub source: CaseSource,
     pub oracle: Oracle,
-    /// One queue a variant.
+    /// One per variant that runs every case.
     pub queues: Vec<Sender<WorkItem>>,
     /// One case in this many is run twice; 0 for none.
     pub repeat_every: u64,
@@ -25,37 +25,36 @@ pub struct Generator {
 
 /// A case with its reference.
 pub struct PreparedCase {
-    /// The case's place in the campaign.
+    /// The case's index in the campaign.
     pub index: u64,
-    /// The case.
-    pub prepared: Arc<EncodedCase>,
-    /// What should come out.
+    pub case: Arc<EncodedCase>,
+    /// What golden computes, run by run.
     pub references: Vec<RunReference>,
     /// Whether it runs twice.
     pub repeated: bool,
 }
 
 impl Generator {
-    /// Prepares the case of every ticket until there are no more.
-    pub fn run(self, tickets: &Receiver<u64>, deliverer: &EventSender) {
-        for index in tickets {
+    /// Prepares the case of every index until there are no more.
+    pub fn run(self, indices: &Receiver<u64>, events: &EventSender) {
+        for index in indices {
             match self.prepare(index) {
-                Ok(referenced) => deliverer.send(StageEvent::PreparedCase(Box::new(referenced))),
-                Err(error) => return deliverer.send(StageEvent::Failed(error)),
+                Ok(prepared) => events.send(StageEvent::Prepared(Box::new(prepared))),
+                Err(error) => return events.send(StageEvent::Failed(error)),
             }
         }
     }
 
     fn prepare(&self, index: u64) -> Result<PreparedCase, CampaignError> {
-        let prepared = EncodedCase::encode((self.source)(index))?;
+        let case = EncodedCase::encode((self.source)(index))?;
         let repeated = self.repeat_every > 0 && index.is_multiple_of(self.repeat_every);
         for queue in &self.queues {
             for repeat in [false, true].into_iter().take(1 + usize::from(repeated)) {
-                // a lane that is gone has delivered its failure
-                let _ = queue.send(WorkItem { index, case: Arc::clone(&prepared), repeat });
+                // executors that have ended have sent why
+                let _ = queue.send(WorkItem { index, case: Arc::clone(&case), repeat });
             }
         }
-        let references = references(&prepared, &self.oracle);
-        Ok(PreparedCase { index, prepared, references, repeated })
+        let references = references(&case, &self.oracle);
+        Ok(PreparedCase { index, case, references, repeated })
     }
 }

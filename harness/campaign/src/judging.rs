@@ -1,9 +1,9 @@
-//! *Judges* compare what the variants did with a case with what they should have done, ahead of the committer.
+//! *Judges* compare what the variants did with a case with what they should have done, in any order.
 
 use std::sync::Arc;
 
 use crossbeam_channel::Receiver;
-use twinfer_case::{CaseRecord, JOURNAL_FORMAT, Note, VariantRecord};
+use twinfer_case::{CaseRecord, JOURNAL_FORMAT, Note, Variant, VariantRecord};
 use twinfer_checks::{Answers, Evaluated, disagreement};
 use twinfer_triage::Suspect;
 use twinfer_workers::{Observed, TriageWorkers};
@@ -11,90 +11,117 @@ use twinfer_workers::{Observed, TriageWorkers};
 use crate::{
     CampaignError,
     escalation_policy::EscalationPolicy,
-    escalation_thread::Escalation,
+    escalation_thread::{Escalated, Escalation},
     generator::PreparedCase,
     stage_event::{EventSender, StageEvent},
 };
 
 /// A case with everything that its verdicts depend on.
 pub struct ExecutedCase {
-    pub referenced: PreparedCase,
-    /// By variant: the observation, and that of the second run where there was one.
+    pub prepared: PreparedCase,
+    /// By variant: the observation, and that of the second run if there was one.
     pub observed: Vec<(Observed, Option<Observed>)>,
 }
 
-/// A case with its verdicts, of which those that diverge are not confirmed yet.
+/// A case with its verdicts. Those that diverge are not confirmed yet.
 pub struct JudgedCase {
-    /// The case's place in the campaign.
+    /// The case's index in the campaign.
     pub index: u64,
-    /// Without findings.
+    /// What the journal will say of it; findings are added as suspects are resolved.
     pub record: CaseRecord,
-    /// What diverges, by variant and cause, in order.
+    /// What diverges, by variant and cause, in order, and is not resolved yet.
     pub suspects: Vec<Arc<Suspect>>,
-    /// Those before them, each with the place of the finding that it shows.
-    pub concluded: Vec<(Arc<Suspect>, usize)>,
-    /// Whether it is on its way up, and there may be more suspects.
-    pub climbs: bool,
+    /// The suspects before them, each with the index of the finding that it shows.
+    pub resolved: Vec<(Arc<Suspect>, usize)>,
+    /// Whether it is running at stronger options, so that there may be more suspects.
+    pub is_escalated: bool,
 }
 
-/// Judges cases in any order.
+impl JudgedCase {
+    /// The finding that the case showed at a weaker option, if `suspect` is the same divergence at a stronger one.
+    pub fn shown_below(&self, suspect: &Suspect) -> Option<usize> {
+        self.resolved.iter().find(|(lower, _)| suspect.repeats(lower)).map(|(_, finding)| *finding)
+    }
+
+    /// Records that a suspect of `variant` was not investigated.
+    pub fn leave_open(&mut self, variant: &Variant) {
+        if !self.record.open.contains(variant) {
+            self.record.open.push(variant.clone());
+        }
+    }
+
+    /// Adds what it showed at stronger options.
+    pub fn complete(&mut self, Escalated { records, suspects, .. }: Escalated) {
+        self.record.variants.extend(records);
+        self.suspects.extend(suspects);
+        self.is_escalated = false;
+    }
+}
+
+/// Judges cases.
 #[derive(Clone, Copy)]
 pub struct Judge<'a> {
-    pub crews: &'a [TriageWorkers],
-    pub climbing: &'a EscalationPolicy<'a>,
+    pub variants: &'a [TriageWorkers],
+    pub escalation: &'a EscalationPolicy<'a>,
     /// One case in this many is also run in a fresh worker; 0 for none.
     pub fresh_every: u64,
 }
 
 impl Judge<'_> {
     /// Judges until there are no more cases.
-    pub fn run(self, cases: &Receiver<ExecutedCase>, deliverer: &EventSender) {
-        for complete in cases {
-            deliverer.send(match self.judge(complete) {
-                Ok((judged, climb)) => StageEvent::JudgedCase(Box::new(judged), climb.map(Box::new)),
+    pub fn run(self, cases: &Receiver<ExecutedCase>, events: &EventSender) {
+        for case in cases {
+            events.send(match self.judge(case) {
+                Ok((judged, escalation)) => StageEvent::Judged(Box::new(judged), escalation.map(Box::new)),
                 Err(error) => StageEvent::Failed(error),
             });
         }
     }
 
-    fn judge(self, complete: ExecutedCase) -> Result<(JudgedCase, Option<Escalation>), CampaignError> {
-        let differences = self.differences(&complete);
-        let ExecutedCase { referenced, observed } = complete;
+    fn judge(self, executed: ExecutedCase) -> Result<(JudgedCase, Option<Escalation>), CampaignError> {
+        let disagreements = self.disagreements(&executed);
+        let ExecutedCase { prepared, observed } = executed;
         let first = observed.first().map(|(first, _)| first.observation.clone());
-        let (mut variants, mut suspects) = (Vec::with_capacity(self.crews.len()), Vec::new());
-        for ((observed, repeat), difference) in observed.into_iter().zip(differences) {
-            let (mut record, found) = self.judge_variant(&referenced, observed, repeat)?;
-            record.notes.extend(difference.map(Note::Differs));
+        let (mut variants, mut suspects) = (Vec::with_capacity(self.variants.len()), Vec::new());
+        for ((observed, repeat), disagreement) in observed.into_iter().zip(disagreements) {
+            let (mut record, found) = self.judge_variant(&prepared, observed, repeat)?;
+            record.notes.extend(disagreement.map(Note::Differs));
             variants.push(record);
             suspects.extend(found.into_iter().map(Arc::new));
         }
-        let PreparedCase { index, prepared, references, .. } = referenced;
+        let PreparedCase { index, case, references, .. } = prepared;
         let micros = variants.iter().map(VariantRecord::micros).sum();
         let record = CaseRecord {
             format: JOURNAL_FORMAT,
-            case: prepared.task.hash,
-            provenance: prepared.case.provenance.clone(),
+            case: case.task.hash,
+            provenance: case.case.provenance.clone(),
             variants,
             findings: Vec::new(),
             masks: Vec::new(),
             open: Vec::new(),
-            macs: prepared.macs(),
+            macs: case.macs(),
         };
-        let rungs = self.climbing.rungs(index, &suspects, micros);
-        let climb = first.filter(|_| !rungs.is_empty());
-        let climb = climb.map(|first| Escalation { index, prepared, references, first, rungs });
-        Ok((JudgedCase { index, record, suspects, concluded: Vec::new(), climbs: climb.is_some() }, climb))
+        let rungs = self.escalation.rungs(index, &suspects, micros);
+        let escalation = first.filter(|_| !rungs.is_empty()).map(|first| Escalation {
+            index,
+            case,
+            references,
+            first,
+            rungs,
+        });
+        let is_escalated = escalation.is_some();
+        Ok((JudgedCase { index, record, suspects, resolved: Vec::new(), is_escalated }, escalation))
     }
 
     fn judge_variant(
         self,
-        referenced: &PreparedCase,
+        prepared: &PreparedCase,
         observed: Observed,
         repeat: Option<Observed>,
     ) -> Result<(VariantRecord, Vec<Suspect>), CampaignError> {
-        let crew = &self.crews[observed.variant];
+        let workers = &self.variants[observed.variant];
         let fresh = if is_sampled(observed.index, self.fresh_every) {
-            Some(crew.observe_fresh(&referenced.prepared.task)?)
+            Some(workers.observe_fresh(&prepared.case.task)?)
         } else {
             None
         };
@@ -103,22 +130,22 @@ impl Judge<'_> {
             repeat: repeat.map(|repeat| repeat.observation),
             fresh,
         };
-        let (prepared, references) = (Arc::clone(&referenced.prepared), referenced.references.clone());
-        let tried = Evaluated::new(crew.info(), prepared, references, answers);
-        let record = tried.record(crew.info());
+        let (case, references) = (Arc::clone(&prepared.case), prepared.references.clone());
+        let evaluated = Evaluated::new(workers.info(), case, references, answers);
+        let record = evaluated.record(workers.info());
         let place = (observed.index, observed.variant);
-        Ok((record, Suspect::all(crew.info(), place, tried, &observed.preceding)))
+        Ok((record, Suspect::all(workers.info(), place, evaluated, &observed.preceding)))
     }
 
-    /// For each variant, in what way it differs from the first one on a case that golden cannot decide.
-    fn differences(self, ExecutedCase { referenced, observed }: &ExecutedCase) -> Vec<Option<String>> {
+    /// For each variant, how it differs from the first one on a case that golden cannot decide.
+    fn disagreements(self, ExecutedCase { prepared, observed }: &ExecutedCase) -> Vec<Option<String>> {
         let Some((first, _)) = observed.first() else { return Vec::new() };
-        let difference = |(other, _): &(Observed, Option<Observed>)| {
+        let disagreement = |(other, _): &(Observed, Option<Observed>)| {
             let other = Some(other).filter(|other| other.variant != first.variant)?;
-            let detail = disagreement(&referenced.references, &other.observation, &first.observation)?;
-            Some(format!("from {}: {detail}", self.crews[first.variant].info().variant))
+            let detail = disagreement(&prepared.references, &other.observation, &first.observation)?;
+            Some(format!("from {}: {detail}", self.variants[first.variant].info().variant))
         };
-        observed.iter().map(difference).collect()
+        observed.iter().map(disagreement).collect()
     }
 }
 

@@ -1,4 +1,4 @@
-//! The supervisor: worker processes, journal, confirmation, minimisation and findings.
+//! The campaign: many cases, from their seed to the journal and the findings.
 //!
 //! A *campaign* is a run over many cases with a budget, a journal and a set of findings.
 //!
@@ -13,25 +13,26 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! [`Campaign::run`] tells what happens as [`Event`](twinfer_case::Event)s, in case order where that matters, and
-//! stops early, with everything on disk, when [`Options::stop`] is set. Nothing here links a backend's library: every
-//! backend is a worker process ([`WorkerCommand`]) that speaks the worker protocol.
+//! [`Campaign::run`] reports what happens as [`Event`](twinfer_case::Event)s, in case order where order matters, and stops early,
+//! with everything on disk, when [`Options::stop`] is set. Nothing here links a backend's library: every backend is a worker
+//! process.
 //!
-//!
-//! How one case goes through: *preparers* generate, encode and evaluate it; a *lane* a worker process carries it there
-//! and back; *judges* have the checks draw its verdicts; some cases *climb*, to be run again on *rungs*, which are their
-//! variants with stronger options; what diverges is *investigated* beside all that; and the *committer* takes cases in
-//! order, decides what is a finding, and writes the journal.
+//! The story of one case is `Dispatcher::run` in `dispatcher.rs`. Every stage that it passes has a file: `admission`, `generator`,
+//! `judging`, `escalation_policy` and `escalation_thread`, `triage_queue`, and `decide`, which says what a divergence turns out to be.
 
 mod admission;
 mod campaign;
+mod decide;
 mod dispatcher;
 mod error;
 mod escalation_policy;
 mod escalation_thread;
+mod first_workers;
 mod generator;
 mod judging;
 mod options;
+mod resolution;
+mod run_state;
 mod rung;
 mod source;
 mod stage_event;

@@ -1,4 +1,4 @@
-//! A *rung* is a variant that works harder on the same graphs than the one below it, of the same backend.
+//! A *rung* is a variant of the same backend that works harder on the same graphs than the one below it.
 
 use std::sync::Arc;
 
@@ -9,45 +9,45 @@ use twinfer_workers::{
 
 use crate::{CampaignError, Options};
 
-/// As many rungs as a ladder may have.
+/// The most rungs that a ladder may have.
 const MOST: usize = 8;
 
 /// A rung with the first of its workers.
 pub struct Rung {
     base: Variant,
-    site: Arc<DevicePools>,
+    pools: Arc<DevicePools>,
     worker: WorkerProcess,
 }
 
 impl Rung {
-    /// Those above the variants of a campaign, given with what their backends say of themselves. A variant of the campaign,
-    /// or a rung of another, is no rung once more.
+    /// Starts the rungs above the variants of a campaign, given with what their backends say of themselves. A variant of the
+    /// campaign, or a rung of another, does not become a rung again.
     pub fn start(
         bases: &[(&Variant, &Description)],
         options: &Options,
-        ground: &HostContext,
+        host: &HostContext,
     ) -> Result<Vec<Self>, CampaignError> {
         let mut taken: Vec<Variant> = bases.iter().map(|(base, _)| (*base).clone()).collect();
         let mut planned = Vec::new();
         for (base, description) in bases {
             for variant in above(base, description)? {
                 if !taken.contains(&variant) {
-                    let site = Arc::new(DevicePools::new(&variant, &options.pools(), ground, 0));
+                    let pools = Arc::new(DevicePools::new(&variant, &options.pools(), host, 0));
                     taken.push(variant);
-                    planned.push(((*base).clone(), site));
+                    planned.push(((*base).clone(), pools));
                 }
             }
         }
         if planned.is_empty() {
             return Err(CampaignError::NoRung);
         }
-        let first = planned.iter().map(|(_, site)| site.pools().first().into_iter().collect()).collect();
+        let first = planned.iter().map(|(_, pools)| pools.pools().first().into_iter().collect()).collect();
         let workers = start_all(first)?.into_iter().flatten();
         let rungs = planned.into_iter().zip(workers);
-        Ok(rungs.map(|((base, site), worker)| Self { base, site, worker }).collect())
+        Ok(rungs.map(|((base, pools), worker)| Self { base, pools, worker }).collect())
     }
 
-    /// Which variant it is, of what backend, and above which.
+    /// Its variant, what its backend says of itself, and the variant that it is above.
     pub fn info(&self) -> VariantInfo {
         VariantInfo {
             variant: self.variant().clone(),
@@ -56,9 +56,9 @@ impl Rung {
         }
     }
 
-    /// Which variant it is.
+    /// Its variant.
     pub fn variant(&self) -> &Variant {
-        self.site.variant()
+        self.pools.variant()
     }
 
     /// The first of its workers.
@@ -66,24 +66,24 @@ impl Rung {
         &self.worker
     }
 
-    /// The crews of rungs. Of all workers that want their device alone, one a device is busy.
-    pub fn crews(rungs: Vec<Self>, options: &Options) -> Vec<TriageWorkers> {
-        let devices = rungs.iter().map(|rung| rung.site.pools().len()).max().unwrap_or(1);
-        let gate = Arc::new(Semaphore::new(devices));
-        let crew = |rung: Self| {
-            let hands = options.investigations.min(options.most_on_a_rung());
-            let crew = TriageWorkers::new(rung.info(), Arc::clone(&rung.site), hands);
-            let crew = crew.with_sequential(rung.worker);
-            match crew.info().description.device_use {
-                DeviceUse::Alone => crew.with_semaphore(&gate),
-                DeviceUse::Shared => crew,
+    /// The workers that run single cases on rungs. Those that use their device alone take turns on it.
+    pub fn triage_workers(rungs: Vec<Self>, options: &Options) -> Vec<TriageWorkers> {
+        let devices = rungs.iter().map(|rung| rung.pools.pools().len()).max().unwrap_or(1);
+        let one_per_device = Arc::new(Semaphore::new(devices));
+        let limit = options.investigations.min(options.most_on_a_rung());
+        let of_rung = |rung: Self| {
+            let workers =
+                TriageWorkers::new(rung.info(), Arc::clone(&rung.pools), limit).with_sequential(rung.worker);
+            match workers.info().description.device_use {
+                DeviceUse::Alone => workers.with_semaphore(&one_per_device),
+                DeviceUse::Shared => workers,
             }
         };
-        rungs.into_iter().map(crew).collect()
+        rungs.into_iter().map(of_rung).collect()
     }
 }
 
-/// The variants of the ladder above `base`, which may be what a stranger's program says.
+/// The variants of the ladder above `base`. An external program may state any ladder.
 fn above(base: &Variant, description: &Description) -> Result<Vec<Variant>, CampaignError> {
     let refused = |reason: String| CampaignError::from(WorkerError::Worker { variant: base.clone(), reason });
     if description.ladder.len() > MOST {

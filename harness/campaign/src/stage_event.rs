@@ -12,25 +12,25 @@ use crate::{
     judging::JudgedCase,
 };
 
-/// What the threads of a campaign tell the committer.
+/// What the threads of a campaign send to the dispatcher.
 pub enum StageEvent {
-    /// A case is on its way to the lanes and has its reference.
-    PreparedCase(Box<PreparedCase>),
-    /// A lane has an observation of a case.
+    /// A case is generated, queued for the executors, and has its reference.
+    Prepared(Box<PreparedCase>),
+    /// An executor has an observation of a case.
     Observed(Box<Observed>),
-    /// A case has its verdicts, and climbs if it is to.
-    JudgedCase(Box<JudgedCase>, Option<Box<Escalation>>),
-    /// A case climbed.
+    /// A case has its verdicts, and runs again at stronger options if there is an escalation.
+    Judged(Box<JudgedCase>, Option<Box<Escalation>>),
+    /// A case has run at stronger options.
     Escalated(Box<Escalated>),
-    /// An investigation came to an end; `None` where it was halted.
-    Investigated(Place, Option<Arc<TriageResult>>),
-    /// Something to tell the world at once.
-    Event(Box<Event>),
+    /// The investigation of the suspect at this place ended; without a result if it was canceled.
+    Triaged(Place, Option<Arc<TriageResult>>),
+    /// Something for the reporters, at once.
+    Report(Box<Event>),
     /// A thread cannot go on.
     Failed(CampaignError),
 }
 
-/// A thread's end of the way to the committer, which learns of a panic there too.
+/// A thread's way to the dispatcher, which receives [`StageEvent::Failed`] if the thread panics.
 pub struct EventSender(Sender<StageEvent>);
 
 impl EventSender {
@@ -38,9 +38,9 @@ impl EventSender {
         Self(sender)
     }
 
-    /// A committer that is gone needs nothing any more.
-    pub fn send(&self, delivery: StageEvent) {
-        let _ = self.0.send(delivery);
+    /// Sends an event; a dispatcher that has ended needs none.
+    pub fn send(&self, event: StageEvent) {
+        let _ = self.0.send(event);
     }
 }
 
@@ -48,7 +48,7 @@ impl From<Message> for StageEvent {
     fn from(message: Message) -> Self {
         match message {
             Message::Observed(observed) => Self::Observed(observed),
-            Message::Event(event) => Self::Event(event),
+            Message::Event(event) => Self::Report(event),
             Message::Failed(error) => Self::Failed(error.into()),
         }
     }

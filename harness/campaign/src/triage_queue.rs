@@ -1,8 +1,8 @@
-//! The *docket*: investigations under way and done, of suspects whose turn has not come yet.
+//! The *triage queue*: investigations under way and done, of suspects whose turn has not come yet.
 //!
-//! The committer takes suspects in case order, and what it knows then says which of them it needs investigated. The
-//! docket foresees that from what is known already, so that most investigations are done when their turn comes; one that
-//! was not needed after all is dropped. Nothing that it foresees changes what the committer concludes.
+//! The dispatcher resolves suspects in case order, and only then is it certain which of them need an investigation. The queue
+//! looks ahead with what is known already, so that most investigations are done when their turn comes. One that turns out not to
+//! be needed is canceled. The lookahead never changes what the dispatcher decides.
 
 mod lookahead;
 
@@ -14,7 +14,6 @@ use std::{
 };
 
 use crossbeam_channel::Sender;
-
 use twinfer_triage::{
     Cancellation, Catalog, Dedup, Effort, Identity, Investigator, Place, Reduced, Suspect, TriageOutcome,
     TriageResult,
@@ -24,11 +23,12 @@ use twinfer_workers::TriageWorkers;
 use self::lookahead::{Lookahead, Wanted};
 use crate::{
     CampaignError,
+    admission::Upcoming,
     judging::JudgedCase,
     stage_event::{EventSender, StageEvent},
 };
 
-/// How often the docket looks ahead at most, and how much longer than it took it rests.
+/// The shortest time between two lookaheads, and how many times as long as a lookahead takes the queue rests after it.
 const INTERVAL: Duration = Duration::from_millis(20);
 const REST: u32 = 10;
 
@@ -36,134 +36,124 @@ const REST: u32 = 10;
 pub struct TriageQueue<'scope, 'env> {
     scope: &'scope Scope<'scope, 'env>,
     resources: Resources<'env>,
-    deliveries: Sender<StageEvent>,
+    events: Sender<StageEvent>,
     limits: Limits,
     under_way: BTreeMap<Place, Arc<Cancellation>>,
     done: BTreeMap<Place, Arc<TriageResult>>,
-    next_look: Instant,
+    next_lookahead: Instant,
 }
 
 /// What investigations may take.
 #[derive(Clone, Copy)]
 pub struct Limits {
-    /// How many go on at once that nobody waits for yet.
+    /// How many run at once before the dispatcher waits for them.
     pub at_once: usize,
-    /// How long each may try candidates, where that is bounded.
+    /// How long each may try candidates; `None` if that is not bounded.
     pub patience: Option<Duration>,
 }
 
 /// What every investigation uses.
 #[derive(Clone, Copy)]
 pub struct Resources<'env> {
-    pub crews: &'env [TriageWorkers],
+    /// By variant.
+    pub variants: &'env [TriageWorkers],
     pub investigator: Investigator<'env>,
-    pub claims: &'env Dedup,
+    pub dedup: &'env Dedup,
 }
 
 impl<'scope, 'env> TriageQueue<'scope, 'env> {
     pub fn new(
         scope: &'scope Scope<'scope, 'env>,
         resources: Resources<'env>,
-        deliveries: Sender<StageEvent>,
+        events: Sender<StageEvent>,
         limits: Limits,
     ) -> Self {
-        Self {
-            scope,
-            resources,
-            deliveries,
-            limits,
-            under_way: BTreeMap::new(),
-            done: BTreeMap::new(),
-            next_look: Instant::now(),
-        }
+        let (under_way, done) = (BTreeMap::new(), BTreeMap::new());
+        Self { scope, resources, events, limits, under_way, done, next_lookahead: Instant::now() }
     }
 
-    /// What the investigation at `place` came to, once it is done; only one that looked `beyond` this counts.
-    pub fn inquest(&self, place: Place, beyond: Option<&Arc<Identity>>) -> Option<&Arc<TriageResult>> {
-        self.done.get(&place).filter(|inquest| inquest.hidden_behind.as_ref() == beyond)
+    /// The result of the investigation at `place`, once it is done.
+    pub fn result(&self, place: Place) -> Option<&Arc<TriageResult>> {
+        self.done.get(&place)
     }
 
     /// Has a suspect investigated whose turn has come.
-    pub fn demand(&mut self, place: Place, suspect: &Arc<Suspect>, beyond: Option<Arc<Identity>>) {
-        if !self.under_way.contains_key(&place) {
-            self.start(place, suspect, beyond);
+    pub fn demand(&mut self, suspect: &Arc<Suspect>, hidden_behind: Option<Arc<Identity>>) {
+        if !self.under_way.contains_key(&suspect.place()) {
+            self.start(suspect, hidden_behind);
         }
     }
 
-    /// Keeps what an investigation came to.
-    pub fn keep(&mut self, place: Place, inquest: Option<Arc<TriageResult>>) {
+    /// Keeps the result of an investigation that ended; one that was canceled has none.
+    pub fn keep(&mut self, place: Place, result: Option<Arc<TriageResult>>) {
         self.under_way.remove(&place);
-        self.done.extend(inquest.map(|inquest| (place, inquest)));
-        self.next_look = Instant::now();
+        self.done.extend(result.map(|result| (place, result)));
+        self.next_lookahead = Instant::now();
     }
 
-    /// Lets investigations know of a new finding.
-    pub fn learn(&self, catalogue: &Catalog) {
-        self.resources.claims.update(catalogue);
+    /// Tells investigations which findings are known.
+    pub fn update(&self, catalog: &Catalog) {
+        self.resources.dedup.update(catalog);
     }
 
-    /// Drops what concerns the case at `index` and those before it, which are committed.
+    /// Drops what concerns the case at `index`, which is recorded, and those before it.
     pub fn close(&mut self, index: u64) {
         self.done = self.done.split_off(&(index + 1, 0, 0));
     }
 
-    /// Starts investigations that will be needed, and halts those that will not.
-    pub fn look_ahead(
-        &mut self,
-        judged: &BTreeMap<u64, JudgedCase>,
-        catalogue: &Catalog,
-        course: (u64, u64),
-    ) {
-        if judged.is_empty() || Instant::now() < self.next_look {
+    /// Starts investigations that will be needed, and cancels those that will not.
+    pub fn look_ahead(&mut self, judged: &BTreeMap<u64, JudgedCase>, catalog: &Catalog, upcoming: &Upcoming) {
+        if judged.is_empty() || Instant::now() < self.next_lookahead {
             return;
         }
         let begun = Instant::now();
-        let forecast = Lookahead::of(judged, catalogue.clone(), &self.done, course);
-        self.next_look = Instant::now() + INTERVAL.max(REST * begun.elapsed());
-        for (place, course) in &self.under_way {
-            if !forecast.may_need(*place) {
-                course.cancel();
+        let lookahead = Lookahead::of(judged, catalog.clone(), &self.done, upcoming);
+        self.next_lookahead = Instant::now() + INTERVAL.max(REST * begun.elapsed());
+        for (place, cancellation) in &self.under_way {
+            if !lookahead.may_need(*place) {
+                cancellation.cancel();
             }
         }
-        for Wanted { place, suspect, beyond } in forecast.in_order_of_need() {
+        for Wanted { suspect, hidden_behind } in lookahead.by_priority() {
             if self.under_way.len() >= self.limits.at_once {
                 break;
             }
-            if !self.under_way.contains_key(place) && self.has_hands(suspect.variant) {
-                self.start(*place, suspect, beyond.clone());
+            if !self.under_way.contains_key(&suspect.place()) && self.has_workers(suspect.variant) {
+                self.start(suspect, hidden_behind.clone());
             }
         }
     }
 
-    /// Whether the crew of a variant can look into another suspect.
-    fn has_hands(&self, variant: usize) -> bool {
+    /// Whether the workers of a variant can take on another investigation.
+    fn has_workers(&self, variant: usize) -> bool {
         let busy = self.under_way.keys().filter(|(_, other, _)| *other == variant).count();
-        busy < self.resources.crews[variant].limit()
+        busy < self.resources.variants[variant].limit()
     }
 
-    /// Investigates; what an earlier investigation left unproved is proved.
-    fn start(&mut self, place: Place, suspect: &Arc<Suspect>, beyond: Option<Arc<Identity>>) {
-        let course = Arc::new(Cancellation::with_limit(self.limits.patience));
-        self.under_way.insert(place, Arc::clone(&course));
-        let earlier = self.done.remove(&place).filter(|inquest| inquest.hidden_behind == beyond);
+    /// Investigates a suspect; one that is already reduced is only confirmed.
+    fn start(&mut self, suspect: &Arc<Suspect>, hidden_behind: Option<Arc<Identity>>) {
+        let place = suspect.place();
+        let cancellation = Arc::new(Cancellation::with_limit(self.limits.patience));
+        self.under_way.insert(place, Arc::clone(&cancellation));
+        let earlier = self.done.remove(&place).filter(|result| result.hidden_behind == hidden_behind);
         let (resources, suspect) = (self.resources, Arc::clone(suspect));
-        let deliverer = EventSender::new(self.deliveries.clone());
+        let events = EventSender::new(self.events.clone());
         self.scope.spawn(move || {
             let begun = Instant::now();
-            let outcome = match earlier.as_ref().map(|inquest| &inquest.outcome) {
-                Some(TriageOutcome::Reduced(reduced)) => resources.prove(&suspect, reduced).map(Some),
-                _ => resources.investigate(place, &suspect, beyond.as_deref(), &course),
+            let outcome = match earlier.as_ref().map(|result| &result.outcome) {
+                Some(TriageOutcome::Reduced(reduced)) => resources.confirm(&suspect, reduced).map(Some),
+                _ => resources.investigate(&suspect, hidden_behind.as_deref(), &cancellation),
             };
-            deliverer.send(match outcome {
+            events.send(match outcome {
                 Ok(outcome) => {
-                    let spent = earlier.map_or_else(Effort::default, |inquest| inquest.effort);
+                    let spent = earlier.map_or_else(Effort::default, |result| result.effort);
                     let effort = Effort {
-                        candidates: spent.candidates + course.candidates(),
+                        candidates: spent.candidates + cancellation.candidates(),
                         time: spent.time + begun.elapsed(),
                     };
-                    let inquest = outcome
-                        .map(|outcome| Arc::new(TriageResult { hidden_behind: beyond, outcome, effort }));
-                    StageEvent::Investigated(place, inquest)
+                    let result =
+                        outcome.map(|outcome| Arc::new(TriageResult { hidden_behind, outcome, effort }));
+                    StageEvent::Triaged(place, result)
                 }
                 Err(error) => StageEvent::Failed(error),
             });
@@ -174,25 +164,24 @@ impl<'scope, 'env> TriageQueue<'scope, 'env> {
 impl Resources<'_> {
     fn investigate(
         self,
-        place: Place,
         suspect: &Suspect,
-        beyond: Option<&Identity>,
-        course: &Cancellation,
+        hidden_behind: Option<&Identity>,
+        cancellation: &Cancellation,
     ) -> Result<Option<TriageOutcome>, CampaignError> {
-        let is_familiar = |identity: &Identity| !self.claims.register(place, identity);
-        let crew = &self.crews[suspect.variant];
-        Ok(self.investigator.investigate(crew, suspect, beyond, is_familiar, course)?)
+        let is_familiar = |identity: &Identity| !self.dedup.register(suspect.place(), identity);
+        let workers = &self.variants[suspect.variant];
+        Ok(self.investigator.investigate(workers, suspect, hidden_behind, is_familiar, cancellation)?)
     }
 
-    fn prove(self, suspect: &Suspect, reduced: &Reduced) -> Result<TriageOutcome, CampaignError> {
-        let proof = self.investigator.confirm(&self.crews[suspect.variant], suspect, reduced)?;
-        Ok(TriageOutcome::Confirmed(reduced.clone(), Box::new(proof)))
+    fn confirm(self, suspect: &Suspect, reduced: &Reduced) -> Result<TriageOutcome, CampaignError> {
+        let confirmed = self.investigator.confirm(&self.variants[suspect.variant], suspect, reduced)?;
+        Ok(TriageOutcome::Confirmed(reduced.clone(), Box::new(confirmed)))
     }
 }
 
-/// The threads of investigations that nobody waits for any more end soon.
+/// Investigations that are not needed any more end soon.
 impl Drop for TriageQueue<'_, '_> {
     fn drop(&mut self) {
-        self.under_way.values().for_each(|course| course.cancel());
+        self.under_way.values().for_each(|cancellation| cancellation.cancel());
     }
 }

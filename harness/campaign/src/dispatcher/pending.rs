@@ -1,27 +1,70 @@
+use std::collections::BTreeMap;
+
+use crossbeam_channel::Sender;
 use twinfer_workers::Observed;
 
 use crate::{generator::PreparedCase, judging::ExecutedCase};
 
+/// Cases that are being run. One that has its reference and every observation goes to the judges.
+pub struct PendingCases {
+    by_index: BTreeMap<u64, Pending>,
+    /// How many variants run every case.
+    variants: usize,
+    judges: Sender<ExecutedCase>,
+}
+
 /// What has arrived of a case.
 #[derive(Default)]
-pub struct Pending {
-    pub referenced: Option<PreparedCase>,
+struct Pending {
+    prepared: Option<PreparedCase>,
     /// By variant: the observation, and that of the second run.
-    pub observed: Vec<(Option<Observed>, Option<Observed>)>,
+    observed: Vec<(Option<Observed>, Option<Observed>)>,
+}
+
+impl PendingCases {
+    pub const fn new(variants: usize, judges: Sender<ExecutedCase>) -> Self {
+        Self { by_index: BTreeMap::new(), variants, judges }
+    }
+
+    /// Adds a case with its reference.
+    pub fn add_prepared(&mut self, case: PreparedCase) {
+        let index = case.index;
+        self.by_index.entry(index).or_default().prepared = Some(case);
+        self.judge_if_complete(index);
+    }
+
+    /// Adds what one variant did with a case.
+    pub fn add_observed(&mut self, observed: Observed) {
+        let index = observed.index;
+        let pending = self.by_index.entry(index).or_default();
+        pending.observed.resize_with(self.variants, Default::default);
+        let (first, repeat) = &mut pending.observed[observed.variant];
+        let place = if observed.repeat { repeat } else { first };
+        *place = Some(observed);
+        self.judge_if_complete(index);
+    }
+
+    fn judge_if_complete(&mut self, index: u64) {
+        if self.by_index.get(&index).is_some_and(Pending::is_complete)
+            && let Some(complete) = self.by_index.remove(&index).and_then(Pending::complete)
+        {
+            // judges that have ended have sent why
+            let _ = self.judges.send(complete);
+        }
+    }
 }
 
 impl Pending {
-    pub fn is_complete(&self) -> bool {
-        let Some(referenced) = &self.referenced else { return false };
-        !self.observed.is_empty()
-            && self
-                .observed
-                .iter()
-                .all(|(first, repeat)| first.is_some() && (repeat.is_some() || !referenced.repeated))
+    fn is_complete(&self) -> bool {
+        let Some(prepared) = &self.prepared else { return false };
+        let is_there = |(first, repeat): &(Option<Observed>, Option<Observed>)| {
+            first.is_some() && (repeat.is_some() || !prepared.repeated)
+        };
+        !self.observed.is_empty() && self.observed.iter().all(is_there)
     }
 
-    pub fn complete(self) -> Option<ExecutedCase> {
+    fn complete(self) -> Option<ExecutedCase> {
         let observed = self.observed.into_iter().filter_map(|(first, repeat)| Some((first?, repeat)));
-        Some(ExecutedCase { referenced: self.referenced?, observed: observed.collect() })
+        Some(ExecutedCase { prepared: self.prepared?, observed: observed.collect() })
     }
 }

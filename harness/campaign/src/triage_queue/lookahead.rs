@@ -4,142 +4,140 @@ use std::{
 };
 
 use twinfer_case::Signature;
-use twinfer_triage::{Catalog, Identity, Place, Suspect, TriageOutcome, TriageResult, may_be_same_finding};
+use twinfer_triage::{Catalog, Identity, Place, Suspect, TriageResult, may_be_same_finding};
 
-use crate::judging::JudgedCase;
+use crate::{
+    admission::Upcoming,
+    decide::{Counts, Decision, Question, Triaged, decide},
+    judging::JudgedCase,
+};
 
-/// Cases that are looked at: more would keep the committer from them.
+/// The most cases that are looked at: more would keep the dispatcher from its work.
 const HORIZON: usize = 4096;
 
-/// Which suspects will have to be investigated, as far as it can be told before their turn.
+/// Which suspects will have to be investigated, as far as can be foreseen before their turn.
 #[derive(Default)]
 pub struct Lookahead {
-    /// Nothing that is known or under way resembles them.
+    /// They resemble nothing that is known or under way.
     new: Vec<Wanted>,
-    /// A known finding whose cases are looked at again now and then.
+    /// They show known findings behind which other bugs may hide.
     again: Vec<Wanted>,
-    /// They may come down to what an earlier one comes down to.
+    /// They may come down to the same as an earlier one.
     alike: Vec<Wanted>,
 }
 
 /// An investigation that will be needed.
 #[derive(Clone)]
 pub struct Wanted {
-    pub place: Place,
     pub suspect: Arc<Suspect>,
-    /// The finding behind which something else is looked for.
-    pub beyond: Option<Arc<Identity>>,
+    /// The known finding behind which another bug may hide.
+    pub hidden_behind: Option<Arc<Identity>>,
 }
 
-/// The committer's work on cases that are judged, done in advance as far as that goes.
-struct Rehearsal<'a> {
-    forecast: Lookahead,
-    catalogue: Catalog,
+/// Decides the cases that have verdicts in advance, in a catalog of its own.
+struct Foresight<'a> {
+    lookahead: Lookahead,
+    catalog: Catalog,
     done: &'a BTreeMap<Place, Arc<TriageResult>>,
     /// Provisional signatures of suspects that will be investigated.
     expected: Vec<&'a Signature>,
 }
 
 impl Lookahead {
-    /// For the cases from `next` on that are `judged`, of which every `step`th belongs to the campaign.
+    /// Looks at the `judged` cases among those `upcoming`, with the investigations that are `done`.
     pub fn of(
         judged: &BTreeMap<u64, JudgedCase>,
-        catalogue: Catalog,
+        catalog: Catalog,
         done: &BTreeMap<Place, Arc<TriageResult>>,
-        (mut next, step): (u64, u64),
+        upcoming: &Upcoming,
     ) -> Self {
-        let forecast = Self::default();
-        let mut rehearsal = Rehearsal { forecast, catalogue, done, expected: Vec::new() };
-        let mut is_gapless = true;
-        for (index, judged) in judged.iter().take(HORIZON) {
-            is_gapless &= *index == next;
-            next += step;
-            rehearsal.commit(judged, is_gapless);
+        let lookahead = Self::default();
+        let mut foresight = Foresight { lookahead, catalog, done, expected: Vec::new() };
+        let mut counts = Counts::Complete;
+        for ((index, case), next) in judged.iter().take(HORIZON).zip(upcoming.indices()) {
+            if *index != next {
+                counts = Counts::Partial;
+            }
+            foresight.record(case, counts);
         }
-        rehearsal.forecast
+        foresight.lookahead
     }
 
     /// What to investigate first, second and so on.
-    pub fn in_order_of_need(&self) -> impl Iterator<Item = &Wanted> {
+    pub fn by_priority(&self) -> impl Iterator<Item = &Wanted> {
         self.new.iter().chain(&self.again).chain(&self.alike)
     }
 
     /// Whether the investigation at `place` may still be needed.
     pub fn may_need(&self, place: Place) -> bool {
-        self.in_order_of_need().any(|wanted| wanted.place == place)
+        self.by_priority().any(|wanted| wanted.suspect.place() == place)
     }
 }
 
-impl<'a> Rehearsal<'a> {
-    fn commit(&mut self, judged: &'a JudgedCase, is_gapless: bool) {
-        let (mut shown, mut veiled) = (BTreeSet::new(), BTreeSet::new());
-        for (place, suspect) in judged.suspects.iter().enumerate() {
-            let mut lower = judged.concluded.iter().map(|(lower, _)| lower).chain(&judged.suspects[..place]);
+impl<'a> Foresight<'a> {
+    /// Counts a case for the findings that it will probably show.
+    fn record(&mut self, case: &'a JudgedCase, counts: Counts) {
+        let (mut shown, mut masked) = (BTreeSet::new(), BTreeSet::new());
+        for (place, suspect) in case.suspects.iter().enumerate() {
+            let mut lower = case.resolved.iter().map(|(lower, _)| lower).chain(&case.suspects[..place]);
             if lower.any(|lower| suspect.repeats(lower)) {
-                shown.extend(self.catalogue.find_likely(&suspect.provisional));
+                shown.extend(self.catalog.find_likely(&suspect.provisional));
                 continue;
             }
-            let Some(known) = self.conclude(suspect, is_gapless) else {
-                continue;
-            };
+            let Some(known) = self.decide(suspect, counts) else { continue };
             shown.insert(known);
-            veiled.extend(
-                self.catalogue
+            masked.extend(
+                self.catalog
                     .masked_operators(known, &suspect.provisional)
                     .map(|operators| (known, operators)),
             );
         }
         for known in shown {
-            self.catalogue.count(known, 1);
+            self.catalog.count(known, 1);
         }
-        for (known, operators) in veiled {
-            self.catalogue.count_masked(known, &operators, 1);
+        for (known, operators) in masked {
+            self.catalog.count_masked(known, &operators, 1);
         }
     }
 
-    /// The finding that a suspect will count for.
-    fn conclude(&mut self, suspect: &'a Arc<Suspect>, is_gapless: bool) -> Option<usize> {
-        let place = suspect.place();
-        let done = self.done.get(&place);
-        let wanted = |beyond| Wanted { place, suspect: Arc::clone(suspect), beyond };
-        if let Some(known) = self.catalogue.find_likely(&suspect.provisional) {
-            if let Some(identity) = self.catalogue.due_to_look_behind(known).filter(|_| is_gapless) {
-                match done.filter(|inquest| inquest.hidden_behind.as_ref() == Some(identity)) {
-                    Some(inquest) => {
-                        self.found(inquest);
-                    }
-                    None => self.forecast.again.push(wanted(Some(Arc::clone(identity)))),
-                }
+    /// The finding that a suspect will probably count for.
+    fn decide(&mut self, suspect: &'a Arc<Suspect>, counts: Counts) -> Option<usize> {
+        let result = self.done.get(&suspect.place()).map(|result| &**result);
+        match decide(&self.catalog, counts, suspect, None, result) {
+            Decision::Known(finding) | Decision::Repeats(finding) => Some(finding),
+            Decision::Triaged(triaged, _) => Some(self.triaged(&triaged)),
+            Decision::Confirm(question) => question.meanwhile.filter(|_| question.hidden_behind.is_some()),
+            Decision::Investigate(question) => {
+                let meanwhile = question.meanwhile;
+                self.want(suspect, question);
+                meanwhile
             }
-            return Some(known);
         }
-        if let Some(veiled) = self.catalogue.find_masked(&suspect.provisional) {
-            return Some(veiled);
-        }
-        if let Some(inquest) = done.filter(|inquest| inquest.hidden_behind.is_none()) {
-            return self.found(inquest);
-        }
-        if self.expected.iter().any(|one| may_be_same_finding(one, &suspect.provisional)) {
-            self.forecast.alike.push(wanted(None));
+    }
+
+    fn want(&mut self, suspect: &'a Arc<Suspect>, Question { hidden_behind, .. }: Question) {
+        let is_again = hidden_behind.is_some();
+        let wanted = Wanted { suspect: Arc::clone(suspect), hidden_behind };
+        if is_again {
+            self.lookahead.again.push(wanted);
+        } else if self.expected.iter().any(|one| may_be_same_finding(one, &suspect.provisional)) {
+            self.lookahead.alike.push(wanted);
         } else {
-            self.forecast.new.push(wanted(None));
+            self.lookahead.new.push(wanted);
             self.expected.push(&suspect.provisional);
         }
-        self.catalogue.masked_by(&suspect.provisional)
     }
 
-    /// The finding that an investigation leads to; `None` where that has to be proved yet.
-    fn found(&mut self, inquest: &TriageResult) -> Option<usize> {
-        let (TriageOutcome::Reduced(reduced) | TriageOutcome::Confirmed(reduced, _)) = &inquest.outcome
-        else {
-            return None;
-        };
-        if let Some(known) = self.catalogue.find(&reduced.identity.signature) {
-            return Some(known);
+    /// The finding that an investigation leads to, which is added to the catalog if it is new.
+    fn triaged(&mut self, triaged: &Triaged<'_>) -> usize {
+        match *triaged {
+            Triaged::OnlyKnown(known) | Triaged::Reduced { counts_for: known, .. } => known,
+            Triaged::New { confirmed, hidden_behind, .. } => {
+                let identity = confirmed.identity();
+                let known = self.catalog.find(&identity.signature);
+                let found = known.unwrap_or_else(|| self.catalog.add(Arc::new(identity)));
+                hidden_behind.unwrap_or(found)
+            }
         }
-        let TriageOutcome::Confirmed(_, proof) = &inquest.outcome else { return None };
-        let identity = proof.identity();
-        let known = self.catalogue.find(&identity.signature);
-        Some(known.unwrap_or_else(|| self.catalogue.add(Arc::new(identity))))
     }
 }

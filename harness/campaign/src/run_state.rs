@@ -1,0 +1,187 @@
+//! What a campaign leaves behind, and what it came to so far.
+
+use std::{sync::Arc, time::Duration};
+
+use twinfer_case::{CaseRecord, Event, Mask, Summary, VariantInfo, Verdict};
+use twinfer_store::{Journal, OpenCases};
+use twinfer_triage::{Catalog, Confirmed, Effort, Findings, Reduced, Suspect, sighting};
+
+use crate::{
+    CampaignError, admission::Earlier, decide::Triaged, judging::JudgedCase, resolution::Resolution,
+};
+
+/// The journal, the findings, and the counts of a campaign.
+pub struct RunState {
+    pub journal: Journal,
+    pub findings: Findings,
+    /// Without the cases that are `open`.
+    pub summary: Summary,
+    /// Cases that an earlier part of the campaign left undecided; they come first.
+    pub open: OpenCases,
+}
+
+impl RunState {
+    /// What an earlier part of the campaign leaves to this one.
+    pub fn earlier(&self) -> Earlier {
+        let open: Vec<_> = self.open.keys().copied().collect();
+        Earlier { recorded: self.summary.cases + open.len() as u64, open }
+    }
+
+    /// How findings are recognized.
+    pub const fn catalog(&self) -> &Catalog {
+        self.findings.catalog()
+    }
+
+    /// The suspect shows the known finding at `index`, masked if need be.
+    pub fn known(
+        &mut self,
+        index: usize,
+        (suspect, info): (&Suspect, &VariantInfo),
+        sink: &mut dyn FnMut(&Event),
+    ) -> Result<Resolution, CampaignError> {
+        self.add_sighting(index, info, sink)?;
+        Ok(self.resolution(index, suspect))
+    }
+
+    /// What an investigation found in a suspect.
+    pub fn triaged(
+        &mut self,
+        triaged: &Triaged<'_>,
+        effort: Effort,
+        (suspect, info): (&Suspect, &VariantInfo),
+        sink: &mut dyn FnMut(&Event),
+    ) -> Result<Resolution, CampaignError> {
+        let resolution = match *triaged {
+            Triaged::OnlyKnown(known) => self.known(known, (suspect, info), sink)?,
+            Triaged::Reduced { shown, counts_for, reduced } => {
+                report_reduction(suspect, reduced, sink);
+                self.add_sighting(shown, info, sink)?;
+                self.known(counts_for, (suspect, info), sink)?
+            }
+            Triaged::New { confirmed, reduced, hidden_behind } => {
+                report_reduction(suspect, reduced, sink);
+                let mut resolution = self.add_finding(confirmed, (suspect, info), sink)?;
+                if let Some(known) = hidden_behind {
+                    self.add_sighting(known, info, sink)?;
+                    resolution.findings.insert(0, known);
+                }
+                resolution
+            }
+        };
+        let (variant, millis) = (info.variant.clone(), effort.time.as_millis() as u64);
+        let candidates = effort.candidates;
+        sink(&Event::Investigated { index: suspect.index, variant, candidates, millis });
+        Ok(resolution)
+    }
+
+    /// Completes what the journal is to say of a suspect.
+    pub fn enter(
+        &self,
+        resolution: Resolution,
+        (suspect, info): (&Arc<Suspect>, &VariantInfo),
+        case: &mut JudgedCase,
+    ) {
+        let JudgedCase { record, resolved, .. } = case;
+        let of_variant = record.variants.iter_mut().find(|one| one.variant == info.variant);
+        // the first cause of a variant's divergences says what all of them were confirmed as
+        if let Some(one) = of_variant.filter(|_| suspect.lead == 0) {
+            one.verdict = Verdict::Diverges(resolution.divergences);
+        }
+        for index in resolution.findings {
+            push_once(&mut record.findings, self.findings.slug(index));
+            resolved.push((Arc::clone(suspect), index));
+        }
+        if let Some(mask) = resolution.mask {
+            push_once(&mut record.masks, mask);
+        }
+    }
+
+    /// Records a case; whether the catalog has learned a new mask from it.
+    pub fn record(&mut self, index: u64, record: &CaseRecord) -> Result<bool, CampaignError> {
+        match self.open.remove(&index) {
+            Some(_) => self.journal.append_revisited(record)?,
+            None => self.journal.append(record)?,
+        }
+        self.summary.record(record);
+        for slug in &record.findings {
+            self.findings.count(slug, 1);
+        }
+        let mut has_new_mask = false;
+        for mask in &record.masks {
+            has_new_mask |= self.findings.count_masked(mask, 1);
+        }
+        if self.summary.new_findings < self.findings.new_findings() {
+            // a resumed campaign investigates again what the journal does not count
+            self.journal.flush()?;
+        }
+        self.summary.new_findings = self.findings.new_findings();
+        Ok(has_new_mask)
+    }
+
+    /// Completes the journal; what the campaign came to in `time`.
+    pub fn finish(mut self, time: Duration) -> Result<Summary, CampaignError> {
+        self.journal.flush()?;
+        for record in self.open.values() {
+            self.summary.record(record);
+            self.summary.earlier += 1;
+        }
+        self.summary.seconds = time.as_secs_f64();
+        Ok(self.summary)
+    }
+
+    /// Adds the finding that is confirmed, or counts the case for the finding that it turned out to be.
+    fn add_finding(
+        &mut self,
+        confirmed: &Confirmed,
+        (suspect, info): (&Suspect, &VariantInfo),
+        sink: &mut dyn FnMut(&Event),
+    ) -> Result<Resolution, CampaignError> {
+        if let Some(lead) = suspect.lead().filter(|_| !confirmed.recurs) {
+            sink(&Event::NotConfirmed { case: suspect.case, divergence: lead.clone() });
+        }
+        let index = if let Some(known) = self.catalog().find(&confirmed.finding.signature) {
+            self.add_sighting(known, info, sink)?;
+            known
+        } else {
+            let added = self.findings.add(confirmed, info)?;
+            let (slug, finding) = (self.findings.slug(added), confirmed.finding.clone());
+            sink(&Event::FindingRecorded { slug, finding, new: true });
+            added
+        };
+        let divergences = confirmed.divergences.clone();
+        Ok(Resolution { divergences, ..self.resolution(index, suspect) })
+    }
+
+    fn resolution(&self, index: usize, suspect: &Suspect) -> Resolution {
+        let operators = self.catalog().masked_operators(index, &suspect.provisional);
+        let mask = operators.map(|operators| Mask { finding: self.findings.slug(index), operators });
+        Resolution { mask, ..Resolution::repeated(index, suspect) }
+    }
+
+    /// Records that the finding at `index` was seen in a variant.
+    pub fn add_sighting(
+        &mut self,
+        index: usize,
+        info: &VariantInfo,
+        sink: &mut dyn FnMut(&Event),
+    ) -> Result<(), CampaignError> {
+        if let Some((slug, finding)) = self.findings.record_sighting(index, sighting(info))? {
+            sink(&Event::FindingRecorded { slug, finding, new: false });
+        }
+        Ok(())
+    }
+}
+
+/// Reports how a suspect was investigated, now that its turn has come.
+fn report_reduction(suspect: &Suspect, reduced: &Reduced, sink: &mut dyn FnMut(&Event)) {
+    if let Some(lead) = suspect.lead() {
+        sink(&Event::Confirming { case: suspect.case, divergence: lead.clone() });
+    }
+    reduced.events.iter().for_each(sink);
+}
+
+fn push_once<T: PartialEq>(list: &mut Vec<T>, item: T) {
+    if !list.contains(&item) {
+        list.push(item);
+    }
+}
