@@ -1,4 +1,4 @@
-//! Cases by path: a folder of a finding, a case file, or somebody's model.
+//! Cases by path: the folder of a finding, a case file, or a user's model.
 
 use std::{path::Path, sync::Arc};
 
@@ -9,11 +9,11 @@ use twinfer_store::{read_model, write_case_folder};
 
 use crate::TargetError;
 
-/// The extent that a symbolic axis of a user's model is given.
+/// The extent of every symbolic axis in the inputs generated for a user's model.
 const SYMBOLIC_EXTENT: usize = 2;
 
-/// The case that a path names: a finding's folder, a `case.json`, or an ONNX model, which gets one run of Gaussian
-/// inputs.
+/// The case at `path`: the folder of a finding, a JSON case file, or an ONNX model, for which one run of Gaussian inputs is
+/// generated.
 pub fn read_case(path: &Path) -> Result<Case, TargetError> {
     if path.is_dir() {
         return Ok(twinfer_store::read_case(path)?);
@@ -49,7 +49,7 @@ fn case_of(graph: Graph) -> Case {
     }
 }
 
-/// Writes `case` with its tensors as data, and with what golden computes of it, to `folder`.
+/// Writes `case` to `folder`, with its tensors as data and the outputs that golden computes.
 pub fn write_case(folder: &Path, case: &Case) -> Result<(), TargetError> {
     let encoded = EncodedCase::encode(case.clone())?;
     let oracle: Oracle = Arc::new(twinfer_golden::evaluate);

@@ -1,83 +1,44 @@
-//! A *comparison* runs a model that golden does not know on several variants and compares them with each other.
+//! A *comparison* runs a model that golden does not support on several variants and compares them with each other.
 //!
-//! It leaves the run directory that a campaign leaves, but its findings hold no `case.json`: a case is a graph that
-//! twinfer knows, and this one is bytes. So they are neither minimised nor replayed.
+//! It writes the run directory that a campaign writes, but its findings have no case file: a case is a graph that twinfer
+//! supports, and this model is bytes. So its findings are neither minimized nor replayed.
 
 mod findings;
 
 use std::{path::Path, time::Instant};
 
 use twinfer_case::{
-    Budget, CaseRecord, Divergence, Event, JOURNAL_FORMAT, Observation, Request, Run, RunInfo, Summary, Task,
-    VariantRecord, Verdict, materialize,
+    Budget, CaseRecord, Event, JOURNAL_FORMAT, Observation, RunInfo, Summary, Task, VariantRecord,
 };
 use twinfer_checks::{Answer, judge_together, record};
-use twinfer_onnx::Interface;
 use twinfer_store::{Journal, machine, now};
 use twinfer_workers::{TriageWorkers, WorkerError};
 
 use self::findings::Findings;
-use crate::{TargetError, Targets};
-
-/// A model that golden does not know, with what it is fed.
-#[derive(Clone, Debug)]
-pub struct Opaque {
-    /// ONNX bytes.
-    pub model: Vec<u8>,
-    /// What can be told of them.
-    pub interface: Interface,
-    /// Why golden does not know the model.
-    pub unknown: String,
-    /// What is asked beyond the model.
-    pub request: Request,
-    /// What it is fed: a case each.
-    pub cases: Vec<Run>,
-    /// Decided that.
-    pub seed: u64,
-}
-
-impl Opaque {
-    /// What the backends are given as the case at `index`.
-    fn task(&self, index: usize) -> Result<Task, TargetError> {
-        let runs = materialize(&self.cases[index..=index])
-            .map_err(|oversized| TargetError::Inputs { index, reason: oversized })?;
-        Ok(Task::new(self.model.clone(), self.request.clone(), runs))
-    }
-}
+use crate::{OpaqueModel, TargetError, Targets};
 
 impl Targets {
-    /// Compares the variants with each other on every case, writes the run to `out`, and tells `sink` what a campaign
-    /// tells.
+    /// Compares the variants with each other on every case of `model`, writes the run to `out`, and sends the events of a
+    /// campaign to `sink`.
     ///
-    /// A divergence counts where it recurs in workers that have run nothing else.
+    /// A divergence counts if it recurs in workers that have run nothing else.
     pub fn compare(
         &self,
-        opaque: &Opaque,
+        model: &OpaqueModel,
         out: &Path,
         sink: &mut dyn FnMut(&Event),
     ) -> Result<Summary, TargetError> {
-        if self.workers.len() < 2 {
-            return Err(TargetError::NothingToCompareWith { unknown: opaque.unknown.clone() });
+        if self.variants.len() < 2 {
+            return Err(TargetError::NothingToCompareWith { unknown: model.unknown.clone() });
         }
-        let run = self.run_info(opaque);
+        let run = self.run_info(model);
         let mut journal = Journal::create(out, &run)?;
         let mut summary = Summary::new(self.infos());
         sink(&Event::CampaignStarted { run });
-        let mut findings = Findings::new(&opaque.interface, out)?;
+        let mut findings = Findings::new(&model.interface, out)?;
         let started = Instant::now();
-        for index in 0..opaque.cases.len() {
-            let task = opaque.task(index)?;
-            let variants = self.confirmed(&task, &opaque.unknown, sink)?;
-            let record = CaseRecord {
-                format: JOURNAL_FORMAT,
-                case: task.hash,
-                provenance: None,
-                findings: findings.record(&task, self.infos().zip(&variants), sink)?,
-                masks: Vec::new(),
-                open: Vec::new(),
-                variants,
-                macs: 0,
-            };
+        for index in 0..model.cases.len() {
+            let record = self.compare_case(&model.task(index)?, &model.unknown, &mut findings, sink)?;
             journal.append(&record)?;
             summary.record(&record);
             sink(&Event::CaseFinished { record });
@@ -89,29 +50,55 @@ impl Targets {
         Ok(summary)
     }
 
-    /// The verdicts of all variants; those of workers that have run nothing else where warm ones diverge.
+    /// Compares the variants on one case, and records what diverges in `findings`.
+    fn compare_case(
+        &self,
+        task: &Task,
+        unknown: &str,
+        findings: &mut Findings<'_>,
+        sink: &mut dyn FnMut(&Event),
+    ) -> Result<CaseRecord, TargetError> {
+        let variants = self.confirmed(task, unknown, sink)?;
+        Ok(CaseRecord {
+            format: JOURNAL_FORMAT,
+            case: task.hash,
+            provenance: None,
+            findings: findings.record(task, self.infos().zip(&variants), sink)?,
+            masks: Vec::new(),
+            open: Vec::new(),
+            variants,
+            macs: 0,
+        })
+    }
+
+    /// The verdicts on all variants in warm workers; in workers that have run nothing else if a verdict in the warm ones
+    /// diverges.
     fn confirmed(
         &self,
         task: &Task,
         unknown: &str,
         sink: &mut dyn FnMut(&Event),
     ) -> Result<Vec<VariantRecord>, TargetError> {
+        let lead = |records: &[VariantRecord]| {
+            records.iter().flat_map(|record| record.verdict.divergences()).next().cloned()
+        };
         let warm = self.judged(unknown, |workers| workers.observe_warm(task))?;
-        let Some(lead) = warm.iter().flat_map(divergences).next().cloned() else { return Ok(warm) };
-        sink(&Event::Confirming { case: task.hash, divergence: lead.clone() });
+        let Some(divergence) = lead(&warm) else { return Ok(warm) };
+        sink(&Event::Confirming { case: task.hash, divergence: divergence.clone() });
         let fresh = self.judged(unknown, |workers| workers.observe_fresh(task))?;
-        if fresh.iter().flat_map(divergences).next().is_none() {
-            sink(&Event::NotConfirmed { case: task.hash, divergence: lead });
+        if lead(&fresh).is_none() {
+            sink(&Event::NotConfirmed { case: task.hash, divergence });
         }
         Ok(fresh)
     }
 
+    /// Runs one case on all variants with `observe`, and judges the observations together.
     fn judged(
         &self,
         unknown: &str,
         observe: impl Fn(&TriageWorkers) -> Result<Observation, WorkerError>,
     ) -> Result<Vec<VariantRecord>, TargetError> {
-        let observations = self.workers.iter().map(observe).collect::<Result<Vec<_>, _>>()?;
+        let observations = self.variants.iter().map(observe).collect::<Result<Vec<_>, _>>()?;
         let answers: Vec<_> = self
             .infos()
             .zip(&observations)
@@ -121,13 +108,13 @@ impl Targets {
         Ok(judged.map(|((info, observation), judgement)| record(info, observation, judgement)).collect())
     }
 
-    fn run_info(&self, opaque: &Opaque) -> RunInfo {
+    fn run_info(&self, model: &OpaqueModel) -> RunInfo {
         RunInfo {
             format: JOURNAL_FORMAT,
             twinfer: env!("CARGO_PKG_VERSION").to_owned(),
-            seed: opaque.seed,
+            seed: model.seed,
             families: Vec::new(),
-            budget: Budget::Cases(opaque.cases.len() as u64),
+            budget: Budget::Cases(model.cases.len() as u64),
             shard: (0, 1),
             jobs: 1,
             ladder: None,
@@ -137,12 +124,4 @@ impl Targets {
             started: now(),
         }
     }
-}
-
-fn divergences(record: &VariantRecord) -> impl Iterator<Item = &Divergence> {
-    let divergences = match &record.verdict {
-        Verdict::Diverges(divergences) => divergences.as_slice(),
-        _ => &[],
-    };
-    divergences.iter()
 }

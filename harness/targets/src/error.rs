@@ -4,8 +4,8 @@ use twinfer_store::StoreError;
 use twinfer_triage::TriageError;
 use twinfer_workers::WorkerError;
 
-/// Why a case cannot be run on its targets: wrong input, or a fault of the environment or of the harness. Never a verdict about a
-/// backend.
+/// Why a case cannot be run on its targets: wrong input, or a fault of the environment or of the harness; never a verdict
+/// about a backend.
 #[derive(Debug, thiserror::Error)]
 pub enum TargetError {
     /// There is nothing to compare golden with.
@@ -16,10 +16,10 @@ pub enum TargetError {
         "golden does not support the model ({unknown}): name two backends to compare with each other, such as ort:cpu,opt=off,ort:cpu,opt=all"
     )]
     NothingToCompareWith {
-        /// Why golden does not know it.
+        /// Why golden does not support the model.
         unknown: String,
     },
-    /// A file that is not an ONNX model twinfer can read.
+    /// A file that is no ONNX model, or a model that golden does not support.
     #[error("{}: {reason}", path.display())]
     Model {
         /// The file.
@@ -30,9 +30,9 @@ pub enum TargetError {
     /// The inputs of a model are too large to be generated.
     #[error("case {index}: {reason}")]
     Inputs {
-        /// Which of the model's cases.
+        /// The place of the case among those of the model.
         index: usize,
-        /// Which of its tensors is too large.
+        /// The tensor that is too large.
         reason: OversizedRecipe,
     },
     /// A case cannot be minimized.
@@ -41,7 +41,7 @@ pub enum TargetError {
     /// A worker cannot do its work.
     #[error(transparent)]
     Worker(#[from] WorkerError),
-    /// Something on disk cannot be read or written.
+    /// A file or folder cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// A case cannot be encoded.

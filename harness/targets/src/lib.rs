@@ -1,17 +1,33 @@
-//! One-case operations: what `check`, `replay`, `minimize` and `repro` do, and what the facade crate offers to tests.
+//! Operations on single cases: what `check`, `replay`, `minimize` and `repro` do, and what the facade crate offers to tests.
 //!
-//! [`Targets`] are variants with a worker each. They check a case, replay a finding, minimize what diverges, survey many
-//! cases, and compare variants with each other on a model that golden does not know ([`Opaque`]).
+//! [`Targets`] are variants with a worker each. They check a case, replay a finding, minimize a case that diverges, survey many
+//! cases, and compare the variants with each other on a model that golden does not support ([`OpaqueModel`]).
+//!
+//! ```no_run
+//! use twinfer_targets::{Targets, read_case};
+//! use twinfer_workers::{Deadlines, WorkerCommand};
+//!
+//! let worker = WorkerCommand { args: vec!["worker".to_owned()], ..WorkerCommand::new("/usr/bin/twinfer") };
+//! let targets = Targets::start(&["ort:cpu".parse()?], &worker, Deadlines::default())?;
+//! for record in targets.check(&read_case("model.onnx".as_ref())?)? {
+//!     println!("{}: {:?}", record.variant, record.verdict);
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod case;
+mod check;
 mod comparison;
 mod error;
-mod steps;
+mod minimize;
+mod opaque_model;
+mod replay;
 mod survey;
 mod targets;
 
 pub use case::{read_case, write_case};
-pub use comparison::Opaque;
 pub use error::TargetError;
-pub use steps::{Minimal, Replay};
+pub use minimize::Minimal;
+pub use opaque_model::OpaqueModel;
+pub use replay::Replay;
 pub use targets::Targets;

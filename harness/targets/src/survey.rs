@@ -1,6 +1,6 @@
-//! A *survey* asks every variant about the same cases and keeps what each did with each.
+//! A *survey* runs the same cases on every variant and keeps every observation.
 
-use std::thread;
+use std::{sync::Arc, thread};
 
 use twinfer_case::{Case, EncodedCase};
 use twinfer_checks::{Evaluated, RunReference, references};
@@ -9,47 +9,50 @@ use twinfer_workers::{TriageWorkers, WorkerError};
 
 use crate::{TargetError, Targets};
 
-/// A case that is encoded, with what golden knows of it.
-type Question = (std::sync::Arc<EncodedCase>, Vec<RunReference>);
+/// A case with the outputs that golden computes for it.
+type ReferencedCase = (Arc<EncodedCase>, Vec<RunReference>);
+
+/// Receives an observation with the place of its case, on the thread of the variant.
+type OnObservation<'a> = &'a (dyn Fn(usize, &RecordedObservation) + Sync);
 
 impl Targets {
-    /// What each variant does with each case: one list a variant, in the order of the cases.
+    /// Runs every case on every variant: for each variant a list of observations with verdicts, in the order of the cases.
     ///
-    /// Variants work side by side, each in one worker as long as that lives. `tell` hears of every answer, with
-    /// the place of its case.
+    /// The variants run at the same time, each in one worker for as long as that worker lives. `on_observation` receives each
+    /// observation as it is made, with the place of its case.
     pub fn survey(
         &self,
         cases: &[Case],
-        tell: &(dyn Fn(usize, &RecordedObservation) + Sync),
+        on_observation: &(dyn Fn(usize, &RecordedObservation) + Sync),
     ) -> Result<Vec<Vec<RecordedObservation>>, TargetError> {
-        let question = |case: &Case| {
+        let reference = |case: &Case| {
             let encoded = EncodedCase::encode(case.clone())?;
             let references = references(&encoded, &self.oracle);
             Ok((encoded, references))
         };
-        let questions = cases.iter().map(question).collect::<Result<Vec<Question>, TargetError>>()?;
+        let cases = cases.iter().map(reference).collect::<Result<Vec<ReferencedCase>, TargetError>>()?;
         thread::scope(|scope| {
-            let questions = &questions;
-            let ask = |workers| scope.spawn(move || ask(workers, questions, tell));
-            let asked: Vec<_> = self.workers.iter().map(ask).collect();
+            let cases = &cases;
+            let survey = |workers| scope.spawn(move || survey_variant(workers, cases, on_observation));
+            let running: Vec<_> = self.variants.iter().map(survey).collect();
             let panicked = |_| WorkerError::Supervisor("a thread of a survey panicked".to_owned());
-            asked.into_iter().map(|thread| thread.join().map_err(panicked)?).collect()
+            running.into_iter().map(|thread| thread.join().map_err(panicked)?).collect()
         })
     }
 }
 
-fn ask(
+fn survey_variant(
     workers: &TriageWorkers,
-    questions: &[Question],
-    tell: &(dyn Fn(usize, &RecordedObservation) + Sync),
+    cases: &[ReferencedCase],
+    on_observation: OnObservation<'_>,
 ) -> Result<Vec<RecordedObservation>, TargetError> {
-    let answer = |(place, (encoded, references)): (usize, &Question)| {
+    let observe = |(place, (encoded, references)): (usize, &ReferencedCase)| {
         let observation = workers.observe_warm(&encoded.task)?;
         let evaluated = Evaluated::new(workers.info(), encoded.clone(), references.clone(), observation);
-        let recorded =
-            RecordedObservation::new(workers.info(), &evaluated.observation, &evaluated.judgement.verdict);
-        tell(place, &recorded);
+        let Evaluated { observation, judgement, .. } = &evaluated;
+        let recorded = RecordedObservation::new(workers.info(), observation, &judgement.verdict);
+        on_observation(place, &recorded);
         Ok(recorded)
     };
-    questions.iter().enumerate().map(answer).collect()
+    cases.iter().enumerate().map(observe).collect()
 }

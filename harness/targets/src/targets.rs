@@ -1,50 +1,63 @@
 use std::sync::Arc;
 
-use twinfer_case::{BackendName, Variant, VariantInfo};
-use twinfer_checks::{Oracle, golden_for};
+use twinfer_case::{BackendName, Case, EncodedCase, Variant, VariantInfo};
+use twinfer_checks::{Evaluated, Oracle, golden_for, references};
 use twinfer_workers::{
     Deadlines, Semaphore, SparePolicy, TriageWorkers, Watchdog, WorkerCommand, WorkerPool,
 };
 
 use crate::TargetError;
 
-/// Variants with a worker each, ready for one case at a time.
+/// Variants under test, each with a worker, ready for one case at a time.
 pub struct Targets {
-    pub(crate) workers: Vec<TriageWorkers>,
+    /// The workers of each variant.
+    pub(crate) variants: Vec<TriageWorkers>,
     pub(crate) oracle: Oracle,
 }
 
 impl Targets {
-    /// Starts a worker for each of `variants`; `golden` decides and is left out.
+    /// Starts a worker for each of `variants` but golden, which is the reference.
     pub fn start(
         variants: &[Variant],
         worker: &WorkerCommand,
         deadlines: Deadlines,
     ) -> Result<Self, TargetError> {
         let watchdog = Watchdog::start();
-        let gate = Arc::new(Semaphore::for_worker_starts());
+        let starts = Arc::new(Semaphore::for_worker_starts());
         let start = |variant: &Variant| {
-            let nursery = WorkerPool::new(
+            let pool = WorkerPool::new(
                 variant.clone(),
                 worker.clone(),
                 deadlines,
                 watchdog.clone(),
-                Arc::clone(&gate),
+                Arc::clone(&starts),
                 SparePolicy::default(),
             );
-            TriageWorkers::start(Arc::new(nursery))
+            TriageWorkers::start(Arc::new(pool))
         };
-        let subjects = variants.iter().filter(|variant| variant.backend != BackendName::Golden);
-        let workers = subjects.map(start).collect::<Result<Vec<_>, _>>()?;
-        if workers.is_empty() {
+        let tested = variants.iter().filter(|variant| variant.backend != BackendName::Golden);
+        let variants = tested.map(start).collect::<Result<Vec<_>, _>>()?;
+        if variants.is_empty() {
             return Err(TargetError::NoBackend);
         }
-        let arithmetic = workers.iter().map(|workers| workers.info().description.arithmetic);
-        Ok(Self { oracle: golden_for(arithmetic), workers })
+        let arithmetic = variants.iter().map(|workers| workers.info().description.arithmetic);
+        Ok(Self { oracle: golden_for(arithmetic), variants })
     }
 
-    /// The variants with what their backends say of themselves.
+    /// The variants under test, with the descriptions that their backends give.
     pub fn infos(&self) -> impl Iterator<Item = &VariantInfo> {
-        self.workers.iter().map(TriageWorkers::info)
+        self.variants.iter().map(TriageWorkers::info)
+    }
+
+    /// Runs `case` in a worker that has run no other case, and judges what it does.
+    pub(crate) fn evaluate_fresh(
+        &self,
+        workers: &TriageWorkers,
+        case: &Case,
+    ) -> Result<Evaluated, TargetError> {
+        let encoded = EncodedCase::encode(case.clone())?;
+        let references = references(&encoded, &self.oracle);
+        let observation = workers.observe_fresh(&encoded.task)?;
+        Ok(Evaluated::new(workers.info(), encoded, references, observation))
     }
 }

@@ -7,7 +7,6 @@ use twinfer_onnx::{Interface, Tensor};
 use twinfer_store::{FindingsFolder, OpaqueFinding, update_finding, write_opaque_finding};
 use twinfer_triage::sighting;
 
-use super::divergences;
 use crate::TargetError;
 
 /// The findings of a comparison, in order of discovery.
@@ -18,17 +17,17 @@ pub struct Findings<'a> {
 }
 
 impl<'a> Findings<'a> {
-    /// None yet; they are written to `out`.
+    /// No findings yet; new ones are written to the run directory `out`.
     pub fn new(interface: &'a Interface, out: &Path) -> Result<Self, TargetError> {
         Ok(Self { interface, folder: FindingsFolder::of_run(out)?, found: Vec::new() })
     }
 
-    /// How many there are.
+    /// How many findings there are.
     pub fn count(&self) -> u64 {
         self.found.len() as u64
     }
 
-    /// Keeps what the verdicts on a task show; the folder names of these findings.
+    /// Records the findings that the verdicts on a task show, and returns their folder names.
     pub fn record<'b>(
         &mut self,
         task: &Task,
@@ -37,11 +36,11 @@ impl<'a> Findings<'a> {
     ) -> Result<Vec<String>, TargetError> {
         let mut slugs = Vec::new();
         for (info, record) in variants {
-            let Some(lead) = divergences(record).next() else { continue };
+            let Some(lead) = record.verdict.divergences().first() else { continue };
             let signature = self.signature(info, lead);
             let slug = signature.slug();
             match self.found.iter().position(|finding| finding.signature == signature) {
-                Some(known) => self.sight(known, info, sink)?,
+                Some(known) => self.record_sighting(known, info, sink)?,
                 None => self.add(self.finding(task, info, record, signature), task, sink)?,
             }
             if !slugs.contains(&slug) {
@@ -65,8 +64,8 @@ impl<'a> Findings<'a> {
         Ok(())
     }
 
-    /// Notes that a finding was seen in another variant.
-    fn sight(
+    /// Records that the finding at `known` was seen in the variant of `info`.
+    fn record_sighting(
         &mut self,
         known: usize,
         info: &VariantInfo,
@@ -83,7 +82,7 @@ impl<'a> Findings<'a> {
         Ok(())
     }
 
-    /// Nothing is minimised: the operators of the whole model tell one bug from another.
+    /// The signature of a divergence. Nothing is minimized, so the operators of the whole model distinguish one bug from another.
     fn signature(&self, info: &VariantInfo, lead: &Divergence) -> Signature {
         let operators: BTreeSet<_> = self.interface.operators.iter().cloned().collect();
         Signature {
@@ -110,7 +109,7 @@ impl<'a> Findings<'a> {
             signature,
             diagnosis: Vec::new(),
             graph: self.interface.operators.join("; "),
-            divergences: divergences(record).cloned().collect(),
+            divergences: record.verdict.divergences().to_vec(),
             seen_in: vec![sighting(info)],
             before: size,
             after: size,

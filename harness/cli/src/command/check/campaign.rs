@@ -9,7 +9,7 @@ use std::{
 use twinfer_campaign::{Campaign, Options};
 use twinfer_case::{Budget, Case, Variant};
 use twinfer_reports::{Report, Reporter};
-use twinfer_targets::Opaque;
+use twinfer_targets::OpaqueModel;
 
 use crate::{Failure, targets, worker::worker_for};
 
@@ -31,7 +31,7 @@ pub fn run(cases: Vec<Case>, variants: Vec<Variant>, out: PathBuf) -> Result<Rep
 }
 
 /// Compares `variants` with each other on a model that golden does not support; findings are written to `out`.
-pub fn compare(opaque: &Opaque, variants: &[Variant], out: &Path) -> Result<Report, Failure> {
+pub fn compare(opaque: &OpaqueModel, variants: &[Variant], out: &Path) -> Result<Report, Failure> {
     let mut report = Report::default();
     targets::start(variants)?.compare(opaque, out, &mut |event| report.on_event(event))?;
     Ok(report)

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use twinfer_case::{Case, MAX_FILE_BYTES, read_file};
 use twinfer_onnx::{DecodeError, Graph, Interface};
-use twinfer_targets::{Opaque, read_case};
+use twinfer_targets::{OpaqueModel, read_case};
 
 use super::{Arguments, inputs};
 use crate::Failure;
@@ -14,7 +14,7 @@ pub enum Subject {
     /// Cases that golden supports.
     Cases(Vec<Case>),
     /// A model that golden does not support: backends are compared with each other.
-    Opaque(Opaque),
+    Opaque(OpaqueModel),
 }
 
 impl Subject {
@@ -32,7 +32,7 @@ impl Subject {
             Ok(graph) => inputs::cases(&graph, dims, *seed, *cases).map(Self::Cases),
             Err(DecodeError::Unsupported(reason)) => {
                 let interface = Interface::decode(&model).map_err(undecodable)?;
-                Ok(Self::Opaque(Opaque {
+                Ok(Self::Opaque(OpaqueModel {
                     request: inputs::request(&interface.inputs),
                     cases: inputs::runs(&interface.inputs, dims, *seed, *cases)?,
                     model,

@@ -1,0 +1,61 @@
+//! *Minimizing* reduces one diverging case to the smallest that shows the same divergence.
+
+use std::path::{Path, PathBuf};
+
+use twinfer_case::{Case, Divergence, Event, Finding};
+use twinfer_checks::{Evaluated, expected_outputs};
+use twinfer_store::write_finding;
+use twinfer_triage::{Cancellation, DivergingCase, Reduction, Symptom, confirm_smaller, finding};
+
+use crate::{TargetError, Targets};
+
+/// The finding that a minimal case shows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Minimal {
+    /// The finding.
+    pub finding: Finding,
+    /// The folder to which the finding was written.
+    pub folder: PathBuf,
+}
+
+impl Targets {
+    /// Minimizes `case` for the first variant that diverges on it, and writes the finding to a folder in `out`; `None` if no
+    /// variant diverges. Given a `known` finding, the divergence of that finding is followed if the case shows it, and the
+    /// first divergence otherwise.
+    pub fn minimize(
+        &self,
+        case: &Case,
+        known: Option<&Finding>,
+        out: &Path,
+        sink: &mut dyn FnMut(&Event),
+    ) -> Result<Option<Minimal>, TargetError> {
+        for workers in &self.variants {
+            let evaluated = self.evaluate_fresh(workers, case)?;
+            let Some(symptom) = symptom(&evaluated, known) else { continue };
+            let diverging = DivergingCase { evaluated: evaluated.clone(), symptom };
+            let reduction =
+                Reduction { workers, oracle: &self.oracle, cancellation: &Cancellation::default() };
+            let smaller = reduction.reduce(&diverging, sink)?;
+            let minimal = confirm_smaller(&smaller, workers)?.unwrap_or(diverging);
+            let finding = finding(workers.info(), &evaluated, &minimal, Vec::new());
+            let folder = out.join(finding.signature.slug());
+            let Evaluated { encoded, references, observation, .. } = &minimal.evaluated;
+            let outputs = expected_outputs(references)?;
+            write_finding(&folder, &finding, (encoded, &outputs), (workers.info(), observation))?;
+            return Ok(Some(Minimal { finding, folder }));
+        }
+        Ok(None)
+    }
+}
+
+/// The symptom of the divergence of the `known` finding if `evaluated` shows it, or else of the first divergence; `None` if
+/// the case does not diverge.
+fn symptom(evaluated: &Evaluated, known: Option<&Finding>) -> Option<Symptom> {
+    let is_known = |divergence: &&Divergence| {
+        known.is_some_and(|known| (known.stage, known.kind) == (divergence.stage, divergence.kind))
+    };
+    let divergences = evaluated.divergences();
+    let lead = divergences.iter().find(is_known).or(divergences.first())?;
+    let diagnosis = known.map_or(&[][..], |known| &known.diagnosis);
+    Some(Symptom::of(lead, evaluated).explained_by(diagnosis))
+}

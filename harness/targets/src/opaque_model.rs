@@ -1,0 +1,30 @@
+use twinfer_case::{Request, Run, Task, materialize};
+use twinfer_onnx::Interface;
+
+use crate::TargetError;
+
+/// A model that golden does not support, with the inputs to run it on.
+#[derive(Clone, Debug)]
+pub struct OpaqueModel {
+    /// The model's ONNX bytes.
+    pub model: Vec<u8>,
+    /// The model's inputs, outputs and operators.
+    pub interface: Interface,
+    /// Why golden does not support the model.
+    pub unknown: String,
+    /// The precision that backends are asked for.
+    pub request: Request,
+    /// The inputs, one run for each case.
+    pub cases: Vec<Run>,
+    /// The seed of the inputs.
+    pub seed: u64,
+}
+
+impl OpaqueModel {
+    /// What the backends receive as the case at `index`.
+    pub(crate) fn task(&self, index: usize) -> Result<Task, TargetError> {
+        let runs = materialize(&self.cases[index..=index])
+            .map_err(|oversized| TargetError::Inputs { index, reason: oversized })?;
+        Ok(Task::new(self.model.clone(), self.request.clone(), runs))
+    }
+}

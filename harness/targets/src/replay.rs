@@ -1,0 +1,78 @@
+//! *Replaying* runs the case of a finding again and compares what happens with what was recorded.
+
+use std::{path::Path, sync::Arc};
+
+use twinfer_case::{BackendVersion, Case, EncodedCase, Observation, Variant, VariantRecord};
+use twinfer_checks::{Evaluated, references};
+use twinfer_store::{RecordedObservation, Recording, read_preceding, without_timings};
+use twinfer_workers::TriageWorkers;
+
+use crate::{TargetError, Targets, case::read_case};
+
+/// How a recorded observation compares with what the same variant does now.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Replay {
+    /// The variant.
+    pub variant: Variant,
+    /// The backend version that was recorded, and the one that ran now.
+    pub versions: (BackendVersion, BackendVersion),
+    /// Whether stage, outcome and every output recur, byte for byte.
+    pub recurs: bool,
+    /// The verdict on what the variant does now.
+    pub record: VariantRecord,
+}
+
+impl Targets {
+    /// Runs the case of the finding in `folder` on every variant under test that is in its recording, after the cases that it
+    /// needs before it. One result for each recorded version.
+    pub fn replay(&self, folder: &Path) -> Result<Vec<Replay>, TargetError> {
+        let case = read_case(folder)?;
+        let history = read_preceding(folder)?.into_iter().map(EncodedCase::encode);
+        let history = history.collect::<Result<Vec<_>, _>>()?;
+        let recording = Recording::read_beside(folder)?;
+        let mut replays = Vec::new();
+        for workers in &self.variants {
+            let info = workers.info();
+            for recorded in recording.observed.iter().filter(|one| one.variant == info.variant) {
+                let evaluated = self.evaluate_after(workers, &history, &case)?;
+                replays.push(Replay {
+                    variant: recorded.variant.clone(),
+                    versions: (recorded.version.clone(), info.description.backend_version()),
+                    recurs: recurs(recorded, &evaluated),
+                    record: evaluated.record(info),
+                });
+            }
+        }
+        Ok(replays)
+    }
+
+    /// Runs `case` in a worker that has run `history` and nothing else, and judges what it does. Without a history, or if the
+    /// history ends the worker, `case` runs in a fresh worker.
+    fn evaluate_after(
+        &self,
+        workers: &TriageWorkers,
+        history: &[Arc<EncodedCase>],
+        case: &Case,
+    ) -> Result<Evaluated, TargetError> {
+        if history.is_empty() {
+            return self.evaluate_fresh(workers, case);
+        }
+        let encoded = EncodedCase::encode(case.clone())?;
+        let Some(observation) = workers.observe_after(history, &encoded)? else {
+            return self.evaluate_fresh(workers, case);
+        };
+        let references = references(&encoded, &self.oracle);
+        Ok(Evaluated::new(workers.info(), encoded, references, observation))
+    }
+}
+
+/// Whether the recorded stage, outcome and outputs are those of now, byte for byte. Log lines may differ.
+fn recurs(recorded: &RecordedObservation, evaluated: &Evaluated) -> bool {
+    let now = without_timings(&evaluated.observation);
+    let then = &recorded.observation;
+    let bytes = |observation: &Observation| {
+        let outputs = observation.runs.iter().flat_map(|run| &run.outputs);
+        outputs.map(|tensor| (tensor.dtype(), tensor.shape.clone(), tensor.to_le_bytes())).collect::<Vec<_>>()
+    };
+    then.stage == now.stage && then.outcome == now.outcome && bytes(then) == bytes(&now)
+}
