@@ -5,7 +5,8 @@
 
 use std::sync::Arc;
 
-use twinfer_triage::{Catalog, Confirmed, Effort, Identity, Reduced, Suspect, TriageOutcome, TriageResult};
+use twinfer_case::Signature;
+use twinfer_triage::{Catalog, Confirmed, Effort, Identity, Reduced, TriageOutcome, TriageResult};
 
 /// What a suspect turns out to be. Findings are given by their index in the catalog.
 pub enum Decision<'a> {
@@ -46,16 +47,15 @@ pub enum Counts {
     Partial,
 }
 
-/// Decides a suspect whose case showed the finding `lower` at a weaker option, given the `result` of its investigation if there is
-/// one.
+/// Decides a suspect with this `provisional` signature, whose case showed the finding `lower` at a weaker option, given the `result`
+/// of its investigation if there is one.
 pub fn decide<'a>(
     catalog: &Catalog,
     counts: Counts,
-    suspect: &Suspect,
+    provisional: &Signature,
     lower: Option<usize>,
     result: Option<&'a TriageResult>,
 ) -> Decision<'a> {
-    let provisional = &suspect.provisional;
     let likely = catalog.find_likely(provisional);
     let is_countable = lower.is_none() && counts == Counts::Complete;
     let hidden_behind =
@@ -99,4 +99,111 @@ fn decide_triaged<'a>(
         }
     };
     Decision::Triaged(triaged, result.effort)
+}
+
+#[cfg(test)]
+mod tests {
+    use twinfer_case::{Cause, Kind, Stage};
+
+    use super::*;
+
+    /// The signature of wrong values with this cause.
+    fn signature(cause: Cause) -> Signature {
+        let backend = "ort:cpu".parse::<twinfer_case::Variant>().expect("a variant").backend;
+        Signature { backend, stage: Stage::Execute, kind: Kind::WrongValues, cause, error: None }
+    }
+
+    fn graph(classes: &[&str]) -> Signature {
+        signature(Cause::Graph(classes.iter().map(|&class| class.to_owned()).collect()))
+    }
+
+    fn diagnosis(mutant: &str) -> Signature {
+        signature(Cause::Diagnosis(vec![mutant.to_owned()]))
+    }
+
+    /// A catalog with one finding whose minimal case has this signature, shown by so many cases.
+    fn catalog(signature: Signature, cases: u64) -> Catalog {
+        let classes = match &signature.cause {
+            Cause::Graph(classes) => classes.clone(),
+            _ => Vec::new(),
+        };
+        let mut catalog = Catalog::default();
+        let index = catalog.add(Arc::new(Identity { signature, classes }));
+        catalog.count(index, cases);
+        catalog
+    }
+
+    /// An investigation that found nothing behind the finding at `index`.
+    fn nothing_behind(catalog: &Catalog, index: usize) -> TriageResult {
+        let hidden_behind = catalog.due_to_look_behind(index).cloned();
+        TriageResult { hidden_behind, outcome: TriageOutcome::Nothing, effort: Effort::default() }
+    }
+
+    #[test]
+    fn suspect_like_a_known_finding_counts_for_it() {
+        let catalog = catalog(diagnosis("bias-dropped"), 1);
+        let decision = decide(&catalog, Counts::Complete, &diagnosis("bias-dropped"), None, None);
+        assert!(matches!(decision, Decision::Known(0)));
+    }
+
+    #[test]
+    fn suspect_like_nothing_known_is_investigated() {
+        let catalog = catalog(diagnosis("bias-dropped"), 1);
+        let decision = decide(&catalog, Counts::Complete, &diagnosis("pads-swapped"), None, None);
+        let Decision::Investigate(question) = decision else { panic!("it is not investigated") };
+        assert!(question.hidden_behind.is_none() && question.meanwhile.is_none());
+    }
+
+    #[test]
+    fn divergence_on_a_rung_repeats_the_one_below() {
+        let decision = decide(&Catalog::default(), Counts::Complete, &graph(&["Conv"]), Some(7), None);
+        assert!(matches!(decision, Decision::Repeats(7)));
+    }
+
+    #[test]
+    fn second_case_of_an_unexplained_finding_is_looked_behind() {
+        let catalog = catalog(graph(&["Conv"]), 1);
+        let (known, suspect) = (catalog.due_to_look_behind(0).cloned(), graph(&["Conv", "group"]));
+        let decision = decide(&catalog, Counts::Complete, &suspect, None, None);
+        let Decision::Investigate(question) = decision else { panic!("it is not investigated") };
+        assert!(known.is_some() && question.hidden_behind == known);
+        assert_eq!(question.meanwhile, Some(0));
+    }
+
+    #[test]
+    fn partial_counts_never_ask_for_a_look_behind() {
+        let catalog = catalog(graph(&["Conv"]), 1);
+        let decision = decide(&catalog, Counts::Partial, &graph(&["Conv", "group"]), None, None);
+        assert!(matches!(decision, Decision::Known(0)));
+    }
+
+    #[test]
+    fn nothing_behind_a_known_finding_counts_for_it() {
+        let catalog = catalog(graph(&["Conv"]), 1);
+        let result = nothing_behind(&catalog, 0);
+        let decision = decide(&catalog, Counts::Complete, &graph(&["Conv"]), None, Some(&result));
+        assert!(matches!(decision, Decision::Triaged(Triaged::OnlyKnown(0), _)));
+    }
+
+    #[test]
+    fn result_of_another_question_is_not_used() {
+        let catalog = catalog(graph(&["Conv"]), 1);
+        let result = TriageResult { hidden_behind: None, ..nothing_behind(&catalog, 0) };
+        let decision = decide(&catalog, Counts::Complete, &graph(&["Conv"]), None, Some(&result));
+        assert!(matches!(decision, Decision::Investigate(_)));
+    }
+
+    #[test]
+    fn masked_case_counts_for_the_finding_until_a_case_is_due() {
+        let mut catalog = catalog(diagnosis("bias-dropped"), 1);
+        let suspect = graph(&["Conv"]);
+        let operators = catalog.masked_operators(0, &suspect).expect("a diagnosis masks a graph");
+        catalog.count_masked(0, &operators, 2);
+        let decision = decide(&catalog, Counts::Complete, &suspect, None, None);
+        assert!(matches!(decision, Decision::Known(0)), "the third is not due");
+        catalog.count_masked(0, &operators, 1);
+        let decision = decide(&catalog, Counts::Complete, &suspect, None, None);
+        let Decision::Investigate(question) = decision else { panic!("the fourth is due") };
+        assert_eq!((question.hidden_behind, question.meanwhile), (None, Some(0)));
+    }
 }

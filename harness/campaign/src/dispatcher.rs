@@ -179,7 +179,7 @@ impl<'scope, 'env> Dispatcher<'scope, 'env> {
     ) -> Result<Option<Resolution>, CampaignError> {
         let seen = (&**suspect, self.variants[suspect.variant].info());
         let result = self.triage.result(suspect.place()).cloned();
-        match decide(self.state.catalog(), Counts::Complete, suspect, lower, result.as_deref()) {
+        match decide(self.state.catalog(), Counts::Complete, &suspect.provisional, lower, result.as_deref()) {
             Decision::Known(finding) => self.state.known(finding, seen, sink).map(Some),
             Decision::Repeats(finding) => {
                 self.state.add_sighting(finding, seen.1, sink)?;

@@ -11,35 +11,34 @@ use twinfer_workers::{Deadlines, NicedWorkers, PoolOptions, WorkerCommand};
 
 use crate::CaseSource;
 
-/// What a campaign is to do.
+/// What a campaign does, on what, and for how long.
 #[derive(Clone)]
 pub struct Options {
-    /// The backends to compare with golden, in order; `golden` itself is implied and may be listed.
+    /// The backends to compare with golden, in order. `golden` itself is implied; it may be listed.
     pub variants: Vec<Variant>,
-    /// The generators to draw from, by name, in turn.
+    /// The names of the generators, which take turns.
     pub families: Vec<String>,
-    /// Decides every case.
+    /// The seed that determines every case.
     pub seed: u64,
-    /// When to stop.
+    /// When the campaign ends.
     pub budget: Budget,
-    /// `(i, n)`: take the cases whose index is `i` modulo `n`.
+    /// `(i, n)`: this campaign runs the cases whose index is `i` modulo `n`.
     pub shard: (u64, u64),
-    /// Worker processes a variant at most, and threads that generate and evaluate.
+    /// The most worker processes per variant, and the number of generator threads and of judges.
     pub jobs: NonZeroUsize,
-    /// How many of those workers there are.
+    /// How many of those worker processes are started.
     pub scaling: Scaling,
-    /// Divergences that are investigated at once, beside the cases; a worker process or two each.
+    /// How many divergences are investigated at once, beside the cases. Each takes a worker process or two.
     pub investigations: NonZeroUsize,
-    /// The GPUs to use, as `CUDA_VISIBLE_DEVICES` names them, each worker one of them; all that are visible where this is
-    /// empty.
+    /// The GPUs to use, as `CUDA_VISIBLE_DEVICES` names them; each worker uses one. If empty, workers use what is visible.
     pub devices: Vec<String>,
-    /// How many processes one of them serves at once, where that is bounded.
+    /// How many processes a GPU serves at once; `None` if that is not bounded.
     pub device_workers: Option<NonZeroUsize>,
     /// How to start the worker of a built-in backend.
     pub worker: WorkerCommand,
     /// The run directory: `run.json`, `journal.jsonl`, `findings/`.
     pub out: PathBuf,
-    /// Folders of findings that are known already, such as golden/cases; they are counted but are not new.
+    /// Folders of known findings, such as golden/cases. Cases that show them are counted, but the findings are not new.
     pub known: Vec<PathBuf>,
     /// How long a worker may stay in each stage.
     pub deadlines: Deadlines,
@@ -47,23 +46,23 @@ pub struct Options {
     pub repeat_every: u64,
     /// One case in this many is also run in a fresh worker, to see whether history matters; 0 for none.
     pub fresh_every: u64,
-    /// Minimise what diverges; otherwise findings hold the case as it was generated.
+    /// Whether to minimize what diverges; if not, findings hold the case as it was generated.
     pub minimize: bool,
-    /// The reference semantics; golden, with bounds that hold on every variant, where there is none.
+    /// The reference semantics; if `None`, golden with bounds that hold for every variant.
     pub oracle: Option<Oracle>,
-    /// Which cases are run again on the rungs above their variants, as their backends state them; none without it.
+    /// Which cases run again on the rungs above their variants; if `None`, no case does.
     pub ladder: Option<Ladder>,
-    /// Cases that take the place of the families' ones.
+    /// Cases to run in place of those of the families.
     pub source: Option<CaseSource>,
-    /// Go on with the campaign in `out` that ended early; its other options must be the same but for `budget`, which
-    /// in cases counts those that are there already, and `jobs`.
+    /// Whether to resume the campaign in `out` that ended early. Its options must be the same, except for `jobs` and `budget`; a
+    /// budget of cases includes those that are recorded already.
     pub resume: bool,
-    /// Ends the campaign after the cases that are under way.
+    /// Set it to end the campaign after the cases that are under way.
     pub stop: Arc<AtomicBool>,
 }
 
 impl Options {
-    /// Defaults for everything that has a sensible one.
+    /// Options with defaults for everything that has a sensible one.
     pub fn new(variants: Vec<Variant>, worker: WorkerCommand, out: PathBuf) -> Self {
         let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         Self {
@@ -92,15 +91,15 @@ impl Options {
         }
     }
 
-    /// How many workers of a rung may be busy at once, those that climb or those that investigate: few where a device serves
-    /// only so many processes, which what runs every case needs.
+    /// How many workers of a rung may be busy at once. If a device serves only a few processes, most are left to the variants
+    /// that run every case.
     pub fn most_on_a_rung(&self) -> NonZeroUsize {
         let devices = NonZeroUsize::new(self.devices.len()).unwrap_or(NonZeroUsize::MIN);
         let of_devices = devices.saturating_mul(RUNG_ON_A_CROWDED_DEVICE);
         self.device_workers.map_or(NonZeroUsize::MAX, |_| of_devices)
     }
 
-    /// How long an investigation may go on: where time is the budget, no longer than leaves time for others.
+    /// How long an investigation may try candidates; `None` without a budget of time, which others need too.
     pub const fn patience(&self) -> Option<Duration> {
         match self.budget {
             Budget::Cases(_) => None,
@@ -122,26 +121,26 @@ impl Options {
         }
     }
 
-    /// The reference for variants that these describe.
+    /// The reference for the backends with these descriptions.
     pub fn oracle_for<'a>(&self, descriptions: impl IntoIterator<Item = &'a Description>) -> Oracle {
         let arithmetic = descriptions.into_iter().map(|description| description.arithmetic);
         self.oracle.clone().unwrap_or_else(|| golden_for(arithmetic))
     }
 }
 
-/// About three times what making wrong values of TensorRT at level 0 smaller takes, and enough for a few candidates that crash.
+/// About three times as long as reducing wrong values of TensorRT takes at level 0, and enough for a few candidates that crash.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// Workers of a rung that are busy at once on a device that serves only so many processes.
+/// The most workers of a rung that are busy at once on a device that serves a bounded number of processes.
 const RUNG_ON_A_CROWDED_DEVICE: NonZeroUsize = NonZeroUsize::MIN.saturating_add(1);
 
-/// How many workers run a variant's cases side by side.
+/// How the number of worker processes per variant is chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scaling {
-    /// One a device to begin with, and more while its cases wait for one and there is memory: half of what is free when
-    /// the campaign begins, and a device's but for a quarter.
+    /// One per device at first, and more while cases wait and there is memory: half of what is free when the campaign starts, and
+    /// three quarters of a device's.
     #[default]
     AsNeeded,
-    /// As many as [`Options::jobs`] allows, from the beginning.
+    /// As many as [`Options::jobs`] allows, from the start.
     Fixed,
 }

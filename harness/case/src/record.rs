@@ -4,8 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{CaseHash, Description, Ladder, Provenance, Stage, Timing, Variant, Verdict};
 
-/// The version of the journal and run formats that this crate writes. It also reads version 1, which has no rungs.
-pub const JOURNAL_FORMAT: u32 = 2;
+/// The version of the journal and run formats that this crate writes. It also reads version 2, in which
+/// masks are called veils, and version 1, which has no rungs.
+pub const JOURNAL_FORMAT: u32 = 3;
 
 /// One line of `journal.jsonl`: a case with its verdicts, in case order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
