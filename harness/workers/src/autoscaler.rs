@@ -1,6 +1,9 @@
 //! The *foreman* gives a variant more workers while its cases wait, as far as cores and memory allow, and tells which
 //! devices were given up.
 
+pub mod capacity;
+pub mod idle_cores;
+
 use std::{
     sync::{
         Arc,
@@ -14,8 +17,8 @@ use crossbeam_channel::{Receiver, RecvTimeoutError};
 use twinfer_case::{DeviceUse, Event, WorkerBound, Workforce};
 
 use crate::{
-    capacity::{Capacity, Load, bound},
-    cores::IdleCores,
+    autoscaler::capacity::{Capacity, Load, bound},
+    autoscaler::idle_cores::IdleCores,
     device_pools::DevicePools,
     executor::{Executor, WorkItem},
     outbox::{Message, Outbox},

@@ -1,3 +1,5 @@
+pub mod health;
+
 use std::sync::{
     Arc,
     atomic::{AtomicUsize, Ordering},

@@ -13,10 +13,10 @@ use twinfer_case::{DeviceUse, Event, Task, Variant};
 
 use crate::{
     Deadlines, WorkerCommand, WorkerError,
-    deadline::Watchdog,
     device::Device,
     memory,
     pool::{SparePolicy, Trial, WorkerPool},
+    process::deadline::Watchdog,
     process::{Loss, WorkerProcess},
     semaphore::Semaphore,
 };

@@ -1,5 +1,8 @@
 //! A *lane* feeds one worker of one variant, several cases at a time, and replaces it when it is lost.
 
+pub mod flow_control;
+pub mod leak_detector;
+
 use std::{collections::VecDeque, sync::Arc, time::Instant};
 
 use crossbeam_channel::Receiver;
@@ -9,8 +12,8 @@ use twinfer_onnx::Tensor;
 use crate::{
     WorkerError,
     device_pools::{Busy, DevicePools, NicedWorkers},
-    flow_control::FlowControl,
-    leak_detector::LeakDetector,
+    executor::flow_control::FlowControl,
+    executor::leak_detector::LeakDetector,
     memory,
     outbox::{Message, Outbox},
     pool::{Trial, WorkerPool, timed},

@@ -6,17 +6,10 @@
 //! run single cases beside the campaign.
 
 mod autoscaler;
-mod capacity;
-mod command;
-mod cores;
-mod deadline;
 mod device;
 mod device_pools;
 mod error;
 mod executor;
-mod flow_control;
-mod health;
-mod leak_detector;
 pub mod memory;
 mod outbox;
 mod pool;
@@ -25,18 +18,17 @@ mod recent_cases;
 mod round_trip;
 mod semaphore;
 mod sequential;
-mod stderr;
 mod triage_workers;
 
+pub use autoscaler::capacity::Capacity;
 pub use autoscaler::{Autoscaler, VariantWorkers};
-pub use capacity::Capacity;
-pub use command::{ALLOCATOR, WorkerCommand};
-pub use deadline::{Deadlines, Watchdog};
 pub use device_pools::{DevicePools, HostContext, NicedWorkers, PoolOptions, start_all};
 pub use error::WorkerError;
 pub use executor::{Observed, WorkItem};
 pub use outbox::{Message, Outbox, gather};
 pub use pool::{SparePolicy, SpareRequest, WorkerPool};
+pub use process::command::{ALLOCATOR, WorkerCommand};
+pub use process::deadline::{Deadlines, Watchdog};
 pub use process::{Loss, WorkerProcess};
 pub use round_trip::RoundTrip;
 pub use semaphore::Semaphore;

@@ -12,11 +12,11 @@ use twinfer_case::{Description, LogLine, Observation, Outcome, Severity, Stage, 
 
 use crate::{
     Deadlines, WorkerError,
-    capacity::Occupancy,
-    command::WorkerCommand,
-    deadline::Watchdog,
+    autoscaler::capacity::Occupancy,
     device::Device,
-    health::Health,
+    device::health::Health,
+    process::command::WorkerCommand,
+    process::deadline::Watchdog,
     process::{Answer, Loss, WorkerProcess},
     semaphore::{Priority, Semaphore},
 };

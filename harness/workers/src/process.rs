@@ -1,3 +1,7 @@
+pub mod command;
+pub mod deadline;
+pub mod stderr;
+
 use std::{
     io::{self, BufReader, Write},
     os::unix::process::{CommandExt, ExitStatusExt},
@@ -17,10 +21,10 @@ use twinfer_protocol::{
 
 use crate::{
     Deadlines, WorkerError,
-    deadline::{Deadline, Watchdog},
     device::{Device, Membership},
+    process::deadline::{Deadline, Watchdog},
+    process::stderr::StderrTail,
     semaphore::Semaphore,
-    stderr::StderrTail,
 };
 
 /// What the pipe to a worker is asked to hold, so that cases can wait in it.

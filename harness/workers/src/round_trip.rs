@@ -5,11 +5,11 @@ use twinfer_case::{EncodedCase, Timing, Variant};
 
 use crate::{
     Deadlines, WorkerCommand, WorkerError,
-    deadline::Watchdog,
     device_pools::DevicePools,
     executor::{Executor, WorkItem},
     outbox::{Message, Outbox, gather},
     pool::{SparePolicy, WorkerPool},
+    process::deadline::Watchdog,
     semaphore::Semaphore,
 };
 
