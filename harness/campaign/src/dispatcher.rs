@@ -12,7 +12,7 @@ use std::{
 use crossbeam_channel::{Receiver, Sender};
 use twinfer_case::{Event, Summary};
 use twinfer_triage::Suspect;
-use twinfer_workers::{TriageWorkers, gather};
+use twinfer_workers::{TriageWorkers, receive_all};
 
 use self::pending::PendingCases;
 use crate::{
@@ -92,7 +92,7 @@ impl<'scope, 'env> Dispatcher<'scope, 'env> {
                 self.leave_open_cases(sink)?;
                 break;
             }
-            for event in gather(events, PROGRESS)? {
+            for event in receive_all(events, PROGRESS)? {
                 match event {
                     // it is encoded and queued for an executor of each variant, and golden has computed its reference
                     StageEvent::Prepared(case) => self.pending.add_prepared(*case),

@@ -2,9 +2,7 @@ use std::sync::Arc;
 
 use twinfer_case::{BackendName, Case, EncodedCase, Variant, VariantInfo};
 use twinfer_checks::{Evaluated, Oracle, golden_for, references};
-use twinfer_workers::{
-    Deadlines, Semaphore, SparePolicy, TriageWorkers, Watchdog, WorkerCommand, WorkerPool,
-};
+use twinfer_workers::{Deadlines, HostContext, SparePolicy, TriageWorkers, WorkerCommand, WorkerPool};
 
 use crate::TargetError;
 
@@ -22,18 +20,16 @@ impl Targets {
         worker: &WorkerCommand,
         deadlines: Deadlines,
     ) -> Result<Self, TargetError> {
-        let watchdog = Watchdog::start();
-        let starts = Arc::new(Semaphore::for_worker_starts());
+        let host = HostContext::start();
         let start = |variant: &Variant| {
-            let pool = WorkerPool::new(
+            let (command, policy) = (worker.clone(), SparePolicy::default());
+            TriageWorkers::start(Arc::new(WorkerPool::new(
                 variant.clone(),
-                worker.clone(),
+                command,
                 deadlines,
-                watchdog.clone(),
-                Arc::clone(&starts),
-                SparePolicy::default(),
-            );
-            TriageWorkers::start(Arc::new(pool))
+                &host,
+                policy,
+            )))
         };
         let tested = variants.iter().filter(|variant| variant.backend != BackendName::Golden);
         let variants = tested.map(start).collect::<Result<Vec<_>, _>>()?;

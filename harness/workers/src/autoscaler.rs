@@ -1,14 +1,12 @@
-//! The *foreman* gives a variant more workers while its cases wait, as far as cores and memory allow, and tells which
-//! devices were given up.
+//! The autoscaler adds workers to a variant while its cases wait, as far as cores and memory allow, and reports
+//! devices that were given up.
 
 pub mod capacity;
-pub mod idle_cores;
+mod idle_cores;
+pub mod variant_workers;
 
 use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, atomic::Ordering},
     thread::Scope,
     time::{Duration, Instant},
 };
@@ -16,178 +14,135 @@ use std::{
 use crossbeam_channel::{Receiver, RecvTimeoutError};
 use twinfer_case::{DeviceUse, Event, WorkerBound, Workforce};
 
+use self::{capacity::Capacity, idle_cores::IdleCores, variant_workers::VariantWorkers};
 use crate::{
-    autoscaler::capacity::{Capacity, Load, bound},
-    autoscaler::idle_cores::IdleCores,
-    device_pools::DevicePools,
-    executor::{Executor, WorkItem},
     outbox::{Message, Outbox},
-    pool::WorkerPool,
     process::WorkerProcess,
 };
 
-/// How often the foreman looks.
+/// Time between two decisions.
 const INTERVAL: Duration = Duration::from_millis(50);
 
-/// How long cores are watched before it is told that they stand idle.
-const WATCH: Duration = Duration::from_secs(2);
+/// How long cores are watched before idle ones are used.
+const IDLE_INTERVAL: Duration = Duration::from_secs(2);
 
-/// Opens the lanes of all variants.
+/// Starts and adds the executors of all variants.
 pub struct Autoscaler<'scope, 'env> {
     scope: &'scope Scope<'scope, 'env>,
-    gangs: Vec<VariantWorkers>,
-    /// What there is for workers; nothing where their number is fixed.
-    means: Option<Capacity>,
+    variants: Vec<VariantWorkers>,
+    /// `None` if the number of workers is fixed.
+    capacity: Option<Capacity>,
     outbox: Outbox,
-    told: Vec<Workforce>,
+    /// The workforce that was reported last.
+    reported: Vec<Workforce>,
+    /// `None` if the system does not report idle cores.
     idle_cores: Option<IdleCores>,
-    /// Since when they are watched.
-    watched: Instant,
-}
-
-/// The lanes of one variant.
-pub struct VariantWorkers {
-    site: Arc<DevicePools>,
-    queue: Receiver<WorkItem>,
-    device_use: DeviceUse,
-    /// Whether the last worker that was to be added did not start.
-    is_refused: Arc<AtomicBool>,
+    /// When the idle cores were sampled last.
+    sampled: Instant,
 }
 
 impl<'scope, 'env> Autoscaler<'scope, 'env> {
-    /// An autoscaler that starts executors in `scope`; with no `means` it adds none.
+    /// An autoscaler that starts executors in `scope`; without `capacity` it adds none.
     pub fn new(
         scope: &'scope Scope<'scope, 'env>,
-        gangs: Vec<VariantWorkers>,
-        means: Option<Capacity>,
+        variants: Vec<VariantWorkers>,
+        capacity: Option<Capacity>,
         outbox: Outbox,
     ) -> Self {
-        let (told, idle_cores) = (Vec::new(), IdleCores::watch());
-        Self { scope, gangs, means, outbox, told, idle_cores, watched: Instant::now() }
+        let (reported, idle_cores) = (Vec::new(), IdleCores::watch());
+        Self { scope, variants, capacity, outbox, reported, idle_cores, sampled: Instant::now() }
     }
 
-    /// Opens a lane for each of these workers, by variant, which come from one device after the other.
+    /// Starts an executor for each of these workers, given by variant; those of a variant come from one device after the
+    /// other.
     pub fn start_executors(&self, workers: Vec<Vec<WorkerProcess>>) {
-        for (place, workers) in workers.into_iter().enumerate() {
-            let nurseries = self.gangs[place].site.pools().iter().cycle();
-            for (worker, nursery) in workers.into_iter().zip(nurseries) {
-                nursery.engage();
-                let lane = self.lane(place, nursery);
-                self.scope.spawn(move || lane.run(worker));
+        for ((index, variant), workers) in self.variants.iter().enumerate().zip(workers) {
+            let pools = variant.pools().pools().iter().cycle();
+            for (worker, pool) in workers.into_iter().zip(pools) {
+                pool.add_executor();
+                let executor = variant.executor(index, pool, self.outbox.clone());
+                self.scope.spawn(move || executor.run(worker));
             }
         }
     }
 
-    /// Looks after them until `over` is closed.
-    pub fn run(mut self, over: &Receiver<()>) {
-        self.look();
-        while over.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout) {
-            self.look();
+    /// Scales until the sender of `end` is dropped.
+    pub fn run(mut self, end: &Receiver<()>) {
+        self.scale();
+        while end.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout) {
+            self.scale();
         }
     }
 
-    fn look(&mut self) {
-        for event in self.gangs.iter().flat_map(|gang| gang.site.newly_given_up()) {
-            self.tell(event);
+    /// Adds the workers that are due, and reports what has changed.
+    fn scale(&mut self) {
+        for event in self.variants.iter().flat_map(|variant| variant.pools().newly_given_up()) {
+            self.report(event);
         }
-        let workforce: Vec<_> = (0..self.gangs.len())
-            .map(|place| {
-                let bound = self.hire(place);
-                let VariantWorkers { site, .. } = &self.gangs[place];
-                let (variant, footprint) = (site.variant().clone(), site.footprint());
-                Workforce { variant, workers: site.lanes(), bound, footprint }
+        let workforce: Vec<_> = (0..self.variants.len())
+            .map(|index| {
+                let bound = self.add_workers(index);
+                let pools = self.variants[index].pools();
+                let (variant, footprint) = (pools.variant().clone(), pools.footprint());
+                Workforce { variant, workers: pools.executors(), bound, footprint }
             })
             .collect();
         self.use_idle_cores(&workforce);
-        if workforce != self.told {
-            self.told.clone_from(&workforce);
-            self.tell(Event::WorkforceChanged { workforce });
+        if workforce != self.reported {
+            self.reported.clone_from(&workforce);
+            self.report(Event::WorkforceChanged { workforce });
         }
     }
 
-    /// Lets more workers be hired where cores stand idle that were left to others.
-    fn use_idle_cores(&mut self, workforce: &[Workforce]) {
-        let are_starting = self.gangs.iter().any(|gang| gang.site.starting() > 0);
-        if !are_starting && self.watched.elapsed() < WATCH {
-            return;
-        }
-        self.watched = Instant::now();
-        let idle = self.idle_cores.as_mut().and_then(IdleCores::since_last);
-        let mut bounds = self.gangs.iter().zip(workforce);
-        let are_wanted =
-            bounds.any(|(gang, one)| one.bound == WorkerBound::Cores && gang.waits_for_devices());
-        if let Some(idle) = idle.filter(|_| are_wanted && !are_starting) {
-            self.means = self.means.map(|means| means.with_idle(idle));
-        }
-    }
-
-    /// Gives a variant as many workers more as are due; what is against others.
-    fn hire(&self, place: usize) -> WorkerBound {
-        let gang = &self.gangs[place];
-        let Some(means) = self.means else {
-            return if gang.device_use == DeviceUse::Alone {
-                WorkerBound::Device
-            } else {
-                WorkerBound::Asked
+    /// Adds as many workers to a variant as are due. Returns what prevents more.
+    fn add_workers(&self, index: usize) -> WorkerBound {
+        let Some(capacity) = self.capacity else {
+            return match self.variants[index].device_use() {
+                DeviceUse::Alone => WorkerBound::Device,
+                DeviceUse::Shared => WorkerBound::Asked,
             };
         };
         loop {
-            let staffs: Vec<_> = self.gangs.iter().map(VariantWorkers::staff).collect();
-            if let Some(bound) = bound(means, &staffs, place) {
+            let loads: Vec<_> = self.variants.iter().map(VariantWorkers::load).collect();
+            if let Some(bound) = capacity.bound(&loads, index) {
                 return bound;
             }
-            self.start(place);
+            self.add_worker(index);
         }
     }
 
-    /// Starts a worker and opens its lane.
-    fn start(&self, place: usize) {
-        let gang = &self.gangs[place];
-        let nursery = Arc::clone(gang.site.least_busy());
-        nursery.engage_soon();
-        let (lane, refused) = (self.lane(place, &nursery), Arc::clone(&gang.is_refused));
-        let outbox = self.outbox.clone();
+    /// Starts a worker and its executor.
+    fn add_worker(&self, index: usize) {
+        let variant = &self.variants[index];
+        let pool = Arc::clone(variant.pools().least_busy());
+        pool.add_starting_executor();
+        let executor = variant.executor(index, &pool, self.outbox.clone());
+        let (start_failed, outbox) = (Arc::clone(variant.start_failed()), self.outbox.clone());
         self.scope.spawn(move || {
-            let Some(worker) = nursery.take_first() else { return refused.store(true, Ordering::Relaxed) };
-            let (variant, millis) = (nursery.variant().clone(), worker.start_millis());
+            let Ok(worker) = pool.take_first() else { return start_failed.store(true, Ordering::Relaxed) };
+            let (variant, millis) = (pool.variant().clone(), worker.start_millis());
             outbox.send(Message::Event(Box::new(Event::WorkerStarted { variant, millis })));
-            lane.run(worker);
+            executor.run(worker);
         });
     }
 
-    fn lane(&self, place: usize, nursery: &Arc<WorkerPool>) -> Executor {
-        let VariantWorkers { site, queue, .. } = &self.gangs[place];
-        let outbox = self.outbox.clone();
-        Executor::new(place, (Arc::clone(site), Arc::clone(nursery)), queue.clone(), outbox)
-    }
-
-    fn tell(&self, event: Event) {
-        self.outbox.clone().send(Message::Event(Box::new(event)));
-    }
-}
-
-impl VariantWorkers {
-    /// The workers of the variant of `site`, which take their cases from `queue`.
-    pub fn new(site: Arc<DevicePools>, queue: Receiver<WorkItem>, device_use: DeviceUse) -> Self {
-        Self { site, queue, device_use, is_refused: Arc::default() }
-    }
-
-    /// Whether cases wait for more workers on devices than there are.
-    fn waits_for_devices(&self) -> bool {
-        self.site.is_on_devices() && self.queue.len() > self.site.lanes()
-    }
-
-    fn staff(&self) -> Load {
-        Load {
-            workers: self.site.lanes(),
-            starting: self.site.starting(),
-            footprint: self.site.footprint(),
-            waiting: self.queue.len(),
-            in_flight: self.site.in_flight(),
-            busy: self.site.busy_lanes(),
-            device_use: self.device_use,
-            device: self.site.least_busy().occupancy(),
-            is_refused: self.is_refused.load(Ordering::Relaxed),
+    /// Raises the capacity if cores were idle although cases waited for workers on devices.
+    fn use_idle_cores(&mut self, workforce: &[Workforce]) {
+        let are_starting = self.variants.iter().any(|variant| variant.pools().starting_executors() > 0);
+        if !are_starting && self.sampled.elapsed() < IDLE_INTERVAL {
+            return;
         }
+        self.sampled = Instant::now();
+        let idle = self.idle_cores.as_mut().and_then(IdleCores::since_last);
+        let mut bounds = self.variants.iter().zip(workforce);
+        let are_wanted =
+            bounds.any(|(variant, one)| one.bound == WorkerBound::Cores && variant.waits_for_devices());
+        if let Some(idle) = idle.filter(|_| are_wanted && !are_starting) {
+            self.capacity = self.capacity.map(|capacity| capacity.with_idle_cores(idle));
+        }
+    }
+
+    fn report(&self, event: Event) {
+        self.outbox.clone().send(Message::Event(Box::new(event)));
     }
 }

@@ -1,25 +1,25 @@
 use twinfer_case::Variant;
 use twinfer_protocol::{Fault, FaultCause};
 
-use crate::process::Loss;
+use crate::loss::Loss;
 
-/// Why a worker cannot do its work: a fault of the environment or of the harness, and never a verdict about a backend.
+/// Why a worker cannot do its work: a fault of the environment or of the harness, never a verdict about a backend.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkerError {
-    /// A worker does not start, or reports that it cannot go on.
+    /// A worker does not start, or reports that it cannot continue.
     #[error("worker of {variant}: {reason}")]
     Worker {
         /// The variant that the worker serves.
         variant: Variant,
-        /// What the worker reported, or how its process ended.
+        /// The worker's report, or how its process ended.
         reason: String,
     },
-    /// A worker reports that its backend does not take the variant's options.
+    /// A worker reports that its backend does not accept the variant's options.
     #[error("{variant}: {reason}")]
     Variant {
         /// The variant with those options.
         variant: Variant,
-        /// What the worker reported.
+        /// The worker's report.
         reason: String,
     },
     /// A thread of the supervisor failed.
@@ -28,7 +28,7 @@ pub enum WorkerError {
 }
 
 impl WorkerError {
-    /// The worker of `variant` is lost and no other can replace it.
+    /// The worker of `variant` is lost and another one cannot replace it.
     pub(crate) fn of_loss(variant: &Variant, loss: &Loss) -> Self {
         let (variant, reason) = (variant.clone(), loss.to_string());
         match loss {

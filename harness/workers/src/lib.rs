@@ -1,15 +1,37 @@
 //! Worker processes as the supervisor sees them: started, fed, watched, killed, replaced, and scaled with the load.
 //!
 //! A backend runs in a process of its own, so that a crash, a hang, or a corrupted CUDA context costs one worker and no case.
-//! [`WorkerPool`] starts the workers of one variant on one device and keeps spares; [`DevicePools`] is one pool per device. An
-//! [`Executor`] feeds one worker the cases of a campaign, and an [`Autoscaler`] adds executors while cases wait. [`TriageWorkers`]
-//! run single cases beside the campaign.
+//! This runs one case in a worker that has run nothing else:
+//!
+//! ```no_run
+//! use std::sync::Arc;
+//!
+//! use twinfer_case::Task;
+//! use twinfer_workers::{Deadlines, HostContext, SparePolicy, TriageWorkers, WorkerCommand, WorkerError, WorkerPool};
+//!
+//! fn run(task: &Task) -> Result<(), WorkerError> {
+//!     let command = WorkerCommand { args: vec!["worker".to_owned()], ..WorkerCommand::new("twinfer") };
+//!     let host = HostContext::start();
+//!     let variant = "ort:cpu".parse().expect("a variant");
+//!     let pool = WorkerPool::new(variant, command, Deadlines::default(), &host, SparePolicy::default());
+//!     let workers = TriageWorkers::start(Arc::new(pool))?;
+//!     let observation = workers.observe_fresh(task)?;
+//!     println!("{}: {:?} in {}", workers.info().variant, observation.outcome, observation.stage);
+//!     Ok(())
+//! }
+//! ```
+//!
+//! A [`WorkerPool`] starts the workers of one variant on one device and keeps spares; [`DevicePools`] has one pool per device. An
+//! `Executor` feeds one worker the cases of a campaign, and an [`Autoscaler`] adds executors while cases wait.
+//! [`TriageWorkers`] run single cases beside the campaign.
 
 mod autoscaler;
 mod device;
 mod device_pools;
 mod error;
 mod executor;
+mod host_context;
+mod loss;
 pub mod memory;
 mod outbox;
 mod pool;
@@ -19,18 +41,25 @@ mod round_trip;
 mod semaphore;
 mod sequential;
 mod triage_workers;
+mod work_item;
 
-pub use autoscaler::capacity::Capacity;
-pub use autoscaler::{Autoscaler, VariantWorkers};
-pub use device_pools::{DevicePools, HostContext, NicedWorkers, PoolOptions, start_all};
+pub use autoscaler::{Autoscaler, capacity::Capacity, variant_workers::VariantWorkers};
+pub use device_pools::{DevicePools, NicedWorkers, PoolOptions, start_all};
 pub use error::WorkerError;
-pub use executor::{Observed, WorkItem};
-pub use outbox::{Message, Outbox, gather};
-pub use pool::{SparePolicy, SpareRequest, WorkerPool};
-pub use process::command::{ALLOCATOR, WorkerCommand};
-pub use process::deadline::{Deadlines, Watchdog};
-pub use process::{Loss, WorkerProcess};
+pub use host_context::HostContext;
+pub use loss::Loss;
+pub use outbox::{Message, Outbox, receive_all};
+pub use pool::{
+    WorkerPool,
+    spares::{SparePolicy, SpareRequest},
+};
+pub use process::{
+    WorkerProcess,
+    command::{ALLOCATOR, WorkerCommand},
+    deadline::Deadlines,
+};
 pub use round_trip::RoundTrip;
 pub use semaphore::Semaphore;
 pub use sequential::SequentialRun;
 pub use triage_workers::{Lease, TriageWorkers};
+pub use work_item::{Observed, WorkItem};

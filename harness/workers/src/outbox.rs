@@ -3,19 +3,19 @@ use std::{sync::Arc, thread, time::Duration};
 use crossbeam_channel::{Receiver, RecvTimeoutError};
 use twinfer_case::Event;
 
-use crate::{WorkerError, executor::Observed};
+use crate::{error::WorkerError, work_item::Observed};
 
 /// What executors and the autoscaler send to the campaign's dispatcher.
 pub enum Message {
     /// An executor has an observation of a case.
     Observed(Box<Observed>),
-    /// Something for the reporters, at once.
+    /// An event that reporters receive at once.
     Event(Box<Event>),
-    /// A thread cannot go on.
+    /// A thread cannot continue.
     Failed(WorkerError),
 }
 
-/// A thread's way to the dispatcher. If the thread panics, the dispatcher receives [`Message::Failed`].
+/// Sends a thread's messages to the dispatcher. If the thread panics, the dispatcher receives [`Message::Failed`].
 pub struct Outbox(Arc<dyn Fn(Message) + Send + Sync>);
 
 impl Outbox {
@@ -24,7 +24,7 @@ impl Outbox {
         Self(Arc::new(send))
     }
 
-    /// Sends a message; a dispatcher that has ended needs none.
+    /// Sends a message; it is dropped if the dispatcher has ended.
     pub fn send(&self, message: Message) {
         (self.0)(message);
     }
@@ -45,12 +45,12 @@ impl Drop for Outbox {
     }
 }
 
-/// How long messages gather once the first has come: each of them alone would wake the receiver, several times a case.
-const GATHERING: Duration = Duration::from_millis(1);
+/// How long to collect messages after the first one: each of them alone would wake the receiver, several times a case.
+const COLLECTING: Duration = Duration::from_millis(1);
 
-/// Receives everything that has arrived, or waits for the first message; empty if none arrives within `patience`.
-pub fn gather<T>(inbox: &Receiver<T>, patience: Duration) -> Result<Vec<T>, WorkerError> {
-    let first = match inbox.recv_timeout(patience) {
+/// Receives all messages that have arrived, or waits for the first one; empty if none arrives within `timeout`.
+pub fn receive_all<T>(inbox: &Receiver<T>, timeout: Duration) -> Result<Vec<T>, WorkerError> {
+    let first = match inbox.recv_timeout(timeout) {
         Ok(first) => first,
         Err(RecvTimeoutError::Timeout) => return Ok(Vec::new()),
         Err(RecvTimeoutError::Disconnected) => {
@@ -58,6 +58,6 @@ pub fn gather<T>(inbox: &Receiver<T>, patience: Duration) -> Result<Vec<T>, Work
             return Err(WorkerError::Supervisor(reason));
         }
     };
-    thread::sleep(GATHERING);
+    thread::sleep(COLLECTING);
     Ok(std::iter::once(first).chain(inbox.try_iter()).collect())
 }

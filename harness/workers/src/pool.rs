@@ -1,228 +1,126 @@
+pub mod spares;
+pub mod trial;
+
 use std::{
-    collections::VecDeque,
     sync::{
-        Arc, Condvar, Mutex, OnceLock, PoisonError,
+        Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
     thread,
     time::{Duration, Instant},
 };
 
-use twinfer_case::{Description, LogLine, Observation, Outcome, Severity, Stage, Task, Timing, Variant};
+use twinfer_case::{Description, Task, Variant};
 
+use self::{
+    spares::{SparePolicy, SpareRequest, Spares, StartingSpare},
+    trial::{Trial, lost, observe},
+};
 use crate::{
-    Deadlines, WorkerError,
-    autoscaler::capacity::Occupancy,
-    device::Device,
-    device::health::Health,
-    process::command::WorkerCommand,
-    process::deadline::Watchdog,
-    process::{Answer, Loss, WorkerProcess},
+    device::{Device, health::DeviceHealth, occupancy::Occupancy},
+    error::WorkerError,
+    host_context::HostContext,
+    loss::Loss,
+    process::{WorkerProcess, command::WorkerCommand, deadline::Deadlines, watchdog::Watchdog},
     semaphore::{Priority, Semaphore},
 };
 
-/// The environment variable that names the GPUs which a process sees.
+/// The environment variable that names the GPUs that a process sees.
 const VISIBLE_DEVICES: &str = "CUDA_VISIBLE_DEVICES";
 
-/// A worker that SIGKILL ends is started, or tried with a case, this many times before that counts.
-const PATIENCE: usize = 4;
+/// Attempts before SIGKILL, which comes from outside, counts against a start or a case.
+const ATTEMPTS: usize = 4;
 
-/// What is waited for before a worker that did not start is started again: a device that serves only so many processes
-/// at once has room again when another has ended, and a service that ended the contexts of all takes a second to come back.
-const PAUSES: [Duration; PATIENCE - 1] =
+/// Pauses between attempts to start a worker. A device that serves a limited number of processes has room once another one
+/// has ended, and a service that ended the contexts of all takes a second to come back.
+const PAUSES: [Duration; ATTEMPTS - 1] =
     [Duration::from_millis(100), Duration::from_secs(1), Duration::from_secs(4)];
 
-/// Starts the workers of one variant and keeps spares standing by, since starting one can take seconds.
+/// Starts the workers of one variant on one device, and keeps spares, since starting a worker can take seconds.
 pub struct WorkerPool {
     variant: Variant,
     command: WorkerCommand,
     device: Arc<Device>,
     deadlines: Deadlines,
     watchdog: Watchdog,
-    gate: Arc<Semaphore>,
-    reserve: SparePolicy,
-    spares: Mutex<Spares>,
-    /// Told when a spare stands by, or did not start.
-    arrived: Condvar,
-    /// What the first of its workers said of itself.
+    /// Bounds how many workers start at once.
+    starts: Arc<Semaphore>,
+    spares: Arc<Spares>,
+    /// The description that the first worker gave.
     description: OnceLock<Description>,
-    health: Health,
-    /// How many lanes it serves, and how many of those wait for their first worker.
-    lanes: AtomicUsize,
-    starting: AtomicUsize,
+    health: DeviceHealth,
+    /// Executors on this device, including those that wait for their first worker.
+    executors: AtomicUsize,
+    starting_executors: AtomicUsize,
+    /// The device's memory; `None` before a worker has started, and without a device.
     occupancy: Mutex<Option<Occupancy>>,
 }
 
-/// How many spares are kept.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct SparePolicy {
-    /// At least.
-    pub least: usize,
-    /// At most: as many as are expected to be needed, where starting one takes seconds, as TensorRT does.
-    pub most: usize,
-}
-
-/// A start that takes this long is worth starting workers before they are needed.
-const SLOW: Duration = Duration::from_millis(500);
-
-/// Workers that will be needed soon, until it is dropped.
-pub struct SpareRequest {
-    nursery: Arc<WorkerPool>,
-    workers: usize,
-}
-
-#[derive(Default)]
-struct Spares {
-    ready: VecDeque<WorkerProcess>,
-    starting: usize,
-    /// How many of these have passed the gate.
-    under_way: usize,
-    /// How many of those somebody waits for.
-    awaited: usize,
-    /// How many will be needed soon.
-    expected: usize,
-    /// How long the last start took.
-    start_time: Duration,
-}
-
-/// A spare that is being started; whoever waits is told once it stands by or is not to be had.
-struct StartingSpare<'a> {
-    nursery: &'a WorkerPool,
-    is_under_way: bool,
-}
-
-/// What became of a case in a fresh worker.
-pub struct Trial {
-    /// What was observed; a crash or a hang where that recurred.
-    pub observation: Observation,
-    /// The worker, where it survived.
-    pub survivor: Option<WorkerProcess>,
-}
-
-impl Trial {
-    /// Whether the case ended its workers.
-    pub const fn is_lost(&self) -> bool {
-        matches!(self.observation.outcome, Outcome::Crashed(_) | Outcome::TimedOut)
-    }
-}
-
 impl WorkerPool {
-    /// A nursery that keeps spares in `reserve` and starts workers through `gate`.
+    /// A pool without workers yet.
     pub fn new(
         variant: Variant,
         command: WorkerCommand,
         deadlines: Deadlines,
-        watchdog: Watchdog,
-        gate: Arc<Semaphore>,
-        reserve: SparePolicy,
+        host: &HostContext,
+        policy: SparePolicy,
     ) -> Self {
         Self {
             variant,
             command,
             device: Arc::new(Device::new(None)),
             deadlines,
-            watchdog,
-            gate,
-            reserve,
-            spares: Mutex::default(),
-            arrived: Condvar::new(),
+            watchdog: host.watchdog().clone(),
+            starts: Arc::clone(host.starts()),
+            spares: Arc::new(Spares::new(policy)),
             description: OnceLock::new(),
-            health: Health::default(),
-            lanes: AtomicUsize::new(0),
-            starting: AtomicUsize::new(0),
+            health: DeviceHealth::default(),
+            executors: AtomicUsize::new(0),
+            starting_executors: AtomicUsize::new(0),
             occupancy: Mutex::default(),
         }
     }
 
-    /// The same, whose workers see this device only, if it has a name, and share it with those of others.
+    /// Starts workers on `device`, which other pools may share. Workers see no other device if it has a name.
     #[must_use]
     pub fn on_device(self, device: Arc<Device>) -> Self {
         Self { device, ..self }
     }
 
-    /// Which variant its workers serve.
+    /// The variant that the workers serve.
     pub const fn variant(&self) -> &Variant {
         &self.variant
     }
 
-    /// Which GPU its workers see, if only one.
+    /// The name of the only GPU that the workers see; `None` if they see all.
     pub fn device(&self) -> Option<&str> {
         self.device.name()
     }
 
-    /// Whether workers can work there.
-    pub const fn health(&self) -> &Health {
+    /// Whether workers can work on the device.
+    pub const fn health(&self) -> &DeviceHealth {
         &self.health
     }
 
-    /// Counts a lane that it serves.
-    pub fn engage(&self) {
-        self.lanes.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// Counts a lane whose worker is still to be started.
-    pub fn engage_soon(&self) {
-        self.engage();
-        self.starting.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// The first worker of a lane that was counted so; without one there is no lane.
-    pub fn take_first(self: &Arc<Self>) -> Option<WorkerProcess> {
-        let worker = self.take().ok();
-        self.starting.fetch_sub(1, Ordering::Relaxed);
-        if worker.is_none() {
-            self.lanes.fetch_sub(1, Ordering::Relaxed);
-        }
-        worker
-    }
-
-    /// How many lanes it serves.
-    pub fn lanes(&self) -> usize {
-        self.lanes.load(Ordering::Relaxed)
-    }
-
-    /// How many of those wait for their first worker.
-    pub fn starting(&self) -> usize {
-        self.starting.load(Ordering::Relaxed)
-    }
-
-    /// What its workers say of their device's memory.
-    pub fn occupancy(&self) -> Option<Occupancy> {
-        let told = *self.occupancy.lock().unwrap_or_else(PoisonError::into_inner);
-        told.map(|told| Occupancy { starting: self.starting(), workers: self.device.workers(), ..told })
-    }
-
-    /// A worker that has run nothing: a spare, also one whose start is under way and that nobody else waits for, or one started
-    /// now.
+    /// Takes a worker that has run nothing: a spare, also one that is still starting if no other thread waits for it, or one that is
+    /// started now.
     pub fn take(self: &Arc<Self>) -> Result<WorkerProcess, WorkerError> {
-        let worker = self.spare().map_or_else(|| self.start(), Ok)?;
+        let worker = self.spares.take().map_or_else(|| self.start(), Ok)?;
         self.refill();
         Ok(worker)
     }
 
-    fn spare(&self) -> Option<WorkerProcess> {
-        let mut spares = self.lock();
-        if !spares.ready.is_empty() || spares.awaited >= spares.under_way {
-            return spares.ready.pop_front();
-        }
-        spares.awaited += 1;
-        let is_coming = |spares: &mut Spares| spares.ready.is_empty() && spares.awaited <= spares.under_way;
-        spares = self.arrived.wait_while(spares, is_coming).unwrap_or_else(PoisonError::into_inner);
-        spares.awaited -= 1;
-        spares.ready.pop_front()
-    }
-
-    /// Has `workers` started before they are needed, where that is worth it.
+    /// Starts `workers` spares that will be needed soon, if workers take long to start.
     pub fn request_spares(self: &Arc<Self>, workers: usize) -> SpareRequest {
-        self.lock().expected += workers;
+        let request = self.spares.request(workers);
         self.refill();
-        SpareRequest { nursery: Arc::clone(self), workers }
+        request
     }
 
-    /// Runs `task` in fresh workers until what happens is the case's own doing.
+    /// Runs `task` in fresh workers until the result is the case's own doing.
     ///
-    /// A crash or hang is believed when it happens to a worker that has run nothing else and `suspicion` or an
-    /// earlier try agrees; SIGKILL, which comes from outside, must come [`PATIENCE`] times.
+    /// A crash or a hang counts if it happens to a worker that has run nothing else and confirms `suspicion` or an earlier
+    /// attempt. SIGKILL, which comes from outside, has to recur at every one of four attempts.
     pub fn try_fresh(self: &Arc<Self>, task: &Task, suspicion: Option<&Loss>) -> Result<Trial, WorkerError> {
         let mut earlier = suspicion.cloned();
         let mut killed = 0;
@@ -236,8 +134,8 @@ impl WorkerPool {
                 Err(loss) => loss,
             };
             killed += usize::from(loss.is_from_outside());
-            let believed = if loss.is_from_outside() { killed >= PATIENCE } else { earlier.is_some() };
-            if believed {
+            let is_confirmed = if loss.is_from_outside() { killed >= ATTEMPTS } else { earlier.is_some() };
+            if is_confirmed {
                 let observation = lost(&self.variant, stage, &loss)?;
                 return Ok(Trial { observation, survivor: None });
             }
@@ -245,177 +143,144 @@ impl WorkerPool {
         }
     }
 
+    /// Starts a worker, and gives up the device if none starts.
     fn start(&self) -> Result<WorkerProcess, WorkerError> {
-        let mut result = self.try_start();
-        // where none has ever started, there is nothing to wait for
+        let mut result = self.start_once();
+        // if no worker has ever started, waiting does not help
         let has_started = self.description.get().is_some();
         for pause in PAUSES {
-            if result.is_ok() || self.watchdog.is_over() {
+            if result.is_ok() || self.watchdog.is_shut_down() {
                 break;
             }
             if has_started {
                 thread::sleep(pause);
             }
-            result = self.try_start();
+            result = self.start_once();
         }
-        if let (Err(error), false) = (&result, self.watchdog.is_over()) {
+        if let (Err(error), false) = (&result, self.watchdog.is_shut_down()) {
             self.health.give_up(error.to_string());
         }
         result
     }
 
-    fn try_start(&self) -> Result<WorkerProcess, WorkerError> {
-        let _pass = self.gate.enter(Priority::Needed);
-        self.start_now()
+    fn start_once(&self) -> Result<WorkerProcess, WorkerError> {
+        let _permit = self.starts.acquire(Priority::Needed);
+        self.start_process()
     }
 
-    fn start_now(&self) -> Result<WorkerProcess, WorkerError> {
+    fn start_process(&self) -> Result<WorkerProcess, WorkerError> {
         let begun = Instant::now();
         let mut command = self.command.for_variant(&self.variant);
         command.envs(self.device.name().map(|name| (VISIBLE_DEVICES, name)));
         let worker = WorkerProcess::start(command, &self.variant, self.deadlines, &self.watchdog)?;
-        self.lock().start_time = begun.elapsed();
-        self.check(worker.sharing(&self.device))
-    }
-
-    /// Starts a spare; one that does not start is no loss: whoever needs one starts it and reports the error.
-    fn stand_by(&self) {
-        let mut standby = StartingSpare { nursery: self, is_under_way: false };
-        let _pass = self.gate.enter(Priority::Spare);
-        standby.set_off();
-        if let Ok(worker) = self.start_now() {
-            self.lock().ready.push_back(worker);
-        }
-    }
-
-    /// A worker that is not what the first one was would give verdicts about something else.
-    fn check(&self, worker: WorkerProcess) -> Result<WorkerProcess, WorkerError> {
-        let (first, now) =
-            (self.description.get_or_init(|| worker.description().clone()), worker.description());
-        if first != now {
-            let who = |one: &Description| format!("{} {}, as far as {}", one.name, one.version, one.reaches);
-            let reason = format!(
-                "it is {} now and was {} at first: its library or its device has changed",
-                who(now),
-                who(first)
-            );
-            return Err(WorkerError::Worker { variant: self.variant.clone(), reason });
-        }
-        let mut occupancy = self.occupancy.lock().unwrap_or_else(PoisonError::into_inner);
-        let workers = self.device.workers();
-        *occupancy = worker.device_memory().map(|memory| Occupancy::told(memory, workers, *occupancy));
-        drop(occupancy);
+        self.spares.record_start(begun.elapsed());
+        let worker = worker.on_device(&self.device);
+        self.check_description(&worker)?;
+        self.record_occupancy(&worker);
         Ok(worker)
     }
 
+    /// Starts spares until there are enough.
     fn refill(self: &Arc<Self>) {
-        let mut spares = self.lock();
-        while spares.ready.len() + spares.starting < self.reserve.wanted(&spares) {
-            let nursery = Arc::clone(self);
-            if thread::Builder::new().spawn(move || nursery.stand_by()).is_err() {
+        while let Some(spare) = self.spares.begin_start() {
+            let pool = Arc::clone(self);
+            if thread::Builder::new().spawn(move || pool.start_spare(spare)).is_err() {
                 break;
             }
-            spares.starting += 1;
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Spares> {
-        self.spares.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl SparePolicy {
-    fn wanted(self, spares: &Spares) -> usize {
-        let expected = if spares.start_time < SLOW { 0 } else { spares.expected };
-        expected.min(self.most).max(self.least)
-    }
-}
-
-impl StartingSpare<'_> {
-    /// It has passed the gate.
-    fn set_off(&mut self) {
-        self.is_under_way = true;
-        self.nursery.lock().under_way += 1;
-    }
-}
-
-impl Drop for StartingSpare<'_> {
-    fn drop(&mut self) {
-        let mut spares = self.nursery.lock();
-        spares.starting -= 1;
-        spares.under_way -= usize::from(self.is_under_way);
-        drop(spares);
-        self.nursery.arrived.notify_all();
-    }
-}
-
-impl Drop for SpareRequest {
-    fn drop(&mut self) {
-        self.nursery.lock().expected -= self.workers;
-    }
-}
-
-/// Runs one case in `worker`, once it is its turn, and waits for it.
-pub fn observe(worker: &mut WorkerProcess, task: &Task) -> Result<Observation, (Stage, Loss)> {
-    let turn = worker.turn();
-    let _pass = turn.as_deref().map(|turn| turn.enter(Priority::Needed));
-    let mut stage = Stage::Load;
-    worker.send(task).and_then(|()| worker.flush()).map_err(|loss| (stage, loss))?;
-    loop {
-        match worker.receive(stage) {
-            Ok(Answer::Stage(hash, entered)) if hash == task.hash => stage = entered,
-            Ok(Answer::Done(hash, observation)) if hash == task.hash => return Ok(*observation),
-            Ok(_) => return Err((stage, Loss::other_case())),
-            Err(loss) => return Err((stage, loss)),
+    /// Starts a spare. If it fails, the thread that needs a worker starts one itself and reports the error.
+    fn start_spare(&self, mut spare: StartingSpare) {
+        let _permit = self.starts.acquire(Priority::Spare);
+        spare.spawn();
+        if let Ok(worker) = self.start_process() {
+            spare.ready(worker);
         }
     }
-}
 
-/// An observation whose case came to a worker at `since`; that is its time where the backend tells none.
-pub fn timed(mut observation: Observation, since: Instant) -> Observation {
-    if observation.timings.is_empty() {
-        let micros = since.elapsed().as_micros() as u64;
-        observation.timings.push(Timing { stage: observation.stage, micros });
-    }
-    observation
-}
-
-/// The observation of a case that ends its worker; an error where the harness is to blame.
-pub fn lost(variant: &Variant, stage: Stage, loss: &Loss) -> Result<Observation, WorkerError> {
-    let (outcome, last_words) = match loss {
-        Loss::TimedOut => (Outcome::TimedOut, None),
-        Loss::Died(death) => (Outcome::Crashed(death.status.clone()), death.last_words.clone()),
-        Loss::Garbled(reason) => (Outcome::Crashed("garbled pipe".to_owned()), Some(reason.clone())),
-        Loss::Fault(_) | Loss::Spent => {
-            return Err(WorkerError::of_loss(variant, loss));
+    /// Rejects a worker that is not what the first one was: its verdicts would be about something else.
+    fn check_description(&self, worker: &WorkerProcess) -> Result<(), WorkerError> {
+        let (first, now) =
+            (self.description.get_or_init(|| worker.description().clone()), worker.description());
+        if first == now {
+            return Ok(());
         }
-    };
-    let log = last_words.map(|text| LogLine { severity: Severity::Fatal, stage, text });
-    Ok(Observation { log: log.into_iter().collect(), ..Observation::new(stage, outcome) })
+        let outline = |one: &Description| format!("{} {}, as far as {}", one.name, one.version, one.reaches);
+        let reason = format!(
+            "it is {} now and was {} at first: its library or its device has changed",
+            outline(now),
+            outline(first)
+        );
+        Err(WorkerError::Worker { variant: self.variant.clone(), reason })
+    }
+
+    fn record_occupancy(&self, worker: &WorkerProcess) {
+        let mut occupancy = self.occupancy.lock().unwrap_or_else(PoisonError::into_inner);
+        let workers = self.device.workers();
+        *occupancy = worker.device_memory().map(|memory| Occupancy::measured(memory, workers, *occupancy));
+    }
+
+    /// The memory of the device and the workers on it; `None` before a worker has started, and without a device.
+    pub fn occupancy(&self) -> Option<Occupancy> {
+        let measured = *self.occupancy.lock().unwrap_or_else(PoisonError::into_inner);
+        let (starting, workers) = (self.starting_executors(), self.device.workers());
+        measured.map(|measured| Occupancy { starting, workers, ..measured })
+    }
+
+    /// Counts an executor on this device.
+    pub fn add_executor(&self) {
+        self.executors.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts an executor whose first worker is still to be [taken](Self::take_first).
+    pub fn add_starting_executor(&self) {
+        self.add_executor();
+        self.starting_executors.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Takes the first worker of a starting executor. If none starts, the executor does not count any more.
+    pub fn take_first(self: &Arc<Self>) -> Result<WorkerProcess, WorkerError> {
+        let worker = self.take();
+        self.starting_executors.fetch_sub(1, Ordering::Relaxed);
+        if worker.is_err() {
+            self.executors.fetch_sub(1, Ordering::Relaxed);
+        }
+        worker
+    }
+
+    /// Executors on this device, including those that wait for their first worker.
+    pub fn executors(&self) -> usize {
+        self.executors.load(Ordering::Relaxed)
+    }
+
+    /// Executors that wait for their first worker.
+    pub fn starting_executors(&self) -> usize {
+        self.starting_executors.load(Ordering::Relaxed)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Whether a device is given up on which no worker starts, while the campaign goes on or after it.
+    /// Whether a device on which no worker starts is given up, during a campaign or after it.
     fn is_given_up(is_over: bool) -> bool {
-        let (watchdog, gate) = (Watchdog::start(), Arc::new(Semaphore::new(1)));
+        let host = HostContext::start();
         if is_over {
-            watchdog.kill_all();
+            host.kill_workers();
         }
-        // no process is forked for a name that none can have: it would share the locks that other tests hold
+        // a name that no program can have: a forked process would share the locks that other tests hold
         let (variant, command) = ("ort:cpu".parse().unwrap(), WorkerCommand::new("no\0program"));
-        let nursery =
-            WorkerPool::new(variant, command, Deadlines::default(), watchdog, gate, SparePolicy::default());
-        let nursery = Arc::new(nursery);
-        assert!(nursery.take().is_err());
-        nursery.health().is_given_up()
+        let pool = WorkerPool::new(variant, command, Deadlines::default(), &host, SparePolicy::default());
+        let pool = Arc::new(pool);
+        assert!(pool.take().is_err());
+        pool.health().is_given_up()
     }
 
     #[test]
-    fn a_worker_that_is_killed_since_all_is_over_says_nothing_of_its_device() {
+    fn a_failed_start_gives_up_the_device_during_a_campaign() {
         assert!(is_given_up(false));
-        assert!(!is_given_up(true));
+        assert!(!is_given_up(true), "all workers were killed at the end");
     }
 }

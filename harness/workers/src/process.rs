@@ -1,13 +1,14 @@
 pub mod command;
 pub mod deadline;
-pub mod stderr;
+mod stderr;
+pub mod watchdog;
 
 use std::{
     io::{self, BufReader, Write},
     os::unix::process::{CommandExt, ExitStatusExt},
     process::{Child, ChildStdin, ChildStdout, Command},
     sync::Arc,
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use rustix::{
@@ -15,78 +16,59 @@ use rustix::{
     process::{Pid, setpriority_pgrp},
 };
 use twinfer_case::{CaseHash, Description, DeviceMemory, DeviceUse, Observation, Stage, Task, Variant};
-use twinfer_protocol::{
-    Fault, FrameError, FromWorker, MessageError, PROTOCOL_VERSION, ToWorker, read_from_worker,
-};
+use twinfer_protocol::{FrameError, FromWorker, MessageError, PROTOCOL_VERSION, ToWorker, read_from_worker};
 
+use self::{
+    deadline::{Deadline, Deadlines},
+    stderr::StderrTail,
+    watchdog::Watchdog,
+};
 use crate::{
-    Deadlines, WorkerError,
-    device::{Device, Membership},
-    process::deadline::{Deadline, Watchdog},
-    process::stderr::StderrTail,
+    device::{Device, DeviceUser},
+    error::WorkerError,
+    loss::{Death, Loss, SIGKILL},
     semaphore::Semaphore,
 };
 
-/// What the pipe to a worker is asked to hold, so that cases can wait in it.
+/// The requested size of the pipes to and from a worker: cases wait there.
 pub const PIPE_BYTES: usize = 1 << 18;
-/// The niceness of a worker that others go before: about a third of a processor that it shares with one of them.
-const BEHIND: i32 = 5;
+/// The size of a pipe that cannot be resized.
+const DEFAULT_PIPE_BYTES: usize = 4096;
+/// How long a worker that closed its pipe may take to end.
+const CLOSING: Duration = Duration::from_secs(2);
+/// The niceness of a worker with lowered priority: it gets about a third of a core that it shares with another one.
+const NICENESS: i32 = 5;
 
-/// A running worker that answered its handshake and serves one variant.
+/// A running worker that completed its handshake and serves one variant. Dropping it kills it.
 pub struct WorkerProcess {
     child: Child,
     stdin: ChildStdin,
-    /// What it is to be told next.
+    /// Messages to write with the next flush.
     unsent: Vec<u8>,
     stdout: BufReader<ChildStdout>,
+    /// `None` once the worker's death was reported.
     stderr: Option<StderrTail>,
-    leash: Arc<Deadline>,
+    deadline: Arc<Deadline>,
     deadlines: Deadlines,
     description: Description,
     device_memory: Option<DeviceMemory>,
-    capacity: usize,
+    pipe_capacity: usize,
     start_millis: u64,
-    spent: bool,
-    /// The stage that the case in front is in, once it said so.
-    entered: Option<Stage>,
-    /// What it has to wait for before it is given a case.
+    is_spent: bool,
+    /// The stage of the case in front; `None` before the worker announced one.
+    stage: Option<Stage>,
+    /// To acquire before the worker receives a case; `None` if it shares its device.
     turn: Option<Arc<Semaphore>>,
-    /// That it is one of those on its device, if it is on one.
-    membership: Option<Membership>,
+    /// `None` if the worker uses no device.
+    device_user: Option<DeviceUser>,
 }
 
-/// How a worker ended unasked, or why it cannot be used any more.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Loss {
-    /// A stage's deadline passed and it was killed.
-    TimedOut,
-    /// It died, or closed its pipe; what is known of that.
-    Died(Death),
-    /// It said something that is not the protocol.
-    Garbled(String),
-    /// It reported that it cannot go on, for no reason of the backend's.
-    Fault(Fault),
-    /// It said that it is of no more use, after it answered.
-    Spent,
-}
-
-/// How a process died.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Death {
-    /// `signal 11`, `exit code 3`.
-    pub status: String,
-    /// Whether something outside killed it: SIGKILL, which no program raises by a mistake of its own.
-    pub from_outside: bool,
-    /// The last line it printed to stderr.
-    pub last_words: Option<String>,
-}
-
-/// What a worker says while it has cases.
-pub enum Answer {
-    /// It enters a stage of the case in front.
-    Stage(CaseHash, Stage),
-    /// It is done with the case in front.
-    Done(CaseHash, Box<Observation>),
+/// A worker's message about the case in front.
+pub enum Reply {
+    /// The worker enters a stage of the case.
+    Entered(CaseHash, Stage),
+    /// The worker has finished the case.
+    Observed(CaseHash, Box<Observation>),
 }
 
 impl WorkerProcess {
@@ -104,14 +86,14 @@ impl WorkerProcess {
             .process_group(0)
             .spawn()
             .map_err(|error| failed(format!("cannot start {program:?}: {error}")))?;
-        let leash = watchdog.watch(child.id());
+        let deadline = watchdog.watch(child.id());
         let (Some(stdin), Some(stdout), Some(stderr)) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take())
         else {
-            leash.kill();
+            deadline.kill();
             return Err(failed(format!("{program:?} has no pipes")));
         };
-        let capacity = fcntl_setpipe_size(&stdin, PIPE_BYTES).unwrap_or(4096);
+        let pipe_capacity = fcntl_setpipe_size(&stdin, PIPE_BYTES).unwrap_or(DEFAULT_PIPE_BYTES);
         let _ = fcntl_setpipe_size(&stdout, PIPE_BYTES);
         let mut worker = Self {
             child,
@@ -119,53 +101,30 @@ impl WorkerProcess {
             unsent: Vec::new(),
             stdout: BufReader::with_capacity(PIPE_BYTES, stdout),
             stderr: Some(StderrTail::follow(stderr)),
-            leash,
+            deadline,
             deadlines,
             description: Description::new("", "", Stage::Start),
             device_memory: None,
-            capacity,
+            pipe_capacity,
             start_millis: 0,
-            spent: false,
-            entered: None,
+            is_spent: false,
+            stage: None,
             turn: None,
-            membership: None,
+            device_user: None,
         };
         worker.description =
-            worker.shake_hands(variant).map_err(|loss| WorkerError::of_loss(variant, &loss))?;
+            worker.exchange_hellos(variant).map_err(|loss| WorkerError::of_loss(variant, &loss))?;
         worker.start_millis = started.elapsed().as_millis() as u64;
         Ok(worker)
     }
 
-    /// The same, one of those that share `device`: counted there, and taking turns where it wants its device alone.
-    #[must_use]
-    pub fn sharing(mut self, device: &Arc<Device>) -> Self {
-        let wants = self.description.device_use == DeviceUse::Alone;
-        self.turn = wants.then(|| Arc::clone(device.turn()));
-        self.membership = self.device_memory.map(|_| device.join());
-        self
-    }
-
-    /// Lets others go before it where cores are short, if it computes on a device: there, what it takes of the processor is
-    /// long enough to be in the way, and on the processor alone the threads that feed it would interrupt it each time.
-    pub fn step_back(&self) {
-        if self.device_memory.is_some() {
-            // where that is not allowed, it competes with the others
-            let _ = setpriority_pgrp(Some(Pid::from_child(&self.child)), BEHIND);
-        }
-    }
-
-    /// What it has to wait for before it is given a case.
-    pub fn turn(&self) -> Option<Arc<Semaphore>> {
-        self.turn.clone()
-    }
-
-    fn shake_hands(&mut self, variant: &Variant) -> Result<Description, Loss> {
-        self.leash.allow(self.deadlines.start);
+    fn exchange_hellos(&mut self, variant: &Variant) -> Result<Description, Loss> {
+        self.deadline.set(self.deadlines.start);
         let hello = ToWorker::write_hello(&mut self.unsent, PROTOCOL_VERSION, std::slice::from_ref(variant))
-            .and_then(|()| Ok(self.say()?));
-        // a worker that cannot start says why and closes its end, perhaps before it has read ours
+            .and_then(|()| Ok(self.write_unsent()?));
+        // a worker that cannot start reports why and closes its pipe, perhaps before it has read the hello
         let answer = read_from_worker(&mut self.stdout);
-        self.leash.relax();
+        self.deadline.clear();
         match answer {
             Ok(Some(FromWorker::Hello { protocol: PROTOCOL_VERSION, mut backends, device_memory }))
                 if backends.len() == 1 =>
@@ -179,169 +138,149 @@ impl WorkerProcess {
             ))),
             Ok(Some(FromWorker::Fault(fault))) => Err(Loss::Fault(fault)),
             Ok(Some(_)) => Err(Loss::Garbled("the first message is no handshake".to_owned())),
-            Ok(None) => Err(self.loss()),
-            Err(error) => Err(self.unreadable(error)),
+            Ok(None) => Err(self.loss_at_end()),
+            Err(error) => Err(self.loss_of_message(error)),
         }
     }
 
-    /// What the backend says of itself.
+    /// Counts the worker on `device`, if its backend uses one, and lets it take turns there if it uses the device
+    /// exclusively.
+    #[must_use]
+    pub fn on_device(mut self, device: &Arc<Device>) -> Self {
+        let is_exclusive = self.description.device_use == DeviceUse::Alone;
+        self.turn = is_exclusive.then(|| Arc::clone(device.turn()));
+        self.device_user = self.device_memory.map(|_| device.add_worker());
+        self
+    }
+
+    /// Lowers the worker's CPU priority, if it uses a device. A worker that computes on the CPU keeps its priority: it would be
+    /// interrupted whenever a thread of the supervisor wakes.
+    pub fn lower_priority(&self) {
+        if self.device_memory.is_some() {
+            // if the system refuses, the worker competes with the others
+            let _ = setpriority_pgrp(Some(Pid::from_child(&self.child)), NICENESS);
+        }
+    }
+
+    /// The semaphore to acquire before the worker receives a case; `None` if it shares its device.
+    pub fn turn(&self) -> Option<Arc<Semaphore>> {
+        self.turn.clone()
+    }
+
+    /// The backend's description of itself.
     pub const fn description(&self) -> &Description {
         &self.description
     }
 
-    /// The memory of its device, as it found it once it had started; none where there is no device.
+    /// The memory of the worker's device after the worker started; `None` without a device.
     pub const fn device_memory(&self) -> Option<DeviceMemory> {
         self.device_memory
     }
 
-    /// Its process id.
+    /// The process id.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// From spawning to the handshake's answer.
+    /// Milliseconds from spawning the process to its handshake.
     pub const fn start_millis(&self) -> u64 {
         self.start_millis
     }
 
-    /// Whether it said that it is of no more use.
+    /// Whether the worker announced that it accepts no more cases.
     pub const fn is_spent(&self) -> bool {
-        self.spent
+        self.is_spent
     }
 
     /// Bytes of cases that can wait in the pipe without blocking the supervisor.
-    pub const fn capacity(&self) -> usize {
-        self.capacity
+    pub const fn pipe_capacity(&self) -> usize {
+        self.pipe_capacity
     }
 
-    /// Sends a case; it may wait in a buffer until [`flush`](Self::flush).
+    /// Adds a case to those that the next [`flush`](Self::flush) sends.
     pub fn send(&mut self, task: &Task) -> Result<(), Loss> {
-        ToWorker::write_case(&mut self.unsent, task, &[0], &[]).map_err(|error| self.broken(error))
+        ToWorker::write_case(&mut self.unsent, task, &[0], &[]).map_err(|error| self.loss_of_frame(error))
     }
 
-    /// Whether it has said something that is read already, but for its end perhaps.
-    pub fn has_words(&self) -> bool {
+    /// Sends what waits to be sent.
+    pub fn flush(&mut self) -> Result<(), Loss> {
+        self.write_unsent().map_err(|error| self.loss_of_frame(error.into()))
+    }
+
+    fn write_unsent(&mut self) -> io::Result<()> {
+        let written = self.stdin.write_all(&self.unsent);
+        self.unsent.clear();
+        self.unsent.shrink_to(PIPE_BYTES);
+        written
+    }
+
+    /// Whether a part of the next reply, or all of it, has been read from the pipe already.
+    pub fn has_unread(&self) -> bool {
         !self.stdout.buffer().is_empty()
     }
 
-    /// Sends what waits.
-    pub fn flush(&mut self) -> Result<(), Loss> {
-        self.say().map_err(|error| self.broken(error.into()))
-    }
-
-    fn say(&mut self) -> io::Result<()> {
-        let said = self.stdin.write_all(&self.unsent);
-        self.unsent.clear();
-        self.unsent.shrink_to(PIPE_BYTES);
-        said
-    }
-
-    /// Waits for what the worker says next about the case in front; it is in `stage` now.
-    pub fn receive(&mut self, stage: Stage) -> Result<Answer, Loss> {
-        self.leash.allow(self.deadlines.of(stage));
+    /// Waits for the worker's next message about the case in front, which is in `stage`.
+    pub fn receive(&mut self, stage: Stage) -> Result<Reply, Loss> {
+        self.deadline.set(self.deadlines.of(stage));
         let message = read_from_worker(&mut self.stdout);
-        self.leash.relax();
+        self.deadline.clear();
         match message {
-            // every stage has its deadline, so that one entered again and again would never end
-            Ok(Some(FromWorker::Stage { stage, .. })) if self.entered >= Some(stage) => {
+            // every stage has its deadline, so a worker that enters one again and again would never end
+            Ok(Some(FromWorker::Stage { stage, .. })) if self.stage >= Some(stage) => {
                 Err(Loss::Garbled(format!("it enters {stage} once more")))
             }
             Ok(Some(FromWorker::Stage { hash, stage, .. })) => {
-                self.entered = Some(stage);
-                Ok(Answer::Stage(hash, stage))
+                self.stage = Some(stage);
+                Ok(Reply::Entered(hash, stage))
             }
             Ok(Some(FromWorker::Answer { hash, observation, last, .. })) => {
-                (self.spent, self.entered) = (last, None);
-                Ok(Answer::Done(hash, Box::new(observation)))
+                (self.is_spent, self.stage) = (last, None);
+                Ok(Reply::Observed(hash, Box::new(observation)))
             }
             Ok(Some(FromWorker::Fault(fault))) => Err(Loss::Fault(fault)),
             Ok(Some(FromWorker::Hello { .. })) => Err(Loss::Garbled("a second handshake".to_owned())),
-            Ok(None) => Err(self.loss()),
-            Err(error) => Err(self.unreadable(error)),
+            Ok(None) => Err(self.loss_at_end()),
+            Err(error) => Err(self.loss_of_message(error)),
         }
     }
 
-    /// What a message that could not be read says about the worker.
-    fn unreadable(&mut self, error: MessageError) -> Loss {
+    /// The loss that a message which cannot be read stands for.
+    fn loss_of_message(&mut self, error: MessageError) -> Loss {
         match error {
-            MessageError::Frame(error) => self.broken(error),
-            _ if self.leash.expired() => Loss::TimedOut,
+            MessageError::Frame(error) => self.loss_of_frame(error),
+            _ if self.deadline.is_expired() => Loss::TimedOut,
             error => Loss::Garbled(error.to_string()),
         }
     }
 
-    fn broken(&mut self, error: FrameError) -> Loss {
+    fn loss_of_frame(&mut self, error: FrameError) -> Loss {
         match error {
-            _ if self.leash.expired() => Loss::TimedOut,
-            FrameError::Io(_) => self.loss(),
+            _ if self.deadline.is_expired() => Loss::TimedOut,
+            FrameError::Io(_) => self.loss_at_end(),
             error => Loss::Garbled(error.to_string()),
         }
     }
 
-    /// Waits for the worker that closed its pipe, killing what will not end.
-    fn loss(&mut self) -> Loss {
-        self.leash.allow(CLOSING);
+    /// Waits for a worker that closed its pipe, and kills it if it does not end.
+    fn loss_at_end(&mut self) -> Loss {
+        self.deadline.set(CLOSING);
         let status = self.child.wait();
-        self.leash.relax();
-        if self.leash.expired() && status.as_ref().is_ok_and(|status| status.signal() == Some(SIGKILL)) {
+        self.deadline.clear();
+        if self.deadline.is_expired() && status.as_ref().is_ok_and(|status| status.signal() == Some(SIGKILL))
+        {
             return Loss::TimedOut;
         }
-        self.leash.kill();
-        self.leash.retire();
-        let last_words = self.stderr.take().and_then(StderrTail::last_line);
-        Loss::Died(Death::of(status, last_words))
-    }
-}
-
-/// How long a worker that closed its pipe may take to end.
-const CLOSING: std::time::Duration = std::time::Duration::from_secs(2);
-const SIGKILL: i32 = 9;
-
-impl Loss {
-    /// Whether the worker was killed from outside, which says nothing about the case.
-    pub const fn is_from_outside(&self) -> bool {
-        matches!(self, Self::Died(Death { from_outside: true, .. }))
-    }
-
-    /// The worker answered for a case that it was not given.
-    pub fn other_case() -> Self {
-        Self::Garbled("an answer carries the hash of another case".to_owned())
-    }
-}
-
-impl Death {
-    fn of(status: io::Result<std::process::ExitStatus>, last_words: Option<String>) -> Self {
-        let (status, from_outside) = match status {
-            Ok(status) => match (status.signal(), status.code()) {
-                (Some(signal), _) => (format!("signal {signal}"), signal == SIGKILL),
-                (None, Some(code)) => (format!("exit code {code}"), false),
-                (None, None) => ("no exit status".to_owned(), false),
-            },
-            Err(error) => (format!("no exit status: {error}"), false),
-        };
-        Self { status, from_outside, last_words }
+        self.deadline.kill();
+        self.deadline.disarm();
+        let last_line = self.stderr.take().and_then(StderrTail::last_line);
+        Loss::Died(Death::new(status, last_line))
     }
 }
 
 impl Drop for WorkerProcess {
     fn drop(&mut self) {
-        self.leash.kill();
+        self.deadline.kill();
         let _ = self.child.wait();
-        self.leash.retire();
-    }
-}
-
-impl std::fmt::Display for Loss {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::TimedOut => f.write_str("a stage's deadline passed"),
-            Self::Died(death) => match &death.last_words {
-                Some(words) => write!(f, "the worker died of {}: {words}", death.status),
-                None => write!(f, "the worker died of {}", death.status),
-            },
-            Self::Garbled(reason) => write!(f, "the worker's message cannot be read: {reason}"),
-            Self::Fault(fault) => f.write_str(&fault.message),
-            Self::Spent => f.write_str("the backend lost what it keeps between cases"),
-        }
+        self.deadline.disarm();
     }
 }

@@ -4,58 +4,56 @@ use crossbeam_channel::{Receiver, Sender, unbounded};
 use twinfer_case::{EncodedCase, Timing, Variant};
 
 use crate::{
-    Deadlines, WorkerCommand, WorkerError,
     device_pools::DevicePools,
-    executor::{Executor, WorkItem},
-    outbox::{Message, Outbox, gather},
-    pool::{SparePolicy, WorkerPool},
-    process::deadline::Watchdog,
-    semaphore::Semaphore,
+    error::WorkerError,
+    executor::Executor,
+    host_context::HostContext,
+    outbox::{Message, Outbox, receive_all},
+    pool::{WorkerPool, spares::SparePolicy},
+    process::{command::WorkerCommand, deadline::Deadlines},
+    work_item::WorkItem,
 };
 
-/// One lane of a campaign with nothing else of it: cases go to a worker process and come back, as a measurement wants it.
+/// One executor and its worker without a campaign, to measure what it costs to send cases to a worker and to receive the answers.
 pub struct RoundTrip {
-    jobs: Sender<WorkItem>,
-    deliveries: Receiver<Message>,
-    worker: u32,
+    queue: Sender<WorkItem>,
+    inbox: Receiver<Message>,
+    pid: u32,
 }
 
 impl RoundTrip {
-    /// Starts a worker of `variant` and the lane that feeds it.
+    /// Starts a worker of `variant` and its executor.
     pub fn start(variant: &Variant, command: WorkerCommand) -> Result<Self, WorkerError> {
-        let (watchdog, gate) = (Watchdog::start(), Arc::new(Semaphore::for_worker_starts()));
-        let deadlines = Deadlines::default();
-        let nursery =
-            WorkerPool::new(variant.clone(), command, deadlines, watchdog, gate, SparePolicy::default());
-        let nursery = Arc::new(nursery);
-        let process = nursery.take()?;
-        let worker = process.pid();
-        let (jobs, queue) = unbounded();
-        let (sender, deliveries) = unbounded();
-        let site = Arc::new(DevicePools::of(vec![Arc::clone(&nursery)]));
+        let (host, deadlines) = (HostContext::start(), Deadlines::default());
+        let pool = WorkerPool::new(variant.clone(), command, deadlines, &host, SparePolicy::default());
+        let pool = Arc::new(pool);
+        let worker = pool.take()?;
+        let pid = worker.pid();
+        let (queue, items) = unbounded();
+        let (sender, inbox) = unbounded();
+        let pools = Arc::new(DevicePools::of(vec![Arc::clone(&pool)]));
         let outbox = Outbox::new(move |message| drop(sender.send(message)));
-        let lane = Executor::new(0, (site, nursery), queue, outbox);
-        thread::spawn(move || lane.run(process));
-        Ok(Self { jobs, deliveries, worker })
+        let executor = Executor::new(0, (pools, pool), items, outbox);
+        thread::spawn(move || executor.run(worker));
+        Ok(Self { queue, inbox, pid })
     }
 
-    /// The number of the worker's process.
+    /// The worker's process id.
     pub const fn pid(&self) -> u32 {
-        self.worker
+        self.pid
     }
 
-    /// Has every case run once and waits for the answers, which are dropped; an error where the worker does not survive.
-    /// What all their stages took, as the worker timed them.
+    /// Runs every case once, waits for the answers, and drops them. Returns the time of all stages, as the worker measured
+    /// it; an error if the worker is lost.
     pub fn run(&self, cases: &[Arc<EncodedCase>]) -> Result<Duration, WorkerError> {
-        for (index, prepared) in (0..).zip(cases) {
-            let job = WorkItem { index, case: Arc::clone(prepared), repeat: false };
-            // a lane that is gone has delivered its failure
-            let _ = self.jobs.send(job);
+        for (index, case) in (0..).zip(cases) {
+            // an executor that has ended has sent its error
+            let _ = self.queue.send(WorkItem { index, case: Arc::clone(case), repeat: false });
         }
         let (mut answers, mut micros) = (0, 0);
         while answers < cases.len() {
-            for delivery in gather(&self.deliveries, Duration::MAX)? {
-                match delivery {
+            for message in receive_all(&self.inbox, Duration::MAX)? {
+                match message {
                     Message::Observed(observed) => {
                         answers += 1;
                         micros += Timing::total(&observed.observation.timings);

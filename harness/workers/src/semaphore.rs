@@ -4,133 +4,104 @@ use std::{
     thread,
 };
 
-/// Bounds how many of something go on at once; who needs it passes in the order of coming.
+/// Bounds how many threads do something at once. Threads that need a permit get it in the order in which they came.
 ///
-/// Of starting workers, for one, whatever variant they serve: starting one with TensorRT keeps a core busy for
-/// seconds, and more of them than there are cores take minutes together, past the deadline of each. Of cases on a device
-/// that workers want to themselves, for another: TensorRT times kernels while it builds, and processes share a GPU by time
-/// slices, so that many builds side by side pass their deadlines, and time each other's work.
+/// One semaphore bounds the workers that start, whatever variant they serve: starting one of TensorRT keeps a core busy for
+/// seconds, and more of them than there are cores take minutes together, past the deadline of each. Another bounds
+/// the cases on a device that workers use exclusively: TensorRT times kernels while it builds, and processes share a GPU by
+/// time slices, so that many builds side by side pass their deadlines and time each other's work.
 pub struct Semaphore {
-    width: usize,
-    queue: Mutex<Queue>,
+    permits: usize,
+    state: Mutex<State>,
     changed: Condvar,
 }
 
-/// Starts at once on a machine with many cores. Eight workers of TensorRT that start together take 19 s where one takes
-/// 9 (docs/performance.md); more were not measured by themselves.
+/// Workers that start at once on a machine with many cores. Eight workers of TensorRT that start together take 19 s, one alone takes
+/// 9 s (docs/performance.md); larger numbers were not measured.
 const STARTS: usize = 16;
 
-/// One in this many of those that pass at once may stand by: starting it takes cores that cases run on meanwhile.
+/// One permit in this many may go to a spare: starting one takes cores that cases could use.
 const SPARES: usize = 4;
 
-/// How soon a worker is needed.
+/// How urgently a permit is needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Priority {
-    /// Somebody waits for it.
+    /// A case is waiting.
     Needed,
-    /// It is to stand by; it starts when nobody waits for another.
+    /// For a spare, which starts only while no thread with [`Priority::Needed`] is waiting.
     Spare,
 }
 
-/// The right to go on, until it is dropped.
+/// The right to proceed; released when dropped.
 pub struct Permit<'a>(&'a Semaphore);
 
-/// The passes of somebody who comes again and again, one at a time.
-pub struct Turn<'a> {
-    /// None where everybody may pass.
-    gate: Option<&'a Semaphore>,
-    pass: Option<Permit<'a>>,
-}
-
 #[derive(Default)]
-struct Queue {
-    inside: usize,
-    /// How many have come that need it, and how many of those have passed.
-    came: u64,
-    passed: u64,
+struct State {
+    /// Permits that are taken.
+    taken: usize,
+    /// Threads with [`Priority::Needed`] that have arrived so far, and how many of these have got a permit.
+    arrived: u64,
+    admitted: u64,
 }
 
-impl Queue {
-    const fn has_needy(&self) -> bool {
-        self.passed < self.came
+impl State {
+    const fn is_needed(&self) -> bool {
+        self.admitted < self.arrived
     }
 }
 
 impl Semaphore {
-    /// A gate for this machine: half of the cores start workers, the others serve those that have started; and no more than
-    /// [`STARTS`].
+    /// A semaphore for the workers that start on this machine: half of the cores, since cases need the others, and at most
+    /// 16.
     pub fn for_worker_starts() -> Self {
         let cores = thread::available_parallelism().map_or(1, NonZero::get);
         Self::new((cores / 2).clamp(2, STARTS))
     }
 
-    /// Lets `width` pass at once.
-    pub fn new(width: usize) -> Self {
-        Self { width, queue: Mutex::default(), changed: Condvar::new() }
+    /// A semaphore with so many permits.
+    pub fn new(permits: usize) -> Self {
+        Self { permits, state: Mutex::default(), changed: Condvar::new() }
     }
 
-    /// Waits until the caller may go on.
-    pub fn enter(&self, urgency: Priority) -> Permit<'_> {
-        let mut queue = self.queue();
-        match urgency {
+    /// Waits for a permit.
+    pub fn acquire(&self, priority: Priority) -> Permit<'_> {
+        let mut state = self.state();
+        match priority {
             Priority::Needed => {
-                let number = queue.came;
-                queue.came += 1;
-                queue = self.wait(queue, |queue| queue.passed < number || queue.inside >= self.width);
-                queue.passed += 1;
+                let number = state.arrived;
+                state.arrived += 1;
+                state =
+                    self.wait_while(state, |state| state.admitted < number || state.taken >= self.permits);
+                state.admitted += 1;
             }
             Priority::Spare => {
-                let width = (self.width / SPARES).max(1);
-                queue = self.wait(queue, |queue| queue.has_needy() || queue.inside >= width);
+                let permits = (self.permits / SPARES).max(1);
+                state = self.wait_while(state, |state| state.is_needed() || state.taken >= permits);
             }
         }
-        queue.inside += 1;
-        // whoever comes next may pass too
+        state.taken += 1;
+        // the next thread may proceed too
         self.changed.notify_all();
-        drop(queue);
+        drop(state);
         Permit(self)
     }
 
-    fn wait<'a>(
+    fn wait_while<'a>(
         &'a self,
-        queue: MutexGuard<'a, Queue>,
-        is_closed: impl Fn(&Queue) -> bool,
-    ) -> MutexGuard<'a, Queue> {
-        self.changed.wait_while(queue, |queue| is_closed(queue)).unwrap_or_else(PoisonError::into_inner)
+        state: MutexGuard<'a, State>,
+        is_blocked: impl Fn(&State) -> bool,
+    ) -> MutexGuard<'a, State> {
+        self.changed.wait_while(state, |state| is_blocked(state)).unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn queue(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl<'a> Turn<'a> {
-    /// To what `gate` bounds.
-    pub const fn to(gate: Option<&'a Semaphore>) -> Self {
-        Self { gate, pass: None }
-    }
-
-    /// Whether others wait while it is gained.
-    pub const fn is_exclusive(&self) -> bool {
-        self.gate.is_some()
-    }
-
-    /// Waits until it is gained, unless it is.
-    pub fn gain(&mut self) {
-        if self.pass.is_none() {
-            self.pass = self.gate.map(|gate| gate.enter(Priority::Needed));
-        }
-    }
-
-    /// Lets others have it.
-    pub fn give_way(&mut self) {
-        self.pass = None;
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for Permit<'_> {
     fn drop(&mut self) {
-        self.0.queue().inside -= 1;
+        self.0.state().taken -= 1;
         self.0.changed.notify_all();
     }
 }
@@ -144,69 +115,69 @@ mod tests {
 
     use super::*;
 
-    /// Waits until that many callers wait for a worker that is needed.
-    fn until_needed(gate: &Semaphore, callers: u64) {
+    /// Waits until so many threads wait for a permit that they need.
+    fn until_waiting(semaphore: &Semaphore, threads: u64) {
         let begun = Instant::now();
         let waiting = || {
-            let queue = gate.queue();
-            queue.came - queue.passed
+            let state = semaphore.state();
+            state.arrived - state.admitted
         };
-        while waiting() < callers {
-            assert!(begun.elapsed() < Duration::from_secs(30), "nobody came to the gate");
+        while waiting() < threads {
+            assert!(begun.elapsed() < Duration::from_secs(30), "no thread waits");
             thread::yield_now();
         }
     }
 
     #[test]
-    fn no_more_start_at_once_than_the_gate_is_wide() {
-        let gate = Semaphore::new(2);
-        let (first, _second) = (gate.enter(Priority::Needed), gate.enter(Priority::Needed));
+    fn a_thread_waits_when_all_permits_are_taken() {
+        let semaphore = Semaphore::new(2);
+        let (first, _second) = (semaphore.acquire(Priority::Needed), semaphore.acquire(Priority::Needed));
         thread::scope(|scope| {
-            let third = scope.spawn(|| drop(gate.enter(Priority::Needed)));
-            until_needed(&gate, 1);
-            assert_eq!(gate.queue().inside, 2);
+            let third = scope.spawn(|| drop(semaphore.acquire(Priority::Needed)));
+            until_waiting(&semaphore, 1);
+            assert_eq!(semaphore.state().taken, 2);
             drop(first);
-            third.join().expect("it starts once another has");
+            third.join().expect("it proceeds once a permit is released");
         });
     }
 
     #[test]
-    fn a_spare_lets_a_needed_worker_go_first() {
-        let gate = Semaphore::new(1);
+    fn a_spare_waits_behind_a_needed_worker() {
+        let semaphore = Semaphore::new(1);
         let (sender, order) = mpsc::channel();
-        let pass = gate.enter(Priority::Needed);
+        let permit = semaphore.acquire(Priority::Needed);
         thread::scope(|scope| {
-            for urgency in [Priority::Spare, Priority::Needed] {
-                let (gate, sender) = (&gate, sender.clone());
+            for priority in [Priority::Spare, Priority::Needed] {
+                let (semaphore, sender) = (&semaphore, sender.clone());
                 scope.spawn(move || {
-                    let pass = gate.enter(urgency);
-                    sender.send(urgency).expect("the test receives");
-                    drop(pass);
+                    let permit = semaphore.acquire(priority);
+                    sender.send(priority).expect("the test receives");
+                    drop(permit);
                 });
             }
-            until_needed(&gate, 1);
-            drop(pass);
+            until_waiting(&semaphore, 1);
+            drop(permit);
         });
         assert_eq!(order.try_iter().collect::<Vec<_>>(), [Priority::Needed, Priority::Spare]);
     }
 
     #[test]
-    fn whoever_comes_first_is_next_and_nobody_comes_back_ahead_of_others() {
-        let gate = Semaphore::new(1);
+    fn permits_go_to_threads_in_order_of_arrival() {
+        let semaphore = Semaphore::new(1);
         let (sender, order) = mpsc::channel();
-        let pass = gate.enter(Priority::Needed);
+        let permit = semaphore.acquire(Priority::Needed);
         thread::scope(|scope| {
             for name in 0..3 {
-                let (gate, sender) = (&gate, sender.clone());
+                let (semaphore, sender) = (&semaphore, sender.clone());
                 scope.spawn(move || {
-                    let pass = gate.enter(Priority::Needed);
+                    let permit = semaphore.acquire(Priority::Needed);
                     sender.send(name).expect("the test receives");
-                    drop(pass);
+                    drop(permit);
                 });
-                until_needed(gate, name + 1);
+                until_waiting(semaphore, name + 1);
             }
-            drop(pass);
-            let again = gate.enter(Priority::Needed);
+            drop(permit);
+            let again = semaphore.acquire(Priority::Needed);
             sender.send(9).expect("the test receives");
             drop(again);
         });

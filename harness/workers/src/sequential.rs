@@ -6,78 +6,80 @@ use std::{
 use twinfer_case::{Observation, Stage, Task};
 
 use crate::{
-    WorkerError,
     device_pools::DevicePools,
-    pool::{WorkerPool, observe, timed},
-    process::{Loss, WorkerProcess},
+    error::WorkerError,
+    loss::Loss,
+    pool::trial::{observe, timed},
+    process::WorkerProcess,
     recent_cases::RecentCases,
 };
 
-/// Workers that run cases of the campaign, one after the other, and nothing else: what goes wrong there only after
-/// other cases can be shown again.
+/// Workers that run cases of the campaign one after the other and nothing else, so that a divergence that needs preceding cases
+/// can be reproduced.
 #[derive(Default)]
 pub struct SequentialWorkers(Mutex<Vec<Worker>>);
 
 struct Worker {
     process: WorkerProcess,
-    past: RecentCases,
+    recent: RecentCases,
 }
 
-/// What became of a case in a steady worker.
+/// The result of running a case in a sequential worker.
 pub struct SequentialRun {
-    /// What was observed.
+    /// What the variant did with the case.
     pub observation: Observation,
-    /// The cases that the worker ran before, oldest first, as places in the campaign.
+    /// The cases that the worker ran before, oldest first, as indices in the campaign.
     pub preceding: Vec<u64>,
-    /// How the worker was lost that had the case first, and during which stage.
+    /// The loss of the first worker that ran the case, and the stage it was in; `None` if the worker survived.
     pub lost: Option<(Stage, Loss)>,
 }
 
 impl SequentialWorkers {
-    /// Lets a worker join that has run nothing.
-    pub fn join(&self, process: WorkerProcess) {
-        self.wait(Worker { process, past: RecentCases::default() });
+    /// Adds a worker that has run nothing.
+    pub fn add(&self, process: WorkerProcess) {
+        self.idle().push(Worker { process, recent: RecentCases::default() });
     }
 
-    /// Runs the case at `index` in a worker that waits, or in one of `site`.
-    pub fn observe(&self, site: &DevicePools, index: u64, task: &Task) -> Result<SequentialRun, WorkerError> {
-        let waiting = self.lock().pop();
-        let mut worker = match waiting {
+    /// Runs the case at `index` in an idle worker, or in a new one of `pools`.
+    pub fn observe(
+        &self,
+        pools: &DevicePools,
+        index: u64,
+        task: &Task,
+    ) -> Result<SequentialRun, WorkerError> {
+        let idle = self.idle().pop();
+        let mut worker = match idle {
             Some(worker) => worker,
-            None => Worker { process: site.somewhere(WorkerPool::take)?, past: RecentCases::default() },
+            None => Worker { process: pools.take()?, recent: RecentCases::default() },
         };
         let since = Instant::now();
         match observe(&mut worker.process, task) {
             Ok(observation) => {
-                let (preceding, observation) = (worker.past.preceding(), timed(observation, since));
-                self.go_on(worker, index);
+                let (preceding, observation) = (worker.recent.preceding(), timed(observation, since));
+                self.put_back(worker, index);
                 Ok(SequentialRun { observation, preceding, lost: None })
             }
             Err((stage, loss)) => {
                 drop(worker);
-                let trial = site.try_fresh(task, Some(&loss))?;
+                let trial = pools.try_fresh(task, Some(&loss))?;
                 let observation = timed(trial.observation, since);
                 if let Some(process) = trial.survivor {
-                    self.go_on(Worker { process, past: RecentCases::default() }, index);
+                    self.put_back(Worker { process, recent: RecentCases::default() }, index);
                 }
                 Ok(SequentialRun { observation, preceding: Vec::new(), lost: Some((stage, loss)) })
             }
         }
     }
 
-    /// Lets a worker wait that has run the case at `index`, unless it is of no more use.
-    fn go_on(&self, mut worker: Worker, index: u64) {
+    /// Makes a worker idle that has run the case at `index`, unless it accepts no more cases.
+    fn put_back(&self, mut worker: Worker, index: u64) {
         if !worker.process.is_spent() {
-            worker.past.remember(index);
-            self.wait(worker);
+            worker.recent.push(index);
+            self.idle().push(worker);
         }
     }
 
-    fn wait(&self, worker: Worker) {
-        self.lock().push(worker);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<Worker>> {
+    fn idle(&self) -> MutexGuard<'_, Vec<Worker>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -9,179 +9,183 @@ use std::{
 use twinfer_case::{DeviceUse, EncodedCase, Observation, Task, VariantInfo};
 
 use crate::{
-    WorkerError,
     device_pools::{DevicePools, NicedWorkers},
-    pool::{SpareRequest, WorkerPool, lost, observe},
+    error::WorkerError,
+    pool::{
+        WorkerPool,
+        spares::SpareRequest,
+        trial::{lost, observe},
+    },
     process::WorkerProcess,
     semaphore::{Priority, Semaphore},
     sequential::{SequentialRun, SequentialWorkers},
 };
 
-/// One variant with the workers that serve it outside the campaign's lanes.
+/// The most workers per device that triage keeps busy: each takes seconds to start, and memory of the device.
+const LIMIT_PER_DEVICE: usize = 4;
+
+/// The workers that serve one variant besides those of executors: fresh ones, warm ones, and those of a rung.
 pub struct TriageWorkers {
     info: VariantInfo,
-    site: Arc<DevicePools>,
-    /// Workers that have run cases and wait for more.
+    pools: Arc<DevicePools>,
+    /// Idle workers that have run cases.
     warm: Mutex<Vec<WorkerProcess>>,
-    /// Those of a rung, which has no lanes.
-    steady: SequentialWorkers,
-    hands: NonZeroUsize,
-    /// Minimisations under way, which share the hands.
-    shares: AtomicUsize,
-    /// Lets no more cases run in warm workers than there are hands: for each more a worker would be started, and dropped.
-    warmed: Semaphore,
-    /// Lets as many workers be busy as the backend's use of devices allows.
+    /// The workers of a rung, which has no executors.
+    sequential: SequentialWorkers,
+    limit: NonZeroUsize,
+    /// Minimizations under way, which divide the limit among them.
+    leases: AtomicUsize,
+    /// Bounds the cases in warm workers to the limit: every one beyond it would start a worker that is dropped afterwards.
+    warm_permits: Semaphore,
+    /// Bounds the busy workers by the backend's use of devices.
     busy: Arc<Semaphore>,
 }
 
-/// Workers on a device that are busy outside the campaign's lanes: each takes seconds of starting, and memory there.
-const HANDS_A_DEVICE: usize = 4;
-
-/// A part of a crew's hands, until it is dropped.
+/// A minimization's share of the limit; returned when dropped.
 pub struct Lease<'a>(&'a AtomicUsize);
 
 impl TriageWorkers {
-    /// A crew of at most `hands` workers at once, fewer where they are on devices.
-    pub fn new(info: VariantInfo, site: Arc<DevicePools>, hands: NonZeroUsize) -> Self {
-        let devices = site.pools().len();
-        let (hands, width) = match info.description.device_use {
+    /// At most `limit` busy workers at once, fewer if they use devices.
+    pub fn new(info: VariantInfo, pools: Arc<DevicePools>, limit: NonZeroUsize) -> Self {
+        let devices = pools.pools().len();
+        let (limit, busy) = match info.description.device_use {
             DeviceUse::Alone => (devices, devices),
-            DeviceUse::Shared if site.is_on_devices() => {
-                (hands.get().min(HANDS_A_DEVICE * devices), usize::MAX)
+            DeviceUse::Shared if pools.is_on_devices() => {
+                (limit.get().min(LIMIT_PER_DEVICE * devices), usize::MAX)
             }
-            DeviceUse::Shared => (hands.get(), usize::MAX),
+            DeviceUse::Shared => (limit.get(), usize::MAX),
         };
-        let hands = NonZeroUsize::new(hands).unwrap_or(NonZeroUsize::MIN);
+        let limit = NonZeroUsize::new(limit).unwrap_or(NonZeroUsize::MIN);
         Self {
             info,
-            site,
+            pools,
             warm: Mutex::default(),
-            steady: SequentialWorkers::default(),
-            hands,
-            shares: AtomicUsize::new(0),
-            warmed: Semaphore::new(hands.get()),
-            busy: Arc::new(Semaphore::new(width)),
+            sequential: SequentialWorkers::default(),
+            limit,
+            leases: AtomicUsize::new(0),
+            warm_permits: Semaphore::new(limit.get()),
+            busy: Arc::new(Semaphore::new(busy)),
         }
     }
 
-    /// The same, with a worker for the cases of the campaign.
+    /// Adds a worker for [`observe_in_sequence`](Self::observe_in_sequence).
     #[must_use]
     pub fn with_sequential(self, worker: WorkerProcess) -> Self {
-        self.steady.join(worker);
+        self.sequential.add(worker);
         self
     }
 
-    /// The same, whose workers take turns with others behind `gate`.
+    /// Bounds the busy workers by a semaphore that other variants share.
     #[must_use]
-    pub fn with_semaphore(self, gate: &Arc<Semaphore>) -> Self {
-        Self { busy: Arc::clone(gate), ..self }
+    pub fn with_semaphore(self, busy: &Arc<Semaphore>) -> Self {
+        Self { busy: Arc::clone(busy), ..self }
     }
 
-    /// A crew of one, whose worker is started now.
-    pub fn start(nursery: Arc<WorkerPool>) -> Result<Self, WorkerError> {
-        let worker = nursery.take()?;
+    /// Starts one worker of `pool`; no more than one is busy at a time.
+    pub fn start(pool: Arc<WorkerPool>) -> Result<Self, WorkerError> {
+        let worker = pool.take()?;
         let info = VariantInfo {
-            variant: nursery.variant().clone(),
+            variant: pool.variant().clone(),
             description: worker.description().clone(),
             rung_of: None,
         };
-        let crew = Self::new(info, Arc::new(DevicePools::of(vec![nursery])), NonZeroUsize::MIN);
-        crew.keep(Some(worker));
-        Ok(crew)
+        let workers = Self::new(info, Arc::new(DevicePools::of(vec![pool])), NonZeroUsize::MIN);
+        workers.keep_warm(Some(worker));
+        Ok(workers)
     }
 
-    /// Which variant, and what its backend says of itself.
+    /// The variant and its backend's description.
     pub const fn info(&self) -> &VariantInfo {
         &self.info
     }
 
-    /// Has workers started that will be needed soon, having run nothing.
+    /// Starts `workers` fresh workers that will be needed soon, if they take long to start.
     pub fn request_fresh(&self, workers: usize) -> SpareRequest {
-        self.site.next().request_spares(workers)
+        self.pools.next().request_spares(workers)
     }
 
-    /// Takes part in what [`limit_per_lease`](Self::limit_per_lease) divides.
-    pub fn lease(&self) -> Lease<'_> {
-        self.shares.fetch_add(1, Ordering::Relaxed);
-        Lease(&self.shares)
-    }
-
-    /// How many investigations it is worth to have at once: more would only wait for each other's workers.
+    /// The most workers that are busy at once. More investigations than that would only wait for each other's workers.
     pub const fn limit(&self) -> usize {
-        self.hands.get()
+        self.limit.get()
     }
 
-    /// How many cases each of those that share the crew may run at once.
+    /// Takes part in dividing the [`limit`](Self::limit).
+    pub fn lease(&self) -> Lease<'_> {
+        self.leases.fetch_add(1, Ordering::Relaxed);
+        Lease(&self.leases)
+    }
+
+    /// How many cases each holder of a [`Lease`] may run at once.
     pub fn limit_per_lease(&self) -> usize {
-        (self.hands.get() / self.shares.load(Ordering::Relaxed).max(1)).max(1)
+        (self.limit.get() / self.leases.load(Ordering::Relaxed).max(1)).max(1)
     }
 
-    /// What the variant does with a case in a worker that has run nothing else.
+    /// Runs a case in a worker that has run nothing else.
     pub fn observe_fresh(&self, task: &Task) -> Result<Observation, WorkerError> {
-        let _busy = self.busy.enter(Priority::Needed);
-        let trial = self.site.try_fresh(task, None)?;
-        self.keep(trial.survivor);
+        let _busy = self.busy.acquire(Priority::Needed);
+        let trial = self.pools.try_fresh(task, None)?;
+        self.keep_warm(trial.survivor);
         Ok(trial.observation)
     }
 
-    /// What the variant does with a case in a worker that has run others.
+    /// Runs a case in a worker that has run others, if one is idle.
     pub fn observe_warm(&self, task: &Task) -> Result<Observation, WorkerError> {
-        let _warm = self.warmed.enter(Priority::Needed);
-        let _busy = self.busy.enter(Priority::Needed);
-        let waiting = self.waiting().pop();
-        let mut worker = waiting.map_or_else(|| self.site.somewhere(WorkerPool::take), Ok)?;
-        if self.site.niced() == NicedWorkers::Triage {
-            worker.step_back();
+        let _warm = self.warm_permits.acquire(Priority::Needed);
+        let _busy = self.busy.acquire(Priority::Needed);
+        let idle = self.warm().pop();
+        let mut worker = idle.map_or_else(|| self.pools.take(), Ok)?;
+        if self.pools.niced() == NicedWorkers::Triage {
+            worker.lower_priority();
         }
         match observe(&mut worker, task) {
             Ok(observation) => {
-                self.keep(Some(worker));
+                self.keep_warm(Some(worker));
                 Ok(observation)
             }
             Err((_, loss)) => {
                 drop(worker);
-                let trial = self.site.try_fresh(task, Some(&loss))?;
-                self.keep(trial.survivor);
+                let trial = self.pools.try_fresh(task, Some(&loss))?;
+                self.keep_warm(trial.survivor);
                 Ok(trial.observation)
             }
         }
     }
 
-    /// What the variant does with the case at `index` in a worker that has run nothing but cases of the campaign.
+    /// Runs the case at `index` in a worker that has run only cases of the campaign, one after the other.
     pub fn observe_in_sequence(&self, index: u64, task: &Task) -> Result<SequentialRun, WorkerError> {
-        let _busy = self.busy.enter(Priority::Needed);
-        self.steady.observe(&self.site, index, task)
+        let _busy = self.busy.acquire(Priority::Needed);
+        self.sequential.observe(&self.pools, index, task)
     }
 
-    /// Lets a worker wait for more cases, unless there are as many as can be busy.
-    fn keep(&self, worker: Option<WorkerProcess>) {
-        let mut waiting = self.waiting();
-        let room = waiting.len() < self.hands.get();
-        waiting.extend(worker.filter(|worker| room && !worker.is_spent()));
-    }
-
-    fn waiting(&self) -> MutexGuard<'_, Vec<WorkerProcess>> {
-        self.warm.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// What the variant does with a case in a worker that has run `history` and nothing else; `None` where one of those
-    /// ends it, or something outside does.
+    /// Runs a case in a worker that has run `history` and nothing else; `None` if one of those cases ends the worker, or
+    /// something outside does.
     pub fn observe_after(
         &self,
         history: &[Arc<EncodedCase>],
-        prepared: &EncodedCase,
+        case: &EncodedCase,
     ) -> Result<Option<Observation>, WorkerError> {
-        let mut worker = self.site.somewhere(WorkerPool::take)?;
+        let mut worker = self.pools.take()?;
         for earlier in history {
             if observe(&mut worker, &earlier.task).is_err() {
                 return Ok(None);
             }
         }
-        match observe(&mut worker, &prepared.task) {
+        match observe(&mut worker, &case.task) {
             Ok(observation) => Ok(Some(observation)),
             Err((_, loss)) if loss.is_from_outside() => Ok(None),
             Err((stage, loss)) => lost(&self.info.variant, stage, &loss).map(Some),
         }
+    }
+
+    /// Keeps a worker for more cases, unless there are as many as can be busy.
+    fn keep_warm(&self, worker: Option<WorkerProcess>) {
+        let mut idle = self.warm();
+        let has_room = idle.len() < self.limit.get();
+        idle.extend(worker.filter(|worker| has_room && !worker.is_spent()));
+    }
+
+    fn warm(&self) -> MutexGuard<'_, Vec<WorkerProcess>> {
+        self.warm.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,5 +1,5 @@
-//! What workers tell the C library's allocator, against the C library of this machine. It stands here and not with the unit
-//! tests because it starts a process, which for a moment shares the locks that other tests of its process hold.
+//! The allocator settings of workers against the C library of this machine. An integration test, because a process that a unit test
+//! forks shares the locks that other tests hold.
 
 #![cfg(target_env = "gnu")]
 
@@ -8,7 +8,7 @@ use std::{path::Path, process::Command};
 use twinfer_workers::ALLOCATOR;
 
 #[test]
-fn the_allocator_takes_its_settings() {
+fn the_allocator_accepts_its_settings() {
     let loader = ["/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1"];
     let Some(loader) = loader.iter().find(|path| Path::new(path).is_file()) else { return };
     let listing = Command::new(loader).arg("--list-tunables").env(ALLOCATOR.0, ALLOCATOR.1).output();

@@ -1,222 +1,236 @@
-//! *Staffing*: whether a variant gets another worker, and what is against it. Others get none while it has most to answer:
-//! they would only be done sooner with what has to wait for it.
+//! Whether a variant gets another worker, and what prevents it.
+//!
+//! Only the variant with the most unanswered cases gets more workers: a case is done when the slowest variant has answered.
 
-use twinfer_case::{DeviceMemory, DeviceUse, WorkerBound};
+use twinfer_case::{DeviceUse, WorkerBound};
 
-/// What there is for the workers of all variants.
+use crate::device::occupancy::Occupancy;
+
+/// The resources that the workers of all variants share.
 #[derive(Clone, Copy, Debug)]
 pub struct Capacity {
-    /// Workers that a variant gets at most.
+    /// The most workers of one variant.
     pub per_variant: usize,
-    /// Workers on devices that all variants keep busy at most, about: more than there are cores wait for each other, those that hold
-    /// the driver's locks among them.
+    /// About the most busy workers on devices, over all variants. With more of them than cores they wait for each other, also
+    /// while they hold the driver's locks.
     pub on_devices: usize,
-    /// Bytes for all of them; none where the system does not tell.
+    /// Bytes for all workers; `None` if the system does not report its memory.
     pub memory: Option<u64>,
-    /// Workers of all variants that a device serves at once, where that is bounded.
+    /// The most workers of all variants on one device; `None` if there is no such limit.
     pub per_device: Option<usize>,
 }
 
-/// The workers of a variant, those that are starting among them.
+/// The workers of one variant, including those that are starting, and their cases.
 #[derive(Clone, Copy, Debug)]
 pub struct Load {
+    /// Workers, including those that are starting.
     pub workers: usize,
-    /// Those of them that are starting.
+    /// Workers that are starting.
     pub starting: usize,
-    /// Bytes that one takes, once it has run cases.
+    /// Bytes that one worker holds; `None` before one has run cases.
     pub footprint: Option<u64>,
-    /// Cases that no worker has taken yet.
-    pub waiting: usize,
-    /// Those that workers have taken and not answered.
+    /// Cases in the variant's queue.
+    pub queued: usize,
+    /// Cases that workers have received and not answered.
     pub in_flight: usize,
-    /// Workers that have such a case.
+    /// Workers with cases in flight.
     pub busy: usize,
+    /// Whether workers share their device.
     pub device_use: DeviceUse,
-    /// The device that the next one would be on, where its workers tell of its memory.
+    /// The device of the next worker; `None` if the variant's workers use none.
     pub device: Option<Occupancy>,
-    /// Whether the last one that was to be added did not start.
-    pub is_refused: bool,
+    /// Whether the last additional worker did not start.
+    pub start_failed: bool,
 }
 
-/// A device as a variant's workers found it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Occupancy {
-    /// What the last of them said that started.
-    pub memory: DeviceMemory,
-    /// What one of them takes at most: whatever was taken counted as theirs.
-    pub each: u64,
-    /// How many more are starting.
-    pub starting: usize,
-    /// How many of all variants are on it, those outside of lanes too.
-    pub workers: usize,
-}
+/// One core in this many is to stay idle, for work that comes now and then.
+const IDLE_CORES: usize = 16;
 
-/// One core in this many is to stand idle, so that what comes now and then finds one.
-const CORES_IDLE: usize = 16;
+/// One part in this many of the processes that a device allows is left to workers that triage uses.
+const TRIAGE_SHARE: usize = 2;
 
 impl Capacity {
-    /// The same where so many of so many cores stood idle although cases waited for workers on devices: half of what may be used
-    /// of these are for more workers.
+    /// More busy workers on devices, if so many of so many cores were idle while cases waited: half of the idle cores
+    /// beyond [`IDLE_CORES`] get one.
     #[must_use]
-    pub fn with_idle(self, (idle, cores): (f64, usize)) -> Self {
-        let usable = idle - cores as f64 / CORES_IDLE as f64;
+    pub fn with_idle_cores(self, (idle, cores): (f64, usize)) -> Self {
+        let usable = idle - cores as f64 / IDLE_CORES as f64;
         let more = if usable < 1.0 { 0 } else { (usable / 2.0).ceil() as usize };
         Self { on_devices: self.on_devices.max((self.on_devices + more).min(self.per_variant)), ..self }
     }
-}
 
-/// This share of a device's memory is left to what its workers take later.
-const DEVICE_RESERVE: u64 = 4;
+    /// What prevents another worker of `variant`, an index into `loads`; `None` if it is to get one.
+    pub fn bound(self, loads: &[Load], variant: usize) -> Option<WorkerBound> {
+        let load = loads.get(variant)?;
+        if load.device_use == DeviceUse::Alone {
+            return Some(WorkerBound::Device);
+        }
+        if self.are_cores_taken(loads, load) {
+            return Some(WorkerBound::Cores);
+        }
+        if load.start_failed {
+            return Some(WorkerBound::Start);
+        }
+        // a worker's memory is known once one has run cases
+        let Some(footprint) = load.footprint else { return Some(WorkerBound::Cases) };
+        if self.is_memory_taken(loads, footprint) {
+            return Some(WorkerBound::Memory);
+        }
+        if load.device.is_some_and(Occupancy::is_full) {
+            return Some(WorkerBound::DeviceMemory);
+        }
+        if self.is_device_crowded(load) {
+            return Some(WorkerBound::DeviceWorkers);
+        }
+        let is_slowest =
+            loads.iter().enumerate().all(|(other, its)| other == variant || !its.is_behind(load));
+        (load.has_enough_workers() || !is_slowest || load.is_growing()).then_some(WorkerBound::Cases)
+    }
 
-/// What is against another worker for the variant at `place`; nothing where it is to have one.
-pub fn bound(means: Capacity, staffs: &[Load], place: usize) -> Option<WorkerBound> {
-    let staff = staffs.get(place)?;
-    if staff.device_use == DeviceUse::Alone {
-        return Some(WorkerBound::Device);
+    fn are_cores_taken(self, loads: &[Load], load: &Load) -> bool {
+        let busy: usize = loads.iter().filter(|load| load.device.is_some()).map(Load::busy_soon).sum();
+        load.workers >= self.per_variant || load.device.is_some() && busy >= self.on_devices
     }
-    let busy: usize = staffs.iter().filter(|staff| staff.device.is_some()).map(Load::busy_soon).sum();
-    let are_cores_taken = staff.device.is_some() && busy >= means.on_devices;
-    if staff.workers >= means.per_variant || are_cores_taken {
-        return Some(WorkerBound::Cores);
+
+    fn is_memory_taken(self, loads: &[Load], footprint: u64) -> bool {
+        let taken: u64 = loads.iter().map(|load| load.footprint.unwrap_or(0) * load.workers as u64).sum();
+        self.memory.is_some_and(|memory| taken + footprint > memory)
     }
-    if staff.is_refused {
-        return Some(WorkerBound::Start);
+
+    fn is_device_crowded(self, load: &Load) -> bool {
+        let most = self.per_device.map(|most| most / TRIAGE_SHARE);
+        let workers = load.device.map(|device| device.workers + device.starting);
+        most.zip(workers).is_some_and(|(most, workers)| workers >= most)
     }
-    // one that has not run a case yet does not tell what it takes
-    let Some(footprint) = staff.footprint else { return Some(WorkerBound::Cases) };
-    let taken: u64 = staffs.iter().map(|staff| staff.footprint.unwrap_or(0) * staff.workers as u64).sum();
-    if means.memory.is_some_and(|memory| taken + footprint > memory) {
-        return Some(WorkerBound::Memory);
-    }
-    if staff.device.is_some_and(Occupancy::is_full) {
-        return Some(WorkerBound::DeviceMemory);
-    }
-    let left_to_lanes = means.per_device.map(|most| most / 2);
-    let on_device = staff.device.map(|device| device.workers + device.starting);
-    if left_to_lanes.zip(on_device).is_some_and(|(most, workers)| workers >= most) {
-        return Some(WorkerBound::DeviceWorkers);
-    }
-    let is_last = staffs.iter().enumerate().all(|(other, its)| other == place || !its.is_behind(staff));
-    let is_idle = staff.waiting <= staff.workers || !is_last;
-    // starting takes seconds on a GPU, in which those that are there may catch up
-    let is_growing = staff.starting > 0 && staff.starting >= 2 * (staff.workers - staff.starting);
-    (is_idle || is_growing).then_some(WorkerBound::Cases)
 }
 
 impl Load {
-    /// Whether it has more to answer than another, or as much while it is only beginning: what starts in no time would
-    /// otherwise be given all that there is before what takes seconds has run a case.
+    /// Whether this variant has more unanswered cases than `other`, or as many while its first workers start. Otherwise variants that
+    /// start quickly would take all memory before one that takes seconds to start has run a case.
     const fn is_behind(&self, other: &Self) -> bool {
         let is_beginning = self.starting > 0 || self.footprint.is_none();
         let (unanswered, others) = (self.unanswered(), other.unanswered());
         unanswered > others || is_beginning && unanswered == others
     }
 
-    /// The cases that it is yet to answer. What it has taken counts: many workers that begin take many at once.
+    /// Cases without an answer. Those in flight count: many workers that begin receive many at once.
     const fn unanswered(&self) -> usize {
-        self.waiting + self.in_flight
+        self.queued + self.in_flight
     }
 
-    /// How many of the workers are busy, once those that are starting have started.
+    /// Workers that will be busy once those that are starting have started.
     const fn busy_soon(&self) -> usize {
         self.busy + self.starting
     }
-}
 
-impl Occupancy {
-    /// What a worker tells that has started beside `workers - 1` others, of whatever variant, after what `earlier` ones told.
-    pub fn told(memory: DeviceMemory, workers: usize, earlier: Option<Self>) -> Self {
-        let share = memory.total.saturating_sub(memory.free) / workers.max(1) as u64;
-        Self { memory, each: share.max(earlier.map_or(0, |earlier| earlier.each)), starting: 0, workers: 0 }
+    /// Whether another worker would find no case in the queue.
+    const fn has_enough_workers(&self) -> bool {
+        self.queued <= self.workers
     }
 
-    /// Whether another worker would take what is to be left.
-    const fn is_full(self) -> bool {
-        let DeviceMemory { free, total } = self.memory;
-        let more = self.each.saturating_mul(self.starting as u64 + 1);
-        free.saturating_sub(more) < total / DEVICE_RESERVE
+    /// Whether twice as many workers are starting as have started: starting one takes seconds on a GPU, and the others
+    /// may catch up in that time.
+    const fn is_growing(&self) -> bool {
+        self.starting > 0 && self.starting >= 2 * (self.workers - self.starting)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use twinfer_case::DeviceMemory;
+
     use super::*;
 
     const GIGABYTE: u64 = 1 << 30;
-    const MEANS: Capacity =
+    const CAPACITY: Capacity =
         Capacity { per_variant: 16, on_devices: 16, memory: Some(60 * GIGABYTE), per_device: None };
 
-    fn staff(footprint: u64) -> Load {
+    fn load(footprint: u64) -> Load {
         Load {
             workers: 1,
             starting: 0,
             footprint: Some(footprint),
-            waiting: 100,
+            queued: 100,
             in_flight: 0,
             busy: 1,
             device_use: DeviceUse::Shared,
             device: None,
-            is_refused: false,
+            start_failed: false,
         }
     }
 
-    /// Hires for all in turn until nobody gets more: how many each has, and what is against more.
-    fn hired(means: Capacity, mut staffs: Vec<Load>) -> Vec<(usize, WorkerBound)> {
+    /// Adds workers in turn until no variant gets more: how many each has, and what prevents more.
+    fn scaled(capacity: Capacity, mut loads: Vec<Load>) -> Vec<(usize, WorkerBound)> {
         loop {
-            let bounds: Vec<_> = (0..staffs.len()).map(|place| bound(means, &staffs, place)).collect();
-            let Some(next) = (0..staffs.len())
-                .filter(|place| bounds[*place].is_none())
-                .min_by_key(|place| staffs[*place].workers)
+            let bounds: Vec<_> = (0..loads.len()).map(|variant| capacity.bound(&loads, variant)).collect();
+            let Some(next) = (0..loads.len())
+                .filter(|variant| bounds[*variant].is_none())
+                .min_by_key(|variant| loads[*variant].workers)
             else {
-                return staffs.iter().map(|staff| staff.workers).zip(bounds.into_iter().flatten()).collect();
+                return loads.iter().map(|load| load.workers).zip(bounds.into_iter().flatten()).collect();
             };
-            staffs[next].workers += 1;
-            staffs[next].busy += 1;
-            if let Some(device) = &mut staffs[next].device {
+            loads[next].workers += 1;
+            loads[next].busy += 1;
+            if let Some(device) = &mut loads[next].device {
                 device.starting += 1;
             }
         }
     }
 
     #[test]
-    fn a_small_backend_gets_a_worker_a_core() {
-        assert_eq!(hired(MEANS, vec![staff(GIGABYTE / 30)]), [(16, WorkerBound::Cores)]);
+    fn a_small_backend_gets_a_worker_per_core() {
+        assert_eq!(scaled(CAPACITY, vec![load(GIGABYTE / 30)]), [(16, WorkerBound::Cores)]);
     }
 
     #[test]
     fn large_backends_share_the_memory() {
-        let large = staff(3 * GIGABYTE);
-        let hired = hired(MEANS, vec![large, large, staff(GIGABYTE)]);
-        assert_eq!(hired.iter().map(|(workers, _)| *workers).collect::<Vec<_>>(), [9, 8, 9]);
-        assert!(hired.iter().all(|(_, bound)| *bound == WorkerBound::Memory), "{hired:?}");
+        let large = load(3 * GIGABYTE);
+        let scaled = scaled(CAPACITY, vec![large, large, load(GIGABYTE)]);
+        assert_eq!(scaled.iter().map(|(workers, _)| *workers).collect::<Vec<_>>(), [9, 8, 9]);
+        assert!(scaled.iter().all(|(_, bound)| *bound == WorkerBound::Memory), "{scaled:?}");
     }
 
     #[test]
-    fn nobody_is_hired_to_stand_idle_or_before_it_is_known_what_one_takes() {
-        assert_eq!(hired(MEANS, vec![Load { waiting: 5, ..staff(1) }]), [(5, WorkerBound::Cases)]);
-        assert_eq!(hired(MEANS, vec![Load { footprint: None, ..staff(1) }]), [(1, WorkerBound::Cases)]);
+    fn workers_without_cases_are_not_added() {
+        assert_eq!(scaled(CAPACITY, vec![Load { queued: 5, ..load(1) }]), [(5, WorkerBound::Cases)]);
     }
 
     #[test]
-    fn only_the_backend_that_others_wait_for_gets_more() {
-        let (slow, fast) = (staff(1), Load { waiting: 99, ..staff(1) });
-        assert_eq!(hired(MEANS, vec![slow, fast]), [(16, WorkerBound::Cores), (1, WorkerBound::Cases)]);
-        let alone = Load { device_use: DeviceUse::Alone, ..staff(1) };
-        assert_eq!(hired(MEANS, vec![alone, fast]), [(1, WorkerBound::Device), (1, WorkerBound::Cases)]);
-        // one that is only beginning goes before one for which as many wait
+    fn a_variant_of_unknown_footprint_gets_no_second_worker() {
+        assert_eq!(scaled(CAPACITY, vec![Load { footprint: None, ..load(1) }]), [(1, WorkerBound::Cases)]);
+    }
+
+    #[test]
+    fn only_the_slowest_variant_gets_workers() {
+        let (slow, fast) = (load(1), Load { queued: 99, ..load(1) });
+        assert_eq!(scaled(CAPACITY, vec![slow, fast]), [(16, WorkerBound::Cores), (1, WorkerBound::Cases)]);
+        let exclusive = Load { device_use: DeviceUse::Alone, ..load(1) };
+        assert_eq!(
+            scaled(CAPACITY, vec![exclusive, fast]),
+            [(1, WorkerBound::Device), (1, WorkerBound::Cases)]
+        );
+    }
+
+    #[test]
+    fn a_beginning_variant_counts_as_slower() {
+        let slow = load(1);
         for beginning in [Load { footprint: None, ..slow }, Load { workers: 2, starting: 1, ..slow }] {
-            assert_eq!(bound(MEANS, &[beginning, slow], 1), Some(WorkerBound::Cases));
+            assert_eq!(CAPACITY.bound(&[beginning, slow], 1), Some(WorkerBound::Cases));
         }
-        assert_eq!(bound(MEANS, &[slow, slow], 1), None);
-        // what many workers have just taken they are yet to answer
-        let just_begun = Load { workers: 8, waiting: 20, in_flight: 128, ..slow };
-        assert_eq!(bound(MEANS, &[just_begun, fast], 1), Some(WorkerBound::Cases));
-        assert_eq!(bound(MEANS, &[just_begun, fast], 0), None);
+        assert_eq!(CAPACITY.bound(&[slow, slow], 1), None);
+    }
+
+    #[test]
+    fn cases_in_flight_count_as_unanswered() {
+        let (slow, fast) = (load(1), Load { queued: 99, ..load(1) });
+        let with_many_in_flight = Load { workers: 8, queued: 20, in_flight: 128, ..slow };
+        assert_eq!(CAPACITY.bound(&[with_many_in_flight, fast], 1), Some(WorkerBound::Cases));
+        assert_eq!(CAPACITY.bound(&[with_many_in_flight, fast], 0), None);
     }
 
     #[test]
     fn twice_as_many_start_at_once_as_have_started() {
-        let starting = |workers, starting| bound(MEANS, &[Load { workers, starting, ..staff(1) }], 0);
+        let starting = |workers, starting| CAPACITY.bound(&[Load { workers, starting, ..load(1) }], 0);
         assert_eq!(starting(2, 1), None);
         assert_eq!(starting(3, 2), Some(WorkerBound::Cases));
         assert_eq!(starting(5, 3), None);
@@ -224,71 +238,66 @@ mod tests {
     }
 
     #[test]
-    fn on_devices_all_variants_share_the_cores_but_for_those_that_stand_idle() {
-        let means = Capacity { on_devices: 13, ..MEANS };
+    fn variants_on_devices_share_the_cores() {
+        let capacity = Capacity { on_devices: 13, ..CAPACITY };
         let memory = DeviceMemory { free: 139 * GIGABYTE, total: 140 * GIGABYTE };
         let on_device =
-            |waiting| Load { waiting, device: Some(Occupancy::told(memory, 1, None)), ..staff(GIGABYTE) };
+            |queued| Load { queued, device: Some(Occupancy::measured(memory, 1, None)), ..load(GIGABYTE) };
         let workers =
-            |staffs| hired(means, staffs).into_iter().map(|(workers, _)| workers).collect::<Vec<_>>();
+            |loads| scaled(capacity, loads).into_iter().map(|(workers, _)| workers).collect::<Vec<_>>();
         assert_eq!(workers(vec![on_device(100)]), [13]);
         assert_eq!(workers(vec![on_device(100), on_device(100)]), [7, 6]);
         assert_eq!(workers(vec![Load { workers: 3, busy: 1, ..on_device(0) }, on_device(100)]), [3, 12]);
-        assert_eq!(
-            workers(vec![staff(1), on_device(100)]),
-            [16, 13],
-            "what is on no device has the cores too"
-        );
+        assert_eq!(workers(vec![load(1), on_device(100)]), [16, 13], "one without a device has all cores");
     }
 
     #[test]
-    fn where_cores_stand_idle_more_workers_on_devices_are_hired_but_for_one_in_sixteen() {
-        let means = Capacity { on_devices: 12, ..MEANS };
-        let most = |idle| means.with_idle((idle, 16)).on_devices;
-        assert_eq!([0.0, 1.9, 2.0, 3.5, 5.1, 16.0].map(most), [12, 12, 13, 14, 15, 16]);
-        let means = Capacity { on_devices: 20, ..MEANS };
-        assert_eq!(means.with_idle((9.0, 16)).on_devices, 20, "nobody is dismissed");
-        let means = Capacity { per_variant: 8, on_devices: 6, ..MEANS };
-        assert_eq!(means.with_idle((60.0, 64)).on_devices, 8, "whoever asked for less has a reason");
+    fn idle_cores_allow_more_workers_on_devices() {
+        let capacity = Capacity { on_devices: 12, ..CAPACITY };
+        let on_devices = |idle| capacity.with_idle_cores((idle, 16)).on_devices;
+        assert_eq!([0.0, 1.9, 2.0, 3.5, 5.1, 16.0].map(on_devices), [12, 12, 13, 14, 15, 16]);
+        let capacity = Capacity { on_devices: 20, ..CAPACITY };
+        assert_eq!(capacity.with_idle_cores((9.0, 16)).on_devices, 20, "it never gets smaller");
+        let capacity = Capacity { per_variant: 8, on_devices: 6, ..CAPACITY };
+        assert_eq!(capacity.with_idle_cores((60.0, 64)).on_devices, 8, "a lower limit was requested");
     }
 
     #[test]
-    fn a_backend_that_wants_its_device_alone_gets_nobody_else() {
-        let alone = Load { device_use: DeviceUse::Alone, ..staff(1) };
-        assert_eq!(hired(MEANS, vec![alone]), [(1, WorkerBound::Device)]);
-        let refused = Load { is_refused: true, ..staff(1) };
-        assert_eq!(hired(MEANS, vec![refused]), [(1, WorkerBound::Start)]);
+    fn a_variant_that_cannot_scale_keeps_one_worker() {
+        let exclusive = Load { device_use: DeviceUse::Alone, ..load(1) };
+        assert_eq!(scaled(CAPACITY, vec![exclusive]), [(1, WorkerBound::Device)]);
+        let failed = Load { start_failed: true, ..load(1) };
+        assert_eq!(scaled(CAPACITY, vec![failed]), [(1, WorkerBound::Start)]);
     }
 
     #[test]
     fn a_quarter_of_a_device_is_left_free() {
         let memory = DeviceMemory { free: 22 * GIGABYTE, total: 24 * GIGABYTE };
-        let device = Some(Occupancy::told(memory, 1, None));
-        assert_eq!(hired(MEANS, vec![Load { device, ..staff(1) }]), [(9, WorkerBound::DeviceMemory)]);
-        // others may have started meanwhile, and not taken theirs yet
-        let device = Some(Occupancy::told(DeviceMemory { free: 16 * GIGABYTE, ..memory }, 8, device));
+        let device = Some(Occupancy::measured(memory, 1, None));
+        assert_eq!(scaled(CAPACITY, vec![Load { device, ..load(1) }]), [(9, WorkerBound::DeviceMemory)]);
+        // other workers may have started meanwhile, and not allocated yet
+        let device = Some(Occupancy::measured(DeviceMemory { free: 16 * GIGABYTE, ..memory }, 8, device));
         let workers = 8;
         assert_eq!(
-            hired(MEANS, vec![Load { workers, device, ..staff(1) }]),
+            scaled(CAPACITY, vec![Load { workers, device, ..load(1) }]),
             [(13, WorkerBound::DeviceMemory)]
         );
     }
 
     #[test]
-    fn half_of_the_processes_of_a_device_are_left_to_others() {
-        let means = Capacity { per_device: Some(20), ..MEANS };
+    fn half_of_a_devices_processes_are_left_to_triage() {
+        let capacity = Capacity { per_device: Some(20), ..CAPACITY };
         let memory = DeviceMemory { free: 139 * GIGABYTE, total: 140 * GIGABYTE };
-        let device = |workers| Some(Occupancy { workers, ..Occupancy::told(memory, 1, None) });
-        let hired_beside = |workers| hired(means, vec![Load { device: device(workers), ..staff(1) }]);
-        assert_eq!(hired_beside(1), [(10, WorkerBound::DeviceWorkers)]);
-        // of another variant, or outside of lanes
-        assert_eq!(hired_beside(7), [(4, WorkerBound::DeviceWorkers)]);
-        assert_eq!(hired(means, vec![staff(1)]), [(16, WorkerBound::Cores)], "it is on no device");
+        let device = |workers| Some(Occupancy { workers, ..Occupancy::measured(memory, 1, None) });
+        let scaled_beside = |workers| scaled(capacity, vec![Load { device: device(workers), ..load(1) }]);
+        assert_eq!(scaled_beside(1), [(10, WorkerBound::DeviceWorkers)]);
+        assert_eq!(scaled_beside(7), [(4, WorkerBound::DeviceWorkers)], "workers of others count");
+        assert_eq!(scaled(capacity, vec![load(1)]), [(16, WorkerBound::Cores)], "it uses no device");
     }
 
     #[test]
-    fn where_the_system_does_not_tell_of_memory_the_cores_count() {
-        let means = Capacity { memory: None, ..MEANS };
-        assert_eq!(hired(means, vec![staff(90 * GIGABYTE)]), [(16, WorkerBound::Cores)]);
+    fn without_reported_memory_the_cores_count() {
+        let capacity = Capacity { memory: None, ..CAPACITY };
+        assert_eq!(scaled(capacity, vec![load(90 * GIGABYTE)]), [(16, WorkerBound::Cores)]);
     }
 }

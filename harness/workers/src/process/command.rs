@@ -6,45 +6,46 @@ use std::{
 
 use twinfer_case::{BackendName, Variant};
 
-/// Environment variables that workers are started with where the supervisor's own environment does not set them.
+/// Environment variables for workers, unless the supervisor's own environment sets them.
 const ENVIRONMENT: [(&str, &str); 2] = [ALLOCATOR, LAZY_LOADING];
 
-/// The variable that sets up glibc's allocator, and its value.
+/// The environment variable that configures glibc's allocator, and its value.
 ///
-/// A build allocates tens of megabytes and frees them. By default glibc gives such memory back to the kernel, and takes it
-/// again for the next build, a page fault at each first touch of a page: with TensorRT-RTX more than half of the
-/// processor's time. A worker rather keeps what it needed once, in huge pages where the system has some to give: starting one
-/// with TensorRT touches 780,000 small ones. (Tunables of the GNU C library's manual, 39.2.)
+/// A build allocates tens of megabytes and frees them. By default glibc returns such memory to the kernel and requests it
+/// again for the next build, with a page fault at the first touch of every page: more than half of the processor time with
+/// TensorRT-RTX. With these settings a worker keeps memory that it has needed once, in huge pages if the system has
+/// some: a worker of TensorRT touches 780,000 small pages while it starts. (Tunables: manual of the GNU C library, 39.2.)
 pub const ALLOCATOR: (&str, &str) = (
     "GLIBC_TUNABLES",
     "glibc.malloc.mmap_threshold=1073741824:glibc.malloc.trim_threshold=4294967296:glibc.malloc.top_pad=67108864:\
      glibc.malloc.hugetlb=1",
 );
 
-/// Kernels are loaded when they are first launched, as CUDA 12.2 and later do by themselves: less memory, and TensorRT
-/// does not warn that they are not.
+/// Loads kernels when they are first launched, the default since CUDA 12.2: less memory, and TensorRT logs a warning
+/// otherwise.
 const LAZY_LOADING: (&str, &str) = ("CUDA_MODULE_LOADING", "LAZY");
 
-/// The command that starts a worker of a built-in backend; `external:` variants bring their own.
+/// The command that starts a worker of a built-in backend. An `external:` variant names its own command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkerCommand {
     /// The executable.
     pub program: PathBuf,
-    /// Its arguments.
+    /// The executable's arguments.
     pub args: Vec<String>,
-    /// Environment variables to set besides the supervisor's own.
+    /// Environment variables to set in addition to the supervisor's own.
     pub env: Vec<(String, String)>,
 }
 
 impl WorkerCommand {
-    /// `program` without arguments, set up to be fast unless the environment says otherwise: see [`ALLOCATOR`].
+    /// `program` without arguments, with the allocator tuned for workers (see [`ALLOCATOR`]) unless the environment
+    /// configures it.
     pub fn new(program: impl Into<PathBuf>) -> Self {
         let unset = ENVIRONMENT.iter().filter(|(key, _)| env::var_os(key).is_none());
         let env = unset.map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
         Self { program: program.into(), args: Vec::new(), env }
     }
 
-    /// The command for `variant`: this one, or an external variant's own words, split at spaces.
+    /// The process to spawn for `variant`: this command, or an external variant's own command line, split at spaces.
     pub(crate) fn for_variant(&self, variant: &Variant) -> Command {
         let mut command = if let BackendName::External(line) = &variant.backend {
             let mut words = line.split_whitespace();
@@ -69,11 +70,11 @@ mod tests {
     use super::{ENVIRONMENT, WorkerCommand};
 
     #[test]
-    fn what_the_environment_says_is_left_to_it() {
+    fn variables_of_the_environment_are_kept() {
         let command = WorkerCommand::new("worker");
         for (key, value) in ENVIRONMENT {
-            let ours = command.env.contains(&(key.to_owned(), value.to_owned()));
-            assert_eq!(ours, env::var_os(key).is_none(), "{key}");
+            let is_set_here = command.env.contains(&(key.to_owned(), value.to_owned()));
+            assert_eq!(is_set_here, env::var_os(key).is_none(), "{key}");
         }
     }
 }

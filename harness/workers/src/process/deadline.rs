@@ -1,133 +1,68 @@
 use std::{
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError, Weak,
-        atomic::{AtomicBool, AtomicU64, Ordering},
-    },
-    thread,
+    sync::atomic::{AtomicBool, AtomicU64, Ordering},
     time::{Duration, Instant},
 };
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use twinfer_case::Stage;
 
-/// How precisely deadlines are kept.
-const TICK: Duration = Duration::from_millis(25);
-
-/// Kills the process groups of workers whose deadline passes; lives as long as the leashes it gives out.
-#[derive(Clone)]
-pub struct Watchdog {
-    watched: Arc<Mutex<Watched>>,
-    epoch: Instant,
-}
-
-#[derive(Default)]
-struct Watched {
-    leashes: Vec<Weak<Deadline>>,
-    /// Whether nobody waits for any worker any more.
-    is_over: bool,
-}
-
-/// One worker's process group with the time at which it counts as hung.
+/// The time at which a worker counts as hung, and the process group to kill then.
 pub struct Deadline {
     group: Pid,
     epoch: Instant,
-    /// Milliseconds after `epoch`; 0 while nothing is asked of the worker.
+    /// Milliseconds after `epoch`; 0 while the worker may wait.
     at: AtomicU64,
-    expired: AtomicBool,
-    retired: AtomicBool,
-}
-
-impl Watchdog {
-    /// Starts the thread that looks at all deadlines; it ends with the last handle to the watchdog.
-    pub fn start() -> Self {
-        let watchdog = Self { watched: Arc::default(), epoch: Instant::now() };
-        let watched = Arc::downgrade(&watchdog.watched);
-        let epoch = watchdog.epoch;
-        thread::spawn(move || {
-            while let Some(watched) = watched.upgrade() {
-                let now = epoch.elapsed();
-                let mut held = watched.lock().unwrap_or_else(PoisonError::into_inner);
-                held.leashes.retain(|leash| leash.upgrade().is_some_and(|leash| leash.check(now)));
-                drop(held);
-                drop(watched);
-                thread::sleep(TICK);
-            }
-        });
-        watchdog
-    }
-
-    /// Watches the process group that `pid` leads.
-    pub fn watch(&self, pid: u32) -> Arc<Deadline> {
-        let group = i32::try_from(pid).ok().and_then(Pid::from_raw).unwrap_or(Pid::INIT);
-        let leash = Arc::new(Deadline {
-            group,
-            epoch: self.epoch,
-            at: AtomicU64::new(0),
-            expired: AtomicBool::new(false),
-            retired: AtomicBool::new(false),
-        });
-        let mut watched = self.watched();
-        watched.leashes.push(Arc::downgrade(&leash));
-        if watched.is_over {
-            leash.kill();
-        }
-        drop(watched);
-        leash
-    }
-
-    /// Nobody waits for any worker any more: kills them all, and each that starts from now on.
-    pub fn kill_all(&self) {
-        let mut watched = self.watched();
-        watched.is_over = true;
-        watched.leashes.iter().filter_map(Weak::upgrade).for_each(|leash| leash.kill());
-    }
-
-    /// Whether nobody waits for any worker any more.
-    pub fn is_over(&self) -> bool {
-        self.watched().is_over
-    }
-
-    fn watched(&self) -> MutexGuard<'_, Watched> {
-        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+    is_expired: AtomicBool,
+    is_disarmed: AtomicBool,
 }
 
 impl Deadline {
-    /// From now on the worker has this long.
-    pub fn allow(&self, time: Duration) {
-        let deadline = self.epoch.elapsed() + time;
-        self.at.store(deadline.as_millis() as u64, Ordering::Relaxed);
+    /// No deadline yet for the process group that `pid` leads; times count from `epoch`.
+    pub fn new(pid: u32, epoch: Instant) -> Self {
+        Self {
+            group: i32::try_from(pid).ok().and_then(Pid::from_raw).unwrap_or(Pid::INIT),
+            epoch,
+            at: AtomicU64::new(0),
+            is_expired: AtomicBool::new(false),
+            is_disarmed: AtomicBool::new(false),
+        }
     }
 
-    /// Nothing is asked of the worker: it may wait forever.
-    pub fn relax(&self) {
+    /// Gives the worker this long from now.
+    pub fn set(&self, time: Duration) {
+        let at = self.epoch.elapsed() + time;
+        self.at.store(at.as_millis() as u64, Ordering::Relaxed);
+    }
+
+    /// Lets the worker wait as long as it likes.
+    pub fn clear(&self) {
         self.at.store(0, Ordering::Relaxed);
     }
 
     /// Whether the deadline passed and the worker was killed for it.
-    pub fn expired(&self) -> bool {
-        self.expired.load(Ordering::Relaxed)
+    pub fn is_expired(&self) -> bool {
+        self.is_expired.load(Ordering::Relaxed)
     }
 
-    /// Kills the worker and everything it started.
+    /// Kills the worker and all processes that it started.
     pub fn kill(&self) {
-        if self.group != Pid::INIT && !self.retired.load(Ordering::Relaxed) {
+        if self.group != Pid::INIT && !self.is_disarmed.load(Ordering::Relaxed) {
             let _ = kill_process_group(self.group, Signal::KILL);
         }
     }
 
-    /// The worker is dead and its process number may belong to someone else: it is never killed again.
-    pub fn retire(&self) {
-        self.retired.store(true, Ordering::Relaxed);
+    /// Never kills again: the worker is dead, and its process id may be another process's soon.
+    pub fn disarm(&self) {
+        self.is_disarmed.store(true, Ordering::Relaxed);
     }
 
-    /// Kills a worker that is late; false once there is nothing left to watch.
-    fn check(&self, now: Duration) -> bool {
-        let deadline = self.at.load(Ordering::Relaxed);
-        if deadline == 0 || (now.as_millis() as u64) < deadline {
+    /// Kills a worker that is late, `now` after the epoch. Returns false once there is nothing left to watch.
+    pub fn enforce(&self, now: Duration) -> bool {
+        let at = self.at.load(Ordering::Relaxed);
+        if at == 0 || (now.as_millis() as u64) < at {
             return true;
         }
-        self.expired.store(true, Ordering::Relaxed);
+        self.is_expired.store(true, Ordering::Relaxed);
         self.kill();
         false
     }
@@ -136,20 +71,20 @@ impl Deadline {
 /// How long a worker may stay in each stage before it counts as hung.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deadlines {
-    /// From spawning to the handshake's answer.
+    /// From spawning the worker to its handshake.
     pub start: Duration,
-    /// Reading the model.
+    /// Reading the model's bytes.
     pub load: Duration,
-    /// Understanding it.
+    /// Parsing the model.
     pub parse: Duration,
-    /// Making something executable of it.
+    /// Building an executable engine or session.
     pub build: Duration,
-    /// One run.
+    /// Executing one run.
     pub execute: Duration,
 }
 
 impl Deadlines {
-    /// The deadline of `stage`.
+    /// How long a worker may stay in `stage`.
     pub const fn of(&self, stage: Stage) -> Duration {
         match stage {
             Stage::Start => self.start,
@@ -162,7 +97,7 @@ impl Deadlines {
 }
 
 impl Default for Deadlines {
-    /// Generous: several times the slowest that was measured with TensorRT on a busy machine.
+    /// Several times the slowest that was measured with TensorRT on a busy machine.
     fn default() -> Self {
         Self {
             start: Duration::from_mins(2),

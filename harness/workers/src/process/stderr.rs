@@ -7,18 +7,19 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How much of what a worker prints is kept: the end, where it says why it died.
+/// Bytes that are kept: the last ones, which usually give the reason of a crash.
 const KEPT: usize = 4096;
-/// How long the end of the pipe is waited for.
-const PATIENCE: Duration = Duration::from_millis(500);
+/// How long to wait for the end of the pipe.
+const CLOSING: Duration = Duration::from_millis(500);
 
-/// The end of what a worker prints to stderr, read as it comes so that it never blocks the worker.
+/// The last bytes that a worker wrote to stderr. A thread reads them as they come, so that the worker never blocks.
 pub struct StderrTail {
     bytes: Arc<Mutex<VecDeque<u8>>>,
     reader: JoinHandle<()>,
 }
 
 impl StderrTail {
+    /// Starts to read `stream`.
     pub fn follow(mut stream: ChildStderr) -> Self {
         let bytes = Arc::new(Mutex::new(VecDeque::with_capacity(KEPT)));
         let shared = Arc::clone(&bytes);
@@ -36,11 +37,11 @@ impl StderrTail {
         Self { bytes, reader }
     }
 
-    /// The last line that is not empty, once the worker is dead.
+    /// The last line that is not empty, to be read after the worker died; `None` if there is no such line.
     pub fn last_line(self) -> Option<String> {
-        // a process that the worker left behind may keep the pipe open for ever
+        // a process that the worker left behind may keep the pipe open forever
         let begun = Instant::now();
-        while !self.reader.is_finished() && begun.elapsed() < PATIENCE {
+        while !self.reader.is_finished() && begun.elapsed() < CLOSING {
             thread::sleep(Duration::from_millis(1));
         }
         let bytes: Vec<u8> =

@@ -1,0 +1,74 @@
+use std::{fmt, io, os::unix::process::ExitStatusExt, process::ExitStatus};
+
+use twinfer_protocol::Fault;
+
+/// The signal that no program raises by a fault of its own.
+pub const SIGKILL: i32 = 9;
+
+/// Why a worker cannot be used any more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Loss {
+    /// A stage's deadline passed and the supervisor killed the worker.
+    TimedOut,
+    /// The worker died, or closed its pipe.
+    Died(Death),
+    /// The worker sent something that is not the protocol.
+    Garbled(String),
+    /// The worker reported that it cannot continue, for a reason that is not the backend's.
+    Fault(Fault),
+    /// The worker announced, with an answer, that it accepts no more cases.
+    Spent,
+}
+
+/// How a process died.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Death {
+    /// The exit status as text: `signal 11`, `exit code 3`.
+    pub status: String,
+    /// Whether something outside killed the process, which is what SIGKILL means.
+    pub from_outside: bool,
+    /// The last line on stderr; `None` if there is none.
+    pub last_line: Option<String>,
+}
+
+impl Loss {
+    /// Whether the worker was killed from outside, which proves nothing about the case.
+    pub const fn is_from_outside(&self) -> bool {
+        matches!(self, Self::Died(Death { from_outside: true, .. }))
+    }
+
+    /// The loss of a worker that answered for a case other than the one in front.
+    pub fn other_case() -> Self {
+        Self::Garbled("an answer carries the hash of another case".to_owned())
+    }
+}
+
+impl Death {
+    /// The death of a process with this exit status.
+    pub fn new(status: io::Result<ExitStatus>, last_line: Option<String>) -> Self {
+        let (status, from_outside) = match status {
+            Ok(status) => match (status.signal(), status.code()) {
+                (Some(signal), _) => (format!("signal {signal}"), signal == SIGKILL),
+                (None, Some(code)) => (format!("exit code {code}"), false),
+                (None, None) => ("no exit status".to_owned(), false),
+            },
+            Err(error) => (format!("no exit status: {error}"), false),
+        };
+        Self { status, from_outside, last_line }
+    }
+}
+
+impl fmt::Display for Loss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TimedOut => f.write_str("a stage's deadline passed"),
+            Self::Died(death) => match &death.last_line {
+                Some(line) => write!(f, "the worker died of {}: {line}", death.status),
+                None => write!(f, "the worker died of {}", death.status),
+            },
+            Self::Garbled(reason) => write!(f, "the worker's message cannot be read: {reason}"),
+            Self::Fault(fault) => f.write_str(&fault.message),
+            Self::Spent => f.write_str("the backend lost what it keeps between cases"),
+        }
+    }
+}
