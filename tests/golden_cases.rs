@@ -189,7 +189,7 @@ fn body(snapshot: &str) -> &str {
 
 /// What was recorded beside a folder; nothing where nothing was.
 fn recorded(folder: &Path) -> Vec<RecordedObservation> {
-    Recording::beside(folder).map(|recording| recording.observed).unwrap_or_default()
+    Recording::beside_or_empty(folder).map(|recording| recording.observed).unwrap_or_default()
 }
 
 fn name(folder: &Path) -> String {

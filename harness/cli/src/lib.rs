@@ -19,7 +19,6 @@ mod failure;
 mod formats;
 mod installation;
 mod issues;
-mod json;
 mod obstacle;
 mod output;
 mod paint;

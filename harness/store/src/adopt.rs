@@ -9,18 +9,18 @@ use crate::{
     StoreError,
     case_folder::read_case_in,
     files::{read_json_in, write, write_json},
-    names::{CASE, FINDING, MODEL, SNAPSHOT},
+    names::{CASE, FINDING, MODEL, SNAPSHOT, data_set, tensor_file},
     preceding,
     recording::Recording,
 };
 
-/// The files of a finding's folder besides those that it has by number; anything else in it is left behind.
+/// The files of a finding's folder that have fixed names. Numbered files are copied as well, and no others.
 const FILES: [&str; 3] = [CASE, MODEL, SNAPSHOT];
 
-/// Copies the finding in the folder `finding` to a folder of its signature's name under `golden_cases`; that folder.
+/// Copies the finding in the folder `finding` to a folder in `golden_cases` named by its signature, and returns that folder.
 ///
-/// A finding that is there already stays, and gains the variants that this one was seen in; what they did is added to
-/// what was observed where both have the same minimal case.
+/// If a finding with that signature is there already, it stays, and the variants in which the new one was seen are added to
+/// it. If both have the same minimal case, the observations of the new one are added as well.
 pub fn adopt(finding: &Path, golden_cases: &Path) -> Result<PathBuf, StoreError> {
     let found: Finding = read_json_in(finding, FINDING)?;
     let recording = Recording::read_beside(finding)?;
@@ -33,8 +33,8 @@ pub fn adopt(finding: &Path, golden_cases: &Path) -> Result<PathBuf, StoreError>
     }
     let mut stored: Finding = read_json_in(&folder, FINDING)?;
     let is_same_case = stored.case == found.case;
-    let news: Vec<_> = found.seen_in.into_iter().filter(|one| !stored.seen_in.contains(one)).collect();
-    stored.seen_in.extend(news);
+    let new: Vec<_> = found.seen_in.into_iter().filter(|one| !stored.seen_in.contains(one)).collect();
+    stored.seen_in.extend(new);
     write_json(&folder.join(FINDING), &stored)?;
     if is_same_case {
         add_recording(finding, &folder)?;
@@ -42,24 +42,29 @@ pub fn adopt(finding: &Path, golden_cases: &Path) -> Result<PathBuf, StoreError>
     Ok(folder)
 }
 
-/// That the folder holds the case of the finding, its model and what it is fed.
+/// Checks that the folder holds the case of the finding, its model and its inputs.
 fn check(folder: &Path, finding: &Finding) -> Result<(), StoreError> {
-    let wrong = |name: &str, reason: &str| Err(StoreError::format(folder.join(name))(reason));
+    let wrong = |name: &dyn AsRef<Path>, reason: &str| Err(StoreError::format(folder.join(name))(reason));
     check_format(finding.format, FINDING_FORMAT).map_err(StoreError::format(folder.join(FINDING)))?;
     let encoded = EncodedCase::encode(read_case_in(folder, CASE)?)?;
     if encoded.task.hash != finding.case {
-        return wrong(CASE, "this is not the case that finding.json was found with");
+        return wrong(
+            &CASE,
+            &format!("this is not the case of {FINDING}: adopt the folder as the campaign wrote it"),
+        );
     }
     let path = folder.join(MODEL);
     if read_file_in(folder, MODEL).map_err(StoreError::file(path))? != encoded.task.model {
-        return wrong(MODEL, "this is not the model of case.json");
+        return wrong(
+            &MODEL,
+            &format!("this is not the model of {CASE}: adopt the folder as the campaign wrote it"),
+        );
     }
-    let fed = encoded.task.runs.iter().enumerate();
-    let mut inputs = fed.flat_map(|(run, inputs)| {
-        (0..inputs.len()).map(move |index| format!("test_data_set_{run}/input_{index}.pb"))
-    });
+    let runs = encoded.task.runs.iter().enumerate();
+    let mut inputs =
+        runs.flat_map(|(run, inputs)| (0..inputs.len()).map(move |index| tensor_file(run, "input", index)));
     match inputs.find(|name| !folder.join(name).is_file()) {
-        Some(missing) => wrong(&missing, "it is missing"),
+        Some(missing) => wrong(&missing, "missing: adopt the folder as the campaign wrote it"),
         None => Ok(()),
     }
 }
@@ -68,18 +73,17 @@ fn copy_finding(finding: &Path, folder: &Path) -> Result<(), StoreError> {
     fs::create_dir_all(folder).map_err(StoreError::writing(folder))?;
     let fixed = FILES.into_iter().map(PathBuf::from);
     let files = fixed.chain(data_sets(finding)).chain(preceding::files(finding));
-    // last, so that a folder without it is one that was not finished
+    // written last, so that a folder without it is recognized as unfinished
     let mut files = files.chain([PathBuf::from(FINDING)]);
     files.try_for_each(|name| copy(finding, &name, folder))
 }
 
-/// The tensors of every run, as paths in the folder of the finding.
+/// The tensor files of every run, as paths in the folder of the finding.
 fn data_sets(finding: &Path) -> impl Iterator<Item = PathBuf> + '_ {
-    let runs = (0..).map(|run| PathBuf::from(format!("test_data_set_{run}")));
-    runs.take_while(|run| finding.join(run).is_dir()).flat_map(move |run| {
+    let runs = (0_usize..).take_while(|run| finding.join(data_set(run)).is_dir());
+    runs.flat_map(move |run| {
         ["input", "output"].into_iter().flat_map(move |kind| {
-            let run = run.clone();
-            let names = (0..).map(move |index| run.join(format!("{kind}_{index}.pb")));
+            let names = (0_usize..).map(move |index| tensor_file(run, kind, index));
             names.take_while(|name| finding.join(name).is_file())
         })
     })
@@ -97,8 +101,8 @@ fn copy(finding: &Path, name: &Path, folder: &Path) -> Result<(), StoreError> {
 fn add_recording(finding: &Path, folder: &Path) -> Result<(), StoreError> {
     let mut known = Recording::read_beside(folder)?;
     let observed = Recording::read_beside(finding)?.observed;
-    let news: Vec<_> = observed.into_iter().filter(|one| !known.observed.contains(one)).collect();
-    known.observed.extend(news);
+    let new: Vec<_> = observed.into_iter().filter(|one| !known.observed.contains(one)).collect();
+    known.observed.extend(new);
     known.write_beside(folder)
 }
 
@@ -106,7 +110,7 @@ fn add_recording(finding: &Path, folder: &Path) -> Result<(), StoreError> {
 mod tests {
     use super::*;
 
-    /// A finding that is stored, seen in one variant more, with its minimal case as it was or another.
+    /// A copy of the finding in `folder`, seen in another version, with the same minimal case or another one.
     fn seen_elsewhere(golden_cases: &Path, folder: &Path, is_same_case: bool) -> PathBuf {
         let name = folder.file_name().unwrap();
         let copy = golden_cases.join("elsewhere").join(name);
@@ -127,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_finding_adopted_twice_is_stored_once_with_all_it_was_seen_in() {
+    fn findings_adopted_twice_are_stored_once_with_all_sightings() {
         let stored = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../golden/cases");
         let stored = stored.join("ort-cpu-parse-crash-convtranspose-0c8bd0e2");
         for (is_same_case, observations) in [(true, 2), (false, 1)] {
@@ -145,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_finding_that_is_not_what_it_claims_leaves_nothing() {
+    fn inconsistent_findings_are_rejected_and_leave_nothing() {
         let stored = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../golden/cases");
         let stored = stored.join("ort-cpu-parse-crash-convtranspose-0c8bd0e2");
         let (parent, kept) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
@@ -171,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_out_of_a_finding_is_not_followed() {
+    fn links_out_of_a_finding_are_rejected() {
         let stored = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../golden/cases");
         let stored = stored.join("ort-cpu-parse-crash-convtranspose-0c8bd0e2");
         let (parent, kept) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());

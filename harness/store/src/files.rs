@@ -1,4 +1,4 @@
-//! Files that are there whole or not at all.
+//! Files that are written completely or not at all.
 
 use std::{
     fs::{self, DirEntry},
@@ -11,7 +11,7 @@ use twinfer_case::{MAX_FILE_BYTES, read_file, read_file_in};
 
 use crate::StoreError;
 
-/// How the names of files begin that are not whole yet.
+/// The prefix of the names of files that are being written.
 const UNFINISHED: &str = ".unfinished-";
 
 /// Reads a JSON file that this crate writes.
@@ -20,21 +20,21 @@ pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, StoreError> {
     serde_json::from_slice(&bytes).map_err(StoreError::format(path))
 }
 
-/// Reads a JSON file of a folder that may come from somewhere else; nothing outside it is read.
+/// Reads the JSON file `name` of `folder`, which may be foreign: nothing outside the folder is read.
 pub fn read_json_in<T: DeserializeOwned>(folder: &Path, name: impl AsRef<Path>) -> Result<T, StoreError> {
     let path = folder.join(&name);
     let bytes = read_file_in(folder, name).map_err(StoreError::file(&path))?;
     serde_json::from_slice(&bytes).map_err(StoreError::format(path))
 }
 
-/// Writes `value` so that the file is there whole or not at all.
+/// Writes `value` as JSON to the file at `path`, completely or not at all.
 pub fn write_json(path: &Path, value: &impl Serialize) -> Result<(), StoreError> {
     let mut text = serde_json::to_string_pretty(value).map_err(StoreError::format(path))?;
     text.push('\n');
     write(path, text.as_bytes())
 }
 
-/// Writes `bytes` so that the file is there whole or not at all.
+/// Writes `bytes` to the file at `path`, completely or not at all.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let write = || -> io::Result<()> {
@@ -47,7 +47,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     write().map_err(StoreError::writing(path))
 }
 
-/// Removes the files in `folder` that a killed process left before they were whole.
+/// Removes the unfinished files that a killed process left in `folder`.
 pub fn remove_unfinished(folder: &Path) -> Result<(), StoreError> {
     let entries = fs::read_dir(folder).map_err(StoreError::file(folder))?;
     let is_unfinished =
@@ -63,13 +63,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_that_are_not_whole_are_removed_and_others_stay() {
+    fn unfinished_files_are_removed_and_others_stay() {
         let folder = tempfile::tempdir().unwrap();
         let names = |folder: &Path| {
             fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect::<Vec<_>>()
         };
         write(&folder.path().join("finding.json"), b"{}").unwrap();
-        // a file that is being written is what a killed process leaves
         let unfinished = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(folder.path()).unwrap();
         unfinished.keep().unwrap();
         assert_eq!(names(folder.path()).len(), 2);

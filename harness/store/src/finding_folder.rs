@@ -1,4 +1,4 @@
-//! The folder of a finding: that of its case, with what was found.
+//! The folder of a finding: the folder of its minimal case with the finding itself.
 
 use std::{fs, path::Path};
 
@@ -7,22 +7,22 @@ use twinfer_onnx::Interface;
 
 use crate::{
     Outputs, Recording, StoreError,
-    case_folder::{data_set, write_case_folder, write_tensors},
+    case_folder::{write_case_folder, write_tensors},
     files::{read_json_in, write, write_json},
     names::{FINDING, MODEL, SNAPSHOT},
 };
 
-/// Whether `folder` holds a whole finding.
+/// Whether `folder` holds a finding that was written completely.
 pub fn has_finding(folder: &Path) -> bool {
     folder.join(FINDING).is_file()
 }
 
-/// The finding in `folder`; `None` if there is none.
+/// The finding in `folder`, which may be foreign: nothing outside the folder is read. `None` if there is none.
 pub fn read_finding(folder: &Path) -> Result<Option<Finding>, StoreError> {
     has_finding(folder).then(|| read_json_in(folder, FINDING)).transpose()
 }
 
-/// Writes the folder of a finding with the minimal case that shows it, and beside it what was observed.
+/// Writes the folder of a finding with its minimal case and the expected outputs, and beside the folder the observation.
 pub fn write_finding(
     folder: &Path,
     finding: &Finding,
@@ -32,19 +32,19 @@ pub fn write_finding(
     write_case_folder(folder, minimal, outputs)?;
     write(&folder.join(SNAPSHOT), snapshot(finding, observation).as_bytes())?;
     Recording::new(info, observation).write_beside(folder)?;
-    // last, so that a folder without it is one that was not finished
+    // written last, so that a folder without it is recognized as unfinished
     update_finding(folder, finding)
 }
 
-/// Replaces what `folder` says of its finding.
+/// Writes the finding itself to `folder`, in place of an earlier version.
 pub fn update_finding(folder: &Path, finding: &Finding) -> Result<(), StoreError> {
     write_json(&folder.join(FINDING), finding)
 }
 
-/// A finding in a model that golden does not know: it has no case.
+/// A finding in a model that golden does not support, and that therefore has no case.
 #[derive(Clone, Copy)]
 pub struct OpaqueFinding<'a> {
-    /// What was found.
+    /// The finding.
     pub finding: &'a Finding,
     /// The model's inputs and outputs.
     pub interface: &'a Interface,
@@ -52,7 +52,7 @@ pub struct OpaqueFinding<'a> {
     pub task: &'a Task,
 }
 
-/// Writes `finding.json`, `model.onnx` and the inputs of each run.
+/// Writes the folder of a finding without a case: the finding, the model, and the inputs of each run.
 pub fn write_opaque_finding(
     folder: &Path,
     OpaqueFinding { finding, interface, task }: OpaqueFinding<'_>,
@@ -61,12 +61,12 @@ pub fn write_opaque_finding(
     write(&folder.join(MODEL), &task.model)?;
     for (run, inputs) in task.runs.iter().enumerate() {
         let names = interface.inputs.iter().map(|info| info.name.as_str());
-        write_tensors(&data_set(folder, run)?, "input", names, inputs)?;
+        write_tensors(folder, run, "input", names, inputs)?;
     }
     update_finding(folder, finding)
 }
 
-/// What `cargo insta review` shows of a finding: no versions, no timings.
+/// The finding as `cargo insta review` shows it, without versions and timings.
 fn snapshot(finding: &Finding, observation: &Observation) -> String {
     let outcome = match &observation.outcome {
         Outcome::Ok => "ok".to_owned(),

@@ -14,41 +14,41 @@ use crate::{
     recording::path_beside,
 };
 
-/// A folder with a folder per finding, named by its signature.
+/// A folder with one folder per finding, named by the signature.
 pub struct FindingsFolder(PathBuf);
 
 impl FindingsFolder {
-    /// The folder of the findings of the run in `run_directory`, which is created if it is not there.
+    /// The findings of the run in `run_directory`; creates the folder if it is missing.
     pub fn of_run(run_directory: &Path) -> Result<Self, StoreError> {
         let folder = run_directory.join(FINDINGS);
         fs::create_dir_all(&folder).map_err(StoreError::writing(&folder))?;
         Ok(Self(folder))
     }
 
-    /// The folder at `path`, which holds findings of other runs.
+    /// The folder of findings at `path`.
     pub fn at(path: &Path) -> Self {
         Self(path.to_owned())
     }
 
-    /// Its path.
+    /// The path of the folder.
     pub fn path(&self) -> &Path {
         &self.0
     }
 
-    /// The folder of the finding with this name.
+    /// The folder of the finding with the folder name `slug`.
     pub fn finding(&self, slug: &str) -> PathBuf {
         self.0.join(slug)
     }
 
-    /// Every whole finding with its minimal case, by name.
+    /// Every finding that was written completely, with its minimal case, sorted by folder name.
     pub fn load(&self) -> Result<Vec<(Finding, Case)>, StoreError> {
         let folders = self.folders()?;
         let load = |folder: &PathBuf| Ok((read_json_in(folder, FINDING)?, read_case(folder)?));
         folders.iter().filter(|folder| has_finding(folder)).map(load).collect()
     }
 
-    /// Removes what a killed campaign left unfinished, and every finding whose name `is_known` does not know, with what was
-    /// observed of it.
+    /// Removes the files that a killed campaign left unfinished, and every finding whose folder name `is_known` rejects, with its
+    /// recorded observations.
     pub fn keep(&self, is_known: impl Fn(&str) -> bool) -> Result<(), StoreError> {
         remove_unfinished(&self.0)?;
         for folder in self.folders()? {
@@ -62,7 +62,7 @@ impl FindingsFolder {
         Ok(())
     }
 
-    /// The folders in it, by name.
+    /// The folders of findings, sorted by name. Links are left out.
     fn folders(&self) -> Result<Vec<PathBuf>, StoreError> {
         let entries = fs::read_dir(&self.0).map_err(StoreError::file(&self.0))?;
         let paths = entries.filter_map(|entry| entry.ok().map(|entry| entry.path()));
@@ -72,12 +72,12 @@ impl FindingsFolder {
     }
 }
 
-/// The findings in `folder`: those of a run if it is the directory of one, and otherwise those that lie in it.
+/// The folder of findings that `folder` means: that of the run if `folder` is a run directory, or else `folder` itself.
 pub fn known_findings(folder: &Path) -> PathBuf {
     if folder.join(RUN).is_file() { folder.join(FINDINGS) } else { folder.to_owned() }
 }
 
-/// Removes the folder of a finding and what was observed of it.
+/// Removes the folder of a finding and its recorded observations.
 fn remove(folder: &Path) -> Result<(), StoreError> {
     let observed = path_beside(folder);
     if observed.is_file() {

@@ -1,7 +1,9 @@
-//! The only owner of what twinfer keeps on disk: run directories, journals, folders of findings and cases, and recordings.
+//! The only owner of what twinfer keeps on disk: run directories with their journals, folders of findings and cases, and
+//! recorded observations.
 //!
-//! No other crate knows the name of a file of a run or of a finding. Everything that is read is foreign: sizes are bounded,
-//! links out of a folder are not followed, and a file of another format is an error that names it.
+//! No other crate knows the name of a file in a run directory, or in the folder of a finding or a case. Everything that is read
+//! is foreign: sizes are bounded, links out of a folder are not followed, and a file in another format is an error that names
+//! it.
 //!
 //! ```
 //! # fn main() -> Result<(), twinfer_store::StoreError> {
@@ -27,6 +29,7 @@ mod records;
 mod replay;
 mod run;
 mod run_directory;
+mod topic;
 
 pub use adopt::adopt;
 pub use case_folder::{
@@ -39,9 +42,11 @@ pub use finding_folder::{
 pub use findings_folder::{FindingsFolder, known_findings};
 pub use journal::{Journal, OpenCases, Resumed};
 pub use merge::merge;
+pub use names::{MODEL, tensor_file};
 pub use preceding::{read_preceding, write_preceding};
 pub use recording::{RecordedObservation, Recording, without_timings};
 pub use records::Records;
 pub use replay::replay_events;
 pub use run::{machine, now, record_workforce};
 pub use run_directory::{new_run_directory, new_run_directory_in, run_directory};
+pub use topic::{has_topic, read_topic};

@@ -20,10 +20,10 @@ struct Part {
     run: RunInfo,
 }
 
-/// Joins the run directories `runs`, shards of one campaign, into a new one, `out`: cases in the order of the campaign,
-/// findings once a signature. The shards of the campaign that are not among them.
+/// Joins the run directories `runs`, shards of one campaign, into the new run directory `out`: cases in the order of the
+/// campaign, and one finding per signature. Returns the shards of the campaign that are missing in `runs`.
 ///
-/// A shard that ended early contributes what it has.
+/// A shard that ended early contributes the cases that it has.
 pub fn merge(runs: &[PathBuf], out: &Path) -> Result<Vec<u64>, StoreError> {
     let mut parts = runs.iter().map(|folder| Part::read(folder)).collect::<Result<Vec<_>, _>>()?;
     parts.sort_by_key(|part| part.run.shard.0);
@@ -43,22 +43,19 @@ pub fn merge(runs: &[PathBuf], out: &Path) -> Result<Vec<u64>, StoreError> {
     Ok((0..count).filter(|shard| !is_there(shard)).collect())
 }
 
-/// The k-th record of shard i is the case k·n + i of the campaign.
+/// Appends the records of all shards to `journal` in the order of the campaign: the k-th record of shard i is the case k·n + i.
 fn merge_journals(parts: &[Part], mut journal: Journal) -> Result<(), StoreError> {
     let mut shards = parts.iter().map(|part| Records::open(&part.folder)).collect::<Result<Vec<_>, _>>()?;
     loop {
-        let mut is_over = true;
-        for record in shards.iter_mut().filter_map(Iterator::next) {
-            journal.append(&record?)?;
-            is_over = false;
-        }
-        if is_over {
+        let records = shards.iter_mut().filter_map(Iterator::next).collect::<Result<Vec<_>, _>>()?;
+        if records.is_empty() {
             return journal.flush();
         }
+        records.iter().try_for_each(|record| journal.append(record))?;
     }
 }
 
-/// Whether two runs, one after the other in the order of their shards, are different shards of one campaign.
+/// Whether `run` and `next`, in the order of their shards, are different shards of one campaign.
 fn are_shards_of_one(run: &RunInfo, next: &RunInfo) -> bool {
     let ((shard, count), (next_shard, next_count)) = (run.shard, next.shard);
     run.format == next.format
@@ -71,7 +68,7 @@ fn are_shards_of_one(run: &RunInfo, next: &RunInfo) -> bool {
         && shard < next_shard
 }
 
-/// The campaign that the shards make up; none without a shard.
+/// The run of the whole campaign; `None` without a shard.
 fn whole(parts: &[Part]) -> Option<RunInfo> {
     let runs = || parts.iter().map(|part| &part.run);
     let budget = runs().map(|run| run.budget).reduce(|one, other| match (one, other) {
@@ -137,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn shards_that_no_campaign_has_are_refused() {
+    fn shards_outside_a_campaign_are_rejected() {
         assert_eq!(merged(&[(0, 3), (2, 3)]).unwrap(), [1]);
         for shard in [(0, u64::MAX), (3, 3), (0, 0)] {
             assert!(matches!(merged(&[shard]), Err(StoreError::Format { .. })), "{shard:?}");

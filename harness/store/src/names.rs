@@ -1,22 +1,38 @@
-//! The names of files and folders of a run and of a finding.
+//! The names of files and folders in a run directory, in the folder of a case, and in the folder of a finding.
 
-/// What the run is of: options, variants, machine.
+use std::{fmt::Display, path::PathBuf};
+
+/// Options, variants and machine of a run.
 pub const RUN: &str = "run.json";
 /// One line per case, in case order.
 pub const JOURNAL: &str = "journal.jsonl";
-/// Cases of the journal that were decided once more when the run was resumed, one line each time.
+/// Cases of the journal that a resumed run decided again, one line each time.
 pub const REVISITED: &str = "revisited.jsonl";
 /// The folder of a run with a folder per finding.
 pub const FINDINGS: &str = "findings";
 /// The case of a finding.
 pub const CASE: &str = "case.json";
-/// The case's graph as ONNX encodes it.
+/// The ONNX model in the folder of a case.
 pub const MODEL: &str = "model.onnx";
-/// What was found; the last file that is written to a finding's folder.
+/// The upstream report that a case reproduces.
+pub const TOPIC: &str = "topic.json";
+/// The finding; the last file that is written to a finding's folder.
 pub const FINDING: &str = "finding.json";
-/// What `cargo insta review` shows of a finding.
+/// The finding as `cargo insta review` shows it.
 pub const SNAPSHOT: &str = "finding.snap";
-/// The cases that a worker had run before, if a finding needs them.
+/// The folder with the cases that a worker must run before the case of the finding.
 pub const PRECEDING: &str = "preceding";
-/// What is appended to the name of a case's folder for the file beside it that holds what was observed.
+/// The suffix of the file beside a case's folder with the recorded observations.
 pub const OBSERVED: &str = ".observed.json";
+/// The prefix of the folders with the tensors of each run, as in ONNX's backend tests.
+pub const DATA_SET: &str = "test_data_set_";
+
+/// The folder of a run's tensors, as a path in the folder of a case.
+pub fn data_set(run: impl Display) -> PathBuf {
+    format!("{DATA_SET}{run}").into()
+}
+
+/// The file of a tensor, as a path in the folder of a case: `test_data_set_0/input_0.pb`. `kind` is `input` or `output`.
+pub fn tensor_file(run: impl Display, kind: &str, index: impl Display) -> PathBuf {
+    data_set(run).join(format!("{kind}_{index}.pb"))
+}

@@ -1,5 +1,5 @@
-//! The *history* of a case: what its worker ran before it, oldest first. It is kept in the folder of a finding that needs
-//! it, as `preceding/0000.json` and so on.
+//! The *history* of a case: the cases that its worker ran before, oldest first. The folder of a finding that needs its history
+//! holds it as `preceding/0000.json` and so on.
 
 use std::{
     fs,
@@ -15,7 +15,7 @@ use crate::{
     names::PRECEDING,
 };
 
-/// Writes a history, which may be empty, to the folder of a finding.
+/// Writes the history of a case to the folder of a finding; nothing if it is empty.
 pub fn write_preceding(finding: &Path, history: &[Arc<EncodedCase>]) -> Result<(), StoreError> {
     if history.is_empty() {
         return Ok(());
@@ -26,7 +26,7 @@ pub fn write_preceding(finding: &Path, history: &[Arc<EncodedCase>]) -> Result<(
     cases.try_for_each(|(index, encoded)| write_materialized(&finding.join(file(index)), encoded))
 }
 
-/// The history in the folder of a finding, empty where it needs none.
+/// The history in the folder of a finding; empty if the finding needs none.
 pub fn read_preceding(finding: &Path) -> Result<Vec<Case>, StoreError> {
     files(finding).map(|name| read_case_in(finding, name)).collect()
 }

@@ -15,31 +15,31 @@ use crate::{
 /// The version of the recording format that this crate writes.
 const FORMAT: u32 = 1;
 
-/// What variants did with a case: a file beside its folder, since it belongs to backends and their versions and not to
-/// the case.
+/// The observations of a case by variant and backend version, in a file beside the case's folder: they belong to backends and
+/// not to the case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Recording {
     format: u32,
-    /// One entry a variant and version.
+    /// One observation per variant and version.
     pub observed: Vec<RecordedObservation>,
 }
 
-/// What one variant did, at one version.
+/// What one variant did with a case, in one backend version.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RecordedObservation {
-    /// Which variant.
+    /// The variant.
     pub variant: Variant,
-    /// The backend's name for itself with its version.
+    /// The name that the backend gives itself, with its version.
     pub version: BackendVersion,
-    /// What it did, without timings.
+    /// What the variant did, without timings.
     pub observation: Observation,
-    /// What the checks concluded then; absent where a recording is only to be compared with.
+    /// What the checks concluded; `None` in the recording of a finding, whose verdict is the finding.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Verdict>,
 }
 
 impl RecordedObservation {
-    /// What a variant did, and what that came to.
+    /// An observation of the variant of `info`, with its verdict.
     pub fn new(info: &VariantInfo, observation: &Observation, verdict: &Verdict) -> Self {
         Self { verdict: Some(verdict.clone()), ..Self::without_verdict(info, observation) }
     }
@@ -55,7 +55,7 @@ impl RecordedObservation {
 }
 
 impl Recording {
-    /// Of one observation.
+    /// A recording of one observation, without a verdict.
     pub fn new(info: &VariantInfo, observation: &Observation) -> Self {
         Self { format: FORMAT, observed: vec![RecordedObservation::without_verdict(info, observation)] }
     }
@@ -65,8 +65,8 @@ impl Recording {
         read_json(&path_beside(folder))
     }
 
-    /// The recording beside the folder of a case, empty where nothing was recorded yet.
-    pub fn beside(folder: &Path) -> Result<Self, StoreError> {
+    /// The recording beside the folder of a case; empty if there is none.
+    pub fn beside_or_empty(folder: &Path) -> Result<Self, StoreError> {
         if path_beside(folder).is_file() {
             Self::read_beside(folder)
         } else {
@@ -74,7 +74,7 @@ impl Recording {
         }
     }
 
-    /// Puts `recorded` in the place of what the same variant and version did before.
+    /// Adds an observation, in place of an earlier one of the same variant and version.
     pub fn replace(&mut self, recorded: RecordedObservation) {
         let is_other = |one: &RecordedObservation| {
             (&one.variant, &one.version) != (&recorded.variant, &recorded.version)
@@ -85,14 +85,14 @@ impl Recording {
             .sort_by(|one, other| (&one.variant, &one.version).cmp(&(&other.variant, &other.version)));
     }
 
-    /// Writes it beside the folder of a case, an observation a line.
+    /// Writes the recording beside the folder of a case, one line per observation.
     pub fn write_beside(&self, folder: &Path) -> Result<(), StoreError> {
         let path = path_beside(folder);
         let mut text = format!("{{\n  \"format\": {},\n  \"observed\": [", self.format);
         for (index, recorded) in self.observed.iter().enumerate() {
             let line = serde_json::to_string(recorded).map_err(StoreError::format(&path))?;
             let separator = if index == 0 { "" } else { "," };
-            // writing into a text cannot fail
+            // writing to a string cannot fail
             let _ = write!(text, "{separator}\n    {line}");
         }
         text.push_str("\n  ]\n}\n");
@@ -100,12 +100,12 @@ impl Recording {
     }
 }
 
-/// The observation without what differs from run to run of the same work.
+/// The observation without its timings, which differ from run to run.
 pub fn without_timings(observation: &Observation) -> Observation {
     Observation { timings: Vec::new(), ..observation.clone() }
 }
 
-/// `FOLDER.observed.json`.
+/// The path of the recording beside the folder of a case: `FOLDER.observed.json`.
 pub fn path_beside(folder: &Path) -> PathBuf {
     let mut name = folder.file_name().unwrap_or_default().to_owned();
     name.push(OBSERVED);

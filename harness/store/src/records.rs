@@ -1,4 +1,4 @@
-//! The *records* of a run directory, as whoever tells, merges or goes on with the run reads them.
+//! The *records* of a run directory, read one at a time to report, merge or resume the run.
 
 use std::{
     collections::BTreeMap,
@@ -14,28 +14,28 @@ use crate::{
     names::{JOURNAL, REVISITED},
 };
 
-/// The cases of a run in case order, each as it was last decided; one is held at a time, beside those that were looked at
-/// again.
+/// The cases of a run in case order, each as it was last decided. One case is held in memory at a time, beside the cases that
+/// were decided again.
 ///
-/// Of a journal that was cut off in the middle of a line, everything before that line is taken.
+/// An incomplete last line of the journal, which a killed campaign leaves, is ignored.
 pub struct Records {
     journal: Lines<BufReader<File>>,
-    /// By place in the campaign.
+    /// The cases that were decided again, by place in the campaign.
     revisited: BTreeMap<u64, CaseRecord>,
 }
 
-/// The whole lines of a file, each a record.
+/// The complete lines of a file, each a record.
 struct Lines<R> {
     path: PathBuf,
     file: R,
     line: Vec<u8>,
     number: u64,
-    /// Bytes of the lines so far.
-    whole: u64,
+    /// Bytes of the lines that were read.
+    bytes: u64,
 }
 
 impl Records {
-    /// Opens those of `run_directory`.
+    /// Opens the records of the run in `run_directory`.
     pub fn open(run_directory: &Path) -> Result<Self, StoreError> {
         let path = run_directory.join(JOURNAL);
         let file = File::open(&path).map_err(|source| StoreError::File { path: path.clone(), source })?;
@@ -43,9 +43,9 @@ impl Records {
         Ok(Self { journal: Lines::of(path, BufReader::new(file)), revisited })
     }
 
-    /// The bytes of the journal's lines that were read.
-    pub const fn whole(&self) -> u64 {
-        self.journal.whole
+    /// How many bytes of the journal were read: complete lines only.
+    pub const fn bytes(&self) -> u64 {
+        self.journal.bytes
     }
 }
 
@@ -61,7 +61,7 @@ impl Iterator for Records {
     }
 }
 
-/// The last record of each case that was looked at again.
+/// The last record of each case that was decided again, by place in the campaign.
 fn revisited(path: PathBuf) -> Result<BTreeMap<u64, CaseRecord>, StoreError> {
     let bytes = match read_file(&path, MAX_FILE_BYTES) {
         Ok(bytes) => bytes,
@@ -78,15 +78,15 @@ fn revisited(path: PathBuf) -> Result<BTreeMap<u64, CaseRecord>, StoreError> {
 
 impl<R> Lines<R> {
     const fn of(path: PathBuf, file: R) -> Self {
-        Self { path, file, line: Vec::new(), number: 0, whole: 0 }
+        Self { path, file, line: Vec::new(), number: 0, bytes: 0 }
     }
 
-    /// The record on the line that was read.
+    /// The record on a line.
     fn record(&self, text: &[u8]) -> Result<CaseRecord, StoreError> {
-        let senseless = |reason| StoreError::Format { path: self.path.clone(), reason };
+        let invalid = |reason| StoreError::Format { path: self.path.clone(), reason };
         let record: CaseRecord = serde_json::from_slice(text)
-            .map_err(|error| senseless(format!("line {}: {error}", self.number)))?;
-        check_format(record.format, JOURNAL_FORMAT).map_err(|error| senseless(error.to_string()))?;
+            .map_err(|error| invalid(format!("line {}: {error}", self.number)))?;
+        check_format(record.format, JOURNAL_FORMAT).map_err(|error| invalid(error.to_string()))?;
         Ok(record)
     }
 }
@@ -101,7 +101,7 @@ impl<R: io::BufRead> Iterator for Lines<R> {
         let text = self.line.strip_suffix(b"\n")?;
         self.number += 1;
         let record = self.record(text);
-        self.whole += self.line.len() as u64;
+        self.bytes += self.line.len() as u64;
         Some(record)
     }
 }
@@ -130,29 +130,29 @@ mod tests {
     }
 
     #[test]
-    fn a_case_is_read_as_it_was_last_decided() {
+    fn cases_are_read_as_they_were_last_decided() {
         let journal = [line(0, 1), line(2, 1), line(4, 1), line(6, 1)].concat();
         let revisited = [line(2, 2), line(6, 2), line(2, 3), line(8, 2)].concat();
         let cases = [(Some(0), 1), (Some(2), 3), (Some(4), 1), (Some(6), 2)];
         assert_eq!(read(&journal, &revisited), cases);
-        // what was cut off is not there
+        // an incomplete line is ignored
         assert_eq!(read(&journal, &revisited[..revisited.len() - line(8, 2).len() - 9])[1], (Some(2), 2));
         assert_eq!(read(&journal[..journal.len() - 1], &revisited), cases[..3]);
     }
 
     #[test]
-    fn what_was_decided_of_another_case_counts_for_none() {
+    fn decisions_about_another_case_are_ignored() {
         let other = line(7, 2).replace("\"index\":7", "\"index\":2");
         assert_eq!(read(&line(2, 1), &other), [(Some(2), 1)]);
     }
 
     #[test]
-    fn a_run_without_a_journal_and_a_line_that_is_no_record_are_told() {
+    fn missing_journals_and_invalid_lines_are_reported() {
         let folder = tempfile::tempdir().unwrap();
         let absent = Records::open(folder.path()).err().unwrap().to_string();
         assert!(absent.contains(JOURNAL), "{absent}");
         fs::write(folder.path().join(JOURNAL), line(0, 1) + "{}\n").unwrap();
-        let senseless = Records::open(folder.path()).unwrap().nth(1).unwrap().unwrap_err().to_string();
-        assert!(senseless.contains("line 2"), "{senseless}");
+        let invalid = Records::open(folder.path()).unwrap().nth(1).unwrap().unwrap_err().to_string();
+        assert!(invalid.contains("line 2"), "{invalid}");
     }
 }

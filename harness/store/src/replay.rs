@@ -11,8 +11,8 @@ use crate::{
     names::{FINDING, FINDINGS, RUN},
 };
 
-/// Sends the events of a campaign that has ended, or was killed, from its run directory to `sink`. Cases come as [`Records`]
-/// gives them.
+/// Sends the events of a campaign that has ended or was killed, read from its run directory, to `sink`. The cases are those of
+/// [`Records`].
 pub fn replay_events(run_directory: &Path, sink: &mut dyn FnMut(&Event)) -> Result<(), StoreError> {
     let path = run_directory.join(RUN);
     let run: RunInfo = read_json(&path).map_err(|error| match error {
@@ -36,7 +36,7 @@ pub fn replay_events(run_directory: &Path, sink: &mut dyn FnMut(&Event)) -> Resu
     Ok(())
 }
 
-/// The files of the findings in order of their folder names; a run without findings may lack the folder.
+/// The files of the findings, sorted by folder name; a run without findings may lack the folder.
 fn findings(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut paths: Vec<PathBuf> =

@@ -1,4 +1,4 @@
-//! `run.json`: what a run is of.
+//! What a run records about itself: options, machine, and the number of workers.
 
 use std::{
     num::NonZero,
@@ -15,14 +15,14 @@ use crate::{
     names::RUN,
 };
 
-/// Adds to `run.json` how many workers there came to be.
+/// Adds the number of workers of each variant to the run in the run directory `out`.
 pub fn record_workforce(out: &Path, workforce: Vec<Workforce>) -> Result<(), StoreError> {
     let path = out.join(RUN);
     let run: RunInfo = read_json(&path)?;
     write_json(&path, &RunInfo { workforce, ..run })
 }
 
-/// The machine that this runs on.
+/// The machine on which this process runs.
 pub fn machine() -> Machine {
     Machine {
         os: std::env::consts::OS.to_owned(),
@@ -31,7 +31,7 @@ pub fn machine() -> Machine {
     }
 }
 
-/// Seconds since 1970-01-01 UTC.
+/// The current time in seconds since 1970-01-01 UTC.
 pub fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }

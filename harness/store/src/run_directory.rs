@@ -15,12 +15,12 @@ pub fn run_directory(out: Option<&Path>, resumes: bool) -> Result<PathBuf, Store
     Ok(out.to_owned())
 }
 
-/// Creates the first of `runs/0001`, `runs/0002`, … that does not exist.
+/// Creates a new run directory, the first of `runs/0001`, `runs/0002`, … that does not exist.
 pub fn new_run_directory() -> Result<PathBuf, StoreError> {
     new_run_directory_in(Path::new("runs"))
 }
 
-/// Creates the first of `0001`, `0002`, … that does not exist in `parent`.
+/// Creates a new run directory in `parent`, the first of `0001`, `0002`, … that does not exist.
 pub fn new_run_directory_in(parent: &Path) -> Result<PathBuf, StoreError> {
     let failed = |source: io::Error| StoreError::NoRunDirectory { parent: parent.to_owned(), source };
     fs::create_dir_all(parent).map_err(failed)?;
@@ -42,7 +42,7 @@ mod tests {
     use super::new_run_directory_in;
 
     #[test]
-    fn each_run_gets_a_directory_of_its_own() {
+    fn each_run_gets_its_own_directory() {
         let parent = tempfile::tempdir().unwrap();
         let runs = parent.path().join("runs");
         assert!(new_run_directory_in(&runs).unwrap().ends_with("0001"));

@@ -141,7 +141,7 @@ pub fn resumed() {
     assert!(resumed.finding_files() == whole.finding_files(), "the files of the findings differ");
     part.options.ladder = "1/6".parse().ok();
     let error = part.try_run().err().expect("the ladder is another");
-    assert!(error.to_string().contains("start a new one"), "{error}");
+    assert!(error.to_string().contains("give the same options"), "{error}");
 }
 
 pub fn time() {

@@ -87,5 +87,5 @@ pub fn resumed() {
     assert_eq!(complete.summary.new_findings, whole.summary.new_findings);
     production.options.seed += 1;
     let error = production.try_run().err().expect("the seed is another");
-    assert!(error.to_string().contains("start a new one"), "{error}");
+    assert!(error.to_string().contains("give the same options"), "{error}");
 }

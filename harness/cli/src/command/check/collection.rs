@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use twinfer_store::has_case;
+use twinfer_store::{has_case, has_topic};
 
 use crate::Failure;
 
@@ -40,7 +40,7 @@ impl Collection {
 
 /// Whether `path` holds a case, or a topic that has no graph.
 fn is_case(path: &Path) -> bool {
-    has_case(path) || path.join("topic.json").is_file()
+    has_case(path) || has_topic(path)
 }
 
 fn cases_in(path: &Path) -> Result<Vec<PathBuf>, Failure> {

@@ -9,11 +9,11 @@ use std::{
 };
 
 use twinfer_case::{Case, Topic, Verdict};
-use twinfer_store::{RecordedObservation, Recording, has_case};
+use twinfer_store::{RecordedObservation, Recording, has_case, read_topic};
 use twinfer_targets::read_case;
 
 use super::{Arguments, collection::Collection, table::table};
-use crate::{Exit, Failure, json, output::write, targets};
+use crate::{Exit, Failure, output::write, targets};
 
 /// A case of the survey with its observations.
 pub struct Entry {
@@ -73,7 +73,7 @@ fn observe(entries: &mut [Entry], arguments: &Arguments) -> Result<(), Failure> 
 }
 
 fn store(folder: &Path, observation: &RecordedObservation) -> Result<(), Failure> {
-    let mut recording = Recording::beside(folder)?;
+    let mut recording = Recording::beside_or_empty(folder)?;
     recording.replace(observation.clone());
     Ok(recording.write_beside(folder)?)
 }
@@ -89,13 +89,12 @@ const PROGRESS_PERIOD: usize = 50;
 
 impl Entry {
     fn read(folder: &Path) -> Result<Self, Failure> {
-        let topic = folder.join("topic.json");
         Ok(Self {
             folder: folder.to_owned(),
-            topic: if topic.is_file() { Some(json::read(&topic)?) } else { None },
+            topic: read_topic(folder).map_err(Failure::usage)?,
             case: if has_case(folder) { Some(read_case(folder)?) } else { None },
             observations: Vec::new(),
-            stored: Recording::beside(folder)?.observed,
+            stored: Recording::beside_or_empty(folder)?.observed,
         })
     }
 

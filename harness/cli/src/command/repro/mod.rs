@@ -11,10 +11,10 @@ use std::{
 use clap::Args;
 use twinfer_case::{Case, Finding, Task, Topic};
 use twinfer_configuration::Variants;
-use twinfer_store::{RecordedObservation, Recording, read_finding};
+use twinfer_store::{RecordedObservation, Recording, read_finding, read_topic};
 use twinfer_targets::read_case;
 
-use crate::{Exit, Failure, json, output::line, paint, targets};
+use crate::{Exit, Failure, output::line, paint, targets};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -56,7 +56,7 @@ impl Reproduction {
                 let targets = targets::start(&backends.subjects())?;
                 targets.survey(std::slice::from_ref(&case), &|_, _| {})?.into_iter().flatten().collect()
             }
-            None => Recording::beside(folder)?.observed,
+            None => Recording::beside_or_empty(folder)?.observed,
         };
         if observations.is_empty() {
             return Err(Failure::usage(format!(
@@ -67,13 +67,9 @@ impl Reproduction {
         Ok(Self {
             task: Task::of(&case).map_err(Failure::usage)?,
             finding: read_finding(folder)?,
-            topic: optional(&folder.join("topic.json"))?,
+            topic: read_topic(folder).map_err(Failure::usage)?,
             case,
             observations,
         })
     }
-}
-
-fn optional<T: serde::de::DeserializeOwned>(path: &Path) -> Result<Option<T>, Failure> {
-    if path.is_file() { json::read(path).map(Some) } else { Ok(None) }
 }

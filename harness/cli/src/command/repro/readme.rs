@@ -2,7 +2,7 @@
 
 use twinfer_case::{BackendName, Diagnosis, Divergence, Expectation, Observation, Outcome, Stage, Verdict};
 use twinfer_onnx::{Dim, Tensor, ValueInfo};
-use twinfer_store::RecordedObservation;
+use twinfer_store::{MODEL, RecordedObservation, tensor_file};
 
 use super::{Reproduction, files::raw_name};
 
@@ -48,9 +48,10 @@ fn expected(reproduction: &Reproduction) -> String {
         Expectation::Valid => {}
     }
     let mut lines = vec![
-        "The result that the ONNX specification defines, computed in double precision. \
-         `test_data_set_RUN/output_INDEX.pb` contains each output."
-            .to_owned(),
+        format!(
+            "The result that the ONNX specification defines, computed in double precision. `{}` contains each output.",
+            tensor_file("RUN", "output", "INDEX").display()
+        ),
         String::new(),
     ];
     for (run, inputs) in reproduction.task.runs.iter().enumerate() {
@@ -140,8 +141,8 @@ fn commands(reproduction: &Reproduction) -> String {
     if reproduction.observations.iter().any(|observed| is_tensorrt(&observed.variant.backend)) {
         lines.extend([String::new(), "With TensorRT:".to_owned(), String::new()]);
         lines.push(code(&format!(
-            "trtexec --onnx=model.onnx{} --noTF32{}{} --dumpOutput\n\
-             polygraphy run model.onnx --trt --onnxrt --data-loader-script data.py:load_data",
+            "trtexec --onnx={MODEL}{} --noTF32{}{} --dumpOutput\n\
+             polygraphy run {MODEL} --trt --onnxrt --data-loader-script data.py:load_data",
             quantized(reproduction),
             shapes(reproduction),
             load_inputs(reproduction)
