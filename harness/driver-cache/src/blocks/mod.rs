@@ -72,16 +72,19 @@ impl BlockCache {
     /// of its context: nothing else ever evicts blocks that are not allocated again.
     pub fn free(&self, space: Space, address: Address, driver: &impl BlockDriver) -> Result<(), CudaError> {
         let class = self.table().reclaim(address)?;
-        let is_kept = class.is_some_and(|class| {
-            let is_reusable = class.is_freed_as(space)
-                && driver.context() == Some(class.context())
-                && driver.synchronize().is_ok();
-            if is_reusable && !self.table().has_room(class) {
-                self.release_idle(class.context(), driver);
-            }
-            is_reusable && self.table().keep(address, class)
-        });
-        if is_kept { Ok(()) } else { driver.free(space, address) }
+        match class {
+            Some(class) if class.is_freed_as(space) && self.keep(address, class, driver) => Ok(()),
+            _ => driver.free(space, address),
+        }
+    }
+
+    /// Makes a block idle once its context has finished all work, and returns whether it could.
+    fn keep(&self, address: Address, class: SizeClass, driver: &impl BlockDriver) -> bool {
+        let is_unused = driver.context() == Some(class.context()) && driver.synchronize().is_ok();
+        if is_unused && !self.table().has_room(class) {
+            self.release_idle(class.context(), driver);
+        }
+        is_unused && self.table().keep(address, class)
     }
 
     /// Returns all idle blocks of `context` to the driver.

@@ -37,16 +37,20 @@ impl GotSlot {
         let mappings: Vec<_> = Mapping::all()?.into_iter().filter(|mapping| mapping.is_of(&path)).collect();
         let start = mappings.iter().find(|mapping| mapping.offset == 0).ok_or(AttachError::NotLoaded)?;
         let base = start.addresses.start.wrapping_sub(imports.first);
-        let slot = |virtual_address: &u64| {
-            let address = base.wrapping_add(*virtual_address);
-            let mapping = mappings.iter().find(|mapping| mapping.addresses.contains(&address));
-            let mapping = mapping.filter(|_| address % 8 == 0).ok_or(AttachError::NotLoaded)?;
-            let slot = Self { address, writable: mapping.writable };
+        let locate = |virtual_address: &u64| {
+            let slot = Self::locate(base.wrapping_add(*virtual_address), &mappings)?;
             let target = slot.word().load(Ordering::Acquire).cast_const();
-            let is_lazy = mappings.iter().any(|mapping| mapping.addresses.contains(&(target.addr() as u64)));
+            let is_lazy = containing(&mappings, target.addr() as u64).is_some();
             if is_lazy || expected.contains(&target) { Ok(slot) } else { Err(AttachError::Replaced(name)) }
         };
-        imports.slots.iter().map(slot).collect()
+        imports.slots.iter().map(locate).collect()
+    }
+
+    /// The slot at an address that lies in one of the library's mappings.
+    fn locate(address: u64, mappings: &[Mapping]) -> Result<Self, AttachError> {
+        let mapping = containing(mappings, address).filter(|_| address.is_multiple_of(8));
+        let mapping = mapping.ok_or(AttachError::NotLoaded)?;
+        Ok(Self { address, writable: mapping.writable })
     }
 
     /// Redirects the library's calls of the imported function to `function` from now on.
@@ -80,6 +84,10 @@ impl GotSlot {
         let result = unsafe { libc::mprotect(page, PAGE as usize, protection) };
         if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
+}
+
+fn containing(mappings: &[Mapping], address: u64) -> Option<&Mapping> {
+    mappings.iter().find(|mapping| mapping.addresses.contains(&address))
 }
 
 /// Keeps the library loaded until the process ends; an error if it is not loaded.
