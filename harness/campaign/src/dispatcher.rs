@@ -19,11 +19,11 @@ use crate::{
     CampaignError,
     admission::Admission,
     decide::{Counts, Decision, Question, decide},
-    escalation_thread::{Escalated, EscalationQueue},
-    judging::{ExecutedCase, JudgedCase},
+    escalation_thread::EscalationQueue,
     resolution::Resolution,
     run_state::RunState,
     stage_event::StageEvent,
+    stages::{Escalated, ExecutedCase, JudgedCase},
     triage_queue::TriageQueue,
 };
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
-use twinfer_case::{EncodedCase, Event, Note, Observation, VariantRecord};
-use twinfer_checks::{Evaluated, RunReference, disagreement};
+use twinfer_case::{Event, Note, VariantRecord};
+use twinfer_checks::{Evaluated, disagreement};
 use twinfer_triage::Suspect;
 use twinfer_workers::{SequentialRun, TriageWorkers};
 
@@ -12,30 +12,8 @@ use crate::{
     CampaignError,
     escalation_policy::EscalationPolicy,
     stage_event::{EventSender, StageEvent},
+    stages::{Escalated, Escalation},
 };
-
-/// A case that is to run at stronger options.
-pub struct Escalation {
-    /// The case's index in the campaign.
-    pub index: u64,
-    pub case: Arc<EncodedCase>,
-    /// What golden computes, run by run.
-    pub references: Vec<RunReference>,
-    /// What the campaign's first variant did, with which others are compared if golden cannot decide.
-    pub first: Observation,
-    /// The rungs that it runs on, as indices of variants, in order.
-    pub rungs: Vec<usize>,
-}
-
-/// What a case showed at stronger options.
-pub struct Escalated {
-    /// The case's index in the campaign.
-    pub index: u64,
-    /// One per rung.
-    pub records: Vec<VariantRecord>,
-    /// What diverges, by rung and cause, in order.
-    pub suspects: Vec<Arc<Suspect>>,
-}
 
 /// The way to the escalation threads. Cases that still wait in it when it is dropped are given up.
 pub struct EscalationQueue {

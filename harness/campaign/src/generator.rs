@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use crossbeam_channel::{Receiver, Sender};
 use twinfer_case::EncodedCase;
-use twinfer_checks::{Oracle, RunReference, references};
+use twinfer_checks::{Oracle, references};
 use twinfer_workers::WorkItem;
 
 use crate::{
     CampaignError, CaseSource,
     stage_event::{EventSender, StageEvent},
+    stages::PreparedCase,
 };
 
 /// What every generator thread shares.
@@ -21,17 +22,6 @@ pub struct Generator {
     pub queues: Vec<Sender<WorkItem>>,
     /// One case in this many is run twice; 0 for none.
     pub repeat_every: u64,
-}
-
-/// A case with its reference.
-pub struct PreparedCase {
-    /// The case's index in the campaign.
-    pub index: u64,
-    pub case: Arc<EncodedCase>,
-    /// What golden computes, run by run.
-    pub references: Vec<RunReference>,
-    /// Whether it runs twice.
-    pub repeated: bool,
 }
 
 impl Generator {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crossbeam_channel::Receiver;
-use twinfer_case::{CaseRecord, JOURNAL_FORMAT, Note, Variant, VariantRecord};
+use twinfer_case::{CaseRecord, JOURNAL_FORMAT, Note, VariantRecord};
 use twinfer_checks::{Answers, Evaluated, disagreement};
 use twinfer_triage::Suspect;
 use twinfer_workers::{Observed, TriageWorkers};
@@ -11,52 +11,9 @@ use twinfer_workers::{Observed, TriageWorkers};
 use crate::{
     CampaignError,
     escalation_policy::EscalationPolicy,
-    escalation_thread::{Escalated, Escalation},
-    generator::PreparedCase,
     stage_event::{EventSender, StageEvent},
+    stages::{Escalation, ExecutedCase, JudgedCase, PreparedCase},
 };
-
-/// A case with everything that its verdicts depend on.
-pub struct ExecutedCase {
-    pub prepared: PreparedCase,
-    /// By variant: the observation, and that of the second run if there was one.
-    pub observed: Vec<(Observed, Option<Observed>)>,
-}
-
-/// A case with its verdicts. Those that diverge are not confirmed yet.
-pub struct JudgedCase {
-    /// The case's index in the campaign.
-    pub index: u64,
-    /// What the journal will say of it; findings are added as suspects are resolved.
-    pub record: CaseRecord,
-    /// What diverges, by variant and cause, in order, and is not resolved yet.
-    pub suspects: Vec<Arc<Suspect>>,
-    /// The suspects before them, each with the index of the finding that it shows.
-    pub resolved: Vec<(Arc<Suspect>, usize)>,
-    /// Whether it is running at stronger options, so that there may be more suspects.
-    pub is_escalated: bool,
-}
-
-impl JudgedCase {
-    /// The finding that the case showed at a weaker option, if `suspect` is the same divergence at a stronger one.
-    pub fn shown_below(&self, suspect: &Suspect) -> Option<usize> {
-        self.resolved.iter().find(|(lower, _)| suspect.repeats(lower)).map(|(_, finding)| *finding)
-    }
-
-    /// Records that a suspect of `variant` was not investigated.
-    pub fn leave_open(&mut self, variant: &Variant) {
-        if !self.record.open.contains(variant) {
-            self.record.open.push(variant.clone());
-        }
-    }
-
-    /// Adds what it showed at stronger options.
-    pub fn complete(&mut self, Escalated { records, suspects, .. }: Escalated) {
-        self.record.variants.extend(records);
-        self.suspects.extend(suspects);
-        self.is_escalated = false;
-    }
-}
 
 /// Judges cases.
 #[derive(Clone, Copy)]

@@ -17,7 +17,7 @@
 //! with everything on disk, when [`Options::stop`] is set. Nothing here links a backend's library: every backend is a worker
 //! process.
 //!
-//! The story of one case is `Dispatcher::run` in `dispatcher.rs`. Every stage that it passes has a file: `admission`, `generator`,
+//! The story of one case is `Dispatcher::run` in `dispatcher.rs`. What a case is at each stage is in `stages.rs`, and every stage has a file: `admission`, `generator`,
 //! `judging`, `escalation_policy` and `escalation_thread`, `triage_queue`, and `decide`, which says what a divergence turns out to be.
 
 mod admission;
@@ -36,6 +36,7 @@ mod run_state;
 mod rung;
 mod source;
 mod stage_event;
+mod stages;
 mod triage_queue;
 
 pub use campaign::Campaign;

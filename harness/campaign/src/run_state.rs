@@ -6,9 +6,7 @@ use twinfer_case::{CaseRecord, Event, Mask, Summary, VariantInfo, Verdict};
 use twinfer_store::{Journal, OpenCases};
 use twinfer_triage::{Catalog, Confirmed, Effort, Findings, Reduced, Suspect, sighting};
 
-use crate::{
-    CampaignError, admission::Earlier, decide::Triaged, judging::JudgedCase, resolution::Resolution,
-};
+use crate::{CampaignError, admission::Earlier, decide::Triaged, resolution::Resolution, stages::JudgedCase};
 
 /// The journal, the findings, and the counts of a campaign.
 pub struct RunState {

@@ -7,9 +7,7 @@ use twinfer_workers::{Message, Observed};
 
 use crate::{
     CampaignError,
-    escalation_thread::{Escalated, Escalation},
-    generator::PreparedCase,
-    judging::JudgedCase,
+    stages::{Escalated, Escalation, JudgedCase, PreparedCase},
 };
 
 /// What the threads of a campaign send to the dispatcher.

@@ -24,8 +24,8 @@ use self::lookahead::{Lookahead, Wanted};
 use crate::{
     CampaignError,
     admission::Upcoming,
-    judging::JudgedCase,
     stage_event::{EventSender, StageEvent},
+    stages::JudgedCase,
 };
 
 /// The shortest time between two lookaheads, and how many times as long as a lookahead takes the queue rests after it.

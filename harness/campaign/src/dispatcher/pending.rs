@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use crossbeam_channel::Sender;
 use twinfer_workers::Observed;
 
-use crate::{generator::PreparedCase, judging::ExecutedCase};
+use crate::stages::{ExecutedCase, PreparedCase};
 
 /// Cases that are being run. One that has its reference and every observation goes to the judges.
 pub struct PendingCases {

@@ -9,7 +9,7 @@ use twinfer_triage::{Catalog, Identity, Place, Suspect, TriageResult, may_be_sam
 use crate::{
     admission::Upcoming,
     decide::{Counts, Decision, Question, Triaged, decide},
-    judging::JudgedCase,
+    stages::JudgedCase,
 };
 
 /// The most cases that are looked at: more would keep the dispatcher from its work.
