@@ -9,7 +9,7 @@ use crate::{
     },
 };
 
-/// Makes networks, configurations and plans.
+/// Creates networks and configurations, and builds plans from them.
 #[derive(Debug)]
 pub struct Builder {
     // In this order: the caches outlive the builder.
@@ -17,7 +17,7 @@ pub struct Builder {
     timing_caches: RefCell<Vec<TimingCache>>,
 }
 
-/// Who decides the precision of a network's layers.
+/// What decides the precision of a network's layers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Typing {
     /// The builder, within the flags of its configuration. Releases without weak typing treat it as strong.
@@ -32,7 +32,7 @@ impl Builder {
         Self { raw: Owned::new(library, raw), timing_caches: RefCell::default() }
     }
 
-    /// The library it came from.
+    /// The library that made this builder.
     pub fn library(&self) -> Library {
         self.raw.library()
     }
@@ -49,7 +49,7 @@ impl Builder {
         }
     }
 
-    /// Makes an empty network with an explicit batch dimension.
+    /// Creates an empty network with an explicit batch dimension.
     pub fn create_network(&self, typing: Typing) -> Result<NetworkDefinition<'_>> {
         let version = self.library().version();
         let mut flags = NetworkFlag::ExplicitBatch.value(version).map_or(0, |bit| 1 << bit);
@@ -64,7 +64,7 @@ impl Builder {
         Ok(NetworkDefinition::new(self, raw))
     }
 
-    /// Makes a configuration with the library's defaults.
+    /// Creates a configuration with the library's defaults.
     pub fn create_config(&self) -> Result<BuilderConfig<'_>> {
         let raw = self.library().expect("IBuilder::createBuilderConfig", || {
             // SAFETY: the builder is live.
@@ -74,7 +74,7 @@ impl Builder {
         Ok(BuilderConfig::new(self, raw))
     }
 
-    /// Makes an empty optimization profile.
+    /// Creates an empty optimization profile.
     pub fn create_optimization_profile(&self) -> Result<OptimizationProfile<'_>> {
         let raw = self.library().expect("IBuilder::createOptimizationProfile", || {
             // SAFETY: the builder is live; it owns the profile.
@@ -84,7 +84,7 @@ impl Builder {
         Ok(OptimizationProfile::new(self, raw))
     }
 
-    /// Builds a plan: the serialised engine.
+    /// Builds a plan: a serialized engine.
     pub fn build_serialized_network(
         &self,
         network: &NetworkDefinition<'_>,
@@ -102,7 +102,7 @@ impl Builder {
         Ok(HostMemory::new(self.library(), raw))
     }
 
-    /// Whether the network is within what the configuration's restrictions allow.
+    /// Whether the network satisfies the restrictions of the configuration.
     pub fn is_network_supported(
         &self,
         network: &NetworkDefinition<'_>,
@@ -113,25 +113,25 @@ impl Builder {
         Ok(unsafe { self.raw().is_network_supported(network.raw().0.as_ptr(), config.raw().0.as_ptr())? })
     }
 
-    /// Whether the GPU computes FP16 fast; until TensorRT 10.
+    /// Whether the GPU has fast FP16 arithmetic; until TensorRT 10.
     pub fn platform_has_fast_fp16(&self) -> Result<bool> {
         // SAFETY: the builder is live.
         Ok(unsafe { self.raw().platform_has_fast_fp16()? })
     }
 
-    /// Whether the GPU computes INT8 fast; until TensorRT 10.
+    /// Whether the GPU has fast INT8 arithmetic; until TensorRT 10.
     pub fn platform_has_fast_int8(&self) -> Result<bool> {
         // SAFETY: the builder is live.
         Ok(unsafe { self.raw().platform_has_fast_int8()? })
     }
 
-    /// Whether the GPU computes TF32; until TensorRT 10.
+    /// Whether the GPU supports TF32; until TensorRT 10.
     pub fn platform_has_tf32(&self) -> Result<bool> {
         // SAFETY: the builder is live.
         Ok(unsafe { self.raw().platform_has_tf32()? })
     }
 
-    /// Limits how many threads a build may use.
+    /// Sets the largest number of threads that a build may use.
     pub fn set_max_threads(&self, threads: u32) -> Result<()> {
         let threads = i32::try_from(threads).unwrap_or(i32::MAX);
         // SAFETY: the builder is live.
@@ -139,7 +139,7 @@ impl Builder {
             .expect_true("IBuilder::setMaxThreads", || unsafe { self.raw().set_max_threads(threads) })
     }
 
-    /// How many threads a build may use.
+    /// The largest number of threads that a build may use.
     pub fn max_threads(&self) -> Result<u32> {
         // SAFETY: the builder is live.
         Ok(unsafe { self.raw().get_max_threads()? }.unsigned_abs())

@@ -7,7 +7,7 @@ use crate::{
     sys::table::{IBuilderConfig, ITimingCache},
 };
 
-/// How an engine is to be built.
+/// The settings with which an engine is built.
 #[derive(Debug)]
 pub struct BuilderConfig<'b> {
     raw: Owned<IBuilderConfig>,
@@ -31,7 +31,7 @@ impl<'b> BuilderConfig<'b> {
         self.raw.library()
     }
 
-    /// Turns a switch on or off.
+    /// Sets or clears a flag.
     pub fn set_flag(&self, flag: BuilderFlag, on: bool) -> Result<()> {
         let value = flag.value(self.library().version())?;
         // SAFETY: the configuration is live; the flag is one of this release.
@@ -39,14 +39,14 @@ impl<'b> BuilderConfig<'b> {
         Ok(())
     }
 
-    /// Whether a switch is on.
+    /// Whether a flag is set.
     pub fn flag(&self, flag: BuilderFlag) -> Result<bool> {
         let value = flag.value(self.library().version())?;
         // SAFETY: the configuration is live; the flag is one of this release.
         Ok(unsafe { self.raw().get_flag(value)? })
     }
 
-    /// Every switch that is on.
+    /// The flags that are set.
     pub fn flags(&self) -> Result<Vec<BuilderFlag>> {
         // SAFETY: the configuration is live.
         let bits = unsafe { self.raw().get_flags()? };
@@ -55,13 +55,13 @@ impl<'b> BuilderConfig<'b> {
         Ok(BuilderFlag::ALL.iter().copied().filter(is_on).collect())
     }
 
-    /// Back to the library's defaults, optimization profiles included.
+    /// Restores the library's defaults, and removes all optimization profiles.
     pub fn reset(&self) -> Result<()> {
         // SAFETY: the configuration is live.
         unsafe { self.raw().reset() }.map_err(Error::from)
     }
 
-    /// Adds a range of shapes; returns its index. TensorRT refuses one that is not valid.
+    /// Adds an optimization profile and returns its index. TensorRT refuses an invalid profile.
     pub fn add_optimization_profile(&self, profile: &OptimizationProfile<'b>) -> Result<usize> {
         if profile.builder().raw() != self.builder.raw() {
             return Err(Error::Foreign("optimization profile"));
@@ -73,20 +73,20 @@ impl<'b> BuilderConfig<'b> {
         })
     }
 
-    /// How many optimization profiles were added.
+    /// The number of optimization profiles that were added.
     pub fn optimization_profile_count(&self) -> Result<usize> {
         // SAFETY: the configuration is live.
         Ok(unsafe { self.raw().get_nb_optimization_profiles()? }.unsigned_abs() as usize)
     }
 
-    /// How much of a layer the inspector will tell.
+    /// Sets the level of detail that an inspector of the engine reports.
     pub fn set_profiling_verbosity(&self, verbosity: ProfilingVerbosity) -> Result<()> {
         let value = verbosity.value(self.library().version())?;
         // SAFETY: the configuration is live; the verbosity is one of this release.
         unsafe { self.raw().set_profiling_verbosity(value) }.map_err(Error::from)
     }
 
-    /// How much of a layer the inspector will tell.
+    /// The level of detail that an inspector of the engine reports.
     pub fn profiling_verbosity(&self) -> Result<ProfilingVerbosity> {
         // SAFETY: the configuration is live.
         let value = unsafe { self.raw().get_profiling_verbosity()? };
@@ -94,7 +94,7 @@ impl<'b> BuilderConfig<'b> {
         Ok(ProfilingVerbosity::from_value(value, version)?)
     }
 
-    /// Limits the libraries that layers may take their kernels from.
+    /// Sets the libraries that layers may take their kernels from.
     pub fn set_tactic_sources(&self, sources: &[TacticSource]) -> Result<()> {
         let version = self.library().version();
         let bits =
@@ -114,7 +114,7 @@ impl<'b> BuilderConfig<'b> {
         Ok(TacticSource::ALL.iter().copied().filter(is_on).collect())
     }
 
-    /// Makes a timing cache of what an earlier one serialised; of nothing, an empty one.
+    /// Creates a timing cache from the bytes of a serialized one; an empty slice creates an empty cache.
     pub fn create_timing_cache(&self, serialized: &[u8]) -> Result<TimingCache> {
         let raw = self.library().expect("IBuilderConfig::createTimingCache", || {
             let blob = if serialized.is_empty() { ptr::null() } else { serialized.as_ptr() };
@@ -125,9 +125,9 @@ impl<'b> BuilderConfig<'b> {
         Ok(TimingCache::new(self.library(), raw))
     }
 
-    /// Makes builds read and extend a timing cache.
+    /// Sets the timing cache that builds read and extend.
     ///
-    /// Set a cache of another device or release only with `ignore_mismatch`.
+    /// A cache of another device or release is accepted only with `ignore_mismatch`.
     pub fn set_timing_cache(&self, cache: &TimingCache, ignore_mismatch: bool) -> Result<()> {
         self.builder.keep(cache);
         self.library().expect_true("IBuilderConfig::setTimingCache", || {
@@ -136,7 +136,7 @@ impl<'b> BuilderConfig<'b> {
         })
     }
 
-    /// What the timing cache holds after a build, serialised; `None` if none was set.
+    /// The timing cache after a build, serialized; `None` if no cache was set.
     pub fn timing_cache(&self) -> Result<Option<Vec<u8>>> {
         // SAFETY: the configuration is live; the cache it returns is one that the builder keeps, or its own.
         let raw = unsafe { self.raw().get_timing_cache()? };
@@ -144,39 +144,39 @@ impl<'b> BuilderConfig<'b> {
         crate::timing_cache::serialize(self.library(), raw).map(Some)
     }
 
-    /// Limits a kind of memory, in bytes.
+    /// Sets the limit of a memory pool, in bytes.
     pub fn set_memory_pool_limit(&self, pool: MemoryPoolType, bytes: usize) -> Result<()> {
         let pool = pool.value(self.library().version())?;
         // SAFETY: the configuration is live; the pool is one of this release.
         unsafe { self.raw().set_memory_pool_limit(pool, bytes) }.map_err(Error::from)
     }
 
-    /// The limit of a kind of memory, in bytes.
+    /// The limit of a memory pool, in bytes.
     pub fn memory_pool_limit(&self, pool: MemoryPoolType) -> Result<usize> {
         let pool = pool.value(self.library().version())?;
         // SAFETY: the configuration is live; the pool is one of this release.
         Ok(unsafe { self.raw().get_memory_pool_limit(pool)? })
     }
 
-    /// How hard the builder looks for a fast engine, from 0 to 5; since TensorRT 8.6.
+    /// Sets the optimization level, from 0 (fastest build) to 5 (fastest engine); since TensorRT 8.6.
     pub fn set_builder_optimization_level(&self, level: u8) -> Result<()> {
         // SAFETY: the configuration is live.
         unsafe { self.raw().set_builder_optimization_level(level.into()) }.map_err(Error::from)
     }
 
-    /// How hard the builder looks for a fast engine; since TensorRT 8.6.
+    /// The optimization level, from 0 (fastest build) to 5 (fastest engine); since TensorRT 8.6.
     pub fn builder_optimization_level(&self) -> Result<i32> {
         // SAFETY: the configuration is live.
         Ok(unsafe { self.raw().get_builder_optimization_level()? })
     }
 
-    /// The least number of runs over which a tactic is timed; until TensorRT 9.
+    /// The smallest number of runs over which a tactic is timed; until TensorRT 9.
     pub fn set_min_timing_iterations(&self, runs: u16) -> Result<()> {
         // SAFETY: the configuration is live.
         unsafe { self.raw().set_min_timing_iterations(runs.into()) }.map_err(Error::from)
     }
 
-    /// The least number of runs over which a tactic is timed; until TensorRT 9.
+    /// The smallest number of runs over which a tactic is timed; until TensorRT 9.
     pub fn min_timing_iterations(&self) -> Result<i32> {
         // SAFETY: the configuration is live.
         Ok(unsafe { self.raw().get_min_timing_iterations()? })
@@ -194,19 +194,19 @@ impl<'b> BuilderConfig<'b> {
         Ok(unsafe { self.raw().get_avg_timing_iterations()? })
     }
 
-    /// Limits how many tactics are timed a layer; since TensorRT 10.4.
+    /// Sets the largest number of tactics that are timed per layer; since TensorRT 10.4.
     pub fn set_max_nb_tactics(&self, tactics: u16) -> Result<()> {
         // SAFETY: the configuration is live.
         unsafe { self.raw().set_max_nb_tactics(tactics.into()) }.map_err(Error::from)
     }
 
-    /// How many tactics are timed a layer, −1 for the library's choice; since TensorRT 10.4.
+    /// The largest number of tactics that are timed per layer; −1 leaves it to the library. Since TensorRT 10.4.
     pub fn max_nb_tactics(&self) -> Result<i32> {
         // SAFETY: the configuration is live.
         Ok(unsafe { self.raw().get_max_nb_tactics()? })
     }
 
-    /// Names the GPU generations the engine is for; TensorRT-RTX only, where no GPU need be present.
+    /// Sets the GPU generations that the engine is built for, none of which needs to be present. TensorRT-RTX only.
     pub fn set_compute_capabilities(&self, capabilities: &[ComputeCapability]) -> Result<()> {
         let version = self.library().version();
         let count = i32::try_from(capabilities.len()).unwrap_or(i32::MAX);
@@ -224,7 +224,7 @@ impl<'b> BuilderConfig<'b> {
         Ok(())
     }
 
-    /// The GPU generations the engine is for; TensorRT-RTX only.
+    /// The GPU generations that the engine is built for; TensorRT-RTX only.
     pub fn compute_capabilities(&self) -> Result<Vec<ComputeCapability>> {
         let version = self.library().version();
         // SAFETY: the configuration is live.

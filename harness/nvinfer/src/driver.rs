@@ -2,13 +2,13 @@
 
 use std::ffi::{c_int, c_uint};
 
-/// How many GPUs there are, or why that cannot be told.
+/// The number of GPUs, or the reason the CUDA driver cannot count them.
 pub fn device_count() -> Result<u32, String> {
-    // SAFETY: the CUDA driver's initialisers have no preconditions.
+    // SAFETY: the CUDA driver's initializers have no preconditions.
     let driver = unsafe { libloading::Library::new("libcuda.so.1") }.map_err(|error| reason(&error))?;
     // SAFETY: both functions have the signatures of the CUDA driver API, which are stable; the driver stays loaded
     // while they are used.
-    let (initialised, counted, count) = unsafe {
+    let (initialized, counted, count) = unsafe {
         let init =
             driver.get::<unsafe extern "C" fn(c_uint) -> c_int>("cuInit").map_err(|error| reason(&error))?;
         let get_count = driver
@@ -19,14 +19,14 @@ pub fn device_count() -> Result<u32, String> {
     };
     // The driver does not survive being unloaded after cuInit.
     std::mem::forget(driver);
-    match (initialised, counted) {
+    match (initialized, counted) {
         (0, 0) if count > 0 => Ok(count.unsigned_abs()),
         (0, 0) => Err("the CUDA driver sees no device".to_owned()),
-        (error, _) => Err(format!("the CUDA driver failed to initialise (CUDA error {error})")),
+        (error, _) => Err(format!("the CUDA driver failed to initialize (CUDA error {error})")),
     }
 }
 
-/// What the dynamic loader said, which its error keeps one level down.
+/// The dynamic loader's own message, which `libloading` keeps as the source of its error.
 pub fn reason(error: &libloading::Error) -> String {
     std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string)
 }

@@ -24,17 +24,17 @@ pub struct Engine<'r> {
 /// A tensor that an engine reads or writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IoTensor {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Whether the engine reads or writes it.
+    /// Whether the engine reads or writes the tensor.
     pub mode: TensorIOMode,
-    /// Its element type.
+    /// The element type.
     pub data_type: DataType,
-    /// Its extents, −1 where one is dynamic.
+    /// The shape; a dynamic extent is −1.
     pub shape: Vec<i64>,
-    /// Whether its address is one of the host or of the device.
+    /// Whether the address must be in host or in device memory.
     pub location: TensorLocation,
-    /// Its memory layout, in TensorRT's words.
+    /// TensorRT's description of the memory layout.
     pub format: String,
 }
 
@@ -47,25 +47,25 @@ impl Engine<'_> {
         self.raw.library()
     }
 
-    /// The name of the network it was built of.
+    /// The name of the network from which the engine was built.
     pub fn name(&self) -> Result<String> {
         // SAFETY: the engine is live; the name is copied.
         Ok(unsafe { text(self.raw.raw().get_name()?) })
     }
 
-    /// How many layers it has after fusion.
+    /// The number of layers after fusion.
     pub fn layer_count(&self) -> Result<usize> {
         // SAFETY: the engine is live.
         Ok(unsafe { self.raw.raw().get_nb_layers()? }.unsigned_abs() as usize)
     }
 
-    /// How many optimization profiles it was built with.
+    /// The number of optimization profiles that the engine was built with.
     pub fn optimization_profile_count(&self) -> Result<usize> {
         // SAFETY: the engine is live.
         Ok(unsafe { self.raw.raw().get_nb_optimization_profiles()? }.unsigned_abs() as usize)
     }
 
-    /// The device memory that a context needs, in bytes.
+    /// The device memory that an execution context needs, in bytes.
     pub fn device_memory_size(&self) -> Result<u64> {
         let raw = self.raw.raw();
         // SAFETY: the engine is live. Releases with 64-bit extents have a second version of the method.
@@ -77,7 +77,7 @@ impl Engine<'_> {
         Ok(bytes)
     }
 
-    /// How much its inspector tells.
+    /// The level of detail that an inspector of this engine reports.
     pub fn profiling_verbosity(&self) -> Result<ProfilingVerbosity> {
         // SAFETY: the engine is live.
         let value = unsafe { self.raw.raw().get_profiling_verbosity()? };
@@ -85,7 +85,7 @@ impl Engine<'_> {
         Ok(ProfilingVerbosity::from_value(value, version)?)
     }
 
-    /// The tensors it reads and writes; since TensorRT 8.5.
+    /// The tensors that the engine reads and writes; since TensorRT 8.5.
     pub fn io_tensors(&self) -> Result<Vec<IoTensor>> {
         // SAFETY: the engine is live.
         let count = unsafe { self.raw.raw().get_nb_io_tensors()? };
@@ -132,7 +132,7 @@ impl Engine<'_> {
         Ok(shape.extents().unwrap_or_default().to_vec())
     }
 
-    /// The plan.
+    /// Serializes the engine to a plan.
     pub fn serialize(&self) -> Result<HostMemory<'_>> {
         let raw = self.library().expect("ICudaEngine::serialize", || {
             // SAFETY: the engine is live; the memory returned is the caller's.
@@ -142,7 +142,7 @@ impl Engine<'_> {
         Ok(HostMemory::new(self.library(), raw))
     }
 
-    /// Makes the state of an execution, device memory included.
+    /// Creates an execution context, including the device memory it needs.
     pub fn create_execution_context(&self) -> Result<ExecutionContext<'_>> {
         let (raw, version) = (self.raw.raw(), self.library().version());
         let raw = self.library().expect("ICudaEngine::createExecutionContext", || {
@@ -158,7 +158,7 @@ impl Engine<'_> {
         Ok(ExecutionContext { raw: Owned::new(self.library(), raw), engine: PhantomData })
     }
 
-    /// Makes an inspector.
+    /// Creates an inspector.
     pub fn create_inspector(&self) -> Result<EngineInspector<'_>> {
         let raw = self.library().expect("ICudaEngine::createEngineInspector", || {
             // SAFETY: the engine is live.
@@ -181,26 +181,26 @@ impl ExecutionContext<'_> {
         self.raw.library()
     }
 
-    /// Its name.
+    /// The name.
     pub fn name(&self) -> Result<String> {
         // SAFETY: the context is live; the name is copied.
         Ok(unsafe { text(self.raw.raw().get_name()?) })
     }
 
-    /// Renames it.
+    /// Renames the context.
     pub fn set_name(&self, name: &str) -> Result<()> {
         let name = c_string(name)?;
         // SAFETY: the context is live; the library copies the name.
         unsafe { self.raw.raw().set_name(name.as_ptr()) }.map_err(Error::from)
     }
 
-    /// The optimization profile in use.
+    /// The index of the optimization profile in use.
     pub fn optimization_profile(&self) -> Result<i32> {
         // SAFETY: the context is live.
         Ok(unsafe { self.raw.raw().get_optimization_profile()? })
     }
 
-    /// Changes the optimization profile, in the order of a stream.
+    /// Switches to another optimization profile, in stream order.
     ///
     /// # Safety
     /// `stream` is null or a live CUDA stream of the current context.
@@ -211,7 +211,7 @@ impl ExecutionContext<'_> {
         })
     }
 
-    /// Fixes the shape of an input; since TensorRT 8.5.
+    /// Sets the shape of an input; since TensorRT 8.5.
     pub fn set_input_shape(&self, input: &str, shape: &[i64]) -> Result<()> {
         let (name, shape) = (c_string(input)?, DimsRef::from(dims(shape)?));
         self.library().expect_true("IExecutionContext::setInputShape", || {
@@ -220,13 +220,13 @@ impl ExecutionContext<'_> {
         })
     }
 
-    /// Whether every input shape is fixed.
+    /// Whether the shape of every input is known.
     pub fn all_input_dimensions_specified(&self) -> Result<bool> {
         // SAFETY: the context is live.
         Ok(unsafe { self.raw.raw().all_input_dimensions_specified()? })
     }
 
-    /// The shape of an input or output, −1 where it is not known yet; since TensorRT 8.5.
+    /// The shape of an input or output; an extent that is not known yet is −1. Since TensorRT 8.5.
     pub fn tensor_shape(&self, tensor: &str) -> Result<Vec<i64>> {
         let name = c_string(tensor)?;
         // SAFETY: the context is live; it checks the name.
@@ -242,14 +242,15 @@ impl ExecutionContext<'_> {
         Ok(strides.extents().unwrap_or_default().to_vec())
     }
 
-    /// The bytes that an output can take; since TensorRT 8.5.
+    /// The largest size of an output, in bytes; since TensorRT 8.5.
     pub fn max_output_size(&self, output: &str) -> Result<i64> {
         let name = c_string(output)?;
         // SAFETY: the context is live; it checks the name.
         Ok(unsafe { self.raw.raw().get_max_output_size(name.as_ptr())? })
     }
 
-    /// Computes the shapes that can be computed; names the inputs that keep the others from it. Since TensorRT 8.5.
+    /// Infers the shapes of all tensors. Returns the inputs whose shapes or values are still missing. Since TensorRT
+    /// 8.5.
     pub fn infer_shapes(&self) -> Result<Vec<String>> {
         let mut names: [Str; 64] = [std::ptr::null(); 64];
         let mark = self.library().mark();
@@ -262,12 +263,12 @@ impl ExecutionContext<'_> {
         }
     }
 
-    /// Says where an input or output is; since TensorRT 8.5.
+    /// Sets the address of an input or output; since TensorRT 8.5.
     ///
     /// # Safety
-    /// Until the address is changed or the context dropped, at every [`enqueue`](Self::enqueue) `address` is that of
-    /// memory the engine may read (an input) or write (an output): on the device, or on the host if
-    /// [`IoTensor::location`] says so, with room for the tensor in its format.
+    /// Until the address is changed or the context dropped, at every [`enqueue`](Self::enqueue) `address` points to
+    /// memory that the engine may read (an input) or write (an output): device memory, or host memory if
+    /// [`IoTensor::location`] says so, large enough for the tensor in its format.
     pub unsafe fn set_tensor_address(&self, tensor: &str, address: *mut c_void) -> Result<()> {
         let name = c_string(tensor)?;
         self.library().expect_true("IExecutionContext::setTensorAddress", || {
@@ -276,18 +277,18 @@ impl ExecutionContext<'_> {
         })
     }
 
-    /// Where an input or output is; since TensorRT 8.5.
+    /// The address of an input or output; since TensorRT 8.5.
     pub fn tensor_address(&self, tensor: &str) -> Result<*const c_void> {
         let name = c_string(tensor)?;
         // SAFETY: the context is live; it checks the name.
         Ok(unsafe { self.raw.raw().get_tensor_address(name.as_ptr())? }.cast_const())
     }
 
-    /// Runs the engine in the order of a stream; since TensorRT 8.5.
+    /// Enqueues one execution on a stream; since TensorRT 8.5.
     ///
     /// # Safety
-    /// `stream` is null or a live CUDA stream of the current context, and what was promised of the addresses holds
-    /// until the stream has come past this run.
+    /// `stream` is null or a live CUDA stream of the current context, and every address set with
+    /// [`set_tensor_address`](Self::set_tensor_address) stays valid until the stream has completed this execution.
     pub unsafe fn enqueue(&self, stream: *mut c_void) -> Result<()> {
         self.library().expect_true("IExecutionContext::enqueueV3", || {
             // SAFETY: the context is live; the caller upholds what stream and addresses are.
@@ -295,7 +296,7 @@ impl ExecutionContext<'_> {
         })
     }
 
-    /// Makes an inspector that knows this context's shapes.
+    /// Creates an inspector that knows the shapes of this context.
     pub fn create_inspector<'c>(&'c self, engine: &'c Engine<'_>) -> Result<EngineInspector<'c>> {
         let inspector = engine.create_inspector()?;
         inspector.raw.library().expect_true("IEngineInspector::setExecutionContext", || {
@@ -306,7 +307,7 @@ impl ExecutionContext<'_> {
     }
 }
 
-/// Tells how an engine was built.
+/// Describes the layers of an engine.
 #[derive(Debug)]
 pub struct EngineInspector<'e> {
     raw: Owned<IEngineInspector>,
@@ -314,7 +315,7 @@ pub struct EngineInspector<'e> {
 }
 
 impl EngineInspector<'_> {
-    /// All layers and bindings. Precision, tactic and origin are there if the engine was built with
+    /// Describes all layers and bindings. Precision, tactic and origin are included if the engine was built with
     /// [`ProfilingVerbosity::Detailed`].
     pub fn engine_information(&self, format: LayerInformationFormat) -> Result<String> {
         let format = format.value(self.raw.library().version())?;
@@ -322,7 +323,7 @@ impl EngineInspector<'_> {
         Ok(unsafe { text(self.raw.raw().get_engine_information(format)?) })
     }
 
-    /// One layer, by its place in the engine.
+    /// Describes one layer, given its index in the engine.
     pub fn layer_information(&self, layer: u32, format: LayerInformationFormat) -> Result<String> {
         let format = format.value(self.raw.library().version())?;
         let layer = i32::try_from(layer).unwrap_or(i32::MAX);

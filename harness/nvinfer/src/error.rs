@@ -2,70 +2,70 @@ use std::{fmt, path::PathBuf};
 
 use crate::{ParserErrorCode, UnknownValue, Unsupported, Version};
 
-/// A result of this crate.
+/// The result type of this crate's functions.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What can go wrong between a program and TensorRT.
+/// An error of this crate or of TensorRT.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// There is no such library.
+    /// The path holds no TensorRT library.
     #[error(
         "no TensorRT library at {path}: looked for {tried}; unpack a TensorRT release there, or the libraries of \
          `pip download tensorrt-rtx-cu13-libs`"
     )]
     NotFound {
-        /// The file or folder asked for.
+        /// The requested file or folder.
         path: PathBuf,
-        /// The names looked for.
+        /// The file names that were tried.
         tried: String,
     },
     /// A folder holds several releases.
     #[error("{path} holds more than one TensorRT library ({found}): name the file to load")]
     Ambiguous {
-        /// The folder asked for.
+        /// The requested folder.
         path: PathBuf,
-        /// The names found.
+        /// The file names that were found.
         found: String,
     },
     /// The dynamic loader refuses the file, or a library it needs.
     #[error("cannot load {path}: {reason}; the libraries it needs must be beside it or on LD_LIBRARY_PATH")]
     Load {
-        /// The file.
+        /// The file that was loaded.
         path: PathBuf,
-        /// What the dynamic loader said.
+        /// The dynamic loader's message.
         reason: String,
     },
     /// The file is a library, but not TensorRT's core library.
     #[error("{path} is not a TensorRT library: it exports no getInferLibVersion")]
     WrongKind {
-        /// The file.
+        /// The file that was loaded.
         path: PathBuf,
     },
     /// The library lacks an entry point, as the lean and dispatch runtimes do.
     #[error("{path} ({version}) exports no {symbol}")]
     MissingSymbol {
-        /// The file.
+        /// The file that was loaded.
         path: PathBuf,
-        /// The release it is of.
+        /// The release of the library.
         version: Version,
-        /// The entry point.
+        /// The symbol of the entry point.
         symbol: &'static str,
     },
     /// The tables do not describe this release.
     #[error("{path} reports version number {number}, which is not supported: {}", Version::SUPPORTED)]
     UnknownVersion {
-        /// The file.
+        /// The file that was loaded.
         path: PathBuf,
-        /// What `getInferLibVersion` returned.
+        /// The number that `getInferLibVersion` returned.
         number: i32,
     },
     /// Another library is loaded already: two releases in one process would bind to each other's symbols.
     #[error("cannot load {requested}: this process has loaded {loaded}, and a process can hold one release")]
     AlreadyLoaded {
-        /// What is asked for.
+        /// The requested file.
         requested: PathBuf,
-        /// What the process holds.
+        /// The file that the process has loaded.
         loaded: PathBuf,
     },
     /// The release needs a GPU for this, and there is none.
@@ -73,9 +73,9 @@ pub enum Error {
     NoGpu {
         /// The release.
         version: Version,
-        /// The entry point that was not called.
+        /// The entry point, which was not called.
         call: &'static str,
-        /// What the CUDA driver said.
+        /// The CUDA driver's message.
         reason: String,
     },
     /// The release lacks a method or an enum value.
@@ -84,12 +84,12 @@ pub enum Error {
     /// The library refused a call.
     #[error("{call} failed: {reason}")]
     Refused {
-        /// The call, as C++ spells it.
+        /// The method or function, as C++ spells it.
         call: &'static str,
-        /// The errors it logged meanwhile.
+        /// The errors that the library logged during the call.
         reason: String,
     },
-    /// The library returned an enum value that its release is not known to have.
+    /// The library returned an enum value that the tables do not list for its release.
     #[error(transparent)]
     UnknownValue(#[from] UnknownValue),
     /// A shape has more extents than TensorRT represents.
@@ -103,20 +103,20 @@ pub enum Error {
     Weights {
         /// The element type.
         data_type: crate::DataType,
-        /// The length given.
+        /// The length of the weights, in bytes.
         bytes: usize,
     },
-    /// An object was handed to a builder or network that did not make it.
+    /// An object was passed to a builder or network that did not create it.
     #[error("a {0} of another network or builder")]
     Foreign(&'static str),
-    /// There is no such index.
+    /// An index is out of range.
     #[error("no {what} {index}: there are {count}")]
     Index {
-        /// What was indexed.
+        /// The kind of item: `input`, `output` …
         what: &'static str,
-        /// The index asked for.
+        /// The requested index.
         index: usize,
-        /// How many there are.
+        /// The number of items.
         count: usize,
     },
     /// The ONNX parser did not accept the model.
@@ -127,7 +127,7 @@ pub enum Error {
 /// Why the ONNX parser did not accept a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseFailure {
-    /// Every error it recorded, in order; empty if it accepted the bytes and made a network without outputs of them.
+    /// The parser's errors, in order; empty if it accepted the bytes but left the network without outputs.
     pub errors: Vec<ParserError>,
 }
 
@@ -148,17 +148,17 @@ impl fmt::Display for ParseFailure {
 /// One error of the ONNX parser.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParserError {
-    /// What kind of error.
+    /// The kind of error.
     pub code: ParserErrorCode,
-    /// What is wrong.
+    /// The parser's message.
     pub text: String,
-    /// The index of the node it arose at; negative if at none.
+    /// The index of the node at which the error arose; negative if it concerns no node.
     pub node: i32,
-    /// The node's name; absent before TensorRT 9.1.
+    /// The name of the node; `None` before TensorRT 9.1.
     pub node_name: Option<String>,
-    /// The node's operator; absent before TensorRT 9.1.
+    /// The operator of the node; `None` before TensorRT 9.1.
     pub node_operator: Option<String>,
-    /// The parser's function that noticed.
+    /// The parser's function that reported the error.
     pub function: String,
     /// The parser's source file and line, as `file:line`.
     pub origin: String,

@@ -2,7 +2,7 @@ use std::{marker::PhantomData, ops::Deref, slice};
 
 use crate::{DataType, Library, Result, owned::Owned, sys::table::IHostMemory};
 
-/// Bytes that the library allocated, a plan for one.
+/// Bytes that the library allocated, such as a plan.
 #[derive(Debug)]
 pub struct HostMemory<'b> {
     raw: Owned<IHostMemory>,
@@ -14,7 +14,7 @@ impl HostMemory<'_> {
         Self { raw: Owned::new(library, raw), origin: PhantomData }
     }
 
-    /// The type that the library says its elements have.
+    /// The element type, as the library reports it.
     pub fn data_type(&self) -> Result<DataType> {
         let version = self.raw.library().version();
         // SAFETY: the memory is live.

@@ -1,4 +1,4 @@
-//! Layers: what all have ([`Layer`]), and what each kind adds.
+//! Layers: [`Layer`] has what is common to all, and one type for each kind adds its own methods.
 
 mod axis;
 mod kind;
@@ -29,12 +29,12 @@ pub struct Layer<'n> {
     lifetime: PhantomData<&'n ()>,
 }
 
-/// A kind of layer.
+/// A layer whose kind is known at compile time.
 pub trait ConcreteLayer<'n>: Sized {
-    /// What TensorRT calls the kind.
+    /// TensorRT's identifier of the kind.
     const TYPE: LayerType;
 
-    /// The layer, taken for one of this kind.
+    /// Wraps a layer, whose kind the caller has checked.
     #[doc(hidden)]
     fn assume(layer: Layer<'n>) -> Self;
 }
@@ -44,7 +44,7 @@ impl<'n> Layer<'n> {
         ILayer::new(network.0.version(), raw).map(|raw| Self { raw, network, lifetime: PhantomData })
     }
 
-    /// What it computes.
+    /// The kind of layer.
     pub fn layer_type(&self) -> Result<LayerType> {
         // SAFETY: the network, and with it the layer, is live.
         let value = unsafe { self.raw.get_type()? };
@@ -52,31 +52,31 @@ impl<'n> Layer<'n> {
         Ok(LayerType::from_value(value, version)?)
     }
 
-    /// The layer as one of its kind; `None` if it is of another.
+    /// The layer as type `L`; `None` if it is of another kind.
     pub fn downcast<L: ConcreteLayer<'n>>(self) -> Result<Option<L>> {
         Ok((self.layer_type()? == L::TYPE).then(|| L::assume(self)))
     }
 
-    /// Its name.
+    /// The layer's name.
     pub fn name(&self) -> Result<String> {
         // SAFETY: the layer is live; the name is copied before anything can change it.
         Ok(unsafe { text(self.raw.get_name()?) })
     }
 
-    /// Renames it.
+    /// Renames the layer.
     pub fn set_name(&self, name: &str) -> Result<()> {
         let name = c_string(name)?;
         // SAFETY: the layer is live; the library copies the name.
         unsafe { self.raw.set_name(name.as_ptr()) }.map_err(Error::from)
     }
 
-    /// How many inputs it has, absent ones included.
+    /// The number of inputs, absent ones included.
     pub fn input_count(&self) -> Result<usize> {
         // SAFETY: the layer is live.
         Ok(unsafe { self.raw.get_nb_inputs()? }.unsigned_abs() as usize)
     }
 
-    /// An input; `None` if it is absent or there is no such index.
+    /// An input by index; `None` if the input is absent or the index is out of range.
     pub fn input(&self, index: usize) -> Result<Option<Tensor<'n>>> {
         if index >= self.input_count()? {
             return Ok(None);
@@ -95,13 +95,13 @@ impl<'n> Layer<'n> {
         unsafe { self.raw.set_input(index.into(), tensor.raw().0.as_ptr()) }.map_err(Error::from)
     }
 
-    /// How many outputs it has.
+    /// The number of outputs.
     pub fn output_count(&self) -> Result<usize> {
         // SAFETY: the layer is live.
         Ok(unsafe { self.raw.get_nb_outputs()? }.unsigned_abs() as usize)
     }
 
-    /// An output.
+    /// An output by index.
     pub fn output(&self, index: usize) -> Result<Tensor<'n>> {
         let count = self.output_count()?;
         if index >= count {
@@ -114,40 +114,40 @@ impl<'n> Layer<'n> {
             .ok_or(Error::Index { what: "output", index, count })
     }
 
-    /// Asks for a precision of computation; until TensorRT 10.
+    /// Requests a precision for the layer's computation; until TensorRT 10.
     pub fn set_precision(&self, precision: DataType) -> Result<()> {
         let value = precision.value(self.raw.0.version())?;
         // SAFETY: the layer is live; the type is one of this release.
         unsafe { self.raw.set_precision(value) }.map_err(Error::from)
     }
 
-    /// Withdraws the wish for a precision; until TensorRT 10.
+    /// Withdraws a requested precision; until TensorRT 10.
     pub fn reset_precision(&self) -> Result<()> {
         // SAFETY: the layer is live.
         unsafe { self.raw.reset_precision() }.map_err(Error::from)
     }
 
-    /// The precision asked for, if any; until TensorRT 10.
+    /// The requested precision; `None` if none was requested. Until TensorRT 10.
     pub fn precision(&self) -> Result<Option<DataType>> {
         // SAFETY: the layer is live.
         let (is_set, value) = unsafe { (self.raw.precision_is_set()?, self.raw.get_precision()?) };
         Ok(DataType::from_value(value, self.raw.0.version()).ok().filter(|_| is_set))
     }
 
-    /// Asks for an output's element type; until TensorRT 10.
+    /// Requests the element type of an output; until TensorRT 10.
     pub fn set_output_type(&self, index: u8, data_type: DataType) -> Result<()> {
         let value = data_type.value(self.raw.0.version())?;
         // SAFETY: the layer is live; the library checks the index.
         unsafe { self.raw.set_output_type(index.into(), value) }.map_err(Error::from)
     }
 
-    /// Whether an output's element type was asked for; until TensorRT 10.
+    /// Whether an element type was requested for an output; until TensorRT 10.
     pub fn output_type_is_set(&self, index: u8) -> Result<bool> {
         // SAFETY: the layer is live; the library checks the index.
         Ok(unsafe { self.raw.output_type_is_set(index.into())? })
     }
 
-    /// An output's element type.
+    /// The element type of an output.
     pub fn output_type(&self, index: u8) -> Result<DataType> {
         // SAFETY: the layer is live; the library checks the index.
         let value = unsafe { self.raw.get_output_type(index.into())? };

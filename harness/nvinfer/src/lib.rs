@@ -1,4 +1,4 @@
-//! TensorRT and TensorRT-RTX at run time: no headers, no C++ compiler, no version fixed when you compile.
+//! TensorRT and TensorRT-RTX at run time: no headers, no C++ compiler, no version fixed at compile time.
 //!
 //! A one-layer network, built and run (`cargo run --example relu -- FOLDER`):
 //!
@@ -8,7 +8,7 @@
 //!
 //! # Ownership
 //!
-//! [`Library::load`] opens one release; a process keeps it until it ends. Everything else borrows what made it, so
+//! [`Library::load`] opens one release, which stays loaded until the process ends. Everything else borrows its maker, so
 //! that the compiler refuses what TensorRT leaves undefined: a network cannot outlive its builder, a tensor its
 //! network, an execution context its engine. A network keeps its weights, and the parser that filled it, alive.
 //!
@@ -53,16 +53,16 @@
 //!
 //! # Device memory
 //!
-//! This crate allocates none. Addresses and streams come in through two `unsafe` functions,
-//! [`ExecutionContext::set_tensor_address`] and [`ExecutionContext::enqueue`]; bring them from `cudarc` or whatever
-//! you use.
+//! This crate allocates none. The caller passes addresses and streams to two `unsafe` functions,
+//! [`ExecutionContext::set_tensor_address`] and [`ExecutionContext::enqueue`], and creates them with `cudarc` or any
+//! other CUDA binding.
 //!
 //! # Releases
 //!
 #![doc = concat!("Supported are ", "TensorRT 8.4 to 9.2, 10.0 to 10.16, 11.0 to 11.4 and TensorRT-RTX 1.3 to 1.7.")]
-//! `docs/generated/abi-coverage.md` says which of them were run, and which rest on headers or tables alone.
-//! What a release lacks is [`Unsupported`], which says where it is to be had. [`sys`] is the raw layer, with the
-//! tables behind all this; the command `verify-abi` compares them with a folder of headers.
+//! `docs/generated/abi-coverage.md` lists the methods that were run in a real library, and those that only
+//! headers or tables vouch for. A call that a release lacks fails with [`Unsupported`], which names the releases that
+//! have it. [`sys`] is the raw layer with the tables; the command `verify-abi` compares them with a folder of headers.
 #![expect(unsafe_code, reason = "this crate is the boundary to a C++ library")]
 
 mod builder;

@@ -36,16 +36,17 @@ struct Parser {
     path: PathBuf,
 }
 
-/// The type of the functions that make builders and runtimes.
+/// The type of the exported functions that create builders and runtimes.
 type Create = unsafe extern "C" fn(Ptr, i32) -> Ptr;
 
-/// What the process holds: the file it loaded, and the library if the file was one.
+/// What this process has loaded: the file, and the library if loading succeeded.
 static HELD: Mutex<Option<(PathBuf, Option<Library>)>> = Mutex::new(None);
 
 impl Library {
     /// Loads the release in a folder, or the core library with this file name.
     ///
-    /// Loading the same file again returns the same library; another one is [`Error::AlreadyLoaded`].
+    /// Loading the same file again returns the same library. Loading another file fails with
+    /// [`Error::AlreadyLoaded`].
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
         let path = locate::core(path.as_ref())?;
         let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
@@ -77,19 +78,19 @@ impl Library {
         Ok(library)
     }
 
-    /// Which release it is.
+    /// The release.
     pub fn version(self) -> Version {
         self.0.version
     }
 
-    /// The file of the core library.
+    /// The path of the core library.
     pub fn path(self) -> &'static Path {
         &self.0.path
     }
 
-    /// Sends what the library logs to `sink`, or nowhere; returns where it went before.
+    /// Sends the library's log messages to `sink`, or discards them if it is `None`. Returns the previous sink.
     ///
-    /// The sink is called from whichever thread of the library logs. TensorRT has one logger a process, so this is
+    /// The sink is called on the library's thread that logs. TensorRT has one logger per process, so this is
     /// a property of the library, not of a builder.
     pub fn set_log_sink(self, sink: Option<Sink>) -> Option<Sink> {
         self.0.logger.set_sink(sink)
@@ -105,7 +106,7 @@ impl Library {
         Ok(())
     }
 
-    /// Makes a builder. TensorRT needs a GPU for that, TensorRT-RTX does not.
+    /// Creates a builder. TensorRT needs a GPU for that; TensorRT-RTX does not.
     pub fn create_builder(self) -> Result<Builder> {
         let call = "createInferBuilder";
         let raw = self.create(call, &export::CREATE_INFER_BUILDER)?;
@@ -113,7 +114,7 @@ impl Library {
         Ok(Builder::new(self, raw))
     }
 
-    /// Makes a runtime. TensorRT needs a GPU for that, TensorRT-RTX does not.
+    /// Creates a runtime. TensorRT needs a GPU for that; TensorRT-RTX does not.
     pub fn create_runtime(self) -> Result<Runtime> {
         let call = "createInferRuntime";
         let raw = self.create(call, &export::CREATE_INFER_RUNTIME)?;
@@ -137,7 +138,7 @@ impl Library {
         Ok((mark, unsafe { create(self.0.logger.as_ptr(), version.number().cast_signed()) }))
     }
 
-    /// Makes an ONNX parser that fills `network`.
+    /// Creates an ONNX parser that fills `network`.
     pub(crate) fn create_parser(self, network: table::INetworkDefinition) -> Result<table::IParser> {
         let version = self.0.version;
         let Parser { shared, path } = self.parser()?;
@@ -153,7 +154,8 @@ impl Library {
         table::IParser::new(version, raw).ok_or_else(|| self.refused("createParser", mark))
     }
 
-    /// The parser's shared object, loaded on first use: a program that only uses the network API needs none.
+    /// The ONNX parser's shared object, loaded on first use: a program that only uses the network API does not need
+    /// it.
     fn parser(self) -> Result<&'static Parser> {
         let (version, core) = (self.0.version, &self.0.path);
         let path = locate::parser(core, version.product(), version.parts().0)?;
@@ -184,7 +186,7 @@ impl Library {
         Error::Refused { call, reason: self.0.logger.errors_since(since) }
     }
 
-    /// Runs a call that answers null or false when it fails.
+    /// Runs a call that returns null or false when it fails.
     pub(crate) fn expect<T>(
         self,
         call: &'static str,
@@ -194,7 +196,7 @@ impl Library {
         run()?.ok_or_else(|| self.refused(call, mark))
     }
 
-    /// Runs a call that answers false when it fails.
+    /// Runs a call that returns false when it fails.
     pub(crate) fn expect_true(
         self,
         call: &'static str,
@@ -211,7 +213,7 @@ impl fmt::Debug for Library {
 }
 
 fn open(path: &Path) -> Result<SharedObject> {
-    // SAFETY: loading runs the library's initialisers. They are the vendor's and have no preconditions; lazy
+    // SAFETY: loading runs the library's initializers. They are the vendor's and have no preconditions; lazy
     // binding leaves symbols of libraries that are absent unresolved until they are called, which they are not.
     unsafe { SharedObject::open(Some(path), RTLD_LAZY | RTLD_LOCAL) }
         .map_err(|error| Error::Load { path: path.to_owned(), reason: driver::reason(&error) })

@@ -1,4 +1,4 @@
-//! Which files make up a release.
+//! Finds the files of a release: the core library, the ONNX parser and the libraries they need.
 
 use std::{
     fs,
@@ -17,7 +17,7 @@ const CORE: [&str; 6] = [
     "libtensorrt_rtx.so",
 ];
 
-/// The core library that `path`, a file or a folder, names.
+/// The core library at `path`, which is the library itself or the folder that holds it.
 pub fn core(path: &Path) -> Result<PathBuf> {
     if path.is_file() {
         return canonical(path);

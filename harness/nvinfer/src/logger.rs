@@ -1,7 +1,7 @@
-//! The logger that a library is given when it is loaded.
+//! The logger that is passed to a library when it is loaded.
 //!
-//! TensorRT keeps one logger pointer a process and uses it until the process ends, so there is one logger here too,
-//! and it is never freed; where its messages go can change at any time.
+//! TensorRT keeps one logger pointer per process and uses it until the process ends, so this crate has one logger too,
+//! which is never freed. The sink that receives its messages can be replaced at any time.
 
 use std::{
     collections::VecDeque,
@@ -18,22 +18,22 @@ use crate::{
 /// A line the library logged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// How serious it is.
+    /// The severity.
     pub severity: Severity,
-    /// Its text.
+    /// The text.
     pub text: String,
 }
 
-/// Where messages go; called from whichever thread of the library logs.
+/// Receives messages, on the library's thread that logs.
 pub type Sink = Arc<dyn Fn(&Message) + Send + Sync>;
 
-/// How many errors are remembered to explain a refused call.
+/// The number of recent errors kept to explain a refused call.
 const REMEMBERED_ERRORS: usize = 32;
 
 /// A C++ object of class `ILogger`, and the Rust state behind it.
 #[repr(C)]
 pub struct Logger {
-    /// What C++ reads: the address of the first function in `vtable`.
+    /// The vtable pointer that C++ reads: the address of the first function in `vtable`.
     vptr: *const *const c_void,
     vtable: Box<[*const c_void]>,
     version: Version,
@@ -41,7 +41,7 @@ pub struct Logger {
     errors: Mutex<Errors>,
 }
 
-// SAFETY: nobody writes to the vtable after `Logger::new`; the other fields are thread-safe.
+// SAFETY: the vtable is not written to after `Logger::new`; the other fields are thread-safe.
 unsafe impl Send for Logger {}
 // SAFETY: as above.
 unsafe impl Sync for Logger {}
@@ -74,17 +74,17 @@ impl Logger {
         std::ptr::from_ref(self).cast_mut().cast()
     }
 
-    /// Changes where messages go, and returns where they went.
+    /// Replaces the sink and returns the previous one; `None` discards messages.
     pub fn set_sink(&self, sink: Option<Sink>) -> Option<Sink> {
         std::mem::replace(&mut *self.sink.write().unwrap_or_else(PoisonError::into_inner), sink)
     }
 
-    /// Where the stream of errors is now.
+    /// The current end of the stream of errors.
     pub fn mark(&self) -> Mark {
         Mark(self.errors.lock().unwrap_or_else(PoisonError::into_inner).total)
     }
 
-    /// The errors logged since `mark`, as far as they are remembered.
+    /// The errors logged since `mark`, joined; only the most recent are kept.
     pub fn errors_since(&self, mark: Mark) -> String {
         let errors = self.errors.lock().unwrap_or_else(PoisonError::into_inner);
         let new = usize::try_from(errors.total - mark.0).unwrap_or(usize::MAX).min(errors.recent.len());
@@ -93,7 +93,7 @@ impl Logger {
         if texts.is_empty() { "the library logged no error".to_owned() } else { texts.join("; ") }
     }
 
-    /// Takes a message, from the library or from this crate.
+    /// Passes a message of the library or of this crate to the sink.
     pub fn log(&self, message: &Message) {
         if matches!(message.severity, Severity::InternalError | Severity::Error) {
             let mut errors = self.errors.lock().unwrap_or_else(PoisonError::into_inner);

@@ -44,7 +44,7 @@ impl<'b> NetworkDefinition<'b> {
         self.builder
     }
 
-    /// The library it came from.
+    /// The library that made the builder of this network.
     pub fn library(&self) -> Library {
         self.raw.library()
     }
@@ -56,20 +56,20 @@ impl<'b> NetworkDefinition<'b> {
         Ok(OnnxParser::new(self, raw))
     }
 
-    /// Its name.
+    /// The network's name.
     pub fn name(&self) -> Result<String> {
         // SAFETY: the network is live; the name is copied before anything can change it.
         Ok(unsafe { text(self.raw().get_name()?) })
     }
 
-    /// Renames it; the engine takes the name over.
+    /// Renames the network. The engine built from it has the same name.
     pub fn set_name(&self, name: &str) -> Result<()> {
         let name = c_string(name)?;
         // SAFETY: the network is live; the library copies the name.
         unsafe { self.raw().set_name(name.as_ptr()) }.map_err(Error::from)
     }
 
-    /// Adds an input; −1 is an extent that is known when the engine runs.
+    /// Adds a network input. An extent of −1 is dynamic: it is set when the engine runs.
     pub fn add_input(&self, name: &str, data_type: DataType, shape: &[i64]) -> Result<Tensor<'_>> {
         let (name, data_type, shape) =
             (c_string(name)?, data_type.value(self.library().version())?, dims(shape)?);
@@ -81,21 +81,21 @@ impl<'b> NetworkDefinition<'b> {
         Ok(Tensor::new(self.raw(), raw))
     }
 
-    /// Makes a tensor an output.
+    /// Marks a tensor as a network output.
     pub fn mark_output(&self, tensor: Tensor<'_>) -> Result<()> {
         let tensor = self.own(tensor)?;
         // SAFETY: network and tensor are live and belong together.
         unsafe { self.raw().mark_output(tensor) }.map_err(Error::from)
     }
 
-    /// Makes a tensor no output any more.
+    /// Undoes [`mark_output`](Self::mark_output).
     pub fn unmark_output(&self, tensor: Tensor<'_>) -> Result<()> {
         let tensor = self.own(tensor)?;
         // SAFETY: network and tensor are live and belong together.
         unsafe { self.raw().unmark_output(tensor) }.map_err(Error::from)
     }
 
-    /// Its inputs, in order.
+    /// The network's inputs, in order.
     pub fn inputs(&self) -> Result<Vec<Tensor<'_>>> {
         // SAFETY: the network is live; every index is below the count.
         let count = unsafe { self.raw().get_nb_inputs()? };
@@ -103,7 +103,7 @@ impl<'b> NetworkDefinition<'b> {
         self.tensors(count, |index| unsafe { self.raw().get_input(index) })
     }
 
-    /// Its outputs, in order.
+    /// The network's outputs, in order.
     pub fn outputs(&self) -> Result<Vec<Tensor<'_>>> {
         // SAFETY: the network is live; every index is below the count.
         let count = unsafe { self.raw().get_nb_outputs()? };
@@ -111,7 +111,7 @@ impl<'b> NetworkDefinition<'b> {
         self.tensors(count, |index| unsafe { self.raw().get_output(index) })
     }
 
-    /// Its layers, in the order they were added.
+    /// The network's layers, in the order they were added.
     pub fn layers(&self) -> Result<Vec<Layer<'_>>> {
         // SAFETY: the network is live.
         let count = unsafe { self.raw().get_nb_layers()? };
@@ -221,7 +221,7 @@ impl<'b> NetworkDefinition<'b> {
         })
     }
 
-    /// Adds a concatenation, along axis 1 until it is told otherwise.
+    /// Adds a concatenation along axis 1; [`Concatenation::set_axis`] changes the axis.
     pub fn add_concatenation(&self, inputs: &[Tensor<'_>]) -> Result<Concatenation<'_>> {
         let mut inputs = inputs.iter().map(|&tensor| self.own(tensor)).collect::<Result<Vec<Ptr>>>()?;
         let count = i32::try_from(inputs.len()).unwrap_or(i32::MAX);
@@ -231,7 +231,7 @@ impl<'b> NetworkDefinition<'b> {
         })
     }
 
-    /// Adds a shuffle that changes nothing until it is told to.
+    /// Adds a shuffle that is the identity until its transposes or its reshape are set.
     pub fn add_shuffle(&self, input: Tensor<'_>) -> Result<Shuffle<'_>> {
         let input = self.own(input)?;
         // SAFETY: the network is live and owns the input.
@@ -262,7 +262,7 @@ impl<'b> NetworkDefinition<'b> {
         })
     }
 
-    /// Adds a layer that hands its input on.
+    /// Adds a layer that returns its input unchanged.
     pub fn add_identity(&self, input: Tensor<'_>) -> Result<Layer<'_>> {
         let input = self.own(input)?;
         // SAFETY: the network is live and owns the input.
@@ -276,7 +276,7 @@ impl<'b> NetworkDefinition<'b> {
         self.layer("INetworkDefinition::addCast", || unsafe { self.raw().add_cast(input, to) })
     }
 
-    /// Adds a quantisation to INT8 by a constant scale.
+    /// Adds a quantization to INT8 by a constant scale.
     pub fn add_quantize(&self, input: Tensor<'_>, scale: Tensor<'_>) -> Result<Quantize<'_>> {
         let (input, scale) = (self.own(input)?, self.own(scale)?);
         let int8 = DataType::Int8.value(self.library().version())?;
@@ -291,12 +291,12 @@ impl<'b> NetworkDefinition<'b> {
         })
     }
 
-    /// Adds a dequantisation to FP32 by a constant scale.
+    /// Adds a dequantization to FP32 by a constant scale.
     pub fn add_dequantize(&self, input: Tensor<'_>, scale: Tensor<'_>) -> Result<Dequantize<'_>> {
         self.add_dequantize_to(input, scale, DataType::Float)
     }
 
-    /// Adds a dequantisation to a type by a constant scale; releases before TensorRT 10 choose the type themselves.
+    /// Adds a dequantization to `to` by a constant scale. Releases before TensorRT 10 choose the type themselves.
     pub fn add_dequantize_to(
         &self,
         input: Tensor<'_>,

@@ -8,7 +8,7 @@ pub trait Delete: Copy {
     /// Runs the deleting destructor.
     ///
     /// # Safety
-    /// The object is live, and nobody uses it afterwards.
+    /// The object is live, and is not used afterwards.
     unsafe fn delete(self) -> Result<(), Unsupported>;
 }
 
@@ -27,7 +27,7 @@ delete! {
     IRuntime ITimingCache
 }
 
-/// An object that dies with its handle.
+/// An object that is destroyed when its handle is dropped.
 #[derive(Debug)]
 pub struct Owned<T: Delete> {
     library: Library,
@@ -35,17 +35,17 @@ pub struct Owned<T: Delete> {
 }
 
 impl<T: Delete> Owned<T> {
-    /// Takes an object over from the library.
+    /// Takes ownership of an object of the library.
     pub fn new(library: Library, raw: T) -> Self {
         Self { library, raw }
     }
 
-    /// The object.
+    /// The object, still owned by this handle.
     pub fn raw(&self) -> T {
         self.raw
     }
 
-    /// The library it came from.
+    /// The library that made the object.
     pub fn library(&self) -> Library {
         self.library
     }

@@ -16,10 +16,10 @@ impl<'n> OnnxParser<'n> {
         Self { network, raw }
     }
 
-    /// Adds the graph of a serialised model to the network.
+    /// Adds the graph of a serialized model to the network.
     ///
-    /// A model that TensorRT says it parsed, but which left the network without outputs, is a [`ParseFailure`] too:
-    /// some releases take arbitrary bytes for an empty model.
+    /// A model that leaves the network without outputs is a [`ParseFailure`] even if TensorRT reports success,
+    /// because some releases parse arbitrary bytes as an empty model.
     pub fn parse(&self, model: &[u8]) -> Result<()> {
         // SAFETY: the network, and with it the parser, is live; the parser copies what it needs of the bytes.
         let parsed = unsafe {
@@ -32,20 +32,20 @@ impl<'n> OnnxParser<'n> {
         Err(ParseFailure { errors: self.errors()? }.into())
     }
 
-    /// Whether the parser knows an ONNX operator.
+    /// Whether the parser supports an ONNX operator.
     pub fn supports_operator(&self, operator: &str) -> Result<bool> {
         let operator = c_string(operator)?;
         // SAFETY: the parser is live.
         Ok(unsafe { self.raw.supports_operator(operator.as_ptr())? })
     }
 
-    /// The parser's switches, a bit each; since TensorRT 8.6.1.
+    /// The parser's flags, as a bit mask; since TensorRT 8.6.1.
     pub fn flags(&self) -> Result<u32> {
         // SAFETY: the parser is live.
         Ok(unsafe { self.raw.get_flags()? })
     }
 
-    /// Sets the parser's switches, a bit each; since TensorRT 8.6.1.
+    /// Sets the parser's flags, as a bit mask; since TensorRT 8.6.1.
     pub fn set_flags(&self, flags: u32) -> Result<()> {
         // SAFETY: the parser is live.
         unsafe { self.raw.set_flags(flags) }.map_err(Error::from)

@@ -6,7 +6,7 @@ use crate::{
     tensor::{c_string, dims},
 };
 
-/// The range of shapes that an engine is to take for each of its dynamic inputs; the builder owns it.
+/// The range of shapes that an engine accepts for each of its dynamic inputs. The builder owns the profile.
 #[derive(Clone, Copy)]
 pub struct OptimizationProfile<'b> {
     raw: IOptimizationProfile,
@@ -45,7 +45,7 @@ impl<'b> OptimizationProfile<'b> {
         Ok(shape.extents().map(<[i64]>::to_vec))
     }
 
-    /// Whether every shape set is in order. TensorRT cannot tell here whether an input was forgotten.
+    /// Whether the shapes that were set are consistent. TensorRT does not report a missing input here.
     pub fn is_valid(&self) -> Result<bool> {
         // SAFETY: the builder, and with it the profile, is live.
         Ok(unsafe { self.raw.is_valid()? })

@@ -7,7 +7,7 @@ use crate::{
     },
 };
 
-/// Makes engines of plans.
+/// Deserializes plans into engines.
 #[derive(Debug)]
 pub struct Runtime {
     raw: Owned<IRuntime>,
@@ -18,12 +18,12 @@ impl Runtime {
         Self { raw: Owned::new(library, raw) }
     }
 
-    /// The library it came from.
+    /// The library that made this runtime.
     pub fn library(&self) -> Library {
         self.raw.library()
     }
 
-    /// Makes an engine of a plan. The GPU must be one that the plan was built for.
+    /// Deserializes a plan into an engine. The GPU must be one that the plan was built for.
     pub fn deserialize(&self, plan: &[u8]) -> Result<Engine<'_>> {
         let (blob, size) = (plan.as_ptr().cast_mut().cast(), plan.len());
         let raw = self.library().expect("IRuntime::deserializeCudaEngine", || {

@@ -30,34 +30,34 @@ impl Tensor<'_> {
         self.network
     }
 
-    /// Its name.
+    /// The tensor's name.
     pub fn name(&self) -> Result<String> {
         // SAFETY: the network, and with it the tensor, is live; the name is copied before anything can change it.
         Ok(unsafe { text(self.raw.get_name()?) })
     }
 
-    /// Renames it.
+    /// Renames the tensor.
     pub fn set_name(&self, name: &str) -> Result<()> {
         let name = c_string(name)?;
         // SAFETY: the tensor is live; the library copies the name.
         unsafe { self.raw.set_name(name.as_ptr()) }.map_err(Error::from)
     }
 
-    /// Its extents, −1 where one is dynamic; `None` if TensorRT could not infer the rank.
+    /// The shape, in which a dynamic extent is −1; `None` if TensorRT could not infer the rank.
     pub fn shape(&self) -> Result<Option<Vec<i64>>> {
         // SAFETY: the tensor is live.
         let shape = unsafe { self.raw.get_dimensions()? };
         Ok(shape.extents().map(<[i64]>::to_vec))
     }
 
-    /// Changes the extents of a network input.
+    /// Changes the shape of a network input.
     pub fn set_shape(&self, shape: &[i64]) -> Result<()> {
         let shape = dims(shape)?;
         // SAFETY: the tensor is live.
         unsafe { self.raw.set_dimensions(shape) }.map_err(Error::from)
     }
 
-    /// Its element type.
+    /// The element type.
     pub fn data_type(&self) -> Result<DataType> {
         let version = self.raw.0.version();
         // SAFETY: the tensor is live.
@@ -65,57 +65,57 @@ impl Tensor<'_> {
         Ok(DataType::from_value(value, version)?)
     }
 
-    /// Asks for the element type of a network's input or output; until TensorRT 10. Strongly typed networks infer it.
+    /// Requests the element type of a network input or output; until TensorRT 10. Strongly typed networks infer it.
     pub fn set_data_type(&self, data_type: DataType) -> Result<()> {
         let value = data_type.value(self.raw.0.version())?;
         // SAFETY: the tensor is live; the type is one of this release.
         unsafe { self.raw.set_type(value) }.map_err(Error::from)
     }
 
-    /// Whether the caller feeds it.
+    /// Whether the tensor is a network input.
     pub fn is_network_input(&self) -> Result<bool> {
         // SAFETY: the tensor is live.
         Ok(unsafe { self.raw.is_network_input()? })
     }
 
-    /// Whether the caller reads it.
+    /// Whether the tensor is a network output.
     pub fn is_network_output(&self) -> Result<bool> {
         // SAFETY: the tensor is live.
         Ok(unsafe { self.raw.is_network_output()? })
     }
 
-    /// Whether it is needed while shapes are computed.
+    /// Whether TensorRT needs the tensor's values to compute shapes.
     pub fn is_shape_tensor(&self) -> Result<bool> {
         // SAFETY: the tensor is live.
         Ok(unsafe { self.raw.is_shape_tensor()? })
     }
 
-    /// Whether it is needed while values are computed.
+    /// Whether TensorRT needs the tensor to compute values.
     pub fn is_execution_tensor(&self) -> Result<bool> {
         // SAFETY: the tensor is live.
         Ok(unsafe { self.raw.is_execution_tensor()? })
     }
 
-    /// The memory layouts that an input or output may have, a bit each.
+    /// The memory layouts that an input or output may have, as a bit mask.
     pub fn allowed_formats(&self) -> Result<u32> {
         // SAFETY: the tensor is live.
         Ok(unsafe { self.raw.get_allowed_formats()? })
     }
 
-    /// Limits the memory layouts that an input or output may have, a bit each; bit 0 is row-major.
+    /// Limits the memory layouts that an input or output may have, as a bit mask; bit 0 is row-major.
     pub fn set_allowed_formats(&self, formats: u32) -> Result<()> {
         // SAFETY: the tensor is live.
         unsafe { self.raw.set_allowed_formats(formats) }.map_err(Error::from)
     }
 
-    /// The name of an extent; equal names of dynamic extents mean equal extents. Since TensorRT 8.5.
+    /// The name of an axis, `None` if it has none. Dynamic extents of the same name are equal. Since TensorRT 8.5.
     pub fn dimension_name(&self, axis: u8) -> Result<Option<String>> {
         // SAFETY: the tensor is live; the name is copied before anything can change it.
         let name = unsafe { text(self.raw.get_dimension_name(axis.into())?) };
         Ok(Some(name).filter(|name| !name.is_empty()))
     }
 
-    /// Names an extent of a network input. Since TensorRT 8.5.
+    /// Names an axis of a network input. Since TensorRT 8.5.
     pub fn set_dimension_name(&self, axis: u8, name: &str) -> Result<()> {
         let name = c_string(name)?;
         // SAFETY: the tensor is live; the library copies the name.
@@ -137,12 +137,12 @@ pub fn dims(shape: &[i64]) -> Result<Dims> {
     Dims::new(shape).ok_or(Error::Rank(shape.len()))
 }
 
-/// A text in the library's representation.
+/// A string in the library's representation.
 pub fn c_string(text: &str) -> Result<CString> {
     CString::new(text).map_err(|_| Error::Text(text.to_owned()))
 }
 
-/// Copies a text of the library's; null is the empty text.
+/// Copies a string of the library; null is the empty string.
 ///
 /// # Safety
 /// `text` is null or the address of a NUL-terminated string that lives during the call.

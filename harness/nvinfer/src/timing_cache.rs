@@ -8,8 +8,8 @@ use crate::{
 
 /// Tactic timings that a later build can reuse.
 ///
-/// Configurations refer to it without copying it, so a builder keeps every cache alive that one of its
-/// configurations was given.
+/// A configuration refers to its cache without copying it, so a builder keeps alive every cache that was set on one
+/// of its configurations.
 #[derive(Clone, Debug)]
 pub struct TimingCache {
     raw: Rc<Owned<ITimingCache>>,
@@ -24,12 +24,13 @@ impl TimingCache {
         self.raw.raw()
     }
 
-    /// The cache as bytes.
+    /// Serializes the cache.
     pub fn serialize(&self) -> Result<Vec<u8>> {
         serialize(self.raw.library(), self.raw())
     }
 
-    /// Adds another cache's timings; TensorRT refuses one of another release or, unless told to, another device.
+    /// Adds the timings of another cache. TensorRT refuses a cache of another release and, without `ignore_mismatch`,
+    /// of another device.
     pub fn combine(&self, other: &TimingCache, ignore_mismatch: bool) -> Result<()> {
         self.raw.library().expect_true("ITimingCache::combine", || {
             // SAFETY: both caches are live.
@@ -37,14 +38,14 @@ impl TimingCache {
         })
     }
 
-    /// Forgets every timing.
+    /// Removes every timing.
     pub fn reset(&self) -> Result<()> {
         // SAFETY: the cache is live.
         self.raw.library().expect_true("ITimingCache::reset", || unsafe { self.raw().reset() })
     }
 }
 
-/// A live cache as bytes.
+/// Serializes a live cache.
 pub fn serialize(library: Library, cache: ITimingCache) -> Result<Vec<u8>> {
     let raw = library.expect("ITimingCache::serialize", || {
         // SAFETY: the cache is live; the memory returned is the caller's.

@@ -5,7 +5,7 @@ use crate::{
     sys::{self},
 };
 
-/// The elements of a kernel, a bias or a constant, borrowed; networks copy what they are given.
+/// The elements of a kernel, a bias or a constant, borrowed. A network copies the weights passed to it.
 #[derive(Clone, Debug)]
 pub struct Weights<'a> {
     data_type: DataType,
@@ -18,7 +18,7 @@ impl<'a> Weights<'a> {
     pub const NONE: Weights<'static> =
         Weights { data_type: DataType::Float, bytes: Cow::Borrowed(&[]), count: 0 };
 
-    /// Elements as the machine stores them. Types of four bits hold two elements a byte.
+    /// Elements in native byte order; types of four bits pack two elements into a byte.
     pub fn from_bytes(data_type: DataType, bytes: &'a [u8]) -> Result<Self> {
         let bits = match data_type {
             DataType::Int4 | DataType::Fp4 => 4,
@@ -45,7 +45,7 @@ impl<'a> Weights<'a> {
         Self { data_type: DataType::Int8, bytes: Cow::Owned(bytes), count: elements.len() }
     }
 
-    /// How many elements.
+    /// The number of elements.
     pub fn count(&self) -> usize {
         self.count
     }
@@ -75,7 +75,7 @@ impl Kept {
         })
     }
 
-    /// What the library takes; valid while `self` lives, also if it is moved.
+    /// The struct to pass to the library; valid while `self` lives, even if `self` is moved.
     pub fn as_raw(&self) -> sys::Weights {
         let values = if self.words.is_empty() { std::ptr::null() } else { self.words.as_ptr().cast() };
         sys::Weights { data_type: self.data_type, values, count: self.count }

@@ -59,8 +59,8 @@ concrete! {
     Constant: IConstantLayer, Constant;
     /// A conversion of element types.
     Cast: ICastLayer, Cast;
-    /// A quantisation: round half to even of `x / scale`, saturated.
+    /// A quantization: round half to even of `x / scale`, saturated.
     Quantize: IQuantizeLayer, Quantize;
-    /// A dequantisation: `x · scale`.
+    /// A dequantization: `x · scale`.
     Dequantize: IDequantizeLayer, Dequantize;
 }

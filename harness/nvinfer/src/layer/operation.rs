@@ -1,10 +1,10 @@
-//! What layers compute element by element.
+//! Layers that compute element by element: activations, element-wise operations, scales, constants and casts.
 
 use super::{Activation, Cast, Constant, ElementWise, Scale};
 use crate::{ActivationType, DataType, ElementWiseOperation, Result, ScaleMode};
 
 impl Activation<'_> {
-    /// What it computes.
+    /// The function that the layer computes.
     pub fn activation_type(&self) -> Result<ActivationType> {
         let version = self.raw.0.version();
         // SAFETY: the layer is live and of this kind.
@@ -30,7 +30,7 @@ impl Activation<'_> {
 }
 
 impl ElementWise<'_> {
-    /// What it computes.
+    /// The operation that the layer computes.
     pub fn operation(&self) -> Result<ElementWiseOperation> {
         let version = self.raw.0.version();
         // SAFETY: the layer is live and of this kind.
@@ -40,7 +40,7 @@ impl ElementWise<'_> {
 }
 
 impl Scale<'_> {
-    /// How far its coefficients are shared.
+    /// Whether the coefficients apply to the whole tensor, to a channel or to an element.
     pub fn mode(&self) -> Result<ScaleMode> {
         let version = self.raw.0.version();
         // SAFETY: the layer is live and of this kind.
@@ -56,7 +56,7 @@ impl Scale<'_> {
 }
 
 impl Constant<'_> {
-    /// How many elements it holds.
+    /// The number of elements of the constant.
     pub fn weight_count(&self) -> Result<i64> {
         // SAFETY: the layer is live and of this kind.
         Ok(unsafe { self.raw.get_weights()? }.count)
@@ -64,7 +64,7 @@ impl Constant<'_> {
 }
 
 impl Cast<'_> {
-    /// The type it converts to.
+    /// The element type of the result.
     pub fn to_type(&self) -> Result<DataType> {
         let version = self.raw.0.version();
         // SAFETY: the layer is live and of this kind.

@@ -18,13 +18,13 @@ impl Shuffle<'_> {
         unsafe { self.raw.set_second_transpose((&raw mut order).cast()) }.map_err(Error::from)
     }
 
-    /// Whether a 0 in the reshape copies an extent.
+    /// Whether a 0 in the shape of the reshape copies the input's extent.
     pub fn zero_is_placeholder(&self) -> Result<bool> {
         // SAFETY: the layer is live and of this kind.
         Ok(unsafe { self.raw.get_zero_is_placeholder()? })
     }
 
-    /// Whether a 0 in the reshape shall copy an extent, or be one.
+    /// Sets whether a 0 in the shape of the reshape copies the input's extent or is an extent of zero.
     pub fn set_zero_is_placeholder(&self, copy: bool) -> Result<()> {
         // SAFETY: the layer is live and of this kind.
         unsafe { self.raw.set_zero_is_placeholder(copy) }.map_err(Error::from)

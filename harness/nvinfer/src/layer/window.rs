@@ -1,4 +1,4 @@
-//! What layers with windows have: extents by spatial axis, kernels and poolings.
+//! Layers with a window: convolutions, deconvolutions and poolings, with one extent per spatial axis.
 
 use super::{Constant, Convolution, Deconvolution, Pooling, Shuffle};
 use crate::{Error, PoolingType, Result, sys::method::Count, tensor::dims};
@@ -71,31 +71,31 @@ shapes! {
 macro_rules! kernels {
     ($($kind:ident)*) => {$(
         impl $kind<'_> {
-            /// How many output channels it has.
+            /// The number of output channels.
             pub fn output_maps(&self) -> Result<i64> {
                 // SAFETY: the layer is live and of this kind.
                 Ok(unsafe { self.raw.get_nb_output_maps()? }.0)
             }
 
-            /// Into how many groups its channels are divided.
+            /// The number of groups that the channels are divided into.
             pub fn groups(&self) -> Result<i64> {
                 // SAFETY: the layer is live and of this kind.
                 Ok(unsafe { self.raw.get_nb_groups()? }.0)
             }
 
-            /// Divides its channels into groups.
+            /// Sets the number of groups that the channels are divided into.
             pub fn set_groups(&self, groups: i64) -> Result<()> {
                 // SAFETY: the layer is live and of this kind.
                 unsafe { self.raw.set_nb_groups(Count(groups)) }.map_err(Error::from)
             }
 
-            /// How many kernel elements it was given as constants; 0 if the kernel is an input.
+            /// The number of constant kernel elements; 0 if the kernel is an input.
             pub fn kernel_weight_count(&self) -> Result<i64> {
                 // SAFETY: the layer is live and of this kind.
                 Ok(unsafe { self.raw.get_kernel_weights()? }.count)
             }
 
-            /// How many bias elements it was given as constants.
+            /// The number of constant bias elements; 0 if there are none.
             pub fn bias_weight_count(&self) -> Result<i64> {
                 // SAFETY: the layer is live and of this kind.
                 Ok(unsafe { self.raw.get_bias_weights()? }.count)
@@ -106,7 +106,7 @@ macro_rules! kernels {
 kernels! { Convolution Deconvolution }
 
 impl Pooling<'_> {
-    /// What it computes of a window.
+    /// The operation on each window.
     pub fn pooling_type(&self) -> Result<PoolingType> {
         let version = self.raw.0.version();
         // SAFETY: the layer is live and of this kind.
@@ -114,13 +114,13 @@ impl Pooling<'_> {
         Ok(PoolingType::from_value(value, version)?)
     }
 
-    /// Whether an average leaves padding out of the count.
+    /// Whether an average pooling excludes padding from the count.
     pub fn average_count_excludes_padding(&self) -> Result<bool> {
         // SAFETY: the layer is live and of this kind.
         Ok(unsafe { self.raw.get_average_count_excludes_padding()? })
     }
 
-    /// Whether an average shall leave padding out of the count.
+    /// Sets whether an average pooling excludes padding from the count.
     pub fn set_average_count_excludes_padding(&self, exclude: bool) -> Result<()> {
         // SAFETY: the layer is live and of this kind.
         unsafe { self.raw.set_average_count_excludes_padding(exclude) }.map_err(Error::from)

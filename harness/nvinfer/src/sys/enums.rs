@@ -17,14 +17,14 @@ pub struct Enumerator {
 }
 
 impl Enumerator {
-    /// The value in `version`, if that release has it.
+    /// The value in `version`; `None` if that release lacks the enumerator.
     pub fn value(&self, version: Version) -> Option<i32> {
         self.values[version.family() as usize]
             .filter(|&(_, since)| version.number() >= since)
             .map(|(value, _)| value)
     }
 
-    /// The releases that have it.
+    /// The releases that have the enumerator.
     pub fn availability(&self) -> Availability {
         let mut families = Family::ALL.into_iter();
         Availability(self.values.map(|value| {
@@ -51,7 +51,7 @@ macro_rules! enums {
                     values: [$(enums!(@value $value $(>= $since)?)),*],
                 }),*];
 
-                /// Every enumerator, whichever release it is of.
+                /// The enumerators of all releases.
                 pub const ALL: &[Self] = &[$(Self::$variant),*];
 
                 /// The name in C++.
@@ -59,7 +59,7 @@ macro_rules! enums {
                     Self::TABLE[self as usize].name
                 }
 
-                /// The value that `version` gives it.
+                /// The value in `version`.
                 pub fn value(self, version: Version) -> Result<i32, Unsupported> {
                     let row = &Self::TABLE[self as usize];
                     row.value(version).ok_or_else(|| Unsupported {
@@ -69,7 +69,7 @@ macro_rules! enums {
                     })
                 }
 
-                /// The enumerator that `version` gives this value.
+                /// The enumerator with this value in `version`.
                 pub fn from_value(value: i32, version: Version) -> Result<Self, UnknownValue> {
                     let has_value = |this: &Self| this.value(version) == Ok(value);
                     let unknown = UnknownValue { what: $cpp, value, version };
@@ -104,7 +104,7 @@ enums! {
         Fp4   = kFP4   [        -, 10 >= 100800, 10, 10, 10];
         E8m0  = kE8M0  [        -, 11 >= 101200, 11, 11, 11];
     }
-    /// What a layer computes.
+    /// The kind of a layer.
     LayerType = "LayerType" {
         Convolution       = kCONVOLUTION        [         0,            0,  0,           0,  0];
         FullyConnected    = kFULLY_CONNECTED    [         1,            -,  -,           -,  -];
@@ -229,19 +229,19 @@ enums! {
         TacticDram         = kTACTIC_DRAM          [4 >= 8600, 4, 4, 4, 4];
         TacticSharedMemory = kTACTIC_SHARED_MEMORY [        -, 5, 5, 5, 5];
     }
-    /// How much of a layer the inspector tells.
+    /// The level of detail that an engine inspector reports.
     ProfilingVerbosity = "ProfilingVerbosity" {
         LayerNamesOnly = kLAYER_NAMES_ONLY [0, 0, 0, 0, 0];
         None           = kNONE             [1, 1, 1, 1, 1];
         Detailed       = kDETAILED         [2, 2, 2, 2, 2];
     }
-    /// Which of an optimization profile's shapes.
+    /// Selects the smallest, the most likely or the largest shape of an optimization profile.
     OptProfileSelector = "OptProfileSelector" {
         Min = kMIN [0, 0, 0, 0, 0];
         Opt = kOPT [1, 1, 1, 1, 1];
         Max = kMAX [2, 2, 2, 2, 2];
     }
-    /// What an element-wise layer computes.
+    /// The operation of an element-wise layer.
     ElementWiseOperation = "ElementWiseOperation" {
         Sum      = kSUM       [ 0,  0,  0,  0,  0];
         Prod     = kPROD      [ 1,  1,  1,  1,  1];
@@ -258,7 +258,7 @@ enums! {
         Greater  = kGREATER   [12, 12, 12, 12, 12];
         Less     = kLESS      [13, 13, 13, 13, 13];
     }
-    /// What an activation layer computes.
+    /// The function of an activation layer.
     ActivationType = "ActivationType" {
         Relu            = kRELU             [ 0,  0,  0,  0,  0];
         Sigmoid         = kSIGMOID          [ 1,  1,  1,  1,  1];
@@ -275,13 +275,13 @@ enums! {
         GeluErf         = kGELU_ERF         [ -, 12, 12, 12, 12];
         GeluTanh        = kGELU_TANH        [ -, 13, 13, 13, 13];
     }
-    /// What a pooling layer computes.
+    /// The operation of a pooling layer.
     PoolingType = "PoolingType" {
         Max             = kMAX               [0, 0, 0, 0, 0];
         Average         = kAVERAGE           [1, 1, 1, 1, 1];
         MaxAverageBlend = kMAX_AVERAGE_BLEND [2, 2, 2, 2, 2];
     }
-    /// How far a scale layer's coefficients are shared.
+    /// Whether a scale layer's coefficients apply to the whole tensor, to a channel or to an element.
     ScaleMode = "ScaleMode" {
         Uniform     = kUNIFORM     [0, 0, 0, 0, 0];
         Channel     = kCHANNEL     [1, 1, 1, 1, 1];
@@ -293,17 +293,17 @@ enums! {
         Input  = kINPUT  [1 >= 8501, 1, 1, 1, 1];
         Output = kOUTPUT [2 >= 8501, 2, 2, 2, 2];
     }
-    /// Where an engine wants a tensor.
+    /// The memory, of the host or of the device, in which an engine expects a tensor.
     TensorLocation = "TensorLocation" {
         Device = kDEVICE [0, 0, 0, 0, 0];
         Host   = kHOST   [1, 1, 1, 1, 1];
     }
-    /// How the inspector writes.
+    /// The output format of an engine inspector.
     LayerInformationFormat = "LayerInformationFormat" {
         Oneline = kONELINE [0, 0, 0, 0, 0];
         Json    = kJSON    [1, 1, 1, 1, 1];
     }
-    /// When an execution context takes device memory.
+    /// When an execution context allocates device memory.
     ContextAllocation = "ExecutionContextAllocationStrategy" {
         Static          = kSTATIC            [-, 0, 0, 0, 0];
         OnProfileChange = kON_PROFILE_CHANGE [-, 1, 1, 1, 1];
@@ -320,7 +320,7 @@ enums! {
         Sm120   = kSM120   [-, -, -, 120, 120];
         Sm121   = kSM121   [-, -, -,   -, 121];
     }
-    /// What the ONNX parser found wrong.
+    /// The kind of an error of the ONNX parser.
     ParserErrorCode = "nvonnxparser::ErrorCode" {
         Success                 = kSUCCESS                   [         0,  0,  0,  0,  0];
         InternalError           = kINTERNAL_ERROR            [         1,  1,  1,  1,  1];

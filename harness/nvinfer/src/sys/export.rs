@@ -11,7 +11,7 @@ use super::{
 pub struct Export<F> {
     /// Its symbol.
     pub name: &'static str,
-    /// How its arguments and result travel.
+    /// How its arguments and result are passed.
     pub signature: Signature,
     function: PhantomData<F>,
 }
@@ -36,7 +36,7 @@ macro_rules! exports {
             };
         )*
 
-        /// Symbol and signature of each of them; they are the same in every release.
+        /// The symbol and signature of each exported function. They are the same in every release.
         pub fn exports() -> impl Iterator<Item = (&'static str, Signature)> {
             [$(($const.name, $const.signature)),*].into_iter()
         }
@@ -44,13 +44,13 @@ macro_rules! exports {
 }
 
 exports! {
-    /// The release's number.
+    /// Returns the number of the release.
     GET_INFER_LIB_VERSION = getInferLibVersion() -> i32;
     /// Makes an `IBuilder`; takes the number of the headers, which must be the library's own.
     CREATE_INFER_BUILDER = createInferBuilder_INTERNAL(logger: Ptr, version: i32) -> Ptr;
     /// Makes an `IRuntime`; takes the number of the headers, which must be the library's own.
     CREATE_INFER_RUNTIME = createInferRuntime_INTERNAL(logger: Ptr, version: i32) -> Ptr;
-    /// The ONNX parser's own number.
+    /// Returns the version number of the ONNX parser.
     GET_NV_ONNX_PARSER_VERSION = getNvOnnxParserVersion() -> i32;
     /// Makes an `IParser` for a network; takes the ONNX parser's own number.
     CREATE_NV_ONNX_PARSER = createNvOnnxParser_INTERNAL(network: Ptr, logger: Ptr, version: i32) -> Ptr;

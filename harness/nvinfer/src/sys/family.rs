@@ -1,6 +1,6 @@
 use std::fmt;
 
-/// A range of releases with one binary interface; additions are appended.
+/// A range of releases with one binary interface, to which later releases only append.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Family {
     /// TensorRT 8.4 to 9.2: 32-bit extents, `Dims` passed by value.
@@ -24,7 +24,7 @@ impl Family {
         !matches!(self, Self::Trt8)
     }
 
-    /// Which product the family belongs to.
+    /// The product that the family belongs to.
     pub const fn product(self) -> Product {
         match self {
             Self::Trt8 | Self::Trt10 | Self::Trt11 => Product::TensorRt,
@@ -87,8 +87,8 @@ impl Version {
 
     /// Reads the number that `getInferLibVersion` returns; `None` for a release the tables do not describe.
     ///
-    /// The number has three encodings: 8503 is 8.5.3, 100001 is 10.0.1, and 10701 is TensorRT-RTX 1.7.1. A minor
-    /// version that nobody has looked at is refused: TensorRT-RTX changed its interface between 1.4 and 1.5.
+    /// The number has three encodings: 8503 is 8.5.3, 100001 is 10.0.1, and 10701 is TensorRT-RTX 1.7.1. An unknown
+    /// minor version is refused, because TensorRT-RTX changed its interface between 1.4 and 1.5.
     pub const fn from_number(number: u32) -> Option<Self> {
         let family = match number {
             8400..=9299 => Family::Trt8,
@@ -106,12 +106,12 @@ impl Version {
         self.number
     }
 
-    /// The binary interface it has.
+    /// The family of this release: its binary interface.
     pub const fn family(self) -> Family {
         self.family
     }
 
-    /// Which product it is a release of.
+    /// The product of this release.
     pub const fn product(self) -> Product {
         self.family.product()
     }

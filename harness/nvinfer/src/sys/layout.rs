@@ -6,9 +6,9 @@ use std::{
 
 use super::{Family, LoggerMethod};
 
-/// A shape of at most eight extents; −1 stands for one that is not known yet.
+/// A shape of at most eight extents; an extent that is not known yet is −1.
 ///
-/// It has the layout of `nvinfer1::Dims64`; where a family wants `Dims32`, it is narrowed in the call.
+/// The layout is that of `nvinfer1::Dims64`. A call narrows the value for a family that takes `Dims32`.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Dims {
@@ -20,14 +20,14 @@ impl Dims {
     /// The largest rank that TensorRT represents.
     pub const MAX_RANK: usize = 8;
 
-    /// A shape; `None` beyond [`Dims::MAX_RANK`] extents.
+    /// Makes a shape; `None` if it has more than [`Dims::MAX_RANK`] extents.
     pub fn new(shape: &[i64]) -> Option<Self> {
         let mut extents = [0; Self::MAX_RANK];
         extents.get_mut(..shape.len())?.copy_from_slice(shape);
         Some(Self { rank: i32::try_from(shape.len()).ok()?, extents })
     }
 
-    /// The extents; `None` if the library says that it does not know the rank.
+    /// The extents; `None` if the library does not know the rank.
     pub fn extents(&self) -> Option<&[i64]> {
         usize::try_from(self.rank).ok().and_then(|rank| self.extents.get(..rank))
     }
@@ -76,7 +76,7 @@ impl From<Dims> for DimsRef {
     }
 }
 
-/// `nvinfer1::Weights`: elements that someone else owns.
+/// `nvinfer1::Weights`: elements in memory that the struct does not own.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Weights {
@@ -84,11 +84,11 @@ pub struct Weights {
     pub data_type: i32,
     /// The elements, or null.
     pub values: *const c_void,
-    /// How many elements.
+    /// The number of elements.
     pub count: i64,
 }
 
-/// `nvinfer1::InterfaceInfo`: what a versioned interface says it is.
+/// `nvinfer1::InterfaceInfo`: the name and version of a versioned interface.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct InterfaceInfo {
@@ -103,14 +103,14 @@ pub struct InterfaceInfo {
 /// `nvinfer1::Permutation`: for each axis of the result, the axis it comes from.
 pub type Permutation = [i32; Dims::MAX_RANK];
 
-/// Where the fields of a C++ struct lie, for `verify-abi`.
+/// The size of a C++ struct and the offsets of its fields, for `verify-abi`.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
     /// The struct, without its namespace.
     pub name: &'static str,
     /// Its size in bytes.
     pub size: usize,
-    /// Its fields.
+    /// The fields that are compared with the headers.
     pub fields: &'static [Field],
 }
 
@@ -119,7 +119,7 @@ pub struct Layout {
 pub struct Field {
     /// The field as C++ spells it.
     pub name: &'static str,
-    /// Where it starts, in bytes.
+    /// The offset in the struct, in bytes.
     pub offset: usize,
     /// Its size in bytes.
     pub size: usize,

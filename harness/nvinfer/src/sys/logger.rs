@@ -49,7 +49,7 @@ impl LoggerMethod {
         }
     }
 
-    /// How its arguments and result travel.
+    /// How its arguments and result are passed.
     pub const fn signature(self) -> Signature {
         let (arguments, result): (&[&str], _) = match self {
             Self::Log => (&["i32", "ptr"], "void"),

@@ -8,7 +8,7 @@ use std::{
 
 use super::{Availability, Dims, Dims32, DimsRef, Family, Ptr, Str, Unsupported, Version, Weights};
 
-/// A method of a C++ class: where it sits in each family and how its arguments travel.
+/// A method of a C++ class: its vtable slot in each family, and how its arguments are passed.
 #[derive(Debug)]
 pub struct Method {
     /// The class, without its namespace.
@@ -19,11 +19,11 @@ pub struct Method {
     pub path: &'static str,
     /// Offset in the object of the pointer to the one whose vtable is used; 0 is the object itself.
     pub via: usize,
-    /// Where it sits, by family in the order of [`Family::ALL`].
+    /// The vtable slot for each family, in the order of [`Family::ALL`]; `None` if the family lacks the method.
     pub slots: [Option<Slot>; Family::ALL.len()],
-    /// How arguments and result travel with 32-bit extents.
+    /// How arguments and result are passed in a family with 32-bit extents.
     pub narrow: Signature,
-    /// How arguments and result travel with 64-bit extents.
+    /// How arguments and result are passed in a family with 64-bit extents.
     pub wide: Signature,
     called: AtomicBool,
 }
@@ -31,13 +31,13 @@ pub struct Method {
 /// A vtable index, and the release of its family that first had it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot {
-    /// The index.
+    /// The index in the vtable.
     pub index: u16,
     /// The release's number; 0 if the family always had it.
     pub since: u32,
 }
 
-/// How values travel in a call, in clang's words for x86-64: `ptr`, `i32`, `byval(Dims32)`, `sret(Dims64)` …
+/// How values are passed in a call, in clang's notation for x86-64: `ptr`, `i32`, `byval(Dims32)`, `sret(Dims64)` …
 #[derive(Clone, Copy, Debug)]
 pub struct Signature {
     /// The arguments after the object.
@@ -58,7 +58,7 @@ impl Method {
         Self { class, name, path, via, slots, narrow, wide, called: AtomicBool::new(false) }
     }
 
-    /// The vtable index in `version`, if that release has the method.
+    /// The vtable index in `version`; `None` if that release lacks the method.
     pub fn slot(&self, version: Version) -> Option<u16> {
         let slot = self.slots[version.family() as usize].filter(|slot| version.number() >= slot.since)?;
         Some(slot.index + self.shift(version))
@@ -72,7 +72,7 @@ impl Method {
         u16::from(is_10_8 && is_moved)
     }
 
-    /// How arguments and result travel in `family`.
+    /// How arguments and result are passed in `family`.
     pub fn signature(&self, family: Family) -> Signature {
         if family.is_wide() { self.wide } else { self.narrow }
     }
@@ -86,7 +86,7 @@ impl Method {
         }))
     }
 
-    /// Whether this process has called it.
+    /// Whether this process has called the method.
     pub fn was_called(&self) -> bool {
         self.called.load(Ordering::Relaxed)
     }
@@ -99,7 +99,7 @@ pub struct Object {
     pointer: NonNull<c_void>,
 }
 
-/// The function a virtual call reaches, and the object it takes first.
+/// The function that a virtual call resolves to, and the object to pass as its first argument.
 #[doc(hidden)]
 pub struct Target {
     pub this: Ptr,
@@ -113,7 +113,7 @@ impl Object {
         NonNull::new(pointer).map(|pointer| Self { version, pointer })
     }
 
-    /// The address, to hand to the library.
+    /// The address, to pass to the library.
     pub fn as_ptr(self) -> Ptr {
         self.pointer.as_ptr()
     }
@@ -153,33 +153,33 @@ impl Object {
 
 /// A value that can be an argument, in the representation of narrow and wide families.
 pub trait Argument {
-    /// What a family with 32-bit extents takes.
+    /// The C type of the argument in a family with 32-bit extents.
     type Narrow;
-    /// What a family with 64-bit extents takes.
+    /// The C type of the argument in a family with 64-bit extents.
     type Wide;
-    /// The former, in clang's words.
+    /// The 32-bit form in clang's notation.
     const NARROW: &'static str;
-    /// The latter, in clang's words.
+    /// The 64-bit form in clang's notation.
     const WIDE: &'static str;
-    /// The former.
+    /// The value for a family with 32-bit extents.
     fn narrow(&self) -> Self::Narrow;
-    /// The latter; what it points to lives as long as `self`.
+    /// The value for a family with 64-bit extents. Memory that it points to lives as long as `self`.
     fn wide(&self) -> Self::Wide;
 }
 
 /// A value that can be a result.
 pub trait Outcome: Sized {
-    /// What a family with 32-bit extents returns.
+    /// The C type of the result in a family with 32-bit extents.
     type Narrow;
-    /// What a family with 64-bit extents returns.
+    /// The C type of the result in a family with 64-bit extents.
     type Wide;
-    /// The former, in clang's words.
+    /// The 32-bit form in clang's notation.
     const NARROW: &'static str;
-    /// The latter, in clang's words.
+    /// The 64-bit form in clang's notation.
     const WIDE: &'static str;
-    /// Reads the former.
+    /// Converts the result of a family with 32-bit extents.
     fn from_narrow(value: Self::Narrow) -> Self;
-    /// Reads the latter.
+    /// Converts the result of a family with 64-bit extents.
     fn from_wide(value: Self::Wide) -> Self;
 }
 
@@ -320,7 +320,7 @@ impl Outcome for () {
     fn from_wide((): Self) {}
 }
 
-/// Turns rows of a table into a class: a [`Method`] and an `unsafe fn` a row.
+/// Turns the rows of a table into a class: a [`Method`] and an `unsafe fn` for each row.
 macro_rules! classes {
     ($($(#[$doc:meta])* $class:ident in $module:ident {
         $($via:literal $name:ident = $cpp:ident($($arg:ident: $ty:ty),*) $(-> $ret:ty)?

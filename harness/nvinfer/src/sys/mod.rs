@@ -1,8 +1,8 @@
-//! The raw layer: TensorRT's C++ interfaces as the machine sees them.
+//! The raw layer: TensorRT's C++ interfaces as calls through their vtables.
 //!
 //! An *ABI family* is a range of releases over which a vtable slot, once assigned, keeps its meaning: within a
-//! family methods are only appended. [`table`] holds, as data, where each method the safe layer uses sits in each
-//! family and how its arguments travel; [`enums`] holds the enum values that moved. Everything a family does
+//! family methods are only appended. [`table`] is data: the slot of every method that the safe layer uses in each
+//! family, and how its arguments are passed; [`enums`] holds the enum values that moved. Everything a family does
 //! differently is in those two modules, in [`Dims`]' two layouts, and in [`method::Method::slot`].
 //!
 //! Calls follow the Itanium C++ ABI as clang and gcc implement it on x86-64 Linux: a virtual call is a C call whose

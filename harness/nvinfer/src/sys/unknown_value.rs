@@ -1,6 +1,6 @@
 use super::Version;
 
-/// A value of an enum that the release which returned it is not known to have.
+/// An enum value that the tables do not list for the release that returned it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{version} returned {value} as {what}")]
 pub struct UnknownValue {

@@ -2,19 +2,19 @@ use std::fmt;
 
 use super::{Family, Version};
 
-/// Something that the loaded release does not have.
+/// A method or an enum value that the loaded release lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{version} has no {what}; it is in {since}")]
 pub struct Unsupported {
     /// The method or enum value, as C++ spells it.
     pub what: &'static str,
-    /// The release that was asked.
+    /// The loaded release.
     pub version: Version,
     /// The releases that have it.
     pub since: Availability,
 }
 
-/// The releases that have something: for each [`Family`] the number of the first one, if any.
+/// For each [`Family`] the number of the first release that has a method or an enum value, if any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Availability(pub [Option<u32>; Family::ALL.len()]);
 

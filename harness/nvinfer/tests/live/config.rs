@@ -19,7 +19,7 @@ pub fn tests() -> Vec<(&'static str, Needs, Body)> {
         ("an optimization profile keeps its shapes", Needs::Builder, an_optimization_profile),
         ("a profile without shapes is refused", Needs::Builder, an_empty_profile),
         ("a dynamic network builds with a profile and not without", Needs::Builder, a_dynamic_network),
-        ("a timing cache survives serialisation", Needs::Builder, a_timing_cache),
+        ("a timing cache survives serialization", Needs::Builder, a_timing_cache),
         ("the builder's threads read back", Needs::Builder, threads),
         ("the builder knows its platform or is unsupported", Needs::Builder, platform),
     ]

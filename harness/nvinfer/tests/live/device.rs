@@ -1,4 +1,4 @@
-//! CUDA, as far as the suite needs it.
+//! The CUDA calls that the suite needs.
 
 use std::{ffi::c_void, sync::Arc};
 
@@ -8,7 +8,7 @@ use nvinfer::{Error, ExecutionContext, Library, Product, Version};
 
 use crate::suite::Outcome;
 
-/// Why there is no GPU, if there is none.
+/// Why there is no GPU; `None` if there is one.
 pub fn absent() -> Option<String> {
     // SAFETY: looking for the CUDA driver has no preconditions.
     if !unsafe { cudarc::driver::sys::is_culib_present() } {
@@ -17,7 +17,7 @@ pub fn absent() -> Option<String> {
     CudaContext::new(0).err().map(|error| format!("no CUDA device ({error})"))
 }
 
-/// Why engines of `version` cannot run here, if they cannot.
+/// Why engines of `version` cannot run on this machine; `None` if they can.
 pub fn cannot_run(version: Version) -> Option<String> {
     if let Some(reason) = absent() {
         return Some(reason);
@@ -30,7 +30,7 @@ pub fn cannot_run(version: Version) -> Option<String> {
         .then(|| format!("{version} builds engines for other GPUs than compute capability {major}"))
 }
 
-/// What a release that needs a GPU says when there is none.
+/// The error of a release that needs a GPU, on a machine without one.
 pub fn refuses_without_gpu(library: Library) -> Outcome {
     for error in [library.create_builder().err(), library.create_runtime().err()] {
         let error = error.ok_or("made without a GPU")?;
@@ -41,7 +41,7 @@ pub fn refuses_without_gpu(library: Library) -> Outcome {
     Ok(())
 }
 
-/// A stream, and the runs of an engine on it.
+/// A CUDA stream on which engines run.
 pub struct Device {
     stream: Arc<CudaStream>,
 }

@@ -13,22 +13,22 @@ use crate::{
 
 pub fn tests() -> Vec<(&'static str, Needs, Body)> {
     vec![
-        ("bytes that are no plan are refused, with a reason", Needs::Builder, no_plan),
+        ("invalid plan bytes are refused with a reason", Needs::Builder, no_plan),
         (
             "a plan for another GPU or for none is refused, with a reason",
             Needs::Builder,
             a_plan_for_another_gpu,
         ),
-        ("an engine tells its tensors, layers and profiles", Needs::Gpu, an_engine_tells),
-        ("a convolution gives the values that arithmetic gives", Needs::Gpu, a_convolution),
+        ("an engine lists its tensors, layers and profiles", Needs::Gpu, an_engine_lists),
+        ("a convolution returns the expected values", Needs::Gpu, a_convolution),
         (
             "a ConvTranspose with output_padding gives the values that arithmetic gives",
             Needs::Gpu,
             a_conv_transpose,
         ),
         ("a dynamic batch runs at every shape of its profile", Needs::Gpu, a_dynamic_batch),
-        ("the inspector tells the precision of each layer", Needs::Gpu, an_inspector),
-        ("an engine survives serialisation", Needs::Gpu, serialisation),
+        ("the inspector reports the precision of each layer", Needs::Gpu, an_inspector),
+        ("an engine survives serialization", Needs::Gpu, serialization),
     ]
 }
 
@@ -38,8 +38,8 @@ fn plan(subject: Subject, graph: &Graph) -> Result<Vec<u8>, Error> {
     network.create_onnx_parser()?.parse(&graph.encode())?;
     let config = config(subject.builder)?;
     config.set_profiling_verbosity(ProfilingVerbosity::Detailed)?;
-    let is_quantised = graph.nodes.iter().any(|node| matches!(node.op, Op::QuantizeLinear(_)));
-    if is_quantised && subject.library.version().family() == Family::Trt8 {
+    let is_quantized = graph.nodes.iter().any(|node| matches!(node.op, Op::QuantizeLinear(_)));
+    if is_quantized && subject.library.version().family() == Family::Trt8 {
         config.set_flag(BuilderFlag::Int8, true)?;
     }
     let profile = subject.builder.create_optimization_profile()?;
@@ -76,7 +76,7 @@ fn a_plan_for_another_gpu(subject: Subject) -> Outcome {
     }
 }
 
-fn an_engine_tells(subject: Subject) -> Outcome {
+fn an_engine_lists(subject: Subject) -> Outcome {
     let plan = plan(subject, &models::conv(None))?;
     let engine = runtime(subject.library)?.deserialize(&plan)?;
     let tensors = engine.io_tensors()?;
@@ -98,8 +98,8 @@ fn an_engine_tells(subject: Subject) -> Outcome {
 
 const IMAGE: [f32; 16] = [1., 2., 3., 4., 5., 6., 7., 8., 9., 10., 11., 12., 13., 14., 15., 16.];
 
-/// Each element's sum with its neighbours in [`IMAGE`], counted by hand.
-const NEIGHBOUR_SUMS: [f32; 16] =
+/// The sum of each element of [`IMAGE`] and its neighbors, computed by hand.
+const NEIGHBOR_SUMS: [f32; 16] =
     [14., 24., 30., 22., 33., 54., 63., 45., 57., 90., 99., 69., 46., 72., 78., 54.];
 
 fn a_convolution(subject: Subject) -> Outcome {
@@ -114,7 +114,7 @@ fn a_convolution(subject: Subject) -> Outcome {
     assert_eq!(context.tensor_strides("y")?, [16, 16, 4, 1]);
     assert!(context.max_output_size("y")? >= 64);
     let values = Device::open()?.run(&context, ("x", &IMAGE), ("y", 16))?;
-    assert_eq!(values, NEIGHBOUR_SUMS);
+    assert_eq!(values, NEIGHBOR_SUMS);
     Ok(())
 }
 
@@ -153,7 +153,7 @@ fn a_dynamic_batch(subject: Subject) -> Outcome {
         assert_eq!(context.tensor_shape("y")?, [batch, 1, 4, 4]);
         let batch = batch as usize;
         let values = device.run(&context, ("x", &IMAGE.repeat(batch)), ("y", 16 * batch))?;
-        assert_eq!(values, NEIGHBOUR_SUMS.repeat(batch), "batch {batch}");
+        assert_eq!(values, NEIGHBOR_SUMS.repeat(batch), "batch {batch}");
     }
     assert!(matches!(context.set_input_shape("x", &[5, 1, 4, 4]), Err(Error::Refused { .. })));
     // SAFETY: the stream is live.
@@ -162,7 +162,7 @@ fn a_dynamic_batch(subject: Subject) -> Outcome {
 }
 
 fn an_inspector(subject: Subject) -> Outcome {
-    let plan = plan(subject, &models::quantised_conv())?;
+    let plan = plan(subject, &models::quantized_conv())?;
     let engine = runtime(subject.library)?.deserialize(&plan)?;
     let context = engine.create_execution_context()?;
     let inspector = context.create_inspector(&engine)?;
@@ -175,12 +175,12 @@ fn an_inspector(subject: Subject) -> Outcome {
     Ok(())
 }
 
-fn serialisation(subject: Subject) -> Outcome {
+fn serialization(subject: Subject) -> Outcome {
     let plan = plan(subject, &models::conv(Some(1)))?;
     let runtime = runtime(subject.library)?;
     let copy = runtime.deserialize(&plan)?.serialize()?.to_vec();
     let engine = runtime.deserialize(&copy)?;
     let context = engine.create_execution_context()?;
-    assert_eq!(Device::open()?.run(&context, ("x", &IMAGE), ("y", 16))?, NEIGHBOUR_SUMS);
+    assert_eq!(Device::open()?.run(&context, ("x", &IMAGE), ("y", 16))?, NEIGHBOR_SUMS);
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! What happens when a library cannot be loaded. Each in a process of its own, as a process can hold one release.
+//! Errors of loading a library. Each test runs in a process of its own, because a process can load only one release.
 
 use std::{
     env, fs,
@@ -78,7 +78,7 @@ fn expect(kind: &str, paths: &[&Path], text: &str) -> Result<(), Failed> {
     Ok(())
 }
 
-/// A shared object with the C functions given.
+/// A shared object that exports the given C functions.
 fn fake(name: &str, source: &str) -> Result<(TempDir, PathBuf), Failed> {
     let folder = TempDir::new()?;
     let (code, path) = (folder.path().join("fake.c"), folder.path().join(name));

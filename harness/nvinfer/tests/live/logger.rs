@@ -9,8 +9,8 @@ use crate::suite::{Body, Needs, Outcome, Subject};
 
 pub fn tests() -> Vec<(&'static str, Needs, Body)> {
     vec![
-        ("an error on another thread arrives in the sink", Needs::Builder, an_error_on_another_thread),
-        ("a build logs, and without a sink it does not matter", Needs::Builder, a_build_logs),
+        ("an error on another thread reaches the sink", Needs::Builder, an_error_on_another_thread),
+        ("a build logs to the sink and succeeds without one", Needs::Builder, a_build_logs),
     ]
 }
 

@@ -1,8 +1,8 @@
 //! The safe layer against real libraries.
 //!
-//! A process can hold one release, so this program runs itself once a release: `live` finds the installed releases
+//! A process can load only one release, so this program starts itself for each: `live` finds the installed releases
 //! and makes a test of each; `live --library FOLDER` runs the suite against one, and can be copied to a machine with
-//! a GPU. What it called is written to the file that `NVINFER_CALLS` names.
+//! a GPU. The list of called methods is written to the file that `NVINFER_CALLS` names.
 #![expect(unsafe_code, reason = "device addresses and streams come from outside")]
 
 mod config;

@@ -10,15 +10,16 @@ use crate::{
 
 pub fn tests() -> Vec<(&'static str, Needs, Body)> {
     vec![
-        ("building and dropping over and over does not grow the process", Needs::Builder, building),
-        ("defining and dropping over and over does not grow the process", Needs::Builder, defining),
+        ("repeated builds do not leak memory", Needs::Builder, building),
+        ("repeated network definitions do not leak memory", Needs::Builder, defining),
     ]
 }
 
-/// Bytes a round that the library and the allocator keep; a leaked plan has over a hundred thousand.
+/// Bytes per round that the library and the allocator may keep. A leaked plan has over a hundred thousand.
 const GROWTH_BY_BUILDING: u64 = 12 << 10;
 
-/// The same for a round without a build; a leaked network, even an empty one, has thousands.
+/// Bytes per round without a build that the library and the allocator may keep. A leaked network, even an empty one,
+/// has thousands.
 const GROWTH_BY_DEFINING: u64 = 512;
 
 fn building(subject: Subject) -> Outcome {
@@ -29,7 +30,7 @@ fn defining(subject: Subject) -> Outcome {
     does_not_grow(rounds(400), GROWTH_BY_DEFINING, || define_and_drop(subject))
 }
 
-/// How many rounds to go: fewer where `NVINFER_ROUNDS` says so, under a memory checker.
+/// The number of rounds; `NVINFER_ROUNDS` reduces it, for a run under a memory checker.
 fn rounds(usual: u64) -> u64 {
     std::env::var("NVINFER_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
 }
@@ -41,7 +42,7 @@ fn does_not_grow(rounds: u64, allowed: u64, round: impl Fn() -> Outcome) -> Outc
     let after = resident()?;
     println!("{before} bytes resident after {rounds} rounds, {after} after {}", 2 * rounds);
     let growth = after.saturating_sub(before) / rounds;
-    // A handful of rounds drowns in what the allocator keeps.
+    // With only a few rounds the memory that the allocator keeps hides a leak.
     assert!(
         rounds < 50 || growth <= allowed,
         "{growth} bytes a round: {before} to {after} in {rounds} rounds"
@@ -62,7 +63,7 @@ fn build_and_drop(Subject { library, builder }: Subject) -> Outcome {
 /// Makes and drops an object of every kind that can be made without a build.
 fn define_and_drop(Subject { builder, .. }: Subject) -> Outcome {
     let parsed = builder.create_network(Typing::Weak)?;
-    parsed.create_onnx_parser()?.parse(&models::quantised_conv().encode())?;
+    parsed.create_onnx_parser()?.parse(&models::quantized_conv().encode())?;
     let refused = builder.create_network(Typing::Weak)?;
     refused
         .create_onnx_parser()?

@@ -13,26 +13,27 @@ use crate::{
 pub fn tests() -> Vec<(&'static str, Needs, Body)> {
     vec![
         ("a network keeps its name, its inputs and its outputs", Needs::Builder, names_and_ends),
-        ("a convolution reads back what it was given", Needs::Builder, a_convolution),
-        ("a deconvolution reads back what it was given", Needs::Builder, a_deconvolution),
+        ("the parameters of a convolution read back", Needs::Builder, a_convolution),
+        ("the parameters of a deconvolution read back", Needs::Builder, a_deconvolution),
         (
             "pooling, activation, scale, sum, concatenation, shuffle and constant read back",
             Needs::Builder,
             others,
         ),
         ("padding, slice and identity infer their shapes", Needs::Builder, padding_slice_identity),
-        ("a cast converts, where there is one", Needs::Builder, a_cast),
-        ("quantise and dequantise layers build to a plan", Needs::Builder, quantise_and_dequantise),
+        ("a cast converts or is unsupported", Needs::Builder, a_cast),
+        ("quantize and dequantize layers build to a plan", Needs::Builder, quantize_and_dequantize),
         ("a kernel can be a tensor", Needs::Builder, a_kernel_as_a_tensor),
         ("precisions of weakly typed layers read back or are unsupported", Needs::Builder, precisions),
         ("a tensor of another network is refused", Needs::Builder, a_foreign_tensor),
-        ("a refused call says why", Needs::Builder, a_refused_call),
+        ("the error of a refused call has the library's reason", Needs::Builder, a_refused_call),
         ("shapes of more than eight extents and texts with NUL are refused", Needs::Builder, bad_arguments),
         ("a network built layer by layer becomes a plan", Needs::Builder, a_network_becomes_a_plan),
     ]
 }
 
-/// A configuration that builds anywhere: for a GPU that need not be there, with kernels that need no other library.
+/// A configuration that builds on any machine: for a GPU that need not be present, with kernels that need no other
+/// library.
 pub fn config(builder: &Builder) -> Result<BuilderConfig<'_>, Error> {
     let config = builder.create_config()?;
     match builder.library().version().product() {
@@ -234,7 +235,7 @@ fn a_cast(Subject { library, builder }: Subject) -> Outcome {
     Ok(())
 }
 
-fn quantise_and_dequantise(Subject { library, builder }: Subject) -> Outcome {
+fn quantize_and_dequantize(Subject { library, builder }: Subject) -> Outcome {
     let network = builder.create_network(Typing::Weak)?;
     let x = input(&network, &[1, 4, 8, 8])?;
     let scale = network.add_constant(&[], &Weights::from_f32(&[0.5]))?.output(0)?;

@@ -17,12 +17,12 @@ pub fn tests() -> Vec<(&'static str, Needs, Body)> {
             Needs::Builder,
             output_padding,
         ),
-        ("a graph with Q and DQ becomes quantise and dequantise layers", Needs::Builder, quantised),
+        ("a graph with Q and DQ becomes quantize and dequantize layers", Needs::Builder, quantized),
         ("an error names its code, its node and its text", Needs::Builder, an_error_names_its_node),
         ("an unknown operator is an error", Needs::Builder, an_unknown_operator),
-        ("bytes that are no model are an error", Needs::Builder, no_model),
+        ("invalid model bytes are an error", Needs::Builder, no_model),
         ("the parser knows which operators it supports", Needs::Builder, supports_operator),
-        ("parser flags are read back or unsupported", Needs::Builder, flags),
+        ("parser flags read back or are unsupported", Needs::Builder, flags),
     ]
 }
 
@@ -62,9 +62,9 @@ fn output_padding(Subject { builder, .. }: Subject) -> Outcome {
     Ok(())
 }
 
-fn quantised(Subject { builder, .. }: Subject) -> Outcome {
+fn quantized(Subject { builder, .. }: Subject) -> Outcome {
     let network = builder.create_network(Typing::Weak)?;
-    network.create_onnx_parser()?.parse(&models::quantised_conv().encode())?;
+    network.create_onnx_parser()?.parse(&models::quantized_conv().encode())?;
     let layers = network.layers()?;
     let count =
         |kind| layers.iter().filter(|layer| layer.layer_type().is_ok_and(|other| other == kind)).count();

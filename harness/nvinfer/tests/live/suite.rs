@@ -7,7 +7,7 @@ use nvinfer::{Builder, Error, Library, Product, Runtime, sys::table};
 
 use crate::{config, device, engine, logger, memory, network, parser};
 
-/// What a test is given.
+/// The arguments of a test.
 #[derive(Clone, Copy)]
 pub struct Subject {
     pub library: Library,
@@ -17,13 +17,13 @@ pub struct Subject {
 /// A test body.
 pub type Body = fn(Subject) -> Outcome;
 
-/// How it ends.
+/// The result of a test.
 pub type Outcome = Result<(), Failed>;
 
-/// What a test needs.
+/// The resource that a test needs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Needs {
-    /// A builder.
+    /// A builder, which TensorRT cannot create without a GPU.
     Builder,
     /// A GPU that runs this release's engines.
     Gpu,
@@ -109,7 +109,7 @@ fn subject(library: Library) -> Result<Subject, Error> {
     Ok(Subject { library, builder })
 }
 
-/// The methods that were called, a line each, after a line that names the release.
+/// The called methods, one per line, after a line that names the release.
 fn calls(library: Library) -> String {
     let mut paths: Vec<&str> =
         table::methods().filter(|method| method.was_called()).map(|method| method.path).collect();

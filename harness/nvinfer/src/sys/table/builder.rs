@@ -21,7 +21,7 @@ classes! {
          8 reset                       = reset()                                                  [15, 12, 10, 12, 10];
          0 delete                      = delete()                                                 [ 1,  1,  1,  1,  1];
     }
-    /// How an engine is to be built.
+    /// The settings with which an engine is built.
     IBuilderConfig in builder_config {
          0 set_min_timing_iterations      = setMinTimingIterations(min_timing: i32)                            [         2,            -,  -,  -,  -];
          0 get_min_timing_iterations      = getMinTimingIterations() -> i32                                    [         3,            -,  -,  -,  -];
@@ -53,7 +53,7 @@ classes! {
          8 get_compute_capability         = getComputeCapability(index: i32) -> i32                            [         -,            -,  -, 58, 58];
          0 delete                         = delete()                                                           [         1,            1,  1,  1,  1];
     }
-    /// The range of shapes an engine is to take; its builder owns it.
+    /// The range of shapes that an engine accepts. The builder owns the profile.
     IOptimizationProfile in optimization_profile {
          8 set_dimensions = setDimensions(input_name: Str, select: i32, dims: Dims) -> bool [2, 2, 2, 2, 2];
          8 get_dimensions = getDimensions(input_name: Str, select: i32) -> Dims             [3, 3, 3, 3, 3];

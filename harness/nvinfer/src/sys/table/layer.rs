@@ -6,7 +6,7 @@
 use crate::sys::{Dims, Ptr, Str, Weights, method::Count, method::classes};
 
 classes! {
-    /// What every layer has; the network owns it.
+    /// The methods that every layer has. The network owns its layers.
     ILayer in layer {
          8 get_type           = getType() -> i32                          [         2,  2,  2,  2,  2];
          8 set_name           = setName(name: Str)                        [         3,  3,  3,  3,  3];
@@ -26,7 +26,7 @@ classes! {
          8 set_metadata       = setMetadata(doc_string: Str)              [18 >= 8600, 18, 11, 18, 11];
          8 get_metadata       = getMetadata() -> Str                      [19 >= 8600, 19, 12, 19, 12];
     }
-    /// What a convolution adds to a layer.
+    /// The methods that a convolution adds to those of a layer.
     IConvolutionLayer in convolution_layer {
         16 get_nb_output_maps = getNbOutputMaps() -> Count    [ 5,  3,  3,  3,  3];
         16 set_nb_groups      = setNbGroups(nb_groups: Count) [10,  4,  4,  4,  4];
@@ -43,7 +43,7 @@ classes! {
         16 set_dilation_nd    = setDilationNd(dilation: Dims) [30, 22, 22, 22, 22];
         16 get_dilation_nd    = getDilationNd() -> Dims       [31, 23, 23, 23, 23];
     }
-    /// What a deconvolution adds to a layer.
+    /// The methods that a deconvolution adds to those of a layer.
     IDeconvolutionLayer in deconvolution_layer {
         16 get_nb_output_maps = getNbOutputMaps() -> Count    [ 5,  3,  3,  3,  3];
         16 set_nb_groups      = setNbGroups(nb_groups: Count) [10,  4,  4,  4,  4];
@@ -60,7 +60,7 @@ classes! {
         16 set_dilation_nd    = setDilationNd(dilation: Dims) [28, 22, 22, 22, 22];
         16 get_dilation_nd    = getDilationNd() -> Dims       [29, 23, 23, 23, 23];
     }
-    /// What a pooling adds to a layer.
+    /// The methods that a pooling adds to those of a layer.
     IPoolingLayer in pooling_layer {
         16 get_pooling_type                   = getPoolingType() -> i32                         [ 3,  3,  3,  3,  3];
         16 set_average_count_excludes_padding = setAverageCountExcludesPadding(exclusive: bool) [12,  6,  6,  6,  6];
@@ -73,7 +73,7 @@ classes! {
         16 set_stride_nd                      = setStrideNd(stride: Dims)                       [22, 16, 16, 16, 16];
         16 get_stride_nd                      = getStrideNd() -> Dims                           [23, 17, 17, 17, 17];
     }
-    /// What an activation adds to a layer.
+    /// The methods that an activation adds to those of a layer.
     IActivationLayer in activation_layer {
         16 get_activation_type = getActivationType() -> i32 [3, 3, 3, 3, 3];
         16 set_alpha           = setAlpha(alpha: f32)       [4, 4, 4, 4, 4];
@@ -81,21 +81,21 @@ classes! {
         16 get_alpha           = getAlpha() -> f32          [6, 6, 6, 6, 6];
         16 get_beta            = getBeta() -> f32           [7, 7, 7, 7, 7];
     }
-    /// What an element-wise operation adds to a layer.
+    /// The methods that an element-wise operation adds to those of a layer.
     IElementWiseLayer in element_wise_layer {
         16 get_operation = getOperation() -> i32 [3, 3, 3, 3, 3];
     }
-    /// What a scale adds to a layer.
+    /// The methods that a scale adds to those of a layer.
     IScaleLayer in scale_layer {
         16 get_mode         = getMode() -> i32        [ 3,  3,  3,  3,  3];
         16 get_channel_axis = getChannelAxis() -> i32 [10, 10, 10, 10, 10];
     }
-    /// What a concatenation adds to a layer.
+    /// The methods that a concatenation adds to those of a layer.
     IConcatenationLayer in concatenation_layer {
         16 set_axis = setAxis(axis: i32) [2, 2, 2, 2, 2];
         16 get_axis = getAxis() -> i32   [3, 3, 3, 3, 3];
     }
-    /// What a shuffle (transpose, reshape, transpose) adds to a layer.
+    /// The methods that a shuffle (transpose, reshape, transpose) adds to those of a layer.
     IShuffleLayer in shuffle_layer {
         16 set_first_transpose     = setFirstTranspose(permutation: Ptr)             [2, 2, 2, 2, 2];
         16 set_reshape_dimensions  = setReshapeDimensions(dimensions: Dims)          [4, 4, 4, 4, 4];
@@ -104,21 +104,21 @@ classes! {
         16 set_zero_is_placeholder = setZeroIsPlaceholder(zero_is_placeholder: bool) [8, 8, 8, 8, 8];
         16 get_zero_is_placeholder = getZeroIsPlaceholder() -> bool                  [9, 9, 9, 9, 9];
     }
-    /// What a constant adds to a layer.
+    /// The methods that a constant adds to those of a layer.
     IConstantLayer in constant_layer {
         16 get_weights    = getWeights() -> Weights [3, 3, 3, 3, 3];
         16 get_dimensions = getDimensions() -> Dims [5, 5, 5, 5, 5];
     }
-    /// What a cast adds to a layer.
+    /// The methods that a cast adds to those of a layer.
     ICastLayer in cast_layer {
         16 get_to_type = getToType() -> i32 [3 >= 8600, 3, 3, 3, 3];
     }
-    /// What a quantisation adds to a layer.
+    /// The methods that a quantization adds to those of a layer.
     IQuantizeLayer in quantize_layer {
         16 get_axis = getAxis() -> i32   [2, 2, 2, 2, 2];
         16 set_axis = setAxis(axis: i32) [3, 3, 3, 3, 3];
     }
-    /// What a dequantisation adds to a layer.
+    /// The methods that a dequantization adds to those of a layer.
     IDequantizeLayer in dequantize_layer {
         16 get_axis = getAxis() -> i32   [2, 2, 2, 2, 2];
         16 set_axis = setAxis(axis: i32) [3, 3, 3, 3, 3];

@@ -1,6 +1,6 @@
-//! Where each method that the safe layer uses sits in each ABI family.
+//! The vtable slot, in each ABI family, of every method that the safe layer uses.
 //!
-//! One row a method; [`methods`] lists them all, for `verify-abi` and for the coverage table in the docs.
+//! Each method has one row; [`methods`] lists them all, for `verify-abi` and for the coverage table in the docs.
 
 mod builder;
 mod layer;

@@ -6,7 +6,7 @@
 use crate::sys::{Dims, DimsRef, Ptr, Str, method::classes};
 
 classes! {
-    /// Makes engines of plans.
+    /// Deserializes plans into engines.
     IRuntime in runtime {
          8 deserialize_cuda_engine_8 = deserializeCudaEngine(blob: Ptr, size: usize, plugin_factory: Ptr) -> Ptr [2, -, -, -, -];
          8 deserialize_cuda_engine   = deserializeCudaEngine(blob: Ptr, size: usize) -> Ptr                      [-, 3, 3, 3, 3];
@@ -51,7 +51,7 @@ classes! {
          8 enqueue_v3                     = enqueueV3(stream: Ptr) -> bool                                       [44 >= 8501, 37, 36, 37, 36];
          0 delete                         = delete()                                                             [         1,  1,  1,  1,  1];
     }
-    /// Tells how an engine was built.
+    /// Describes the layers of an engine.
     IEngineInspector in engine_inspector {
          8 set_execution_context  = setExecutionContext(context: Ptr) -> bool                 [2, 3, 3, 3, 3];
          8 get_layer_information  = getLayerInformation(layer_index: i32, format: i32) -> Str [4, 5, 5, 5, 5];
