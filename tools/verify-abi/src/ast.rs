@@ -1,7 +1,7 @@
-//! clang's syntax tree, as `-ast-dump=json` writes it: the few kinds and fields that declarations need.
+//! clang's syntax tree, as `-ast-dump=json` writes it: only the kinds and fields that declarations need.
 //!
-//! Whole headers make a hundred megabytes of it, most of which is function bodies and the standard library; those
-//! are skipped while reading.
+//! The dump of the headers has a hundred megabytes, mostly function bodies and the standard library, which the
+//! reader skips.
 
 use std::{borrow::Cow, fmt};
 
@@ -10,13 +10,13 @@ use serde::{
     de::{IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
 
-/// A declaration.
+/// A declaration in the syntax tree.
 #[derive(Debug, Default)]
 pub struct Node {
     pub kind: String,
     pub name: String,
     pub ty: Type,
-    /// Of an access specifier.
+    /// The access level, if the node is an access specifier.
     pub access: String,
     /// `class` or `struct`.
     pub tag: String,
@@ -45,13 +45,13 @@ pub struct Type {
 }
 
 impl Type {
-    /// Without aliases at its outermost level.
+    /// The type without aliases at its outermost level.
     pub fn canonical(&self) -> &str {
         self.desugared.as_deref().unwrap_or(&self.written)
     }
 }
 
-/// Kinds of which nothing inside is needed.
+/// Kinds of nodes whose children are skipped.
 fn is_leaf(node: &Node) -> bool {
     let is_declaration = node.kind.ends_with("Decl");
     let is_namespace_of_others =
@@ -76,7 +76,7 @@ impl<'de> Visitor<'de> for NodeVisitor {
 
     fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Node, M::Error> {
         let mut node = Node::default();
-        // clang writes kind and name before what is inside
+        // clang writes kind and name before the children
         while let Some(key) = map.next_key::<Cow<'de, str>>()? {
             match key.as_ref() {
                 "kind" => node.kind = map.next_value()?,
@@ -99,7 +99,7 @@ impl<'de> Visitor<'de> for NodeVisitor {
     }
 }
 
-/// The declarations among what is inside a node.
+/// The declarations among the children of a node.
 struct Declarations(Vec<Node>);
 
 impl<'de> Deserialize<'de> for Declarations {

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use crate::{Error, Result, ast::Node, ir::Module};
 
-/// What the headers take from CUDA: names of types that they only pass on.
+/// Declarations that stand in for the CUDA headers: names of types that TensorRT only passes on.
 const CUDA_STAND_IN: &str = "#pragma once\n\
     typedef struct CUstream_st* cudaStream_t;\n\
     typedef struct CUevent_st* cudaEvent_t;\n";
@@ -42,21 +42,22 @@ impl<'a> Clang<'a> {
         Ok(Self { program, headers, folder })
     }
 
-    /// What the headers declare.
+    /// The syntax tree of the headers' declarations.
     pub fn syntax_tree(&self) -> Result<Node> {
         let source = self.write("declarations.cpp", INCLUDES)?;
         let json = self.run(&source, ["-fsyntax-only", "-Xclang", "-ast-dump=json"])?;
         serde_json::from_slice(&json).map_err(|error| self.unknown(error.to_string()))
     }
 
-    /// What code that uses the headers compiles to; optimised, so that inline functions of the headers are gone.
+    /// Compiles code that includes the headers to LLVM IR, optimized so that inline functions of the headers are
+    /// gone.
     pub fn compile(&self, code: &str) -> Result<Module> {
         let source = self.write("probes.cpp", &format!("{INCLUDES}{code}"))?;
         let text = self.run(&source, ["-O2", "-fno-exceptions", "-S", "-emit-llvm", "-o", "-"])?;
         Ok(Module::read(&String::from_utf8_lossy(&text)))
     }
 
-    /// An error about clang's answer.
+    /// An error about output of clang that cannot be read.
     pub fn unknown(&self, reason: impl Into<String>) -> Error {
         Error::ClangUnknown {
             program: self.program.to_owned(),

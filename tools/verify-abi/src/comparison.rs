@@ -1,4 +1,4 @@
-//! What the tables say against what headers say.
+//! Compares the tables with headers.
 
 use std::{collections::HashMap, fmt, path::PathBuf};
 
@@ -19,31 +19,31 @@ use crate::{
     ir::{CFunctionCall, Unreadable, VirtualCall},
 };
 
-/// The outcome for one folder of headers.
+/// The result of comparing the tables with one folder of headers.
 #[derive(Debug)]
 pub struct Comparison {
     path: PathBuf,
     parts: (u32, u32, u32),
-    /// The release the headers are of, or the latest described one before it.
+    /// The release of the headers or, if the tables do not describe it, the latest described release before it.
     pub version: Version,
-    /// What differs.
+    /// The differences between tables and headers.
     pub differences: Vec<Difference>,
-    /// Enumerators, and overloads of methods, that the headers have and no table mentions.
+    /// Enumerators and overloads that the headers declare and no table mentions.
     pub notes: Vec<String>,
-    /// The methods that are where the tables say.
+    /// The methods whose slots agree.
     pub verified: Vec<&'static Method>,
-    /// How many things were compared.
+    /// The number of comparisons made.
     pub compared: usize,
 }
 
-/// Something the tables and the headers disagree on.
+/// A disagreement between the tables and the headers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// What it is about: `IBuilder::reset()`.
+    /// The item that differs, such as `IBuilder::reset()`.
     pub subject: String,
-    /// What the tables say.
+    /// The tables' description of the item.
     pub table: String,
-    /// What the headers say.
+    /// The headers' description of the item.
     pub headers: String,
 }
 
@@ -74,7 +74,7 @@ impl fmt::Display for Comparison {
 }
 
 impl Comparison {
-    /// Compares everything.
+    /// Compares every row of the tables with the headers.
     pub fn new(headers: &Headers) -> Result<Self> {
         let path = headers.path().to_owned();
         let too_old = || Error::TooOld { headers: path.clone(), number: headers.number() };
@@ -210,7 +210,7 @@ impl Comparison {
         is_same
     }
 
-    /// Counts a comparison, and keeps what both sides say unless they say the same.
+    /// Counts a comparison, and records a difference if the two sides disagree.
     fn check(
         &mut self,
         subject: impl Into<String>,
@@ -243,13 +243,13 @@ fn read(call: &std::result::Result<impl ToString, Unreadable>) -> String {
     }
 }
 
-/// What a caller of the method does in a release that has it.
+/// The call that a caller of the method makes in a release that has it.
 fn expected_call(method: &Method, version: Version) -> Option<VirtualCall> {
     let signature = method.signature(version.family()).into();
     method.slot(version).map(|slot| VirtualCall { via: method.via, slot, signature })
 }
 
-/// The overload that has the expected arguments, else all of them.
+/// The overload with the expected arguments; all overloads if none has them.
 fn describe(expected: &VirtualCall, calls: &[MethodCall]) -> String {
     let is_meant = |call: &&MethodCall| {
         call.as_ref().is_ok_and(|call| call.signature.arguments == expected.signature.arguments)
@@ -261,7 +261,7 @@ fn describe(expected: &VirtualCall, calls: &[MethodCall]) -> String {
     }
 }
 
-/// The release of the headers, or the latest described one before it.
+/// The release of the headers or, if the tables do not describe it, the latest described release before it.
 fn nearest(headers: &Headers) -> Option<Version> {
     let last = Family::ALL.into_iter().map(|family| family.first().number()).max()?;
     // numbers of one major version span less than ten thousand

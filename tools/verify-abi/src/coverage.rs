@@ -1,7 +1,7 @@
-//! Which methods of the tables are known to work, and how that is known.
+//! The evidence that the methods of the tables work.
 //!
-//! There are two kinds of evidence: a test called the method in a real library, and a compiler calls it where the
-//! table says. The former is read from *call lists*, text files that nvinfer's live tests write:
+//! There are two kinds of evidence: a test called the method in a real library, and a compiler calls it at the slot of
+//! the table. The first is read from *call lists*, text files that nvinfer's live tests write:
 //!
 //! ```text
 //! # TensorRT-RTX 1.7.1: methods called by the live suite
@@ -9,8 +9,8 @@
 //! IBuilder::createNetworkV2
 //! ```
 //!
-//! A list counts for the rows of that path that its release has; where a release has two (overloads of one name),
-//! a line cannot tell them apart and counts for none.
+//! A line counts for the rows of that path that the release has. If a release has two (overloads of one name), the
+//! line is ambiguous and counts for neither.
 
 use std::{
     collections::BTreeMap,
@@ -25,14 +25,14 @@ use nvinfer::{
 
 use crate::{Comparison, Error, Result};
 
-/// Methods that some evidence of one release speaks for.
+/// The methods that evidence of one release covers.
 #[derive(Debug)]
 struct Evidence {
     version: Version,
     methods: Vec<&'static Method>,
 }
 
-/// All evidence.
+/// The evidence of all releases.
 #[derive(Debug, Default)]
 pub struct Coverage {
     live: Vec<Evidence>,
@@ -40,7 +40,7 @@ pub struct Coverage {
 }
 
 impl Coverage {
-    /// Takes every call list (`nvinfer-calls-*.txt`) of a folder, and what comparisons with headers verified.
+    /// Collects the call lists (`nvinfer-calls-*.txt`) in `folder` and the methods that `comparisons` verified.
     pub fn collect(folder: &Path, comparisons: &[Comparison]) -> Result<Self> {
         let failed = |error: std::io::Error| call_list_error(folder, error.to_string());
         let mut paths = Vec::new();
@@ -58,7 +58,7 @@ impl Coverage {
         })
     }
 
-    /// The methods that no evidence of any release speaks for.
+    /// The methods without evidence from any release.
     pub fn gaps(&self) -> Vec<&'static Method> {
         let is_covered = |method: &Method| {
             self.live.iter().chain(&self.headers).any(|evidence| evidence.speaks_for(method))
@@ -66,7 +66,7 @@ impl Coverage {
         table::methods().filter(|method| !is_covered(method)).collect()
     }
 
-    /// The gaps that evidence of some release could have closed: it has the method, and nobody called it.
+    /// The gaps in releases that have evidence: such a release has the method, but no test calls it.
     pub fn oversights(&self) -> Vec<&'static Method> {
         let could_speak = |method: &Method| {
             self.live.iter().chain(&self.headers).any(|evidence| method.slot(evidence.version).is_some())
@@ -74,7 +74,7 @@ impl Coverage {
         self.gaps().into_iter().filter(|method| could_speak(method)).collect()
     }
 
-    /// The table, in Markdown.
+    /// Renders the table in Markdown.
     pub fn markdown(&self) -> String {
         let mut lines = self.introduction();
         let mut class = "";
@@ -133,7 +133,7 @@ impl Coverage {
     }
 }
 
-/// The kind of evidence that speaks for a slot, with the releases unless it is all that have the method.
+/// The kind of evidence for a slot, followed by its releases unless they are all that have the method.
 fn mention(kind: &str, all: &[Evidence], method: &'static Method, family: Family) -> Option<String> {
     let able = all.iter().filter(|it| it.version.family() == family && method.slot(it.version).is_some());
     let (speaking, silent): (Vec<_>, Vec<_>) = able.partition(|it| it.speaks_for(method));
@@ -180,7 +180,7 @@ impl Evidence {
     }
 }
 
-/// One piece of evidence for each release, in order.
+/// Merges the evidence of each release, in order of releases.
 fn by_release(all: Vec<Evidence>) -> Vec<Evidence> {
     let mut releases = BTreeMap::new();
     for Evidence { version, methods } in all {
@@ -191,7 +191,7 @@ fn by_release(all: Vec<Evidence>) -> Vec<Evidence> {
     releases.into_values().collect()
 }
 
-/// Reads `TensorRT 8.6.0`, whatever follows it.
+/// Reads the release at the start of a text such as `TensorRT 8.6.0: …`.
 fn version(text: &str) -> Option<Version> {
     let mut words = text.split([' ', ':']);
     let is_rtx = match words.next()? {
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_list_names_a_release_and_its_methods() {
+    fn call_list_names_a_release_and_its_methods() {
         let text = "# TensorRT-RTX 1.7.1: called\nIBuilder::reset\n\nIHostMemory::size\n";
         let evidence = Evidence::parse(text).expect("a list");
         assert_eq!(evidence.version.number(), 10_701);
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn the_three_encodings_of_the_version_number_are_reached() {
+    fn version_number_is_read_in_all_three_encodings() {
         let number = |text| version(text).map(Version::number);
         assert_eq!(number("TensorRT 8.6.0"), Some(8600));
         assert_eq!(number("TensorRT 10.0.1 on a GPU"), Some(100_001));
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_that_cannot_be_true_is_refused() {
+    fn contradictory_call_list_is_refused() {
         for (text, reason) in [
             ("IBuilder::reset\n", "does not name a release"),
             ("# TensorRT 8.6.0\nIBuilder::resett\n", "no table has a method IBuilder::resett"),
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_of_one_release_are_put_together() {
+    fn call_lists_of_one_release_are_merged() {
         let list = |text| Evidence::parse(text).expect("a list");
         let lists =
             ["# TensorRT 8.6.0\nIBuilder::reset", "# TensorRT 8.5.3", "# TensorRT 8.6.0\nIParser::parse"];
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_counts_for_an_overload_only_where_the_release_has_one() {
+    fn line_counts_for_an_overload_only_if_the_release_has_one() {
         let count = |release| {
             let text = format!("# {release}\nINetworkDefinition::addQuantize\n");
             Evidence::parse(&text).expect("a list").methods.len()
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cell_names_releases_only_where_some_are_silent() {
+    fn cell_names_releases_only_if_some_lack_evidence() {
         let list = |text| Evidence::parse(text).expect("a list");
         let mut coverage =
             Coverage { live: vec![list("# TensorRT-RTX 1.7.1\nIBuilder::reset")], headers: vec![] };
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gap_is_an_oversight_where_a_release_with_evidence_has_the_method() {
+    fn gap_is_an_oversight_if_a_release_with_evidence_has_the_method() {
         let oversights = |release| {
             let list = Evidence::parse(&format!("# {release}\nIBuilder::reset\n")).expect("a list");
             let coverage = Coverage { live: vec![list], headers: vec![] };

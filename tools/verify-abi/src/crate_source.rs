@@ -1,4 +1,4 @@
-//! Headers that a package on crates.io carries in its source.
+//! Headers in the source of a package on crates.io.
 
 use std::{
     env, fs,
@@ -102,7 +102,7 @@ impl std::fmt::Display for CrateSource {
     }
 }
 
-/// Symbolic links are not followed; what cannot be read is passed over.
+/// Symbolic links are not followed; unreadable files and folders are skipped.
 fn collect_header_folders(folder: &Path, found: &mut Vec<PathBuf>) {
     if HEADERS.iter().all(|name| folder.join(name).is_file()) {
         found.push(folder.to_owned());

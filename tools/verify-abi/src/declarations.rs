@@ -1,4 +1,4 @@
-//! What the headers declare, by name.
+//! The declarations in the headers, by name.
 
 use std::collections::HashMap;
 
@@ -6,8 +6,8 @@ use crate::ast::Node;
 
 /// Classes, enums and C functions of the namespaces `nvinfer1` and `nvonnxparser`.
 ///
-/// Names start with one of the two; namespaces inside them are left out, because the headers give what is in them
-/// an alias outside.
+/// Names start with one of the two namespaces. Nested namespaces are left out, because the headers alias their
+/// contents in the outer one.
 #[derive(Debug, Default)]
 pub struct Declarations {
     classes: HashMap<String, Class>,
@@ -19,64 +19,65 @@ pub struct Declarations {
 /// A class with a body.
 #[derive(Debug)]
 pub struct Class {
-    /// Its name with every namespace.
+    /// The name with every namespace.
     pub path: String,
     bases: Vec<String>,
-    /// The public methods it declares.
+    /// The public methods that the class declares itself.
     pub methods: Vec<Function>,
-    /// Whether its users may delete it; one that is not declared is public.
+    /// Whether users may delete objects of the class; an undeclared destructor is public.
     pub has_public_destructor: bool,
-    /// The data members it declares.
+    /// The data members that the class declares itself.
     pub fields: Vec<String>,
 }
 
 /// An enum with a body.
 #[derive(Debug)]
 pub struct Enum {
-    /// Its name with every namespace.
+    /// The name with every namespace.
     pub path: String,
-    /// Its enumerators.
+    /// The enumerators in declaration order.
     pub names: Vec<String>,
 }
 
 /// A function or method.
 #[derive(Debug)]
 pub struct Function {
-    /// Its name, with every namespace if it is not a method.
+    /// The name, with every namespace unless it is a method.
     pub name: String,
-    /// The types of its parameters, without aliases.
+    /// The types of the parameters, without aliases.
     pub parameters: Vec<String>,
 }
 
 impl Declarations {
-    /// Collects them from a syntax tree.
+    /// Collects the declarations in a syntax tree.
     pub fn collect(unit: &Node) -> Self {
         let mut declarations = Self::default();
         declarations.visit(unit, &Scope::default());
         declarations
     }
 
-    /// A class, by its name without namespace.
+    /// A class by its name without namespace; `None` if it is not declared.
     pub fn class(&self, name: &str) -> Option<&Class> {
         candidates(name).iter().find_map(|name| self.classes.get(name))
     }
 
-    /// An enum, by its name without namespace; `nvonnxparser::` in front tells two of one name apart.
+    /// An enum by its name without namespace; a prefix `nvonnxparser::` selects among enums of one name.
     pub fn enumeration(&self, name: &str) -> Option<&Enum> {
         candidates(name).iter().find_map(|name| self.enums.get(name))
     }
 
-    /// A function with C linkage.
+    /// A function with C linkage; `None` if it is not declared.
     pub fn function(&self, name: &str) -> Option<&Function> {
         self.functions.get(name)
     }
 
-    /// The path of a variable outside classes, by its name.
+    /// The qualified name of a variable outside classes, by its name.
     pub fn variable(&self, name: &str) -> Option<&str> {
         self.variables.get(name).map(String::as_str)
     }
 
-    /// The methods that `object.name(…)` can mean: those of the class, else those of its nearest base.
+    /// The methods to which `object.name(…)` can resolve: those of the class or, if it declares none, of its nearest
+    /// base.
     pub fn overloads(&self, class: &str, name: &str) -> Vec<&Function> {
         let Some(class) = self.class(class) else { return Vec::new() };
         let own: Vec<_> = class.methods.iter().filter(|method| method.name == name).collect();
@@ -155,12 +156,12 @@ impl Declarations {
     }
 }
 
-/// Where a declaration stands.
+/// The scope of a declaration.
 #[derive(Clone, Debug, Default)]
 struct Scope {
-    /// Every namespace and class.
+    /// All enclosing namespaces and classes.
     path: String,
-    /// The outermost namespace, and classes.
+    /// The outermost namespace and the enclosing classes.
     key: String,
 }
 

@@ -2,7 +2,7 @@ use std::{io, path::PathBuf};
 
 use nvinfer::Version;
 
-/// Why headers could not be compared, or a table not be made.
+/// Why headers could not be compared, or the coverage table not be rendered.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// clang is absent.
@@ -10,12 +10,12 @@ pub enum Error {
         "cannot run {program}: {source}; install clang (`apt-get install clang`) or name one with --clang"
     )]
     ClangMissing {
-        /// The program tried.
+        /// The program that was tried.
         program: PathBuf,
         /// Why it did not start.
         source: io::Error,
     },
-    /// clang refused the headers, or what was generated from them.
+    /// clang refused the headers or the code generated from them.
     #[error("{program} cannot compile the headers in {headers}: {reason}")]
     ClangFailed {
         /// The compiler.
@@ -25,17 +25,17 @@ pub enum Error {
         /// Its first error.
         reason: String,
     },
-    /// clang's answer is not what this program knows how to read.
-    #[error("cannot read what {program} says about the headers in {headers}: {reason}")]
+    /// The output of clang has an unknown form.
+    #[error("cannot read the output of {program} for the headers in {headers}: {reason}")]
     ClangUnknown {
         /// The compiler.
         program: PathBuf,
         /// The folder of headers.
         headers: PathBuf,
-        /// What is wrong with it.
+        /// What is wrong.
         reason: String,
     },
-    /// A folder without the headers that are needed.
+    /// The folder lacks a required header.
     #[error("{headers} has no {name}; name the folder that holds NvInfer.h and NvOnnxParser.h")]
     NoHeaders {
         /// The folder.
@@ -43,7 +43,7 @@ pub enum Error {
         /// The header that is missing.
         name: &'static str,
     },
-    /// A release before all that the tables describe.
+    /// The headers are of a release older than all that the tables describe.
     #[error(
         "{headers} is of a release ({number}) before any that the tables describe: {}",
         Version::SUPPORTED
@@ -57,15 +57,15 @@ pub enum Error {
     /// A crate could not be fetched.
     #[error("cannot fetch {name}: {reason}")]
     Fetch {
-        /// The crate as it was asked for.
+        /// The crate, as given on the command line.
         name: String,
-        /// What cargo said.
+        /// The message of cargo.
         reason: String,
     },
-    /// A crate came without headers.
+    /// The source of a crate has no headers.
     #[error("the source of {name} holds no folder with NvInfer.h and NvOnnxParser.h")]
     NoHeadersInCrate {
-        /// The crate as it was asked for.
+        /// The crate, as given on the command line.
         name: String,
     },
     /// A list of called methods could not be used.
@@ -73,7 +73,7 @@ pub enum Error {
     CallList {
         /// The list, or the folder that holds it.
         path: PathBuf,
-        /// What is wrong with it.
+        /// What is wrong.
         reason: String,
     },
     /// A temporary file could not be written.

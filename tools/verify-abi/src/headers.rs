@@ -1,4 +1,4 @@
-//! What a folder of headers says, in the words of the tables.
+//! Reads a folder of headers into the terms of nvinfer's tables.
 
 use std::{
     collections::HashMap,
@@ -18,13 +18,13 @@ use crate::{
     probe::Probes,
 };
 
-/// What a compiled caller of a method does.
+/// The call that a compiled caller of a method makes.
 pub type MethodCall = std::result::Result<VirtualCall, Unreadable>;
 
 /// The class of loggers.
 pub const LOGGER: &str = "ILogger";
 
-/// A folder of headers, as far as the tables speak of it.
+/// The contents of a folder of headers that the tables describe too.
 #[derive(Debug)]
 pub struct Headers {
     path: PathBuf,
@@ -34,7 +34,7 @@ pub struct Headers {
     probed: Probed,
 }
 
-/// What was compiled, by what it asks; the texts are names in the module.
+/// The compiled probes: for each method, function or constant, its name in the module.
 #[derive(Debug)]
 struct Probed {
     methods: HashMap<(&'static str, &'static str), Vec<String>>,
@@ -45,7 +45,7 @@ struct Probed {
     logger: &'static str,
 }
 
-/// A probe for something that has a name in C++.
+/// A probe for a C++ entity with a name.
 #[derive(Debug)]
 struct Named {
     name: String,
@@ -60,7 +60,7 @@ struct ProbedStruct {
 }
 
 impl Headers {
-    /// Reads the headers in a folder with a clang.
+    /// Compiles and reads the headers in `path` with the clang at `clang`.
     pub fn read(path: &Path, clang: &Path) -> Result<Self> {
         let clang = Clang::new(clang, path)?;
         let declarations = Declarations::collect(&clang.syntax_tree()?);
@@ -79,33 +79,34 @@ impl Headers {
         Ok(Self { path: path.to_owned(), number, parts, module, probed })
     }
 
-    /// The folder.
+    /// The folder of headers.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The release's number, which `NV_TENSORRT_VERSION` is.
+    /// The number of the release: the value of `NV_TENSORRT_VERSION`.
     pub fn number(&self) -> u32 {
         self.number
     }
 
-    /// Major, minor and patch, as `NV_TENSORRT_MAJOR` and the like say.
+    /// Major, minor and patch: the values of `NV_TENSORRT_MAJOR`, `NV_TENSORRT_MINOR` and `NV_TENSORRT_PATCH`.
     pub fn parts(&self) -> (u32, u32, u32) {
         self.parts
     }
 
-    /// What a compiled caller of each overload of a method does; empty if there is none.
+    /// The call of each overload of a method; empty if the headers do not declare the method.
     pub fn calls(&self, class: &'static str, method: &'static str) -> Vec<MethodCall> {
         let probes = self.probed.methods.get(&(class, method)).into_iter().flatten();
         probes.map(|probe| self.module.virtual_call(probe)).collect()
     }
 
-    /// How a C function is called, if it is declared.
+    /// The call of a C function; `None` if the headers do not declare it.
     pub fn export(&self, symbol: &str) -> Option<std::result::Result<CFunctionCall, Unreadable>> {
         self.probed.exports.get(symbol).map(|probe| self.module.c_call(probe, symbol))
     }
 
-    /// Names and values of an enum, in the order of their declaration; empty if there is none.
+    /// The names and values of an enum in the order of their declaration; empty if the headers do not declare the
+    /// enum.
     pub fn enumerators(&self, name: &str) -> Vec<(&str, i64)> {
         let probes = self.probed.enums.get(name).into_iter().flatten();
         probes
@@ -113,13 +114,13 @@ impl Headers {
             .collect()
     }
 
-    /// The size of a struct in bytes.
+    /// The size of a struct in bytes; `None` if the headers do not define it.
     pub fn size(&self, name: &str) -> Option<usize> {
         let probe = &self.probed.structs.get(name)?.size;
         self.module.constant(probe)?.try_into().ok()
     }
 
-    /// A field of a struct.
+    /// A field of a struct; `None` if the headers do not define it.
     pub fn field(&self, name: &str, field: &'static str) -> Option<Field> {
         let ProbedStruct { offsets, sizes, .. } = self.probed.structs.get(name)?;
         let (offset, size) = offsets.iter().zip(sizes).find(|(offset, _)| offset.name == field)?;
@@ -127,7 +128,7 @@ impl Headers {
         Some(Field { name: field, offset: value(&offset.probe)?, size: value(size)? })
     }
 
-    /// How many functions the vtable of a logger has.
+    /// The number of functions in the vtable of a logger; `None` if it cannot be read.
     pub fn logger_length(&self) -> Option<u64> {
         self.module.vtable_length(self.probed.logger)
     }

@@ -7,7 +7,7 @@ use twinfer_verify_abi::{Comparison, Coverage, CrateSource, Error, Headers};
 
 /// Checks nvinfer's tables against TensorRT's headers, with clang.
 ///
-/// Prints each difference, and a summary for each folder.
+/// Prints every difference, and a summary of each folder.
 #[derive(Parser)]
 #[command(
     name = "verify-abi",
@@ -18,14 +18,14 @@ struct Arguments {
     /// Folders that hold NvInfer.h and NvOnnxParser.h
     #[arg(value_name = "HEADERS", required_unless_present_any = ["crates", "table"])]
     folders: Vec<PathBuf>,
-    /// Check every folder of headers in the source of a package of crates.io
+    /// Check every folder of headers in the source of a crates.io package
     #[arg(long = "from-crate", value_name = "NAME@VERSION")]
     crates: Vec<CrateSource>,
-    /// Print, instead of differences, a Markdown table of what is known about each method, from the headers and
-    /// from the lists of called methods in this folder
+    /// Print, instead of differences, a Markdown table of the evidence for each method, from the headers and from
+    /// the lists of called methods in this folder
     #[arg(long, value_name = "CALL_LISTS")]
     table: Option<PathBuf>,
-    /// The compiler
+    /// The clang to compile with
     #[arg(long, value_name = "PROGRAM", default_value = "clang++")]
     clang: PathBuf,
 }

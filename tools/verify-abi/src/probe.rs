@@ -1,10 +1,10 @@
-//! The C++ code that calls every method of the tables, as a user's code would.
+//! Generates C++ code that calls every method of the tables, as a user's code would.
 
 use std::fmt::Write as _;
 
 use crate::declarations::{Class, Function};
 
-/// Code, and names for what it defines that [`Module`](crate::ir::Module) can look up.
+/// Generated code. Its functions and constants have names that [`Module`](crate::ir::Module) can look up.
 #[derive(Debug)]
 pub struct Probes {
     code: String,
@@ -12,7 +12,7 @@ pub struct Probes {
 }
 
 impl Probes {
-    /// What the probes share, then nothing.
+    /// Starts with the code that all probes share.
     pub fn new() -> Self {
         let code = "template <class T> struct Same { using Type = T; };\n".to_owned();
         Self { code, count: 0 }
@@ -23,29 +23,29 @@ impl Probes {
         &self.code
     }
 
-    /// A function that calls `method` on an object of `class`.
+    /// Adds a function that calls `method` on an object of `class`; returns its name.
     pub fn method(&mut self, class: &Class, method: &Function) -> String {
         let call = format!("p->{}({})", method.name, arguments(method));
         self.define(Some(&class.path), &method.parameters, &call)
     }
 
-    /// A function that deletes an object of a class.
+    /// Adds a function that deletes an object of a class; returns its name.
     pub fn delete(&mut self, class: &str) -> String {
         self.define(Some(class), &[], "delete p")
     }
 
-    /// A function that destroys an object of a class in place.
+    /// Adds a function that destroys an object of a class in place; returns its name.
     pub fn destroy(&mut self, class: &str) -> String {
         self.define(Some(class), &[], &format!("p->~{class}()"))
     }
 
-    /// A function that calls a C function.
+    /// Adds a function that calls a C function; returns its name.
     pub fn c_function(&mut self, function: &Function) -> String {
         let call = format!("{}({})", function.name, arguments(function));
         self.define(None, &function.parameters, &call)
     }
 
-    /// A constant with the value of an expression.
+    /// Adds a constant with the value of an expression; returns its name.
     pub fn constant(&mut self, expression: &str) -> String {
         let name = self.name();
         self.push(format_args!(
@@ -54,7 +54,7 @@ impl Probes {
         name
     }
 
-    /// A constant with the value of a macro, if there is such a macro.
+    /// Adds a constant with the value of a macro, if the macro is defined; returns its name.
     pub fn macro_value(&mut self, name: &str) -> String {
         self.push(format_args!("#ifdef {name}"));
         let constant = self.constant(name);
@@ -62,7 +62,7 @@ impl Probes {
         constant
     }
 
-    /// A class that implements the logger interface, as a user's would; its vtable is part of the module.
+    /// Adds a class that implements the logger interface, so that its vtable is in the module; returns its name.
     pub fn logger(&mut self) -> &'static str {
         self.push(format_args!(
             "struct OwnedLogger : nvinfer1::ILogger {{ void log(Severity, char const*) noexcept override; }};\n\

@@ -178,7 +178,7 @@ public:
 } // namespace nvinfer1
 ";
 
-/// `None`, and a word about it, where there is no clang.
+/// The path of clang; prints a message and returns `None` if there is none.
 fn compare(core: &str, parser: &str) -> Option<Result<Comparison, Error>> {
     let folder = tempfile::tempdir().expect("temporary folder");
     fs::write(folder.path().join("NvInfer.h"), core).expect("write");
@@ -199,7 +199,7 @@ fn differences(comparison: &Comparison, subject: &str) -> Vec<String> {
 }
 
 #[test]
-fn each_planted_mistake_is_reported_and_nothing_else() {
+fn only_planted_differences_are_reported() {
     let Some(comparison) = compare(CORE, PARSER) else { return };
     let comparison = comparison.expect("the headers compile");
     for (subject, expected) in [
@@ -286,7 +286,7 @@ fn each_planted_mistake_is_reported_and_nothing_else() {
 }
 
 #[test]
-fn extents_by_value_and_the_logger_of_old_are_found_right() {
+fn extents_by_value_and_the_old_logger_agree() {
     let Some(comparison) = compare(NARROW, PARSER) else { return };
     let comparison = comparison.expect("the headers compile");
     for subject in ["Dims32", "IRuntime", "ILogger::log", "ILogger::delete", "vtable of ILogger"] {
@@ -298,7 +298,7 @@ fn extents_by_value_and_the_logger_of_old_are_found_right() {
 }
 
 #[test]
-fn a_release_after_the_described_ones_is_compared_with_the_last_of_them() {
+fn newer_release_is_compared_with_the_last_described_one() {
     let Some(comparison) = compare(&CORE.replace("MINOR 7", "MINOR 9"), PARSER) else { return };
     let comparison = comparison.expect("the headers compile");
     let release = "release: the table says nothing; all else is compared with TensorRT-RTX 1.7; \
@@ -308,7 +308,7 @@ fn a_release_after_the_described_ones_is_compared_with_the_last_of_them() {
 }
 
 #[test]
-fn a_release_before_the_described_ones_is_an_error() {
+fn release_older_than_the_tables_is_an_error() {
     for (part, earlier, expected) in [("MAJOR 1", "MAJOR 0", 701), ("MINOR 7", "MINOR 2", 10_201)] {
         let Some(result) = compare(&CORE.replace(part, earlier), PARSER) else { return };
         assert!(matches!(result, Err(Error::TooOld { number, .. }) if number == expected), "{result:?}");
@@ -316,7 +316,7 @@ fn a_release_before_the_described_ones_is_an_error() {
 }
 
 #[test]
-fn headers_that_do_not_compile_are_an_error_that_says_where() {
+fn error_of_headers_that_do_not_compile_names_the_place() {
     let Some(result) = compare(&CORE.replace("class ITensor;", "class ITensor"), PARSER) else { return };
     let message = result.expect_err("a semicolon is missing").to_string();
     assert!(message.contains("NvInfer.h:") && message.contains("error:"), "{message}");
@@ -324,7 +324,7 @@ fn headers_that_do_not_compile_are_an_error_that_says_where() {
 }
 
 #[test]
-fn a_parser_version_that_is_a_macro_counts_too() {
+fn parser_version_may_be_a_macro() {
     let variable = "static constexpr int NV_ONNX_PARSER_VERSION = 1;";
     for (line, expected) in [("#define NV_ONNX_PARSER_VERSION 1", 0), ("", 1)] {
         let Some(comparison) = compare(CORE, &PARSER.replace(variable, line)) else { return };

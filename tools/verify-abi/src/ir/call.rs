@@ -7,31 +7,31 @@ use super::function::{Body, Call, Callee};
 pub struct VirtualCall {
     /// Offset in the object of the pointer to the one whose vtable is used; 0 is the object itself.
     pub via: usize,
-    /// Index in the vtable.
+    /// The index in the vtable.
     pub slot: u16,
-    /// How arguments and result travel.
+    /// How arguments and result are passed.
     pub signature: CFunctionCall,
 }
 
-/// How arguments and result of a call travel, the object left out.
+/// How the arguments and the result of a call are passed, without the object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CFunctionCall {
-    /// The arguments, in clang's words.
+    /// The arguments in clang's notation.
     pub arguments: Vec<String>,
     /// The result; `void` for none.
     pub result: String,
 }
 
-/// Why a function's IR does not show the call that was looked for.
+/// Why the IR of a function does not show the expected call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unreadable {
     /// The function is missing.
     #[error("the compiler emitted no code for it")]
     NoFunction,
-    /// There is no such call.
+    /// The function makes no virtual call.
     #[error("the compiled caller makes no virtual call")]
     NoCall,
-    /// There is more than one.
+    /// The function makes several virtual calls.
     #[error("the compiled caller makes several virtual calls")]
     SeveralCalls,
     /// The object is neither the parameter nor something that the parameter points to.

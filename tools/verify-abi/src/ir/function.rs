@@ -1,4 +1,4 @@
-//! The calls of a function, and where the values in them were read from.
+//! The calls of a function, and the origins of the values in them.
 
 use std::collections::HashMap;
 
@@ -13,31 +13,31 @@ pub type Origin = Vec<i64>;
 pub struct Call {
     /// The function called.
     pub callee: Callee,
-    /// The type of the result, `zeroext` if it travels so.
+    /// The type of the result, preceded by `zeroext` if it is extended.
     pub result: String,
     /// The arguments.
     pub arguments: Vec<Argument>,
 }
 
-/// What is called.
+/// The function that a call reaches.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Callee {
     /// A function with this symbol.
     Symbol(String),
-    /// A function whose address was read from memory, if it is known where.
+    /// A function whose address was read from memory; `None` if the origin is unknown.
     Address(Option<Origin>),
 }
 
 /// An argument of a call.
 #[derive(Debug)]
 pub struct Argument {
-    /// How it travels: `ptr`, `byval(Dims32)`, `sret(Dims64)` …
+    /// How the argument is passed: `ptr`, `byval(Dims32)`, `sret(Dims64)` …
     pub word: String,
-    /// Where its value was read from.
+    /// The origin of the value; `None` if it is unknown.
     pub origin: Option<Origin>,
 }
 
-/// The calls of one function, in order.
+/// The calls of one function, in program order.
 #[derive(Debug, Default)]
 pub struct Body {
     pub calls: Vec<Call>,
@@ -59,7 +59,7 @@ impl Body {
 
 struct Reader<'a> {
     definitions: &'a Definitions,
-    /// By name of the value.
+    /// The known origins, by name of the value.
     origins: HashMap<String, Origin>,
     body: Body,
 }

@@ -1,6 +1,6 @@
-//! Reading LLVM IR text: what a compiled C++ caller does.
+//! Reads LLVM IR text: the calls that a compiled C++ caller makes.
 //!
-//! Both spellings of pointers are understood: with the type they point to (clang to 14) and without (from 15).
+//! Both notations of pointers are read: with the pointee type (up to clang 14) and without (from 15).
 
 mod call;
 mod function;
@@ -21,7 +21,7 @@ pub struct Module {
 }
 
 impl Module {
-    /// Reads the text of a module; lines of other kinds are passed over.
+    /// Reads the text of a module; unknown lines are skipped.
     pub fn read(text: &str) -> Self {
         let mut module = Self::default();
         let mut lines = text.lines();
@@ -65,12 +65,12 @@ impl Module {
         Some(())
     }
 
-    /// The value of a 64-bit constant.
+    /// The value of a 64-bit constant; `None` if the module does not define it.
     pub fn constant(&self, name: &str) -> Option<i64> {
         self.constants.get(name).copied()
     }
 
-    /// How many functions the vtable of a class at global scope has.
+    /// The number of functions in the vtable of a class at global scope.
     pub fn vtable_length(&self, class: &str) -> Option<u64> {
         let symbol = format!("_ZTV{}{class}", class.len());
         // the offset to top and the type precede the functions
@@ -191,7 +191,7 @@ define dso_local void @create(ptr noundef %0, i32 noundef %1) local_unnamed_addr
     }
 
     #[test]
-    fn a_virtual_call_is_read_from_either_spelling_of_pointers() {
+    fn virtual_call_is_read_from_either_pointer_notation() {
         for text in [WITH_POINTEES, WITHOUT_POINTEES] {
             let module = Module::read(text);
             let stride = VirtualCall { via: 16, slot: 19, signature: signature(&["bool"], "sret(Dims)") };
@@ -202,7 +202,7 @@ define dso_local void @create(ptr noundef %0, i32 noundef %1) local_unnamed_addr
     }
 
     #[test]
-    fn c_calls_constants_and_vtables_are_read_from_either_spelling_of_pointers() {
+    fn c_call_constant_and_vtable_read_in_either_pointer_notation() {
         for text in [WITH_POINTEES, WITHOUT_POINTEES] {
             let module = Module::read(text);
             assert_eq!(module.c_call("create", "create_INTERNAL"), Ok(signature(&["ptr", "i32"], "ptr")));
@@ -212,7 +212,7 @@ define dso_local void @create(ptr noundef %0, i32 noundef %1) local_unnamed_addr
     }
 
     #[test]
-    fn every_way_of_passing_an_argument_has_a_word() {
+    fn every_way_of_passing_an_argument_has_a_name() {
         let module = Module::read(
             "define void @f(ptr %0) {\n  %2 = load ptr, ptr %0\n  %3 = load ptr, ptr %2\n  %4 = tail call noundef zeroext i1 \
              %3(ptr %0, ptr nonnull byval(%\"struct.api::Weights\") align 8 %9, float noundef 1.0, i64 noundef 7, \
@@ -223,7 +223,7 @@ define dso_local void @create(ptr noundef %0, i32 noundef %1) local_unnamed_addr
     }
 
     #[test]
-    fn a_caller_that_does_something_else_is_told_apart() {
+    fn caller_without_the_expected_call_is_an_error() {
         let body = |lines: &str| {
             let module = Module::read(&format!("define void @f(ptr %0, ptr %1) {{\n{lines}  ret void\n}}\n"));
             module.virtual_call("f")
@@ -244,7 +244,7 @@ define dso_local void @create(ptr noundef %0, i32 noundef %1) local_unnamed_addr
     }
 
     #[test]
-    fn text_that_ends_anywhere_is_read_without_panic() {
+    fn text_cut_anywhere_is_read_without_panic() {
         for text in [WITH_POINTEES, WITHOUT_POINTEES] {
             let lines: Vec<_> = text.lines().collect();
             for (index, line) in lines.iter().enumerate() {

@@ -1,8 +1,8 @@
-//! Types of LLVM IR, and where the fields of structs lie on x86-64.
+//! Types of LLVM IR, and the layout of structs on x86-64.
 
 use std::collections::HashMap;
 
-/// A type, as far as calls and addresses need it.
+/// An LLVM type, with the detail that calls and addresses need.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Type {
     Void,
@@ -18,7 +18,7 @@ pub enum Type {
     },
     /// `%"class.nvinfer1::Weights"`, without sigil and quotes.
     Named(String),
-    /// Without a size: functions, opaque structs.
+    /// A type without a size: a function or an opaque struct.
     Unsized,
 }
 
@@ -26,7 +26,7 @@ pub enum Type {
 pub type Definitions = HashMap<String, Type>;
 
 impl Type {
-    /// Reads a type at the start of `text`; what follows it is returned too.
+    /// Reads a type at the start of `text`; also returns the rest of the text.
     pub fn read(text: &str) -> Option<(Self, &str)> {
         let (mut ty, mut rest) = Self::read_base(text.trim_start())?;
         loop {
@@ -82,7 +82,7 @@ impl Type {
         Some((Self::Struct { fields, is_packed }, rest))
     }
 
-    /// Size and alignment in bytes.
+    /// The size and alignment in bytes; `None` if the type has no size.
     pub fn layout(&self, definitions: &Definitions) -> Option<(u64, u64)> {
         Some(match self {
             Self::Void | Self::Unsized => return None,
@@ -108,7 +108,7 @@ impl Type {
         })
     }
 
-    /// Where element `index` starts, in bytes, and its type.
+    /// The offset of element `index` in bytes, and its type; `None` if there is no such element.
     pub fn element(&self, index: u64, definitions: &Definitions) -> Option<(u64, Self)> {
         match self {
             Self::Array(_, element) => {
@@ -124,7 +124,7 @@ impl Type {
         }
     }
 
-    /// Where the fields of a struct start, and its alignment.
+    /// The offsets of the fields of a struct, and its alignment.
     fn offsets(&self, definitions: &Definitions) -> Option<(Vec<u64>, u64)> {
         let Self::Struct { fields, is_packed } = self else { return None };
         let (mut offsets, mut end, mut align) = (Vec::new(), 0_u64, 1);
