@@ -1,6 +1,6 @@
-//! Durations as options give them: `90s`, `30m`, `8h`.
+//! Durations in option values: `90s`, `30m`, `8h`.
 
-/// Seconds of a text with a unit.
+/// Parses a number with a unit (`s`, `m`, `min` or `h`) to seconds.
 pub fn seconds(text: &str) -> Result<u64, String> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit = match &text[digits.len()..] {

@@ -1,4 +1,4 @@
-//! `twinfer.toml`: what a campaign does where the command line does not say, and the findings that are known.
+//! `twinfer.toml`: defaults for the options of the command line, and known findings.
 
 use std::{io, path::Path, str::FromStr};
 
@@ -9,31 +9,31 @@ use twinfer_generators::Family;
 
 use crate::{duration, jobs::Jobs, variants::Variants, versions::VersionRange};
 
-/// The file that is read where none is named.
+/// The file that is read if none is named.
 const NAME: &str = "twinfer.toml";
 
-/// The largest configuration that is read.
+/// The largest size of a configuration, in bytes.
 const MAX_BYTES: u64 = 1 << 20;
 
 /// The contents of a `twinfer.toml`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Configuration {
-    /// As `--backends` lists them.
+    /// The variants, as in `--backends`; `None` if the file does not set them.
     #[serde(default, deserialize_with = "parsed")]
     pub backends: Option<Variants>,
-    /// The generators, by name.
+    /// The families to generate; empty if the file does not set them.
     #[serde(default, deserialize_with = "families")]
     pub families: Vec<Family>,
-    /// As `--seed`.
+    /// The seed of the campaign, as in `--seed`.
     pub seed: Option<u64>,
-    /// As `--jobs`.
+    /// The number of jobs, as in `--jobs`.
     pub jobs: Option<Jobs>,
-    /// As `--devices`.
+    /// The CUDA devices to use, as in `--devices`.
     pub devices: Option<String>,
-    /// As `--ladder`.
+    /// The escalation of options, as in `--ladder`.
     pub ladder: Option<Ladder>,
-    /// When to stop.
+    /// The budget after which the campaign stops, as in `--cases` or `--time`.
     #[serde(default, deserialize_with = "budget")]
     pub budget: Option<Budget>,
     /// Findings that do not fail a run.
@@ -41,69 +41,70 @@ pub struct Configuration {
     pub known: Vec<KnownIssue>,
 }
 
-/// A finding that somebody looked at.
+/// A known finding.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct KnownIssue {
-    /// Its signature: the name of its folder.
+    /// The signature of the finding: the name of its folder.
     #[serde(deserialize_with = "slug")]
     pub finding: String,
-    /// Why it does not fail a run.
+    /// The reason that the finding does not fail a run.
     pub reason: String,
-    /// Where it was reported.
+    /// The upstream report, such as a URL.
     pub upstream: Option<String>,
-    /// The versions of the backend that it is known of; in others it is new.
+    /// The versions of the backend in which the finding is known; in other versions it is new.
     #[serde(default, deserialize_with = "versions")]
     pub versions: VersionRange,
-    /// When it is to be looked at again.
+    /// The day from which the entry is due for review; `None` if it needs none.
     #[serde(default, deserialize_with = "date")]
     pub review: Option<Date>,
 }
 
-/// A day of the calendar, in order.
+/// A day of the calendar; days compare in chronological order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Date {
-    /// From 0 to 9999.
+    /// The year, from 0 to 9999.
     pub year: u16,
-    /// From 1.
+    /// The month, from 1 to 12.
     pub month: u8,
-    /// From 1.
+    /// The day of the month, from 1.
     pub day: u8,
 }
 
-/// Why there is no configuration.
+/// Why a configuration file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigurationError {
     /// The file cannot be read.
     #[error("cannot read {file}: {source}")]
     Unreadable {
-        /// The file.
+        /// The path of the file.
         file: String,
-        /// Why.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The file is no configuration.
+    /// The file is not a valid configuration.
     #[error("cannot parse {file}: {mistake}")]
     Mistake {
-        /// The file.
+        /// The path of the file.
         file: String,
-        /// The line, and what is wrong with it.
+        /// The invalid line and the reason.
         mistake: Mistake,
     },
 }
 
-/// Where a text is no configuration, and why.
+/// The line at which a text is not a valid configuration, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {message}")]
 pub struct Mistake {
     /// The line, counted from 1.
     pub line: usize,
-    /// What is wrong there.
+    /// What is wrong on the line.
     pub message: String,
 }
 
 impl Configuration {
-    /// The one in `file`; in `twinfer.toml` of the current folder where no file is named and that one is there.
+    /// Reads `file` or, if it is `None`, `twinfer.toml` in the current folder. Without either, the configuration is
+    /// empty.
     pub fn read(file: Option<&Path>) -> Result<Self, ConfigurationError> {
         let default = Path::new(NAME);
         match file {
@@ -135,7 +136,7 @@ impl FromStr for Configuration {
 }
 
 impl Date {
-    /// The day that it is now, in UTC.
+    /// The current day in UTC.
     pub fn today() -> Self {
         use chrono::Datelike;
         let today = chrono::Utc::now().date_naive();
@@ -157,7 +158,7 @@ fn parsed<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Variants>
     String::deserialize(deserializer)?.parse().map(Some).map_err(de::Error::custom)
 }
 
-/// The name of a folder, and never a path: as signatures are written.
+/// Reads a signature: the name of a folder, which cannot be a path.
 fn slug<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let name = String::deserialize(deserializer)?;
     let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_".contains(&byte);
@@ -209,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_that_the_command_line_says_can_stand_in_a_file() {
+    fn every_option_of_the_command_line_can_be_set_in_a_file() {
         let configuration = read(
             r#"
             backends = "golden,ort:cpu,opt=off"
@@ -238,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_is_told_with_its_line() {
+    fn error_has_its_line_number() {
         for (text, line) in [
             ("seed = 7\nsed = 8", "line 2: unknown field `sed`"),
             ("seed = 7\njobs = 1025", "line 2: give a number from 1 to 1024"),
@@ -255,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_known_finding_is_the_name_of_a_folder_and_leads_nowhere_else() {
+    fn known_finding_is_a_folder_name_and_not_a_path() {
         for name in ["", "..", "../a", "/etc", "a/b", "a\\u0000", "A"] {
             let message = read(&format!("[[known]]\nfinding = \"{name}\"\nreason = \"y\"")).unwrap_err();
             assert!(message.contains("line 2: a finding is named as its folder"), "{message}");
@@ -263,20 +264,20 @@ mod tests {
     }
 
     #[test]
-    fn what_is_larger_than_any_configuration_is_not_read() {
+    fn oversized_file_is_not_read() {
         let message = read(&" ".repeat(MAX_BYTES as usize + 1)).unwrap_err();
         assert!(message.contains("larger than"), "{message}");
         assert!(Configuration::read(Some(Path::new("/dev/zero"))).is_err());
     }
 
     #[test]
-    fn what_nests_too_deeply_is_a_mistake() {
+    fn too_deep_nesting_is_an_error() {
         assert!(read(&format!("seed = {}", "[".repeat(100_000))).is_err());
         assert!(read(&format!("a{} = 1", ".a".repeat(100_000))).is_err());
     }
 
     #[test]
-    fn days_are_in_the_order_of_the_calendar() {
+    fn days_compare_in_chronological_order() {
         assert!(Date { year: 2026, month: 12, day: 31 } < Date { year: 2027, month: 1, day: 1 });
         assert!(Date { year: 2020, month: 1, day: 1 } < Date::today());
     }

@@ -2,21 +2,21 @@ use std::{num::NonZeroUsize, str::FromStr};
 
 use serde::Deserialize;
 
-/// How many processes and threads work at the same time.
+/// The number of processes and threads that work at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "usize")]
 pub struct Jobs(NonZeroUsize);
 
-/// More than any machine has a use for.
+/// The largest number of jobs that is accepted.
 const MOST: usize = 1024;
 
-/// A number of jobs that no machine has a use for.
+/// The text is not a number of jobs in the accepted range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("give a number from 1 to {MOST}")]
 pub struct InvalidJobs;
 
 impl Jobs {
-    /// How many.
+    /// The number of jobs.
     pub const fn number(self) -> NonZeroUsize {
         self.0
     }
@@ -43,7 +43,7 @@ mod tests {
     use super::{InvalidJobs, Jobs};
 
     #[test]
-    fn jobs_are_as_many_as_a_machine_may_have_a_use_for() {
+    fn number_of_jobs_outside_the_range_is_refused() {
         let number = |text: &str| text.parse::<Jobs>().map(|jobs| jobs.number().get());
         assert_eq!((number("1"), number("1024")), (Ok(1), Ok(1024)));
         assert!(["0", "1025", "-1", "many", ""].iter().all(|text| number(text) == Err(InvalidJobs)));

@@ -1,8 +1,23 @@
-//! What a person asks of a campaign in text: `twinfer.toml` ([`Configuration`]) and the values of options that the
-//! command line shares with it.
+//! Parses the configuration of a campaign: `twinfer.toml` ([`Configuration`]) and the option values that the command
+//! line shares with it.
 //!
-//! Nothing here acts on what was asked for. All of it is untrusted: every text is either understood or refused with one
-//! line that says why.
+//! ```
+//! use twinfer_configuration::Configuration;
+//!
+//! let configuration: Configuration = r#"
+//!     backends = "golden,ort:cpu,opt=off,trt-rtx"
+//!     budget = { time = "8h" }
+//! "#
+//! .parse()?;
+//! assert_eq!(configuration.backends.unwrap_or_default().subjects().len(), 2);
+//!
+//! let mistake = "jobs = 0".parse::<Configuration>().unwrap_err();
+//! assert_eq!(mistake.line, 1);
+//! # Ok::<(), twinfer_configuration::Mistake>(())
+//! ```
+//!
+//! The text is untrusted: it is either parsed completely or refused with one line that says why. This crate performs
+//! nothing that the text asks for.
 
 mod duration;
 mod file;

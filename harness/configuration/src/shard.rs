@@ -2,14 +2,14 @@ use std::{fmt, str::FromStr};
 
 use twinfer_case::MAX_SHARDS;
 
-/// One of several machines that share a campaign: `i/n`, with i counted from 0.
+/// The part of a campaign that one of several machines runs: `i/n`, with i counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
     index: u64,
     count: u64,
 }
 
-/// A text that is no shard.
+/// The text is not a shard.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("give i/n with i less than n and n at most {MAX_SHARDS}, such as 0/4")]
 pub struct InvalidShard;

@@ -5,15 +5,15 @@ use std::{
 
 use twinfer_case::{BackendName, InvalidVariant, Variant};
 
-/// Backends as `--backends` lists them: `golden,ort:cpu,opt=off,trt-rtx` are three, the second with an option.
+/// A list of variants, as in `--backends`: `golden,ort:cpu,opt=off,trt-rtx` are three, the second with an option.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variants(pub Vec<Variant>);
 
 impl Variants {
-    /// What is compared when nobody says otherwise: what runs on any machine.
+    /// The default list: backends that run on any machine.
     pub const DEFAULT: &str = "golden,ort:cpu,trt-rtx";
 
-    /// The ones that a worker serves; golden decides and is no subject.
+    /// The variants that are compared with golden, which are those that workers run.
     pub fn subjects(&self) -> Vec<Variant> {
         self.0.iter().filter(|variant| variant.backend != BackendName::Golden).cloned().collect()
     }
@@ -26,16 +26,16 @@ impl Default for Variants {
     }
 }
 
-/// A list of backends that cannot be.
+/// Why a text is not a list of variants.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidVariants {
-    /// One of them is not a variant.
+    /// An entry is not a variant.
     #[error(transparent)]
     Variant(#[from] InvalidVariant),
     /// The list begins with an option.
     #[error("option {0:?} belongs to no backend: write BACKEND,{0}")]
     StrayOption(String),
-    /// A backend is named twice.
+    /// A variant is listed twice.
     #[error("{0} is listed twice")]
     Twice(Variant),
 }
@@ -61,7 +61,7 @@ impl FromStr for Variants {
     }
 }
 
-/// `key=value` with a plain key; the command of an external backend has a colon before any equals sign.
+/// Whether a part is `key=value` with a plain key. The command of an external backend has a colon before any equals sign.
 fn is_option(part: &str) -> bool {
     let plain =
         |key: &str| !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn the_default_is_what_its_text_says() {
+    fn default_text_parses_to_the_default() {
         assert_eq!(Ok(Variants::default()), Variants::DEFAULT.parse());
     }
 
@@ -99,13 +99,13 @@ mod tests {
     }
 
     #[test]
-    fn a_backend_listed_twice_is_a_mistake() {
+    fn backend_listed_twice_is_an_error() {
         assert!(matches!("trt,ort:cpu,trt".parse::<Variants>(), Err(InvalidVariants::Twice(_))));
         assert!("ort:cpu,opt=off,ort:cpu,opt=all".parse::<Variants>().is_ok());
     }
 
     #[test]
-    fn an_option_without_a_backend_is_a_mistake() {
+    fn option_without_a_backend_is_an_error() {
         assert!(matches!("opt=off,ort:cpu".parse::<Variants>(), Err(InvalidVariants::StrayOption(_))));
     }
 }

@@ -2,11 +2,11 @@
 
 use std::{cmp::Ordering, str::FromStr};
 
-/// Versions that satisfy every condition: `>=8.5, <9`. Without a condition, all.
+/// The versions that satisfy every condition, such as `>=8.5, <9`. Without a condition it holds all versions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VersionRange(Vec<Bound>);
 
-/// A text that is no range.
+/// The text is not a range of versions.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not a range of versions: write conditions such as >=8.5, <9")]
 pub struct InvalidRange(String);
@@ -27,7 +27,7 @@ enum Sign {
 }
 
 impl Sign {
-    /// Longer ones first, since one begins with another.
+    /// Longer operators first, because some are prefixes of others.
     const ALL: [(&str, Self); 5] = [
         (">=", Self::AtLeast),
         ("<=", Self::AtMost),
@@ -48,7 +48,8 @@ impl Sign {
 }
 
 impl VersionRange {
-    /// Whether a version lies in the range; one that is not made of numbers lies in none but the range of all.
+    /// Whether a version lies in the range. A version that is not made of numbers lies only in the range of all
+    /// versions.
     pub fn holds(&self, version: &str) -> bool {
         let version = numbers(version);
         self.0.iter().all(|bound| {
@@ -77,7 +78,7 @@ fn numbers(version: &str) -> Option<Vec<u64>> {
     version.split('.').map(|number| number.parse().ok()).collect()
 }
 
-/// What one version leaves out is zero.
+/// Compares versions number by number; missing numbers are zero.
 fn compare(one: &[u64], other: &[u64]) -> Ordering {
     let length = one.len().max(other.len());
     let at = |version: &[u64], place: usize| version.get(place).copied().unwrap_or(0);
@@ -93,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_compared_as_numbers_and_every_condition_counts() {
+    fn versions_compare_numerically_and_every_condition_holds() {
         assert!(holds(">=8.5, <9", "8.10.3"));
         assert!(holds("=8.6", "8.6.0"));
         assert!(!holds(">8.6", "8.6.0"));
@@ -102,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_version_that_is_no_number_is_in_no_range_but_that_of_all() {
+    fn non_numeric_version_is_only_in_the_range_of_all() {
         assert!(!holds(">=0", "1.0-rc1"));
         assert!(VersionRange::default().holds("1.0-rc1"));
     }

@@ -14,16 +14,16 @@ use object::{
 
 use crate::{Installed, Product, product::is_version_of};
 
-/// A shared object that another one needs and the dynamic loader would not find.
+/// A shared object that another one needs and the dynamic loader does not find.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Dependency {
-    /// Its name: `libcudart.so.13`.
+    /// The name, such as `libcudart.so.13`.
     pub name: String,
     /// The library that needs it.
     pub needed_by: String,
 }
 
-/// Where the dynamic loader looks for shared objects on this machine.
+/// The places where the dynamic loader looks for shared objects on this machine.
 #[derive(Clone, Debug, Default)]
 pub struct Loader {
     folders: Vec<PathBuf>,
@@ -31,7 +31,7 @@ pub struct Loader {
 }
 
 impl Loader {
-    /// `LD_LIBRARY_PATH`, the loader's cache and the system's folders.
+    /// The loader of this machine: `LD_LIBRARY_PATH`, the loader's cache and the system's folders.
     pub fn of_this_machine() -> Self {
         let listed = env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
         let system = [
@@ -46,19 +46,19 @@ impl Loader {
         Self { folders: folders.chain(system.map(PathBuf::from)).collect(), cache: loader_cache() }
     }
 
-    /// Where a shared object of this name would be loaded from.
+    /// The file that a shared object of this name is loaded from; `None` if the loader finds none.
     pub fn find(&self, name: &str) -> Option<PathBuf> {
         let in_folders = self.folders.iter().map(|folder| folder.join(name)).find(|path| path.is_file());
         in_folders.or_else(|| self.cache.get(name).cloned())
     }
 
-    /// Whether this machine has a CUDA device with its driver, as far as can be told without asking the driver.
+    /// Whether this machine appears to have a CUDA device and its driver. The driver is not called.
     pub fn has_cuda_device(&self) -> bool {
         let nodes = ["/dev/nvidiactl", "/dev/dxg", "/dev/nvhost-ctrl"];
         self.find("libcuda.so.1").is_some() && nodes.iter().any(|node| Path::new(node).exists())
     }
 
-    /// What `library` needs and this machine lacks, for which the installation has no stand-in either.
+    /// The dependencies of `library` that this machine lacks and for which the installation has no stand-in.
     pub fn missing(&self, library: &Installed) -> Vec<Dependency> {
         let wanted = self.wanted(library);
         let stood_in =
@@ -66,7 +66,7 @@ impl Loader {
         wanted.into_iter().filter(|dependency| !stood_in(&dependency.name)).collect()
     }
 
-    /// The folder to append to `LD_LIBRARY_PATH`, if this machine lacks a library that has a stand-in.
+    /// The folder to append to `LD_LIBRARY_PATH`; `None` if this machine has every library that has a stand-in.
     pub fn stand_ins(&self, library: &Installed) -> Option<PathBuf> {
         let folder = library.stand_ins.as_ref()?;
         let needed = self.wanted(library).iter().any(|dependency| folder.join(&dependency.name).is_file());
@@ -88,7 +88,7 @@ impl Loader {
     }
 }
 
-/// Libraries that are opened by name while running, so that no file lists them.
+/// Libraries that are opened by name at run time, so that no file lists them as dependencies.
 const fn opened_at_run_time(product: Product) -> &'static [&'static str] {
     match product {
         Product::Onnxruntime | Product::TensorrtRtx => &[],
@@ -97,7 +97,7 @@ const fn opened_at_run_time(product: Product) -> &'static [&'static str] {
     }
 }
 
-/// The libraries among `files`' dependencies that TensorRT's plugins link and no convolution calls.
+/// The dependencies of `files` that TensorRT's plugins link and no convolution calls.
 pub(crate) fn unused(files: &[PathBuf]) -> Vec<String> {
     let linked: BTreeSet<String> = files.iter().flat_map(|file| needed_by_file(file)).collect();
     let is_unused = |name: &String| UNUSED.iter().any(|stem| is_version_of(name, stem));
@@ -121,7 +121,7 @@ fn cache_line(line: &str) -> Option<(String, PathBuf)> {
     details.contains("x86-64").then(|| (name.to_owned(), PathBuf::from(path)))
 }
 
-/// The `DT_NEEDED` entries of a shared object; none where it is not one.
+/// The `DT_NEEDED` entries of a shared object; empty if the file is not one.
 fn needed_by_file(path: &Path) -> Vec<String> {
     File::open(path).ok().and_then(|file| needed(&ReadCache::new(file)).ok()).unwrap_or_default()
 }
@@ -141,7 +141,7 @@ mod tests {
     use super::cache_line;
 
     #[test]
-    fn a_line_of_the_loader_cache_gives_name_and_path() {
+    fn loader_cache_line_is_split_into_name_and_path() {
         let line = "\tlibz.so.1 (libc6,x86-64) => /lib/x86_64-linux-gnu/libz.so.1";
         assert_eq!(
             cache_line(line),

@@ -6,9 +6,9 @@ pub enum Error {
     /// No package has this name.
     #[error("unknown library {name:?}: use one of {known}, or give the path of a folder of libraries")]
     UnknownPackage {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// The names there are.
+        /// The known names.
         known: String,
     },
     /// The package has no wheel for this machine.
@@ -22,7 +22,7 @@ pub enum Error {
     NotInstalled {
         /// The package.
         name: String,
-        /// Where it would be.
+        /// The folder in which it would be installed.
         path: PathBuf,
     },
     /// No home folder is known.
@@ -34,30 +34,30 @@ pub enum Error {
     /// pip cannot be started.
     #[error("cannot run `{command}`: install Python 3 with pip ({source})")]
     NoPip {
-        /// What was run.
+        /// The command line.
         command: String,
-        /// Why it did not start.
+        /// The reason it did not start.
         source: io::Error,
     },
     /// pip ran and failed.
     #[error("`{command}` failed: {reason}")]
     Pip {
-        /// What was run.
+        /// The command line.
         command: String,
-        /// The last line of its own explanation.
+        /// The last line of its error output.
         reason: String,
     },
-    /// The file is not the one that was pinned.
+    /// The hash of a file differs from the pinned one.
     #[error("{} has SHA-256 {actual}, expected {expected}: the download is damaged or was replaced, try again", path.display())]
     WrongHash {
         /// The file.
         path: PathBuf,
-        /// What it should be.
+        /// The pinned hash.
         expected: String,
-        /// What it is.
+        /// The hash of the file.
         actual: String,
     },
-    /// A wheel that is in no table.
+    /// A wheel that belongs to no known package.
     #[error("{} is not the wheel of a known library: unpack it and give the folder of libraries", path.display())]
     UnknownWheel {
         /// The wheel.
@@ -70,10 +70,10 @@ pub enum Error {
         wheel: PathBuf,
         /// The file inside it.
         file: String,
-        /// Why.
+        /// The reason.
         source: zip::result::ZipError,
     },
-    /// A folder without the libraries of any product.
+    /// A folder holds the libraries of no product.
     #[error(
         "no backend libraries in {}: expected libonnxruntime.so, or libnvinfer.so with libnvonnxparser.so, \
          or libtensorrt_rtx.so with libtensorrt_onnxparser_rtx.so",
@@ -83,32 +83,32 @@ pub enum Error {
         /// The folder.
         path: PathBuf,
     },
-    /// An installed file is not what was installed.
+    /// An installed file is missing or has changed.
     #[error("{} {fault}: run `twinfer backends install {name}`", path.display())]
     Damaged {
         /// The installed library's name.
         name: String,
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// What is wrong with the file, as a verb phrase.
         fault: &'static str,
     },
-    /// A manifest that cannot be read.
+    /// A manifest cannot be read.
     #[error("cannot read the manifest {}: remove its folder and install again ({reason})", path.display())]
     Manifest {
         /// The manifest.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// The file system refused.
+    /// An operation of the file system failed.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {
-        /// What was attempted.
+        /// The operation, as a verb.
         action: &'static str,
-        /// On what.
+        /// The file or folder.
         path: PathBuf,
-        /// Why not.
+        /// The error of the system.
         source: io::Error,
     },
 }

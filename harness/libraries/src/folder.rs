@@ -5,11 +5,11 @@ use std::{
 
 use crate::{Error, Product, product::is_version_of};
 
-/// Libraries found in a folder of the user's.
+/// The libraries found in a folder of the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Found {
     pub product: Product,
-    /// As the file names tell it: `10.7.0`, or only the major version, or `unknown`.
+    /// The version in the file names: `10.7.0`, only the major version, or `unknown`.
     pub version: String,
     /// The library to load first, then the others of the product.
     pub files: Vec<String>,
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tensorrt_folder_is_known_by_its_files() {
+    fn tensorrt_folder_is_identified_by_its_files() {
         let folder = folder_with(&[
             "libnvinfer.so",
             "libnvinfer.so.10",
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lib_folder_of_a_distribution_is_found() {
+    fn lib_folder_of_a_distribution_is_found() {
         let folder = tempfile::tempdir().unwrap();
         let lib = folder.path().join("lib");
         fs::create_dir(&lib).unwrap();
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_parser_missing_beside_tensorrt_is_told() {
+    fn missing_parser_beside_tensorrt_is_reported() {
         let folder = folder_with(&["libnvinfer.so.10"]);
         assert!(matches!(inspect(folder.path()), Err(Error::NoLibraries { .. })));
     }

@@ -1,4 +1,4 @@
-//! Putting libraries into a store: whole or not at all, and by one process at a time.
+//! Installs libraries into a store: completely or not at all, one process at a time.
 
 use std::{
     fs::{self, File, TryLockError},
@@ -20,13 +20,13 @@ impl Store {
         &self,
         package: &'static Package,
         from: Option<&Path>,
-        tell: &mut dyn FnMut(Step),
+        report: &mut dyn FnMut(Step),
     ) -> Result<Installed, Error> {
         if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
             return Err(Error::Platform { name: package.name });
         }
         fs::create_dir_all(self.root()).map_err(Error::io("create", self.root()))?;
-        let _lock = self.lock(package, tell)?;
+        let _lock = self.lock(package, report)?;
         let directory = self.directory_of(package);
         if let Ok(installed) = self.intact(&directory) {
             return Ok(installed);
@@ -37,11 +37,11 @@ impl Store {
             .map_err(Error::io("write into", self.root()))?;
         let wheel = match from {
             Some(wheel) => wheel.to_owned(),
-            None => fetch(package, workspace.path(), tell)?,
+            None => fetch(package, workspace.path(), report)?,
         };
         let staged = workspace.path().join("staged");
         fs::create_dir(&staged).map_err(Error::io("create", &staged))?;
-        tell(Step::Unpacking(package, directory.clone()));
+        report(Step::Unpacking(package, directory.clone()));
         stage(package, &wheel, &staged)?;
         if directory.exists() {
             fs::remove_dir_all(&directory).map_err(Error::io("remove", &directory))?;
@@ -81,13 +81,13 @@ impl Store {
         read(&directory)
     }
 
-    fn lock(&self, package: &'static Package, tell: &mut dyn FnMut(Step)) -> Result<File, Error> {
+    fn lock(&self, package: &'static Package, report: &mut dyn FnMut(Step)) -> Result<File, Error> {
         let path = self.root().join(format!(".{}.lock", package.name));
         let file = File::create(&path).map_err(Error::io("create", &path))?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
-                tell(Step::Waiting(package));
+                report(Step::Waiting(package));
                 file.lock().map_err(Error::io("lock", &path))?;
             }
             Err(TryLockError::Error(source)) => return Err(Error::Io { action: "lock", path, source }),
@@ -96,10 +96,10 @@ impl Store {
     }
 }
 
-fn fetch(package: &'static Package, workspace: &Path, tell: &mut dyn FnMut(Step)) -> Result<PathBuf, Error> {
-    tell(Step::Downloading(package));
+fn fetch(package: &'static Package, workspace: &Path, report: &mut dyn FnMut(Step)) -> Result<PathBuf, Error> {
+    report(Step::Downloading(package));
     let wheel = pip::download(package, workspace)?;
-    tell(Step::Verifying(package));
+    report(Step::Verifying(package));
     wheel::verify(&wheel, package)?;
     Ok(wheel)
 }
@@ -129,7 +129,7 @@ mod tests {
     use crate::{Package, Step, Store};
 
     #[test]
-    fn of_two_that_install_at_once_one_waits_for_the_other() {
+    fn concurrent_installations_run_one_after_the_other() {
         let home = tempfile::tempdir().unwrap();
         let store = Store::at(home.path());
         let package = Package::named("onnxruntime").unwrap();

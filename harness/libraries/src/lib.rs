@@ -1,8 +1,8 @@
-//! Backend libraries on disk: which packages hold them, fetching, verifying and finding them.
+//! Installs, verifies and finds the libraries of backends.
 //!
 //! A *library* here is an installed set of shared objects of one product and version: ONNX Runtime, TensorRT or
-//! TensorRT-RTX. Nothing is linked and nothing is needed to build; a library that is absent is a typed error at run
-//! time which names the path that was tried and the command that installs it.
+//! TensorRT-RTX. Nothing is linked, and the build needs none of them. A missing library is a typed error at run time
+//! that names the path that was tried and the command that installs it.
 //!
 //! ```no_run
 //! let store = twinfer_libraries::Store::open()?;

@@ -11,27 +11,27 @@ use crate::{Error, Product, digest::sha256};
 pub(crate) const FORMAT: u32 = 1;
 pub(crate) const FILE_NAME: &str = "manifest.json";
 
-/// What an installation consists of, kept beside it as `manifest.json`.
+/// The contents of an installation, stored in its folder as `manifest.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// The format's version.
+    /// The version of the format.
     pub format: u32,
-    /// The name it is found by.
+    /// The name of the installation.
     pub name: String,
-    /// What it is.
+    /// The product.
     pub product: Product,
-    /// Its version, as far as its packaging tells.
+    /// The version, as precise as the packaging states it.
     pub version: String,
-    /// Where it came from.
+    /// The wheel or the folder that the libraries came from.
     pub origin: Origin,
-    /// Its libraries; the first is the one to load.
+    /// The libraries; the first is the one to load.
     pub files: Vec<LibraryFile>,
-    /// Empty libraries under `stand-ins/`, for machines that lack the real ones.
+    /// The stand-ins under `stand-ins/`, for machines that lack the real libraries.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stand_ins: Vec<String>,
 }
 
-/// Where an installation came from.
+/// The origin of an installation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Origin {
@@ -42,18 +42,18 @@ pub enum Origin {
         /// The wheel's SHA-256.
         sha256: String,
     },
-    /// A folder of the user's, in which the libraries stay.
+    /// A folder of the user, in which the libraries stay.
     Folder(PathBuf),
 }
 
 /// One library of an installation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LibraryFile {
-    /// Its name, without a folder.
+    /// The file name, without a folder.
     pub name: String,
-    /// Its size.
+    /// The size in bytes.
     pub bytes: u64,
-    /// Its SHA-256.
+    /// The SHA-256 in hexadecimal.
     pub sha256: String,
 }
 

@@ -1,34 +1,34 @@
 use crate::Product;
 
-/// A wheel that holds backend libraries: what `backends install NAME` fetches.
+/// A pinned wheel with backend libraries, which `backends install NAME` downloads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Package {
-    /// The name it is installed under.
+    /// The name under which the package is installed.
     pub name: &'static str,
-    /// What it holds.
+    /// The product that the package holds.
     pub product: Product,
-    /// The package on PyPI.
+    /// The name of the package on PyPI.
     pub distribution: &'static str,
-    /// Its pinned version.
+    /// The pinned version.
     pub version: &'static str,
-    /// The Python version whose wheel is taken; nothing of Python is used.
+    /// The Python version whose wheel is downloaded; the libraries do not need Python.
     pub(crate) python: &'static str,
     /// The platform tag of the wheel.
     pub(crate) platform: &'static str,
     /// The SHA-256 of the wheel.
     pub sha256: &'static str,
-    /// The size of the wheel in megabytes, rounded, for a person who waits.
+    /// The size of the wheel in megabytes, rounded; shown while downloading.
     pub megabytes: u32,
     /// The folder of the wheel that holds the libraries.
     pub(crate) folder: &'static str,
     /// The libraries; the first is the one to load.
     pub(crate) files: &'static [&'static str],
-    /// Libraries these link by name and do not use: empty stand-ins are made where a machine lacks them.
+    /// Libraries that these link by name and do not use. If a machine lacks one, an empty stand-in is created.
     pub(crate) stand_ins: &'static [&'static str],
 }
 
 impl Package {
-    /// The package known by `name`, or by a name that stands for the newest of its product.
+    /// The package called `name`, or the newest one of the product called `name`; `None` if there is none.
     pub fn named(name: &str) -> Option<&'static Self> {
         let newest = || PACKAGES.iter().find(|package| package.product.to_string() == name);
         PACKAGES.iter().find(|package| package.name == name).or_else(newest)
@@ -54,7 +54,7 @@ const RTX: Package = Package {
     stand_ins: &[],
 };
 
-/// Every package known by name; of each product, newest first.
+/// All known packages, newest first for each product.
 pub const PACKAGES: &[Package] = &[
     Package {
         name: "onnxruntime",
@@ -157,7 +157,7 @@ mod tests {
     use super::{PACKAGES, Package};
 
     #[test]
-    fn a_product_name_means_its_newest_version() {
+    fn product_name_selects_its_newest_version() {
         assert_eq!(Package::named("tensorrt-rtx").map(|package| package.version), Some("1.7.1.116"));
         assert_eq!(Package::named("tensorrt").map(|package| package.version), Some("8.6.0"));
         assert_eq!(Package::named("tensorrt-9"), None);

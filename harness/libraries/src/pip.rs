@@ -6,7 +6,7 @@ use std::{
 
 use crate::{Error, Package};
 
-/// Fetches the package's wheel into `directory` through pip, which knows the user's index and proxy.
+/// Downloads the package's wheel into `directory` with pip, which respects the user's index and proxy settings.
 pub(crate) fn download(package: &Package, directory: &Path) -> Result<PathBuf, Error> {
     let mut command = Command::new("python3");
     command.args(["-m", "pip", "--disable-pip-version-check", "download", "--quiet"]);
@@ -19,12 +19,12 @@ pub(crate) fn download(package: &Package, directory: &Path) -> Result<PathBuf, E
     if !output.status.success() {
         return Err(Error::Pip { command: shown, reason: last_line(&output.stderr) });
     }
-    wheel_in(directory).ok_or(Error::Pip { command: shown, reason: "it left no wheel".to_owned() })
+    wheel_in(directory).ok_or(Error::Pip { command: shown, reason: "it downloaded no wheel".to_owned() })
 }
 
 fn last_line(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text);
-    text.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it said nothing").trim().to_owned()
+    text.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it printed no message").trim().to_owned()
 }
 
 fn wheel_in(directory: &Path) -> Option<PathBuf> {

@@ -2,7 +2,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What a set of libraries is, whichever its version.
+/// A product whose libraries can be installed, in any version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Product {
@@ -17,10 +17,10 @@ pub enum Product {
 }
 
 impl Product {
-    /// Most specific first: ONNX Runtime with the CUDA provider is also ONNX Runtime.
+    /// All products, most specific first: a folder of ONNX Runtime with the CUDA provider also holds ONNX Runtime.
     const ALL: [Self; 4] = [Self::OnnxruntimeCuda, Self::Onnxruntime, Self::Tensorrt, Self::TensorrtRtx];
 
-    /// How the files that make it up begin; a folder holds the product when each is present.
+    /// The prefixes of the files that make up the product. A folder holds the product if each is present.
     pub(crate) const fn required_stems(self) -> &'static [&'static str] {
         match self {
             Self::Onnxruntime => &["libonnxruntime.so"],
@@ -34,7 +34,7 @@ impl Product {
         }
     }
 
-    /// How the files begin that the others link, where a distribution has them.
+    /// The prefixes of files that the required ones link, which not every distribution has.
     pub(crate) const fn optional_stems(self) -> &'static [&'static str] {
         match self {
             Self::Tensorrt => &["libnvinfer_plugin.so"],
@@ -42,7 +42,7 @@ impl Product {
         }
     }
 
-    /// The product whose files these are.
+    /// The most specific product that the files `names` make up; `None` if they make up none.
     pub(crate) fn of_files(names: &[String]) -> Option<Self> {
         let present = |stem: &&str| names.iter().any(|name| is_version_of(name, stem));
         Self::ALL.into_iter().find(|product| product.required_stems().iter().all(present))
@@ -60,7 +60,7 @@ impl fmt::Display for Product {
     }
 }
 
-/// Whether a file is called `stem`, such as `libx.so`, or that with numbers behind it: `libx.so.1.2`.
+/// Whether a file name is `stem`, such as `libx.so`, or `stem` followed by a version: `libx.so.1.2`.
 pub fn is_version_of(name: &str, stem: &str) -> bool {
     name.strip_prefix(stem).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
@@ -70,7 +70,7 @@ mod tests {
     use super::is_version_of;
 
     #[test]
-    fn a_version_has_more_numbers_behind_the_name() {
+    fn versioned_file_name_has_numbers_after_the_stem() {
         let is_runtime = |file: &str| is_version_of(file, "libcudart.so.13");
         assert!(["libcudart.so.13", "libcudart.so.13.0.96"].into_iter().all(is_runtime));
         assert!(!["libcudart.so.130", "libcudart.so.12", "xlibcudart.so.13"].into_iter().any(is_runtime));

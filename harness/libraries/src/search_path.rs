@@ -37,13 +37,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stand_ins_follow_everything_that_the_user_set() {
+    fn stand_ins_come_last_on_the_search_path() {
         let path = joined(Some("/cuda/lib::/opt/lib".into()), &["/home/stand-ins".into()]).unwrap();
         assert_eq!(path, "/cuda/lib:/opt/lib:/home/stand-ins");
     }
 
     #[test]
-    fn a_folder_with_a_separator_in_its_name_is_an_error() {
+    fn folder_with_separator_in_its_name_is_an_error() {
         assert!(matches!(joined(None, &["/home/a:b".into()]), Err(Error::SearchPath)));
     }
 }

@@ -1,6 +1,6 @@
-//! Stand-ins: shared objects that define nothing but their name.
+//! Stand-ins: shared objects that define no symbol and only have a name.
 //!
-//! TensorRT 8's plugin library links cuBLAS and cuDNN, which a convolution never calls. Where a machine has
+//! TensorRT 8's plugin library links cuBLAS and cuDNN, which a convolution never calls. If a machine has
 //! neither, an empty library of that name satisfies the dynamic loader.
 
 use std::{
@@ -10,7 +10,7 @@ use std::{
 
 use crate::Error;
 
-/// Where an installation keeps its stand-ins.
+/// The folder of stand-ins in an installation.
 pub(crate) fn folder(installation: &Path) -> PathBuf {
     installation.join("stand-ins")
 }
@@ -39,7 +39,7 @@ const HASHES: u64 = DYNAMIC + DYNAMIC_ENTRIES * DYNAMIC_ENTRY;
 const SYMBOLS: u64 = HASHES + HASH_TABLE;
 const STRINGS: u64 = SYMBOLS + SYMBOL;
 
-/// The smallest ELF64 shared object for x86-64 that the dynamic loader takes: System V ABI, chapters 4 and 5.
+/// The smallest ELF64 shared object for x86-64 that the dynamic loader accepts (System V ABI, chapters 4 and 5).
 fn shared_object(soname: &str) -> Vec<u8> {
     let strings = format!("\0{soname}\0");
     let size = STRINGS + strings.len() as u64;
@@ -122,7 +122,7 @@ mod tests {
     use super::{folder, write_all};
 
     #[test]
-    fn the_dynamic_loader_takes_a_stand_in_for_the_library_it_names() {
+    fn dynamic_loader_accepts_a_stand_in() {
         let installation = tempfile::tempdir().unwrap();
         write_all(&["libcublas.so.12".to_owned()], installation.path()).unwrap();
         let listing = Command::new("/bin/true")

@@ -2,7 +2,7 @@ use std::{fmt, path::PathBuf};
 
 use crate::Package;
 
-/// A step of an installation, told as it begins.
+/// A step of an installation, reported when it begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Another process is installing the same package.

@@ -16,20 +16,20 @@ pub struct Store {
     root: PathBuf,
 }
 
-/// Libraries that are there to be loaded.
+/// Installed libraries, ready to be loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Installed {
-    /// The name they are found by: `tensorrt-8.6`.
+    /// The name of the installation, such as `tensorrt-8.6`.
     pub name: String,
-    /// What they are.
+    /// The product.
     pub product: Product,
-    /// Their version, as far as their packaging tells.
+    /// The version, as precise as the packaging states it.
     pub version: String,
-    /// The folder that holds them.
+    /// The folder that holds the libraries.
     pub directory: PathBuf,
-    /// The library to load, then the others, as paths.
+    /// The paths of the libraries; the first is the one to load.
     pub files: Vec<PathBuf>,
-    /// A folder of empty libraries for the loader, if these link some that they do not use.
+    /// A folder of stand-ins for the loader; `None` if the libraries link nothing unused.
     pub stand_ins: Option<PathBuf>,
 }
 
@@ -50,7 +50,7 @@ impl Store {
         home.map(|home| Self::at(home.join("libraries"))).ok_or(Error::NoHome)
     }
 
-    /// A store in a folder of the caller's, which need not exist yet.
+    /// A store in the folder `root`, which need not exist yet.
     pub fn at(root: impl Into<PathBuf>) -> Self {
         Self { root: root.into() }
     }
@@ -82,7 +82,7 @@ impl Store {
         })
     }
 
-    /// Everything installed or registered, by name; what cannot be read is left out.
+    /// The installed and registered libraries, by name; unreadable installations are left out.
     pub fn list(&self) -> Result<Vec<Installed>, Error> {
         let mut installed: Vec<Installed> =
             self.folders()?.iter().filter_map(|path| read(path).ok()).collect();
@@ -90,7 +90,7 @@ impl Store {
         Ok(installed)
     }
 
-    /// What is against everything that was installed or registered and cannot be read.
+    /// The errors of the installations that [`list`](Self::list) leaves out.
     pub fn damages(&self) -> Result<Vec<Error>, Error> {
         Ok(self.folders()?.iter().filter_map(|path| read(path).err()).collect())
     }
@@ -106,31 +106,32 @@ impl Store {
         Ok(folders)
     }
 
-    /// Finds a package, installing it first where it is absent; `tell` hears each step of that.
-    pub fn ensure(&self, name: &str, tell: &mut dyn FnMut(Step)) -> Result<Installed, Error> {
+    /// Finds a package, and installs it first if it is absent; `report` is called as each step begins.
+    pub fn ensure(&self, name: &str, report: &mut dyn FnMut(Step)) -> Result<Installed, Error> {
         match self.find(name) {
-            Err(Error::NotInstalled { name, .. }) => self.install(&name, tell),
+            Err(Error::NotInstalled { name, .. }) => self.install(&name, report),
             found => found,
         }
     }
 
     /// Installs a package by name, from its wheel, or registers a folder that holds libraries.
     ///
-    /// What is there already is verified, and replaced where it is damaged. Two processes may install the same package at once: one
-    /// waits for the other. An installation is complete or absent, never half there.
-    pub fn install(&self, name_or_path: &str, tell: &mut dyn FnMut(Step)) -> Result<Installed, Error> {
+    /// An existing installation is verified, and replaced if it is damaged. If two processes install the same
+    /// package, one waits for the other. An installation is complete or absent, never partial. `report` is called as
+    /// each step begins.
+    pub fn install(&self, name_or_path: &str, report: &mut dyn FnMut(Step)) -> Result<Installed, Error> {
         let path = Path::new(name_or_path);
         if !is_path(name_or_path) {
             let package = Package::named(name_or_path).ok_or_else(|| unknown(name_or_path))?;
-            self.install_package(package, None, tell)
+            self.install_package(package, None, report)
         } else if pip::is_wheel(path) {
-            self.install_package(wheel::identify(path)?, Some(path), tell)
+            self.install_package(wheel::identify(path)?, Some(path), report)
         } else {
             self.register(path)
         }
     }
 
-    /// Compares every file of an installation with the hash it was installed with.
+    /// Compares every file of an installation with the hash recorded when it was installed.
     pub fn verify(&self, installed: &Installed) -> Result<(), Error> {
         let manifest = Manifest::read(&self.directory_named(&installed.name, &installed.version))?;
         let damaged = |file: &LibraryFile, fault| Error::Damaged {
@@ -179,7 +180,7 @@ pub(crate) fn read(directory: &Path) -> Result<Installed, Error> {
 }
 
 impl folder::Found {
-    /// `tensorrt-10.7`: the product and the first two numbers of its version.
+    /// The name of a registered folder: the product and the first two numbers of its version, such as `tensorrt-10.7`.
     pub(crate) fn name(&self) -> String {
         let short: Vec<&str> = self.version.split('.').take(2).collect();
         format!("{}-{}", self.product, short.join("."))
@@ -203,7 +204,7 @@ impl Installed {
     }
 }
 
-/// A name never holds a separator; a path of one component is written `./libs`.
+/// Whether the text is a path: a name has no separator, and a path of one component is written `./libs`.
 fn is_path(text: &str) -> bool {
     text.contains(std::path::is_separator) || text == "." || text == ".."
 }
@@ -213,7 +214,7 @@ fn unknown(name: &str) -> Error {
     Error::UnknownPackage { name: name.to_owned(), known: known.join(", ") }
 }
 
-/// Orders `8.10` after `8.9`.
+/// A sort key that orders `8.10` after `8.9`.
 fn version_key(version: &str) -> Vec<u64> {
     version.split('.').map(|part| part.parse().unwrap_or(0)).collect()
 }
@@ -224,7 +225,7 @@ mod tests {
     use crate::manifest::FORMAT;
 
     #[test]
-    fn what_is_not_installed_says_where_it_was_looked_for_and_how_to_install_it() {
+    fn error_of_missing_library_has_path_and_install_command() {
         let store = Store::at("/nowhere/libraries");
         assert_eq!(
             store.find("tensorrt-8.6").unwrap_err().to_string(),
@@ -234,13 +235,13 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_name_lists_the_known_ones() {
+    fn error_of_unknown_name_lists_the_known_ones() {
         let message = Store::at("/nowhere").find("tensorrt-9.9").unwrap_err().to_string();
         assert!(message.contains("\"tensorrt-9.9\"") && message.contains("tensorrt-rtx-1.7"), "{message}");
     }
 
     #[test]
-    fn a_registered_folder_is_found_by_its_name_and_its_product() {
+    fn registered_folder_is_found_by_name_and_product() {
         let (libraries, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         for name in ["libnvinfer.so.10", "libnvinfer.so.10.7.0", "libnvonnxparser.so.10"] {
             fs::write(libraries.path().join(name), name).unwrap();
@@ -255,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_library_is_damage() {
+    fn changed_library_is_reported_as_damaged() {
         let (libraries, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let library = libraries.path().join("libonnxruntime.so.1.31.1");
         fs::write(&library, "one").unwrap();
@@ -271,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_manifest_that_points_outside_is_refused() {
+    fn manifest_that_points_outside_is_refused() {
         let home = tempfile::tempdir().unwrap();
         let package = Package::named("onnxruntime").unwrap();
         let store = Store::at(home.path());
@@ -291,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_half_there_is_not_installed() {
+    fn partial_installation_is_not_installed() {
         let home = tempfile::tempdir().unwrap();
         let store = Store::at(home.path());
         let directory = store.directory_of(Package::named("onnxruntime").unwrap());
@@ -301,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_version_is_chosen_by_number() {
+    fn newest_version_is_chosen_numerically() {
         assert!(version_key("8.10.1") > version_key("8.9"));
     }
 }

@@ -8,10 +8,10 @@ use zip::{ZipArchive, result::ZipError};
 
 use crate::{Error, PACKAGES, Package, digest::sha256};
 
-/// No library of a backend is larger; a wheel that claims more is not unpacked.
+/// The largest library to unpack, in bytes. A wheel that claims more is refused.
 const LARGEST_LIBRARY: u64 = 4 << 30;
 
-/// Whether `wheel` is the one that was pinned.
+/// Checks that `wheel` has the pinned hash.
 pub(crate) fn verify(wheel: &Path, package: &Package) -> Result<(), Error> {
     let actual = sha256(wheel)?;
     if actual == package.sha256 {
@@ -20,14 +20,14 @@ pub(crate) fn verify(wheel: &Path, package: &Package) -> Result<(), Error> {
     Err(Error::WrongHash { path: wheel.to_owned(), expected: package.sha256.to_owned(), actual })
 }
 
-/// The package whose wheel this file is.
+/// The package to which a wheel belongs.
 pub(crate) fn identify(wheel: &Path) -> Result<&'static Package, Error> {
     let hash = sha256(wheel)?;
     let known = PACKAGES.iter().find(|package| package.sha256 == hash);
     known.ok_or_else(|| Error::UnknownWheel { path: wheel.to_owned() })
 }
 
-/// Unpacks the package's libraries, and nothing else of the wheel, into `directory`.
+/// Unpacks only the package's libraries into `directory`.
 pub(crate) fn unpack(wheel: &Path, package: &Package, directory: &Path) -> Result<(), Error> {
     let file = File::open(wheel).map_err(Error::io("open", wheel))?;
     let fault = |file: &str| {
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_library_missing_from_the_wheel_is_told_by_its_name() {
+    fn error_names_the_library_missing_from_a_wheel() {
         let (_wheel, path) = wheel_with(&LIBRARIES[..1]);
         let target = tempfile::tempdir().unwrap();
         let error = unpack(&path, Package::named("onnxruntime").unwrap(), target.path()).unwrap_err();
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wheel_cut_short_is_an_error() {
+    fn truncated_wheel_is_an_error() {
         let (_wheel, path) = wheel_with(&LIBRARIES);
         let bytes = fs::read(&path).unwrap();
         fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wheel_that_was_replaced_is_not_the_pinned_one() {
+    fn replaced_wheel_is_not_the_pinned_one() {
         let (_wheel, path) = wheel_with(&LIBRARIES);
         let result = verify(&path, Package::named("onnxruntime").unwrap());
         assert!(matches!(result, Err(Error::WrongHash { .. })));
