@@ -47,7 +47,7 @@ fn default_benchmark_writes_json() {
 
 /// The names of the printed costs of a case.
 fn costs(stdout: &str) -> Vec<&str> {
-    let lines = stdout.lines().skip_while(|line| !line.starts_with("where a case's time goes")).skip(2);
+    let lines = stdout.lines().skip_while(|line| !line.starts_with("time per case")).skip(2);
     lines.filter_map(|line| line.trim().split_once("  ")).map(|(name, _)| name).collect()
 }
 

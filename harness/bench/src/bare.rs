@@ -1,4 +1,4 @@
-//! ONNX Runtime alone, with nothing of this project around it: the ceiling for any harness.
+//! ONNX Runtime alone, without any code of the harness: the highest rate that a campaign could reach.
 
 use std::{thread, time::Instant};
 
@@ -13,11 +13,11 @@ use twinfer_onnx::{Tensor, TensorData};
 
 use crate::{BenchError, Fault, usage::Usage};
 
-/// The result of the bare loop.
+/// The result of running ONNX Runtime alone.
 pub struct Bare {
-    /// Models whose session was made and run once.
+    /// The number of models whose session was created and run once.
     pub executed: u64,
-    /// Models that ONNX Runtime refused.
+    /// The number of models that ONNX Runtime refused.
     pub refused: u64,
     /// Wall time.
     pub seconds: f64,
@@ -26,7 +26,7 @@ pub struct Bare {
 }
 
 impl Bare {
-    /// Both together.
+    /// The sum of both.
     pub fn and(&self, other: &Self) -> Self {
         Self {
             executed: self.executed + other.executed,
@@ -36,18 +36,18 @@ impl Bare {
         }
     }
 
-    /// Models a second that were executed.
+    /// Executed models per second.
     pub fn rate(&self) -> f64 {
         self.executed as f64 / self.seconds
     }
 
-    /// Microseconds of processor time for each of them.
+    /// Microseconds of processor time per executed model.
     pub fn micros(&self) -> f64 {
         self.processor * 1e6 / self.executed as f64
     }
 }
 
-/// ONNX Runtime as this process loaded it, which it can do once.
+/// The ONNX Runtime of this process, which can be loaded once.
 pub struct Runtime(Environment);
 
 impl Runtime {
@@ -62,7 +62,7 @@ impl Runtime {
         Ok(Self(environment))
     }
 
-    /// Makes a session of every model and runs it once, on `threads` threads at once.
+    /// Creates a session for every model and runs it once, on `threads` threads.
     pub fn measure(&self, tasks: &[Task], threads: usize) -> Bare {
         let (started, before) = (Instant::now(), Usage::now());
         let executed = thread::scope(|scope| {

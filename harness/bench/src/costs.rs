@@ -1,4 +1,4 @@
-//! Where a case's time goes: the parts of a case, and what a campaign spent on it.
+//! The costs of a case: the processor time of each part, and the time that a campaign spent on it.
 
 use console::style;
 use serde::Serialize;
@@ -8,21 +8,21 @@ use crate::{Host, end_to_end::Measured, host::line, parts::Parts};
 
 const STAGES: [Stage; 4] = [Stage::Load, Stage::Parse, Stage::Build, Stage::Execute];
 
-/// What one thing costs, in microseconds a case.
+/// The cost of one step, in microseconds per case.
 #[derive(Debug, Serialize)]
 pub struct Cost {
-    /// What it is.
+    /// The name of the step.
     pub name: String,
-    /// Processor time, by itself.
+    /// Processor time of the step, measured on its own; `None` if it was not measured.
     pub processor: Option<f64>,
-    /// Between what half of its measurements lie, where it is the median of many.
+    /// The first and third quartile, if `processor` is the median of many measurements.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spread: Option<[f64; 2]>,
-    /// In the campaign: wall time of a stage, and of all processors together.
+    /// Wall time of a stage in the campaign; in the last row, of all processors together. `None` if not measured.
     pub campaign: Option<f64>,
 }
 
-/// Everything that a case costs, the last two being the rest and the sum.
+/// The costs of a case. The last two entries are the unattributed rest and the sum.
 pub fn costs(measured: &Measured, variants: &[(Variant, Parts)], processors: usize) -> Vec<Cost> {
     let processor = |name: &str, micros| Cost {
         name: name.to_owned(),
@@ -66,12 +66,12 @@ pub fn costs(measured: &Measured, variants: &[(Variant, Parts)], processors: usi
 
 /// Prints a table of costs.
 pub fn print(costs: &[Cost], host: &dyn Host) {
-    line!(host, "{}", style("where a case's time goes, microseconds").bold());
+    line!(host, "{}", style("time per case, microseconds").bold());
     line!(host, "  {:<40} {:>10}  {:>12}", "", "processor", "in campaign");
     let shown = |micros: Option<f64>| micros.map_or_else(String::new, |micros| format!("{micros:.0}"));
     for Cost { name, processor, spread, campaign } in costs {
         let spread = spread.map_or_else(String::new, |[low, high]| {
-            format!("  median of turns, half of them from {low:.0} to {high:.0}")
+            format!("  median of turns, quartiles {low:.0} to {high:.0}")
         });
         line!(host, "  {name:<40} {:>10}  {:>12}{spread}", shown(*processor), shown(*campaign));
     }

@@ -1,4 +1,4 @@
-//! Golden against ONNX Runtime's CPU provider, and that provider alone in this process.
+//! A campaign of golden and ONNX Runtime's CPU provider, and that provider alone in this process.
 
 use std::num::NonZeroUsize;
 
@@ -14,7 +14,7 @@ use crate::{
     stream::Stream,
 };
 
-/// Measures and prints both.
+/// Measures both and prints the results.
 pub fn run(settings: &Settings, host: &dyn Host) -> Result<Report, BenchError> {
     let jobs = settings.jobs;
     let variant: Variant = "ort:cpu".parse().map_err(Fault::usage)?;
@@ -23,7 +23,7 @@ pub fn run(settings: &Settings, host: &dyn Host) -> Result<Report, BenchError> {
     let tasks: Vec<Task> =
         cases.iter().map(Task::of).collect::<Result<_, _>>().map_err(Fault::environment)?;
     let worker = host.worker(std::slice::from_ref(&variant))?;
-    // half before and half after, so that a machine that gets busier or idler favours neither
+    // half before and half after, so that a change of the machine's load favors neither
     let (first, second) = tasks.split_at(tasks.len() / 2);
     let runtime = bare::Runtime::load()?;
     let before = runtime.measure(first, jobs.get());
@@ -53,11 +53,11 @@ fn print(bare: &bare::Bare, measured: &Measured, jobs: NonZeroUsize, host: &dyn 
     line!(host, "{}", style(format!("{} cases, {jobs} jobs", measured.summary.cases)).bold());
     line!(
         host,
-        "  end to end, executed and compared   {rate:>8.0} a second, {spent:.0} µs of processor time each"
+        "  end to end, executed and compared   {rate:>8.0} cases/s, {spent:.0} µs of processor time each"
     );
     line!(
         host,
-        "  ONNX Runtime alone, session and run {:>8.0} a second, {:.0} µs of processor time each ({} refused)",
+        "  ONNX Runtime alone, session and run {:>8.0} cases/s, {:.0} µs of processor time each ({} refused)",
         bare.rate(),
         bare.micros(),
         bare.refused

@@ -7,10 +7,10 @@ use twinfer_workers::WorkerCommand;
 
 use crate::{BenchError, Fault, Settings, report, usage::Spent};
 
-/// A campaign, and what its records say.
+/// A finished campaign and the figures from its records.
 pub struct Measured {
     pub summary: Summary,
-    /// Processor time from the first case on.
+    /// Processor time from the first case to the end.
     pub spent: Spent,
     stages: BTreeMap<(Variant, Stage), u64>,
     macs: Vec<u64>,
@@ -47,23 +47,23 @@ impl Measured {
         Ok(Self { summary, spent: Spent::now().since(before), stages, macs })
     }
 
-    /// Cases a second that were executed and compared.
+    /// Cases per second that were executed and compared.
     pub fn rate(&self) -> f64 {
         self.summary.compared as f64 / self.summary.seconds
     }
 
-    /// Multiply-accumulates of the middle case.
+    /// Multiply-accumulates of the median case.
     pub fn median_macs(&self) -> u64 {
         self.macs.get(self.macs.len() / 2).copied().unwrap_or(0)
     }
 
-    /// Microseconds a case of wall time that a variant's workers spent in a stage, where they entered it.
+    /// Wall time of a stage in a variant's workers, in microseconds per case; `None` if no case entered it.
     pub fn stage(&self, variant: &Variant, stage: Stage) -> Option<f64> {
         let micros = self.stages.get(&(variant.clone(), stage))?;
         Some(*micros as f64 / self.summary.cases.max(1) as f64)
     }
 
-    /// Microseconds a case of what took so many seconds.
+    /// Converts seconds of all cases to microseconds per case.
     pub fn micros(&self, seconds: f64) -> f64 {
         seconds * 1e6 / self.summary.cases.max(1) as f64
     }
@@ -73,7 +73,7 @@ impl Measured {
         self.spent.both() * 1e6 / self.summary.compared.max(1) as f64
     }
 
-    /// What the report says of it.
+    /// The entry of the campaign in the report.
     pub fn campaign(&self) -> report::Campaign {
         report::Campaign {
             cases: self.summary.cases,

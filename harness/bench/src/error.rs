@@ -26,7 +26,7 @@ pub enum BenchError {
 /// A failure as one process reports it to another: one line that says what failed and on what.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 pub enum Fault {
-    /// The user asked for something that cannot be done.
+    /// The user's request cannot be fulfilled.
     #[error("{0}")]
     Usage(String),
     /// The machine or the harness failed.

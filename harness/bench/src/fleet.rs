@@ -12,21 +12,21 @@ use twinfer_workers::ALLOCATOR;
 
 use crate::{BenchError, Fault, Greeting, Host, Settings, solo::Loop};
 
-/// Loops side by side, which begin together.
+/// Concurrent loops, each in a process of its own, that start together.
 #[derive(Clone, Copy)]
 pub struct Fleet<'a> {
-    /// What each of them opens.
+    /// The variants that each loop opens.
     pub variants: &'a [Variant],
-    /// How many there are; they share the cases.
+    /// The number of loops, which share the cases.
     pub processes: NonZeroUsize,
     /// How libraries use the driver cache.
     pub cache: CacheMode,
-    /// Whether they compare with golden too.
+    /// Whether the loops also compare with golden.
     pub judged: bool,
 }
 
 impl Fleet<'_> {
-    /// Runs the loops side by side; the result of each.
+    /// Runs the loops concurrently; returns the result of each.
     pub fn run(self, settings: &Settings, host: &dyn Host) -> Result<Vec<Loop>, BenchError> {
         let mut loops: Vec<Running> = (0..self.processes.get())
             .map(|index| self.start(settings, host, index))
@@ -57,7 +57,7 @@ fn joined<T: ToString>(items: &[T]) -> String {
     items.iter().map(T::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// A loop's process; it ends when its standard input does.
+/// The process of a loop, which exits when its standard input is closed.
 struct Running {
     child: Child,
     input: ChildStdin,
@@ -90,7 +90,7 @@ impl Running {
                 Ok(serde_json::from_str(&line.map_err(Fault::environment)?).map_err(Fault::environment)?)
             }
             None => Err(Fault::environment(match self.child.wait() {
-                Ok(status) => format!("a loop's process ended early: {status}"),
+                Ok(status) => format!("the process of a loop ended early: {status}"),
                 Err(error) => error.to_string(),
             })
             .into()),
@@ -100,7 +100,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // a loop that has answered ends by itself; one that is still at work is not needed any more
+        // a loop that has reported exits by itself; the result of one that is still running is no longer needed
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -7,7 +7,7 @@ use crate::BenchError;
 
 /// The program that runs a benchmark.
 pub trait Host {
-    /// The command that starts a worker of any of `variants`. The same program must also run
+    /// The command that starts a worker for any of `variants`. The same program must also run
     /// [`run_loop`](crate::run_loop) as its command `bench-loop`, and [`measure_parts`](crate::measure_parts) as
     /// `bench-parts`.
     ///
@@ -16,11 +16,11 @@ pub trait Host {
     /// If the program or a library that a variant needs cannot be found.
     fn worker(&self, variants: &[Variant]) -> Result<WorkerCommand, BenchError>;
 
-    /// Prints one line, given without its line break.
+    /// Prints `line`, which has no line break.
     fn print(&self, line: fmt::Arguments<'_>);
 }
 
-/// Prints one line, as `println!` does, to the host given first.
+/// Prints one line on a [`Host`], with the format arguments of `println!`.
 macro_rules! line {
     ($host:expr, $($argument:tt)*) => {
         $host.print(format_args!($($argument)*))

@@ -1,4 +1,4 @@
-//! Several backends, each alone, all of them in one loop, and in a campaign.
+//! Measures several backends: each alone, all in one loop, and in a campaign.
 
 use std::{num::NonZeroUsize, slice};
 
@@ -17,7 +17,7 @@ use crate::{
     usage::Usage,
 };
 
-/// Measures and prints what the arguments ask for.
+/// Takes the measurements that the settings select and prints the results.
 pub fn run(settings: &Settings, variants: &[Variant], host: &dyn Host) -> Result<Report, BenchError> {
     let mut report = Report { jobs: settings.jobs.get(), ..Report::default() };
     if settings.only.contains(&Part::Bare) {
@@ -54,7 +54,7 @@ fn bare(settings: &Settings, variants: &[Variant], host: &dyn Host) -> Result<Ve
     Ok(alone)
 }
 
-/// The ways to use the cache that are worth a measurement: its effect is known where there is none.
+/// The driver cache modes to measure; only one if the cache cannot have an effect.
 fn caches<'a>(settings: &'a Settings, variant: &Variant) -> &'a [CacheMode] {
     match variant.backend {
         _ if !settings.driver_cache.is_empty() => &settings.driver_cache,
@@ -94,7 +94,7 @@ fn naive(settings: &Settings, variants: &[Variant], host: &dyn Host) -> Result<f
     line!(host, "  executed and compared               {:>8.1} a second", total.rate);
     line!(
         host,
-        "  cases                               {:>8.0}, {:.0} of them compared",
+        "  cases                               {:>8.0}, {:.0} compared",
         total.cases,
         total.done
     );
@@ -135,7 +135,7 @@ fn campaign(
     Ok(())
 }
 
-/// What loops side by side came to together.
+/// The combined result of concurrent loops.
 struct Total {
     rate: f64,
     cases: f64,
@@ -159,13 +159,13 @@ impl Total {
         let opening = loops.iter().fold(Usage::default(), |total, it| total.and(it.opening_usage));
         let mut details = vec![
             format!(
-                "processor time a case: {:.1} ms, {:.1} ms in the kernel, {:.0} page faults",
+                "processor time per case: {:.1} ms, {:.1} ms in the kernel, {:.0} page faults",
                 1e3 * usage.user / cases.max(1.0),
                 1e3 * usage.system / cases.max(1.0),
                 usage.page_faults as f64 / cases.max(1.0)
             ),
             format!(
-                "processor time of an opening: {:.1} s, {:.1} s in the kernel, {} page faults",
+                "processor time to open: {:.1} s, {:.1} s in the kernel, {} page faults",
                 opening.user / loops.len() as f64,
                 opening.system / loops.len() as f64,
                 opening.page_faults / loops.len() as u64
@@ -174,7 +174,7 @@ impl Total {
         let stuck = loops.iter().filter(|it| it.stuck).count();
         if stuck > 0 {
             details
-                .push(format!("{stuck} of {} still in a case a minute after the time was up", loops.len()));
+                .push(format!("{stuck} of {} still in a case one minute after the time limit", loops.len()));
         }
         if sum(|it| it.attributes_asked) > 0 {
             details.push(format!(
@@ -212,7 +212,7 @@ impl Total {
         }
     }
 
-    /// A case's time in a stage.
+    /// The mean time of a stage per case.
     fn milliseconds(&self, stage: Stage) -> f64 {
         let micros = self.micros.iter().find(|(other, _)| *other == stage).map_or(0.0, |(_, micros)| *micros);
         micros / 1e3 / self.cases.max(1.0)

@@ -1,11 +1,10 @@
-//! The *parts* of a case: what each step on its way costs in processor time, measured one after the other in one process.
+//! The *parts* of a case: the processor time of each step, measured one after the other in one process.
 //!
-//! *Isolation* is one of them: what it costs beyond the backend's own work that it runs in a worker process. The same cases
-//! go to the same backend in this process, and through one lane of a campaign to a worker, in turns; what this process and the
-//! worker use for the second, less what this process uses for the first, is isolation. It is a small difference of large
-//! numbers, each of which changes with what else the machine does, so it is told in two parts, and of each the median
-//! turn: what the stages of a backend take more or less in the worker than here, as each side times them, and all else,
-//! which is what carries a case there and its answer back.
+//! *Isolation* is the cost of running a backend in a worker process instead of in this one. The same cases alternate between
+//! the backend in this process and a worker behind the executor of a campaign. Isolation is the processor time of this process
+//! and the worker in the second way, minus that of this process in the first. This small difference of large numbers varies
+//! with the load of the machine, so the benchmark reports the median over many turns of two components: the difference in the
+//! stages of the backend, as each side times them, and the rest, which is the cost of messages.
 
 use std::{
     collections::BTreeMap,
@@ -30,51 +29,51 @@ use twinfer_workers::RoundTrip;
 
 use crate::{BenchError, Fault, Host, PartsSettings, Settings, stream::Stream, usage::processor_seconds};
 
-/// Cases between two readings of the clock; the ways of isolation take turns, so that a machine that gets busier or idler
-/// favours neither. As many as make what a turn's beginning and end cost small: a campaign has one of each.
+/// Cases per turn. Running in this process and running in a worker alternate, so that a change of the machine's load
+/// favors neither; a turn is long enough that its start and end cost little.
 const TURN: usize = 1000;
-/// Cases before the first reading, which pay for what the others share.
+/// Cases before the first turn, which absorb one-time costs.
 const WARM_UP: usize = 25;
-/// No turn begins later than this.
+/// No turn starts later than this.
 const LONGEST: Duration = Duration::from_secs(20);
-/// About as many turns fit in that time at least.
+/// The smallest number of turns that should fit into [`LONGEST`].
 const LEAST_TURNS: usize = 4;
 
-/// Seconds of processor time, all cases together.
+/// The processor time of every step in seconds, summed over all cases.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Parts {
-    /// Cases that went all the way.
+    /// The number of cases that were measured.
     pub cases: usize,
-    /// Drawing a case.
+    /// Generating the cases.
     pub generate: f64,
-    /// Its model's bytes, its tensors and its hash.
+    /// Encoding the model bytes and the tensors, and hashing them.
     pub encode: f64,
-    /// The reference and its bounds.
+    /// Evaluating the reference and its bounds.
     pub golden: f64,
-    /// The backend in this process.
+    /// Running the backend in this process.
     pub backend: f64,
-    /// The same by stage, in proportion of the time that they took.
+    /// The backend's time by stage, split in proportion to the wall time of the stages.
     pub stages: BTreeMap<Stage, f64>,
-    /// The checks.
+    /// Running the checks.
     pub compare: f64,
-    /// The case's line of the journal.
+    /// Serializing the journal record.
     pub journal: f64,
-    /// What isolation adds to a case, in each turn.
+    /// The cost of isolation per case, one entry for each turn.
     pub isolation: Vec<Isolation>,
 }
 
-/// What it adds to a case that its backend runs in a worker, in one turn: seconds of processor time, both parts together.
+/// The processor time that running the backend in a worker adds to a case, in seconds, measured over one turn.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Isolation {
-    /// All but the next.
+    /// All of the cost but `stages`: sending cases and receiving observations.
     pub messages: f64,
-    /// What the backend's stages take more there than here. They time themselves by the wall clock, so that whatever
-    /// interrupts them counts here and not above.
+    /// How much longer the backend's stages take in the worker. Stages are timed by the wall clock, so interruptions
+    /// count here and not in `messages`.
     pub stages: f64,
 }
 
 impl Parts {
-    /// Has a process of its own measure them, since this one loads no backend; a case may be too slow for all to be tried.
+    /// Measures the parts in a new process, because this one loads no backend. A slow backend may not run all cases.
     pub fn of(variant: &Variant, settings: &Settings, host: &dyn Host) -> Result<Self, BenchError> {
         let worker = host.worker(std::slice::from_ref(variant))?;
         let families: Vec<_> = settings.families.iter().map(ToString::to_string).collect();
@@ -88,12 +87,12 @@ impl Parts {
         Ok(serde_json::from_slice(&output.stdout).map_err(failed)?)
     }
 
-    /// Microseconds a case of what took so many seconds.
+    /// Converts seconds of all cases to microseconds per case.
     pub fn micros(&self, seconds: f64) -> f64 {
         seconds * 1e6 / self.cases.max(1) as f64
     }
 
-    /// Microseconds a case of a part of isolation: the quartiles of all turns.
+    /// The quartiles over all turns of a part of isolation, in microseconds per case; `None` without a turn.
     pub fn isolation(&self, part: fn(&Isolation) -> f64) -> Option<[f64; 3]> {
         let mut turns: Vec<_> = self.isolation.iter().map(part).collect();
         turns.sort_by(f64::total_cmp);
@@ -102,7 +101,7 @@ impl Parts {
     }
 }
 
-/// What the cases go through.
+/// The steps that the cases go through, and the times so far.
 struct Course {
     stream: Stream,
     next: u64,
@@ -112,7 +111,7 @@ struct Course {
     parts: Parts,
 }
 
-/// Measures the steps of a case in this process, and writes the result to standard output as one line of JSON.
+/// Measures the steps of a case in this process and writes the result to standard output as one line of JSON.
 ///
 /// # Errors
 ///
@@ -154,7 +153,7 @@ impl Course {
         })
     }
 
-    /// Takes the next `count` cases through every step.
+    /// Runs the next `count` cases through every step.
     fn turn(&mut self, count: usize) -> Result<(), BenchError> {
         let Self { parts, backend, options, .. } = self;
         let variant = &options.variants[0];
@@ -193,7 +192,7 @@ impl Course {
             *parts.stages.entry(timing.stage).or_default() += timing.micros as f64;
         }
         let stages_here = observations.iter().map(|observation| Timing::total(&observation.timings)).sum();
-        // whoever calls a backend drops what it answers, as a worker does
+        // dropping the observations is part of the cost, as in a worker
         clock.lap();
         drop(observations);
         let in_this_process = in_this_process + clock.lap();
@@ -213,7 +212,7 @@ impl Course {
     }
 }
 
-/// The journal's record of a case, as a campaign of one variant has it.
+/// The journal record of a case in a campaign of one variant.
 fn record(
     variant: &Variant,
     case: &EncodedCase,
@@ -249,7 +248,7 @@ impl Clock {
         Self(time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9)
     }
 
-    /// Seconds since the last reading.
+    /// Returns the seconds since the last reading and restarts the clock.
     fn lap(&mut self) -> f64 {
         let before = mem::replace(self, Self::start());
         self.0 - before.0

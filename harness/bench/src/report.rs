@@ -4,51 +4,51 @@ use serde::Serialize;
 
 use crate::{BenchError, Cost, Fault, Spent};
 
-/// What a benchmark came to, as its JSON file has it.
+/// The result of a benchmark, as written to its JSON file.
 #[derive(Debug, Default, Serialize)]
 pub struct Report {
-    /// Worker processes a variant.
+    /// Worker processes per variant.
     pub jobs: usize,
-    /// Loops over the cases with nothing around them.
+    /// The results of the backends alone, without a campaign.
     pub alone: Vec<Alone>,
-    /// Cases a second of all backends, golden and the checks in one loop.
+    /// Cases per second of all backends, golden and the checks in one loop; `None` if not measured.
     pub naive: Option<f64>,
-    /// The campaign.
+    /// The result of the campaign; `None` if not measured.
     pub campaign: Option<Campaign>,
-    /// Where a case's time goes.
+    /// The costs of a case, step by step.
     pub costs: Vec<Cost>,
 }
 
-/// A backend alone.
+/// The rate of a backend without a campaign.
 #[derive(Debug, Serialize)]
 pub struct Alone {
-    /// Which one.
+    /// The variant.
     pub backend: String,
-    /// Processes, or threads of one process.
+    /// The number of processes, or of threads in one process.
     pub parallel: usize,
-    /// Cases a second that it took as far as it goes.
+    /// Cases per second that reached the backend's last stage.
     pub rate: f64,
-    /// Microseconds of processor time for each of them.
+    /// Microseconds of processor time per case.
     pub processor: f64,
 }
 
-/// A campaign.
+/// The rate and the cost of a campaign.
 #[derive(Debug, Serialize)]
 pub struct Campaign {
-    /// Cases.
+    /// The number of cases.
     pub cases: u64,
-    /// Those that were executed and compared.
+    /// The number of cases that were executed and compared.
     pub compared: u64,
-    /// Of these, so many a second.
+    /// Compared cases per second.
     pub rate: f64,
-    /// Multiply-accumulates of the middle case.
+    /// Multiply-accumulates of the median case.
     pub median_macs: u64,
-    /// Processor seconds.
+    /// Processor seconds of supervisor and workers.
     pub spent: Spent,
 }
 
 impl Report {
-    /// The best rate of a backend alone.
+    /// The highest rate of a backend alone; `None` if none was measured.
     pub fn best_alone(&self, backend: &str) -> Option<f64> {
         self.alone.iter().filter(|alone| alone.backend == backend).map(|alone| alone.rate).reduce(f64::max)
     }

@@ -4,20 +4,20 @@ use twinfer_case::Variant;
 use twinfer_driver_cache::CacheMode;
 use twinfer_generators::Family;
 
-/// What to measure, and on which cases.
+/// The measurements to take and the cases to take them on.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// What to measure, by [`Part`]; if `None`, the CPU provider of ONNX Runtime on the threads of one process, and in a campaign.
+    /// The backends to measure, by [`Part`]; if `None`, ONNX Runtime's CPU provider, in one process and in a campaign.
     pub backends: Option<Vec<Variant>>,
-    /// Which measurements of `backends` to take.
+    /// The measurements of `backends` to take.
     pub only: Vec<Part>,
-    /// How many processes of one backend, one number after the other; if empty, 1 and `jobs`.
+    /// The numbers of processes to measure a backend with, in turn; if empty, 1 and `jobs`.
     pub processes: Vec<NonZeroUsize>,
-    /// How libraries use the driver cache, one mode after the other; if empty, off and on for TensorRT, else on.
+    /// The driver cache modes to measure, in turn; if empty, off and on for TensorRT, otherwise on.
     pub driver_cache: Vec<CacheMode>,
-    /// The most cases of one measurement.
+    /// The largest number of cases per measurement.
     pub cases: u64,
-    /// The most seconds of one measurement, start-up apart; `None` for no limit.
+    /// The time limit of a measurement in seconds, without start-up; `None` for no limit.
     pub time: Option<u64>,
     /// The generators of the cases.
     pub families: Vec<Family>,
@@ -40,7 +40,7 @@ pub enum Part {
     Campaign,
 }
 
-/// One loop over cases with nothing of a campaign around it.
+/// A loop over cases without a campaign.
 #[derive(Clone, Debug)]
 pub struct LoopSettings {
     /// The backends that run every case, one after the other.
@@ -49,17 +49,17 @@ pub struct LoopSettings {
     pub families: Vec<Family>,
     /// The seed that decides every case.
     pub seed: u64,
-    /// `(i, n)`: every n-th case, beginning with the i-th.
+    /// `(i, n)`: every n-th case, starting with the i-th.
     pub shard: (u64, u64),
-    /// The most cases of all shards together.
+    /// The largest number of cases of all shards together.
     pub cases: u64,
-    /// The most seconds, start-up apart; `None` for no limit.
+    /// The time limit in seconds, without start-up; `None` for no limit.
     pub time: Option<u64>,
     /// Whether the loop also generates the cases, evaluates golden and compares.
     pub judged: bool,
 }
 
-/// The steps of a case, measured one by one in this process.
+/// Settings for measuring the steps of a case one by one.
 #[derive(Clone, Debug)]
 pub struct PartsSettings {
     /// The backend that runs the cases.
@@ -68,7 +68,7 @@ pub struct PartsSettings {
     pub families: Vec<Family>,
     /// The seed that decides every case.
     pub seed: u64,
-    /// The most cases.
+    /// The largest number of cases.
     pub cases: usize,
 }
 

@@ -1,4 +1,4 @@
-//! One process of a benchmark: a loop over cases with nothing of a campaign around it.
+//! One process of a benchmark: a loop over cases without a campaign.
 
 use std::{
     collections::BTreeMap,
@@ -19,72 +19,72 @@ use twinfer_worker::take_stdout;
 
 use crate::{BenchError, Fault, LoopSettings, stream::Stream, usage::Usage};
 
-/// The first line of a loop's process: its backends are open, so that it begins on request, or why they are not.
+/// The first line that the process of a loop writes: its backends are open and it waits for the start, or why they are not.
 pub type Greeting = Result<(), Fault>;
 
-/// The result of one loop.
+/// The result of one loop, which its process writes as JSON.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Loop {
-    /// Seconds until the backends were open.
+    /// Wall time to open the backends, in seconds.
     pub opening: f64,
-    /// What opening them used.
+    /// The resources used to open the backends.
     pub opening_usage: Usage,
-    /// What the cases used.
+    /// The resources used by the cases.
     pub usage: Usage,
-    /// Seconds from the first case to the last.
+    /// Wall time from the first case to the last, in seconds.
     pub seconds: f64,
-    /// Cases that were tried.
+    /// The number of cases that were run.
     pub cases: u64,
-    /// Cases that every backend took as far as it goes and, in a judged loop, that were compared.
+    /// The number of cases that reached the last stage of every backend and, in a judged loop, were compared.
     pub done: u64,
-    /// Microseconds by stage, all cases together.
+    /// Microseconds by stage, summed over all cases.
     pub stages: BTreeMap<Stage, u64>,
-    /// Device attributes that libraries asked for.
+    /// The number of device attribute queries.
     pub attributes_asked: u64,
-    /// How many of them the driver answered.
+    /// The number of queries that the driver answered.
     pub attributes_answered_by_driver: u64,
-    /// Answers in memory that were compared with the driver's.
+    /// The number of cached answers that were compared with the driver's.
     pub attributes_compared: u64,
-    /// Comparisons that found another answer.
+    /// The number of compared answers that differed.
     pub attributes_changed: u64,
-    /// Device memory that libraries allocated, how often.
+    /// The number of device memory allocations.
     pub allocations: u64,
-    /// How many of these the driver made.
+    /// The number of allocations that the driver made.
     pub allocations_by_driver: u64,
-    /// Whether it was still in a case, which is not counted, long after its time was up.
+    /// Whether the loop was still in a case long after its time limit. That case is not counted.
     pub stuck: bool,
 }
 
-/// How long after its time a loop waits for the case that it is in: as long as the slowest builds take beside others.
+/// How long after its time limit a loop waits for the current case: as long as the slowest builds take under load.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// A running loop, which reports its result once.
+/// A running loop, which writes its result once.
 struct Course {
-    /// `None` once it is reported.
+    /// The result so far; `None` once it is written.
     result: Mutex<Option<Loop>>,
     output: File,
     started: Instant,
     before: Usage,
 }
 
-/// A backend and its own description.
+/// An open backend and its description.
 struct Subject {
     variant: Variant,
     description: Description,
     backend: Box<dyn Backend>,
 }
 
-/// A case with its bytes and tensors.
+/// A case with its encoded bytes and tensors.
 struct EncodedCase {
     case: Case,
     task: Task,
 }
 
-/// How many cases of a bare loop are prepared before it begins; it prepares what it needs beyond them as it goes.
+/// The number of cases that a bare loop prepares before it starts; it prepares further cases as it runs.
 const PREPARED_BEFORE: usize = 4096;
 
-/// Opens the backends, writes a [`Greeting`] to standard output, and once a line comes on standard input, runs the cases and writes
-/// the result as one line of JSON. The greeting that was written.
+/// Opens the backends, writes a [`Greeting`] to standard output, waits for a line on standard input, runs the cases
+/// and writes the result as one line of JSON. Returns the greeting.
 ///
 /// # Errors
 ///
@@ -147,7 +147,7 @@ impl Course {
         Self { result: Mutex::new(Some(result)), output, started: Instant::now(), before: Usage::now() }
     }
 
-    /// Ends the process where a case outlasts the loop's `limit` by far.
+    /// Exits the process if a case far outlasts the loop's `limit`.
     fn watch(self: &Arc<Self>, limit: Duration) {
         let Some(patience) = limit.checked_add(PATIENCE) else { return };
         let course = Arc::clone(self);
@@ -190,7 +190,7 @@ impl Course {
         self.result.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes the result unless it is written already.
+    /// Writes the result unless it was written already.
     fn report(&self, stuck: bool) -> Result<(), Fault> {
         let Some(result) = self.result().take() else { return Ok(()) };
         let (attributes, memory) = (attribute_tally(), memory_tally());
@@ -219,7 +219,7 @@ impl Loop {
     }
 }
 
-/// Judges the observations of one case; whether each was compared with golden.
+/// Judges the observations of one case. Returns whether all of them were compared with golden.
 fn are_compared(prepared: &EncodedCase, subjects: &[Subject], observations: &[Observation]) -> bool {
     let EncodedCase { case, task } = prepared;
     let references: Vec<_> = match case.expectation {
@@ -239,7 +239,7 @@ fn are_compared(prepared: &EncodedCase, subjects: &[Subject], observations: &[Ob
             fresh: None,
         })
     });
-    // every one of them, so that no comparison is left out
+    // no short circuit, so that every observation is compared
     judgements.filter(|judgement| !judgement.compared).count() == 0
 }
 

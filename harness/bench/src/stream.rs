@@ -1,7 +1,7 @@
 use twinfer_case::Case;
 use twinfer_generators::{CaseStream, Family};
 
-/// The cases that a campaign of these families draws, in its order.
+/// The cases that a campaign of these families generates, in the same order.
 pub struct Stream(Vec<CaseStream>);
 
 impl Stream {
@@ -9,7 +9,7 @@ impl Stream {
         Self(families.iter().map(|family| family.stream(seed)).collect())
     }
 
-    /// Every `count`-th case, beginning with the one at `first`; they never end.
+    /// An endless iterator over every `count`-th case, starting with the one at `first`.
     pub fn cases(&self, first: u64, count: u64) -> impl Iterator<Item = Case> {
         let indices = (0..).map(move |turn: u64| first + turn * count);
         indices.map(|index| self.0[(index % self.0.len() as u64) as usize].case(index))

@@ -2,17 +2,17 @@ use std::{fs, process};
 
 use serde::{Deserialize, Serialize};
 
-/// Processor seconds of a campaign, or of the part of it since an earlier moment.
+/// Processor time of a campaign, or of its part after an earlier reading, in seconds.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Spent {
-    /// This process.
+    /// Processor time of this process.
     pub supervisor: f64,
-    /// Those that it started, ended or not.
+    /// Processor time of the processes that it started, ended or not.
     pub workers: f64,
 }
 
 impl Spent {
-    /// Until now.
+    /// The processor time used so far.
     pub fn now() -> Self {
         let own = Stat::read("self");
         let processes = fs::read_dir("/proc").into_iter().flatten().filter_map(Result::ok);
@@ -23,44 +23,44 @@ impl Spent {
         Self { supervisor: own.usage.processor(), workers: own.ended_children + alive }
     }
 
-    /// What was spent since `earlier`.
+    /// The processor time used since `earlier`.
     #[must_use]
     pub fn since(self, earlier: Self) -> Self {
         Self { supervisor: self.supervisor - earlier.supervisor, workers: self.workers - earlier.workers }
     }
 
-    /// Supervisor and workers.
+    /// The processor time of supervisor and workers together.
     pub fn both(self) -> f64 {
         self.supervisor + self.workers
     }
 }
 
-/// What a process has used of the machine so far.
+/// The resources that a process has used so far.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Usage {
-    /// Processor seconds of its own.
+    /// Processor seconds in user mode.
     pub user: f64,
     /// Processor seconds in the kernel.
     pub system: f64,
-    /// Pages that were given to it when it first touched them.
+    /// Minor page faults.
     pub page_faults: u64,
 }
 
-/// Clock ticks a second in `/proc`, on every Linux for x86-64 and Arm.
+/// Clock ticks per second in `/proc`; the same on every Linux for x86-64 and Arm.
 const TICKS: f64 = 100.0;
 
 impl Usage {
-    /// That of this process.
+    /// The usage of this process.
     pub fn now() -> Self {
         Stat::read("self").unwrap_or_default().usage
     }
 
-    /// Processor seconds.
+    /// Processor seconds in user mode and in the kernel.
     pub fn processor(self) -> f64 {
         self.user + self.system
     }
 
-    /// What was used since `earlier`.
+    /// The resources used since `earlier`.
     pub fn since(self, earlier: Self) -> Self {
         Self {
             user: self.user - earlier.user,
@@ -69,7 +69,7 @@ impl Usage {
         }
     }
 
-    /// Both together.
+    /// The sum of both.
     pub fn and(self, other: Self) -> Self {
         Self {
             user: self.user + other.user,
@@ -90,7 +90,7 @@ pub fn processor_seconds(process: u32) -> Option<f64> {
     nanoseconds.sum::<Option<u64>>().map(|sum| sum as f64 * 1e-9)
 }
 
-/// `/proc/PID/stat` (`proc_pid_stat(5)`), as far as it matters here.
+/// The fields of `/proc/PID/stat` (`proc_pid_stat(5)`) that a benchmark needs.
 #[derive(Default)]
 struct Stat {
     parent: u64,
