@@ -5,9 +5,10 @@ use crate::format::Format;
 
 /// The largest errors that a backend with a given arithmetic may make.
 pub trait ErrorModel: Sized {
-    /// What `roundings` operations on `dtype` behind a result make of it, rounding it to `dtype` included.
+    /// The error of a result after `roundings` operations on `dtype`, including the rounding of the result to
+    /// `dtype`.
     ///
-    /// `magnitude` is the sum of the absolute parts of the result, `result` the most that its absolute value is.
+    /// `magnitude` is the sum of the absolute terms of the result, `result` an upper bound of its absolute value.
     fn error(self, dtype: DataType, roundings: f64, magnitude: f64, result: f64) -> f64;
 
     /// As [`error`](Self::error), for operations that are rounded to `within`, and then the result to `dtype`.
@@ -20,10 +21,10 @@ pub trait ErrorModel: Sized {
         result: f64,
     ) -> f64;
 
-    /// The type that sums of `dtype` are kept in.
+    /// The type in which sums of `dtype` are accumulated.
     fn accumulator(self, dtype: DataType) -> DataType;
 
-    /// The most that one operation loses near zero.
+    /// The largest underflow error of one operation.
     fn underflow(self, dtype: DataType) -> f64;
 
     /// Whether a subnormal operand of this type may be taken for zero.

@@ -11,7 +11,7 @@ use crate::{
 /// ones), the multiplication, the difference, the sum, and folding scale and bias into a convolution before it.
 const ROUNDINGS: f64 = 12.0;
 
-/// The parameters of BatchNormalization, each one value a channel.
+/// The parameters of BatchNormalization, with one value per channel each.
 pub struct Parameters<'a> {
     pub scale: &'a Value,
     pub bias: &'a Value,
@@ -20,7 +20,7 @@ pub struct Parameters<'a> {
     pub epsilon: f64,
 }
 
-/// What one channel is multiplied by, and how far a backend's factor may be off for the parameters' errors.
+/// The factor of one channel, and the error that the parameters' errors allow in a backend's factor.
 struct Factor {
     value: f64,
     error: f64,
@@ -43,7 +43,7 @@ impl Parameters<'_> {
     }
 
     #[expect(clippy::float_cmp, reason = "whether the square root is exact is the question")]
-    /// The grid of the factors, where every square root and every quotient is exact: deviations are powers of two.
+    /// The grid of the factors if every square root and every quotient is exact, that is, if deviations are powers of two; `None` otherwise.
     fn factor_grid(&self) -> Option<Grid> {
         self.scale.grid?;
         self.variance.grid?;

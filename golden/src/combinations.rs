@@ -14,9 +14,9 @@ use crate::{Mutant, Nature};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Combination {
-    /// Its name in reports, in kebab-case; that of the mutant if there is only one.
+    /// The name in reports, in kebab-case; a single mutant keeps its own name.
     pub name: &'static str,
-    /// What it does, in a sentence that reports print.
+    /// The description of the change that reports print, as a sentence.
     pub sentence: &'static str,
     /// The mutants, all applied at once.
     pub mutants: &'static [Mutant],
@@ -100,14 +100,14 @@ impl Combination {
         Self::singles().chain(Self::several()).find(|combination| combination.name == name)
     }
 
-    /// Whether its mutants are some of those of `other`, and not all: if both reproduce an output, the others change
-    /// nothing.
+    /// Whether its mutants are a proper subset of those of `other`. If both reproduce an output, the remaining
+    /// mutants of `other` have no effect on it.
     pub fn is_part_of(&self, other: &Self) -> bool {
         self.mutants.len() < other.mutants.len()
             && self.mutants.iter().all(|mutant| other.mutants.contains(mutant))
     }
 
-    /// Whether all its mutants change nothing but precision.
+    /// Whether all its mutants change only the precision.
     pub fn is_precision(&self) -> bool {
         self.mutants.iter().all(|mutant| mutant.nature() == Nature::Precision)
     }

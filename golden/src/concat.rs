@@ -1,6 +1,6 @@
 use crate::{grid::Grid, value::Value};
 
-/// The parts one after the other along `axis`, as a tensor of `shape`.
+/// Concatenates the parts along `axis` to a tensor of `shape`.
 pub fn concat(parts: &[&Value], axis: usize, shape: Vec<usize>) -> Value {
     let outer: usize = shape[..axis].iter().product();
     let filled: Vec<&Value> = parts.iter().copied().filter(|part| !part.elements.is_empty()).collect();

@@ -13,7 +13,7 @@ use crate::{
     value::Value,
 };
 
-/// How the extents of a weight are laid out.
+/// The layout of a weight's extents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WeightLayout {
     /// Conv: [M, C/group, k…].
@@ -22,44 +22,44 @@ pub enum WeightLayout {
     InputFirst,
 }
 
-/// Which channels a convolution connects.
+/// The channels that a convolution connects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Connectivity {
     pub groups: usize,
-    /// Input channels of one group.
+    /// The number of input channels of one group.
     pub inputs: usize,
-    /// Output channels of one group.
+    /// The number of output channels of one group.
     pub outputs: usize,
     pub layout: WeightLayout,
     pub order: GroupOrder,
 }
 
-/// Which input channels belong to a group.
+/// The assignment of input channels to groups.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum GroupOrder {
-    /// Neighboring ones, as ONNX says.
+    /// Consecutive channels, as in ONNX.
     #[default]
     Contiguous,
-    /// Every `groups`-th one; only mutants do that.
+    /// Every `groups`-th channel; only mutants do that.
     Interleaved,
-    /// Those of the first group, whatever the group; only mutants do that.
+    /// The channels of the first group for every group; only mutants do that.
     FirstOnly,
-    /// Neighboring ones, but output channels belong to the groups in turn; only mutants do that.
+    /// Consecutive channels, while output channels are assigned to the groups in turn; only mutants do that.
     Dealt,
 }
 
-/// How the channels of a weight follow each other.
+/// The order of the channels of a weight.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WeightOrder {
-    /// As ONNX lays them out.
+    /// The order of ONNX.
     #[default]
     Stated,
-    /// As ONNX lays them out for a convolution of the other direction; only mutants do that.
+    /// The order of ONNX for a convolution of the other direction; only mutants do that.
     Exchanged,
 }
 
 impl WeightLayout {
-    /// The layout that weights of this one are read in.
+    /// The layout in which weights of this layout are read.
     pub const fn read(self, order: WeightOrder) -> Self {
         match (self, order) {
             (layout, WeightOrder::Stated) => layout,
@@ -70,7 +70,7 @@ impl WeightLayout {
 }
 
 impl Connectivity {
-    /// The place among all input channels of one channel of the group that `output` belongs to.
+    /// The index, among all input channels, of a channel of the group to which `output` belongs.
     fn input(&self, group: usize, channel: usize, output: usize) -> usize {
         match self.order {
             GroupOrder::Contiguous => group * self.inputs + channel,
@@ -80,12 +80,12 @@ impl Connectivity {
         }
     }
 
-    /// Whether every group connects one channel with one.
+    /// Whether every group has one input and one output channel.
     const fn is_depthwise(&self) -> bool {
         self.groups > 1 && self.inputs == 1 && self.outputs == 1
     }
 
-    /// The place in the weight of the kernel that connects two channels of a group.
+    /// The offset, in the weight, of the kernel that connects two channels of a group.
     fn kernel(&self, group: usize, input: usize, output: usize) -> usize {
         match self.layout {
             WeightLayout::OutputFirst => (group * self.outputs + output) * self.inputs + input,
@@ -101,15 +101,15 @@ pub struct Convolution<'a> {
     pub bias: Option<&'a Value>,
     pub channels: Connectivity,
     pub taps: &'a Taps,
-    /// Which positions that no tap reaches do not hold the bias either.
+    /// The positions without a tap that do not hold the bias either.
     pub bare: Bare,
     pub arithmetic: Arithmetic,
     pub accumulator: Accumulator,
-    /// The integers whose products saturate in pairs; only mutants do that.
+    /// The integers whose products saturate in pairs; `None` except in mutants.
     pub pairs: Option<IntegerPairs>,
 }
 
-/// The elements that one output element is the sum of.
+/// The products that one output element sums.
 struct ReceptiveField<'a> {
     x: &'a Value,
     w: &'a Value,
@@ -160,7 +160,7 @@ impl ReceptiveField<'_> {
         (sum, absolute)
     }
 
-    /// What the errors of the operands make of the sum.
+    /// The error of the sum caused by errors of the operands.
     fn propagated_error(&self, position: usize) -> f64 {
         let mut error = 0.0;
         self.each_product(position, |x, w| {
@@ -201,7 +201,7 @@ impl Convolution<'_> {
         })
     }
 
-    /// The result in integers, of the given shape, and the entries that it touches: sums of 32 bits.
+    /// The result in integers, of the given shape, and the rules entries that it touches: sums that exceed 32 bits.
     pub fn evaluate_integers(&self, shape: Vec<usize>) -> (Value, Option<&'static Entry>) {
         let count = shape.iter().product();
         let (mut elements, mut errors) = (Vec::with_capacity(count), Vec::with_capacity(count));
@@ -218,7 +218,7 @@ impl Convolution<'_> {
         (sums, overflows.then_some(&rules::SUM_OVERFLOW))
     }
 
-    /// The type that the products are summed in.
+    /// The type in which the products are summed.
     fn accumulator(&self) -> DataType {
         match self.accumulator {
             Accumulator::Known | Accumulator::SaturatingPairs => self.arithmetic.accumulator(self.x.dtype),
@@ -226,7 +226,7 @@ impl Convolution<'_> {
         }
     }
 
-    /// Whether an output position goes without the bias; only mutants have such positions.
+    /// Whether an output position omits the bias; only mutants have such positions.
     fn is_bare(&self, position: usize) -> bool {
         if self.taps.is_on_strip(position) {
             self.bare.strip
@@ -251,7 +251,7 @@ impl Convolution<'_> {
         }
     }
 
-    /// The grid of the sums, where every operand is exact.
+    /// The grid of the sums; `None` unless every operand is exact.
     fn grid(&self) -> Option<Grid> {
         let kept = self.arithmetic.operand_precision(self.x.dtype);
         if self.rounds_operands() && [self.x, self.w].iter().any(|operand| !operand.fits(kept)) {
@@ -277,9 +277,9 @@ impl Convolution<'_> {
         2.0 * each + each * each
     }
 
-    /// The error of a sum of products in any order, of the operands' errors and of rounding the result.
+    /// The error of a sum of products in any order, including the operands' errors and the rounding of the result.
     fn error(&self, elements: &[f64], magnitude: &[f64]) -> Vec<f64> {
-        // one rounding a product, one for the bias
+        // one rounding per product, one for the bias
         let roundings = (self.channels.inputs * self.taps.kernel_len() + 1) as f64;
         let operand_rounding = self.operand_rounding();
         let operands_err = self.x.error.is_some() || self.w.error.is_some();

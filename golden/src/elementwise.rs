@@ -9,7 +9,7 @@ use crate::{
 
 pub fn relu(x: &Value) -> (Value, Option<&'static Entry>) {
     let elements = x.elements.iter().map(|x| if x.is_nan() { *x } else { x.max(0.0) }).collect();
-    // where even the largest that x may be is below zero, the result is zero
+    // if even the largest possible x is below zero, the result is zero
     let error = x.error.as_ref().map(|error| {
         error.iter().zip(&x.elements).map(|(error, x)| if x + error <= 0.0 { 0.0 } else { *error }).collect()
     });
@@ -40,7 +40,7 @@ pub fn add(
     let sum = Value::computed(a.dtype, shape, elements, magnitude, grid, |elements, magnitude| {
         let of_operands = pairs().map(|(i, j)| a.error_at(i) + b.error_at(j));
         let parts = of_operands.zip(elements).zip(magnitude);
-        // one rounding more than that of the result, where the sum is fused behind the accumulation of an operand
+        // one rounding more than that of the result, if the sum is fused with the accumulation of an operand
         let error = |((error, sum), magnitude): ((f64, &f64), &f64)| {
             error + arithmetic.error(a.dtype, 1.0, magnitude + error, sum.abs() + error)
         };
@@ -49,7 +49,7 @@ pub fn add(
     (sum, None)
 }
 
-/// The numbers that an integer type holds.
+/// The range of an integer type.
 pub fn integer_range(dtype: DataType) -> Option<(f64, f64)> {
     Some(match dtype {
         DataType::Int8 => (f64::from(i8::MIN), f64::from(i8::MAX)),
@@ -60,7 +60,7 @@ pub fn integer_range(dtype: DataType) -> Option<(f64, f64)> {
     })
 }
 
-/// For each element of `to`, the place of the element of `from` that broadcasting puts there.
+/// For each element of `to`, the index of the element of `from` that is broadcast to it.
 fn broadcast_places(from: &[usize], to: &[usize]) -> Vec<usize> {
     let missing = to.len() - from.len();
     let mut places = vec![0];

@@ -27,9 +27,9 @@ pub enum Unknown {
     Input {
         /// The graph input.
         name: String,
-        /// Its element type.
+        /// The declared element type.
         declared: DataType,
-        /// The tensor's.
+        /// The element type of the tensor.
         fed: DataType,
     },
     /// Golden has no semantics for an operator.
@@ -38,19 +38,19 @@ pub enum Unknown {
     /// The graph is larger than the [`Limits`] allow.
     #[error("{name:?} is too large for golden: {what}")]
     TooLarge {
-        /// The name of a node or value that is more than what is left of the [`Limits`].
+        /// The name of the node or value that exceeds what remains of the [`Limits`].
         name: String,
-        /// What is too large, and how large.
+        /// What is too large, and its size.
         what: String,
     },
 }
 
-/// What `graph` computes from `inputs`: one tensor per graph input, in the graph's order.
+/// Evaluates `graph` for `inputs`: one tensor per graph input, in the graph's order.
 pub fn evaluate(graph: &Graph, inputs: &[Tensor]) -> Result<Evaluation, Unknown> {
     evaluate_as(graph, inputs, Arithmetic::default(), &[])
 }
 
-/// What `graph` computes from `inputs` in golden or, if there is one, in `mutant`.
+/// Evaluates `graph` for `inputs` with the semantics of ONNX or, if it is `Some`, of `mutant`.
 pub fn evaluate_with(
     graph: &Graph,
     inputs: &[Tensor],
@@ -59,7 +59,7 @@ pub fn evaluate_with(
     evaluate_as(graph, inputs, Arithmetic::default(), mutant.as_slice())
 }
 
-/// What `graph` computes from `inputs` on backends of this arithmetic, with all of `mutants` applied.
+/// Evaluates `graph` for `inputs`, with bounds for backends of this arithmetic and with all of `mutants` applied.
 ///
 /// A mutant that misreads an attribute may change shapes, or make the graph invalid.
 pub fn evaluate_as(
@@ -99,7 +99,7 @@ fn misread<'a>(graph: &'a Graph, semantics: &Semantics) -> Cow<'a, Graph> {
         return Cow::Borrowed(graph);
     }
     let mut graph = graph.clone();
-    // what outputs are declared to be need not be what comes out
+    // the declared shapes of outputs may not apply to the mutant
     graph.outputs.iter_mut().for_each(|output| output.shape = None);
     for node in &mut graph.nodes {
         semantics.attributes.iter().for_each(|change| change(&mut node.op));

@@ -30,9 +30,9 @@ pub struct Evaluator<'a> {
     shapes: &'a Shapes<'a>,
     arithmetic: Arithmetic,
     semantics: &'a Semantics,
-    /// What is left of them.
+    /// The remainder of the limits.
     limits: Limits,
-    /// By the value that they give.
+    /// The nodes, by the name of their output.
     producers: HashMap<&'a str, &'a Node>,
     values: HashMap<&'a str, Value>,
     origins: HashMap<&'a str, Origin>,
@@ -82,7 +82,7 @@ impl<'a> Evaluator<'a> {
         Ok(Evaluation { outputs: outputs.collect(), unspecified: self.unspecified })
     }
 
-    /// An output in the type that it is declared in: of what a mutant took for int8, the same bytes.
+    /// An output in its declared type. Values that a mutant read as int8 keep their bytes.
     fn output(&self, output: &ValueInfo) -> Cow<'_, Value> {
         let value = &self.values[output.name.as_str()];
         match (value.dtype, output.dtype) {
@@ -119,7 +119,7 @@ impl<'a> Evaluator<'a> {
         node.inputs.get(place).and_then(|name| self.values.get(name.as_str()))
     }
 
-    /// The origin of what `node` gives, once its inputs are known.
+    /// The origin of the output of `node`, whose inputs are known.
     fn origin_of_output(&self, node: &Node) -> Origin {
         let mut origins = node.inputs.iter().filter_map(|input| self.origins.get(input.as_str()).copied());
         match node.op {
@@ -131,7 +131,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// The node that gives `name`.
+    /// The node whose output is `name`; `None` if it is an input or an initializer.
     fn producer(&self, name: &str) -> Option<&'a Node> {
         self.producers.get(name).copied()
     }

@@ -1,6 +1,6 @@
 use crate::format::{Format, power_of_two};
 
-/// The step of the dyadic grid on which a set of numbers lies: 2 to a power, or nothing where all are zero.
+/// The step of the dyadic grid on which a set of numbers lies: a power of two, or any step if all are zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grid(Option<i32>);
 
@@ -8,7 +8,7 @@ impl Grid {
     /// The step of numbers that are all zero: they lie on every grid.
     pub const ZERO: Self = Self(None);
 
-    /// The coarsest grid on which all of `values` lie, or `None` where one is not finite.
+    /// The coarsest grid on which all of `values` lie; `None` if one is not finite.
     pub fn of(values: &[f64]) -> Option<Self> {
         let mut finest: Option<i32> = None;
         for value in values {

@@ -4,23 +4,24 @@ use twinfer_onnx::DataType;
 
 use crate::evaluator::Integers;
 
-/// What a pair of products saturates at.
+/// The limits at which a pair of products saturates.
 const RANGE: (f64, f64) = (i16::MIN as f64, i16::MAX as f64);
-/// What has to be added to int8 to make it uint8.
+/// The offset from int8 to uint8.
 const TO_UNSIGNED: f64 = 128.0;
 
 /// The operands of a convolution as uint8 and int8.
 pub struct IntegerPairs {
     x: Vec<f64>,
-    /// What padding holds.
+    /// The value of padding.
     x_zero_point: f64,
     w: Vec<f64>,
-    /// One, or one an output channel.
+    /// One value, or one per output channel.
     scales: Vec<f64>,
 }
 
 impl IntegerPairs {
-    /// `None` where the integers are of other types, or their scales do not belong to output channels.
+    /// The operands as uint8 and int8; `None` if the integers are of other types, or if scales are not per output
+    /// channel.
     pub fn of(x: &Integers<'_>, w: &Integers<'_>) -> Option<Self> {
         let (DataType::Int8 | DataType::Uint8, DataType::Int8) = (x.value.dtype, w.value.dtype) else {
             return None;

@@ -2,31 +2,32 @@ use twinfer_onnx::{Node, volume};
 
 use crate::Unknown;
 
-/// How much golden takes on for one evaluation: it is slow, and it holds every value of the graph.
+/// The limits on one evaluation: golden is slow and keeps every value of the graph in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The most elements of all values together, and of pairs of an output and a kernel position of one node.
+    /// The largest number of elements of all values together, and of pairs of an output and a kernel position of one
+    /// node.
     pub elements: u64,
-    /// The most multiply-accumulates of all nodes together.
+    /// The largest number of multiply-accumulates of all nodes together.
     pub multiply_accumulates: u64,
 }
 
 impl Default for Limits {
-    /// What takes some ten seconds and a gigabyte.
+    /// Limits that allow about ten seconds and a gigabyte.
     fn default() -> Self {
         Self { elements: 1 << 24, multiply_accumulates: 1 << 34 }
     }
 }
 
 impl Limits {
-    /// Takes what a value of these extents needs; even an empty one has axes that are looped over.
+    /// Subtracts the cost of a value of these extents; even an empty value has axes to loop over.
     pub fn hold(&mut self, name: &str, extents: &[usize]) -> Result<(), Unknown> {
         let left = volume(extents).and_then(|volume| self.elements.checked_sub(volume as u64));
         self.elements = left.ok_or_else(|| too_large(name, format!("extents {extents:?}")))?;
         Ok(())
     }
 
-    /// Takes what a convolution or pooling needs while it runs, and the work.
+    /// Subtracts the memory and the work of a convolution or pooling.
     pub fn convolve(
         &mut self,
         node: &Node,

@@ -14,18 +14,18 @@ use crate::{
     taps::Direction,
 };
 
-/// What part of the semantics a mutant changes.
+/// The part of the semantics that a mutant changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Nature {
     /// How a convolution applies its attributes, weights or bias, whatever the values; the output keeps its shape.
     Convolution,
-    /// What an attribute says; most outputs get another shape.
+    /// The meaning of an attribute; most outputs get another shape.
     Attribute,
     /// Scales, zero points, rounding or saturation, or whether anything is quantized at all.
     Quantization,
     /// An operator other than a convolution or a quantizer.
     Surroundings,
-    /// The precision of the arithmetic, which is coarser than the types say; the meaning is that of ONNX.
+    /// The precision of the arithmetic, which is coarser than that of the types.
     Precision,
 }
 
@@ -72,22 +72,22 @@ macro_rules! mutants {
             /// Every mutant, in the order of the table.
             pub const ALL: &[Self] = &[$($(Self::$variant),*),*];
 
-            /// Its name in reports, in kebab-case.
+            /// The name in reports, in kebab-case.
             pub const fn name(self) -> &'static str {
                 match self { $($(Self::$variant => $name,)*)* }
             }
 
-            /// What it does, in a sentence that reports print.
+            /// The description of the change that reports print, as a sentence.
             pub const fn sentence(self) -> &'static str {
                 match self { $($(Self::$variant => $sentence,)*)* }
             }
 
-            /// What part of the semantics it changes.
+            /// The part of the semantics that the mutant changes.
             pub const fn nature(self) -> Nature {
                 match self { $($(Self::$variant => Nature::$nature,)*)* }
             }
 
-            /// Changes the fact.
+            /// Applies the change to `semantics`.
             pub(crate) fn apply(self, golden: &mut Semantics) {
                 let change: fn(&mut Semantics) = match self { $($(Self::$variant => $change,)*)* };
                 change(golden);

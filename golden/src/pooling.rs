@@ -42,7 +42,7 @@ pub fn max_pool(
         shape,
         elements: over_windows(lowest, &|place| x.elements[place]),
         magnitude: Some(over_windows(0.0, &|place| x.magnitude_at(place))),
-        // the maximum moves no further than the element that moves most
+        // the error of the maximum is at most the largest error of an element
         error: x.error.as_ref().map(|error| over_windows(0.0, &|place| error[place])),
         grid: if is_empty && x.dtype != DataType::Int8 && x.dtype != DataType::Uint8 { None } else { x.grid },
         quantization_step: x.quantization_step.filter(|_| !is_empty),

@@ -10,46 +10,46 @@ use crate::{
     value::Value,
 };
 
-/// Roundings of a scaled number: two of the reciprocal or, where an integer kernel goes on without dequantizing, of the
+/// Roundings of a scaled number: two of the reciprocal or, if an integer kernel does not dequantize in between, of the
 /// quotient of the scales of its operands and its result; of the product with it; and of the sum with a zero point.
 const SCALING_ROUNDINGS: f64 = 4.0;
 
 /// Roundings of a dequantized number: of the difference, of the product, and of a scale folded into another.
 const ROUNDINGS: f64 = 3.0;
 
-/// How numbers become integers.
+/// The rounding and saturation of a quantizer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IntegerConversion {
     pub rounding: Rounding,
     pub overflow: Overflow,
 }
 
-/// Which integer a number between two becomes.
+/// The rounding of a number between two integers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Rounding {
-    /// The nearer one, of two equally near the even one, as ONNX says.
+    /// To the nearest integer, ties to even, as in ONNX.
     #[default]
     HalfToEven,
-    /// The nearer one, of two equally near the one farther from zero; only mutants do that.
+    /// To the nearest integer, ties away from zero; only mutants do that.
     HalfAwayFromZero,
-    /// The one nearer to zero; only mutants do that.
+    /// Toward zero; only mutants do that.
     TowardZero,
 }
 
-/// What becomes of an integer beyond the type's range.
+/// The treatment of an integer beyond the type's range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Overflow {
-    /// The end of the range, as ONNX says.
+    /// Saturates at the end of the range, as in ONNX.
     #[default]
     Saturates,
-    /// The end of the range without the lowest integer of a signed type; only mutants do that.
+    /// Saturates, but never at the lowest integer of a signed type; only mutants do that.
     SaturatesNarrowly,
-    /// It wraps around; only mutants do that.
+    /// Wraps around; only mutants do that.
     Wraps,
 }
 
 impl IntegerConversion {
-    /// What ONNX says.
+    /// The rounding and saturation of ONNX.
     pub const ONNX: Self = Self { rounding: Rounding::HalfToEven, overflow: Overflow::Saturates };
 
     fn round(self, scaled: f64) -> f64 {
@@ -72,7 +72,7 @@ impl IntegerConversion {
     }
 }
 
-/// Scale and zero point, each one value or one along `axis`.
+/// Scale and zero point, each a scalar or one value per position along `axis`.
 pub struct Parameters<'a> {
     pub scale: &'a Value,
     pub zero_point: Option<&'a Value>,
@@ -99,7 +99,7 @@ impl Parameters<'_> {
             (x.shape[self.axis], x.shape[self.axis + 1..].iter().product())
         };
         (0..x.elements.len()).map(move |place| {
-            // as many scales as positions along the axis, unless a mutant took another axis
+            // one scale per position along the axis, unless a mutant uses another axis
             let channel = place / inner % extent % self.scale.elements.len();
             At {
                 scale: self.scale.elements[channel],
@@ -140,7 +140,7 @@ pub fn quantize(x: &Value, parameters: &Parameters, dtype: DataType) -> (Value, 
     (value, touched)
 }
 
-/// How far a backend's `x / scale` may be from `scaled`: nothing where x is exact and the scale a power of two.
+/// How far a backend's `x / scale` may be from `scaled`: zero if x is exact and the scale is a power of two.
 fn scaled_error(x_error: f64, scaled: f64, at: &At, unit_roundoff: f64) -> f64 {
     let smallest_scale = at.scale.abs() - at.scale_error;
     if smallest_scale <= 0.0 {

@@ -10,11 +10,11 @@ pub struct Reference {
     /// The elements of exact arithmetic, before they are rounded to `dtype`; integers are rounded and saturated as
     /// QuantizeLinear does.
     pub values: Vec<f64>,
-    /// The most that a conforming element differs from `values`, rounding to `dtype` included. Zero in the exact
-    /// regime; infinite where anything may come out.
+    /// The largest deviation of a conforming element from `values`, including the rounding to `dtype`. Zero in the
+    /// exact regime; infinite if every result conforms.
     pub bound: Vec<f64>,
-    /// The step of the grid on which the values lie, where every conforming direct computation gives them exactly: the
-    /// exact regime.
+    /// The step of the grid on which the values lie, if every conforming direct computation returns them exactly (the
+    /// exact regime); `None` in the rounding regime.
     pub grid_step: Option<f64>,
     /// The distance between neighboring values if the output is quantized or dequantized with one scale, and `None`
     /// otherwise: the unit in which differences are reported.
@@ -23,24 +23,25 @@ pub struct Reference {
 
 /// How one element of a backend's output relates to the reference.
 ///
-/// This is the one policy for NaN, infinities and signed zeros: zeros are equal whatever their sign; a NaN matches any
-/// NaN and an infinity itself; a number never matches either. Where the bound is infinite every element is
+/// This is the one policy for NaN, infinities and signed zeros: zeros are equal whatever their sign; a NaN matches only
+/// a NaN, and an infinity only itself. If the bound is infinite every element is
 /// [`Free`](Self::Free).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Agreement {
-    /// Equal.
+    /// The element equals the reference.
     Exact,
-    /// Off by this much, which rounding explains: within the bound or, in the exact regime, below half a grid step.
+    /// The deviation, which rounding explains: it is within the bound or, in the exact regime, below half a grid
+    /// step.
     Rounded(f64),
-    /// Off by this much, which rounding does not explain; infinite unless both are finite.
+    /// The deviation, which rounding does not explain; infinite unless both are finite.
     Wrong(f64),
-    /// Overflow or an operand that was not finite: the reference says nothing.
+    /// Any value conforms, because of an overflow or an operand that is not finite.
     Free,
 }
 
 impl Reference {
     #[expect(clippy::float_cmp, reason = "equality is one of the answers")]
-    /// How the value `given` by a backend relates to element `place`; `Free` beyond the last element.
+    /// Compares a backend's value `given` with element `place`; `Free` beyond the last element.
     pub fn compare(&self, place: usize, given: f64) -> Agreement {
         let (Some(value), Some(bound)) = (self.values.get(place), self.bound.get(place)) else {
             return Agreement::Free;

@@ -1,13 +1,13 @@
-//! Where the ONNX specification leaves something open or contradicts itself.
+//! Points on which the ONNX specification is silent or contradicts itself.
 
 use twinfer_onnx::{AutoPad, Axis, Conv, ConvTranspose, Geometry, MaxPool};
 
-/// One point that ONNX does not settle; a graph that touches it has no reference that all must meet.
+/// A point that ONNX does not settle. No reference binds all backends on a graph that touches it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// The name that verdicts and counts use.
+    /// The name used in verdicts and counts.
     pub name: &'static str,
-    /// What is open, and what golden does there.
+    /// What is open, and what golden does in that case.
     pub summary: &'static str,
     /// The texts that are silent or disagree.
     pub source: &'static str,
@@ -22,46 +22,46 @@ macro_rules! entries {
 
 entries! {
     SAME_BEYOND_NATURAL = "conv-transpose-same-beyond-natural",
-        "with auto_pad SAME the text wants input * stride positions where the kernel only reaches fewer; golden stops at the natural extent",
+        "with auto_pad SAME the text asks for input * stride positions even if the kernel reaches fewer; golden stops at the natural extent",
         "onnx/docs/Operators.md#ConvTranspose, attribute auto_pad; onnx/onnx/defs/nn/defs.cc, convTransposeShapeInference, and ONNX Runtime 1.31.1 stop there too";
     SAME_WITH_OUTPUT_PADDING = "conv-transpose-same-with-output-padding",
-        "with auto_pad SAME and output_padding the text wants input * stride positions, ONNX's shape inference adds output_padding; golden follows the text",
+        "with auto_pad SAME and output_padding the text asks for input * stride positions, but ONNX's shape inference adds output_padding; golden follows the text",
         "onnx/docs/Operators.md#ConvTranspose, attribute auto_pad, against onnx/onnx/defs/nn/defs.cc, convTransposeShapeInference; ONNX Runtime 1.31.1 computes the text and warns";
     OUTPUT_SHAPE_BEYOND_NATURAL = "conv-transpose-output-shape-beyond-natural",
-        "output_shape asks for more positions than there are, so that the total padding is negative; golden appends positions that hold the bias",
+        "output_shape asks for more positions than there are, so the total padding is negative; golden appends positions that hold the bias",
         "onnx/docs/Operators.md#ConvTranspose, total_padding; ONNX Runtime 1.31.1 fails";
     OUTPUT_SHAPE_BELOW_INPUT = "conv-transpose-output-shape-below-input",
-        "output_shape is below the input's extent: the text defines it, ONNX's shape inference gives up with a wrong rank; golden follows the text",
+        "output_shape is below the input's extent: the text defines this, but ONNX's shape inference fails with a wrong rank; golden follows the text",
         "onnx/docs/Operators.md#ConvTranspose, attribute output_shape, against onnx/onnx/defs/nn/defs.cc, convTransposeShapeInference";
     EMPTY_TRANSPOSED_INPUT = "conv-transpose-empty-input",
-        "the formula counts one stride back from an input without positions; golden follows the formula",
+        "for an input without positions the formula subtracts one stride; golden follows the formula",
         "onnx/docs/Operators.md#ConvTranspose: stride * (input_size - 1)";
     SAME_SKIPS_INPUT = "same-skips-input",
-        "with auto_pad SAME the windows reach fewer positions than there are, so that the padding would be negative; golden pads with nothing and leaves the end unread",
+        "with auto_pad SAME the windows cover fewer positions than there are, so the padding would be negative; golden pads nothing and leaves the end unread",
         "onnx/docs/Operators.md#Conv, attributes auto_pad and pads; onnx/onnx/defs/nn/defs.cc, convPoolShapeInference, takes zero, ONNX Runtime 1.31.1 crops the start";
     VALID_WITH_CEIL = "max-pool-valid-with-ceil",
-        "auto_pad VALID with ceil_mode has another formula than explicit pads of zero; golden follows explicit pads",
+        "the formula for auto_pad VALID with ceil_mode differs from that for explicit pads of zero; golden follows that for explicit pads",
         "onnx/docs/Operators.md#MaxPool, output_spatial_shape";
     WINDOW_OF_PADDING = "max-pool-window-of-padding",
-        "a pooling window has no element but padding; golden gives the lowest number, minus infinity for floats",
+        "a pooling window covers only padding; golden returns the lowest number, minus infinity for floats",
         "onnx/docs/Operators.md#MaxPool: maximum number of elements exclude pad; ONNX Runtime wants pads below the kernel";
     RELU_OF_NAN = "relu-of-nan",
-        "max(0, NaN) is not defined; golden gives NaN",
+        "max(0, NaN) is not defined; golden returns NaN",
         "onnx/docs/Operators.md#Relu: y = max(0, x)";
     MAX_OF_NAN = "max-pool-of-nan",
-        "the maximum of a window with a NaN is not defined; golden gives NaN",
+        "the maximum of a window with a NaN is not defined; golden returns NaN",
         "onnx/docs/Operators.md#MaxPool";
     VARIANCE_NOT_POSITIVE = "batch-normalization-variance-not-positive",
         "the variance plus epsilon is zero or less",
         "onnx/docs/Operators.md#BatchNormalization: division by sqrt(input_var + epsilon)";
     QUANTIZE_NAN = "quantize-nan",
-        "NaN has no integer; golden gives the zero point",
+        "no integer corresponds to NaN; golden returns the zero point",
         "onnx/docs/Operators.md#QuantizeLinear: saturate((x / y_scale) + y_zero_point)";
     SCALE_NOT_POSITIVE = "scale-not-positive",
-        "a scale is zero, negative or not finite; golden computes the formula",
+        "a scale is zero, negative or not finite; golden evaluates the formula",
         "onnx/docs/Operators.md#QuantizeLinear, input y_scale";
     INT32_ZERO_POINT = "dequantize-int32-zero-point",
-        "a zero point of int32 is supposed to be 0; golden subtracts it",
+        "the text allows int32 no zero point other than 0; golden subtracts it",
         "onnx/docs/Operators.md#DequantizeLinear: in the case of dequantizing int32, there's no zero point";
     INTEGER_OVERFLOW = "add-integer-overflow",
         "a sum does not fit the integer type; golden saturates",
@@ -76,7 +76,7 @@ pub fn rules() -> &'static [&'static Entry] {
     ALL
 }
 
-/// What `ConvTranspose` with this geometry touches.
+/// The entries that a `ConvTranspose` with this geometry touches.
 pub fn of_conv_transpose(op: &ConvTranspose, geometry: &Geometry) -> Vec<&'static Entry> {
     let touches = |predicate: fn(&Axis) -> bool| geometry.axes.iter().any(predicate);
     let mut entries = Vec::new();
@@ -101,17 +101,17 @@ pub fn of_conv_transpose(op: &ConvTranspose, geometry: &Geometry) -> Vec<&'stati
     entries
 }
 
-/// The extent that ONNX's shape inference gives to SAME: it takes off only what the kernel overlaps.
+/// The output extent that ONNX's shape inference derives for SAME: it removes only the overlap of the kernel.
 const fn same_by_inference(axis: &Axis) -> usize {
     axis.natural_output() - axis.dilated_kernel().saturating_sub(axis.stride)
 }
 
-/// What Conv with this geometry touches.
+/// The entries that a Conv with this geometry touches.
 pub fn of_conv(op: &Conv, geometry: &Geometry) -> Option<&'static Entry> {
     same_skips_input(op.auto_pad, geometry)
 }
 
-/// What `MaxPool` with this geometry touches by its attributes alone.
+/// The entries that the attributes of a `MaxPool` with this geometry touch.
 pub fn of_max_pool(op: &MaxPool, geometry: &Geometry) -> Vec<&'static Entry> {
     let valid_with_ceil = op.auto_pad == Some(AutoPad::Valid) && op.ceil_mode == Some(1);
     same_skips_input(op.auto_pad, geometry)

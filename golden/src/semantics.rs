@@ -7,45 +7,45 @@ use crate::{
     taps::{Direction, Reach},
 };
 
-/// What golden takes ONNX to say. The default is what it does say; each mutant changes one point.
+/// The semantics of an evaluation. The default is ONNX; each mutant changes one fact.
 #[derive(Clone, Debug, Default)]
 pub struct Semantics {
-    /// Changes to an operator's attributes, before anything reads them: these may change shapes.
+    /// Changes to an operator's attributes before they are used. They may change shapes.
     pub attributes: Vec<fn(&mut Op)>,
-    /// Changes to how the kernel of a convolution reaches along an axis; the shape stays.
+    /// Changes to the reach of a convolution's kernel along an axis, which keep the shape.
     pub reach: Vec<fn(&mut Reach, &Axis, Direction)>,
-    /// Which input channels belong to a group.
+    /// The assignment of input channels to groups.
     pub groups: GroupOrder,
-    /// How the channels of a weight are laid out.
+    /// The order of the channels of a weight.
     pub weights: WeightOrder,
-    /// What becomes of the bias.
+    /// The treatment of the bias.
     pub bias: Bias,
-    /// Where no tap of the kernel reaches, and the bias is not added either.
+    /// The positions without a tap that do not hold the bias either.
     pub bare: Bare,
-    /// What becomes of float weights between quantizers.
+    /// The treatment of float weights between quantizers.
     pub float_weights: FloatWeights,
-    /// What the operands of a convolution are rounded by.
+    /// The rounding of a convolution's operands.
     pub operands: Option<fn(f64) -> f64>,
-    /// What products are summed in.
+    /// The type in which products are summed.
     pub sums: Accumulator,
-    /// How numbers become integers.
+    /// The rounding and saturation of quantizers.
     pub conversion: IntegerConversion,
-    /// Which scale an element takes.
+    /// The choice of the scale for an element.
     pub scales: Scales,
-    /// Where quantizing followed by dequantizing is left out.
+    /// The origins of values for which QuantizeLinear followed by DequantizeLinear is skipped.
     pub unquantized: Origins,
-    /// Where DequantizeLinear does not subtract the zero point.
+    /// The origins of values from which DequantizeLinear does not subtract the zero point.
     pub unshifted: Origins,
-    /// Where neither QuantizeLinear nor DequantizeLinear knows of a zero point.
+    /// The origins of values for which neither QuantizeLinear nor DequantizeLinear applies the zero point.
     pub centered: Origins,
-    /// What quantizers take unsigned integers for.
+    /// The interpretation of unsigned integers by quantizers.
     pub unsigned: Unsigned,
-    /// What happens around convolutions.
+    /// Changes to operators other than convolutions and quantizers.
     pub surroundings: Surroundings,
 }
 
 impl Semantics {
-    /// ONNX as these mutants take it.
+    /// The semantics of ONNX with all of these mutants applied.
     pub fn of(mutants: &[Mutant]) -> Self {
         let mut semantics = Self::default();
         for mutant in mutants {
@@ -55,18 +55,18 @@ impl Semantics {
     }
 }
 
-/// Where a value comes from.
+/// The origin of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// From initializers alone.
+    /// Computed from initializers alone.
     Constant,
-    /// From what is fed, perhaps quantized or dequantized.
+    /// A graph input, possibly quantized or dequantized.
     Input,
-    /// From an operator.
+    /// The result of another operator.
     Result,
 }
 
-/// Some of the origins.
+/// A set of origins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Origins {
     pub constants: bool,
@@ -84,33 +84,33 @@ impl Origins {
     }
 }
 
-/// What becomes of a convolution's bias.
+/// The treatment of a convolution's bias.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Bias {
-    /// It is added everywhere, as ONNX says.
+    /// The bias is added everywhere, as in ONNX.
     #[default]
     Everywhere,
-    /// It is not added.
+    /// The bias is dropped.
     Dropped,
-    /// It is rounded to whole steps of the products of quantized operands.
+    /// The bias is rounded to whole steps of the products of quantized operands.
     InProductSteps,
-    /// It is rounded to whole steps of the output and added after the sum was quantized.
+    /// The bias is rounded to whole steps of the output and added after the sum is quantized.
     AfterRequantization,
 }
 
-/// Positions of a convolution's output that no tap of the kernel reaches and that hold zero; by ONNX, none.
+/// Positions of a convolution's output that no tap of the kernel reaches and that hold zero; in ONNX there are none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bare {
-    /// Those in front of the last tap or between taps, and windows that lie in the padding.
+    /// Positions in front of the last tap or between taps, and windows that lie in the padding.
     pub gaps: bool,
-    /// Those that `output_padding` appends behind the last tap.
+    /// Positions that `output_padding` appends behind the last tap.
     pub strip: bool,
 }
 
-/// What a convolution sums products in.
+/// The type in which a convolution sums products.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Accumulator {
-    /// What the arithmetic of the backends says.
+    /// The accumulator of the backends' arithmetic.
     #[default]
     Known,
     /// 16-bit floats, whatever the operands.
@@ -119,34 +119,35 @@ pub enum Accumulator {
     SaturatingPairs,
 }
 
-/// What becomes of the float weights of a convolution whose other operand is dequantized and whose result is quantized.
+/// The treatment of the float weights of a convolution whose other operand is dequantized and whose result is
+/// quantized.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FloatWeights {
-    /// They are taken as they are.
+    /// The weights are used unchanged.
     #[default]
     AsStated,
-    /// They are rounded to 256 steps between the least and the largest of them and zero.
+    /// The weights are rounded to 256 steps of the smallest range that contains all of them and zero.
     Quantized,
 }
 
-/// Which scale an element takes.
+/// The choice of the scale for an element.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scales {
-    /// That of its position along `axis`, as ONNX says.
+    /// The scale of its position along `axis`, as in ONNX.
     #[default]
     AlongAxis,
-    /// Axis 0 and axis 1 are taken for each other.
+    /// Axis 0 and axis 1 are exchanged.
     AlongOtherAxis,
-    /// The same, only in a DequantizeLinear that follows a QuantizeLinear.
+    /// Axis 0 and axis 1 are exchanged in a DequantizeLinear that follows a QuantizeLinear.
     DequantizedAlongOtherAxis,
-    /// The first.
+    /// The first scale for every element.
     First,
 }
 
-/// What quantizers take unsigned integers for.
+/// The interpretation of unsigned integers by quantizers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Unsigned {
-    /// What they are.
+    /// Unsigned, as in ONNX.
     #[default]
     Kept,
     /// DequantizeLinear reads them as two's complement.
@@ -155,15 +156,15 @@ pub enum Unsigned {
     TakenForSigned,
 }
 
-/// What happens around convolutions.
+/// Changes to operators other than convolutions and quantizers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Surroundings {
-    /// What ONNX says.
+    /// No change.
     #[default]
     AsStated,
     /// Relu does nothing.
     ReluDropped,
-    /// Add gives its first operand.
+    /// Add returns its first operand.
     AddendDropped,
     /// BatchNormalization adds no epsilon to the variance.
     EpsilonIgnored,

@@ -1,6 +1,6 @@
 use twinfer_onnx::Axis;
 
-/// Which way a kernel connects input and output.
+/// The direction in which a kernel connects input and output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// Windows over the input: Conv and `MaxPool`.
@@ -9,7 +9,7 @@ pub enum Direction {
     Scatter,
 }
 
-/// How far the kernel reaches along one spatial axis; what some mutants distort.
+/// The reach of the kernel along one spatial axis, which some mutants change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reach {
     pub input: usize,
@@ -21,9 +21,9 @@ pub struct Reach {
     pub begin: isize,
     /// Whether the kernel is read backwards.
     pub reversed: bool,
-    /// Output positions at the end that nothing reaches.
+    /// The number of output positions at the end that no tap reaches.
     pub untouched_end: usize,
-    /// Output positions at the end that `output_padding` appends behind the reach of the last tap.
+    /// The number of output positions that `output_padding` appends beyond the reach of the last tap.
     pub strip: usize,
 }
 
@@ -44,7 +44,7 @@ impl From<&Axis> for Reach {
 }
 
 impl Reach {
-    /// The input position that tap `kernel` connects with `output`, unless that is padding or between strides.
+    /// The input position that tap `kernel` connects with `output`; `None` if it is padding or between strides.
     fn input(&self, direction: Direction, output: usize, kernel: usize) -> Option<usize> {
         if output + self.untouched_end >= self.output {
             return None;
@@ -65,7 +65,7 @@ impl Reach {
         (input < self.input).then_some(input)
     }
 
-    /// The place in the weight of a tap.
+    /// The offset of a tap in the weight.
     const fn weight(&self, kernel: usize) -> usize {
         if self.reversed { self.kernel - 1 - kernel } else { kernel }
     }
@@ -76,9 +76,9 @@ impl Reach {
 /// Positions are spatial and flattened in row-major order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Taps {
-    /// Where the pairs of each output position begin, and at the end their number.
+    /// The index of the first pair of each output position, followed by the number of pairs.
     begins: Vec<usize>,
-    /// (input position, kernel position).
+    /// Pairs of input position and kernel position.
     pairs: Vec<(usize, usize)>,
     /// Whether each output position is on the strip of an axis.
     on_strip: Vec<bool>,

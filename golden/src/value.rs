@@ -7,18 +7,18 @@ use crate::{
     grid::Grid,
 };
 
-/// A value of the graph as the evaluation knows it: its elements, and how far a conforming backend's may be off.
+/// A value of the graph during evaluation: its elements and the error that a conforming backend may make in each.
 #[derive(Clone, Debug)]
 pub struct Value {
     pub dtype: DataType,
     pub shape: Vec<usize>,
     /// The elements of exact arithmetic.
     pub elements: Vec<f64>,
-    /// The sums of absolute products behind the elements; absent where they are the absolute elements.
+    /// The sums of absolute products of the elements; `None` if they equal the absolute elements.
     pub magnitude: Option<Vec<f64>>,
-    /// The most that a conforming backend's elements differ; absent where it is zero for all.
+    /// The largest error of a conforming backend's elements; `None` if it is zero for all.
     pub error: Option<Vec<f64>>,
-    /// The grid of the elements, where a conforming backend has them exactly.
+    /// The grid of the elements, if a conforming backend computes them exactly; `None` otherwise.
     pub grid: Option<Grid>,
     /// The distance of neighboring values, where they are integers that a quantizer gave or what one scale made of
     /// those.
@@ -26,7 +26,7 @@ pub struct Value {
 }
 
 impl Value {
-    /// What the caller feeds, or an initializer. A backend may take a subnormal operand for zero.
+    /// A graph input or an initializer. A backend may flush a subnormal operand to zero.
     pub fn given(tensor: &Tensor, arithmetic: Arithmetic) -> Self {
         let dtype = tensor.dtype();
         let elements = tensor.to_f64();
@@ -42,7 +42,7 @@ impl Value {
         Self { dtype, shape, elements, magnitude: None, error, grid, quantization_step: None }.beyond_f64()
     }
 
-    /// These elements changed one by one and taken for exact, but for the error that they had.
+    /// The value with every element changed; the errors stay, and the change itself adds none.
     pub fn map(&self, change: impl FnMut(&f64) -> f64) -> Self {
         let elements: Vec<f64> = self.elements.iter().map(change).collect();
         let grid = if self.error.is_some() { None } else { Grid::of(&elements) };
@@ -103,7 +103,7 @@ impl Value {
         let error = grid.is_none().then(|| {
             let mut error = error(&elements, &magnitude);
             for (error, magnitude) in error.iter_mut().zip(&magnitude) {
-                // beyond the largest number, or with infinities, anything may come out
+                // beyond the largest number, or with infinities, every result conforms
                 if error.is_nan() || magnitude.is_nan() || magnitude + *error > format.max {
                     *error = f64::INFINITY;
                 }
@@ -114,7 +114,7 @@ impl Value {
         Self { dtype, shape, elements, magnitude, error, grid, quantization_step: None }
     }
 
-    /// Integers that arithmetic gave exactly or to within `error`.
+    /// Integers that arithmetic computed exactly or to within `error`.
     pub fn quantized(dtype: DataType, shape: Vec<usize>, elements: Vec<f64>, error: Vec<f64>) -> Self {
         let exact = error.iter().all(|error| *error == 0.0);
         let grid = if exact { Grid::of(&elements) } else { None };

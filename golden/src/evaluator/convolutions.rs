@@ -53,7 +53,8 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Takes what a convolution needs; `weight` is the place of its weight among the inputs of the node.
+    /// Subtracts the cost of a convolution from the limits; `weight` is the index of its weight among the inputs of
+    /// the node.
     pub(super) fn afford(
         &mut self,
         node: &Node,
@@ -91,7 +92,7 @@ impl Evaluator<'_> {
         Taps::of(&self.reaches(&geometry.axes, direction), direction)
     }
 
-    /// An operand of a convolution, as it is unless a mutant rounds it.
+    /// An operand of a convolution, rounded if a mutant rounds it.
     fn operand<'b>(&self, operand: &'b Value) -> Cow<'b, Value> {
         match self.semantics.operands {
             None => Cow::Borrowed(operand),
@@ -108,7 +109,7 @@ impl Evaluator<'_> {
         axes.iter().map(reach).collect()
     }
 
-    /// The bias that the sum begins with, and one that a mutant adds behind the quantizer of the result.
+    /// The bias that the sum starts with, and the bias that a mutant adds after the quantizer of the result.
     fn biases(&self, node: &Node) -> (Option<Cow<'_, Value>>, Option<LateBias<'_>>) {
         let Some(bias) = self.optional_input(node, 2) else {
             return (None, None);
@@ -124,7 +125,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// The bias rounded to whole products of the operands' scales, where both operands are dequantized.
+    /// The bias rounded to whole products of the operands' scales; `None` unless both operands are dequantized.
     fn in_product_steps<'b>(&self, node: &Node, bias: &'b Value) -> Cow<'b, Value> {
         let (Some(x), (_, Some(w))) = (self.scale_behind(&node.inputs[0]), self.weights(node)) else {
             return Cow::Borrowed(bias);

@@ -17,7 +17,7 @@ pub struct Integers<'a> {
     pub value: Cow<'a, Value>,
     pub scale: Cow<'a, Value>,
     pub zero_point: Option<Cow<'a, Value>>,
-    /// Along which the scales lie where there are several.
+    /// The axis along which the scales differ, if there are several.
     pub axis: usize,
 }
 
@@ -37,7 +37,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Pairs of products that saturate, where a mutant asks for them and an integer kernel would have them.
+    /// Pairs of products that saturate; `None` unless a mutant asks for them and an integer kernel would use them.
     pub(super) fn pairs(&self, node: &Node, weights: Option<&Integers<'_>>) -> Option<IntegerPairs> {
         if self.semantics.sums != Accumulator::SaturatingPairs || !matches!(node.op, Op::Conv(_)) {
             return None;
@@ -46,7 +46,7 @@ impl Evaluator<'_> {
         IntegerPairs::of(&self.integers_behind(&node.inputs[0])?, weights?)
     }
 
-    /// What a DequantizeLinear reads that gives `name`.
+    /// The input of the DequantizeLinear whose output is `name`.
     pub(super) fn integers_behind(&self, name: &str) -> Option<Integers<'_>> {
         let dequantizer = self.producer(name)?;
         let Op::DequantizeLinear(op) = &dequantizer.op else { return None };
@@ -56,7 +56,7 @@ impl Evaluator<'_> {
         Some(Integers { value: value(0)?, scale: value(1)?, zero_point: value(2), axis })
     }
 
-    /// Constant weights that nothing quantizes, where a mutant does.
+    /// Constant weights that the graph does not quantize but a mutant does.
     fn quantized_weights(&self, node: &Node) -> Option<Integers<'static>> {
         let name = node.inputs[1].as_str();
         let is_constant = self.producer(name).is_none() && self.origins.get(name) == Some(&Origin::Constant);

@@ -11,7 +11,7 @@ use crate::{
     value::Value,
 };
 
-/// Where an integer convolution finds its operands among the inputs of its node.
+/// The positions of the operands of an integer convolution among the inputs of its node.
 struct Places {
     x: usize,
     x_zero_point: usize,
@@ -65,7 +65,7 @@ impl Evaluator<'_> {
     }
 }
 
-/// The integers without their zero point, of which there is one, or one along axis 0.
+/// The integers minus their zero point, which is a scalar or has one value per position along axis 0.
 fn shifted(integers: &Value, zero_point: Option<&Value>) -> Value {
     let Some(zero_point) = zero_point else {
         return integers.clone();

@@ -64,7 +64,7 @@ impl<'a> Evaluator<'a> {
         self.producer(node.inputs.first()?).filter(|node| matches!(node.op, Op::QuantizeLinear(_)))
     }
 
-    /// What was quantized only for `node` to dequantize it, where a mutant leaves both out.
+    /// The value before quantization, if a mutant skips the quantizer in front of `node` and `node` itself.
     fn unquantized(&self, node: &Node) -> Option<&Value> {
         if !self.holds(self.semantics.unquantized, node) {
             return None;
@@ -110,7 +110,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// What an input of `node` is where it is dequantized with the scale of the first input.
+    /// An input of `node`, dequantized with the scale of the first input.
     pub(super) fn with_first_scale(&self, node: &Node, place: usize) -> Cow<'_, Value> {
         let value = self.input(node, place);
         let scale =

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 macro_rules! rules {
     ($($variant:ident = $name:literal, $sentence:literal, $source:literal;)*) => {
-        /// What a graph must satisfy to be valid, each with a name and the text that demands it.
+        /// A requirement that a valid graph satisfies, with a name and the text that states it.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
         #[non_exhaustive]
         pub enum Rule {
@@ -15,17 +15,17 @@ macro_rules! rules {
             /// Every rule.
             pub const ALL: &[Self] = &[$(Self::$variant),*];
 
-            /// The name that cases and reports use.
+            /// The name in cases and reports.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name),* }
             }
 
-            /// What it demands, in a sentence.
+            /// The requirement, as a sentence.
             pub const fn sentence(self) -> &'static str {
                 match self { $(Self::$variant => $sentence),* }
             }
 
-            /// The text that demands it.
+            /// The specification or source that states the requirement.
             pub const fn source(self) -> &'static str {
                 match self { $(Self::$variant => $source),* }
             }
@@ -35,7 +35,7 @@ macro_rules! rules {
 
 rules! {
     OpsetKnown = "opset-known",
-        "The operator set is one that twinfer knows: 11 to 26.",
+        "The operator set is one that twinfer supports: 11 to 26.",
         "onnx/docs/Versioning.md; ONNX Runtime 1.31 takes operator sets up to 26";
     AttributeKnown = "attribute-known",
         "An attribute exists in the operator version that the opset selects.",
@@ -44,22 +44,22 @@ rules! {
         "A value is a graph input, an initializer or an earlier node's output.",
         "onnx/docs/IR.md, Graphs: nodes must be topologically sorted";
     SingleAssignment = "single-assignment",
-        "A value's name is given once.",
+        "Each value name is defined once.",
         "onnx/docs/IR.md, Names Within a Graph: static single assignment";
     InputCount = "input-count",
-        "A node has as many inputs as its operator takes, the required ones present.",
+        "A node has as many inputs as its operator takes, and the required ones are present.",
         "onnx/docs/Operators.md, the operator's inputs";
     OutputCount = "output-count",
-        "A node has as many outputs as twinfer's form of the operator gives: one.",
+        "A node has exactly one output; twinfer supports no other form of its operators.",
         "onnx/docs/Operators.md, the operator's outputs";
     DeclaredInput = "declared-input",
-        "The caller feeds one tensor an input, and each fits the declared shape.",
+        "The caller feeds one tensor per input, and each fits the declared shape.",
         "onnx/docs/IR.md, Static tensor shapes";
     DeclaredOutput = "declared-output",
-        "A declared output has the type and shape that the nodes give it.",
+        "A declared output has the type and shape that the nodes compute.",
         "onnx/docs/IR.md, Static tensor shapes";
     ElementType = "element-type",
-        "An operator version takes the element type.",
+        "The operator version supports the element type.",
         "onnx/docs/Changelog.md, the operator's type constraints by version";
     SameElementType = "same-element-type",
         "Inputs bound to one type variable have one element type.",
@@ -80,13 +80,13 @@ rules! {
         "Both channel counts are multiples of `group`.",
         "onnx/docs/Operators.md#Conv, input W: M and C by group";
     BiasShape = "bias-shape",
-        "The bias is one value an output channel.",
+        "The bias has one value per output channel.",
         "onnx/docs/Operators.md#Conv, input B: 1D bias of size M";
     AttributeLength = "attribute-length",
-        "A per-axis attribute has one entry (pads: two) a spatial axis.",
+        "A per-axis attribute has one entry (pads: two) per spatial axis.",
         "onnx/docs/Operators.md#Conv, attributes along each spatial axis";
     KernelShape = "kernel-shape",
-        "`kernel_shape`, where present, is the weight's.",
+        "`kernel_shape`, if present, equals the kernel extents of the weight.",
         "onnx/docs/Operators.md#Conv, attribute kernel_shape";
     KernelPositive = "kernel-positive",
         "Kernel extents are at least one.",
@@ -116,10 +116,10 @@ rules! {
         "Shapes broadcast: extents from the right are equal, or one of them is 1.",
         "onnx/docs/Broadcasting.md, multidirectional";
     ParameterShape = "parameter-shape",
-        "Parameters of BatchNormalization are one value a channel.",
+        "Each parameter of BatchNormalization has one value per channel.",
         "onnx/docs/Operators.md#BatchNormalization, inputs of shape (C)";
     AxisRange = "axis-range",
-        "`axis` is within the rank; negative ones count from the end.",
+        "`axis` is within the rank; a negative `axis` counts from the end.",
         "onnx/docs/Operators.md#Concat, attribute axis: [-r, r-1]";
     ConcatExtents = "concat-extents",
         "Inputs of Concat agree on every other extent.",
@@ -134,7 +134,7 @@ rules! {
         "A zero point has the scale's shape.",
         "onnx/docs/Operators.md#QuantizeLinear, input y_zero_point";
     SizeLimit = "size-limit",
-        "A tensor has no more elements and axes than twinfer handles; a limit of twinfer, not of ONNX.",
+        "A tensor is within twinfer's limits on elements and axes; ONNX has no such limits.",
         "twinfer_onnx::MAX_ELEMENTS, twinfer_onnx::MAX_RANK";
 }
 
@@ -144,35 +144,35 @@ impl fmt::Display for Rule {
     }
 }
 
-/// A graph that breaks a rule, and where.
+/// A rule that a graph breaks, and the node or value that breaks it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{rule}: {place}: {detail}")]
 pub struct RuleViolation {
-    /// The rule.
+    /// The broken rule.
     pub rule: Rule,
-    /// The node or value, for a person.
+    /// The node or value, in words for an error message.
     pub place: String,
-    /// What was found where what was wanted.
+    /// What was found, and what the rule requires.
     pub detail: String,
 }
 
-/// A broken rule before it is known which node broke it.
+/// A broken rule whose node or value is not known yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Broken {
-    /// The rule.
+    /// The broken rule.
     pub rule: Rule,
-    /// What was found where what was wanted.
+    /// What was found, and what the rule requires.
     pub detail: String,
 }
 
 impl Broken {
-    /// The violation at a node or value, named for a person.
+    /// Adds the node or value that breaks the rule.
     pub fn at(self, place: impl Into<String>) -> RuleViolation {
         RuleViolation { rule: self.rule, place: place.into(), detail: self.detail }
     }
 }
 
-/// `Ok` where `holds`; the detail is only written where it does not.
+/// Returns `Ok` if `holds`; calls `detail` only if it does not.
 pub fn require(holds: bool, rule: Rule, detail: impl FnOnce() -> String) -> Result<(), Broken> {
     if holds { Ok(()) } else { Err(Broken { rule, detail: detail() }) }
 }
