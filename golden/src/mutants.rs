@@ -87,7 +87,7 @@ macro_rules! mutants {
                 match self { $($(Self::$variant => Nature::$nature,)*)* }
             }
 
-            /// Applies the change to `semantics`.
+            /// Applies the change to the semantics of ONNX.
             pub(crate) fn apply(self, golden: &mut Semantics) {
                 let change: fn(&mut Semantics) = match self { $($(Self::$variant => $change,)*)* };
                 change(golden);

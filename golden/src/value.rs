@@ -50,7 +50,7 @@ impl Value {
         Self { dtype: self.dtype, shape, elements, magnitude: None, error, grid, quantization_step: None }
     }
 
-    /// Every element rounded, and how far that is off where an element that is off is rounded to something else.
+    /// The value with every element rounded, and the error if an erroneous element rounds to another result.
     pub fn rounded(&self, round: fn(f64) -> f64) -> Self {
         let rounded = self.map(|element| round(*element));
         let Some(error) = &self.error else { return rounded };

@@ -92,8 +92,8 @@ impl Integers<'_> {
     }
 }
 
-/// How int8 reaches from the least to the largest of some numbers and zero, in 32-bit floats as whoever does it computes: the
-/// ends are as near to ties as that.
+/// The int8 quantization whose range contains some numbers and zero. Computed in 32-bit floats as backends do, because the ends
+/// of the range lie close to rounding ties.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Range {
     scale: f32,

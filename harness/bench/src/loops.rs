@@ -91,13 +91,8 @@ fn naive(settings: &Settings, variants: &[Variant], host: &dyn Host) -> Result<f
         "{}",
         style("all of them and golden in one loop, at default levels, without the cache").bold()
     );
-    line!(host, "  executed and compared               {:>8.1} a second", total.rate);
-    line!(
-        host,
-        "  cases                               {:>8.0}, {:.0} compared",
-        total.cases,
-        total.done
-    );
+    line!(host, "  executed and compared               {:>8.1} cases/s", total.rate);
+    line!(host, "  cases                               {:>8.0}, {:.0} compared", total.cases, total.done);
     total.details.iter().for_each(|detail| line!(host, "  {}", style(detail).dim()));
     Ok(total.rate)
 }
@@ -117,7 +112,7 @@ fn campaign(
     let measured = Measured::of(settings, variants.to_vec(), host.worker(variants)?)?;
     let (rate, jobs) = (measured.rate(), settings.jobs);
     line!(host, "{}", style(format!("a campaign of {} cases, {jobs} jobs", measured.summary.cases)).bold());
-    line!(host, "  executed and compared               {rate:>8.1} a second");
+    line!(host, "  executed and compared               {rate:>8.1} cases/s");
     if let Some(naive) = report.naive.filter(|naive| *naive > 0.0) {
         line!(host, "  ratio to the loop                   {:>8.1}", rate / naive);
     }

@@ -96,7 +96,11 @@ impl Store {
     }
 }
 
-fn fetch(package: &'static Package, workspace: &Path, report: &mut dyn FnMut(Step)) -> Result<PathBuf, Error> {
+fn fetch(
+    package: &'static Package,
+    workspace: &Path,
+    report: &mut dyn FnMut(Step),
+) -> Result<PathBuf, Error> {
     report(Step::Downloading(package));
     let wheel = pip::download(package, workspace)?;
     report(Step::Verifying(package));
