@@ -8,26 +8,26 @@ use crate::{Case, CaseSize, OversizedRecipe, Task};
 #[derive(Debug, thiserror::Error)]
 #[error("case {index} of family {family}: {reason}")]
 pub struct OversizedCase {
-    /// Its place in the campaign; 0 if it is of none.
+    /// The place of the case in the campaign; 0 outside a campaign.
     pub index: u64,
-    /// Its generator; `-` if it has none.
+    /// The family that generated the case; `-` if it was not generated.
     pub family: String,
-    /// Which of its tensors is too large.
+    /// The tensor that is too large.
     pub reason: OversizedRecipe,
 }
 
-/// A case with everything that is made of it once: its bytes and its tensors.
+/// A case, encoded once: its model as ONNX bytes, and its tensors as data.
 pub struct EncodedCase {
     /// The case.
     pub case: Case,
-    /// What backends are given.
+    /// The model and the inputs, as backends receive them.
     pub task: Task,
-    /// About what the task takes in the pipe to a worker; known here because counting goes through all of its tensors.
+    /// The approximate size of the task in the pipe to a worker, in bytes.
     pub bytes: usize,
 }
 
 impl EncodedCase {
-    /// Encodes and materialises `case`.
+    /// Encodes the graph of `case` and materializes its tensors.
     pub fn encode(case: Case) -> Result<Arc<Self>, OversizedCase> {
         match Task::of(&case) {
             Ok(task) => Ok(Arc::new(Self { bytes: bytes(&task), case, task })),
@@ -42,7 +42,7 @@ impl EncodedCase {
         }
     }
 
-    /// How large the case is.
+    /// The size of the case: nodes, elements and runs.
     pub fn size(&self) -> CaseSize {
         let graph = &self.case.graph;
         CaseSize {
@@ -53,7 +53,7 @@ impl EncodedCase {
         }
     }
 
-    /// Multiply-accumulates of the first run's convolutions; 0 where the shapes are not known.
+    /// Multiply-accumulates of the first run's convolutions; 0 if the shapes are not known.
     pub fn macs(&self) -> u64 {
         let graph = &self.case.graph;
         let inputs: Vec<_> =
@@ -68,7 +68,8 @@ fn bytes(task: &Task) -> usize {
     task.model.len() + tensors + 512
 }
 
-/// Each output of a Conv, or input of a ConvTranspose, meets the kernel of its group once.
+/// Multiply-accumulates of a node: each output element of a Conv, or input element of a ConvTranspose, is multiplied with the
+/// kernels of its group once. `None` for other operators, or if shapes are not known.
 fn macs_of(node: &twinfer_onnx::Node, shapes: &twinfer_onnx::Shapes) -> Option<u64> {
     use twinfer_onnx::Op;
     let elements = |name: &String| shapes.get(name).map(|value| value.shape.iter().product::<usize>() as u64);

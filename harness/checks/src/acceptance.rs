@@ -4,13 +4,13 @@ use twinfer_case::{Capability, Expectation, Kind, Note, Observation, Outcome, St
 
 use crate::{Evidence, report::Report};
 
-/// What the variant's answer to the graph itself settles.
+/// Whether the variant accepted the graph.
 pub enum Acceptance {
-    /// It took a valid graph: there may be outputs to compare.
-    Taken,
-    /// It refused what a named rule predicts it refuses.
+    /// The variant accepted a valid graph: there may be outputs to compare.
+    Accepted,
+    /// The variant refused the graph as a named rule predicts.
     Unsupported(String),
-    /// Nothing is left to compare.
+    /// There is nothing to compare.
     Settled,
 }
 
@@ -29,7 +29,7 @@ fn valid(evidence: &Evidence<'_>, report: &mut Report<'_>) -> Acceptance {
             if let Some(capability) = predicted.next() {
                 report.note(Note::AcceptedDespite(capability.rule.clone()));
             }
-            return Acceptance::Taken;
+            return Acceptance::Accepted;
         }
         Outcome::Failed(error) if *stage == Stage::Build => (Kind::BuildFailure, error),
         Outcome::Rejected(error) | Outcome::Failed(error) => (Kind::RejectsValid, error),
@@ -53,7 +53,7 @@ fn invalid(evidence: &Evidence<'_>, rule: &str, report: &mut Report<'_>) -> Acce
     Acceptance::Settled
 }
 
-/// The rule under which the graph was not even loaded: that is no refusal.
+/// The rule that predicts that the graph is not even loaded, if it was not: that is no refusal.
 fn not_tried<'a>(evidence: &Evidence<'a>) -> Option<&'a Capability> {
     let Observation { stage, outcome, .. } = evidence.observation;
     let mut predicted = evidence.description.refusals(&evidence.case.graph);

@@ -1,7 +1,7 @@
-//! The same case again gives the same answer: `nondeterministic`.
+//! The same case gives the same result again: `nondeterministic`.
 //!
-//! Backends may choose another algorithm each time, so a difference counts where golden allows only one of the two, or
-//! where they are further apart than two conforming answers can be.
+//! Backends may choose another algorithm each time, so a difference counts if golden allows only one of the two results, or
+//! if the results are further apart than two conforming ones can be.
 
 use twinfer_case::{Kind, Observation, Outcome, RunOutput};
 use twinfer_golden::{Evaluation, Reference};
@@ -16,7 +16,7 @@ pub fn check(evidence: &Evidence<'_>, report: &mut Report<'_>) {
     }
 }
 
-/// In what way two observations of one case differ beyond what is allowed.
+/// How two observations of one case differ beyond what is allowed; `None` if they do not.
 pub fn difference(evidence: &Evidence<'_>, other: &Observation) -> Option<String> {
     let first = evidence.observation;
     if ending(&first.outcome) != ending(&other.outcome) || first.stage != other.stage {
@@ -35,7 +35,7 @@ pub fn difference(evidence: &Evidence<'_>, other: &Observation) -> Option<String
     })
 }
 
-/// In what way two answers to the same inputs differ beyond what is allowed.
+/// How the outputs of two runs with the same inputs differ beyond what is allowed; `None` if they do not.
 pub fn runs_differ(evaluation: &Evaluation, first: &RunOutput, other: &RunOutput) -> Option<String> {
     evaluation.outputs.iter().zip(first.outputs.iter().zip(&other.outputs)).find_map(
         |(reference, (first, other))| {

@@ -3,33 +3,19 @@
 mod documentation;
 mod fallback;
 mod fit;
-mod halves;
+mod half_sums;
+mod input;
 
-use twinfer_case::{Description, Diagnosis, EncodedCase, Kind, Observation, ReproducingMutant, Verdict};
-use twinfer_golden::{Arithmetic, Combination};
+use twinfer_case::{Diagnosis, Kind, ReproducingMutant, Verdict};
+use twinfer_golden::Combination;
 
-use crate::{Judgement, References};
+use self::fit::{Fit, unexplained};
+pub use self::input::DiagnosisInput;
+use crate::judge::Judgement;
 
-use fit::{Fit, unexplained};
-
-/// What is to be explained.
-#[derive(Clone, Copy)]
-pub struct Outcome<'a> {
-    /// The case.
-    pub encoded: &'a EncodedCase,
-    /// What should have come out, run by run.
-    pub references: &'a References,
-    /// What did.
-    pub observation: &'a Observation,
-    /// How whoever did it computes.
-    pub arithmetic: Arithmetic,
-    /// What they say of themselves.
-    pub description: &'a Description,
-}
-
-/// Adds to every divergence of shapes or values why. Values that rounded operands explain are no error: they become a
-/// precision fallback.
-pub fn explain(judgement: &mut Judgement, outcome: &Outcome<'_>) {
+/// Adds a diagnosis to every divergence of shapes or values. A divergence of values that rounded operands alone explain becomes
+/// a precision fallback.
+pub fn explain(judgement: &mut Judgement, input: &DiagnosisInput<'_>) {
     let Verdict::Diverges(divergences) = &mut judgement.verdict else { return };
     let mut compared = divergences
         .iter_mut()
@@ -38,7 +24,7 @@ pub fn explain(judgement: &mut Judgement, outcome: &Outcome<'_>) {
     if compared.peek().is_none() {
         return;
     }
-    let diagnosis = diagnose(outcome);
+    let diagnosis = diagnose(input);
     let is_of_precision = is_of_precision(&diagnosis);
     for divergence in compared {
         if is_of_precision {
@@ -46,13 +32,13 @@ pub fn explain(judgement: &mut Judgement, outcome: &Outcome<'_>) {
         }
         divergence.diagnosis = Some(diagnosis.clone());
     }
-    documentation::document(divergences, &diagnosis, outcome.description, &outcome.encoded.case.graph);
+    documentation::document(divergences, &diagnosis, input.description, &input.encoded.case.graph);
     fallback::settle(divergences, &diagnosis);
 }
 
-/// Why an output or its shape is not golden's.
-fn diagnose(outcome: &Outcome<'_>) -> Diagnosis {
-    let fits = fits(outcome);
+/// The mutants that reproduce the output, or the shape, that differs from golden's.
+fn diagnose(input: &DiagnosisInput<'_>) -> Diagnosis {
+    let fits = fits(input);
     let closest = fits.iter().map(|(_, fit)| fit).min_by(|one, other| one.share.total_cmp(&other.share));
     let alike = fits.iter().filter(|(_, fit)| closest.is_some_and(|closest| fit.is_like(closest)));
     let alike: Vec<Combination> = alike.map(|(combination, _)| *combination).collect();
@@ -60,15 +46,15 @@ fn diagnose(outcome: &Outcome<'_>) -> Diagnosis {
     Diagnosis {
         mutants: least.map(|combination| reproducing(*combination)).collect(),
         residual: closest.and_then(|closest| closest.residual),
-        unexplained: unexplained(outcome),
+        unexplained: unexplained(input),
     }
 }
 
 /// The mutants that reproduce an output: single ones or, if there are none, combinations of which none can be left out.
 /// Coarse arithmetic comes last, because its wide bounds hold much that has another cause. A combination of coarse
 /// arithmetic with another mutant comes before, and counts if coarse arithmetic alone does not reproduce the output.
-fn fits(outcome: &Outcome<'_>) -> Vec<(Combination, Fit)> {
-    let fit = |combination: Combination| Some((combination, Fit::of(combination.mutants, outcome)?));
+fn fits(input: &DiagnosisInput<'_>) -> Vec<(Combination, Fit)> {
+    let fit = |combination: Combination| Some((combination, Fit::of(combination.mutants, input)?));
     let fitting =
         |combinations: Vec<Combination>| -> Vec<_> { combinations.into_iter().filter_map(fit).collect() };
     let (coarse_singles, singles) = Combination::singles().partition(Combination::is_precision);
@@ -92,14 +78,14 @@ fn reproducing(combination: Combination) -> ReproducingMutant {
     ReproducingMutant { name: combination.name.to_owned(), clause: clause(combination.sentence) }
 }
 
-/// Whether a mutant that rounds operands, and nothing else, explains it.
+/// Whether every mutant of the diagnosis is one of precision, and there is one.
 fn is_of_precision(diagnosis: &Diagnosis) -> bool {
     let is_precision =
         |name| Combination::from_name(name).is_some_and(|combination| combination.is_precision());
     !diagnosis.mutants.is_empty() && diagnosis.mutant_names().all(is_precision)
 }
 
-/// A sentence as it stands behind "if".
+/// The sentence as a clause after "if".
 fn clause(sentence: &str) -> String {
     const OPERATORS: [&str; 6] =
         ["Add", "BatchNormalization", "Concat", "DequantizeLinear", "QuantizeLinear", "Relu"];

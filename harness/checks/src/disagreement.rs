@@ -1,4 +1,4 @@
-//! Where golden has no answer that all must meet, variants are compared with each other, and nobody is blamed.
+//! Disagreement of variants on a case that golden does not decide, which blames no variant.
 
 use twinfer_case::{Observation, Outcome};
 use twinfer_golden::{Evaluation, Reference};
@@ -6,8 +6,8 @@ use twinfer_onnx::Tensor;
 
 use crate::{References, determinism::runs_differ, tolerance::outputs_differ};
 
-/// In what way two variants' answers to a case differ that golden cannot decide; `None` where it can, where they agree,
-/// or where one of them refused.
+/// How two variants differ on a case that golden does not decide; `None` if golden decides it, if the variants agree, or if one
+/// of them refused the case.
 pub fn disagreement(references: &References, one: &Observation, other: &Observation) -> Option<String> {
     let undecided = |reference: &Result<Evaluation, _>| {
         reference.as_ref().map_or(true, |evaluation| !evaluation.unspecified.is_empty())
@@ -25,7 +25,7 @@ pub fn disagreement(references: &References, one: &Observation, other: &Observat
     })
 }
 
-/// Whether golden's bounds are for outputs of these shapes.
+/// Whether golden's bounds apply to outputs of these shapes.
 fn applies(evaluation: &Evaluation, outputs: &[Tensor]) -> bool {
     let same = |(reference, output): (&Reference, &Tensor)| reference.shape == output.shape;
     evaluation.outputs.len() == outputs.len() && evaluation.outputs.iter().zip(outputs).all(same)

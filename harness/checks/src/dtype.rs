@@ -6,7 +6,7 @@ use twinfer_onnx::Tensor;
 
 use crate::report::Report;
 
-/// Whether the values can be compared.
+/// Compares the element types of the outputs; true if the values can be compared.
 pub fn check(evaluation: &Evaluation, outputs: &[Tensor], report: &mut Report<'_>) -> bool {
     let wrong = evaluation
         .outputs

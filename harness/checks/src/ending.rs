@@ -1,4 +1,4 @@
-//! The worker survived and kept its deadlines: `crash`, `hang`.
+//! The worker survives and meets its deadlines: `crash`, `hang`.
 
 use twinfer_case::{Kind, Observation, Outcome};
 

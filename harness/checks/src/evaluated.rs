@@ -4,22 +4,22 @@ use twinfer_case::{Divergence, EncodedCase, Observation, VariantInfo, VariantRec
 
 use crate::{
     Evidence, Judgement,
-    diagnosis::{Outcome, explain},
+    diagnosis::{DiagnosisInput, explain},
     evidence::RunReference,
     judge,
 };
 
-/// What a variant answered for one case.
+/// The observations of one variant on one case.
 pub struct Answers {
-    /// In a worker that may have run other cases.
+    /// The observation in a worker that may have run other cases.
     pub observation: Observation,
-    /// When the same worker ran the case a second time; `None` if it did not.
+    /// The observation when the same worker ran the case a second time; `None` if it did not.
     pub repeat: Option<Observation>,
-    /// In a worker that has run nothing else; `None` if there was none.
+    /// The observation in a worker that has run no other case; `None` if there was none.
     pub fresh: Option<Observation>,
 }
 
-/// A case with what one variant did with it, and what the checks conclude.
+/// A case with what one variant did, and what the checks conclude.
 #[derive(Clone)]
 pub struct Evaluated {
     /// The case.
@@ -33,7 +33,7 @@ pub struct Evaluated {
 }
 
 impl Evaluated {
-    /// Runs the checks on what the variant of `info` answered, and diagnoses what diverges.
+    /// Runs the checks on the observations of the variant of `info`, and diagnoses the divergences.
     pub fn new(
         info: &VariantInfo,
         encoded: Arc<EncodedCase>,
@@ -50,29 +50,29 @@ impl Evaluated {
             repeat: repeat.as_ref(),
             fresh: fresh.as_ref(),
         });
-        let outcome = Outcome {
+        let input = DiagnosisInput {
             encoded: &encoded,
             references: &references,
             observation: &observation,
             arithmetic: info.description.arithmetic,
             description: &info.description,
         };
-        explain(&mut judgement, &outcome);
+        explain(&mut judgement, &input);
         Self { encoded, references, observation, judgement }
     }
 
-    /// The same case with another observation of it.
+    /// The same case with another observation.
     #[must_use]
     pub fn with(&self, info: &VariantInfo, observation: Observation) -> Self {
         Self::new(info, Arc::clone(&self.encoded), self.references.clone(), observation)
     }
 
-    /// The journal's record of it.
+    /// The record of the observation for the journal.
     pub fn record(&self, info: &VariantInfo) -> VariantRecord {
         record(info, &self.observation, self.judgement.clone())
     }
 
-    /// What diverges; empty for every other verdict.
+    /// The divergences; empty if the verdict is another one.
     pub fn divergences(&self) -> &[Divergence] {
         self.judgement.verdict.divergences()
     }
@@ -84,7 +84,7 @@ impl From<Observation> for Answers {
     }
 }
 
-/// The journal's record of what a variant did, and of what the checks conclude.
+/// The record for the journal of what a variant did, and of what the checks conclude.
 pub fn record(info: &VariantInfo, observation: &Observation, judgement: Judgement) -> VariantRecord {
     VariantRecord {
         variant: info.variant.clone(),

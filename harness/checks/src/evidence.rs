@@ -1,27 +1,27 @@
 use twinfer_case::{Case, Description, Observation, Variant};
 use twinfer_golden::{Evaluation, Unknown};
 
-/// What golden knows of each run, in order.
+/// What golden computes for each run, in order.
 pub type References = [RunReference];
 
 /// What golden computes for one run, or why it cannot.
 pub type RunReference = Result<Evaluation, Unknown>;
 
-/// Everything that is known about one variant on one case.
+/// Everything that the checks know about one variant on one case.
 #[derive(Clone, Copy)]
 pub struct Evidence<'a> {
-    /// What was tried.
+    /// The case.
     pub case: &'a Case,
-    /// Who tried it.
+    /// The variant.
     pub variant: &'a Variant,
-    /// What its backend says of itself.
+    /// The description that the variant's backend gives of itself.
     pub description: &'a Description,
-    /// What should come out, run by run.
+    /// What golden computes, run by run; empty for an invalid case.
     pub references: &'a References,
-    /// What it did.
+    /// What the variant did.
     pub observation: &'a Observation,
-    /// What it did when it was given the same case again.
+    /// What the variant did when the same worker ran the case again; `None` if it did not.
     pub repeat: Option<&'a Observation>,
-    /// What it did in a worker that has run nothing else.
+    /// What the variant did in a worker that has run no other case; `None` if there was none.
     pub fresh: Option<&'a Observation>,
 }

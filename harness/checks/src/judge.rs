@@ -14,21 +14,21 @@ use crate::{
 pub struct Judgement {
     /// The conclusion.
     pub verdict: Verdict,
-    /// What was noticed besides.
+    /// Observations besides the verdict that are worth a line.
     pub notes: Vec<Note>,
     /// Whether outputs were computed and every run of them compared with golden.
     pub compared: bool,
 }
 
-/// Runs every check on the evidence. Divergences come in order of what explains most: a crash before a refusal, a
-/// dependence on state before the wrong values that follow from it, and a fallback that explains no values last.
+/// Runs every check on the evidence. A divergence comes before those that it explains: a crash before a refusal, and a
+/// dependence on state before the wrong values that follow from it. A fallback that explains no values comes last.
 pub fn judge(evidence: &Evidence<'_>) -> Judgement {
     let mut report = Report::new(evidence.variant);
     ending::check(evidence.observation, &mut report);
     let acceptance = acceptance::check(evidence, &mut report);
     determinism::check(evidence, &mut report);
     let mut compared = false;
-    if matches!(acceptance, Acceptance::Taken) {
+    if matches!(acceptance, Acceptance::Accepted) {
         state::check(evidence, &mut report);
         compared = compare(evidence, &mut report);
         log::check(evidence.observation, &mut report);
@@ -38,7 +38,7 @@ pub fn judge(evidence: &Evidence<'_>) -> Judgement {
     conclude(evidence, acceptance, report, compared)
 }
 
-/// Compares every run with golden; whether all of them could be.
+/// Compares every run with golden; true if all runs could be compared.
 fn compare(evidence: &Evidence<'_>, report: &mut Report<'_>) -> bool {
     let observation = evidence.observation;
     let mut compared = !observation.runs.is_empty() && observation.runs.len() == evidence.references.len();
@@ -57,7 +57,7 @@ fn compare(evidence: &Evidence<'_>, report: &mut Report<'_>) -> bool {
             }
         }
         if !report.is_clean() {
-            // later runs repeat what the first one shows
+            // later runs repeat the divergences of the first one
             break;
         }
     }
@@ -87,7 +87,8 @@ fn conclude(
     Judgement { verdict, notes, compared }
 }
 
-/// The first entry of the rules list that leaves part of the case open.
+/// The name of the first rule that leaves part of the case unspecified, or why golden does not support the case; `None` if the
+/// whole case is specified.
 fn unspecified(evidence: &Evidence<'_>) -> Option<String> {
     evidence.references.iter().find_map(|reference| match reference {
         Ok(evaluation) => evaluation.unspecified.first().map(|entry| entry.name.to_owned()),

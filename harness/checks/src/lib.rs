@@ -1,9 +1,22 @@
-//! Checks: one comparison each over the observations of a case.
+//! Checks: comparisons over the observations of a case, the verdict, and the diagnosis.
 //!
-//! A *check* looks at the [`Evidence`] about one variant on one case and reports what it finds to a [`Report`]. One
-//! file a check; [`judge`] runs them and draws the verdict. Which numbers agree is decided in one place,
-//! [`twinfer_golden::Reference::compare`]; for two answers to a model that golden does not know, which
-//! [`judge_together`] compares, in another, the module `tolerance`.
+//! A *check* is one comparison over the [`Evidence`] about one variant on one case; each check is one file. [`judge`] runs the
+//! checks and draws the verdict, and [`Evaluated`] adds the diagnosis. Which numbers agree is decided in one place,
+//! [`twinfer_golden::Reference::compare`]. On a model that golden does not support, [`judge_together`] compares variants with each
+//! other, within the tolerances of the module `tolerance`.
+//!
+//! ```
+//! use twinfer_case::{Observation, Outcome, Stage, Verdict};
+//! use twinfer_checks::{Answer, judge_together};
+//!
+//! let accepted = Observation::new(Stage::Execute, Outcome::Ok);
+//! let hung = Observation::new(Stage::Build, Outcome::TimedOut);
+//! let (ort, trt) = ("ort:cpu".parse().expect("a variant"), "trt".parse().expect("a variant"));
+//! let answers =
+//!     [Answer { variant: &ort, observation: &accepted }, Answer { variant: &trt, observation: &hung }];
+//! let judged = judge_together(&answers, "the operator Einsum is not supported");
+//! assert!(matches!(judged[1].verdict, Verdict::Diverges(_)), "a hang needs no reference");
+//! ```
 
 mod acceptance;
 mod comparison;

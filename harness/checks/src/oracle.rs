@@ -6,10 +6,10 @@ use twinfer_onnx::{Graph, InvalidTensor, Tensor};
 
 use crate::evidence::{References, RunReference};
 
-/// The reference semantics: golden, or something else where the campaign itself is under test.
+/// The reference semantics: golden, or another function in tests of the campaign itself.
 pub type Oracle = Arc<dyn Fn(&Graph, &[Tensor]) -> RunReference + Send + Sync>;
 
-/// Golden with bounds that hold for every backend of such an arithmetic; for any backend if there is none.
+/// Golden with error bounds that hold for every backend of one of these arithmetics; for any backend if there is none.
 pub fn golden_for(arithmetic: impl IntoIterator<Item = Arithmetic>) -> Oracle {
     let widest = arithmetic.into_iter().reduce(Arithmetic::or).unwrap_or_default();
     Arc::new(move |graph, inputs| evaluate_as(graph, inputs, widest, &[]))
@@ -25,7 +25,7 @@ pub fn references(encoded: &EncodedCase, oracle: &Oracle) -> Vec<RunReference> {
     }
 }
 
-/// The outputs that each run should have; `None` for a run that golden does not know.
+/// The expected outputs of each run; `None` for a run that golden does not support.
 pub fn expected_outputs(references: &References) -> Result<Vec<Option<Vec<Tensor>>>, InvalidTensor> {
     let tensors = |reference: &RunReference| {
         let evaluation = reference.as_ref().ok()?;
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn bounds_are_narrower_where_only_the_processor_computes() {
+    fn bounds_are_narrower_if_only_the_processor_computes() {
         let (processor, gpu) = (Arithmetic::STRICT, Arithmetic::default());
         let folded = Arithmetic { sums: Sums::InOperandType, ..processor };
         let (narrow, wide) = (bound(&[processor, processor]), bound(&[gpu]));

@@ -1,4 +1,4 @@
-//! Where the backend says that it ran something is noted.
+//! A note for every device on which the backend says it ran a layer.
 
 use std::collections::BTreeSet;
 

@@ -1,8 +1,8 @@
-//! An operator that the graph asks to run quantised does: `precision-fallback`.
+//! An operator runs quantized if the graph asks for it: `precision-fallback`.
 //!
-//! A graph asks for it where the data and the weights of a convolution come out of `DequantizeLinear`. What a backend
-//! promises of that stands in its description; one that simulates on floats is as right. Every layer that the backend
-//! tells is held against this, and which of the two ways it went is noted.
+//! A graph asks for it if the data and the weights of a convolution come out of `DequantizeLinear`. The description of a backend
+//! states whether the backend runs such operators quantized; a backend that simulates quantization on floats is as right. Every
+//! layer that the backend reports is checked, and a note says how it ran.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use twinfer_onnx::{DataType, Graph, Node, Op};
 
 use crate::{Evidence, report::Report};
 
-/// Checks the layers; `compared` says whether every run was compared with golden.
+/// Checks the layers of the observation. `compared` is whether every run was compared with golden.
 pub fn check(evidence: &Evidence<'_>, compared: bool, report: &mut Report<'_>) {
     let graph = &evidence.case.graph;
     let asked = graph.nodes.iter().filter(|node| Condition::QuantizedOperands.holds_at(graph, node));
@@ -49,7 +49,7 @@ pub fn check(evidence: &Evidence<'_>, compared: bool, report: &mut Report<'_>) {
     }
 }
 
-/// Whether the backend promises to run this node, whose operands are dequantised, on quantised ones.
+/// Whether the backend promises to run this node, whose operands are dequantized, on quantized operands.
 fn is_promised(evidence: &Evidence<'_>, node: &Node) -> bool {
     match evidence.description.quantization {
         Quantization::Unstated | Quantization::Simulates => false,
@@ -67,20 +67,20 @@ fn is_quantized_again(graph: &Graph, node: &Node) -> bool {
         && graph.outputs.iter().all(|output| output.name != *result)
 }
 
-/// How a node ran, by the layers that cover it: fused where one of them has quantised data, and quantised weights if any
-/// layer tells of weights.
+/// How a node ran, judged by the layers that cover it: fused if one of them has quantized data, and quantized weights if any
+/// layer reports weights. `None` if no layer reports types.
 fn way(precision: &ChosenPrecision, node: &Node) -> Option<QuantizedExecution> {
     let layers: Vec<&LayerInfo> = covering(precision, &node.name).collect();
     let has_weights = layers.iter().any(|layer| layer.weights.is_some());
-    let mut telling = layers
+    let mut typed = layers
         .iter()
         .filter(|layer| !layer.inputs.is_empty() && layer.weights.is_some() == has_weights)
         .peekable();
-    telling.peek()?;
+    typed.peek()?;
     let is_fused = |layer: &&LayerInfo| {
         layer.inputs.iter().copied().any(is_quantized) && layer.weights.is_none_or(is_quantized)
     };
-    Some(if telling.any(is_fused) { QuantizedExecution::Fused } else { QuantizedExecution::Simulated })
+    Some(if typed.any(is_fused) { QuantizedExecution::Fused } else { QuantizedExecution::Simulated })
 }
 
 const fn is_quantized(dtype: DataType) -> bool {
@@ -91,7 +91,7 @@ fn covering<'p>(precision: &'p ChosenPrecision, node: &str) -> impl Iterator<Ite
     precision.layers.iter().filter(move |layer| layer.nodes.iter().any(|covered| covered == node))
 }
 
-/// Why a node fell back, and the rule by which the backend says so itself.
+/// Why a node fell back, and the rule by which the backend documents the fallback, if there is one.
 fn reason<'e>(
     evidence: &'e Evidence<'_>,
     precision: &ChosenPrecision,
@@ -126,5 +126,5 @@ fn detail(precision: &ChosenPrecision, fallback: &Fallback, nodes: &[&Node]) -> 
         .find(|dtype| !is_quantized(**dtype));
     let given = given.map_or_else(|| "another type".to_owned(), ToString::to_string);
     let (why, values) = (fallback.reason.clause(), fallback.values.clause());
-    format!("{} {} runs on {given}, not quantised: {why}; {values}", fallback.operator, names.join(", "))
+    format!("{} {} runs on {given}, not quantized: {why}; {values}", fallback.operator, names.join(", "))
 }

@@ -1,6 +1,6 @@
 use twinfer_case::{Blame, Divergence, Fallback, Kind, Note, Stage, Variant};
 
-/// What the checks found so far.
+/// The divergences and notes of the checks so far.
 pub struct Report<'a> {
     variant: &'a Variant,
     divergences: Vec<Divergence>,
@@ -12,12 +12,12 @@ impl<'a> Report<'a> {
         Self { variant, divergences: Vec::new(), notes: Vec::new() }
     }
 
-    /// The variant is wrong in this way.
+    /// Adds a divergence for which the variant is to blame.
     pub fn diverges(&mut self, stage: Stage, kind: Kind, detail: String) {
         self.push(stage, kind, Blame::Variant, detail);
     }
 
-    /// The variant and another one differ, and nobody knows which is wrong.
+    /// Adds a difference between the variant and another one, of which it is unknown which is wrong.
     pub fn disagrees(&mut self, stage: Stage, detail: String) {
         self.push(stage, Kind::Disagree, Blame::Nobody, detail);
     }
@@ -27,7 +27,7 @@ impl<'a> Report<'a> {
         self.divergences.push(Divergence::new(variant, stage, kind, blame, detail));
     }
 
-    /// An operator runs in another precision, by the rule that documents it. It comes before the wrong values that follow.
+    /// Adds a precision fallback of an operator, with the rule that documents it, before the wrong values that follow from it.
     pub fn falls_back(&mut self, fallback: Fallback, documented: Option<String>, detail: String) {
         let (variant, kind) = (self.variant.clone(), Kind::PrecisionFallback);
         let divergence = Divergence {
@@ -39,7 +39,7 @@ impl<'a> Report<'a> {
         self.divergences.insert(place, divergence);
     }
 
-    /// Something worth knowing that is no divergence.
+    /// Adds a note, which is no divergence.
     pub fn note(&mut self, note: Note) {
         self.notes.push(note);
     }

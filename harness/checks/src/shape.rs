@@ -1,4 +1,4 @@
-//! Every output has the shape of the ONNX shape rules, as the backend infers it and as it comes out: `wrong-shape`.
+//! Every output has the shape that the ONNX shape rules give it, both as inferred and as computed: `wrong-shape`.
 
 use twinfer_case::{Kind, Stage};
 use twinfer_golden::Evaluation;
@@ -6,7 +6,7 @@ use twinfer_onnx::Tensor;
 
 use crate::report::Report;
 
-/// Compares what the backend inferred before running; −1 stands for an extent that it does not know yet.
+/// Compares the shapes that the backend inferred before running; −1 stands for an extent that the backend does not know yet.
 pub fn check_inferred(evaluation: &Evaluation, inferred: &[Vec<i64>], report: &mut Report<'_>) {
     let wrong = evaluation
         .outputs
@@ -20,7 +20,7 @@ pub fn check_inferred(evaluation: &Evaluation, inferred: &[Vec<i64>], report: &m
     }
 }
 
-/// Compares what came out; whether the values can be compared.
+/// Compares the shapes of the outputs; true if the values can be compared.
 pub fn check_actual(evaluation: &Evaluation, outputs: &[Tensor], report: &mut Report<'_>) -> bool {
     if evaluation.outputs.len() != outputs.len() {
         let detail = format!("{} outputs instead of {}", outputs.len(), evaluation.outputs.len());

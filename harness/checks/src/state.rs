@@ -1,7 +1,6 @@
-//! What ran before makes no difference: `state-dependent`.
+//! The result does not depend on what ran before: `state-dependent`.
 //!
-//! Two runs of one case with the same inputs (A, B, A) give the same answer, and a warm worker answers as a fresh one
-//! does.
+//! Two runs of one case with the same inputs (A, B, A) give the same outputs, and so do a warm worker and a fresh one.
 
 use twinfer_case::{Kind, Stage};
 

@@ -1,18 +1,18 @@
-//! How far apart two answers may be where golden gives no bound, since it does not know the graph.
+//! The tolerance between two variants on a graph that golden does not support, and for which it gives no bound.
 //!
 //! Shapes and element types are equal. NaN agrees with NaN and an infinity with itself; zeros are equal whatever their
-//! sign. Two numbers a and b of a floating-point type agree where
+//! sign. Two numbers a and b of a floating-point type agree if
 //!
 //! |a − b| ≤ r·(max(|a|, |b|) + m)
 //!
-//! with m the largest finite magnitude of the output, in whichever answer it is smaller: a sum that cancels is as
-//! uncertain as its terms, which are of the size of the other elements.
+//! with m the largest finite magnitude of the output, in the variant in which it is smaller: a sum that cancels is as
+//! uncertain as its terms, which are of the magnitude of the other elements.
 //!
-//! r follows from a model of the work, since the work is not known. Rounding errors of n operations are about
+//! r follows from a model of the computation, which is not known. Rounding errors of n operations are about
 //! independent and grow as √n (Higham and Mary, *A new approach to probabilistic rounding error analysis*, SIAM J. Sci.
 //! Comput. 41, 2019). An element is taken to depend on at most 2^16 operations one after another in the type that sums
 //! are kept in, of unit round-off u, and on at most 2^6 values that are stored in the element type, of unit round-off
-//! v, and each of the two answers has these errors: r = 2·(2^8·u + 2^3·v). Sums of 16-bit floats are kept in 32 bits.
+//! v, and each of the two outputs has these errors: r = 2·(2^8·u + 2^3·v). Sums of 16-bit floats are kept in 32 bits.
 //!
 //! | type | u | v | r |
 //! | --- | --- | --- | --- |
@@ -21,12 +21,12 @@
 //! | `FLOAT16` | 2^-24 | 2^-11 | 7.8e-3 |
 //! | `BFLOAT16` | 2^-24 | 2^-8 | 6.3e-2 |
 //!
-//! `INT8` and `UINT8` are what quantisers give: they may be one step apart, as a rounding error at a tie puts them.
-//! Other types are equal. What lies behind a quantiser inside the graph may differ by more than this without fault.
+//! `INT8` and `UINT8` come from quantizers: they may be one step apart, because of a rounding error at a tie. Other types are
+//! equal. Values behind a quantizer inside the graph may differ by more than this without a bug.
 
 use twinfer_onnx::{DataType, Tensor};
 
-/// The first way in which two lists of outputs differ beyond what is allowed.
+/// How two lists of outputs differ beyond what is allowed, for the first output that does; `None` if they do not.
 pub fn outputs_differ(one: &[Tensor], other: &[Tensor]) -> Option<String> {
     if one.len() != other.len() {
         return Some(format!("{} and {} outputs", one.len(), other.len()));
@@ -54,10 +54,11 @@ fn tensors_differ(one: &Tensor, other: &Tensor) -> Option<String> {
     Some(format!("element {place} is {} and {}", one[place], other[place]))
 }
 
-/// How far apart two elements may be.
+/// The largest difference between two elements that agree.
 struct Tolerance {
-    /// Of the larger of the two.
+    /// The part in proportion to the larger of the two magnitudes.
     relative: f64,
+    /// The constant part.
     absolute: f64,
 }
 
@@ -79,7 +80,7 @@ impl Tolerance {
     }
 }
 
-/// `r` of the module's table; none for types that do not round.
+/// The r of the module's table; `None` for types that do not round.
 fn relative(dtype: DataType) -> Option<f64> {
     let (sums, stored) = match dtype {
         DataType::Double => (f64::EPSILON, f64::EPSILON),
@@ -104,7 +105,7 @@ const fn steps(dtype: DataType) -> f64 {
     }
 }
 
-/// The largest finite magnitude; 0 where there is none.
+/// The largest finite magnitude; 0 if no value is finite.
 fn largest(values: &[f64]) -> f64 {
     values.iter().map(|value| value.abs()).filter(|value| value.is_finite()).fold(0.0, f64::max)
 }
@@ -122,14 +123,14 @@ mod tests {
     }
 
     #[test]
-    fn the_table_gives_the_numbers_that_the_code_has() {
+    fn relative_tolerances_are_those_of_the_table() {
         use DataType::{Bfloat16, Double, Float, Float16};
         let r = |dtype| format!("{:.1e}", relative(dtype).expect("a float"));
         assert_eq!([Double, Float, Float16, Bfloat16].map(r), ["5.9e-14", "3.1e-5", "7.8e-3", "6.3e-2"]);
     }
 
     #[test]
-    fn floats_agree_within_the_tolerance_of_their_type_and_not_beyond() {
+    fn floats_agree_within_the_tolerance_of_their_type() {
         for dtype in [DataType::Double, DataType::Float, DataType::Float16, DataType::Bfloat16] {
             let r = relative(dtype).expect("a float");
             assert!(!differ(dtype, &[1.0], &[1.0 + 1.5 * r]), "{dtype}");
@@ -138,13 +139,13 @@ mod tests {
     }
 
     #[test]
-    fn a_small_element_is_as_uncertain_as_the_large_ones_beside_it() {
+    fn small_elements_get_the_tolerance_of_large_ones() {
         assert!(!differ(DataType::Float, &[1.0, 0.0], &[1.0, 2e-5]));
         assert!(differ(DataType::Float, &[1e-3, 0.0], &[1e-3, 2e-5]));
     }
 
     #[test]
-    fn one_wild_element_does_not_widen_the_tolerance_of_the_others() {
+    fn one_wild_element_does_not_widen_the_tolerance() {
         let (one, other) = (tensor(DataType::Float, &[1.0, 1.0]), tensor(DataType::Float, &[2.0, 1e30]));
         let detail = outputs_differ(&[one], &[other]).expect("both elements differ");
         assert!(detail.contains("element 0 is 1 and 2"), "{detail}");
@@ -160,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn quantised_values_may_be_a_step_apart_and_other_integers_are_equal() {
+    fn quantized_values_agree_within_one_step() {
         assert!(!differ(DataType::Int8, &[3.0], &[4.0]));
         assert!(differ(DataType::Int8, &[3.0], &[5.0]));
         assert!(differ(DataType::Int64, &[3.0], &[4.0]));
@@ -168,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn shapes_types_and_numbers_of_outputs_are_equal() {
+    fn outputs_differ_in_shape_type_or_number() {
         let vector = tensor(DataType::Float, &[1.0]);
         let scalar = Tensor { shape: vec![], ..vector.clone() };
         let detail = |other: Vec<Tensor>| outputs_differ(std::slice::from_ref(&vector), &other);

@@ -17,6 +17,7 @@ struct Tally {
     share: f64,
 }
 
+/// Compares the elements of every output with golden.
 pub fn check(evaluation: &Evaluation, outputs: &[Tensor], report: &mut Report<'_>) {
     for (index, (reference, output)) in evaluation.outputs.iter().zip(outputs).enumerate() {
         let given = output.to_f64();
@@ -66,7 +67,7 @@ impl Tally {
         let position = position(&reference.shape, place);
         let expected = reference.values[place];
         let allowed = match reference.grid_step {
-            // what golden says of the grid of zeros
+            // golden's grid step for an output of zeros
             Some(f64::MIN_POSITIVE) => "exactly zero".to_owned(),
             Some(step) => format!("grid step {step:e}"),
             None => format!("bound {:e}", reference.bound[place]),
@@ -86,7 +87,7 @@ impl Tally {
     }
 }
 
-/// To two digits behind the point, without zeros at the end.
+/// The number with at most two decimals.
 fn rounded(steps: f64) -> String {
     let text = format!("{steps:.2}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
@@ -107,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_difference_is_told_in_quantization_steps() {
+    fn differences_are_given_in_quantization_steps() {
         let reference = Reference {
             dtype: twinfer_onnx::DataType::Float,
             shape: vec![1, 2],
@@ -131,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn the_grid_of_zeros_has_no_step() {
+    fn outputs_of_zeros_have_no_grid_step() {
         let reference = Reference {
             dtype: twinfer_onnx::DataType::Float,
             shape: vec![1],

@@ -1,4 +1,4 @@
-//! Verdicts on a model that golden does not know: variants against each other, nobody blamed.
+//! Verdicts on a model that golden does not support: variants are compared with each other, and none is blamed.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use twinfer_case::{
@@ -72,14 +72,15 @@ fn answers_that_agree_conform() {
 }
 
 #[test]
-fn answers_that_differ_disagree_and_nobody_is_blamed() {
+fn different_answers_disagree_without_blame() {
     let detail = "with ort:cpu,opt=off: run 0: output 0: element 0 is 2 and 1";
     assert_eq!(verdicts(&[gave(1.0), gave(2.0)]), [Verdict::Conforms, disagrees(1, Stage::Execute, detail)]);
 }
 
 #[test]
-fn a_refusal_beside_an_answer_disagrees_whichever_comes_first() {
-    let detail = |other| format!("with {other}: which takes what is refused here: no such operator");
+fn refusals_beside_answers_disagree_in_any_order() {
+    let detail =
+        |other| format!("with {other}: which accepts the model that is refused here: no such operator");
     assert_eq!(
         verdicts(&[refused(), gave(1.0)]),
         [disagrees(0, Stage::Parse, &detail("ort:cpu,opt=all")), open()]
@@ -91,27 +92,27 @@ fn a_refusal_beside_an_answer_disagrees_whichever_comes_first() {
 }
 
 #[test]
-fn what_is_compared_with_nothing_stays_open() {
+fn uncompared_answers_are_unspecified() {
     assert_eq!(verdicts(&[refused(), refused()]), [open(), open()]);
     assert_eq!(verdicts(&[gave(1.0)]), [open()]);
     assert_eq!(verdicts(&[gave(1.0), ended(Stage::Build, Outcome::Ok)]), [open(), open()]);
 }
 
 #[test]
-fn a_refusal_in_a_stage_that_the_other_does_not_reach_is_no_disagreement() {
+fn refusals_in_unreached_stages_do_not_disagree() {
     let late = ended(Stage::Execute, Outcome::rejected("no such extent"));
     assert_eq!(verdicts(&[ended(Stage::Build, Outcome::Ok), late]), [open(), open()]);
 }
 
 #[test]
-fn a_crash_is_held_against_its_variant_and_the_others_are_compared() {
+fn crashes_diverge_and_other_variants_are_compared() {
     let verdicts = verdicts(&[crashed(), gave(1.0), gave(1.0)]);
     assert_eq!(kinds(&verdicts[0]), [(Kind::Crash, Blame::Variant)]);
     assert_eq!(verdicts[1..], [Verdict::Conforms, Verdict::Conforms]);
 }
 
 #[test]
-fn an_error_that_is_logged_by_a_call_that_succeeds_needs_no_reference() {
+fn logged_errors_diverge_without_reference() {
     let line = LogLine { severity: Severity::Error, stage: Stage::Build, text: "no".to_owned() };
     let logged = Observation { log: vec![line], ..gave(1.0) };
     assert_eq!(kinds(&verdicts(&[gave(1.0), logged])[1]), [(Kind::ErrorLogged, Blame::Variant)]);

@@ -1,4 +1,4 @@
-//! What is said of layers that a backend tells, on one small quantised convolution.
+//! Verdicts and notes on the layers that a backend reports, for one small quantized convolution.
 
 use twinfer_case::{
     Case, ChosenPrecision, Condition, Description, Divergence, Effect, Expectation, Fallback, FallbackReason,
@@ -191,7 +191,7 @@ impl Scene {
 }
 
 #[test]
-fn a_fused_convolution_keeps_the_promise_and_is_noted() {
+fn fused_convolutions_conform_and_are_noted() {
     for promise in [Quantization::FusesOperands, Quantization::FusesPairs] {
         let judgement = Scene::of(promise, fused()).judge();
         assert_eq!(judgement.verdict, Verdict::Conforms);
@@ -200,7 +200,7 @@ fn a_fused_convolution_keeps_the_promise_and_is_noted() {
 }
 
 #[test]
-fn a_backend_that_simulates_is_right_too_and_is_noted() {
+fn simulating_backends_conform_and_are_noted() {
     let mut scene = Scene::of(Quantization::Simulates, apart());
     for layers in [Some(apart()), None] {
         scene.layers = layers;
@@ -211,7 +211,7 @@ fn a_backend_that_simulates_is_right_too_and_is_noted() {
 }
 
 #[test]
-fn a_backend_that_says_nothing_is_not_judged_and_nothing_is_claimed_of_it() {
+fn silent_backends_are_neither_judged_nor_noted() {
     let mut scene = Scene::of(Quantization::Unstated, apart());
     assert_eq!(scene.divergences(), []);
     scene.layers = None;
@@ -219,12 +219,12 @@ fn a_backend_that_says_nothing_is_not_judged_and_nothing_is_claimed_of_it() {
 }
 
 #[test]
-fn floats_where_int8_is_promised_are_a_fallback_that_keeps_the_values() {
+fn floats_instead_of_int8_are_a_fallback_with_kept_values() {
     let scene = Scene::of(Quantization::FusesOperands, apart());
     assert_eq!(scene.fallback(), (FallbackReason::NotFused, FallbackValues::Kept, None));
     assert_eq!(
         scene.divergences()[0].detail,
-        "Conv conv runs on FLOAT, not quantised: a DequantizeLinear in front of it runs by itself; the values are as \
+        "Conv conv runs on FLOAT, not quantized: a DequantizeLinear in front of it runs by itself; the values are as \
          golden allows"
     );
     let scene = Scene::of(Quantization::FusesOperands, elided());
@@ -232,14 +232,14 @@ fn floats_where_int8_is_promised_are_a_fallback_that_keeps_the_values() {
 }
 
 #[test]
-fn weights_in_float_are_a_fallback_though_the_data_is_int8() {
+fn float_weights_are_a_fallback_despite_int8_data() {
     let layers = vec![layer(&["dq_x", "conv"], DataType::Int8, Some(DataType::Float))];
     let (reason, ..) = Scene::of(Quantization::FusesOperands, layers).fallback();
     assert_eq!(reason, FallbackReason::Unknown);
 }
 
 #[test]
-fn a_layer_that_only_prepares_the_data_does_not_count() {
+fn layers_that_only_prepare_data_do_not_count() {
     // as TensorRT-RTX pads the channels of a depthwise convolution on the way to int8
     let mut layers = fused();
     layers[0].nodes.push("conv".to_owned());
@@ -250,7 +250,7 @@ fn a_layer_that_only_prepares_the_data_does_not_count() {
 }
 
 #[test]
-fn wrong_values_come_behind_the_fallback_that_causes_them() {
+fn wrong_values_come_after_the_fallback_that_causes_them() {
     let mut scene = Scene::of(Quantization::FusesOperands, elided());
     scene.given = Some(7.0);
     assert_eq!(scene.kinds(), [Kind::PrecisionFallback, Kind::WrongValues]);
@@ -259,7 +259,7 @@ fn wrong_values_come_behind_the_fallback_that_causes_them() {
 }
 
 #[test]
-fn a_fallback_that_keeps_the_values_does_not_hide_an_error_in_the_log() {
+fn fallbacks_do_not_hide_logged_errors() {
     let mut scene = Scene::of(Quantization::FusesOperands, apart());
     let text = "tactic failed".to_owned();
     scene.log.push(LogLine { stage: Stage::Build, severity: Severity::Error, text });
@@ -269,14 +269,14 @@ fn a_fallback_that_keeps_the_values_does_not_hide_an_error_in_the_log() {
 }
 
 #[test]
-fn values_of_an_engine_that_did_not_run_are_not_vouched_for() {
+fn values_of_engines_that_did_not_run_are_not_compared() {
     let mut scene = Scene::of(Quantization::FusesOperands, apart());
     scene.given = None;
     assert_eq!(scene.fallback().1, FallbackValues::NotCompared);
 }
 
 #[test]
-fn a_limitation_gives_the_reason_and_documents_the_fallback() {
+fn limitations_give_reasons_and_document_fallbacks() {
     let scene = Scene::of(Quantization::FusesOperands, apart()).limited(
         GROUPED,
         Condition::ChannelsPerGroupNotMultipleOf(4),
@@ -293,14 +293,14 @@ fn a_limitation_gives_the_reason_and_documents_the_fallback() {
 }
 
 #[test]
-fn a_node_on_another_provider_is_the_reason() {
+fn placement_on_another_provider_is_the_reason() {
     let mut layers = apart();
     layers[2].placement = Some("CPUExecutionProvider".to_owned());
     assert_eq!(Scene::of(Quantization::FusesPairs, layers).fallback().0, FallbackReason::Placement);
 }
 
 #[test]
-fn a_placement_alone_tells_nothing_of_how_an_operator_runs() {
+fn placement_alone_does_not_show_how_an_operator_runs() {
     let mut layers = apart();
     for layer in &mut layers {
         layer.inputs.clear();
@@ -314,7 +314,7 @@ fn a_placement_alone_tells_nothing_of_how_an_operator_runs() {
 }
 
 #[test]
-fn a_backend_that_fuses_pairs_promises_nothing_of_a_float_result() {
+fn pair_fusing_backends_may_run_float_results_in_float() {
     let mut scene = Scene::of(Quantization::FusesPairs, apart());
     scene.case = case(false);
     assert_eq!(scene.divergences(), []);
@@ -323,7 +323,7 @@ fn a_backend_that_fuses_pairs_promises_nothing_of_a_float_result() {
 }
 
 #[test]
-fn a_graph_without_quantisers_is_not_noted() {
+fn graphs_without_quantizers_are_not_noted() {
     let mut scene = Scene::of(Quantization::FusesOperands, apart());
     scene.case = case(false);
     let graph = &mut scene.case.graph;

@@ -71,7 +71,7 @@ fn ended(stage: Stage, outcome: Outcome) -> Observation {
     Observation { stage, outcome, runs: Vec::new(), inferred_shapes: None, ..gave(Vec::new()) }
 }
 
-/// A backend that says it refuses deconvolutions with a stride.
+/// A backend that states that it refuses deconvolutions with a stride.
 fn modest() -> Description {
     let capability = Capability {
         rule: "no-strides".to_owned(),
@@ -133,13 +133,13 @@ impl Scene {
 }
 
 #[test]
-fn the_right_answer_conforms_and_was_compared() {
+fn right_values_conform_and_are_compared() {
     let judgement = Scene::of(gave_values(RIGHT)).judge();
     assert_eq!(judgement, Judgement { verdict: Verdict::Conforms, notes: Vec::new(), compared: true });
 }
 
 #[test]
-fn half_a_grid_step_is_wrong_and_less_is_the_algorithm() {
+fn half_a_grid_step_is_wrong_and_less_is_rounding() {
     let mut values = RIGHT;
     values[2] = 2.25;
     let judgement = Scene::of(gave_values(values)).judge();
@@ -150,7 +150,7 @@ fn half_a_grid_step_is_wrong_and_less_is_the_algorithm() {
 }
 
 #[test]
-fn the_detail_names_the_place_and_both_values() {
+fn wrong_values_are_detailed_with_place_and_both_values() {
     let mut values = RIGHT;
     values[4] = 7.0;
     let Verdict::Diverges(divergences) = Scene::of(gave_values(values)).judge().verdict else {
@@ -163,7 +163,7 @@ fn the_detail_names_the_place_and_both_values() {
 }
 
 #[test]
-fn what_nobody_wrote_is_told_from_what_is_wrong() {
+fn unwritten_elements_differ_from_wrong_ones() {
     let poison = poisoned(DataType::Float, vec![1, 1, 6]).expect("small");
     let TensorData::Float(mut elements) = poison.data else { panic!("asked for floats") };
     elements[..4].copy_from_slice(&RIGHT[..4]);
@@ -175,7 +175,7 @@ fn what_nobody_wrote_is_told_from_what_is_wrong() {
 }
 
 #[test]
-fn an_output_of_another_shape_or_type_is_not_compared_further() {
+fn outputs_of_wrong_shape_or_type_are_not_compared() {
     let longer = Scene::of(gave(vec![floats(&[1, 1, 7], &[0.0; 7])]));
     assert_eq!(longer.divergences(), [(Kind::WrongShape, Stage::Execute)]);
     let doubles = Tensor { shape: vec![1, 1, 6], data: TensorData::Double(vec![0.0; 6]) };
@@ -183,7 +183,7 @@ fn an_output_of_another_shape_or_type_is_not_compared_further() {
 }
 
 #[test]
-fn an_inferred_extent_may_be_unknown_but_not_wrong() {
+fn inferred_extents_may_be_unknown_but_not_wrong() {
     let mut scene = Scene::of(gave_values(RIGHT));
     scene.observation.inferred_shapes = Some(vec![vec![1, -1, -1]]);
     assert_eq!(scene.divergences(), []);
@@ -192,7 +192,7 @@ fn an_inferred_extent_may_be_unknown_but_not_wrong() {
 }
 
 #[test]
-fn a_builder_without_a_gpu_conforms_by_its_shapes_and_is_not_compared() {
+fn builders_without_gpu_conform_by_shapes_alone() {
     let mut scene = Scene::of(gave(Vec::new()));
     scene.observation.stage = Stage::Build;
     let judgement = scene.judge();
@@ -200,7 +200,7 @@ fn a_builder_without_a_gpu_conforms_by_its_shapes_and_is_not_compared() {
 }
 
 #[test]
-fn refusing_a_valid_graph_diverges_unless_a_rule_predicts_it() {
+fn refusals_of_valid_graphs_diverge_unless_predicted() {
     let refused = || ended(Stage::Parse, Outcome::rejected("no"));
     let mut scene = Scene::of(refused());
     assert_eq!(scene.divergences(), [(Kind::RejectsValid, Stage::Parse)]);
@@ -209,7 +209,7 @@ fn refusing_a_valid_graph_diverges_unless_a_rule_predicts_it() {
 }
 
 #[test]
-fn a_rule_covers_no_other_failure_of_a_graph_that_it_says_is_refused() {
+fn rules_cover_only_the_refusal_they_predict() {
     let verdict = |shows: Refusal, stage, outcome| {
         let mut scene = Scene::of(ended(stage, outcome));
         scene.description = modest();
@@ -233,7 +233,7 @@ fn a_rule_covers_no_other_failure_of_a_graph_that_it_says_is_refused() {
 }
 
 #[test]
-fn a_rule_whose_refusal_does_not_come_is_flagged() {
+fn rules_without_their_refusal_are_noted() {
     let mut scene = Scene::of(gave_values(RIGHT));
     scene.description = modest();
     let judgement = scene.judge();
@@ -242,14 +242,14 @@ fn a_rule_whose_refusal_does_not_come_is_flagged() {
 }
 
 #[test]
-fn an_internal_error_is_a_build_failure_only_while_building() {
+fn internal_errors_are_build_failures_only_while_building() {
     let failed = |stage| Scene::of(ended(stage, Outcome::failed("oops"))).divergences();
     assert_eq!(failed(Stage::Build), [(Kind::BuildFailure, Stage::Build)]);
     assert_eq!(failed(Stage::Execute), [(Kind::RejectsValid, Stage::Execute)]);
 }
 
 #[test]
-fn an_invalid_graph_must_be_refused() {
+fn invalid_graphs_must_be_refused() {
     let mut scene = Scene::of(gave_values(RIGHT));
     scene.case.expectation = Expectation::Invalid("some-rule".to_owned());
     assert_eq!(scene.divergences(), [(Kind::AcceptsInvalid, Stage::Execute)]);
@@ -260,7 +260,7 @@ fn an_invalid_graph_must_be_refused() {
 }
 
 #[test]
-fn an_invalid_graph_that_was_left_out_was_not_refused() {
+fn skipped_invalid_graphs_are_unsupported() {
     let refusing = |stage| {
         let mut scene = Scene::of(ended(stage, Outcome::rejected("not tried: strides")));
         scene.case.expectation = Expectation::Invalid("some-rule".to_owned());
@@ -273,7 +273,7 @@ fn an_invalid_graph_that_was_left_out_was_not_refused() {
 }
 
 #[test]
-fn a_crash_and_a_hang_diverge_where_they_happen() {
+fn crashes_and_hangs_diverge_in_their_stage() {
     let crash = ended(Stage::Build, Outcome::Crashed("signal 11".to_owned()));
     assert_eq!(Scene::of(crash).divergences(), [(Kind::Crash, Stage::Build)]);
     let hang = ended(Stage::Execute, Outcome::TimedOut);
@@ -281,7 +281,7 @@ fn a_crash_and_a_hang_diverge_where_they_happen() {
 }
 
 #[test]
-fn an_error_logged_by_a_call_that_succeeded_diverges_and_a_warning_does_not() {
+fn logged_errors_diverge_and_warnings_do_not() {
     let line = |severity| LogLine { severity, stage: Stage::Build, text: "hm".to_owned() };
     let mut scene = Scene::of(gave_values(RIGHT));
     scene.observation.log = vec![line(Severity::Warning)];
@@ -293,7 +293,7 @@ fn an_error_logged_by_a_call_that_succeeded_diverges_and_a_warning_does_not() {
 }
 
 #[test]
-fn a_second_run_that_differs_is_nondeterministic() {
+fn different_second_runs_are_nondeterministic() {
     let mut scene = Scene::of(gave_values(RIGHT));
     scene.repeat = Some(gave_values(RIGHT));
     assert_eq!(scene.divergences(), []);
@@ -306,7 +306,7 @@ fn a_second_run_that_differs_is_nondeterministic() {
 }
 
 #[test]
-fn a_warm_worker_that_differs_from_a_fresh_one_depends_on_state() {
+fn warm_workers_unlike_fresh_ones_depend_on_state() {
     let mut scene = Scene::of(gave_values(RIGHT));
     let mut values = RIGHT;
     values[0] = 2.0;
@@ -315,7 +315,7 @@ fn a_warm_worker_that_differs_from_a_fresh_one_depends_on_state() {
 }
 
 #[test]
-fn a_run_that_differs_from_an_earlier_one_with_the_same_inputs_depends_on_state() {
+fn different_runs_of_the_same_inputs_depend_on_state() {
     let right = |values: [f32; 6]| floats(&[1, 1, 6], &values);
     let (a, b) = ([1.0, 2.0, 3.0], [0.0, 1.0, 0.0]);
     let answers = |last| vec![right(RIGHT), right([0.0, 0.0, 1.0, 1.0, 0.0, 0.0]), right(last)];
@@ -326,12 +326,12 @@ fn a_run_that_differs_from_an_earlier_one_with_the_same_inputs_depends_on_state(
     assert_eq!(
         scene.divergences(),
         [(Kind::StateDependent, Stage::Execute)],
-        "what follows from it is not told again"
+        "divergences that follow from it are left out"
     );
 }
 
 #[test]
-fn variants_are_compared_with_each_other_only_where_golden_cannot_decide() {
+fn variants_are_compared_only_if_golden_is_undecided() {
     let answers = |value| gave_values([value, 1.0, 2.0, 2.0, 3.0, 3.0]);
     let case = case(&[[1.0, 2.0, 3.0]]);
     let input = case.runs[0].inputs[0].tensor().expect("small").into_owned();

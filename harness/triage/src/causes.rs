@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn other_fallbacks_and_logged_errors_do_not_follow_from_a_fallback() {
+    fn other_fallbacks_and_logged_errors_follow_from_no_fallback() {
         let changed = fallback("Conv", FallbackValues::Changed);
         let other = fallback("ConvTranspose", FallbackValues::Changed);
         let divergences = [changed.clone(), other, of(Kind::WrongValues), of(Kind::ErrorLogged)];

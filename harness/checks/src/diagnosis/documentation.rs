@@ -1,10 +1,10 @@
-//! Whether wrong values are ones that a backend documents.
+//! Which wrong values a backend documents.
 
 use twinfer_case::{Description, Diagnosis, Divergence, Effect, Kind, Limitation};
 use twinfer_onnx::Graph;
 
-/// Says of wrong values by which rule the backend documents them: one that holds for the graph, and names a mutant of golden
-/// that reproduces them.
+/// Adds to wrong values the rule by which the backend documents them, if there is one: a rule that concerns the graph, and that
+/// names a mutant of the diagnosis.
 pub fn document(
     divergences: &mut [Divergence],
     diagnosis: &Diagnosis,
@@ -45,7 +45,7 @@ mod tests {
         }
     }
 
-    /// Of a backend that documents that an operator drops its bias.
+    /// The description of a backend that documents that `operator` drops its bias.
     fn description(operator: &str) -> Description {
         let limitation = Limitation {
             rule: "no-bias".to_owned(),
@@ -73,13 +73,13 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_documents_the_values_that_it_explains() {
+    fn rules_document_the_values_of_their_mutants() {
         assert_eq!(documented("Conv", &["bias-dropped"]).as_deref(), Some("no-bias"));
         assert_eq!(documented("Conv", &["kernel-reversed", "bias-dropped"]).as_deref(), Some("no-bias"));
     }
 
     #[test]
-    fn a_rule_does_not_excuse_other_values_of_a_graph_that_it_concerns() {
+    fn rules_do_not_document_values_of_other_mutants() {
         assert_eq!(documented("Conv", &["kernel-reversed"]), None);
         assert_eq!(documented("Conv", &[]), None, "unexplained");
         assert_eq!(documented("Relu", &["bias-dropped"]), None, "it does not concern the graph");

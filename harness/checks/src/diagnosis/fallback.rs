@@ -3,17 +3,17 @@
 use twinfer_case::{Diagnosis, Divergence, FallbackValues, Kind};
 use twinfer_golden::{Combination, Mutant, Nature};
 
-/// Tells wrong values that a fallback causes from those that merely occur beside one. An operator that runs on floats
-/// leaves out quantisation, or computes coarsely: where that explains the values, the fallback is their cause and comes
-/// first. Anything else leads by itself, and what the fallback does to values is not known.
+/// Distinguishes wrong values that a fallback causes from wrong values that merely occur beside one. An operator that runs on
+/// floats leaves out quantization, or computes coarsely: if that explains the values, the fallback is their cause and comes
+/// first. Otherwise the wrong values come first, and it is unknown what the fallback does to values.
 pub fn settle(divergences: &mut [Divergence], diagnosis: &Diagnosis) {
     if diagnosis.mutant_names().any(follows_from_fallback) {
         return;
     }
     for divergence in divergences.iter_mut() {
         if let Some(fallback) = &mut divergence.fallback {
-            if let Some(told) = divergence.detail.strip_suffix(fallback.values.clause()) {
-                divergence.detail = format!("{told}{}", FallbackValues::Obscured.clause());
+            if let Some(before) = divergence.detail.strip_suffix(fallback.values.clause()) {
+                divergence.detail = format!("{before}{}", FallbackValues::Obscured.clause());
             }
             fallback.values = FallbackValues::Obscured;
         }
@@ -59,8 +59,8 @@ mod tests {
         let explanations = mutants.iter().map(explanation).collect();
         let mut divergences = divergences();
         settle(&mut divergences, &Diagnosis { mutants: explanations, residual: None, unexplained: None });
-        let told = |divergence: &Divergence| divergence.fallback.as_ref().map(|fallback| fallback.values);
-        divergences.iter().map(|divergence| (divergence.kind, told(divergence))).collect()
+        let before = |divergence: &Divergence| divergence.fallback.as_ref().map(|fallback| fallback.values);
+        divergences.iter().map(|divergence| (divergence.kind, before(divergence))).collect()
     }
 
     #[test]
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_of_a_fallback_is_what_became_known_of_it() {
+    fn what_is_before_of_a_fallback_is_what_became_known_of_it() {
         let mut divergences = divergences();
         divergences[0].detail = "it runs on FLOAT; the values are wrong".to_owned();
         settle(&mut divergences, &Diagnosis { mutants: Vec::new(), residual: None, unexplained: None });

@@ -71,7 +71,7 @@ fn open_cases_remain_until_they_are_decided() {
     append_all(&mut Journal::create(out.path(), &run()).unwrap(), &records);
     let open = |resumed: &Resumed| resumed.open.keys().copied().collect::<Vec<_>>();
     let resumed = Journal::resume(out.path(), &run()).unwrap();
-    assert_eq!(open(&resumed), [1, 2], "the last is not where the campaign has it");
+    assert_eq!(open(&resumed), [1, 2], "the last record is not at its place in the campaign");
     assert_eq!((resumed.summary.cases, resumed.settled.cases), (4, 2));
     let mut journal = resumed.journal;
     for place in [1, 2] {

@@ -51,7 +51,7 @@ const STRANGERS: [&str; 15] = [
 ];
 
 #[test]
-fn planted_bugs_are_named_and_strangers_are_not() {
+fn planted_bugs_are_named_and_strangers_are_unexplained() {
     let Some(python) = Python::with("onnx, onnxruntime, numpy") else {
         // straight to the terminal: a test that passes prints nothing else
         let _ = writeln!(
@@ -83,7 +83,7 @@ fn planted_bugs_are_named_and_strangers_are_not() {
 }
 
 #[test]
-fn the_adapter_has_a_bug_for_every_mutant() {
+fn adapter_has_a_bug_for_every_mutant() {
     let Some(python) = Python::with("onnx, onnxruntime, numpy") else { return };
     let offered = python.offered();
     let mutants = Mutant::ALL.iter().map(|mutant| mutant.name());
