@@ -1,0 +1,10 @@
+//! The walls of the program: which crate may import which, that the files of a crate import each other in one direction, and
+//! that only `harness/store` knows the names of files on disk.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+mod circles;
+mod crates;
+mod imports;
+mod sources;
+mod stored_names;
