@@ -1,7 +1,7 @@
-//! How the parts of a case hang together: the plans of blocks that networks are made of.
+//! Arrangements of the parts of a case: the blocks that networks are made of.
 //!
-//! Their convolutions keep extents, divide them by a stride and round up, or double them, so that ways that part meet
-//! again in equal extents.
+//! The convolutions keep extents, divide them by a stride and round up, or double them, so that branches that split
+//! have equal extents where they join.
 
 use twinfer_onnx::Channels;
 
@@ -15,35 +15,36 @@ use crate::{
     quantizer::Quantizers,
 };
 
-/// How the parts of a case hang together.
+/// The arrangement of the parts of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrangement {
     /// Convolutions in a row, with neighbors.
     Chain,
     /// One or two convolutions, each with BatchNormalization and Relu.
     Normalized,
-    /// Two ways that meet in an Add: two convolutions, and nothing or one of kernel 1.
+    /// Two branches that end in an Add: two convolutions, and a shortcut or a convolution of kernel 1.
     Residual,
-    /// A value that several convolutions read, each quantizing it for itself; what they give is added or put together.
+    /// A value that several convolutions read through quantizers of their own; their results are added or
+    /// concatenated.
     Fan,
-    /// Values of different scales, put together in a Concat in front of a convolution.
+    /// Values of different scales, concatenated in front of a convolution.
     Concat,
     /// A maximum pooling between two convolutions.
     Pooling,
-    /// Convolutions that halve the extents and a ConvTranspose that doubles them, with or without a way around.
+    /// Convolutions that halve the extents and a ConvTranspose that doubles them, with or without a skip connection.
     EncoderDecoder,
 }
 
-/// Which of the ways that meet in an Add are quantized there.
+/// The branches of a residual block that are quantized in front of the Add.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Branches {
     /// None.
     Neither,
-    /// The one of the two convolutions.
+    /// The branch with the two convolutions.
     Main,
-    /// The one around them.
+    /// The shortcut.
     Shortcut,
-    /// Each by itself.
+    /// Both, each by a quantizer of its own.
     Both,
 }
 
@@ -60,12 +61,12 @@ pub struct Arranger<'a> {
     multiple: usize,
 }
 
-/// Parts, and the extents that suit them.
+/// The parts and the extents that they require.
 pub struct Arranged {
     pub parts: Vec<Part>,
-    /// How much further than the least an extent may be.
+    /// The largest amount by which an extent exceeds the smallest possible one.
     pub slack: usize,
-    /// What extents are multiples of.
+    /// Every extent is a multiple of this number.
     pub multiple: usize,
 }
 
@@ -80,7 +81,7 @@ impl<'a> Arranger<'a> {
         Self { space, quantizers, rank, caps, choices, parts: vec![], channels: vec![], multiple: 1 }
     }
 
-    /// The parts of a case that is arranged like that.
+    /// Draws the parts of a case with this arrangement.
     pub fn arrange(mut self, arrangement: Arrangement) -> Arranged {
         let last = match arrangement {
             Arrangement::Chain => self.chain(),
@@ -97,7 +98,7 @@ impl<'a> Arranger<'a> {
         Arranged { parts: self.parts, slack: self.caps.slack, multiple: self.multiple }
     }
 
-    /// Makes integers of the input, in some cases in which only a quantizer reads it.
+    /// Feeds the input as integers, in some of the cases in which only a quantizer reads it.
     fn feed(&mut self, quantizers: Quantizers<'a>) {
         let mut readers = self.parts.iter_mut().filter(|part| part.inputs.contains(&0));
         let (Some(first), None) = (readers.next(), readers.next()) else { return };
@@ -108,7 +109,7 @@ impl<'a> Arranger<'a> {
         }
     }
 
-    /// Quantizes the last value, in some cases, and in some of them leaves it at that.
+    /// Quantizes the last value in some cases, and in some of them does not dequantize it.
     fn give(&mut self, last: usize, quantizers: Quantizers<'a>) {
         if let Some(quantizer) = quantizers.output(self.choices) {
             let gives_integers = quantizers.gives_integers(self.choices);
@@ -143,7 +144,7 @@ impl<'a> Arranger<'a> {
         value
     }
 
-    /// Those of the first layer of a chain; volumes are never wide.
+    /// The channels of the first layer of a chain; layers with three spatial axes are never wide.
     fn first_channels(&mut self, length: usize) -> Channels {
         let quantizers = self.quantizers.filter(|_| length == 1 && self.rank < 3);
         match quantizers.and_then(|quantizers| quantizers.wide(self.choices)) {
@@ -261,7 +262,7 @@ impl<'a> Arranger<'a> {
         let outputs = self.some_channels();
         let skip = if self.choices.percent(40) { self.cell(0, outputs, 1) } else { 0 };
         if skip > 0 {
-            // what is halved and doubled again meets what is not
+            // a value that was halved and doubled joins one that was not
             self.multiple = 2;
         }
         let wide = self.quantizers.and_then(|quantizers| quantizers.wide(self.choices));
@@ -333,7 +334,7 @@ impl<'a> Arranger<'a> {
         of
     }
 
-    /// The value as a quantizer leaves it, if there is one.
+    /// The quantized value; the value itself if there is no quantizer.
     fn quantized(&mut self, of: usize) -> usize {
         match self.quantizers.and_then(|quantizers| quantizers.activation(self.choices)) {
             Some(quantizer) => self.apply(Operation::Quantizer(quantizer), vec![of]),
@@ -341,7 +342,7 @@ impl<'a> Arranger<'a> {
         }
     }
 
-    /// The value as a quantizer leaves it that is its own, wherever anything is quantized.
+    /// The value after a quantizer of its own; the value itself if nothing is quantized.
     fn surely_quantized(&mut self, of: usize) -> usize {
         match self.quantizers.map(|quantizers| quantizers.some_activation(self.choices)) {
             Some(quantizer) => self.apply(Operation::Quantizer(quantizer), vec![of]),

@@ -30,7 +30,7 @@ impl LayerAxis {
             if undilated { *dilation == 1 } else { !beyond_stride || *dilation > 1 }
         });
         let mut window = Self { kernel, stride: 1, dilation, pads: (0, 0), output_padding: 0 };
-        // the text is silent on what auto_pad SAME of a ConvTranspose gives where the kernel leaves gaps
+        // the text does not define auto_pad SAME of a ConvTranspose whose kernel leaves gaps
         let without_gaps = operator == Operator::ConvTranspose && padding.is_same() && choices.percent(80);
         let within_stride = marked && output_padding == OutputPadding::BelowStride;
         window.stride = space.stride.draw_among(choices, |stride| {
@@ -65,7 +65,7 @@ impl LayerAxis {
     }
 }
 
-/// Pads at both ends of an axis; mostly so that each window still meets the data.
+/// Draws the pads at both ends of an axis, mostly so that each window still overlaps the data.
 fn pads(padding: Padding, span: usize, choices: &mut Choices) -> (usize, usize) {
     let most = if choices.percent(10) { span } else { span - 1 }.min(4);
     let begin = choices.within(0..=most);

@@ -21,26 +21,26 @@ impl Choices {
         self.0.next_u64()
     }
 
-    /// Uniform below `bound`; 0 where `bound` is 0.
+    /// A uniform number below `bound`; 0 if `bound` is 0.
     pub fn below(&mut self, bound: usize) -> usize {
         ((u128::from(self.0.next_u64()) * bound as u128) >> 64) as usize
     }
 
-    /// Uniform over `range`; its start where it is empty.
+    /// A uniform number in `range`; its start if it is empty.
     pub fn within(&mut self, range: RangeInclusive<usize>) -> usize {
         range.start() + self.below((range.end() + 1).saturating_sub(*range.start()))
     }
 
-    /// True that many times in a hundred.
+    /// True with a probability of `probability` percent.
     pub fn percent(&mut self, probability: u32) -> bool {
         self.below(100) < probability as usize
     }
 
-    /// One of `options`, all equally likely.
+    /// One of `options`, with equal probability.
     ///
     /// # Panics
     ///
-    /// Where there are none.
+    /// If `options` is empty.
     pub fn one_of<'a, T>(&mut self, options: &'a [T]) -> &'a T {
         &options[self.below(options.len())]
     }

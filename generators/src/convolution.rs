@@ -23,11 +23,11 @@ pub enum Drawn {
     Integers(Quantized),
 }
 
-/// A parameter as integers, and what makes them of numbers and numbers of them.
+/// A parameter as integers, with the inputs and attributes of its quantizer and dequantizer.
 pub struct Quantized {
     pub quantization: Quantization,
     pub integers: Tensor,
-    /// What rounds to the integers.
+    /// The numbers that round to the integers.
     pub numbers: Tensor,
 }
 
@@ -40,15 +40,15 @@ pub struct Quantization {
     pub zero_point: Option<Tensor>,
 }
 
-/// What a convolution's parameters are to be.
+/// The forms of a convolution's parameters.
 #[derive(Clone, Copy, Debug)]
 pub struct Forms {
-    /// How the weights are quantized, if they are.
+    /// The quantization of the weights; `None` if they are not quantized.
     pub weights: Option<Scheme>,
     pub bias: Option<BiasForm>,
 }
 
-/// What a bias is stored as.
+/// The form in which a bias is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BiasForm {
     Numbers,
@@ -56,15 +56,15 @@ pub enum BiasForm {
     Integers,
 }
 
-/// Integers of a parameter and their scales: one entry a place along the axis.
+/// The integers of a parameter, and one scale per position along the axis.
 struct Scaled {
     axis: Option<usize>,
     quantizer: Quantizer,
     scales: Vec<f64>,
     zero_points: Vec<i64>,
-    /// Integers less the zero point.
+    /// The integers minus the zero point.
     levels: Vec<i64>,
-    /// What rounds to the levels, in steps of the scale.
+    /// The numbers that round to the levels, in steps of the scale.
     unrounded: Vec<f64>,
 }
 
@@ -74,19 +74,19 @@ const LARGEST_BIAS: f64 = (1 << 20) as f64;
 const HUNDREDTHS: usize = 100;
 
 impl Scaled {
-    /// The place along the axis of an element of a tensor of this shape.
+    /// The position along the axis of an element of a tensor of this shape.
     fn channel(&self, shape: &[usize], element: usize) -> usize {
         self.axis.map_or(0, |axis| element / shape[axis + 1..].iter().product::<usize>() % shape[axis])
     }
 
-    /// What they stand for in a tensor of this shape.
+    /// The numbers that the integers represent, in a tensor of this shape.
     fn values(&self, shape: &[usize]) -> Vec<f64> {
         let value =
             |(element, level): (usize, &i64)| *level as f64 * self.scales[self.channel(shape, element)];
         self.levels.iter().enumerate().map(value).collect()
     }
 
-    /// Of a bias: one scale, or one an output channel.
+    /// The levels of a bias, with one scale or one per output channel.
     fn of_bias(mut scales: Vec<f64>, levels: Vec<i64>, per_output: bool) -> Self {
         scales.truncate(if per_output { levels.len() } else { 1 });
         Self {
@@ -99,8 +99,8 @@ impl Scaled {
         }
     }
 
-    /// Of weights that round to integers on a grid: most of them lie between, some half-way, and what stands at the
-    /// end of the range may come from beyond.
+    /// The levels of weights that round to integers on a grid: most weights lie between integers, some half-way, and
+    /// those at the end of the range may come from beyond it.
     fn of_grid(weights: Weights, exponent: i32, scheme: Scheme, choices: &mut Choices) -> Self {
         let unrounded = weights.levels.iter().enumerate().map(|(element, level)| {
             let (least, greatest) = scheme.quantizer.levels(weights.zero_points[weights.channel(element)]);
@@ -126,7 +126,8 @@ impl Scaled {
 }
 
 impl Parameters {
-    /// The weights and the bias of `layer`; `input_scale` is that of the integers that its input is made of, if it is.
+    /// Draws the weights and the bias of `layer`. `input_scale` is the scale of its input; `None` if the input is not
+    /// dequantized.
     pub fn convolution(
         &self,
         layer: &Layer,
@@ -219,7 +220,7 @@ impl Parameters {
         (weights, bias)
     }
 
-    /// Normal numbers of which the largest ones saturate, with scales over two decades where there are several.
+    /// Normally distributed numbers of which the largest saturate; several scales spread over two decades.
     fn levels(&self, layer: &Layer, scheme: Scheme, choices: &mut Choices) -> Scaled {
         let shape = layer.weight_shape();
         let extent = scheme.axis.map_or(1, |axis| shape[axis]);
@@ -267,7 +268,7 @@ impl Parameters {
         Scaled::of_bias(scales, levels, per_output)
     }
 
-    /// The tensors of a parameter of this shape.
+    /// Draws the tensors of a parameter of this shape.
     fn quantized(&self, shape: Vec<usize>, levels: &Scaled) -> Quantized {
         let along = levels.axis.map_or(vec![], |axis| vec![shape[axis]]);
         let places = || (0..levels.levels.len()).map(|place| (place, levels.channel(&shape, place)));
@@ -290,12 +291,12 @@ impl Parameters {
 }
 
 impl Forms {
-    /// Whether the weights' scales are one an output channel.
+    /// Whether the weights have one scale per output channel.
     fn is_per_output(self, layer: &Layer) -> bool {
         self.weights.is_some_and(|scheme| scheme.axis == Some(layer.output_axis()))
     }
 
-    /// The shift of an output channel's scale, where the bias shares it.
+    /// The shift of an output channel's scale, if the bias shares it.
     pub fn bias_shift(self, layer: &Layer, weights: &Weights, output: usize) -> u32 {
         if self.bias == Some(BiasForm::Integers) && self.is_per_output(layer) {
             weights.shifts[layer.place_of_output(output)]
@@ -314,7 +315,7 @@ fn deviations(layer: &Layer, weights: &[f64]) -> Vec<f64> {
     squares.into_iter().map(f64::sqrt).collect()
 }
 
-/// The numbers with one of them, any one, of `size` at the least.
+/// Raises the magnitude of one of the numbers, chosen at random, to at least `size`.
 fn with_a_large_one(mut numbers: Vec<f64>, size: f64, choices: &mut Choices) -> Vec<f64> {
     let place = choices.below(numbers.len());
     let number = &mut numbers[place];

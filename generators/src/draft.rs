@@ -17,7 +17,7 @@ use crate::{
 };
 use feed::Feed;
 
-/// A graph under construction: the plan that it follows, and what of it stands.
+/// A graph under construction: its plan and the part that is built.
 pub struct Draft<'a> {
     space: &'a Space,
     choices: &'a mut Choices,

@@ -1,7 +1,7 @@
 //! The exact regime: integers times a power of two, within a budget that no sum of products exceeds.
 //!
-//! A tensor lies on a [`Grid`]. Each operator makes the grid finer or its bound larger, and what it does is decided
-//! when its parameters are drawn: so every operand, every partial sum in whatever order, and every result is a
+//! A tensor lies on a [`Grid`]. Each operator makes the grid finer or its bound larger, by an amount that is decided
+//! when its parameters are drawn. So every operand, every partial sum in whatever order, and every result is a
 //! multiple of the grid's step that the format holds exactly.
 
 use twinfer_case::Regime;
@@ -22,11 +22,11 @@ pub struct Grid {
     pub exponent: i32,
 }
 
-/// What a value goes through before it ends or is quantized, at the most over all ways that it takes.
+/// The operators between a value and the next quantizer or the output, as a maximum over all paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ahead {
     pub convolutions: u32,
-    /// The factor by which the other operators may raise its bound.
+    /// The factor by which the other operators may raise the bound of the value.
     pub growth: u64,
 }
 
@@ -41,7 +41,7 @@ impl Ahead {
         Self { growth: self.growth.saturating_mul(growth), ..self }
     }
 
-    /// What both ways take.
+    /// The maximum of both.
     pub fn and(self, other: Self) -> Self {
         Self {
             convolutions: self.convolutions.max(other.convolutions),
@@ -50,28 +50,28 @@ impl Ahead {
     }
 }
 
-/// How far values may grow.
+/// The limits within which values of a format are exact.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
-    /// Steps that the format holds exactly.
+    /// The number of steps that the format represents exactly.
     capacity: u64,
-    /// Exponents at which the smallest step is a normal number and the largest value is finite.
+    /// The range of exponents in which the smallest step is a normal number and the largest value is finite.
     exponents: (i32, i32),
-    /// Whether all values are of like size, so that those that meet have like steps.
+    /// Whether all values are of similar size, so that values that are added or concatenated have similar steps.
     is_level: bool,
 }
 
-/// The size of values that are all of like size, as a power of two.
+/// The size of values of similar size, as a power of two.
 const LEVEL: i32 = 3;
 
-/// What a convolution's sums may grow by, at the least; fewer nonzero weights would hardly be a convolution.
+/// The smallest factor by which the sums of a convolution may grow; with a smaller one few weights would be nonzero.
 const LEAST_GAIN: u64 = 4;
 
 impl Budget {
-    /// For a format of this precision.
+    /// The budget of a format with this precision.
     ///
-    /// Single precision keeps six of its 24 bits free: transforms that are not exact on integers, as Winograd's,
-    /// then still round to the right grid point.
+    /// Single precision keeps six of its 24 bits free, so that transforms that are not exact on integers, such as Winograd's,
+    /// still round to the right grid point.
     pub const fn new(precision: DataType, is_level: bool) -> Self {
         let (capacity, exponents) = match precision {
             DataType::Float16 => (1 << 11, (-11, 3)),
@@ -81,14 +81,15 @@ impl Budget {
         Self { capacity, exponents, is_level }
     }
 
-    /// Whether a value that all this is ahead of can be more than a few steps from zero.
+    /// Whether a value in front of these operators can be more than a few steps from zero.
     pub const fn has_room(&self, ahead: Ahead) -> bool {
         ahead.growth.saturating_mul(LEAST_GAIN.pow(ahead.convolutions)) <= self.capacity / 2
     }
 
-    /// The grid of the case's input.
+    /// Draws the grid of the case's input.
     ///
-    /// What is quantized at once may be large: its grid is finer than the quantizer's, and some of it saturates.
+    /// Draws the grid of an input that is quantized first. It may be large: its grid is finer than the quantizer's,
+    /// and some values saturate.
     pub fn input(&self, ahead: Ahead, choices: &mut Choices) -> Grid {
         let bounds: &[u64] =
             if ahead == Ahead::NOTHING { &[9, 30, 90, 300, 900, 1500] } else { &[2, 3, 5, 7, 8] };
@@ -96,12 +97,13 @@ impl Budget {
         Grid { bound, exponent: self.step(0, bound, choices) }
     }
 
-    /// The bound of a value that leaves as large a factor to each convolution ahead.
+    /// The bound of a value that leaves an equally large factor to each convolution ahead.
     fn most(&self, ahead: Ahead) -> u64 {
         root(self.capacity / ahead.growth, ahead.convolutions + 1)
     }
 
-    /// Scale and zero point of a quantizer of values on `grid`, which becomes the grid of what it leaves of them.
+    /// Draws the scale and the zero point of a quantizer of values on `grid`, and changes `grid` to that of the
+    /// quantized values.
     pub fn quantization(
         &self,
         quantizer: Quantizer,
@@ -113,7 +115,7 @@ impl Budget {
         let (least, greatest) = quantizer.levels(zero_point);
         let representable = greatest.max(-least).unsigned_abs();
         let most = self.most(ahead);
-        // where there is room for all integers, some numbers lie beyond them
+        // if the budget has room for all integers, some numbers exceed their range
         let reach = *choices.one_of(&[5, 12, 40, 130, 200, 400]);
         let reach = if representable <= most { reach } else { reach.min(most) };
         let finer = (1..63).find(|finer| grid.bound.div_ceil(1 << finer) <= reach).unwrap_or(63);
@@ -122,7 +124,7 @@ impl Budget {
         (grid.exponent, zero_point)
     }
 
-    /// Weights and bias of `layer` for an input on `grid`, which becomes the output's, that `ahead` is ahead of.
+    /// Draws the weights and the bias of `layer` for an input on `grid`, and changes `grid` to that of the output. `ahead` describes the operators behind the output.
     pub fn convolution(
         &self,
         layer: &Layer,
@@ -133,7 +135,7 @@ impl Budget {
     ) -> Convolution {
         let gain = root(self.capacity / ahead.growth / grid.bound, ahead.convolutions + 1).max(1);
         let allowed = gain * grid.bound;
-        // a bias of a few steps would be lost where the sums are quantized
+        // a bias of a few steps would be lost when the sums are quantized
         let bias_limit = match (forms.bias, forms.weights) {
             (None, _) => 0,
             (Some(_), None) => (allowed / 4).min(9),
@@ -153,7 +155,7 @@ impl Budget {
         Convolution { weights, weight_exponent, bias, bias_exponent: exponent }
     }
 
-    /// The grid of a sum, where it grows no further than was kept for it.
+    /// The grid of a sum; `None` if it exceeds the reserved growth.
     pub fn residual(&self, grid: Grid, other: Grid) -> Option<Grid> {
         let exponent = grid.exponent.min(other.exponent);
         let bound = [grid, other]
@@ -164,8 +166,8 @@ impl Budget {
         fits.then_some(Grid { bound, exponent })
     }
 
-    /// What is known of values that are added, or put together; `None` where they have no steps in common that are
-    /// few enough.
+    /// The grids of values that are added or concatenated; `None` if they have no common step of which few enough are
+    /// needed.
     pub fn joined(&self, grids: &[Grid], adds: bool, ahead: Ahead) -> Option<Grid> {
         let exponent = grids.iter().map(|grid| grid.exponent).min()?;
         let room = self.room(ahead);
@@ -178,7 +180,7 @@ impl Budget {
         (bound <= room).then_some(Grid { bound, exponent })
     }
 
-    /// The exponent of a scale by which quantized values can be joined.
+    /// The exponent of a scale with which quantized values can be joined.
     pub fn common_scale(&self, grids: &[Grid], ahead: Ahead) -> i32 {
         let most = (self.room(ahead) / grids.len() as u64).clamp(1, 127);
         let exponents = grids.iter().map(|grid| {
@@ -188,19 +190,20 @@ impl Budget {
         exponents.max().unwrap_or(0)
     }
 
-    /// The largest bound that leaves something to each convolution ahead.
+    /// The largest bound that leaves a growth factor to each convolution ahead.
     const fn room(&self, ahead: Ahead) -> u64 {
         self.capacity / ahead.growth / LEAST_GAIN.pow(ahead.convolutions)
     }
 
-    /// An exponent about `exponent`, or about that of the common size of all values, and within the format's.
+    /// Draws an exponent near `exponent`, or near that of the common size of all values, within the range of the
+    /// format.
     pub fn step(&self, exponent: i32, bound: u64, choices: &mut Choices) -> i32 {
         let about = if self.is_level { LEVEL - bound.max(1).ilog2() as i32 } else { exponent };
         (about + choices.one_of(&[-2, -1, 0, 0, 0, 1])).clamp(self.exponents.0, self.exponents.1)
     }
 }
 
-/// Constants that are added to values on `grid`, in its steps.
+/// Draws constants to add to values on `grid`, in its steps.
 pub fn constants(count: usize, grid: &mut Grid, choices: &mut Choices) -> Vec<i64> {
     let limit = addend(grid);
     (0..count).map(|_| nonzero(limit, choices)).collect()
@@ -213,14 +216,14 @@ pub fn added_input(grid: &mut Grid) -> Regime {
     Regime::Exact { limit: limit as u32, exponent }
 }
 
-/// Room for constants: about as large as the values, and small.
+/// The bound of constants: similar to that of the values, and small.
 fn addend(grid: &mut Grid) -> u64 {
     let limit = grid.bound.min(9);
     grid.bound += limit;
     limit
 }
 
-/// Parameters of a BatchNormalization: channel by channel a multiplier, by an exact root, and two offsets.
+/// Draws the parameters of a BatchNormalization: for each channel a multiplier with an exact root, and two offsets.
 pub fn normalization(channels: usize, grid: &mut Grid, choices: &mut Choices) -> Normalization {
     // half a step of the input is a step of the output
     let step = power_of_two(grid.exponent);
@@ -243,11 +246,11 @@ pub fn normalization(channels: usize, grid: &mut Grid, choices: &mut Choices) ->
     normalization
 }
 
-/// Added to a variance of 1 or 4 less itself, which half precision holds, it gives a number with an exact root; without
-/// it the root is another by a tenth at least.
+/// An epsilon that half precision represents. The drawn variance plus this epsilon is 1 or 4, whose root is exact;
+/// without it the root changes by at least a tenth.
 const EPSILON: f32 = 0.75;
 
-/// Weights and bias in steps of 2 to their exponents.
+/// Weights and bias as integers, in steps of powers of two.
 pub struct Convolution {
     pub weights: Weights,
     pub weight_exponent: i32,
@@ -255,7 +258,7 @@ pub struct Convolution {
     pub bias_exponent: i32,
 }
 
-/// A number of steps: `level` times 2 to `shift`.
+/// `level` times two to the power of `shift`.
 #[derive(Clone, Copy)]
 pub struct Steps {
     pub level: i64,

@@ -8,7 +8,7 @@ use crate::{
     channels,
 };
 
-/// One convolution of a case: all of it but the extents it is applied to.
+/// One convolution of a case, without the extents of its input.
 #[derive(Clone, Debug)]
 pub struct Layer {
     pub operator: Operator,
@@ -191,7 +191,7 @@ impl Layer {
 mod tests {
     use super::*;
 
-    /// The output extent along `axis`, where there is one.
+    /// The output extent along `axis`; `None` if the output has no position.
     fn output(layer: &Layer, axis: usize, input: usize) -> Option<usize> {
         let mut extents = vec![40; layer.axes.len()];
         extents[axis] = input;

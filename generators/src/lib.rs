@@ -1,8 +1,8 @@
 //! Families of cases: valid by construction, or invalid by exactly one named rule.
 //!
-//! A [`Space`] describes what a family is made of and how often, in one place. [`Space::cases`] makes a proptest
-//! strategy of it, to compose and restrict; [`Family::stream`] gives the campaign's cases, each a function of the
-//! family, the seed and the index alone.
+//! A [`Space`] lists the options of every decision in a family, with their weights. [`Space::cases`] turns it into a
+//! proptest strategy, to compose and restrict. [`Family::stream`] generates the cases of a campaign; each case depends
+//! only on the family, the seed and the index.
 //!
 //! ```
 //! use proptest::prelude::*;

@@ -1,15 +1,15 @@
 use crate::Choices;
 
-/// What a decision can come to, each option with its weight.
+/// The options of a decision, each with its weight.
 ///
-/// A menu always has an option: one that would take the last away is refused.
+/// A menu always has an option: a restriction that leaves none is an error.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Menu<T> {
     options: Vec<(T, u32)>,
     total: usize,
 }
 
-/// A restriction that leaves nothing to choose from.
+/// The error of a restriction that leaves no option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the restriction leaves no option of {0} to choose from")]
 pub struct NothingLeft(&'static str);
@@ -17,7 +17,7 @@ pub struct NothingLeft(&'static str);
 impl<T: Clone> Menu<T> {
     /// # Panics
     ///
-    /// Where the weights sum to zero: a menu is a constant of a space.
+    /// If the weights sum to zero, which only a wrong constant of a space does.
     pub(crate) fn new(options: impl IntoIterator<Item = (T, u32)>) -> Self {
         let options: Vec<_> = options.into_iter().filter(|(_, weight)| *weight > 0).collect();
         let total = options.iter().map(|(_, weight)| *weight as usize).sum();
@@ -25,7 +25,7 @@ impl<T: Clone> Menu<T> {
         Self { options, total }
     }
 
-    /// These options, drawn in proportion to their weights; those of weight zero are left out.
+    /// A menu of these options, drawn in proportion to their weights. Options of weight zero are left out.
     pub fn weighted(options: impl IntoIterator<Item = (T, u32)>) -> Result<Self, NothingLeft> {
         let mut options = options.into_iter().filter(|(_, weight)| *weight > 0).peekable();
         if options.peek().is_none() {
@@ -34,27 +34,27 @@ impl<T: Clone> Menu<T> {
         Ok(Self::new(options))
     }
 
-    /// Always `option`.
+    /// A menu with the single option `option`.
     pub fn only(option: T) -> Self {
         Self::new([(option, 1)])
     }
 
-    /// The options that `keep` holds for, with the weights they had.
+    /// The options for which `keep` is true, with their weights.
     pub fn keep(&self, keep: impl Fn(&T) -> bool) -> Result<Self, NothingLeft> {
         Self::weighted(self.options.iter().filter(|(option, _)| keep(option)).cloned())
     }
 
-    /// Everything on it.
+    /// All options.
     pub fn options(&self) -> impl Iterator<Item = &T> {
         self.options.iter().map(|(option, _)| option)
     }
 
-    /// One option, in proportion to its weight.
+    /// Draws an option in proportion to its weight.
     pub fn draw(&self, choices: &mut Choices) -> T {
         self.pick(choices.below(self.total), |_| true)
     }
 
-    /// As [`draw`](Self::draw) among the options that `keep` holds for; among all where it holds for none.
+    /// As [`draw`](Self::draw), among the options for which `keep` is true; among all options if it is true for none.
     pub(crate) fn draw_among(&self, choices: &mut Choices, keep: impl Fn(&T) -> bool) -> T {
         let total: u32 =
             self.options.iter().filter(|(option, _)| keep(option)).map(|(_, weight)| weight).sum();

@@ -14,19 +14,19 @@ pub struct Parameters {
     values: Values,
 }
 
-/// About the deviation of integers of eight bits that are all equally likely.
+/// The approximate standard deviation of uniformly distributed 8-bit integers.
 const TYPICAL_INTEGER: f64 = 74.0;
 
-/// What is known of the values of a tensor.
+/// The known properties of the values of a tensor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Knowledge {
-    /// In the exact regime: the grid that they lie on.
+    /// The grid on which the values lie, in the exact regime.
     Grid(Grid),
-    /// Otherwise: about how large they are.
+    /// The approximate size of the values, in the other regimes.
     Magnitude(f64),
 }
 
-/// The parameters of a BatchNormalization, one entry a channel.
+/// The parameters of a BatchNormalization, with one entry per channel.
 pub struct Normalization {
     /// `None` leaves the attribute out.
     pub epsilon: Option<f32>,
@@ -43,17 +43,17 @@ impl Normalization {
 }
 
 impl Parameters {
-    /// `is_level` keeps exact values of like size.
+    /// Creates the generator of constants; `is_level` keeps exact values of similar size.
     pub const fn new(values: Values, dtype: DataType, is_level: bool) -> Self {
         Self { dtype, values, budget: Budget::new(dtype, is_level) }
     }
 
-    /// Whether a value that all this is ahead of can be more than next to nothing.
+    /// Whether a value in front of these operators can be more than a few steps from zero.
     pub fn has_room(&self, ahead: Ahead) -> bool {
         self.values != Values::Exact || self.budget.has_room(ahead)
     }
 
-    /// The regime of the case's first input, and what is known of its values.
+    /// Draws the regime of the case's first input; also returns the known properties of its values.
     pub fn input(&self, ahead: Ahead, choices: &mut Choices) -> (Regime, Knowledge) {
         match self.values {
             Values::Exact => {
@@ -65,7 +65,8 @@ impl Parameters {
         }
     }
 
-    /// The regime of integers that a case is fed, and what is known of them less the zero point.
+    /// Draws the regime of integers that are fed to a case; also returns the known properties of the integers minus
+    /// the zero point.
     pub fn integers(
         &self,
         quantizer: Quantizer,
@@ -86,7 +87,7 @@ impl Parameters {
         (Regime::Integers { least: integer(least), greatest: integer(greatest) }, known)
     }
 
-    /// The scale of integers; what is known of them becomes what is known of what they stand for.
+    /// Draws the scale of integers, and changes `known` from the integers to the numbers that they represent.
     pub fn dequantization(&self, known: &mut Knowledge, choices: &mut Choices) -> f64 {
         match known {
             Knowledge::Grid(grid) => {
@@ -102,7 +103,8 @@ impl Parameters {
         }
     }
 
-    /// The scale and the zero point of a quantizer of values; what is known of them becomes what it leaves of them.
+    /// Draws the scale and the zero point of a quantizer, and changes `known` to the properties of the quantized
+    /// values.
     pub fn quantization(
         &self,
         quantizer: Quantizer,
@@ -117,7 +119,7 @@ impl Parameters {
             }
             Knowledge::Magnitude(magnitude) => {
                 let zero_point = quantizer.zero_point(choices);
-                // mostly about what three deviations need, sometimes so little that much saturates
+                // mostly enough for three deviations, sometimes so little that many values saturate
                 let tightness = *choices.one_of(&[0.2, 0.5, 1.0, 1.0, 1.0, 2.0]);
                 let scale = 3.0 / 127.0 * *magnitude * tightness * mantissa(choices);
                 let scale = self.scale(scale);
@@ -127,7 +129,7 @@ impl Parameters {
         }
     }
 
-    /// A constant that is added to a value.
+    /// Draws a constant to add to a value.
     pub fn constant(&self, shape: Vec<usize>, known: &mut Knowledge, choices: &mut Choices) -> Tensor {
         match known {
             Knowledge::Grid(grid) => {
@@ -138,7 +140,7 @@ impl Parameters {
         }
     }
 
-    /// The regime of a further input that is added to a value.
+    /// Draws the regime of another input that is added to a value.
     pub fn added_input(&self, known: &mut Knowledge) -> Regime {
         match known {
             Knowledge::Grid(grid) => exact::added_input(grid),
@@ -146,7 +148,7 @@ impl Parameters {
         }
     }
 
-    /// What is known of the sum of two values; `None` where they must not be added.
+    /// The known properties of the sum of two values; `None` if they must not be added.
     pub fn residual(&self, known: Knowledge, other: Knowledge) -> Option<Knowledge> {
         match (known, other) {
             (Knowledge::Grid(grid), Knowledge::Grid(other)) => {
@@ -157,7 +159,7 @@ impl Parameters {
         }
     }
 
-    /// What is known of values that are added, or put together; `None` where they must not be.
+    /// The known properties of values after they are added or concatenated; `None` if they must not be.
     pub fn joined(&self, known: &[Knowledge], adds: bool, ahead: Ahead) -> Option<Knowledge> {
         if let Some(grids) = grids(known) {
             return self.budget.joined(&grids, adds, ahead).map(Knowledge::Grid);
@@ -166,7 +168,7 @@ impl Parameters {
         Some(Knowledge::Magnitude(magnitudes.fold(0.0, if adds { f64::hypot } else { f64::max })))
     }
 
-    /// A scale by which quantized values can be joined, and what is then known of each.
+    /// A scale with which quantized values can be joined, and the known properties of each value afterwards.
     pub fn common_scale(&self, known: &mut [Knowledge], ahead: Ahead) -> f64 {
         let exponent = grids(known).map_or(0, |grids| self.budget.common_scale(&grids, ahead));
         for known in known {
@@ -178,7 +180,7 @@ impl Parameters {
         power_of_two(exponent)
     }
 
-    /// Parameters of a BatchNormalization over `channels`.
+    /// Draws the parameters of a BatchNormalization over `channels`.
     pub fn normalization(
         &self,
         channels: usize,
@@ -191,7 +193,7 @@ impl Parameters {
         }
     }
 
-    /// Offsets are of the inputs' magnitude; what multiplies is about one.
+    /// Draws offsets of the inputs' magnitude and multipliers near one.
     fn rounding_normalization(
         &self,
         channels: usize,
@@ -202,7 +204,7 @@ impl Parameters {
         let (scale, deviation) = (drawn(Regime::Gaussian), drawn(Regime::Gaussian));
         let (offset, mean) = (drawn(inputs), drawn(inputs));
         let variance = deviation.iter().map(|x| x * x + 0.25).collect();
-        // the default is about as small as what rounding may do
+        // the default is about as small as a rounding error
         let epsilon = choices.percent(75).then_some(0.125);
         Normalization { epsilon, scale, offset, mean, variance }
     }
@@ -217,7 +219,7 @@ impl Parameters {
         made(self.dtype, vec![], &[value])
     }
 
-    /// Two tensors whose sum is `whole`; in the exact regime without rounding.
+    /// Splits `whole` into two summands; in the exact regime the sum does not round.
     pub fn summands(&self, whole: &Tensor, choices: &mut Choices) -> [Tensor; 2] {
         if self.values != Values::Exact {
             return [whole.clone(), self.draw(whole.shape.clone(), Regime::Gaussian, choices)];
@@ -233,7 +235,7 @@ impl Parameters {
         recipe.materialize().expect("a generated tensor is small")
     }
 
-    /// That of inputs outside of the exact regime.
+    /// The regime of inputs outside of the exact regime.
     pub const fn regime(&self) -> Regime {
         match self.values {
             Values::WideRange => Regime::WideRange,
@@ -243,7 +245,7 @@ impl Parameters {
         }
     }
 
-    /// About the largest magnitude of inputs outside of the exact regime.
+    /// The approximate largest magnitude of inputs outside of the exact regime.
     pub const fn largest_input(&self) -> f64 {
         power_of_two(match (self.values, self.dtype) {
             (Values::Gaussian | Values::Exact, _) => 0,
@@ -256,7 +258,7 @@ impl Parameters {
         })
     }
 
-    /// The least and the greatest scale that the case's type holds with room for the products.
+    /// The smallest and the largest scale that the case's type represents with room for the products.
     const fn scales(&self) -> (f64, f64) {
         match self.dtype {
             DataType::Float16 => (power_of_two(-12), power_of_two(6)),
@@ -264,7 +266,7 @@ impl Parameters {
         }
     }
 
-    /// A scale that the case's type holds.
+    /// The nearest scale that the case's type represents.
     pub fn scale(&self, wanted: f64) -> f64 {
         let (least, greatest) = self.scales();
         made(self.dtype, vec![], &[wanted.clamp(least, greatest)]).to_f64()[0]
@@ -280,7 +282,7 @@ impl Knowledge {
     }
 }
 
-/// The grids of values of the exact regime.
+/// The grids of values of the exact regime; `None` if a value has none.
 fn grids(known: &[Knowledge]) -> Option<Vec<Grid>> {
     let grid = |known: &Knowledge| match known {
         Knowledge::Grid(grid) => Some(*grid),
@@ -289,7 +291,7 @@ fn grids(known: &[Knowledge]) -> Option<Vec<Grid>> {
     known.iter().map(grid).collect()
 }
 
-/// About how large inputs are that a quantizer is to keep; any size of many, where they are of many.
+/// Draws the approximate magnitude of inputs that a quantizer keeps, from the range of magnitudes of the regime.
 fn magnitude(values: Values, dtype: DataType, choices: &mut Choices) -> f64 {
     let (least, greatest) = match (values, dtype) {
         (Values::Gaussian | Values::Exact, _) => (0, 0),
@@ -303,7 +305,7 @@ fn magnitude(values: Values, dtype: DataType, choices: &mut Choices) -> f64 {
     power_of_two(least + choices.below(1 + (greatest - least) as usize) as i32)
 }
 
-/// From 1 to 2, with all the bits that a number has.
+/// Draws a number from 1 to 2 with 30 random bits.
 pub fn mantissa(choices: &mut Choices) -> f64 {
     1.0 + choices.below(1 << 30) as f64 * power_of_two(-30)
 }

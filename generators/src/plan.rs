@@ -17,12 +17,12 @@ pub struct Plan<'a> {
     pub opset: i64,
     pub dynamic: Dynamic,
     pub runs: Runs,
-    /// In order; value 0 is the input, and part `k` computes value `k + 1`.
+    /// The parts in order. Value 0 is the input, and part `k` computes value `k + 1`.
     pub parts: Vec<Part>,
-    /// The shapes that runs feed: one, or two where an axis is dynamic.
+    /// The shapes that runs feed: one, or two if an axis is dynamic.
     pub points: Vec<Point>,
     pub parameters: Parameters,
-    /// None where nothing is quantized but what would not fit.
+    /// The quantizers; `None` if values are quantized only to keep them in range.
     pub quantizers: Option<Quantizers<'a>>,
 }
 
@@ -30,11 +30,11 @@ pub struct Plan<'a> {
 #[derive(Clone, Debug)]
 pub struct Part {
     pub operation: Operation,
-    /// The values that it is applied to.
+    /// The values that the part reads.
     pub inputs: Vec<usize>,
 }
 
-/// What a part does.
+/// The operation of a part.
 #[derive(Clone, Debug)]
 pub enum Operation {
     Layer(Layer),
@@ -48,7 +48,7 @@ pub enum Operation {
     Pool(Pool),
     /// Adds two values.
     Add,
-    /// Puts values together along the channels.
+    /// Concatenates values along the channels.
     Concat,
 }
 
@@ -68,28 +68,28 @@ impl<'a> Plan<'a> {
         let menus = space.quantization.as_ref().filter(|_| can_quantize);
         let quantizers = menus.filter(|menus| menus.applies.draw(choices));
         let quantizers = quantizers.map(|menus| Quantizers::draw(menus, choices));
-        // ways that meet are quantized where their values do not fit otherwise
+        // branches that join are quantized if their values do not fit otherwise
         let arrangement = if can_quantize { space.arrangement.draw(choices) } else { Arrangement::Chain };
         let parameters =
             Parameters::new(space.regime.draw(choices), precision, arrangement != Arrangement::Chain);
         let mut arranged = Arranger::new(space, quantizers, rank, choices).arrange(arrangement);
         drop_what_has_no_room(&mut arranged.parts, &parameters);
         let dynamic = space.dynamic.draw(choices);
-        // with fixed shapes a third run tells little more than a second, so that it is seldom worth its time
+        // with fixed shapes a third run adds little to a second one, so it is seldom worth its time
         let thrice = choices.percent(15);
         let runs = space.runs.draw_among(choices, |runs| runs.suit(dynamic) || thrice && *runs == Runs::ABA);
         let points = fit(space, &mut arranged, dynamic, runs, rank, choices);
         Self { precision, opset, dynamic, runs, parts: arranged.parts, points, parameters, quantizers }
     }
 
-    /// What is ahead of each value.
+    /// The operators ahead of each value.
     pub fn ahead(&self) -> Vec<Ahead> {
         ahead(&self.parts, |_| true)
     }
 }
 
 impl Runs {
-    /// Whether these runs tell more than fewer would: several shapes want an axis that changes.
+    /// Whether these runs are worth their time: several shapes need a dynamic axis.
     const fn suit(self, dynamic: Dynamic) -> bool {
         match self {
             Self::A | Self::AA => true,
@@ -98,7 +98,7 @@ impl Runs {
         }
     }
 
-    /// Which point each run feeds, and which of the values drawn for it.
+    /// The point that each run feeds, and the index of the values drawn for it.
     pub const fn order(self) -> &'static [(usize, usize)] {
         match self {
             Self::A => &[(0, 0)],
@@ -112,7 +112,7 @@ impl Runs {
 /// How much more steps a value is made of than those that are joined in it, where they are of like size.
 const JOINED: u64 = 4;
 
-/// What is ahead of each value in the parts that are kept.
+/// The operators ahead of each value, among the parts that are kept.
 fn ahead(parts: &[Part], is_kept: impl Fn(usize) -> bool) -> Vec<Ahead> {
     let mut ahead = vec![Ahead::NOTHING; parts.len() + 1];
     for (place, part) in parts.iter().enumerate().rev() {
@@ -133,7 +133,7 @@ fn ahead(parts: &[Part], is_kept: impl Fn(usize) -> bool) -> Vec<Ahead> {
     ahead
 }
 
-/// Drops the neighbors that leave no room for the convolutions beside them, the first come first kept.
+/// Drops the neighbors that leave no room for the convolutions beside them; earlier ones are kept.
 fn drop_what_has_no_room(parts: &mut Vec<Part>, parameters: &Parameters) {
     let mut is_kept: Vec<_> =
         parts.iter().map(|part| !matches!(part.operation, Operation::Neighbor(_))).collect();
@@ -200,7 +200,7 @@ fn fit(
     points
 }
 
-/// The least extents of each value: what the parts behind it need.
+/// The smallest extents of each value that the parts behind it need.
 fn needs(parts: &[Part], rank: usize, choices: &mut Choices) -> Vec<Vec<usize>> {
     let mut needs = vec![vec![1; rank]; parts.len() + 1];
     needs[parts.len()] = (0..rank).map(|_| choices.within(1..=2)).collect();

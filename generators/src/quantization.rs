@@ -1,41 +1,41 @@
 use crate::{AxisForm, Menu, Quantizer, Scaling};
 
-/// How values and weights become integers.
+/// The quantization of values and weights.
 ///
-/// Types and zero points that a menu offers are those of both regimes and of all versions of the operator set; one scale
-/// a channel needs version 13, and half precision 19.
+/// The types and zero points on a menu apply in both regimes and in all versions of the operator set. One scale per
+/// channel needs version 13, and half precision needs version 19.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Quantization {
     /// Whether anything is quantized.
     pub applies: Menu<bool>,
-    /// How much of quantization a case has, as far as the other menus offer it.
+    /// The features of quantization that a case uses, within what the other menus offer.
     pub dialect: Menu<Dialect>,
-    /// Channels in and out, beyond those of the space, of a convolution without groups: one that is alone, or the
-    /// ConvTranspose of an encoder and decoder.
+    /// Numbers of input and output channels, beyond those of the space, of a convolution without groups: a single
+    /// convolution, or the ConvTranspose of an encoder and decoder.
     pub wide: Menu<Option<(usize, usize)>>,
-    /// What quantizes the input of a convolution.
+    /// The quantizer of a convolution's input.
     pub activation: Menu<Option<Quantizer>>,
-    /// What quantizes the last value.
+    /// The quantizer of the last value.
     pub output: Menu<Option<Quantizer>>,
-    /// Whether an input of the graph that only a quantizer reads is integers already.
+    /// Whether a graph input that only a quantizer reads is fed as integers.
     pub integer_input: Menu<bool>,
-    /// Whether the last value, where it is quantized, is not dequantized.
+    /// Whether the last value, if it is quantized, stays integers.
     pub integer_output: Menu<bool>,
-    /// What quantizes weights.
+    /// The quantizer of the weights.
     pub weights: Menu<Quantizer>,
-    /// What shares a scale in weights.
+    /// The part of a weight that shares a scale.
     pub scaling: Menu<Scaling>,
     /// How the attribute `axis` is written.
     pub axis: Menu<AxisForm>,
 }
 
-/// How much of what ONNX has for quantization a case has.
+/// The features of ONNX quantization that a case uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
-    /// All of it.
+    /// All features.
     Onnx,
-    /// Signed integers with zero for zero, and no others.
+    /// Only signed integers with a zero point of zero.
     Symmetric,
-    /// As `Symmetric`, with every zero point written and no integers for a bias: what all hardware computes with.
+    /// As `Symmetric`, with every zero point written and no integer bias: the form that all hardware computes.
     Explicit,
 }

@@ -2,7 +2,7 @@ use twinfer_onnx::{DataType, Tensor};
 
 use crate::{Choices, Dialect, Operator, Quantization, layer::Layer, parameters::made, weights::Scheme};
 
-/// How numbers become integers: what a `QuantizeLinear`, the `DequantizeLinear` behind it, or both are told.
+/// The type and the zero point of a `QuantizeLinear` and the `DequantizeLinear` behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quantizer {
     /// The type of the integers.
@@ -11,25 +11,26 @@ pub struct Quantizer {
     pub zero_point: ZeroPoint,
 }
 
-/// The integer that stands for zero.
+/// The form of a zero point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ZeroPoint {
-    /// Not an input: zero, and of `QuantizeLinear` the type is then uint8.
+    /// Not an input: the zero point is zero, and the result of `QuantizeLinear` is uint8.
     Absent,
-    /// Zero, written.
+    /// An input of zero.
     Zero,
-    /// Any other.
+    /// An input other than zero.
     Nonzero,
 }
 
-/// What shares a scale in a weight.
+/// The part of a weight that shares a scale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scaling {
-    /// The whole of it.
+    /// The whole weight.
     Tensor,
-    /// Each output channel: axis 0 of Conv; of ConvTranspose axis 1, where a scale serves its place in every group.
+    /// Each output channel: axis 0 of Conv; axis 1 of ConvTranspose, whose scales apply to one channel of every
+    /// group.
     Outputs,
-    /// Each input channel: axis 1 of Conv, where a scale serves its place in every group; axis 0 of ConvTranspose.
+    /// Each input channel: axis 1 of Conv, whose scales apply to one channel of every group; axis 0 of ConvTranspose.
     Inputs,
     /// Each position of the kernel along a spatial axis.
     Kernel,
@@ -42,7 +43,7 @@ pub enum AxisForm {
     Positive,
     /// Counted from the back.
     Negative,
-    /// Not written, which means 1; where another is needed, written from the front.
+    /// Not written, which means axis 1; any other axis is counted from the front.
     Omitted,
 }
 
@@ -76,18 +77,18 @@ impl<'a> Quantizers<'a> {
         self.menus.wide.draw(choices)
     }
 
-    /// What quantizes the input of a convolution.
+    /// The quantizer of a convolution's input.
     pub fn activation(self, choices: &mut Choices) -> Option<Quantizer> {
         self.menus.activation.draw_among(choices, |drawn| drawn.is_none_or(|quantizer| self.suits(quantizer)))
     }
 
-    /// As [`activation`](Self::activation), where one is wanted.
+    /// As [`activation`](Self::activation), if a quantizer is wanted.
     pub fn some_activation(self, choices: &mut Choices) -> Quantizer {
         let suits = |drawn: &Option<Quantizer>| drawn.is_some_and(|quantizer| self.suits(quantizer));
         self.menus.activation.draw_among(choices, suits).unwrap_or(Quantizer::SYMMETRIC)
     }
 
-    /// What quantizes the last value.
+    /// The quantizer of the last value.
     pub fn output(self, choices: &mut Choices) -> Option<Quantizer> {
         self.menus.output.draw_among(choices, |drawn| drawn.is_none_or(|quantizer| self.suits(quantizer)))
     }
@@ -102,14 +103,15 @@ impl<'a> Quantizers<'a> {
         self.menus.integer_output.draw(choices)
     }
 
-    /// What quantizes the weights of `layer`, and what shares a scale where the operator set knows more than one.
+    /// The quantizer of the weights of `layer`, and the part that shares a scale if the operator set allows more than
+    /// one.
     pub fn weights(self, layer: &Layer, opset: i64, choices: &mut Choices) -> Scheme {
         let quantizer = self.menus.weights.draw_among(choices, |quantizer| self.suits(*quantizer));
         let scaling = if opset >= PER_AXIS { self.menus.scaling.draw(choices) } else { Scaling::Tensor };
         Scheme { quantizer, axis: scaling.axis(layer, choices) }
     }
 
-    /// The attribute `axis` of a tensor of this rank; where there is one scale it says nothing, and is seldom written.
+    /// The attribute `axis` of a tensor of this rank. With a single scale it has no meaning and is seldom written.
     pub fn attribute(
         self,
         axis: Option<usize>,
@@ -125,7 +127,7 @@ impl<'a> Quantizers<'a> {
     }
 }
 
-/// The operator set that brought one scale for each place along an axis.
+/// The first operator set with one scale per position along an axis.
 const PER_AXIS: i64 = 13;
 
 /// Whether there are quantizers of this precision in that version of the operator set.
@@ -134,15 +136,15 @@ pub(crate) const fn quantizable(precision: DataType, opset: i64) -> bool {
 }
 
 impl Quantizer {
-    /// Signed, and zero is zero: what hardware computes with.
+    /// A signed type with a zero point of zero, which hardware computes with.
     pub const SYMMETRIC: Self = Self { dtype: DataType::Int8, zero_point: ZeroPoint::Zero };
 
-    /// Whether the integers are signed and zero is zero.
+    /// Whether the integers are signed and the zero point is zero.
     pub fn is_symmetric(self) -> bool {
         self.dtype == DataType::Int8 && self.zero_point != ZeroPoint::Nonzero
     }
 
-    /// As a `QuantizeLinear` can be told: without a zero point it gives uint8.
+    /// A form that `QuantizeLinear` can express: without a zero point its result is uint8.
     pub(crate) fn quantizing(self) -> Self {
         match self {
             Self { dtype: DataType::Uint8, .. } => self,
@@ -151,7 +153,7 @@ impl Quantizer {
         }
     }
 
-    /// The least and the greatest integer.
+    /// The smallest and the largest integer.
     pub(crate) const fn range(self) -> (i64, i64) {
         match self.dtype {
             DataType::Uint8 => (0, 255),
@@ -159,7 +161,7 @@ impl Quantizer {
         }
     }
 
-    /// A zero point: about the middle of the range, or at its ends, where nearly half of all numbers saturate.
+    /// Draws a zero point: near the middle of the range, or at its ends, so that nearly half of all numbers saturate.
     pub(crate) fn zero_point(self, choices: &mut Choices) -> i64 {
         let (least, greatest) = self.range();
         match self.zero_point {
@@ -173,13 +175,13 @@ impl Quantizer {
         }
     }
 
-    /// The zero points as the input that they are; none where they are left out.
+    /// The zero points as an input tensor; `None` if the input is omitted.
     pub(crate) fn tensor(self, shape: Vec<usize>, zero_points: &[i64]) -> Option<Tensor> {
         let zero_points: Vec<_> = zero_points.iter().map(|zero_point| *zero_point as f64).collect();
         (self.zero_point != ZeroPoint::Absent).then(|| made(self.dtype, shape, &zero_points))
     }
 
-    /// The integers less the zero point, at the least and at the most.
+    /// The smallest and the largest integer minus the zero point.
     pub(crate) const fn levels(self, zero_point: i64) -> (i64, i64) {
         let (least, greatest) = self.range();
         (least - zero_point, greatest - zero_point)

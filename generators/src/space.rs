@@ -5,9 +5,9 @@ use crate::{
     Arrangement, Branches, Cases, Choices, Menu, Quantization, draft::Draft, quantizer::quantizable,
 };
 
-/// What cases can be drawn from.
+/// A source of generated cases.
 pub trait CaseSpace: Send + Sync {
-    /// One case: equal choices make equal cases.
+    /// Generates one case. Equal choices give equal cases.
     fn draw(&self, choices: &mut Choices) -> Case;
 }
 
@@ -17,9 +17,9 @@ impl CaseSpace for Space {
     }
 }
 
-/// A space of valid cases: what a case is made of, and how often.
+/// A space of valid cases: the options of every decision, with their weights.
 ///
-/// Restrict it by restricting its menus; whatever is left is drawn valid by construction.
+/// Restrict a space by restricting its menus; every case that remains is valid by construction.
 ///
 /// ```
 /// # use twinfer_generators::{Family, Space};
@@ -31,17 +31,17 @@ impl CaseSpace for Space {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Space {
-    /// How the parts of a case hang together.
+    /// The arrangement of the parts of a case.
     pub arrangement: Menu<Arrangement>,
     /// The operator that comes first in a chain; every chain has it.
     pub lead: Operator,
     /// The operators that follow it.
     pub follower: Menu<Operator>,
-    /// Convolutions in a chain.
+    /// The number of convolutions in a chain.
     pub length: Menu<usize>,
-    /// What is quantized where the ways of a residual block meet.
+    /// The branches of a residual block that are quantized in front of the Add.
     pub branches: Menu<Branches>,
-    /// Spatial axes.
+    /// The number of spatial axes.
     pub rank: Menu<usize>,
     /// The type of every tensor.
     pub precision: Menu<DataType>,
@@ -49,11 +49,11 @@ pub struct Space {
     pub opset: Menu<i64>,
     /// How values are distributed.
     pub regime: Menu<Values>,
-    /// Samples in a batch.
+    /// The number of samples in a batch.
     pub batch: Menu<usize>,
-    /// How channels fall into groups.
+    /// The division of channels into groups.
     pub grouping: Menu<Grouping>,
-    /// Channels of a group, in and out.
+    /// The numbers of input and output channels of a group.
     pub channels: Menu<usize>,
     /// Extent of the kernel along an axis.
     pub kernel: Menu<usize>,
@@ -61,9 +61,9 @@ pub struct Space {
     pub stride: Menu<usize>,
     /// Dilation along an axis.
     pub dilation: Menu<usize>,
-    /// How a Conv is padded.
+    /// The padding of a Conv.
     pub conv_padding: Menu<Padding>,
-    /// How a ConvTranspose is padded.
+    /// The padding of a ConvTranspose.
     pub deconv_padding: Menu<Padding>,
     /// Whether a ConvTranspose has `output_padding`.
     pub output_padding: Menu<OutputPadding>,
@@ -71,23 +71,23 @@ pub struct Space {
     pub default_written: Menu<bool>,
     /// Whether the optional attribute `kernel_shape` is written.
     pub kernel_shape_written: Menu<bool>,
-    /// How values and weights become integers; without it nothing is quantized.
+    /// The quantization of values and weights; `None` quantizes nothing.
     pub quantization: Option<Quantization>,
-    /// Where weights come from.
+    /// The source of the weights.
     pub weights: Menu<Source>,
-    /// Where the bias comes from.
+    /// The source of the bias.
     pub bias: Menu<Bias>,
-    /// What precedes the first convolution.
+    /// The operators in front of the first convolution.
     pub before: Menu<Option<Neighbor>>,
-    /// What follows each convolution, up to two of them.
+    /// The operators that follow each convolution, at most two.
     pub after: Menu<Option<Neighbor>>,
-    /// Which axes are known only at run time.
+    /// The axes whose extents are known only at run time.
     pub dynamic: Menu<Dynamic>,
-    /// The shapes of the runs, where axes are dynamic.
+    /// The shapes of the runs, if axes are dynamic.
     pub runs: Menu<Runs>,
 }
 
-/// The operators the families are about.
+/// The operators that the families test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each variant is the ONNX operator of the same name")]
 pub enum Operator {
@@ -95,7 +95,7 @@ pub enum Operator {
     ConvTranspose,
 }
 
-/// The data regimes: one in which the true result is known without rounding, and the others.
+/// The data regimes: in `Exact` the true result is known without rounding, in the others it is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Values {
     /// On dyadic grids, within a budget: every sum of products is exact.
@@ -110,18 +110,18 @@ pub enum Values {
     Saturating,
 }
 
-/// How channels fall into groups.
+/// The division of channels into groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grouping {
-    /// All in one.
+    /// One group of all channels.
     One,
-    /// This many groups of several channels; where the channels are given, a divisor of them.
+    /// This many groups of several channels; if the number of channels is fixed, a divisor of it.
     Several(usize),
     /// Each input channel is a group.
     Depthwise,
 }
 
-/// How a convolution is padded.
+/// The padding of a convolution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Padding {
     /// Neither `pads` nor `auto_pad` is written.
@@ -167,7 +167,7 @@ pub enum OutputPadding {
     BelowDilation,
 }
 
-/// Where a parameter comes from.
+/// The source of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// An initializer.
@@ -176,9 +176,10 @@ pub enum Source {
     Identity,
     /// Computed: the sum of two initializers.
     Sum,
-    /// Integers in an initializer through `DequantizeLinear`; an `Initializer` where nothing is quantized.
+    /// Integers in an initializer through `DequantizeLinear`; an `Initializer` if nothing is quantized.
     Dequantized,
-    /// Numbers in an initializer through `QuantizeLinear`, then `DequantizeLinear`; of a bias as `Dequantized`.
+    /// Numbers in an initializer through `QuantizeLinear` and `DequantizeLinear`; for a bias the same as
+    /// `Dequantized`.
     Quantized,
 }
 
@@ -189,7 +190,7 @@ pub enum Bias {
     Absent,
     /// An input with the empty name, which is how ONNX leaves an optional input out.
     Empty,
-    /// One value an output channel.
+    /// One value per output channel.
     From(Source),
 }
 
@@ -198,19 +199,19 @@ pub enum Bias {
 pub enum Neighbor {
     /// Relu.
     Relu,
-    /// Add of a constant a channel.
+    /// Add of one constant per channel.
     AddChannels,
     /// Add of a scalar.
     AddScalar,
     /// Add of another input of the graph, of the same shape.
     AddInput,
-    /// Add of a value computed earlier that has the same shape; of a constant a channel where there is none.
+    /// Add of an earlier value with the same shape; of one constant per channel if there is none.
     AddResidual,
     /// BatchNormalization.
     BatchNormalization,
 }
 
-/// Which axes of the inputs are known only at run time.
+/// The axes of the inputs whose extents are known only at run time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dynamic {
     /// The batch.
@@ -219,7 +220,7 @@ pub struct Dynamic {
     pub spatial: bool,
 }
 
-/// The runs of a case: letters are shapes.
+/// The runs of a case. Each letter stands for a shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Runs {
     /// One run.
@@ -228,9 +229,9 @@ pub enum Runs {
     AA,
     /// Two shapes.
     AB,
-    /// Two shapes and the first again, with the values it had; other values where no axis is dynamic.
+    /// Two shapes and the first again with its earlier values; with other values if no axis is dynamic.
     ABA,
-    /// An empty batch, a full one, an empty one; `ABA` where the batch is fixed.
+    /// An empty batch, a full one and an empty one; `ABA` if the batch is fixed.
     EmptyFullEmpty,
 }
 
@@ -240,14 +241,14 @@ impl Space {
         Cases::of(self)
     }
 
-    /// A precision; where something may be quantized, one in which some version of the operator set does so.
+    /// Draws a precision; if something may be quantized, one that some version of the operator set can quantize.
     pub(crate) fn drawn_precision(&self, choices: &mut Choices) -> DataType {
         self.precision.draw_among(choices, |precision| {
             self.is_plain() || self.opset.options().any(|opset| quantizable(*precision, *opset))
         })
     }
 
-    /// A version of the operator set; where something may be quantized, one that does so in this precision.
+    /// Draws a version of the operator set; if something may be quantized, one that can quantize this precision.
     pub(crate) fn drawn_opset(&self, precision: DataType, choices: &mut Choices) -> i64 {
         self.opset.draw_among(choices, |opset| self.is_plain() || quantizable(precision, *opset))
     }

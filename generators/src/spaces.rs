@@ -288,7 +288,7 @@ fn deconv_padding() -> Menu<Padding> {
     ])
 }
 
-/// Plainer than where nothing is quantized: what padding alone does wrong shows there.
+/// Plainer than without quantization, where errors in padding alone show.
 fn quantized_deconv_padding() -> Menu<Padding> {
     Menu::new([
         (Padding::Absent, 28),

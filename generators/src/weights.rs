@@ -24,8 +24,8 @@ pub struct Weights {
 const SPREAD: u32 = 7;
 
 impl Weights {
-    /// Weights whose magnitudes sum to no more than `gain` steps for each output channel: all of them nonzero where it
-    /// suffices, and otherwise as many ones as it allows in random places.
+    /// Weights whose magnitudes sum to no more than `gain` steps for each output channel: all of them nonzero if `gain`
+    /// suffices, otherwise as many ones as it allows, at random positions.
     pub fn within(layer: &Layer, gain: u64, scheme: Option<Scheme>, choices: &mut Choices) -> Self {
         let each = gain / layer.taps() as u64;
         // few weights of scales far apart, or all of them of scales as far apart as that allows
@@ -93,7 +93,7 @@ impl Scheme {
     }
 }
 
-/// Numbers up to `most` in random order, both ends among them where there are two or more.
+/// Numbers up to `most` in random order, including both ends if there are at least two.
 pub fn spread_out(count: usize, most: usize, choices: &mut Choices) -> Vec<usize> {
     let mut numbers: Vec<_> =
         (0..count).map(|_| if most == 0 { 0 } else { choices.within(0..=most) }).collect();
@@ -104,7 +104,7 @@ pub fn spread_out(count: usize, most: usize, choices: &mut Choices) -> Vec<usize
     numbers
 }
 
-/// Uniform over `-limit..=limit` but for zero; zero where that leaves nothing.
+/// A uniform nonzero number in `-limit..=limit`; zero if there is none.
 pub fn nonzero(limit: u64, choices: &mut Choices) -> i64 {
     if limit == 0 {
         return 0;

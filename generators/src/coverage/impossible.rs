@@ -15,7 +15,7 @@ const NOT_THERE: &str = "a convolution in that place has no such neighbor";
 
 const UNSIGNED: &str = "QuantizeLinear without a zero point gives uint8";
 const NOT_QUANTIZED: &str = "what is not quantized has no such thing, and what is has one";
-const WITH_WEIGHTS: &str = "a bias is quantized only where the weights are";
+const WITH_WEIGHTS: &str = "a bias is quantized only if the weights are";
 const NEWER: &str = "scales along an axis came with version 13";
 
 /// Where weights come from if they are not quantized, and if they are.

@@ -59,7 +59,7 @@ impl Coverage {
         }
     }
 
-    /// What was counted, and what never was.
+    /// The report of the options that occurred and of those that never did.
     pub fn report(&self) -> CoverageReport {
         CoverageReport::of(self)
     }

@@ -2,7 +2,7 @@ use std::fmt;
 
 use super::{Coverage, columns, impossible};
 
-/// What a stream of cases reaches.
+/// The options that a stream of cases covers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CoverageReport {
     /// Cases.
@@ -48,7 +48,7 @@ pub struct MissingPair {
     pub first: (&'static str, &'static str),
     /// Another attribute and its value.
     pub second: (&'static str, &'static str),
-    /// Why no case can have both; `None` where one could.
+    /// Why no case can have both options; `None` if a case can.
     pub reason: Option<&'static str>,
 }
 

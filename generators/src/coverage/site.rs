@@ -46,7 +46,7 @@ impl<'a> Site<'a> {
         convolutions.into_iter().enumerate().filter_map(site).collect()
     }
 
-    /// What was quantized and dequantized to give a value; the value itself where nothing was.
+    /// The value in front of a quantizer and dequantizer pair; the value itself if there is no pair.
     pub fn unquantized<'b>(&self, name: &'b str) -> &'b str
     where
         'a: 'b,

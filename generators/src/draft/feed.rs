@@ -4,7 +4,7 @@ use twinfer_onnx::{DataType, Dim, ValueInfo};
 use super::{Draft, Value};
 use crate::{Dynamic, plan::Point};
 
-/// What is fed to a graph input.
+/// The data that is fed to a graph input.
 pub struct Feed {
     dtype: DataType,
     shapes: Vec<Vec<usize>>,

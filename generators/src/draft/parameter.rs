@@ -18,7 +18,7 @@ impl Draft<'_> {
         Some(Scheme { quantizer, axis })
     }
 
-    /// The bias of a convolution; as integers only where the weights are.
+    /// The bias of a convolution; stored as integers only if the weights are.
     pub(super) fn bias(&mut self, weights: Option<Scheme>) -> Bias {
         let quantizers = self.plan.quantizers.filter(|_| weights.is_some());
         let takes_integers = quantizers.is_some_and(Quantizers::takes_integer_bias);

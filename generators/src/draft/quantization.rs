@@ -3,7 +3,7 @@ use twinfer_onnx::{DequantizeLinear, Op, QuantizeLinear};
 use super::{Draft, Value};
 use crate::{Quantizer, convolution::Quantization, exact::Ahead};
 
-/// What a quantization is made of.
+/// The operators that a quantization consists of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operators {
     QuantizeLinear,
@@ -60,7 +60,7 @@ impl Draft<'_> {
         }
     }
 
-    /// What a `QuantizeLinear` makes of `x`, a `DequantizeLinear` of it, or one behind the other.
+    /// The result of a `QuantizeLinear` of `x`, of a `DequantizeLinear` of `x`, or of both in sequence.
     pub(super) fn add_quantization(
         &mut self,
         x: String,

@@ -8,7 +8,7 @@ use crate::{Bias, Choices, Grouping, Menu, Operator, Padding, Source, Space};
 #[derive(Clone, Copy)]
 pub struct Breach {
     pub rule: Rule,
-    /// The first operator it needs, where it needs one.
+    /// The operator that the breach needs; `None` if any graph will do.
     pub operator: Option<Operator>,
     /// Restricts the valid cases to those it can break.
     pub prepare: fn(&mut Space),
@@ -134,7 +134,7 @@ fn rank(case: &Case) -> usize {
     kernel(case).len()
 }
 
-/// The per-axis attribute as written, or as it is where it is not, with one axis to change.
+/// The per-axis attribute, or its default if it is not written, with one axis to change.
 fn axis_of<'a>(
     attribute: &'a mut Option<Vec<i64>>,
     rank: usize,

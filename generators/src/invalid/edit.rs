@@ -19,7 +19,8 @@ pub fn deconv(op: &mut Op) -> &mut ConvTranspose {
     }
 }
 
-/// The names of the initializers that the parameter `input` of `node` is computed from; its own where it is one.
+/// The names of the initializers from which the parameter `input` of `node` is computed; the parameter
+/// itself if it is an initializer.
 fn source_names(graph: &Graph, node: usize, input: usize) -> Vec<String> {
     let name = &graph.nodes[node].inputs[input];
     match graph.producer(name) {
