@@ -2,27 +2,27 @@
 # Everything that needs a GPU, step by step. It builds and fetches nothing, so it runs on a machine without Rust or network.
 #
 # usage: gpu-tier.sh OUT [STEP...]
-#   doctor        what is installed, and whether it loads
-#   suites        the tests that need a GPU
-#   recurs        whether the stored findings recur
+#   doctor        list the installed libraries and check that they load
+#   suites        run the tests that need a GPU
+#   recurs        check whether the stored findings recur
 #   conv-V        1,050 cases of conv and deconv against TensorRT V, through its parser and layer by layer
 #   quantized-V   8 minutes of qdq-conv and qdq-deconv at the default level
-#   catalogue-V   what TensorRT V does with the reported bugs and the topics
-#   catalogue-ort the same of ONNX Runtime CUDA
-#   rates         each backend alone, the naive loop, and 8 minutes of a campaign with a ladder, its memory sampled beside it
+#   catalogue-V   record the results of TensorRT V on the reported bugs and the topics
+#   catalogue-ort record the results of ONNX Runtime CUDA on the reported bugs and the topics
+#   rates         each backend alone, the naive loop, and 8 minutes of a campaign with a ladder, with its memory use sampled
 #
-# Each step writes OUT/STEP.log, and its run to OUT/runs/STEP. A step that succeeded is not repeated; a campaign that was cut
-# off resumes. Environment:
+# Each step writes OUT/STEP.log, and its run to OUT/runs/STEP. A step that succeeded is not repeated; an interrupted
+# campaign resumes. Environment:
 #   TWINFER        the release binary                       [target/release/twinfer]
 #   GOLDEN         the folder of stored cases; catalogue-* records into it   [golden]
 #   SUITES         a folder with the compiled tests live, gpu and golden_cases   [none: suites and recurs are skipped]
 #   TENSORRT_V, ONNXRUNTIME   libraries for the suites, by version: TENSORRT_8_6=/path
-#   DEVICES        the GPUs of the campaigns, 0,1   [all that are visible]
-#   CUDA, TRT, TRT_API   the backends' names, to try the script where there is no GPU   [ort:cuda, trt, trt-api]
-#   SCREENED_CUDA, SCREENED_TRT   the same for rates and quantized-*, without graphs that crash or hang workers
+#   DEVICES        the GPUs of the campaigns, 0,1   [all visible GPUs]
+#   CUDA, TRT, TRT_API   the names of the backends; replace them to try the script without a GPU   [ort:cuda, trt, trt-api]
+#   SCREENED_CUDA, SCREENED_TRT   the backends of rates and quantized-*, without graphs that crash or hang workers
 #                  [ort:cuda,hazards=skip, trt,hazards=skip]
 #
-# Start MPS first (docs/campaigns.md), so that builds at the default level share a GPU.
+# Start MPS first (docs/campaigns.md), so that builds at the default level can share a GPU.
 #
 # Steps may run at the same time, also on the same GPUs; each then takes longer.
 set -uo pipefail
@@ -40,7 +40,7 @@ api=${TRT_API:-trt-api}
 default_steps="doctor suites recurs conv-8.5 quantized-8.6 quantized-8.5 catalogue-8.6 catalogue-8.5 catalogue-ort rates"
 mkdir -p "$out/runs"
 
-of_version() { # VERSION: the option that names it
+of_version() { # VERSION: prints the option that selects it
   [ -n "$1" ] && echo ",version=$1"
 }
 
@@ -85,7 +85,7 @@ quantized() { # VERSION
   campaign "quantized-$1" --backends "golden,$screened_cuda,$screened_trt$(of_version "$1")" --family qdq-conv,qdq-deconv --time 8m --seed 42
 }
 
-catalogue() { # BACKENDS: one folder at a time, since answers are kept as they come
+catalogue() { # BACKENDS: one folder at a time, so that each result is stored as soon as it is known
   local folder
   for folder in "$golden/catalogue" "$golden/cases/topics"; do
     "$twinfer" check "$folder" --backends "golden,$1" --record
@@ -104,7 +104,7 @@ rates() {
   return $ended
 }
 
-memory() { # kilobytes of every twinfer process, twice a minute
+memory() { # logs the memory of every twinfer process in kilobytes, twice a minute
   while sleep 30; do
     date +%s
     ps -eo pid,rss,etimes,args --sort pid | grep '[t]winfer'

@@ -1,4 +1,4 @@
-//! Writes what the fuzz targets begin with: `cargo run --example seeds` fills `corpus/`.
+//! Writes the seed corpora of the fuzz targets: `cargo run --example seeds` fills `corpus/`.
 
 use std::{error::Error, fs, path::PathBuf};
 
@@ -14,10 +14,10 @@ use twinfer_protocol::{FromWorker, PROTOCOL_VERSION, ToWorker};
 
 type Done = Result<(), Box<dyn Error>>;
 
-/// Cases of each family.
+/// The number of cases of each family.
 const CASES: u64 = 12;
 
-/// Larger inputs are left out: what is small is mutated faster, and the generators make it small enough.
+/// The largest seed in bytes. Small inputs are mutated faster, and the generators produce enough of them.
 const LARGEST: usize = 24 << 10;
 
 fn main() -> Done {
@@ -88,7 +88,7 @@ fn frames() -> Done {
     Ok(())
 }
 
-/// A backend that states a few conditions.
+/// A backend with a few conditions in its capabilities.
 fn description() -> Description {
     let rule = |refuses| Capability {
         rule: "rule".to_owned(),
@@ -110,7 +110,7 @@ fn description() -> Description {
     }
 }
 
-/// What a backend that computes what golden computes says of a case.
+/// The observation of a backend that agrees with golden on a case.
 fn answer(case: &Case, task: &Task) -> Result<Vec<u8>, Box<dyn Error>> {
     let mut bytes = Vec::new();
     FromWorker::Stage { hash: task.hash, variant: 0, stage: Stage::Parse }.write(&mut bytes)?;
@@ -151,7 +151,7 @@ fn configurations() -> Done {
     seed("configuration", "cases", b"8h\nbudget = { cases = 40 }\n")
 }
 
-/// The findings that are stored.
+/// The stored findings.
 fn findings() -> Done {
     for folder in stored()? {
         let mut files = Vec::new();

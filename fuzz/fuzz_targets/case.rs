@@ -1,4 +1,4 @@
-//! The folder of a finding: the case, what it shows, and what was recorded of it.
+//! The folder of a finding: its case, its description and its recorded observations.
 #![no_main]
 
 use std::{fs, path::Path};
@@ -11,7 +11,7 @@ use twinfer_case::{Case, Run, Task, TensorSource};
 use twinfer_fuzz::Folder;
 use twinfer_onnx::element_count;
 
-/// Elements of the recipes of a case that a target has the time to make.
+/// The largest number of elements of a case's recipes that the target materializes.
 const ELEMENTS: usize = 1 << 16;
 
 thread_local! {
@@ -48,14 +48,14 @@ fn check(case: &Case) {
         .map(|source| element_count(source.shape()))
         .try_fold(0usize, |sum, count| sum.checked_add(count?));
     if elements.is_some_and(|elements| elements <= ELEMENTS) {
-        materialised(case);
+        materialized(case);
     } else if elements.is_none_or(|elements| elements > twinfer_case::MAX_CASE_ELEMENTS) {
         assert!(Task::of(case).is_err(), "more elements than a case may have");
     }
 }
 
-/// A case with recipes and the same case with their data are the same.
-fn materialised(case: &Case) {
+/// A case with recipes has the same hash as the case with their data.
+fn materialized(case: &Case) {
     let task = Task::of(case).expect("it is small");
     let data = |inputs: &Vec<_>| Run { inputs: inputs.iter().cloned().map(TensorSource::Data).collect() };
     let kept = Case { runs: task.runs.iter().map(data).collect(), ..case.clone() };
@@ -64,7 +64,7 @@ fn materialised(case: &Case) {
     assert_eq!(read.hash(), Ok(task.hash));
 }
 
-/// What was recorded is written as it was read.
+/// A recording is written as it was read.
 fn recorded(recording: &Recording, finding: &Path) {
     let copy = finding.with_file_name("copy");
     let text = |recording: &Recording| {
@@ -75,7 +75,7 @@ fn recorded(recording: &Recording, finding: &Path) {
     assert_eq!(text(&Recording::read_beside(&copy).expect("our own recording")), written);
 }
 
-/// An adopted finding is a folder of its own, and nothing beside it changes.
+/// An adopted finding gets its own folder, and no other file changes.
 fn adopted(folder: &Folder, finding: &Path) {
     let before = folder.entries();
     let Ok(adopted) = adopt(finding, &folder.path().join("golden")) else { return };

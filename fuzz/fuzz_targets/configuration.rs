@@ -1,4 +1,4 @@
-//! `twinfer.toml`, and above it, in the first line, the value of an option.
+//! The value of an option in the first line, and a `twinfer.toml` in the rest.
 #![no_main]
 
 use std::{fmt::Display, path::Path, str::FromStr};
@@ -39,7 +39,7 @@ fn same_when_written<T: FromStr + Display + PartialEq>(text: &str) {
     }
 }
 
-/// What is used as the name of a folder is one.
+/// A signature that names a folder is a plain file name.
 fn check(configuration: &Configuration) {
     for issue in &configuration.known {
         let path = Path::new("known").join(&issue.finding);

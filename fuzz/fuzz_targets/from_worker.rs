@@ -1,4 +1,4 @@
-//! What a supervisor reads from a worker: frames, and what the checks make of them.
+//! The frames that a supervisor reads from a worker, and the checks on them.
 #![no_main]
 
 use std::sync::LazyLock;
@@ -10,7 +10,7 @@ use twinfer_fuzz::generated;
 use twinfer_golden::{Evaluation, Unknown, evaluate};
 use twinfer_protocol::{FromWorker, read_from_worker};
 
-/// A case with what golden knows of it.
+/// A case with its golden references.
 struct Known {
     case: Case,
     task: Task,
@@ -49,7 +49,7 @@ fuzz_target!(|bytes: &[u8]| {
     }
 });
 
-/// What was read is written as it was read.
+/// A frame is written as it was read.
 fn round_trip(message: &FromWorker) {
     let written = |message: &FromWorker| {
         let mut bytes = Vec::new();
@@ -61,7 +61,7 @@ fn round_trip(message: &FromWorker) {
     assert_eq!(written(&again), bytes);
 }
 
-/// The checks take whatever a worker answers, and have something to say of it.
+/// The checks return a judgement for every answer of a worker.
 fn judged(
     known: &Known,
     description: &Description,

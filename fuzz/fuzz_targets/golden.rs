@@ -1,4 +1,4 @@
-//! A model that golden evaluates: the first byte says which mistake it makes, the second how the inputs are drawn.
+//! A model that golden evaluates: the first byte selects the mutant, the second the regime of the inputs.
 #![no_main]
 
 use libfuzzer_sys::{Corpus, fuzz_target};
@@ -6,13 +6,13 @@ use twinfer_case::{Recipe, Regime};
 use twinfer_golden::{Agreement, Arithmetic, Evaluation, Limits, Mutant, Reference, evaluate_within};
 use twinfer_onnx::{Dim, Graph, Tensor, element_count, infer_shapes};
 
-/// What symbolic extents stand for.
+/// The value of symbolic extents.
 const EXTENT: usize = 2;
 
-/// So small that every evaluation within them ends at once.
+/// Limits so small that every evaluation within them is fast.
 const LIMITS: Limits = Limits { elements: 1 << 16, multiply_accumulates: 1 << 20 };
 
-/// Places in the regimes below.
+/// Indices into the regimes below.
 const REGIMES: [Regime; 5] = [
     Regime::Exact { limit: 8, exponent: -1 },
     Regime::Gaussian,
@@ -73,7 +73,7 @@ fn well_formed(output: &Reference) {
     assert!(output.grid_step.is_none_or(|step| step > 0.0));
 }
 
-/// A backend that rounds the true result to nearest is right.
+/// The true result, rounded to nearest, agrees with the reference.
 fn agrees_with_itself(output: &Reference) {
     let rounded = output.to_tensor().expect("as many values as the shape says");
     for (place, given) in rounded.to_f64().into_iter().enumerate() {

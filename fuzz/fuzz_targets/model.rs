@@ -7,20 +7,20 @@ use twinfer_onnx::{
     infer_shapes,
 };
 
-/// What symbolic extents, and shapes that are not declared, stand for.
+/// The value of symbolic extents and of undeclared shapes.
 const EXTENT: usize = 2;
 
 fuzz_target!(|bytes: &[u8]| {
     tensor(bytes);
     match Graph::decode(bytes) {
         Ok(graph) => model(&graph),
-        // what the graph does not represent may go to backends as bytes
+        // a model that the graph cannot represent may go to backends as bytes
         Err(DecodeError::Unsupported(_)) => opaque(bytes),
         Err(_) => {}
     }
 });
 
-/// What decodes and encodes decodes to the same, through ONNX and through JSON.
+/// A decoded graph survives encoding and decoding, as ONNX and as JSON.
 fn model(graph: &Graph) {
     let encoded = graph.encode();
     let again = Graph::decode(&encoded).expect("our own encoding");
@@ -36,7 +36,7 @@ fn model(graph: &Graph) {
     shapes(graph, &again);
 }
 
-/// Shapes are bounded, and the same for the same graph.
+/// Inferred shapes are bounded and deterministic.
 fn shapes(graph: &Graph, again: &Graph) {
     let extent = |dim: &Dim| match dim {
         Dim::Fixed(extent) => *extent,

@@ -1,13 +1,13 @@
-//! The directory of a run: what is reported of it, what resuming it takes over, and what merging it makes of it.
+//! The directory of a run: its report, resuming it, and merging it.
 #![no_main]
 
 use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
-use twinfer_store::{Journal, Resumed, merge};
 use twinfer_case::RunInfo;
 use twinfer_fuzz::Folder;
 use twinfer_reports::{Format, Report};
+use twinfer_store::{Journal, Resumed, merge};
 
 thread_local! {
     static FOLDER: Folder = Folder::new(&[
@@ -32,7 +32,7 @@ fuzz_target!(|input: &[u8]| FOLDER.with(|folder| {
     }
 }));
 
-/// Nothing is written but the merged run.
+/// Merging writes only the merged run.
 fn merged(folder: &Folder, run: &Path) {
     let before = folder.entries();
     let merged = merge(&[run.to_owned()], &folder.path().join("merged"));
@@ -42,7 +42,7 @@ fn merged(folder: &Folder, run: &Path) {
     }
 }
 
-/// Resuming takes over every whole record, and the second time the same.
+/// Resuming keeps every complete record, and resuming again keeps the same.
 fn resumed(run: &Path, info: &RunInfo) {
     let Ok(Resumed { summary, open, .. }) = Journal::resume(run, info) else { return };
     let again = Journal::resume(run, info).expect("our own journal");

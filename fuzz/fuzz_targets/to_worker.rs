@@ -1,4 +1,4 @@
-//! What a worker reads from a supervisor.
+//! The frames that a worker reads from a supervisor.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -30,7 +30,7 @@ fn written(message: &ToWorker) -> Vec<u8> {
     bytes
 }
 
-/// Tensors hold as many elements as their shapes say, whatever the header said.
+/// Tensors have as many elements as their shapes, whatever the header contains.
 fn fits(task: &Task) {
     let mut tensors = task.runs.iter().flatten();
     assert!(tensors.all(|tensor| element_count(&tensor.shape) == Some(tensor.len())));

@@ -5,35 +5,34 @@ use std::{
 
 use tempfile::TempDir;
 
-/// Begins a line that says which file follows.
+/// The start of a line that names the file that follows.
 const MARK: &str = "=== ";
 
-/// A folder whose files one input holds, one after the other, each behind a line with its name.
+/// A folder whose files are read from one input: one after the other, each after a line with its name.
 ///
-/// Names that are not among those of the folder are dropped: what an input decides is what files hold, never where they
-/// are.
+/// Names that are not in `names` are ignored: an input decides the contents of files, never their paths.
 pub struct Folder {
     root: TempDir,
     names: &'static [&'static str],
 }
 
 impl Folder {
-    /// An empty folder of files with these names.
+    /// Creates an empty folder for files with these names.
     ///
     /// # Panics
     ///
-    /// Where no folder can be made.
+    /// If the folder cannot be created.
     pub fn new(names: &'static [&'static str]) -> Self {
         let memory = Path::new("/dev/shm");
         let root = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
         Self { root: root.expect("a temporary folder"), names }
     }
 
-    /// Removes everything, and writes the files that `input` holds.
+    /// Removes all files and writes those in `input`.
     ///
     /// # Panics
     ///
-    /// Where files cannot be written.
+    /// If a file cannot be removed or written.
     pub fn fill(&self, input: &[u8]) {
         for entry in fs::read_dir(self.path()).expect("it is there").flatten() {
             let path = entry.path();
@@ -69,16 +68,16 @@ impl Folder {
         }
     }
 
-    /// Where it is.
+    /// The path of the folder.
     pub fn path(&self) -> &Path {
         self.root.path()
     }
 
-    /// Everything in it, as paths in it, in order.
+    /// All files and folders in the folder, as sorted relative paths.
     ///
     /// # Panics
     ///
-    /// Where it cannot be read.
+    /// If a folder cannot be read.
     pub fn entries(&self) -> Vec<PathBuf> {
         let mut entries = Vec::new();
         let mut folders = vec![self.path().to_owned()];
@@ -96,7 +95,7 @@ impl Folder {
     }
 }
 
-/// The input that holds these files.
+/// Encodes these files as one input.
 pub fn joined<'a>(files: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Vec<u8> {
     let mut input = Vec::new();
     for (name, contents) in files {
@@ -112,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_holds_the_files_of_its_input_and_no_others() {
+    fn folder_holds_only_the_files_of_its_input() {
         let folder = Folder::new(&["a.json", "b/c.json"]);
         let input =
             joined([("a.json", &b"one\ntwo\n"[..]), ("../d.json", b"in a.json"), ("b/c.json", b"three\n")]);

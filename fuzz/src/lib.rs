@@ -1,7 +1,7 @@
-//! What the fuzz targets share: folders made of one input, and cases of the generators to begin with.
+//! Helpers of the fuzz targets: folders built from one input, and generated cases for the seed corpus.
 //!
-//! A *target* hands bytes to code that reads what came from somewhere else, and asserts what holds for every input. The
-//! targets are under `fuzz_targets/`, what they begin with is written by `examples/seeds.rs`.
+//! A *target* passes bytes to code that reads untrusted data, and asserts properties that hold for every input. The
+//! targets are in `fuzz_targets/`; `examples/seeds.rs` writes their seed corpora.
 
 mod folder;
 
@@ -10,7 +10,7 @@ pub use folder::{Folder, joined};
 use twinfer_case::Case;
 use twinfer_generators::Family;
 
-/// Generated cases of every family, a few of each: equal in every process.
+/// The first `each` generated cases of every family, which are the same in every process.
 pub fn generated(each: u64) -> impl Iterator<Item = Case> {
     Family::ALL.into_iter().flat_map(move |family| {
         let stream = family.stream(0);
