@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A twinfer worker around the onnxruntime package; docs/protocol.md describes what is said here."""
+"""A twinfer worker around the onnxruntime package; docs/protocol.md describes the messages."""
 import functools, json, os, struct, sys
 
 import numpy, onnxruntime
@@ -44,7 +44,7 @@ def observe(start, model, runs, parts, enter):
 
 def serve(start=functools.partial(onnxruntime.InferenceSession, providers=["CPUExecutionProvider"])):
     stdin, stdout = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a library prints must not come between frames
+    os.dup2(2, 1)  # output of libraries must not mix with frames
     while message := receive(stdin):
         kind, body, parts = message
         if kind == "hello":

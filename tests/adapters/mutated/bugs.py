@@ -1,5 +1,5 @@
-"""Bugs that golden has a mutant of, one function each, by the mutant's name. None of them knows golden: each changes
-what ONNX Runtime is asked to do, or does one operator in numpy."""
+"""Bugs for which golden has a mutant, one function each, named like the mutant. They are independent of golden: each
+changes what ONNX Runtime computes, or computes one operator in numpy."""
 import numpy
 
 from .session import Origin
@@ -50,7 +50,7 @@ def groups_dealt(step):
     x, w, group = step.inputs[0], step.inputs[1], step.window.group
     inputs = x.shape[1] // group
     outputs = w.shape[1] if step.op == "ConvTranspose" else w.shape[0] // group
-    # a group for each output channel, fed by the group of input channels that it wrongly belongs to
+    # one group per output channel, fed by the group of input channels that it is wrongly assigned to
     fed = [x[:, (m % group) * inputs:][:, :inputs] for m in range(group * outputs)]
     if step.op == "ConvTranspose":
         w = w.reshape([group, inputs, outputs, *w.shape[2:]]).swapaxes(1, 2)
@@ -201,7 +201,7 @@ def first_scale_for_all(step):
 
 
 def without_zero_point(step):
-    """The same with a zero point of zero: without one, QuantizeLinear would give uint8."""
+    """The inputs with a zero point of zero: without one, the result of QuantizeLinear would be uint8."""
     if len(step.inputs) > 2 and step.inputs[2] is not None:
         step.inputs[2] = numpy.zeros_like(step.inputs[2])
 
@@ -244,7 +244,7 @@ def uint8_as_int8(step):
 
 
 def quantize(step, rounded, fit):
-    """QuantizeLinear in numpy, with a rounding and a way to fit integers into a range of its own."""
+    """QuantizeLinear in numpy, with the given rounding and saturation."""
     x, scale = step.inputs[:2]
     zero_point = step.inputs[2] if len(step.inputs) > 2 and step.inputs[2] is not None else numpy.uint8(0)
     if scale.size > 1:
@@ -283,7 +283,7 @@ def narrow_range(step):
 
 
 def scale_behind(step, place):
-    """The scale that an input was dequantized with, if it was."""
+    """The scale with which an input was dequantized, or None."""
     dequantizer = step.producer(place)
     if dequantizer is not None and dequantizer.op_type == "DequantizeLinear":
         return step.value_of(dequantizer.input[1])
@@ -299,7 +299,7 @@ def bias_in_product_steps(step):
 
 
 def requantizer(step):
-    """The QuantizeLinear with one scale that takes the result, perhaps behind a Relu, if nothing else takes it."""
+    """The QuantizeLinear with one scale that is the only reader of the result, possibly through a Relu, or None."""
     takes = lambda name: [node for node in step.session.model.graph.node if name in node.input]
     takers = takes(step.node.output[0])
     if len(takers) == 1 and takers[0].op_type == "Relu":
@@ -355,7 +355,7 @@ def pairs_saturated(step):
         step.result = (step.run() + excess * scales).astype(x_scale.dtype)
 
 
-# What is around convolutions
+# Operators around convolutions
 
 @bug("Relu")
 def relu_dropped(step):
@@ -382,7 +382,7 @@ def pool_padding_zero(step):
 
 
 def reached_end(axis):
-    """How far behind the input of a pooling its last window reaches, which begins before the input and its padding end."""
+    """How far the last window of a pooling, which starts within the padded input, reaches beyond it."""
     windows = -(-(axis.input + axis.begin + axis.end - axis.reach) // axis.stride) + 1
     if (windows - 1) * axis.stride >= axis.input + axis.begin:
         windows -= 1

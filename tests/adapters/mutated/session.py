@@ -6,21 +6,21 @@ from onnx import helper, numpy_helper
 
 from .window import Window
 
-WITHOUT_OPTIMISATIONS = onnxruntime.SessionOptions()
-WITHOUT_OPTIMISATIONS.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-WITHOUT_OPTIMISATIONS.intra_op_num_threads = WITHOUT_OPTIMISATIONS.inter_op_num_threads = 1
-WITHOUT_OPTIMISATIONS.log_severity_level = 4
+WITHOUT_OPTIMIZATIONS = onnxruntime.SessionOptions()
+WITHOUT_OPTIMIZATIONS.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+WITHOUT_OPTIMIZATIONS.intra_op_num_threads = WITHOUT_OPTIMIZATIONS.inter_op_num_threads = 1
+WITHOUT_OPTIMIZATIONS.log_severity_level = 4
 
 
 class Origin(enum.Enum):
-    """Where a value comes from; quantising and dequantising it changes nothing about that."""
+    """The origin of a value, which quantizing and dequantizing it does not change."""
     CONSTANT = "initializers alone"
     FED = "an input of the graph"
     COMPUTED = "an operator"
 
 
 class Step:
-    """One node that is about to run. A bug changes its operator's inputs, attributes or window, or gives the result."""
+    """One node that is about to run. A bug changes its operator's inputs, attributes or window, or sets the result."""
 
     def __init__(self, node, session):
         self.node, self.session = node, session
@@ -31,17 +31,17 @@ class Step:
 
     @functools.cached_property
     def window(self):
-        """How a convolution's kernel reaches, all attributes resolved. Once asked for, it is what runs."""
+        """The geometry of a convolution, with all attributes resolved. Once accessed, it replaces the attributes."""
         return Window(self.op, self.inputs[0].shape, self.inputs[1].shape, self.attributes)
 
     @property
     def origin(self):
-        """Of the first input."""
+        """The origin of the first input."""
         return self.session.origins[self.node.input[0]]
 
     @property
     def bias(self):
-        """That of a convolution, if it has one."""
+        """The bias of a convolution, or None."""
         return self.inputs[2] if len(self.inputs) > 2 else None
 
     @bias.setter
@@ -49,14 +49,14 @@ class Step:
         self.inputs[2:] = [bias]
 
     def producer(self, place=0):
-        """The node that gives an input, unless it is fed or constant."""
+        """The node that computes an input; None if the input is fed or constant."""
         return self.session.producers.get(self.node.input[place])
 
     def value_of(self, name):
         return self.session.values.get(name)
 
     def call(self, op, *inputs, **attributes):
-        """What an operator gives in ONNX Runtime."""
+        """The result of an operator in ONNX Runtime."""
         return call(self.session.model, op, inputs, attributes)
 
     def run(self):
@@ -104,6 +104,6 @@ def call(model, op, inputs, attributes):
     node = helper.make_node(op, names, ["o"], **attributes)
     graph = helper.make_graph([node], "one", declared, [onnx.ValueInfoProto(name="o")])
     one = helper.make_model(graph, opset_imports=model.opset_import, ir_version=model.ir_version)
-    session = onnxruntime.InferenceSession(one.SerializeToString(), WITHOUT_OPTIMISATIONS,
+    session = onnxruntime.InferenceSession(one.SerializeToString(), WITHOUT_OPTIMIZATIONS,
                                            providers=["CPUExecutionProvider"])
     return session.run(None, feeds)[0]

@@ -1,4 +1,4 @@
-"""Bugs that golden has no mutant of, one function each: nothing may explain them."""
+"""Bugs for which golden has no mutant, one function each: a diagnosis must leave them unexplained."""
 import numpy
 
 from .bugs import CONVOLUTIONS
@@ -88,7 +88,7 @@ def edges_replicated(step):
 
 
 @stranger("QuantizeLinear", "DequantizeLinear")
-def scale_of_the_neighbour(step):
+def scale_of_the_neighbor(step):
     if step.inputs[1].size > 1:
         step.inputs[1] = numpy.roll(step.inputs[1], 1)
 

@@ -1,4 +1,4 @@
-"""How the kernel of a convolution reaches, axis by axis, with every attribute resolved."""
+"""The geometry of a convolution, axis by axis, with every attribute resolved."""
 import dataclasses
 
 import numpy
@@ -6,7 +6,7 @@ import numpy
 
 @dataclasses.dataclass
 class Axis:
-    """One spatial axis. `begin` and `end` are what pads (Conv) or crops (ConvTranspose) at its ends."""
+    """One spatial axis. `begin` and `end` are the padding (Conv) or cropping (ConvTranspose) at its ends."""
     input: int
     kernel: int
     stride: int
@@ -18,7 +18,7 @@ class Axis:
 
     @property
     def reach(self):
-        """The extent of the kernel with its dilation."""
+        """The extent of the dilated kernel."""
         return (self.kernel - 1) * self.dilation + 1
 
 
@@ -45,7 +45,7 @@ class Window:
             resolve(axis, auto_pad, given, *attributes.get("output_shape", [])[place:place + 1])
 
     def convolve(self, call, x, w, bias=None):
-        """The output for x and w, by the same operator without padding of its own."""
+        """The output for x and w, computed by the same operator without padding."""
         return (self.scatter if self.transposed else self.gather)(call, x, w, bias)
 
     def gather(self, call, x, w, bias):
@@ -73,7 +73,7 @@ class Window:
         return (sums + bias).astype(sums.dtype)
 
     def emptied(self, sums):
-        """The sums with nothing in the untouched positions."""
+        """The sums, with zeros in the untouched positions."""
         for place, untouched in enumerate(self.untouched):
             extent = sums.shape[place + 2]
             sums = taken(sums, place + 2, 0, extent - untouched)
@@ -81,7 +81,7 @@ class Window:
         return sums
 
     def convolve_in_half(self, x, w, bias=None):
-        """The same summed up product by product in 16-bit floats."""
+        """The output for x and w, summed product by product in 16-bit floats."""
         taps = numpy.ndindex(*[axis.kernel for axis in self.axes])
         x = x if self.transposed else self.padded(x)
         inputs = x.shape[1] // self.group
@@ -107,8 +107,8 @@ class Window:
         return sums.astype(x.dtype)
 
     def excess_of_pairs(self, x, w, padding):
-        """How far the sums are off where every two products, channel by channel of one tap after the other, are summed
-        in 16 bits that saturate."""
+        """The error of the sums if pairs of products are added in saturating 16-bit integers. The products of all channels
+        of one tap are followed by those of the next."""
         x = self.padded(x - padding) + padding
         inputs, outputs = x.shape[1] // self.group, w.shape[0] // self.group
         extents = [axis.output for axis in self.axes]
@@ -128,7 +128,7 @@ class Window:
         return excess.reshape([x.shape[0], -1, *extents])
 
     def counts(self):
-        """How many positions each tap of the kernel reaches along each axis."""
+        """The number of positions that each tap of the kernel reaches along each axis."""
         return [axis.input if self.transposed else axis.output for axis in self.axes]
 
     def steps(self):
@@ -139,7 +139,7 @@ class Window:
         return [(axis.input - 1) * axis.stride + axis.reach for axis in self.axes]
 
     def appended(self):
-        """Whether each position of the output was appended to that; of a Conv, none was."""
+        """Whether each position of the output lies beyond the natural output; for a Conv, none does."""
         if not self.transposed:
             return numpy.zeros([1, 1] + [axis.output for axis in self.axes], bool)
         return self.cropped(numpy.ones([1, 1] + self.natural())) == 0
@@ -151,7 +151,7 @@ class Window:
         return x
 
     def cropped(self, full):
-        """The positions of the uncropped output that the output shows; zero beyond its ends."""
+        """The part of the uncropped output that the output covers; zero beyond its ends."""
         for place, axis in enumerate(self.axes):
             full = taken(full, place + 2, axis.begin, axis.output)
         return full
@@ -184,7 +184,7 @@ def split(total, odd_at_end):
 
 
 def taken(array, place, first, length):
-    """`length` positions of an axis from `first` on, which may be negative; zero where there are none."""
+    """`length` positions of an axis from `first` on, which may be negative; zero outside the array."""
     positions = numpy.arange(first, first + length)
     inside = (positions >= 0) & (positions < array.shape[place])
     kept = numpy.take(array, positions[inside], place)
