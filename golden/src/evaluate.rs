@@ -40,7 +40,7 @@ pub enum Unknown {
     TooLarge {
         /// The name of the node or value that exceeds what remains of the [`Limits`].
         name: String,
-        /// What is too large, and its size.
+        /// The quantity that is too large, with its size.
         what: String,
     },
 }

@@ -24,7 +24,7 @@ impl Format {
         }
     }
 
-    /// The unit round-off, half the distance of 1 from the next number, together with that of f64, in which the
+    /// The unit round-off, half the distance from 1 to the next number, plus that of f64, in which the
     /// reference itself is computed.
     pub fn unit_roundoff(self) -> f64 {
         power_of_two(-self.precision) + power_of_two(-53)

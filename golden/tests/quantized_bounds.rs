@@ -171,7 +171,7 @@ impl Share {
 }
 
 #[test]
-fn quantization_fused_or_simulated_is_in_bound_one_step_more_not() {
+fn fused_and_simulated_quantization_stay_within_the_bound() {
     let config = ProptestConfig {
         cases: 2_000,
         rng_seed: RngSeed::Fixed(17),
