@@ -124,7 +124,8 @@ impl Budget {
         (grid.exponent, zero_point)
     }
 
-    /// Draws the weights and the bias of `layer` for an input on `grid`, and changes `grid` to that of the output. `ahead` describes the operators behind the output.
+    /// Draws the weights and the bias of `layer` for an input on `grid`, and changes `grid` to that of the output. `ahead`
+    /// describes the operators behind the output.
     pub fn convolution(
         &self,
         layer: &Layer,

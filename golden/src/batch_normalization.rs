@@ -43,7 +43,8 @@ impl Parameters<'_> {
     }
 
     #[expect(clippy::float_cmp, reason = "whether the square root is exact is the question")]
-    /// The grid of the factors if every square root and every quotient is exact, that is, if deviations are powers of two; `None` otherwise.
+    /// The grid of the factors if every square root and every quotient is exact, that is, if deviations are powers of two;
+    /// `None` otherwise.
     fn factor_grid(&self) -> Option<Grid> {
         self.scale.grid?;
         self.variance.grid?;

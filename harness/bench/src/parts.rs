@@ -2,9 +2,9 @@
 //!
 //! *Isolation* is the cost of running a backend in a worker process instead of in this one. The same cases alternate between
 //! the backend in this process and a worker behind the executor of a campaign. Isolation is the processor time of this process
-//! and the worker when the worker runs the cases, minus that of this process when it runs them itself. This small difference of large numbers varies
-//! with the load of the machine, so the benchmark reports the median over many turns of two components: the difference in the
-//! stages of the backend, as each side times them, and the rest, which is the cost of messages.
+//! and the worker when the worker runs the cases, minus that of this process when it runs them itself. This small difference
+//! of large numbers varies with the load of the machine, so the benchmark reports the median over many turns of two components:
+//! the difference in the stages of the backend, as each side times them, and the rest, which is the cost of messages.
 
 use std::{
     collections::BTreeMap,
