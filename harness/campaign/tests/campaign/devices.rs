@@ -17,7 +17,7 @@ use twinfer_worker::MessageSink;
 
 use crate::{
     actor::tell,
-    stage::{Outcome, Production, against},
+    setup::{Outcome, Production, against},
 };
 
 /// Where actors of a campaign leave notes for each other and for the test.

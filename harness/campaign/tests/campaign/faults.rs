@@ -14,7 +14,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use twinfer_campaign::Campaign;
 use twinfer_case::{Event, Kind};
 
-use crate::stage::against;
+use crate::setup::against;
 
 /// Kills a random worker now and then; how many it got.
 pub fn killed_workers() {
@@ -191,7 +191,7 @@ fn has_third_input(graph: &str) -> bool {
 pub fn no_worker() {
     let error = against("does-not-start", 5).try_run().err().expect("no worker starts");
     assert!(error.to_string().ends_with("the library is missing"), "{error}");
-    let error = crate::stage::against_variant("external:/no/such/program", 5).try_run().err().unwrap();
+    let error = crate::setup::against_variant("external:/no/such/program", 5).try_run().err().unwrap();
     assert!(error.to_string().contains("cannot start \"/no/such/program\""), "{error}");
 }
 

@@ -7,7 +7,7 @@ use twinfer_targets::{Targets, read_case};
 
 use crate::{
     actor,
-    stage::{Outcome, against},
+    setup::{Outcome, against},
 };
 
 pub fn wrong_values() {

@@ -8,7 +8,7 @@ use twinfer_targets::Targets;
 
 use crate::{
     actor,
-    stage::{Outcome, Production, against},
+    setup::{Outcome, Production, against},
 };
 
 /// A campaign whose cases climb to the two rungs of an actor's ladder.

@@ -6,16 +6,18 @@
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
+#[path = "actor/main.rs"]
 mod actor;
+#[path = "actor/defects.rs"]
 mod defects;
+mod determinism;
 mod devices;
 mod faults;
 mod findings;
 mod ladder;
-mod pace;
-mod planted;
-mod record;
-mod stage;
+mod real_backends;
+mod setup;
+mod slow_backend;
 
 use libtest_mimic::{Arguments, Trial};
 
@@ -29,11 +31,11 @@ fn main() {
         })
     };
     let tests = vec![
-        trial("one_job_and_two_jobs_leave_the_same_record", record::one_job_and_two_jobs),
-        trial("many_findings_are_the_same_however_many_are_investigated_at_once", record::many_findings),
-        trial("two_shards_share_the_cases_of_one_campaign", record::two_shards),
-        trial("a_campaign_that_is_stopped_records_a_prefix_of_the_same_cases", record::stopped),
-        trial("a_campaign_that_was_killed_goes_on_to_the_same_record", record::resumed),
+        trial("one_job_and_two_jobs_leave_the_same_record", determinism::one_job_and_two_jobs),
+        trial("many_findings_are_the_same_however_many_are_investigated_at_once", determinism::many_findings),
+        trial("two_shards_share_the_cases_of_one_campaign", determinism::two_shards),
+        trial("a_campaign_that_is_stopped_records_a_prefix_of_the_same_cases", determinism::stopped),
+        trial("a_campaign_that_was_killed_goes_on_to_the_same_record", determinism::resumed),
         trial("killing_workers_changes_no_verdict_and_loses_no_case", faults::killed_workers),
         trial("injected_faults_change_no_verdict_and_no_finding", faults::injected_faults),
         trial("a_crash_is_a_finding_and_the_campaign_goes_on", faults::crash),
@@ -68,15 +70,18 @@ fn main() {
         trial("what_time_allows_climbs", ladder::time),
         trial("rungs_that_want_their_device_alone_take_turns", ladder::device_alone),
         trial("a_ladder_where_there_is_nothing_above_is_an_error", ladder::nothing_above),
-        trial("a_planted_bug_is_found_and_comes_down_to_one_node", planted::swapped_pads),
+        trial("a_planted_bug_is_found_and_comes_down_to_one_node", real_backends::swapped_pads),
         trial(
             "weight_scales_along_axis_1_are_found_to_confuse_onnx_runtime",
-            planted::weight_scales_along_axis_1,
+            real_backends::weight_scales_along_axis_1,
         ),
-        trial("what_was_not_investigated_before_time_was_up_is_said_and_resumed_first", pace::out_of_time),
-        trial("a_slow_backend_with_many_bugs_takes_what_its_cases_take", pace::slow_backend)
+        trial(
+            "what_was_not_investigated_before_time_was_up_is_said_and_resumed_first",
+            slow_backend::out_of_time,
+        ),
+        trial("a_slow_backend_with_many_bugs_takes_what_its_cases_take", slow_backend::slow_backend)
             .with_ignored_flag(true),
-        trial("onnx_runtime_from_rust_and_from_python_conform", planted::onnx_runtime),
+        trial("onnx_runtime_from_rust_and_from_python_conform", real_backends::onnx_runtime),
     ];
     libtest_mimic::run(&Arguments::from_args(), tests).exit();
 }

@@ -7,7 +7,7 @@ use twinfer_store::Records;
 
 use crate::{
     actor::{SLOW_CASE, SLOW_START},
-    stage::against,
+    setup::against,
 };
 
 const CASES: u64 = 1000;

@@ -6,7 +6,7 @@ use std::{
 use twinfer_campaign::Campaign;
 use twinfer_case::{Budget, Event};
 
-use crate::stage::against;
+use crate::setup::against;
 
 pub fn one_job_and_two_jobs() {
     let mut production = against("ignores-bias", 150);

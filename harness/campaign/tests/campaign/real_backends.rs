@@ -9,7 +9,7 @@ use twinfer_case::{Case, Event, Kind};
 use twinfer_onnx::Op;
 use twinfer_targets::read_case;
 
-use crate::stage::against_variant;
+use crate::setup::against_variant;
 
 /// A Python with the packages that an adapter imports: `TWINFER_PYTHON`, or `python3`.
 fn python_with(packages: &str) -> Option<String> {
