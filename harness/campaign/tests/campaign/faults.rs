@@ -14,14 +14,21 @@ use rustix::process::{Pid, Signal, kill_process};
 use twinfer_campaign::Campaign;
 use twinfer_case::{Event, Kind};
 
-use crate::setup::against;
+use crate::{
+    actor::role::Role,
+    setup::{actor, against, against_variant, is_full_tier},
+};
 
-/// Kills a random worker now and then; how many it got.
-pub fn killed_workers() {
-    let full = std::env::var_os("TWINFER_FULL").is_some();
+/// The label of the workers that a test kills.
+const VICTIM: &str = "victim";
+
+/// Kills a random worker now and then.
+#[test]
+fn killed_workers_change_no_verdict_and_lose_no_case() {
+    let full = is_full_tier();
     let (cases, wanted) = if full { (60_000, 200) } else { (800, 30) };
-    let production = against("ignores-bias:killed", cases);
-    let undisturbed = production.run();
+    let campaign = against_variant(&format!("{} {VICTIM}", actor(Role::IgnoresBias)), cases);
+    let undisturbed = campaign.run();
     let (journal, files) = (undisturbed.journal(), undisturbed.finding_files());
     let (over, killed) = (AtomicBool::new(false), AtomicUsize::new(0));
     let disturbed = thread::scope(|scope| {
@@ -33,7 +40,7 @@ pub fn killed_workers() {
                 killed.fetch_add(usize::from(kill_one((random >> 33) as usize)), Ordering::Relaxed);
             }
         });
-        let disturbed = production.run();
+        let disturbed = campaign.run();
         over.store(true, Ordering::Relaxed);
         disturbed
     });
@@ -45,17 +52,18 @@ pub fn killed_workers() {
     assert!(disturbed.finding_files() == files, "the files of the findings differ");
 }
 
-pub fn injected_faults() {
-    let full = std::env::var_os("TWINFER_FULL").is_some();
+#[test]
+fn injected_faults_change_no_verdict_and_no_finding() {
+    let full = is_full_tier();
     let cases = if full { 20_000 } else { 2000 };
-    let mut production = against("ignores-bias:sabotaged", cases);
-    // a hang costs its deadline, in which other lanes go on
-    production.options.deadlines.execute = Duration::from_secs(1);
-    production.options.jobs = NonZeroUsize::new(6).unwrap();
-    let undisturbed = production.run();
+    let mut campaign = against(Role::IgnoresBias, cases);
+    // a hang costs its deadline, during which other executors continue
+    campaign.options.deadlines.execute = Duration::from_secs(1);
+    campaign.options.jobs = NonZeroUsize::new(6).unwrap();
+    let undisturbed = campaign.run();
     let (journal, files) = (undisturbed.journal(), undisturbed.finding_files());
-    production.options.worker.env.push((twinfer_worker::FAULT_INJECTION_VARIABLE.to_owned(), "7".to_owned()));
-    let disturbed = production.run();
+    campaign.options.worker.env.push((twinfer_worker::FAULT_INJECTION_VARIABLE.to_owned(), "7".to_owned()));
+    let disturbed = campaign.run();
     let lost = disturbed.summary.workers_lost;
     println!("{lost} workers were lost at work in {cases} cases");
     assert!(lost >= cases / 25, "{lost} workers were lost");
@@ -66,10 +74,11 @@ pub fn injected_faults() {
     assert!(disturbed.finding_files() == files, "the files of the findings differ");
 }
 
-/// Kills one of this test's workers: other tests run at the same time.
+/// Kills one of this test's workers, which their label tells from those of tests that run at the same time.
 fn kill_one(random: usize) -> bool {
     let is_ours = |child: &i32| {
-        fs::read(format!("/proc/{child}/cmdline")).is_ok_and(|line| line.ends_with(b":killed\0"))
+        fs::read(format!("/proc/{child}/cmdline"))
+            .is_ok_and(|line| line.strip_suffix(b"\0").is_some_and(|line| line.ends_with(VICTIM.as_bytes())))
     };
     let children: Vec<_> = children().into_iter().filter(is_ours).collect();
     let Some(child) = children.get(random % children.len().max(1)) else { return false };
@@ -86,8 +95,9 @@ fn children() -> Vec<i32> {
         .collect()
 }
 
-pub fn crash() {
-    let outcome = against("aborts", 60).run();
+#[test]
+fn crash_becomes_a_finding_and_the_campaign_continues() {
+    let outcome = against(Role::Aborts, 60).run();
     assert_eq!(outcome.journal().len(), 60);
     assert!(outcome.kinds().contains(&Kind::Crash));
     assert!(outcome.kinds().iter().all(|kind| *kind == Kind::Crash));
@@ -100,10 +110,11 @@ pub fn crash() {
     assert_eq!(finding.after.nodes, 1, "{}", finding.graph);
 }
 
-pub fn hang() {
-    let mut production = against("hangs", 6);
-    production.options.deadlines.execute = Duration::from_millis(400);
-    let outcome = production.run();
+#[test]
+fn hang_becomes_a_finding_and_the_campaign_continues() {
+    let mut campaign = against(Role::Hangs, 6);
+    campaign.options.deadlines.execute = Duration::from_millis(400);
+    let outcome = campaign.run();
     assert_eq!(outcome.journal().len(), 6);
     assert!(outcome.kinds().contains(&Kind::Hang));
     assert!(outcome.kinds().iter().all(|kind| *kind == Kind::Hang));
@@ -111,52 +122,56 @@ pub fn hang() {
         Event::Minimizing { tried, .. } => Some(*tried),
         _ => None,
     });
-    assert!(tried.max().is_some_and(|most| most <= 8), "a candidate that hangs takes its deadline");
+    assert!(tried.max().is_some_and(|most| most <= 8), "minimizing a hang tried too many candidates");
 }
 
-/// The worker hangs for ten minutes, which its stage allows.
-pub fn stopped_in_a_hang() {
-    let mut production = against("hangs", 60);
-    production.options.deadlines.execute = Duration::from_hours(1);
-    let (begun, stop) = (Instant::now(), Arc::clone(&production.options.stop));
-    let campaign = Campaign::new(production.options.clone()).unwrap();
-    let summary = campaign.run(&mut |_| {
+/// The worker hangs for ten minutes, within the deadline of its stage.
+#[test]
+fn stopped_campaign_does_not_wait_for_a_hang() {
+    let mut campaign = against(Role::Hangs, 60);
+    campaign.options.deadlines.execute = Duration::from_hours(1);
+    let (begun, stop) = (Instant::now(), Arc::clone(&campaign.options.stop));
+    let summary = Campaign::new(campaign.options.clone()).unwrap().run(&mut |_| {
         stop.store(begun.elapsed() > Duration::from_secs(1), Ordering::Relaxed);
     });
     assert!(summary.unwrap().cases < 60, "nothing hung");
-    assert!(begun.elapsed() < Duration::from_mins(5), "the hang was waited for");
+    assert!(begun.elapsed() < Duration::from_mins(5), "the campaign waited for the hang");
 }
 
-pub fn garbled_pipe() {
-    let outcome = against("garbles", 30).run();
+#[test]
+fn garbled_pipe_is_a_crash_and_the_campaign_continues() {
+    let outcome = against(Role::GarblesPipe, 30).run();
     assert_eq!(outcome.journal().len(), 30);
     assert!(outcome.kinds().contains(&Kind::Crash));
     assert_eq!(outcome.findings()[0].signature.error.as_deref(), Some("garbled pipe"));
 }
 
-pub fn stage_without_end() {
-    let outcome = against("never-comes-to-an-end", 12).run();
+#[test]
+fn endlessly_repeated_stage_message_ends_the_worker() {
+    let outcome = against(Role::RepeatsStage, 12).run();
     assert_eq!(outcome.journal().len(), 12);
     assert!(outcome.kinds().contains(&Kind::Crash));
     assert_eq!(outcome.findings()[0].signature.error.as_deref(), Some("garbled pipe"));
 }
 
-pub fn lost_context() {
-    let mut production = against("loses-its-context", 80);
-    let outcome = production.run();
+#[test]
+fn lost_context_costs_its_worker_but_no_other_case() {
+    let mut campaign = against(Role::LosesContext, 80);
+    let outcome = campaign.run();
     let losses = outcome.summary.workers_lost;
     assert!(losses > 5, "{losses} workers were lost");
-    // a later case in the same worker would fail too, whatever it is
+    // a later case in the same worker would fail too, with or without a bias
     assert!(outcome.findings().iter().all(|finding| has_third_input(&finding.graph)));
     let journal = outcome.journal();
-    production.options.jobs = NonZeroUsize::MIN;
-    assert_eq!(production.run().journal(), journal);
+    campaign.options.jobs = NonZeroUsize::MIN;
+    assert_eq!(campaign.run().journal(), journal);
 }
 
-pub fn outgrown() {
-    let mut production = against("keeps-everything", 3300);
-    production.options.jobs = NonZeroUsize::MIN;
-    let outcome = production.run();
+#[test]
+fn leaking_worker_is_replaced_without_any_other_effect() {
+    let mut campaign = against(Role::Leaks, 3300);
+    campaign.options.jobs = NonZeroUsize::MIN;
+    let outcome = campaign.run();
     let growths: Vec<_> = outcome
         .events
         .iter()
@@ -168,19 +183,20 @@ pub fn outgrown() {
     assert_eq!(growths.len(), 1, "{growths:?}");
     assert!(growths[0].to > 2 * growths[0].from, "{growths:?}");
     assert_eq!((outcome.summary.workers_lost, outcome.summary.cases), (0, 3300));
-    assert!(outcome.findings().is_empty(), "what comes before does not matter");
+    assert!(outcome.findings().is_empty(), "a leak is no divergence");
 }
 
-pub fn device_alone() {
-    let mut production = against("wants-its-device-alone", 100);
-    let other = crate::actor::command("wants-its-device-alone:other").parse().unwrap();
-    production.options.variants.push(other);
+#[test]
+fn exclusive_workers_run_one_at_a_time_per_device() {
+    let mut campaign = against(Role::NeedsExclusiveDevice, 100);
+    let other = format!("{} other", actor(Role::NeedsExclusiveDevice)).parse().unwrap();
+    campaign.options.variants.push(other);
     let four = NonZeroUsize::new(4).unwrap();
-    (production.options.jobs, production.options.investigations) = (four, four);
-    let outcome = production.run();
+    (campaign.options.jobs, campaign.options.investigations) = (four, four);
+    let outcome = campaign.run();
     let started = outcome.events.iter().filter(|event| matches!(event, Event::WorkerStarted { .. }));
     assert_eq!(started.count(), 2, "one of each variant");
-    assert_eq!(outcome.summary.workers_lost, 0, "a worker that is not alone panics");
+    assert_eq!(outcome.summary.workers_lost, 0, "a worker panics if another one uses the device");
     assert!(outcome.findings().iter().any(|finding| finding.kind == Kind::WrongValues));
 }
 
@@ -188,15 +204,17 @@ fn has_third_input(graph: &str) -> bool {
     graph.contains(" B1:") || graph.ends_with(" -")
 }
 
-pub fn no_worker() {
-    let error = against("does-not-start", 5).try_run().err().expect("no worker starts");
+#[test]
+fn worker_that_does_not_start_is_an_error_with_its_reason() {
+    let error = against(Role::DoesNotStart, 5).try_run().err().expect("no worker can start");
     assert!(error.to_string().ends_with("the library is missing"), "{error}");
-    let error = crate::setup::against_variant("external:/no/such/program", 5).try_run().err().unwrap();
+    let error = against_variant("external:/no/such/program", 5).try_run().err().unwrap();
     assert!(error.to_string().contains("cannot start \"/no/such/program\""), "{error}");
 }
 
-pub fn harness_fault() {
-    let production = against("faults", 60);
-    let error = production.try_run().err().expect("the worker gives up");
+#[test]
+fn worker_fault_fails_the_campaign_without_a_verdict() {
+    let campaign = against(Role::ReportsFault, 60);
+    let error = campaign.try_run().err().expect("the worker reports a fault");
     assert!(error.to_string().ends_with("out of disk"), "{error}");
 }

@@ -6,12 +6,13 @@ use twinfer_store::adopt;
 use twinfer_targets::{Targets, read_case};
 
 use crate::{
-    actor,
-    setup::{Outcome, against},
+    actor::role::Role,
+    setup::{Outcome, actor, against},
 };
 
-pub fn wrong_values() {
-    let outcome = against("ignores-bias", 100).run();
+#[test]
+fn wrong_values_become_a_minimal_finding_with_its_files() {
+    let outcome = against(Role::IgnoresBias, 100).run();
     let findings = outcome.findings();
     let finding = &findings[0];
     assert_eq!(finding.kind, Kind::WrongValues);
@@ -31,11 +32,12 @@ pub fn wrong_values() {
     assert_eq!(outcome.summary.new_findings, findings.iter().len() as u64);
 }
 
-pub fn state_dependent() {
-    let mut production = against("remembers", 200);
-    production.options.fresh_every = 0;
-    production.options.repeat_every = 0;
-    let outcome = production.run();
+#[test]
+fn divergence_that_needs_history_is_state_dependent() {
+    let mut campaign = against(Role::DependsOnHistory, 200);
+    campaign.options.fresh_every = 0;
+    campaign.options.repeat_every = 0;
+    let outcome = campaign.run();
     let findings = outcome.findings();
     assert!(!findings.is_empty());
     for finding in &findings {
@@ -46,13 +48,16 @@ pub fn state_dependent() {
             finding.graph
         );
     }
-    let kept = findings.iter().find(|finding| finding.kind == Kind::StateDependent).expect("one is found");
+    let kept = findings
+        .iter()
+        .find(|finding| finding.kind == Kind::StateDependent)
+        .expect("one finding is state-dependent");
     let golden_cases = tempfile::tempdir().unwrap();
     let folder =
         adopt(&outcome.out.join("findings").join(kept.signature.slug()), golden_cases.path()).unwrap();
     let recurs = || {
-        let variant = actor::command("remembers").parse().unwrap();
-        let (worker, deadlines) = (&production.options.worker, production.options.deadlines);
+        let variant = actor(Role::DependsOnHistory).parse().unwrap();
+        let (worker, deadlines) = (&campaign.options.worker, campaign.options.deadlines);
         Targets::start(&[variant], worker, deadlines).unwrap().replay(&folder).unwrap()[0].recurs
     };
     assert!(recurs(), "{}", kept.graph);
@@ -60,22 +65,23 @@ pub fn state_dependent() {
     assert!(!recurs(), "{} needs no history", kept.graph);
 }
 
-pub fn nondeterministic() {
-    // right the first time that it is given a case, wrong the second
-    let mut production = against("wavers", 40);
-    production.options.jobs = NonZeroUsize::MIN;
-    production.options.fresh_every = 0;
-    production.options.repeat_every = 1;
-    let outcome = production.run();
+#[test]
+fn divergence_that_varies_on_repeat_is_nondeterministic() {
+    let mut campaign = against(Role::DiffersOnRepeat, 40);
+    campaign.options.jobs = NonZeroUsize::MIN;
+    campaign.options.fresh_every = 0;
+    campaign.options.repeat_every = 1;
+    let outcome = campaign.run();
     assert!(!outcome.kinds().is_empty());
     assert!(outcome.kinds().iter().all(|kind| *kind == Kind::Nondeterministic), "{:?}", outcome.kinds());
     assert!(outcome.findings().iter().all(|finding| finding.kind == Kind::Nondeterministic));
-    production.options.repeat_every = 0;
-    assert_eq!(production.run().kinds(), []);
+    campaign.options.repeat_every = 0;
+    assert_eq!(campaign.run().kinds(), []);
 }
 
-pub fn known() {
-    let first = against("ignores-bias", 60);
+#[test]
+fn known_finding_is_counted_but_not_new() {
+    let first = against(Role::IgnoresBias, 60);
     let outcome = first.run();
     let golden_cases = tempfile::tempdir().unwrap();
     let findings = outcome.findings();
@@ -83,71 +89,79 @@ pub fn known() {
     for finding in &findings {
         adopt(&outcome.out.join("findings").join(finding.signature.slug()), golden_cases.path()).unwrap();
     }
-    let shown = |outcome: &Outcome| outcome.summary.findings.iter().map(|finding| finding.cases).sum::<u64>();
+    let counted =
+        |outcome: &Outcome| outcome.summary.findings.iter().map(|finding| finding.cases).sum::<u64>();
     let (adopted, of_run) = (golden_cases.path().to_owned(), outcome.out.join("findings"));
-    // one that is known twice counts once
+    // a finding that is known from two folders counts once
     for known in [vec![adopted.clone()], vec![adopted, of_run]] {
-        let mut second = against("ignores-bias", 60);
+        let mut second = against(Role::IgnoresBias, 60);
         second.options.known = known;
         let again = second.run();
         assert_eq!(again.summary.new_findings, 0);
         assert_eq!(again.summary.findings.len(), findings.len());
-        assert_eq!(shown(&again), shown(&outcome));
+        assert_eq!(counted(&again), counted(&outcome));
     }
 }
 
-/// A bug that golden explains hides in some cases behind one that nothing explains: of those, a few are looked into.
-pub fn veiled() {
-    let mut production = against("drops-bias-and-more-after-relu", 500);
-    let outcome = production.run();
-    let one = production.record(1, 1);
-    production.record(3, 4).assert_same(&one);
+/// A finding without a diagnosis masks one with a diagnosis in some cases. The campaign triages a few of these.
+#[test]
+fn masked_divergences_are_triaged_at_growing_intervals() {
+    let mut campaign = against(Role::DropsBiasAndMore, 500);
+    let outcome = campaign.run();
+    let one = campaign.record(1, 1);
+    campaign.record(3, 4).assert_same(&one);
     let is_investigated = |place: usize| {
         let is_of_place =
             |event: &Event| matches!(event, Event::Investigated { index, .. } if *index == place as u64);
         outcome.events.iter().any(is_of_place)
     };
-    let mut met: BTreeMap<_, Vec<bool>> = BTreeMap::new();
+    let mut masked: BTreeMap<_, Vec<bool>> = BTreeMap::new();
     for (place, record) in one.journal.iter().enumerate() {
         for mask in &record.masks {
-            met.entry((&mask.finding, &mask.operators)).or_default().push(is_investigated(place));
+            masked.entry((&mask.finding, &mask.operators)).or_default().push(is_investigated(place));
         }
     }
-    for (veil, investigated) in &met {
+    for (mask, investigated) in &masked {
         let numbers = (1..).zip(investigated);
         let numbers: Vec<usize> = numbers.filter_map(|(number, it)| it.then_some(number)).collect();
-        assert_eq!(numbers, [1, 2, 4, 8, 16][..numbers.len()], "{veil:?}");
+        assert_eq!(numbers, [1, 2, 4, 8, 16][..numbers.len()], "{mask:?}");
     }
-    assert!(met.values().any(|cases| cases.len() >= 10), "{met:?}");
-    // a campaign that goes on knows how many there were
-    let mut part = against("drops-bias-and-more-after-relu", 250);
+    assert!(masked.values().any(|cases| cases.len() >= 10), "{masked:?}");
+    // a resumed campaign continues the intervals
+    let mut part = against(Role::DropsBiasAndMore, 250);
     part.run();
     part.options.resume = true;
     part.options.budget = Budget::Cases(500);
     assert_eq!(part.run().journal(), one.journal);
 }
 
-pub fn replay() {
-    let production = against("ignores-bias", 60);
-    let outcome = production.run();
+#[test]
+fn finding_recurs_until_the_backend_changes() {
+    let campaign = against(Role::IgnoresBias, 60);
+    let outcome = campaign.run();
     let folder = outcome.out.join("findings").join(outcome.findings()[0].signature.slug());
-    let start = |role: &str| {
-        let variant = actor::command(role).parse().unwrap();
-        Targets::start(&[variant], &production.options.worker, production.options.deadlines).unwrap()
+    let start = |role: Role| {
+        let variant = actor(role).parse().unwrap();
+        Targets::start(&[variant], &campaign.options.worker, campaign.options.deadlines).unwrap()
     };
-    let replays = start("ignores-bias").replay(&folder).unwrap();
+    let replays = start(Role::IgnoresBias).replay(&folder).unwrap();
     assert!(replays.len() == 1 && replays[0].recurs, "{replays:?}");
-    // the same recording, played by a backend that has been repaired
+    // the same recording of a backend that was fixed since
     let text = fs::read_to_string(folder.with_extension("observed.json")).unwrap();
-    fs::write(folder.with_extension("observed.json"), text.replace("ignores-bias", "honest")).unwrap();
-    let replays = start("honest").replay(&folder).unwrap();
+    fs::write(
+        folder.with_extension("observed.json"),
+        text.replace(&Role::IgnoresBias.to_string(), &Role::Honest.to_string()),
+    )
+    .unwrap();
+    let replays = start(Role::Honest).replay(&folder).unwrap();
     assert!(replays.len() == 1 && !replays[0].recurs, "{replays:?}");
 }
 
-pub fn two_bugs() {
-    let mut production = against("has-two-bugs", 20);
-    production.options.families = vec!["conv".to_owned()];
-    let findings = production.run().findings();
+#[test]
+fn bug_is_not_minimized_into_another_bug() {
+    let mut campaign = against(Role::HasTwoBugs, 20);
+    campaign.options.families = vec!["conv".to_owned()];
+    let findings = campaign.run().findings();
     let of = |kind| findings.iter().find(|finding| finding.kind == kind).expect("both bugs are found");
     // without its bias the first bug's case shows the second bug
     assert_eq!(of(Kind::WrongValues).after.nodes, 1, "{}", of(Kind::WrongValues).graph);

@@ -9,9 +9,9 @@ use twinfer_case::{Case, Event, Kind};
 use twinfer_onnx::Op;
 use twinfer_targets::read_case;
 
-use crate::setup::against_variant;
+use crate::setup::{against_variant, report_skipped};
 
-/// A Python with the packages that an adapter imports: `TWINFER_PYTHON`, or `python3`.
+/// A Python that imports `packages`: `TWINFER_PYTHON`, or `python3`. Reports a skipped test and returns `None` if it cannot.
 fn python_with(packages: &str) -> Option<String> {
     let python = std::env::var("TWINFER_PYTHON").unwrap_or_else(|_| "python3".to_owned());
     let imported = Command::new(&python)
@@ -20,17 +20,20 @@ fn python_with(packages: &str) -> Option<String> {
         .status()
         .is_ok_and(|status| status.success());
     if !imported {
-        eprintln!("skipped: {python} does not import {packages}; TWINFER_PYTHON names one that does");
+        report_skipped(&format!(
+            "{python} cannot import {packages}; set TWINFER_PYTHON to a Python that can"
+        ));
     }
     imported.then_some(python)
 }
 
-pub fn swapped_pads() {
+#[test]
+fn planted_bug_is_found_and_minimized_to_one_node() {
     let Some(python) = python_with("onnx, onnxruntime, numpy") else { return };
     let adapter = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/campaign/adapters/swapped_pads.py");
-    let production = against_variant(&format!("external:{python} {}", adapter.display()), 60);
+    let campaign = against_variant(&format!("external:{python} {}", adapter.display()), 60);
     let started = Instant::now();
-    let outcome = production.run();
+    let outcome = campaign.run();
     println!("the campaign took {:?}", started.elapsed());
     let findings = outcome.findings();
     let finding = findings.first().expect("the bug is found");
@@ -41,15 +44,16 @@ pub fn swapped_pads() {
     assert!(finding.graph.starts_with("ConvTranspose"), "{}", finding.graph);
 }
 
-/// ONNX Runtime 1.31.1 makes a `QLinearConv` of a quantised Conv whose weight scales lie along axis 1, and applies them along
-/// axis 0: a bug that nobody planted.
-pub fn weight_scales_along_axis_1() {
-    let mut production = against_variant("ort:cpu,opt=all", 400);
-    production.options.families = vec!["qdq-conv".to_owned()];
-    let outcome = match production.try_run() {
+/// ONNX Runtime 1.31.1 fuses a quantized Conv whose weight scales lie along axis 1 into a `QLinearConv`, and applies the scales
+/// along axis 0: a real bug.
+#[test]
+fn onnx_runtime_weight_scales_along_axis_1_are_diagnosed() {
+    let mut campaign = against_variant("ort:cpu,opt=all", 400);
+    campaign.options.families = vec!["qdq-conv".to_owned()];
+    let outcome = match campaign.try_run() {
         Ok(outcome) => outcome,
         Err(error) => {
-            eprintln!("skipped: {error}");
+            report_skipped(&error.to_string());
             return;
         }
     };
@@ -63,8 +67,8 @@ pub fn weight_scales_along_axis_1() {
     assert!(finding.after.initializer_elements <= 16, "{}", finding.graph);
     let diagnosis = finding.detailed_diagnosis().expect("a finding of wrong values has a diagnosis");
     assert!(diagnosis.residual < diagnosis.unexplained, "{diagnosis}");
-    let said = fs::read_to_string(folder.join("finding.snap"));
-    assert!(said.unwrap().contains(&format!("diagnosis: {diagnosis}")));
+    let snapshot = fs::read_to_string(folder.join("finding.snap"));
+    assert!(snapshot.unwrap().contains(&format!("diagnosis: {diagnosis}")));
 }
 
 /// The axis, counted from the front, along which the scales of the weights of a case's Conv lie.
@@ -77,7 +81,8 @@ fn axis_of_weight_scales(case: &Case) -> Option<i64> {
     op.axis.map_or(Some(1), |axis| Some(axis.rem_euclid(rank)))
 }
 
-pub fn onnx_runtime() {
+#[test]
+fn onnx_runtime_conforms_from_rust_and_from_python() {
     let adapter = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../adapters/onnxruntime_adapter.py");
     let python =
         python_with("onnxruntime, numpy").map(|python| format!("external:{python} {}", adapter.display()));
@@ -85,7 +90,7 @@ pub fn onnx_runtime() {
         let outcome = match against_variant(&variant, 200).try_run() {
             Ok(outcome) => outcome,
             Err(error) => {
-                eprintln!("skipped: {error}");
+                report_skipped(&error.to_string());
                 continue;
             }
         };

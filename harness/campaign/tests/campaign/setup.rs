@@ -1,8 +1,9 @@
-//! A campaign in a folder of its own, and what it left there.
+//! A campaign in a folder of its own, and what it leaves there.
 
 use std::{
     collections::BTreeMap,
-    fs,
+    env, fs,
+    io::{self, Write},
     num::NonZeroUsize,
     path::{Path, PathBuf},
     sync::Arc,
@@ -11,32 +12,32 @@ use std::{
 
 use tempfile::TempDir;
 use twinfer_campaign::{Campaign, CampaignError, Options};
-use twinfer_case::{Budget, CaseRecord, Event, Finding, Kind, Summary, Variant, Verdict};
+use twinfer_case::{BackendName, Budget, CaseRecord, Event, Finding, Kind, Summary, Variant, Verdict};
 use twinfer_workers::{Deadlines, WorkerCommand};
 
-use crate::actor;
+use crate::actor::{role::Role, shared_folder};
 
-/// A campaign that is set up for a test.
-pub struct Production {
+/// A campaign that a test can configure and run.
+pub struct TestCampaign {
     pub options: Options,
     folder: Arc<TempDir>,
 }
 
-/// What a campaign came to.
+/// The result of a campaign.
 pub struct Outcome {
     pub summary: Summary,
     pub events: Vec<Event>,
     pub out: PathBuf,
-    /// Goes away with the last who looks into it.
+    /// Keeps the folder of `out`.
     _folder: Arc<TempDir>,
 }
 
-/// What a campaign leaves and tells, but for timings.
+/// What a campaign leaves and reports, without timings.
 pub struct Record {
     pub journal: Vec<CaseRecord>,
     pub findings: Vec<Finding>,
     pub files: BTreeMap<PathBuf, Vec<u8>>,
-    told: Vec<Event>,
+    events: Vec<Event>,
 }
 
 impl Record {
@@ -44,25 +45,33 @@ impl Record {
         assert_eq!(self.journal, other.journal);
         assert_eq!(self.findings, other.findings);
         assert!(self.files == other.files, "the files of the findings differ");
-        assert!(self.told == other.told, "the events differ");
+        assert!(self.events == other.events, "the events differ");
     }
 }
 
-/// A campaign of `cases` cases against an actor in `role`.
-pub fn against(role: &str, cases: u64) -> Production {
-    against_variant(&actor::command(role), cases)
+/// The program of the actors; with [`twinfer_worker::WORKER_VARIABLE`] set it is a worker with the built-in backends.
+const ACTOR: &str = env!("CARGO_BIN_EXE_campaign-actor");
+
+/// The variant whose worker is an actor in `role`.
+pub fn actor(role: Role) -> String {
+    format!("external:{ACTOR} {role}")
 }
 
-pub fn against_variant(variant: &str, cases: u64) -> Production {
+/// A campaign of `cases` cases against an actor in `role`.
+pub fn against(role: Role, cases: u64) -> TestCampaign {
+    against_variant(&actor(role), cases)
+}
+
+/// A campaign of `cases` cases against `variant`.
+pub fn against_variant(variant: &str, cases: u64) -> TestCampaign {
     let folder = Arc::new(tempfile::tempdir().unwrap());
-    let worker = WorkerCommand {
-        env: vec![(twinfer_worker::WORKER_VARIABLE.to_owned(), "1".to_owned())],
-        ..WorkerCommand::new(std::env::current_exe().unwrap())
-    };
-    // an actor is a worker of its own and must not become a built-in one
     let variant: Variant = variant.parse().unwrap();
-    let external = matches!(variant.backend, twinfer_case::BackendName::External(_));
-    let worker = if external { WorkerCommand { env: Vec::new(), ..worker } } else { worker };
+    let environment = match variant.backend {
+        BackendName::External(_) => (shared_folder::VARIABLE, folder.path().to_str().unwrap()),
+        _ => (twinfer_worker::WORKER_VARIABLE, "1"),
+    };
+    let env = vec![(environment.0.to_owned(), environment.1.to_owned())];
+    let worker = WorkerCommand { env, ..WorkerCommand::new(ACTOR) };
     let options = Options {
         budget: Budget::Cases(cases),
         jobs: NonZeroUsize::new(2).unwrap(),
@@ -70,15 +79,31 @@ pub fn against_variant(variant: &str, cases: u64) -> Production {
         deadlines: Deadlines { execute: Duration::from_millis(1500), ..Deadlines::default() },
         ..Options::new(vec![variant], worker, folder.path().join("run"))
     };
-    Production { options, folder }
+    TestCampaign { options, folder }
 }
 
-impl Production {
+/// Whether the tests run with more cases, as `TWINFER_FULL=1` asks.
+pub fn is_full_tier() -> bool {
+    env::var_os("TWINFER_FULL").is_some()
+}
+
+/// Reports a test that is skipped past the capture of the test harness.
+pub fn report_skipped(reason: &str) {
+    // a closed stderr fails no test
+    let _ = writeln!(io::stderr(), "skipped: {reason}");
+}
+
+impl TestCampaign {
+    /// A file or folder that the test shares with its actors.
+    pub fn shared(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
     pub fn run(&self) -> Outcome {
         self.try_run().unwrap()
     }
 
-    /// Runs with `jobs` lanes and `investigations` at once.
+    /// Runs with `jobs` executors and `investigations` at once.
     pub fn record(&mut self, jobs: usize, investigations: usize) -> Record {
         self.options.jobs = NonZeroUsize::new(jobs).unwrap();
         self.options.investigations = NonZeroUsize::new(investigations).unwrap();
@@ -87,7 +112,7 @@ impl Production {
             journal: outcome.journal(),
             findings: outcome.findings(),
             files: outcome.finding_files(),
-            told: outcome.told_in_order(),
+            events: outcome.ordered_events(),
         }
     }
 
@@ -124,7 +149,7 @@ impl Outcome {
             .collect()
     }
 
-    /// Findings in the order in which they were told.
+    /// The findings in the order in which they were recorded.
     pub fn findings(&self) -> Vec<Finding> {
         let recorded = |event: &Event| match event {
             Event::FindingRecorded { finding, .. } => Some(finding.clone()),
@@ -133,8 +158,8 @@ impl Outcome {
         self.events.iter().filter_map(recorded).collect()
     }
 
-    /// The events that come in case order, but for the records of cases, which hold timings.
-    pub fn told_in_order(&self) -> Vec<Event> {
+    /// The events that come in case order, without the records of cases, which hold timings.
+    pub fn ordered_events(&self) -> Vec<Event> {
         let is_in_order = |event: &&Event| {
             matches!(
                 event,

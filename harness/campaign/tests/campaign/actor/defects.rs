@@ -1,11 +1,11 @@
-//! A backend with many *defects*: each a pair of settings of one convolution that it gets wrong in a way of its own.
+//! The *defects* of a backend with many bugs: each is a pair of settings of one convolution, and how the result is wrong.
 
 use twinfer_onnx::{AutoPad, Graph, Node};
 
-/// In what way a graph comes out wrong.
+/// How the result of a graph is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Defect {
-    /// The graph is refused with this code.
+    /// The graph is rejected with this code.
     Refused(&'static str),
     /// Values are far off.
     Values,
@@ -35,7 +35,7 @@ use Setting::{
     Strides, Valid,
 };
 
-/// The operator, two settings, and what comes of them.
+/// The operator, two settings of one node, and the defect of graphs that have both.
 const DEFECTS: &[(&str, [Setting; 2], Defect)] = &[
     ("Conv", [NoKernelShape, SameLower], Refused("UNSUPPORTED_NODE")),
     ("Conv", [Group, SameLower], Refused("UNSUPPORTED_NODE")),
@@ -64,14 +64,14 @@ const DEFECTS: &[(&str, [Setting; 2], Defect)] = &[
     ("ConvTranspose", [Dilations, Group], Values),
 ];
 
-/// The first defect that a graph meets.
+/// The first defect that a graph shows; `None` if it shows none.
 pub fn of(graph: &Graph) -> Option<Defect> {
-    let meets = |(operator, settings, _): &&(&str, [Setting; 2], Defect)| {
+    let shows = |(operator, settings, _): &&(&str, [Setting; 2], Defect)| {
         graph.nodes.iter().any(|node| {
             node.op.op_type() == *operator && settings.iter().all(|setting| has(graph, node, *setting))
         })
     };
-    DEFECTS.iter().find(meets).map(|(_, _, defect)| *defect)
+    DEFECTS.iter().find(shows).map(|(_, _, defect)| *defect)
 }
 
 fn has(graph: &Graph, node: &Node, setting: Setting) -> bool {

@@ -1,241 +1,243 @@
-//! An *actor*: a worker that answers as golden does, but for the mistakes of its role.
+//! An *actor*: a worker that answers as golden does, except for what its role does wrong.
+//!
+//! `campaign-actor ROLE [LABEL]`; a label distinguishes workers in the same role. With `TWINFER_WORKER` set it is an ordinary
+//! worker with the built-in backends.
+
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a fixture may panic")]
+
+mod defects;
+mod devices;
+mod outputs;
+mod role;
+mod shared_folder;
 
 use std::{
     collections::HashSet,
-    env, fs,
+    env,
     io::{self, Write},
-    process, thread,
+    process::{self, ExitCode},
+    thread,
     time::Duration,
 };
 
-use twinfer_case::{Description, DeviceUse, Observation, Outcome, RunOutput, Stage, Task};
-use twinfer_onnx::{Graph, Op, Tensor};
+use twinfer_case::{CaseHash, Description, DeviceUse, Observation, Outcome, Stage, Task, Variant};
+use twinfer_onnx::{Graph, Op};
 use twinfer_protocol::{Fault, FromWorker, PROTOCOL_VERSION, ToWorker, read_to_worker};
 use twinfer_worker::{MessageSink, message_sink};
 
 use crate::{
-    defects::{self, Defect},
-    devices,
+    defects::Defect,
+    devices::ExclusiveUse,
+    role::{Role, SLOW_CASE, SLOW_START},
 };
 
-const ARGUMENT: &str = "actor";
-/// What a slow actor takes to start, and for a case.
-pub const SLOW_START: Duration = Duration::from_secs(3);
-pub const SLOW_CASE: Duration = Duration::from_millis(100);
-/// What one that keeps everything keeps of a case.
-const KEPT: usize = 300_000;
+/// Bytes that a leaking actor keeps for each case.
+const LEAK_PER_CASE: usize = 300_000;
 
-/// The command line of an actor; what follows a colon in its role tells it from others in the same role.
-pub fn command(role: &str) -> String {
-    format!("external:{} {ARGUMENT} {role}", env::current_exe().unwrap().display())
-}
-
-/// Plays the role that the command line names, if it does.
-pub fn become_actor_if_asked() {
-    let arguments: Vec<_> = env::args().skip(1).collect();
-    if let [first, role] = arguments.as_slice()
-        && first == ARGUMENT
-    {
-        play(role.split(':').next().unwrap_or_default());
-        process::exit(0);
-    }
-}
-
-fn play(role: &str) {
-    let mut input = io::stdin().lock();
-    let mut sink = message_sink(io::stdout().lock());
-    let sink = sink.as_mut();
-    let (mut met_relu, mut met) = (false, HashSet::new());
-    let (is_slow, has_many_bugs) = (role.starts_with("is-slow"), role.ends_with("has-many-bugs"));
-    let (mut is_lost, mut level) = (false, None);
-    let mut kept = Vec::new();
-    if is_slow {
+fn main() -> ExitCode {
+    twinfer_worker::become_worker_if_asked();
+    let Some(Ok(role)) = env::args().nth(1).map(|name| name.parse()) else {
+        eprintln!("this program is a fixture of twinfer-campaign's tests: campaign-actor ROLE [LABEL]");
+        return ExitCode::from(2);
+    };
+    if role == Role::HasManyBugsSlowly {
         thread::sleep(SLOW_START);
     }
-    while let Some(message) = read_to_worker(&mut input).unwrap() {
-        match message {
-            ToWorker::Hello { .. } if role == "does-not-start" => {
-                tell(&FromWorker::Fault(Fault::of_environment("the library is missing")), sink);
-                process::exit(3);
-            }
-            ToWorker::Hello { variants, .. } => {
-                devices::meet(role, sink);
-                level = variants.first().and_then(|variant| variant.options.get("level").cloned());
-                let backends = vec![description(role, level.is_some())];
-                let device_memory = devices::memory(role);
-                tell(&FromWorker::Hello { protocol: PROTOCOL_VERSION, backends, device_memory }, sink);
-            }
-            ToWorker::Case { task, .. } => {
-                let graph = Graph::decode(&task.model).unwrap();
-                let hash = task.hash;
-                let is_alone = match role {
-                    "wants-its-device-alone" => true,
-                    "wants-its-device-alone-above" => level.is_some(),
-                    _ => false,
-                };
-                let place = is_alone.then(|| {
-                    let place = Place::take(role).expect("somebody else is busy with the device");
-                    thread::sleep(Duration::from_millis(10));
-                    place
-                });
-                tell(&FromWorker::Stage { hash, variant: 0, stage: Stage::Execute }, sink);
-                while role == "never-comes-to-an-end" && has_bias(&graph) {
-                    thread::sleep(Duration::from_millis(10));
-                    // the supervisor closes the pipe when it has had enough
-                    let stage = FromWorker::Stage { hash, variant: 0, stage: Stage::Execute };
-                    if sink.send(&stage).is_err() {
-                        process::exit(0);
-                    }
-                }
-                misbehave(role, &graph, sink);
-                devices::work(role);
-                let mut observation = match role {
-                    "drops-bias-and-more-after-relu" => truth(&without_bias(&graph), &task),
-                    _ => truth(&graph, &task),
-                };
-                if is_lost || role == "loses-its-context" && has_bias(&graph) {
-                    observation.runs.clear();
-                    observation.outcome = Outcome::failed("CUDA error 700: an illegal address");
-                }
-                if is_slow {
-                    thread::sleep(SLOW_CASE);
-                }
-                if role == "keeps-everything" {
-                    kept.push(vec![1_u8; KEPT]);
-                }
-                if let Some(defect) = defects::of(&graph).filter(|_| has_many_bugs) {
-                    suffer(defect, &mut observation);
-                }
-                let wrong = match role {
-                    "ignores-bias" | "has-two-bugs" | "wants-its-device-alone" => has_bias(&graph),
-                    "errs-above" | "errs-at-both" | "wants-its-device-alone-above" => {
-                        level.as_deref() == Some("2") && has_bias(&graph)
-                    }
-                    "remembers" => met_relu && has_bias(&graph),
-                    // only the first of its process
-                    "errs-once" => has_bias(&graph) && met.is_empty() && met.insert(hash),
-                    "drops-bias-and-more-after-relu" => has_bias(&graph) && has_relu(&graph),
-                    "wavers" => has_bias(&graph) && !met.insert(hash),
-                    _ => false,
-                };
-                met_relu |= has_relu(&graph);
-                drop(place);
-                if wrong {
-                    observation.runs.iter_mut().for_each(spoil);
-                } else if role == "has-two-bugs" || role == "errs-at-both" && has_relu(&graph) {
-                    observation.runs.iter_mut().for_each(flatten);
-                }
-                let last = role == "loses-its-context" && has_bias(&graph);
-                tell(&FromWorker::Answer { hash, variant: 0, observation, last }, sink);
-                is_lost |= last;
-            }
+    Actor::new(role).serve();
+    ExitCode::SUCCESS
+}
+
+struct Actor {
+    role: Role,
+    sink: Box<dyn MessageSink>,
+    /// The `level` of the variant; `None` for the variant that the command line names.
+    level: Option<String>,
+    has_seen_relu: bool,
+    has_lost_context: bool,
+    /// Cases with a bias that ran before.
+    seen: HashSet<CaseHash>,
+    leaked: Vec<Vec<u8>>,
+}
+
+/// The facts of a graph that roles depend on.
+#[derive(Clone, Copy)]
+struct Features {
+    bias: bool,
+    relu: bool,
+}
+
+impl Features {
+    fn of(graph: &Graph) -> Self {
+        Self {
+            bias: graph.nodes.iter().any(|node| node.op.is_convolution() && node.inputs.len() == 3),
+            relu: graph.nodes.iter().any(|node| node.op == Op::Relu),
         }
     }
 }
 
-fn misbehave(role: &str, graph: &Graph, sink: &mut dyn MessageSink) {
-    match role {
-        "aborts" if has_bias(graph) => {
-            eprintln!("assertion failed: no bias");
-            process::abort()
+impl Actor {
+    fn new(role: Role) -> Self {
+        Self {
+            role,
+            sink: message_sink(io::stdout().lock()),
+            level: None,
+            has_seen_relu: false,
+            has_lost_context: false,
+            seen: HashSet::new(),
+            leaked: Vec::new(),
         }
-        "hangs" if has_bias(graph) => thread::sleep(Duration::from_mins(10)),
-        "garbles" if has_bias(graph) => {
-            io::stdout().write_all(b"library says hello\n").unwrap();
-            io::stdout().flush().unwrap();
+    }
+
+    fn serve(&mut self) {
+        let mut input = io::stdin().lock();
+        while let Some(message) = read_to_worker(&mut input).unwrap() {
+            match message {
+                ToWorker::Hello { variants, .. } => self.start(&variants),
+                ToWorker::Case { task, .. } => self.run(&task),
+            }
         }
-        "faults" if has_bias(graph) => tell(&FromWorker::Fault(Fault::of_environment("out of disk")), sink),
-        _ => {}
     }
-}
 
-pub fn tell(message: &FromWorker, sink: &mut dyn MessageSink) {
-    sink.send(message).unwrap();
-}
-
-fn description(role: &str, is_rung: bool) -> Description {
-    // a version that a test can change, as an upgrade of the backend would
-    let version = fs::read_to_string(version_file()).unwrap_or_else(|_| "1".to_owned());
-    let is_alone = role == "wants-its-device-alone" || role == "wants-its-device-alone-above" && is_rung;
-    let device_use = if is_alone { DeviceUse::Alone } else { DeviceUse::Shared };
-    let has_ladder = role.starts_with("errs-")
-        || ["wants-its-device-alone-above", "drops-bias-and-more-after-relu"].contains(&role);
-    let rung = |level: &str| [("level".to_owned(), level.to_owned())].into();
-    let ladder = if has_ladder { vec![rung("1"), rung("2")] } else { Vec::new() };
-    Description { device_use, ladder, ..Description::new("actor", version, Stage::Execute) }
-}
-
-/// The device that the workers in one role share.
-struct Place(std::path::PathBuf);
-
-impl Place {
-    fn take(role: &str) -> Option<Self> {
-        let name = format!("twinfer-actor-{}-{role}", std::os::unix::process::parent_id());
-        let path = env::temp_dir().join(name);
-        fs::File::create_new(&path).is_ok().then_some(Self(path))
+    fn send(&mut self, message: &FromWorker) {
+        self.sink.send(message).unwrap();
     }
-}
 
-impl Drop for Place {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(&self.0);
+    fn start(&mut self, variants: &[Variant]) {
+        if self.role == Role::DoesNotStart {
+            self.fail("the library is missing");
+        }
+        devices::count_start(self.role);
+        if let Some(loss) = devices::loss(self.role) {
+            self.fail(&loss);
+        }
+        self.level = variants.first().and_then(|variant| variant.options.get("level").cloned());
+        let backends = vec![self.description()];
+        let device_memory = devices::memory(self.role);
+        self.send(&FromWorker::Hello { protocol: PROTOCOL_VERSION, backends, device_memory });
     }
-}
 
-fn version_file() -> std::path::PathBuf {
-    env::temp_dir().join("twinfer-actor-version")
-}
-
-fn truth(graph: &Graph, task: &Task) -> Observation {
-    let evaluate = |inputs: &Vec<Tensor>| -> Option<RunOutput> {
-        let evaluation = twinfer_golden::evaluate(graph, inputs).ok()?;
-        let outputs = evaluation.outputs.iter().map(|output| output.to_tensor().unwrap()).collect();
-        Some(RunOutput { outputs, intermediates: Vec::new() })
-    };
-    let runs: Option<Vec<_>> = task.runs.iter().map(evaluate).collect();
-    Observation {
-        stage: Stage::Execute,
-        outcome: if runs.is_some() { Outcome::Ok } else { Outcome::rejected("Invalid: no") },
-        inferred_shapes: None,
-        runs: runs.unwrap_or_default(),
-        precision: None,
-        log: Vec::new(),
-        timings: Vec::new(),
+    fn fail(&mut self, message: &str) -> ! {
+        self.send(&FromWorker::Fault(Fault::of_environment(message)));
+        process::exit(3)
     }
-}
 
-/// Moves every output far from where it should be.
-fn spoil(run: &mut RunOutput) {
-    for tensor in &mut run.outputs {
-        let values: Vec<_> = tensor.to_f64().iter().map(|value| value * 2.0 + 1000.0).collect();
-        *tensor = Tensor::from_f64(tensor.dtype(), tensor.shape.clone(), &values).unwrap();
+    fn description(&self) -> Description {
+        let device_use = if self.needs_exclusive_device() { DeviceUse::Alone } else { DeviceUse::Shared };
+        let rung = |level: &str| [("level".to_owned(), level.to_owned())].into();
+        let ladder = if self.has_ladder() { vec![rung("1"), rung("2")] } else { Vec::new() };
+        Description { device_use, ladder, ..Description::new("actor", "1", Stage::Execute) }
     }
-}
 
-/// Gives every output as a vector.
-fn flatten(run: &mut RunOutput) {
-    for tensor in &mut run.outputs {
-        tensor.shape = vec![tensor.len()];
+    fn needs_exclusive_device(&self) -> bool {
+        match self.role {
+            Role::NeedsExclusiveDevice => true,
+            Role::NeedsExclusiveDeviceAtLevels => self.level.is_some(),
+            _ => false,
+        }
     }
-}
 
-fn suffer(defect: Defect, observation: &mut Observation) {
-    match defect {
-        Defect::Values => observation.runs.iter_mut().for_each(spoil),
-        Defect::Shape => observation.runs.iter_mut().for_each(flatten),
-        Defect::Refused(code) => {
-            observation.stage = Stage::Parse;
+    fn has_ladder(&self) -> bool {
+        matches!(
+            self.role,
+            Role::ErrsAtLevel2
+                | Role::ErrsAtEveryLevel
+                | Role::NeedsExclusiveDeviceAtLevels
+                | Role::DropsBiasAndMore
+        )
+    }
+
+    fn run(&mut self, task: &Task) {
+        let graph = Graph::decode(&task.model).unwrap();
+        let features = Features::of(&graph);
+        let exclusive_use = self.needs_exclusive_device().then(ExclusiveUse::acquire);
+        self.send(&FromWorker::Stage { hash: task.hash, variant: 0, stage: Stage::Execute });
+        if features.bias {
+            self.misbehave(task.hash);
+        }
+        devices::work(self.role);
+        let observation = self.observe(&graph, features, task);
+        drop(exclusive_use);
+        let last = self.role == Role::LosesContext && features.bias;
+        self.send(&FromWorker::Answer { hash: task.hash, variant: 0, observation, last });
+    }
+
+    /// Does what the role does in place of, or before, an answer to a case with a bias.
+    fn misbehave(&mut self, hash: CaseHash) {
+        match self.role {
+            Role::Aborts => {
+                eprintln!("assertion failed: no bias");
+                process::abort()
+            }
+            Role::Hangs => thread::sleep(Duration::from_mins(10)),
+            Role::GarblesPipe => {
+                io::stdout().write_all(b"library says hello\n").unwrap();
+                io::stdout().flush().unwrap();
+            }
+            Role::RepeatsStage => self.repeat_stage(hash),
+            Role::ReportsFault => self.send(&FromWorker::Fault(Fault::of_environment("out of disk"))),
+            Role::LosesContext => self.has_lost_context = true,
+            _ => {}
+        }
+    }
+
+    /// Enters the same stage until the supervisor closes the pipe.
+    fn repeat_stage(&mut self, hash: CaseHash) -> ! {
+        let stage = FromWorker::Stage { hash, variant: 0, stage: Stage::Execute };
+        while self.sink.send(&stage).is_ok() {
+            thread::sleep(Duration::from_millis(10));
+        }
+        process::exit(0)
+    }
+
+    fn observe(&mut self, graph: &Graph, features: Features, task: &Task) -> Observation {
+        let mut observation = match self.role {
+            Role::DropsBiasAndMore => outputs::evaluate(&without_bias(graph), task),
+            _ => outputs::evaluate(graph, task),
+        };
+        if self.has_lost_context {
             observation.runs.clear();
-            observation.outcome = Outcome::rejected(format!("{code}: cannot import the node"));
+            observation.outcome = Outcome::failed("CUDA error 700: an illegal address");
         }
+        if self.role == Role::HasManyBugsSlowly {
+            thread::sleep(SLOW_CASE);
+        }
+        if self.role == Role::Leaks {
+            self.leaked.push(vec![1; LEAK_PER_CASE]);
+        }
+        if let Some(defect) = self.defect(graph, features, task.hash) {
+            outputs::apply(defect, &mut observation);
+        }
+        self.has_seen_relu |= features.relu;
+        if features.bias {
+            self.seen.insert(task.hash);
+        }
+        observation
+    }
+
+    /// How the role answers a case wrongly; `None` if it does not.
+    fn defect(&self, graph: &Graph, Features { bias, relu }: Features, hash: CaseHash) -> Option<Defect> {
+        let is_level_2 = self.level.as_deref() == Some("2");
+        let wrong_values = match self.role {
+            Role::HasManyBugs | Role::HasManyBugsSlowly | Role::HasManyBugsAndCountsStarts => {
+                return defects::of(graph);
+            }
+            Role::HasTwoBugs if !bias => return Some(Defect::Shape),
+            Role::ErrsAtEveryLevel if relu && !(is_level_2 && bias) => return Some(Defect::Shape),
+            Role::IgnoresBias | Role::HasTwoBugs | Role::NeedsExclusiveDevice => bias,
+            Role::ErrsAtLevel2 | Role::ErrsAtEveryLevel | Role::NeedsExclusiveDeviceAtLevels => {
+                is_level_2 && bias
+            }
+            Role::DependsOnHistory => self.has_seen_relu && bias,
+            Role::ErrsOnce => bias && self.seen.is_empty(),
+            Role::DiffersOnRepeat => bias && self.seen.contains(&hash),
+            Role::DropsBiasAndMore => bias && relu,
+            _ => false,
+        };
+        wrong_values.then_some(Defect::Values)
     }
 }
 
-fn has_bias(graph: &Graph) -> bool {
-    graph.nodes.iter().any(|node| node.op.is_convolution() && node.inputs.len() == 3)
-}
-
-/// The same graph, whose convolutions have none.
+/// The same graph whose convolutions have no bias.
 fn without_bias(graph: &Graph) -> Graph {
     let mut graph = graph.clone();
     for node in &mut graph.nodes {
@@ -244,8 +246,4 @@ fn without_bias(graph: &Graph) -> Graph {
         }
     }
     graph
-}
-
-fn has_relu(graph: &Graph) -> bool {
-    graph.nodes.iter().any(|node| node.op == Op::Relu)
 }

@@ -1,0 +1,114 @@
+//! Devices that are lost, filled or exclusive, as actors play them.
+
+use std::{
+    env,
+    fs::{self, File},
+    io::Write,
+    path::PathBuf,
+    process, thread,
+    time::Duration,
+};
+
+use twinfer_case::DeviceMemory;
+
+use crate::{
+    role::{FAILING_DEVICE, Role},
+    shared_folder,
+};
+
+/// Cases after which a device is lost.
+const CASES_BEFORE_LOSS: u64 = 5;
+/// Workers that fill a device.
+const WORKERS_PER_DEVICE: u64 = 8;
+
+fn device() -> String {
+    env::var("CUDA_VISIBLE_DEVICES").unwrap_or_default()
+}
+
+fn shared(name: &str) -> PathBuf {
+    PathBuf::from(env::var_os(shared_folder::VARIABLE).unwrap()).join(name)
+}
+
+/// Adds one to a counter that other actors add to, and returns its value.
+fn count(counter: &str) -> u64 {
+    let mut file = File::options().create(true).append(true).open(shared(counter)).unwrap();
+    file.write_all(b".").unwrap();
+    file.metadata().unwrap().len()
+}
+
+/// Counts a start of this process, if the role does.
+pub fn count_start(role: Role) {
+    if role == Role::HasManyBugsAndCountsStarts {
+        count(shared_folder::STARTS);
+    }
+}
+
+/// The error of an actor that starts on a lost device; `None` if the device works.
+pub fn loss(role: Role) -> Option<String> {
+    let is_lost = loses_its_device(role) && shared(shared_folder::LOST).exists();
+    is_lost.then(|| format!("cannot use CUDA device {}: no CUDA-capable device is detected", device()))
+}
+
+fn loses_its_device(role: Role) -> bool {
+    role == Role::LosesAllDevices || role == Role::LosesOneDevice && device() == FAILING_DEVICE
+}
+
+/// Does to the device, and takes the time, that the role does with each case.
+pub fn work(role: Role) {
+    match role {
+        Role::ErrsOnce => {
+            count(shared_folder::CASES);
+        }
+        Role::CountsCasesByDevice => {
+            fs::create_dir_all(shared(shared_folder::CASES_BY_DEVICE)).unwrap();
+            count(&format!("{}/{}-{}", shared_folder::CASES_BY_DEVICE, device(), process::id()));
+            thread::sleep(Duration::from_millis(3));
+        }
+        Role::LosesOneDevice | Role::LosesAllDevices if loses_its_device(role) => {
+            let is_due = count(shared_folder::CASES) >= CASES_BEFORE_LOSS;
+            if is_due && !shared(shared_folder::REPAIRED).exists() {
+                fs::write(shared(shared_folder::LOST), "").unwrap();
+                process::abort()
+            }
+        }
+        Role::DiesOnOneDevice if device() == FAILING_DEVICE => process::abort(),
+        // slow enough that the campaign continues until no worker was to be started on the lost device for five seconds
+        Role::LosesOneDevice => thread::sleep(Duration::from_millis(60)),
+        // slow enough that the failing device receives its share of the cases
+        Role::DiesOnOneDevice => thread::sleep(Duration::from_millis(10)),
+        Role::HasManyBugsAndCountsStarts => thread::sleep(Duration::from_millis(4)),
+        Role::IsSlow | Role::FillsDevice => thread::sleep(Duration::from_millis(5)),
+        _ => {}
+    }
+}
+
+/// The memory of the device, of which each worker takes an equal part; `None` if the role fills no device.
+pub fn memory(role: Role) -> Option<DeviceMemory> {
+    (role == Role::FillsDevice).then(|| {
+        let workers = count("workers");
+        DeviceMemory {
+            free: WORKERS_PER_DEVICE.saturating_sub(workers) << 30,
+            total: WORKERS_PER_DEVICE << 30,
+        }
+    })
+}
+
+/// The only use of the device that the actors of a campaign share; dropping it releases the device.
+pub struct ExclusiveUse(PathBuf);
+
+impl ExclusiveUse {
+    /// Acquires the device for long enough that a second user would be seen. Panics if another actor uses it.
+    pub fn acquire() -> Self {
+        let path = shared("device-in-use");
+        File::create_new(&path).expect("another worker uses the device");
+        let acquired = Self(path);
+        thread::sleep(Duration::from_millis(10));
+        acquired
+    }
+}
+
+impl Drop for ExclusiveUse {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}

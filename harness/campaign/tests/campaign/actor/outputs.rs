@@ -1,0 +1,53 @@
+//! What golden computes for a task, and how defects change it.
+
+use twinfer_case::{Observation, Outcome, RunOutput, Stage, Task};
+use twinfer_onnx::{Graph, Tensor};
+
+use crate::defects::Defect;
+
+/// The observation of a backend that computes as golden does.
+pub fn evaluate(graph: &Graph, task: &Task) -> Observation {
+    let evaluate = |inputs: &Vec<Tensor>| -> Option<RunOutput> {
+        let evaluation = twinfer_golden::evaluate(graph, inputs).ok()?;
+        let outputs = evaluation.outputs.iter().map(|output| output.to_tensor().unwrap()).collect();
+        Some(RunOutput { outputs, intermediates: Vec::new() })
+    };
+    let runs: Option<Vec<_>> = task.runs.iter().map(evaluate).collect();
+    Observation {
+        stage: Stage::Execute,
+        outcome: if runs.is_some() { Outcome::Ok } else { Outcome::rejected("Invalid: no") },
+        inferred_shapes: None,
+        runs: runs.unwrap_or_default(),
+        precision: None,
+        log: Vec::new(),
+        timings: Vec::new(),
+    }
+}
+
+/// Changes an observation as a backend with the defect would.
+pub fn apply(defect: Defect, observation: &mut Observation) {
+    match defect {
+        Defect::Values => observation.runs.iter_mut().for_each(change_values),
+        Defect::Shape => observation.runs.iter_mut().for_each(flatten),
+        Defect::Refused(code) => {
+            observation.stage = Stage::Parse;
+            observation.runs.clear();
+            observation.outcome = Outcome::rejected(format!("{code}: cannot import the node"));
+        }
+    }
+}
+
+/// Moves every output value far from where it should be.
+fn change_values(run: &mut RunOutput) {
+    for tensor in &mut run.outputs {
+        let values: Vec<_> = tensor.to_f64().iter().map(|value| value * 2.0 + 1000.0).collect();
+        *tensor = Tensor::from_f64(tensor.dtype(), tensor.shape.clone(), &values).unwrap();
+    }
+}
+
+/// Turns every output into a vector.
+fn flatten(run: &mut RunOutput) {
+    for tensor in &mut run.outputs {
+        tensor.shape = vec![tensor.len()];
+    }
+}

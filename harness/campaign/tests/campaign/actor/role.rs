@@ -1,0 +1,106 @@
+//! What an actor does wrong, and what the tests know of its timing and its devices.
+
+use std::{fmt, str::FromStr, time::Duration};
+
+/// The time that a slow actor takes to start.
+pub const SLOW_START: Duration = Duration::from_secs(3);
+/// The time that a slow actor takes per case.
+pub const SLOW_CASE: Duration = Duration::from_millis(100);
+/// The device that fails in the roles in which one device fails.
+pub const FAILING_DEVICE: &str = "2";
+
+/// Declares [`Role`] with the name of each role on the actor's command line.
+macro_rules! roles {
+    ($($(#[$doc:meta])* $role:ident = $name:literal,)*) => {
+        /// A way to answer that differs from golden, or to misbehave as a process.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Role {
+            $($(#[$doc])* $role,)*
+        }
+
+        impl fmt::Display for Role {
+            fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str(match self {
+                    $(Self::$role => $name,)*
+                })
+            }
+        }
+
+        impl FromStr for Role {
+            type Err = UnknownRole;
+
+            fn from_str(text: &str) -> Result<Self, UnknownRole> {
+                match text {
+                    $($name => Ok(Self::$role),)*
+                    _ => Err(UnknownRole),
+                }
+            }
+        }
+    };
+}
+
+/// The error of a text that is the name of no [`Role`].
+#[derive(Debug)]
+pub struct UnknownRole;
+
+roles! {
+    /// Answers as golden does.
+    Honest = "honest",
+
+    /// Returns wrong values if a convolution has a bias.
+    IgnoresBias = "ignores-bias",
+    /// Returns wrong values if a convolution has a bias, and the wrong shape otherwise.
+    HasTwoBugs = "has-two-bugs",
+    /// Has the defects of `defects.rs`.
+    HasManyBugs = "has-many-bugs",
+    /// Has the defects of `defects.rs`, starts in [`SLOW_START`] and takes [`SLOW_CASE`] per case.
+    HasManyBugsSlowly = "has-many-bugs-slowly",
+    /// Has the defects of `defects.rs` and counts the processes that start.
+    HasManyBugsAndCountsStarts = "has-many-bugs-and-counts-starts",
+    /// Drops the bias, which a mutant of golden reproduces; if there is a Relu too, returns values that no mutant reproduces.
+    DropsBiasAndMore = "drops-bias-and-more",
+    /// Returns wrong values for a bias at level 2.
+    ErrsAtLevel2 = "errs-at-level-2",
+    /// Returns wrong values for a bias at level 2, and otherwise the wrong shape for a Relu at every level.
+    ErrsAtEveryLevel = "errs-at-every-level",
+    /// Returns wrong values for a bias if the process has run a case with a Relu before.
+    DependsOnHistory = "depends-on-history",
+    /// Returns wrong values for a bias in each run of a case but the first of the process.
+    DiffersOnRepeat = "differs-on-repeat",
+    /// Returns wrong values for the first case of the process that has a bias.
+    ErrsOnce = "errs-once",
+
+    /// Aborts if a convolution has a bias.
+    Aborts = "aborts",
+    /// Sleeps for ten minutes if a convolution has a bias.
+    Hangs = "hangs",
+    /// Prints to stdout if a convolution has a bias.
+    GarblesPipe = "garbles-pipe",
+    /// Enters the same stage again and again if a convolution has a bias.
+    RepeatsStage = "repeats-stage",
+    /// Reports a fault of its environment if a convolution has a bias.
+    ReportsFault = "reports-fault",
+    /// Fails every case from the first with a bias on, as after a lost CUDA context.
+    LosesContext = "loses-context",
+    /// Keeps memory for every case.
+    Leaks = "leaks",
+    /// Reports a fault in place of the handshake.
+    DoesNotStart = "does-not-start",
+
+    /// Is [`IgnoresBias`](Self::IgnoresBias) and panics if another worker uses the device.
+    NeedsExclusiveDevice = "needs-exclusive-device",
+    /// Is [`ErrsAtLevel2`](Self::ErrsAtLevel2) and, if it has a level, panics if another worker uses the device.
+    NeedsExclusiveDeviceAtLevels = "needs-exclusive-device-at-levels",
+    /// Counts the cases of each process by its device.
+    CountsCasesByDevice = "counts-cases-by-device",
+    /// Loses [`FAILING_DEVICE`] after some cases: no worker starts there any more.
+    LosesOneDevice = "loses-one-device",
+    /// Loses every device after some cases, until the test repairs them.
+    LosesAllDevices = "loses-all-devices",
+    /// Aborts in every case on [`FAILING_DEVICE`].
+    DiesOnOneDevice = "dies-on-one-device",
+    /// Takes milliseconds per case.
+    IsSlow = "is-slow",
+    /// Takes an eighth of its device's memory per process, and milliseconds per case.
+    FillsDevice = "fills-device",
+}

@@ -1,0 +1,14 @@
+//! The folder through which a test and the actors of its campaign share facts. A counter is a file that grows by a byte.
+
+/// The environment variable that names the folder.
+pub const VARIABLE: &str = "TWINFER_ACTOR_FOLDER";
+/// Counts the processes that started.
+pub const STARTS: &str = "starts";
+/// Counts the cases that ran.
+pub const CASES: &str = "cases";
+/// The folder of the counters of [`Role::CountsCasesByDevice`](super::role::Role): `DEVICE-PROCESS`.
+pub const CASES_BY_DEVICE: &str = "cases-by-device";
+/// Exists once the failing devices are lost.
+pub const LOST: &str = "lost";
+/// Exists once the devices are repaired.
+pub const REPAIRED: &str = "repaired";
