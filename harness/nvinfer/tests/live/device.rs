@@ -1,14 +1,13 @@
-//! The CUDA calls that the suite needs.
+//! CUDA, as far as the tests need it.
 
-use std::{ffi::c_void, sync::Arc};
+use std::{error::Error as StdError, ffi::c_void, sync::Arc};
 
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr, DevicePtrMut, sys::CUdevice_attribute};
-use libtest_mimic::Failed;
-use nvinfer::{Error, ExecutionContext, Library, Product, Version};
+use nvinfer::{Error, ExecutionContext, Product, Version};
 
-use crate::suite::Outcome;
+use crate::process::on_each_release_without_its_gpu;
 
-/// Why there is no GPU; `None` if there is one.
+/// Why there is no GPU, if there is none.
 pub fn absent() -> Option<String> {
     // SAFETY: looking for the CUDA driver has no preconditions.
     if !unsafe { cudarc::driver::sys::is_culib_present() } {
@@ -17,7 +16,7 @@ pub fn absent() -> Option<String> {
     CudaContext::new(0).err().map(|error| format!("no CUDA device ({error})"))
 }
 
-/// Why engines of `version` cannot run on this machine; `None` if they can.
+/// Why engines of `version` cannot run here, if they cannot.
 pub fn cannot_run(version: Version) -> Option<String> {
     if let Some(reason) = absent() {
         return Some(reason);
@@ -30,24 +29,26 @@ pub fn cannot_run(version: Version) -> Option<String> {
         .then(|| format!("{version} builds engines for other GPUs than compute capability {major}"))
 }
 
-/// The error of a release that needs a GPU, on a machine without one.
-pub fn refuses_without_gpu(library: Library) -> Outcome {
-    for error in [library.create_builder().err(), library.create_runtime().err()] {
-        let error = error.ok_or("made without a GPU")?;
-        let is_typed = matches!(error, Error::NoGpu { version, .. } if version == library.version());
-        assert!(is_typed, "{error}");
-        assert!(error.to_string().contains("needs a GPU"), "{error}");
-    }
-    Ok(())
+#[test]
+fn builder_and_runtime_without_a_gpu_are_typed_errors() {
+    on_each_release_without_its_gpu(|library| {
+        for error in [library.create_builder().err(), library.create_runtime().err()] {
+            let error = error.ok_or("created without a GPU")?;
+            let is_typed = matches!(error, Error::NoGpu { version, .. } if version == library.version());
+            assert!(is_typed, "{error}");
+            assert!(error.to_string().contains("needs a GPU"), "{error}");
+        }
+        Ok(())
+    });
 }
 
-/// A CUDA stream on which engines run.
+/// A stream, and the runs of an engine on it.
 pub struct Device {
     stream: Arc<CudaStream>,
 }
 
 impl Device {
-    pub fn open() -> Result<Self, Failed> {
+    pub fn open() -> Result<Self, Box<dyn StdError>> {
         Ok(Self { stream: CudaContext::new(0)?.new_stream()? })
     }
 
@@ -61,7 +62,7 @@ impl Device {
         context: &ExecutionContext<'_>,
         (input, values): (&str, &[f32]),
         (output, length): (&str, usize),
-    ) -> Result<Vec<f32>, Failed> {
+    ) -> Result<Vec<f32>, Box<dyn StdError>> {
         let source: CudaSlice<f32> = self.stream.clone_htod(values)?;
         let mut target: CudaSlice<f32> = self.stream.clone_htod(&vec![f32::NAN; length])?;
         let (from, to) = (source.device_ptr(&self.stream).0, target.device_ptr_mut(&self.stream).0);

@@ -1,85 +1,107 @@
-//! Errors of loading a library. Each test runs in a process of its own, because a process can load only one release.
+//! Libraries that cannot be loaded.
 
 use std::{
-    env, fs,
+    error::Error,
+    fs,
     path::{Path, PathBuf},
-    process::{Command, ExitCode},
+    process::Command,
 };
 
-use libtest_mimic::{Failed, Trial};
-use nvinfer::{Error, Library};
+use nvinfer::Library;
 use tempfile::TempDir;
 
-pub fn trials() -> Vec<Trial> {
-    vec![
-        Trial::test("a folder without TensorRT is not found, and the message says what installs it", || {
-            let folder = TempDir::new()?;
-            expect("NotFound", &[folder.path()], "pip download")
-        }),
-        Trial::test("a file that is no library cannot be loaded", || {
-            let folder = TempDir::new()?;
-            let path = folder.path().join("libnvinfer.so.8");
-            fs::write(&path, "no library")?;
-            expect("Load", &[&path], "LD_LIBRARY_PATH")
-        }),
-        Trial::test("a library of another kind is refused", || {
-            let (_folder, path) = fake("libnvinfer.so.10", "int something_else(void) { return 1; }")?;
-            expect("WrongKind", &[&path], "is not a TensorRT library")
-        }),
-        Trial::test("an unknown major version is refused before anything is called", || {
-            let (_folder, path) =
-                fake("libnvinfer.so.10", "int getInferLibVersion(void) { return 120000; }")?;
-            expect("UnknownVersion", &[&path], "supported: TensorRT 8.4 to 9.2")
-        }),
-        Trial::test("a library without a builder is a missing symbol", || {
-            let (_folder, path) =
-                fake("libtensorrt_rtx.so.1", "int getInferLibVersion(void) { return 10701; }")?;
-            expect("MissingSymbol", &[&path], "createInferBuilder_INTERNAL")
-        }),
-        Trial::test("a second release in one process is refused, the first one again is not", || {
-            let (_first, first) =
-                fake("libtensorrt_rtx.so.1", "int getInferLibVersion(void) { return 10701; }")?;
-            let (_second, second) =
-                fake("libtensorrt_rtx.so.1", "int getInferLibVersion(void) { return 10701; }")?;
-            expect("AlreadyLoaded", &[&first, &first, &second], "a process can hold one release")
-        }),
-    ]
+use crate::process::in_own_process;
+
+/// A library that reports TensorRT-RTX 1.7.1 and can do nothing else.
+const WITHOUT_BUILDER: &str = "int getInferLibVersion(void) { return 10701; }";
+
+#[test]
+fn folder_without_tensorrt_is_not_found_with_an_install_hint() {
+    in_own_process(|| {
+        let folder = TempDir::new()?;
+        let error = failure(folder.path());
+        assert!(matches!(error, nvinfer::Error::NotFound { .. }), "{error:?}");
+        assert_names(&error, folder.path(), "pip download");
+        Ok(())
+    });
 }
 
-/// Loads the libraries named after `--load`, makes a builder of the last, and prints the error.
-pub fn child(arguments: &[String]) -> ExitCode {
-    let mut paths = arguments.iter().skip_while(|argument| *argument != "--load").skip(1).peekable();
-    while let Some(path) = paths.next() {
-        match (Library::load(path), paths.peek()) {
-            (Err(error), _) => println!("{}: {error}", kind(&error)),
-            (Ok(_), Some(_)) => println!("loaded"),
-            (Ok(library), None) => match library.create_builder() {
-                Ok(_) => println!("made a builder"),
-                Err(error) => println!("{}: {error}", kind(&error)),
-            },
-        }
-    }
-    ExitCode::SUCCESS
+#[test]
+fn file_that_is_no_library_cannot_be_loaded() {
+    in_own_process(|| {
+        let folder = TempDir::new()?;
+        let path = folder.path().join("libnvinfer.so.8");
+        fs::write(&path, "no library")?;
+        let error = failure(&path);
+        assert!(matches!(error, nvinfer::Error::Load { .. }), "{error:?}");
+        assert_names(&error, &path, "LD_LIBRARY_PATH");
+        Ok(())
+    });
 }
 
-fn kind(error: &Error) -> String {
-    format!("{error:?}").chars().take_while(char::is_ascii_alphanumeric).collect()
+#[test]
+fn library_of_another_kind_is_refused() {
+    in_own_process(|| {
+        let (_folder, path) = compile("libnvinfer.so.10", "int something_else(void) { return 1; }")?;
+        let error = failure(&path);
+        assert!(matches!(error, nvinfer::Error::WrongKind { .. }), "{error:?}");
+        assert_names(&error, &path, "is not a TensorRT library");
+        Ok(())
+    });
 }
 
-fn expect(kind: &str, paths: &[&Path], text: &str) -> Result<(), Failed> {
-    let output = Command::new(env::current_exe()?).arg("--load").args(paths).output()?;
-    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
-    let last = printed.lines().last().unwrap_or_default();
-    assert!(output.status.success(), "{}: {printed}", output.status);
-    assert!(last.starts_with(&format!("{kind}: ")) && last.contains(text), "{printed}");
-    let path = paths.last().map(|path| path.display().to_string()).unwrap_or_default();
-    assert!(last.contains(&path), "{last} does not name {path}");
-    assert_eq!(printed.lines().filter(|line| *line == "loaded").count(), paths.len() - 1, "{printed}");
-    Ok(())
+#[test]
+fn unknown_major_version_is_refused_before_any_call() {
+    in_own_process(|| {
+        let source = "int getInferLibVersion(void) { return 120000; }";
+        let (_folder, path) = compile("libnvinfer.so.10", source)?;
+        let error = failure(&path);
+        assert!(matches!(error, nvinfer::Error::UnknownVersion { .. }), "{error:?}");
+        assert_names(&error, &path, "supported: TensorRT 8.4 to 9.2");
+        Ok(())
+    });
 }
 
-/// A shared object that exports the given C functions.
-fn fake(name: &str, source: &str) -> Result<(TempDir, PathBuf), Failed> {
+#[test]
+fn library_without_a_builder_is_a_missing_symbol() {
+    in_own_process(|| {
+        let (_folder, path) = compile("libtensorrt_rtx.so.1", WITHOUT_BUILDER)?;
+        let error = failure(&path);
+        assert!(matches!(error, nvinfer::Error::MissingSymbol { .. }), "{error:?}");
+        assert_names(&error, &path, "createInferBuilder_INTERNAL");
+        Ok(())
+    });
+}
+
+#[test]
+fn second_release_in_one_process_is_refused() {
+    in_own_process(|| {
+        let (_first, first) = compile("libtensorrt_rtx.so.1", WITHOUT_BUILDER)?;
+        let (_second, second) = compile("libtensorrt_rtx.so.1", WITHOUT_BUILDER)?;
+        Library::load(&first)?;
+        // the same release again
+        Library::load(&first)?;
+        let error = failure(&second);
+        assert!(matches!(error, nvinfer::Error::AlreadyLoaded { .. }), "{error:?}");
+        assert_names(&error, &second, "a process can hold one release");
+        Ok(())
+    });
+}
+
+/// The error of a library that cannot be loaded, or cannot create a builder.
+fn failure(path: &Path) -> nvinfer::Error {
+    let builder = Library::load(path).and_then(Library::create_builder);
+    builder.expect_err("the library is a fake")
+}
+
+fn assert_names(error: &nvinfer::Error, path: &Path, text: &str) {
+    let message = error.to_string();
+    assert!(message.contains(text), "{message}");
+    assert!(message.contains(&path.display().to_string()), "{message} does not name {}", path.display());
+}
+
+/// A shared object with the C functions of `source`.
+fn compile(name: &str, source: &str) -> Result<(TempDir, PathBuf), Box<dyn Error>> {
     let folder = TempDir::new()?;
     let (code, path) = (folder.path().join("fake.c"), folder.path().join(name));
     fs::write(&code, source)?;

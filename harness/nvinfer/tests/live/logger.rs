@@ -5,14 +5,7 @@ use std::{
 
 use nvinfer::{DataType, Library, Message, Severity, Typing};
 
-use crate::suite::{Body, Needs, Outcome, Subject};
-
-pub fn tests() -> Vec<(&'static str, Needs, Body)> {
-    vec![
-        ("an error on another thread reaches the sink", Needs::Builder, an_error_on_another_thread),
-        ("a build logs to the sink and succeeds without one", Needs::Builder, a_build_logs),
-    ]
-}
+use crate::process::{Subject, on_each_release};
 
 type Log = Arc<Mutex<Vec<(thread::ThreadId, Message)>>>;
 
@@ -26,41 +19,47 @@ fn record(library: Library) -> Log {
     log
 }
 
-fn an_error_on_another_thread(subject: Subject) -> Outcome {
-    let library = subject.library;
-    let log = record(library);
-    let other = thread::spawn(move || {
-        let builder = library.create_builder().expect("a builder");
-        let network = builder.create_network(Typing::Weak).expect("a network");
-        network.add_input("x", DataType::Float, &[1]).expect("an input");
-        network.add_input("x", DataType::Float, &[1]).expect_err("two inputs of one name");
-        thread::current().id()
+#[test]
+fn error_on_another_thread_reaches_the_sink() {
+    on_each_release(|subject| {
+        let library = subject.library;
+        let log = record(library);
+        let other = thread::spawn(move || {
+            let builder = library.create_builder().expect("a builder");
+            let network = builder.create_network(Typing::Weak).expect("a network");
+            network.add_input("x", DataType::Float, &[1]).expect("an input");
+            network.add_input("x", DataType::Float, &[1]).expect_err("two inputs of one name");
+            thread::current().id()
+        });
+        let other = other.join().map_err(|_| "the other thread panicked")?;
+        library.set_log_sink(None);
+        let lines = log.lock().unwrap_or_else(PoisonError::into_inner);
+        assert_ne!(other, thread::current().id());
+        let error = lines.iter().find(|(_, message)| message.severity == Severity::Error);
+        let (thread, message) = error.ok_or("no error was logged")?;
+        assert_eq!(*thread, other, "{message:?}");
+        assert!(!message.text.is_empty());
+        Ok(())
     });
-    let other = other.join().map_err(|_| "the other thread panicked")?;
-    library.set_log_sink(None);
-    let lines = log.lock().unwrap_or_else(PoisonError::into_inner);
-    assert_ne!(other, thread::current().id());
-    let error = lines.iter().find(|(_, message)| message.severity == Severity::Error);
-    let (thread, message) = error.ok_or("no error was logged")?;
-    assert_eq!(*thread, other, "{message:?}");
-    assert!(!message.text.is_empty());
-    Ok(())
 }
 
-fn a_build_logs(Subject { library, builder }: Subject) -> Outcome {
-    let log = record(library);
-    let build = || {
-        let network = builder.create_network(Typing::Weak)?;
-        let parser = network.create_onnx_parser()?;
-        parser.parse(&crate::models::conv(Some(1)).encode())?;
-        let config = crate::network::config(builder)?;
-        builder.build_serialized_network(&network, &config).map(|plan| plan.len())
-    };
-    assert!(build()? > 0);
-    assert!(log.lock().unwrap_or_else(PoisonError::into_inner).len() > 1);
-    library.set_log_sink(None);
-    let silent = log.lock().unwrap_or_else(PoisonError::into_inner).len();
-    assert!(build()? > 0);
-    assert_eq!(log.lock().unwrap_or_else(PoisonError::into_inner).len(), silent);
-    Ok(())
+#[test]
+fn build_logs_only_while_there_is_a_sink() {
+    on_each_release(|Subject { library, builder }| {
+        let log = record(library);
+        let build = || {
+            let network = builder.create_network(Typing::Weak)?;
+            let parser = network.create_onnx_parser()?;
+            parser.parse(&crate::models::conv(Some(1)).encode())?;
+            let config = crate::network::config(builder)?;
+            builder.build_serialized_network(&network, &config).map(|plan| plan.len())
+        };
+        assert!(build()? > 0);
+        assert!(log.lock().unwrap_or_else(PoisonError::into_inner).len() > 1);
+        library.set_log_sink(None);
+        let silent = log.lock().unwrap_or_else(PoisonError::into_inner).len();
+        assert!(build()? > 0);
+        assert_eq!(log.lock().unwrap_or_else(PoisonError::into_inner).len(), silent);
+        Ok(())
+    });
 }
