@@ -4,6 +4,7 @@
 mod bench;
 mod commands;
 mod damaged;
+mod debug_log;
 mod environment;
 mod fuzz;
 mod known;

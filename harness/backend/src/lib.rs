@@ -18,6 +18,7 @@ mod open;
 mod options;
 mod ort;
 mod recorder;
+mod step;
 mod trt;
 
 pub use open::{CudaRuntime, OpenError, open, open_watched};

@@ -42,6 +42,7 @@ use crate::{
     hazard::Hazard,
     options::VariantOptions,
     recorder::{Log, Recorder},
+    step::step,
     trt::{has_lost_cuda_context, memory_of_cuda_device},
 };
 
@@ -73,14 +74,14 @@ impl Ort {
         let options = options.finish()?;
         let log = Log::default();
         let library = locate(library, variant.backend.library().unwrap_or_default())?;
-        let environment = load(&library, &log)?;
+        let environment = step("load library", || load(&library, &log))?;
         if let Provider::Cuda { .. } = provider {
             for name in CUDA_RUNTIMES {
                 found(CudaRuntime::Named(name));
             }
         }
         let sessions = Sessions::new(environment, provider, level, log.clone());
-        sessions.probe()?;
+        step("create session", || sessions.probe())?;
         Ok(Self { sessions, version: version(&library), options, left_out, log })
     }
 }

@@ -38,6 +38,7 @@ use crate::{
     hazard::Hazard,
     options::VariantOptions,
     recorder::{Log, Recorder},
+    step::step,
 };
 
 pub use self::{
@@ -104,7 +105,7 @@ impl Trt {
         };
         let mut options = options.finish()?;
         let log = Log::default();
-        let library = load(&variant.backend, path, &release)?;
+        let library = step("load library", || load(&variant.backend, path, &release))?;
         let left_out = left_out.filter(|_| hazard::concerns(library.version()));
         found(CudaRuntime::In(library.path()));
         let build_log = BuildLog::default();
@@ -116,11 +117,15 @@ impl Trt {
             }
         })));
         let reader = if variant.backend == BackendName::TrtApi { Reader::Layers } else { Reader::Parser };
-        let device = Device::open(ordinal)?.filter(|device| device.runs(library.version()));
+        let device =
+            step("open device", || Device::open(ordinal))?.filter(|device| device.runs(library.version()));
         let execution = device
-            .map(|device| library.create_runtime().map(|runtime| Execution { runtime, device }))
+            .map(|device| {
+                let runtime = step("create runtime", || library.create_runtime())?;
+                Ok::<_, nvinfer::Error>(Execution { runtime, device })
+            })
             .transpose()?;
-        let builder = library.create_builder()?;
+        let builder = step("create builder", || library.create_builder())?;
         options.insert("level".to_owned(), effort.level_in_force(&builder)?);
         let ladder = effort.ladder(&builder)?;
         Ok(Self { library, builder, reader, effort, execution, options, left_out, ladder, log, build_log })

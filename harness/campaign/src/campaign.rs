@@ -17,6 +17,7 @@ use crate::{
     dispatcher::Dispatcher,
     escalation_policy::{EscalationPolicy, Rule},
     escalation_thread::{EscalationQueue, EscalationThread},
+    event_log,
     first_workers::{FirstWorkers, device_use},
     generator::Generator,
     judging::Judge,
@@ -81,6 +82,10 @@ impl Campaign {
     ///
     /// If no worker of a variant starts, a worker reports a fault, or the run directory cannot be written.
     pub fn run(self, sink: &mut dyn FnMut(&Event)) -> Result<Summary, CampaignError> {
+        let sink: &mut dyn FnMut(&Event) = &mut |event| {
+            event_log::log(event);
+            sink(event);
+        };
         let first = FirstWorkers::start(&self.pools, &self.options, self.capacity, &self.host)?;
         let run = self.run_info(&first);
         let (state, known) = self.open_run(&run)?;

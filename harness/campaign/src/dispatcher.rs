@@ -25,6 +25,7 @@ use crate::{
     stage_event::StageEvent,
     stages::{Escalated, ExecutedCase, JudgedCase},
     triage_queue::TriageQueue,
+    turn_wait::TurnWait,
 };
 
 /// How often progress is reported, and how long the dispatcher waits for an event at most.
@@ -41,6 +42,7 @@ pub struct Dispatcher<'scope, 'env> {
     judged: BTreeMap<u64, JudgedCase>,
     triage: TriageQueue<'scope, 'env>,
     state: RunState,
+    turn_wait: TurnWait,
     started: Instant,
     progress_reported: Instant,
 }
@@ -71,6 +73,7 @@ impl<'scope, 'env> Dispatcher<'scope, 'env> {
             judged: BTreeMap::new(),
             triage,
             state,
+            turn_wait: TurnWait::default(),
             started,
             progress_reported: started,
         }
@@ -133,9 +136,11 @@ impl<'scope, 'env> Dispatcher<'scope, 'env> {
         while let Some(mut case) = self.judged.remove(&self.admission.next_index()) {
             let waits = case.is_escalated && patience == Patience::MayWait;
             if waits || !self.resolve(&mut case, patience, sink)? {
+                self.turn_wait.begin(case.index, if waits { "escalation" } else { "triage" });
                 self.judged.insert(case.index, case);
                 return Ok(());
             }
+            self.turn_wait.end();
             self.record(case, sink)?;
         }
         Ok(())

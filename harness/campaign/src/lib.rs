@@ -27,6 +27,7 @@ mod dispatcher;
 mod error;
 mod escalation_policy;
 mod escalation_thread;
+mod event_log;
 mod first_workers;
 mod generator;
 mod judging;
@@ -38,6 +39,7 @@ mod source;
 mod stage_event;
 mod stages;
 mod triage_queue;
+mod turn_wait;
 
 pub use campaign::Campaign;
 pub use error::CampaignError;

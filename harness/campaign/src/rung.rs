@@ -69,7 +69,7 @@ impl Rung {
     /// The workers that run single cases on rungs. Those that use their device alone take turns on it.
     pub fn triage_workers(rungs: Vec<Self>, options: &Options) -> Vec<TriageWorkers> {
         let devices = rungs.iter().map(|rung| rung.pools.pools().len()).max().unwrap_or(1);
-        let one_per_device = Arc::new(Semaphore::new(devices));
+        let one_per_device = Arc::new(Semaphore::new("rungs that use a device alone", devices));
         let limit = options.investigations.min(options.most_on_a_rung());
         let of_rung = |rung: Self| {
             let workers =

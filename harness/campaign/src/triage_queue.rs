@@ -14,6 +14,7 @@ use std::{
 };
 
 use crossbeam_channel::Sender;
+use tracing::debug;
 use twinfer_triage::{
     Cancellation, Catalog, Dedup, Effort, Identity, Investigator, Place, Reduced, Suspect, TriageOutcome,
     TriageResult,
@@ -138,12 +139,27 @@ impl<'scope, 'env> TriageQueue<'scope, 'env> {
         let earlier = self.done.remove(&place).filter(|result| result.hidden_behind == hidden_behind);
         let (resources, suspect) = (self.resources, Arc::clone(suspect));
         let events = EventSender::new(self.events.clone());
+        let variant = self.resources.variants[suspect.variant].info().variant.to_string();
         self.scope.spawn(move || {
+            debug!(
+                case = suspect.index,
+                variant,
+                kind = suspect.symptom.kind().to_string(),
+                "investigation started"
+            );
             let begun = Instant::now();
             let outcome = match earlier.as_ref().map(|result| &result.outcome) {
                 Some(TriageOutcome::Reduced(reduced)) => resources.confirm(&suspect, reduced).map(Some),
                 _ => resources.investigate(&suspect, hidden_behind.as_deref(), &cancellation),
             };
+            debug!(
+                case = suspect.index,
+                variant,
+                outcome = name_of(&outcome),
+                candidates = cancellation.candidates(),
+                millis = begun.elapsed().as_millis() as u64,
+                "investigation ended"
+            );
             events.send(match outcome {
                 Ok(outcome) => {
                     let spent = earlier.map_or_else(Effort::default, |result| result.effort);
@@ -158,6 +174,17 @@ impl<'scope, 'env> TriageQueue<'scope, 'env> {
                 Err(error) => StageEvent::Failed(error),
             });
         });
+    }
+}
+
+/// An investigation's outcome as the log names it.
+const fn name_of(outcome: &Result<Option<TriageOutcome>, CampaignError>) -> &'static str {
+    match outcome {
+        Ok(Some(TriageOutcome::Nothing)) => "nothing new",
+        Ok(Some(TriageOutcome::Reduced(_))) => "like an earlier case",
+        Ok(Some(TriageOutcome::Confirmed(..))) => "confirmed",
+        Ok(None) => "canceled",
+        Err(_) => "failed",
     }
 }
 

@@ -24,6 +24,7 @@ mod output;
 mod paint;
 mod provision;
 mod resumption;
+mod run_log;
 mod targets;
 mod worker;
 

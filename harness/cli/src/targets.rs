@@ -2,9 +2,13 @@ use twinfer_case::Variant;
 use twinfer_targets::Targets;
 use twinfer_workers::Deadlines;
 
-use crate::{Failure, worker::worker_for};
+use crate::{Failure, run_log::RunLog, worker::worker_for};
 
-/// Starts a worker for each of `variants`, after installing missing libraries.
-pub fn start(variants: &[Variant]) -> Result<Targets, Failure> {
-    Ok(Targets::start(variants, &worker_for(variants)?, Deadlines::default())?)
+/// Starts a worker for each of `variants`, after installing missing libraries. Workers append to `log`, if there is one.
+pub fn start(variants: &[Variant], log: Option<&RunLog>) -> Result<Targets, Failure> {
+    let mut worker = worker_for(variants)?;
+    if let Some(log) = log {
+        log.extend_to(&mut worker);
+    }
+    Ok(Targets::start(variants, &worker, Deadlines::default())?)
 }

@@ -2,9 +2,12 @@ use std::{
     collections::BTreeMap,
     fs::{self, File, TryLockError},
     io::{self, BufWriter, ErrorKind, Write},
+    mem,
     path::{Path, PathBuf},
+    time::Instant,
 };
 
+use tracing::debug;
 use twinfer_case::{CaseRecord, MAX_FILE_BYTES, RunInfo, Summary, read_file};
 
 use crate::{
@@ -114,9 +117,12 @@ impl Journal {
 
     /// Writes all records to disk.
     pub fn flush(&mut self) -> Result<(), StoreError> {
-        self.unwritten = 0;
+        let begun = Instant::now();
+        let cases = mem::take(&mut self.unwritten);
         self.cases.flush()?;
-        self.revisited.as_mut().map_or(Ok(()), Lines::flush)
+        self.revisited.as_mut().map_or(Ok(()), Lines::flush)?;
+        debug!(cases, micros = begun.elapsed().as_micros() as u64, "journal flushed");
+        Ok(())
     }
 }
 

@@ -8,6 +8,8 @@ pub const RUN: &str = "run.json";
 pub const JOURNAL: &str = "journal.jsonl";
 /// Cases of the journal that a resumed run decided again, one line each time.
 pub const REVISITED: &str = "revisited.jsonl";
+/// What happened in the supervisor and its workers, one line per event.
+pub const DEBUG_LOG: &str = "debug.log";
 /// The folder of a run with a folder per finding.
 pub const FINDINGS: &str = "findings";
 /// The case of a finding.

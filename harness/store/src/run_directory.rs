@@ -3,16 +3,29 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{StoreError, names::RUN};
+use crate::{
+    StoreError,
+    names::{DEBUG_LOG, RUN},
+};
 
 /// The directory that a run is written to: `out`, which must not hold a run unless that run is resumed, or a new folder if
 /// `out` is `None`.
 pub fn run_directory(out: Option<&Path>, resumes: bool) -> Result<PathBuf, StoreError> {
     let Some(out) = out else { return new_run_directory() };
-    if !resumes && out.join(RUN).exists() {
+    if !resumes && has_run(out) {
         return Err(StoreError::Occupied(out.to_owned()));
     }
     Ok(out.to_owned())
+}
+
+/// Whether `directory` holds a run, complete or not.
+pub fn has_run(directory: &Path) -> bool {
+    directory.join(RUN).exists()
+}
+
+/// The path of the debug log in a run directory.
+pub fn debug_log(directory: &Path) -> PathBuf {
+    directory.join(DEBUG_LOG)
 }
 
 /// Creates a new run directory, the first of `runs/0001`, `runs/0002`, … that does not exist.

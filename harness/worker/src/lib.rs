@@ -35,11 +35,13 @@ pub const WORKER_VARIABLE: &str = "TWINFER_WORKER";
 /// is busy. The exit code is 0 after a closed pipe and 3 after an error, which is also printed to stderr.
 pub fn worker_main() -> ExitCode {
     parent::end_with_parent();
+    let _log = twinfer_log::start_in_worker();
     let result =
         stdout::take().map_err(ServeError::from).and_then(|output| serve(io::stdin().lock(), output));
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
+            tracing::error!(reason = error.to_string(), "worker stops");
             eprintln!("twinfer worker: {error}");
             ExitCode::from(3)
         }

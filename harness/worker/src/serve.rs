@@ -2,8 +2,10 @@ use std::{
     any::Any,
     io::{self, Read, Write},
     panic::{AssertUnwindSafe, catch_unwind},
+    time::Instant,
 };
 
+use tracing::{debug, trace};
 use twinfer_backend::{Backend, OpenError};
 use twinfer_case::{Outcome, Stage, Task, Variant};
 use twinfer_driver_cache::{AttributeTally, CacheMode, InvalidCacheMode, attribute_tally};
@@ -135,7 +137,10 @@ fn handshake(
 }
 
 fn open_backend(variant: &Variant, mode: CacheMode) -> Result<Box<dyn Backend>, ServeError> {
-    catching_panics(|| open(variant, mode))?.map_err(ServeError::from)
+    let begun = Instant::now();
+    let backend = catching_panics(|| open(variant, mode))??;
+    debug!(variant = variant.to_string(), millis = begun.elapsed().as_millis() as u64, "backend opened");
+    Ok(backend)
 }
 
 /// Runs a case on a backend, announcing every stage before the backend enters it, and returns the answer.
@@ -155,6 +160,7 @@ fn answer(
         })
     })?;
     announced?;
+    trace!(hash = hash.to_string(), stage = observation.stage.to_string(), "case run");
     let last = observation.outcome != Outcome::Ok && catching_panics(|| backend.is_lost())?;
     Ok(FromWorker::Answer { hash, variant, observation, last })
 }

@@ -6,15 +6,21 @@ mod idle_cores;
 pub mod variant_workers;
 
 use std::{
+    iter,
     sync::{Arc, atomic::Ordering},
     thread::Scope,
     time::{Duration, Instant},
 };
 
 use crossbeam_channel::{Receiver, RecvTimeoutError};
+use tracing::debug;
 use twinfer_case::{DeviceUse, Event, WorkerBound, Workforce};
 
-use self::{capacity::Capacity, idle_cores::IdleCores, variant_workers::VariantWorkers};
+use self::{
+    capacity::{Capacity, Load},
+    idle_cores::IdleCores,
+    variant_workers::VariantWorkers,
+};
 use crate::{
     outbox::{Message, Outbox},
     process::WorkerProcess,
@@ -89,6 +95,7 @@ impl<'scope, 'env> Autoscaler<'scope, 'env> {
             .collect();
         self.use_idle_cores(&workforce);
         if workforce != self.reported {
+            self.log_changes(&workforce);
             self.reported.clone_from(&workforce);
             self.report(Event::WorkforceChanged { workforce });
         }
@@ -114,12 +121,21 @@ impl<'scope, 'env> Autoscaler<'scope, 'env> {
     /// Starts a worker and its executor.
     fn add_worker(&self, index: usize) {
         let variant = &self.variants[index];
+        let Load { workers, starting, queued, in_flight, busy, .. } = variant.load();
+        let name = variant.pools().variant().to_string();
+        debug!(variant = name, workers, starting, busy, queued, in_flight, "worker added");
         let pool = Arc::clone(variant.pools().least_busy());
         pool.add_starting_executor();
         let executor = variant.executor(index, &pool, self.outbox.clone());
         let (start_failed, outbox) = (Arc::clone(variant.start_failed()), self.outbox.clone());
         self.scope.spawn(move || {
-            let Ok(worker) = pool.take_first() else { return start_failed.store(true, Ordering::Relaxed) };
+            let worker = match pool.take_first() {
+                Ok(worker) => worker,
+                Err(error) => {
+                    debug!(reason = error.to_string(), "added worker did not start");
+                    return start_failed.store(true, Ordering::Relaxed);
+                }
+            };
             let (variant, millis) = (pool.variant().clone(), worker.start_millis());
             outbox.send(Message::Event(Box::new(Event::WorkerStarted { variant, millis })));
             executor.run(worker);
@@ -139,6 +155,25 @@ impl<'scope, 'env> Autoscaler<'scope, 'env> {
             bounds.any(|(variant, one)| one.bound == WorkerBound::Cores && variant.waits_for_devices());
         if let Some(idle) = idle.filter(|_| are_wanted && !are_starting) {
             self.capacity = self.capacity.map(|capacity| capacity.with_idle_cores(idle));
+            let on_devices = self.capacity.map(|capacity| capacity.on_devices);
+            debug!(idle = idle.0, cores = idle.1, on_devices, "capacity for devices follows idle cores");
+        }
+    }
+
+    /// Logs the workers of each variant whose number or limit has changed.
+    fn log_changes(&self, workforce: &[Workforce]) {
+        let reported = self.reported.iter().map(Some).chain(iter::repeat(None));
+        for (now, before) in workforce.iter().zip(reported) {
+            if before.map(|before| (before.workers, before.bound)) != Some((now.workers, now.bound)) {
+                let (variant, bound) = (now.variant.to_string(), now.bound.to_string());
+                debug!(
+                    variant,
+                    workers = now.workers,
+                    bound,
+                    footprint_bytes = now.footprint,
+                    "workers scaled"
+                );
+            }
         }
     }
 

@@ -22,7 +22,7 @@ pub struct DeviceUser(Arc<Device>);
 impl Device {
     /// The device with this name, as `CUDA_VISIBLE_DEVICES` spells it; with `None`, the one that workers choose.
     pub fn new(name: Option<String>) -> Self {
-        Self { name, turn: Arc::new(Semaphore::new(1)), workers: AtomicUsize::new(0) }
+        Self { name, turn: Arc::new(Semaphore::new("device turn", 1)), workers: AtomicUsize::new(0) }
     }
 
     /// The device's name; `None` if workers choose the device.

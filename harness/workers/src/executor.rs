@@ -7,7 +7,8 @@ mod leak_detector;
 use std::{sync::Arc, time::Instant};
 
 use crossbeam_channel::Receiver;
-use twinfer_case::{EncodedCase, Event, Observation, Stage};
+use tracing::{debug, info, trace};
+use twinfer_case::{EncodedCase, Event, Observation, Stage, Timing};
 use twinfer_onnx::Tensor;
 
 use self::{flow_control::FlowControl, in_flight::InFlight, leak_detector::LeakDetector};
@@ -24,6 +25,7 @@ use crate::{
     },
     process::{Reply, WorkerProcess},
     recent_cases::RecentCases,
+    semaphore::LONG_WAIT,
     work_item::{Observed, WorkItem},
 };
 
@@ -87,6 +89,9 @@ impl Executor {
     fn run_cases(&mut self, mut worker: WorkerProcess) -> Result<(), WorkerError> {
         loop {
             let driven = self.drive(&mut worker);
+            if let Err((stage, loss)) = &driven {
+                worker.log_loss(*stage, self.in_flight.front().map(|item| item.index), loss);
+            }
             if driven.is_ok() && !self.is_outgrown {
                 return Ok(());
             }
@@ -161,6 +166,7 @@ impl Executor {
                 self.since = Instant::now();
                 self.flow.restart();
             }
+            trace!(pid = worker.pid(), case = item.index, repeat = item.repeat, "case sent");
             self.in_flight.push(item);
         }
         worker.flush()
@@ -170,7 +176,7 @@ impl Executor {
     /// while the worker blocks on its own answers. An executor takes no more cases ahead than it leaves to others.
     fn next_item(&mut self, pipe_capacity: usize, window: usize) -> Option<WorkItem> {
         if self.in_flight.is_empty() {
-            return self.too_large.take().or_else(|| self.queue.recv().ok());
+            return self.too_large.take().or_else(|| self.wait_for_item());
         }
         if self.in_flight.len() >= window || self.in_flight.len() > self.queue.len() + 1 {
             return None;
@@ -181,6 +187,17 @@ impl Executor {
         }
         self.too_large = Some(item);
         None
+    }
+
+    fn wait_for_item(&self) -> Option<WorkItem> {
+        let begun = Instant::now();
+        let item = self.queue.recv().ok();
+        let waited = begun.elapsed();
+        if waited >= LONG_WAIT {
+            let millis = waited.as_millis() as u64;
+            debug!(variant = self.pool.variant().to_string(), millis, "executor waited for a case");
+        }
+        item
     }
 
     /// Takes the answer to the case in front, and delivers it at once if no other message will follow.
@@ -199,6 +216,14 @@ impl Executor {
         let preceding = self.recent.preceding();
         self.recent.push(item.index);
         let WorkItem { index, repeat, .. } = item;
+        trace!(
+            variant = self.pool.variant().to_string(),
+            case = index,
+            repeat,
+            stage = observation.stage.to_string(),
+            micros = Timing::total(&observation.timings),
+            "case observed"
+        );
         let observed = Observed { index, variant: self.variant, repeat, observation, preceding };
         self.outbox.send(Message::Observed(Box::new(observed)));
     }
@@ -219,6 +244,7 @@ impl Executor {
         }
         if let Some(growth) = self.leak_detector.record_answer(|| memory::private_bytes(worker.pid())) {
             self.is_outgrown = true;
+            info!(pid = worker.pid(), from_bytes = growth.from, to_bytes = growth.to, "worker outgrown");
             let variant = self.pool.variant().clone();
             self.outbox.send(Message::Event(Box::new(Event::WorkerOutgrown { variant, growth })));
         }
@@ -273,7 +299,10 @@ impl Executor {
     fn take_worker(&mut self) -> Result<WorkerProcess, WorkerError> {
         // an additional executor would be one too many once this one has its worker
         self.in_flight.set_busy();
+        let begun = Instant::now();
         let taken = self.take_on_any_device();
+        let millis = begun.elapsed().as_millis() as u64;
+        debug!(variant = self.pool.variant().to_string(), millis, "executor waited for a worker");
         self.in_flight.update_busy();
         taken
     }

@@ -10,6 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use tracing::{debug, warn};
 use twinfer_case::{Description, Task, Variant};
 
 use self::{
@@ -105,7 +106,17 @@ impl WorkerPool {
     /// Takes a worker that has run nothing: a spare, also one that is still starting if no other thread waits for it, or one that is
     /// started now.
     pub fn take(self: &Arc<Self>) -> Result<WorkerProcess, WorkerError> {
-        let worker = self.spares.take().map_or_else(|| self.start(), Ok)?;
+        let begun = Instant::now();
+        let spare = self.spares.take();
+        let is_spare = spare.is_some();
+        let worker = spare.map_or_else(|| self.start(), Ok)?;
+        debug!(
+            variant = self.variant.to_string(),
+            pid = worker.pid(),
+            is_spare,
+            waited_millis = begun.elapsed().as_millis() as u64,
+            "worker taken"
+        );
         self.refill();
         Ok(worker)
     }
@@ -158,6 +169,12 @@ impl WorkerPool {
             result = self.start_once();
         }
         if let (Err(error), false) = (&result, self.watchdog.is_shut_down()) {
+            warn!(
+                variant = self.variant.to_string(),
+                device = self.device(),
+                reason = error.to_string(),
+                "no worker starts"
+            );
             self.health.give_up(error.to_string());
         }
         result
@@ -194,8 +211,14 @@ impl WorkerPool {
     fn start_spare(&self, mut spare: StartingSpare) {
         let _permit = self.starts.acquire(Priority::Spare);
         spare.spawn();
-        if let Ok(worker) = self.start_process() {
-            spare.ready(worker);
+        match self.start_process() {
+            Ok(worker) => {
+                debug!(variant = self.variant.to_string(), pid = worker.pid(), "spare ready");
+                spare.ready(worker);
+            }
+            Err(error) => {
+                debug!(variant = self.variant.to_string(), reason = error.to_string(), "spare did not start");
+            }
         }
     }
 

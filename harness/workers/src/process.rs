@@ -7,6 +7,7 @@ use std::{
     io::{self, BufReader, Write},
     os::unix::process::{CommandExt, ExitStatusExt},
     process::{Child, ChildStdin, ChildStdout, Command},
+    slice,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -15,6 +16,7 @@ use rustix::{
     pipe::fcntl_setpipe_size,
     process::{Pid, setpriority_pgrp},
 };
+use tracing::{debug, warn};
 use twinfer_case::{CaseHash, Description, DeviceMemory, DeviceUse, Observation, Stage, Task, Variant};
 use twinfer_protocol::{FrameError, FromWorker, MessageError, PROTOCOL_VERSION, ToWorker, read_from_worker};
 
@@ -41,6 +43,7 @@ const NICENESS: i32 = 5;
 
 /// A running worker that completed its handshake and serves one variant. Dropping it kills it.
 pub struct WorkerProcess {
+    variant: Variant,
     child: Child,
     stdin: ChildStdin,
     /// Messages to write with the next flush.
@@ -50,6 +53,7 @@ pub struct WorkerProcess {
     stderr: Option<StderrTail>,
     deadline: Arc<Deadline>,
     deadlines: Deadlines,
+    watchdog: Watchdog,
     description: Description,
     device_memory: Option<DeviceMemory>,
     pipe_capacity: usize,
@@ -96,6 +100,7 @@ impl WorkerProcess {
         let pipe_capacity = fcntl_setpipe_size(&stdin, PIPE_BYTES).unwrap_or(DEFAULT_PIPE_BYTES);
         let _ = fcntl_setpipe_size(&stdout, PIPE_BYTES);
         let mut worker = Self {
+            variant: variant.clone(),
             child,
             stdin,
             unsent: Vec::new(),
@@ -103,6 +108,7 @@ impl WorkerProcess {
             stderr: Some(StderrTail::follow(stderr)),
             deadline,
             deadlines,
+            watchdog: watchdog.clone(),
             description: Description::new("", "", Stage::Start),
             device_memory: None,
             pipe_capacity,
@@ -112,15 +118,19 @@ impl WorkerProcess {
             turn: None,
             device_user: None,
         };
-        worker.description =
-            worker.exchange_hellos(variant).map_err(|loss| WorkerError::of_loss(variant, &loss))?;
+        let spawned = started.elapsed();
+        worker.description = worker.exchange_hellos().map_err(|loss| {
+            worker.log_loss(Stage::Start, None, &loss);
+            WorkerError::of_loss(variant, &loss)
+        })?;
         worker.start_millis = started.elapsed().as_millis() as u64;
+        worker.log_start(spawned);
         Ok(worker)
     }
 
-    fn exchange_hellos(&mut self, variant: &Variant) -> Result<Description, Loss> {
+    fn exchange_hellos(&mut self) -> Result<Description, Loss> {
         self.deadline.set(self.deadlines.start);
-        let hello = ToWorker::write_hello(&mut self.unsent, PROTOCOL_VERSION, std::slice::from_ref(variant))
+        let hello = ToWorker::write_hello(&mut self.unsent, PROTOCOL_VERSION, slice::from_ref(&self.variant))
             .and_then(|()| Ok(self.write_unsent()?));
         // a worker that cannot start reports why and closes its pipe, perhaps before it has read the hello
         let answer = read_from_worker(&mut self.stdout);
@@ -244,6 +254,30 @@ impl WorkerProcess {
         }
     }
 
+    fn log_start(&self, spawned: Duration) {
+        let Description { name, version, .. } = &self.description;
+        debug!(
+            variant = self.variant.to_string(),
+            pid = self.pid(),
+            spawn_millis = spawned.as_millis() as u64,
+            handshake_millis = self.start_millis.saturating_sub(spawned.as_millis() as u64),
+            backend = format!("{name} {version}"),
+            "worker started"
+        );
+    }
+
+    /// Logs the loss of this worker in `stage` of the case at index `case`, if that is known. After the end of the campaign
+    /// losses are normal.
+    pub fn log_loss(&self, stage: Stage, case: Option<u64>, loss: &Loss) {
+        let (variant, pid, stage) = (self.variant.to_string(), self.pid(), stage.to_string());
+        let reason = loss.to_string();
+        if self.watchdog.is_shut_down() {
+            debug!(variant, pid, stage, case, reason, "worker killed at the end");
+        } else {
+            warn!(variant, pid, stage, case, reason, "worker lost");
+        }
+    }
+
     /// The loss that a message which cannot be read stands for.
     fn loss_of_message(&mut self, error: MessageError) -> Loss {
         match error {
@@ -279,6 +313,7 @@ impl WorkerProcess {
 
 impl Drop for WorkerProcess {
     fn drop(&mut self) {
+        debug!(variant = self.variant.to_string(), pid = self.pid(), "worker stopped");
         self.deadline.kill();
         let _ = self.child.wait();
         self.deadline.disarm();

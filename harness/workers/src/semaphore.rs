@@ -2,7 +2,10 @@ use std::{
     num::NonZero,
     sync::{Condvar, Mutex, MutexGuard, PoisonError},
     thread,
+    time::{Duration, Instant},
 };
+
+use tracing::debug;
 
 /// Bounds how many threads do something at once. Threads that need a permit get it in the order in which they came.
 ///
@@ -11,6 +14,8 @@ use std::{
 /// the cases on a device that workers use exclusively: TensorRT times kernels while it builds, and processes share a GPU by
 /// time slices, so that many builds side by side pass their deadlines and time each other's work.
 pub struct Semaphore {
+    /// What the permits are for, for the log.
+    name: &'static str,
     permits: usize,
     state: Mutex<State>,
     changed: Condvar,
@@ -22,6 +27,9 @@ const STARTS: usize = 16;
 
 /// One permit in this many may go to a spare: starting one takes cores that cases could use.
 const SPARES: usize = 4;
+
+/// A wait that is long enough to be logged.
+pub const LONG_WAIT: Duration = Duration::from_millis(100);
 
 /// How urgently a permit is needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,16 +63,31 @@ impl Semaphore {
     /// 16.
     pub fn for_worker_starts() -> Self {
         let cores = thread::available_parallelism().map_or(1, NonZero::get);
-        Self::new((cores / 2).clamp(2, STARTS))
+        Self::new("worker starts", (cores / 2).clamp(2, STARTS))
     }
 
-    /// A semaphore with so many permits.
-    pub fn new(permits: usize) -> Self {
-        Self { permits, state: Mutex::default(), changed: Condvar::new() }
+    /// A semaphore with so many permits. The `name` says what they are for, in the log.
+    pub fn new(name: &'static str, permits: usize) -> Self {
+        Self { name, permits, state: Mutex::default(), changed: Condvar::new() }
     }
 
     /// Waits for a permit.
     pub fn acquire(&self, priority: Priority) -> Permit<'_> {
+        let begun = Instant::now();
+        let permit = self.wait(priority);
+        let waited = begun.elapsed();
+        if waited >= LONG_WAIT {
+            debug!(
+                semaphore = self.name,
+                ?priority,
+                millis = waited.as_millis() as u64,
+                "waited for a permit"
+            );
+        }
+        permit
+    }
+
+    fn wait(&self, priority: Priority) -> Permit<'_> {
         let mut state = self.state();
         match priority {
             Priority::Needed => {
@@ -108,10 +131,7 @@ impl Drop for Permit<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::{
-        sync::mpsc,
-        time::{Duration, Instant},
-    };
+    use std::sync::mpsc;
 
     use super::*;
 
@@ -130,7 +150,7 @@ mod tests {
 
     #[test]
     fn a_thread_waits_when_all_permits_are_taken() {
-        let semaphore = Semaphore::new(2);
+        let semaphore = Semaphore::new("test", 2);
         let (first, _second) = (semaphore.acquire(Priority::Needed), semaphore.acquire(Priority::Needed));
         thread::scope(|scope| {
             let third = scope.spawn(|| drop(semaphore.acquire(Priority::Needed)));
@@ -143,7 +163,7 @@ mod tests {
 
     #[test]
     fn a_spare_waits_behind_a_needed_worker() {
-        let semaphore = Semaphore::new(1);
+        let semaphore = Semaphore::new("test", 1);
         let (sender, order) = mpsc::channel();
         let permit = semaphore.acquire(Priority::Needed);
         thread::scope(|scope| {
@@ -163,7 +183,7 @@ mod tests {
 
     #[test]
     fn permits_go_to_threads_in_order_of_arrival() {
-        let semaphore = Semaphore::new(1);
+        let semaphore = Semaphore::new("test", 1);
         let (sender, order) = mpsc::channel();
         let permit = semaphore.acquire(Priority::Needed);
         thread::scope(|scope| {

@@ -4,8 +4,10 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
+    time::Instant,
 };
 
+use tracing::debug;
 use twinfer_case::{DeviceUse, EncodedCase, Observation, Task, VariantInfo};
 
 use crate::{
@@ -17,7 +19,7 @@ use crate::{
         trial::{lost, observe},
     },
     process::WorkerProcess,
-    semaphore::{Priority, Semaphore},
+    semaphore::{LONG_WAIT, Priority, Semaphore},
     sequential::{SequentialRun, SequentialWorkers},
 };
 
@@ -63,8 +65,8 @@ impl TriageWorkers {
             sequential: SequentialWorkers::default(),
             limit,
             leases: AtomicUsize::new(0),
-            warm_permits: Semaphore::new(limit.get()),
-            busy: Arc::new(Semaphore::new(busy)),
+            warm_permits: Semaphore::new("warm workers", limit.get()),
+            busy: Arc::new(Semaphore::new("busy workers", busy)),
         }
     }
 
@@ -130,10 +132,12 @@ impl TriageWorkers {
 
     /// Runs a case in a worker that has run others, if one is idle.
     pub fn observe_warm(&self, task: &Task) -> Result<Observation, WorkerError> {
+        let begun = Instant::now();
         let _warm = self.warm_permits.acquire(Priority::Needed);
         let _busy = self.busy.acquire(Priority::Needed);
         let idle = self.warm().pop();
         let mut worker = idle.map_or_else(|| self.pools.take(), Ok)?;
+        self.log_wait(begun);
         if self.pools.niced() == NicedWorkers::Triage {
             worker.lower_priority();
         }
@@ -174,6 +178,14 @@ impl TriageWorkers {
             Ok(observation) => Ok(Some(observation)),
             Err((_, loss)) if loss.is_from_outside() => Ok(None),
             Err((stage, loss)) => lost(&self.info.variant, stage, &loss).map(Some),
+        }
+    }
+
+    fn log_wait(&self, begun: Instant) {
+        let waited = begun.elapsed();
+        if waited >= LONG_WAIT {
+            let (variant, millis) = (self.info.variant.to_string(), waited.as_millis() as u64);
+            debug!(variant, millis, "triage waited for a warm worker");
         }
     }
 

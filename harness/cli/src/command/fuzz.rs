@@ -10,6 +10,7 @@ use twinfer_case::{Budget, Ladder, Summary};
 use twinfer_configuration::{Configuration, Jobs, Shard, Variants, seconds};
 use twinfer_driver_cache::{CACHE_MODE_VARIABLE, CacheMode};
 use twinfer_generators::Family;
+use twinfer_log::LogLevel;
 use twinfer_reports::Format;
 use twinfer_store::{known_findings, run_directory};
 use twinfer_worker::FAULT_INJECTION_VARIABLE;
@@ -21,6 +22,7 @@ use crate::{
     issues::{Trials, resolve},
     output::write,
     resumption::Resumption,
+    run_log::RunLog,
     worker::worker_for,
 };
 
@@ -81,6 +83,9 @@ pub struct Arguments {
     /// Inject one fault per worker, chosen by this seed; for tests of the supervisor
     #[arg(long, hide = true, value_name = "SEED")]
     inject: Option<u64>,
+    /// Level of debug.log in the run directory: off, error, warn, info, debug, trace (what happens per case)
+    #[arg(long, default_value_t = LogLevel::Debug, value_name = "LEVEL")]
+    log: LogLevel,
     /// Report format
     #[arg(long, default_value_t = Format::Terminal, value_parser = formats())]
     format: Format,
@@ -88,10 +93,13 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let configuration = Configuration::read(arguments.config.as_deref())?;
-    let options = options(arguments, &configuration)?;
+    let mut options = options(arguments, &configuration)?;
+    let log = RunLog::start(&options.out, arguments.log)?;
+    log.extend_to(&mut options.worker);
     let (out, stored, worker) = (options.out.clone(), options.known.clone(), options.worker.clone());
     let (stop, resumption) = (Arc::clone(&options.stop), Resumption::of_process(&out));
     let mut report = run_with_progress(options, &resumption).inspect_err(|_| {
+        log.discard_without_run();
         // removes the new folder of a run that did not start; a folder that holds files stays
         let _ = arguments.out.is_none().then(|| fs::remove_dir(&out));
     })?;

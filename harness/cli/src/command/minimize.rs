@@ -2,11 +2,12 @@ use std::path::PathBuf;
 
 use clap::Args;
 use twinfer_configuration::Variants;
+use twinfer_log::LogLevel;
 use twinfer_reports::{Progress, Reporter};
 use twinfer_store::{new_run_directory, read_finding};
 use twinfer_targets::read_case;
 
-use crate::{Exit, Failure, output::line, paint, targets};
+use crate::{Exit, Failure, output::line, paint, run_log::RunLog, targets};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -18,13 +19,18 @@ pub struct Arguments {
     /// Folder to write the finding to [default: next free runs/NNNN]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Write debug.log to --out, or to a new run directory, at this level: error, warn, info, debug, trace
+    #[arg(long, value_name = "LEVEL")]
+    log: Option<LogLevel>,
 }
 
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let case = read_case(&arguments.case)?;
     let known = read_finding(&arguments.case)?;
-    let targets = targets::start(&arguments.backends.subjects())?;
-    let out = arguments.out.clone().map_or_else(new_run_directory, Ok)?;
+    let log = RunLog::start_if_requested(arguments.log, arguments.out.as_deref())?;
+    let targets = targets::start(&arguments.backends.subjects(), log.as_ref())?;
+    let out = arguments.out.as_deref().or(log.as_ref().map(RunLog::directory));
+    let out = out.map_or_else(new_run_directory, |out| Ok(out.to_owned()))?;
     let mut progress = Progress::to_stderr();
     let Some(minimal) =
         targets.minimize(&case, known.as_ref(), &out, &mut |event| progress.on_event(event))?

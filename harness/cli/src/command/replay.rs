@@ -3,10 +3,11 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use twinfer_case::{Variant, Verdict};
 use twinfer_configuration::Variants;
+use twinfer_log::LogLevel;
 use twinfer_store::Recording;
 use twinfer_targets::Replay;
 
-use crate::{Exit, Failure, Obstacle, output::line, paint, targets};
+use crate::{Exit, Failure, Obstacle, output::line, paint, run_log::RunLog, targets};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -15,6 +16,9 @@ pub struct Arguments {
     /// Backends to run, of those recorded [default: all that run on this machine]
     #[arg(long, value_name = "A,B")]
     backends: Option<Variants>,
+    /// Write debug.log to a new run directory, at this level: error, warn, info, debug, trace
+    #[arg(long, value_name = "LEVEL")]
+    log: Option<LogLevel>,
 }
 
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
@@ -22,7 +26,8 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         Some(chosen) => chosen.subjects(),
         None => runnable(&arguments.finding)?,
     };
-    let replays = targets::start(&variants)?.replay(&arguments.finding)?;
+    let log = RunLog::start_if_requested(arguments.log, None)?;
+    let replays = targets::start(&variants, log.as_ref())?.replay(&arguments.finding)?;
     if replays.is_empty() {
         return Err(Failure::usage(format!(
             "no recorded observation of these backends for {}: leave --backends out",

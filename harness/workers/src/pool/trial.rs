@@ -28,6 +28,14 @@ impl Trial {
 
 /// Runs one case in `worker`, after waiting for the worker's turn on its device.
 pub fn observe(worker: &mut WorkerProcess, task: &Task) -> Result<Observation, (Stage, Loss)> {
+    let observed = try_observe(worker, task);
+    if let Err((stage, loss)) = &observed {
+        worker.log_loss(*stage, None, loss);
+    }
+    observed
+}
+
+fn try_observe(worker: &mut WorkerProcess, task: &Task) -> Result<Observation, (Stage, Loss)> {
     let turn = worker.turn();
     let _permit = turn.as_deref().map(|turn| turn.acquire(Priority::Needed));
     let mut stage = Stage::Load;

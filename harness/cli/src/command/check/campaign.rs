@@ -11,11 +11,19 @@ use twinfer_case::{Budget, Case, Variant};
 use twinfer_reports::{Report, Reporter};
 use twinfer_targets::OpaqueModel;
 
-use crate::{Failure, targets, worker::worker_for};
+use crate::{Failure, run_log::RunLog, targets, worker::worker_for};
 
 /// Runs `cases` on `variants`, in order and without minimizing; findings are written to `out`.
-pub fn run(cases: Vec<Case>, variants: Vec<Variant>, out: PathBuf) -> Result<Report, Failure> {
-    let worker = worker_for(&variants)?;
+pub fn run(
+    cases: Vec<Case>,
+    variants: Vec<Variant>,
+    out: PathBuf,
+    log: Option<&RunLog>,
+) -> Result<Report, Failure> {
+    let mut worker = worker_for(&variants)?;
+    if let Some(log) = log {
+        log.extend_to(&mut worker);
+    }
     let options = Options {
         families: Vec::new(),
         budget: Budget::Cases(cases.len() as u64),
@@ -31,8 +39,13 @@ pub fn run(cases: Vec<Case>, variants: Vec<Variant>, out: PathBuf) -> Result<Rep
 }
 
 /// Compares `variants` with each other on a model that golden does not support; findings are written to `out`.
-pub fn compare(opaque: &OpaqueModel, variants: &[Variant], out: &Path) -> Result<Report, Failure> {
+pub fn compare(
+    opaque: &OpaqueModel,
+    variants: &[Variant],
+    out: &Path,
+    log: Option<&RunLog>,
+) -> Result<Report, Failure> {
     let mut report = Report::default();
-    targets::start(variants)?.compare(opaque, out, &mut |event| report.on_event(event))?;
+    targets::start(variants, log)?.compare(opaque, out, &mut |event| report.on_event(event))?;
     Ok(report)
 }

@@ -9,10 +9,11 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use twinfer_configuration::Variants;
+use twinfer_log::LogLevel;
 use twinfer_reports::Format;
 
 use self::{collection::Collection, subject::Subject};
-use crate::{Exit, Failure, formats::formats, output::write};
+use crate::{Exit, Failure, formats::formats, output::write, run_log::RunLog};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -41,6 +42,9 @@ pub struct Arguments {
     /// Run directory to write [default: none]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Write debug.log to --out, or to a new run directory, at this level: error, warn, info, debug, trace
+    #[arg(long, value_name = "LEVEL")]
+    log: Option<LogLevel>,
     /// Report format
     #[arg(long, default_value_t = Format::Terminal, value_parser = formats())]
     format: Format,
@@ -59,9 +63,10 @@ fn check_one(model: &Path, arguments: &Arguments) -> Result<Exit, Failure> {
     let scratch = tempfile::tempdir().map_err(Failure::environment)?;
     let out = arguments.out.clone().unwrap_or_else(|| scratch.path().to_owned());
     let variants = arguments.backends.subjects();
+    let log = RunLog::start_if_requested(arguments.log, arguments.out.as_deref())?;
     let report = match subject {
-        Subject::Cases(cases) => campaign::run(cases, variants, out)?,
-        Subject::Opaque(opaque) => campaign::compare(&opaque, &variants, &out)?,
+        Subject::Cases(cases) => campaign::run(cases, variants, out, log.as_ref())?,
+        Subject::Opaque(opaque) => campaign::compare(&opaque, &variants, &out, log.as_ref())?,
     };
     write(format_args!("{}", arguments.format.render(&report)));
     Ok(if report.findings.is_empty() { Exit::Conforms } else { Exit::Findings })

@@ -13,7 +13,7 @@ use twinfer_store::{RecordedObservation, Recording, has_case, read_topic};
 use twinfer_targets::read_case;
 
 use super::{Arguments, collection::Collection, table::table};
-use crate::{Exit, Failure, output::write, targets};
+use crate::{Exit, Failure, output::write, run_log::RunLog, targets};
 
 /// A case of the survey with its observations.
 pub struct Entry {
@@ -52,7 +52,8 @@ pub fn run(collection: &Collection, arguments: &Arguments) -> Result<Exit, Failu
 fn observe(entries: &mut [Entry], arguments: &Arguments) -> Result<(), Failure> {
     let runnable: Vec<&Entry> = entries.iter().filter(|entry| entry.case.is_some()).collect();
     let cases: Vec<Case> = runnable.iter().filter_map(|entry| entry.case.clone()).collect();
-    let targets = targets::start(&arguments.backends.subjects())?;
+    let log = RunLog::start_if_requested(arguments.log, None)?;
+    let targets = targets::start(&arguments.backends.subjects(), log.as_ref())?;
     let (all, finished) = (cases.len() * targets.infos().count(), AtomicUsize::new(0));
     // stored as each arrives, so that a survey that ends early keeps what it observed
     let stored = Mutex::new(Ok(()));

@@ -53,7 +53,7 @@ impl Reproduction {
         let case = read_case(folder)?;
         let observations = match backends {
             Some(backends) => {
-                let targets = targets::start(&backends.subjects())?;
+                let targets = targets::start(&backends.subjects(), None)?;
                 targets.survey(std::slice::from_ref(&case), &|_, _| {})?.into_iter().flatten().collect()
             }
             None => Recording::beside_or_empty(folder)?.observed,
