@@ -8,7 +8,7 @@ use std::{
     path::Path,
 };
 
-use toml::Table;
+use toml::{Table, Value};
 
 use crate::{files, root};
 
@@ -36,6 +36,11 @@ fn ours(workspace: &Table) -> BTreeMap<String, String> {
     paths.map(|(key, path)| (key.clone(), name(path))).collect()
 }
 
+/// Whether only a feature uses a dependency; features are for tests alone.
+fn is_optional(dependency: &Value) -> bool {
+    dependency.get("optional").and_then(Value::as_bool) == Some(true)
+}
+
 fn members() -> BTreeMap<String, Member> {
     let root = root();
     let manifests = manifest(&root);
@@ -47,7 +52,11 @@ fn members() -> BTreeMap<String, Member> {
             let path = root.join(folder);
             let manifest = manifest(&path);
             let dependencies = manifest.get("dependencies").and_then(|it| it.as_table());
-            let keys = dependencies.into_iter().flat_map(|table| table.keys());
+            let keys = dependencies
+                .into_iter()
+                .flatten()
+                .filter(|(_, value)| !is_optional(value))
+                .map(|(key, _)| key);
             let sources = files(&path.join("src"), "rs");
             let lines = sources.iter().map(|file| fs::read_to_string(file).unwrap().lines().count()).sum();
             (name(folder), Member { lines, imports: keys.filter_map(|key| ours.get(key).cloned()).collect() })
