@@ -126,5 +126,6 @@ fn detail(precision: &ChosenPrecision, fallback: &Fallback, nodes: &[&Node]) -> 
         .find(|dtype| !is_quantized(**dtype));
     let given = given.map_or_else(|| "another type".to_owned(), ToString::to_string);
     let (why, values) = (fallback.reason.clause(), fallback.values.clause());
-    format!("{} {} runs on {given}, not quantized: {why}; {values}", fallback.operator, names.join(", "))
+    // recordings compare this text, so its spelling stays
+    format!("{} {} runs on {given}, not quantised: {why}; {values}", fallback.operator, names.join(", "))
 }
