@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wait_lasts_until_its_case_or_its_reason_changes() {
+    fn wait_lasts_until_its_case_or_its_reason_changes() {
         let mut wait = TurnWait::default();
         let mut begun = |case, waits_for| {
             wait.begin(case, waits_for);

@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_log_without_run_is_removed_with_its_new_folder() {
+    fn log_without_run_is_removed_with_its_new_folder() {
         let parent = tempfile::tempdir().unwrap();
         let directory = parent.path().join("0001");
         RunLog::start(&directory, LogLevel::Debug).unwrap().discard_without_run();
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn an_earlier_log_is_kept() {
+    fn earlier_log_is_kept() {
         let directory = tempfile::tempdir().unwrap();
         let file = debug_log(directory.path());
         fs::write(&file, "an earlier line").unwrap();

@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_log_has_one_line_per_event_of_twinfer_at_its_level() {
+    fn log_has_one_line_per_event_of_twinfer_at_its_level() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("runs/0001/debug.log");
         DebugLog::new(&file, LogLevel::Debug).unwrap().start().unwrap();
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_that_is_off_creates_no_file() {
+    fn log_that_is_off_creates_no_file() {
         let folder = tempfile::tempdir().unwrap();
         let log = DebugLog::new(&folder.path().join("debug.log"), LogLevel::Off).unwrap();
         log.start().unwrap();
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn the_environment_names_file_and_level() {
+    fn environment_names_file_and_level() {
         let log = DebugLog::new(Path::new("/runs/0001/debug.log"), LogLevel::Trace).unwrap();
         let values: Vec<_> = log.environment().into_iter().map(|(_, value)| value).collect();
         assert_eq!(values, ["/runs/0001/debug.log", "trace"]);

@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn an_executor_without_worker_and_cases_is_not_busy() {
+    fn executor_without_worker_and_cases_is_not_busy() {
         let mut executor = executor();
         assert!(executor.take_worker().is_err());
         assert_eq!(executor.pools.activity().busy(), 0);

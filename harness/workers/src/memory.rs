@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn an_allocation_shows_in_this_process() {
+    fn allocation_shows_in_this_process() {
         let before = private_bytes(std::process::id()).unwrap();
         let held = std::hint::black_box(vec![1_u8; 32 << 20]);
         assert!(private_bytes(std::process::id()).unwrap() >= before + (held.len() as u64) / 2);

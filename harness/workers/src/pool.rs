@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_start_gives_up_the_device_during_a_campaign() {
+    fn failed_start_gives_up_the_device_during_a_campaign() {
         assert!(is_given_up(false));
         assert!(!is_given_up(true), "all workers were killed at the end");
     }

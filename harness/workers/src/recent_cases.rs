@@ -32,7 +32,7 @@ mod tests {
     use super::{KEPT, RecentCases};
 
     #[test]
-    fn the_oldest_case_is_dropped_when_full() {
+    fn oldest_case_is_dropped_when_full() {
         let mut recent = RecentCases::default();
         (0..=KEPT as u64).for_each(|index| recent.push(index));
         assert_eq!(recent.preceding(), (1..=KEPT as u64).collect::<Vec<_>>());

@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_waits_when_all_permits_are_taken() {
+    fn thread_waits_when_all_permits_are_taken() {
         let semaphore = Semaphore::new("test", 2);
         let (first, _second) = (semaphore.acquire(Priority::Needed), semaphore.acquire(Priority::Needed));
         thread::scope(|scope| {
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_spare_waits_behind_a_needed_worker() {
+    fn spare_waits_behind_a_needed_worker() {
         let semaphore = Semaphore::new("test", 1);
         let (sender, order) = mpsc::channel();
         let permit = semaphore.acquire(Priority::Needed);

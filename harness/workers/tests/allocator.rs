@@ -8,7 +8,7 @@ use std::{path::Path, process::Command};
 use twinfer_workers::ALLOCATOR;
 
 #[test]
-fn the_allocator_accepts_its_settings() {
+fn allocator_accepts_its_settings() {
     let loader = ["/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1"];
     let Some(loader) = loader.iter().find(|path| Path::new(path).is_file()) else { return };
     let listing = Command::new(loader).arg("--list-tunables").env(ALLOCATOR.0, ALLOCATOR.1).output();

@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_backend_gets_a_worker_per_core() {
+    fn small_backend_gets_a_worker_per_core() {
         assert_eq!(scaled(CAPACITY, vec![load(GIGABYTE / 30)]), [(16, WorkerBound::Cores)]);
     }
 
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variant_of_unknown_footprint_gets_no_second_worker() {
+    fn variant_of_unknown_footprint_gets_no_second_worker() {
         assert_eq!(scaled(CAPACITY, vec![Load { footprint: None, ..load(1) }]), [(1, WorkerBound::Cases)]);
     }
 
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_beginning_variant_counts_as_slower() {
+    fn beginning_variant_counts_as_slower() {
         let slow = load(1);
         for beginning in [Load { footprint: None, ..slow }, Load { workers: 2, starting: 1, ..slow }] {
             assert_eq!(CAPACITY.bound(&[beginning, slow], 1), Some(WorkerBound::Cases));
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variant_that_cannot_scale_keeps_one_worker() {
+    fn variant_that_cannot_scale_keeps_one_worker() {
         let exclusive = Load { device_use: DeviceUse::Alone, ..load(1) };
         assert_eq!(scaled(CAPACITY, vec![exclusive]), [(1, WorkerBound::Device)]);
         let failed = Load { start_failed: true, ..load(1) };
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quarter_of_a_device_is_left_free() {
+    fn quarter_of_a_device_is_left_free() {
         let memory = DeviceMemory { free: 22 * GIGABYTE, total: 24 * GIGABYTE };
         let device = Some(Occupancy::measured(memory, 1, None));
         assert_eq!(scaled(CAPACITY, vec![Load { device, ..load(1) }]), [(9, WorkerBound::DeviceMemory)]);

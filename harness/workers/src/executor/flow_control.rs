@@ -83,27 +83,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pause_lasts_half_of_the_held_cases() {
+    fn pause_lasts_half_of_the_held_cases() {
         let per_case = Duration::from_micros(400);
         assert_eq!(pause(per_case, 16, 2000), 8 * per_case);
         assert_eq!(pause(per_case, 1, 2000), Duration::ZERO, "the worker may be idle already");
     }
 
     #[test]
-    fn a_pause_is_bounded() {
+    fn pause_is_bounded() {
         assert_eq!(pause(Duration::from_millis(6), 16, 0), LONGEST_PAUSE);
         assert_eq!(pause(Duration::from_millis(50), 16, 0), Duration::ZERO, "a slow worker");
     }
 
     #[test]
-    fn a_pause_ends_before_the_pipe_is_full() {
+    fn pause_ends_before_the_pipe_is_full() {
         let per_case = Duration::from_micros(100);
         assert_eq!(pause(per_case, 64, MOST_UNREAD / 5), 5 * per_case);
         assert_eq!(pause(per_case, 64, MOST_UNREAD + 1), Duration::ZERO);
     }
 
     #[test]
-    fn a_window_covers_two_pauses() {
+    fn window_covers_two_pauses() {
         for (micros, cases) in [(0, MOST), (500, MOST), (4_000, 20), (7_000, 11), (60_000, FEWEST)] {
             assert_eq!(window(Duration::from_micros(micros)), cases, "{micros} µs per case");
         }

@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_executor_is_busy_while_it_has_cases() {
+    fn executor_is_busy_while_it_has_cases() {
         let activity = Arc::new(Activity::default());
         let (mut in_flight, cases) = (InFlight::new(Arc::clone(&activity)), Family::Conv.stream(0));
         for index in 0..2 {

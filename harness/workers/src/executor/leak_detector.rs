@@ -41,7 +41,7 @@ mod tests {
     }
 
     #[test]
-    fn a_leak_per_case_is_detected() {
+    fn leak_per_case_is_detected() {
         // like a worker of ONNX Runtime CUDA that came to 2.4 GB after 16,384 cases
         assert_eq!(detected_after(|answers| 800_000_000 + 95_000 * answers), Some(12_288));
         assert_eq!(detected_after(|_| 3_400_000_000), None);
