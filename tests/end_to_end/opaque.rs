@@ -86,7 +86,7 @@ fn rejection_by_one_variant_is_disagreement() {
     let backends = format!("ort:cpu,{}", unchanged());
     let outcome = check(&model("Nope"), &["--backends", &backends, "--cases", "1"]);
     assert_eq!(outcome.code, Some(1), "{}", outcome.shown());
-    assert!(outcome.stdout.contains("which takes what is refused here"), "{}", outcome.stdout);
+    assert!(outcome.stdout.contains("which accepts the model that is refused here"), "{}", outcome.stdout);
 }
 
 #[test]
