@@ -5,9 +5,12 @@ use twinfer_onnx::{DataType, Tensor};
 
 use crate::{
     Choices, Quantizer, ZeroPoint,
-    exact::{Ahead, Grid, power_of_two},
+    exact::{Ahead, Grid},
+    forms::{BiasForm, Forms},
     layer::Layer,
-    parameters::{Knowledge, Parameters, made, mantissa, on_grid},
+    parameters::{Knowledge, Parameters, mantissa},
+    power::power_of_two,
+    tensors::{made, on_grid},
     weights::{Scheme, Weights, spread_out},
 };
 
@@ -38,22 +41,6 @@ pub struct Quantization {
     pub scale: Tensor,
     /// `None` leaves it out.
     pub zero_point: Option<Tensor>,
-}
-
-/// The forms of a convolution's parameters.
-#[derive(Clone, Copy, Debug)]
-pub struct Forms {
-    /// The quantization of the weights; `None` if they are not quantized.
-    pub weights: Option<Scheme>,
-    pub bias: Option<BiasForm>,
-}
-
-/// The form in which a bias is stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BiasForm {
-    Numbers,
-    /// In steps of the products of the input's and the weights' scales.
-    Integers,
 }
 
 /// The integers of a parameter, and one scale per position along the axis.
@@ -286,22 +273,6 @@ impl Parameters {
             quantization,
             integers: made(levels.quantizer.dtype, shape.clone(), &integers),
             numbers: made(self.dtype, shape, &numbers),
-        }
-    }
-}
-
-impl Forms {
-    /// Whether the weights have one scale per output channel.
-    fn is_per_output(self, layer: &Layer) -> bool {
-        self.weights.is_some_and(|scheme| scheme.axis == Some(layer.output_axis()))
-    }
-
-    /// The shift of an output channel's scale, if the bias shares it.
-    pub fn bias_shift(self, layer: &Layer, weights: &Weights, output: usize) -> u32 {
-        if self.bias == Some(BiasForm::Integers) && self.is_per_output(layer) {
-            weights.shifts[layer.place_of_output(output)]
-        } else {
-            0
         }
     }
 }

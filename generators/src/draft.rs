@@ -1,21 +1,24 @@
 mod feed;
+mod inputs;
 mod neighbor;
 mod parameter;
 mod quantization;
+mod value;
 
 use twinfer_case::{Case, Expectation, Request};
-use twinfer_onnx::{Concat, DataType, Graph, Initializer, Node, Op, Tensor};
+use twinfer_onnx::{Concat, Graph, Initializer, Node, Op, Tensor};
 
 use crate::{
-    Bias, Choices, Quantizer, Space,
-    convolution::Forms,
+    Bias, CaseSpace, Choices, Quantizer, Space,
     exact::Ahead,
+    forms::Forms,
     layer::Layer,
-    parameters::Knowledge,
-    plan::{Operation, Part, Plan, Point},
+    part::{Operation, Part},
+    plan::{Plan, Point},
     pool::Pool,
 };
 use feed::Feed;
+use value::Value;
 
 /// A graph under construction: its plan and the part that is built.
 pub struct Draft<'a> {
@@ -28,17 +31,10 @@ pub struct Draft<'a> {
     values: Vec<Value>,
 }
 
-/// A computed value.
-#[derive(Clone)]
-struct Value {
-    name: String,
-    dtype: DataType,
-    channels: usize,
-    /// The spatial extents at each point.
-    extents: Vec<Vec<usize>>,
-    known: Knowledge,
-    /// The scale of the integers that it is made of, if it is.
-    scale: Option<f64>,
+impl CaseSpace for Space {
+    fn draw(&self, choices: &mut Choices) -> Case {
+        Draft::case(self, choices)
+    }
 }
 
 impl<'a> Draft<'a> {

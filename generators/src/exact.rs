@@ -9,9 +9,10 @@ use twinfer_onnx::DataType;
 
 use crate::{
     Choices, Neighbor, Quantizer,
-    convolution::Forms,
+    forms::Forms,
     layer::Layer,
-    parameters::Normalization,
+    normalization::Normalization,
+    power::power_of_two,
     weights::{Weights, nonzero},
 };
 
@@ -286,11 +287,6 @@ fn root(power: u64, degree: u32) -> u64 {
         }
     }
     low
-}
-
-/// Exact for the exponents of a budget.
-pub const fn power_of_two(exponent: i32) -> f64 {
-    f64::from_bits(((1023 + exponent as i64) as u64) << 52)
 }
 
 #[cfg(test)]

@@ -2,10 +2,10 @@ use twinfer_onnx::{Channels, Op};
 
 use crate::{
     Choices, Operator, OutputPadding, Padding, Space,
-    attributes::Written,
     axis::{LayerAxis, LayerKind},
     caps::Caps,
     channels,
+    written::Written,
 };
 
 /// One convolution of a case, without the extents of its input.

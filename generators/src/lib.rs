@@ -18,9 +18,11 @@
 //! ```
 
 mod arrangement;
+mod arranger;
 mod attributes;
 mod axis;
 mod caps;
+mod case_space;
 mod channels;
 mod choices;
 mod convolution;
@@ -28,21 +30,29 @@ mod coverage;
 mod draft;
 mod exact;
 mod family;
+mod forms;
 mod invalid;
 mod layer;
 mod menu;
+mod normalization;
 mod padding;
 mod parameters;
+mod part;
 mod plan;
 mod pool;
+mod power;
 mod quantization;
 mod quantizer;
+mod quantizers;
 mod space;
 mod spaces;
 mod strategy;
+mod tensors;
 mod weights;
+mod written;
 
 pub use arrangement::{Arrangement, Branches};
+pub use case_space::CaseSpace;
 pub use choices::Choices;
 pub use coverage::{Coverage, CoverageReport, MissingPair, PairCount, ValueCount};
 pub use family::{CaseStream, Family, UnknownFamily};
@@ -51,7 +61,6 @@ pub use menu::{Menu, NothingLeft};
 pub use quantization::{Dialect, Quantization};
 pub use quantizer::{AxisForm, Quantizer, Scaling, ZeroPoint};
 pub use space::{
-    Bias, CaseSpace, Dynamic, Grouping, Neighbor, Operator, OutputPadding, Padding, Runs, Source, Space,
-    Values,
+    Bias, Dynamic, Grouping, Neighbor, Operator, OutputPadding, Padding, Runs, Source, Space, Values,
 };
 pub use strategy::{CaseTree, Cases};

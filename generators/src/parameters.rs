@@ -3,7 +3,10 @@ use twinfer_onnx::{DataType, Tensor};
 
 use crate::{
     Choices, Quantizer, Values,
-    exact::{self, Ahead, Budget, Grid, power_of_two},
+    exact::{self, Ahead, Budget, Grid},
+    normalization::Normalization,
+    power::power_of_two,
+    tensors::{made, on_grid},
 };
 
 /// Draws the constants of a graph, in the regime of the case.
@@ -24,22 +27,6 @@ pub enum Knowledge {
     Grid(Grid),
     /// The approximate size of the values, in the other regimes.
     Magnitude(f64),
-}
-
-/// The parameters of a BatchNormalization, with one entry per channel.
-pub struct Normalization {
-    /// `None` leaves the attribute out.
-    pub epsilon: Option<f32>,
-    pub scale: Vec<f64>,
-    pub offset: Vec<f64>,
-    pub mean: Vec<f64>,
-    pub variance: Vec<f64>,
-}
-
-impl Normalization {
-    pub const fn with_epsilon(epsilon: f32) -> Self {
-        Self { epsilon: Some(epsilon), scale: vec![], offset: vec![], mean: vec![], variance: vec![] }
-    }
 }
 
 impl Parameters {
@@ -308,14 +295,4 @@ fn magnitude(values: Values, dtype: DataType, choices: &mut Choices) -> f64 {
 /// Draws a number from 1 to 2 with 30 random bits.
 pub fn mantissa(choices: &mut Choices) -> f64 {
     1.0 + choices.below(1 << 30) as f64 * power_of_two(-30)
-}
-
-pub fn on_grid(dtype: DataType, shape: Vec<usize>, steps: &[i64], exponent: i32) -> Tensor {
-    let step = power_of_two(exponent);
-    let values: Vec<_> = steps.iter().map(|steps| *steps as f64 * step).collect();
-    made(dtype, shape, &values)
-}
-
-pub fn made(dtype: DataType, shape: Vec<usize>, values: &[f64]) -> Tensor {
-    Tensor::from_f64(dtype, shape, values).expect("one value was drawn for each element")
 }

@@ -1,13 +1,14 @@
 use twinfer_onnx::DataType;
 
 use crate::{
-    Arrangement, Choices, Dynamic, Neighbor, Operator, Quantizer, Runs, Space,
-    arrangement::{Arranged, Arranger},
+    Arrangement, Choices, Dynamic, Operator, Runs, Space,
+    arranger::{Arranged, Arranger},
     exact::{Ahead, growth},
     layer::Layer,
     parameters::Parameters,
-    pool::Pool,
-    quantizer::{Quantizers, quantizable},
+    part::{Operation, Part},
+    quantizer::quantizable,
+    quantizers::Quantizers,
 };
 
 /// The structure of a case: everything but names and values.
@@ -24,32 +25,6 @@ pub struct Plan<'a> {
     pub parameters: Parameters,
     /// The quantizers; `None` if values are quantized only to keep them in range.
     pub quantizers: Option<Quantizers<'a>>,
-}
-
-/// One computation of a case.
-#[derive(Clone, Debug)]
-pub struct Part {
-    pub operation: Operation,
-    /// The values that the part reads.
-    pub inputs: Vec<usize>,
-}
-
-/// The operation of a part.
-#[derive(Clone, Debug)]
-pub enum Operation {
-    Layer(Layer),
-    Neighbor(Neighbor),
-    /// Quantizes and dequantizes.
-    Quantizer(Quantizer),
-    /// Quantizes the last value, so that the graph gives integers.
-    QuantizeLinear(Quantizer),
-    /// Dequantizes the first value, by this zero point, so that the graph is fed integers.
-    DequantizeLinear(Quantizer, i64),
-    Pool(Pool),
-    /// Adds two values.
-    Add,
-    /// Concatenates values along the channels.
-    Concat,
 }
 
 /// The extents of a case's input in one of the shapes it is run in.
@@ -153,17 +128,6 @@ fn drop_what_has_no_room(parts: &mut Vec<Part>, parameters: &Parameters) {
             } else {
                 *input
             };
-        }
-    }
-}
-
-impl Part {
-    /// The least input extent along `axis` that gives `output` positions there.
-    fn least_input(&self, axis: usize, output: usize) -> usize {
-        match &self.operation {
-            Operation::Layer(layer) => layer.least_input(axis, output),
-            Operation::Pool(pool) => pool.least_input(output),
-            _ => output,
         }
     }
 }

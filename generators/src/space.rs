@@ -1,21 +1,6 @@
-use twinfer_case::Case;
 use twinfer_onnx::DataType;
 
-use crate::{
-    Arrangement, Branches, Cases, Choices, Menu, Quantization, draft::Draft, quantizer::quantizable,
-};
-
-/// A source of generated cases.
-pub trait CaseSpace: Send + Sync {
-    /// Generates one case. Equal choices give equal cases.
-    fn draw(&self, choices: &mut Choices) -> Case;
-}
-
-impl CaseSpace for Space {
-    fn draw(&self, choices: &mut Choices) -> Case {
-        Draft::case(self, choices)
-    }
-}
+use crate::{Arrangement, Branches, Cases, Choices, Menu, Quantization, quantizer::quantizable};
 
 /// A space of valid cases: the options of every decision, with their weights.
 ///
@@ -261,7 +246,7 @@ impl Space {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Coverage, Dialect, Scaling};
+    use crate::{CaseSpace as _, Coverage, Dialect, Scaling};
 
     /// The values of an attribute that cases of a space have.
     fn reached(space: &Space, attribute: &str) -> Vec<&'static str> {

@@ -59,11 +59,6 @@ impl Coverage {
         }
     }
 
-    /// The report of the options that occurred and of those that never did.
-    pub fn report(&self) -> CoverageReport {
-        CoverageReport::of(self)
-    }
-
     fn width(&self) -> usize {
         self.pairs.len().isqrt()
     }

@@ -52,13 +52,14 @@ pub struct MissingPair {
     pub reason: Option<&'static str>,
 }
 
-impl CoverageReport {
-    pub(super) fn of(coverage: &Coverage) -> Self {
+impl Coverage {
+    /// The report of the options that occurred and of those that never did.
+    pub fn report(&self) -> CoverageReport {
         let columns: Vec<_> = columns().map(|(attribute, value)| (attribute.name, value)).collect();
         let values = columns.iter().enumerate().map(|(column, (attribute, value))| ValueCount {
             attribute,
             value,
-            count: coverage.count(column, column),
+            count: self.count(column, column),
         });
         let pairs: Vec<_> = (0..columns.len())
             .flat_map(|second| (0..second).map(move |first| (first, second)))
@@ -66,22 +67,22 @@ impl CoverageReport {
             .map(|(first, second)| PairCount {
                 first: columns[first],
                 second: columns[second],
-                count: coverage.count(first, second),
+                count: self.count(first, second),
             })
             .collect();
-        let missing = pairs.iter().filter(|pair| pair.count == 0 && coverage.operators > 0);
+        let missing = pairs.iter().filter(|pair| pair.count == 0 && self.operators > 0);
         let missing = missing.map(|PairCount { first, second, .. }| MissingPair {
             first: *first,
             second: *second,
             reason: impossible::reason(*first, *second),
         });
-        Self {
-            cases: coverage.cases,
-            operators: coverage.operators,
+        CoverageReport {
+            cases: self.cases,
+            operators: self.operators,
             values: values.collect(),
             missing: missing.collect(),
             pairs,
-            rules: coverage.rules.iter().map(|(rule, count)| (rule.clone(), *count)).collect(),
+            rules: self.rules.iter().map(|(rule, count)| (rule.clone(), *count)).collect(),
         }
     }
 }

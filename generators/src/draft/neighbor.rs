@@ -1,6 +1,6 @@
 use twinfer_onnx::{BatchNormalization, Op};
 
-use super::{Draft, Value};
+use super::{Draft, value::Value};
 use crate::{Neighbor, parameters::Knowledge};
 
 impl Draft<'_> {

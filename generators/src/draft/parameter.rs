@@ -2,11 +2,7 @@ use twinfer_onnx::{DataType, Op};
 
 use super::{Draft, quantization::Operators};
 use crate::{
-    Bias, Source,
-    convolution::{BiasForm, Drawn},
-    layer::Layer,
-    quantizer::Quantizers,
-    weights::Scheme,
+    Bias, Source, convolution::Drawn, forms::BiasForm, layer::Layer, quantizers::Quantizers, weights::Scheme,
 };
 
 impl Draft<'_> {

@@ -1,6 +1,6 @@
 use twinfer_onnx::{DequantizeLinear, Op, QuantizeLinear};
 
-use super::{Draft, Value};
+use super::{Draft, value::Value};
 use crate::{Quantizer, convolution::Quantization, exact::Ahead};
 
 /// The operators that a quantization consists of.
