@@ -12,16 +12,20 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod cuda_runtime;
 mod golden;
 mod hazard;
 mod open;
+mod open_error;
 mod options;
 mod ort;
 mod recorder;
 mod step;
 mod trt;
 
-pub use open::{CudaRuntime, OpenError, open, open_watched};
+pub use cuda_runtime::CudaRuntime;
+pub use open::{open, open_watched};
+pub use open_error::OpenError;
 pub use options::InvalidOption;
 pub use recorder::Recorder;
 pub use trt::{has_cuda_device, is_mps_serving, processes_a_device};

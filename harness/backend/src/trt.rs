@@ -20,19 +20,26 @@ mod inspection;
 mod limitations;
 mod lowering;
 mod mps;
+mod names;
 mod plan;
+mod plan_error;
+mod product;
 mod profile;
+mod reader;
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
-use nvinfer::{Builder, Library, NetworkDefinition, Product, Runtime, Typing};
+use nvinfer::{Builder, Library, NetworkDefinition, Runtime, Typing};
 use twinfer_case::{
     BackendError, BackendName, ChosenPrecision, Description, DeviceMemory, DeviceUse, Observation, Outcome,
     PrecisionSource, Quantization, RunOutput, Severity, Stage, Task, Variant,
 };
 use twinfer_libraries::Store;
 
-use self::{device::Device, effort::Effort, inspection::BuildLog, lowering::LoweringError, plan::PlanError};
+use self::{
+    device::Device, effort::Effort, inspection::BuildLog, lowering::LoweringError, names::Names,
+    plan_error::PlanError, reader::Reader,
+};
 use crate::{
     Backend, CudaRuntime, OpenError,
     hazard::Hazard,
@@ -61,29 +68,6 @@ pub struct Trt {
     ladder: Vec<BTreeMap<String, String>>,
     log: Log,
     build_log: BuildLog,
-}
-
-/// How a model becomes a network.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Reader {
-    /// The release's ONNX parser.
-    Parser,
-    /// Layer by layer through the network API.
-    Layers,
-}
-
-/// The names of a network's inputs and outputs, in the order of the graph; an engine may have another.
-struct Names {
-    inputs: Vec<String>,
-    outputs: Vec<String>,
-}
-
-impl Names {
-    fn of(network: &NetworkDefinition<'_>) -> nvinfer::Result<Self> {
-        let names = |tensors: Vec<nvinfer::Tensor<'_>>| tensors.iter().map(nvinfer::Tensor::name).collect();
-        let inputs: nvinfer::Result<_> = names(network.inputs()?);
-        Ok(Self { inputs: inputs?, outputs: names(network.outputs()?)? })
-    }
 }
 
 /// What running an engine takes.
@@ -295,9 +279,4 @@ fn severity(severity: nvinfer::Severity) -> Option<Severity> {
         nvinfer::Severity::Warning => Some(Severity::Warning),
         nvinfer::Severity::Info | nvinfer::Severity::Verbose => None,
     }
-}
-
-/// Whether a release builds for GPUs that need not be present.
-fn builds_without_gpu(library: Library) -> bool {
-    library.version().product() == Product::TensorRtRtx
 }

@@ -5,7 +5,7 @@ use nvinfer::{Product, Version};
 use twinfer_case::{Capability, Condition, Refusal, Stage};
 use twinfer_onnx::DataType;
 
-use super::Reader;
+use super::reader::Reader;
 
 /// The graphs that a release refuses; `has_gpu` is whether it executes what it builds.
 pub fn of(version: Version, reader: Reader, has_gpu: bool) -> Vec<Capability> {

@@ -11,7 +11,7 @@ use nvinfer::{ExecutionContext, IoTensor, Product, TensorIOMode, TensorLocation,
 use twinfer_case::{DeviceMemory, poisoned};
 use twinfer_onnx::{DataType, Tensor};
 
-use super::Names;
+use super::names::Names;
 use crate::OpenError;
 
 /// Whether there is a CUDA driver, and a GPU behind it.

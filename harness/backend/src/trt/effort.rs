@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fmt, str::FromStr};
 
 use nvinfer::{Builder, BuilderConfig, Error, Result, TacticSource};
 
-use super::builds_without_gpu;
+use super::product::builds_without_gpu;
 use crate::options::{Choice, InvalidOption, VariantOptions};
 
 /// How hard a build looks for kernels.

@@ -2,7 +2,7 @@ use nvinfer::{Product, Version};
 use twinfer_case::{Condition, Effect, FallbackReason, Limitation};
 use twinfer_onnx::DataType;
 
-use super::Reader;
+use super::reader::Reader;
 
 /// The operators that a release computes otherwise than the graph says.
 pub fn of(version: Version, reader: Reader) -> Vec<Limitation> {

@@ -6,22 +6,7 @@ use nvinfer::{
 };
 use twinfer_case::Task;
 
-use super::{builds_without_gpu, effort::Effort, profile};
-
-/// Why there is no plan.
-#[derive(Debug)]
-pub enum PlanError {
-    /// The inputs of the runs do not fit the network's.
-    Inputs(String),
-    /// The library refused.
-    Library(Error),
-}
-
-impl From<Error> for PlanError {
-    fn from(error: Error) -> Self {
-        Self::Library(error)
-    }
-}
+use super::{effort::Effort, plan_error::PlanError, product::builds_without_gpu, profile};
 
 /// Builds a plan that takes every run of `task`.
 pub fn build(

@@ -4,7 +4,7 @@ use nvinfer::{Builder, BuilderConfig, NetworkDefinition, OptProfileSelector};
 use twinfer_case::Task;
 use twinfer_onnx::Tensor;
 
-use super::plan::PlanError;
+use super::plan_error::PlanError;
 
 /// Adds a profile that spans the runs of `task`, if the network has dynamic inputs.
 pub fn add(

@@ -6,7 +6,8 @@ use twinfer_case::{Case, Description, Outcome, Stage};
 use twinfer_generators::Family;
 use twinfer_onnx::{Channels, Graph, Node, Op, Tensor, Window};
 
-use super::{Reader, of};
+use super::of;
+use crate::trt::reader::Reader;
 
 const SEED: u64 = 31;
 const CASES: usize = 500;
