@@ -171,41 +171,12 @@ fn raise(signal: Signal) -> ! {
     }
 }
 
-/// Messages for the tests of this module and of the writer.
-#[cfg(test)]
-pub mod test_messages {
-    use twinfer_case::{CaseHash, Observation, Outcome, Stage};
-    use twinfer_protocol::FromWorker;
-
-    /// An answer to a case.
-    pub fn answer() -> FromWorker {
-        let observation = Observation::new(Stage::Execute, Outcome::Ok);
-        FromWorker::Answer { hash: hash(), variant: 0, observation, last: false }
-    }
-
-    /// The start of the same case's first stage.
-    pub fn stage() -> FromWorker {
-        FromWorker::Stage { hash: hash(), variant: 0, stage: Stage::Parse }
-    }
-
-    /// The bytes of messages in order.
-    pub fn frames(messages: &[FromWorker]) -> Vec<u8> {
-        messages.iter().flat_map(|message| super::frame(message).unwrap()).collect()
-    }
-
-    fn hash() -> CaseHash {
-        "0a".repeat(32).parse().unwrap()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
 
-    use super::{
-        test_messages::{answer, frames, stage},
-        *,
-    };
+    use super::*;
+    use crate::test_messages::{answer, frames, stage};
 
     fn with_seed<W: Write>(seed: u64, output: W) -> FaultInjection<W> {
         FaultInjection::new(MessageWriter::new(output), seed)

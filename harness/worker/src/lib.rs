@@ -14,15 +14,19 @@ mod message_reader;
 mod message_sink;
 mod message_writer;
 mod open;
+mod output;
 mod parent;
 mod serve;
 mod stdout;
+#[cfg(test)]
+mod test_messages;
 
 use std::{env, io, process, process::ExitCode};
 
 pub use fault_injection::FAULT_INJECTION_VARIABLE;
-pub use message_sink::{MessageSink, message_sink};
+pub use message_sink::MessageSink;
 pub use open::open;
+pub use output::message_sink;
 pub use serve::{ServeError, serve};
 pub use stdout::take as take_stdout;
 

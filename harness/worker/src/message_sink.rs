@@ -1,11 +1,4 @@
-use std::io::Write;
-
 use twinfer_protocol::{FrameError, FromWorker};
-
-use crate::{
-    fault_injection::{self, FaultInjection},
-    message_writer::MessageWriter,
-};
 
 /// The sending end of a worker's connection to its supervisor.
 pub trait MessageSink {
@@ -17,14 +10,4 @@ pub trait MessageSink {
 
     /// Sends the queued messages now.
     fn flush(&mut self) -> Result<(), FrameError>;
-}
-
-/// Opens the sink that writes to `output`, which injects a fault if
-/// [`FAULT_INJECTION_VARIABLE`](crate::FAULT_INJECTION_VARIABLE) asks for one.
-pub fn message_sink<'a>(output: impl Write + 'a) -> Box<dyn MessageSink + 'a> {
-    let writer = MessageWriter::new(output);
-    match fault_injection::seed_from_environment() {
-        None => Box::new(writer),
-        Some(seed) => Box::new(FaultInjection::new(writer, seed)),
-    }
 }

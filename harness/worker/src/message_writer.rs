@@ -51,7 +51,7 @@ impl<W: Write> MessageSink for MessageWriter<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fault_injection::test_messages::{answer, frames, stage};
+    use crate::test_messages::{answer, frames, stage};
 
     #[test]
     fn queued_answer_is_written_before_the_next_message() {

@@ -11,11 +11,7 @@ use twinfer_case::{Outcome, Stage, Task, Variant};
 use twinfer_driver_cache::{AttributeTally, CacheMode, InvalidCacheMode, attribute_tally};
 use twinfer_protocol::{Fault, FaultCause, FrameError, FromWorker, MessageError, PROTOCOL_VERSION, ToWorker};
 
-use crate::{
-    message_reader::MessageReader,
-    message_sink::{MessageSink, message_sink},
-    open,
-};
+use crate::{message_reader::MessageReader, message_sink::MessageSink, open, output::message_sink};
 
 /// Why a worker stops before its supervisor closes the pipe.
 #[derive(Debug, thiserror::Error)]
