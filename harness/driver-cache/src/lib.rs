@@ -49,6 +49,7 @@
     expect(dead_code, reason = "no library is attached")
 )]
 
+mod attach_error;
 mod attributes;
 mod blocks;
 mod cache_mode;
@@ -56,48 +57,24 @@ mod clock;
 mod driver;
 mod events;
 mod free_memory;
+mod idle_limit;
 #[cfg_attr(
     not(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64")),
     path = "unsupported.rs"
 )]
 mod linux;
+mod memory_hooks;
 mod tally;
 mod virtual_memory;
 
-use std::{
-    io,
-    path::Path,
-    sync::atomic::{AtomicBool, Ordering},
-};
+use std::path::Path;
 
+pub use attach_error::AttachError;
 use attributes::ATTRIBUTES;
 use blocks::BLOCK_CACHE;
 pub use cache_mode::{CACHE_MODE_VARIABLE, CacheMode, InvalidCacheMode};
 pub use tally::{AttributeTally, MemoryTally};
 use virtual_memory::VIRTUAL_MEMORY;
-
-/// Why a library runs without the cache. The library works all the same, only slower.
-#[derive(Debug, thiserror::Error)]
-pub enum AttachError {
-    /// The library's file or the process's memory map cannot be read, or the library's table cannot be made writable.
-    #[error(transparent)]
-    Io(#[from] io::Error),
-    /// The library does not import the named function, so it finds the driver in another way.
-    #[error("it does not import {0}")]
-    NotImported(&'static str),
-    /// The library is not loaded, or not laid out as its file states.
-    #[error("it is not loaded")]
-    NotLoaded,
-    /// The dynamic loader finds no library of this name.
-    #[error("it is not found")]
-    NotFound,
-    /// The library's import of the named function already resolves to neither the C library nor this crate.
-    #[error("its {0} is not the C library's")]
-    Replaced(&'static str),
-    /// The crate does not support this platform.
-    #[error("the driver cache supports only x86-64 Linux with glibc")]
-    Unsupported,
-}
 
 /// Redirects the loaded library whose file is `path` to the cache, and keeps the library loaded until the process ends.
 ///
@@ -123,20 +100,13 @@ pub fn memory_tally() -> MemoryTally {
     BLOCK_CACHE.tally() + VIRTUAL_MEMORY.tally()
 }
 
-/// Whether hooks for memory and events are handed out besides those for attributes.
-static HOOKS_MEMORY_AND_EVENTS: AtomicBool = AtomicBool::new(false);
-
 /// Enables what `mode` asks for in this process, and returns whether libraries are to be attached at all.
 fn enable(mode: CacheMode) -> bool {
     if mode == CacheMode::Verify {
         ATTRIBUTES.compare_all();
     }
     if matches!(mode, CacheMode::On | CacheMode::Verify) {
-        HOOKS_MEMORY_AND_EVENTS.store(true, Ordering::Relaxed);
+        memory_hooks::enable();
     }
     mode != CacheMode::Off
-}
-
-fn hooks_memory_and_events() -> bool {
-    HOOKS_MEMORY_AND_EVENTS.load(Ordering::Relaxed)
 }

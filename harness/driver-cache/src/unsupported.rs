@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::AttachError;
+use crate::AttachError;
 
 /// Always [`AttachError::Unsupported`].
 pub fn attach(_path: &Path) -> Result<(), AttachError> {

@@ -14,9 +14,6 @@ use crate::{
 
 use self::table::{BlockTable, SizeClass};
 
-/// The most bytes of unused memory that a process keeps of each kind: blocks, virtual ranges, and the pool of a device.
-pub const MAX_IDLE_BYTES: u64 = 256 << 20;
-
 /// Keeps the blocks that libraries free and hands them out again.
 ///
 /// Freeing waits for the context, as the driver's own call does. A block that is handed out again is zero. A second release of

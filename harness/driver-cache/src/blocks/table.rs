@@ -3,8 +3,10 @@ use std::{
     mem,
 };
 
-use super::MAX_IDLE_BYTES;
-use crate::driver::{Address, Context, CudaError, INVALID_VALUE, Space};
+use crate::{
+    driver::{Address, Context, CudaError, INVALID_VALUE, Space},
+    idle_limit::MAX_IDLE_BYTES,
+};
 
 /// The smallest block: the driver's own alignment.
 const MIN_BLOCK: u64 = 512;

@@ -4,7 +4,10 @@ use std::{
 };
 
 use super::{table::MAX_BLOCK, *};
-use crate::driver::{ContextDriver, INVALID_VALUE};
+use crate::{
+    driver::{ContextDriver, INVALID_VALUE},
+    idle_limit::MAX_IDLE_BYTES,
+};
 
 const ILLEGAL_ADDRESS: CudaError = CudaError(700);
 const CONTEXT: Context = Context(1);

@@ -11,16 +11,18 @@ use std::{
     },
 };
 
-use super::hook::CUDA_SUCCESS;
 use crate::{
-    blocks::{BLOCK_CACHE, MAX_IDLE_BYTES},
+    blocks::BLOCK_CACHE,
     driver::{
         Access, Address, AddressRange, BlockDriver, Context, ContextDriver, CudaError, Handle, MapRequest,
         OUT_OF_MEMORY, Properties, Space, VirtualMemoryDriver,
     },
     free_memory::MemoryInfo,
+    idle_limit::MAX_IDLE_BYTES,
     virtual_memory::VIRTUAL_MEMORY,
 };
+
+pub const CUDA_SUCCESS: c_int = 0;
 
 pub type MemAlloc = unsafe extern "C" fn(*mut u64, usize) -> c_int;
 pub type MemFree = unsafe extern "C" fn(u64) -> c_int;

@@ -4,10 +4,9 @@ use std::{
     sync::atomic::{AtomicPtr, Ordering},
 };
 
-use super::driver_api::DriverApi;
-use crate::{driver::CudaError, hooks_memory_and_events};
+use super::driver_api::{CUDA_SUCCESS, DriverApi};
+use crate::{driver::CudaError, memory_hooks};
 
-pub const CUDA_SUCCESS: c_int = 0;
 const CUDA_ERROR_NOT_INITIALIZED: c_int = 3;
 
 /// A driver function and the function of this crate that is handed out in its place.
@@ -59,7 +58,7 @@ impl Hook {
     fn applies_to(&self, found: *mut c_void) -> bool {
         match self.scope {
             Scope::Always => true,
-            Scope::MemoryAndEvents => hooks_memory_and_events() && DriverApi::of_driver(found).is_some(),
+            Scope::MemoryAndEvents => memory_hooks::are_enabled() && DriverApi::of_driver(found).is_some(),
         }
     }
 

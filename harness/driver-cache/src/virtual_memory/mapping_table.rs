@@ -1,8 +1,8 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    blocks::MAX_IDLE_BYTES,
     driver::{Access, Address, AddressRange, Context, Handle, MapRequest, Properties, VirtualMemoryDriver},
+    idle_limit::MAX_IDLE_BYTES,
 };
 
 /// What the driver has reserved, created and mapped on behalf of the libraries, and which of it is idle: freed by the

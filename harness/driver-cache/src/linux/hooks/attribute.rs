@@ -11,8 +11,8 @@ use crate::{
     clock::Timestamp,
     driver::CudaError,
     linux::{
-        driver_api::checked,
-        hook::{CUDA_SUCCESS, Hook},
+        driver_api::{CUDA_SUCCESS, checked},
+        hook::Hook,
     },
 };
 

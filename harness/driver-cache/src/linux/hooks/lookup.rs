@@ -24,10 +24,7 @@ use super::{
         MEM_UNMAP,
     },
 };
-use crate::linux::{
-    got_slot::GotSlot,
-    hook::{CUDA_SUCCESS, Hook},
-};
+use crate::linux::{driver_api::CUDA_SUCCESS, got_slot::GotSlot, hook::Hook};
 
 /// The CUDA version since which `cuGetProcAddress` names `cuGetProcAddress_v2` (cudaTypedefs.h).
 const SECOND_VERSION: c_int = 12_000;

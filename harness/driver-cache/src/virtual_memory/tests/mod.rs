@@ -6,8 +6,8 @@ mod random_calls;
 use self::device::{CONTEXT, Device, ILLEGAL_ADDRESS};
 use super::VirtualMemory;
 use crate::{
-    blocks::MAX_IDLE_BYTES,
     driver::{Access, Address, AddressRange, Context, Handle, MapRequest, OUT_OF_MEMORY, Properties},
+    idle_limit::MAX_IDLE_BYTES,
     tally::MemoryTally,
 };
 
