@@ -6,7 +6,7 @@ use twinfer_case::{Case, MAX_FILE_BYTES, read_file};
 use twinfer_onnx::{DecodeError, Graph, Interface};
 use twinfer_targets::{OpaqueModel, read_case};
 
-use super::{Arguments, inputs};
+use super::{arguments::Arguments, inputs};
 use crate::Failure;
 
 /// A model or case to check.

@@ -4,7 +4,7 @@ use twinfer_case::{Case, Expectation, Task};
 use twinfer_reports::{Answer, Survey, SurveyedCase, SurveyedVariant};
 use twinfer_store::RecordedObservation;
 
-use super::survey::Entry;
+use super::entry::Entry;
 
 /// A row per case, and a column per variant and version.
 pub fn table(entries: &[Entry]) -> Survey {

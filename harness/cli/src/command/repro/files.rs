@@ -4,7 +4,10 @@ use std::{fs, path::Path};
 
 use twinfer_onnx::{DataType, Tensor, ValueInfo};
 
-use super::{Reproduction, readme};
+use super::{
+    readme,
+    reproduction::{Reproduction, raw_name},
+};
 use crate::Failure;
 
 const DATA: &str = include_str!("data.py");
@@ -21,11 +24,6 @@ pub fn write(reproduction: &Reproduction, out: &Path) -> Result<(), Failure> {
     file(out, "data.py", data(reproduction).as_bytes())?;
     file(out, "reproduce.py", REPRODUCE.as_bytes())?;
     file(out, "README.md", readme::page(reproduction).as_bytes())
-}
-
-/// The file of an input's bytes, named by position because an input's name may be any text.
-pub fn raw_name(run: usize, index: usize) -> String {
-    format!("raw/run_{run}_input_{index}.bin")
 }
 
 /// The script `data.py`, which loads the inputs by name, type and shape.

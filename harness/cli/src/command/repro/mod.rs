@@ -2,19 +2,15 @@
 
 mod files;
 mod readme;
+mod reproduction;
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{fs, path::PathBuf};
 
 use clap::Args;
-use twinfer_case::{Case, Finding, Task, Topic};
 use twinfer_configuration::Variants;
-use twinfer_store::{RecordedObservation, Recording, read_finding, read_topic};
-use twinfer_targets::read_case;
 
-use crate::{Exit, Failure, output::line, paint, targets};
+use self::reproduction::Reproduction;
+use crate::{Exit, Failure, output::line, paint};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -28,15 +24,6 @@ pub struct Arguments {
     backends: Option<Variants>,
 }
 
-/// The contents of a reproduction.
-struct Reproduction {
-    case: Case,
-    task: Task,
-    finding: Option<Finding>,
-    topic: Option<Topic>,
-    observations: Vec<RecordedObservation>,
-}
-
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let out = &arguments.out;
     if fs::read_dir(out).is_ok_and(|mut entries| entries.next().is_some()) {
@@ -46,30 +33,4 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     files::write(&reproduction, out)?;
     line!("{} {}", paint::good("written to"), out.display());
     Ok(Exit::Conforms)
-}
-
-impl Reproduction {
-    fn of(folder: &Path, backends: Option<&Variants>) -> Result<Self, Failure> {
-        let case = read_case(folder)?;
-        let observations = match backends {
-            Some(backends) => {
-                let targets = targets::start(&backends.subjects(), None)?;
-                targets.survey(std::slice::from_ref(&case), &|_, _| {})?.into_iter().flatten().collect()
-            }
-            None => Recording::beside_or_empty(folder)?.observed,
-        };
-        if observations.is_empty() {
-            return Err(Failure::usage(format!(
-                "no observations are stored beside {}: name backends to run with --backends",
-                folder.display()
-            )));
-        }
-        Ok(Self {
-            task: Task::of(&case).map_err(Failure::usage)?,
-            finding: read_finding(folder)?,
-            topic: read_topic(folder).map_err(Failure::usage)?,
-            case,
-            observations,
-        })
-    }
 }

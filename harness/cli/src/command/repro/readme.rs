@@ -4,7 +4,7 @@ use twinfer_case::{BackendName, Diagnosis, Divergence, Expectation, Observation,
 use twinfer_onnx::{Dim, Tensor, ValueInfo};
 use twinfer_store::{MODEL, RecordedObservation, tensor_file};
 
-use super::{Reproduction, files::raw_name};
+use super::reproduction::{Reproduction, raw_name};
 
 /// The largest output, in elements, whose values are printed.
 const SHOWN: usize = 64;
