@@ -8,7 +8,7 @@ use crate::{
     integer_pairs::IntegerPairs,
     rounding::to_half,
     rules::{self, Entry},
-    semantics::{Accumulator, Bare},
+    semantics::{Accumulator, Bare, GroupOrder, WeightOrder},
     taps::Taps,
     value::Value,
 };
@@ -32,30 +32,6 @@ pub struct Connectivity {
     pub outputs: usize,
     pub layout: WeightLayout,
     pub order: GroupOrder,
-}
-
-/// The assignment of input channels to groups.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum GroupOrder {
-    /// Consecutive channels, as in ONNX.
-    #[default]
-    Contiguous,
-    /// Every `groups`-th channel; only mutants do that.
-    Interleaved,
-    /// The channels of the first group for every group; only mutants do that.
-    FirstOnly,
-    /// Consecutive channels, while output channels are assigned to the groups in turn; only mutants do that.
-    Dealt,
-}
-
-/// The order of the channels of a weight.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum WeightOrder {
-    /// The order of ONNX.
-    #[default]
-    Stated,
-    /// The order of ONNX for a convolution of the other direction; only mutants do that.
-    Exchanged,
 }
 
 impl WeightLayout {

@@ -1,49 +1,11 @@
 use std::borrow::Cow;
 
-use twinfer_onnx::{DataType, Graph, RuleViolation, Tensor, infer_shapes};
+use twinfer_onnx::{Graph, Tensor, infer_shapes};
 
 use crate::{
-    Arithmetic, Entry, Limits, Reference, evaluator::Evaluator, mutants::Mutant, semantics::Semantics,
-    value::Value,
+    Arithmetic, Evaluation, Limits, Reference, Unknown, evaluator::Evaluator, mutants::Mutant,
+    semantics::Semantics, value::Value,
 };
-
-/// The outputs of a graph for given inputs.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Evaluation {
-    /// One reference per graph output, in the graph's order.
-    pub outputs: Vec<Reference>,
-    /// The open points of the specification that the graph touches, each once.
-    pub unspecified: Vec<&'static Entry>,
-}
-
-/// Why golden has no reference for a graph.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unknown {
-    /// The graph is not valid for these inputs.
-    #[error("invalid graph: {0}")]
-    Invalid(#[from] RuleViolation),
-    /// An input has another element type than declared.
-    #[error("input {name:?} is declared {declared} and fed {fed}")]
-    Input {
-        /// The graph input.
-        name: String,
-        /// The declared element type.
-        declared: DataType,
-        /// The element type of the tensor.
-        fed: DataType,
-    },
-    /// Golden has no semantics for an operator.
-    #[error("golden does not know the operator {0}")]
-    Operator(&'static str),
-    /// The graph is larger than the [`Limits`] allow.
-    #[error("{name:?} is too large for golden: {what}")]
-    TooLarge {
-        /// The name of the node or value that exceeds what remains of the [`Limits`].
-        name: String,
-        /// The quantity that is too large, with its size.
-        what: String,
-    },
-}
 
 /// Evaluates `graph` for `inputs`: one tensor per graph input, in the graph's order.
 pub fn evaluate(graph: &Graph, inputs: &[Tensor]) -> Result<Evaluation, Unknown> {

@@ -22,8 +22,6 @@ use crate::{
     value::Value,
 };
 
-pub use integer_operands::Integers;
-
 /// The values known so far.
 pub struct Evaluator<'a> {
     graph: &'a Graph,

@@ -2,7 +2,7 @@
 
 use twinfer_onnx::DataType;
 
-use crate::evaluator::Integers;
+use crate::integer_operand::Integers;
 
 /// The limits at which a pair of products saturates.
 const RANGE: (f64, f64) = (i16::MIN as f64, i16::MAX as f64);

@@ -7,10 +7,12 @@ use crate::{
         drop_output_padding, ignore_output_shape, pad_both_ends_alike, same_as_valid,
         split_output_shape_at_end, swap_pads, swap_same,
     },
-    convolution::{GroupOrder, WeightOrder},
     quantization::{IntegerConversion, Overflow, Rounding},
     rounding::{to_bfloat16, to_tf32},
-    semantics::{Accumulator, Bias, FloatWeights, Origins, Scales, Semantics, Surroundings, Unsigned},
+    semantics::{
+        Accumulator, Bias, FloatWeights, GroupOrder, Origins, Scales, Semantics, Surroundings, Unsigned,
+        WeightOrder,
+    },
     taps::Direction,
 };
 
@@ -257,6 +259,17 @@ mutants! {
         SumsInHalf = "sums-in-half",
             "Products of a convolution are summed in 16-bit floats.",
             |golden| golden.sums = Accumulator::Half;
+    }
+}
+
+impl Semantics {
+    /// The semantics of ONNX with all of these mutants applied.
+    pub fn of(mutants: &[Mutant]) -> Self {
+        let mut semantics = Self::default();
+        for mutant in mutants {
+            mutant.apply(&mut semantics);
+        }
+        semantics
     }
 }
 

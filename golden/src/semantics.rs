@@ -1,8 +1,6 @@
 use twinfer_onnx::{Axis, Op};
 
 use crate::{
-    Mutant,
-    convolution::{GroupOrder, WeightOrder},
     quantization::IntegerConversion,
     taps::{Direction, Reach},
 };
@@ -44,15 +42,28 @@ pub struct Semantics {
     pub surroundings: Surroundings,
 }
 
-impl Semantics {
-    /// The semantics of ONNX with all of these mutants applied.
-    pub fn of(mutants: &[Mutant]) -> Self {
-        let mut semantics = Self::default();
-        for mutant in mutants {
-            mutant.apply(&mut semantics);
-        }
-        semantics
-    }
+/// The assignment of input channels to groups.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum GroupOrder {
+    /// Consecutive channels, as in ONNX.
+    #[default]
+    Contiguous,
+    /// Every `groups`-th channel; only mutants do that.
+    Interleaved,
+    /// The channels of the first group for every group; only mutants do that.
+    FirstOnly,
+    /// Consecutive channels, while output channels are assigned to the groups in turn; only mutants do that.
+    Dealt,
+}
+
+/// The order of the channels of a weight.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WeightOrder {
+    /// The order of ONNX.
+    #[default]
+    Stated,
+    /// The order of ONNX for a convolution of the other direction; only mutants do that.
+    Exchanged,
 }
 
 /// The origin of a value.

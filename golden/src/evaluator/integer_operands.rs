@@ -6,20 +6,12 @@ use twinfer_onnx::{DataType, Node, Op, Tensor, resolve_axis};
 
 use super::Evaluator;
 use crate::{
+    integer_operand::Integers,
     integer_pairs::IntegerPairs,
-    quantization::{IntegerConversion, Parameters, dequantize},
+    quantization::dequantize,
     semantics::{Accumulator, FloatWeights, Origin},
     value::Value,
 };
-
-/// An operand of a convolution as integers, and what they stand for.
-pub struct Integers<'a> {
-    pub value: Cow<'a, Value>,
-    pub scale: Cow<'a, Value>,
-    pub zero_point: Option<Cow<'a, Value>>,
-    /// The axis along which the scales differ, if there are several.
-    pub axis: usize,
-}
 
 impl Evaluator<'_> {
     /// The weights of a convolution, and the integers behind them where they have any.
@@ -77,18 +69,6 @@ impl Evaluator<'_> {
             zero_point: given(DataType::Int8, zero_point),
             axis: 0,
         })
-    }
-}
-
-impl Integers<'_> {
-    fn parameters(&self) -> Parameters<'_> {
-        Parameters {
-            scale: &self.scale,
-            zero_point: self.zero_point.as_deref(),
-            axis: self.axis,
-            only_first: false,
-            conversion: IntegerConversion::ONNX,
-        }
     }
 }
 
