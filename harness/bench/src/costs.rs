@@ -1,26 +1,11 @@
 //! The costs of a case: the processor time of each part, and the time that a campaign spent on it.
 
 use console::style;
-use serde::Serialize;
 use twinfer_case::{Stage, Variant};
 
-use crate::{Host, end_to_end::Measured, host::line, parts::Parts};
+use crate::{Cost, Host, end_to_end::Measured, host::line, parts::Parts};
 
 const STAGES: [Stage; 4] = [Stage::Load, Stage::Parse, Stage::Build, Stage::Execute];
-
-/// The cost of one step, in microseconds per case.
-#[derive(Debug, Serialize)]
-pub struct Cost {
-    /// The name of the step.
-    pub name: String,
-    /// Processor time of the step, measured on its own; `None` if it was not measured.
-    pub processor: Option<f64>,
-    /// The first and third quartile, if `processor` is the median of many measurements.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub spread: Option<[f64; 2]>,
-    /// Wall time of a stage in the campaign; in the last row, of all processors together. `None` if not measured.
-    pub campaign: Option<f64>,
-}
 
 /// The costs of a case. The last two entries are the unattributed rest and the sum.
 pub fn costs(measured: &Measured, variants: &[(Variant, Parts)], processors: usize) -> Vec<Cost> {

@@ -30,6 +30,7 @@
 //! ```
 
 mod bare;
+mod cost;
 mod costs;
 mod cpu;
 mod end_to_end;
@@ -44,7 +45,7 @@ mod solo;
 mod stream;
 mod usage;
 
-pub use costs::Cost;
+pub use cost::Cost;
 pub use error::{BenchError, Fault};
 pub use host::Host;
 pub use parts::measure_parts;
