@@ -35,7 +35,7 @@ pub(crate) fn render(report: &Report) -> String {
                 @for finding in &report.findings { (one_finding(report, finding)) }
                 @if !report.issues.is_empty() {
                     h2 { "Known issues" }
-                    dl { @for (word, what) in issue::descriptions(report) { dt { (word) } dd { (what) } } }
+                    dl { @for (word, what) in issue::descriptions(&report.issues) { dt { (word) } dd { (what) } } }
                 }
             }
         }

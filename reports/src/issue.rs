@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::{Report, numbers::counted};
+use crate::numbers::counted;
 
 /// A known issue, as `twinfer.toml` lists it, with its state after a campaign.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -37,8 +37,8 @@ pub enum IssueState {
 }
 
 /// A state and a description of each issue; those that need attention come first.
-pub(crate) fn descriptions(report: &Report) -> Vec<(&'static str, String)> {
-    let mut issues: Vec<&ListedIssue> = report.issues.iter().collect();
+pub(crate) fn descriptions(issues: &[ListedIssue]) -> Vec<(&'static str, String)> {
+    let mut issues: Vec<&ListedIssue> = issues.iter().collect();
     issues.sort_by_key(|issue| attention(issue.state));
     let overdue = issues.iter().filter_map(|issue| {
         let since = issue.overdue_since.as_ref()?;

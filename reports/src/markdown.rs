@@ -69,7 +69,7 @@ fn table(table: &Table) -> String {
 
 /// The known issues with their states; `None` if the project lists none.
 fn issues(report: &Report) -> Option<String> {
-    let descriptions = issue::descriptions(report);
+    let descriptions = issue::descriptions(&report.issues);
     let lines: Vec<_> =
         descriptions.iter().map(|(word, what)| format!("- {word}: {}", escaped(what))).collect();
     (!lines.is_empty()).then(|| format!("## Known issues\n\n{}", lines.join("\n")))

@@ -238,7 +238,7 @@ fn known_list(report: &Report) -> Vec<String> {
 
 /// The known issues with their states.
 fn issues(report: &Report) -> Vec<String> {
-    let descriptions = issue::descriptions(report);
+    let descriptions = issue::descriptions(&report.issues);
     let mut lines: Vec<_> =
         descriptions.into_iter().map(|(word, what)| format!("{:<9} {what}", style(word).bold())).collect();
     if !lines.is_empty() {
