@@ -1,32 +1,13 @@
-use twinfer_case::{Case, Divergence, InvalidVariant, Variant, Verdict};
+use twinfer_case::{Case, Divergence, Variant, Verdict};
 use twinfer_libraries::{Installed, Store};
-use twinfer_targets::{TargetError, Targets};
+use twinfer_targets::Targets;
 use twinfer_workers::Deadlines;
 
-use crate::program;
+use crate::{Error, program};
 
 /// Variants that are compared with golden case by case, each in a worker process of its own.
 pub struct Conformance {
     subjects: Targets,
-}
-
-/// The error of backends that cannot be compared.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// A text does not name a variant.
-    #[error(transparent)]
-    Variant(#[from] InvalidVariant),
-    /// A library is not installed, or is damaged.
-    #[error(transparent)]
-    Library(#[from] twinfer_libraries::Error),
-    /// There is no program to run as a worker.
-    #[error(
-        "no worker: call twinfer::become_worker_if_asked() first in main, set TWINFER_PROGRAM, or put twinfer beside the tests"
-    )]
-    NoProgram,
-    /// A worker failed.
-    #[error(transparent)]
-    Target(#[from] TargetError),
 }
 
 impl Conformance {

@@ -21,9 +21,11 @@
 //! proptest minimizes a case that diverges. `twinfer backends install` installs libraries.
 
 mod conformance;
+mod error;
 mod program;
 
-pub use conformance::{Conformance, Error};
+pub use conformance::Conformance;
+pub use error::Error;
 pub use program::become_worker_if_asked;
 pub use twinfer_case::{Case, Divergence, Kind, Variant, Verdict};
 pub use twinfer_generators::{Cases, Family, InvalidSpace, Space};
