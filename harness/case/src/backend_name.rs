@@ -1,10 +1,8 @@
 //! The backends by name, and what is known of each before its worker starts.
 
-use std::{fmt, str::FromStr};
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
-
-use crate::InvalidVariant;
 
 /// Whether a backend needs a GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,17 +105,6 @@ impl fmt::Display for BackendName {
             Self::External(command) => write!(f, ":{command}"),
             _ => Ok(()),
         }
-    }
-}
-
-impl FromStr for BackendName {
-    type Err = InvalidVariant;
-
-    fn from_str(text: &str) -> Result<Self, InvalidVariant> {
-        let external = text.strip_prefix("external:").filter(|command| !command.is_empty());
-        let external = external.map(|command| Self::External(command.to_owned()));
-        let named = || Self::BUILT_IN.iter().find(|backend| backend.label() == text).cloned();
-        external.or_else(named).ok_or_else(|| InvalidVariant::Backend(text.to_owned()))
     }
 }
 

@@ -57,6 +57,17 @@ impl fmt::Display for Variant {
     }
 }
 
+impl FromStr for BackendName {
+    type Err = InvalidVariant;
+
+    fn from_str(text: &str) -> Result<Self, InvalidVariant> {
+        let external = text.strip_prefix("external:").filter(|command| !command.is_empty());
+        let external = external.map(|command| Self::External(command.to_owned()));
+        let named = || Self::BUILT_IN.iter().find(|backend| backend.label() == text).cloned();
+        external.or_else(named).ok_or_else(|| InvalidVariant::Backend(text.to_owned()))
+    }
+}
+
 impl FromStr for Variant {
     type Err = InvalidVariant;
 
