@@ -2,9 +2,9 @@ use std::{borrow::Cow, io::BufRead, iter};
 
 use serde::{Deserialize, Serialize};
 use twinfer_case::{CaseHash, Description, DeviceMemory, Observation, Stage, Task, Variant};
-use twinfer_onnx::InvalidTensor;
 
 use crate::{
+    MessageError,
     frame::{FrameError, Part, read_frame, write_frame, write_header},
     stage,
     wire::{AnswerHeader, CaseHeader, ObservationHeader, Parts, TensorHeader},
@@ -93,23 +93,6 @@ impl Fault {
     pub fn of_environment(message: impl Into<String>) -> Self {
         Self { message: message.into(), cause: FaultCause::Environment }
     }
-}
-
-/// The error of a frame that is not a message of this protocol.
-#[derive(Debug, thiserror::Error)]
-pub enum MessageError {
-    /// The bytes are not a frame.
-    #[error(transparent)]
-    Frame(#[from] FrameError),
-    /// The payload has fewer parts than the header describes.
-    #[error("the payload has fewer parts than the header describes")]
-    MissingPart,
-    /// The payload has more parts than the header describes.
-    #[error("the payload has {0} parts that the header does not describe")]
-    SpareParts(usize),
-    /// A part of the payload is not the tensor that the header describes.
-    #[error("the payload does not fit the header: {0}")]
-    Tensor(InvalidTensor),
 }
 
 #[derive(Serialize, Deserialize)]

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use twinfer_case::{
     CaseHash, ChosenPrecision, LogLine, NamedTensor, Observation, Outcome, Request, RunOutput, Stage, Timing,
 };
-use twinfer_onnx::{DataType, InvalidTensor, Tensor};
+use twinfer_onnx::{DataType, Tensor};
 
 use crate::{MessageError, frame::Payload};
 
@@ -87,12 +87,6 @@ impl<'a> TensorHeader<'a> {
 
     pub fn with(self, parts: &mut Parts<'_, impl BufRead>) -> Result<Tensor, MessageError> {
         Ok(parts.take(|bytes| Tensor::from_le_bytes(self.dtype, self.shape.into_owned(), bytes))??)
-    }
-}
-
-impl From<InvalidTensor> for MessageError {
-    fn from(error: InvalidTensor) -> Self {
-        Self::Tensor(error)
     }
 }
 
