@@ -4,83 +4,14 @@ use half::{bf16, f16};
 use prost::Message;
 
 use crate::{
-    DataType, Dim, Graph, Initializer, InvalidTensor, Node, Tensor, TensorData, ValueInfo, attributes,
+    DataType, Dim, Graph, Initializer, Node, Tensor, TensorData, ValueInfo, attributes,
     census::{Census, MAX_MESSAGES},
+    decode_error::{DecodeError, MAX_MODEL_BYTES, Unsupported},
     proto::{
         DimensionProto, Extent, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto,
         ValueInfoProto,
     },
 };
-
-/// The most bytes of a model that [`Graph::decode`] looks at.
-pub const MAX_MODEL_BYTES: usize = 64 << 20;
-
-/// Why bytes do not become a [`Graph`].
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum DecodeError {
-    /// Longer than [`MAX_MODEL_BYTES`].
-    #[error("model of {0} bytes: at most {MAX_MODEL_BYTES} are read")]
-    TooLarge(usize),
-    /// So many small parts that decoding them would take a hundred times the bytes.
-    #[error(
-        "not a model that twinfer reads: it has more than {MAX_MESSAGES} parts, or graphs too deep in graphs"
-    )]
-    TooManyMessages,
-    /// Not a `ModelProto`.
-    #[error("not an ONNX model: {0}")]
-    Malformed(#[from] prost::DecodeError),
-    /// A model without a graph, or a value without a type.
-    #[error("not an ONNX model: it has no {0}")]
-    Missing(&'static str),
-    /// A node without an attribute that its operator requires.
-    #[error("node {node:?} lacks the attribute {attribute}")]
-    MissingAttribute {
-        /// The node's name.
-        node: String,
-        /// The attribute.
-        attribute: &'static str,
-    },
-    /// An extent below zero.
-    #[error("value {0:?} has a negative extent")]
-    NegativeExtent(String),
-    /// An initializer whose elements do not fit its shape and type.
-    #[error("initializer {name:?}: {reason}")]
-    Initializer {
-        /// The value's name.
-        name: String,
-        /// What does not fit.
-        reason: InvalidTensor,
-    },
-    /// An ONNX model, but with something this crate does not represent; carry it as bytes.
-    #[error(transparent)]
-    Unsupported(#[from] Unsupported),
-}
-
-/// Something valid in ONNX that a [`Graph`] cannot hold.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say what each field is")]
-pub enum Unsupported {
-    #[error("operator {op_type} is not one of twinfer's")]
-    Operator { op_type: String },
-    #[error("operator domain {0:?} is not the default one")]
-    Domain(String),
-    #[error("node {node:?}: attribute {attribute} of {op_type} is unknown or of an unknown type or value")]
-    Attribute { node: String, op_type: String, attribute: String },
-    #[error("node {node:?}: twinfer knows {op_type} with one output only")]
-    OptionalOutputs { node: String, op_type: String },
-    #[error("value {name:?} has the element type {code}, which twinfer does not know")]
-    ElementType { name: String, code: i32 },
-    #[error("value {0:?} is not a dense tensor")]
-    NotATensor(String),
-    #[error("initializer {0:?} is in another file")]
-    ExternalData(String),
-    #[error("a tensor inside of a node or function is in another file")]
-    NestedExternalData,
-    #[error("the model has sparse initializers")]
-    SparseInitializer,
-    #[error("the model has functions of its own")]
-    Functions,
-}
 
 impl Graph {
     /// The graph of an ONNX model, unless it has something that twinfer does not represent.

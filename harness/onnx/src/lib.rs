@@ -34,6 +34,7 @@
 mod attributes;
 mod census;
 mod decode;
+mod decode_error;
 mod display;
 mod dtype;
 mod encode;
@@ -48,9 +49,10 @@ mod proto;
 mod rule;
 mod shapes;
 mod tensor;
+mod tensor_type;
 mod window;
 
-pub use decode::{DecodeError, MAX_MODEL_BYTES, Unsupported};
+pub use decode_error::{DecodeError, MAX_MODEL_BYTES, Unsupported};
 pub use dtype::DataType;
 pub use geometry::{Axis, Geometry};
 pub use graph::{Dim, Graph, Initializer, Node, ValueInfo};
@@ -61,6 +63,7 @@ pub use op::{
 pub use ops::resolve_axis;
 pub use outline::{Outline, OutlineNode};
 pub use rule::{Broken, Rule, RuleViolation};
-pub use shapes::{MAX_ELEMENTS, MAX_OPSET, MAX_RANK, MIN_OPSET, Shapes, TensorType, infer_shapes};
+pub use shapes::{MAX_ELEMENTS, MAX_OPSET, MAX_RANK, MIN_OPSET, Shapes, infer_shapes};
 pub use tensor::{InvalidTensor, Tensor, TensorData, element_count, volume};
+pub use tensor_type::TensorType;
 pub use window::{Channels, Window, WindowMut};

@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 
 use crate::{
-    DataType, Dim, Graph, Node, ValueInfo,
+    Dim, Graph, Node, TensorType, ValueInfo,
     ops::{self, Inputs},
     rule::{Broken, Rule, RuleViolation, require},
     tensor::volume,
@@ -18,15 +18,6 @@ pub const MAX_ELEMENTS: usize = 1 << 28;
 
 /// The most axes of one tensor.
 pub const MAX_RANK: usize = 64;
-
-/// The element type and extents of a value.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TensorType {
-    /// The element type.
-    pub dtype: DataType,
-    /// Extents, outermost first.
-    pub shape: Vec<usize>,
-}
 
 /// The type of every value of a graph, for given input shapes.
 #[derive(Clone, Debug, PartialEq, Eq)]
