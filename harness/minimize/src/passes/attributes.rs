@@ -1,7 +1,7 @@
 use twinfer_case::Case;
 use twinfer_onnx::{AutoPad, BatchNormalization, Op};
 
-use super::Candidates;
+use super::candidates::Candidates;
 use crate::fit::Baseline;
 
 /// An attribute of numbers, with the value that means nothing special.

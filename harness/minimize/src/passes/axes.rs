@@ -1,7 +1,7 @@
 use twinfer_case::Case;
 use twinfer_onnx::{Node, Op};
 
-use super::Candidates;
+use super::candidates::Candidates;
 use crate::{
     edit::{Edited, select, select_input, selected, smaller},
     fit::Baseline,

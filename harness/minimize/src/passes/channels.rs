@@ -1,7 +1,7 @@
 use twinfer_case::Case;
 use twinfer_onnx::{Channels, Node};
 
-use super::Candidates;
+use super::candidates::Candidates;
 use crate::{
     edit::{Edited, select, select_input, smaller},
     fit::Baseline,

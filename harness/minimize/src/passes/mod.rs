@@ -1,5 +1,6 @@
 mod attributes;
 mod axes;
+mod candidates;
 mod channels;
 mod nodes;
 mod parameters;
@@ -8,6 +9,7 @@ mod values;
 
 use twinfer_case::Case;
 
+use self::candidates::Candidates;
 use crate::fit::Baseline;
 
 /// One way to simplify a case.
@@ -17,9 +19,6 @@ pub struct Pass {
     /// Edited copies of a case, the boldest first; they need not be sound yet.
     pub propose: for<'a> fn(&'a Case, &'a Baseline) -> Candidates<'a>,
 }
-
-/// Made one at a time: a copy holds every tensor of the case.
-pub type Candidates<'a> = Box<dyn Iterator<Item = Case> + 'a>;
 
 /// Every pass, in the order in which they are tried.
 pub const PASSES: &[Pass] = &[

@@ -3,7 +3,7 @@ use std::iter::successors;
 use twinfer_case::{Case, TensorSource};
 use twinfer_onnx::{DataType, Dim, Op, Tensor, ValueInfo};
 
-use super::Candidates;
+use super::candidates::Candidates;
 use crate::fit::Baseline;
 
 /// Each convolution alone, and failing that each other node that computes on data.

@@ -1,7 +1,7 @@
 use twinfer_case::Case;
 use twinfer_onnx::{Graph, Initializer, Node, Op, Tensor};
 
-use super::Candidates;
+use super::candidates::Candidates;
 use crate::fit::Baseline;
 
 /// Each convolution without its bias, or without the empty name that stands for one.

@@ -1,7 +1,7 @@
 use twinfer_case::Case;
 use twinfer_onnx::Dim;
 
-use super::Candidates;
+use super::candidates::Candidates;
 use crate::{edit::select_input, fit::Baseline};
 
 /// Each run alone, then all but one.

@@ -3,7 +3,7 @@ use std::iter::successors;
 use twinfer_case::{Case, TensorSource};
 use twinfer_onnx::{DataType, Tensor};
 
-use super::Candidates;
+use super::candidates::Candidates;
 use crate::fit::Baseline;
 
 /// Simpler elements for a tensor, the simplest first.
