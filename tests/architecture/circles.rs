@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// How many files of a crate import themselves through others. A crate that is not listed has no circle, and none may be added.
-const KNOWN: &[(&str, usize)] = &[("campaign", 4), ("nvinfer", 14)];
+const KNOWN: &[(&str, usize)] = &[("nvinfer", 14)];
 
 /// The shortest circle through `start`: the files from `start` back to `start`. `None` if there is none.
 fn circle(imports: &[BTreeSet<usize>], start: usize) -> Option<Vec<usize>> {
