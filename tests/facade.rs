@@ -1,4 +1,5 @@
-//! The library as somebody's own `cargo test` uses it: this binary is its own worker.
+//! The crate `twinfer` as another project's `cargo test` uses it: this binary is its own worker, so it has a `main`. A test that is
+//! not listed there is dead code, which the compiler reports.
 
 use std::process::ExitCode;
 
@@ -6,12 +7,17 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
 use twinfer::{Case, Conformance, InvalidSpace, Kind, Space};
 
+/// A trial per function, with its name.
+macro_rules! trials {
+    ($($test:ident),+ $(,)?) => { vec![$(Trial::test(stringify!($test), $test)),+] };
+}
+
 fn main() -> ExitCode {
     twinfer::become_worker_if_asked();
-    let trials = vec![
-        Trial::test("generated_convolutions_conform", generated_convolutions_conform),
-        Trial::test("a_case_that_diverges_is_shrunk_by_proptest", a_case_that_diverges_is_shrunk),
-        Trial::test("a_library_that_is_absent_is_an_error", a_library_that_is_absent_is_an_error),
+    let trials = trials![
+        generated_convolutions_conform,
+        diverging_case_is_shrunk_to_one_node,
+        missing_library_is_an_error,
     ];
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
@@ -32,8 +38,8 @@ fn generated_convolutions_conform() -> Result<(), Failed> {
     outcome.map_err(|error| error.to_string().into())
 }
 
-/// ONNX Runtime takes some graphs that break a rule.
-fn a_case_that_diverges_is_shrunk() -> Result<(), Failed> {
+/// ONNX Runtime accepts some graphs that break a rule.
+fn diverging_case_is_shrunk_to_one_node() -> Result<(), Failed> {
     let conformance = Conformance::of(&["ort:cpu"])?;
     let accepts = |case: &Case| {
         let divergences = conformance.check(case).unwrap_or_default();
@@ -48,10 +54,10 @@ fn a_case_that_diverges_is_shrunk() -> Result<(), Failed> {
     }
 }
 
-fn a_library_that_is_absent_is_an_error() -> Result<(), Failed> {
+fn missing_library_is_an_error() -> Result<(), Failed> {
     match Conformance::of(&["ort:cpu,version=0.1"]) {
         Err(twinfer::Error::Library(_)) => Ok(()),
         Err(other) => Err(other.to_string().into()),
-        Ok(_) => Err("it is not there".into()),
+        Ok(_) => Err("a library of version 0.1 was found".into()),
     }
 }

@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use serde::Serialize;
-use twinfer_case::{Description, Event, Finding, Growth, RunInfo, Stage, Summary, Variant};
+use twinfer_case::{Description, Event, Finding, MemoryGrowth, RunInfo, Stage, Summary, Variant};
 
 use twinfer_store::{StoreError, replay_events};
 
@@ -70,7 +70,7 @@ pub struct Outgrown {
     pub variant: Variant,
     /// Its memory at first and when it was replaced.
     #[serde(flatten)]
-    pub growth: Growth,
+    pub growth: MemoryGrowth,
 }
 
 /// The cost of triaging a divergence.

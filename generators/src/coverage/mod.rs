@@ -2,9 +2,9 @@
 //! pairs never do.
 
 mod attribute;
+mod covered_convolution;
 mod impossible;
 mod report;
-mod site;
 
 use std::collections::BTreeMap;
 
@@ -12,8 +12,8 @@ use twinfer_case::{Case, Expectation};
 
 use crate::CaseStream;
 use attribute::{ATTRIBUTES, Attribute};
+use covered_convolution::CoveredConvolution;
 pub use report::{CoverageReport, MissingPair, PairCount, ValueCount};
-use site::Site;
 
 /// Counts attribute values over cases.
 #[derive(Clone, Debug)]
@@ -47,9 +47,9 @@ impl Coverage {
             *self.rules.entry(rule.clone()).or_default() += 1;
             return;
         }
-        for site in Site::all(case) {
+        for conv in CoveredConvolution::all(case) {
             self.operators += 1;
-            let columns = columns_of(&site);
+            let columns = columns_of(&conv);
             let width = self.width();
             for first in &columns {
                 for second in &columns {
@@ -79,12 +79,12 @@ fn columns() -> impl Iterator<Item = (&'static Attribute, &'static str)> {
     ATTRIBUTES.iter().flat_map(|attribute| attribute.values.iter().map(move |value| (attribute, *value)))
 }
 
-/// The column of each attribute's value at a site.
-fn columns_of(site: &Site) -> Vec<usize> {
+/// The column of each attribute's value at a conv.
+fn columns_of(conv: &CoveredConvolution) -> Vec<usize> {
     let mut start = 0;
     let mut columns = Vec::with_capacity(ATTRIBUTES.len());
     for attribute in ATTRIBUTES {
-        let value = (attribute.of)(site);
+        let value = (attribute.of)(conv);
         columns
             .extend(attribute.values.iter().position(|listed| *listed == value).map(|place| start + place));
         start += attribute.values.len();
@@ -104,9 +104,9 @@ mod tests {
         for family in Family::VALID {
             let stream = family.stream(2);
             for case in (0..500).map(|index| stream.case(index)) {
-                for site in Site::all(&case) {
+                for conv in CoveredConvolution::all(&case) {
                     for attribute in ATTRIBUTES {
-                        let value = (attribute.of)(&site);
+                        let value = (attribute.of)(&conv);
                         assert!(attribute.values.contains(&value), "{} is {value:?}", attribute.name);
                     }
                 }

@@ -102,7 +102,7 @@ impl Parts {
 }
 
 /// The steps that the cases go through, and the times so far.
-struct Course {
+struct Measurement {
     stream: Stream,
     next: u64,
     options: Options,
@@ -118,18 +118,18 @@ struct Course {
 /// If the backend does not open, or its worker does not start or is lost.
 pub fn measure_parts(settings: &PartsSettings, host: &dyn Host) -> Result<(), BenchError> {
     let mut output = take_stdout().map_err(Fault::environment)?;
-    let mut course = Course::open(settings, host)?;
+    let mut measurement = Measurement::open(settings, host)?;
     let mut begun = Instant::now();
-    course.turn(WARM_UP)?;
+    measurement.turn(WARM_UP)?;
     // a slow backend has shorter turns
     let within = LONGEST.as_secs_f64() / begun.elapsed().as_secs_f64() * WARM_UP as f64 / LEAST_TURNS as f64;
     let turn = TURN.min(within as usize).max(1);
-    course.parts = Parts::default();
+    measurement.parts = Parts::default();
     begun = Instant::now();
-    while course.parts.cases < settings.cases && begun.elapsed() < LONGEST {
-        course.turn(turn.min(settings.cases - course.parts.cases))?;
+    while measurement.parts.cases < settings.cases && begun.elapsed() < LONGEST {
+        measurement.turn(turn.min(settings.cases - measurement.parts.cases))?;
     }
-    let mut parts = course.parts;
+    let mut parts = measurement.parts;
     let share = parts.backend / parts.stages.values().sum::<f64>().max(f64::MIN_POSITIVE);
     parts.stages.values_mut().for_each(|seconds| *seconds *= share);
     let json = serde_json::to_string(&parts).map_err(Fault::environment)?;
@@ -137,7 +137,7 @@ pub fn measure_parts(settings: &PartsSettings, host: &dyn Host) -> Result<(), Be
     Ok(())
 }
 
-impl Course {
+impl Measurement {
     fn open(settings: &PartsSettings, host: &dyn Host) -> Result<Self, BenchError> {
         let variants = vec![settings.variant.clone()];
         let worker = host.worker(&variants)?;

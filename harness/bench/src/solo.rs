@@ -59,7 +59,7 @@ pub struct Loop {
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A running loop, which writes its result once.
-struct Course {
+struct RunningLoop {
     /// The result so far; `None` once it is written.
     result: Mutex<Option<Loop>>,
     output: File,
@@ -109,11 +109,11 @@ pub fn run_loop(settings: &LoopSettings) -> Result<Greeting, BenchError> {
     let before: Vec<_> = cases.by_ref().take(before).collect();
     say(&mut output, &Greeting::Ok(()))?;
     if begin_requested()? {
-        let course = Arc::new(Course::begin(result, output));
+        let running = Arc::new(RunningLoop::begin(result, output));
         let limit = settings.time.map_or(Duration::MAX, Duration::from_secs);
-        course.watch(limit);
-        course.run(before.into_iter().chain(cases), subjects, settings.judged, limit)?;
-        course.report(false)?;
+        running.watch(limit);
+        running.run(before.into_iter().chain(cases), subjects, settings.judged, limit)?;
+        running.report(false)?;
     }
     Ok(Greeting::Ok(()))
 }
@@ -142,7 +142,7 @@ fn prepare(case: Case) -> Result<EncodedCase, Fault> {
     Ok(EncodedCase { case, task })
 }
 
-impl Course {
+impl RunningLoop {
     fn begin(result: Loop, output: File) -> Self {
         Self { result: Mutex::new(Some(result)), output, started: Instant::now(), before: Usage::now() }
     }
@@ -150,11 +150,11 @@ impl Course {
     /// Exits the process if a case far outlasts the loop's `limit`.
     fn watch(self: &Arc<Self>, limit: Duration) {
         let Some(patience) = limit.checked_add(PATIENCE) else { return };
-        let course = Arc::clone(self);
+        let running = Arc::clone(self);
         thread::spawn(move || {
             thread::sleep(patience);
             // no process is left to report a failure to
-            let _ = course.report(true);
+            let _ = running.report(true);
             process::exit(0);
         });
     }
@@ -252,10 +252,10 @@ mod tests {
     #[test]
     fn stuck_loop_reports_its_result_once() {
         let mut file = tempfile::tempfile().unwrap();
-        let course = Course::begin(Loop::default(), file.try_clone().unwrap());
-        course.result().as_mut().unwrap().count(&[], true);
-        course.report(true).unwrap();
-        course.report(false).unwrap();
+        let running = RunningLoop::begin(Loop::default(), file.try_clone().unwrap());
+        running.result().as_mut().unwrap().count(&[], true);
+        running.report(true).unwrap();
+        running.report(false).unwrap();
         let mut text = String::new();
         file.rewind().unwrap();
         file.read_to_string(&mut text).unwrap();

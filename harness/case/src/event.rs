@@ -81,7 +81,7 @@ pub enum Event {
         /// The variant that the worker serves.
         variant: Variant,
         /// How its memory grew.
-        growth: Growth,
+        growth: MemoryGrowth,
     },
     /// The investigation of a divergence ended and its result counts.
     Investigated {
@@ -119,7 +119,7 @@ pub enum Event {
 
 /// The growth of a process's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Growth {
+pub struct MemoryGrowth {
     /// Bytes after the process's first thousand cases.
     pub from: u64,
     /// Bytes now.

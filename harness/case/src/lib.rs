@@ -54,7 +54,7 @@ pub use case_file::{CASE_FORMAT, CaseFile, MalformedCase};
 pub use condition::Condition;
 pub use diagnosis::{Diagnosis, ReproducingMutant};
 pub use encoded_case::{EncodedCase, OversizedCase};
-pub use event::{Event, Growth};
+pub use event::{Event, MemoryGrowth};
 pub use fallback::{Fallback, FallbackReason, FallbackValues};
 pub use file::{LaterFormat, MAX_FILE_BYTES, check_format, read_file, read_file_in, read_line};
 pub use finding::{CaseSize, FINDING_FORMAT, Finding, Sighting};

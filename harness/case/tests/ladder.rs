@@ -1,4 +1,4 @@
-//! Which cases climb, and what a summary says of those that did.
+//! Which cases are escalated, and what a summary says of them.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 

@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn gap_is_an_oversight_if_a_release_with_evidence_has_the_method() {
+    fn gap_is_an_oversight_if_evidence_has_the_method() {
         let oversights = |release| {
             let list = Evidence::parse(&format!("# {release}\nIBuilder::reset\n")).expect("a list");
             let coverage = Coverage { live: vec![list], headers: vec![] };

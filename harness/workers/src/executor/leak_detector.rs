@@ -1,4 +1,4 @@
-use twinfer_case::Growth;
+use twinfer_case::MemoryGrowth;
 
 /// Answers between two measurements. The first one is late enough that libraries have loaded most of the kernels that
 /// cases need.
@@ -18,14 +18,14 @@ pub struct LeakDetector {
 impl LeakDetector {
     /// Counts an answer and, at every interval, calls `measure` for the bytes that the worker holds. Returns the growth if
     /// it is too much; `None` otherwise, and if the system does not report memory.
-    pub fn record_answer(&mut self, measure: impl FnOnce() -> Option<u64>) -> Option<Growth> {
+    pub fn record_answer(&mut self, measure: impl FnOnce() -> Option<u64>) -> Option<MemoryGrowth> {
         self.answers += 1;
         if !self.answers.is_multiple_of(INTERVAL) {
             return None;
         }
         let now = measure()?;
         let baseline = *self.baseline.get_or_insert(now);
-        (now > 2 * baseline + ALLOWANCE).then_some(Growth { from: baseline, to: now })
+        (now > 2 * baseline + ALLOWANCE).then_some(MemoryGrowth { from: baseline, to: now })
     }
 }
 

@@ -49,7 +49,7 @@ fn taken(family: Family, description: &Description, count: usize) -> (Vec<Case>,
 }
 
 /// A convolution of int8 data and weights.
-struct Site<'a> {
+struct QuantizedConvolution<'a> {
     graph: &'a Graph,
     node: &'a Node,
     /// The one that gives the weights.
@@ -59,7 +59,7 @@ struct Site<'a> {
     channels: Channels,
 }
 
-impl<'a> Site<'a> {
+impl<'a> QuantizedConvolution<'a> {
     fn all(graph: &'a Graph) -> impl Iterator<Item = Self> {
         graph.nodes.iter().filter_map(move |node| Self::of(graph, node))
     }
@@ -117,46 +117,46 @@ impl<'a> Site<'a> {
     }
 }
 
-type Feature = (&'static str, fn(&Site<'_>) -> bool);
+type Feature = (&'static str, fn(&QuantizedConvolution<'_>) -> bool);
 
 const OF_CONVOLUTIONS: [Feature; 9] = [
-    ("depthwise", |site| site.is_grouped() && site.channels().0 == 1),
-    ("depthwise, one output channel each", |site| site.is_grouped() && site.channels() == (1, 1)),
-    ("depthwise or grouped, weights through Q and DQ", |site| site.is_grouped() && site.is_rounded()),
-    ("grouped, 2 channels in or out of a group", |site| has_groups_of(site, 2)),
-    ("grouped, 3", |site| has_groups_of(site, 3)),
-    ("grouped, 4", |site| has_groups_of(site, 4)),
-    ("grouped, 5", |site| has_groups_of(site, 5)),
-    ("grouped, 8", |site| has_groups_of(site, 8)),
-    ("no kernel_shape, weights through Q and DQ", |site| {
-        site.window.kernel_shape.is_none() && site.is_rounded()
+    ("depthwise", |conv| conv.is_grouped() && conv.channels().0 == 1),
+    ("depthwise, one output channel each", |conv| conv.is_grouped() && conv.channels() == (1, 1)),
+    ("depthwise or grouped, weights through Q and DQ", |conv| conv.is_grouped() && conv.is_rounded()),
+    ("grouped, 2 channels in or out of a group", |conv| has_groups_of(conv, 2)),
+    ("grouped, 3", |conv| has_groups_of(conv, 3)),
+    ("grouped, 4", |conv| has_groups_of(conv, 4)),
+    ("grouped, 5", |conv| has_groups_of(conv, 5)),
+    ("grouped, 8", |conv| has_groups_of(conv, 8)),
+    ("no kernel_shape, weights through Q and DQ", |conv| {
+        conv.window.kernel_shape.is_none() && conv.is_rounded()
     }),
 ];
 
 const OF_DECONVOLUTIONS: [Feature; 8] = [
-    ("one group, scales along axis 0, other channels out than in", |site| site.has_scales_of_inputs()),
-    ("the same, scales a decade apart or more", |site| {
-        site.has_scales_of_inputs() && site.spread_along_axis_0() >= 10.0
+    ("one group, scales along axis 0, other channels out than in", |conv| conv.has_scales_of_inputs()),
+    ("the same, scales a decade apart or more", |conv| {
+        conv.has_scales_of_inputs() && conv.spread_along_axis_0() >= 10.0
     }),
-    ("the same, both channel counts multiples of 4", |site| {
-        let (inputs, outputs) = site.channels();
-        site.has_scales_of_inputs() && inputs % 4 == 0 && outputs % 4 == 0
+    ("the same, both channel counts multiples of 4", |conv| {
+        let (inputs, outputs) = conv.channels();
+        conv.has_scales_of_inputs() && inputs % 4 == 0 && outputs % 4 == 0
     }),
-    ("the same, not both", |site| {
-        let (inputs, outputs) = site.channels();
-        site.has_scales_of_inputs() && (inputs % 4 != 0 || outputs % 4 != 0)
+    ("the same, not both", |conv| {
+        let (inputs, outputs) = conv.channels();
+        conv.has_scales_of_inputs() && (inputs % 4 != 0 || outputs % 4 != 0)
     }),
-    ("the same, quantised behind it", |site| site.has_scales_of_inputs() && site.is_followed_by_quantizer()),
-    ("the same, 64 channels to 10", |site| site.has_scales_of_inputs() && site.channels() == (64, 10)),
-    ("grouped", |site| site.is_transposed() && site.is_grouped()),
-    ("grouped, weights through Q and DQ", |site| {
-        site.is_transposed() && site.is_grouped() && site.is_rounded()
+    ("the same, quantised behind it", |conv| conv.has_scales_of_inputs() && conv.is_followed_by_quantizer()),
+    ("the same, 64 channels to 10", |conv| conv.has_scales_of_inputs() && conv.channels() == (64, 10)),
+    ("grouped", |conv| conv.is_transposed() && conv.is_grouped()),
+    ("grouped, weights through Q and DQ", |conv| {
+        conv.is_transposed() && conv.is_grouped() && conv.is_rounded()
     }),
 ];
 
-fn has_groups_of(site: &Site<'_>, channels: usize) -> bool {
-    let (inputs, outputs) = site.channels();
-    site.is_grouped() && (inputs == channels || outputs == channels)
+fn has_groups_of(conv: &QuantizedConvolution<'_>, channels: usize) -> bool {
+    let (inputs, outputs) = conv.channels();
+    conv.is_grouped() && (inputs == channels || outputs == channels)
 }
 
 /// How many cases were drawn for `CASES` that no rule of a release refuses.
@@ -183,7 +183,7 @@ fn cases_that_tensorrt_8_takes_have_what_it_is_known_to_fail_on() {
     for (family, features) in features {
         let (cases, _) = taken(family, &description(8600, Reader::Parser), CASES);
         for (name, is_there) in features {
-            let has = |case: &&Case| Site::all(&case.graph).any(|site| is_there(&site));
+            let has = |case: &&Case| QuantizedConvolution::all(&case.graph).any(|conv| is_there(&conv));
             let count = cases.iter().filter(has).count();
             println!("{count:>4} of {CASES} cases of {family}: {name}");
             assert!(count >= LEAST, "{count} of {CASES} cases of {family}: {name}");

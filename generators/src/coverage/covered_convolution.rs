@@ -4,7 +4,7 @@ use twinfer_onnx::{
 };
 
 /// A convolution of a valid case, with what surrounds it.
-pub struct Site<'a> {
+pub struct CoveredConvolution<'a> {
     pub case: &'a Case,
     pub graph: &'a Graph,
     pub node: &'a Node,
@@ -25,7 +25,7 @@ pub struct Quantization<'a> {
     pub scales: usize,
 }
 
-impl<'a> Site<'a> {
+impl<'a> CoveredConvolution<'a> {
     /// The convolutions of a case, in order.
     pub fn all(case: &'a Case) -> Vec<Self> {
         let graph = &case.graph;
@@ -36,14 +36,23 @@ impl<'a> Site<'a> {
         let Ok(inferred) = infer_shapes(graph, &shapes) else {
             return vec![];
         };
-        let site = |(place, (node, window)): (usize, (&'a Node, Window<'a>))| {
+        let conv = |(place, (node, window)): (usize, (&'a Node, Window<'a>))| {
             let x = &inferred.get(&node.inputs[0])?.shape;
             let w = &inferred.get(&node.inputs[1])?.shape;
             let axes = window.geometry(&x[2..], &w[2..]).ok()?.axes;
             let channels = window.channels(w)?;
-            Some(Site { case, graph, node, window, axes, batch: x[0], channels, place: (place, count) })
+            Some(CoveredConvolution {
+                case,
+                graph,
+                node,
+                window,
+                axes,
+                batch: x[0],
+                channels,
+                place: (place, count),
+            })
         };
-        convolutions.into_iter().enumerate().filter_map(site).collect()
+        convolutions.into_iter().enumerate().filter_map(conv).collect()
     }
 
     /// The value in front of a quantizer and dequantizer pair; the value itself if there is no pair.
