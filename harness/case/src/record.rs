@@ -21,7 +21,7 @@ pub struct CaseRecord {
     pub variants: Vec<VariantRecord>,
     /// The signatures (as folder names) of the findings that this case shows.
     pub findings: Vec<String>,
-    /// Those of the findings that this case shows masked.
+    /// How the case shows each finding that is hidden behind other operators; empty if it shows all of them plainly.
     #[serde(alias = "veils", default, skip_serializing_if = "Vec::is_empty")]
     pub masks: Vec<Mask>,
     /// The variants whose divergence is not a known finding and was not investigated within the time budget.
