@@ -1,12 +1,9 @@
 use std::cell::RefCell;
 
 use crate::{
-    BuilderConfig, Error, HostMemory, Library, NetworkDefinition, OptimizationProfile, Result, TimingCache,
+    Library, Result, TimingCache,
     owned::Owned,
-    sys::{
-        enums::NetworkFlag,
-        table::{IBuilder, IBuilderConfig, IHostMemory, INetworkDefinition, IOptimizationProfile},
-    },
+    sys::{export, table::IBuilder},
 };
 
 /// Creates networks and configurations, and builds plans from them.
@@ -17,21 +14,17 @@ pub struct Builder {
     timing_caches: RefCell<Vec<TimingCache>>,
 }
 
-/// What decides the precision of a network's layers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub enum Typing {
-    /// The builder, within the flags of its configuration. Releases without weak typing treat it as strong.
-    #[default]
-    Weak,
-    /// The types of the network's tensors and nothing else; since TensorRT 9.1.
-    Strong,
+impl Library {
+    /// Creates a builder. TensorRT needs a GPU for that; TensorRT-RTX does not.
+    pub fn create_builder(self) -> Result<Builder> {
+        let call = "createInferBuilder";
+        let raw = self.create(call, &export::CREATE_INFER_BUILDER)?;
+        let raw = IBuilder::new(self.version(), raw.1).ok_or_else(|| self.refused(call, raw.0))?;
+        Ok(Builder { raw: Owned::new(self, raw), timing_caches: RefCell::default() })
+    }
 }
 
 impl Builder {
-    pub(crate) fn new(library: Library, raw: IBuilder) -> Self {
-        Self { raw: Owned::new(library, raw), timing_caches: RefCell::default() }
-    }
-
     /// The library that made this builder.
     pub fn library(&self) -> Library {
         self.raw.library()
@@ -47,70 +40,6 @@ impl Builder {
         if !kept.iter().any(|other| other.raw() == cache.raw()) {
             kept.push(cache.clone());
         }
-    }
-
-    /// Creates an empty network with an explicit batch dimension.
-    pub fn create_network(&self, typing: Typing) -> Result<NetworkDefinition<'_>> {
-        let version = self.library().version();
-        let mut flags = NetworkFlag::ExplicitBatch.value(version).map_or(0, |bit| 1 << bit);
-        if typing == Typing::Strong {
-            flags |= 1 << NetworkFlag::StronglyTyped.value(version)?;
-        }
-        let raw = self.library().expect("IBuilder::createNetworkV2", || {
-            // SAFETY: the builder is live; the flags are bits of this release.
-            let raw = unsafe { self.raw().create_network_v2(flags)? };
-            Ok(INetworkDefinition::new(version, raw))
-        })?;
-        Ok(NetworkDefinition::new(self, raw))
-    }
-
-    /// Creates a configuration with the library's defaults.
-    pub fn create_config(&self) -> Result<BuilderConfig<'_>> {
-        let raw = self.library().expect("IBuilder::createBuilderConfig", || {
-            // SAFETY: the builder is live.
-            let raw = unsafe { self.raw().create_builder_config()? };
-            Ok(IBuilderConfig::new(self.library().version(), raw))
-        })?;
-        Ok(BuilderConfig::new(self, raw))
-    }
-
-    /// Creates an empty optimization profile.
-    pub fn create_optimization_profile(&self) -> Result<OptimizationProfile<'_>> {
-        let raw = self.library().expect("IBuilder::createOptimizationProfile", || {
-            // SAFETY: the builder is live; it owns the profile.
-            let raw = unsafe { self.raw().create_optimization_profile()? };
-            Ok(IOptimizationProfile::new(self.library().version(), raw))
-        })?;
-        Ok(OptimizationProfile::new(self, raw))
-    }
-
-    /// Builds a plan: a serialized engine.
-    pub fn build_serialized_network(
-        &self,
-        network: &NetworkDefinition<'_>,
-        config: &BuilderConfig<'_>,
-    ) -> Result<HostMemory<'_>> {
-        self.check_own(network, config)?;
-        let raw = self.library().expect("IBuilder::buildSerializedNetwork", || {
-            // SAFETY: builder, network and configuration are live and belong together; the network keeps its weights
-            // and its parser alive.
-            let raw = unsafe {
-                self.raw().build_serialized_network(network.raw().0.as_ptr(), config.raw().0.as_ptr())?
-            };
-            Ok(IHostMemory::new(self.library().version(), raw))
-        })?;
-        Ok(HostMemory::new(self.library(), raw))
-    }
-
-    /// Whether the network satisfies the restrictions of the configuration.
-    pub fn is_network_supported(
-        &self,
-        network: &NetworkDefinition<'_>,
-        config: &BuilderConfig<'_>,
-    ) -> Result<bool> {
-        self.check_own(network, config)?;
-        // SAFETY: builder, network and configuration are live and belong together.
-        Ok(unsafe { self.raw().is_network_supported(network.raw().0.as_ptr(), config.raw().0.as_ptr())? })
     }
 
     /// Whether the GPU has fast FP16 arithmetic; until TensorRT 10.
@@ -143,13 +72,5 @@ impl Builder {
     pub fn max_threads(&self) -> Result<u32> {
         // SAFETY: the builder is live.
         Ok(unsafe { self.raw().get_max_threads()? }.unsigned_abs())
-    }
-
-    fn check_own(&self, network: &NetworkDefinition<'_>, config: &BuilderConfig<'_>) -> Result<()> {
-        match (network.builder().raw() == self.raw(), config.builder().raw() == self.raw()) {
-            (true, true) => Ok(()),
-            (false, _) => Err(Error::Foreign("network")),
-            (_, false) => Err(Error::Foreign("configuration")),
-        }
     }
 }

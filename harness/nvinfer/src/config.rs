@@ -14,6 +14,18 @@ pub struct BuilderConfig<'b> {
     builder: &'b Builder,
 }
 
+impl Builder {
+    /// Creates a configuration with the library's defaults.
+    pub fn create_config(&self) -> Result<BuilderConfig<'_>> {
+        let raw = self.library().expect("IBuilder::createBuilderConfig", || {
+            // SAFETY: the builder is live.
+            let raw = unsafe { self.raw().create_builder_config()? };
+            Ok(IBuilderConfig::new(self.library().version(), raw))
+        })?;
+        Ok(BuilderConfig::new(self, raw))
+    }
+}
+
 impl<'b> BuilderConfig<'b> {
     pub(crate) fn new(builder: &'b Builder, raw: IBuilderConfig) -> Self {
         Self { raw: Owned::new(builder.library(), raw), builder }

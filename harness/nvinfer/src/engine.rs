@@ -38,6 +38,25 @@ pub struct IoTensor {
     pub format: String,
 }
 
+impl Runtime {
+    /// Deserializes a plan into an engine. The GPU must be one that the plan was built for.
+    pub fn deserialize(&self, plan: &[u8]) -> Result<Engine<'_>> {
+        let (blob, size) = (plan.as_ptr().cast_mut().cast(), plan.len());
+        let raw = self.library().expect("IRuntime::deserializeCudaEngine", || {
+            let runtime = self.raw();
+            // SAFETY: the runtime is live and copies what it needs of the plan. Up to TensorRT 9 the method takes a
+            // plugin factory too, which may be null.
+            let raw = unsafe {
+                runtime.deserialize_cuda_engine(blob, size).or_else(|_: Unsupported| {
+                    runtime.deserialize_cuda_engine_8(blob, size, std::ptr::null_mut())
+                })?
+            };
+            Ok(ICudaEngine::new(self.library().version(), raw))
+        })?;
+        Ok(Engine::new(self, raw))
+    }
+}
+
 impl Engine<'_> {
     pub(crate) fn new(runtime: &Runtime, raw: ICudaEngine) -> Self {
         Self { raw: Owned::new(runtime.library(), raw), runtime: PhantomData }

@@ -78,6 +78,7 @@ mod logger;
 mod network;
 mod owned;
 mod parser;
+mod plan;
 mod profile;
 mod runtime;
 pub mod sys;
@@ -85,7 +86,7 @@ mod tensor;
 mod timing_cache;
 mod weights;
 
-pub use builder::{Builder, Typing};
+pub use builder::Builder;
 pub use config::BuilderConfig;
 pub use engine::{Engine, EngineInspector, ExecutionContext, IoTensor};
 pub use error::{Error, ParseFailure, ParserError, Result};
@@ -96,7 +97,7 @@ pub use layer::{
 };
 pub use library::Library;
 pub use logger::{Message, Sink};
-pub use network::NetworkDefinition;
+pub use network::{NetworkDefinition, Typing};
 pub use parser::OnnxParser;
 pub use profile::OptimizationProfile;
 pub use runtime::Runtime;

@@ -7,7 +7,7 @@ use std::{
 use libloading::os::unix::{Library as SharedObject, RTLD_LAZY, RTLD_LOCAL};
 
 use crate::{
-    Builder, Error, Message, Product, Result, Runtime, Sink, Version, driver, locate,
+    Error, Message, Product, Result, Sink, Version, driver, locate,
     logger::{Logger, Mark},
     sys::{
         Ptr,
@@ -37,7 +37,7 @@ struct Parser {
 }
 
 /// The type of the exported functions that create builders and runtimes.
-type Create = unsafe extern "C" fn(Ptr, i32) -> Ptr;
+pub(crate) type Create = unsafe extern "C" fn(Ptr, i32) -> Ptr;
 
 /// What this process has loaded: the file, and the library if loading succeeded.
 static HELD: Mutex<Option<(PathBuf, Option<Library>)>> = Mutex::new(None);
@@ -106,23 +106,9 @@ impl Library {
         Ok(())
     }
 
-    /// Creates a builder. TensorRT needs a GPU for that; TensorRT-RTX does not.
-    pub fn create_builder(self) -> Result<Builder> {
-        let call = "createInferBuilder";
-        let raw = self.create(call, &export::CREATE_INFER_BUILDER)?;
-        let raw = table::IBuilder::new(self.0.version, raw.1).ok_or_else(|| self.refused(call, raw.0))?;
-        Ok(Builder::new(self, raw))
-    }
-
-    /// Creates a runtime. TensorRT needs a GPU for that; TensorRT-RTX does not.
-    pub fn create_runtime(self) -> Result<Runtime> {
-        let call = "createInferRuntime";
-        let raw = self.create(call, &export::CREATE_INFER_RUNTIME)?;
-        let raw = table::IRuntime::new(self.0.version, raw.1).ok_or_else(|| self.refused(call, raw.0))?;
-        Ok(Runtime::new(self, raw))
-    }
-
-    fn create(self, call: &'static str, entry: &Export<Create>) -> Result<(Mark, Ptr)> {
+    /// Calls the exported function `entry`, which creates a builder or a runtime; null if it fails. The mark is where the log was
+    /// before.
+    pub(crate) fn create(self, call: &'static str, entry: &Export<Create>) -> Result<(Mark, Ptr)> {
         let version = self.0.version;
         if version.product() == Product::TensorRt {
             driver::device_count().map_err(|reason| Error::NoGpu { version, call, reason })?;

@@ -2,11 +2,12 @@ use std::cell::RefCell;
 
 use crate::{
     Activation, ActivationType, Builder, Cast, Concatenation, ConcreteLayer, Constant, Convolution, DataType,
-    Deconvolution, Dequantize, ElementWise, ElementWiseOperation, Error, Layer, Library, OnnxParser, Pooling,
+    Deconvolution, Dequantize, ElementWise, ElementWiseOperation, Error, Layer, Library, Pooling,
     PoolingType, Quantize, Result, Scale, ScaleMode, Shuffle, Tensor, Unsupported, Weights,
     owned::Owned,
     sys::{
         Ptr,
+        enums::NetworkFlag,
         method::Count,
         table::{INetworkDefinition, IParser, ITensor},
     },
@@ -24,6 +25,33 @@ pub struct NetworkDefinition<'b> {
     raw: Owned<INetworkDefinition>,
     weights: RefCell<Vec<Kept>>,
     builder: &'b Builder,
+}
+
+/// What decides the precision of a network's layers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Typing {
+    /// The builder, within the flags of its configuration. Releases without weak typing treat it as strong.
+    #[default]
+    Weak,
+    /// The types of the network's tensors and nothing else; since TensorRT 9.1.
+    Strong,
+}
+
+impl Builder {
+    /// Creates an empty network with an explicit batch dimension.
+    pub fn create_network(&self, typing: Typing) -> Result<NetworkDefinition<'_>> {
+        let version = self.library().version();
+        let mut flags = NetworkFlag::ExplicitBatch.value(version).map_or(0, |bit| 1 << bit);
+        if typing == Typing::Strong {
+            flags |= 1 << NetworkFlag::StronglyTyped.value(version)?;
+        }
+        let raw = self.library().expect("IBuilder::createNetworkV2", || {
+            // SAFETY: the builder is live; the flags are bits of this release.
+            let raw = unsafe { self.raw().create_network_v2(flags)? };
+            Ok(INetworkDefinition::new(version, raw))
+        })?;
+        Ok(NetworkDefinition::new(self, raw))
+    }
 }
 
 impl<'b> NetworkDefinition<'b> {
@@ -49,11 +77,9 @@ impl<'b> NetworkDefinition<'b> {
         self.raw.library()
     }
 
-    /// Makes an ONNX parser that fills this network; the network keeps it, for the weights it holds.
-    pub fn create_onnx_parser(&self) -> Result<OnnxParser<'_>> {
-        let raw = self.library().create_parser(self.raw())?;
-        self.parsers.borrow_mut().push(Owned::new(self.library(), raw));
-        Ok(OnnxParser::new(self, raw))
+    /// Keeps a parser alive as long as the network, for the weights it holds.
+    pub(crate) fn keep_parser(&self, parser: IParser) {
+        self.parsers.borrow_mut().push(Owned::new(self.library(), parser));
     }
 
     /// The network's name.

@@ -11,6 +11,15 @@ pub struct OnnxParser<'n> {
     raw: IParser,
 }
 
+impl NetworkDefinition<'_> {
+    /// Creates an ONNX parser that fills this network; the network keeps it, for the weights it holds.
+    pub fn create_onnx_parser(&self) -> Result<OnnxParser<'_>> {
+        let raw = self.library().create_parser(self.raw())?;
+        self.keep_parser(raw);
+        Ok(OnnxParser::new(self, raw))
+    }
+}
+
 impl<'n> OnnxParser<'n> {
     pub(crate) fn new(network: &'n NetworkDefinition<'_>, raw: IParser) -> Self {
         Self { network, raw }

@@ -13,6 +13,18 @@ pub struct OptimizationProfile<'b> {
     builder: &'b Builder,
 }
 
+impl Builder {
+    /// Creates an empty optimization profile.
+    pub fn create_optimization_profile(&self) -> Result<OptimizationProfile<'_>> {
+        let raw = self.library().expect("IBuilder::createOptimizationProfile", || {
+            // SAFETY: the builder is live; it owns the profile.
+            let raw = unsafe { self.raw().create_optimization_profile()? };
+            Ok(IOptimizationProfile::new(self.library().version(), raw))
+        })?;
+        Ok(OptimizationProfile::new(self, raw))
+    }
+}
+
 impl<'b> OptimizationProfile<'b> {
     pub(crate) fn new(builder: &'b Builder, raw: IOptimizationProfile) -> Self {
         Self { raw, builder }

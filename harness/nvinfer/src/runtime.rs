@@ -1,10 +1,7 @@
 use crate::{
-    Engine, Library, Result,
+    Library, Result,
     owned::Owned,
-    sys::{
-        Unsupported,
-        table::{ICudaEngine, IRuntime},
-    },
+    sys::{export, table::IRuntime},
 };
 
 /// Deserializes plans into engines.
@@ -13,30 +10,23 @@ pub struct Runtime {
     raw: Owned<IRuntime>,
 }
 
+impl Library {
+    /// Creates a runtime. TensorRT needs a GPU for that; TensorRT-RTX does not.
+    pub fn create_runtime(self) -> Result<Runtime> {
+        let call = "createInferRuntime";
+        let raw = self.create(call, &export::CREATE_INFER_RUNTIME)?;
+        let raw = IRuntime::new(self.version(), raw.1).ok_or_else(|| self.refused(call, raw.0))?;
+        Ok(Runtime { raw: Owned::new(self, raw) })
+    }
+}
+
 impl Runtime {
-    pub(crate) fn new(library: Library, raw: IRuntime) -> Self {
-        Self { raw: Owned::new(library, raw) }
+    pub(crate) fn raw(&self) -> IRuntime {
+        self.raw.raw()
     }
 
     /// The library that made this runtime.
     pub fn library(&self) -> Library {
         self.raw.library()
-    }
-
-    /// Deserializes a plan into an engine. The GPU must be one that the plan was built for.
-    pub fn deserialize(&self, plan: &[u8]) -> Result<Engine<'_>> {
-        let (blob, size) = (plan.as_ptr().cast_mut().cast(), plan.len());
-        let raw = self.library().expect("IRuntime::deserializeCudaEngine", || {
-            let runtime = self.raw.raw();
-            // SAFETY: the runtime is live and copies what it needs of the plan. Up to TensorRT 9 the method takes a
-            // plugin factory too, which may be null.
-            let raw = unsafe {
-                runtime.deserialize_cuda_engine(blob, size).or_else(|_: Unsupported| {
-                    runtime.deserialize_cuda_engine_8(blob, size, std::ptr::null_mut())
-                })?
-            };
-            Ok(ICudaEngine::new(self.library().version(), raw))
-        })?;
-        Ok(Engine::new(self, raw))
     }
 }

@@ -5,10 +5,10 @@ use std::{collections::HashMap, fmt, path::PathBuf};
 use nvinfer::{
     Family, Version,
     sys::{
-        Field, LoggerMethod,
+        Field, LoggerMethod, Signature,
         enums::{self, Enumerator},
         export, layouts,
-        method::{Method, Signature},
+        method::Method,
         table,
     },
 };

@@ -3,8 +3,8 @@
 use std::{fmt, marker::PhantomData};
 
 use super::{
-    Ptr,
-    method::{Argument, Outcome, Signature},
+    Ptr, Signature,
+    method::{Argument, Outcome},
 };
 
 /// An exported function of type `F`.

@@ -1,6 +1,6 @@
 //! The vtable of `ILogger`: the one class whose objects the caller makes and the library calls.
 
-use super::{Family, method::Signature};
+use super::{Family, Signature};
 
 /// A function of the vtable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

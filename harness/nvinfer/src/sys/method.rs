@@ -6,7 +6,9 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
-use super::{Availability, Dims, Dims32, DimsRef, Family, Ptr, Str, Unsupported, Version, Weights};
+use super::{
+    Availability, Dims, Dims32, DimsRef, Family, Ptr, Signature, Str, Unsupported, Version, Weights,
+};
 
 /// A method of a C++ class: its vtable slot in each family, and how its arguments are passed.
 #[derive(Debug)]
@@ -35,15 +37,6 @@ pub struct Slot {
     pub index: u16,
     /// The release's number; 0 if the family always had it.
     pub since: u32,
-}
-
-/// How values are passed in a call, in clang's notation for x86-64: `ptr`, `i32`, `byval(Dims32)`, `sret(Dims64)` …
-#[derive(Clone, Copy, Debug)]
-pub struct Signature {
-    /// The arguments after the object.
-    pub arguments: &'static [&'static str],
-    /// The result; `void` for none.
-    pub result: &'static str,
 }
 
 impl Method {
@@ -374,7 +367,7 @@ macro_rules! classes {
             $(
                 pub mod $module {
                     #[allow(unused_imports, reason = "not every class uses every representation")]
-                    use crate::sys::{method::{Argument, Count, Method, Outcome, Signature, Slot, classes}, *};
+                    use crate::sys::{method::{Argument, Count, Method, Outcome, Slot, classes}, *};
                     $(
                         #[expect(non_upper_case_globals, reason = "named like the function it describes")]
                         pub static $name: Method = Method::new(

@@ -16,6 +16,7 @@ mod family;
 mod layout;
 mod logger;
 pub mod method;
+mod signature;
 #[expect(clippy::unreadable_literal, reason = "release numbers as the library reports them")]
 pub mod table;
 mod unknown_value;
@@ -24,6 +25,7 @@ mod unsupported;
 pub use family::{Family, Product, Version};
 pub use layout::{Dims, Dims32, DimsRef, Field, InterfaceInfo, Layout, Permutation, Weights, layouts};
 pub use logger::LoggerMethod;
+pub use signature::Signature;
 pub use unknown_value::UnknownValue;
 pub use unsupported::{Availability, Unsupported};
 
