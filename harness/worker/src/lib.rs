@@ -9,6 +9,7 @@
 //! twinfer_worker::become_worker_if_asked();
 //! ```
 
+#[cfg(feature = "fault-injection")]
 mod fault_injection;
 mod message_reader;
 mod message_sink;
@@ -23,6 +24,7 @@ mod test_messages;
 
 use std::{env, io, process, process::ExitCode};
 
+#[cfg(feature = "fault-injection")]
 pub use fault_injection::FAULT_INJECTION_VARIABLE;
 pub use message_sink::MessageSink;
 pub use open::open;

@@ -21,6 +21,7 @@ impl<W: Write> MessageWriter<W> {
     }
 
     /// Writes bytes that need not be a frame, after the queued messages.
+    #[cfg(feature = "fault-injection")]
     pub fn write_bytes(&mut self, bytes: &[u8]) -> Result<(), FrameError> {
         self.queued.extend_from_slice(bytes);
         self.flush()

@@ -13,6 +13,7 @@ use twinfer_generators::Family;
 use twinfer_log::LogLevel;
 use twinfer_reports::Format;
 use twinfer_store::{known_findings, run_directory};
+#[cfg(feature = "fault-injection")]
 use twinfer_worker::FAULT_INJECTION_VARIABLE;
 
 use crate::{
@@ -81,6 +82,7 @@ pub struct Arguments {
     #[arg(long, default_value_t, env = CACHE_MODE_VARIABLE, hide_env_values = true, value_name = "MODE")]
     driver_cache: CacheMode,
     /// Inject one fault per worker, chosen by this seed; for tests of the supervisor
+    #[cfg(feature = "fault-injection")]
     #[arg(long, hide = true, value_name = "SEED")]
     inject: Option<u64>,
     /// Level of debug.log in the run directory: off, error, warn, info, debug, trace (what happens per case)
@@ -129,6 +131,7 @@ fn options(arguments: &Arguments, configuration: &Configuration) -> Result<Optio
     };
     let devices = arguments.devices.as_deref().or(configuration.devices.as_deref());
     let mut worker = worker_for(&variants)?;
+    #[cfg(feature = "fault-injection")]
     worker.env.extend(arguments.inject.map(|seed| (FAULT_INJECTION_VARIABLE.to_owned(), seed.to_string())));
     worker.env.push((CACHE_MODE_VARIABLE.to_owned(), arguments.driver_cache.to_string()));
     let known = known(&arguments.known)?;
