@@ -38,7 +38,10 @@ const ALLOWED: &[(&str, &str)] = &[
     ("campaign", "case checks generators golden minimize onnx store triage workers"),
     ("configuration", "case generators"),
     // ways in
-    ("bench", "backend campaign case checks driver-cache generators golden libraries onnx worker workers"),
+    (
+        "bench",
+        "backend campaign case checks driver-cache generators golden libraries onnx store worker workers",
+    ),
     ("facade", "case generators libraries targets worker workers"),
     (
         "cli",

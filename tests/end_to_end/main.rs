@@ -5,6 +5,7 @@ mod bench;
 mod commands;
 mod damaged;
 mod debug_log;
+mod double_starts;
 mod environment;
 mod fuzz;
 mod known;

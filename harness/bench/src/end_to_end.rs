@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 use twinfer_campaign::{Campaign, Options, Scaling};
 use twinfer_case::{Budget, CaseRecord, Event, Stage, Summary, Variant};
 use twinfer_generators::Family;
+use twinfer_store::RunDirectory;
 use twinfer_workers::WorkerCommand;
 
 use crate::{BenchError, Fault, Settings, report, usage::Spent};
@@ -31,11 +32,12 @@ impl Measured {
             jobs: settings.jobs,
             scaling: Scaling::Fixed,
             minimize: settings.minimize,
-            ..Options::new(variants, worker, out.path().to_owned())
+            ..Options::new(variants, worker)
         };
+        let directory = RunDirectory::create(out.path()).map_err(Fault::environment)?;
         let mut macs = Vec::new();
         let (mut stages, mut before) = (BTreeMap::new(), Spent::default());
-        let summary = Campaign::new(options)?.run(&mut |event| match event {
+        let summary = Campaign::new(options)?.run(&directory, &mut |event| match event {
             Event::CampaignStarted { .. } => before = Spent::now(),
             Event::CaseFinished { record } => {
                 macs.push(record.macs);

@@ -10,7 +10,6 @@ use std::{
     collections::BTreeMap,
     io::{self, Write},
     mem,
-    path::PathBuf,
     process::{Command, Stdio},
     time::{Duration, Instant},
 };
@@ -148,7 +147,7 @@ impl Measurement {
             backend: twinfer_worker::open(&settings.variant, cache)
                 .map_err(|error| Fault::opening(&settings.variant, &error))?,
             round_trip: RoundTrip::start(&settings.variant, worker.clone())?,
-            options: Options::new(variants, worker, PathBuf::new()),
+            options: Options::new(variants, worker),
             parts: Parts::default(),
         })
     }

@@ -4,7 +4,7 @@ use crossbeam_channel::{bounded, unbounded};
 use twinfer_case::{
     BackendName, DeviceUse, Event, JOURNAL_FORMAT, Ladder, RunInfo, Summary, Variant, VariantInfo,
 };
-use twinfer_store::{Journal, OpenCases, Resumed, machine, now, record_workforce};
+use twinfer_store::{Journal, OpenCases, Resumed, RunDirectory, Start, machine, now, record_workforce};
 use twinfer_triage::{Catalog, Dedup, Findings, Investigator};
 use twinfer_workers::{
     Autoscaler, Capacity, DevicePools, HostContext, Outbox, TriageWorkers, VariantWorkers, WorkerProcess,
@@ -73,7 +73,8 @@ impl Campaign {
         Ok(Self { options, source, host, pools, capacity })
     }
 
-    /// Runs the campaign to the end of its budget and reports what happens to `sink`.
+    /// Runs the campaign to the end of its budget, or the rest of it if `directory` was claimed to resume it, and reports what
+    /// happens to `sink`.
     ///
     /// With deterministic backends, a budget of cases and no ladder of time, the result is a function of the options without
     /// `jobs`, except for timings, the effort of investigations, and the events about workers.
@@ -81,14 +82,18 @@ impl Campaign {
     /// # Errors
     ///
     /// If no worker of a variant starts, a worker reports a fault, or the run directory cannot be written.
-    pub fn run(self, sink: &mut dyn FnMut(&Event)) -> Result<Summary, CampaignError> {
+    pub fn run(
+        self,
+        directory: &RunDirectory,
+        sink: &mut dyn FnMut(&Event),
+    ) -> Result<Summary, CampaignError> {
         let sink: &mut dyn FnMut(&Event) = &mut |event| {
             event_log::log(event);
             sink(event);
         };
         let first = FirstWorkers::start(&self.pools, &self.options, self.capacity, &self.host)?;
         let run = self.run_info(&first);
-        let (state, known) = self.open_run(&run)?;
+        let (state, known) = self.open_run(directory, &run)?;
         for (variant, worker) in first.all(&self.pools) {
             sink(&Event::WorkerStarted { variant: variant.clone(), millis: worker.start_millis() });
         }
@@ -105,21 +110,26 @@ impl Campaign {
         });
         self.pools.iter().flat_map(|pools| pools.newly_given_up()).for_each(|event| sink(&event));
         let summary = ended?;
-        record_workforce(&self.options.out, workforce)?;
+        record_workforce(directory, workforce)?;
         Ok(summary)
     }
 
     /// Creates the run on disk, or opens the one that is to be resumed; with the findings that were known before it.
-    fn open_run(&self, run: &RunInfo) -> Result<(RunState, Catalog), CampaignError> {
-        let mut findings = Findings::open(&self.options.out, &self.options.known)?;
+    fn open_run(
+        &self,
+        directory: &RunDirectory,
+        run: &RunInfo,
+    ) -> Result<(RunState, Catalog), CampaignError> {
+        let mut findings = Findings::open(directory, &self.options.known)?;
         let known = findings.catalog().clone();
-        let (journal, summary, open) = if self.options.resume {
-            let Resumed { journal, summary, mut settled, open } = Journal::resume(&self.options.out, run)?;
-            findings.resume(&summary)?;
-            (settled.new_findings, settled.earlier) = (findings.new_findings(), settled.cases);
-            (journal, settled, open)
-        } else {
-            (Journal::create(&self.options.out, run)?, Summary::new(&run.variants), OpenCases::new())
+        let (journal, summary, open) = match directory.start() {
+            Start::New => (Journal::create(directory, run)?, Summary::new(&run.variants), OpenCases::new()),
+            Start::Resumed => {
+                let Resumed { journal, summary, mut settled, open } = Journal::resume(directory, run)?;
+                findings.resume(&summary)?;
+                (settled.new_findings, settled.earlier) = (findings.new_findings(), settled.cases);
+                (journal, settled, open)
+            }
         };
         Ok((RunState { journal, findings, summary, open }, known))
     }

@@ -20,7 +20,7 @@ pub struct Options {
     pub families: Vec<String>,
     /// The seed that determines every case.
     pub seed: u64,
-    /// When the campaign ends.
+    /// When the campaign ends. If it is resumed, a number of cases includes those that are recorded already.
     pub budget: Budget,
     /// `(i, n)`: this campaign runs the cases whose index is `i` modulo `n`.
     pub shard: (u64, u64),
@@ -36,8 +36,6 @@ pub struct Options {
     pub device_workers: Option<NonZeroUsize>,
     /// How to start the worker of a built-in backend.
     pub worker: WorkerCommand,
-    /// The run directory: `run.json`, `journal.jsonl`, `findings/`.
-    pub out: PathBuf,
     /// Folders of known findings, such as golden/cases. Cases that show them are counted, but the findings are not new.
     pub known: Vec<PathBuf>,
     /// How long a worker may stay in each stage.
@@ -54,16 +52,13 @@ pub struct Options {
     pub ladder: Option<Ladder>,
     /// Cases to run in place of those of the families.
     pub source: Option<CaseSource>,
-    /// Whether to resume the campaign in `out` that ended early. Its options must be the same, except for `jobs` and `budget`; a
-    /// budget of cases includes those that are recorded already.
-    pub resume: bool,
     /// Set it to end the campaign after the cases that are under way.
     pub stop: Arc<AtomicBool>,
 }
 
 impl Options {
     /// Options with defaults for everything that has a sensible one.
-    pub fn new(variants: Vec<Variant>, worker: WorkerCommand, out: PathBuf) -> Self {
+    pub fn new(variants: Vec<Variant>, worker: WorkerCommand) -> Self {
         let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         Self {
             variants,
@@ -77,7 +72,6 @@ impl Options {
             devices: Vec::new(),
             device_workers: None,
             worker,
-            out,
             known: Vec::new(),
             deadlines: Deadlines::default(),
             repeat_every: 50,
@@ -86,7 +80,6 @@ impl Options {
             oracle: None,
             ladder: None,
             source: None,
-            resume: false,
             stop: Arc::default(),
         }
     }

@@ -10,16 +10,21 @@ use std::{
 
 use twinfer_campaign::{Campaign, Options};
 use twinfer_reports::{Progress, Report, Reporter};
+use twinfer_store::RunDirectory;
 
 use crate::{Failure, resumption::Resumption};
 
 /// Runs a campaign with progress on standard error. Ctrl-C ends the campaign early and keeps everything on disk.
 ///
 /// If a campaign fails after it started, the error message contains the command that resumes the run.
-pub fn run_with_progress(options: Options, resumption: &Resumption) -> Result<Report, Failure> {
+pub fn run_with_progress(
+    options: Options,
+    directory: &RunDirectory,
+    resumption: &Resumption,
+) -> Result<Report, Failure> {
     stop_on_interrupt(&options.stop, resumption.clone());
     let (mut progress, mut report) = (Progress::to_stderr(), Report::default());
-    let ended = Campaign::new(options)?.run(&mut |event| {
+    let ended = Campaign::new(options)?.run(directory, &mut |event| {
         progress.on_event(event);
         report.on_event(event);
     });

@@ -66,6 +66,9 @@ impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Occupied(_)
+            | StoreError::NothingToResume(_)
+            | StoreError::Remains(_)
+            | StoreError::Obstructed(_)
             | StoreError::NoRun { .. }
             | StoreError::OtherCampaign { .. }
             | StoreError::Format { .. } => Self::usage(error),

@@ -25,6 +25,23 @@ pub enum StoreError {
         /// The directory of a run that is not another shard of the same campaign.
         other: PathBuf,
     },
+    /// The folder holds no run that could be resumed.
+    #[error("{} holds no run: start one without --resume, or give the directory of a run", .0.display())]
+    NothingToResume(PathBuf),
+    /// The directory for a new run holds a file or folder of a run, but no run.
+    #[error("{} exists, but there is no run.json beside it: move it away, or give another --out", .0.display())]
+    Remains(PathBuf),
+    /// The file system of the run directory has no locks.
+    #[error("cannot lock {}: {source}: give an --out on a file system with file locks", path.display())]
+    NoLocks {
+        /// The file to be locked.
+        path: PathBuf,
+        /// The error of the operating system.
+        source: io::Error,
+    },
+    /// Something that is not a finding of this run has the name of one.
+    #[error("{} is not a finding of this run: move it out of the run directory, then resume with --resume", .0.display())]
+    Obstructed(PathBuf),
     /// The directory for a new run holds another run.
     #[error("{} already holds a run: resume it with --resume, or give another --out", .0.display())]
     Occupied(PathBuf),

@@ -1,9 +1,10 @@
 //! Files that are written completely or not at all.
 
 use std::{
+    ffi::OsString,
     fs::{self, DirEntry},
     io::{self, Write},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use serde::{Serialize, de::DeserializeOwned};
@@ -11,7 +12,7 @@ use twinfer_case::{MAX_FILE_BYTES, read_file, read_file_in};
 
 use crate::StoreError;
 
-/// The prefix of the names of files that are being written.
+/// The prefix of the names of files and folders that are being written.
 const UNFINISHED: &str = ".unfinished-";
 
 /// Reads a JSON file that this crate writes.
@@ -47,13 +48,26 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     write().map_err(StoreError::writing(path))
 }
 
-/// Removes the unfinished files that a killed process left in `folder`.
+/// The unfinished folder that becomes `folder` when it is complete.
+pub fn unfinished(folder: &Path) -> PathBuf {
+    let mut name = OsString::from(UNFINISHED);
+    name.push(folder.file_name().unwrap_or_default());
+    folder.with_file_name(name)
+}
+
+/// Removes the unfinished files and folders that a killed process left in `folder`, and no link.
 pub fn remove_unfinished(folder: &Path) -> Result<(), StoreError> {
     let entries = fs::read_dir(folder).map_err(StoreError::file(folder))?;
     let is_unfinished =
         |entry: &DirEntry| entry.file_name().as_encoded_bytes().starts_with(UNFINISHED.as_bytes());
     for entry in entries.filter_map(Result::ok).filter(is_unfinished) {
-        fs::remove_file(entry.path()).map_err(StoreError::writing(&entry.path()))?;
+        let path = entry.path();
+        match entry.file_type() {
+            Ok(found) if found.is_dir() => fs::remove_dir_all(&path),
+            Ok(found) if found.is_file() => fs::remove_file(&path),
+            _ => Ok(()),
+        }
+        .map_err(StoreError::writing(path))?;
     }
     Ok(())
 }

@@ -1,70 +1,117 @@
 use std::{
+    collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
 };
 
-use twinfer_case::{Case, Finding};
+use twinfer_case::{Case, Finding, Summary};
 
 use crate::{
-    StoreError,
+    RunDirectory, StoreError,
     case_folder::read_case,
-    files::{read_json_in, remove_unfinished},
-    finding_folder::has_finding,
+    files::{read_json_in, remove_unfinished, unfinished},
+    finding_folder::{has_finding, read_finding},
     names::{FINDING, FINDINGS, RUN},
     recording::path_beside,
 };
 
 /// A folder with one folder per finding, named by the signature.
-pub struct FindingsFolder(PathBuf);
+pub struct FindingsFolder {
+    path: PathBuf,
+    /// The folder names in the journal of a resumed run. These folders are the run's own, complete or not.
+    named: BTreeSet<String>,
+}
 
 impl FindingsFolder {
-    /// The findings of the run in `run_directory`; creates the folder if it is missing.
-    pub fn of_run(run_directory: &Path) -> Result<Self, StoreError> {
-        let folder = run_directory.join(FINDINGS);
-        fs::create_dir_all(&folder).map_err(StoreError::writing(&folder))?;
-        Ok(Self(folder))
+    /// The findings of the run in `run_directory`.
+    pub fn of_run(run_directory: &RunDirectory) -> Self {
+        Self::at(&run_directory.path().join(FINDINGS))
+    }
+
+    /// Takes the findings up again that the journal of a resumed run names, as `summary` counts them. Removes what the run left
+    /// unfinished when it was killed, and nothing else.
+    pub fn resume(&mut self, summary: &Summary) -> Result<(), StoreError> {
+        fs::create_dir_all(&self.path).map_err(StoreError::writing(&self.path))?;
+        if self.path.is_symlink() {
+            return Err(StoreError::Obstructed(self.path.clone()));
+        }
+        self.named = summary.findings.iter().map(|count| count.slug.clone()).collect();
+        remove_unfinished(&self.path)?;
+        let folders = self.folders()?;
+        folders.iter().filter(|folder| self.is_named(folder)).try_for_each(|folder| remove_unfinished(folder))
     }
 
     /// The folder of findings at `path`.
     pub fn at(path: &Path) -> Self {
-        Self(path.to_owned())
+        Self { path: path.to_owned(), named: BTreeSet::new() }
     }
 
     /// The path of the folder.
     pub fn path(&self) -> &Path {
-        &self.0
+        &self.path
     }
 
     /// The folder of the finding with the folder name `slug`.
     pub fn finding(&self, slug: &str) -> PathBuf {
-        self.0.join(slug)
+        self.path.join(slug)
+    }
+
+    /// Adds a finding of the run, whose folder `write` fills: completely or not at all, and never over something that is not this
+    /// run's. A folder that the run wrote before it was killed is written again.
+    pub fn add(
+        &self,
+        finding: &Finding,
+        write: impl FnOnce(&Path) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let folder = self.finding(&finding.signature.slug());
+        if fs::symlink_metadata(&folder).is_ok() {
+            return if self.is_own(&folder, finding) {
+                write(&folder)
+            } else {
+                Err(StoreError::Obstructed(folder))
+            };
+        }
+        let incomplete = unfinished(&folder);
+        write(&incomplete)?;
+        let observed = path_beside(&incomplete);
+        if observed.is_file() {
+            let beside = path_beside(&folder);
+            fs::rename(observed, &beside).map_err(StoreError::writing(beside))?;
+        }
+        fs::rename(&incomplete, &folder).map_err(StoreError::writing(folder))
+    }
+
+    /// The complete findings that the journal of the resumed run names, each with its minimal case, sorted by folder name.
+    pub fn load_named(&self) -> Result<Vec<(Finding, Case)>, StoreError> {
+        self.load_if(|folder| self.is_named(folder))
     }
 
     /// Every finding that was written completely, with its minimal case, sorted by folder name.
     pub fn load(&self) -> Result<Vec<(Finding, Case)>, StoreError> {
-        let folders = self.folders()?;
-        let load = |folder: &PathBuf| Ok((read_json_in(folder, FINDING)?, read_case(folder)?));
-        folders.iter().filter(|folder| has_finding(folder)).map(load).collect()
+        self.load_if(|_| true)
     }
 
-    /// Removes the files that a killed campaign left unfinished, and every finding whose folder name `is_known` rejects, with its
-    /// recorded observations.
-    pub fn keep(&self, is_known: impl Fn(&str) -> bool) -> Result<(), StoreError> {
-        remove_unfinished(&self.0)?;
-        for folder in self.folders()? {
-            let name = folder.file_name().unwrap_or_default().to_string_lossy();
-            if is_known(&name) {
-                remove_unfinished(&folder)?;
-            } else {
-                remove(&folder)?;
-            }
-        }
-        Ok(())
+    fn load_if(&self, is_wanted: impl Fn(&Path) -> bool) -> Result<Vec<(Finding, Case)>, StoreError> {
+        let folders = self.folders()?;
+        let wanted = folders.iter().filter(|folder| is_wanted(folder) && has_finding(folder));
+        wanted.map(|folder| Ok((read_json_in(folder, FINDING)?, read_case(folder)?))).collect()
+    }
+
+    /// Whether the run wrote `folder` before it was killed: its journal names it, or it holds the same finding of the same seed.
+    fn is_own(&self, folder: &Path, finding: &Finding) -> bool {
+        let seed = |finding: &Finding| finding.provenance.as_ref().map(|provenance| provenance.seed);
+        let is_same = |found: &Finding| found.signature == finding.signature && seed(found) == seed(finding);
+        let holds_it = || read_finding(folder).is_ok_and(|found| found.as_ref().is_some_and(is_same));
+        folder.is_dir() && !folder.is_symlink() && (self.is_named(folder) || holds_it())
+    }
+
+    fn is_named(&self, folder: &Path) -> bool {
+        folder.file_name().and_then(|name| name.to_str()).is_some_and(|name| self.named.contains(name))
     }
 
     /// The folders of findings, sorted by name. Links are left out.
     fn folders(&self) -> Result<Vec<PathBuf>, StoreError> {
-        let entries = fs::read_dir(&self.0).map_err(StoreError::file(&self.0))?;
+        let entries = fs::read_dir(&self.path).map_err(StoreError::file(&self.path))?;
         let paths = entries.filter_map(|entry| entry.ok().map(|entry| entry.path()));
         let mut folders: Vec<_> = paths.filter(|path| path.is_dir() && !path.is_symlink()).collect();
         folders.sort();
@@ -75,13 +122,4 @@ impl FindingsFolder {
 /// The folder of findings that `folder` means: that of the run if `folder` is a run directory, or else `folder` itself.
 pub fn known_findings(folder: &Path) -> PathBuf {
     if folder.join(RUN).is_file() { folder.join(FINDINGS) } else { folder.to_owned() }
-}
-
-/// Removes the folder of a finding and its recorded observations.
-fn remove(folder: &Path) -> Result<(), StoreError> {
-    let observed = path_beside(folder);
-    if observed.is_file() {
-        fs::remove_file(&observed).map_err(StoreError::writing(&observed))?;
-    }
-    fs::remove_dir_all(folder).map_err(StoreError::writing(folder))
 }

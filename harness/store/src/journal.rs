@@ -1,9 +1,9 @@
 use std::{
     collections::BTreeMap,
-    fs::{self, File, TryLockError},
-    io::{self, BufWriter, ErrorKind, Write},
+    fs::{self, File},
+    io::{self, BufWriter, Write},
     mem,
-    path::{Path, PathBuf},
+    path::PathBuf,
     time::Instant,
 };
 
@@ -11,9 +11,9 @@ use tracing::debug;
 use twinfer_case::{CaseRecord, MAX_FILE_BYTES, RunInfo, Summary, read_file};
 
 use crate::{
-    Records, StoreError,
-    files::{read_json, remove_unfinished, write_json},
-    names::{JOURNAL, REVISITED, RUN},
+    Records, RunDirectory, StoreError,
+    files::{read_json, write_json},
+    names::{FINDINGS, JOURNAL, REVISITED, RUN},
 };
 
 /// Records between two writes to disk. A killed campaign loses at most this many, and runs them again when it is resumed.
@@ -51,38 +51,33 @@ pub struct Resumed {
 pub type OpenCases = BTreeMap<u64, CaseRecord>;
 
 impl Journal {
-    /// Creates the run directory `out` with an empty journal; an error if another campaign writes to it.
-    pub fn create(out: &Path, run: &RunInfo) -> Result<Self, StoreError> {
-        fs::create_dir_all(out).map_err(StoreError::writing(out))?;
-        remove_unfinished(out)?;
+    /// Begins `run` in a directory that was claimed for a new one.
+    pub fn create(directory: &RunDirectory, run: &RunInfo) -> Result<Self, StoreError> {
+        let out = directory.path();
         write_json(&out.join(RUN), run)?;
-        let cases = Lines::lock(out.join(JOURNAL))?;
-        cases.truncate(0)?;
-        let revisited = out.join(REVISITED);
-        match fs::remove_file(&revisited) {
-            Err(error) if error.kind() != ErrorKind::NotFound => Err(StoreError::writing(revisited)(error)),
-            _ => Ok(Self::of(out, cases)),
-        }
+        let findings = out.join(FINDINGS);
+        fs::create_dir_all(&findings).map_err(StoreError::writing(findings))?;
+        Self::of(directory)
     }
 
-    fn of(out: &Path, cases: Lines) -> Self {
-        Self { cases, revisited: None, folder: out.to_owned(), unwritten: 0 }
+    fn of(directory: &RunDirectory) -> Result<Self, StoreError> {
+        let folder = directory.path().to_owned();
+        let file = BufWriter::new(directory.journal()?);
+        let cases = Lines { path: folder.join(JOURNAL), file };
+        Ok(Self { cases, revisited: None, folder, unwritten: 0 })
     }
 
-    /// Opens the journal of a run that ended early, and drops an incomplete last line. An error if `run` differs from that run
-    /// in a way that changes its cases.
-    pub fn resume(out: &Path, run: &RunInfo) -> Result<Resumed, StoreError> {
+    /// Opens the journal of a run that ended early, in a directory that was claimed to resume it, and drops an incomplete last line.
+    /// An error if `run` differs from that run in a way that changes its cases.
+    pub fn resume(directory: &RunDirectory, run: &RunInfo) -> Result<Resumed, StoreError> {
+        let out = directory.path();
         let info = out.join(RUN);
         let (mut summary, mut settled) = (Summary::new(&run.variants), Summary::new(&run.variants));
         let mut open = OpenCases::new();
-        // a campaign may be killed before it writes anything
-        if is_blank(out) {
-            return Ok(Resumed { journal: Self::create(out, run)?, summary, settled, open });
-        }
         if !continues(&read_json(&info)?, run) {
             return Err(StoreError::OtherRun(info));
         }
-        let cases = Lines::lock(out.join(JOURNAL))?;
+        let journal = Self::of(directory)?;
         let mut records = Records::open(out)?;
         let (shard, shards) = run.shard;
         for (number, record) in (0..).zip(records.by_ref()) {
@@ -94,8 +89,8 @@ impl Journal {
                 None => settled.record(&record),
             }
         }
-        cases.truncate(records.bytes())?;
-        Ok(Resumed { journal: Self::of(out, cases), summary, settled, open })
+        journal.cases.truncate(records.bytes())?;
+        Ok(Resumed { journal, summary, settled, open })
     }
 
     /// Appends the next case.
@@ -109,7 +104,7 @@ impl Journal {
     pub fn append_revisited(&mut self, record: &CaseRecord) -> Result<(), StoreError> {
         let revisited = match &mut self.revisited {
             Some(revisited) => revisited,
-            absent => absent.insert(Lines::lock_complete(self.folder.join(REVISITED))?),
+            absent => absent.insert(Lines::complete(self.folder.join(REVISITED))?),
         };
         revisited.append(record)?;
         self.flush()
@@ -127,14 +122,11 @@ impl Journal {
 }
 
 impl Lines {
-    /// Opens the file at `path` for appending, and locks it.
-    fn lock(path: PathBuf) -> Result<Self, StoreError> {
-        Ok(Self { file: BufWriter::new(open_locked(&path)?), path })
-    }
-
-    /// Opens and locks the file at `path`, and drops an incomplete last line.
-    fn lock_complete(path: PathBuf) -> Result<Self, StoreError> {
-        let lines = Self::lock(path)?;
+    /// Opens the file at `path` for appending, and drops an incomplete last line.
+    fn complete(path: PathBuf) -> Result<Self, StoreError> {
+        let file = File::options().read(true).append(true).create(true).open(&path);
+        let file = file.map_err(StoreError::writing(&path))?;
+        let lines = Self { path, file: BufWriter::new(file) };
         let text = read_file(&lines.path, MAX_FILE_BYTES).map_err(StoreError::file(&lines.path))?;
         lines.truncate(text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end as u64 + 1))?;
         Ok(lines)
@@ -156,22 +148,6 @@ impl Lines {
     fn flush(&mut self) -> Result<(), StoreError> {
         self.file.flush().map_err(StoreError::writing(&self.path))
     }
-}
-
-/// Opens the file at `path` for appending, creates it if it is missing, and locks it against other writers while it is open.
-fn open_locked(path: &Path) -> Result<File, StoreError> {
-    let file = File::options().read(true).append(true).create(true).open(path);
-    let file = file.map_err(StoreError::writing(path))?;
-    match file.try_lock() {
-        Err(TryLockError::WouldBlock) => Err(StoreError::Busy(path.to_owned())),
-        // the file system has no locks
-        Ok(()) | Err(TryLockError::Error(_)) => Ok(file),
-    }
-}
-
-/// Whether the folder exists and holds no run.
-fn is_blank(out: &Path) -> bool {
-    out.is_dir() && !out.join(RUN).exists() && !out.join(JOURNAL).exists()
 }
 
 /// Whether a run with the options of `run` continues the cases of the run `earlier`.

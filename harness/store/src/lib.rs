@@ -48,5 +48,5 @@ pub use recording::{RecordedObservation, Recording, without_timings};
 pub use records::Records;
 pub use replay::replay_events;
 pub use run::{machine, now, record_workforce};
-pub use run_directory::{debug_log, has_run, new_run_directory, new_run_directory_in, run_directory};
+pub use run_directory::{RunDirectory, Start, debug_log, has_run, new_run_directory, new_run_directory_in};
 pub use topic::{has_topic, read_topic};

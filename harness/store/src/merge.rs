@@ -8,7 +8,7 @@ use std::{
 use twinfer_case::{Budget, MAX_SHARDS, RunInfo};
 
 use crate::{
-    Records, StoreError, adopt,
+    Records, RunDirectory, StoreError, adopt,
     files::read_json,
     journal::Journal,
     names::{FINDING, FINDINGS, RUN},
@@ -20,7 +20,7 @@ struct Part {
     run: RunInfo,
 }
 
-/// Joins the run directories `runs`, shards of one campaign, into the new run directory `out`: cases in the order of the
+/// Joins the run directories `runs`, shards of one campaign, into the run directory `out`, which must hold no run: cases in the order of the
 /// campaign, and one finding per signature. Returns the shards of the campaign that are missing in `runs`.
 ///
 /// A shard that ended early contributes the cases that it has.
@@ -34,9 +34,9 @@ pub fn merge(runs: &[PathBuf], out: &Path) -> Result<Vec<u64>, StoreError> {
         }
     }
     let Some(whole) = whole(&parts) else { return Ok(Vec::new()) };
-    merge_journals(&parts, Journal::create(out, &whole)?)?;
+    let directory = RunDirectory::create(out)?;
+    merge_journals(&parts, Journal::create(&directory, &whole)?)?;
     let findings = out.join(FINDINGS);
-    fs::create_dir_all(&findings).map_err(StoreError::writing(&findings))?;
     parts.iter().try_for_each(|part| part.adopt_findings(&findings))?;
     let is_there = |shard: &u64| parts.iter().any(|part| part.run.shard.0 == *shard);
     let count = parts.first().map_or(0, |part| part.run.shard.1);

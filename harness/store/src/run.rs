@@ -2,7 +2,6 @@
 
 use std::{
     num::NonZero,
-    path::Path,
     thread,
     time::{SystemTime, UNIX_EPOCH},
 };
@@ -10,14 +9,14 @@ use std::{
 use twinfer_case::{Machine, RunInfo, Workforce};
 
 use crate::{
-    StoreError,
+    RunDirectory, StoreError,
     files::{read_json, write_json},
     names::RUN,
 };
 
-/// Adds the number of workers of each variant to the run in the run directory `out`.
-pub fn record_workforce(out: &Path, workforce: Vec<Workforce>) -> Result<(), StoreError> {
-    let path = out.join(RUN);
+/// Adds the number of workers of each variant to the run in `directory`.
+pub fn record_workforce(directory: &RunDirectory, workforce: Vec<Workforce>) -> Result<(), StoreError> {
+    let path = directory.path().join(RUN);
     let run: RunInfo = read_json(&path)?;
     write_json(&path, &RunInfo { workforce, ..run })
 }

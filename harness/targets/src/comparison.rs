@@ -5,37 +5,37 @@
 
 mod findings;
 
-use std::{path::Path, time::Instant};
+use std::time::Instant;
 
 use twinfer_case::{
     Budget, CaseRecord, Event, JOURNAL_FORMAT, Observation, RunInfo, Summary, Task, VariantRecord,
 };
 use twinfer_checks::{Answer, judge_together, record};
-use twinfer_store::{Journal, machine, now};
+use twinfer_store::{Journal, RunDirectory, machine, now};
 use twinfer_workers::{TriageWorkers, WorkerError};
 
 use self::findings::Findings;
 use crate::{OpaqueModel, TargetError, Targets};
 
 impl Targets {
-    /// Compares the variants with each other on every case of `model`, writes the run to `out`, and sends the events of a
+    /// Compares the variants with each other on every case of `model`, writes the run to `directory`, and sends the events of a
     /// campaign to `sink`.
     ///
     /// A divergence counts if it recurs in workers that have run nothing else.
     pub fn compare(
         &self,
         model: &OpaqueModel,
-        out: &Path,
+        directory: &RunDirectory,
         sink: &mut dyn FnMut(&Event),
     ) -> Result<Summary, TargetError> {
         if self.variants.len() < 2 {
             return Err(TargetError::NothingToCompareWith { unknown: model.unknown.clone() });
         }
         let run = self.run_info(model);
-        let mut journal = Journal::create(out, &run)?;
+        let mut journal = Journal::create(directory, &run)?;
         let mut summary = Summary::new(self.infos());
         sink(&Event::CampaignStarted { run });
-        let mut findings = Findings::new(&model.interface, out)?;
+        let mut findings = Findings::new(&model.interface, directory);
         let started = Instant::now();
         for index in 0..model.cases.len() {
             let record = self.compare_case(&model.task(index)?, &model.unknown, &mut findings, sink)?;

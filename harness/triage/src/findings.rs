@@ -1,8 +1,8 @@
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use twinfer_case::{Case, Finding, Mask, Sighting, Summary, VariantInfo};
 use twinfer_checks::expected_outputs;
-use twinfer_store::{FindingsFolder, update_finding, write_finding, write_preceding};
+use twinfer_store::{FindingsFolder, RunDirectory, update_finding, write_finding, write_preceding};
 
 use crate::{TriageError, catalog::Catalog, classes::classes, identity::Identity, triage_result::Confirmed};
 
@@ -29,12 +29,12 @@ struct Stored {
 }
 
 impl Findings {
-    /// The findings in the `known` folders, without duplicates, and an empty folder for new findings in the run directory `out`.
-    pub fn open(out: &Path, known: &[PathBuf]) -> Result<Self, TriageError> {
-        let folder = FindingsFolder::of_run(out)?;
+    /// The findings in the `known` folders, without duplicates; new ones will be written to the run in `directory`.
+    pub fn open(directory: &RunDirectory, known: &[PathBuf]) -> Result<Self, TriageError> {
+        let folder = FindingsFolder::of_run(directory);
         let mut findings = Self { folder, entries: Vec::new(), catalog: Catalog::default() };
         for folder in known {
-            for stored in load_all(&FindingsFolder::at(folder))? {
+            for stored in FindingsFolder::at(folder).load()?.into_iter().map(Stored::of) {
                 if !findings.has(&stored.finding.signature.slug()) {
                     findings.enter(stored, false);
                 }
@@ -44,12 +44,11 @@ impl Findings {
     }
 
     /// Adds the findings that an earlier part of this campaign wrote, each with the number of cases that `summary` counts. A
-    /// finding that no case counts belongs to a case that is not in the journal: its folder is removed, and the case leads
-    /// to it again.
+    /// finding that no case counts belongs to a case that is not in the journal: that case leads to it again.
     pub fn resume(&mut self, summary: &Summary) -> Result<(), TriageError> {
         let place = |name: &str| summary.findings.iter().position(|count| count.slug == name);
-        self.folder.keep(|name| place(name).is_some())?;
-        let mut ours = load_all(&self.folder)?;
+        self.folder.resume(summary)?;
+        let mut ours: Vec<_> = self.folder.load_named()?.into_iter().map(Stored::of).collect();
         // in order of discovery
         ours.sort_by_key(|stored| place(&stored.finding.signature.slug()));
         for stored in ours {
@@ -109,11 +108,12 @@ impl Findings {
     /// Adds a finding, writes its folder, and returns its place.
     pub fn add(&mut self, confirmed: &Confirmed, info: &VariantInfo) -> Result<usize, TriageError> {
         let finding = confirmed.finding.clone();
-        let folder = self.folder.finding(&finding.signature.slug());
         let minimal = &confirmed.minimal;
         let outputs = expected_outputs(&minimal.references)?;
-        write_preceding(&folder, &confirmed.history)?;
-        write_finding(&folder, &finding, (&minimal.encoded, &outputs), (info, &minimal.observation))?;
+        self.folder.add(&finding, |folder| {
+            write_preceding(folder, &confirmed.history)?;
+            write_finding(folder, &finding, (&minimal.encoded, &outputs), (info, &minimal.observation))
+        })?;
         Ok(self.enter(Stored { finding, identity: confirmed.identity() }, true))
     }
 
@@ -136,10 +136,6 @@ impl Findings {
     }
 }
 
-fn load_all(folder: &FindingsFolder) -> Result<Vec<Stored>, TriageError> {
-    Ok(folder.load()?.into_iter().map(Stored::of).collect())
-}
-
 impl Stored {
     fn of((finding, case): (Finding, Case)) -> Self {
         let identity = Identity { signature: finding.signature.clone(), classes: classes(&case) };
@@ -151,6 +147,8 @@ impl Stored {
 mod tests {
     use twinfer_case::FindingCount;
 
+    use std::{fs, path::Path};
+
     use super::*;
     use twinfer_store::adopt;
 
@@ -160,24 +158,26 @@ mod tests {
         folder.with_extension("observed.json")
     }
 
-    /// After a run that wrote one finding was resumed: the number of its findings, and whether the folder is still there.
-    fn resumed(counts: Vec<FindingCount>) -> (u64, bool) {
+    /// After a run that wrote one finding was resumed: the number of its findings.
+    fn resumed(counts: Vec<FindingCount>) -> u64 {
         let out = tempfile::tempdir().unwrap();
+        let directory = RunDirectory::create(out.path()).unwrap();
         let stored = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../golden/cases").join(SLUG);
-        let mut findings = Findings::open(out.path(), &[]).unwrap();
+        let mut findings = Findings::open(&directory, &[]).unwrap();
+        fs::create_dir(findings.folder.path()).unwrap();
         let folder = adopt(&stored, findings.folder.path()).unwrap();
         findings.resume(&Summary { findings: counts, ..Summary::default() }).unwrap();
-        assert_eq!(folder.is_dir(), observed(&folder).is_file());
-        (findings.new_findings(), folder.is_dir())
+        assert!(folder.is_dir() && observed(&folder).is_file(), "resuming removed a folder");
+        findings.new_findings()
     }
 
     #[test]
-    fn findings_that_the_journal_counts_are_kept() {
-        assert_eq!(resumed(vec![FindingCount { slug: SLUG.to_owned(), cases: 1 }]), (1, true));
+    fn findings_that_the_journal_counts_are_taken_up() {
+        assert_eq!(resumed(vec![FindingCount { slug: SLUG.to_owned(), cases: 1 }]), 1);
     }
 
     #[test]
-    fn findings_that_the_journal_lacks_are_removed() {
-        assert_eq!(resumed(Vec::new()), (0, false));
+    fn findings_that_the_journal_lacks_are_left_alone() {
+        assert_eq!(resumed(Vec::new()), 0);
     }
 }

@@ -5,6 +5,7 @@ use std::{
 
 use twinfer_campaign::Campaign;
 use twinfer_case::{Budget, Event};
+use twinfer_store::{RunDirectory, Start};
 
 use crate::{
     actor::role::Role,
@@ -47,11 +48,13 @@ fn stopped_campaign_records_a_prefix_of_the_cases() {
     let mut campaign = against(Role::Honest, 200);
     let whole = campaign.run().journal();
     campaign.options.budget = Budget::Seconds(3600);
+    campaign.out = campaign.shared("stopped");
+    let directory = RunDirectory::create(&campaign.out).unwrap();
     let stop = Arc::clone(&campaign.options.stop);
     let mut finished = 0;
     let summary = Campaign::new(campaign.options.clone())
         .unwrap()
-        .run(&mut |event| {
+        .run(&directory, &mut |event| {
             finished += u64::from(matches!(event, Event::CaseFinished { .. }));
             stop.store(finished >= 10, Ordering::Relaxed);
         })
@@ -76,11 +79,11 @@ fn killed_campaign_resumes_to_the_same_record() {
         let mut part = against(Role::IgnoresBias, 70);
         part.run();
         // the journal of a campaign that was killed while it wrote
-        let path = part.options.out.join("journal.jsonl");
+        let path = part.out.join("journal.jsonl");
         let bytes = fs::read(&path).unwrap();
         let cut = cut.unwrap_or((random >> 33) as usize % bytes.len());
         fs::write(&path, &bytes[..bytes.len() - cut]).unwrap();
-        part.options.resume = true;
+        part.start = Start::Resumed;
         part.options.budget = Budget::Cases(120);
         let resumed = part.run();
         assert_eq!(resumed.summary.cases, 120);
@@ -89,7 +92,7 @@ fn killed_campaign_resumes_to_the_same_record() {
         assert_eq!(resumed.summary.findings, whole.summary.findings);
         assert_eq!(resumed.summary.new_findings, whole.summary.new_findings);
     }
-    campaign.options.resume = true;
+    campaign.start = Start::Resumed;
     let complete = campaign.run();
     assert_eq!(complete.summary.cases, 120);
     assert_eq!(complete.summary.new_findings, whole.summary.new_findings);

@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, fs, num::NonZeroUsize};
 
 use twinfer_campaign::Scaling;
 use twinfer_case::{CaseHash, Event, Verdict, WorkerBound, Workforce};
+use twinfer_store::Start;
 
 use crate::{
     actor::{
@@ -46,7 +47,7 @@ fn triage_starts_no_more_workers_than_its_limit() {
     let first = campaign.run();
     // a known finding needs no fresh worker to be confirmed
     campaign.options.known = vec![first.out.join("findings")];
-    campaign.options.out = campaign.shared("again");
+    campaign.out = campaign.shared("again");
     fs::remove_file(campaign.shared(STARTS)).unwrap();
     let second = campaign.run();
     let investigated =
@@ -79,7 +80,7 @@ fn cases_are_spread_evenly_over_devices() {
     let mut campaign = on_devices(Role::CountsCasesByDevice, &["0", "1", "2", "3"], 400);
     for scaling in [Scaling::Fixed, Scaling::AsNeeded] {
         campaign.options.scaling = scaling;
-        campaign.options.out = campaign.shared(&format!("run-{scaling:?}"));
+        campaign.out = campaign.shared(&format!("run-{scaling:?}"));
         campaign.run();
     }
     let mut by_device: BTreeMap<String, u64> = BTreeMap::new();
@@ -118,7 +119,7 @@ fn campaign_without_devices_fails_and_can_be_resumed() {
         // as after a reboot
         fs::remove_file(campaign.shared(LOST)).unwrap();
         fs::write(campaign.shared(REPAIRED), "").unwrap();
-        campaign.options.resume = true;
+        campaign.start = Start::Resumed;
         assert!(verdicts(&campaign.run()) == healthy, "the verdicts differ");
     }
 }

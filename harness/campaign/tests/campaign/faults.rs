@@ -13,6 +13,7 @@ use std::{
 use rustix::process::{Pid, Signal, kill_process};
 use twinfer_campaign::Campaign;
 use twinfer_case::{Event, Kind};
+use twinfer_store::RunDirectory;
 
 use crate::{
     actor::role::Role,
@@ -131,7 +132,8 @@ fn stopped_campaign_does_not_wait_for_a_hang() {
     let mut campaign = against(Role::Hangs, 60);
     campaign.options.deadlines.execute = Duration::from_hours(1);
     let (begun, stop) = (Instant::now(), Arc::clone(&campaign.options.stop));
-    let summary = Campaign::new(campaign.options.clone()).unwrap().run(&mut |_| {
+    let directory = RunDirectory::create(&campaign.out).unwrap();
+    let summary = Campaign::new(campaign.options.clone()).unwrap().run(&directory, &mut |_| {
         stop.store(begun.elapsed() > Duration::from_secs(1), Ordering::Relaxed);
     });
     assert!(summary.unwrap().cases < 60, "nothing hung");

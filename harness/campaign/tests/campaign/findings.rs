@@ -2,7 +2,7 @@ use std::{collections::BTreeMap, fs, num::NonZeroUsize};
 
 use twinfer_case::{Budget, Event, Kind};
 use twinfer_onnx::{Graph, Tensor};
-use twinfer_store::adopt;
+use twinfer_store::{Start, adopt};
 use twinfer_targets::{Targets, read_case};
 
 use crate::{
@@ -130,7 +130,7 @@ fn masked_divergences_are_triaged_at_growing_intervals() {
     // a resumed campaign continues the intervals
     let mut part = against(Role::DropsBiasAndMore, 250);
     part.run();
-    part.options.resume = true;
+    part.start = Start::Resumed;
     part.options.budget = Budget::Cases(500);
     assert_eq!(part.run().journal(), one.journal);
 }

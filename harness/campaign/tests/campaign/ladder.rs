@@ -3,7 +3,7 @@
 use std::{fs, num::NonZeroUsize};
 
 use twinfer_case::{Budget, CaseRecord, Event, Kind, VariantSummary, Verdict};
-use twinfer_store::{adopt, merge};
+use twinfer_store::{Start, adopt, merge};
 use twinfer_targets::Targets;
 
 use crate::{
@@ -111,13 +111,13 @@ fn shards_escalate_the_same_cases_as_the_whole_campaign() {
     let runs = [0, 1].map(|shard| {
         campaign.options.shard = (shard, 2);
         campaign.options.budget = Budget::Cases(30);
-        campaign.options.out = folder.path().join(format!("shard-{shard}"));
+        campaign.out = folder.path().join(format!("shard-{shard}"));
         campaign.run();
-        campaign.options.out.clone()
+        campaign.out.clone()
     });
     let merged = folder.path().join("whole");
     assert_eq!(merge(&runs, &merged).unwrap(), [0; 0]);
-    campaign.options.out = merged;
+    campaign.out = merged;
     let merged = campaign.outcome(whole.summary, Vec::new());
     let verdicts = |journal: Vec<CaseRecord>| {
         journal.into_iter().map(|record| (record.case, record.variants)).collect::<Vec<_>>()
@@ -126,9 +126,9 @@ fn shards_escalate_the_same_cases_as_the_whole_campaign() {
     assert!(!findings.is_empty());
     campaign.options.ladder = Some("1/7".parse().unwrap());
     campaign.options.shard = (1, 2);
-    campaign.options.out = folder.path().join("other");
+    campaign.out = folder.path().join("other");
     campaign.run();
-    let error = merge(&[runs[0].clone(), campaign.options.out], &folder.path().join("mixed")).unwrap_err();
+    let error = merge(&[runs[0].clone(), campaign.out], &folder.path().join("mixed")).unwrap_err();
     assert!(error.to_string().contains("same seed, families, ladder"), "{error}");
 }
 
@@ -137,10 +137,10 @@ fn resumed_campaign_with_a_ladder_has_the_same_record() {
     let whole = escalating(Role::ErrsAtEveryLevel, 100, "1/5").run();
     let mut part = escalating(Role::ErrsAtEveryLevel, 60, "1/5");
     part.run();
-    let path = part.options.out.join("journal.jsonl");
+    let path = part.out.join("journal.jsonl");
     let bytes = fs::read(&path).unwrap();
     fs::write(&path, &bytes[..bytes.len() - 97]).unwrap();
-    part.options.resume = true;
+    part.start = Start::Resumed;
     part.options.budget = Budget::Cases(100);
     let resumed = part.run();
     assert_eq!(resumed.journal(), whole.journal());

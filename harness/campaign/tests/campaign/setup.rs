@@ -13,6 +13,7 @@ use std::{
 use tempfile::TempDir;
 use twinfer_campaign::{Campaign, CampaignError, Options};
 use twinfer_case::{BackendName, Budget, CaseRecord, Event, Finding, Kind, Summary, Variant, Verdict};
+use twinfer_store::{RunDirectory, Start};
 use twinfer_workers::{Deadlines, WorkerCommand};
 
 use crate::actor::{role::Role, shared_folder};
@@ -20,6 +21,10 @@ use crate::actor::{role::Role, shared_folder};
 /// A campaign that a test can configure and run.
 pub struct TestCampaign {
     pub options: Options,
+    /// The run directory.
+    pub out: PathBuf,
+    /// Whether the next run begins in it or goes on there.
+    pub start: Start,
     folder: Arc<TempDir>,
 }
 
@@ -77,9 +82,9 @@ pub fn against_variant(variant: &str, cases: u64) -> TestCampaign {
         jobs: NonZeroUsize::new(2).unwrap(),
         seed: 3,
         deadlines: Deadlines { execute: Duration::from_millis(1500), ..Deadlines::default() },
-        ..Options::new(vec![variant], worker, folder.path().join("run"))
+        ..Options::new(vec![variant], worker)
     };
-    TestCampaign { options, folder }
+    TestCampaign { options, out: folder.path().join("run"), start: Start::New, folder }
 }
 
 /// Whether the tests run with more cases, as `TWINFER_FULL=1` asks.
@@ -117,12 +122,20 @@ impl TestCampaign {
     }
 
     pub fn outcome(&self, summary: Summary, events: Vec<Event>) -> Outcome {
-        Outcome { summary, events, out: self.options.out.clone(), _folder: Arc::clone(&self.folder) }
+        Outcome { summary, events, out: self.out.clone(), _folder: Arc::clone(&self.folder) }
     }
 
     pub fn try_run(&self) -> Result<Outcome, CampaignError> {
-        let mut events = Vec::new();
-        let summary = Campaign::new(self.options.clone())?.run(&mut |event| events.push(event.clone()))?;
+        let directory = match self.start {
+            Start::New => {
+                // in place of an earlier run of the same test
+                let _ = fs::remove_dir_all(&self.out);
+                RunDirectory::create(&self.out)
+            }
+            Start::Resumed => RunDirectory::resume(&self.out),
+        };
+        let (campaign, mut events) = (Campaign::new(self.options.clone())?, Vec::new());
+        let summary = campaign.run(&directory?, &mut |event| events.push(event.clone()))?;
         Ok(self.outcome(summary, events))
     }
 }

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, fs, num::NonZeroUsize, time::Instant};
 
 use twinfer_case::{Budget, Event, Verdict};
-use twinfer_store::Records;
+use twinfer_store::{Records, Start};
 
 use crate::{
     actor::role::{Role, SLOW_CASE, SLOW_START},
@@ -34,7 +34,7 @@ fn cases_left_untriaged_at_the_time_limit_resume_first() {
     let records = || Records::open(&outcome.out).unwrap().map(Result::unwrap).collect::<Vec<_>>();
     let path = outcome.out.join("journal.jsonl");
     let (before, text) = (records(), fs::read(&path).unwrap());
-    campaign.options.resume = true;
+    campaign.start = Start::Resumed;
     campaign.options.minimize = false;
     campaign.options.investigations = NonZeroUsize::new(JOBS).unwrap();
     campaign.options.budget = Budget::Cases(before.len() as u64);

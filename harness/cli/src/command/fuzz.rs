@@ -1,5 +1,4 @@
 use std::{
-    fs,
     path::{Path, PathBuf},
     sync::{Arc, atomic::Ordering},
 };
@@ -12,7 +11,7 @@ use twinfer_driver_cache::{CACHE_MODE_VARIABLE, CacheMode};
 use twinfer_generators::Family;
 use twinfer_log::LogLevel;
 use twinfer_reports::Format;
-use twinfer_store::{known_findings, run_directory};
+use twinfer_store::{RunDirectory, known_findings};
 #[cfg(feature = "fault-injection")]
 use twinfer_worker::FAULT_INJECTION_VARIABLE;
 
@@ -96,15 +95,18 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let configuration = Configuration::read(arguments.config.as_deref())?;
     let mut options = options(arguments, &configuration)?;
-    let log = RunLog::start(&options.out, arguments.log)?;
+    let directory = claim(arguments)?;
+    let out = directory.path().to_owned();
+    let log = RunLog::start(&out, arguments.log)?;
     log.extend_to(&mut options.worker);
-    let (out, stored, worker) = (options.out.clone(), options.known.clone(), options.worker.clone());
+    let (stored, worker) = (options.known.clone(), options.worker.clone());
     let (stop, resumption) = (Arc::clone(&options.stop), Resumption::of_process(&out));
-    let mut report = run_with_progress(options, &resumption).inspect_err(|_| {
+    let ended = run_with_progress(options, &directory, &resumption);
+    if ended.is_err() {
         log.discard_without_run();
-        // removes the new folder of a run that did not start; a folder that holds files stays
-        let _ = arguments.out.is_none().then(|| fs::remove_dir(&out));
-    })?;
+        directory.discard_without_run();
+    }
+    let mut report = ended?;
     let trials = Trials { stored: &stored, worker: &worker };
     resolve(&mut report, &configuration.known, Some(trials))?;
     write(format_args!("{}", arguments.format.render(&report)));
@@ -122,6 +124,15 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     })
 }
 
+/// The run directory: nothing is written before it is claimed.
+fn claim(arguments: &Arguments) -> Result<RunDirectory, Failure> {
+    Ok(match &arguments.out {
+        Some(out) if arguments.resume => RunDirectory::resume(out)?,
+        Some(out) => RunDirectory::create(out)?,
+        None => RunDirectory::create_next()?,
+    })
+}
+
 /// The options of the campaign: the command line takes precedence over the configuration, which takes precedence over the
 /// defaults.
 fn options(arguments: &Arguments, configuration: &Configuration) -> Result<Options, Failure> {
@@ -135,8 +146,7 @@ fn options(arguments: &Arguments, configuration: &Configuration) -> Result<Optio
     worker.env.extend(arguments.inject.map(|seed| (FAULT_INJECTION_VARIABLE.to_owned(), seed.to_string())));
     worker.env.push((CACHE_MODE_VARIABLE.to_owned(), arguments.driver_cache.to_string()));
     let known = known(&arguments.known)?;
-    let out = run_directory(arguments.out.as_deref(), arguments.resume)?;
-    let defaults = Options::new(variants, worker, out);
+    let defaults = Options::new(variants, worker);
     let jobs = arguments.jobs.or(configuration.jobs);
     Ok(Options {
         families: families(arguments, configuration).iter().map(Family::to_string).collect(),
@@ -150,7 +160,6 @@ fn options(arguments: &Arguments, configuration: &Configuration) -> Result<Optio
         ladder: arguments.ladder.or(configuration.ladder),
         known,
         minimize: !arguments.no_minimize,
-        resume: arguments.resume,
         ..defaults
     })
 }

@@ -1,10 +1,10 @@
-use std::{collections::BTreeSet, path::Path};
+use std::collections::BTreeSet;
 
 use twinfer_case::{
     CaseSize, Cause, Divergence, Event, FINDING_FORMAT, Finding, Signature, Task, VariantInfo, VariantRecord,
 };
 use twinfer_onnx::{Interface, Tensor};
-use twinfer_store::{FindingsFolder, OpaqueFinding, update_finding, write_opaque_finding};
+use twinfer_store::{FindingsFolder, OpaqueFinding, RunDirectory, update_finding, write_opaque_finding};
 use twinfer_triage::sighting;
 
 use crate::TargetError;
@@ -17,9 +17,9 @@ pub struct Findings<'a> {
 }
 
 impl<'a> Findings<'a> {
-    /// No findings yet; new ones are written to the run directory `out`.
-    pub fn new(interface: &'a Interface, out: &Path) -> Result<Self, TargetError> {
-        Ok(Self { interface, folder: FindingsFolder::of_run(out)?, found: Vec::new() })
+    /// No findings yet; new ones are written to the run in `directory`.
+    pub fn new(interface: &'a Interface, directory: &RunDirectory) -> Self {
+        Self { interface, folder: FindingsFolder::of_run(directory), found: Vec::new() }
     }
 
     /// How many findings there are.
@@ -56,9 +56,9 @@ impl<'a> Findings<'a> {
         task: &Task,
         sink: &mut dyn FnMut(&Event),
     ) -> Result<(), TargetError> {
-        let slug = finding.signature.slug();
-        let (folder, interface) = (self.folder.finding(&slug), self.interface);
-        write_opaque_finding(&folder, OpaqueFinding { finding: &finding, interface, task })?;
+        let (slug, interface) = (finding.signature.slug(), self.interface);
+        let opaque = OpaqueFinding { finding: &finding, interface, task };
+        self.folder.add(&finding, |folder| write_opaque_finding(folder, opaque))?;
         sink(&Event::FindingRecorded { slug, finding: finding.clone(), new: true });
         self.found.push(finding);
         Ok(())

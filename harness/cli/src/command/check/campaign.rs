@@ -1,23 +1,20 @@
 //! A campaign over given cases instead of generated ones.
 
-use std::{
-    num::NonZeroUsize,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{num::NonZeroUsize, sync::Arc};
 
 use twinfer_campaign::{Campaign, Options};
 use twinfer_case::{Budget, Case, Variant};
 use twinfer_reports::{Report, Reporter};
+use twinfer_store::RunDirectory;
 use twinfer_targets::OpaqueModel;
 
 use crate::{Failure, run_log::RunLog, targets, worker::worker_for};
 
-/// Runs `cases` on `variants`, in order and without minimizing; findings are written to `out`.
+/// Runs `cases` on `variants`, in order and without minimizing; findings are written to `directory`.
 pub fn run(
     cases: Vec<Case>,
     variants: Vec<Variant>,
-    out: PathBuf,
+    directory: &RunDirectory,
     log: Option<&RunLog>,
 ) -> Result<Report, Failure> {
     let mut worker = worker_for(&variants)?;
@@ -31,21 +28,21 @@ pub fn run(
         minimize: false,
         fresh_every: 0,
         source: Some(Arc::new(move |index| cases[index as usize % cases.len()].clone())),
-        ..Options::new(variants, worker, out)
+        ..Options::new(variants, worker)
     };
     let mut report = Report::default();
-    Campaign::new(options)?.run(&mut |event| report.on_event(event))?;
+    Campaign::new(options)?.run(directory, &mut |event| report.on_event(event))?;
     Ok(report)
 }
 
-/// Compares `variants` with each other on a model that golden does not support; findings are written to `out`.
+/// Compares `variants` with each other on a model that golden does not support; findings are written to `directory`.
 pub fn compare(
     opaque: &OpaqueModel,
     variants: &[Variant],
-    out: &Path,
+    directory: &RunDirectory,
     log: Option<&RunLog>,
 ) -> Result<Report, Failure> {
     let mut report = Report::default();
-    targets::start(variants, log)?.compare(opaque, out, &mut |event| report.on_event(event))?;
+    targets::start(variants, log)?.compare(opaque, directory, &mut |event| report.on_event(event))?;
     Ok(report)
 }

@@ -9,6 +9,8 @@ mod table;
 
 use std::path::Path;
 
+use twinfer_store::RunDirectory;
+
 pub use self::arguments::Arguments;
 use self::{collection::Collection, subject::Subject};
 use crate::{Exit, Failure, output::write, run_log::RunLog};
@@ -24,12 +26,12 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 fn check_one(model: &Path, arguments: &Arguments) -> Result<Exit, Failure> {
     let subject = Subject::read(model, arguments)?;
     let scratch = tempfile::tempdir().map_err(Failure::environment)?;
-    let out = arguments.out.clone().unwrap_or_else(|| scratch.path().to_owned());
+    let directory = RunDirectory::create(arguments.out.as_deref().unwrap_or(scratch.path()))?;
     let variants = arguments.backends.subjects();
     let log = RunLog::start_if_requested(arguments.log, arguments.out.as_deref())?;
     let report = match subject {
-        Subject::Cases(cases) => campaign::run(cases, variants, out, log.as_ref())?,
-        Subject::Opaque(opaque) => campaign::compare(&opaque, &variants, &out, log.as_ref())?,
+        Subject::Cases(cases) => campaign::run(cases, variants, &directory, log.as_ref())?,
+        Subject::Opaque(opaque) => campaign::compare(&opaque, &variants, &directory, log.as_ref())?,
     };
     write(format_args!("{}", arguments.format.render(&report)));
     Ok(if report.findings.is_empty() { Exit::Conforms } else { Exit::Findings })
