@@ -1,5 +1,6 @@
-//! The walls of the program: which crate may import which, that the files of a crate import each other in one direction, and
-//! that only `harness/store` knows the names of files on disk.
+//! The walls of the program: which crate may import which, that the files of a crate import each other in one direction,
+//! that only `harness/store` knows the names of files on disk, that `unsafe` stands in few places, and that few places vouch for
+//! code that is run.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -8,3 +9,5 @@ mod crates;
 mod imports;
 mod sources;
 mod stored_names;
+mod trust;
+mod unsafe_code;

@@ -16,6 +16,7 @@ mod runs;
 mod single;
 mod survey;
 mod survival;
+mod trust;
 
 use twinfer_tests::{Twinfer, executable};
 

@@ -1,6 +1,6 @@
 //! Graphs that are known to end workers, or to keep them for good, and the option `hazards=run|skip` that leaves them out.
 
-use twinfer_case::{Capability, Condition, Refusal, Stage};
+use twinfer_case::{Capability, Condition, OptionKey, Refusal, Stage};
 use twinfer_onnx::Graph;
 
 use crate::options::{Choice, InvalidOption, VariantOptions};
@@ -32,7 +32,7 @@ const NOT_TRIED: &str = "not tried";
 impl Hazard {
     /// The hazard, if the options have it left out.
     pub fn left_out(self, options: &mut VariantOptions) -> Result<Option<Self>, InvalidOption> {
-        let hazards = options.choose("hazards", Hazards::default())?;
+        let hazards = options.choose(OptionKey::Hazards, Hazards::default())?;
         Ok(Some(self).filter(|_| hazards == Hazards::Skip))
     }
 

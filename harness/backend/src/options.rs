@@ -1,6 +1,6 @@
 use std::{collections::BTreeMap, path::PathBuf, str::FromStr};
 
-use twinfer_case::Variant;
+use twinfer_case::{OptionKey, Variant};
 
 /// The error of an option that a backend does not take.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -62,8 +62,9 @@ impl VariantOptions {
         }
     }
 
-    /// Takes the option `key`; `default` if the variant does not set it.
-    pub fn choose<T: Choice>(&mut self, key: &'static str, default: T) -> Result<T, InvalidOption> {
+    /// Takes the option; `default` if the variant does not set it.
+    pub fn choose<T: Choice>(&mut self, option: OptionKey, default: T) -> Result<T, InvalidOption> {
+        let key = option.key();
         let choice = match self.rest.remove(key) {
             Some(value) => {
                 T::named(&value).ok_or_else(|| InvalidOption::Value { key, value, words: T::words() })?
@@ -74,13 +75,14 @@ impl VariantOptions {
         Ok(choice)
     }
 
-    /// Takes the option `key`, whose values `words` describes; `default` if the variant does not set it.
+    /// Takes the option, whose values `words` describes; `default` if the variant does not set it.
     pub fn take<T: FromStr + ToString>(
         &mut self,
-        key: &'static str,
+        option: OptionKey,
         words: &'static str,
         default: T,
     ) -> Result<T, InvalidOption> {
+        let key = option.key();
         let value = match self.rest.remove(key) {
             Some(value) => {
                 value.parse().map_err(|_| InvalidOption::Value { key, value, words: words.to_owned() })?
@@ -93,12 +95,12 @@ impl VariantOptions {
 
     /// Takes the library's path. It shows in the backend's version and is not a resolved option.
     pub fn take_library(&mut self) -> PathBuf {
-        self.rest.remove("lib").unwrap_or_default().into()
+        self.rest.remove(OptionKey::Library.key()).unwrap_or_default().into()
     }
 
     /// Takes the library's release. It shows in the backend's version and is not a resolved option.
     pub fn take_release(&mut self) -> String {
-        self.rest.remove("version").unwrap_or_default()
+        self.rest.remove(OptionKey::Version.key()).unwrap_or_default()
     }
 
     /// The options that were taken, with the values in force; an error if the variant sets one that was not taken.

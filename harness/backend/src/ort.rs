@@ -29,7 +29,7 @@ use std::{
 };
 
 use ort::environment::Environment;
-use twinfer_case::{Description, DeviceMemory, Observation, Outcome, Stage, Task, Variant};
+use twinfer_case::{Description, DeviceMemory, Observation, OptionKey, Outcome, Stage, Task, Variant};
 use twinfer_libraries::Store;
 
 pub use self::hazard::hazard;
@@ -59,11 +59,11 @@ impl Ort {
     pub fn open(variant: &Variant, found: &mut dyn FnMut(CudaRuntime<'_>)) -> Result<Self, OpenError> {
         let mut options = VariantOptions::of(variant);
         let library = options.take_library();
-        let level = options.choose("opt", Optimization::All)?;
+        let level = options.choose(OptionKey::Optimization, Optimization::All)?;
         let provider = match variant.backend {
             twinfer_case::BackendName::OrtCuda => Provider::Cuda {
-                device: options.take("device", "a device's number", 0)?,
-                search: options.choose("algo", Search::default())?,
+                device: options.take(OptionKey::Device, "a device's number", 0)?,
+                search: options.choose(OptionKey::Algorithm, Search::default())?,
             },
             _ => Provider::Cpu,
         };

@@ -31,8 +31,8 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use nvinfer::{Builder, Library, NetworkDefinition, Runtime, Typing};
 use twinfer_case::{
-    BackendError, BackendName, ChosenPrecision, Description, DeviceMemory, DeviceUse, Observation, Outcome,
-    PrecisionSource, Quantization, RunOutput, Severity, Stage, Task, Variant,
+    BackendError, BackendName, ChosenPrecision, Description, DeviceMemory, DeviceUse, Observation, OptionKey,
+    Outcome, PrecisionSource, Quantization, RunOutput, Severity, Stage, Task, Variant,
 };
 use twinfer_libraries::Store;
 
@@ -81,7 +81,7 @@ impl Trt {
         let mut options = VariantOptions::of(variant);
         let path = options.take_library();
         let release = options.take_release();
-        let ordinal = options.take("device", "a device's number", 0)?;
+        let ordinal = options.take(OptionKey::Device, "a device's number", 0)?;
         let effort = Effort::take(&mut options)?;
         let left_out = match variant.backend {
             BackendName::TrtRtx => None,

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use twinfer_campaign::{Campaign, Options, Scaling};
-use twinfer_case::{Budget, CaseRecord, Event, Stage, Summary, Variant};
+use twinfer_case::{Budget, CaseRecord, Event, Stage, Summary, TrustedVariant, Variant};
 use twinfer_generators::Family;
 use twinfer_store::RunDirectory;
 use twinfer_workers::WorkerCommand;
@@ -25,6 +25,8 @@ impl Measured {
         worker: WorkerCommand,
     ) -> Result<Self, BenchError> {
         let out = tempfile::tempdir().map_err(Fault::environment)?;
+        // settings come from the command line
+        let variants = variants.into_iter().map(TrustedVariant::vouch).collect();
         let options = Options {
             families: settings.families.iter().map(Family::to_string).collect(),
             seed: settings.seed,

@@ -19,7 +19,8 @@ use serde::{Deserialize, Serialize};
 use twinfer_backend::Backend;
 use twinfer_campaign::Options;
 use twinfer_case::{
-    CaseRecord, EncodedCase, JOURNAL_FORMAT, Observation, Stage, Timing, Variant, VariantRecord,
+    CaseRecord, EncodedCase, JOURNAL_FORMAT, Observation, Stage, Timing, TrustedVariant, Variant,
+    VariantRecord,
 };
 use twinfer_checks::{Evidence, Judgement, judge, references};
 use twinfer_driver_cache::CacheMode;
@@ -139,6 +140,8 @@ pub fn measure_parts(settings: &PartsSettings, host: &dyn Host) -> Result<(), Be
 impl Measurement {
     fn open(settings: &PartsSettings, host: &dyn Host) -> Result<Self, BenchError> {
         let variants = vec![settings.variant.clone()];
+        // settings come from the command line
+        let trusted = TrustedVariant::vouch(settings.variant.clone());
         let worker = host.worker(&variants)?;
         let cache = CacheMode::from_environment().map_err(Fault::usage)?;
         Ok(Self {
@@ -146,8 +149,8 @@ impl Measurement {
             next: 0,
             backend: twinfer_worker::open(&settings.variant, cache)
                 .map_err(|error| Fault::opening(&settings.variant, &error))?,
-            round_trip: RoundTrip::start(&settings.variant, worker.clone())?,
-            options: Options::new(variants, worker),
+            round_trip: RoundTrip::start(&trusted, worker.clone())?,
+            options: Options::new(vec![trusted], worker),
             parts: Parts::default(),
         })
     }

@@ -2,7 +2,7 @@ use std::{num::NonZero, sync::Arc, thread};
 
 use crossbeam_channel::{bounded, unbounded};
 use twinfer_case::{
-    BackendName, DeviceUse, Event, JOURNAL_FORMAT, Ladder, RunInfo, Summary, Variant, VariantInfo,
+    BackendName, DeviceUse, Event, JOURNAL_FORMAT, Ladder, RunInfo, Summary, TrustedVariant, VariantInfo,
 };
 use twinfer_store::{Journal, OpenCases, Resumed, RunDirectory, Start, machine, now, record_workforce};
 use twinfer_triage::{Catalog, Dedup, Findings, Investigator};
@@ -58,7 +58,8 @@ impl Campaign {
         };
         let (host, pool_options) = (HostContext::start(), options.pools());
         let subjects = options.variants.iter().filter(|variant| variant.backend != BackendName::Golden);
-        let pools_of = |variant: &Variant| Arc::new(DevicePools::new(variant, &pool_options, &host, SPARES));
+        let pools_of =
+            |variant: &TrustedVariant| Arc::new(DevicePools::new(variant, &pool_options, &host, SPARES));
         let pools: Vec<_> = subjects.map(pools_of).collect();
         if pools.is_empty() {
             return Err(CampaignError::NoBackend);
@@ -233,7 +234,7 @@ impl Campaign {
 
     fn run_info(&self, first: &FirstWorkers) -> RunInfo {
         let bases = first.described(&self.pools).into_iter().map(|(variant, description)| VariantInfo {
-            variant: variant.clone(),
+            variant: variant.clone().into_inner(),
             description: description.clone(),
             rung_of: None,
         });

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use twinfer_case::{Description, DeviceUse, Variant};
+use twinfer_case::{Description, DeviceUse, TrustedVariant, Variant};
 use twinfer_workers::{
     Capacity, DevicePools, HostContext, SpareRequest, WorkerError, WorkerProcess, start_all,
 };
@@ -36,7 +36,10 @@ impl FirstWorkers {
     }
 
     /// The variants that run every case, with what the first of their workers says.
-    pub fn described<'a>(&'a self, pools: &'a [Arc<DevicePools>]) -> Vec<(&'a Variant, &'a Description)> {
+    pub fn described<'a>(
+        &'a self,
+        pools: &'a [Arc<DevicePools>],
+    ) -> Vec<(&'a TrustedVariant, &'a Description)> {
         described(pools, &self.executors)
     }
 
@@ -97,9 +100,9 @@ fn request_spares(
 fn described<'a>(
     pools: &'a [Arc<DevicePools>],
     executors: &'a [Vec<WorkerProcess>],
-) -> Vec<(&'a Variant, &'a Description)> {
+) -> Vec<(&'a TrustedVariant, &'a Description)> {
     let described = |(pools, workers): (&'a Arc<DevicePools>, &'a Vec<WorkerProcess>)| {
-        Some((pools.variant(), workers.first()?.description()))
+        Some((pools.trusted_variant(), workers.first()?.description()))
     };
     pools.iter().zip(executors).filter_map(described).collect()
 }

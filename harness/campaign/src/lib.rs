@@ -4,11 +4,12 @@
 //!
 //! ```no_run
 //! use twinfer_campaign::{Campaign, Options};
+//! use twinfer_case::TrustedVariant;
 //! use twinfer_store::RunDirectory;
 //! use twinfer_workers::WorkerCommand;
 //!
 //! let worker = WorkerCommand { args: vec!["worker".to_owned()], ..WorkerCommand::new("/usr/bin/twinfer") };
-//! let options = Options::new(vec!["ort:cpu".parse()?], worker);
+//! let options = Options::new(vec![TrustedVariant::vouch("ort:cpu".parse()?)], worker);
 //! let directory = RunDirectory::create("runs/0001".as_ref())?;
 //! let summary = Campaign::new(options)?.run(&directory, &mut |event| println!("{event:?}"))?;
 //! println!("{} cases, {} new findings", summary.cases, summary.new_findings);

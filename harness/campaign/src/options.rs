@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use twinfer_case::{Budget, Description, Ladder, Variant};
+use twinfer_case::{Budget, Description, Ladder, TrustedVariant};
 use twinfer_checks::{Oracle, golden_for};
 use twinfer_workers::{Deadlines, NicedWorkers, PoolOptions, WorkerCommand};
 
@@ -15,7 +15,7 @@ use crate::CaseSource;
 #[derive(Clone)]
 pub struct Options {
     /// The backends to compare with golden, in order. `golden` itself is implied; it may be listed.
-    pub variants: Vec<Variant>,
+    pub variants: Vec<TrustedVariant>,
     /// The names of the generators, which take turns.
     pub families: Vec<String>,
     /// The seed that determines every case.
@@ -58,7 +58,7 @@ pub struct Options {
 
 impl Options {
     /// Options with defaults for everything that has a sensible one.
-    pub fn new(variants: Vec<Variant>, worker: WorkerCommand) -> Self {
+    pub fn new(variants: Vec<TrustedVariant>, worker: WorkerCommand) -> Self {
         let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         Self {
             variants,

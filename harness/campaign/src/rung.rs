@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use twinfer_case::{Description, DeviceUse, Variant, VariantInfo};
+use twinfer_case::{Description, DeviceUse, TrustedVariant, Variant, VariantInfo};
 use twinfer_workers::{
     DevicePools, HostContext, Semaphore, TriageWorkers, WorkerError, WorkerProcess, start_all,
 };
@@ -14,7 +14,7 @@ const MOST: usize = 8;
 
 /// A rung with the first of its workers.
 pub struct Rung {
-    base: Variant,
+    base: TrustedVariant,
     pools: Arc<DevicePools>,
     worker: WorkerProcess,
 }
@@ -23,11 +23,11 @@ impl Rung {
     /// Starts the rungs above the variants of a campaign, given with what their backends say of themselves. A variant of the
     /// campaign, or a rung of another, does not become a rung again.
     pub fn start(
-        bases: &[(&Variant, &Description)],
+        bases: &[(&TrustedVariant, &Description)],
         options: &Options,
         host: &HostContext,
     ) -> Result<Vec<Self>, CampaignError> {
-        let mut taken: Vec<Variant> = bases.iter().map(|(base, _)| (*base).clone()).collect();
+        let mut taken: Vec<TrustedVariant> = bases.iter().map(|(base, _)| (*base).clone()).collect();
         let mut planned = Vec::new();
         for (base, description) in bases {
             for variant in above(base, description)? {
@@ -52,7 +52,7 @@ impl Rung {
         VariantInfo {
             variant: self.variant().clone(),
             description: self.worker.description().clone(),
-            rung_of: Some(self.base.clone()),
+            rung_of: Some(self.base.clone().into_inner()),
         }
     }
 
@@ -84,14 +84,16 @@ impl Rung {
 }
 
 /// The variants of the ladder above `base`. An external program may state any ladder.
-fn above(base: &Variant, description: &Description) -> Result<Vec<Variant>, CampaignError> {
-    let refused = |reason: String| CampaignError::from(WorkerError::Worker { variant: base.clone(), reason });
+fn above(base: &TrustedVariant, description: &Description) -> Result<Vec<TrustedVariant>, CampaignError> {
+    let refused = |reason: String| {
+        CampaignError::from(WorkerError::Worker { variant: base.clone().into_inner(), reason })
+    };
     if description.ladder.len() > MOST {
         return Err(refused(format!("its ladder has {} rungs, at most {MOST}", description.ladder.len())));
     }
     let variants = description.ladder.iter().map(|options| base.with(options));
-    let is_written = |variant: Variant| match variant.to_string().parse::<Variant>() {
-        Ok(parsed) if parsed == variant => Ok(variant),
+    let is_written = |variant: TrustedVariant| match variant.to_string().parse::<Variant>() {
+        Ok(parsed) if parsed == *variant => Ok(variant),
         _ => Err(refused(format!("its ladder has a rung that cannot be written: {variant}"))),
     };
     variants.map(is_written).collect()
@@ -114,7 +116,7 @@ mod tests {
             ladder: ladder.iter().map(options).collect(),
             ..Description::new("b", "1", Stage::Execute)
         };
-        let base: Variant = "external:b,level=1".parse().unwrap();
+        let base = TrustedVariant::vouch("external:b,level=1".parse().unwrap());
         let above = above(&base, &description).map_err(|error| error.to_string())?;
         Ok(above.iter().map(ToString::to_string).collect())
     }

@@ -31,6 +31,7 @@ mod file;
 mod finding;
 mod ladder;
 mod observation;
+mod option_key;
 mod poison;
 mod quantizer;
 mod recipe;
@@ -39,6 +40,7 @@ mod signature;
 mod summary;
 mod task;
 mod topic;
+mod trust;
 mod variant;
 mod verdict;
 
@@ -63,6 +65,7 @@ pub use observation::{
     ChosenPrecision, LayerInfo, LogLine, NamedTensor, Observation, Outcome, PrecisionSource, RunOutput,
     Severity, Stage, Timing,
 };
+pub use option_key::{OptionKey, OptionValue};
 pub use poison::{is_poison, poisoned};
 pub use recipe::{MAX_CASE_ELEMENTS, OversizedRecipe, materialize};
 pub use record::{
@@ -73,5 +76,6 @@ pub use signature::{Cause, Signature};
 pub use summary::{FindingCount, MaskCount, Summary, VariantSummary};
 pub use task::Task;
 pub use topic::{TOPIC_FORMAT, Topic};
+pub use trust::{Trust, TrustedVariant, UntrustedPart, UntrustedVariant};
 pub use variant::{InvalidVariant, Variant};
 pub use verdict::{Blame, Divergence, Kind, Verdict};

@@ -2,7 +2,7 @@ use std::{collections::BTreeMap, fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{BackendName, backend_name::names};
+use crate::{BackendName, OptionKey, backend_name::names};
 
 /// A backend with its resolved options; observations, expectations and reports are keyed by it.
 ///
@@ -39,11 +39,11 @@ impl Variant {
     /// The installed library that the variant loads, by its name in `twinfer backends list`, such as `tensorrt-8.5`;
     /// `None` if the variant names a file itself or its backend loads no library.
     pub fn library(&self) -> Option<String> {
-        if self.options.contains_key("lib") {
+        if self.options.contains_key(OptionKey::Library.key()) {
             return None;
         }
         let product = self.backend.library()?;
-        Some(match self.options.get("version") {
+        Some(match self.options.get(OptionKey::Version.key()) {
             Some(version) => format!("{product}-{version}"),
             None => product.to_owned(),
         })

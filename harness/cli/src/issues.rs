@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use twinfer_case::{BackendName, Stage, Variant, VariantInfo, Verdict};
+use twinfer_case::{BackendName, Stage, Trust, TrustedVariant, Variant, VariantInfo, Verdict};
 use twinfer_configuration::{Date, KnownIssue};
 use twinfer_reports::{IssueState, ListedIssue, Report};
 use twinfer_store::{has_finding, read_finding};
@@ -16,16 +16,23 @@ use crate::Failure;
 pub struct Trials<'a> {
     /// Folders that hold the stored cases, each in a subfolder with the name of its issue.
     pub stored: &'a [PathBuf],
+    /// The variants of the campaign, as they were trusted.
+    pub variants: &'a [TrustedVariant],
     /// The command that starts a worker.
     pub worker: &'a WorkerCommand,
 }
 
-impl<'a> Trials<'a> {
-    /// The folder of an issue's stored case and the command that starts its worker; `None` if no case is stored.
-    fn own_case_of(self, issue: &KnownIssue) -> Option<(PathBuf, &'a WorkerCommand)> {
+impl Trials<'_> {
+    /// The folder of an issue's stored case; `None` if no case is stored.
+    fn own_case_of(self, issue: &KnownIssue) -> Option<PathBuf> {
         let mut folders = self.stored.iter().map(|stored| stored.join(&issue.finding));
-        let folder = folders.find(|folder| has_finding(folder))?;
-        Some((folder, self.worker))
+        folders.find(|folder| has_finding(folder))
+    }
+
+    /// Those of `variants` that run the code of the campaign.
+    fn trusted(self, variants: &[&Variant]) -> Vec<TrustedVariant> {
+        let trust = Trust::Given(self.variants);
+        variants.iter().filter_map(|variant| trust.admit(variant).ok()).collect()
     }
 }
 
@@ -68,14 +75,16 @@ fn state(report: &Report, issue: &KnownIssue, trials: Option<Trials<'_>>) -> Res
     if let Some(seen) = seen {
         return Ok(IssueState::Occurs { cases: seen.cases });
     }
-    let concerned: Vec<Variant> = concerned(report, issue).cloned().collect();
+    let concerned: Vec<&Variant> = concerned(report, issue).collect();
     if concerned.is_empty() {
         return Ok(IssueState::NotTried);
     }
-    let Some((folder, worker)) = trials.and_then(|trials| trials.own_case_of(issue)) else {
+    let stored = trials.and_then(|trials| Some((trials, trials.own_case_of(issue)?)));
+    let Some((trials, folder)) = stored else {
         return Ok(IssueState::NotSeen);
     };
-    let records = Targets::start(&concerned, worker, twinfer_workers::Deadlines::default())?
+    let concerned = trials.trusted(&concerned);
+    let records = Targets::start(&concerned, trials.worker, twinfer_workers::Deadlines::default())?
         .check(&read_case(&folder)?)?;
     let kind = read_finding(&folder)?.map(|finding| finding.kind);
     let diverges = records.iter().any(|record| match &record.verdict {

@@ -12,6 +12,7 @@
 //! assert_eq!(failure.exit.code(), 2);
 //! ```
 
+mod backends;
 mod campaign;
 mod command;
 mod exit;
@@ -26,6 +27,7 @@ mod provision;
 mod resumption;
 mod run_log;
 mod targets;
+mod trust;
 mod worker;
 
 use std::process::ExitCode;

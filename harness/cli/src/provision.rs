@@ -1,13 +1,13 @@
 //! Installs missing libraries of the backends that a command uses.
 
-use twinfer_case::Variant;
+use twinfer_case::TrustedVariant;
 use twinfer_libraries::{Error, Installed, Store};
 
 use crate::{Failure, installation::with_progress, obstacle::lacks_device};
 
 /// Installs the missing libraries of `variants`, with progress on standard error, and returns all libraries that the
 /// variants load, each once.
-pub fn provision(variants: &[Variant]) -> Result<Vec<Installed>, Failure> {
+pub fn provision(variants: &[TrustedVariant]) -> Result<Vec<Installed>, Failure> {
     let store = Store::open()?;
     let mut libraries: Vec<Installed> = Vec::new();
     for variant in variants {
@@ -20,7 +20,7 @@ pub fn provision(variants: &[Variant]) -> Result<Vec<Installed>, Failure> {
     Ok(libraries)
 }
 
-fn provide(store: &Store, name: &str, variant: &Variant) -> Result<Installed, Failure> {
+fn provide(store: &Store, name: &str, variant: &TrustedVariant) -> Result<Installed, Failure> {
     if let Err(Error::NotInstalled { name, .. }) = store.find(name) {
         if lacks_device(variant) {
             return Err(Failure::environment(format!(

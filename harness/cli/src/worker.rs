@@ -2,14 +2,14 @@
 
 use std::env;
 
-use twinfer_case::Variant;
+use twinfer_case::TrustedVariant;
 use twinfer_libraries::{SEARCH_PATH_VARIABLE, search_path};
 use twinfer_workers::WorkerCommand;
 
 use crate::{Failure, provision::provision};
 
 /// The command that starts a worker of any of `variants`, after installing missing libraries.
-pub fn worker_for(variants: &[Variant]) -> Result<WorkerCommand, Failure> {
+pub fn worker_for(variants: &[TrustedVariant]) -> Result<WorkerCommand, Failure> {
     let libraries = provision(variants)?;
     let program = env::current_exe().map_err(|error| {
         Failure::environment(format!("cannot find this executable to start workers: {error}"))

@@ -10,7 +10,7 @@ use twinfer_generators::Family;
 use crate::{duration, jobs::Jobs, variants::Variants, versions::VersionRange};
 
 /// The file that is read if none is named.
-const NAME: &str = "twinfer.toml";
+pub const CONFIGURATION_FILE: &str = "twinfer.toml";
 
 /// The largest size of a configuration, in bytes.
 const MAX_BYTES: u64 = 1 << 20;
@@ -106,7 +106,7 @@ impl Configuration {
     /// Reads `file` or, if it is `None`, `twinfer.toml` in the current folder. Without either, the configuration is
     /// empty.
     pub fn read(file: Option<&Path>) -> Result<Self, ConfigurationError> {
-        let default = Path::new(NAME);
+        let default = Path::new(CONFIGURATION_FILE);
         match file {
             Some(file) => Self::of(file),
             None if default.is_file() => Self::of(default),

@@ -27,7 +27,7 @@ mod variants;
 mod versions;
 
 pub use duration::seconds;
-pub use file::{Configuration, ConfigurationError, Date, KnownIssue, Mistake};
+pub use file::{CONFIGURATION_FILE, Configuration, ConfigurationError, Date, KnownIssue, Mistake};
 pub use jobs::{InvalidJobs, Jobs};
 pub use shard::{InvalidShard, Shard};
 pub use variants::{InvalidVariants, Variants};

@@ -1,4 +1,4 @@
-use twinfer_case::{Case, Divergence, Variant, Verdict};
+use twinfer_case::{Case, Divergence, TrustedVariant, Verdict};
 use twinfer_libraries::{Installed, Store};
 use twinfer_targets::Targets;
 use twinfer_workers::Deadlines;
@@ -13,7 +13,8 @@ pub struct Conformance {
 impl Conformance {
     /// Starts a worker for each of `variants`, written as for `--backends`: `ort:cpu,opt=off`.
     pub fn of(variants: &[&str]) -> Result<Self, Error> {
-        let variants = variants.iter().map(|text| text.parse()).collect::<Result<Vec<Variant>, _>>()?;
+        let vouched = |text: &&str| text.parse().map(TrustedVariant::vouch);
+        let variants = variants.iter().map(vouched).collect::<Result<Vec<_>, _>>()?;
         let libraries = libraries(&variants)?;
         let subjects = Targets::start(&variants, &program::worker(&libraries)?, Deadlines::default())?;
         Ok(Self { subjects })
@@ -33,8 +34,8 @@ impl Conformance {
 }
 
 /// The installed libraries that the variants load.
-fn libraries(variants: &[Variant]) -> Result<Vec<Installed>, Error> {
+fn libraries(variants: &[TrustedVariant]) -> Result<Vec<Installed>, Error> {
     let store = Store::open()?;
-    let names = variants.iter().filter_map(Variant::library);
+    let names = variants.iter().filter_map(|variant| variant.library());
     Ok(names.map(|name| store.find(&name)).collect::<Result<_, _>>()?)
 }

@@ -9,7 +9,8 @@ use crate::{Error, Package};
 /// Downloads the package's wheel into `directory` with pip, which respects the user's index and proxy settings.
 pub(crate) fn download(package: &Package, directory: &Path) -> Result<PathBuf, Error> {
     let mut command = Command::new("python3");
-    command.args(["-m", "pip", "--disable-pip-version-check", "download", "--quiet"]);
+    // isolated, so that neither the current folder nor PYTHONPATH provides another pip
+    command.args(["-I", "-m", "pip", "--disable-pip-version-check", "download", "--quiet"]);
     command.args(["--no-deps", "--only-binary=:all:", "--implementation", "cp"]);
     command.args(["--python-version", package.python, "--platform", package.platform]);
     command.arg("--dest").arg(directory);

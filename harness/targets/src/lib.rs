@@ -4,11 +4,12 @@
 //! cases, and compare the variants with each other on a model that golden does not support ([`OpaqueModel`]).
 //!
 //! ```no_run
+//! use twinfer_case::TrustedVariant;
 //! use twinfer_targets::{Targets, read_case};
 //! use twinfer_workers::{Deadlines, WorkerCommand};
 //!
 //! let worker = WorkerCommand { args: vec!["worker".to_owned()], ..WorkerCommand::new("/usr/bin/twinfer") };
-//! let targets = Targets::start(&["ort:cpu".parse()?], &worker, Deadlines::default())?;
+//! let targets = Targets::start(&[TrustedVariant::vouch("ort:cpu".parse()?)], &worker, Deadlines::default())?;
 //! for record in targets.check(&read_case("model.onnx".as_ref())?)? {
 //!     println!("{}: {:?}", record.variant, record.verdict);
 //! }

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use twinfer_case::{BackendName, Case, EncodedCase, Variant, VariantInfo};
+use twinfer_case::{BackendName, Case, EncodedCase, TrustedVariant, VariantInfo};
 use twinfer_checks::{Evaluated, Oracle, golden_for, references};
 use twinfer_workers::{Deadlines, HostContext, SparePolicy, TriageWorkers, WorkerCommand, WorkerPool};
 
@@ -16,12 +16,12 @@ pub struct Targets {
 impl Targets {
     /// Starts a worker for each of `variants` but golden, which is the reference.
     pub fn start(
-        variants: &[Variant],
+        variants: &[TrustedVariant],
         worker: &WorkerCommand,
         deadlines: Deadlines,
     ) -> Result<Self, TargetError> {
         let host = HostContext::start();
-        let start = |variant: &Variant| {
+        let start = |variant: &TrustedVariant| {
             let (command, policy) = (worker.clone(), SparePolicy::default());
             TriageWorkers::start(Arc::new(WorkerPool::new(
                 variant.clone(),

@@ -8,7 +8,7 @@ use std::{
     thread,
 };
 
-use twinfer_case::{DeviceUse, Event, Task, Variant};
+use twinfer_case::{DeviceUse, Event, Task, TrustedVariant, Variant};
 
 use self::activity::Activity;
 use crate::{
@@ -58,7 +58,7 @@ pub struct PoolOptions {
 
 impl DevicePools {
     /// A pool for each device that the variant is to use. Each keeps `spares` spares.
-    pub fn new(variant: &Variant, options: &PoolOptions, host: &HostContext, spares: usize) -> Self {
+    pub fn new(variant: &TrustedVariant, options: &PoolOptions, host: &HostContext, spares: usize) -> Self {
         let is_pinned = variant.backend.is_pinned_to_device();
         let devices: Vec<_> = options.devices.iter().filter(|_| is_pinned).cloned().map(Some).collect();
         let devices = if devices.is_empty() { vec![None] } else { devices };
@@ -91,6 +91,11 @@ impl DevicePools {
     /// The variant that all workers serve.
     pub fn variant(&self) -> &Variant {
         self.pools[0].variant()
+    }
+
+    /// The variant that all workers serve, as it was trusted.
+    pub fn trusted_variant(&self) -> &TrustedVariant {
+        self.pools[0].trusted_variant()
     }
 
     /// The pools, one per device.

@@ -326,6 +326,8 @@ impl Executor {
 mod tests {
     use std::{sync::mpsc, thread, time::Duration};
 
+    use twinfer_case::TrustedVariant;
+
     use super::*;
     use crate::{
         host_context::HostContext,
@@ -339,7 +341,8 @@ mod tests {
         host.kill_workers();
         let pool = || {
             // a name that no program can have: a forked process would share the locks that other tests hold
-            let (variant, command) = ("ort:cpu".parse().unwrap(), WorkerCommand::new("no\0program"));
+            let variant = TrustedVariant::vouch("ort:cpu".parse().unwrap());
+            let command = WorkerCommand::new("no\0program");
             let (deadlines, policy) = (Deadlines::default(), SparePolicy::default());
             Arc::new(WorkerPool::new(variant, command, deadlines, &host, policy))
         };

@@ -6,13 +6,13 @@
 //! ```no_run
 //! use std::sync::Arc;
 //!
-//! use twinfer_case::Task;
+//! use twinfer_case::{Task, TrustedVariant};
 //! use twinfer_workers::{Deadlines, HostContext, SparePolicy, TriageWorkers, WorkerCommand, WorkerError, WorkerPool};
 //!
 //! fn run(task: &Task) -> Result<(), WorkerError> {
 //!     let command = WorkerCommand { args: vec!["worker".to_owned()], ..WorkerCommand::new("twinfer") };
 //!     let host = HostContext::start();
-//!     let variant = "ort:cpu".parse().expect("a variant");
+//!     let variant = TrustedVariant::vouch("ort:cpu".parse().expect("a variant"));
 //!     let pool = WorkerPool::new(variant, command, Deadlines::default(), &host, SparePolicy::default());
 //!     let workers = TriageWorkers::start(Arc::new(pool))?;
 //!     let observation = workers.observe_fresh(task)?;

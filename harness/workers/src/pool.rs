@@ -11,7 +11,7 @@ use std::{
 };
 
 use tracing::{debug, warn};
-use twinfer_case::{Description, Task, Variant};
+use twinfer_case::{Description, Task, TrustedVariant, Variant};
 
 use self::{
     spares::{SparePolicy, SpareRequest, Spares, StartingSpare},
@@ -39,7 +39,7 @@ const PAUSES: [Duration; ATTEMPTS - 1] =
 
 /// Starts the workers of one variant on one device, and keeps spares, since starting a worker can take seconds.
 pub struct WorkerPool {
-    variant: Variant,
+    variant: TrustedVariant,
     command: WorkerCommand,
     device: Arc<Device>,
     deadlines: Deadlines,
@@ -60,7 +60,7 @@ pub struct WorkerPool {
 impl WorkerPool {
     /// A pool without workers yet.
     pub fn new(
-        variant: Variant,
+        variant: TrustedVariant,
         command: WorkerCommand,
         deadlines: Deadlines,
         host: &HostContext,
@@ -89,7 +89,12 @@ impl WorkerPool {
     }
 
     /// The variant that the workers serve.
-    pub const fn variant(&self) -> &Variant {
+    pub fn variant(&self) -> &Variant {
+        &self.variant
+    }
+
+    /// The variant that the workers serve, as it was trusted.
+    pub const fn trusted_variant(&self) -> &TrustedVariant {
         &self.variant
     }
 
@@ -235,7 +240,7 @@ impl WorkerPool {
             outline(now),
             outline(first)
         );
-        Err(WorkerError::Worker { variant: self.variant.clone(), reason })
+        Err(WorkerError::Worker { variant: self.variant.clone().into_inner(), reason })
     }
 
     fn record_occupancy(&self, worker: &WorkerProcess) {
@@ -294,7 +299,8 @@ mod tests {
             host.kill_workers();
         }
         // a name that no program can have: a forked process would share the locks that other tests hold
-        let (variant, command) = ("ort:cpu".parse().unwrap(), WorkerCommand::new("no\0program"));
+        let variant = TrustedVariant::vouch("ort:cpu".parse().unwrap());
+        let command = WorkerCommand::new("no\0program");
         let pool = WorkerPool::new(variant, command, Deadlines::default(), &host, SparePolicy::default());
         let pool = Arc::new(pool);
         assert!(pool.take().is_err());

@@ -1,7 +1,7 @@
 use std::{sync::Arc, thread, time::Duration};
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
-use twinfer_case::{EncodedCase, Timing, Variant};
+use twinfer_case::{EncodedCase, Timing, TrustedVariant};
 
 use crate::{
     device_pools::DevicePools,
@@ -23,7 +23,7 @@ pub struct RoundTrip {
 
 impl RoundTrip {
     /// Starts a worker of `variant` and its executor.
-    pub fn start(variant: &Variant, command: WorkerCommand) -> Result<Self, WorkerError> {
+    pub fn start(variant: &TrustedVariant, command: WorkerCommand) -> Result<Self, WorkerError> {
         let (host, deadlines) = (HostContext::start(), Deadlines::default());
         let pool = WorkerPool::new(variant.clone(), command, deadlines, &host, SparePolicy::default());
         let pool = Arc::new(pool);

@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, fmt, str::FromStr};
 
 use nvinfer::{Builder, BuilderConfig, Error, Result, TacticSource};
+use twinfer_case::OptionKey;
 
 use super::product::builds_without_gpu;
 use crate::options::{Choice, InvalidOption, VariantOptions};
@@ -39,8 +40,8 @@ pub struct NoValue;
 impl Effort {
     pub fn take(options: &mut VariantOptions) -> std::result::Result<Self, InvalidOption> {
         Ok(Self {
-            level: options.take("level", "0 to 5, default", LevelOption::default())?,
-            sources: options.choose("sources", Sources::default())?,
+            level: options.take(OptionKey::Level, "0 to 5, default", LevelOption::default())?,
+            sources: options.choose(OptionKey::Sources, Sources::default())?,
         })
     }
 

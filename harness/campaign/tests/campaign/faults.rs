@@ -12,7 +12,7 @@ use std::{
 
 use rustix::process::{Pid, Signal, kill_process};
 use twinfer_campaign::Campaign;
-use twinfer_case::{Event, Kind};
+use twinfer_case::{Event, Kind, TrustedVariant};
 use twinfer_store::RunDirectory;
 
 use crate::{
@@ -192,7 +192,7 @@ fn leaking_worker_is_replaced_without_any_other_effect() {
 fn exclusive_workers_run_one_at_a_time_per_device() {
     let mut campaign = against(Role::NeedsExclusiveDevice, 100);
     let other = format!("{} other", actor(Role::NeedsExclusiveDevice)).parse().unwrap();
-    campaign.options.variants.push(other);
+    campaign.options.variants.push(TrustedVariant::vouch(other));
     let four = NonZeroUsize::new(4).unwrap();
     (campaign.options.jobs, campaign.options.investigations) = (four, four);
     let outcome = campaign.run();

@@ -1,6 +1,6 @@
 use std::{collections::BTreeMap, fs, num::NonZeroUsize};
 
-use twinfer_case::{Budget, Event, Kind};
+use twinfer_case::{Budget, Event, Kind, TrustedVariant};
 use twinfer_onnx::{Graph, Tensor};
 use twinfer_store::{Start, adopt};
 use twinfer_targets::{Targets, read_case};
@@ -56,7 +56,7 @@ fn divergence_that_needs_history_is_state_dependent() {
     let folder =
         adopt(&outcome.out.join("findings").join(kept.signature.slug()), golden_cases.path()).unwrap();
     let recurs = || {
-        let variant = actor(Role::DependsOnHistory).parse().unwrap();
+        let variant = TrustedVariant::vouch(actor(Role::DependsOnHistory).parse().unwrap());
         let (worker, deadlines) = (&campaign.options.worker, campaign.options.deadlines);
         Targets::start(&[variant], worker, deadlines).unwrap().replay(&folder).unwrap()[0].recurs
     };
@@ -141,7 +141,7 @@ fn finding_recurs_until_the_backend_changes() {
     let outcome = campaign.run();
     let folder = outcome.out.join("findings").join(outcome.findings()[0].signature.slug());
     let start = |role: Role| {
-        let variant = actor(role).parse().unwrap();
+        let variant = TrustedVariant::vouch(actor(role).parse().unwrap());
         Targets::start(&[variant], &campaign.options.worker, campaign.options.deadlines).unwrap()
     };
     let replays = start(Role::IgnoresBias).replay(&folder).unwrap();

@@ -2,7 +2,7 @@
 
 use std::{fs, num::NonZeroUsize};
 
-use twinfer_case::{Budget, CaseRecord, Event, Kind, VariantSummary, Verdict};
+use twinfer_case::{Budget, CaseRecord, Event, Kind, TrustedVariant, VariantSummary, Verdict};
 use twinfer_store::{Start, adopt, merge};
 use twinfer_targets::Targets;
 
@@ -53,8 +53,8 @@ fn bug_at_a_higher_level_is_found_there_and_minimized() {
 
     let folder = outcome.out.join("findings").join(finding.signature.slug());
     let (worker, deadlines) = (&campaign.options.worker, campaign.options.deadlines);
-    let variant = std::slice::from_ref(&second.variant);
-    let replays = Targets::start(variant, worker, deadlines).unwrap().replay(&folder).unwrap();
+    let variant = TrustedVariant::vouch(second.variant.clone());
+    let replays = Targets::start(&[variant], worker, deadlines).unwrap().replay(&folder).unwrap();
     assert!(replays.len() == 1 && replays[0].recurs, "{replays:?}");
 }
 

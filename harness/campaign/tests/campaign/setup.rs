@@ -12,7 +12,7 @@ use std::{
 
 use tempfile::TempDir;
 use twinfer_campaign::{Campaign, CampaignError, Options};
-use twinfer_case::{BackendName, Budget, CaseRecord, Event, Finding, Kind, Summary, Variant, Verdict};
+use twinfer_case::{BackendName, Budget, CaseRecord, Event, Finding, Kind, Summary, TrustedVariant, Verdict};
 use twinfer_store::{RunDirectory, Start};
 use twinfer_workers::{Deadlines, WorkerCommand};
 
@@ -70,7 +70,7 @@ pub fn against(role: Role, cases: u64) -> TestCampaign {
 /// A campaign of `cases` cases against `variant`.
 pub fn against_variant(variant: &str, cases: u64) -> TestCampaign {
     let folder = Arc::new(tempfile::tempdir().unwrap());
-    let variant: Variant = variant.parse().unwrap();
+    let variant = TrustedVariant::vouch(variant.parse().unwrap());
     let environment = match variant.backend {
         BackendName::External(_) => (shared_folder::VARIABLE, folder.path().to_str().unwrap()),
         _ => (twinfer_worker::WORKER_VARIABLE, "1"),

@@ -5,8 +5,8 @@ use std::{
 
 use clap::Args;
 use twinfer_campaign::{Options, Scaling};
-use twinfer_case::{Budget, Ladder, Summary};
-use twinfer_configuration::{Configuration, Jobs, Shard, Variants, seconds};
+use twinfer_case::{Budget, Ladder, Summary, TrustedVariant};
+use twinfer_configuration::{CONFIGURATION_FILE, Configuration, Jobs, Shard, Variants, seconds};
 use twinfer_driver_cache::{CACHE_MODE_VARIABLE, CacheMode};
 use twinfer_generators::Family;
 use twinfer_log::LogLevel;
@@ -17,12 +17,14 @@ use twinfer_worker::FAULT_INJECTION_VARIABLE;
 
 use crate::{
     Exit, Failure,
+    backends::Backends,
     campaign::run_with_progress,
     formats::formats,
     issues::{Trials, resolve},
     output::write,
     resumption::Resumption,
     run_log::RunLog,
+    trust::TrustArguments,
     worker::worker_for,
 };
 
@@ -34,7 +36,9 @@ pub struct Arguments {
     /// Backends to compare, separated by commas, each followed by its options: ort:cpu,opt=off,trt-rtx [default:
     /// golden,ort:cpu,trt-rtx]
     #[arg(long, value_name = "A,B")]
-    backends: Option<Variants>,
+    backends: Option<Backends>,
+    #[command(flatten)]
+    trust: TrustArguments,
     /// Generator families, separated by commas [default: all]
     #[arg(long, value_delimiter = ',')]
     family: Vec<Family>,
@@ -100,6 +104,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let log = RunLog::start(&out, arguments.log)?;
     log.extend_to(&mut options.worker);
     let (stored, worker) = (options.known.clone(), options.worker.clone());
+    let variants = options.variants.clone();
     let (stop, resumption) = (Arc::clone(&options.stop), Resumption::of_process(&out));
     let ended = run_with_progress(options, &directory, &resumption);
     if ended.is_err() {
@@ -107,7 +112,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         directory.discard_without_run();
     }
     let mut report = ended?;
-    let trials = Trials { stored: &stored, worker: &worker };
+    let trials = Trials { stored: &stored, variants: &variants, worker: &worker };
     resolve(&mut report, &configuration.known, Some(trials))?;
     write(format_args!("{}", arguments.format.render(&report)));
     eprintln!("\nrun directory: {}", out.display());
@@ -136,10 +141,7 @@ fn claim(arguments: &Arguments) -> Result<RunDirectory, Failure> {
 /// The options of the campaign: the command line takes precedence over the configuration, which takes precedence over the
 /// defaults.
 fn options(arguments: &Arguments, configuration: &Configuration) -> Result<Options, Failure> {
-    let variants = match arguments.backends.as_ref().or(configuration.backends.as_ref()) {
-        Some(variants) => variants.subjects(),
-        None => Variants::default().subjects(),
-    };
+    let variants = variants(arguments, configuration)?;
     let devices = arguments.devices.as_deref().or(configuration.devices.as_deref());
     let mut worker = worker_for(&variants)?;
     #[cfg(feature = "fault-injection")]
@@ -162,6 +164,16 @@ fn options(arguments: &Arguments, configuration: &Configuration) -> Result<Optio
         minimize: !arguments.no_minimize,
         ..defaults
     })
+}
+
+/// The variants of the command line, of the configuration, or else the default ones.
+fn variants(arguments: &Arguments, configuration: &Configuration) -> Result<Vec<TrustedVariant>, Failure> {
+    let file = arguments.config.as_deref().unwrap_or(Path::new(CONFIGURATION_FILE));
+    match (&arguments.backends, &configuration.backends) {
+        (Some(given), _) => Ok(given.subjects()),
+        (None, Some(configured)) => arguments.trust.admit_configured(file, &configured.subjects()),
+        (None, None) => Ok(Variants::default().subjects().into_iter().map(TrustedVariant::vouch).collect()),
+    }
 }
 
 /// The folders of known findings: the given ones, which must exist, or the default one if it exists.

@@ -7,7 +7,7 @@ use twinfer_reports::{Progress, Reporter};
 use twinfer_store::{new_run_directory, read_finding};
 use twinfer_targets::read_case;
 
-use crate::{Exit, Failure, output::line, paint, run_log::RunLog, targets};
+use crate::{Exit, Failure, backends::Backends, output::line, paint, run_log::RunLog, targets};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -15,7 +15,7 @@ pub struct Arguments {
     case: PathBuf,
     /// Backends to compare with golden, separated by commas; minimizes for the first one that diverges
     #[arg(long, default_value = Variants::DEFAULT, value_name = "A,B")]
-    backends: Variants,
+    backends: Backends,
     /// Folder to write the finding to [default: next free runs/NNNN]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,

@@ -1,13 +1,15 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use twinfer_case::{Variant, Verdict};
-use twinfer_configuration::Variants;
+use twinfer_case::{TrustedVariant, Verdict};
 use twinfer_log::LogLevel;
 use twinfer_store::Recording;
 use twinfer_targets::Replay;
 
-use crate::{Exit, Failure, Obstacle, output::line, paint, run_log::RunLog, targets};
+use crate::{
+    Exit, Failure, Obstacle, backends::Backends, output::line, paint, run_log::RunLog, targets,
+    trust::TrustArguments,
+};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -15,7 +17,9 @@ pub struct Arguments {
     finding: PathBuf,
     /// Backends to run, of those recorded [default: all that run on this machine]
     #[arg(long, value_name = "A,B")]
-    backends: Option<Variants>,
+    backends: Option<Backends>,
+    #[command(flatten)]
+    trust: TrustArguments,
     /// Write debug.log to a new run directory, at this level: error, warn, info, debug, trace
     #[arg(long, value_name = "LEVEL")]
     log: Option<LogLevel>,
@@ -24,7 +28,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let variants = match &arguments.backends {
         Some(chosen) => chosen.subjects(),
-        None => runnable(&arguments.finding)?,
+        None => runnable(&arguments.finding, arguments.trust)?,
     };
     let log = RunLog::start_if_requested(arguments.log, None)?;
     let replays = targets::start(&variants, log.as_ref())?.replay(&arguments.finding)?;
@@ -38,18 +42,33 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     Ok(if replays.iter().all(|replay| replay.recurs) { Exit::Conforms } else { Exit::Findings })
 }
 
-/// The recorded variants that run on this machine, each once; prints a line for each that does not.
-fn runnable(folder: &Path) -> Result<Vec<Variant>, Failure> {
+/// The recorded variants that may run and do so on this machine, each once; prints a line for each other one.
+fn runnable(folder: &Path, trust: TrustArguments) -> Result<Vec<TrustedVariant>, Failure> {
     let mut variants = Vec::new();
+    let mut refused = None;
     let recorded = Recording::read_beside(folder)?.observed;
     for one in &recorded {
+        let variant = match trust.with_given(&[]).admit(&one.variant) {
+            Ok(variant) => variant,
+            Err(untrusted) => {
+                line!("{} {untrusted}", paint::faint("skipped  "));
+                refused.get_or_insert(untrusted);
+                continue;
+            }
+        };
         match Obstacle::to(&one.variant, &one.version) {
             Some(obstacle @ (Obstacle::NoDevice | Obstacle::Device)) => {
                 line!("{} {} ({}): {obstacle}", paint::faint("skipped  "), one.variant, one.version);
             }
-            _ if variants.contains(&one.variant) => {}
-            _ => variants.push(one.variant.clone()),
+            _ if variants.contains(&variant) => {}
+            _ => variants.push(variant),
         }
+    }
+    if let (true, Some(refused)) = (variants.is_empty(), refused) {
+        return Err(Failure::usage(format!(
+            "the recording of {}: {refused}: if you trust it, repeat with --trust, or name the backend with --backends",
+            folder.display()
+        )));
     }
     if variants.is_empty() && !recorded.is_empty() {
         return Err(Failure::environment(format!(

@@ -9,7 +9,7 @@ use std::{
     thread,
 };
 
-use twinfer_case::{Case, Kind, Verdict};
+use twinfer_case::{Case, Kind, TrustedVariant, Verdict};
 use twinfer_golden::Combination;
 use twinfer_targets::Targets;
 use twinfer_workers::{Deadlines, WorkerCommand};
@@ -54,9 +54,9 @@ impl Python {
     }
 
     /// The adapter with a bug, as a variant.
-    fn variant(&self, bug: &str) -> twinfer_case::Variant {
+    fn variant(&self, bug: &str) -> TrustedVariant {
         let command = format!("external:{} {} --bug {bug}", self.0, adapter().display());
-        command.parse().expect("a command is a variant")
+        TrustedVariant::vouch(command.parse().expect("a command is a variant"))
     }
 }
 

@@ -4,7 +4,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use twinfer_case::{BackendName, Variant};
+use twinfer_case::{BackendName, TrustedVariant};
 
 /// Environment variables for workers, unless the supervisor's own environment sets them.
 const ENVIRONMENT: [(&str, &str); 2] = [ALLOCATOR, LAZY_LOADING];
@@ -46,7 +46,7 @@ impl WorkerCommand {
     }
 
     /// The process to spawn for `variant`: this command, or an external variant's own command line, split at spaces.
-    pub(crate) fn for_variant(&self, variant: &Variant) -> Command {
+    pub(crate) fn for_variant(&self, variant: &TrustedVariant) -> Command {
         let mut command = if let BackendName::External(line) = &variant.backend {
             let mut words = line.split_whitespace();
             let mut command = Command::new(words.next().unwrap_or_default());

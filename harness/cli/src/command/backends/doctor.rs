@@ -3,7 +3,7 @@ use std::{
     process::Command,
 };
 
-use twinfer_case::{BackendName, Stage, Variant};
+use twinfer_case::{BackendName, Stage, TrustedVariant, Variant};
 use twinfer_libraries::{Dependency, Installed, Loader, Product, Store};
 use twinfer_targets::Targets;
 use twinfer_workers::Deadlines;
@@ -56,7 +56,7 @@ fn print_service() {
 }
 
 fn pip_version() -> Option<String> {
-    let output = Command::new("python3").args(["-m", "pip", "--version"]).output().ok()?;
+    let output = Command::new("python3").args(["-I", "-m", "pip", "--version"]).output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;
     Some(text.split(" from ").next()?.trim().to_owned()).filter(|version| !version.is_empty())
 }
@@ -108,7 +108,7 @@ fn remedy(name: &str) -> &'static str {
 }
 
 /// The variants that load `library`, each with the option that selects it.
-fn variants_on(library: &Installed) -> Vec<Variant> {
+fn variants_on(library: &Installed) -> Vec<TrustedVariant> {
     let release = library.name.rsplit('-').next().unwrap_or_default();
     let option = match library.product {
         Product::Onnxruntime | Product::OnnxruntimeCuda => format!("lib={}", library.library().display()),
@@ -116,12 +116,14 @@ fn variants_on(library: &Installed) -> Vec<Variant> {
     };
     let product = library.product.to_string();
     let backends = BackendName::with_library(&product);
-    backends.filter_map(|backend| format!("{backend},{option}").parse().ok()).collect()
+    let variants = backends.filter_map(|backend| format!("{backend},{option}").parse::<Variant>().ok());
+    // the user installed the library
+    variants.map(TrustedVariant::vouch).collect()
 }
 
 /// The name and version that the backend reports once a worker has loaded it, and the last stage that it reaches if it does
 /// not execute on this machine.
-fn started(variant: &Variant) -> Result<String, Failure> {
+fn started(variant: &TrustedVariant) -> Result<String, Failure> {
     let variants = std::slice::from_ref(variant);
     let targets = Targets::start(variants, &worker_for(variants)?, Deadlines::default())?;
     let name = targets.infos().next().map(|info| {

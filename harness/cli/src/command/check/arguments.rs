@@ -6,7 +6,7 @@ use twinfer_log::LogLevel;
 use twinfer_reports::Format;
 
 use super::inputs;
-use crate::formats::formats;
+use crate::{backends::Backends, formats::formats};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -16,7 +16,7 @@ pub struct Arguments {
     /// Backends to compare with golden, separated by commas; if golden does not support the model, they are compared with
     /// each other
     #[arg(long, default_value = Variants::DEFAULT, value_name = "A,B")]
-    pub backends: Variants,
+    pub backends: Backends,
     /// Store the observations beside the folder of each case, as NAME.observed.json
     #[arg(long)]
     pub record: bool,

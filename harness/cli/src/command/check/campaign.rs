@@ -3,7 +3,7 @@
 use std::{num::NonZeroUsize, sync::Arc};
 
 use twinfer_campaign::{Campaign, Options};
-use twinfer_case::{Budget, Case, Variant};
+use twinfer_case::{Budget, Case, TrustedVariant};
 use twinfer_reports::{Report, Reporter};
 use twinfer_store::RunDirectory;
 use twinfer_targets::OpaqueModel;
@@ -13,7 +13,7 @@ use crate::{Failure, run_log::RunLog, targets, worker::worker_for};
 /// Runs `cases` on `variants`, in order and without minimizing; findings are written to `directory`.
 pub fn run(
     cases: Vec<Case>,
-    variants: Vec<Variant>,
+    variants: Vec<TrustedVariant>,
     directory: &RunDirectory,
     log: Option<&RunLog>,
 ) -> Result<Report, Failure> {
@@ -38,7 +38,7 @@ pub fn run(
 /// Compares `variants` with each other on a model that golden does not support; findings are written to `directory`.
 pub fn compare(
     opaque: &OpaqueModel,
-    variants: &[Variant],
+    variants: &[TrustedVariant],
     directory: &RunDirectory,
     log: Option<&RunLog>,
 ) -> Result<Report, Failure> {

@@ -7,10 +7,9 @@ mod reproduction;
 use std::{fs, path::PathBuf};
 
 use clap::Args;
-use twinfer_configuration::Variants;
 
 use self::reproduction::Reproduction;
-use crate::{Exit, Failure, output::line, paint};
+use crate::{Exit, Failure, backends::Backends, output::line, paint};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -21,7 +20,7 @@ pub struct Arguments {
     out: PathBuf,
     /// Backends to run now, separated by commas [default: use the observations stored beside the case]
     #[arg(long, value_name = "A,B")]
-    backends: Option<Variants>,
+    backends: Option<Backends>,
 }
 
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {

@@ -3,11 +3,10 @@
 use std::path::Path;
 
 use twinfer_case::{Case, Finding, Task, Topic};
-use twinfer_configuration::Variants;
 use twinfer_store::{RecordedObservation, Recording, read_finding, read_topic};
 use twinfer_targets::read_case;
 
-use crate::{Failure, targets};
+use crate::{Failure, backends::Backends, targets};
 
 /// The contents of a reproduction.
 pub struct Reproduction {
@@ -20,7 +19,7 @@ pub struct Reproduction {
 
 impl Reproduction {
     /// Reads the finding or case in `folder`, with the observations of `backends` or those stored beside it.
-    pub fn of(folder: &Path, backends: Option<&Variants>) -> Result<Self, Failure> {
+    pub fn of(folder: &Path, backends: Option<&Backends>) -> Result<Self, Failure> {
         let case = read_case(folder)?;
         let observations = match backends {
             Some(backends) => {

@@ -1,0 +1,84 @@
+//! The options of variants, each with what its value names.
+
+/// What the value of an option names, and so who may set it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OptionValue {
+    /// A word, a number or a version. A file may set it.
+    Word,
+    /// A path or a command: code that is loaded or run. Only the user may set it.
+    Path,
+}
+
+/// Declares the options that built-in backends take, a row each.
+macro_rules! options {
+    ($($(#[doc = $doc:literal])* $option:ident: $key:literal, $value:ident;)*) => {
+        /// An option of a built-in backend.
+        ///
+        /// Backends take their options by these keys, so that each option says here what its value names.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum OptionKey {
+            $($(#[doc = $doc])* $option,)*
+        }
+
+        impl OptionKey {
+            /// Every option.
+            pub const ALL: &'static [Self] = &[$(Self::$option),*];
+
+            /// The key, as variants are written.
+            pub const fn key(self) -> &'static str {
+                match self {
+                    $(Self::$option => $key,)*
+                }
+            }
+
+            /// What the value names.
+            pub const fn value(self) -> OptionValue {
+                match self {
+                    $(Self::$option => OptionValue::$value,)*
+                }
+            }
+
+            /// The option with this key; `None` if no built-in backend has one.
+            pub fn named(key: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|option| option.key() == key)
+            }
+        }
+    };
+}
+
+options! {
+    /// How ONNX Runtime's CUDA provider looks for convolution algorithms.
+    Algorithm: "algo", Word;
+    /// The number of the CUDA device.
+    Device: "device", Word;
+    /// Whether graphs run that are known to end workers.
+    Hazards: "hazards", Word;
+    /// TensorRT's builder optimization level.
+    Level: "level", Word;
+    /// The library to load: a file or a folder.
+    Library: "lib", Path;
+    /// ONNX Runtime's graph optimizations.
+    Optimization: "opt", Word;
+    /// TensorRT's tactic sources.
+    Sources: "sources", Word;
+    /// The release of an installed library.
+    Version: "version", Word;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_option_is_found_by_its_key() {
+        for &option in OptionKey::ALL {
+            assert_eq!(OptionKey::named(option.key()), Some(option));
+        }
+        assert_eq!(OptionKey::named("plugin"), None);
+    }
+
+    #[test]
+    fn the_option_that_names_a_library_is_a_path() {
+        assert_eq!(OptionKey::Library.value(), OptionValue::Path);
+    }
+}
