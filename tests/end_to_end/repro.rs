@@ -25,9 +25,14 @@ fn reproduction(case: &str, arguments: &[&str]) -> (TempDir, String) {
 fn finding_readme_uses_recorded_observations() {
     let (out, page) = reproduction("cases/trt-execute-wrong-values-pads-swapped-6e1277b5", &[]);
     insta::assert_snapshot!(page);
-    for file in
-        ["model.onnx", "data.py", "reproduce.py", "test_data_set_0/output_0.pb", "raw/run_0_input_0.bin"]
-    {
+    for file in [
+        "model.onnx",
+        "data.py",
+        "reproduce.py",
+        "run_model.py",
+        "test_data_set_0/output_0.pb",
+        "raw/run_0_input_0.bin",
+    ] {
         assert!(out.path().join(file).is_file(), "{file}");
     }
 }
@@ -39,18 +44,59 @@ fn topic_readme_uses_named_backends() {
     insta::assert_snapshot!(page);
 }
 
-#[test]
-fn script_reproduces_expected_outputs() {
-    let (out, _) = reproduction("catalogue/ort-10020-empty-then-nonempty", &["--backends", "ort:cpu"]);
+/// The exit status of the script of a reproduction and what it printed; `None` without the Python packages that it needs.
+fn script(folder: &Path) -> Option<(Option<i32>, String)> {
     let has_packages = Command::new("python3").args(["-c", "import numpy, onnx, onnxruntime"]).output();
     if !has_packages.is_ok_and(|output| output.status.success()) {
         eprintln!("skipped: python3 with onnx and onnxruntime is needed");
-        return;
+        return None;
     }
-    let run = Command::new("python3").arg(out.path().join("reproduce.py")).output().unwrap();
-    let stdout = String::from_utf8_lossy(&run.stdout);
-    assert!(run.status.success(), "{stdout}{}", String::from_utf8_lossy(&run.stderr));
-    assert!(stdout.contains("run 1, output 0: largest difference 0"), "{stdout}");
+    let run = Command::new("python3").arg(folder.join("reproduce.py")).output().unwrap();
+    let printed = [run.stdout, run.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+    Some((run.status.code(), printed.concat()))
+}
+
+#[test]
+fn script_exits_with_0_if_the_bug_does_not_show() {
+    for case in ["catalogue/ort-10020-empty-then-nonempty", "cases/topics/depthwise-qdq-6-channels"] {
+        let (out, _) = reproduction(case, &["--backends", "ort:cpu"]);
+        let Some((status, printed)) = script(out.path()) else { return };
+        assert_eq!(status, Some(0), "{case}: {printed}");
+        assert!(
+            printed.contains("CPUExecutionProvider") && printed.contains("the bug does not show"),
+            "{printed}"
+        );
+    }
+}
+
+#[test]
+fn script_exits_with_1_while_the_bug_shows() {
+    let (out, _) = reproduction("cases/ort-cpu-parse-crash-convtranspose-0c8bd0e2", &[]);
+    let Some((status, printed)) = script(out.path()) else { return };
+    assert_eq!(status, Some(1), "{printed}");
+    assert!(printed.contains("parse: the process ended with status -8"), "{printed}");
+}
+
+#[test]
+fn script_exits_with_1_if_one_value_is_wrong() {
+    let (out, _) = reproduction("cases/topics/depthwise-qdq-6-channels", &["--backends", "ort:cpu"]);
+    let values = out.path().join("expected/run_0_output_0_values.bin");
+    let mut bytes = fs::read(&values).unwrap();
+    let first = f64::from_le_bytes(bytes[..8].try_into().unwrap());
+    bytes[..8].copy_from_slice(&(first + 1e6).to_le_bytes());
+    fs::write(&values, bytes).unwrap();
+    let Some((status, printed)) = script(out.path()) else { return };
+    assert_eq!(status, Some(1), "{printed}");
+    assert!(printed.contains("elements differ; at [0, 0, 0, 0]"), "{printed}");
+}
+
+#[test]
+fn script_cannot_tell_without_the_provider() {
+    let (out, page) = reproduction("cases/ort-cuda-execute-rejects-valid-batchnormalization-a4459c61", &[]);
+    assert!(page.contains("pip install numpy onnx onnxruntime-gpu[cuda,cudnn]==1.31.1"), "{page}");
+    let Some((status, printed)) = script(out.path()) else { return };
+    assert_eq!(status, Some(2), "{printed}");
+    assert!(printed.contains("has no CUDAExecutionProvider"), "{printed}");
 }
 
 #[test]

@@ -2,48 +2,112 @@
 
 use std::{fs, path::Path};
 
-use twinfer_onnx::{DataType, Tensor, ValueInfo};
+use twinfer_case::{Expectation, Task};
+use twinfer_golden::Reference;
+use twinfer_onnx::DataType;
 
 use super::{
+    python::{self, Literal},
     readme,
     reproduction::{Reproduction, raw_name},
 };
 use crate::Failure;
 
-const DATA: &str = include_str!("data.py");
-const REPRODUCE: &str = include_str!("reproduce.py");
+const DATA: &str = include_str!("scripts/data.py");
+const REPRODUCE: &str = include_str!("scripts/reproduce.py");
+const RUN_MODEL: &str = include_str!("scripts/run_model.py");
 
-/// Writes the model with its data in the layout of ONNX's backend tests, the inputs as raw bytes, the scripts and a README.
+/// Writes the model with its data in the layout of ONNX's backend tests, raw inputs and expected outputs for the scripts, the
+/// scripts and a README.
 pub fn write(reproduction: &Reproduction, out: &Path) -> Result<(), Failure> {
     twinfer_targets::write_case(out, &reproduction.case)?;
-    for (run, inputs) in reproduction.task.runs.iter().enumerate() {
-        for (index, tensor) in inputs.iter().enumerate() {
-            file(out, &raw_name(run, index), &tensor.to_le_bytes())?;
-        }
+    let runs = write_inputs(&reproduction.task, "raw", out)?;
+    let mut preceding = Vec::new();
+    for (index, task) in reproduction.preceding.iter().enumerate() {
+        let model = format!("before/{index:04}.onnx");
+        file(out, &model, &task.model)?;
+        let runs = write_inputs(task, &format!("before/{index:04}"), out)?;
+        preceding.push(Literal::Tuple(vec![Literal::text(&model), runs]));
     }
-    file(out, "data.py", data(reproduction).as_bytes())?;
+    let expected = write_expected(&reproduction.expected(), out)?;
+    let data = python::with_constants(
+        DATA,
+        &[
+            ("DEFAULT", Literal::texts(reproduction.runtimes().first().iter().flat_map(|it| &it.arguments))),
+            ("KIND", Literal::text(&reproduction.kind().map(|kind| kind.to_string()).unwrap_or_default())),
+            ("VALID", Literal::Bool(reproduction.case.expectation == Expectation::Valid)),
+            ("QUANTIZED", Literal::Bool(reproduction.is_quantized())),
+            ("HALF", Literal::Bool(reproduction.is_half())),
+            ("FALLBACK_NODES", Literal::texts(reproduction.fallback_nodes())),
+            ("PRECEDING", Literal::List(preceding)),
+            ("RUNS", runs),
+            ("EXPECTED", expected),
+        ],
+    );
+    file(out, "data.py", data.as_bytes())?;
     file(out, "reproduce.py", REPRODUCE.as_bytes())?;
+    file(out, "run_model.py", RUN_MODEL.as_bytes())?;
     file(out, "README.md", readme::page(reproduction).as_bytes())
 }
 
-/// The script `data.py`, which loads the inputs by name, type and shape.
-fn data(reproduction: &Reproduction) -> String {
-    let inputs = &reproduction.case.graph.inputs;
-    let run = |(run, tensors): (usize, &Vec<Tensor>)| {
-        let input = |(index, (info, tensor)): (usize, (&ValueInfo, &Tensor))| {
-            let (name, path) = (text(&info.name), text(&raw_name(run, index)));
-            format!("        {name}: ({path}, \"{}\", {}),\n", numpy_type(tensor), tuple(&tensor.shape))
-        };
-        let entries: String = inputs.iter().zip(tensors).enumerate().map(input).collect();
-        format!("    {{\n{entries}    }},\n")
-    };
-    let runs: String = reproduction.task.runs.iter().enumerate().map(run).collect();
-    DATA.replace("RUNS = []", &format!("RUNS = [\n{runs}]"))
+/// Writes the inputs of each run under `folder`; their files, types and shapes by run and name.
+fn write_inputs(task: &Task, folder: &str, out: &Path) -> Result<Literal, Failure> {
+    let names: Vec<_> = twinfer_onnx::Graph::decode(&task.model)
+        .map(|graph| graph.inputs.into_iter().map(|input| input.name).collect())
+        .map_err(Failure::usage)?;
+    let mut runs = Vec::new();
+    for (run, inputs) in task.runs.iter().enumerate() {
+        let mut entries = Vec::new();
+        for (index, (name, tensor)) in names.iter().zip(inputs).enumerate() {
+            let path = format!("{folder}/{}", raw_name(run, index));
+            file(out, &path, &tensor.to_le_bytes())?;
+            let about = vec![Literal::text(&path), numpy_type(tensor.dtype()), Literal::shape(&tensor.shape)];
+            entries.push((Literal::text(name), Literal::Tuple(about)));
+        }
+        runs.push(Literal::Dict(entries));
+    }
+    Ok(Literal::List(runs))
 }
 
-/// The numpy type of a tensor; `bfloat16` is loaded as its bits because numpy lacks that type.
-const fn numpy_type(tensor: &Tensor) -> &'static str {
-    match tensor.dtype() {
+/// Writes the exact values of each output and the deviations that conform; types, shapes and files by run.
+fn write_expected(expected: &[Vec<Reference>], out: &Path) -> Result<Literal, Failure> {
+    let mut runs = Vec::new();
+    for (run, references) in expected.iter().enumerate() {
+        let mut outputs = Vec::new();
+        for (index, reference) in references.iter().enumerate() {
+            let values = format!("expected/run_{run}_output_{index}_values.bin");
+            let bounds = format!("expected/run_{run}_output_{index}_bounds.bin");
+            file(out, &values, &doubles(&reference.values))?;
+            file(out, &bounds, &doubles(&allowed(reference)))?;
+            outputs.push(Literal::Tuple(vec![
+                numpy_type(reference.dtype),
+                Literal::shape(&reference.shape),
+                Literal::text(&values),
+                Literal::text(&bounds),
+            ]));
+        }
+        runs.push(Literal::List(outputs));
+    }
+    Ok(Literal::List(runs))
+}
+
+/// The largest deviation that conforms, per element: in the exact regime anything below half a grid step.
+fn allowed(reference: &Reference) -> Vec<f64> {
+    let below_half = reference.grid_step.map(|step| (step / 2.0).next_down());
+    let allowed = |bound: &f64| match below_half {
+        Some(below_half) if bound.is_finite() => below_half,
+        _ => *bound,
+    };
+    reference.bound.iter().map(allowed).collect()
+}
+
+fn doubles(values: &[f64]) -> Vec<u8> {
+    values.iter().flat_map(|value| value.to_le_bytes()).collect()
+}
+
+/// The numpy type; `bfloat16` is loaded as its bits because numpy lacks that type.
+fn numpy_type(dtype: DataType) -> Literal {
+    Literal::text(match dtype {
         DataType::Float => "<f4",
         DataType::Double => "<f8",
         DataType::Float16 => "<f2",
@@ -53,18 +117,7 @@ const fn numpy_type(tensor: &Tensor) -> &'static str {
         DataType::Int32 => "<i4",
         DataType::Bool => "?",
         _ => "<i8",
-    }
-}
-
-/// A Python string literal; JSON uses a subset of Python's escapes.
-fn text(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
-}
-
-/// A Python tuple; the trailing comma makes a single extent a tuple.
-fn tuple(shape: &[usize]) -> String {
-    let extents: Vec<_> = shape.iter().map(usize::to_string).collect();
-    if extents.is_empty() { "()".to_owned() } else { format!("({},)", extents.join(", ")) }
+    })
 }
 
 fn file(out: &Path, name: &str, bytes: &[u8]) -> Result<(), Failure> {
@@ -73,4 +126,23 @@ fn file(out: &Path, name: &str, bytes: &[u8]) -> Result<(), Failure> {
     fs::create_dir_all(folder)
         .and_then(|()| fs::write(&path, bytes))
         .map_err(|error| Failure::environment(format!("cannot write {}: {error}", path.display())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn less_than_half_a_grid_step_is_allowed() {
+        let reference = Reference {
+            dtype: DataType::Float,
+            shape: vec![2],
+            values: vec![1.0, 2.0],
+            bound: vec![0.0, f64::INFINITY],
+            grid_step: Some(0.5),
+            quantization_step: None,
+        };
+        let allowed = allowed(&reference);
+        assert!(allowed[0] < 0.25 && allowed[0] > 0.249_999 && allowed[1].is_infinite());
+    }
 }

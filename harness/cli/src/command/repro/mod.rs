@@ -1,8 +1,10 @@
 //! Writes a reproduction folder that runs without twinfer.
 
 mod files;
+mod python;
 mod readme;
 mod reproduction;
+mod runtime;
 
 use std::{fs, path::PathBuf};
 

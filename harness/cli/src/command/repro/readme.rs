@@ -1,6 +1,6 @@
 //! The README of a reproduction.
 
-use twinfer_case::{BackendName, Diagnosis, Divergence, Expectation, Observation, Outcome, Stage, Verdict};
+use twinfer_case::{Diagnosis, Expectation, Observation, Outcome, Stage};
 use twinfer_onnx::{Dim, Tensor, ValueInfo};
 use twinfer_store::{MODEL, RecordedObservation, tensor_file};
 
@@ -75,9 +75,12 @@ fn tensor(run: usize, index: usize, tensor: &Tensor) -> String {
 fn seen(reproduction: &Reproduction, observed: &RecordedObservation) -> String {
     let mut lines = vec![format!("### {}, `{}`", observed.version, observed.variant), String::new()];
     lines.extend([ending(&observed.observation), String::new()]);
-    for divergence in divergences(reproduction, observed) {
+    for divergence in reproduction.divergences(observed) {
         lines.push(format!("- {}: {}", divergence.kind, divergence.detail.replace('\n', " ")));
         lines.extend(divergence.diagnosis.iter().filter_map(because));
+        lines.extend(divergence.documented.iter().map(|rule| {
+            format!("- documented by design: the backend's documentation says so (`{rule}` in twinfer's list of limitations)")
+        }));
     }
     lines.extend(mutants(reproduction).map(|mutant| {
         format!("- because: applying the mutant `{mutant}` to the reference reproduces this output")
@@ -117,59 +120,45 @@ fn ending(observation: &Observation) -> String {
     }
 }
 
-/// The divergences of an observation; those of the finding if the observation was stored without a verdict.
-fn divergences<'a>(reproduction: &'a Reproduction, observed: &'a RecordedObservation) -> &'a [Divergence] {
-    match (&observed.verdict, &reproduction.finding) {
-        (Some(Verdict::Diverges(divergences)), _) => divergences,
-        (None, Some(finding)) => &finding.divergences,
-        _ => &[],
-    }
-}
-
 /// The mutants of a finding that was stored without a diagnosis per divergence.
 fn mutants(reproduction: &Reproduction) -> impl Iterator<Item = &String> {
     let names_alone = reproduction.finding.iter().filter(|finding| finding.detailed_diagnosis().is_none());
     names_alone.flat_map(|finding| &finding.diagnosis)
 }
 
+/// How to run the script with each runtime, and TensorRT's own tools.
 fn commands(reproduction: &Reproduction) -> String {
-    let mut lines = vec!["With ONNX Runtime:".to_owned(), String::new()];
-    lines.push(code(&format!(
-        "pip install numpy onnx onnxruntime\npython reproduce.py{}",
-        provider(reproduction)
-    )));
-    if reproduction.observations.iter().any(|observed| is_tensorrt(&observed.variant.backend)) {
-        lines.extend([String::new(), "With TensorRT:".to_owned(), String::new()]);
-        lines.push(code(&format!(
-            "trtexec --onnx={MODEL}{} --noTF32{}{} --dumpOutput\n\
-             polygraphy run {MODEL} --trt --onnxrt --data-loader-script data.py:load_data",
-            quantized(reproduction),
-            shapes(reproduction),
-            load_inputs(reproduction)
+    let mut parts = vec![
+        "`reproduce.py` runs the model in a process of its own and compares the result with what ONNX defines. It exits with 1 if the \
+         bug shows, 0 if it does not, and 2 if this machine cannot tell."
+            .to_owned(),
+    ];
+    for runtime in reproduction.runtimes() {
+        parts.push(format!("With {}:", runtime.title));
+        parts.extend(runtime.caveat.map(str::to_owned));
+        parts.push(code(&format!(
+            "pip install numpy {}\npython reproduce.py {}",
+            runtime.packages.join(" "),
+            runtime.arguments.join(" ")
         )));
-    }
-    lines.join("\n")
-}
-
-/// The arguments that select the execution provider and optimization level of ONNX Runtime that were observed.
-fn provider(reproduction: &Reproduction) -> &'static str {
-    let of = |backend| reproduction.observations.iter().find(|observed| observed.variant.backend == backend);
-    match (of(BackendName::OrtCuda), of(BackendName::OrtCpu)) {
-        (Some(_), _) => " CUDAExecutionProvider",
-        (None, Some(cpu)) if cpu.variant.options.get("opt").is_some_and(|level| level == "off") => {
-            " --no-optimisations"
+        if runtime.title == "TensorRT" {
+            parts.push("The same with TensorRT's own tool, which prints the outputs:".to_owned());
+            parts.push(code(&trtexec(reproduction)));
         }
-        _ => "",
     }
+    if reproduction.runtimes().is_empty() {
+        parts.push("No package runs the model as the backend above did: run the model with it on the inputs in `raw/`.".to_owned());
+    }
+    parts.join("\n\n")
 }
 
-const fn is_tensorrt(backend: &BackendName) -> bool {
-    matches!(backend, BackendName::Trt | BackendName::TrtApi | BackendName::TrtRtx)
-}
-
-fn quantized(reproduction: &Reproduction) -> &'static str {
-    let quantizes = |node: &twinfer_onnx::Node| node.op.op_type() == "QuantizeLinear";
-    if reproduction.case.graph.nodes.iter().any(quantizes) { " --int8" } else { "" }
+fn trtexec(reproduction: &Reproduction) -> String {
+    format!(
+        "trtexec --onnx={MODEL}{} --noTF32{}{} --dumpOutput",
+        if reproduction.is_quantized() { " --int8" } else { "" },
+        shapes(reproduction),
+        load_inputs(reproduction)
+    )
 }
 
 /// The `--shapes` option with the shapes of the first run, if the model has symbolic dimensions.
@@ -192,14 +181,13 @@ fn is_plain(name: &str) -> bool {
     name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-/// The `--loadInputs` option of `trtexec` with the inputs of the first run; empty if a name would need quotes, which
-/// `polygraphy` handles.
+/// The `--loadInputs` option of `trtexec` with the inputs of the first run; empty if a name would need quotes.
 fn load_inputs(reproduction: &Reproduction) -> String {
     let inputs = &reproduction.case.graph.inputs;
     if inputs.is_empty() || !inputs.iter().all(|input| is_plain(&input.name)) {
         return String::new();
     }
-    let file = |(index, input): (usize, &ValueInfo)| format!("{}:{}", input.name, raw_name(0, index));
+    let file = |(index, input): (usize, &ValueInfo)| format!("{}:raw/{}", input.name, raw_name(0, index));
     let files: Vec<_> = inputs.iter().enumerate().map(file).collect();
     format!(" --loadInputs={}", files.join(","))
 }

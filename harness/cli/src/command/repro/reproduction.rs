@@ -2,16 +2,21 @@
 
 use std::path::Path;
 
-use twinfer_case::{Case, Finding, Task, Topic};
-use twinfer_store::{RecordedObservation, Recording, read_finding, read_topic};
+use twinfer_case::{Case, Divergence, Expectation, Finding, Kind, Task, Topic, Verdict};
+use twinfer_golden::Reference;
+use twinfer_onnx::DataType;
+use twinfer_store::{RecordedObservation, Recording, read_finding, read_preceding, read_topic};
 use twinfer_targets::read_case;
 
+use super::runtime::Runtime;
 use crate::{Failure, backends::Backends, targets};
 
 /// The contents of a reproduction.
 pub struct Reproduction {
     pub case: Case,
     pub task: Task,
+    /// Cases that must run first in the same process, oldest first.
+    pub preceding: Vec<Task>,
     pub finding: Option<Finding>,
     pub topic: Option<Topic>,
     pub observations: Vec<RecordedObservation>,
@@ -34,17 +39,79 @@ impl Reproduction {
                 folder.display()
             )));
         }
+        let preceding = read_preceding(folder)?;
         Ok(Self {
             task: Task::of(&case).map_err(Failure::usage)?,
+            preceding: preceding.iter().map(Task::of).collect::<Result<_, _>>().map_err(Failure::usage)?,
             finding: read_finding(folder)?,
             topic: read_topic(folder).map_err(Failure::usage)?,
             case,
             observations,
         })
     }
+
+    /// The divergences of an observation; those of the finding if the observation was stored without a verdict.
+    pub fn divergences<'a>(&'a self, observed: &'a RecordedObservation) -> &'a [Divergence] {
+        match (&observed.verdict, &self.finding) {
+            (Some(Verdict::Diverges(divergences)), _) => divergences,
+            (None, Some(finding)) => &finding.divergences,
+            _ => &[],
+        }
+    }
+
+    /// The reported kind; `None` if nothing diverged.
+    pub fn kind(&self) -> Option<Kind> {
+        let finding = self.finding.as_ref().map(|finding| finding.kind);
+        finding.or_else(|| self.all_divergences().next().map(|divergence| divergence.kind))
+    }
+
+    /// The runtimes of the observations, each once; those that diverge first.
+    pub fn runtimes(&self) -> Vec<Runtime> {
+        let (diverging, others): (Vec<_>, Vec<_>) =
+            self.observations.iter().partition(|observed| !self.divergences(observed).is_empty());
+        let mut runtimes = Vec::new();
+        for runtime in diverging.into_iter().chain(others).filter_map(Runtime::of) {
+            if !runtimes.contains(&runtime) {
+                runtimes.push(runtime);
+            }
+        }
+        runtimes
+    }
+
+    /// The names of the nodes that were reported to run in another precision than the graph asks for.
+    pub fn fallback_nodes(&self) -> Vec<&str> {
+        let fallbacks: Vec<_> = self.all_divergences().filter_map(|it| it.fallback.as_ref()).collect();
+        let falls_back = |op: &str| fallbacks.iter().any(|fallback| fallback.operator == op);
+        let nodes = self.case.graph.nodes.iter().filter(|node| falls_back(node.op.op_type()));
+        nodes.map(|node| node.name.as_str()).collect()
+    }
+
+    /// Per run the exact outputs with their error bounds; empty if ONNX forbids the graph or golden cannot compute it.
+    pub fn expected(&self) -> Vec<Vec<Reference>> {
+        if matches!(self.case.expectation, Expectation::Invalid(_)) {
+            return Vec::new();
+        }
+        let evaluated = self.task.runs.iter().map(|run| twinfer_golden::evaluate(&self.case.graph, run));
+        let outputs = evaluated.map(|evaluation| evaluation.map(|evaluation| evaluation.outputs));
+        outputs.collect::<Result<_, _>>().unwrap_or_default()
+    }
+
+    /// Whether the graph asks for quantized operators.
+    pub fn is_quantized(&self) -> bool {
+        self.case.graph.nodes.iter().any(|node| node.op.op_type() == "QuantizeLinear")
+    }
+
+    /// Whether the model reads half-precision inputs.
+    pub fn is_half(&self) -> bool {
+        self.task.runs.iter().flatten().any(|tensor| tensor.dtype() == DataType::Float16)
+    }
+
+    fn all_divergences(&self) -> impl Iterator<Item = &Divergence> {
+        self.observations.iter().flat_map(|observed| self.divergences(observed))
+    }
 }
 
 /// The file of an input's bytes, named by position because an input's name may be any text.
 pub fn raw_name(run: usize, index: usize) -> String {
-    format!("raw/run_{run}_input_{index}.bin")
+    format!("run_{run}_input_{index}.bin")
 }

@@ -1,0 +1,94 @@
+//! The Python package that runs a model as a variant ran it.
+
+use twinfer_case::BackendName;
+use twinfer_libraries::{PACKAGES, Product};
+use twinfer_store::RecordedObservation;
+
+/// What a variant becomes in a reproduction, which does without twinfer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Runtime {
+    /// The heading in the README.
+    pub title: &'static str,
+    /// The packages to install, pinned.
+    pub packages: Vec<String>,
+    /// The arguments of `reproduce.py`.
+    pub arguments: Vec<String>,
+    /// What the script does in another way than the variant did.
+    pub caveat: Option<&'static str>,
+}
+
+impl Runtime {
+    /// The runtime of a recorded observation; `None` if twinfer's backend is not a public Python package.
+    pub fn of(observed: &RecordedObservation) -> Option<Self> {
+        let option = |key: &str| observed.variant.options.get(key).map(String::as_str);
+        let version = observed.version.version();
+        Some(match observed.variant.backend {
+            BackendName::OrtCpu => {
+                Self::onnxruntime("CPU", requirement(Product::Onnxruntime, "onnxruntime", version), option("opt"))
+            }
+            BackendName::OrtCuda => {
+                let package = requirement(Product::OnnxruntimeCuda, "onnxruntime-gpu", version);
+                Self::onnxruntime("CUDA", package.replacen("-gpu", "-gpu[cuda,cudnn]", 1), option("opt"))
+            }
+            BackendName::Trt | BackendName::TrtApi => Self {
+                title: "TensorRT",
+                packages: vec![requirement(Product::Tensorrt, "tensorrt", version), "polygraphy".to_owned()],
+                arguments: tensorrt("tensorrt", option("level")),
+                caveat: (observed.variant.backend == BackendName::TrtApi).then_some(
+                    "twinfer built this network layer by layer. The script goes through TensorRT's ONNX parser instead, and may not show the bug.",
+                ),
+            },
+            BackendName::TrtRtx => Self {
+                title: "TensorRT-RTX",
+                packages: vec![requirement(Product::TensorrtRtx, "tensorrt-rtx", version).replacen("-cu13-libs", "", 1)],
+                arguments: tensorrt("tensorrt_rtx", option("level")),
+                caveat: None,
+            },
+            BackendName::Golden | BackendName::External(_) => return None,
+        })
+    }
+
+    fn onnxruntime(provider: &str, package: String, optimization: Option<&str>) -> Self {
+        Self {
+            title: if provider == "CPU" { "ONNX Runtime" } else { "ONNX Runtime with CUDA" },
+            packages: vec!["onnx".to_owned(), package],
+            arguments: vec![
+                "onnxruntime".to_owned(),
+                format!("{provider}ExecutionProvider"),
+                optimization.unwrap_or("all").to_owned(),
+            ],
+            caveat: None,
+        }
+    }
+}
+
+fn tensorrt(module: &str, level: Option<&str>) -> Vec<String> {
+    [module].into_iter().chain(level).map(str::to_owned).collect()
+}
+
+/// The package of `product` in this version, as pip takes it. Without a version that is a number, it is not pinned.
+fn requirement(product: Product, distribution: &str, version: &str) -> String {
+    let mut known = PACKAGES.iter().filter(|package| package.product == product);
+    let is_this = |pinned: &str| pinned == version || pinned.starts_with(&format!("{version}."));
+    if let Some(package) = known.find(|package| is_this(package.version)) {
+        return format!("{}=={}", package.distribution, package.version);
+    }
+    let is_number = |c: char| c.is_ascii_digit() || c == '.';
+    if !version.is_empty() && version.chars().all(is_number) {
+        format!("{distribution}=={version}")
+    } else {
+        distribution.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_version_is_pinned_to_its_package() {
+        assert_eq!(requirement(Product::Tensorrt, "tensorrt", "8.5.3"), "tensorrt==8.5.3.1");
+        assert_eq!(requirement(Product::Onnxruntime, "onnxruntime", "1.22.0"), "onnxruntime==1.22.0");
+        assert_eq!(requirement(Product::Onnxruntime, "onnxruntime", "built yesterday; rm"), "onnxruntime");
+    }
+}

@@ -1,0 +1,209 @@
+"""Run model.onnx with one backend and write what happened to FOLDER/report.json; reproduce.py starts this.
+
+    python run_model.py FOLDER onnxruntime [PROVIDER] [off|basic|all]
+    python run_model.py FOLDER tensorrt|tensorrt_rtx [LEVEL]
+"""
+
+import json
+import pathlib
+import sys
+
+import numpy
+
+import data
+
+HERE = pathlib.Path(__file__).parent
+REPETITIONS = 10
+
+
+class Unavailable(Exception):
+    """This machine lacks something that the reproduction needs."""
+
+
+class Report:
+    """What is known so far; it is written before every stage, so that it survives a crash."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.fields = {
+            "backend": None, "stage": "load", "error": None, "unavailable": None, "executed": False, "skipped": None,
+            "inferred_shapes": None, "differing_repetitions": [], "fallbacks": [], "errors_logged": [],
+        }
+
+    def write(self, **fields):
+        self.fields.update(fields)
+        (self.folder / "report.json").write_text(json.dumps(self.fields))
+
+    def keep(self, run, outputs):
+        for index, output in enumerate(outputs):
+            numpy.save(self.folder / f"run_{run}_output_{index}.npy", output)
+
+
+def execute(report, run_model):
+    """Runs the model on every input; more than once if its answers were reported to vary."""
+    report.write(stage="execute")
+    repetitions = REPETITIONS if data.KIND in ("nondeterministic", "unstable") else 1
+    for run, inputs in enumerate(data.load_data()):
+        outputs = run_model(inputs)
+        report.keep(run, outputs)
+        for repetition in range(1, repetitions):
+            again = run_model(inputs)
+            if any(one.tobytes() != other.tobytes() for one, other in zip(outputs, again)):
+                varying = f"run {run}: repetition {repetition} gives other bits than the first"
+                report.write(differing_repetitions=report.fields["differing_repetitions"] + [varying])
+                break
+    report.write(executed=True)
+
+
+def onnxruntime(report, provider="CPUExecutionProvider", optimization="all"):
+    try:
+        import onnx
+        import onnxruntime as ort
+    except ImportError as error:
+        raise Unavailable(error)
+    report.write(backend=f"ONNX Runtime {ort.__version__}, {provider}, optimization {optimization}", stage="parse")
+    if provider not in ort.get_available_providers():
+        raise Unavailable(f"this build of ONNX Runtime has no {provider}")
+    levels = ort.GraphOptimizationLevel
+    options = ort.SessionOptions()
+    options.graph_optimization_level = {
+        "off": levels.ORT_DISABLE_ALL, "basic": levels.ORT_ENABLE_BASIC, "all": levels.ORT_ENABLE_ALL
+    }[optimization]
+    options.intra_op_num_threads = 1
+    optimized = report.folder / "optimized.onnx"
+    if data.FALLBACK_NODES:
+        options.optimized_model_filepath = str(optimized)
+    settings = {"cudnn_conv_algo_search": "HEURISTIC", "use_tf32": "0"} if provider.startswith("CUDA") else {}
+
+    def session(model):
+        session = ort.InferenceSession(str(HERE / model), options, providers=[(provider, settings)])
+        if session.get_providers()[0] != provider:
+            raise Unavailable(f"{provider} did not start: ONNX Runtime uses {session.get_providers()[0]}")
+        return session
+
+    for model, runs in data.PRECEDING:
+        before = session(model)
+        for inputs in data.load(runs):
+            before.run(None, inputs)
+    session = session("model.onnx")
+    report.write(inferred_shapes=[output.shape for output in session.get_outputs()])
+    if data.FALLBACK_NODES:
+        quantized = ("QLinear", "ConvInteger", "MatMulInteger")
+        floats = [
+            node for node in onnx.load(str(optimized)).graph.node
+            if node.name.split("_token_")[0] in data.FALLBACK_NODES and not node.op_type.startswith(quantized)
+        ]
+        report.write(fallbacks=[f"node {node.name!r} runs as {node.op_type}, not quantized" for node in floats])
+    execute(report, lambda inputs: session.run(None, inputs))
+
+
+def tensorrt(report, module, level=None):
+    try:
+        trt = __import__(module)
+    except (ImportError, OSError) as error:
+        raise Unavailable(error)
+    report.write(backend=f"{module} {trt.__version__}", stage="parse")
+    errors, logged_layers = [], []
+
+    class Logger(trt.ILogger):
+        def __init__(self):
+            trt.ILogger.__init__(self)
+
+        def log(self, severity, text):
+            if text.startswith("Layers:\n"):
+                logged_layers[:] = [line for line in text.splitlines() if "LayerType:" in line]
+            if severity <= trt.ILogger.ERROR:
+                errors.append(text)
+                report.write(errors_logged=errors)
+
+    logger = Logger()
+    builder = trt.Builder(logger)
+    if builder is None:
+        raise Unavailable("no builder: is there a GPU?")
+    explicit = getattr(trt.NetworkDefinitionCreationFlag, "EXPLICIT_BATCH", None)
+    network = builder.create_network(0 if explicit is None else 1 << int(explicit))
+    parser = trt.OnnxParser(network, logger)
+    if not parser.parse((HERE / "model.onnx").read_bytes()):
+        return report.write(error="; ".join(str(parser.get_error(i)) for i in range(parser.num_errors)))
+    outputs = [network.get_output(index) for index in range(network.num_outputs)]
+    report.write(inferred_shapes=[list(output.shape) for output in outputs], stage="build")
+    plan = builder.build_serialized_network(network, configuration(trt, builder, network, level))
+    if plan is None:
+        return report.write(error="; ".join(errors) or "the builder returns no engine")
+    try:
+        engine = trt.Runtime(logger).deserialize_cuda_engine(plan)
+        inspector = engine.create_engine_inspector()
+        layers = json.loads(inspector.get_engine_information(trt.LayerInformationFormat.JSON)).get("Layers", [])
+    except Exception as error:  # without a GPU there is no runtime; the builder has logged the layers
+        report.write(fallbacks=list(fallbacks(map(logged_layer, logged_layers))))
+        return report.write(skipped=f"the engine is built and not executed: {error}")
+    report.write(fallbacks=list(fallbacks(layers)))
+    try:
+        from polygraphy.backend.trt import TrtRunner
+    except ImportError as error:
+        return report.write(skipped=f"the engine is built and not executed: {error}")
+    with TrtRunner(engine) as runner:
+        names = [output.name for output in outputs]
+
+        def infer(inputs):
+            answers = runner.infer(inputs)
+            return [numpy.array(answers[name]) for name in names]
+
+        execute(report, infer)
+
+
+def configuration(trt, builder, network, level):
+    config = builder.create_builder_config()
+    config.profiling_verbosity = trt.ProfilingVerbosity.DETAILED
+    config.clear_flag(trt.BuilderFlag.TF32)
+    if trt.__name__ == "tensorrt":
+        for needed, flag in ((data.HALF, "FP16"), (data.QUANTIZED, "INT8")):
+            if needed and hasattr(trt.BuilderFlag, flag):
+                config.set_flag(getattr(trt.BuilderFlag, flag))
+    if level is not None and level != "default":
+        config.builder_optimization_level = int(level)
+    if any(-1 in network.get_input(index).shape for index in range(network.num_inputs)):
+        profile = builder.create_optimization_profile()
+        runs = list(data.load_data())
+        for index in range(network.num_inputs):
+            name = network.get_input(index).name
+            shapes = numpy.array([run[name].shape for run in runs])
+            profile.set_shape(name, tuple(shapes.min(axis=0)), tuple(shapes[0]), tuple(shapes.max(axis=0)))
+        config.add_optimization_profile(profile)
+    return config
+
+
+def logged_layer(line):
+    """A layer as the builder logs it: `Name: …, LayerType: …, Inputs: [ … ], Outputs: [ … ], …, Metadata: …`."""
+    name, _, rest = line.partition(", LayerType:")
+    inputs = rest.partition("Inputs:")[2].partition("Outputs:")[0]
+    return {"Name": name.removeprefix("Name: "), "Metadata": rest.partition("Metadata:")[2], "Inputs": [inputs]}
+
+
+def fallbacks(layers):
+    for layer in layers:
+        about = layer if isinstance(layer, dict) else {"Name": layer}
+        names = about.get("Name", "") + about.get("Metadata", "")
+        formats = " ".join(str(tensor) for tensor in about.get("Inputs", [])).lower()
+        for node in data.FALLBACK_NODES:
+            if node in names and "int8" not in formats and "fp8" not in formats:
+                yield f"node {node!r} runs in layer {about.get('Name')!r}, whose inputs are not quantized"
+
+
+def main():
+    report = Report(pathlib.Path(sys.argv[1]))
+    report.write()
+    backend, options = sys.argv[2], sys.argv[3:]
+    try:
+        if backend == "onnxruntime":
+            onnxruntime(report, *options)
+        else:
+            tensorrt(report, backend, *options)
+    except Unavailable as error:
+        report.write(unavailable=str(error))
+    except Exception as error:
+        report.write(error=f"{type(error).__name__}: {error}")
+
+
+if __name__ == "__main__":
+    main()
