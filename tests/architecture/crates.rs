@@ -26,7 +26,7 @@ const ALLOWED: &[(&str, &str)] = &[
     // backends
     ("libraries", ""),
     ("nvinfer", "libraries"),
-    ("driver-cache", "libraries"),
+    ("driver-cache", "case libraries"),
     ("backend", "case golden libraries nvinfer onnx"),
     ("worker", "backend case driver-cache golden libraries log onnx protocol"),
     // the supervisor: it never links a backend
@@ -45,7 +45,7 @@ const ALLOWED: &[(&str, &str)] = &[
     ("facade", "case generators libraries targets worker workers"),
     (
         "cli",
-        "backend bench campaign case checks configuration driver-cache generators golden libraries log minimize onnx reports \
+        "backend bench campaign case checks configuration generators golden libraries log minimize onnx reports \
          store targets triage worker workers",
     ),
     // tools and tests

@@ -1,10 +1,26 @@
 use std::path::Path;
 
-/// The location of a backend's CUDA runtime, before it is called for the first time.
+use twinfer_case::MemoryMode;
+
+use crate::OpenError;
+
+/// The CUDA runtime of a backend, before it is called for the first time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CudaRuntime<'a> {
-    /// In the library of this file, which is loaded.
-    In(&'a Path),
-    /// In the library of this name, which the dynamic loader finds and may not have loaded yet.
-    Named(&'a str),
+pub struct CudaRuntime<'a> {
+    /// The library that contains it.
+    pub library: RuntimeLibrary<'a>,
+    /// What the variant has done with its memory.
+    pub memory: MemoryMode,
 }
+
+/// A library that contains a CUDA runtime.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RuntimeLibrary<'a> {
+    /// The library of this file, which is loaded.
+    File(&'a Path),
+    /// The library of this name, which the dynamic loader finds and may not have loaded yet.
+    Name(&'a str),
+}
+
+/// What is done with each CUDA runtime of a backend before its first use. An error keeps the backend from being opened.
+pub type CudaRuntimeFound<'a> = dyn FnMut(CudaRuntime<'_>) -> Result<(), OpenError> + 'a;

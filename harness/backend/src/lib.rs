@@ -23,7 +23,7 @@ mod recorder;
 mod step;
 mod trt;
 
-pub use cuda_runtime::CudaRuntime;
+pub use cuda_runtime::{CudaRuntime, CudaRuntimeFound, RuntimeLibrary};
 pub use open::{open, open_watched};
 pub use open_error::OpenError;
 pub use options::InvalidOption;

@@ -1,16 +1,17 @@
 use twinfer_case::Variant;
 
-use crate::{Backend, CudaRuntime, OpenError, golden::Golden, ort::Ort, trt::Trt};
+use crate::{Backend, CudaRuntimeFound, OpenError, golden::Golden, ort::Ort, trt::Trt};
 
-/// Loads the libraries of `variant` and opens its backend, ready for cases.
+/// Loads the libraries of `variant` and opens its backend, ready for cases. Nothing is done with its CUDA memory, whatever the
+/// variant's option `memory` says.
 pub fn open(variant: &Variant) -> Result<Box<dyn Backend>, OpenError> {
-    open_watched(variant, &mut |_| {})
+    open_watched(variant, &mut |_| Ok(()))
 }
 
 /// As [`open`]; calls `found` with every CUDA runtime of the backend before its first use.
 pub fn open_watched(
     variant: &Variant,
-    found: &mut dyn FnMut(CudaRuntime<'_>),
+    found: &mut CudaRuntimeFound<'_>,
 ) -> Result<Box<dyn Backend>, OpenError> {
     use twinfer_case::BackendName;
     match &variant.backend {

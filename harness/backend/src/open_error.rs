@@ -1,3 +1,5 @@
+use twinfer_case::MemoryMode;
+
 use crate::options::InvalidOption;
 
 /// Why the backend of a variant cannot be opened on this machine, which is not a statement about its correctness.
@@ -33,6 +35,16 @@ pub enum OpenError {
     /// TensorRT does not load, or needs a GPU that is not there.
     #[error(transparent)]
     TensorRt(#[from] nvinfer::Error),
+    /// The variant's option `memory` cannot be kept.
+    #[error("cannot keep memory={memory} for {library}: {reason}")]
+    Memory {
+        /// What the variant wants done with its memory.
+        memory: MemoryMode,
+        /// The library that contains the CUDA runtime.
+        library: String,
+        /// Why that is not possible.
+        reason: String,
+    },
     /// The GPU cannot be used.
     #[error("cannot use CUDA device {device}: {reason}")]
     Cuda {

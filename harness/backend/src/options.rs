@@ -1,6 +1,6 @@
 use std::{collections::BTreeMap, path::PathBuf, str::FromStr};
 
-use twinfer_case::{OptionKey, Variant};
+use twinfer_case::{MemoryMode, OptionKey, Variant};
 
 /// The error of an option that a backend does not take.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -44,6 +44,14 @@ pub trait Choice: Copy + PartialEq + 'static {
     fn words() -> String {
         Self::WORDS.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ")
     }
+}
+
+impl Choice for MemoryMode {
+    const WORDS: &'static [(&'static str, Self)] = &[
+        (Self::Off.word(), Self::Off),
+        (Self::Attributes.word(), Self::Attributes),
+        (Self::Keep.word(), Self::Keep),
+    ];
 }
 
 /// The options of a variant, taken out one by one so that unknown ones are found.
@@ -91,6 +99,11 @@ impl VariantOptions {
         };
         self.resolved.insert(key.to_owned(), value.to_string());
         Ok(value)
+    }
+
+    /// Takes what workers do with CUDA memory.
+    pub fn take_memory(&mut self) -> Result<MemoryMode, InvalidOption> {
+        self.choose(OptionKey::Memory, MemoryMode::default())
     }
 
     /// Takes the library's path. It shows in the backend's version and is not a resolved option.

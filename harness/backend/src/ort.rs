@@ -1,8 +1,8 @@
 //! ONNX Runtime, loaded at run time: `ort:cpu` and `ort:cuda`.
 //!
 //! Options: `opt=off|basic|all` (graph optimisations, `all` by default as in ONNX Runtime), `lib=PATH` (the library's
-//! file), and for `ort:cuda` `device=N`, `algo=heuristic|exhaustive|default` (cuDNN's algorithm search) and
-//! `hazards=run|skip` (whether graphs are run that have ended workers by sizes nobody set; `run` without it).
+//! file), and for `ort:cuda` `device=N`, `algo=heuristic|exhaustive|default` (cuDNN's algorithm search),
+//! `memory=off|attributes|keep` (docs/memory.md) and `hazards=run|skip` (whether graphs are run that have ended workers by sizes nobody set; `run` without it).
 //!
 //! The algorithm search is fixed to `heuristic`: it is a function of the problem's shape, where ONNX Runtime's own
 //! default, `exhaustive`, times candidates and may choose another one each time. TF32 is off unless the case asks
@@ -38,7 +38,7 @@ use self::{
     session::Sessions,
 };
 use crate::{
-    Backend, CudaRuntime, OpenError,
+    Backend, CudaRuntime, CudaRuntimeFound, OpenError, RuntimeLibrary,
     hazard::Hazard,
     options::VariantOptions,
     recorder::{Log, Recorder},
@@ -56,7 +56,7 @@ pub struct Ort {
 }
 
 impl Ort {
-    pub fn open(variant: &Variant, found: &mut dyn FnMut(CudaRuntime<'_>)) -> Result<Self, OpenError> {
+    pub fn open(variant: &Variant, found: &mut CudaRuntimeFound<'_>) -> Result<Self, OpenError> {
         let mut options = VariantOptions::of(variant);
         let library = options.take_library();
         let level = options.choose(OptionKey::Optimization, Optimization::All)?;
@@ -64,6 +64,7 @@ impl Ort {
             twinfer_case::BackendName::OrtCuda => Provider::Cuda {
                 device: options.take(OptionKey::Device, "a device's number", 0)?,
                 search: options.choose(OptionKey::Algorithm, Search::default())?,
+                memory: options.take_memory()?,
             },
             _ => Provider::Cpu,
         };
@@ -75,9 +76,9 @@ impl Ort {
         let log = Log::default();
         let library = locate(library, variant.backend.library().unwrap_or_default())?;
         let environment = step("load library", || load(&library, &log))?;
-        if let Provider::Cuda { .. } = provider {
+        if let Provider::Cuda { memory, .. } = provider {
             for name in CUDA_RUNTIMES {
-                found(CudaRuntime::Named(name));
+                found(CudaRuntime { library: RuntimeLibrary::Name(name), memory })?;
             }
         }
         let sessions = Sessions::new(environment, provider, level, log.clone());
@@ -150,7 +151,7 @@ fn locate(option: PathBuf, product: &str) -> Result<PathBuf, OpenError> {
 }
 
 /// The libraries that have a CUDA runtime of their own and ask the driver for something in every session, and the CUDA runtime
-/// through which the provider allocates (docs/driver-cache.md); the provider opens them by name.
+/// through which the provider allocates (docs/memory.md); the provider opens them by name.
 const CUDA_RUNTIMES: [&str; 6] = [
     "libcudnn_graph.so.9",
     "libcudnn_ops.so.9",

@@ -2,7 +2,8 @@
 //!
 //! Options: `version=8.6` (an installed release; the newest without it), `lib=PATH` (a folder or file of libraries),
 //! `level=0` to `5` (builder optimisation level; the release's default without it), `sources=all|edge-mask|jit|none`
-//! (tactics besides those that every release has; `all` without it), `device=N`, and for `trt` and `trt-api` `hazards=run|skip`
+//! (tactics besides those that every release has; `all` without it), `device=N`, `memory=off|attributes|keep` (docs/memory.md),
+//! and for `trt` and `trt-api` `hazards=run|skip`
 //! (whether graphs are run whose build is known not to end; `run` without it).
 //!
 //! `trt` and `trt-rtx` read a model with the release's ONNX parser; `trt-api` builds the network layer by layer, the
@@ -41,7 +42,7 @@ use self::{
     plan_error::PlanError, reader::Reader,
 };
 use crate::{
-    Backend, CudaRuntime, OpenError,
+    Backend, CudaRuntime, CudaRuntimeFound, OpenError, RuntimeLibrary,
     hazard::Hazard,
     options::VariantOptions,
     recorder::{Log, Recorder},
@@ -77,12 +78,13 @@ struct Execution {
 }
 
 impl Trt {
-    pub fn open(variant: &Variant, found: &mut dyn FnMut(CudaRuntime<'_>)) -> Result<Self, OpenError> {
+    pub fn open(variant: &Variant, found: &mut CudaRuntimeFound<'_>) -> Result<Self, OpenError> {
         let mut options = VariantOptions::of(variant);
         let path = options.take_library();
         let release = options.take_release();
         let ordinal = options.take(OptionKey::Device, "a device's number", 0)?;
         let effort = Effort::take(&mut options)?;
+        let memory = options.take_memory()?;
         let left_out = match variant.backend {
             BackendName::TrtRtx => None,
             _ => hazard().left_out(&mut options)?,
@@ -91,7 +93,7 @@ impl Trt {
         let log = Log::default();
         let library = step("load library", || load(&variant.backend, path, &release))?;
         let left_out = left_out.filter(|_| hazard::concerns(library.version()));
-        found(CudaRuntime::In(library.path()));
+        found(CudaRuntime { library: RuntimeLibrary::File(library.path()), memory })?;
         let build_log = BuildLog::default();
         let (target, layers) = (log.clone(), build_log.clone());
         library.set_log_sink(Some(Arc::new(move |message| {

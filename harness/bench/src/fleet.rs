@@ -6,7 +6,6 @@ use std::{
 
 use serde::de::DeserializeOwned;
 use twinfer_case::Variant;
-use twinfer_driver_cache::{CACHE_MODE_VARIABLE, CacheMode};
 use twinfer_generators::Family;
 use twinfer_workers::ALLOCATOR;
 
@@ -19,8 +18,6 @@ pub struct Fleet<'a> {
     pub variants: &'a [Variant],
     /// The number of loops, which share the cases.
     pub processes: NonZeroUsize,
-    /// How libraries use the driver cache.
-    pub cache: CacheMode,
     /// Whether the loops also compare with golden.
     pub judged: bool,
 }
@@ -41,7 +38,7 @@ impl Fleet<'_> {
         // the loop that a campaign is compared with runs without the campaign's allocator
         worker.env.retain(|(key, _)| !self.judged || key != ALLOCATOR.0);
         let mut command = Command::new(&worker.program);
-        command.envs(worker.env).env(CACHE_MODE_VARIABLE, self.cache.to_string());
+        command.envs(worker.env);
         command.args(["bench-loop", "--backends", &joined(self.variants)]);
         command.args(["--family", &joined::<Family>(&settings.families)]);
         command.args(["--seed", &settings.seed.to_string(), "--cases", &settings.cases.to_string()]);

@@ -3,8 +3,7 @@
 use std::{num::NonZeroUsize, slice};
 
 use console::style;
-use twinfer_case::{BackendName, Stage, Variant};
-use twinfer_driver_cache::CacheMode;
+use twinfer_case::{BackendName, MemoryMode, OptionKey, Stage, Variant};
 
 use crate::{
     Alone, BenchError, Host, Part, Report, Settings,
@@ -39,36 +38,35 @@ fn bare(settings: &Settings, variants: &[Variant], host: &dyn Host) -> Result<Ve
         processes.dedup();
     }
     line!(host, "{}", style("each backend alone").bold());
-    line!(host, "  processes  cache   a second   done  parse ms  build ms  execute ms  opening s  backend");
+    line!(host, "  processes  a second   done  parse ms  build ms  execute ms  opening s  backend");
     let mut alone = Vec::new();
-    for variant in variants {
+    for variant in variants.iter().flat_map(with_memory_modes) {
         for &processes in &processes {
-            for &cache in caches(settings, variant) {
-                let fleet = Fleet { variants: slice::from_ref(variant), processes, cache, judged: false };
-                let total = Total::of(&fleet.run(settings, host)?);
-                print_bare(fleet, variant, &total, host);
-                alone.push(total.alone(variant, processes));
-            }
+            let fleet = Fleet { variants: slice::from_ref(&variant), processes, judged: false };
+            let total = Total::of(&fleet.run(settings, host)?);
+            print_bare(fleet, &variant, &total, host);
+            alone.push(total.alone(&variant, processes));
         }
     }
     Ok(alone)
 }
 
-/// The driver cache modes to measure; only one if the cache cannot have an effect.
-fn caches<'a>(settings: &'a Settings, variant: &Variant) -> &'a [CacheMode] {
+/// The variant as it is measured alone: TensorRT without and with kept memory unless the variant says which, others as a
+/// campaign screens with them.
+fn with_memory_modes(variant: &Variant) -> Vec<Variant> {
     match variant.backend {
-        _ if !settings.driver_cache.is_empty() => &settings.driver_cache,
-        BackendName::Trt | BackendName::TrtApi => &[CacheMode::Off, CacheMode::On],
-        _ => &[CacheMode::On],
+        BackendName::Trt | BackendName::TrtApi if !variant.options.contains_key(OptionKey::Memory.key()) => {
+            [MemoryMode::Off, MemoryMode::Keep].map(|mode| variant.with_memory(mode)).into()
+        }
+        _ => vec![variant.for_screening()],
     }
 }
 
 fn print_bare(fleet: Fleet<'_>, variant: &Variant, total: &Total, host: &dyn Host) {
     line!(
         host,
-        "  {:>9}  {:<6}  {:>8.1}  {:>4.0}%  {:>8.2}  {:>8.2}  {:>10.2}  {:>9.1}  {variant}",
+        "  {:>9}  {:>8.1}  {:>4.0}%  {:>8.2}  {:>8.2}  {:>10.2}  {:>9.1}  {variant}",
         fleet.processes,
-        fleet.cache,
         total.rate,
         100.0 * total.done / total.cases.max(1.0),
         total.milliseconds(Stage::Parse),
@@ -82,15 +80,11 @@ fn print_bare(fleet: Fleet<'_>, variant: &Variant, total: &Total, host: &dyn Hos
 }
 
 fn naive(settings: &Settings, variants: &[Variant], host: &dyn Host) -> Result<f64, BenchError> {
-    let variants: Vec<Variant> = variants.iter().map(at_default_level).collect();
-    let fleet =
-        Fleet { variants: &variants, processes: NonZeroUsize::MIN, cache: CacheMode::Off, judged: true };
+    let variants: Vec<Variant> =
+        variants.iter().map(|variant| at_default_level(variant).with_memory(MemoryMode::Off)).collect();
+    let fleet = Fleet { variants: &variants, processes: NonZeroUsize::MIN, judged: true };
     let total = Total::of(&fleet.run(settings, host)?);
-    line!(
-        host,
-        "{}",
-        style("all of them and golden in one loop, at default levels, without the cache").bold()
-    );
+    line!(host, "{}", style("all of them and golden in one loop, at default levels, with memory=off").bold());
     line!(host, "  executed and compared               {:>8.1} cases/s", total.rate);
     line!(host, "  cases                               {:>8.0}, {:.0} compared", total.cases, total.done);
     total.details.iter().for_each(|detail| line!(host, "  {}", style(detail).dim()));
@@ -109,14 +103,15 @@ fn campaign(
     report: &mut Report,
     host: &dyn Host,
 ) -> Result<(), BenchError> {
-    let measured = Measured::of(settings, variants.to_vec(), host.worker(variants)?)?;
+    let variants: Vec<Variant> = variants.iter().map(Variant::for_screening).collect();
+    let measured = Measured::of(settings, variants.clone(), host.worker(&variants)?)?;
     let (rate, jobs) = (measured.rate(), settings.jobs);
     line!(host, "{}", style(format!("a campaign of {} cases, {jobs} jobs", measured.summary.cases)).bold());
     line!(host, "  executed and compared               {rate:>8.1} cases/s");
     if let Some(naive) = report.naive.filter(|naive| *naive > 0.0) {
         line!(host, "  ratio to the loop                   {:>8.1}", rate / naive);
     }
-    for variant in variants {
+    for variant in &variants {
         if let Some(alone) = report.best_alone(&variant.to_string()).filter(|alone| *alone > 0.0) {
             line!(host, "  ratio to the best of one alone      {:>8.2}  {variant}", rate / alone);
         }

@@ -23,7 +23,6 @@ use twinfer_case::{
     VariantRecord,
 };
 use twinfer_checks::{Evidence, Judgement, judge, references};
-use twinfer_driver_cache::CacheMode;
 use twinfer_worker::take_stdout;
 use twinfer_workers::RoundTrip;
 
@@ -143,11 +142,10 @@ impl Measurement {
         // settings come from the command line
         let trusted = TrustedVariant::vouch(settings.variant.clone());
         let worker = host.worker(&variants)?;
-        let cache = CacheMode::from_environment().map_err(Fault::usage)?;
         Ok(Self {
             stream: Stream::new(&settings.families, settings.seed),
             next: 0,
-            backend: twinfer_worker::open(&settings.variant, cache)
+            backend: twinfer_worker::open(&settings.variant)
                 .map_err(|error| Fault::opening(&settings.variant, &error))?,
             round_trip: RoundTrip::start(&trusted, worker.clone())?,
             options: Options::new(vec![trusted], worker),

@@ -1,7 +1,6 @@
 use std::num::NonZeroUsize;
 
 use twinfer_case::Variant;
-use twinfer_driver_cache::CacheMode;
 use twinfer_generators::Family;
 
 /// The measurements to take and the cases to take them on.
@@ -13,8 +12,6 @@ pub struct Settings {
     pub only: Vec<Part>,
     /// The numbers of processes to measure a backend with, in turn; if empty, 1 and `jobs`.
     pub processes: Vec<NonZeroUsize>,
-    /// The driver cache modes to measure, in turn; if empty, off and on for TensorRT, otherwise on.
-    pub driver_cache: Vec<CacheMode>,
     /// The largest number of cases per measurement.
     pub cases: u64,
     /// The time limit of a measurement in seconds, without start-up; `None` for no limit.
@@ -32,9 +29,9 @@ pub struct Settings {
 /// A measurement of several backends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// Each backend alone, with and without the driver cache.
+    /// Each backend alone; TensorRT with `memory=off` and `memory=keep` unless the variant says which.
     Bare,
-    /// All backends, golden and the checks, one after the other in one process, at default levels and without the cache.
+    /// All backends, golden and the checks, one after the other in one process, at default levels and with `memory=off`.
     Naive,
     /// A campaign.
     Campaign,
@@ -80,7 +77,6 @@ impl Settings {
             backends: None,
             only: vec![Part::Bare, Part::Naive, Part::Campaign],
             processes: Vec::new(),
-            driver_cache: Vec::new(),
             cases: 20_000,
             time: None,
             families: vec![Family::Conv, Family::Deconv],

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use twinfer_backend::Backend;
 use twinfer_case::{Case, Description, Expectation, Observation, Outcome, Stage, Task, Variant};
 use twinfer_checks::{Evidence, judge};
-use twinfer_driver_cache::{CacheMode, attribute_tally, memory_tally};
+use twinfer_driver_cache::{attribute_tally, memory_tally};
 use twinfer_worker::take_stdout;
 
 use crate::{BenchError, Fault, LoopSettings, stream::Stream, usage::Usage};
@@ -124,10 +124,8 @@ fn say(output: &mut impl Write, what: &impl Serialize) -> Result<(), Fault> {
 }
 
 fn open(variants: &[Variant]) -> Result<Vec<Subject>, Fault> {
-    let cache = CacheMode::from_environment().map_err(Fault::usage)?;
     let subject = |variant: &Variant| {
-        let backend =
-            twinfer_worker::open(variant, cache).map_err(|error| Fault::opening(variant, &error))?;
+        let backend = twinfer_worker::open(variant).map_err(|error| Fault::opening(variant, &error))?;
         Ok(Subject { variant: variant.clone(), description: backend.describe(), backend })
     };
     variants.iter().map(subject).collect()

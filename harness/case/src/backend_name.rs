@@ -92,6 +92,14 @@ impl BackendName {
         self.facts().device
     }
 
+    /// Whether the backend loads a CUDA runtime, so that its variants have the option `memory`.
+    pub const fn loads_cuda_runtime(&self) -> bool {
+        match self.device_need() {
+            DeviceNeed::ToExecute | DeviceNeed::Always => true,
+            DeviceNeed::Never | DeviceNeed::Unknown => false,
+        }
+    }
+
     /// Whether each worker of the backend is assigned to one of the devices that `--devices` names.
     pub fn is_pinned_to_device(&self) -> bool {
         self.device_need() != DeviceNeed::Never

@@ -57,6 +57,8 @@ options! {
     Level: "level", Word;
     /// The library to load: a file or a folder.
     Library: "lib", Path;
+    /// What workers do with the backend's CUDA memory.
+    Memory: "memory", Word;
     /// ONNX Runtime's graph optimizations.
     Optimization: "opt", Word;
     /// TensorRT's tactic sources.

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt, ops::Deref};
 
-use crate::{BackendName, OptionKey, OptionValue, Variant};
+use crate::{BackendName, MemoryMode, OptionKey, OptionValue, Variant};
 
 /// A variant that may run. Workers are started for this type only.
 ///
@@ -79,6 +79,18 @@ impl TrustedVariant {
     #[must_use]
     pub fn with(&self, options: &BTreeMap<String, String>) -> Self {
         Self(self.0.with(options))
+    }
+
+    /// This variant with [`mode`](MemoryMode) in place of its own.
+    #[must_use]
+    pub fn with_memory(&self, mode: MemoryMode) -> Self {
+        Self(self.0.with_memory(mode))
+    }
+
+    /// The variant that a campaign screens cases with; see [`Variant::for_screening`].
+    #[must_use]
+    pub fn for_screening(&self) -> Self {
+        Self(self.0.for_screening())
     }
 
     /// The variant as data.

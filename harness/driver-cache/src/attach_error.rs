@@ -1,5 +1,7 @@
 use std::io;
 
+use twinfer_case::MemoryMode;
+
 /// Why a library runs without the cache. The library works all the same, only slower.
 #[derive(Debug, thiserror::Error)]
 pub enum AttachError {
@@ -18,6 +20,14 @@ pub enum AttachError {
     /// The library's import of the named function already resolves to neither the C library nor this crate.
     #[error("its {0} is not the C library's")]
     Replaced(&'static str),
+    /// Another library of this process is attached in another mode.
+    #[error("memory={wanted} is wanted, and another library of this process has memory={set}")]
+    OtherMode {
+        /// The mode that was wanted.
+        wanted: MemoryMode,
+        /// The mode of the process.
+        set: MemoryMode,
+    },
     /// The crate does not support this platform.
     #[error("the driver cache supports only x86-64 Linux with glibc")]
     Unsupported,

@@ -7,18 +7,19 @@
 //!
 //! # Entry points
 //!
-//! [`attach`] and [`attach_by_name`] redirect one loaded library to the cache; [`CacheMode`] selects what the cache
-//! answers; [`attribute_tally`] and [`memory_tally`] report how many calls still reached the driver. Attach a library
-//! before its first CUDA call: a CUDA runtime keeps every address that it has looked up.
+//! [`attach`] and [`attach_by_name`] redirect one loaded library to the cache; [`MemoryMode`], the option `memory` of a
+//! variant, selects what the cache answers; [`attribute_tally`] and [`memory_tally`] report how many calls still reached the
+//! driver. Attach a library before its first CUDA call: a CUDA runtime keeps every address that it has looked up.
 //!
 //! ```no_run
 //! use std::path::Path;
-//! use twinfer_driver_cache::{CacheMode, attach, attribute_tally};
+//! use twinfer_case::MemoryMode;
+//! use twinfer_driver_cache::{attach, attribute_tally};
 //!
 //! # fn load(_: &Path) {}
 //! let tensorrt = Path::new("/opt/tensorrt/lib/libnvinfer.so.8");
 //! load(tensorrt);
-//! attach(tensorrt, CacheMode::from_environment()?)?;
+//! attach(tensorrt, MemoryMode::Keep)?;
 //! // … build engines …
 //! println!("{}", attribute_tally());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -34,12 +35,12 @@
 //! # What is answered
 //!
 //! * **Device attributes** (`attributes`): each attribute of each device is requested once. One answer in 1,024 is
-//!   compared with the driver's; [`CacheMode::Verify`] compares every answer.
+//!   compared with the driver's; [`compare_every_attribute`] compares every answer.
 //! * **Memory** (`blocks`, `virtual_memory`, `free_memory`): freed memory stays allocated and serves later allocations,
 //!   cleared to zero.
 //! * **Events** (`events`): events are created without blocking synchronization and polled.
 //!
-//! [`CacheMode::Attributes`] leaves memory and events to the driver; [`CacheMode::Off`] leaves the library untouched.
+//! [`MemoryMode::Attributes`] leaves memory and events to the driver; [`MemoryMode::Off`] leaves the library untouched.
 //!
 //! The crate supports Linux on x86-64 with glibc, as the libraries do. Elsewhere [`attach`] returns
 //! [`AttachError::Unsupported`].
@@ -52,7 +53,6 @@
 mod attach_error;
 mod attributes;
 mod blocks;
-mod cache_mode;
 mod clock;
 mod driver;
 mod events;
@@ -63,7 +63,7 @@ mod idle_limit;
     path = "unsupported.rs"
 )]
 mod linux;
-mod memory_hooks;
+mod process_mode;
 mod tally;
 mod virtual_memory;
 
@@ -72,21 +72,34 @@ use std::path::Path;
 pub use attach_error::AttachError;
 use attributes::ATTRIBUTES;
 use blocks::BLOCK_CACHE;
-pub use cache_mode::{CACHE_MODE_VARIABLE, CacheMode, InvalidCacheMode};
 pub use tally::{AttributeTally, MemoryTally};
+use twinfer_case::MemoryMode;
 use virtual_memory::VIRTUAL_MEMORY;
 
 /// Redirects the loaded library whose file is `path` to the cache, and keeps the library loaded until the process ends.
 ///
 /// Call `attach` before the library's first CUDA call: a CUDA runtime keeps every address that it has looked up. With
-/// [`CacheMode::Off`] the library is left untouched. Attaching a library again changes nothing.
-pub fn attach(path: &Path, mode: CacheMode) -> Result<(), AttachError> {
-    if enable(mode) { linux::attach(path) } else { Ok(()) }
+/// [`MemoryMode::Off`] the library is left untouched. Attaching a library again changes nothing.
+///
+/// # Errors
+///
+/// If the library cannot be redirected, or another library of this process was attached in another mode.
+pub fn attach(path: &Path, mode: MemoryMode) -> Result<(), AttachError> {
+    attach_in(mode, || linux::attach(path))
 }
 
 /// As [`attach`], for the library that the dynamic loader finds under `name`; loads it if it is not loaded yet.
-pub fn attach_by_name(name: &str, mode: CacheMode) -> Result<(), AttachError> {
-    if enable(mode) { linux::attach(&linux::load(name)?) } else { Ok(()) }
+///
+/// # Errors
+///
+/// As [`attach`], and if no library has this name.
+pub fn attach_by_name(name: &str, mode: MemoryMode) -> Result<(), AttachError> {
+    attach_in(mode, || linux::attach(&linux::load(name)?))
+}
+
+/// Compares every cached device attribute with the driver's from now on, instead of a sample.
+pub fn compare_every_attribute() {
+    ATTRIBUTES.compare_all();
 }
 
 /// Returns the device attributes that all attached libraries of this process have requested so far.
@@ -100,13 +113,16 @@ pub fn memory_tally() -> MemoryTally {
     BLOCK_CACHE.tally() + VIRTUAL_MEMORY.tally()
 }
 
-/// Enables what `mode` asks for in this process, and returns whether libraries are to be attached at all.
-fn enable(mode: CacheMode) -> bool {
-    if mode == CacheMode::Verify {
-        ATTRIBUTES.compare_all();
+/// Sets the mode of this process and redirects a library, unless libraries are to be left untouched.
+fn attach_in(
+    mode: MemoryMode,
+    redirect: impl FnOnce() -> Result<(), AttachError>,
+) -> Result<(), AttachError> {
+    match mode {
+        MemoryMode::Off => Ok(()),
+        MemoryMode::Attributes | MemoryMode::Keep => {
+            process_mode::set(mode)?;
+            redirect()
+        }
     }
-    if matches!(mode, CacheMode::On | CacheMode::Verify) {
-        memory_hooks::enable();
-    }
-    mode != CacheMode::Off
 }

@@ -8,7 +8,6 @@ use std::{
 use tracing::{debug, trace};
 use twinfer_backend::{Backend, OpenError};
 use twinfer_case::{Outcome, Stage, Task, Variant};
-use twinfer_driver_cache::{AttributeTally, CacheMode, InvalidCacheMode, attribute_tally};
 use twinfer_protocol::{Fault, FaultCause, FrameError, FromWorker, MessageError, PROTOCOL_VERSION, ToWorker};
 
 use crate::{message_reader::MessageReader, message_sink::MessageSink, open, output::message_sink};
@@ -39,14 +38,6 @@ pub enum ServeError {
     /// A case requests a variant by a number that the handshake does not define.
     #[error("the case requests variant {0}, which the handshake does not name")]
     UnknownVariant(usize),
-    /// The environment selects a mode of the driver cache that does not exist.
-    #[error(transparent)]
-    DriverCache(#[from] InvalidCacheMode),
-    /// The driver cache is being verified, and the driver's answers differ from the cached ones.
-    #[error(
-        "the CUDA driver's device attributes differ from the cached ones: {0}; run with --driver-cache off and report it"
-    )]
-    AttributesChanged(AttributeTally),
     /// The harness's own code panicked.
     #[error("the worker panicked: {0}")]
     Panic(String),
@@ -80,8 +71,7 @@ fn serve_messages(
     messages: &mut MessageReader<impl Read>,
     sink: &mut dyn MessageSink,
 ) -> Result<(), ServeError> {
-    let mode = CacheMode::from_environment()?;
-    let Some(mut backends) = handshake(messages, sink, mode)? else { return Ok(()) };
+    let Some(mut backends) = handshake(messages, sink)? else { return Ok(()) };
     while let Some(message) = next_message(messages, sink)? {
         let ToWorker::Case { task, variants, intermediates: _ } = message else {
             return Err(ServeError::Handshake);
@@ -90,7 +80,6 @@ fn serve_messages(
             let backend = backends.get_mut(variant).ok_or(ServeError::UnknownVariant(variant))?;
             let answer = answer(backend.as_mut(), &task, variant, sink)?;
             sink.queue(&answer)?;
-            check_attributes(mode, attribute_tally())?;
             if let FromWorker::Answer { last: true, .. } = answer {
                 return Ok(sink.flush()?);
             }
@@ -114,15 +103,13 @@ fn next_message(
 fn handshake(
     messages: &mut MessageReader<impl Read>,
     sink: &mut dyn MessageSink,
-    mode: CacheMode,
 ) -> Result<Option<Vec<Box<dyn Backend>>>, ServeError> {
     let Some(message) = messages.next()? else { return Ok(None) };
     let ToWorker::Hello { protocol, variants } = message else { return Err(ServeError::Handshake) };
     if protocol != PROTOCOL_VERSION {
         return Err(ServeError::Protocol(protocol));
     }
-    let backends =
-        variants.iter().map(|variant| open_backend(variant, mode)).collect::<Result<Vec<_>, _>>()?;
+    let backends = variants.iter().map(open_backend).collect::<Result<Vec<_>, _>>()?;
     let hello = FromWorker::Hello {
         protocol: PROTOCOL_VERSION,
         backends: backends.iter().map(|backend| backend.describe()).collect(),
@@ -132,9 +119,9 @@ fn handshake(
     Ok(Some(backends))
 }
 
-fn open_backend(variant: &Variant, mode: CacheMode) -> Result<Box<dyn Backend>, ServeError> {
+fn open_backend(variant: &Variant) -> Result<Box<dyn Backend>, ServeError> {
     let begun = Instant::now();
-    let backend = catching_panics(|| open(variant, mode))??;
+    let backend = catching_panics(|| open(variant))??;
     debug!(variant = variant.to_string(), millis = begun.elapsed().as_millis() as u64, "backend opened");
     Ok(backend)
 }
@@ -161,14 +148,6 @@ fn answer(
     Ok(FromWorker::Answer { hash, variant, observation, last })
 }
 
-/// Returns an error if the driver cache is being verified and was wrong once.
-fn check_attributes(mode: CacheMode, attributes: AttributeTally) -> Result<(), ServeError> {
-    match mode {
-        CacheMode::Verify if attributes.changed > 0 => Err(ServeError::AttributesChanged(attributes)),
-        _ => Ok(()),
-    }
-}
-
 /// Turns a panic into an error: it is a fault of the harness, not a crash of the backend.
 fn catching_panics<T>(work: impl FnOnce() -> T) -> Result<T, ServeError> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| ServeError::Panic(panic_text(panic.as_ref())))
@@ -184,11 +163,10 @@ mod tests {
     use std::io::{self, Write};
 
     use twinfer_case::{Request, Task};
-    use twinfer_driver_cache::{AttributeTally, CacheMode};
     use twinfer_onnx::DataType;
     use twinfer_protocol::{FromWorker, PROTOCOL_VERSION, ToWorker, read_from_worker};
 
-    use super::{check_attributes, serve};
+    use super::serve;
 
     /// The bytes of each write.
     #[derive(Default)]
@@ -231,20 +209,5 @@ mod tests {
             });
         }
         kinds.join(" ")
-    }
-
-    #[test]
-    fn changed_attribute_ends_only_a_verifying_worker() {
-        let unchanged = AttributeTally { asked: 9, answered_by_driver: 9, compared: 8, changed: 0 };
-        let changed = AttributeTally { changed: 1, ..unchanged };
-        assert!(
-            [CacheMode::On, CacheMode::Off].into_iter().all(|mode| check_attributes(mode, changed).is_ok())
-        );
-        assert!(check_attributes(CacheMode::Verify, unchanged).is_ok());
-        assert_eq!(
-            check_attributes(CacheMode::Verify, changed).unwrap_err().to_string(),
-            "the CUDA driver's device attributes differ from the cached ones: 9 device attributes requested, \
-             9 answered by the driver, 8 answers compared, 1 changed; run with --driver-cache off and report it"
-        );
     }
 }

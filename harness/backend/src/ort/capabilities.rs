@@ -170,7 +170,11 @@ mod tests {
 
     #[test]
     fn only_unoptimized_graphs_on_the_cpu_are_strict() {
-        let cuda = Provider::Cuda { device: 0, search: Search::default() };
+        let cuda = Provider::Cuda {
+            device: 0,
+            search: Search::default(),
+            memory: twinfer_case::MemoryMode::default(),
+        };
         assert_eq!(arithmetic(Provider::Cpu, Optimization::Off), Arithmetic::STRICT);
         for level in [Optimization::Basic, Optimization::All] {
             let expected = Arithmetic { sums: Sums::InOperandType, ..Arithmetic::STRICT };

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use ort::{ep::cuda::ConvAlgorithmSearch, session::builder::GraphOptimizationLevel};
+use twinfer_case::MemoryMode;
 
 use crate::options::Choice;
 
@@ -10,7 +11,7 @@ use crate::options::Choice;
 #[derive(Clone, Copy)]
 pub enum Provider {
     Cpu,
-    Cuda { device: i32, search: Search },
+    Cuda { device: i32, search: Search, memory: MemoryMode },
 }
 
 /// Graph optimisations, the fewest first.

@@ -122,7 +122,7 @@ impl Sessions {
             .with_optimization_level(self.level.into())?
             .with_intra_threads(1)?
             .with_inter_threads(1)?;
-        let Provider::Cuda { device, search } = self.provider else { return Ok(builder) };
+        let Provider::Cuda { device, search, .. } = self.provider else { return Ok(builder) };
         let cuda = ep::CUDA::default()
             .with_device_id(device)
             .with_conv_algorithm_search(search.into())

@@ -4,7 +4,6 @@ use clap::{Args, ValueEnum};
 use twinfer_bench::{BenchError, Fault, Host, LoopSettings, PartsSettings, Settings};
 use twinfer_case::{TrustedVariant, Variant};
 use twinfer_configuration::{Jobs, Shard, Variants, seconds};
-use twinfer_driver_cache::CacheMode;
 use twinfer_generators::Family;
 use twinfer_workers::WorkerCommand;
 
@@ -22,10 +21,6 @@ pub struct Arguments {
     /// How many processes of one backend, one number after the other [default: 1 and --jobs]
     #[arg(long, value_delimiter = ',', value_name = "N,M", requires = "backends")]
     processes: Vec<Jobs>,
-    /// How libraries use the driver cache, one after the other: on, attributes, off, verify [default: off and on for
-    /// TensorRT]
-    #[arg(long, value_delimiter = ',', value_name = "MODE", requires = "backends")]
-    driver_cache: Vec<CacheMode>,
     /// How many cases at most
     #[arg(long, default_value_t = 20_000)]
     cases: u64,
@@ -52,10 +47,10 @@ pub struct Arguments {
 /// A benchmark of several backends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Part {
-    /// Each backend alone, with and without the driver cache
+    /// Each backend alone; TensorRT with memory=off and memory=keep unless the variant says which
     Bare,
-    /// All of them, golden and the checks, one after the other in one process, at default levels, without the cache and
-    /// what else makes workers fast
+    /// All of them, golden and the checks, one after the other in one process, at default levels, with memory=off and
+    /// without what else makes workers fast
     Naive,
     /// A campaign
     Campaign,
@@ -152,7 +147,6 @@ impl Arguments {
             backends: self.backends.as_ref().map(Variants::subjects),
             only: self.only.iter().copied().map(Part::into).collect(),
             processes: self.processes.iter().map(|processes| processes.number()).collect(),
-            driver_cache: self.driver_cache.clone(),
             cases: self.cases,
             time: self.time,
             families: self.family.clone(),

@@ -7,13 +7,14 @@ use clap::Args;
 use twinfer_campaign::{Options, Scaling};
 use twinfer_case::{Budget, Ladder, Summary, TrustedVariant};
 use twinfer_configuration::{CONFIGURATION_FILE, Configuration, Jobs, Shard, Variants, seconds};
-use twinfer_driver_cache::{CACHE_MODE_VARIABLE, CacheMode};
 use twinfer_generators::Family;
 use twinfer_log::LogLevel;
 use twinfer_reports::Format;
 use twinfer_store::{RunDirectory, known_findings};
 #[cfg(feature = "fault-injection")]
 use twinfer_worker::FAULT_INJECTION_VARIABLE;
+#[cfg(feature = "fault-injection")]
+use twinfer_workers::WorkerCommand;
 
 use crate::{
     Exit, Failure,
@@ -79,11 +80,6 @@ pub struct Arguments {
     /// Keep findings as generated, without minimizing them
     #[arg(long)]
     no_minimize: bool,
-    /// Cache CUDA driver calls in workers: on (cache device attributes, reuse freed memory, create events without blocking
-    /// sync), attributes (cache device attributes only), off, verify (as on, but compare each cached attribute with the
-    /// driver and end the campaign on a difference)
-    #[arg(long, default_value_t, env = CACHE_MODE_VARIABLE, hide_env_values = true, value_name = "MODE")]
-    driver_cache: CacheMode,
     /// Inject one fault per worker, chosen by this seed; for tests of the supervisor
     #[cfg(feature = "fault-injection")]
     #[arg(long, hide = true, value_name = "SEED")]
@@ -141,12 +137,11 @@ fn claim(arguments: &Arguments) -> Result<RunDirectory, Failure> {
 /// The options of the campaign: the command line takes precedence over the configuration, which takes precedence over the
 /// defaults.
 fn options(arguments: &Arguments, configuration: &Configuration) -> Result<Options, Failure> {
-    let variants = variants(arguments, configuration)?;
+    let variants = for_screening(variants(arguments, configuration)?);
     let devices = arguments.devices.as_deref().or(configuration.devices.as_deref());
-    let mut worker = worker_for(&variants)?;
+    let worker = worker_for(&variants)?;
     #[cfg(feature = "fault-injection")]
-    worker.env.extend(arguments.inject.map(|seed| (FAULT_INJECTION_VARIABLE.to_owned(), seed.to_string())));
-    worker.env.push((CACHE_MODE_VARIABLE.to_owned(), arguments.driver_cache.to_string()));
+    let worker = with_injected_faults(worker, arguments.inject);
     let known = known(&arguments.known)?;
     let defaults = Options::new(variants, worker);
     let jobs = arguments.jobs.or(configuration.jobs);
@@ -166,6 +161,13 @@ fn options(arguments: &Arguments, configuration: &Configuration) -> Result<Optio
     })
 }
 
+/// The workers inject the faults that `seed` selects, if there is one.
+#[cfg(feature = "fault-injection")]
+fn with_injected_faults(mut worker: WorkerCommand, seed: Option<u64>) -> WorkerCommand {
+    worker.env.extend(seed.map(|seed| (FAULT_INJECTION_VARIABLE.to_owned(), seed.to_string())));
+    worker
+}
+
 /// The variants of the command line, of the configuration, or else the default ones.
 fn variants(arguments: &Arguments, configuration: &Configuration) -> Result<Vec<TrustedVariant>, Failure> {
     let file = arguments.config.as_deref().unwrap_or(Path::new(CONFIGURATION_FILE));
@@ -174,6 +176,18 @@ fn variants(arguments: &Arguments, configuration: &Configuration) -> Result<Vec<
         (None, Some(configured)) => arguments.trust.admit_configured(file, &configured.subjects()),
         (None, None) => Ok(Variants::default().subjects().into_iter().map(TrustedVariant::vouch).collect()),
     }
+}
+
+/// The variants that screen cases: those that need a GPU keep memory unless they say otherwise, which is printed.
+fn for_screening(variants: Vec<TrustedVariant>) -> Vec<TrustedVariant> {
+    let screening = |named: TrustedVariant| {
+        let screening = named.for_screening();
+        if screening != named {
+            eprintln!("{named} screens cases as {screening}, which is fast and can hide misuse of memory");
+        }
+        screening
+    };
+    variants.into_iter().map(screening).collect()
 }
 
 /// The folders of known findings: the given ones, which must exist, or the default one if it exists.

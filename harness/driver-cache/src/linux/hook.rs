@@ -5,7 +5,7 @@ use std::{
 };
 
 use super::driver_api::{CUDA_SUCCESS, DriverApi};
-use crate::{driver::CudaError, memory_hooks};
+use crate::{driver::CudaError, process_mode};
 
 const CUDA_ERROR_NOT_INITIALIZED: c_int = 3;
 
@@ -58,7 +58,9 @@ impl Hook {
     fn applies_to(&self, found: *mut c_void) -> bool {
         match self.scope {
             Scope::Always => true,
-            Scope::MemoryAndEvents => memory_hooks::are_enabled() && DriverApi::of_driver(found).is_some(),
+            Scope::MemoryAndEvents => {
+                process_mode::hooks_memory_and_events() && DriverApi::of_driver(found).is_some()
+            }
         }
     }
 

@@ -76,6 +76,13 @@ int cuMemAllocAsync(unsigned long long *address, unsigned long long bytes, void 
   return stream ? 400 : cuMemAlloc_v2(address, bytes);
 }
 
+/* the same functions where the default stream is that of the thread */
+int cuMemAllocAsync_ptsz(unsigned long long *address, unsigned long long bytes, void *stream) {
+  return cuMemAllocAsync(address, bytes, stream);
+}
+
+int cuMemFreeAsync_ptsz(unsigned long long address, void *stream) { return cuMemFreeAsync(address, stream); }
+
 int cuMemHostAlloc(void **address, unsigned long long bytes, unsigned flags) {
   static unsigned char pages[1 << 16];
   static unsigned used;
@@ -200,12 +207,16 @@ static int equal(const char *a, const char *b) {
 }
 
 int cuGetProcAddress(const char *symbol, void **function, int version, unsigned long long flags) {
-  if (flags != 0) return 1;
-  *function = equal(symbol, "cuDeviceGetAttribute") ? (void *)cuDeviceGetAttribute
+  int per_thread = flags == 2;
+  if (flags != 0 && !per_thread) return 1;
+  *function = per_thread && equal(symbol, "cuMemAllocAsync")  ? (void *)cuMemAllocAsync_ptsz
+              : per_thread && equal(symbol, "cuMemFreeAsync") ? (void *)cuMemFreeAsync_ptsz
+              : equal(symbol, "cuDeviceGetAttribute") ? (void *)cuDeviceGetAttribute
               : equal(symbol, "cuInit")             ? (void *)cuInit
               : equal(symbol, "cuMemAlloc")         ? (void *)cuMemAlloc_v2
               : equal(symbol, "cuMemFree")          ? (void *)cuMemFree_v2
               : equal(symbol, "cuMemFreeAsync")     ? (void *)cuMemFreeAsync
+              : equal(symbol, "cuMemAllocAsync")    ? (void *)cuMemAllocAsync
               : equal(symbol, "cuMemGetInfo")       ? (void *)cuMemGetInfo_v2
               : equal(symbol, "cuEventCreate")      ? (void *)cuEventCreate
               : equal(symbol, "cuMemCreate")        ? (void *)cuMemCreate

@@ -18,7 +18,8 @@ use stand_in::{
     ATTRIBUTE, Driver, FOLDER, LAZY, READ_ONLY_SLOTS, Runtime, ask_with_null_pointer, compile, load,
     load_with_deep_binding, replace_byte,
 };
-use twinfer_driver_cache::{AttachError, CacheMode, attach, attach_by_name, attribute_tally};
+use twinfer_case::MemoryMode;
+use twinfer_driver_cache::{AttachError, attach, attach_by_name, attribute_tally};
 use twinfer_libraries::Store;
 
 /// An attribute and a device that no other test requests, because all tests share the cache of this process.
@@ -51,7 +52,7 @@ fn attribute_is_requested_once_through_every_kind_of_lookup() {
 fn read_only_slots_are_rewritten_and_read_only_again() {
     let runtime = Runtime::load("relro", &READ_ONLY_SLOTS);
     let before = mappings("librelro.so");
-    attach(&runtime.path, CacheMode::On).unwrap();
+    attach(&runtime.path, MemoryMode::Keep).unwrap();
     assert_ne!(runtime.by_name(ATTRIBUTE), Driver::open().address("cuDeviceGetAttribute"));
     assert_eq!(mappings("librelro.so"), before);
 }
@@ -94,7 +95,7 @@ fn library_that_is_not_attached_finds_the_driver() {
 #[test]
 fn mode_off_attaches_nothing() {
     let runtime = Runtime::load("off", &LAZY);
-    attach(&runtime.path, CacheMode::Off).unwrap();
+    attach(&runtime.path, MemoryMode::Off).unwrap();
     assert_eq!(runtime.by_name(ATTRIBUTE), Driver::open().address("cuDeviceGetAttribute"));
 }
 
@@ -102,12 +103,9 @@ fn mode_off_attaches_nothing() {
 #[test]
 fn freed_memory_is_reused_through_every_kind_of_lookup() {
     let driver = Driver::open();
-    let left_alone = Runtime::load("memoryless", &LAZY);
-    attach(&left_alone.path, CacheMode::Attributes).unwrap();
-    assert_ne!(left_alone.by_name(ATTRIBUTE), driver.address("cuDeviceGetAttribute"));
-    // another test may have enabled the hooks for memory in this process already
+    // another test may have set the mode of this process already
     let untouched = Runtime::load("memory-off", &LAZY);
-    attach(&untouched.path, CacheMode::Off).unwrap();
+    attach(&untouched.path, MemoryMode::Off).unwrap();
     assert_eq!(untouched.by_name(c"cuMemAlloc_v2"), driver.address("cuMemAlloc_v2"));
 
     let runtime = Runtime::attached("memory", &LAZY);
@@ -288,7 +286,7 @@ fn events_are_created_without_blocking_sync_and_polled() {
     assert_eq!(driver.number("waited_by_driver"), 0);
 
     let untouched = Runtime::load("eventless", &LAZY);
-    attach(&untouched.path, CacheMode::Off).unwrap();
+    attach(&untouched.path, MemoryMode::Off).unwrap();
     assert_eq!(untouched.by_name(c"cuEventCreate"), driver.address("cuEventCreate"));
 }
 
@@ -336,25 +334,25 @@ fn null_pointer_for_the_answer_is_left_to_the_driver() {
 fn library_is_attached_by_its_name() {
     let flags = [&LAZY[..], &["-Wl,-soname,libnamed.so"]].concat();
     let (runtime, driver) = (Runtime::load("named", &flags), Driver::open());
-    attach_by_name("libnamed.so", CacheMode::Off).unwrap();
+    attach_by_name("libnamed.so", MemoryMode::Off).unwrap();
     assert_eq!(runtime.by_name(ATTRIBUTE), driver.address("cuDeviceGetAttribute"));
-    attach_by_name("libnamed.so", CacheMode::On).unwrap();
+    attach_by_name("libnamed.so", MemoryMode::Keep).unwrap();
     assert_ne!(runtime.by_name(ATTRIBUTE), driver.address("cuDeviceGetAttribute"));
-    let missing = attach_by_name("libnowhere.so.13", CacheMode::On);
+    let missing = attach_by_name("libnowhere.so.13", MemoryMode::Keep);
     assert!(matches!(missing, Err(AttachError::NotFound)), "{missing:?}");
 }
 
 #[test]
 fn library_that_cannot_be_attached_is_an_error_with_a_reason() {
-    let absent = attach(Path::new("/nowhere/libnvinfer.so.8"), CacheMode::On);
+    let absent = attach(Path::new("/nowhere/libnvinfer.so.8"), MemoryMode::Keep);
     assert!(matches!(absent, Err(AttachError::Io(_))), "{absent:?}");
     let path = FOLDER.path().join("libnotloaded.so");
     compile("runtime.c", &path, &LAZY);
-    let not_loaded = attach(&path, CacheMode::On);
+    let not_loaded = attach(&path, MemoryMode::Keep);
     assert!(matches!(not_loaded, Err(AttachError::NotLoaded)), "{not_loaded:?}");
-    let driver = attach(&FOLDER.path().join("libcuda.so.1"), CacheMode::On);
+    let driver = attach(&FOLDER.path().join("libcuda.so.1"), MemoryMode::Keep);
     assert!(matches!(driver, Err(AttachError::NotLoaded | AttachError::NotImported("dlsym"))), "{driver:?}");
-    let text = attach(Path::new(file!()), CacheMode::On);
+    let text = attach(Path::new(file!()), MemoryMode::Keep);
     assert!(text.is_err());
 }
 
@@ -366,7 +364,7 @@ fn library_with_a_replaced_dlsym_is_left_untouched() {
     let flags = [&READ_ONLY_SLOTS[..], &["-Wl,--no-as-needed", interposer.to_str().unwrap()]].concat();
     compile("runtime.c", &path, &flags);
     let _library = load_with_deep_binding(&path);
-    let replaced = attach(&path, CacheMode::On);
+    let replaced = attach(&path, MemoryMode::Keep);
     assert!(matches!(replaced, Err(AttachError::Replaced("dlsym"))), "{replaced:?}");
 }
 
@@ -374,7 +372,7 @@ fn library_with_a_replaced_dlsym_is_left_untouched() {
 fn attaching_a_library_again_changes_nothing() {
     let runtime = Runtime::attached("twice", &LAZY);
     let found = runtime.by_name(ATTRIBUTE);
-    attach(&runtime.path, CacheMode::On).unwrap();
+    attach(&runtime.path, MemoryMode::Keep).unwrap();
     assert_eq!(runtime.by_name(ATTRIBUTE), found);
 }
 
@@ -386,7 +384,7 @@ fn every_installed_tensorrt_can_be_attached() {
     for name in ["tensorrt-8.5", "tensorrt-8.6", "tensorrt-rtx-1.4", "tensorrt-rtx-1.5", "tensorrt-rtx-1.7"] {
         let Ok(installed) = store.find(name) else { continue };
         let library = load(installed.library());
-        attach(installed.library(), CacheMode::On).unwrap_or_else(|error| panic!("{name}: {error}"));
+        attach(installed.library(), MemoryMode::Keep).unwrap_or_else(|error| panic!("{name}: {error}"));
         // an attached library stays loaded after its handle is closed
         drop(library);
         let maps = fs::read_to_string("/proc/self/maps").unwrap();

@@ -17,19 +17,26 @@ int open_driver(const char *path) {
 /* what each kind of lookup finds */
 void *by_name(const char *name) { return dlsym(driver, name); }
 
-void *by_first(const char *name, int version) {
+static void *found_by_first(const char *name, int version, unsigned long long flags) {
   Find find = (Find)dlsym(driver, "cuGetProcAddress");
   void *function = 0;
-  return find(name, &function, version, 0) == 0 ? function : 0;
+  return find(name, &function, version, flags) == 0 ? function : 0;
 }
 
-void *by_second(const char *name, int version) {
+static void *found_by_second(const char *name, int version, unsigned long long flags) {
   Find2 find = (Find2)dlsym(driver, "cuGetProcAddress_v2");
   void *function = 0;
   unsigned status = 7;
-  int code = find(name, &function, version, 0, &status);
+  int code = find(name, &function, version, flags, &status);
   return status == (code != 0) && code == 0 ? function : 0;
 }
+
+void *by_first(const char *name, int version) { return found_by_first(name, version, 0); }
+void *by_second(const char *name, int version) { return found_by_second(name, version, 0); }
+
+/* with CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM */
+void *by_first_per_thread(const char *name, int version) { return found_by_first(name, version, 2); }
+void *by_second_per_thread(const char *name, int version) { return found_by_second(name, version, 2); }
 
 /* requests an attribute through the function that one of the lookups found */
 int ask(void *function, int *answer, int attribute, int device) {

@@ -16,7 +16,8 @@ use std::{
 
 use libloading::os::unix::{Library, RTLD_LAZY, RTLD_LOCAL, RTLD_NOW};
 use tempfile::TempDir;
-use twinfer_driver_cache::{CacheMode, attach};
+use twinfer_case::MemoryMode;
+use twinfer_driver_cache::attach;
 
 /// The folder of this process's stand-ins. It holds the one driver of the process.
 pub static FOLDER: LazyLock<TempDir> = LazyLock::new(|| {
@@ -74,7 +75,7 @@ impl Runtime {
     /// As [`load`](Self::load), attached to the cache.
     pub fn attached(name: &str, flags: &[&str]) -> Self {
         let runtime = Self::load(name, flags);
-        attach(&runtime.path, CacheMode::On).unwrap();
+        attach(&runtime.path, MemoryMode::Keep).unwrap();
         runtime
     }
 

@@ -12,7 +12,6 @@ use std::{
 };
 
 use twinfer_case::{Case, Expectation, Outcome, Request, Run, Stage, Task, TensorSource, Variant};
-use twinfer_driver_cache::CACHE_MODE_VARIABLE;
 use twinfer_onnx::{DataType, Dim, Graph, Node, Op, Tensor, TensorData, ValueInfo};
 use twinfer_protocol::{FaultCause, FromWorker, PROTOCOL_VERSION, ToWorker, read_from_worker};
 use twinfer_worker::WORKER_VARIABLE;
@@ -249,14 +248,23 @@ fn case_before_the_handshake_is_a_fault() {
 }
 
 #[test]
-fn unknown_driver_cache_mode_is_a_fault() {
-    // the worker reports this before it reads anything, and may have closed its pipe by then
-    let mut worker = Worker::with_environment(Program::Worker, &[(CACHE_MODE_VARIABLE, "sometimes")]);
-    assert_eq!(
-        worker.receive_fault(FaultCause::Environment),
-        "TWINFER_DRIVER_CACHE=sometimes: the value is one of on, attributes, off, verify"
-    );
-    assert_eq!(worker.close().code(), Some(3));
+fn unknown_memory_mode_is_a_fault_of_the_variant() {
+    for backend in ["trt", "trt-api", "trt-rtx", "ort:cuda"] {
+        let mut worker = Worker::start(Program::Worker);
+        worker.hello(PROTOCOL_VERSION, &[format!("{backend},memory=sometimes").parse().unwrap()]);
+        assert_eq!(
+            worker.receive_fault(FaultCause::Variant),
+            "option memory=sometimes: use one of off, attributes, keep"
+        );
+        assert_eq!(worker.close().code(), Some(3));
+    }
+}
+
+#[test]
+fn backend_without_a_cuda_runtime_has_no_memory_mode() {
+    let mut worker = Worker::start(Program::Worker);
+    worker.hello(PROTOCOL_VERSION, &["ort:cpu,memory=off".parse().unwrap()]);
+    assert_eq!(worker.receive_fault(FaultCause::Variant), r#"ort:cpu has no option "memory""#);
 }
 
 #[test]

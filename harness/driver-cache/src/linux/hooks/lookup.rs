@@ -32,6 +32,9 @@ const SECOND_VERSION: c_int = 12_000;
 /// bits.
 const WIDE_VERSION: c_int = 3_020;
 
+/// `CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM`: functions that take a stream are to mean that of the calling thread by null.
+const PER_THREAD_DEFAULT_STREAM: u64 = 2;
+
 /// Redirects the library that owns `slot`, the slot of its `dlsym`.
 pub fn redirect(slot: &GotSlot) -> io::Result<()> {
     // SAFETY: the hook has the signature of the C library's `dlsym` and returns the same addresses, or those of hooks of the
@@ -152,7 +155,7 @@ unsafe extern "C" fn get_proc_address(
     // SAFETY: the caller's own arguments.
     let code = unsafe { original(symbol, function, version, flags) };
     // SAFETY: the arguments with which the driver returned `code`.
-    unsafe { substitute(code, symbol, function, version) };
+    unsafe { substitute(code, symbol, function, version, flags) };
     code
 }
 
@@ -173,21 +176,30 @@ unsafe extern "C" fn get_proc_address_v2(
     // SAFETY: the caller's own arguments.
     let code = unsafe { original(symbol, function, version, flags, status) };
     // SAFETY: the arguments with which the driver returned `code`.
-    unsafe { substitute(code, symbol, function, version) };
+    unsafe { substitute(code, symbol, function, version, flags) };
     code
 }
 
-/// Replaces the function that the driver has just found with its hook, if it has one.
+/// Replaces the function that the driver has just found with its hook, if it has one for these flags.
 ///
 /// # Safety
 ///
 /// The arguments are those with which the driver's `cuGetProcAddress` returned `code`.
-unsafe fn substitute(code: c_int, symbol: *const c_char, function: *mut *mut c_void, version: c_int) {
+unsafe fn substitute(
+    code: c_int,
+    symbol: *const c_char,
+    function: *mut *mut c_void,
+    version: c_int,
+    flags: u64,
+) {
     if code != CUDA_SUCCESS || symbol.is_null() || function.is_null() {
         return;
     }
     // SAFETY: the driver succeeded, so it has read the same string.
-    let hook = match unsafe { CStr::from_ptr(symbol) }.to_bytes() {
+    let name = unsafe { CStr::from_ptr(symbol) }.to_bytes();
+    let hook = match name {
+        // the driver has found the function for the default stream of each thread, which is not the one that the hook calls
+        b"cuMemAllocAsync" | b"cuMemFreeAsync" if flags & PER_THREAD_DEFAULT_STREAM != 0 => return,
         b"cuGetProcAddress" if version < SECOND_VERSION => &GET_PROC_ADDRESS,
         b"cuGetProcAddress" => &GET_PROC_ADDRESS_V2,
         b"cuMemAlloc" if version >= WIDE_VERSION => &MEM_ALLOC,

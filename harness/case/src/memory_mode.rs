@@ -1,0 +1,162 @@
+//! What workers do with a backend's CUDA memory: the option `memory` of a variant.
+
+use std::{fmt, str::FromStr};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{DeviceNeed, OptionKey, Variant};
+
+/// What a worker changes between a backend and the CUDA driver, by the word of a variant's option `memory`:
+/// `trt,memory=off`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub enum MemoryMode {
+    /// Nothing: the backend's libraries are left untouched.
+    Off,
+    /// Repeated requests for device attributes are answered from memory. The mode of a variant that names none.
+    #[default]
+    Attributes,
+    /// As [`Attributes`](Self::Attributes), and memory that the backend frees is kept, set to zero, and handed out again, and
+    /// events are polled. Fast, and hides misuse of memory.
+    Keep,
+}
+
+/// The error of a word that names no [`MemoryMode`].
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown memory mode {0:?}: use one of {words}", words = MemoryMode::words())]
+pub struct UnknownMemoryMode(String);
+
+impl MemoryMode {
+    /// All modes, in the order in which messages list them.
+    pub const ALL: [Self; 3] = [Self::Off, Self::Attributes, Self::Keep];
+
+    /// The mode's word.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Attributes => "attributes",
+            Self::Keep => "keep",
+        }
+    }
+
+    /// All words, separated by commas.
+    pub fn words() -> String {
+        Self::ALL.map(Self::word).join(", ")
+    }
+}
+
+impl Variant {
+    /// What workers of the variant do with its CUDA memory; `None` if its backend loads no CUDA runtime, or if the variant
+    /// names no mode that exists, which the worker reports.
+    pub fn memory(&self) -> Option<MemoryMode> {
+        if !self.backend.loads_cuda_runtime() {
+            return None;
+        }
+        self.options
+            .get(OptionKey::Memory.key())
+            .map_or(Some(MemoryMode::default()), |word| word.parse().ok())
+    }
+
+    /// This variant with `mode` in place of its own; unchanged if its backend loads no CUDA runtime.
+    #[must_use]
+    pub fn with_memory(&self, mode: MemoryMode) -> Self {
+        let mut variant = self.clone();
+        if self.backend.loads_cuda_runtime() {
+            variant.options.insert(OptionKey::Memory.key().to_owned(), mode.to_string());
+        }
+        variant
+    }
+
+    /// The variant that a campaign screens cases with: [`MemoryMode::Keep`] if the backend cannot work without a GPU and the
+    /// variant names no mode; the variant itself otherwise.
+    #[must_use]
+    pub fn for_screening(&self) -> Self {
+        let needs_gpu = self.backend.device_need() == DeviceNeed::Always;
+        if needs_gpu && !self.options.contains_key(OptionKey::Memory.key()) {
+            self.with_memory(MemoryMode::Keep)
+        } else {
+            self.clone()
+        }
+    }
+
+    /// Whether two variants differ at most in what workers do with their CUDA memory.
+    #[must_use]
+    pub fn is_same_but_for_memory(&self, other: &Self) -> bool {
+        let others = |variant: &Self| {
+            let mut options = variant.options.clone();
+            options.remove(OptionKey::Memory.key());
+            options
+        };
+        self.backend == other.backend && others(self) == others(other)
+    }
+}
+
+impl fmt::Display for MemoryMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.word())
+    }
+}
+
+impl FromStr for MemoryMode {
+    type Err = UnknownMemoryMode;
+
+    fn from_str(word: &str) -> Result<Self, UnknownMemoryMode> {
+        let found = Self::ALL.into_iter().find(|mode| mode.word() == word);
+        found.ok_or_else(|| UnknownMemoryMode(word.to_owned()))
+    }
+}
+
+impl From<MemoryMode> for String {
+    fn from(mode: MemoryMode) -> Self {
+        mode.to_string()
+    }
+}
+
+impl TryFrom<String> for MemoryMode {
+    type Error = UnknownMemoryMode;
+
+    fn try_from(word: String) -> Result<Self, UnknownMemoryMode> {
+        word.parse()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn variant(text: &str) -> Variant {
+        text.parse().expect("a variant")
+    }
+
+    #[test]
+    fn variant_without_the_option_has_the_default_mode() {
+        assert_eq!(variant("trt,level=0").memory(), Some(MemoryMode::Attributes));
+        assert_eq!(variant("ort:cuda,memory=off").memory(), Some(MemoryMode::Off));
+        assert_eq!(variant("trt,memory=sometimes").memory(), None);
+        assert_eq!(variant("ort:cpu").memory(), None);
+    }
+
+    #[test]
+    fn screening_keeps_memory_where_only_a_gpu_works() {
+        let screened = |text| variant(text).for_screening().to_string();
+        assert_eq!(screened("trt,version=8.6"), "trt,memory=keep,version=8.6");
+        assert_eq!(screened("ort:cuda,memory=off"), "ort:cuda,memory=off");
+        assert_eq!(screened("trt-rtx"), "trt-rtx");
+        assert_eq!(screened("ort:cpu"), "ort:cpu");
+    }
+
+    #[test]
+    fn variants_with_other_memory_are_otherwise_the_same() {
+        let same = |one, other| variant(one).is_same_but_for_memory(&variant(other));
+        assert!(same("trt,level=0", "trt,level=0,memory=keep"));
+        assert!(!same("trt,level=1", "trt,level=0,memory=keep"));
+        assert!(!same("trt", "trt-api"));
+    }
+
+    #[test]
+    fn every_mode_is_read_by_its_word() {
+        for mode in MemoryMode::ALL {
+            assert_eq!(mode.word().parse(), Ok(mode));
+        }
+    }
+}
