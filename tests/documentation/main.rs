@@ -1,8 +1,10 @@
-//! The documents: their links lead somewhere, and the table of crates is that of the manifests.
+//! The documents: their links lead somewhere, the table of crates is that of the manifests, and the example is
+//! a test.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod crates;
+mod example;
 mod links;
 
 use std::path::{Path, PathBuf};
