@@ -1,6 +1,6 @@
 use std::{collections::BTreeMap, path::PathBuf, str::FromStr};
 
-use twinfer_case::{MemoryMode, OptionKey, Variant};
+use twinfer_case::{MemoryMode, OptionKey, PoisonPattern, Variant};
 
 /// The error of an option that a backend does not take.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -51,6 +51,8 @@ impl Choice for MemoryMode {
         (Self::Off.word(), Self::Off),
         (Self::Attributes.word(), Self::Attributes),
         (Self::Keep.word(), Self::Keep),
+        (Self::Poison(PoisonPattern::Nan).word(), Self::Poison(PoisonPattern::Nan)),
+        (Self::Poison(PoisonPattern::Large).word(), Self::Poison(PoisonPattern::Large)),
     ];
 }
 

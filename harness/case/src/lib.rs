@@ -62,7 +62,7 @@ pub use fallback::{Fallback, FallbackReason, FallbackValues};
 pub use file::{LaterFormat, MAX_FILE_BYTES, check_format, read_file, read_file_in, read_line};
 pub use finding::{CaseSize, FINDING_FORMAT, Finding, Sighting};
 pub use ladder::{InvalidLadder, Ladder, Percent};
-pub use memory_mode::{MemoryMode, UnknownMemoryMode};
+pub use memory_mode::{MemoryMode, PoisonPattern, UnknownMemoryMode};
 pub use observation::{
     ChosenPrecision, LayerInfo, LogLine, NamedTensor, Observation, Outcome, PrecisionSource, RunOutput,
     Severity, Stage, Timing,

@@ -19,6 +19,43 @@ pub enum MemoryMode {
     /// As [`Attributes`](Self::Attributes), and memory that the backend frees is kept, set to zero, and handed out again, and
     /// events are polled. Fast, and hides misuse of memory.
     Keep,
+    /// As [`Attributes`](Self::Attributes), and memory holds a pattern before the backend writes to it and after the backend has
+    /// freed it, and guard bytes stand behind each block. Slow, and shows misuse of memory.
+    Poison(PoisonPattern),
+}
+
+/// What [`MemoryMode::Poison`] fills memory with: the same two bytes, again and again.
+///
+/// A case runs with both, because each hides what the other shows: a maximum may drop a NaN, and a check for NaN does not notice
+/// a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum PoisonPattern {
+    /// A NaN in every floating-point type, FP8 included, other than the one that [output buffers](crate::poisoned) are filled with.
+    Nan,
+    /// A large finite number in every floating-point type, and 123 in an 8-bit integer.
+    Large,
+}
+
+impl PoisonPattern {
+    /// Both patterns.
+    pub const ALL: [Self; 2] = [Self::Nan, Self::Large];
+
+    /// The repeated bytes.
+    pub const fn bytes(self) -> [u8; 2] {
+        match self {
+            Self::Nan => [0xff, 0x7f],
+            Self::Large => [0x7b, 0x7b],
+        }
+    }
+
+    /// The other pattern.
+    #[must_use]
+    pub const fn other(self) -> Self {
+        match self {
+            Self::Nan => Self::Large,
+            Self::Large => Self::Nan,
+        }
+    }
 }
 
 /// The error of a word that names no [`MemoryMode`].
@@ -28,7 +65,13 @@ pub struct UnknownMemoryMode(String);
 
 impl MemoryMode {
     /// All modes, in the order in which messages list them.
-    pub const ALL: [Self; 3] = [Self::Off, Self::Attributes, Self::Keep];
+    pub const ALL: [Self; 5] = [
+        Self::Off,
+        Self::Attributes,
+        Self::Keep,
+        Self::Poison(PoisonPattern::Nan),
+        Self::Poison(PoisonPattern::Large),
+    ];
 
     /// The mode's word.
     pub const fn word(self) -> &'static str {
@@ -36,6 +79,8 @@ impl MemoryMode {
             Self::Off => "off",
             Self::Attributes => "attributes",
             Self::Keep => "keep",
+            Self::Poison(PoisonPattern::Nan) => "poison-nan",
+            Self::Poison(PoisonPattern::Large) => "poison-large",
         }
     }
 
@@ -151,6 +196,24 @@ mod tests {
         assert!(same("trt,level=0", "trt,level=0,memory=keep"));
         assert!(!same("trt,level=1", "trt,level=0,memory=keep"));
         assert!(!same("trt", "trt-api"));
+    }
+
+    #[test]
+    fn patterns_are_nan_and_large_in_every_float_type() {
+        let words = |pattern: PoisonPattern| {
+            let [low, high] = pattern.bytes();
+            (u16::from_le_bytes([low, high]), u32::from_le_bytes([low, high, low, high]))
+        };
+        let (half_word, word) = words(PoisonPattern::Nan);
+        assert!(half::f16::from_bits(half_word).is_nan() && half::bf16::from_bits(half_word).is_nan());
+        assert!(
+            f32::from_bits(word).is_nan() && f64::from_bits(u64::from(word) << 32 | u64::from(word)).is_nan()
+        );
+        let (half_word, word) = words(PoisonPattern::Large);
+        assert_eq!(half::f16::from_bits(half_word).to_f32(), 61_280.0);
+        for number in [half::bf16::from_bits(half_word).to_f32(), f32::from_bits(word)] {
+            assert!(number.is_finite() && number > 1e36, "{number}");
+        }
     }
 
     #[test]

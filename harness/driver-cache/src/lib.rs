@@ -120,6 +120,7 @@ fn attach_in(
 ) -> Result<(), AttachError> {
     match mode {
         MemoryMode::Off => Ok(()),
+        MemoryMode::Poison(_) => Err(AttachError::NotPoisoned(mode)),
         MemoryMode::Attributes | MemoryMode::Keep => {
             process_mode::set(mode)?;
             redirect()

@@ -17,7 +17,7 @@ pub fn set(mode: MemoryMode) -> Result<(), AttachError> {
 /// Whether the hooks for memory and events are handed out, besides those for attributes.
 pub fn hooks_memory_and_events() -> bool {
     match MODE.get() {
-        None | Some(MemoryMode::Off | MemoryMode::Attributes) => false,
+        None | Some(MemoryMode::Off | MemoryMode::Attributes | MemoryMode::Poison(_)) => false,
         Some(MemoryMode::Keep) => true,
     }
 }

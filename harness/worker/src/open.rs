@@ -21,7 +21,7 @@ fn attach_runtime(CudaRuntime { library, memory }: CudaRuntime<'_>) -> Result<()
     };
     match attached {
         Ok(()) | Err(AttachError::NotFound) => Ok(()),
-        Err(error @ AttachError::OtherMode { .. }) => {
+        Err(error @ (AttachError::OtherMode { .. } | AttachError::NotPoisoned(_))) => {
             Err(OpenError::Memory { memory, library, reason: error.to_string() })
         }
         Err(error) => {

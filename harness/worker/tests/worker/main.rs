@@ -254,7 +254,7 @@ fn unknown_memory_mode_is_a_fault_of_the_variant() {
         worker.hello(PROTOCOL_VERSION, &[format!("{backend},memory=sometimes").parse().unwrap()]);
         assert_eq!(
             worker.receive_fault(FaultCause::Variant),
-            "option memory=sometimes: use one of off, attributes, keep"
+            "option memory=sometimes: use one of off, attributes, keep, poison-nan, poison-large"
         );
         assert_eq!(worker.close().code(), Some(3));
     }
