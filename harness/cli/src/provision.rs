@@ -1,12 +1,12 @@
 //! Installs missing libraries of the backends that a command uses.
 
 use twinfer_case::TrustedVariant;
-use twinfer_libraries::{Error, Installed, Store};
+use twinfer_libraries::{Error, Hashing, Installed, Store};
 
 use crate::{Failure, installation::with_progress, obstacle::lacks_device};
 
 /// Installs the missing libraries of `variants`, with progress on standard error, and returns all libraries that the
-/// variants load, each once.
+/// variants load, each once. Their files are those that were installed, as far as the cached digests tell.
 pub fn provision(variants: &[TrustedVariant]) -> Result<Vec<Installed>, Failure> {
     let store = Store::open()?;
     let mut libraries: Vec<Installed> = Vec::new();
@@ -17,6 +17,7 @@ pub fn provision(variants: &[TrustedVariant]) -> Result<Vec<Installed>, Failure>
             libraries.push(library);
         }
     }
+    store.verify(&libraries, Hashing::Cached)?;
     Ok(libraries)
 }
 

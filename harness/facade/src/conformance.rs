@@ -1,5 +1,5 @@
 use twinfer_case::{Case, Divergence, TrustedVariant, Verdict};
-use twinfer_libraries::{Installed, Store};
+use twinfer_libraries::{Hashing, Installed, Store};
 use twinfer_targets::Targets;
 use twinfer_workers::Deadlines;
 
@@ -33,9 +33,11 @@ impl Conformance {
     }
 }
 
-/// The installed libraries that the variants load.
+/// The installed libraries that the variants load, verified.
 fn libraries(variants: &[TrustedVariant]) -> Result<Vec<Installed>, Error> {
     let store = Store::open()?;
     let names = variants.iter().filter_map(|variant| variant.library());
-    Ok(names.map(|name| store.find(&name)).collect::<Result<_, _>>()?)
+    let libraries = names.map(|name| store.find(&name)).collect::<Result<Vec<_>, _>>()?;
+    store.verify(&libraries, Hashing::Cached)?;
+    Ok(libraries)
 }

@@ -84,10 +84,12 @@ pub enum Error {
         path: PathBuf,
     },
     /// An installed file is missing or has changed.
-    #[error("{} {fault}: run `twinfer backends install {name}`", path.display())]
+    #[error("{} {fault}: run `twinfer backends install {origin}`", path.display())]
     Damaged {
         /// The installed library's name.
         name: String,
+        /// What to install again: the name of a package, or the path of a folder.
+        origin: String,
         /// The file.
         path: PathBuf,
         /// What is wrong with the file, as a verb phrase.

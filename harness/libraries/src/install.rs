@@ -6,7 +6,7 @@ use std::{
 };
 
 use crate::{
-    Error, Installed, Package, Product, Step, Store,
+    Error, Hashing, Installed, Package, Product, Step, Store,
     dependencies::unused,
     folder,
     manifest::{FORMAT, LibraryFile, Manifest, Origin},
@@ -52,7 +52,7 @@ impl Store {
 
     fn intact(&self, directory: &Path) -> Result<Installed, Error> {
         let installed = read(directory)?;
-        self.verify(&installed)?;
+        self.verify(std::slice::from_ref(&installed), Hashing::Full)?;
         Ok(installed)
     }
 

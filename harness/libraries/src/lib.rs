@@ -13,6 +13,7 @@
 
 mod dependencies;
 mod digest;
+mod digest_cache;
 mod error;
 mod folder;
 mod install;
@@ -24,9 +25,11 @@ mod search_path;
 mod stand_in;
 mod step;
 mod store;
+mod verify;
 mod wheel;
 
 pub use dependencies::{Dependency, Loader};
+pub use digest::Digest;
 pub use error::Error;
 pub use manifest::{LibraryFile, Manifest, Origin};
 pub use package::{PACKAGES, Package};
@@ -34,3 +37,4 @@ pub use product::{Product, is_version_of};
 pub use search_path::{SEARCH_PATH_VARIABLE, search_path};
 pub use step::Step;
 pub use store::{Installed, Store};
+pub use verify::{Hashing, Verified};

@@ -5,7 +5,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, Product, digest::sha256};
+use crate::{Digest, Error, Product, digest::sha256};
 
 /// The format of `manifest.json`; raised when its meaning changes.
 pub(crate) const FORMAT: u32 = 1;
@@ -53,8 +53,8 @@ pub struct LibraryFile {
     pub name: String,
     /// The size in bytes.
     pub bytes: u64,
-    /// The SHA-256 in hexadecimal.
-    pub sha256: String,
+    /// The SHA-256.
+    pub sha256: Digest,
 }
 
 impl LibraryFile {
@@ -68,13 +68,18 @@ impl LibraryFile {
     pub(crate) fn has_its_size(&self, directory: &Path) -> bool {
         fs::metadata(directory.join(&self.name)).is_ok_and(|found| found.len() == self.bytes)
     }
-
-    pub(crate) fn has_its_hash(&self, directory: &Path) -> Result<bool, Error> {
-        Ok(sha256(&directory.join(&self.name))? == self.sha256)
-    }
 }
 
 impl Manifest {
+    /// The error of a file that is not as it was installed.
+    pub(crate) fn damaged(&self, path: PathBuf, fault: &'static str) -> Error {
+        let origin = match &self.origin {
+            Origin::Wheel { .. } => self.name.clone(),
+            Origin::Folder(folder) => folder.display().to_string(),
+        };
+        Error::Damaged { name: self.name.clone(), origin, path, fault }
+    }
+
     pub(crate) fn read(directory: &Path) -> Result<Self, Error> {
         let path = directory.join(FILE_NAME);
         let text = fs::read_to_string(&path).map_err(Error::io("read", &path))?;

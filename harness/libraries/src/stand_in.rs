@@ -27,6 +27,14 @@ pub(crate) fn write_all(names: &[String], installation: &Path) -> Result<(), Err
     })
 }
 
+/// Whether the stand-in called `name` in `folder` has the bytes that were written.
+pub(crate) fn is_intact(name: &str, folder: &Path) -> bool {
+    let expected = shared_object(name);
+    let path = folder.join(name);
+    fs::metadata(&path).is_ok_and(|found| found.is_file() && found.len() == expected.len() as u64)
+        && fs::read(&path).is_ok_and(|found| found == expected)
+}
+
 const HEADER: u64 = 64;
 const PROGRAM_HEADER: u64 = 56;
 const DYNAMIC_ENTRY: u64 = 16;

@@ -5,7 +5,7 @@ use std::{
 
 use crate::{
     Error, Package, Product, Step, folder,
-    manifest::{FILE_NAME, LibraryFile, Manifest, Origin},
+    manifest::{FILE_NAME, Manifest, Origin},
     package::PACKAGES,
     pip, stand_in, wheel,
 };
@@ -31,6 +31,8 @@ pub struct Installed {
     pub files: Vec<PathBuf>,
     /// A folder of stand-ins for the loader; `None` if the libraries link nothing unused.
     pub stand_ins: Option<PathBuf>,
+    /// What was recorded when it was installed; `None` if it was found by the path of its folder.
+    pub(crate) record: Option<Manifest>,
 }
 
 impl Installed {
@@ -72,14 +74,21 @@ impl Store {
             return read(&self.directory_of(package));
         }
         let registered = self.list()?.into_iter().filter(|library| library.answers_to(name));
-        registered.max_by(|a, b| version_key(&a.version).cmp(&version_key(&b.version))).ok_or_else(|| {
-            match package {
-                Some(package) => {
-                    Error::NotInstalled { name: package.name.to_owned(), path: self.directory_of(package) }
-                }
-                None => unknown(name),
+        let newest = registered.max_by(|a, b| version_key(&a.version).cmp(&version_key(&b.version)));
+        newest.map_or_else(|| Err(self.why_absent(name, package)?), Ok)
+    }
+
+    /// Why there is no intact installation of `name`.
+    fn why_absent(&self, name: &str, package: Option<&Package>) -> Result<Error, Error> {
+        let is_damaged =
+            |error: &Error| matches!(error, Error::Damaged { name: damaged, .. } if damaged == name);
+        let damage = self.damages()?.into_iter().find(is_damaged);
+        Ok(damage.unwrap_or_else(|| match package {
+            Some(package) => {
+                Error::NotInstalled { name: package.name.to_owned(), path: self.directory_of(package) }
             }
-        })
+            None => unknown(name),
+        }))
     }
 
     /// The installed and registered libraries, by name; unreadable installations are left out.
@@ -131,25 +140,6 @@ impl Store {
         }
     }
 
-    /// Compares every file of an installation with the hash recorded when it was installed.
-    pub fn verify(&self, installed: &Installed) -> Result<(), Error> {
-        let manifest = Manifest::read(&self.directory_named(&installed.name, &installed.version))?;
-        let damaged = |file: &LibraryFile, fault| Error::Damaged {
-            name: installed.name.clone(),
-            path: installed.directory.join(&file.name),
-            fault,
-        };
-        for file in &manifest.files {
-            if !file.has_its_size(&installed.directory) {
-                return Err(damaged(file, "is missing or has another size than when it was installed"));
-            }
-            if !file.has_its_hash(&installed.directory)? {
-                return Err(damaged(file, "has changed since it was installed"));
-            }
-        }
-        Ok(())
-    }
-
     pub(crate) fn directory_of(&self, package: &Package) -> PathBuf {
         self.directory_named(package.name, package.version)
     }
@@ -167,15 +157,16 @@ pub(crate) fn read(directory: &Path) -> Result<Installed, Error> {
     };
     if let Some(file) = manifest.files.iter().find(|file| !file.has_its_size(&libraries)) {
         let fault = "is missing or has another size than when it was installed";
-        return Err(Error::Damaged { name: manifest.name.clone(), path: libraries.join(&file.name), fault });
+        return Err(manifest.damaged(libraries.join(&file.name), fault));
     }
     Ok(Installed {
         files: manifest.files.iter().map(|file| libraries.join(&file.name)).collect(),
         stand_ins: (!manifest.stand_ins.is_empty()).then(|| stand_in::folder(directory)),
-        name: manifest.name,
+        name: manifest.name.clone(),
         product: manifest.product,
-        version: manifest.version,
+        version: manifest.version.clone(),
         directory: libraries,
+        record: Some(manifest),
     })
 }
 
@@ -194,6 +185,7 @@ impl folder::Found {
             files: self.files.iter().map(|file| self.directory.join(file)).collect(),
             directory: self.directory,
             stand_ins: None,
+            record: None,
         }
     }
 }
@@ -222,7 +214,10 @@ fn version_key(version: &str) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::manifest::FORMAT;
+    use crate::{
+        digest::sha256_of,
+        manifest::{FORMAT, LibraryFile},
+    };
 
     #[test]
     fn error_of_missing_library_has_path_and_install_command() {
@@ -252,20 +247,17 @@ mod tests {
         assert!(installed.library().ends_with("libnvinfer.so.10"));
         assert_eq!(store.find("tensorrt-10.7").unwrap(), installed);
         assert_eq!(store.find("tensorrt").unwrap(), installed);
-        store.verify(&installed).unwrap();
     }
 
     #[test]
-    fn changed_library_is_reported_as_damaged() {
+    fn library_of_another_size_is_reported_as_damaged() {
         let (libraries, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let library = libraries.path().join("libonnxruntime.so.1.31.1");
         fs::write(&library, "one").unwrap();
         let store = Store::at(home.path());
-        let installed = store.install(&libraries.path().to_string_lossy(), &mut |_| {}).unwrap();
-        fs::write(&library, "two").unwrap();
-        assert!(matches!(store.verify(&installed), Err(Error::Damaged { .. })));
+        store.install(&libraries.path().to_string_lossy(), &mut |_| {}).unwrap();
         fs::write(&library, "three").unwrap();
-        assert!(matches!(store.find("onnxruntime-1.31"), Err(Error::UnknownPackage { .. })));
+        assert!(matches!(store.find("onnxruntime-1.31"), Err(Error::Damaged { .. })));
         assert!(matches!(&store.damages().unwrap()[..], [Error::Damaged { .. }]));
         fs::write(&library, "one").unwrap();
         assert!(store.damages().unwrap().is_empty());
@@ -284,7 +276,7 @@ mod tests {
             product: Product::Onnxruntime,
             version: package.version.into(),
             origin: Origin::Wheel { distribution: "onnxruntime".into(), sha256: package.sha256.into() },
-            files: vec![LibraryFile { name: "../../etc/hosts".into(), bytes: 1, sha256: String::new() }],
+            files: vec![LibraryFile { name: "../../etc/hosts".into(), bytes: 1, sha256: sha256_of(b"") }],
             stand_ins: vec![],
         };
         manifest.write(&directory).unwrap();

@@ -14,16 +14,20 @@ const LARGEST_LIBRARY: u64 = 4 << 30;
 /// Checks that `wheel` has the pinned hash.
 pub(crate) fn verify(wheel: &Path, package: &Package) -> Result<(), Error> {
     let actual = sha256(wheel)?;
-    if actual == package.sha256 {
+    if actual.as_str() == package.sha256 {
         return Ok(());
     }
-    Err(Error::WrongHash { path: wheel.to_owned(), expected: package.sha256.to_owned(), actual })
+    Err(Error::WrongHash {
+        path: wheel.to_owned(),
+        expected: package.sha256.to_owned(),
+        actual: actual.to_string(),
+    })
 }
 
 /// The package to which a wheel belongs.
 pub(crate) fn identify(wheel: &Path) -> Result<&'static Package, Error> {
     let hash = sha256(wheel)?;
-    let known = PACKAGES.iter().find(|package| package.sha256 == hash);
+    let known = PACKAGES.iter().find(|package| package.sha256 == hash.as_str());
     known.ok_or_else(|| Error::UnknownWheel { path: wheel.to_owned() })
 }
 

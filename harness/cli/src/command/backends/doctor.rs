@@ -4,7 +4,7 @@ use std::{
 };
 
 use twinfer_case::{BackendName, Stage, TrustedVariant, Variant};
-use twinfer_libraries::{Dependency, Installed, Loader, Product, Store};
+use twinfer_libraries::{Dependency, Hashing, Installed, Loader, Product, Store};
 use twinfer_targets::Targets;
 use twinfer_workers::Deadlines;
 
@@ -64,7 +64,7 @@ fn pip_version() -> Option<String> {
 /// Prints the state of a library; returns whether its files are unchanged since they were installed.
 fn examine(store: &Store, loader: &Loader, library: &Installed) -> bool {
     let title = format!("{} {}", library.name, library.version);
-    if let Err(damage) = store.verify(library) {
+    if let Err(damage) = store.verify(std::slice::from_ref(library), Hashing::Full) {
         line!("  {} {title}: {damage}", paint::bad("no"));
         return false;
     }
