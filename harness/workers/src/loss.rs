@@ -1,4 +1,4 @@
-use std::{fmt, io, os::unix::process::ExitStatusExt, process::ExitStatus};
+use std::{fmt, os::unix::process::ExitStatusExt, process::ExitStatus};
 
 use twinfer_protocol::Fault;
 
@@ -45,14 +45,11 @@ impl Loss {
 
 impl Death {
     /// The death of a process with this exit status.
-    pub fn new(status: io::Result<ExitStatus>, last_line: Option<String>) -> Self {
-        let (status, from_outside) = match status {
-            Ok(status) => match (status.signal(), status.code()) {
-                (Some(signal), _) => (format!("signal {signal}"), signal == SIGKILL),
-                (None, Some(code)) => (format!("exit code {code}"), false),
-                (None, None) => ("no exit status".to_owned(), false),
-            },
-            Err(error) => (format!("no exit status: {error}"), false),
+    pub fn new(status: ExitStatus, last_line: Option<String>) -> Self {
+        let (status, from_outside) = match (status.signal(), status.code()) {
+            (Some(signal), _) => (format!("signal {signal}"), signal == SIGKILL),
+            (None, Some(code)) => (format!("exit code {code}"), false),
+            (None, None) => ("no exit status".to_owned(), false),
         };
         Self { status, from_outside, last_line }
     }

@@ -1,34 +1,35 @@
 pub mod command;
 pub mod deadline;
+mod pipe;
+mod shared_child;
 mod stderr;
 pub mod watchdog;
 
 use std::{
-    io::{self, BufReader, Write},
-    os::unix::process::{CommandExt, ExitStatusExt},
-    process::{Child, ChildStdin, ChildStdout, Command},
+    io::{self, BufReader, ErrorKind, Write},
+    os::unix::process::CommandExt,
+    process::{Child, ChildStderr, ChildStdin, ChildStdout, Command},
     slice,
     sync::Arc,
     time::{Duration, Instant},
 };
 
-use rustix::{
-    pipe::fcntl_setpipe_size,
-    process::{Pid, setpriority_pgrp},
-};
+use rustix::{pipe::fcntl_setpipe_size, process::setpriority_pgrp};
 use tracing::{debug, warn};
 use twinfer_case::{CaseHash, Description, DeviceMemory, DeviceUse, Observation, Stage, Task, Variant};
 use twinfer_protocol::{FrameError, FromWorker, MessageError, PROTOCOL_VERSION, ToWorker, read_from_worker};
 
 use self::{
     deadline::{Deadline, Deadlines},
+    pipe::Pipe,
+    shared_child::SharedChild,
     stderr::StderrTail,
     watchdog::Watchdog,
 };
 use crate::{
     device::{Device, DeviceUser},
     error::WorkerError,
-    loss::{Death, Loss, SIGKILL},
+    loss::{Death, Loss},
     semaphore::Semaphore,
 };
 
@@ -44,13 +45,14 @@ const NICENESS: i32 = 5;
 /// A running worker that completed its handshake and serves one variant. Dropping it kills it.
 pub struct WorkerProcess {
     variant: Variant,
-    child: Child,
-    stdin: ChildStdin,
+    child: Arc<SharedChild>,
+    stdin: Pipe<ChildStdin>,
     /// Messages to write with the next flush.
     unsent: Vec<u8>,
-    stdout: BufReader<ChildStdout>,
+    stdout: BufReader<Pipe<ChildStdout>>,
     /// `None` once the worker's death was reported.
     stderr: Option<StderrTail>,
+    /// Of the next read or write.
     deadline: Arc<Deadline>,
     deadlines: Deadlines,
     watchdog: Watchdog,
@@ -90,22 +92,27 @@ impl WorkerProcess {
             .process_group(0)
             .spawn()
             .map_err(|error| failed(format!("cannot start {program:?}: {error}")))?;
-        let deadline = watchdog.watch(child.id());
-        let (Some(stdin), Some(stdout), Some(stderr)) =
-            (child.stdin.take(), child.stdout.take(), child.stderr.take())
-        else {
-            deadline.kill();
-            return Err(failed(format!("{program:?} has no pipes")));
-        };
-        let pipe_capacity = fcntl_setpipe_size(&stdin, PIPE_BYTES).unwrap_or(DEFAULT_PIPE_BYTES);
-        let _ = fcntl_setpipe_size(&stdout, PIPE_BYTES);
+        let pipes = take_pipes(&mut child);
+        let child = Arc::new(SharedChild::new(child));
+        watchdog.watch(&child);
+        let deadline = Arc::new(Deadline::after(deadlines.start));
+        let connected = pipes.and_then(|(stdin, stdout, stderr)| {
+            let pipe_capacity = fcntl_setpipe_size(&stdin, PIPE_BYTES).unwrap_or(DEFAULT_PIPE_BYTES);
+            let _ = fcntl_setpipe_size(&stdout, PIPE_BYTES);
+            let (stdin, stdout) = (Pipe::new(stdin, &deadline)?, Pipe::new(stdout, &deadline)?);
+            Ok((stdin, stdout, StderrTail::follow(stderr)?, pipe_capacity))
+        });
+        let (stdin, stdout, stderr, pipe_capacity) = connected.map_err(|error| {
+            child.end();
+            failed(format!("cannot connect to {program:?}: {error}"))
+        })?;
         let mut worker = Self {
             variant: variant.clone(),
             child,
             stdin,
             unsent: Vec::new(),
             stdout: BufReader::with_capacity(PIPE_BYTES, stdout),
-            stderr: Some(StderrTail::follow(stderr)),
+            stderr: Some(stderr),
             deadline,
             deadlines,
             watchdog: watchdog.clone(),
@@ -129,13 +136,10 @@ impl WorkerProcess {
     }
 
     fn exchange_hellos(&mut self) -> Result<Description, Loss> {
-        self.deadline.set(self.deadlines.start);
         let hello = ToWorker::write_hello(&mut self.unsent, PROTOCOL_VERSION, slice::from_ref(&self.variant))
             .and_then(|()| Ok(self.write_unsent()?));
         // a worker that cannot start reports why and closes its pipe, perhaps before it has read the hello
-        let answer = read_from_worker(&mut self.stdout);
-        self.deadline.clear();
-        match answer {
+        match read_from_worker(&mut self.stdout) {
             Ok(Some(FromWorker::Hello { protocol: PROTOCOL_VERSION, mut backends, device_memory }))
                 if backends.len() == 1 =>
             {
@@ -168,7 +172,7 @@ impl WorkerProcess {
     pub fn lower_priority(&self) {
         if self.device_memory.is_some() {
             // if the system refuses, the worker competes with the others
-            let _ = setpriority_pgrp(Some(Pid::from_child(&self.child)), NICENESS);
+            let _ = setpriority_pgrp(Some(self.child.pid()), NICENESS);
         }
     }
 
@@ -189,7 +193,7 @@ impl WorkerProcess {
 
     /// The process id.
     pub fn pid(&self) -> u32 {
-        self.child.id()
+        self.child.pid().as_raw_nonzero().get().unsigned_abs()
     }
 
     /// Milliseconds from spawning the process to its handshake.
@@ -212,8 +216,9 @@ impl WorkerProcess {
         ToWorker::write_case(&mut self.unsent, task, &[0], &[]).map_err(|error| self.loss_of_frame(error))
     }
 
-    /// Sends what waits to be sent.
+    /// Sends what waits to be sent. A worker that does not read is late in loading.
     pub fn flush(&mut self) -> Result<(), Loss> {
+        self.deadline.set(self.deadlines.load);
         self.write_unsent().map_err(|error| self.loss_of_frame(error.into()))
     }
 
@@ -232,9 +237,7 @@ impl WorkerProcess {
     /// Waits for the worker's next message about the case in front, which is in `stage`.
     pub fn receive(&mut self, stage: Stage) -> Result<Reply, Loss> {
         self.deadline.set(self.deadlines.of(stage));
-        let message = read_from_worker(&mut self.stdout);
-        self.deadline.clear();
-        match message {
+        match read_from_worker(&mut self.stdout) {
             // every stage has its deadline, so a worker that enters one again and again would never end
             Ok(Some(FromWorker::Stage { stage, .. })) if self.stage >= Some(stage) => {
                 Err(Loss::Garbled(format!("it enters {stage} once more")))
@@ -282,14 +285,13 @@ impl WorkerProcess {
     fn loss_of_message(&mut self, error: MessageError) -> Loss {
         match error {
             MessageError::Frame(error) => self.loss_of_frame(error),
-            _ if self.deadline.is_expired() => Loss::TimedOut,
             error => Loss::Garbled(error.to_string()),
         }
     }
 
     fn loss_of_frame(&mut self, error: FrameError) -> Loss {
         match error {
-            _ if self.deadline.is_expired() => Loss::TimedOut,
+            FrameError::Io(error) if error.kind() == ErrorKind::TimedOut => Loss::TimedOut,
             FrameError::Io(_) => self.loss_at_end(),
             error => Loss::Garbled(error.to_string()),
         }
@@ -297,25 +299,24 @@ impl WorkerProcess {
 
     /// Waits for a worker that closed its pipe, and kills it if it does not end.
     fn loss_at_end(&mut self) -> Loss {
-        self.deadline.set(CLOSING);
-        let status = self.child.wait();
-        self.deadline.clear();
-        if self.deadline.is_expired() && status.as_ref().is_ok_and(|status| status.signal() == Some(SIGKILL))
-        {
+        let ends = self.child.ends_within(CLOSING);
+        let status = self.child.end();
+        if !ends {
             return Loss::TimedOut;
         }
-        self.deadline.kill();
-        self.deadline.disarm();
-        let last_line = self.stderr.take().and_then(StderrTail::last_line);
-        Loss::Died(Death::new(status, last_line))
+        Loss::Died(Death::new(status, self.stderr.take().and_then(StderrTail::last_line)))
     }
+}
+
+fn take_pipes(child: &mut Child) -> io::Result<(ChildStdin, ChildStdout, ChildStderr)> {
+    let pipes = child.stdin.take().zip(child.stdout.take()).zip(child.stderr.take());
+    let pipes = pipes.map(|((stdin, stdout), stderr)| (stdin, stdout, stderr));
+    pipes.ok_or_else(|| ErrorKind::BrokenPipe.into())
 }
 
 impl Drop for WorkerProcess {
     fn drop(&mut self) {
         debug!(variant = self.variant.to_string(), pid = self.pid(), "worker stopped");
-        self.deadline.kill();
-        let _ = self.child.wait();
-        self.deadline.disarm();
+        self.child.end();
     }
 }

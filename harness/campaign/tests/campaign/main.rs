@@ -19,3 +19,4 @@ mod ladder;
 mod real_backends;
 mod setup;
 mod slow_backend;
+mod waits;

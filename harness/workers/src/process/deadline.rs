@@ -1,70 +1,36 @@
 use std::{
-    sync::atomic::{AtomicBool, AtomicU64, Ordering},
+    sync::atomic::{AtomicU64, Ordering},
     time::{Duration, Instant},
 };
 
-use rustix::process::{Pid, Signal, kill_process_group};
 use twinfer_case::Stage;
 
-/// The time at which a worker counts as hung, and the process group to kill then.
+/// The time until which the supervisor waits for a worker. Both pipes to the worker share it.
+#[derive(Debug)]
 pub struct Deadline {
-    group: Pid,
     epoch: Instant,
-    /// Milliseconds after `epoch`; 0 while the worker may wait.
+    /// Milliseconds after `epoch`.
     at: AtomicU64,
-    is_expired: AtomicBool,
-    is_disarmed: AtomicBool,
 }
 
 impl Deadline {
-    /// No deadline yet for the process group that `pid` leads; times count from `epoch`.
-    pub fn new(pid: u32, epoch: Instant) -> Self {
-        Self {
-            group: i32::try_from(pid).ok().and_then(Pid::from_raw).unwrap_or(Pid::INIT),
-            epoch,
-            at: AtomicU64::new(0),
-            is_expired: AtomicBool::new(false),
-            is_disarmed: AtomicBool::new(false),
-        }
+    /// A deadline `time` from now.
+    pub fn after(time: Duration) -> Self {
+        let deadline = Self { epoch: Instant::now(), at: AtomicU64::new(0) };
+        deadline.set(time);
+        deadline
     }
 
-    /// Gives the worker this long from now.
+    /// Moves the deadline to `time` from now.
     pub fn set(&self, time: Duration) {
-        let at = self.epoch.elapsed() + time;
-        self.at.store(at.as_millis() as u64, Ordering::Relaxed);
+        let at = self.epoch.elapsed().saturating_add(time).as_millis();
+        self.at.store(u64::try_from(at).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
-    /// Lets the worker wait as long as it likes.
-    pub fn clear(&self) {
-        self.at.store(0, Ordering::Relaxed);
-    }
-
-    /// Whether the deadline passed and the worker was killed for it.
-    pub fn is_expired(&self) -> bool {
-        self.is_expired.load(Ordering::Relaxed)
-    }
-
-    /// Kills the worker and all processes that it started.
-    pub fn kill(&self) {
-        if self.group != Pid::INIT && !self.is_disarmed.load(Ordering::Relaxed) {
-            let _ = kill_process_group(self.group, Signal::KILL);
-        }
-    }
-
-    /// Never kills again: the worker is dead, and its process id may be another process's soon.
-    pub fn disarm(&self) {
-        self.is_disarmed.store(true, Ordering::Relaxed);
-    }
-
-    /// Kills a worker that is late, `now` after the epoch. Returns false once there is nothing left to watch.
-    pub fn enforce(&self, now: Duration) -> bool {
-        let at = self.at.load(Ordering::Relaxed);
-        if at == 0 || (now.as_millis() as u64) < at {
-            return true;
-        }
-        self.is_expired.store(true, Ordering::Relaxed);
-        self.kill();
-        false
+    /// The time that is left; `None` once the deadline has passed.
+    pub fn left(&self) -> Option<Duration> {
+        let at = Duration::from_millis(self.at.load(Ordering::Relaxed));
+        at.checked_sub(self.epoch.elapsed()).filter(|left| !left.is_zero())
     }
 }
 
@@ -106,5 +72,20 @@ impl Default for Deadlines {
             build: Duration::from_mins(2),
             execute: Duration::from_secs(30),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn deadline_that_moves_has_time_left_again() {
+        let deadline = Deadline::after(Duration::ZERO);
+        assert_eq!(deadline.left(), None);
+        deadline.set(Duration::from_hours(1));
+        assert!(deadline.left().is_some_and(|left| left > Duration::from_mins(59)));
+        deadline.set(Duration::MAX);
+        assert!(deadline.left().is_some());
     }
 }

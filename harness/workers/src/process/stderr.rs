@@ -1,40 +1,44 @@
 use std::{
     collections::VecDeque,
-    io::{ErrorKind, Read},
+    io::{self, Read},
     process::ChildStderr,
     sync::{Arc, Mutex, PoisonError},
     thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
 
+use super::{deadline::Deadline, pipe::Pipe};
+
 /// Bytes that are kept: the last ones, which usually give the reason of a crash.
 const KEPT: usize = 4096;
+/// Bytes that are read at once.
+const CHUNK: usize = 1 << 14;
 /// How long to wait for the end of the pipe.
 const CLOSING: Duration = Duration::from_millis(500);
 
-/// The last bytes that a worker wrote to stderr. A thread reads them as they come, so that the worker never blocks.
+/// The last bytes that a worker wrote to stderr. A thread reads them as they come, so that the worker never blocks; it ends
+/// when the pipe is closed or this is dropped.
 pub struct StderrTail {
     bytes: Arc<Mutex<VecDeque<u8>>>,
+    /// Passes when nobody wants to read any more.
+    deadline: Arc<Deadline>,
     reader: JoinHandle<()>,
 }
 
 impl StderrTail {
     /// Starts to read `stream`.
-    pub fn follow(mut stream: ChildStderr) -> Self {
+    pub fn follow(stream: ChildStderr) -> io::Result<Self> {
+        let deadline = Arc::new(Deadline::after(Duration::MAX));
+        let mut pipe = Pipe::new(stream, &deadline)?;
         let bytes = Arc::new(Mutex::new(VecDeque::with_capacity(KEPT)));
         let shared = Arc::clone(&bytes);
-        let reader = thread::spawn(move || {
-            let mut chunk = [0; 1024];
-            loop {
-                match stream.read(&mut chunk) {
-                    Ok(0) => return,
-                    Ok(count) => keep(&shared, &chunk[..count]),
-                    Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                    Err(_) => return,
-                }
+        let reader = thread::Builder::new().spawn(move || {
+            let mut chunk = [0; CHUNK];
+            while let Ok(count @ 1..) = pipe.read(&mut chunk) {
+                keep(&shared, &chunk[..count]);
             }
-        });
-        Self { bytes, reader }
+        })?;
+        Ok(Self { bytes, deadline, reader })
     }
 
     /// The last line that is not empty, to be read after the worker died; `None` if there is no such line.
@@ -51,9 +55,33 @@ impl StderrTail {
     }
 }
 
+impl Drop for StderrTail {
+    fn drop(&mut self) {
+        self.deadline.set(Duration::ZERO);
+    }
+}
+
+/// Keeps the last bytes of `tail` and `chunk`.
 fn keep(tail: &Mutex<VecDeque<u8>>, chunk: &[u8]) {
+    let chunk = &chunk[chunk.len().saturating_sub(KEPT)..];
     let mut tail = tail.lock().unwrap_or_else(PoisonError::into_inner);
-    let excess = (tail.len() + chunk.len()).saturating_sub(KEPT).min(tail.len());
+    let excess = (tail.len() + chunk.len()).saturating_sub(KEPT);
     tail.drain(..excess);
     tail.extend(chunk);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tail_keeps_the_last_bytes() {
+        let tail = Mutex::default();
+        for chunk in [vec![1; 10], vec![2; KEPT], vec![3; KEPT + 5], vec![4; 7]] {
+            keep(&tail, &chunk);
+        }
+        let tail = tail.into_inner().unwrap();
+        assert_eq!(tail.len(), KEPT);
+        assert_eq!((tail[0], tail[KEPT - 8], tail[KEPT - 7]), (3, 3, 4));
+    }
 }

@@ -8,13 +8,14 @@
 mod defects;
 mod devices;
 mod outputs;
+mod processes;
 mod role;
 mod shared_folder;
 
 use std::{
     collections::HashSet,
     env,
-    io::{self, Write},
+    io::{self, BufRead, BufReader, Read, Write},
     process::{self, ExitCode},
     thread,
     time::Duration,
@@ -33,6 +34,9 @@ use crate::{
 
 /// Bytes that a leaking actor keeps for each case.
 const LEAK_PER_CASE: usize = 300_000;
+
+/// The pause of a slow actor before each byte.
+const PAUSE: Duration = Duration::from_millis(100);
 
 fn main() -> ExitCode {
     twinfer_worker::become_worker_if_asked();
@@ -90,11 +94,19 @@ impl Actor {
 
     fn serve(&mut self) {
         let mut input = io::stdin().lock();
-        while let Some(message) = read_to_worker(&mut input).unwrap() {
-            match message {
-                ToWorker::Hello { variants, .. } => self.start(&variants),
-                ToWorker::Case { task, .. } => self.run(&task),
-            }
+        if let Some(ToWorker::Hello { variants, .. }) = read_to_worker(&mut input).unwrap() {
+            self.start(&variants);
+        }
+        match self.role {
+            Role::NeverReads => hang(),
+            Role::ReadsSlowly => self.serve_cases(&mut BufReader::with_capacity(1, SlowReader(input))),
+            _ => self.serve_cases(&mut input),
+        }
+    }
+
+    fn serve_cases(&mut self, input: &mut impl BufRead) {
+        while let Some(ToWorker::Case { task, .. }) = read_to_worker(input).unwrap() {
+            self.run(&task);
         }
     }
 
@@ -103,8 +115,10 @@ impl Actor {
     }
 
     fn start(&mut self, variants: &[Variant]) {
-        if self.role == Role::DoesNotStart {
-            self.fail("the library is missing");
+        match self.role {
+            Role::DoesNotStart => self.fail("the library is missing"),
+            Role::NeverGreets => hang(),
+            _ => {}
         }
         devices::count_start(self.role);
         if let Some(loss) = devices::loss(self.role) {
@@ -155,10 +169,18 @@ impl Actor {
             self.misbehave(task.hash);
         }
         devices::work(self.role);
+        if self.role == Role::FloodsStderr {
+            io::stderr().write_all(&vec![b'x'; 64 << 20]).unwrap();
+        }
         let observation = self.observe(&graph, features, task);
         drop(exclusive_use);
         let last = self.role == Role::LosesContext && features.bias;
-        self.send(&FromWorker::Answer { hash: task.hash, variant: 0, observation, last });
+        let answer = FromWorker::Answer { hash: task.hash, variant: 0, observation, last };
+        match self.role {
+            Role::AnswersSlowly if features.bias => send_slowly(&answer),
+            Role::FloodsOutput => (0..100).for_each(|_| self.send(&answer)),
+            _ => self.send(&answer),
+        }
     }
 
     /// Does what the role does in place of, or before, an answer to a case with a bias.
@@ -168,7 +190,20 @@ impl Actor {
                 eprintln!("assertion failed: no bias");
                 process::abort()
             }
-            Role::Hangs => thread::sleep(Duration::from_mins(10)),
+            Role::Hangs => hang(),
+            Role::LeavesOrphan => {
+                processes::leave_orphan();
+                process::abort()
+            }
+            Role::HangsWithOrphan => {
+                processes::leave_orphan();
+                hang()
+            }
+            Role::ClosesOutput => {
+                drop(twinfer_worker::take_stdout());
+                hang()
+            }
+            Role::GreetsTwice => self.start(&[]),
             Role::GarblesPipe => {
                 io::stdout().write_all(b"library says hello\n").unwrap();
                 io::stdout().flush().unwrap();
@@ -234,6 +269,35 @@ impl Actor {
             _ => false,
         };
         wrong_values.then_some(Defect::Values)
+    }
+}
+
+/// Sleeps longer than any deadline of a test.
+fn hang() -> ! {
+    loop {
+        thread::sleep(Duration::from_mins(10));
+    }
+}
+
+/// Sends a message a byte at a time.
+fn send_slowly(message: &FromWorker) {
+    let mut bytes = Vec::new();
+    message.write(&mut bytes).unwrap();
+    for byte in bytes {
+        thread::sleep(PAUSE);
+        io::stdout().write_all(&[byte]).unwrap();
+        io::stdout().flush().unwrap();
+    }
+}
+
+/// A reader that pauses before each read.
+struct SlowReader<R>(R);
+
+impl<R: Read> Read for SlowReader<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        thread::sleep(PAUSE);
+        let one = buffer.len().min(1);
+        self.0.read(&mut buffer[..one])
     }
 }
 

@@ -78,6 +78,26 @@ roles! {
     GarblesPipe = "garbles-pipe",
     /// Enters the same stage again and again if a convolution has a bias.
     RepeatsStage = "repeats-stage",
+    /// Starts a process in a session of its own that keeps the pipes open, and aborts, if a convolution has a bias.
+    LeavesOrphan = "leaves-orphan",
+    /// Starts a process in a session of its own that keeps the pipes open, and sleeps, if a convolution has a bias.
+    HangsWithOrphan = "hangs-with-orphan",
+    /// Reads nothing after the handshake.
+    NeverReads = "never-reads",
+    /// Reads a byte at a time after the handshake, with a pause before each.
+    ReadsSlowly = "reads-slowly",
+    /// Answers a byte at a time, with a pause before each, if a convolution has a bias.
+    AnswersSlowly = "answers-slowly",
+    /// Closes its output and sleeps if a convolution has a bias.
+    ClosesOutput = "closes-output",
+    /// Sends a second handshake if a convolution has a bias.
+    GreetsTwice = "greets-twice",
+    /// Sends every answer a hundred times.
+    FloodsOutput = "floods-output",
+    /// Prints 64 MiB to stderr in every case.
+    FloodsStderr = "floods-stderr",
+    /// Sends nothing, not even the handshake.
+    NeverGreets = "never-greets",
     /// Reports a fault of its environment if a convolution has a bias.
     ReportsFault = "reports-fault",
     /// Fails every case from the first with a bias on, as after a lost CUDA context.
