@@ -200,6 +200,7 @@ fn runs() -> Done {
         shard: (0, 1),
         jobs: 2,
         variants: vec![VariantInfo { variant: variant.clone(), description: description(), rung_of: None }],
+        libraries: Vec::new(),
         machine: Machine { os: "linux".to_owned(), arch: "x86_64".to_owned(), cores: 2 },
         workforce: Vec::new(),
         started: 1_790_000_000,

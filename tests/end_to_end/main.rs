@@ -10,6 +10,7 @@ mod environment;
 mod fuzz;
 mod known;
 mod ladder;
+mod libraries;
 mod opaque;
 mod repro;
 mod runs;

@@ -13,6 +13,7 @@
 //! ```
 
 mod cuda_runtime;
+mod given_library;
 mod golden;
 mod hazard;
 mod open;
@@ -24,6 +25,7 @@ mod step;
 mod trt;
 
 pub use cuda_runtime::{CudaRuntime, CudaRuntimeFound, RuntimeLibrary};
+pub use given_library::given_library;
 pub use open::{open, open_watched};
 pub use open_error::OpenError;
 pub use options::InvalidOption;

@@ -39,6 +39,7 @@ use self::{
 };
 use crate::{
     Backend, CudaRuntime, CudaRuntimeFound, OpenError, RuntimeLibrary,
+    given_library::ORT_VARIABLE,
     hazard::Hazard,
     options::VariantOptions,
     recorder::{Log, Recorder},
@@ -144,7 +145,7 @@ fn locate(option: PathBuf, product: &str) -> Result<PathBuf, OpenError> {
     if !option.as_os_str().is_empty() {
         return Ok(option);
     }
-    if let Some(path) = std::env::var_os("ORT_DYLIB_PATH") {
+    if let Some(path) = std::env::var_os(ORT_VARIABLE) {
         return Ok(path.into());
     }
     Ok(Store::open()?.find(product)?.library().to_owned())

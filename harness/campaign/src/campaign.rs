@@ -2,7 +2,8 @@ use std::{num::NonZero, sync::Arc, thread};
 
 use crossbeam_channel::{bounded, unbounded};
 use twinfer_case::{
-    BackendName, DeviceUse, Event, JOURNAL_FORMAT, Ladder, RunInfo, Summary, TrustedVariant, VariantInfo,
+    BackendName, DeviceUse, Event, JOURNAL_FORMAT, Ladder, LibraryInfo, RunInfo, Summary, TrustedVariant,
+    VariantInfo,
 };
 use twinfer_store::{Journal, OpenCases, Resumed, RunDirectory, Start, machine, now, record_workforce};
 use twinfer_triage::{Catalog, Dedup, Findings, Investigator};
@@ -82,7 +83,7 @@ impl Campaign {
     ///
     /// # Errors
     ///
-    /// If no worker of a variant starts, a worker reports a fault, or the run directory cannot be written.
+    /// If a library is not as it was installed, no worker of a variant starts, a worker reports a fault, or the run directory cannot be written.
     pub fn run(
         self,
         directory: &RunDirectory,
@@ -92,8 +93,11 @@ impl Campaign {
             event_log::log(event);
             sink(event);
         };
-        let first = FirstWorkers::start(&self.pools, &self.options, self.capacity, &self.host)?;
-        let run = self.run_info(&first);
+        let first = FirstWorkers::start(&self.pools, &self.options, self.capacity, &self.host);
+        // first, because a worker may have failed to start for this reason
+        let libraries = self.options.libraries.wait()?;
+        let first = first?;
+        let run = self.run_info(&first, libraries);
         let (state, known) = self.open_run(directory, &run)?;
         for (variant, worker) in first.all(&self.pools) {
             sink(&Event::WorkerStarted { variant: variant.clone(), millis: worker.start_millis() });
@@ -232,7 +236,7 @@ impl Campaign {
         threads.max(self.options.devices.len()).min(self.options.most_on_a_rung().get())
     }
 
-    fn run_info(&self, first: &FirstWorkers) -> RunInfo {
+    fn run_info(&self, first: &FirstWorkers, libraries: Vec<LibraryInfo>) -> RunInfo {
         let bases = first.described(&self.pools).into_iter().map(|(variant, description)| VariantInfo {
             variant: variant.clone().into_inner(),
             description: description.clone(),
@@ -248,6 +252,7 @@ impl Campaign {
             jobs: self.options.jobs.get(),
             ladder: self.options.ladder,
             variants: bases.chain(first.rungs.iter().map(Rung::info)).collect(),
+            libraries,
             machine: machine(),
             workforce: Vec::new(),
             started: now(),

@@ -22,6 +22,9 @@ pub enum CampaignError {
         /// The names there are, separated by commas.
         known: String,
     },
+    /// A file of a library is not the one that was installed, or cannot be read.
+    #[error("{0}")]
+    Library(String),
     /// A divergence cannot be triaged.
     #[error(transparent)]
     Triage(#[from] TriageError),

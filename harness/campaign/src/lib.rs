@@ -34,6 +34,7 @@ mod event_log;
 mod first_workers;
 mod generator;
 mod judging;
+mod library_check;
 mod options;
 mod resolution;
 mod run_state;
@@ -46,5 +47,6 @@ mod turn_wait;
 
 pub use campaign::Campaign;
 pub use error::CampaignError;
+pub use library_check::LibraryCheck;
 pub use options::{Options, Scaling};
 pub use twinfer_triage::CaseSource;

@@ -9,7 +9,7 @@ use twinfer_case::{Budget, Description, Ladder, TrustedVariant};
 use twinfer_checks::{Oracle, golden_for};
 use twinfer_workers::{Deadlines, NicedWorkers, PoolOptions, WorkerCommand};
 
-use crate::CaseSource;
+use crate::{CaseSource, LibraryCheck};
 
 /// What a campaign does, on what, and for how long.
 #[derive(Clone)]
@@ -36,6 +36,8 @@ pub struct Options {
     pub device_workers: Option<NonZeroUsize>,
     /// How to start the worker of a built-in backend.
     pub worker: WorkerCommand,
+    /// The verification of the libraries that the variants load; by default there are none.
+    pub libraries: LibraryCheck,
     /// Folders of known findings, such as golden/cases. Cases that show them are counted, but the findings are not new.
     pub known: Vec<PathBuf>,
     /// How long a worker may stay in each stage.
@@ -72,6 +74,7 @@ impl Options {
             devices: Vec::new(),
             device_workers: None,
             worker,
+            libraries: LibraryCheck::default(),
             known: Vec::new(),
             deadlines: Deadlines::default(),
             repeat_every: 50,

@@ -30,6 +30,7 @@ mod fallback;
 mod file;
 mod finding;
 mod ladder;
+mod library;
 mod memory_mode;
 mod observation;
 mod option_key;
@@ -62,6 +63,7 @@ pub use fallback::{Fallback, FallbackReason, FallbackValues};
 pub use file::{LaterFormat, MAX_FILE_BYTES, check_format, read_file, read_file_in, read_line};
 pub use finding::{CaseSize, FINDING_FORMAT, Finding, Sighting};
 pub use ladder::{InvalidLadder, Ladder, Percent};
+pub use library::{LibraryFileInfo, LibraryInfo};
 pub use memory_mode::{MemoryMode, PoisonPattern, UnknownMemoryMode};
 pub use observation::{
     ChosenPrecision, LayerInfo, LogLine, NamedTensor, Observation, Outcome, PrecisionSource, RunOutput,

@@ -2,7 +2,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{CaseHash, Description, Ladder, Provenance, Stage, Timing, Variant, Verdict};
+use crate::{CaseHash, Description, Ladder, LibraryInfo, Provenance, Stage, Timing, Variant, Verdict};
 
 /// The version of the journal and run formats that this crate writes. It also reads version 2, in which
 /// masks are called veils, and version 1, which has no rungs.
@@ -131,6 +131,9 @@ pub struct RunInfo {
     pub ladder: Option<Ladder>,
     /// The variants with their backends' descriptions: those that run every case, then the rungs above them.
     pub variants: Vec<VariantInfo>,
+    /// The libraries that the variants load, each once; empty in formats before 4.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub libraries: Vec<LibraryInfo>,
     /// The machine of the campaign.
     pub machine: Machine,
     /// The largest number of workers that each variant had at once; empty until the campaign ends.

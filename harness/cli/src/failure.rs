@@ -130,7 +130,9 @@ impl From<CampaignError> for Failure {
             CampaignError::Triage(error) => error.into(),
             CampaignError::Worker(error) => error.into(),
             CampaignError::Store(error) => error.into(),
-            CampaignError::Case(_) | CampaignError::Supervisor(_) => Self::environment(error),
+            CampaignError::Library(_) | CampaignError::Case(_) | CampaignError::Supervisor(_) => {
+                Self::environment(error)
+            }
         }
     }
 }

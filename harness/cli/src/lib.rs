@@ -20,6 +20,7 @@ mod failure;
 mod formats;
 mod installation;
 mod issues;
+mod libraries;
 mod obstacle;
 mod output;
 mod paint;

@@ -1,23 +1,27 @@
 //! Installs missing libraries of the backends that a command uses.
 
+use twinfer_backend::given_library;
 use twinfer_case::TrustedVariant;
-use twinfer_libraries::{Error, Hashing, Installed, Store};
+use twinfer_libraries::{Error, Installed, Product, Store};
 
 use crate::{Failure, installation::with_progress, obstacle::lacks_device};
 
 /// Installs the missing libraries of `variants`, with progress on standard error, and returns all libraries that the
-/// variants load, each once. Their files are those that were installed, as far as the cached digests tell.
+/// variants load, each once.
 pub fn provision(variants: &[TrustedVariant]) -> Result<Vec<Installed>, Failure> {
     let store = Store::open()?;
     let mut libraries: Vec<Installed> = Vec::new();
     for variant in variants {
-        let Some(name) = variant.library() else { continue };
-        let library = provide(&store, &name, variant)?;
+        let product = variant.backend.library().and_then(Product::named);
+        let library = match (product, given_library(variant), variant.library()) {
+            (Some(product), Some(path), _) => store.given(product, &path),
+            (_, None, Some(name)) => provide(&store, &name, variant)?,
+            _ => continue,
+        };
         if !libraries.contains(&library) {
             libraries.push(library);
         }
     }
-    store.verify(&libraries, Hashing::Cached)?;
     Ok(libraries)
 }
 

@@ -34,9 +34,15 @@ fn libraries_in(folder: &Path) -> Option<Found> {
     names.sort();
     let product = Product::of_files(&names)?;
     let stems = product.required_stems().iter().chain(product.optional_stems());
-    let files: Vec<String> = stems.filter_map(|stem| shortest_versioned(&names, stem)).collect();
+    let mut files: Vec<String> = stems.filter_map(|stem| shortest_versioned(&names, stem)).collect();
+    if product == Product::Tensorrt {
+        files.extend(names.iter().filter(|name| name.starts_with(BUILDER_RESOURCE)).cloned());
+    }
     Some(Found { product, version: version_of(&names, product), files, directory })
 }
+
+/// The libraries of kernels that TensorRT opens while it builds; there may be one per GPU architecture.
+const BUILDER_RESOURCE: &str = "libnvinfer_builder_resource";
 
 /// `libnvinfer.so.10` before `libnvinfer.so.10.7.0` and before the development link `libnvinfer.so`.
 fn shortest_versioned(names: &[String], stem: &str) -> Option<String> {
@@ -47,8 +53,8 @@ fn shortest_versioned(names: &[String], stem: &str) -> Option<String> {
 
 /// The longest version that a file of the product carries in its name.
 fn version_of(names: &[String], product: Product) -> String {
-    let builder_resource = "libnvinfer_builder_resource.so";
-    let stems = product.required_stems().iter().copied().chain([builder_resource]);
+    let builder_resource = format!("{BUILDER_RESOURCE}.so");
+    let stems = product.required_stems().iter().copied().chain([builder_resource.as_str()]);
     let versions = stems.flat_map(|stem| {
         names.iter().filter_map(move |name| {
             name.strip_prefix(stem).and_then(|rest| rest.strip_prefix('.')).map(str::to_owned)
@@ -84,7 +90,15 @@ mod tests {
         ]);
         let Found { product, version, files, .. } = inspect(folder.path()).unwrap();
         assert_eq!((product, version.as_str()), (Product::Tensorrt, "10.7.0"));
-        assert_eq!(files, ["libnvinfer.so.10", "libnvonnxparser.so.10", "libnvinfer_plugin.so.10"]);
+        assert_eq!(
+            files,
+            [
+                "libnvinfer.so.10",
+                "libnvonnxparser.so.10",
+                "libnvinfer_plugin.so.10",
+                "libnvinfer_builder_resource.so.10.7.0",
+            ]
+        );
     }
 
     #[test]

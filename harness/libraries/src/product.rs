@@ -20,6 +20,11 @@ impl Product {
     /// All products, most specific first: a folder of ONNX Runtime with the CUDA provider also holds ONNX Runtime.
     const ALL: [Self; 4] = [Self::OnnxruntimeCuda, Self::Onnxruntime, Self::Tensorrt, Self::TensorrtRtx];
 
+    /// The product called `name`; `None` if there is none.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|product| product.to_string() == name)
+    }
+
     /// The prefixes of the files that make up the product. A folder holds the product if each is present.
     pub(crate) const fn required_stems(self) -> &'static [&'static str] {
         match self {

@@ -91,6 +91,32 @@ impl Store {
         }))
     }
 
+    /// The libraries of `product` at `path`: a folder, or a file and those beside it. Nothing is known of their contents; a path
+    /// where there are none is a library without files.
+    pub fn given(&self, product: Product, path: &Path) -> Installed {
+        let name = path.to_string_lossy();
+        let file = fs::canonicalize(path).ok().filter(|path| path.is_file());
+        let mut library = match folder::inspect(path) {
+            Ok(found) => found.into_installed(&name),
+            Err(_) => Installed {
+                name: name.into_owned(),
+                product,
+                version: "unknown".to_owned(),
+                directory: path.parent().unwrap_or(path).to_owned(),
+                files: Vec::new(),
+                stand_ins: None,
+                record: None,
+            },
+        };
+        let is_listed = |file: &PathBuf| {
+            library.files.iter().any(|other| fs::canonicalize(other).is_ok_and(|other| other == *file))
+        };
+        if let Some(file) = file.filter(|file| !is_listed(file)) {
+            library.files.insert(0, file);
+        }
+        library
+    }
+
     /// The installed and registered libraries, by name; unreadable installations are left out.
     pub fn list(&self) -> Result<Vec<Installed>, Error> {
         let mut installed: Vec<Installed> =
@@ -291,6 +317,24 @@ mod tests {
         fs::create_dir(&directory).unwrap();
         fs::write(directory.join("libonnxruntime.so.1.31.1"), "half").unwrap();
         assert!(matches!(store.find("onnxruntime"), Err(Error::NotInstalled { .. })));
+    }
+
+    #[test]
+    fn given_file_stands_before_those_beside_it() {
+        let libraries = tempfile::tempdir().unwrap();
+        let path = |name: &str| fs::canonicalize(libraries.path()).unwrap().join(name);
+        let store = Store::at("/nowhere");
+        let files = |given: &Path| store.given(Product::Tensorrt, given).files;
+        assert!(files(&path("libmine.so")).is_empty());
+        fs::write(path("libmine.so"), "mine").unwrap();
+        assert_eq!(files(&path("libmine.so")), [path("libmine.so")]);
+        for name in ["libnvinfer.so.10", "libnvonnxparser.so.10"] {
+            fs::write(path(name), name).unwrap();
+        }
+        let both = [path("libnvinfer.so.10"), path("libnvonnxparser.so.10")];
+        assert_eq!(files(&path("libmine.so")), [&[path("libmine.so")][..], &both].concat());
+        assert_eq!(files(&path("libnvinfer.so.10")), both);
+        assert_eq!(files(&path("")), both);
     }
 
     #[test]

@@ -8,7 +8,8 @@ mod findings;
 use std::time::Instant;
 
 use twinfer_case::{
-    Budget, CaseRecord, Event, JOURNAL_FORMAT, Observation, RunInfo, Summary, Task, VariantRecord,
+    Budget, CaseRecord, Event, JOURNAL_FORMAT, LibraryInfo, Observation, RunInfo, Summary, Task,
+    VariantRecord,
 };
 use twinfer_checks::{Answer, judge_together, record};
 use twinfer_store::{Journal, RunDirectory, machine, now};
@@ -21,17 +22,18 @@ impl Targets {
     /// Compares the variants with each other on every case of `model`, writes the run to `directory`, and sends the events of a
     /// campaign to `sink`.
     ///
-    /// A divergence counts if it recurs in workers that have run nothing else.
+    /// `libraries` are those that the variants load. A divergence counts if it recurs in workers that have run nothing else.
     pub fn compare(
         &self,
         model: &OpaqueModel,
+        libraries: Vec<LibraryInfo>,
         directory: &RunDirectory,
         sink: &mut dyn FnMut(&Event),
     ) -> Result<Summary, TargetError> {
         if self.variants.len() < 2 {
             return Err(TargetError::NothingToCompareWith { unknown: model.unknown.clone() });
         }
-        let run = self.run_info(model);
+        let run = self.run_info(model, libraries);
         let mut journal = Journal::create(directory, &run)?;
         let mut summary = Summary::new(self.infos());
         sink(&Event::CampaignStarted { run });
@@ -108,7 +110,7 @@ impl Targets {
         Ok(judged.map(|((info, observation), judgement)| record(info, observation, judgement)).collect())
     }
 
-    fn run_info(&self, model: &OpaqueModel) -> RunInfo {
+    fn run_info(&self, model: &OpaqueModel, libraries: Vec<LibraryInfo>) -> RunInfo {
         RunInfo {
             format: JOURNAL_FORMAT,
             twinfer: env!("CARGO_PKG_VERSION").to_owned(),
@@ -119,6 +121,7 @@ impl Targets {
             jobs: 1,
             ladder: None,
             variants: self.infos().cloned().collect(),
+            libraries,
             machine: machine(),
             workforce: Vec::new(),
             started: now(),

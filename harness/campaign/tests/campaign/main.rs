@@ -16,6 +16,7 @@ mod devices;
 mod faults;
 mod findings;
 mod ladder;
+mod libraries;
 mod real_backends;
 mod setup;
 mod slow_backend;

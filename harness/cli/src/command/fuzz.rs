@@ -8,6 +8,7 @@ use twinfer_campaign::{Options, Scaling};
 use twinfer_case::{Budget, Ladder, Summary, TrustedVariant};
 use twinfer_configuration::{CONFIGURATION_FILE, Configuration, Jobs, Shard, Variants, seconds};
 use twinfer_generators::Family;
+use twinfer_libraries::Hashing;
 use twinfer_log::LogLevel;
 use twinfer_reports::Format;
 use twinfer_store::{RunDirectory, known_findings};
@@ -22,11 +23,13 @@ use crate::{
     campaign::run_with_progress,
     formats::formats,
     issues::{Trials, resolve},
+    libraries::verify_in_background,
     output::write,
+    provision::provision,
     resumption::Resumption,
     run_log::RunLog,
     trust::TrustArguments,
-    worker::worker_for,
+    worker::worker_with,
 };
 
 /// The default folder of known findings.
@@ -139,7 +142,8 @@ fn claim(arguments: &Arguments) -> Result<RunDirectory, Failure> {
 fn options(arguments: &Arguments, configuration: &Configuration) -> Result<Options, Failure> {
     let variants = for_screening(variants(arguments, configuration)?);
     let devices = arguments.devices.as_deref().or(configuration.devices.as_deref());
-    let worker = worker_for(&variants)?;
+    let libraries = provision(&variants)?;
+    let worker = worker_with(&libraries)?;
     #[cfg(feature = "fault-injection")]
     let worker = with_injected_faults(worker, arguments.inject);
     let known = known(&arguments.known)?;
@@ -155,6 +159,7 @@ fn options(arguments: &Arguments, configuration: &Configuration) -> Result<Optio
         devices: devices.into_iter().flat_map(|devices| devices.split(',')).map(str::to_owned).collect(),
         device_workers: twinfer_backend::processes_a_device(),
         ladder: arguments.ladder.or(configuration.ladder),
+        libraries: verify_in_background(libraries, Hashing::Full),
         known,
         minimize: !arguments.no_minimize,
         ..defaults

@@ -4,11 +4,19 @@ use std::{num::NonZeroUsize, sync::Arc};
 
 use twinfer_campaign::{Campaign, Options};
 use twinfer_case::{Budget, Case, TrustedVariant};
+use twinfer_libraries::Hashing;
 use twinfer_reports::{Report, Reporter};
 use twinfer_store::RunDirectory;
 use twinfer_targets::OpaqueModel;
 
-use crate::{Failure, run_log::RunLog, targets, worker::worker_for};
+use crate::{
+    Failure,
+    libraries::{verify, verify_in_background},
+    provision::provision,
+    run_log::RunLog,
+    targets,
+    worker::worker_with,
+};
 
 /// Runs `cases` on `variants`, in order and without minimizing; findings are written to `directory`.
 pub fn run(
@@ -17,7 +25,8 @@ pub fn run(
     directory: &RunDirectory,
     log: Option<&RunLog>,
 ) -> Result<Report, Failure> {
-    let mut worker = worker_for(&variants)?;
+    let libraries = provision(&variants)?;
+    let mut worker = worker_with(&libraries)?;
     if let Some(log) = log {
         log.extend_to(&mut worker);
     }
@@ -25,6 +34,7 @@ pub fn run(
         families: Vec::new(),
         budget: Budget::Cases(cases.len() as u64),
         jobs: NonZeroUsize::MIN,
+        libraries: verify_in_background(libraries, Hashing::Cached),
         minimize: false,
         fresh_every: 0,
         source: Some(Arc::new(move |index| cases[index as usize % cases.len()].clone())),
@@ -43,6 +53,8 @@ pub fn compare(
     log: Option<&RunLog>,
 ) -> Result<Report, Failure> {
     let mut report = Report::default();
-    targets::start(variants, log)?.compare(opaque, directory, &mut |event| report.on_event(event))?;
+    let libraries = verify(&provision(variants)?, Hashing::Cached)?;
+    let targets = targets::start(variants, log)?;
+    targets.compare(opaque, libraries, directory, &mut |event| report.on_event(event))?;
     Ok(report)
 }
