@@ -64,5 +64,5 @@ fn changed_byte_of_library_ends_every_command() {
     let doctor = run(&["backends", "doctor"]);
     assert_eq!(doctor.code, Some(3), "{}", doctor.shown());
     assert!(doctor.stdout.contains(&damage), "{}", doctor.shown());
-    assert!(!folder.path().join("run").exists() && !folder.path().join("checked-again").exists());
+    assert!(!folder.path().join("run").exists(), "a run without cases is left");
 }

@@ -54,9 +54,17 @@ impl DebugLog {
     /// Writes the events of this process to the file from now on. A process can start one log; a second one has no
     /// effect.
     pub fn start(&self) -> io::Result<()> {
+        if self.level != LogLevel::Off {
+            self.file.parent().map_or(Ok(()), create_dir_all)?;
+            File::options().append(true).create(true).open(&self.file)?;
+        }
+        self.append()
+    }
+
+    /// As [`start`](Self::start), for a file that exists.
+    fn append(&self) -> io::Result<()> {
         let Some(level) = self.level.tracing() else { return Ok(()) };
-        self.file.parent().map_or(Ok(()), create_dir_all)?;
-        let file = File::options().append(true).create(true).open(&self.file)?;
+        let file = File::options().append(true).open(&self.file)?;
         let lines = fmt::layer().with_ansi(false).log_internal_errors(false).with_writer(file);
         let only_ours = Targets::new().with_target(TARGET, level);
         let _ = tracing::subscriber::set_global_default(registry().with(only_ours).with(lines));
@@ -80,11 +88,12 @@ impl DebugLog {
 }
 
 /// Appends the events of this worker process to its supervisor's log, if the environment names one. Events carry the process id while the
-/// result is held. A log that cannot be opened is left out: it must not end a worker.
+/// result is held. A log that cannot be opened is left out: it must not end a worker. Nor does a worker create one: its supervisor
+/// may be gone, and the file with it.
 pub fn start_in_worker() -> Option<EnteredSpan> {
     let file = PathBuf::from(env::var_os(FILE_VARIABLE)?);
     let level = env::var(LEVEL_VARIABLE).ok()?.parse().ok()?;
-    DebugLog { file, level }.start().ok()?;
+    DebugLog { file, level }.append().ok()?;
     let span = error_span!("worker", pid = process::id()).entered();
     debug!("process began");
     Some(span)
@@ -130,6 +139,14 @@ mod tests {
         let log = DebugLog::new(&folder.path().join("debug.log"), LogLevel::Off).unwrap();
         log.start().unwrap();
         assert!(log.environment().is_empty() && !log.file().exists());
+    }
+
+    #[test]
+    fn removed_log_is_not_created_by_a_worker() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = DebugLog::new(&folder.path().join("runs/debug.log"), LogLevel::Debug).unwrap();
+        assert!(log.append().is_err());
+        assert!(!folder.path().join("runs").exists());
     }
 
     #[test]
