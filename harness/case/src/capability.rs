@@ -10,7 +10,8 @@ use crate::{Arithmetic, BackendVersion, Condition, FallbackReason, Outcome, Stag
 pub struct Description {
     /// The backend's name for itself, such as `ONNX Runtime`.
     pub name: String,
-    /// The version of the library that does the work.
+    /// The version of the library that does the work. That of its package begins with it: otherwise the tests of stored cases
+    /// skip what was recorded of the backend, as another version's.
     pub version: String,
     /// The graphs that the backend refuses, each limit a rule with its source.
     pub capabilities: Vec<Capability>,

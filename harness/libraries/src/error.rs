@@ -1,5 +1,7 @@
 use std::{io, path::PathBuf};
 
+use crate::Product;
+
 /// Why a library cannot be installed or found; every message says what to do next.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -74,11 +76,7 @@ pub enum Error {
         source: zip::result::ZipError,
     },
     /// A folder holds the libraries of no product.
-    #[error(
-        "no backend libraries in {}: expected libonnxruntime.so, or libnvinfer.so with libnvonnxparser.so, \
-         or libtensorrt_rtx.so with libtensorrt_onnxparser_rtx.so",
-        path.display()
-    )]
+    #[error("no backend libraries in {}: expected {}", path.display(), Product::files_in_words())]
     NoLibraries {
         /// The folder.
         path: PathBuf,

@@ -15,13 +15,14 @@ pub struct Package {
     pub(crate) python: &'static str,
     /// The platform tag of the wheel.
     pub(crate) platform: &'static str,
-    /// The SHA-256 of the wheel.
+    /// The SHA-256 of the wheel for that Python version and platform: others have other hashes.
     pub sha256: &'static str,
     /// The size of the wheel in megabytes, rounded; shown while downloading.
     pub megabytes: u32,
     /// The folder of the wheel that holds the libraries.
     pub(crate) folder: &'static str,
-    /// The libraries; the first is the one to load.
+    /// The libraries, the one to load first, then those of the same folder that it links or opens itself, such as plugins.
+    /// No other file is unpacked.
     pub(crate) files: &'static [&'static str],
     /// Libraries that these link by name and do not use. If a machine lacks one, an empty stand-in is created.
     pub(crate) stand_ins: &'static [&'static str],
@@ -155,12 +156,23 @@ pub const PACKAGES: &[Package] = &[
 #[cfg(test)]
 mod tests {
     use super::{PACKAGES, Package};
+    use crate::{Product, product::is_version_of};
 
     #[test]
     fn product_name_selects_its_newest_version() {
         assert_eq!(Package::named("tensorrt-rtx").map(|package| package.version), Some("1.7.1.116"));
         assert_eq!(Package::named("tensorrt").map(|package| package.version), Some("8.6.0"));
         assert_eq!(Package::named("tensorrt-9"), None);
+    }
+
+    #[test]
+    fn every_package_is_recognized_by_its_files() {
+        for package in PACKAGES {
+            let names: Vec<String> = package.files.iter().map(|&name| name.to_owned()).collect();
+            assert_eq!(Product::of_files(&names), Some(package.product), "{}", package.name);
+            let loaded = package.product.required_stems()[0];
+            assert!(is_version_of(&names[0], loaded), "{} is loaded by {}", package.name, names[0]);
+        }
     }
 
     #[test]

@@ -25,7 +25,8 @@ impl Product {
         Self::ALL.into_iter().find(|product| product.to_string() == name)
     }
 
-    /// The prefixes of the files that make up the product. A folder holds the product if each is present.
+    /// The prefixes of the files that make up the product, that of the library to load first. A folder holds the product
+    /// if each is present.
     pub(crate) const fn required_stems(self) -> &'static [&'static str] {
         match self {
             Self::Onnxruntime => &["libonnxruntime.so"],
@@ -45,6 +46,20 @@ impl Product {
             Self::Tensorrt => &["libnvinfer_plugin.so"],
             Self::Onnxruntime | Self::OnnxruntimeCuda | Self::TensorrtRtx => &[],
         }
+    }
+
+    /// The files that make a folder one of a product, in words: `libx.so, or liby.so with libz.so`. Products that extend
+    /// another are left out.
+    pub(crate) fn files_in_words() -> String {
+        let extends = |this: Self, other: Self| {
+            this != other && other.required_stems().iter().all(|stem| this.required_stems().contains(stem))
+        };
+        let is_plain = |this: &Self| !Self::ALL.into_iter().any(|other| extends(*this, other));
+        let words = |product: Self| match product.required_stems() {
+            [first, rest @ ..] if !rest.is_empty() => format!("{first} with {}", rest.join(" and ")),
+            stems => stems.concat(),
+        };
+        Self::ALL.into_iter().filter(is_plain).map(words).collect::<Vec<_>>().join(", or ")
     }
 
     /// The most specific product that the files `names` make up; `None` if they make up none.

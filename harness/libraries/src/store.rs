@@ -36,7 +36,7 @@ pub struct Installed {
 }
 
 impl Installed {
-    /// The library to load: `libonnxruntime.so.…`, `libnvinfer.so.…` or `libtensorrt_rtx.so.…`.
+    /// The library to load, such as `libonnxruntime.so.1.31.1`.
     pub fn library(&self) -> &Path {
         self.files.first().map_or(&self.directory, PathBuf::as_path)
     }
