@@ -193,6 +193,7 @@ fn runs() -> Done {
     let run = RunInfo {
         ladder: None,
         format: JOURNAL_FORMAT,
+        id: String::new(),
         twinfer: env!("CARGO_PKG_VERSION").to_owned(),
         seed: 1,
         families: vec!["conv".to_owned()],
@@ -204,6 +205,8 @@ fn runs() -> Done {
         machine: Machine { os: "linux".to_owned(), arch: "x86_64".to_owned(), cores: 2 },
         workforce: Vec::new(),
         started: 1_790_000_000,
+        journal: None,
+        revisited: None,
     };
     let run = serde_json::to_vec_pretty(&run)?;
     for (index, folder) in stored()?.iter().enumerate().filter(|(index, _)| index % 8 == 0) {

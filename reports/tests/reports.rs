@@ -12,6 +12,7 @@ use std::{
 
 use twinfer_case::Event;
 use twinfer_reports::{Format, IssueState, ListedIssue, Progress, Report, Reporter};
+use twinfer_store::{Journal, RunDirectory};
 
 fn rendered(format: Format) -> String {
     console::set_colors_enabled(false);
@@ -84,14 +85,20 @@ fn escalated_cases_appear_in_every_format() {
 #[test]
 fn old_journal_format_is_read_and_newer_is_rejected() {
     let directory = stored_run();
-    let journal = directory.path().join("journal.jsonl");
-    let text = fs::read_to_string(&journal).unwrap();
-    let current = format!("\"format\":{}", twinfer_case::JOURNAL_FORMAT);
-    assert!(text.contains(&current));
-    fs::write(&journal, text.replace(&current, "\"format\":1")).unwrap();
-    assert!(Report::of_directory(directory.path()).is_ok());
-    fs::write(&journal, text.replace(&current, "\"format\":99")).unwrap();
-    let message = Report::of_directory(directory.path()).unwrap_err().to_string();
+    let files = ["run.json", "journal.jsonl"].map(|name| directory.path().join(name));
+    let texts = files.each_ref().map(|path| fs::read_to_string(path).unwrap());
+    let stored_as = |format: u32| {
+        for (path, text) in files.iter().zip(&texts) {
+            let current = format!("\"format\":{}", twinfer_case::JOURNAL_FORMAT);
+            let text = text.replace("\"format\": ", "\"format\":");
+            assert!(text.contains(&current), "{text}");
+            fs::write(path, text.replace(&current, &format!("\"format\":{format}"))).unwrap();
+        }
+        Report::of_directory(directory.path())
+    };
+    assert_eq!(stored_as(3).unwrap().summary.cases, fixture::records().len() as u64);
+    assert_eq!(stored_as(1).unwrap().summary.cases, fixture::records().len() as u64);
+    let message = stored_as(99).unwrap_err().to_string();
     assert!(message.contains("its format is 99"), "{message}");
 }
 
@@ -150,7 +157,7 @@ fn invalid_journal_line_is_rejected_by_number() {
     let text = fs::read_to_string(&journal).unwrap();
     fs::write(&journal, text.replacen('\n', "\n{}\n", 1)).unwrap();
     let message = Report::of_directory(directory.path()).unwrap_err().to_string();
-    assert!(message.contains("journal.jsonl: line 2: missing field"), "{message}");
+    assert!(message.contains("journal.jsonl: line 2 was inserted"), "{message}");
 }
 
 #[test]
@@ -162,11 +169,12 @@ fn directory_without_run_is_rejected_by_path() {
 
 fn stored_run() -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
-    let write = |name: &str, text: String| fs::write(directory.path().join(name), text).unwrap();
-    write("run.json", serde_json::to_string(&fixture::run()).unwrap());
-    let lines =
-        fixture::records().iter().map(|record| serde_json::to_string(record).unwrap() + "\n").collect();
-    write("journal.jsonl", lines);
+    let claimed = RunDirectory::create(directory.path()).unwrap();
+    let mut journal = Journal::create(&claimed, &fixture::run()).unwrap();
+    for record in fixture::records() {
+        journal.append(&record).unwrap();
+    }
+    journal.flush().unwrap();
     for finding in fixture::findings() {
         let folder = directory.path().join("findings").join(finding.signature.slug());
         fs::create_dir_all(&folder).unwrap();

@@ -6,7 +6,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::{
-    fuzz::{findings, fuzz, journal},
+    fuzz::{cut_journal, findings, fuzz, journal},
     twinfer,
 };
 
@@ -81,9 +81,7 @@ fn merged_shards_of_quantized_graphs_keep_verdicts() {
 #[test]
 fn truncated_or_missing_shard_loses_only_its_cases() {
     let shards = ["0/3", "1/3"].map(|shard| run(&["--cases", "6", "--shard", shard]));
-    let path = shards[1].path().join("journal.jsonl");
-    let journal = fs::read_to_string(&path).unwrap();
-    fs::write(&path, &journal[..journal.len() - 9]).unwrap();
+    cut_journal(shards[1].path(), 9);
     let merged = tempfile::tempdir().unwrap();
     let out = merged.path().join("run");
     let paths = shards.each_ref().map(|shard| text(shard.path()));
@@ -123,10 +121,15 @@ fn diff_lists_new_gone_and_not_run_findings() {
     assert!(diff(&earlier, &short).stdout.contains("not run  "));
 }
 
-/// Removes a finding from a run directory.
+/// Removes a finding from a run directory, whose format becomes that before lines had checksums.
 fn remove_finding(run: &Path, finding: &str) {
     fs::remove_dir_all(run.join("findings").join(finding)).unwrap();
-    let path = run.join("journal.jsonl");
-    let journal = fs::read_to_string(&path).unwrap();
-    fs::write(&path, journal.replace(&format!("\"{finding}\""), "")).unwrap();
+    for (name, format, earlier) in
+        [("run.json", "\"format\": 4", "\"format\": 3"), ("journal.jsonl", "\"format\":4", "\"format\":3")]
+    {
+        let path = run.join(name);
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(text.contains(format), "{text}");
+        fs::write(&path, text.replace(format, earlier).replace(&format!("\"{finding}\""), "")).unwrap();
+    }
 }

@@ -22,6 +22,15 @@ const ACCEPTED: &[(&str, Change)] = &[
     ("machine", |run| edit(&run.join("run.json"), "/machine/cores", json!(9))),
     ("version of twinfer", |run| edit(&run.join("run.json"), "/twinfer", json!("9.0.0"))),
     ("workforce", |run| edit(&run.join("run.json"), "/workforce", json!([]))),
+    ("id", |run| edit_text(&run.join("run.json"), |text| text.replacen('{', "{\"id\":\"another\",", 1))),
+    ("checksums and stated indices", |run| {
+        edit_journal(run, |lines| {
+            for (index, line) in lines.iter_mut().enumerate() {
+                *line = line.replacen('{', &format!("{{\"index\":{index},\"checksum\":\"{index}\","), 1);
+            }
+            lines.reverse();
+        });
+    }),
     ("order of cases", |run| edit_journal(run, |lines| lines.reverse())),
     ("renamed key", |run| {
         edit_text(&run.join("journal.jsonl"), |text| text.replace("\"veils\"", "\"masks\""));

@@ -229,6 +229,7 @@ fn record(
     };
     CaseRecord {
         format: JOURNAL_FORMAT,
+        index: case.case.provenance.as_ref().map_or(0, |provenance| provenance.index),
         case: case.task.hash,
         provenance: case.case.provenance.clone(),
         variants: vec![variant],

@@ -5,7 +5,9 @@ use twinfer_case::{
     BackendName, DeviceUse, Event, JOURNAL_FORMAT, Ladder, LibraryInfo, RunInfo, Summary, TrustedVariant,
     VariantInfo,
 };
-use twinfer_store::{Journal, OpenCases, Resumed, RunDirectory, Start, machine, now, record_workforce};
+use twinfer_store::{
+    Journal, OpenCases, Resumed, RunDirectory, Start, machine, now, record_workforce, run_id,
+};
 use twinfer_triage::{Catalog, Dedup, Findings, Investigator};
 use twinfer_workers::{
     Autoscaler, Capacity, DevicePools, HostContext, Outbox, TriageWorkers, VariantWorkers, WorkerProcess,
@@ -98,7 +100,7 @@ impl Campaign {
         let libraries = self.options.libraries.wait()?;
         let first = first?;
         let run = self.run_info(&first, libraries);
-        let (state, known) = self.open_run(directory, &run)?;
+        let (state, known, run) = self.open_run(directory, run)?;
         for (variant, worker) in first.all(&self.pools) {
             sink(&Event::WorkerStarted { variant: variant.clone(), millis: worker.start_millis() });
         }
@@ -119,24 +121,28 @@ impl Campaign {
         Ok(summary)
     }
 
-    /// Creates the run on disk, or opens the one that is to be resumed; with the findings that were known before it.
+    /// Creates the run on disk, or opens the one that is to be resumed; with the findings that were known before it, and the run as
+    /// it was begun.
     fn open_run(
         &self,
         directory: &RunDirectory,
-        run: &RunInfo,
-    ) -> Result<(RunState, Catalog), CampaignError> {
+        run: RunInfo,
+    ) -> Result<(RunState, Catalog, RunInfo), CampaignError> {
         let mut findings = Findings::open(directory, &self.options.known)?;
         let known = findings.catalog().clone();
-        let (journal, summary, open) = match directory.start() {
-            Start::New => (Journal::create(directory, run)?, Summary::new(&run.variants), OpenCases::new()),
+        let (journal, summary, open, run) = match directory.start() {
+            Start::New => {
+                let journal = Journal::create(directory, &run)?;
+                (journal, Summary::new(&run.variants), OpenCases::new(), run)
+            }
             Start::Resumed => {
-                let Resumed { journal, summary, mut settled, open } = Journal::resume(directory, run)?;
+                let Resumed { run, journal, summary, mut settled, open } = Journal::resume(directory, &run)?;
                 findings.resume(&summary)?;
                 (settled.new_findings, settled.earlier) = (findings.new_findings(), settled.cases);
-                (journal, settled, open)
+                (journal, settled, open, run)
             }
         };
-        Ok((RunState { journal, findings, summary, open }, known))
+        Ok((RunState { journal, findings, summary, open }, known, run))
     }
 
     /// Starts the threads of every stage and runs the dispatcher over them.
@@ -244,6 +250,7 @@ impl Campaign {
         });
         RunInfo {
             format: JOURNAL_FORMAT,
+            id: run_id(),
             twinfer: env!("CARGO_PKG_VERSION").to_owned(),
             seed: self.options.seed,
             families: self.options.families.clone(),
@@ -256,6 +263,8 @@ impl Campaign {
             machine: machine(),
             workforce: Vec::new(),
             started: now(),
+            journal: None,
+            revisited: None,
         }
     }
 }

@@ -8,7 +8,7 @@ pub fn log(event: &Event) {
     match event {
         Event::CampaignStarted { run } => log_start(run),
         Event::CaseFinished { record } => {
-            trace!(case = record.place(), findings = record.findings.join(","), "case recorded");
+            trace!(case = record.index, findings = record.findings.join(","), "case recorded");
         }
         Event::NotConfirmed { case, divergence } => {
             info!(hash = case.to_string(), kind = divergence.kind.to_string(), "divergence did not recur");

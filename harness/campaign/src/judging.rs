@@ -50,6 +50,7 @@ impl Judge<'_> {
         let micros = variants.iter().map(VariantRecord::micros).sum();
         let record = CaseRecord {
             format: JOURNAL_FORMAT,
+            index,
             case: case.task.hash,
             provenance: case.case.provenance.clone(),
             variants,

@@ -118,7 +118,7 @@ impl RunState {
 
     /// Completes the journal; what the campaign came to in `time`.
     pub fn finish(mut self, time: Duration) -> Result<Summary, CampaignError> {
-        self.journal.flush()?;
+        self.journal.finish()?;
         for record in self.open.values() {
             self.summary.record(record);
             self.summary.earlier += 1;

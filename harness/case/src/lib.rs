@@ -73,8 +73,8 @@ pub use option_key::{OptionKey, OptionValue};
 pub use poison::{is_poison, poisoned};
 pub use recipe::{MAX_CASE_ELEMENTS, OversizedRecipe, materialize};
 pub use record::{
-    Budget, CaseRecord, DeviceMemory, JOURNAL_FORMAT, MAX_SHARDS, Machine, Mask, Note, QuantizedExecution,
-    RunInfo, VariantInfo, VariantRecord, WorkerBound, Workforce,
+    Budget, CaseRecord, DeviceMemory, JOURNAL_FORMAT, JournalEnd, MAX_SHARDS, Machine, Mask, Note,
+    QuantizedExecution, RunInfo, VariantInfo, VariantRecord, WorkerBound, Workforce,
 };
 pub use signature::{Cause, Signature};
 pub use summary::{FindingCount, MaskCount, Summary, VariantSummary};

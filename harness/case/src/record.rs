@@ -4,15 +4,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::{CaseHash, Description, Ladder, LibraryInfo, Provenance, Stage, Timing, Variant, Verdict};
 
-/// The version of the journal and run formats that this crate writes. It also reads version 2, in which
-/// masks are called veils, and version 1, which has no rungs.
-pub const JOURNAL_FORMAT: u32 = 3;
+/// The version of the journal and run formats that this crate writes. It also reads version 3, whose lines have no checksums,
+/// version 2, in which masks are called veils, and version 1, which has no rungs.
+pub const JOURNAL_FORMAT: u32 = 4;
 
-/// One line of `journal.jsonl`: a case with its verdicts, in case order.
+/// One line of `journal.jsonl`: a case with its verdicts. The lines stand in any order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CaseRecord {
     /// [`JOURNAL_FORMAT`].
     pub format: u32,
+    /// The index of the case in the whole campaign. Lines of earlier formats lack it: whoever reads a journal fills it in.
+    #[serde(default)]
+    pub index: u64,
     /// The hash of what the backends were given.
     pub case: CaseHash,
     /// The generator, the seed and the index of the case; `None` if no generator made it.
@@ -29,13 +32,6 @@ pub struct CaseRecord {
     pub open: Vec<Variant>,
     /// Multiply-accumulates of one run; 0 if the graph's shapes are not known.
     pub macs: u64,
-}
-
-impl CaseRecord {
-    /// The case's index in the campaign that generated it; `None` if no generator made it.
-    pub fn place(&self) -> Option<u64> {
-        self.provenance.as_ref().map(|provenance| provenance.index)
-    }
 }
 
 /// A finding that a case shows *masked*: nothing explains the case's own divergence, and mutants explain that of the smaller
@@ -114,6 +110,9 @@ pub const MAX_SHARDS: u64 = 1 << 16;
 pub struct RunInfo {
     /// [`JOURNAL_FORMAT`].
     pub format: u32,
+    /// What tells this run from all others, even those with the same options; empty in formats before 4.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub id: String,
     /// The version of twinfer.
     pub twinfer: String,
     /// The seed of the campaign.
@@ -141,6 +140,21 @@ pub struct RunInfo {
     pub workforce: Vec<Workforce>,
     /// When the campaign started, in seconds since 1970-01-01 UTC.
     pub started: u64,
+    /// The journal when the campaign last ended; `None` until then. Lines that a resumed campaign adds come behind.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub journal: Option<JournalEnd>,
+    /// The journal of the cases that were decided again, when the campaign last ended; `None` if there were none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revisited: Option<JournalEnd>,
+}
+
+/// How far a journal reached when its campaign ended: a journal that is shorter has lost lines.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JournalEnd {
+    /// The number of lines.
+    pub lines: u64,
+    /// The checksum of the last of them, which covers all lines before it.
+    pub checksum: String,
 }
 
 /// When a campaign stops.

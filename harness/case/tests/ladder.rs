@@ -35,6 +35,7 @@ fn case(variants: Vec<VariantRecord>) -> CaseRecord {
     let request = Request { precision: DataType::Float, tf32: false };
     CaseRecord {
         format: JOURNAL_FORMAT,
+        index: 0,
         case: Task::new(Vec::new(), request, Vec::new()).hash,
         provenance: None,
         variants,

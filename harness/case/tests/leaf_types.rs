@@ -180,6 +180,7 @@ fn a_summary_counts_what_its_records_say() {
     let mut summary = Summary::new([&info]);
     let record = |verdict, compared, findings: &[&str]| CaseRecord {
         format: JOURNAL_FORMAT,
+        index: 0,
         case: Task::new(Vec::new(), Request { precision: DataType::Float, tf32: false }, Vec::new()).hash,
         provenance: None,
         variants: vec![VariantRecord {

@@ -1,42 +1,47 @@
 use std::{
     collections::BTreeMap,
     fs::{self, File},
-    io::{self, BufWriter, Write},
+    io::{BufWriter, Write},
     mem,
     path::PathBuf,
     time::Instant,
 };
 
-use tracing::debug;
-use twinfer_case::{CaseRecord, MAX_FILE_BYTES, RunInfo, Summary, read_file};
+use tracing::{debug, warn};
+use twinfer_case::{CaseRecord, RunInfo, Summary};
 
 use crate::{
     Records, RunDirectory, StoreError,
     files::{read_json, write_json},
+    lines::Position,
     names::{FINDINGS, JOURNAL, REVISITED, RUN},
 };
 
 /// Records between two writes to disk. A killed campaign loses at most this many, and runs them again when it is resumed.
 const BATCH: u32 = 64;
 
-/// The journal of a run directory: one line per case, in case order, append only. A second file, append only as well, holds
-/// the cases that are decided again.
+/// The journal of a run directory: one line per case, append only. A second file, append only as well, holds the cases that are
+/// decided again.
 pub struct Journal {
-    cases: Lines,
+    cases: JournalFile,
     /// `None` until a case is decided again.
-    revisited: Option<Lines>,
+    revisited: Option<JournalFile>,
+    run: RunInfo,
     folder: PathBuf,
     unwritten: u32,
 }
 
 /// A file to which records are added, one line each.
-struct Lines {
+struct JournalFile {
     path: PathBuf,
     file: BufWriter<File>,
+    end: Position,
 }
 
 /// A journal to which the rest of the run is appended.
 pub struct Resumed {
+    /// The run as it was begun.
+    pub run: RunInfo,
     /// The journal, without an incomplete last record.
     pub journal: Journal,
     /// The summary of all cases.
@@ -47,7 +52,7 @@ pub struct Resumed {
     pub open: OpenCases,
 }
 
-/// The cases of a journal with a divergence that was not triaged, which a resumed run decides again, by place in the campaign.
+/// The cases of a journal with a divergence that was not triaged, which a resumed run decides again, by their index in the campaign.
 pub type OpenCases = BTreeMap<u64, CaseRecord>;
 
 impl Journal {
@@ -57,40 +62,48 @@ impl Journal {
         write_json(&out.join(RUN), run)?;
         let findings = out.join(FINDINGS);
         fs::create_dir_all(&findings).map_err(StoreError::writing(findings))?;
-        Self::of(directory)
+        let start = Position::start(run, JOURNAL);
+        Self::new(directory, run.clone(), start)
     }
 
-    fn of(directory: &RunDirectory) -> Result<Self, StoreError> {
+    fn new(directory: &RunDirectory, run: RunInfo, end: Position) -> Result<Self, StoreError> {
         let folder = directory.path().to_owned();
         let file = BufWriter::new(directory.journal()?);
-        let cases = Lines { path: folder.join(JOURNAL), file };
-        Ok(Self { cases, revisited: None, folder, unwritten: 0 })
+        let cases = JournalFile { path: folder.join(JOURNAL), file, end };
+        Ok(Self { cases, revisited: None, run, folder, unwritten: 0 })
     }
 
-    /// Opens the journal of a run that ended early, in a directory that was claimed to resume it, and drops an incomplete last line.
-    /// An error if `run` differs from that run in a way that changes its cases.
+    /// Opens the journal of a run that ended early, in a directory that was claimed to resume it, and drops what was not written
+    /// completely. An error if `run` differs from that run in a way that changes its cases, or if the journal is not as it was
+    /// written.
     pub fn resume(directory: &RunDirectory, run: &RunInfo) -> Result<Resumed, StoreError> {
         let out = directory.path();
         let info = out.join(RUN);
-        let (mut summary, mut settled) = (Summary::new(&run.variants), Summary::new(&run.variants));
-        let mut open = OpenCases::new();
-        if !continues(&read_json(&info)?, run) {
+        let earlier: RunInfo = read_json(&info)?;
+        if !continues(&earlier, run) {
             return Err(StoreError::OtherRun(info));
         }
-        let journal = Self::of(directory)?;
-        let mut records = Records::open(out)?;
-        let (shard, shards) = run.shard;
-        for (number, record) in (0..).zip(records.by_ref()) {
+        let (mut summary, mut settled) = (Summary::new(&run.variants), Summary::new(&run.variants));
+        let mut open = OpenCases::new();
+        let mut records = Records::open(out, &earlier)?;
+        for record in records.by_ref() {
             let record = record?;
             summary.record(&record);
-            let expected = shards.checked_mul(number).and_then(|place| place.checked_add(shard));
-            match record.place().filter(|place| Some(*place) == expected && !record.open.is_empty()) {
-                Some(place) => drop(open.insert(place, record)),
-                None => settled.record(&record),
+            if record.open.is_empty() {
+                settled.record(&record);
+            } else {
+                open.insert(record.index, record);
             }
         }
-        journal.cases.truncate(records.bytes())?;
-        Ok(Resumed { journal, summary, settled, open })
+        let mut journal = Self::new(directory, earlier.clone(), records.place().clone())?;
+        journal.cases.drop_incomplete()?;
+        if let Some(end) = records.revisited_end() {
+            journal
+                .revisited
+                .insert(JournalFile::open(out.join(REVISITED), end.clone())?)
+                .drop_incomplete()?;
+        }
+        Ok(Resumed { run: earlier, journal, summary, settled, open })
     }
 
     /// Appends the next case.
@@ -104,10 +117,22 @@ impl Journal {
     pub fn append_revisited(&mut self, record: &CaseRecord) -> Result<(), StoreError> {
         let revisited = match &mut self.revisited {
             Some(revisited) => revisited,
-            absent => absent.insert(Lines::complete(self.folder.join(REVISITED))?),
+            absent => {
+                let start = Position::start(&self.run, REVISITED);
+                absent.insert(JournalFile::open(self.folder.join(REVISITED), start)?)
+            }
         };
         revisited.append(record)?;
         self.flush()
+    }
+
+    /// Writes all records to disk and notes in the run how far they reach.
+    pub fn finish(mut self) -> Result<(), StoreError> {
+        self.flush()?;
+        let path = self.folder.join(RUN);
+        let run: RunInfo = read_json(&path)?;
+        let revisited = self.revisited.as_ref().and_then(|revisited| revisited.end.end());
+        write_json(&path, &RunInfo { journal: self.cases.end.end(), revisited, ..run })
     }
 
     /// Writes all records to disk.
@@ -115,34 +140,35 @@ impl Journal {
         let begun = Instant::now();
         let cases = mem::take(&mut self.unwritten);
         self.cases.flush()?;
-        self.revisited.as_mut().map_or(Ok(()), Lines::flush)?;
+        self.revisited.as_mut().map_or(Ok(()), JournalFile::flush)?;
         debug!(cases, micros = begun.elapsed().as_micros() as u64, "journal flushed");
         Ok(())
     }
 }
 
-impl Lines {
-    /// Opens the file at `path` for appending, and drops an incomplete last line.
-    fn complete(path: PathBuf) -> Result<Self, StoreError> {
-        let file = File::options().read(true).append(true).create(true).open(&path);
+impl JournalFile {
+    /// Opens the file at `path`, which ends at `end`, for appending.
+    fn open(path: PathBuf, end: Position) -> Result<Self, StoreError> {
+        let file = File::options().append(true).create(true).open(&path);
         let file = file.map_err(StoreError::writing(&path))?;
-        let lines = Self { path, file: BufWriter::new(file) };
-        let text = read_file(&lines.path, MAX_FILE_BYTES).map_err(StoreError::file(&lines.path))?;
-        lines.truncate(text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end as u64 + 1))?;
-        Ok(lines)
+        Ok(Self { path, file: BufWriter::new(file), end })
     }
 
-    /// Truncates the file to `bytes`.
-    fn truncate(&self, bytes: u64) -> Result<(), StoreError> {
-        self.file.get_ref().set_len(bytes).map_err(StoreError::writing(&self.path))
+    /// Drops what is behind the last complete line.
+    fn drop_incomplete(&self) -> Result<(), StoreError> {
+        let file = self.file.get_ref();
+        let bytes = file.metadata().map_err(StoreError::file(&self.path))?.len();
+        if bytes > self.end.bytes {
+            let (lines, dropped) = (self.end.lines, bytes - self.end.bytes);
+            warn!(file = self.path.display().to_string(), lines, dropped, "dropped an incomplete end");
+            file.set_len(self.end.bytes).map_err(StoreError::writing(&self.path))?;
+        }
+        Ok(())
     }
 
     fn append(&mut self, record: &CaseRecord) -> Result<(), StoreError> {
-        let mut write = || -> io::Result<()> {
-            serde_json::to_writer(&mut self.file, record)?;
-            self.file.write_all(b"\n")
-        };
-        write().map_err(StoreError::writing(&self.path))
+        let line = self.end.append(record).map_err(StoreError::format(&self.path))?;
+        self.file.write_all(&line).map_err(StoreError::writing(&self.path))
     }
 
     fn flush(&mut self) -> Result<(), StoreError> {

@@ -16,11 +16,13 @@
 
 mod adopt;
 mod case_folder;
+mod chain;
 mod error;
 mod files;
 mod finding_folder;
 mod findings_folder;
 mod journal;
+mod lines;
 mod merge;
 mod names;
 mod preceding;
@@ -29,6 +31,7 @@ mod records;
 mod replay;
 mod run;
 mod run_directory;
+mod seen_cases;
 mod topic;
 
 pub use adopt::adopt;
@@ -47,6 +50,6 @@ pub use preceding::{read_preceding, write_preceding};
 pub use recording::{RecordedObservation, Recording, without_timings};
 pub use records::Records;
 pub use replay::replay_events;
-pub use run::{machine, now, record_workforce};
+pub use run::{machine, now, record_workforce, run_id};
 pub use run_directory::{RunDirectory, Start, debug_log, has_run, new_run_directory, new_run_directory_in};
 pub use topic::{has_topic, read_topic};

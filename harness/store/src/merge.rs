@@ -2,16 +2,18 @@
 
 use std::{
     fs,
+    iter::Peekable,
     path::{Path, PathBuf},
 };
 
-use twinfer_case::{Budget, MAX_SHARDS, RunInfo};
+use twinfer_case::{Budget, CaseRecord, JOURNAL_FORMAT, MAX_SHARDS, RunInfo};
 
 use crate::{
     Records, RunDirectory, StoreError, adopt,
     files::read_json,
     journal::Journal,
     names::{FINDING, FINDINGS, RUN},
+    run_id,
 };
 
 /// The run directory of one shard.
@@ -43,15 +45,20 @@ pub fn merge(runs: &[PathBuf], out: &Path) -> Result<Vec<u64>, StoreError> {
     Ok((0..count).filter(|shard| !is_there(shard)).collect())
 }
 
-/// Appends the records of all shards to `journal` in the order of the campaign: the k-th record of shard i is the case k·n + i.
+/// Appends the records of all shards to `journal`: of those that come next in their shards, always the one with the lowest index.
 fn merge_journals(parts: &[Part], mut journal: Journal) -> Result<(), StoreError> {
-    let mut shards = parts.iter().map(|part| Records::open(&part.folder)).collect::<Result<Vec<_>, _>>()?;
+    let open = |part: &Part| Records::open(&part.folder, &part.run).map(Iterator::peekable);
+    let mut shards = parts.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+    let index = |shard: &mut Peekable<Records>| match shard.peek() {
+        Some(Ok(record)) => record.index,
+        // an error is met at once
+        Some(Err(_)) => 0,
+        None => u64::MAX,
+    };
     loop {
-        let records = shards.iter_mut().filter_map(Iterator::next).collect::<Result<Vec<_>, _>>()?;
-        if records.is_empty() {
-            return journal.flush();
-        }
-        records.iter().try_for_each(|record| journal.append(record))?;
+        let next = (0..shards.len()).min_by_key(|&shard| index(&mut shards[shard]));
+        let Some(record) = next.and_then(|shard| shards[shard].next()) else { return journal.finish() };
+        journal.append(&CaseRecord { format: JOURNAL_FORMAT, ..record? })?;
     }
 }
 
@@ -77,6 +84,10 @@ fn whole(parts: &[Part]) -> Option<RunInfo> {
         (time @ Budget::Seconds(_), Budget::Cases(_)) | (Budget::Cases(_), time @ Budget::Seconds(_)) => time,
     });
     Some(RunInfo {
+        format: JOURNAL_FORMAT,
+        id: run_id(),
+        journal: None,
+        revisited: None,
         budget: budget?,
         shard: (0, 1),
         workforce: Vec::new(),
@@ -117,7 +128,7 @@ mod tests {
 
     fn run_of(shard: (u64, u64)) -> tempfile::TempDir {
         let run = serde_json::json!({
-            "format": twinfer_case::JOURNAL_FORMAT, "twinfer": "1", "seed": 1, "families": [], "budget": {"cases": 1},
+            "format": JOURNAL_FORMAT, "twinfer": "1", "seed": 1, "families": [], "budget": {"cases": 1},
             "shard": shard, "jobs": usize::MAX, "variants": [], "machine": {"os": "", "arch": "", "cores": 1},
             "started": 0,
         });

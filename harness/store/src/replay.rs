@@ -21,8 +21,9 @@ pub fn replay_events(run_directory: &Path, sink: &mut dyn FnMut(&Event)) -> Resu
     })?;
     check_format(run.format, JOURNAL_FORMAT).map_err(StoreError::format(&path))?;
     let mut summary = Summary::new(&run.variants);
+    let records = Records::open(run_directory, &run)?;
     sink(&Event::CampaignStarted { run });
-    for record in Records::open(run_directory)? {
+    for record in records {
         let record = record?;
         summary.record(&record);
         sink(&Event::CaseFinished { record });

@@ -1,6 +1,7 @@
 //! What a run records about itself: options, machine, and the number of workers.
 
 use std::{
+    hash::{BuildHasher, RandomState},
     num::NonZero,
     thread,
     time::{SystemTime, UNIX_EPOCH},
@@ -28,6 +29,13 @@ pub fn machine() -> Machine {
         arch: std::env::consts::ARCH.to_owned(),
         cores: thread::available_parallelism().map_or(1, NonZero::get),
     }
+}
+
+/// An id for a new run: random, so that no two runs have the same.
+pub fn run_id() -> String {
+    // the only source of randomness in the standard library
+    let random = || RandomState::new().hash_one(SystemTime::now());
+    format!("{:016x}{:016x}", random(), random())
 }
 
 /// The current time in seconds since 1970-01-01 UTC.

@@ -12,7 +12,7 @@ use twinfer_case::{
     VariantRecord,
 };
 use twinfer_checks::{Answer, judge_together, record};
-use twinfer_store::{Journal, RunDirectory, machine, now};
+use twinfer_store::{Journal, RunDirectory, machine, now, run_id};
 use twinfer_workers::{TriageWorkers, WorkerError};
 
 use self::findings::Findings;
@@ -40,12 +40,12 @@ impl Targets {
         let mut findings = Findings::new(&model.interface, directory);
         let started = Instant::now();
         for index in 0..model.cases.len() {
-            let record = self.compare_case(&model.task(index)?, &model.unknown, &mut findings, sink)?;
+            let record = self.compare_case(model, index, &mut findings, sink)?;
             journal.append(&record)?;
             summary.record(&record);
             sink(&Event::CaseFinished { record });
         }
-        journal.flush()?;
+        journal.finish()?;
         summary.new_findings = findings.count();
         summary.seconds = started.elapsed().as_secs_f64();
         sink(&Event::CampaignFinished { summary: summary.clone() });
@@ -55,14 +55,16 @@ impl Targets {
     /// Compares the variants on one case, and records what diverges in `findings`.
     fn compare_case(
         &self,
-        task: &Task,
-        unknown: &str,
+        model: &OpaqueModel,
+        index: usize,
         findings: &mut Findings<'_>,
         sink: &mut dyn FnMut(&Event),
     ) -> Result<CaseRecord, TargetError> {
-        let variants = self.confirmed(task, unknown, sink)?;
+        let task = &model.task(index)?;
+        let variants = self.confirmed(task, &model.unknown, sink)?;
         Ok(CaseRecord {
             format: JOURNAL_FORMAT,
+            index: index as u64,
             case: task.hash,
             provenance: None,
             findings: findings.record(task, self.infos().zip(&variants), sink)?,
@@ -113,6 +115,7 @@ impl Targets {
     fn run_info(&self, model: &OpaqueModel, libraries: Vec<LibraryInfo>) -> RunInfo {
         RunInfo {
             format: JOURNAL_FORMAT,
+            id: run_id(),
             twinfer: env!("CARGO_PKG_VERSION").to_owned(),
             seed: model.seed,
             families: Vec::new(),
@@ -125,6 +128,8 @@ impl Targets {
             machine: machine(),
             workforce: Vec::new(),
             started: now(),
+            journal: None,
+            revisited: None,
         }
     }
 }

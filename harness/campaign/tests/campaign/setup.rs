@@ -12,7 +12,9 @@ use std::{
 
 use tempfile::TempDir;
 use twinfer_campaign::{Campaign, CampaignError, Options};
-use twinfer_case::{BackendName, Budget, CaseRecord, Event, Finding, Kind, Summary, TrustedVariant, Verdict};
+use twinfer_case::{
+    BackendName, Budget, CaseRecord, Event, Finding, Kind, RunInfo, Summary, TrustedVariant, Verdict,
+};
 use twinfer_store::{RunDirectory, Start};
 use twinfer_workers::{Deadlines, WorkerCommand};
 
@@ -106,6 +108,21 @@ impl TestCampaign {
 
     pub fn run(&self) -> Outcome {
         self.try_run().unwrap()
+    }
+
+    /// Leaves the run directory as if the campaign had been killed `bytes` before the end of its journal.
+    pub fn cut_journal(&self, bytes: usize) {
+        let path = self.out.join("journal.jsonl");
+        let journal = fs::read(&path).unwrap();
+        fs::write(&path, &journal[..journal.len() - bytes]).unwrap();
+        let ended = self.run_info();
+        let killed = serde_json::to_vec(&RunInfo { journal: None, revisited: None, ..ended }).unwrap();
+        fs::write(self.out.join("run.json"), killed).unwrap();
+    }
+
+    /// What the run directory says about its run.
+    pub fn run_info(&self) -> RunInfo {
+        serde_json::from_slice(&fs::read(self.out.join("run.json")).unwrap()).unwrap()
     }
 
     /// Runs with `jobs` executors and `investigations` at once.

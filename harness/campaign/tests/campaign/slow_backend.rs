@@ -31,7 +31,8 @@ fn cases_left_untriaged_at_the_time_limit_resume_first() {
     assert_eq!(diverging.count(), found + open.len());
     assert!(found > 0, "no divergence was triaged in time");
 
-    let records = || Records::open(&outcome.out).unwrap().map(Result::unwrap).collect::<Vec<_>>();
+    let run = campaign.run_info();
+    let records = || Records::open(&outcome.out, &run).unwrap().map(Result::unwrap).collect::<Vec<_>>();
     let path = outcome.out.join("journal.jsonl");
     let (before, text) = (records(), fs::read(&path).unwrap());
     campaign.start = Start::Resumed;

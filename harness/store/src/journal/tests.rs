@@ -1,12 +1,16 @@
 use std::path::Path;
 
-use twinfer_case::Provenance;
-
 use super::*;
+use crate::lines::MAX_UNSYNCED;
 
 fn run() -> RunInfo {
+    named("one")
+}
+
+/// A run with this id.
+fn named(id: &str) -> RunInfo {
     let run = serde_json::json!({
-        "format": twinfer_case::JOURNAL_FORMAT, "twinfer": "1", "seed": 1, "families": [], "budget": {"cases": 1},
+        "format": twinfer_case::JOURNAL_FORMAT, "id": id, "twinfer": "1", "seed": 1, "families": [], "budget": {"cases": 1},
         "shard": [0, 1], "jobs": 1, "variants": [], "machine": {"os": "", "arch": "", "cores": 1}, "started": 0,
     });
     serde_json::from_value(run).unwrap()
@@ -16,7 +20,7 @@ fn record(place: u8) -> CaseRecord {
     let case = format!("{place:02x}").repeat(32);
     let findings = vec![format!("a-finding-{place}"); usize::from(place % 3)];
     let record = serde_json::json!({
-        "format": twinfer_case::JOURNAL_FORMAT, "case": case, "provenance": null, "variants": [],
+        "format": twinfer_case::JOURNAL_FORMAT, "index": place, "case": case, "provenance": null, "variants": [],
         "findings": findings, "macs": place,
     });
     serde_json::from_value(record).unwrap()
@@ -83,15 +87,14 @@ fn journals_cut_anywhere_resume_after_the_last_complete_record() {
 #[test]
 fn open_cases_remain_until_they_are_decided() {
     let out = tempfile::tempdir().unwrap();
-    let records = [(0, false), (1, true), (2, true), (7, true)].map(|(place, is_open)| CaseRecord {
-        provenance: Some(Provenance { family: "conv".to_owned(), seed: 1, index: place }),
+    let records = [(0, false), (1, true), (2, true), (7, false)].map(|(place, is_open)| CaseRecord {
         open: is_open.then(|| "ort:cpu".parse().unwrap()).into_iter().collect(),
-        ..record(place as u8)
+        ..record(place)
     });
     append_all(&mut begin(out.path()), &records);
     let open = |resumed: &Resumed| resumed.open.keys().copied().collect::<Vec<_>>();
     let resumed = resume(out.path()).unwrap();
-    assert_eq!(open(&resumed), [1, 2], "the last record is not at its place in the campaign");
+    assert_eq!(open(&resumed), [1, 2]);
     assert_eq!((resumed.summary.cases, resumed.settled.cases), (4, 2));
     let mut journal = resumed.journal;
     for place in [1, 2] {
@@ -133,4 +136,98 @@ fn truncated_runs_are_rejected_and_journals_kept() {
         assert!(matches!(refused, Some(StoreError::Format { .. })), "cut off after {cut} bytes");
     }
     assert_eq!(fs::read(&path).unwrap(), journal);
+}
+
+/// The lines of a journal with the cases 0 to 5, after `change`, as a resumed run and a report read them.
+fn changed(change: impl FnOnce(&mut Vec<Vec<u8>>)) -> Result<u64, String> {
+    let out = tempfile::tempdir().unwrap();
+    append_all(&mut begin(out.path()), &(0..6).map(record).collect::<Vec<_>>());
+    let path = out.path().join(JOURNAL);
+    let text = fs::read(&path).unwrap();
+    let mut lines: Vec<_> = text.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
+    change(&mut lines);
+    fs::write(&path, lines.concat()).unwrap();
+    let mut cases = 0;
+    let replayed = crate::replay_events(out.path(), &mut |event| {
+        cases += u64::from(matches!(event, twinfer_case::Event::CaseFinished { .. }));
+    });
+    let resumed = resume(out.path()).map(|resumed| resumed.summary.cases);
+    assert_eq!(
+        replayed.map(|()| cases).map_err(|error| error.to_string()),
+        match &resumed {
+            Ok(cases) => Ok(*cases),
+            Err(error) => Err(error.to_string()),
+        }
+    );
+    resumed.map_err(|error| error.to_string())
+}
+
+#[test]
+fn changed_journals_are_refused_with_the_line() {
+    let line_of_another_run = || {
+        let mut chain = Position::start(&named("another"), JOURNAL);
+        (0..3).map(|index| chain.append(&record(index)).unwrap()).next_back().unwrap()
+    };
+    let refused = |change: fn(&mut Vec<Vec<u8>>), place: &str| {
+        let error = changed(change).unwrap_err();
+        assert!(error.contains("journal.jsonl: ") && error.contains(place), "{error}");
+    };
+    refused(|lines| drop(lines.remove(2)), "line 3 does not follow line 2");
+    refused(|lines| drop(lines.remove(0)), "line 1 does not follow the start of the run");
+    refused(|lines| lines.insert(4, lines[3].clone()), "line 5 does not follow line 4");
+    refused(|lines| lines.swap(1, 2), "line 2 does not follow line 1");
+    refused(|lines| lines.swap(4, 5), "line 5 does not follow line 4");
+    refused(
+        |lines| {
+            let digit = lines[5].iter().position(|byte| *byte == b'5').unwrap();
+            lines[5][digit] = b'6';
+        },
+        "line 6 does not follow line 5",
+    );
+    refused(|lines| lines.insert(3, b"{}\n".to_vec()), "line 4 was inserted");
+    let error = changed(|lines| lines[2] = line_of_another_run()).unwrap_err();
+    assert!(error.contains("line 3 does not follow line 2"), "{error}");
+}
+
+#[test]
+fn torn_ends_are_dropped_and_damage_before_them_is_refused() {
+    let torn = |lines: &mut Vec<Vec<u8>>| {
+        // the bytes of a line that never reached the disk, and the line behind it that did
+        let zeros = lines[4].len() - 1;
+        lines[4][..zeros].fill(0);
+    };
+    assert_eq!(changed(torn), Ok(4));
+    assert_eq!(changed(|lines| lines[5].extend([0; 100])), Ok(6));
+    let damaged = |lines: &mut Vec<Vec<u8>>| {
+        torn(lines);
+        let last = lines[5].clone();
+        lines.extend((0..MAX_UNSYNCED).map(|_| last.clone()));
+    };
+    let error = changed(damaged).unwrap_err();
+    assert!(error.contains("line 5 is damaged"), "{error}");
+}
+
+#[test]
+fn lines_lost_after_the_end_of_a_run_are_noticed() {
+    let out = tempfile::tempdir().unwrap();
+    let mut journal = begin(out.path());
+    append_all(&mut journal, &[record(0), record(1)]);
+    journal.append_revisited(&record(1)).unwrap();
+    journal.finish().unwrap();
+    for name in [JOURNAL, REVISITED] {
+        let path = out.path().join(name);
+        let text = fs::read(&path).unwrap();
+        fs::write(&path, &text[..text.len() - 1]).unwrap();
+        let error = resume(out.path()).err().unwrap().to_string();
+        assert!(error.contains(name) && error.contains("when the run ended"), "{error}");
+        fs::write(&path, text).unwrap();
+    }
+    // lines that a resumed run adds come behind, and may be torn
+    let Resumed { mut journal, .. } = resume(out.path()).unwrap();
+    append_all(&mut journal, &[record(2)]);
+    drop(journal);
+    let path = out.path().join(JOURNAL);
+    let text = fs::read(&path).unwrap();
+    fs::write(&path, &text[..text.len() - 1]).unwrap();
+    assert_eq!(resume(out.path()).unwrap().summary.cases, 2);
 }

@@ -1,0 +1,45 @@
+use std::collections::BTreeSet;
+
+/// Which cases of a shard a journal holds. Takes little memory for journals that are nearly in case order.
+pub struct SeenCases {
+    shards: u64,
+    /// Every case of the shard before this one was seen.
+    next: u64,
+    /// The cases behind it that were seen.
+    ahead: BTreeSet<u64>,
+}
+
+impl SeenCases {
+    /// No cases of shard `i` of `n` yet.
+    pub const fn of_shard((shard, shards): (u64, u64)) -> Self {
+        Self { shards, next: shard, ahead: BTreeSet::new() }
+    }
+
+    /// Adds the case at `index` in the campaign; false if it was seen before.
+    pub fn insert(&mut self, index: u64) -> bool {
+        if index < self.next || !self.ahead.insert(index) {
+            return false;
+        }
+        while self.ahead.remove(&self.next) {
+            self.next = self.next.saturating_add(self.shards);
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_case_is_new_once_in_any_order() {
+        let mut seen = SeenCases::of_shard((1, 3));
+        for index in [7, 1, 13, 4, 10] {
+            assert!(seen.insert(index), "{index}");
+        }
+        assert_eq!((seen.next, seen.ahead.len()), (16, 0));
+        for index in [1, 4, 7, 10, 13] {
+            assert!(!seen.insert(index), "{index}");
+        }
+    }
+}
