@@ -154,14 +154,23 @@ fn reads_as_accepted(folder: &Path) -> Result<Completion, Failed> {
     let out = tempfile::tempdir()?;
     let (path, variant) = (folder.to_string_lossy(), seen.variant.to_string());
     let check = twinfer(&["check", &path, "--backends", &variant, "--out", &out.path().to_string_lossy()]);
-    let snapshot = out.path().join("findings").join(finding.signature.slug()).join("finding.snap");
-    let shown = fs::read_to_string(snapshot).map_err(|_| check.shown())?;
+    let shown = shown_instead(&out.path().join("findings"), &finding.signature.slug());
+    let shown = shown.ok_or_else(|| check.shown())?;
     let mut settings = insta::Settings::clone_current();
     settings.set_snapshot_path(folder);
     settings.set_prepend_module_to_snapshot(false);
     settings.set_omit_expression(true);
     settings.bind(|| insta::assert_snapshot!("finding", body(&shown)));
     Ok(Completion::Completed)
+}
+
+/// The snapshot of the finding called `slug`, or of another one that was found in its place, so that the difference can be
+/// reviewed.
+fn shown_instead(findings: &Path, slug: &str) -> Option<String> {
+    let found = fs::read_dir(findings).ok()?.flatten().map(|entry| entry.path());
+    let mut found: Vec<PathBuf> = [findings.join(slug)].into_iter().chain(found).collect();
+    found[1..].sort();
+    found.into_iter().find_map(|folder| fs::read_to_string(folder.join("finding.snap")).ok())
 }
 
 /// Every divergence that a variant shows on the catalogue was recorded of it.

@@ -56,9 +56,30 @@ fn invalid_backend_option_is_wrong_usage() {
 
 #[test]
 fn model_that_crashes_worker_is_a_finding() {
-    let outcome = twinfer(&["check", text(&crashing_case()), "--backends", "ort:cpu"]).run();
+    let case = crashing_case().join("case.json");
+    let outcome = twinfer(&["check", text(&case), "--backends", "ort:cpu"]).run();
     assert_eq!(outcome.code, Some(1), "{}", outcome.shown());
     assert!(outcome.stdout.contains("crash"), "{}", outcome.stdout);
+}
+
+#[test]
+fn checked_finding_is_known_unless_it_has_changed() {
+    let kept = tempfile::tempdir().unwrap();
+    twinfer(&["adopt", text(&crashing_case()), "--to", text(kept.path())]).run();
+    let slug = crashing_case().file_name().unwrap().to_owned();
+    let folder = kept.path().join(&slug);
+    let check = || twinfer(&["check", text(&folder), "--backends", "ort:cpu"]).run();
+    let known = format!("known {}", slug.to_str().unwrap());
+    let same = check();
+    assert_eq!(same.code, Some(0), "{}", same.shown());
+    assert!(same.stdout.contains(&known), "{}", same.shown());
+    // what the file claims hides nothing that the case shows
+    let file = folder.join("finding.json");
+    let finding = fs::read_to_string(&file).unwrap();
+    fs::write(&file, finding.replace("\"signal 8\"", "\"signal 11\"")).unwrap();
+    let changed = check();
+    assert_eq!(changed.code, Some(1), "{}", changed.shown());
+    assert!(!changed.stdout.contains("known"), "{}", changed.shown());
 }
 
 #[test]

@@ -40,6 +40,11 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// Whether `shown`, a finding of a later run, is this finding on the same case. Only `shown` says what the case shows now.
+    pub fn recurs_as(&self, shown: &Self) -> bool {
+        self.case == shown.case && self.signature == shown.signature
+    }
+
     /// The diagnosis with its residual; `None` if neither values nor shapes were compared, or if the finding is an older one
     /// that holds only the names of the mutants.
     pub fn detailed_diagnosis(&self) -> Option<&Diagnosis> {

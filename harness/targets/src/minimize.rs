@@ -56,6 +56,5 @@ fn symptom(evaluated: &Evaluated, known: Option<&Finding>) -> Option<Symptom> {
     };
     let divergences = evaluated.divergences();
     let lead = divergences.iter().find(is_known).or(divergences.first())?;
-    let diagnosis = known.map_or(&[][..], |known| &known.diagnosis);
-    Some(Symptom::of(lead, evaluated).explained_by(diagnosis))
+    Some(Symptom::of(lead, evaluated))
 }

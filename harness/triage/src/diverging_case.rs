@@ -13,7 +13,13 @@ pub struct DivergingCase {
 }
 
 impl DivergingCase {
-    /// `evaluated` with `symptom`, if it shows what `symptom` describes; `None` if it does not.
+    /// `evaluated` with its symptom, if that is of the kind of `symptom`, however it is explained; `None` otherwise.
+    pub(crate) fn recurring(symptom: &Symptom, evaluated: Evaluated) -> Option<Self> {
+        let symptom = symptom.recurring_in(&evaluated)?;
+        Some(Self { evaluated, symptom })
+    }
+
+    /// `evaluated` with its symptom, if it shows the bug of `symptom` as clearly; `None` if it does not.
     pub(crate) fn with_shared_symptom(symptom: &Symptom, evaluated: Evaluated) -> Option<Self> {
         let symptom = symptom.shared_with(&evaluated)?;
         Some(Self { evaluated, symptom })
@@ -25,7 +31,7 @@ impl DivergingCase {
         if let Verdict::Diverges(divergences) = &mut self.evaluated.judgement.verdict {
             let place = self.symptom.place_among(divergences);
             if let Some(lead) = divergences.get_mut(place) {
-                lead.diagnosis = None;
+                (lead.diagnosis, lead.fallback) = (None, None);
                 lead.detail = format!("{how}: {}: {}", lead.kind, lead.detail);
                 lead.kind = kind;
             }

@@ -33,9 +33,9 @@ pub struct Investigator<'a> {
 /// How a divergence recurs.
 enum Recurrence {
     /// In a worker that has run no other case.
-    Fresh(Evaluated),
+    Fresh(DivergingCase),
     /// In a worker that has run these cases, and not in a fresh one.
-    AfterOthers(Evaluated, Vec<Arc<EncodedCase>>),
+    AfterOthers(DivergingCase, Vec<Arc<EncodedCase>>),
     /// Neither in a fresh worker nor after the cases that ran before.
     Never,
 }
@@ -129,11 +129,10 @@ impl<'a> Investigator<'a> {
             let divergences = minimal.evaluated.divergences().to_vec();
             Confirmed::new(workers.info(), &original.evaluated, minimal, divergences)
         };
-        let with = |evaluated| DivergingCase { evaluated, symptom: original.symptom.clone() };
         Ok(match self.run_again(workers, suspect, &original.evaluated)? {
-            Recurrence::Fresh(fresh) => confirmed(with(fresh)).reduced_to(reduced),
+            Recurrence::Fresh(fresh) => confirmed(fresh).reduced_to(reduced),
             Recurrence::AfterOthers(warm, history) => {
-                let minimal = with(warm).reclassified(Kind::StateDependent, "only after other cases");
+                let minimal = warm.reclassified(Kind::StateDependent, "only after other cases");
                 confirmed(minimal).after(history)
             }
             Recurrence::Never => {
@@ -159,14 +158,14 @@ impl<'a> Investigator<'a> {
         let Suspect { symptom, preceding, .. } = suspect;
         let info = workers.info();
         let fresh = evaluated.with(info, workers.observe_fresh(&evaluated.encoded.task)?);
-        if symptom.recurs_in(&fresh) {
+        if let Some(fresh) = DivergingCase::recurring(symptom, fresh) {
             return Ok(Recurrence::Fresh(fresh));
         }
         let history = preceding.iter().map(|index| EncodedCase::encode((self.source)(*index)));
         let history = history.collect::<Result<Vec<_>, _>>()?;
         let warm = workers.observe_after(&history, &evaluated.encoded)?;
         let warm = warm.map(|observation| evaluated.with(info, observation));
-        Ok(match warm.filter(|warm| symptom.recurs_in(warm)) {
+        Ok(match warm.and_then(|warm| DivergingCase::recurring(symptom, warm)) {
             Some(warm) => Recurrence::AfterOthers(warm, history),
             None => Recurrence::Never,
         })

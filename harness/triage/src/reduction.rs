@@ -38,8 +38,8 @@ pub struct Reduction<'a> {
 }
 
 impl Reduction<'_> {
-    /// The smallest case found that shows the symptom of `diverging` in warm workers, with the symptom that it shares with all
-    /// larger ones; `diverging` itself if no smaller case does.
+    /// The smallest case found that shows the bug of `diverging` in warm workers, and shows it as clearly; `diverging` itself if
+    /// no smaller case does.
     pub fn reduce(
         &self,
         diverging: &DivergingCase,
@@ -83,7 +83,7 @@ impl Reduction<'_> {
     pub fn recurs(&self, diverging: &DivergingCase) -> Result<bool, TriageError> {
         let DivergingCase { evaluated, symptom } = diverging;
         let again = evaluated.with(self.workers.info(), self.workers.observe_warm(&evaluated.encoded.task)?);
-        Ok(symptom.recurs_in(&again))
+        Ok(symptom.recurring_in(&again).is_some())
     }
 
     /// A case one step simpler than `diverging` that shows the same symptom without all classes of the `known` finding, so

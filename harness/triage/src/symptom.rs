@@ -5,7 +5,7 @@ use twinfer_case::{
 use twinfer_checks::Evaluated;
 
 use crate::{
-    causes::follows,
+    causes::{follows, leads},
     classes::{classes, operators},
 };
 
@@ -39,24 +39,25 @@ impl Symptom {
         Self { stage, kind, blame, fallback, diagnosis, error }
     }
 
-    /// Whether one of the divergences of `evaluated` is of this kind, whichever mutants explain it.
-    pub fn recurs_in(&self, evaluated: &Evaluated) -> bool {
-        evaluated.divergences().iter().any(|divergence| self.matches(divergence))
+    /// The symptom of the divergence of `evaluated` that is of this kind, whichever mutants explain it and whichever error it
+    /// gives; `None` if none of its causes shows as this kind.
+    pub fn recurring_in(&self, evaluated: &Evaluated) -> Option<Self> {
+        let divergences = evaluated.divergences();
+        let lead = leads(divergences).into_iter().find(|lead| self.matches(&divergences[*lead]))?;
+        Some(Self::of(&divergences[lead], evaluated))
     }
 
-    /// The symptom that a case has in common with a simpler one, if the simpler one may show the same bug: it is of the same
-    /// kind with the same error, and a mutant that explained the case explains the simpler one. A case that no mutant
-    /// explained may become explained.
+    /// The symptom of a case simpler than one with this symptom, if it shows the same bug, and shows it as clearly: it is of the
+    /// same kind with the same error, and no mutants explain it but those that explain the larger case. `None` otherwise. A
+    /// case that no mutant explains may become an explained one.
+    ///
+    /// So a minimal case alone determines its signature: whoever runs it again finds the same mutants.
     pub fn shared_with(&self, evaluated: &Evaluated) -> Option<Self> {
-        let divergence = evaluated.divergences().iter().find(|divergence| self.matches(divergence))?;
-        let mut simpler = Self::of(divergence, evaluated);
-        if !self.diagnosis.is_empty() {
-            simpler.diagnosis.retain(|mutant| self.diagnosis.contains(mutant));
-            if simpler.diagnosis.is_empty() {
-                return None;
-            }
-        }
-        (self.error == simpler.error).then_some(simpler)
+        let simpler = self.recurring_in(evaluated)?;
+        let is_as_clear = self.diagnosis.is_empty()
+            || !simpler.diagnosis.is_empty()
+                && simpler.diagnosis.iter().all(|mutant| self.diagnosis.contains(mutant));
+        (is_as_clear && self.error == simpler.error).then_some(simpler)
     }
 
     /// The kind of the divergence.
@@ -73,15 +74,6 @@ impl Symptom {
     #[must_use]
     pub(crate) fn with_kind(self, kind: Kind) -> Self {
         Self { kind, fallback: None, diagnosis: Vec::new(), ..self }
-    }
-
-    /// The symptom with only those mutants of its diagnosis that are `known` to explain it; unchanged if none is.
-    #[must_use]
-    pub fn explained_by(mut self, known: &[String]) -> Self {
-        if self.diagnosis.iter().any(|mutant| known.contains(mutant)) {
-            self.diagnosis.retain(|mutant| known.contains(mutant));
-        }
-        self
     }
 
     fn matches(&self, divergence: &Divergence) -> bool {
@@ -118,8 +110,8 @@ impl Symptom {
         divergences.iter().position(|divergence| self.matches(divergence)).unwrap_or(0)
     }
 
-    /// The divergences of a minimal case with this symptom: the one with the symptom first, each with only those mutants that
-    /// explain the larger cases too.
+    /// The divergences of a case with this symptom: the one with the symptom first, each with only those mutants that explain
+    /// that one.
     pub fn narrowed(&self, divergences: &[Divergence]) -> Vec<Divergence> {
         let mut divergences = divergences.to_vec();
         if !divergences.is_empty() {
@@ -142,24 +134,80 @@ impl Symptom {
 
 #[cfg(test)]
 mod tests {
+    use twinfer_case::{
+        Case, FallbackReason, FallbackValues, Observation, ReproducingMutant, Request, Verdict,
+    };
+    use twinfer_checks::Judgement;
+    use twinfer_onnx::{DataType, Graph};
+
     use super::*;
 
-    #[test]
-    fn known_mutants_narrow_the_diagnosis_unless_none_remains() {
-        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
-        let symptom = Symptom {
-            stage: Stage::Execute,
-            kind: Kind::WrongValues,
-            blame: Blame::Variant,
-            fallback: None,
-            diagnosis: names(&["bias-dropped", "bias-in-product-steps"]),
-            error: None,
+    fn divergence(kind: Kind) -> Divergence {
+        let variant = "trt".parse().expect("a variant");
+        Divergence::new(variant, Stage::Execute, kind, Blame::Variant, String::new())
+    }
+
+    fn explained_by(mutants: &[&str]) -> Divergence {
+        let mutant = |name: &&str| ReproducingMutant { name: (*name).to_owned(), clause: String::new() };
+        let mutants = mutants.iter().map(mutant).collect();
+        let diagnosis = Some(Diagnosis { mutants, residual: None, unexplained: None });
+        Divergence { diagnosis, ..divergence(Kind::WrongValues) }
+    }
+
+    fn evaluated(divergences: Vec<Divergence>) -> Evaluated {
+        let graph = Graph {
+            opset: 17,
+            inputs: Vec::new(),
+            initializers: Vec::new(),
+            nodes: Vec::new(),
+            outputs: Vec::new(),
         };
-        for (known, remaining) in [
-            (&["bias-in-product-steps", "wrapped"][..], &["bias-in-product-steps"][..]),
-            (&["wrapped"][..], &["bias-dropped", "bias-in-product-steps"][..]),
-        ] {
-            assert_eq!(symptom.clone().explained_by(&names(known)).diagnosis(), names(remaining));
+        let case = Case {
+            graph,
+            request: Request { precision: DataType::Float, tf32: false },
+            runs: Vec::new(),
+            expectation: Expectation::Valid,
+            provenance: None,
+        };
+        let verdict = Verdict::Diverges(divergences);
+        Evaluated {
+            encoded: EncodedCase::encode(case).expect("a small case"),
+            references: Vec::new(),
+            observation: Observation::new(Stage::Execute, Outcome::Ok),
+            judgement: Judgement { verdict, notes: Vec::new(), compared: true },
         }
+    }
+
+    /// The mutants of the symptom that a case explained by `larger` shares with one explained by `simpler`.
+    fn shared(larger: &[&str], simpler: &[&str]) -> Option<Vec<String>> {
+        let (larger, simpler) =
+            (evaluated(vec![explained_by(larger)]), evaluated(vec![explained_by(simpler)]));
+        let symptom = Symptom::of(&larger.divergences()[0], &larger);
+        Some(symptom.shared_with(&simpler)?.diagnosis().to_vec())
+    }
+
+    #[test]
+    fn simpler_case_is_explained_by_no_further_mutant() {
+        let names = |names: &[&str]| Some(names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>());
+        let (dropped, steps) = ("bias-dropped", "bias-in-product-steps");
+        assert_eq!(shared(&[dropped, steps], &[steps]), names(&[steps]));
+        assert_eq!(shared(&[steps], &[dropped, steps]), None, "it distinguishes less");
+        assert_eq!(shared(&[steps], &[]), None, "it is unexplained");
+        assert_eq!(shared(&[], &[dropped, steps]), names(&[dropped, steps]));
+    }
+
+    #[test]
+    fn values_that_follow_from_a_fallback_are_another_symptom() {
+        let values = evaluated(vec![explained_by(&["weights-unquantized"])]);
+        let symptom = Symptom::of(&values.divergences()[0], &values);
+        let fallback = Fallback {
+            operator: "Conv".to_owned(),
+            reason: FallbackReason::NotFused,
+            values: FallbackValues::Changed,
+        };
+        let fallback = Divergence { fallback: Some(fallback), ..divergence(Kind::PrecisionFallback) };
+        let following = evaluated(vec![fallback, explained_by(&["weights-unquantized"])]);
+        assert!(symptom.recurring_in(&values).is_some());
+        assert!(symptom.recurring_in(&following).is_none());
     }
 }

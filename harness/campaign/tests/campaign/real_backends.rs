@@ -2,6 +2,7 @@ use std::{
     fs,
     path::Path,
     process::{Command, Stdio},
+    sync::Arc,
     time::Instant,
 };
 
@@ -9,7 +10,7 @@ use twinfer_case::{Case, Event, Kind};
 use twinfer_onnx::Op;
 use twinfer_targets::read_case;
 
-use crate::setup::{against_variant, report_skipped};
+use crate::setup::{against_variant, is_full_tier, report_skipped};
 
 /// A Python that imports `packages`: `TWINFER_PYTHON`, or `python3`. Reports a skipped test and returns `None` if it cannot.
 fn python_with(packages: &str) -> Option<String> {
@@ -69,6 +70,35 @@ fn onnx_runtime_weight_scales_along_axis_1_are_diagnosed() {
     assert!(diagnosis.residual < diagnosis.unexplained, "{diagnosis}");
     let snapshot = fs::read_to_string(folder.join("finding.snap"));
     assert!(snapshot.unwrap().contains(&format!("diagnosis: {diagnosis}")));
+}
+
+/// A minimal case alone determines the signature: who runs it later finds the same finding.
+#[test]
+fn minimal_cases_show_their_findings_when_they_run_alone() {
+    let mut campaign = against_variant("ort:cpu,opt=all", if is_full_tier() { 3000 } else { 200 });
+    campaign.options.seed = 7;
+    let families = ["conv", "deconv", "qdq-conv", "qdq-deconv", "block", "invalid"];
+    campaign.options.families = families.map(str::to_owned).to_vec();
+    let outcome = match campaign.try_run() {
+        Ok(outcome) => outcome,
+        Err(error) => {
+            report_skipped(&error.to_string());
+            return;
+        }
+    };
+    let findings = outcome.findings();
+    assert!(findings.len() >= 3, "{} findings", findings.len());
+    for finding in findings {
+        let folder = Path::new("findings").join(finding.signature.slug());
+        let case = read_case(&outcome.out.join(&folder)).expect("a finding holds its case");
+        let mut alone = against_variant("ort:cpu,opt=all", 1);
+        alone.options.minimize = false;
+        alone.options.source = Some(Arc::new(move |_| case.clone()));
+        let shown = alone.run();
+        let snapshot = |out: &Path| fs::read_to_string(out.join(&folder).join("finding.snap"));
+        let (expected, now) = (snapshot(&outcome.out).unwrap(), snapshot(&shown.out).unwrap_or_default());
+        assert_eq!(now, expected, "found {:?}", shown.summary.findings);
+    }
 }
 
 /// The axis, counted from the front, along which the scales of the weights of a case's Conv lie.

@@ -3,7 +3,7 @@
 use std::{num::NonZeroUsize, sync::Arc};
 
 use twinfer_campaign::{Campaign, Options};
-use twinfer_case::{Budget, Case, TrustedVariant};
+use twinfer_case::{Budget, Case, Finding, TrustedVariant};
 use twinfer_libraries::Hashing;
 use twinfer_reports::{Report, Reporter};
 use twinfer_store::RunDirectory;
@@ -43,6 +43,17 @@ pub fn run(
     let mut report = Report::default();
     Campaign::new(options)?.run(directory, &mut |event| report.on_event(event))?;
     Ok(report)
+}
+
+/// Marks the finding of `report` that is the `checked` one as known.
+pub fn recognize(mut report: Report, checked: &Finding) -> Report {
+    for found in &mut report.findings {
+        if found.new && checked.recurs_as(&found.finding) {
+            found.new = false;
+            report.summary.new_findings = report.summary.new_findings.saturating_sub(1);
+        }
+    }
+    report
 }
 
 /// Compares `variants` with each other on a model that golden does not support; findings are written to `directory`.

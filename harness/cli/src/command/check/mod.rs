@@ -31,8 +31,12 @@ fn check_one(model: &Path, arguments: &Arguments) -> Result<Exit, Failure> {
     let log = RunLog::start_if_requested(arguments.log, arguments.out.as_deref())?;
     let report = match subject {
         Subject::Cases(cases) => campaign::run(cases, variants, &directory, log.as_ref())?,
+        Subject::Finding(finding, cases) => {
+            campaign::recognize(campaign::run(cases, variants, &directory, log.as_ref())?, &finding)
+        }
         Subject::Opaque(opaque) => campaign::compare(&opaque, &variants, &directory, log.as_ref())?,
     };
     write(format_args!("{}", arguments.format.render(&report)));
-    Ok(if report.findings.is_empty() { Exit::Conforms } else { Exit::Findings })
+    let has_new = report.findings.iter().any(|found| found.new);
+    Ok(if has_new { Exit::Findings } else { Exit::Conforms })
 }

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use twinfer_case::{Case, MAX_FILE_BYTES, read_file};
+use twinfer_case::{Case, Finding, MAX_FILE_BYTES, read_file};
 use twinfer_onnx::{DecodeError, Graph, Interface};
+use twinfer_store::{read_finding, read_preceding};
 use twinfer_targets::{OpaqueModel, read_case};
 
 use super::{arguments::Arguments, inputs};
@@ -13,6 +14,8 @@ use crate::Failure;
 pub enum Subject {
     /// Cases that golden supports.
     Cases(Vec<Case>),
+    /// A finding and its case, behind the cases that a worker must run before it.
+    Finding(Box<Finding>, Vec<Case>),
     /// A model that golden does not support: backends are compared with each other.
     Opaque(OpaqueModel),
 }
@@ -20,7 +23,10 @@ pub enum Subject {
 impl Subject {
     /// Reads the case at `path`, or the model at `path` with generated inputs.
     pub fn read(path: &Path, arguments: &Arguments) -> Result<Self, Failure> {
-        if path.is_dir() || path.extension().is_some_and(|extension| extension == "json") {
+        if path.is_dir() {
+            return Self::of_folder(path);
+        }
+        if path.extension().is_some_and(|extension| extension == "json") {
             return Ok(Self::Cases(vec![read_case(path)?]));
         }
         let unreadable =
@@ -43,5 +49,17 @@ impl Subject {
             }
             Err(error) => Err(undecodable(error)),
         }
+    }
+    /// Reads the folder of a case or of a finding. A finding that is about another case than that of its folder is ignored.
+    fn of_folder(folder: &Path) -> Result<Self, Failure> {
+        let case = read_case(folder)?;
+        let finding = read_finding(folder)?;
+        let hash = case.hash().map_err(Failure::usage)?;
+        let Some(finding) = finding.filter(|finding| finding.case == hash) else {
+            return Ok(Self::Cases(vec![case]));
+        };
+        let mut cases = read_preceding(folder)?;
+        cases.push(case);
+        Ok(Self::Finding(Box::new(finding), cases))
     }
 }
