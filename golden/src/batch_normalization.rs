@@ -1,5 +1,5 @@
 use crate::{
-    Arithmetic,
+    Algorithms, Arithmetic,
     arithmetic::ErrorModel as _,
     format::Format,
     grid::Grid,
@@ -43,7 +43,7 @@ impl Parameters<'_> {
     }
 
     #[expect(clippy::float_cmp, reason = "whether the square root is exact is the question")]
-    /// The grid of the factors if every square root and every quotient is exact, that is, if deviations are powers of two;
+    /// The grid of the factors if every correctly rounded root and quotient is exact, that is, if deviations are powers of two;
     /// `None` otherwise.
     fn factor_grid(&self) -> Option<Grid> {
         self.scale.grid?;
@@ -83,7 +83,9 @@ pub fn batch_normalization(
         let centered = x.magnitude_at(place) + mean.elements[channel].abs();
         centered * factors[channel].value.abs() + bias.elements[channel].abs()
     });
-    let grid = (|| Some(x.grid?.and(mean.grid?).times(parameters.factor_grid()?).and(bias.grid?)))();
+    let is_direct = arithmetic.algorithms == Algorithms::Direct;
+    let factor_grid = parameters.factor_grid().filter(|_| is_direct);
+    let grid = (|| Some(x.grid?.and(mean.grid?).times(factor_grid?).and(bias.grid?)))();
     let shape = x.shape.clone();
     let normalized = Value::computed(
         x.dtype,

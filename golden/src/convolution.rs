@@ -10,6 +10,7 @@ use crate::{
     rules::{self, Entry},
     semantics::{Accumulator, Bare, GroupOrder, WeightOrder},
     taps::Taps,
+    transformed::{Norms, Transformed},
     value::Value,
 };
 
@@ -80,6 +81,8 @@ pub struct Convolution<'a> {
     /// The positions without a tap that do not hold the bias either.
     pub bare: Bare,
     pub arithmetic: Arithmetic,
+    /// The algorithms that may transform the operands; `None` if only direct sums are allowed for.
+    pub transformed: Option<Transformed>,
     pub accumulator: Accumulator,
     /// The integers whose products saturate in pairs; `None` except in mutants.
     pub pairs: Option<IntegerPairs>,
@@ -134,6 +137,25 @@ impl ReceptiveField<'_> {
             absolute += product.abs();
         });
         (sum, absolute)
+    }
+
+    /// The norms of the operands of this output channel.
+    fn norms(&self) -> Norms {
+        let Connectivity { groups, inputs, .. } = self.channels;
+        let (input_len, kernel_len) = (self.taps.input_len(), self.taps.kernel_len());
+        let mut norms = Norms::default();
+        for channel in 0..inputs {
+            let x_channel =
+                self.batch * groups * inputs + self.channels.input(self.group, channel, self.output);
+            let w_channel = self.channels.kernel(self.group, channel, self.output);
+            let x =
+                || (x_channel * input_len..(x_channel + 1) * input_len).map(|place| self.x.largest_at(place));
+            let kernel = w_channel * kernel_len..(w_channel + 1) * kernel_len;
+            let kernel: f64 = kernel.map(|place| self.w.largest_at(place)).sum();
+            norms.largest += x().fold(0.0, f64::max) * kernel;
+            norms.euclidean += x().map(|x| x * x).sum::<f64>().sqrt() * kernel;
+        }
+        norms
     }
 
     /// The error of the sum caused by errors of the operands.
@@ -227,8 +249,11 @@ impl Convolution<'_> {
         }
     }
 
-    /// The grid of the sums; `None` unless every operand is exact.
+    /// The grid of the sums; `None` unless every operand is exact and no algorithm rounds them.
     fn grid(&self) -> Option<Grid> {
+        if self.transformed.is_some() {
+            return None;
+        }
         let kept = self.arithmetic.operand_precision(self.x.dtype);
         if self.rounds_operands() && [self.x, self.w].iter().any(|operand| !operand.fits(kept)) {
             return None;
@@ -259,18 +284,33 @@ impl Convolution<'_> {
         let roundings = (self.channels.inputs * self.taps.kernel_len() + 1) as f64;
         let operand_rounding = self.operand_rounding();
         let operands_err = self.x.error.is_some() || self.w.error.is_some();
+        let (dtype, within) = (self.x.dtype, self.accumulator());
         let mut error = Vec::with_capacity(magnitude.len());
+        let mut of_transforms = 0.0;
         self.each_window(|window, position, channel| {
+            if position == 0 {
+                of_transforms = self.transform_error(window, within);
+            }
             let of_products = if operands_err { window.propagated_error(position) } else { 0.0 };
             let place = error.len();
             let of_rounding = operand_rounding * (magnitude[place] + of_products);
             let of_bias = self.bias.map_or(0.0, |bias| bias.error_at(channel));
             let propagated = of_products + of_rounding + of_bias;
             let (magnitude, result) = (magnitude[place] + propagated, elements[place].abs() + propagated);
-            let (dtype, within) = (self.x.dtype, self.accumulator());
-            error
-                .push(propagated + self.arithmetic.error_within(within, dtype, roundings, magnitude, result));
+            let direct = self.arithmetic.error_within(within, dtype, roundings, magnitude, result);
+            let result = result + of_transforms;
+            let transformed =
+                of_transforms + self.arithmetic.error_within(within, dtype, 1.0, result, result);
+            error.push(propagated + if of_transforms > 0.0 { direct.max(transformed) } else { direct });
         });
         error
+    }
+
+    /// The error of the sums of one output channel in algorithms that transform their operands; 0 if none is allowed for.
+    fn transform_error(&self, window: &ReceptiveField, within: DataType) -> f64 {
+        self.transformed.map_or(0.0, |transformed| {
+            let (channels, underflow) = (self.channels.inputs, self.arithmetic.underflow(within));
+            transformed.error(window.norms(), channels, Format::of(within), underflow)
+        })
     }
 }

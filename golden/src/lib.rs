@@ -63,6 +63,7 @@ mod rounding;
 mod rules;
 mod semantics;
 mod taps;
+mod transformed;
 mod unknown;
 mod value;
 
@@ -73,5 +74,5 @@ pub use limits::Limits;
 pub use mutants::{Mutant, Nature};
 pub use reference::{Agreement, Reference};
 pub use rules::{Entry, rules};
-pub use twinfer_case::{Arithmetic, Operands, Subnormals, Sums};
+pub use twinfer_case::{Algorithms, Arithmetic, Operands, Subnormals, Sums};
 pub use unknown::Unknown;

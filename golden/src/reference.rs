@@ -1,5 +1,7 @@
 use twinfer_onnx::{DataType, InvalidTensor, Tensor};
 
+use crate::grid::Grid;
+
 /// The exact elements of one output, and how far a conforming backend may be off in each.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reference {
@@ -13,8 +15,8 @@ pub struct Reference {
     /// The largest deviation of a conforming element from `values`, including the rounding to `dtype`. Zero in the
     /// exact regime; infinite if every result conforms.
     pub bound: Vec<f64>,
-    /// The step of the grid on which the values lie, if every conforming direct computation returns them exactly (the
-    /// exact regime); `None` in the rounding regime.
+    /// The step of the grid on which the values lie, if every conforming backend returns them exactly (the exact regime);
+    /// `None` in the rounding regime.
     pub grid_step: Option<f64>,
     /// The distance between neighboring values if the output is quantized or dequantized with one scale, and `None`
     /// otherwise: the unit in which differences are reported.
@@ -30,8 +32,7 @@ pub struct Reference {
 pub enum Agreement {
     /// The element equals the reference.
     Exact,
-    /// The deviation, which rounding explains: it is within the bound or, in the exact regime, below half a grid
-    /// step.
+    /// The deviation, which is within the bound: rounding explains it.
     Rounded(f64),
     /// The deviation, which rounding does not explain; infinite unless both are finite.
     Wrong(f64),
@@ -56,11 +57,7 @@ impl Reference {
         if !deviation.is_finite() {
             return Agreement::Wrong(f64::INFINITY);
         }
-        let explained = match self.grid_step {
-            Some(step) => deviation < step / 2.0,
-            None => deviation <= *bound,
-        };
-        if explained { Agreement::Rounded(deviation) } else { Agreement::Wrong(deviation) }
+        if deviation <= *bound { Agreement::Rounded(deviation) } else { Agreement::Wrong(deviation) }
     }
 
     /// Whether the bounds are so wide that agreement means nothing: zero everywhere would agree, though the values are
@@ -69,6 +66,11 @@ impl Reference {
         let zero_agrees =
             |(value, bound): (&f64, &f64)| *bound == f64::INFINITY || *bound > 0.0 && *bound >= value.abs();
         !self.values.is_empty() && self.values.iter().zip(&self.bound).all(zero_agrees)
+    }
+
+    /// The step of the coarsest dyadic grid on which all values lie, exact or not; `None` if one is not finite.
+    pub fn step(&self) -> Option<f64> {
+        Grid::of(&self.values).map(Grid::size)
     }
 
     /// The values rounded to nearest even: the output of a perfect backend.
@@ -93,15 +95,14 @@ mod tests {
     }
 
     #[test]
-    fn half_a_step_is_wrong_and_less_is_rounding() {
-        let exact = reference(3.0, 0.0, Some(0.5));
-        assert_eq!(exact.compare(0, 3.0), Agreement::Exact);
-        assert_eq!(exact.compare(0, 3.25), Agreement::Wrong(0.25));
-        assert_eq!(exact.compare(0, 3.125), Agreement::Rounded(0.125));
+    fn any_deviation_from_exact_values_is_wrong() {
+        let exact = reference(32.0, 0.0, Some(16.0));
+        assert_eq!(exact.compare(0, 32.0), Agreement::Exact);
+        assert_eq!(exact.compare(0, 32.5), Agreement::Wrong(0.5));
     }
 
     #[test]
-    fn without_a_grid_the_bound_decides() {
+    fn deviations_up_to_the_bound_are_rounding() {
         let rounded = reference(1.0, 0.25, None);
         assert_eq!(rounded.compare(0, 1.25), Agreement::Rounded(0.25));
         assert_eq!(rounded.compare(0, 1.5), Agreement::Wrong(0.5));

@@ -144,6 +144,11 @@ impl Value {
         self.error.as_ref().map_or(0.0, |error| error[place])
     }
 
+    /// The largest absolute element that a conforming backend may have at `place`.
+    pub fn largest_at(&self, place: usize) -> f64 {
+        self.elements[place].abs() + self.error_at(place)
+    }
+
     pub fn magnitude_at(&self, place: usize) -> f64 {
         self.magnitude.as_ref().map_or_else(|| self.elements[place].abs(), |magnitude| magnitude[place])
     }

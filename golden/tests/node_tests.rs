@@ -11,8 +11,8 @@ use std::{
     process::Command,
 };
 
-use twinfer_golden::{Agreement, Unknown, evaluate};
-use twinfer_onnx::{DecodeError, Graph, MIN_OPSET, Node, Op, Rule, Tensor, Unsupported};
+use twinfer_golden::{Agreement, Reference, Unknown, evaluate};
+use twinfer_onnx::{DataType, DecodeError, Graph, MIN_OPSET, Node, Op, Rule, Tensor, Unsupported};
 
 const OPERATORS: [&str; 12] = [
     "Add",
@@ -33,6 +33,8 @@ const OPERATORS: [&str; 12] = [
 enum Outcome {
     Passed {
         operators: Vec<&'static str>,
+        /// The outputs of each data set, by golden and by ONNX.
+        evaluated: Vec<(Reference, Tensor)>,
     },
     Skipped(String),
     Failed(String),
@@ -50,7 +52,7 @@ fn golden_passes_every_node_test_of_its_operators() {
         let name = test.file_name().expect("a folder has a name").to_string_lossy().into_owned();
         match run(&test) {
             Outcome::Foreign => {}
-            Outcome::Passed { operators } => {
+            Outcome::Passed { operators, .. } => {
                 for operator in operators {
                     *passed.entry(operator).or_default() += 1;
                 }
@@ -114,6 +116,7 @@ fn run(test: &Path) -> Outcome {
     if data_sets.is_empty() {
         return Outcome::Failed("it has no data".to_owned());
     }
+    let mut evaluated = Vec::new();
     for data_set in data_sets {
         let inputs = tensors(&data_set, "input", graph.inputs.len());
         let expected = tensors(&data_set, "output", graph.outputs.len());
@@ -144,9 +147,57 @@ fn run(test: &Path) -> Outcome {
                 }
             }
         }
+        evaluated.extend(evaluation.outputs.into_iter().zip(expected));
     }
     let is_used = |operator: &&str| graph.nodes.iter().any(|node| node.op.op_type() == *operator);
-    Outcome::Passed { operators: OPERATORS.into_iter().filter(is_used).collect() }
+    Outcome::Passed { operators: OPERATORS.into_iter().filter(is_used).collect(), evaluated }
+}
+
+#[test]
+fn one_changed_element_of_a_node_test_is_wrong() {
+    let mut tally: BTreeMap<String, (usize, usize)> = BTreeMap::new();
+    for test in subfolders(&node_tests()) {
+        let Outcome::Passed { operators, evaluated } = run(&test) else { continue };
+        let (accused, all) = tally.entry(operators.join(" + ")).or_default();
+        for (reference, expected) in evaluated {
+            for (place, element) in expected.to_f64().into_iter().enumerate() {
+                for changed in changes(expected.dtype(), element, &operators) {
+                    *all += 1;
+                    *accused += usize::from(matches!(reference.compare(place, changed), Agreement::Wrong(_)));
+                }
+            }
+        }
+    }
+    let rows: Vec<_> =
+        tally.iter().map(|(operators, (accused, all))| format!("{operators}: {accused} of {all}")).collect();
+    insta::assert_snapshot!(rows.join("\n"));
+    let missed: Vec<_> = tally.iter().filter(|(_, (accused, all))| accused < all).collect();
+    assert!(missed.is_empty(), "{missed:?}");
+}
+
+/// The two changes of an element that no conforming backend makes: integers by 1, elements that are only moved by one unit in the
+/// last place, and results of floating-point arithmetic by 1% and 0.01.
+fn changes(dtype: DataType, element: f64, operators: &[&str]) -> Vec<f64> {
+    const MOVING: [&str; 4] = ["Concat", "Identity", "MaxPool", "Relu"];
+    let is_moved = operators.iter().all(|operator| MOVING.contains(operator));
+    let changes = match dtype {
+        DataType::Float if is_moved => {
+            [(element as f32).next_up(), (element as f32).next_down()].map(f64::from)
+        }
+        DataType::Double if is_moved => [element.next_up(), element.next_down()],
+        DataType::Float16 if is_moved => {
+            let element = half::f16::from_f64(element);
+            [element.to_bits().wrapping_add(1), element.to_bits() ^ 1]
+                .map(|bits| half::f16::from_bits(bits).to_f64())
+        }
+        DataType::Float | DataType::Double | DataType::Float16 | DataType::Bfloat16 => {
+            let change = element.abs() / 100.0 + 0.01;
+            [element + change, element - change]
+        }
+        _ => [element + 1.0, element - 1.0],
+    };
+    // the neighbor of zero may be a zero, and that of the largest number an infinity
+    changes.into_iter().filter(|changed| *changed != element && changed.is_finite()).collect()
 }
 
 /// The tests of integer convolutions are written for operator set 10; these operators are the same in every later one.

@@ -4,13 +4,14 @@ use twinfer_onnx::{Axis, Conv, ConvTranspose, Geometry, Graph, Node, Op};
 
 use super::{Evaluator, broken};
 use crate::{
-    Unknown,
+    Algorithms, Unknown,
     convolution::{Connectivity, Convolution, WeightLayout},
     elementwise::add,
     quantization::{dequantize, quantize},
     rules,
     semantics::Bias,
     taps::{Direction, Reach, Taps},
+    transformed::Transformed,
     value::Value,
 };
 
@@ -43,6 +44,7 @@ impl Evaluator<'_> {
             taps: &self.taps(geometry, direction),
             bare: self.semantics.bare,
             arithmetic: self.arithmetic,
+            transformed: self.transformed(geometry),
             accumulator: self.semantics.sums,
             pairs: self.pairs(node, integers.as_ref()),
         };
@@ -90,6 +92,14 @@ impl Evaluator<'_> {
 
     pub(super) fn taps(&self, geometry: &Geometry, direction: Direction) -> Taps {
         Taps::of(&self.reaches(&geometry.axes, direction), direction)
+    }
+
+    /// The algorithms that may transform the operands of a convolution.
+    fn transformed(&self, geometry: &Geometry) -> Option<Transformed> {
+        match self.arithmetic.algorithms {
+            Algorithms::Direct => None,
+            Algorithms::Any => Transformed::of(&geometry.axes.iter().map(Reach::from).collect::<Vec<_>>()),
+        }
     }
 
     /// An operand of a convolution, rounded if a mutant rounds it.

@@ -56,6 +56,7 @@ impl Evaluator<'_> {
             taps: &self.taps(&geometry, Direction::Gather),
             bare: Bare::default(),
             arithmetic: self.arithmetic,
+            transformed: None,
             accumulator: Accumulator::Known,
             pairs: None,
         };

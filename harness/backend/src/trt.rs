@@ -32,8 +32,9 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use nvinfer::{Builder, Library, NetworkDefinition, Runtime, Typing};
 use twinfer_case::{
-    BackendError, BackendName, ChosenPrecision, Description, DeviceMemory, DeviceUse, Observation, OptionKey,
-    Outcome, PrecisionSource, Quantization, RunOutput, Severity, Stage, Task, Variant,
+    Algorithms, Arithmetic, BackendError, BackendName, ChosenPrecision, Description, DeviceMemory, DeviceUse,
+    Observation, OptionKey, Outcome, PrecisionSource, Quantization, RunOutput, Severity, Stage, Task,
+    Variant,
 };
 use twinfer_libraries::Store;
 
@@ -206,6 +207,8 @@ impl Backend for Trt {
             options: self.options.clone(),
             limitations: limitations::of(version, self.reader),
             quantization: Quantization::FusesOperands,
+            // its tactics include Winograd's algorithm
+            arithmetic: Arithmetic::default().with(Algorithms::Any),
             device_use: self.device_use(),
             ladder: self.ladder.clone(),
             ..Description::new(name, format!("{major}.{minor}.{patch}"), reaches)

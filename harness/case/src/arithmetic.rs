@@ -2,8 +2,8 @@ use serde::{Deserialize, Serialize};
 
 /// What a backend's arithmetic may do; the less is known about it, the wider the error bounds.
 ///
-/// The default is whatever ONNX allows: it says nothing about sums and subnormals, and TF32 has to be asked for. It holds
-/// for a backend that states nothing.
+/// The default is whatever ONNX allows: it says nothing about sums and subnormals. TF32 has to be asked for, and algorithms
+/// that are not direct have to be stated. The default holds for a backend that states nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Arithmetic {
@@ -13,6 +13,8 @@ pub struct Arithmetic {
     pub subnormals: Subnormals,
     /// What becomes of the operands of a convolution in 32-bit floats.
     pub operands: Operands,
+    /// The algorithms that compute operators on floats.
+    pub algorithms: Algorithms,
 }
 
 /// How products of 16-bit floats are accumulated, the most precise way first.
@@ -48,10 +50,27 @@ pub enum Operands {
     Tf32,
 }
 
+/// The algorithms that compute operators on floats, the most precise first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Algorithms {
+    /// Operators are computed as ONNX states them, with sums in any order: a convolution multiplies its operands, and quotients and
+    /// roots are correctly rounded. Integers that are small enough are exact.
+    #[default]
+    Direct,
+    /// Convolutions of dense kernels may be computed by Winograd's algorithm or by FFT, and quotients and roots may be
+    /// approximated, as GPUs do. All of these round even small integers.
+    Any,
+}
+
 impl Arithmetic {
-    /// Single-precision sums and gradual underflow: what CPUs do.
-    pub const STRICT: Self =
-        Self { sums: Sums::InSingle, subnormals: Subnormals::Gradual, operands: Operands::Exact };
+    /// Single-precision sums, gradual underflow and direct algorithms: what CPUs do.
+    pub const STRICT: Self = Self {
+        sums: Sums::InSingle,
+        subnormals: Subnormals::Gradual,
+        operands: Operands::Exact,
+        algorithms: Algorithms::Direct,
+    };
 
     /// What may happen if either of two backends computes: one reference then serves both.
     #[must_use]
@@ -60,7 +79,14 @@ impl Arithmetic {
             sums: self.sums.max(other.sums),
             subnormals: self.subnormals.max(other.subnormals),
             operands: self.operands.max(other.operands),
+            algorithms: self.algorithms.max(other.algorithms),
         }
+    }
+
+    /// The same arithmetic with these algorithms.
+    #[must_use]
+    pub const fn with(self, algorithms: Algorithms) -> Self {
+        Self { algorithms, ..self }
     }
 
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
@@ -81,6 +107,8 @@ mod tests {
             tf32.or(Arithmetic::default()),
             Arithmetic { operands: Operands::Tf32, ..Arithmetic::default() }
         );
+        let any = Arithmetic::STRICT.with(Algorithms::Any);
+        assert_eq!(any.or(Arithmetic::STRICT), any);
         assert_eq!(Arithmetic::STRICT.or(Arithmetic::STRICT), Arithmetic::STRICT);
     }
 

@@ -46,7 +46,7 @@ mod trust;
 mod variant;
 mod verdict;
 
-pub use arithmetic::{Arithmetic, Operands, Subnormals, Sums};
+pub use arithmetic::{Algorithms, Arithmetic, Operands, Subnormals, Sums};
 pub use backend_error::BackendError;
 pub use backend_name::{BackendName, DeviceNeed};
 pub use backend_version::BackendVersion;

@@ -65,9 +65,10 @@ pub struct VariantRecord {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Note {
-    /// In the exact regime, the largest deviation below half a grid step, in grid steps.
+    /// The largest deviation below half a grid step, in grid steps. Only runs of formats 1 to 3 hold it, which took such a
+    /// deviation for rounding.
     AlgorithmRounding(f64),
-    /// In the rounding regime, the largest share of the error bound that was used.
+    /// The largest share of the error bound that was used, if a value deviates at all.
     BoundUsed(f64),
     /// The rule of a capability that predicted a refusal although the backend accepted the graph: it is wrong or out of date.
     AcceptedDespite(String),

@@ -84,7 +84,7 @@ pub struct VariantSummary {
     pub divergences: BTreeMap<Kind, u64>,
     /// Cases by the deepest stage reached.
     pub stages: BTreeMap<Stage, u64>,
-    /// Cases of the exact regime that deviate by less than half a grid step.
+    /// Cases that deviate by less than half a grid step; 0 except for runs of formats 1 to 3.
     pub algorithm_rounding: u64,
     /// The largest share of an error bound that was used.
     pub bound_used: f64,

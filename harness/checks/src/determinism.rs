@@ -62,12 +62,7 @@ fn compatible(reference: &Reference, place: usize, first: f64, other: f64) -> bo
         return true;
     }
     let Some(&bound) = reference.bound.get(place) else { return true };
-    let apart = (first - other).abs();
-    match reference.grid_step {
-        _ if bound == f64::INFINITY => true,
-        Some(step) => apart < step,
-        None => apart <= 2.0 * bound,
-    }
+    bound == f64::INFINITY || (first - other).abs() <= 2.0 * bound
 }
 
 const fn ending(outcome: &Outcome) -> &'static str {

@@ -1,12 +1,13 @@
 use std::sync::Arc;
 
-use twinfer_case::{Divergence, EncodedCase, Observation, VariantInfo, VariantRecord};
+use twinfer_case::{Algorithms, Divergence, EncodedCase, Observation, VariantInfo, VariantRecord};
 
 use crate::{
     Evidence, Judgement,
     diagnosis::{DiagnosisInput, explain},
     evidence::RunReference,
     judge,
+    oracle::references_for,
 };
 
 /// The observations of one variant on one case.
@@ -34,22 +35,35 @@ pub struct Evaluated {
 
 impl Evaluated {
     /// Runs the checks on the observations of the variant of `info`, and diagnoses the divergences.
+    ///
+    /// What diverges from `references`, which hold for direct algorithms, is judged once more by the bounds of all algorithms
+    /// that the backend states it may use.
     pub fn new(
         info: &VariantInfo,
         encoded: Arc<EncodedCase>,
-        references: Vec<RunReference>,
+        mut references: Vec<RunReference>,
         answers: impl Into<Answers>,
     ) -> Self {
-        let Answers { observation, repeat, fresh } = answers.into();
-        let mut judgement = judge(&Evidence {
-            case: &encoded.case,
-            variant: &info.variant,
-            description: &info.description,
-            references: &references,
-            observation: &observation,
-            repeat: repeat.as_ref(),
-            fresh: fresh.as_ref(),
-        });
+        let answers = answers.into();
+        let judge_by = |references: &[RunReference]| {
+            judge(&Evidence {
+                case: &encoded.case,
+                variant: &info.variant,
+                description: &info.description,
+                references,
+                observation: &answers.observation,
+                repeat: answers.repeat.as_ref(),
+                fresh: answers.fresh.as_ref(),
+            })
+        };
+        let mut judgement = judge_by(&references);
+        let arithmetic = info.description.arithmetic;
+        if arithmetic.algorithms != Algorithms::Direct && has_wrong_outputs(&judgement, &answers.observation)
+        {
+            references = references_for(&encoded, arithmetic);
+            judgement = judge_by(&references);
+        }
+        let observation = answers.observation;
         let input = DiagnosisInput {
             encoded: &encoded,
             references: &references,
@@ -82,6 +96,11 @@ impl From<Observation> for Answers {
     fn from(observation: Observation) -> Self {
         Self { observation, repeat: None, fresh: None }
     }
+}
+
+/// Whether something diverges that bounds may explain: the outputs of a variant that executed the case.
+fn has_wrong_outputs(judgement: &Judgement, observation: &Observation) -> bool {
+    !observation.runs.is_empty() && !judgement.verdict.divergences().is_empty()
 }
 
 /// The record for the journal of what a variant did, and of what the checks conclude.

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use twinfer_case::{Arithmetic, EncodedCase, Expectation};
+use twinfer_case::{Algorithms, Arithmetic, EncodedCase, Expectation};
 use twinfer_golden::evaluate_as;
 use twinfer_onnx::{Graph, InvalidTensor, Tensor};
 
@@ -9,10 +9,17 @@ use crate::evidence::{References, RunReference};
 /// The reference semantics: golden, or another function in tests of the campaign itself.
 pub type Oracle = Arc<dyn Fn(&Graph, &[Tensor]) -> RunReference + Send + Sync>;
 
-/// Golden with error bounds that hold for every backend of one of these arithmetics; for any backend if there is none.
+/// Golden with error bounds that hold for every backend of one of these arithmetics, as long as it computes directly; for any
+/// such backend if there is none.
 pub fn golden_for(arithmetic: impl IntoIterator<Item = Arithmetic>) -> Oracle {
-    let widest = arithmetic.into_iter().reduce(Arithmetic::or).unwrap_or_default();
+    let widest = arithmetic.into_iter().reduce(Arithmetic::or).unwrap_or_default().with(Algorithms::Direct);
     Arc::new(move |graph, inputs| evaluate_as(graph, inputs, widest, &[]))
+}
+
+/// What golden computes for each run of a valid case, with bounds that hold for this arithmetic, whichever algorithms it uses.
+pub fn references_for(encoded: &EncodedCase, arithmetic: Arithmetic) -> Vec<RunReference> {
+    let oracle: Oracle = Arc::new(move |graph, inputs| evaluate_as(graph, inputs, arithmetic, &[]));
+    references(encoded, &oracle)
 }
 
 /// What `oracle` computes for each run of a valid case; empty for an invalid one.

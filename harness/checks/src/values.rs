@@ -12,8 +12,7 @@ struct Tally {
     wrong: usize,
     unwritten: usize,
     worst: Option<(usize, f64)>,
-    /// The largest explained deviation: in grid steps, or as a share of the bound.
-    steps: f64,
+    /// The largest deviation within its bound, as a share of the bound.
     share: f64,
 }
 
@@ -25,9 +24,6 @@ pub fn check(evaluation: &Evaluation, outputs: &[Tensor], report: &mut Report<'_
         if let Some((place, _)) = tally.worst {
             let kind = if tally.wrong == tally.unwritten { Kind::UnwrittenOutput } else { Kind::WrongValues };
             report.diverges(Stage::Execute, kind, tally.detail(index, reference, place, given[place]));
-        }
-        if tally.steps > 0.0 {
-            report.note(Note::AlgorithmRounding(tally.steps));
         }
         if tally.share > 0.0 {
             report.note(Note::BoundUsed(tally.share));
@@ -41,7 +37,9 @@ impl Tally {
         for (place, &value) in given.iter().enumerate() {
             match reference.compare(place, value) {
                 Agreement::Exact | Agreement::Free => {}
-                Agreement::Rounded(deviation) => tally.rounded(reference, place, deviation),
+                Agreement::Rounded(deviation) => {
+                    tally.share = tally.share.max(deviation / reference.bound[place]);
+                }
                 Agreement::Wrong(deviation) => {
                     tally.wrong += 1;
                     tally.unwritten += usize::from(is_poison(output, place));
@@ -52,13 +50,6 @@ impl Tally {
             }
         }
         tally
-    }
-
-    fn rounded(&mut self, reference: &Reference, place: usize, deviation: f64) {
-        match reference.grid_step {
-            Some(step) => self.steps = self.steps.max(deviation / step),
-            None => self.share = self.share.max(deviation / reference.bound[place]),
-        }
     }
 
     fn detail(&self, output: usize, reference: &Reference, place: usize, given: f64) -> String {

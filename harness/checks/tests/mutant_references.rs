@@ -1,7 +1,7 @@
 //! Golden replaced by references with a planted mutant: the checks must notice wherever the mutant changes the output.
 //!
 //! A case counts where the mutant changes what a backend can be held to: the shape of an output, or an element by more than
-//! golden's own bound (in the exact regime half a step). What it changes by less, such as a bias that vanishes in a sum, no
+//! golden's own bound. What it changes by less, such as a bias that vanishes in a sum, no
 //! reference can be expected to notice; how many cases are changed at all, and noticed, is printed beside it. Cases without a
 //! reference on both sides are left out: those that touch a point that the specification leaves open, and those that a misread
 //! attribute makes invalid.
@@ -195,8 +195,7 @@ fn table(count: u64, detections: &[Detection]) -> String {
          `TWINFER_FULL=1 TWINFER_RESULTS=docs/generated cargo test --release -p twinfer-checks --test mutant_references`\n\n\
          {count} cases per family of {}, seed {SEED}. Golden is replaced by golden with one mutant, which judges a backend that \
          gives the right outputs. *changed*: cases in which the mutant changes a shape, or an element with a finite error \
-         bound. *beyond the bound*: it changes the element by more than golden's own bound, or in the exact regime by half a \
-         step. A smaller change, such as a bias rounded to steps finer than the roundings of the sum, is within what a right \
+         bound. *beyond the bound*: it changes the element by more than golden's own bound. A smaller change, such as a bias rounded to steps finer than the roundings of the sum, is within what a right \
          backend may give.\n",
         families.join(", ")
     );

@@ -1,5 +1,6 @@
 use twinfer_case::{
-    Arithmetic, Capability, Condition, Effect, FallbackReason, Limitation, Quantization, Refusal, Stage, Sums,
+    Algorithms, Arithmetic, Capability, Condition, Effect, FallbackReason, Limitation, Quantization, Refusal,
+    Stage, Sums,
 };
 use twinfer_onnx::DataType;
 
@@ -50,7 +51,8 @@ pub fn arithmetic(provider: Provider, level: Optimization) -> Arithmetic {
     match (provider, level) {
         (Provider::Cpu, Optimization::Off) => Arithmetic::STRICT,
         (Provider::Cpu, _) => Arithmetic { sums: Sums::InOperandType, ..Arithmetic::STRICT },
-        (Provider::Cuda { .. }, _) => Arithmetic::default(),
+        // cuDNN chooses among implicit GEMM, Winograd and FFT
+        (Provider::Cuda { .. }, _) => Arithmetic::default().with(Algorithms::Any),
     }
 }
 
@@ -180,6 +182,6 @@ mod tests {
             let expected = Arithmetic { sums: Sums::InOperandType, ..Arithmetic::STRICT };
             assert_eq!(arithmetic(Provider::Cpu, level), expected);
         }
-        assert_eq!(arithmetic(cuda, Optimization::Off), Arithmetic::default());
+        assert_eq!(arithmetic(cuda, Optimization::Off), Arithmetic::default().with(Algorithms::Any));
     }
 }

@@ -114,7 +114,7 @@ impl Comparison {
                 return None;
             }
             let from_mutant = deviation(agreement);
-            let allowed = allowed(mutant, place);
+            let allowed = mutant.bound[place];
             let from_golden =
                 if same_shape { golden.compare(place, given) } else { Agreement::Wrong(f64::INFINITY) };
             if let Agreement::Wrong(deviation) = from_golden {
@@ -166,14 +166,6 @@ const fn deviation(agreement: Agreement) -> f64 {
     match agreement {
         Agreement::Exact | Agreement::Free => 0.0,
         Agreement::Rounded(deviation) | Agreement::Wrong(deviation) => deviation,
-    }
-}
-
-/// The largest deviation at `place` that counts as rounding.
-fn allowed(reference: &Reference, place: usize) -> f64 {
-    match reference.grid_step {
-        Some(step) => step / 2.0,
-        None => reference.bound[place],
     }
 }
 

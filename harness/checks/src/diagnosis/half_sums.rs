@@ -56,7 +56,7 @@ const fn bits(number: f64) -> Option<u32> {
 /// Bits of significand that a 32-bit float of this magnitude could need on golden's grid; at least those of a 16-bit float.
 fn possible_bits(number: f64, golden: &Reference) -> u32 {
     let on_grid = |step: f64| (number.abs() / step).log2().floor().clamp(0.0, 64.0) as u32 + 1;
-    let possible = golden.grid_step.map_or(f32::MANTISSA_DIGITS, on_grid);
+    let possible = golden.step().map_or(f32::MANTISSA_DIGITS, on_grid);
     possible.clamp(PRECISION, f32::MANTISSA_DIGITS)
 }
 
@@ -64,15 +64,15 @@ fn possible_bits(number: f64, golden: &Reference) -> u32 {
 mod tests {
     use super::*;
 
-    /// Whether these elements are conclusive if golden's values lie on this grid, or on none.
-    fn is_conclusive(given: &[f64], grid_step: Option<f64>) -> bool {
+    /// Whether these elements are conclusive if golden's values are multiples of `step`, or use all bits of their type.
+    fn is_conclusive(given: &[f64], step: Option<f64>) -> bool {
         let shape = vec![given.len()];
         let golden = Reference {
             dtype: DataType::Float,
             shape: shape.clone(),
-            values: vec![0.1; given.len()],
+            values: vec![step.unwrap_or(f64::from(0.1_f32)); given.len()],
             bound: vec![0.0; given.len()],
-            grid_step,
+            grid_step: None,
             quantization_step: None,
         };
         let output = Tensor::from_f64(DataType::Float, shape, given).expect("as many as it holds");

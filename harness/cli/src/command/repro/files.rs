@@ -78,7 +78,7 @@ fn write_expected(expected: &[Vec<Reference>], out: &Path) -> Result<Literal, Fa
             let values = format!("expected/run_{run}_output_{index}_values.bin");
             let bounds = format!("expected/run_{run}_output_{index}_bounds.bin");
             file(out, &values, &doubles(&reference.values))?;
-            file(out, &bounds, &doubles(&allowed(reference)))?;
+            file(out, &bounds, &doubles(&reference.bound))?;
             outputs.push(Literal::Tuple(vec![
                 numpy_type(reference.dtype),
                 Literal::shape(&reference.shape),
@@ -89,16 +89,6 @@ fn write_expected(expected: &[Vec<Reference>], out: &Path) -> Result<Literal, Fa
         runs.push(Literal::List(outputs));
     }
     Ok(Literal::List(runs))
-}
-
-/// The largest deviation that conforms, per element: in the exact regime anything below half a grid step.
-fn allowed(reference: &Reference) -> Vec<f64> {
-    let below_half = reference.grid_step.map(|step| (step / 2.0).next_down());
-    let allowed = |bound: &f64| match below_half {
-        Some(below_half) if bound.is_finite() => below_half,
-        _ => *bound,
-    };
-    reference.bound.iter().map(allowed).collect()
 }
 
 fn doubles(values: &[f64]) -> Vec<u8> {
@@ -126,23 +116,4 @@ fn file(out: &Path, name: &str, bytes: &[u8]) -> Result<(), Failure> {
     fs::create_dir_all(folder)
         .and_then(|()| fs::write(&path, bytes))
         .map_err(|error| Failure::environment(format!("cannot write {}: {error}", path.display())))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn less_than_half_a_grid_step_is_allowed() {
-        let reference = Reference {
-            dtype: DataType::Float,
-            shape: vec![2],
-            values: vec![1.0, 2.0],
-            bound: vec![0.0, f64::INFINITY],
-            grid_step: Some(0.5),
-            quantization_step: None,
-        };
-        let allowed = allowed(&reference);
-        assert!(allowed[0] < 0.25 && allowed[0] > 0.249_999 && allowed[1].is_infinite());
-    }
 }

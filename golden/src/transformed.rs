@@ -1,0 +1,217 @@
+//! Convolutions that transform their operands: Winograd's minimal filtering algorithms and the FFT.
+//!
+//! Both compute bilinear forms of transformed operands, so even small integers are rounded on the way. The bounds follow from
+//! the standard model of rounding, and hold for every order of the operations.
+
+use crate::{format::Format, taps::Reach};
+
+/// The largest tile of inputs that Winograd's algorithm is taken to transform along one axis: that of F(6, 3).
+const LARGEST_TILE: usize = 8;
+
+/// The interpolation points, in the order in which larger tiles use them; the last point of every tile is infinity.
+const POINTS: [f64; LARGEST_TILE - 1] = [0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -0.5];
+
+/// The transforming algorithms that may compute a convolution.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Transformed {
+    /// Winograd's algorithm; `None` if the kernel is too large for every tile.
+    winograd: Option<Algorithm>,
+    /// The FFT.
+    fft: Algorithm,
+    /// Kernel elements along the axes that are not transformed: as many transforms are summed for each input channel.
+    sums_per_channel: usize,
+}
+
+/// The error of a transforming algorithm.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Algorithm {
+    /// How many times the norms of the operands the absolute terms can be.
+    amplification: f64,
+    /// Roundings on the way from an operand to the sum over the channels, without those of that sum.
+    roundings: f64,
+}
+
+/// The norms of the operands of one output channel, summed over its input channels.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Norms {
+    /// The largest absolute element of an input channel times the sum of the absolute elements of its kernel.
+    pub largest: f64,
+    /// The Euclidean norm of an input channel times the sum of the absolute elements of its kernel.
+    pub euclidean: f64,
+}
+
+impl Transformed {
+    /// The algorithms for a kernel with this reach; `None` unless it has more than one element along an axis with stride and
+    /// dilation 1.
+    pub fn of(axes: &[Reach]) -> Option<Self> {
+        let is_dense = |axis: &&Reach| axis.kernel > 1 && axis.stride == 1 && axis.dilation == 1;
+        let (dense, others): (Vec<&Reach>, Vec<&Reach>) = axes.iter().partition(is_dense);
+        if dense.is_empty() {
+            return None;
+        }
+        let winograd: Option<Vec<_>> = dense.iter().map(|axis| Algorithm::winograd(axis.kernel)).collect();
+        let levels = dense.iter().map(|axis| ((axis.input + axis.kernel) as f64).log2().ceil() + 1.0).sum();
+        Some(Self {
+            winograd: winograd.map(Algorithm::nested),
+            fft: Algorithm::fft(levels),
+            sums_per_channel: others.iter().map(|axis| axis.kernel).product(),
+        })
+    }
+
+    /// The largest error of a sum over `channels` input channels, in arithmetic of this format with this underflow; infinite if a
+    /// transformed operand may overflow.
+    pub fn error(&self, norms: Norms, channels: usize, format: Format, underflow: f64) -> f64 {
+        let sums = (channels * self.sums_per_channel) as f64;
+        let fft = self.fft.error(norms.euclidean, sums, format, underflow);
+        let winograd =
+            self.winograd.map_or(0.0, |winograd| winograd.error(norms.largest, sums, format, underflow));
+        winograd.max(fft)
+    }
+}
+
+impl Algorithm {
+    /// F(m, `kernel`) with the m whose error is the largest; `None` if no tile is large enough for any m above 1.
+    ///
+    /// With the matrices of the algorithm, the result is Aᵀ(Σ (G·w) ⊙ (Bᵀ·x)). A product of a matrix with n columns takes n + 1
+    /// roundings: of the element of the matrix, of its product, and of n − 1 sums. So the error is at most as many times the
+    /// unit round-off as there are roundings, times |Aᵀ|(Σ |G|·|w| ⊙ |Bᵀ|·|x|), which the norms bound (Barabasz, Anderson,
+    /// Soodhalter and Gregg, *Error analysis and improving the accuracy of Winograd convolution for deep neural networks*, ACM
+    /// Trans. Math. Softw. 46, 2020).
+    fn winograd(kernel: usize) -> Option<Self> {
+        let tiles = kernel + 1..=LARGEST_TILE;
+        let algorithms = tiles.map(|tile| Self {
+            amplification: amplification(tile, kernel),
+            roundings: (kernel + 1 + 2 * (tile + 1)) as f64,
+        });
+        algorithms.max_by(|one, other| one.error_per_norm().total_cmp(&other.error_per_norm()))
+    }
+
+    /// An algorithm that nests one for each axis.
+    fn nested(axes: Vec<Self>) -> Self {
+        axes.into_iter().fold(Self { amplification: 1.0, roundings: 0.0 }, |outer, inner| Self {
+            amplification: outer.amplification * inner.amplification,
+            roundings: outer.roundings + inner.roundings,
+        })
+    }
+
+    /// Transforms of 2^`levels` points: two of the operands and one of the product. Each has a relative error, in the Euclidean
+    /// norm, of η per level with η = u + 4u(√2 + u) < 7u (Higham, *Accuracy and Stability of Numerical Algorithms*, theorem
+    /// 24.2); the product of two complex numbers has less than 3u.
+    fn fft(levels: f64) -> Self {
+        Self { amplification: 1.0, roundings: 3.0 * 7.0 * levels + 3.0 }
+    }
+
+    fn error_per_norm(self) -> f64 {
+        self.amplification * self.roundings
+    }
+
+    fn error(self, norm: f64, sums: f64, format: Format, underflow: f64) -> f64 {
+        // the product, and the sum over the channels, which may be of complex numbers
+        let roundings = self.roundings + 1.0 + 2.0 * sums;
+        let rounding = roundings * format.unit_roundoff();
+        let terms = self.amplification * norm;
+        if rounding >= 0.5 || terms > format.max {
+            return f64::INFINITY;
+        }
+        // n roundings have the factor n·u / (1 − n·u)
+        rounding / (1.0 - rounding) * terms + roundings * self.amplification * underflow
+    }
+}
+
+/// The largest sum over the products of a row of |Aᵀ| with the largest element of each row of |G| and the sum of each row of
+/// |Bᵀ|, for tiles of `tile` inputs and kernels of `kernel` elements.
+///
+/// The rows of G and Bᵀ may be scaled against each other, which leaves this number as it is.
+fn amplification(tile: usize, kernel: usize) -> f64 {
+    let (points, outputs) = (&POINTS[..tile - 1], tile - kernel + 1);
+    let products: Vec<f64> = points.iter().map(|point| product_of_rows(points, *point, kernel)).collect();
+    // infinity: G has the last coefficient of the kernel, Bᵀ the polynomial that is zero at all other points
+    let at_infinity = absolute_sum(&polynomial(points.iter().copied()));
+    let rows = (0..outputs).map(|output| {
+        let finite =
+            points.iter().zip(&products).map(|(point, product)| power(point.abs(), output) * product);
+        finite.sum::<f64>() + if output + 1 == outputs { at_infinity } else { 0.0 }
+    });
+    rows.fold(0.0, f64::max)
+}
+
+/// The largest element of a point's row of |G| times the sum of its row of |Bᵀ|.
+fn product_of_rows(points: &[f64], point: f64, kernel: usize) -> f64 {
+    let others = || points.iter().copied().filter(|other| (other - point).abs() > 0.0);
+    let scale: f64 = others().map(|other| (point - other).abs()).product();
+    let largest = power(point.abs(), kernel - 1).max(1.0) / scale;
+    largest * absolute_sum(&polynomial(others()))
+}
+
+/// The coefficients of the monic polynomial with these roots.
+fn polynomial(roots: impl Iterator<Item = f64>) -> Vec<f64> {
+    roots.fold(vec![1.0], |coefficients, root| {
+        let shifted = [0.0].into_iter().chain(coefficients.iter().copied());
+        let scaled = coefficients.iter().map(|coefficient| root * coefficient).chain([0.0]);
+        shifted.zip(scaled).map(|(shifted, scaled)| shifted - scaled).collect()
+    })
+}
+
+fn absolute_sum(coefficients: &[f64]) -> f64 {
+    coefficients.iter().map(|coefficient| coefficient.abs()).sum()
+}
+
+/// Like `powi`, with 0⁰ = 1.
+fn power(base: f64, exponent: usize) -> f64 {
+    (0..exponent).map(|_| base).product()
+}
+
+#[cfg(test)]
+mod tests {
+    use twinfer_onnx::DataType;
+
+    use super::*;
+
+    fn axis(kernel: usize, stride: usize, dilation: usize) -> Reach {
+        let reversed = false;
+        Reach {
+            input: 8,
+            output: 6,
+            kernel,
+            stride,
+            dilation,
+            begin: 0,
+            reversed,
+            untouched_end: 0,
+            strip: 0,
+        }
+    }
+
+    #[test]
+    fn amplifications_are_those_of_the_published_matrices() {
+        let close = |tile, expected: f64| (amplification(tile, 3) - expected).abs() < 1e-9;
+        // F(2, 3): Aᵀ = [1 1 1 0; 0 1 -1 -1], G = [1 0 0; ½ ½ ½; ½ -½ ½; 0 0 1], the rows of |Bᵀ| sum to 2
+        assert!(close(4, 4.0), "{}", amplification(4, 3));
+        // F(4, 3): 2·(1/6)·10 + 2·8·(1/6)·6 + 10, the last row of Aᵀ being [0 1 -1 8 -8 1]
+        assert!(close(6, 10.0 / 3.0 + 16.0 + 10.0), "{}", amplification(6, 3));
+    }
+
+    #[test]
+    fn only_dense_kernels_are_transformed() {
+        assert!(Transformed::of(&[axis(1, 1, 1), axis(3, 1, 1)]).is_some());
+        for axis in [axis(1, 1, 1), axis(3, 2, 1), axis(3, 1, 2)] {
+            assert_eq!(Transformed::of(&[axis]), None);
+        }
+    }
+
+    #[test]
+    fn kernels_too_large_for_a_tile_have_the_error_of_the_fft() {
+        let transformed = Transformed::of(&[axis(8, 1, 1)]).expect("a dense kernel");
+        assert_eq!(transformed.winograd, None);
+        let norms = Norms { largest: 1.0, euclidean: 2.0 };
+        let error = transformed.error(norms, 1, Format::of(DataType::Float), 0.0);
+        assert!(0.0 < error && error < 1e-3, "{error}");
+    }
+
+    #[test]
+    fn overflow_of_a_transformed_operand_frees_the_result() {
+        let transformed = Transformed::of(&[axis(3, 1, 1)]).expect("a dense kernel");
+        let norms = Norms { largest: 60000.0, euclidean: 60000.0 };
+        assert!(transformed.error(norms, 1, Format::of(DataType::Float16), 0.0).is_infinite());
+    }
+}
