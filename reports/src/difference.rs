@@ -2,11 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use console::style;
 use serde::Serialize;
 use twinfer_case::{CaseHash, CaseRecord, Event, FindingCount, Variant};
 
-use crate::{Format, Report, Reporter, markdown::escaped, numbers::counted, page};
+use crate::{
+    Format, Report, Reporter,
+    markup::markdown_text,
+    numbers::counted,
+    page,
+    styled::{Styled, joined},
+};
 
 /// The version of the JSON form of a difference.
 const DIFFERENCE_FORMAT: u32 = 1;
@@ -83,22 +88,24 @@ impl Difference {
     }
 
     fn terminal(&self) -> String {
-        let mut lines = self.sides();
-        lines.push(String::new());
+        let mut lines: Vec<_> = self.sides().into_iter().map(Styled::plain).collect();
+        lines.push(Styled::default());
         let entries = self.entries();
         if entries.is_empty() {
-            lines.push("same findings in both runs".to_owned());
+            lines.push(Styled::plain("same findings in both runs"));
         }
-        lines.extend(entries.into_iter().map(|(word, what)| format!("{:<8} {what}", style(word).bold())));
-        lines.join("\n") + "\n"
+        let line = |(word, what)| Styled::bold(format!("{word:<8}")) + " " + Styled::plain(what);
+        lines.extend(entries.into_iter().map(line));
+        joined(&lines)
     }
 
     fn markdown(&self) -> String {
-        let mut lines: Vec<_> = self.sides().iter().map(|side| format!("- {}", escaped(side))).collect();
+        let mut lines: Vec<_> =
+            self.sides().iter().map(|side| format!("- {}", markdown_text(side))).collect();
         lines.push(String::new());
         lines.extend(["| | finding |".to_owned(), "| --- | --- |".to_owned()]);
         lines.extend(
-            self.entries().into_iter().map(|(word, what)| format!("| {word} | {} |", escaped(&what))),
+            self.entries().into_iter().map(|(word, what)| format!("| {word} | {} |", markdown_text(&what))),
         );
         lines.join("\n") + "\n"
     }

@@ -1,4 +1,5 @@
 use maud::{DOCTYPE, Markup, html};
+use twinfer_case::printable;
 
 use crate::{
     Report, ReportedFinding, findings, issue, ladder,
@@ -40,7 +41,7 @@ pub(crate) fn render(report: &Report) -> String {
             }
         }
     };
-    page.into_string() + "\n"
+    printable(&(page.into_string() + "\n")).into_owned()
 }
 
 fn table(table: &Table) -> Markup {

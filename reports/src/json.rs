@@ -1,6 +1,9 @@
-use crate::Report;
+use serde::Serialize;
+use twinfer_case::printable_json;
 
-pub(crate) fn render(report: &Report) -> String {
+/// The JSON form of `value`.
+pub(crate) fn render<T: Serialize>(value: &T) -> String {
     // cannot fail: every key of a report is text and every number is finite
-    serde_json::to_string_pretty(report).unwrap_or_default() + "\n"
+    let text = serde_json::to_string_pretty(value).unwrap_or_default() + "\n";
+    printable_json(&text).into_owned()
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use quick_junit::{NonSuccessKind, Report as Document, TestCase, TestCaseStatus, TestSuite};
-use twinfer_case::VariantSummary;
+use twinfer_case::{VariantSummary, printable};
 
 use crate::{
     Report, ReportedFinding, findings, issue,
@@ -17,8 +17,10 @@ pub(crate) fn render(report: &Report) -> String {
     document.add_test_suites(report.summary.variants.iter().map(|variant| suite(report, variant)));
     document.add_test_suites((report.summary.open > 0).then(|| untriaged(report)));
     document.add_test_suites((!report.issues.is_empty()).then(|| issues(report)));
-    // cannot fail: the document is written to memory, and XmlString accepts only valid text
-    document.to_string().unwrap_or_default()
+    // cannot fail: the document is written to memory
+    let text = document.to_string().unwrap_or_default();
+    // XML has no escapes for the characters that it forbids
+    printable(&text).into_owned()
 }
 
 fn suite(report: &Report, variant: &VariantSummary) -> TestSuite {

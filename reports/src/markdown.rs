@@ -1,7 +1,8 @@
-use twinfer_case::{RunInfo, VariantInfo};
+use twinfer_case::{Description, RunInfo, VariantInfo};
 
 use crate::{
     Report, ReportedFinding, findings, issue, ladder,
+    markup::{markdown_code, markdown_text},
     numbers::counted,
     summary::{budget, findings_title, sentence, verdicts},
     table::Table,
@@ -11,8 +12,11 @@ pub(crate) fn render(report: &Report) -> String {
     let mut parts = vec!["# twinfer campaign".to_owned(), format!("{}.", capitalized(&sentence(report)))];
     parts.extend(report.run.as_ref().map(origin));
     parts.extend(report.given_up.iter().map(|given_up| {
-        let (device, variant, reason) = (&given_up.device, &given_up.variant, escaped(&given_up.reason));
-        format!("Device {device} was disabled for `{variant}`: {reason}.")
+        let (device, reason) = (markdown_text(&given_up.device), markdown_text(&given_up.reason));
+        format!(
+            "Device {device} was disabled for {}: {reason}.",
+            markdown_code(&given_up.variant.to_string())
+        )
     }));
     parts.push(table(&verdicts(report)));
     if let Some(title) = ladder::title(report) {
@@ -27,24 +31,20 @@ pub(crate) fn render(report: &Report) -> String {
 fn origin(run: &RunInfo) -> String {
     let cases = match run.families.as_slice() {
         [] => "given cases".to_owned(),
-        families => format!("families {}, seed {}", families.join(", "), run.seed),
+        families => format!("families {}, seed {}", markdown_text(&families.join(", ")), run.seed),
     };
     let backends = run.variants.iter().map(|info| {
-        format!(
-            "`{}` is {} {}{}",
-            info.variant,
-            info.description.name,
-            info.description.version,
-            options(info)
-        )
+        let Description { name, version, .. } = &info.description;
+        let backend = markdown_text(&format!("{name} {version}{}", options(info)));
+        format!("{} is {backend}", markdown_code(&info.variant.to_string()))
     });
     format!(
         "twinfer {}, {cases}, budget {}, {} on {} {} with {}; {}.",
-        run.twinfer,
+        markdown_text(&run.twinfer),
         budget(run.budget),
         counted(run.jobs as u64, "job", "jobs"),
-        run.machine.os,
-        run.machine.arch,
+        markdown_text(&run.machine.os),
+        markdown_text(&run.machine.arch),
         counted(run.machine.cores as u64, "core", "cores"),
         backends.collect::<Vec<_>>().join(", "),
     )
@@ -59,7 +59,7 @@ fn options(info: &VariantInfo) -> String {
 
 fn table(table: &Table) -> String {
     let row = |cells: &Vec<String>| {
-        format!("| {} |", cells.iter().map(|cell| escaped(cell)).collect::<Vec<_>>().join(" | "))
+        format!("| {} |", cells.iter().map(|cell| markdown_text(cell)).collect::<Vec<_>>().join(" | "))
     };
     let mut lines: Vec<String> = table.rows().iter().map(row).collect();
     let columns = table.rows().first().map_or(0, Vec::len);
@@ -71,40 +71,27 @@ fn table(table: &Table) -> String {
 fn issues(report: &Report) -> Option<String> {
     let descriptions = issue::descriptions(&report.issues);
     let lines: Vec<_> =
-        descriptions.iter().map(|(word, what)| format!("- {word}: {}", escaped(what))).collect();
+        descriptions.iter().map(|(word, what)| format!("- {word}: {}", markdown_text(what))).collect();
     (!lines.is_empty()).then(|| format!("## Known issues\n\n{}", lines.join("\n")))
 }
 
 fn one_finding(report: &Report, ReportedFinding { slug, new, finding }: &ReportedFinding) -> String {
     let mut lines = vec![
-        format!("### {}{slug}", if *new { "" } else { "known: " }),
+        format!("### {}{}", if *new { "" } else { "known: " }, markdown_text(slug)),
         String::new(),
-        format!("`{}`", finding.graph),
+        markdown_code(&finding.graph),
         String::new(),
-        format!("- {}: {}", finding.kind, escaped(findings::detail(finding))),
+        format!("- {}: {}", finding.kind, markdown_text(findings::detail(finding))),
     ];
     let reasons = findings::reasons(report, finding);
-    lines.extend(reasons.iter().map(|(word, sentence)| format!("- {word}: {}", escaped(sentence))));
-    lines.push(format!("- seen in {}", escaped(&findings::seen_in(finding))));
+    lines.extend(reasons.iter().map(|(word, sentence)| format!("- {word}: {}", markdown_text(sentence))));
+    lines.push(format!("- seen in {}", markdown_text(&findings::seen_in(finding))));
     lines.push(format!(
         "- {}; {}",
         counted(report.cases_of(slug), "case", "cases"),
         findings::sizes(finding)
     ));
     lines.join("\n")
-}
-
-/// Escapes text so that output of a backend cannot change the structure of the page.
-pub(crate) fn escaped(text: &str) -> String {
-    let flat = text.replace(['\n', '\r'], " ");
-    flat.chars()
-        .flat_map(|c| {
-            matches!(c, '|' | '<' | '>' | '`' | '*' | '_' | '\\' | '[' | ']')
-                .then_some('\\')
-                .into_iter()
-                .chain([c])
-        })
-        .collect()
 }
 
 fn capitalized(text: &str) -> String {

@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, fmt::Display};
 
 use indicatif::HumanCount;
+use twinfer_case::printable_line;
 
 /// A number with separators, such as `12,304`.
 pub(crate) fn count(number: u64) -> String {
@@ -58,7 +59,7 @@ pub(crate) fn duration(seconds: f64) -> String {
 /// `text` on one line, truncated to the width that a summary shows.
 pub(crate) fn short(text: &str) -> String {
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    console::truncate_str(&flat, WIDTH, "…").into_owned()
+    console::truncate_str(&printable_line(&flat), WIDTH, "…").into_owned()
 }
 
 /// The most columns of a text in a summary.

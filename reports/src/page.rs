@@ -1,6 +1,6 @@
 use serde::Serialize;
 
-use crate::Format;
+use crate::{Format, json};
 
 /// Renders `page`; `None` for `JUnit` and HTML, which only a campaign report has.
 pub fn render<P: Serialize>(
@@ -11,8 +11,7 @@ pub fn render<P: Serialize>(
 ) -> Option<String> {
     match format {
         Format::Terminal => Some(terminal(page)),
-        // cannot fail: every key is text and every number is finite
-        Format::Json => Some(serde_json::to_string_pretty(page).unwrap_or_default() + "\n"),
+        Format::Json => Some(json::render(page)),
         Format::Markdown => Some(markdown(page)),
         Format::Junit | Format::Html => None,
     }

@@ -4,13 +4,14 @@ use std::{
     iter,
 };
 
-use console::style;
+use console::Style;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use twinfer_case::{Budget, Event, Finding, RunInfo, Stage, Summary};
+use twinfer_case::{Budget, Event, Finding, RunInfo, Stage, Summary, printable_message};
 
 use crate::{
     Reporter,
     numbers::{bytes, count, counted, duration, rate, short},
+    styled::Styled,
 };
 
 /// Shows the progress of a campaign: a bar at a terminal, plain lines elsewhere.
@@ -62,7 +63,7 @@ impl Progress {
                 Stage::Execute => String::new(),
                 stage => format!(" (up to {stage} on this machine)"),
             };
-            self.print(&format!("{title}{limit}"));
+            self.print(&Styled::plain(format!("{title}{limit}")));
         }
     }
 
@@ -73,20 +74,20 @@ impl Progress {
                 bar.set_position(position(self.budget, summary));
                 bar.set_message(message);
             }
-            View::Lines(lines) => lines.progressed(summary.seconds, &message),
+            View::Lines(lines) => lines.progressed(summary.seconds, &Styled::plain(message)),
         }
     }
 
     /// Shows the current activity in the bar; plain lines omit it.
     fn busy(&self, what: &str) {
         if let View::Bar(bar) = &self.view {
-            bar.set_message(what.to_owned());
+            bar.set_message(Styled::plain(what).as_str().to_owned());
         }
     }
 
-    fn print(&mut self, line: &str) {
+    fn print(&mut self, line: &Styled) {
         match &mut self.view {
-            View::Bar(bar) => bar.println(line),
+            View::Bar(bar) => bar.println(line.as_str()),
             View::Lines(lines) => lines.print(line),
         }
     }
@@ -95,10 +96,15 @@ impl Progress {
     fn found(&mut self, slug: &str, finding: &Finding, new: bool) {
         let again = !self.findings.insert(slug.to_owned());
         let line = if let Some(seen) = finding.seen_in.last().filter(|_| again) {
-            format!("{} {}: {}", style("also seen in").dim(), seen.variant, finding.signature)
+            on_stderr("also seen in", &Style::new().dim())
+                + Styled::plain(format!(" {}: {}", seen.variant, finding.signature))
         } else {
-            let mark = if new { style("finding").red().bold() } else { style("known finding").dim() };
-            format!("{mark} {}: {}", finding.signature, short(&finding.graph))
+            let mark = if new {
+                on_stderr("finding", &Style::new().red().bold())
+            } else {
+                on_stderr("known finding", &Style::new().dim())
+            };
+            mark + Styled::plain(format!(" {}: {}", finding.signature, short(&finding.graph)))
         };
         self.print(&line);
     }
@@ -118,19 +124,22 @@ impl Reporter for Progress {
             Event::FindingRecorded { slug, finding, new } => self.found(slug, finding, *new),
             Event::WorkerLost { variant, index, stage, reason } => {
                 let case = index.map_or_else(String::new, |index| format!(" of case {index}"));
-                self.print(&format!("{variant}: worker lost in {stage}{case} and replaced: {reason}"));
+                let lost = format!("{variant}: worker lost in {stage}{case} and replaced: {reason}");
+                self.print(&Styled::plain(printable_message(&lost)));
             }
             Event::WorkerOutgrown { variant, growth } => {
                 let (from, to) = (bytes(growth.from), bytes(growth.to));
-                self.print(&format!("{variant}: worker replaced because of memory growth ({from} → {to})"));
+                let grown = format!("{variant}: worker replaced because of memory growth ({from} → {to})");
+                self.print(&Styled::plain(grown));
             }
             Event::DeviceGivenUp { variant, device, reason } => {
-                let warning = style("device").red().bold();
-                self.print(&format!("{warning} {device} disabled for {variant}: {reason}"));
+                let warning = on_stderr("device", &Style::new().red().bold());
+                let why = printable_message(&format!(" {device} disabled for {variant}: {reason}"));
+                self.print(&(warning + Styled::plain(why)));
             }
             Event::NotConfirmed { divergence, .. } => {
                 let (variant, kind) = (&divergence.variant, divergence.kind);
-                self.print(&format!("{variant}: {kind} not reproduced in a fresh worker"));
+                self.print(&Styled::plain(format!("{variant}: {kind} not reproduced in a fresh worker")));
             }
             Event::Confirming { divergence, .. } => {
                 self.busy(&format!("confirming {} on {}", divergence.kind, divergence.variant));
@@ -146,6 +155,10 @@ impl Reporter for Progress {
             | Event::Investigated { .. } => {}
         }
     }
+}
+
+fn on_stderr(text: &str, style: &Style) -> Styled {
+    Styled::new(text, &style.clone().for_stderr())
 }
 
 const BAR: &str = "{bar:30.cyan/dim} {percent:>3}%  {msg}";
@@ -189,15 +202,15 @@ struct Lines {
 impl Lines {
     const PERIOD: f64 = 10.0;
 
-    fn progressed(&mut self, seconds: f64, message: &str) {
+    fn progressed(&mut self, seconds: f64, message: &Styled) {
         if self.last.is_none_or(|last| seconds - last >= Self::PERIOD) {
             self.last = Some(seconds);
             self.print(message);
         }
     }
 
-    fn print(&mut self, line: &str) {
+    fn print(&mut self, line: &Styled) {
         // a campaign continues if its log cannot be written
-        let _ = writeln!(self.out, "{line}");
+        let _ = writeln!(self.out, "{}", line.as_str());
     }
 }

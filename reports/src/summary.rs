@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use console::style;
 use twinfer_case::{Budget, FindingCount, RunInfo, Stage, VariantSummary};
 
 use crate::{
     GivenUp, Investigation, Outgrown, Report, ReportedFinding, findings, issue, ladder,
     numbers::{bytes as bytes_of, cell, count, counted, counts, duration, rate, short},
+    styled::{Styled, joined},
     table::Table,
 };
 
@@ -15,35 +15,35 @@ pub(crate) fn render(report: &Report) -> String {
     let mut lines = Vec::new();
     if let Some(run) = &report.run {
         lines.push(headline(run));
-        lines.push(String::new());
+        lines.push(Styled::default());
     }
-    lines.push(totals(report));
-    lines.push(String::new());
+    lines.extend(totals(report));
+    lines.push(Styled::default());
     lines.extend(verdicts(report).aligned("  "));
-    lines.push(String::new());
+    lines.push(Styled::default());
     if let Some(title) = ladder::title(report) {
-        lines.push(style(title).bold().to_string());
+        lines.push(Styled::bold(title));
         lines.extend(ladder::table(report).aligned("  "));
-        lines.push(String::new());
+        lines.push(Styled::default());
     }
     for variant in &report.summary.variants {
         let mut remarks = remarks(report, variant).into_iter();
-        lines.extend(remarks.next().map(|who| style(who).bold().to_string()));
-        lines.extend(remarks);
-        lines.push(String::new());
+        lines.extend(remarks.next().map(Styled::bold));
+        lines.extend(remarks.map(Styled::plain));
+        lines.push(Styled::default());
     }
     lines.extend(findings_list(report));
     lines.extend(issues(report));
-    lines.join("\n") + "\n"
+    joined(&lines)
 }
 
-fn headline(run: &RunInfo) -> String {
+fn headline(run: &RunInfo) -> Styled {
     let mut parts =
         vec![format!("twinfer {}", run.twinfer), budget(run.budget), counted(run.jobs as u64, "job", "jobs")];
     if !run.families.is_empty() {
         parts.insert(1, format!("{}, seed {}", run.families.join(", "), run.seed));
     }
-    style(parts.join(" · ")).dim().to_string()
+    Styled::dim(parts.join(" · "))
 }
 
 pub(crate) fn budget(budget: Budget) -> String {
@@ -83,27 +83,28 @@ pub(crate) fn sentence(report: &Report) -> String {
     format!("{state}{cases}{speed}{compared}{open}")
 }
 
-fn totals(report: &Report) -> String {
-    let mut lines = vec![style(sentence(report)).bold().to_string()];
+fn totals(report: &Report) -> Vec<Styled> {
+    let mut lines = vec![Styled::bold(sentence(report))];
     if !report.lost.is_empty() {
         let workers = counted(report.lost.len() as u64, "worker", "workers");
-        lines.push(format!("{workers} lost and replaced"));
+        lines.push(Styled::plain(format!("{workers} lost and replaced")));
     }
     if let Some(Outgrown { variant, growth }) = report.outgrown.last() {
         let workers = counted(report.outgrown.len() as u64, "worker", "workers");
         let (from, to) = (bytes_of(growth.from), bytes_of(growth.to));
-        lines.push(format!("{workers} replaced because of memory growth (last: {variant}, {from} → {to})"));
+        let why = format!("{workers} replaced because of memory growth (last: {variant}, {from} → {to})");
+        lines.push(Styled::plain(why));
     }
     for given_up in &report.given_up {
         let GivenUp { variant, device, reason } = given_up;
-        lines.push(style(format!("device {device} disabled for {variant}: {reason}")).red().to_string());
+        lines.push(Styled::bad(format!("device {device} disabled for {variant}: {reason}")));
     }
     if report.not_confirmed > 0 {
         let divergences = counted(report.not_confirmed, "divergence", "divergences");
-        lines.push(format!("{divergences} not reproduced in a fresh worker"));
+        lines.push(Styled::plain(format!("{divergences} not reproduced in a fresh worker")));
     }
-    lines.extend(investigations(report));
-    lines.join("\n")
+    lines.extend(investigations(report).map(Styled::plain));
+    lines
 }
 
 /// The cost of triage; `None` if no divergence was triaged.
@@ -209,40 +210,41 @@ fn nonzero(number: u64) -> String {
     if number == 0 { String::new() } else { counted(number, "case", "cases") }
 }
 
-fn findings_list(report: &Report) -> Vec<String> {
-    let mut lines = vec![style(findings_title(report)).bold().to_string()];
+fn findings_list(report: &Report) -> Vec<Styled> {
+    let mut lines = vec![Styled::bold(findings_title(report))];
     let mut findings: Vec<_> = report.findings.iter().collect();
     findings.sort_by_key(|found| (!found.new, found.finding.kind));
     lines.extend(findings.iter().take(SHOWN).flat_map(|finding| one_finding(report, finding)));
     let hidden = report.findings.len().saturating_sub(SHOWN);
     if hidden > 0 {
-        lines.extend([String::new(), format!("… and {} more in the run directory", count(hidden as u64))]);
+        let more = format!("… and {} more in the run directory", count(hidden as u64));
+        lines.extend([Styled::default(), Styled::plain(more)]);
     }
     lines.extend(known_list(report));
     lines
 }
 
 /// Known findings that cases showed again, without their details.
-fn known_list(report: &Report) -> Vec<String> {
+fn known_list(report: &Report) -> Vec<Styled> {
     let recorded = |slug: &str| report.findings.iter().any(|found| found.slug == slug);
     let known = report.summary.findings.iter().filter(|count| !recorded(&count.slug));
     let lines = known.map(|FindingCount { slug, cases }| {
-        format!("      {slug} {}", style(counted(*cases, "case", "cases")).dim())
+        Styled::plain(format!("      {slug} ")) + Styled::dim(counted(*cases, "case", "cases"))
     });
-    let mut lines: Vec<String> = lines.collect();
+    let mut lines: Vec<Styled> = lines.collect();
     if !lines.is_empty() {
-        lines.splice(0..0, [String::new(), style("known findings seen again").bold().to_string()]);
+        lines.splice(0..0, [Styled::default(), Styled::bold("known findings seen again")]);
     }
     lines
 }
 
 /// The known issues with their states.
-fn issues(report: &Report) -> Vec<String> {
+fn issues(report: &Report) -> Vec<Styled> {
     let descriptions = issue::descriptions(&report.issues);
-    let mut lines: Vec<_> =
-        descriptions.into_iter().map(|(word, what)| format!("{:<9} {what}", style(word).bold())).collect();
+    let line = |(word, what)| Styled::bold(format!("{word:<9}")) + " " + Styled::plain(what);
+    let mut lines: Vec<_> = descriptions.into_iter().map(line).collect();
     if !lines.is_empty() {
-        lines.splice(0..0, [String::new(), style("known issues").bold().to_string()]);
+        lines.splice(0..0, [Styled::default(), Styled::bold("known issues")]);
     }
     lines
 }
@@ -264,18 +266,19 @@ pub(crate) fn findings_title(report: &Report) -> String {
     }
 }
 
-fn one_finding(report: &Report, ReportedFinding { slug, new, finding }: &ReportedFinding) -> Vec<String> {
-    let mark = if *new { style("new  ").red().bold() } else { style("known").dim() };
+fn one_finding(report: &Report, ReportedFinding { slug, new, finding }: &ReportedFinding) -> Vec<Styled> {
+    let mark = if *new { Styled::bad("new  ") } else { Styled::dim("known") };
     let cases = counted(report.cases_of(slug), "case", "cases");
     let mut lines = vec![
-        String::new(),
-        format!("{mark} {} {}", style(slug).bold(), style(cases).dim()),
-        format!("      {}", short(&finding.graph)),
-        format!("      {}: {}", finding.kind, short(findings::detail(finding))),
+        Styled::default(),
+        mark + " " + Styled::bold(slug) + " " + Styled::dim(cases),
+        Styled::plain(format!("      {}", short(&finding.graph))),
+        Styled::plain(format!("      {}: {}", finding.kind, short(findings::detail(finding)))),
     ];
     let reasons = findings::reasons(report, finding);
-    lines.extend(reasons.into_iter().map(|(word, sentence)| format!("      {word}: {sentence}")));
+    let reason = |(word, sentence)| Styled::plain(format!("      {word}: {sentence}"));
+    lines.extend(reasons.into_iter().map(reason));
     let origin = format!("      seen in {}; {}", findings::seen_in(finding), findings::sizes(finding));
-    lines.push(style(origin).dim().to_string());
+    lines.push(Styled::dim(origin));
     lines
 }

@@ -1,10 +1,16 @@
 //! A table of verdicts: one row per case, one column per variant and version.
 
-use console::style;
 use serde::Serialize;
 use twinfer_case::{BackendVersion, Diagnosis, Divergence, Stage, Topic, Variant, Verdict};
 
-use crate::{Format, markdown::escaped, numbers::short, page, table::Table};
+use crate::{
+    Format,
+    markup::{markdown_code, markdown_code_cell, markdown_link, markdown_text},
+    numbers::short,
+    page,
+    styled::{Styled, joined},
+    table::Table,
+};
 
 /// The version of the JSON form of a survey.
 const SURVEY_FORMAT: u32 = 1;
@@ -67,24 +73,31 @@ impl Survey {
     fn terminal(&self) -> String {
         let mut table = Table::of_text(self.head("case", |surveyed| surveyed.variant.to_string()));
         for case in &self.cases {
-            table.row(row(case, case.name.clone(), Answer::in_words));
+            table.row(row(case, case.name.clone(), case.golden.clone(), Answer::in_words));
         }
         let mut lines = table.aligned("  ");
-        lines.push(String::new());
+        lines.push(Styled::default());
         for (case, surveyed, divergence) in self.divergences() {
-            lines.push(format!("{} {}", style(&case.name).bold(), style(&surveyed.variant).dim()));
-            lines.push(format!("      {}: {}", divergence.kind, short(&divergence.detail)));
-            lines.extend(divergence.diagnosis.iter().map(|why| format!("      because: {why}")));
+            lines.push(Styled::bold(&case.name) + " " + Styled::dim(&surveyed.variant));
+            lines.push(Styled::plain(format!("      {}: {}", divergence.kind, short(&divergence.detail))));
+            let because = divergence.diagnosis.iter().map(|why| format!("      because: {why}"));
+            lines.extend(because.map(Styled::plain));
         }
-        lines.join("\n") + "\n"
+        joined(&lines)
     }
 
     fn markdown(&self) -> String {
-        let name =
-            |surveyed: &SurveyedVariant| format!("`{}` {}", surveyed.variant, escaped(&release(surveyed)));
+        let name = |surveyed: &SurveyedVariant| {
+            format!(
+                "{} {}",
+                markdown_code_cell(&surveyed.variant.to_string()),
+                markdown_text(&release(surveyed))
+            )
+        };
         let mut table = vec![self.head("reported", name)];
         for case in &self.cases {
-            table.push(row(case, case_in_markdown(case), |answer| escaped(&answer.in_words())));
+            let answer = |answer: &Answer| markdown_text(&answer.in_words());
+            table.push(row(case, case_in_markdown(case), markdown_text(&case.golden), answer));
         }
         let columns = table[0].len();
         let mut lines: Vec<String> = table.iter().map(|row| format!("| {} |", row.join(" | "))).collect();
@@ -104,14 +117,15 @@ impl Survey {
         let mut shared: Vec<(String, Vec<String>)> = Vec::new();
         for (surveyed, divergence) in self.divergences_of(case) {
             let what = detail_in_markdown(divergence);
-            let who = format!("`{}` {}", surveyed.variant, escaped(&release(surveyed)));
+            let variant = markdown_code(&surveyed.variant.to_string());
+            let who = format!("{variant} {}", markdown_text(&release(surveyed)));
             match shared.iter_mut().find(|(known, _)| *known == what) {
                 Some((_, all)) => all.push(who),
                 None => shared.push((what, vec![who])),
             }
         }
-        let mut lines = vec![String::new(), format!("### {}", case.name), String::new()];
-        lines.extend(case.graph.iter().map(|graph| format!("`{graph}`\n")));
+        let mut lines = vec![String::new(), format!("### {}", markdown_text(&case.name)), String::new()];
+        lines.extend(case.graph.iter().map(|graph| markdown_code(graph) + "\n"));
         lines.extend(shared.into_iter().map(|(what, who)| format!("- {}: {what}", who.join(", "))));
         lines
     }
@@ -148,8 +162,8 @@ impl SurveyedCase {
 /// The kind, the expected and observed results, and the diagnosis.
 fn detail_in_markdown(divergence: &Divergence) -> String {
     let because = divergence.diagnosis.as_ref().map(|why| format!(" Because: {why}.")).unwrap_or_default();
-    let detail = escaped(&short(&divergence.detail));
-    format!("{}: {detail}.{}", divergence.kind, escaped(&because))
+    let detail = markdown_text(&short(&divergence.detail));
+    format!("{}: {detail}.{}", divergence.kind, markdown_text(&because))
 }
 
 impl Answer {
@@ -175,9 +189,9 @@ impl Answer {
 }
 
 /// The row of a case, with `word` as the text of each answer.
-fn row(case: &SurveyedCase, name: String, word: impl Fn(&Answer) -> String) -> Vec<String> {
+fn row(case: &SurveyedCase, name: String, golden: String, word: impl Fn(&Answer) -> String) -> Vec<String> {
     let cell = |answer: &Option<Answer>| answer.as_ref().map_or_else(|| "-".to_owned(), &word);
-    [name, case.golden.clone()].into_iter().chain(case.answers.iter().map(cell)).collect()
+    [name, golden].into_iter().chain(case.answers.iter().map(cell)).collect()
 }
 
 /// Each kind of divergence once, with the mutants that explain it.
@@ -200,19 +214,18 @@ fn kinds(divergences: &[Divergence]) -> String {
 
 /// The case with the upstream report that it reproduces.
 fn case_in_markdown(case: &SurveyedCase) -> String {
-    let Some(topic) = &case.topic else { return escaped(&case.name) };
+    let Some(topic) = &case.topic else { return markdown_text(&case.name) };
     let mut text = format!(
-        "[{}]({}): {}. Reported in {}: {}. Expected: {}",
-        case.name,
-        topic.upstream,
-        escaped(&topic.title),
-        escaped(&topic.reported_in),
+        "{}: {}. Reported in {}: {}. Expected: {}",
+        markdown_link(&case.name, &topic.upstream),
+        markdown_text(&topic.title),
+        markdown_text(&topic.reported_in),
         topic.symptom,
-        escaped(&topic.expects),
+        markdown_text(&topic.expects),
     );
     for note in topic.caveat.iter().chain(&topic.outside) {
         text.push(' ');
-        text.push_str(&escaped(note));
+        text.push_str(&markdown_text(note));
     }
     text
 }

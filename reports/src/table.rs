@@ -1,4 +1,7 @@
 use console::{Alignment, measure_text_width, pad_str};
+use twinfer_case::printable_line;
+
+use crate::styled::Styled;
 
 /// A table with a header row; the first columns are text, the others numbers.
 pub(crate) struct Table {
@@ -25,21 +28,21 @@ impl Table {
     }
 
     /// The rows as indented lines, with columns aligned and separated by two spaces.
-    pub fn aligned(&self, indent: &str) -> Vec<String> {
+    pub fn aligned(&self, indent: &str) -> Vec<Styled> {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
+        let line_of = |row: &Vec<String>| row.iter().map(|cell| printable_line(cell).into_owned()).collect();
+        let rows: Vec<Vec<String>> = self.rows.iter().map(line_of).collect();
         let width = |column: usize| {
-            self.rows
-                .iter()
+            rows.iter()
                 .filter_map(|row| row.get(column))
                 .map(|cell| measure_text_width(cell))
                 .max()
                 .unwrap_or(0)
         };
         let widths: Vec<usize> = (0..columns).map(width).collect();
-        self.rows
-            .iter()
-            .map(|row| format!("{indent}{}", self.line(row, &widths)).trim_end().to_owned())
-            .collect()
+        let line =
+            |row: &Vec<String>| Styled::plain(format!("{indent}{}", self.line(row, &widths)).trim_end());
+        rows.iter().map(line).collect()
     }
 
     fn line(&self, row: &[String], widths: &[usize]) -> String {
@@ -53,13 +56,14 @@ impl Table {
 
 #[cfg(test)]
 mod tests {
-    use super::Table;
+    use super::{Styled, Table};
 
     #[test]
     fn text_columns_align_left_and_numbers_right() {
         let mut table = Table::new(["variant", "cases"], 1);
         table.row(vec!["ort:cpu".into(), "12,304".into()]);
         table.row(vec!["trt".into(), "7".into()]);
-        assert_eq!(table.aligned("  "), ["  variant   cases", "  ort:cpu  12,304", "  trt           7"]);
+        let lines = ["  variant   cases", "  ort:cpu  12,304", "  trt           7"];
+        assert_eq!(table.aligned("  "), lines.map(Styled::plain));
     }
 }

@@ -7,6 +7,7 @@ mod damaged;
 mod debug_log;
 mod double_starts;
 mod environment;
+mod foreign_text;
 mod fuzz;
 mod known;
 mod ladder;

@@ -1,6 +1,5 @@
 //! The costs of a case: the processor time of each part, and the time that a campaign spent on it.
 
-use console::style;
 use twinfer_case::{Stage, Variant};
 
 use crate::{Cost, Host, end_to_end::Measured, host::line, parts::Parts};
@@ -51,7 +50,7 @@ pub fn costs(measured: &Measured, variants: &[(Variant, Parts)], processors: usi
 
 /// Prints a table of costs.
 pub fn print(costs: &[Cost], host: &dyn Host) {
-    line!(host, "{}", style("time per case, microseconds").bold());
+    host.print_heading(format_args!("time per case, microseconds"));
     line!(host, "  {:<40} {:>10}  {:>12}", "", "processor", "in campaign");
     let shown = |micros: Option<f64>| micros.map_or_else(String::new, |micros| format!("{micros:.0}"));
     for Cost { name, processor, spread, campaign } in costs {

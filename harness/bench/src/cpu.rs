@@ -2,7 +2,6 @@
 
 use std::num::NonZeroUsize;
 
-use console::style;
 use twinfer_case::{Case, Task, Variant};
 
 use crate::{
@@ -50,7 +49,7 @@ pub fn run(settings: &Settings, host: &dyn Host) -> Result<Report, BenchError> {
 
 fn print(bare: &bare::Bare, measured: &Measured, jobs: NonZeroUsize, host: &dyn Host) {
     let (rate, spent) = (measured.rate(), measured.micros_compared());
-    line!(host, "{}", style(format!("{} cases, {jobs} jobs", measured.summary.cases)).bold());
+    host.print_heading(format_args!("{} cases, {jobs} jobs", measured.summary.cases));
     line!(
         host,
         "  end to end, executed and compared   {rate:>8.0} cases/s, {spent:.0} µs of processor time each"

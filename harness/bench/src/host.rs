@@ -18,6 +18,12 @@ pub trait Host {
 
     /// Prints `line`, which has no line break.
     fn print(&self, line: fmt::Arguments<'_>);
+
+    /// Prints the title of what follows.
+    fn print_heading(&self, title: fmt::Arguments<'_>);
+
+    /// Prints `line`, which is of less interest.
+    fn print_detail(&self, line: fmt::Arguments<'_>);
 }
 
 /// Prints one line on a [`Host`], with the format arguments of `println!`.

@@ -2,7 +2,6 @@
 
 use std::{num::NonZeroUsize, slice};
 
-use console::style;
 use twinfer_case::{BackendName, MemoryMode, OptionKey, Stage, Variant};
 
 use crate::{
@@ -37,7 +36,7 @@ fn bare(settings: &Settings, variants: &[Variant], host: &dyn Host) -> Result<Ve
         processes = vec![NonZeroUsize::MIN, settings.jobs];
         processes.dedup();
     }
-    line!(host, "{}", style("each backend alone").bold());
+    host.print_heading(format_args!("each backend alone"));
     line!(host, "  processes  a second   done  parse ms  build ms  execute ms  opening s  backend");
     let mut alone = Vec::new();
     for variant in variants.iter().flat_map(with_memory_modes) {
@@ -75,7 +74,7 @@ fn print_bare(fleet: Fleet<'_>, variant: &Variant, total: &Total, host: &dyn Hos
         total.opening,
     );
     for detail in &total.details {
-        line!(host, "             {}", style(detail).dim());
+        host.print_detail(format_args!("             {detail}"));
     }
 }
 
@@ -84,10 +83,12 @@ fn naive(settings: &Settings, variants: &[Variant], host: &dyn Host) -> Result<f
         variants.iter().map(|variant| at_default_level(variant).with_memory(MemoryMode::Off)).collect();
     let fleet = Fleet { variants: &variants, processes: NonZeroUsize::MIN, judged: true };
     let total = Total::of(&fleet.run(settings, host)?);
-    line!(host, "{}", style("all of them and golden in one loop, at default levels, with memory=off").bold());
+    host.print_heading(format_args!(
+        "all of them and golden in one loop, at default levels, with memory=off"
+    ));
     line!(host, "  executed and compared               {:>8.1} cases/s", total.rate);
     line!(host, "  cases                               {:>8.0}, {:.0} compared", total.cases, total.done);
-    total.details.iter().for_each(|detail| line!(host, "  {}", style(detail).dim()));
+    total.details.iter().for_each(|detail| host.print_detail(format_args!("  {detail}")));
     Ok(total.rate)
 }
 
@@ -106,7 +107,7 @@ fn campaign(
     let variants: Vec<Variant> = variants.iter().map(Variant::for_screening).collect();
     let measured = Measured::of(settings, variants.clone(), host.worker(&variants)?)?;
     let (rate, jobs) = (measured.rate(), settings.jobs);
-    line!(host, "{}", style(format!("a campaign of {} cases, {jobs} jobs", measured.summary.cases)).bold());
+    host.print_heading(format_args!("a campaign of {} cases, {jobs} jobs", measured.summary.cases));
     line!(host, "  executed and compared               {rate:>8.1} cases/s");
     if let Some(naive) = report.naive.filter(|naive| *naive > 0.0) {
         line!(host, "  ratio to the loop                   {:>8.1}", rate / naive);

@@ -35,6 +35,7 @@ mod memory_mode;
 mod observation;
 mod option_key;
 mod poison;
+mod printable;
 mod quantizer;
 mod recipe;
 mod record;
@@ -71,6 +72,7 @@ pub use observation::{
 };
 pub use option_key::{OptionKey, OptionValue};
 pub use poison::{is_poison, poisoned};
+pub use printable::{MOST_CHARACTERS, printable, printable_json, printable_line, printable_message};
 pub use recipe::{MAX_CASE_ELEMENTS, OversizedRecipe, materialize};
 pub use record::{
     Budget, CaseRecord, DeviceMemory, JOURNAL_FORMAT, JournalEnd, MAX_SHARDS, Machine, Mask, Note,

@@ -12,7 +12,7 @@ use twinfer_campaign::{Campaign, Options};
 use twinfer_reports::{Progress, Report, Reporter};
 use twinfer_store::RunDirectory;
 
-use crate::{Failure, resumption::Resumption};
+use crate::{Failure, output::note, resumption::Resumption};
 
 /// Runs a campaign with progress on standard error. Ctrl-C ends the campaign early and keeps everything on disk.
 ///
@@ -44,10 +44,10 @@ fn stop_on_interrupt(stop: &Arc<AtomicBool>, resumption: Resumption) {
     // without a handler, Ctrl-C ends the process at once, which loses nothing that was written
     let _ = ctrlc::set_handler(move || {
         if stop.swap(true, Ordering::Relaxed) {
-            eprintln!("stopped; resume with: {resumption}");
+            note!("stopped; resume with: {resumption}");
             exit(INTERRUPTED);
         }
-        eprintln!("stopping after the running cases; press Ctrl-C again to stop now");
+        note!("stopping after the running cases; press Ctrl-C again to stop now");
     });
 }
 

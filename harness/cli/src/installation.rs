@@ -5,18 +5,18 @@ use std::time::Duration;
 use indicatif::ProgressBar;
 use twinfer_libraries::{Error, Installed, Step};
 
-use crate::paint;
+use crate::{output::note, paint};
 
 /// Runs an installation: at a terminal with a spinner that shows the current step, elsewhere with one line per step.
 pub fn with_progress(
     install: impl FnOnce(&mut dyn FnMut(Step)) -> Result<Installed, Error>,
 ) -> Result<Installed, Error> {
     if !console::user_attended_stderr() {
-        return install(&mut |step| eprintln!("{step}"));
+        return install(&mut |step| note!("{step}"));
     }
     let spinner = ProgressBar::new_spinner();
     spinner.enable_steady_tick(Duration::from_millis(120));
-    let result = install(&mut |step| spinner.set_message(paint::step(step).to_string()));
+    let result = install(&mut |step| spinner.set_message(paint::step(step).as_str().to_owned()));
     spinner.finish_and_clear();
     result
 }

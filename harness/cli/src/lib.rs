@@ -12,6 +12,8 @@
 //! assert_eq!(failure.exit.code(), 2);
 //! ```
 
+#![warn(clippy::print_stdout, clippy::print_stderr)]
+
 mod backends;
 mod campaign;
 mod command;
@@ -34,6 +36,10 @@ mod worker;
 use std::process::ExitCode;
 
 use clap::Parser;
+
+use output::print_note;
+use twinfer_case::printable_message;
+use twinfer_reports::Styled;
 
 pub use exit::Exit;
 pub use failure::Failure;
@@ -75,7 +81,8 @@ Exit codes:
 pub fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let exit = arguments.command.run().unwrap_or_else(|failure| {
-        eprintln!("{} {failure}", paint::error("error:"));
+        let message = printable_message(&failure.to_string());
+        print_note(&(paint::error("error:") + " " + Styled::plain(message)));
         failure.exit
     });
     exit.into()

@@ -1,25 +1,50 @@
-//! Writes to standard output, which may be closed before everything is written.
+//! Prints to standard output and standard error, always text that a terminal does not obey.
 
 use std::{
-    fmt::Arguments,
     io::{self, Write},
     process::exit,
 };
 
+use twinfer_reports::Styled;
+
 use crate::Exit;
 
-/// As `println!`, but the process ends without a message if standard output is closed.
+/// Prints a line to standard output, with the format arguments of `println!`; a styled part may stand before them:
+/// `line!(paint::good("written to") => " {folder}")`.
 macro_rules! line {
+    ($styled:expr => $($argument:tt)*) => {
+        $crate::output::print(&($styled + twinfer_reports::Styled::plain(format_args!($($argument)*))))
+    };
     ($($argument:tt)*) => {
-        $crate::output::write(format_args!("{}\n", format_args!($($argument)*)))
+        $crate::output::print(&twinfer_reports::Styled::plain(format_args!($($argument)*)))
     };
 }
 pub(crate) use line;
 
-/// Writes to standard output; ends the process if standard output is closed, as when piped into `head`.
-pub fn write(text: Arguments<'_>) {
+/// Prints a line to standard error, with the format arguments of `eprintln!`.
+macro_rules! note {
+    ($($argument:tt)*) => {
+        $crate::output::print_note(&twinfer_reports::Styled::plain(format_args!($($argument)*)))
+    };
+}
+pub(crate) use note;
+
+/// Prints a line to standard output.
+pub fn print(line: &Styled) {
+    write(&format!("{}\n", line.as_str()));
+}
+
+/// Prints a line to standard error.
+#[expect(clippy::print_stderr, reason = "the only place for notes")]
+pub fn print_note(line: &Styled) {
+    eprintln!("{}", line.as_str());
+}
+
+/// Writes a rendered report to standard output. The process ends without a message if standard output is closed, as when piped
+/// into `head`.
+pub fn write(report: &str) {
     let mut stdout = io::stdout().lock();
-    if stdout.write_fmt(text).and_then(|()| stdout.flush()).is_err() {
+    if stdout.write_all(report.as_bytes()).and_then(|()| stdout.flush()).is_err() {
         exit(Exit::Environment.code().into());
     }
 }

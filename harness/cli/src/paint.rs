@@ -2,28 +2,29 @@
 
 use std::fmt::Display;
 
-use console::style;
+use console::Style;
+use twinfer_reports::Styled;
 
-pub fn error(text: impl Display) -> impl Display {
-    style(text).for_stderr().red().bold()
+pub fn error(text: impl Display) -> Styled {
+    Styled::new(text, &Style::new().for_stderr().red().bold())
 }
 
-pub fn step(text: impl Display) -> impl Display {
-    style(text).for_stderr().dim()
+pub fn step(text: impl Display) -> Styled {
+    Styled::new(text, &Style::new().for_stderr().dim())
 }
 
-pub fn good(text: impl Display) -> impl Display {
-    style(text).green()
+pub fn good(text: impl Display) -> Styled {
+    Styled::good(text)
 }
 
-pub fn bad(text: impl Display) -> impl Display {
-    style(text).red().bold()
+pub fn bad(text: impl Display) -> Styled {
+    Styled::bad(text)
 }
 
-pub fn faint(text: impl Display) -> impl Display {
-    style(text).dim()
+pub fn faint(text: impl Display) -> Styled {
+    Styled::dim(text)
 }
 
-pub fn heading(text: impl Display) -> impl Display {
-    style(text).bold()
+pub fn heading(text: impl Display) -> Styled {
+    Styled::bold(text)
 }

@@ -4,7 +4,7 @@ use twinfer_backend::given_library;
 use twinfer_case::TrustedVariant;
 use twinfer_libraries::{Error, Installed, Product, Store};
 
-use crate::{Failure, installation::with_progress, obstacle::lacks_device};
+use crate::{Failure, installation::with_progress, obstacle::lacks_device, output::note};
 
 /// Installs the missing libraries of `variants`, with progress on standard error, and returns all libraries that the
 /// variants load, each once.
@@ -32,7 +32,7 @@ fn provide(store: &Store, name: &str, variant: &TrustedVariant) -> Result<Instal
                 "{variant} needs an NVIDIA GPU and this machine has none: leave it out of --backends"
             )));
         }
-        eprintln!("installing {name} into {}", store.root().display());
+        note!("installing {name} into {}", store.root().display());
     }
     Ok(with_progress(|report| store.ensure(name, report))?)
 }

@@ -4,7 +4,7 @@ use twinfer_log::{DebugLog, LogLevel};
 use twinfer_store::{debug_log, has_run, new_run_directory};
 use twinfer_workers::WorkerCommand;
 
-use crate::Failure;
+use crate::{Failure, output::note};
 
 /// The debug log of a run directory.
 pub struct RunLog {
@@ -34,7 +34,7 @@ impl RunLog {
             Some(directory) => Self::start(directory, level)?,
             None => Self::start(&new_run_directory()?, level)?,
         };
-        eprintln!("debug log: {}", log.log.file().display());
+        note!("debug log: {}", log.log.file().display());
         Ok(Some(log))
     }
 

@@ -6,7 +6,7 @@ use std::{
 };
 
 use clap::Args;
-use twinfer_case::{Trust, TrustedVariant, UntrustedVariant, Variant};
+use twinfer_case::{Trust, TrustedVariant, UntrustedVariant, Variant, printable_line};
 
 use crate::Failure;
 
@@ -51,8 +51,8 @@ fn is_confirmed(
     output: &mut dyn Write,
 ) -> bool {
     let mut question = || -> io::Result<String> {
-        writeln!(output, "{} names code to run:", file.display())?;
-        untrusted.iter().try_for_each(|one| writeln!(output, "  {one}"))?;
+        writeln!(output, "{} names code to run:", printable_line(&file.display().to_string()))?;
+        untrusted.iter().try_for_each(|one| writeln!(output, "  {}", printable_line(&one.to_string())))?;
         write!(output, "Run it? [y/N] ")?;
         output.flush()?;
         let mut answer = String::new();

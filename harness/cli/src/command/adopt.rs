@@ -15,6 +15,6 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let folder = twinfer_store::adopt(&arguments.finding, &arguments.to)?;
-    line!("{} {}", paint::good("adopted into"), folder.display());
+    line!(paint::good("adopted into") => " {}", folder.display());
     Ok(Exit::Conforms)
 }

@@ -7,7 +7,12 @@ use twinfer_configuration::{Jobs, Shard, Variants, seconds};
 use twinfer_generators::Family;
 use twinfer_workers::WorkerCommand;
 
-use crate::{Exit, Failure, output::line, worker::worker_for};
+use crate::{
+    Exit, Failure,
+    output::{line, print},
+    paint,
+    worker::worker_for,
+};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -106,6 +111,14 @@ impl Host for Executable {
 
     fn print(&self, line: fmt::Arguments<'_>) {
         line!("{line}");
+    }
+
+    fn print_heading(&self, title: fmt::Arguments<'_>) {
+        print(&paint::heading(title));
+    }
+
+    fn print_detail(&self, line: fmt::Arguments<'_>) {
+        print(&paint::faint(line));
     }
 }
 

@@ -25,7 +25,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         let format = arguments.format;
         Failure::usage(format!("`twinfer diff` cannot write {format}: use terminal, json or markdown"))
     })?;
-    write(format_args!("{text}"));
+    write(&text);
     let is_news = !difference.new.is_empty();
     Ok(if is_news { Exit::Findings } else { Exit::Conforms })
 }

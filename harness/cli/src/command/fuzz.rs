@@ -24,7 +24,7 @@ use crate::{
     formats::formats,
     issues::{Trials, resolve},
     libraries::verify_in_background,
-    output::write,
+    output::{note, write},
     provision::provision,
     resumption::Resumption,
     run_log::RunLog,
@@ -113,13 +113,14 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let mut report = ended?;
     let trials = Trials { stored: &stored, variants: &variants, worker: &worker };
     resolve(&mut report, &configuration.known, Some(trials))?;
-    write(format_args!("{}", arguments.format.render(&report)));
-    eprintln!("\nrun directory: {}", out.display());
+    write(&arguments.format.render(&report));
+    note!("");
+    note!("run directory: {}", out.display());
     let Summary { new_findings, open, .. } = report.summary;
     if stop.load(Ordering::Relaxed) {
-        eprintln!("stopped early; resume with: {resumption}");
+        note!("stopped early; resume with: {resumption}");
     } else if open > 0 {
-        eprintln!("to triage the remaining divergences, resume with: {resumption}");
+        note!("to triage the remaining divergences, resume with: {resumption}");
     }
     Ok(match (new_findings, open) {
         _ if !report.given_up.is_empty() => Exit::Environment,
@@ -188,7 +189,7 @@ fn for_screening(variants: Vec<TrustedVariant>) -> Vec<TrustedVariant> {
     let screening = |named: TrustedVariant| {
         let screening = named.for_screening();
         if screening != named {
-            eprintln!("{named} screens cases as {screening}, which is fast and can hide misuse of memory");
+            note!("{named} screens cases as {screening}, which is fast and can hide misuse of memory");
         }
         screening
     };

@@ -1,11 +1,14 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use twinfer_case::EncodedCase;
+use twinfer_case::{EncodedCase, printable};
 use twinfer_generators::{Coverage, CoverageReport, Family};
 use twinfer_store::write_generated_case;
 
-use crate::{Exit, Failure, output::line, paint};
+use crate::{
+    Exit, Failure,
+    output::{note, write},
+};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -31,7 +34,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         write_all(arguments, out)?;
     }
     if arguments.coverage {
-        line!("{}", coverage(arguments));
+        write(&printable(&format!("{}\n", coverage(arguments))));
     }
     Ok(Exit::Conforms)
 }
@@ -45,7 +48,7 @@ fn write_all(arguments: &Arguments, out: &Path) -> Result<(), Failure> {
         }
     }
     let total = arguments.cases * arguments.family.len() as u64;
-    eprintln!("{} to {}", paint::good(format!("wrote {total} cases")), out.display());
+    note!("wrote {total} cases to {}", out.display());
     Ok(())
 }
 

@@ -4,7 +4,12 @@ use clap::Args;
 use twinfer_configuration::Configuration;
 use twinfer_reports::{Format, Report};
 
-use crate::{Exit, Failure, formats::formats, issues::resolve, output::write};
+use crate::{
+    Exit, Failure,
+    formats::formats,
+    issues::resolve,
+    output::{note, write},
+};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -30,11 +35,11 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     }
     let missing = twinfer_store::merge(&arguments.runs, out)?;
     for shard in missing {
-        eprintln!("shard {shard} was not given: its cases are missing");
+        note!("shard {shard} was not given: its cases are missing");
     }
     let mut report = Report::of_directory(out).map_err(Failure::usage)?;
     resolve(&mut report, &configuration.known, None)?;
-    write(format_args!("{}", arguments.format.render(&report)));
+    write(&arguments.format.render(&report));
     let is_news = report.findings.iter().any(|found| found.new);
     Ok(if is_news || report.summary.open > 0 { Exit::Findings } else { Exit::Conforms })
 }

@@ -7,7 +7,14 @@ use twinfer_reports::{Progress, Reporter};
 use twinfer_store::{new_run_directory, read_finding};
 use twinfer_targets::read_case;
 
-use crate::{Exit, Failure, backends::Backends, output::line, paint, run_log::RunLog, targets};
+use crate::{
+    Exit, Failure,
+    backends::Backends,
+    output::{line, print},
+    paint,
+    run_log::RunLog,
+    targets,
+};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -35,15 +42,12 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let Some(minimal) =
         targets.minimize(&case, known.as_ref(), &out, &mut |event| progress.on_event(event))?
     else {
-        line!("{}: nothing to minimize", paint::good("no backend diverges"));
+        line!(paint::good("no backend diverges") => ": nothing to minimize");
         return Ok(Exit::Conforms);
     };
     let finding = &minimal.finding;
-    line!(
-        "{} {}",
-        paint::bad(&finding.signature),
-        paint::faint(format!("(nodes: {} → {})", finding.before.nodes, finding.after.nodes))
-    );
+    let nodes = format!("(nodes: {} → {})", finding.before.nodes, finding.after.nodes);
+    print(&(paint::bad(&finding.signature) + " " + paint::faint(nodes)));
     line!("{}", finding.graph);
     for divergence in &finding.divergences {
         line!("{}: {}", divergence.kind, divergence.detail);

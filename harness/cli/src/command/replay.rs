@@ -51,14 +51,14 @@ fn runnable(folder: &Path, trust: TrustArguments) -> Result<Vec<TrustedVariant>,
         let variant = match trust.with_given(&[]).admit(&one.variant) {
             Ok(variant) => variant,
             Err(untrusted) => {
-                line!("{} {untrusted}", paint::faint("skipped  "));
+                line!(paint::faint("skipped  ") => " {untrusted}");
                 refused.get_or_insert(untrusted);
                 continue;
             }
         };
         match Obstacle::to(&one.variant, &one.version) {
             Some(obstacle @ (Obstacle::NoDevice | Obstacle::Device)) => {
-                line!("{} {} ({}): {obstacle}", paint::faint("skipped  "), one.variant, one.version);
+                line!(paint::faint("skipped  ") => " {} ({}): {obstacle}", one.variant, one.version);
             }
             _ if variants.contains(&variant) => {}
             _ => variants.push(variant),
@@ -82,12 +82,8 @@ fn runnable(folder: &Path, trust: TrustArguments) -> Result<Vec<TrustedVariant>,
 fn print(replay: &Replay) {
     let (then, now) = &replay.versions;
     let versions = if then == now { now.to_string() } else { format!("recorded with {then}, running {now}") };
-    let mark = if replay.recurs {
-        paint::good("recurs   ").to_string()
-    } else {
-        paint::bad("different").to_string()
-    };
-    line!("{mark} {} ({versions})", replay.variant);
+    let mark = if replay.recurs { paint::good("recurs   ") } else { paint::bad("different") };
+    line!(mark => " {} ({versions})", replay.variant);
     match &replay.record.verdict {
         Verdict::Diverges(divergences) => {
             for divergence in divergences {

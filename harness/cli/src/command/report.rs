@@ -22,6 +22,6 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let configuration = Configuration::read(arguments.config.as_deref())?;
     let mut report = Report::of_directory(&arguments.run).map_err(Failure::usage)?;
     resolve(&mut report, &configuration.known, None)?;
-    write(format_args!("{}", arguments.format.render(&report)));
+    write(&arguments.format.render(&report));
     Ok(Exit::Conforms)
 }

@@ -8,15 +8,20 @@ use twinfer_libraries::{Dependency, Hashing, Installed, Loader, Product, Store};
 use twinfer_targets::Targets;
 use twinfer_workers::Deadlines;
 
-use crate::{Exit, Failure, output::line, paint, worker::worker_for};
+use crate::{
+    Exit, Failure,
+    output::{line, print},
+    paint,
+    worker::worker_for,
+};
 
 pub fn run() -> Result<Exit, Failure> {
     let (store, loader) = (Store::open()?, Loader::of_this_machine());
     print_machine(&loader);
-    line!("{}", paint::heading("libraries"));
+    print(&paint::heading("libraries"));
     let (installed, damages) = (store.list()?, store.damages()?);
     for damage in &damages {
-        line!("  {} {damage}", paint::bad("no"));
+        line!(paint::bad("  no") => " {damage}");
     }
     if installed.is_empty() && damages.is_empty() {
         line!("  none installed: run `twinfer backends install onnxruntime tensorrt-rtx`");
@@ -26,32 +31,28 @@ pub fn run() -> Result<Exit, Failure> {
 }
 
 fn print_machine(loader: &Loader) {
-    line!("{}", paint::heading("machine"));
+    print(&paint::heading("machine"));
     match pip_version() {
-        Some(version) => line!("  {} {version}", paint::good("ok")),
-        None => line!("  {} pip: install Python 3 with pip to install libraries", paint::bad("no")),
+        Some(version) => line!(paint::good("  ok") => " {version}"),
+        None => line!(paint::bad("  no") => " pip: install Python 3 with pip to install libraries"),
     }
     match loader.find("libcuda.so.1") {
         Some(path) => {
-            line!("  {} NVIDIA driver at {}", paint::good("ok"), path.display());
+            line!(paint::good("  ok") => " NVIDIA driver at {}", path.display());
             print_service();
         }
-        None => line!(
-            "  {} NVIDIA driver: ort:cuda, trt and trt-api do not run; trt-rtx parses and builds only",
-            paint::faint("no")
-        ),
+        None => {
+            line!(paint::faint("  no") => " NVIDIA driver: ort:cuda, trt and trt-api do not run; trt-rtx parses and builds only");
+        }
     }
 }
 
 /// Whether several TensorRT builds can share a GPU, which needs the CUDA Multi-Process Service (MPS).
 fn print_service() {
     if twinfer_backend::is_mps_serving() {
-        line!("  {} MPS: TensorRT builds share a GPU", paint::good("ok"));
+        line!(paint::good("  ok") => " MPS: TensorRT builds share a GPU");
     } else {
-        line!(
-            "  {} MPS: above level=0, TensorRT builds one engine at a time per GPU; start `nvidia-cuda-mps-control -d` to build in parallel",
-            paint::faint("no")
-        );
+        line!(paint::faint("  no") => " MPS: above level=0, TensorRT builds one engine at a time per GPU; start `nvidia-cuda-mps-control -d` to build in parallel");
     }
 }
 
@@ -65,19 +66,19 @@ fn pip_version() -> Option<String> {
 fn examine(store: &Store, loader: &Loader, library: &Installed) -> bool {
     let title = format!("{} {}", library.name, library.version);
     if let Err(damage) = store.verify(std::slice::from_ref(library), Hashing::Full) {
-        line!("  {} {title}: {damage}", paint::bad("no"));
+        line!(paint::bad("  no") => " {title}: {damage}");
         return false;
     }
     let missing = loader.missing(library);
     if !missing.is_empty() {
-        line!("  {} {title}", paint::faint("no"));
+        line!(paint::faint("  no") => " {title}");
         print_missing(&missing);
         return true;
     }
     for variant in variants_on(library) {
         match started(&variant) {
-            Ok(backend) => line!("  {} {title}: {} runs {backend}", paint::good("ok"), variant.backend),
-            Err(failure) => line!("  {} {title}: {failure}", paint::bad("no")),
+            Ok(backend) => line!(paint::good("  ok") => " {title}: {} runs {backend}", variant.backend),
+            Err(failure) => line!(paint::bad("  no") => " {title}: {failure}"),
         }
     }
     true

@@ -1,5 +1,6 @@
 use clap::Args;
 use twinfer_libraries::Store;
+use twinfer_reports::Styled;
 
 use crate::{Exit, Failure, installation::with_progress, output::line, paint};
 
@@ -15,7 +16,8 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     for library in &arguments.libraries {
         let installed = with_progress(|report| store.install(library, report))?;
         let title = format!("{} {}", installed.name, installed.version);
-        line!("installed {} in {}", paint::good(title), installed.directory.display());
+        let line = Styled::plain("installed ") + paint::good(title);
+        line!(line => " in {}", installed.directory.display());
     }
     Ok(Exit::Conforms)
 }

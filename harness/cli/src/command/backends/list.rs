@@ -1,19 +1,25 @@
 use twinfer_case::BackendName;
 use twinfer_libraries::{Installed, PACKAGES, Package, Product, Store};
+use twinfer_reports::Styled;
 
-use crate::{Exit, Failure, output::line, paint};
+use crate::{
+    Exit, Failure,
+    output::{line, print},
+    paint,
+};
 
 pub fn run() -> Result<Exit, Failure> {
     let store = Store::open()?;
     let installed = store.list()?;
-    line!("{}", paint::heading("installed"));
+    print(&paint::heading("installed"));
     if installed.is_empty() {
-        line!("  {}", paint::faint(format_args!("none in {}", store.root().display())));
+        print(&paint::faint(format_args!("  none in {}", store.root().display())));
     }
     installed.iter().for_each(print_installed);
-    line!("{}", paint::heading("available"));
+    print(&paint::heading("available"));
     PACKAGES.iter().filter(|package| !is_installed(package, &installed)).for_each(print_available);
-    line!("\n{}", paint::faint("install a library with `twinfer backends install NAME`"));
+    line!("");
+    print(&paint::faint("install a library with `twinfer backends install NAME`"));
     Ok(Exit::Conforms)
 }
 
@@ -23,17 +29,14 @@ fn is_installed(package: &Package, installed: &[Installed]) -> bool {
 
 fn print_installed(library: &Installed) {
     let Installed { name, version, product, directory, .. } = library;
-    let place = paint::faint(directory.display());
-    line!("  {name:<18} {version:<10} {:<13} {place}", backends_on(*product));
+    let line = Styled::plain(format_args!("  {name:<18} {version:<10} {:<13} ", backends_on(*product)));
+    print(&(line + paint::faint(directory.display())));
 }
 
 fn print_available(package: &Package) {
     let Package { name, version, product, megabytes, .. } = package;
-    line!(
-        "  {name:<18} {version:<10} {:<13} {}",
-        backends_on(*product),
-        paint::faint(format_args!("{megabytes} MB"))
-    );
+    let line = Styled::plain(format_args!("  {name:<18} {version:<10} {:<13} ", backends_on(*product)));
+    print(&(line + paint::faint(format_args!("{megabytes} MB"))));
 }
 
 /// The names of the backends that load a product.

@@ -36,7 +36,7 @@ fn check_one(model: &Path, arguments: &Arguments) -> Result<Exit, Failure> {
         }
         Subject::Opaque(opaque) => campaign::compare(&opaque, &variants, &directory, log.as_ref())?,
     };
-    write(format_args!("{}", arguments.format.render(&report)));
+    write(&arguments.format.render(&report));
     let has_new = report.findings.iter().any(|found| found.new);
     Ok(if has_new { Exit::Findings } else { Exit::Conforms })
 }

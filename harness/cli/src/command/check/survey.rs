@@ -12,7 +12,12 @@ use twinfer_case::Case;
 use twinfer_store::{RecordedObservation, Recording};
 
 use super::{arguments::Arguments, collection::Collection, entry::Entry, table::table};
-use crate::{Exit, Failure, output::write, run_log::RunLog, targets};
+use crate::{
+    Exit, Failure,
+    output::{note, write},
+    run_log::RunLog,
+    targets,
+};
 
 pub fn run(collection: &Collection, arguments: &Arguments) -> Result<Exit, Failure> {
     let mut entries = collection.0.iter().map(|folder| Entry::read(folder)).collect::<Result<Vec<_>, _>>()?;
@@ -29,7 +34,7 @@ pub fn run(collection: &Collection, arguments: &Arguments) -> Result<Exit, Failu
             arguments.format
         ))
     })?;
-    write(format_args!("{text}"));
+    write(&text);
     Ok(if entries.iter().any(Entry::has_new_divergence) { Exit::Findings } else { Exit::Conforms })
 }
 
@@ -66,7 +71,7 @@ fn store(folder: &Path, observation: &RecordedObservation) -> Result<(), Failure
 
 fn print_progress(finished: usize, all: usize) {
     if finished.is_multiple_of(PROGRESS_PERIOD) || finished == all {
-        eprintln!("{finished} of {all} observations");
+        note!("{finished} of {all} observations");
     }
 }
 

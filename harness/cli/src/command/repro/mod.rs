@@ -32,6 +32,6 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     }
     let reproduction = Reproduction::of(&arguments.case, arguments.backends.as_ref())?;
     files::write(&reproduction, out)?;
-    line!("{} {}", paint::good("written to"), out.display());
+    line!(paint::good("written to") => " {}", out.display());
     Ok(Exit::Conforms)
 }

@@ -2,6 +2,7 @@
 
 use twinfer_case::{Diagnosis, Expectation, Observation, Outcome, Stage};
 use twinfer_onnx::{Dim, Tensor, ValueInfo};
+use twinfer_reports::{markdown_block, markdown_code, markdown_text};
 use twinfer_store::{MODEL, RecordedObservation, tensor_file};
 
 use super::reproduction::{Reproduction, raw_name};
@@ -11,15 +12,12 @@ const SHOWN: usize = 64;
 
 /// The README in Markdown.
 pub fn page(reproduction: &Reproduction) -> String {
-    let mut parts = vec![format!("# {}", title(reproduction))];
-    parts.extend(
-        reproduction
-            .topic
-            .iter()
-            .map(|topic| format!("Reported at {}. Expected: {}", topic.upstream, topic.expects)),
-    );
+    let mut parts = vec![format!("# {}", markdown_text(&title(reproduction)))];
+    parts.extend(reproduction.topic.iter().map(|topic| {
+        format!("Reported at {}. Expected: {}", markdown_text(&topic.upstream), markdown_text(&topic.expects))
+    }));
     parts.push(format!("The model is a single graph of opset {}:", reproduction.case.graph.opset));
-    parts.push(code(&reproduction.case.graph.to_string()));
+    parts.push(markdown_block(&reproduction.case.graph.to_string()));
     parts.push("## Expected".to_owned());
     parts.push(expected(reproduction));
     parts.push("## Observed".to_owned());
@@ -73,22 +71,27 @@ fn tensor(run: usize, index: usize, tensor: &Tensor) -> String {
 }
 
 fn seen(reproduction: &Reproduction, observed: &RecordedObservation) -> String {
-    let mut lines = vec![format!("### {}, `{}`", observed.version, observed.variant), String::new()];
+    let version = markdown_text(&observed.version.to_string());
+    let title = format!("### {version}, {}", markdown_code(&observed.variant.to_string()));
+    let mut lines = vec![title, String::new()];
     lines.extend([ending(&observed.observation), String::new()]);
     for divergence in reproduction.divergences(observed) {
-        lines.push(format!("- {}: {}", divergence.kind, divergence.detail.replace('\n', " ")));
+        lines.push(format!("- {}: {}", divergence.kind, markdown_text(&divergence.detail)));
         lines.extend(divergence.diagnosis.iter().filter_map(because));
         lines.extend(divergence.documented.iter().map(|rule| {
-            format!("- documented by design: the backend's documentation says so (`{rule}` in twinfer's list of limitations)")
+            format!("- documented by design: the backend's documentation says so ({} in twinfer's list of limitations)", markdown_code(rule))
         }));
     }
     lines.extend(mutants(reproduction).map(|mutant| {
-        format!("- because: applying the mutant `{mutant}` to the reference reproduces this output")
+        format!(
+            "- because: applying the mutant {} to the reference reproduces this output",
+            markdown_code(mutant)
+        )
     }));
     for (run, outputs) in observed.observation.runs.iter().enumerate() {
         lines.extend(outputs.outputs.iter().enumerate().map(|(index, output)| tensor(run, index, output)));
     }
-    let log = observed.observation.log.iter().take(LOGGED).map(|line| code(&line.text));
+    let log = observed.observation.log.iter().take(LOGGED).map(|line| markdown_block(&line.text));
     lines.extend(log);
     lines.join("\n").trim_end().to_owned()
 }
@@ -97,8 +100,12 @@ fn seen(reproduction: &Reproduction, observed: &RecordedObservation) -> String {
 fn because(diagnosis: &Diagnosis) -> Option<String> {
     let changes: Vec<_> = diagnosis.mutants.iter().map(|mutant| mutant.clause.as_str()).collect();
     let subject = if diagnosis.residual.is_some() { "output" } else { "shape" };
-    (!changes.is_empty())
-        .then(|| format!("- because: the reference gives the same {subject} if {}", changes.join("; or if ")))
+    (!changes.is_empty()).then(|| {
+        format!(
+            "- because: the reference gives the same {subject} if {}",
+            markdown_text(&changes.join("; or if "))
+        )
+    })
 }
 
 /// The most log lines that are quoted.
@@ -110,10 +117,10 @@ fn ending(observation: &Observation) -> String {
         Outcome::Ok if stage == Stage::Execute => "The backend runs the model without an error.".to_owned(),
         Outcome::Ok => format!("The backend stops after {stage}, without an error."),
         Outcome::Rejected(reason) => {
-            format!("The backend rejects the model in {stage}: {}", reason.message().replace('\n', " "))
+            format!("The backend rejects the model in {stage}: {}", markdown_text(reason.message()))
         }
         Outcome::Failed(reason) => {
-            format!("The backend fails in {stage}: {}", reason.message().replace('\n', " "))
+            format!("The backend fails in {stage}: {}", markdown_text(reason.message()))
         }
         Outcome::Crashed(status) => format!("The process crashes in {stage}: {status}."),
         Outcome::TimedOut => format!("The backend hangs in {stage}."),
@@ -136,14 +143,14 @@ fn commands(reproduction: &Reproduction) -> String {
     for runtime in reproduction.runtimes() {
         parts.push(format!("With {}:", runtime.title));
         parts.extend(runtime.caveat.map(str::to_owned));
-        parts.push(code(&format!(
+        parts.push(markdown_block(&format!(
             "pip install numpy {}\npython reproduce.py {}",
             runtime.packages.join(" "),
             runtime.arguments.join(" ")
         )));
         if runtime.title == "TensorRT" {
             parts.push("The same with TensorRT's own tool, which prints the outputs:".to_owned());
-            parts.push(code(&trtexec(reproduction)));
+            parts.push(markdown_block(&trtexec(reproduction)));
         }
     }
     if reproduction.runtimes().is_empty() {
@@ -190,8 +197,4 @@ fn load_inputs(reproduction: &Reproduction) -> String {
     let file = |(index, input): (usize, &ValueInfo)| format!("{}:raw/{}", input.name, raw_name(0, index));
     let files: Vec<_> = inputs.iter().enumerate().map(file).collect();
     format!(" --loadInputs={}", files.join(","))
-}
-
-fn code(text: &str) -> String {
-    format!("```\n{}\n```", text.replace("```", "'''"))
 }
