@@ -24,13 +24,14 @@ const ALLOWED: &[(&str, &str)] = &[
     ("minimize", "case onnx"),
     ("generators", "case minimize onnx"),
     // backends
+    ("keeper", ""),
     ("libraries", ""),
     ("nvinfer", "libraries"),
     ("driver-cache", "case libraries"),
     ("backend", "case golden libraries nvinfer onnx"),
-    ("worker", "backend case driver-cache golden libraries log onnx protocol"),
+    ("worker", "backend case driver-cache golden keeper libraries log onnx protocol"),
     // the supervisor: it never links a backend
-    ("workers", "case onnx protocol"),
+    ("workers", "case keeper onnx protocol"),
     ("store", "case onnx"),
     ("reports", "case store"),
     ("triage", "case checks golden minimize onnx store workers"),

@@ -39,7 +39,10 @@ pub const WORKER_VARIABLE: &str = "TWINFER_WORKER";
 ///
 /// Output that a library prints to stdout goes to stderr instead. The process ends when its parent ends, even while a library
 /// is busy. The exit code is 0 after a closed pipe and 3 after an error, which is also printed to stderr.
+///
+/// If the supervisor asks for it, the process keeps a worker instead, as [`twinfer_keeper`] describes.
 pub fn worker_main() -> ExitCode {
+    twinfer_keeper::become_keeper_if_asked();
     parent::end_with_parent();
     let _log = twinfer_log::start_in_worker();
     let result =
@@ -54,10 +57,12 @@ pub fn worker_main() -> ExitCode {
     }
 }
 
-/// Serves and exits if [`WORKER_VARIABLE`] is set; returns otherwise.
+/// Serves and exits if [`WORKER_VARIABLE`] is set, or keeps a worker and exits if the supervisor asks for that; returns
+/// otherwise.
 ///
 /// A `cargo test` binary that is its own worker calls this before anything else.
 pub fn become_worker_if_asked() {
+    twinfer_keeper::become_keeper_if_asked();
     if env::var_os(WORKER_VARIABLE).is_some() {
         let code = if worker_main() == ExitCode::SUCCESS { 0 } else { 3 };
         process::exit(code);

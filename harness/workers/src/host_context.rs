@@ -17,7 +17,7 @@ impl HostContext {
     /// The context of this machine, with a new watchdog.
     pub fn start() -> Self {
         let starts = Arc::new(Semaphore::for_worker_starts());
-        Self { watchdog: Watchdog::default(), starts, devices: Mutex::default() }
+        Self { watchdog: Watchdog::start(), starts, devices: Mutex::default() }
     }
 
     /// Kills all workers, and each that starts from now on: the campaign is over.

@@ -31,6 +31,7 @@ mod device_pools;
 mod error;
 mod executor;
 mod host_context;
+mod limits;
 mod loss;
 pub mod memory;
 mod outbox;
@@ -47,6 +48,7 @@ pub use autoscaler::{Autoscaler, capacity::Capacity, variant_workers::VariantWor
 pub use device_pools::{DevicePools, NicedWorkers, PoolOptions, start_all};
 pub use error::WorkerError;
 pub use host_context::HostContext;
+pub use limits::{Excess, Limits, Resource};
 pub use loss::Loss;
 pub use outbox::{Message, Outbox, receive_all};
 pub use pool::{

@@ -1,9 +1,15 @@
 use std::{fmt, os::unix::process::ExitStatusExt, process::ExitStatus};
 
+use twinfer_keeper::SIGNAL_EXIT;
 use twinfer_protocol::Fault;
+
+use crate::limits::Excess;
 
 /// The signal that no program raises by a fault of its own.
 pub const SIGKILL: i32 = 9;
+
+/// The highest number of a signal on Linux.
+const LAST_SIGNAL: i32 = 64;
 
 /// Why a worker cannot be used any more.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,6 +22,8 @@ pub enum Loss {
     Garbled(String),
     /// The worker reported that it cannot continue, for a reason that is not the backend's.
     Fault(Fault),
+    /// The worker used more of the machine than it may, and the supervisor killed it.
+    Exceeded(Excess),
     /// The worker announced, with an answer, that it accepts no more cases.
     Spent,
 }
@@ -46,13 +54,20 @@ impl Loss {
 impl Death {
     /// The death of a process with this exit status.
     pub fn new(status: ExitStatus, last_line: Option<String>) -> Self {
-        let (status, from_outside) = match (status.signal(), status.code()) {
+        let signal = status.signal().or_else(|| reported_signal(status.code()?));
+        let (status, from_outside) = match (signal, status.code()) {
             (Some(signal), _) => (format!("signal {signal}"), signal == SIGKILL),
             (None, Some(code)) => (format!("exit code {code}"), false),
             (None, None) => ("no exit status".to_owned(), false),
         };
         Self { status, from_outside, last_line }
     }
+}
+
+/// The signal that an exit code stands for, as keepers and shells report it; `None` if it stands for none.
+fn reported_signal(code: i32) -> Option<i32> {
+    let signal = code - SIGNAL_EXIT;
+    (1..=LAST_SIGNAL).contains(&signal).then_some(signal)
 }
 
 impl fmt::Display for Loss {
@@ -65,6 +80,7 @@ impl fmt::Display for Loss {
             },
             Self::Garbled(reason) => write!(f, "the worker's message cannot be read: {reason}"),
             Self::Fault(fault) => f.write_str(&fault.message),
+            Self::Exceeded(excess) => excess.fmt(f),
             Self::Spent => f.write_str("the backend lost what it keeps between cases"),
         }
     }

@@ -1,12 +1,23 @@
 //! How much memory is available to workers, and how much one process uses, as Linux reports it.
 
+mod control_group;
+
 use std::fs;
+
+use self::control_group::ControlGroup;
 
 /// Bytes that can be allocated without swapping: the smaller of what the machine and this process's control group have left.
 /// `None` if the system does not report it.
 pub fn available() -> Option<u64> {
     let machine = field(&fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable:")?;
-    Some(available_in_control_group().map_or(machine, |group| group.min(machine)))
+    Some(ControlGroup::of_this_process().map_or(machine, |group| group.available().min(machine)))
+}
+
+/// Bytes of memory that this process and its children may use at all: of the machine or of its control group. `None` if the
+/// system does not report it.
+pub fn total() -> Option<u64> {
+    let machine = field(&fs::read_to_string("/proc/meminfo").ok()?, "MemTotal:")?;
+    Some(ControlGroup::of_this_process().map_or(machine, |group| group.limit.min(machine)))
 }
 
 /// Bytes of memory that a process does not share with others, as it does the code of libraries. `None` if the system does
@@ -14,17 +25,6 @@ pub fn available() -> Option<u64> {
 pub fn private_bytes(pid: u32) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     Some(field(&status, "RssAnon:")? + field(&status, "RssShmem:").unwrap_or(0))
-}
-
-/// What the limit of the control group leaves; `None` without a limit.
-fn available_in_control_group() -> Option<u64> {
-    let read = |file: &str| fs::read_to_string(format!("/sys/fs/cgroup/{file}")).ok();
-    let limit: u64 = read("memory.max")?.trim().parse().ok()?;
-    let used: u64 = read("memory.current")?.trim().parse().ok()?;
-    // the kernel reclaims its cache of files if memory is short
-    let cache =
-        read("memory.stat")?.lines().find_map(|line| line.strip_prefix("inactive_file ")?.parse().ok());
-    Some(limit.saturating_sub(used).saturating_add(cache.unwrap_or(0)))
 }
 
 /// The value in bytes of a line such as `MemAvailable:   23456 kB`.

@@ -2,6 +2,7 @@ pub mod spares;
 pub mod trial;
 
 use std::{
+    env, io,
     sync::{
         Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicUsize, Ordering},
@@ -22,7 +23,9 @@ use crate::{
     error::WorkerError,
     host_context::HostContext,
     loss::Loss,
-    process::{WorkerProcess, command::WorkerCommand, deadline::Deadlines, watchdog::Watchdog},
+    process::{
+        WorkerProcess, command::WorkerCommand, deadline::Deadlines, launch::Launch, watchdog::Watchdog,
+    },
     semaphore::{Priority, Semaphore},
 };
 
@@ -192,14 +195,21 @@ impl WorkerPool {
 
     fn start_process(&self) -> Result<WorkerProcess, WorkerError> {
         let begun = Instant::now();
-        let mut command = self.command.for_variant(&self.variant);
-        command.envs(self.device.name().map(|name| (VISIBLE_DEVICES, name)));
-        let worker = WorkerProcess::start(command, &self.variant, self.deadlines, &self.watchdog)?;
+        let mut launch =
+            Launch::prepare(&self.command, &self.variant).map_err(|error| self.unprepared(&error))?;
+        launch.command.envs(self.device.name().map(|name| (VISIBLE_DEVICES, name)));
+        let worker = WorkerProcess::start(launch, &self.variant, self.deadlines, &self.watchdog)?;
         self.spares.record_start(begun.elapsed());
         let worker = worker.on_device(&self.device);
         self.check_description(&worker)?;
         self.record_occupancy(&worker);
         Ok(worker)
+    }
+
+    fn unprepared(&self, error: &io::Error) -> WorkerError {
+        let folder = env::temp_dir();
+        let reason = format!("cannot create a folder in {}: {error}: set TMPDIR", folder.display());
+        WorkerError::Worker { variant: self.variant.clone().into_inner(), reason }
     }
 
     /// Starts spares until there are enough.

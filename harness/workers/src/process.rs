@@ -1,14 +1,17 @@
 pub mod command;
+mod confined;
 pub mod deadline;
+pub mod launch;
 mod pipe;
 mod shared_child;
 mod stderr;
+mod usage;
 pub mod watchdog;
 
 use std::{
     io::{self, BufReader, ErrorKind, Write},
     os::unix::process::CommandExt,
-    process::{Child, ChildStderr, ChildStdin, ChildStdout, Command},
+    process::{Child, ChildStderr, ChildStdin, ChildStdout},
     slice,
     sync::Arc,
     time::{Duration, Instant},
@@ -20,9 +23,10 @@ use twinfer_case::{CaseHash, Description, DeviceMemory, DeviceUse, Observation, 
 use twinfer_protocol::{FrameError, FromWorker, MessageError, PROTOCOL_VERSION, ToWorker, read_from_worker};
 
 use self::{
+    confined::ConfinedChild,
     deadline::{Deadline, Deadlines},
+    launch::Launch,
     pipe::Pipe,
-    shared_child::SharedChild,
     stderr::StderrTail,
     watchdog::Watchdog,
 };
@@ -45,7 +49,9 @@ const NICENESS: i32 = 5;
 /// A running worker that completed its handshake and serves one variant. Dropping it kills it.
 pub struct WorkerProcess {
     variant: Variant,
-    child: Arc<SharedChild>,
+    confined: Arc<ConfinedChild>,
+    /// The process id of the worker, not of its keeper.
+    pid: u32,
     stdin: Pipe<ChildStdin>,
     /// Messages to write with the next flush.
     unsent: Vec<u8>,
@@ -80,21 +86,23 @@ pub enum Reply {
 impl WorkerProcess {
     /// Starts a worker for `variant` and waits for its handshake.
     pub fn start(
-        mut command: Command,
+        mut launch: Launch,
         variant: &Variant,
         deadlines: Deadlines,
         watchdog: &Watchdog,
     ) -> Result<Self, WorkerError> {
         let started = Instant::now();
-        let program = command.get_program().to_string_lossy().into_owned();
+        let program = launch.command.get_program().to_string_lossy().into_owned();
         let failed = |reason: String| WorkerError::Worker { variant: variant.clone(), reason };
-        let mut child = command
+        let mut child = launch
+            .command
             .process_group(0)
             .spawn()
             .map_err(|error| failed(format!("cannot start {program:?}: {error}")))?;
         let pipes = take_pipes(&mut child);
-        let child = Arc::new(SharedChild::new(child));
-        watchdog.watch(&child);
+        let pid = child.id();
+        let confined = Arc::new(ConfinedChild::new(child, launch));
+        watchdog.watch(&confined);
         let deadline = Arc::new(Deadline::after(deadlines.start));
         let connected = pipes.and_then(|(stdin, stdout, stderr)| {
             let pipe_capacity = fcntl_setpipe_size(&stdin, PIPE_BYTES).unwrap_or(DEFAULT_PIPE_BYTES);
@@ -103,12 +111,13 @@ impl WorkerProcess {
             Ok((stdin, stdout, StderrTail::follow(stderr)?, pipe_capacity))
         });
         let (stdin, stdout, stderr, pipe_capacity) = connected.map_err(|error| {
-            child.end();
+            confined.child.end();
             failed(format!("cannot connect to {program:?}: {error}"))
         })?;
         let mut worker = Self {
             variant: variant.clone(),
-            child,
+            confined,
+            pid,
             stdin,
             unsent: Vec::new(),
             stdout: BufReader::with_capacity(PIPE_BYTES, stdout),
@@ -130,9 +139,18 @@ impl WorkerProcess {
             worker.log_loss(Stage::Start, None, &loss);
             WorkerError::of_loss(variant, &loss)
         })?;
+        worker.record_start();
         worker.start_millis = started.elapsed().as_millis() as u64;
         worker.log_start(spawned);
         Ok(worker)
+    }
+
+    /// Finds the worker behind its keeper, and measures what it uses before its first case.
+    fn record_start(&mut self) {
+        self.confined.record_start();
+        if let Some(worker) = self.confined.child.worker() {
+            self.pid = usage::number(worker);
+        }
     }
 
     fn exchange_hellos(&mut self) -> Result<Description, Loss> {
@@ -172,7 +190,7 @@ impl WorkerProcess {
     pub fn lower_priority(&self) {
         if self.device_memory.is_some() {
             // if the system refuses, the worker competes with the others
-            let _ = setpriority_pgrp(Some(self.child.pid()), NICENESS);
+            let _ = setpriority_pgrp(Some(self.confined.child.pid()), NICENESS);
         }
     }
 
@@ -192,8 +210,8 @@ impl WorkerProcess {
     }
 
     /// The process id.
-    pub fn pid(&self) -> u32 {
-        self.child.pid().as_raw_nonzero().get().unsigned_abs()
+    pub const fn pid(&self) -> u32 {
+        self.pid
     }
 
     /// Milliseconds from spawning the process to its handshake.
@@ -291,7 +309,9 @@ impl WorkerProcess {
 
     fn loss_of_frame(&mut self, error: FrameError) -> Loss {
         match error {
-            FrameError::Io(error) if error.kind() == ErrorKind::TimedOut => Loss::TimedOut,
+            FrameError::Io(error) if error.kind() == ErrorKind::TimedOut => {
+                self.confined.excess().map_or(Loss::TimedOut, Loss::Exceeded)
+            }
             FrameError::Io(_) => self.loss_at_end(),
             error => Loss::Garbled(error.to_string()),
         }
@@ -299,8 +319,11 @@ impl WorkerProcess {
 
     /// Waits for a worker that closed its pipe, and kills it if it does not end.
     fn loss_at_end(&mut self) -> Loss {
-        let ends = self.child.ends_within(CLOSING);
-        let status = self.child.end();
+        let ends = self.confined.child.ends_within(CLOSING);
+        let status = self.confined.child.end();
+        if let Some(excess) = self.confined.excess() {
+            return Loss::Exceeded(excess);
+        }
         if !ends {
             return Loss::TimedOut;
         }
@@ -317,6 +340,6 @@ fn take_pipes(child: &mut Child) -> io::Result<(ChildStdin, ChildStdout, ChildSt
 impl Drop for WorkerProcess {
     fn drop(&mut self) {
         debug!(variant = self.variant.to_string(), pid = self.pid(), "worker stopped");
-        self.child.end();
+        self.confined.child.end();
     }
 }

@@ -1,7 +1,6 @@
 use std::{
     fs,
     num::NonZeroUsize,
-    process,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -10,9 +9,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, getpid, kill_process};
 use twinfer_campaign::Campaign;
 use twinfer_case::{Event, Kind, TrustedVariant};
+use twinfer_keeper::ProcessTable;
 use twinfer_store::RunDirectory;
 
 use crate::{
@@ -77,23 +77,13 @@ fn injected_faults_change_no_verdict_and_no_finding() {
 
 /// Kills one of this test's workers, which their label tells from those of tests that run at the same time.
 fn kill_one(random: usize) -> bool {
-    let is_ours = |child: &i32| {
-        fs::read(format!("/proc/{child}/cmdline"))
+    let is_ours = |pid: &Pid| {
+        fs::read(format!("/proc/{pid}/cmdline"))
             .is_ok_and(|line| line.strip_suffix(b"\0").is_some_and(|line| line.ends_with(VICTIM.as_bytes())))
     };
-    let children: Vec<_> = children().into_iter().filter(is_ours).collect();
-    let Some(child) = children.get(random % children.len().max(1)) else { return false };
-    Pid::from_raw(*child).is_some_and(|pid| kill_process(pid, Signal::KILL).is_ok())
-}
-
-fn children() -> Vec<i32> {
-    let tasks = fs::read_dir(format!("/proc/{}/task", process::id())).unwrap();
-    tasks
-        .filter_map(|task| fs::read_to_string(task.ok()?.path().join("children")).ok())
-        .flat_map(|children| {
-            children.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>()
-        })
-        .collect()
+    let workers: Vec<_> = ProcessTable::read().descendants(getpid()).into_iter().filter(is_ours).collect();
+    let worker = workers.get(random % workers.len().max(1));
+    worker.is_some_and(|worker| kill_process(*worker, Signal::KILL).is_ok())
 }
 
 #[test]

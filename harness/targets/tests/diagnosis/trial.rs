@@ -84,7 +84,10 @@ pub fn try_all(bugs: &[Bug], wanted: u64, python: &Python) -> Vec<Trial> {
 
 impl Trial {
     fn of(bug: &Bug, wanted: u64, python: &Python) -> Self {
-        let worker = WorkerCommand::new(env::current_exe().expect("a test has a path"));
+        let worker = WorkerCommand {
+            keeps_workers: false,
+            ..WorkerCommand::new(env::current_exe().expect("a test has a path"))
+        };
         let subjects = Targets::start(&[python.variant(&bug.planted())], &worker, Deadlines::default())
             .expect("the adapter starts");
         let mut trial =

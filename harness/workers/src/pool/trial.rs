@@ -65,7 +65,10 @@ pub fn lost(variant: &Variant, stage: Stage, loss: &Loss) -> Result<Observation,
         Loss::TimedOut => (Outcome::TimedOut, None),
         Loss::Died(death) => (Outcome::Crashed(death.status.clone()), death.last_line.clone()),
         Loss::Garbled(reason) => (Outcome::Crashed("garbled pipe".to_owned()), Some(reason.clone())),
-        Loss::Fault(_) | Loss::Spent => {
+        Loss::Exceeded(excess) if !excess.is_of_limit() => {
+            (Outcome::Crashed(format!("{} limit", excess.resource)), Some(excess.to_string()))
+        }
+        Loss::Exceeded(_) | Loss::Fault(_) | Loss::Spent => {
             return Err(WorkerError::of_loss(variant, loss));
         }
     };

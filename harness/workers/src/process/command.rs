@@ -1,10 +1,15 @@
 use std::{
     env,
-    path::PathBuf,
+    ffi::OsString,
+    io,
+    path::{Path, PathBuf},
     process::{Command, Stdio},
 };
 
 use twinfer_case::{BackendName, TrustedVariant};
+use twinfer_keeper::{KEEPER_VARIABLE, Settings, TEMPORARY_FOLDER_VARIABLE};
+
+use crate::{limits::Limits, memory};
 
 /// Environment variables for workers, unless the supervisor's own environment sets them.
 const ENVIRONMENT: [(&str, &str); 2] = [ALLOCATOR, LAZY_LOADING];
@@ -34,33 +39,60 @@ pub struct WorkerCommand {
     pub args: Vec<String>,
     /// Environment variables to set in addition to the supervisor's own.
     pub env: Vec<(String, String)>,
+    /// Whether the executable also keeps workers, as [`twinfer_keeper`] describes. Without a keeper, processes that a worker
+    /// starts can outlive it.
+    pub keeps_workers: bool,
+    /// What each worker may use of the machine.
+    pub limits: Limits,
 }
 
 impl WorkerCommand {
-    /// `program` without arguments, with the allocator tuned for workers (see [`ALLOCATOR`]) unless the environment
+    /// `program` without arguments, which also keeps workers, with the allocator tuned for workers (see [`ALLOCATOR`]) unless the environment
     /// configures it.
     pub fn new(program: impl Into<PathBuf>) -> Self {
         let unset = ENVIRONMENT.iter().filter(|(key, _)| env::var_os(key).is_none());
         let env = unset.map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
-        Self { program: program.into(), args: Vec::new(), env }
+        Self { program: program.into(), args: Vec::new(), env, keeps_workers: true, limits: default_limits() }
     }
 
-    /// The process to spawn for `variant`: this command, or an external variant's own command line, split at spaces.
-    pub(crate) fn for_variant(&self, variant: &TrustedVariant) -> Command {
-        let mut command = if let BackendName::External(line) = &variant.backend {
-            let mut words = line.split_whitespace();
-            let mut command = Command::new(words.next().unwrap_or_default());
-            command.args(words);
+    /// The process to spawn for `variant`, for a worker with this folder for temporary files.
+    pub(crate) fn for_variant(
+        &self,
+        variant: &TrustedVariant,
+        temporary_folder: &Path,
+    ) -> io::Result<Command> {
+        let worker = self.worker(variant);
+        let mut command = if self.keeps_workers {
+            let temporary_folder = temporary_folder.to_owned();
+            let settings = Settings { command: worker, temporary_folder, file_bytes: self.limits.disk };
+            let mut command = Command::new(&self.program);
+            command.args(&self.args).env(KEEPER_VARIABLE, settings.to_value()?);
             command
         } else {
-            let mut command = Command::new(&self.program);
-            command.args(&self.args);
+            let mut words = worker.into_iter();
+            let mut command = Command::new(words.next().unwrap_or_default());
+            command.args(words).env(TEMPORARY_FOLDER_VARIABLE, temporary_folder);
             command
         };
         command.envs(self.env.iter().map(|(key, value)| (key, value)));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        command
+        Ok(command)
     }
+
+    /// The worker's own command line: this one, or an external variant's, split at spaces.
+    fn worker(&self, variant: &TrustedVariant) -> Vec<OsString> {
+        if let BackendName::External(line) = &variant.backend {
+            return line.split_whitespace().map(OsString::from).collect();
+        }
+        let program = self.program.clone().into_os_string();
+        std::iter::once(program).chain(self.args.iter().map(OsString::from)).collect()
+    }
+}
+
+/// Half of the memory of this machine or control group, and more processes and temporary files than any backend was seen to need.
+fn default_limits() -> Limits {
+    let memory = memory::total().map_or(u64::MAX, |bytes| bytes / 2);
+    Limits { memory, processes: 256, disk: 16 << 30 }
 }
 
 #[cfg(test)]

@@ -6,7 +6,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid};
+
+use twinfer_keeper::{ProcessTable, first_child};
 
 use crate::loss::SIGKILL;
 
@@ -15,18 +17,19 @@ const ENDING: Duration = Duration::from_secs(10);
 /// The pause between two looks at a process that is about to end.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// A worker's process, for which its owner waits while other threads may kill it.
+/// The process of a worker or of its keeper, for which its owner waits while other threads may kill it.
 #[derive(Debug)]
 pub struct SharedChild {
     pid: Pid,
+    is_keeper: bool,
     /// `None` once the process was waited for: its id may be another process's.
     child: Mutex<Option<Child>>,
 }
 
 impl SharedChild {
     /// Shares a child that leads a process group.
-    pub fn new(child: Child) -> Self {
-        Self { pid: Pid::from_child(&child), child: Mutex::new(Some(child)) }
+    pub fn new(child: Child, is_keeper: bool) -> Self {
+        Self { pid: Pid::from_child(&child), is_keeper, child: Mutex::new(Some(child)) }
     }
 
     /// The process id.
@@ -34,10 +37,25 @@ impl SharedChild {
         self.pid
     }
 
-    /// Kills the process and its group. Has no effect once the process was waited for.
+    /// The process of the worker itself; `None` if its keeper has no child.
+    pub fn worker(&self) -> Option<Pid> {
+        if self.is_keeper { first_child(self.pid) } else { Some(self.pid) }
+    }
+
+    /// The processes of the worker, without its keeper, by `table`, which is of now.
+    pub fn processes(&self, table: &ProcessTable) -> Vec<Pid> {
+        let worker = (!self.is_keeper).then_some(self.pid);
+        worker.into_iter().chain(table.descendants(self.pid)).collect()
+    }
+
+    /// Kills the worker with all processes that it started or, if it has no keeper, with its process group. Has no effect once
+    /// the process was waited for.
     pub fn kill(&self) {
-        if self.child().is_some() {
-            let _ = kill_process_group(self.pid, Signal::KILL);
+        if self.is_keeper {
+            // a keeper that is killed itself could kill nobody
+            self.signal(kill_process, Signal::TERM);
+        } else {
+            self.signal(kill_process_group, Signal::KILL);
         }
     }
 
@@ -53,16 +71,25 @@ impl SharedChild {
         true
     }
 
-    /// Kills the process and what is left of its group, and waits until it has ended. Returns how it ended: by SIGKILL, if it
-    /// takes too long.
+    /// Kills the worker and waits until its process has ended. Returns how it ended: by SIGKILL, if it takes too long.
     pub fn end(&self) -> ExitStatus {
         self.kill();
+        let has_ended = self.ends_within(ENDING);
+        // also what a keeper that was killed leaves behind
+        self.signal(kill_process_group, Signal::KILL);
         let killed = ExitStatus::from_raw(SIGKILL);
-        if !self.ends_within(ENDING) {
+        if !has_ended && !self.ends_within(ENDING) {
             return killed;
         }
         let ended = self.child().take();
         ended.and_then(|mut child| child.try_wait().ok().flatten()).unwrap_or(killed)
+    }
+
+    fn signal(&self, send: impl FnOnce(Pid, Signal) -> rustix::io::Result<()>, signal: Signal) {
+        if self.child().is_some() {
+            // an error means that nobody is left
+            let _ = send(self.pid, signal);
+        }
     }
 
     fn has_ended(&self) -> bool {

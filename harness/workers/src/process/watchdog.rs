@@ -1,43 +1,86 @@
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    thread,
+    time::Duration,
+};
 
-use super::shared_child::SharedChild;
+use twinfer_keeper::ProcessTable;
 
-/// Knows the processes of all workers, to kill them at the end.
-#[derive(Clone, Default)]
+use super::confined::ConfinedChild;
+
+/// Time between two looks at what workers use. Each reads a file per process of the machine.
+const INTERVAL: Duration = Duration::from_secs(1);
+
+/// Knows all workers: keeps them within their limits, and kills them at the end.
+#[derive(Clone)]
 pub struct Watchdog {
     watched: Arc<Mutex<Watched>>,
 }
 
 #[derive(Default)]
 struct Watched {
-    children: Vec<Weak<SharedChild>>,
+    children: Vec<Weak<ConfinedChild>>,
     is_shut_down: bool,
 }
 
 impl Watchdog {
+    /// Starts the thread that enforces limits; it ends with the last handle to the watchdog.
+    pub fn start() -> Self {
+        let watchdog = Self { watched: Arc::default() };
+        let watched = Arc::downgrade(&watchdog.watched);
+        thread::spawn(move || {
+            loop {
+                thread::sleep(INTERVAL);
+                let Some(watched) = watched.upgrade() else { return };
+                let workers = lock(&watched).living();
+                enforce_limits(&workers);
+            }
+        });
+        watchdog
+    }
+
     /// Watches a process as long as it is held.
-    pub fn watch(&self, child: &Arc<SharedChild>) {
-        let mut watched = self.watched();
-        watched.children.retain(|child| child.strong_count() > 0);
+    pub fn watch(&self, child: &Arc<ConfinedChild>) {
+        let mut watched = lock(&self.watched);
         watched.children.push(Arc::downgrade(child));
         if watched.is_shut_down {
-            child.kill();
+            child.child.kill();
         }
     }
 
     /// Kills all workers, and each that starts from now on.
     pub fn shut_down(&self) {
-        let mut watched = self.watched();
+        let mut watched = lock(&self.watched);
         watched.is_shut_down = true;
-        watched.children.iter().filter_map(Weak::upgrade).for_each(|child| child.kill());
+        for worker in watched.living() {
+            worker.child.kill();
+        }
     }
 
     /// Whether all workers were killed because the campaign is over.
     pub fn is_shut_down(&self) -> bool {
-        self.watched().is_shut_down
+        lock(&self.watched).is_shut_down
     }
+}
 
-    fn watched(&self) -> MutexGuard<'_, Watched> {
-        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
+impl Watched {
+    /// The processes that are still held; forgets the others.
+    fn living(&mut self) -> Vec<Arc<ConfinedChild>> {
+        self.children.retain(|child| child.strong_count() > 0);
+        self.children.iter().filter_map(Weak::upgrade).collect()
+    }
+}
+
+fn lock(watched: &Mutex<Watched>) -> MutexGuard<'_, Watched> {
+    watched.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn enforce_limits(workers: &[Arc<ConfinedChild>]) {
+    if workers.is_empty() {
+        return;
+    }
+    let table = ProcessTable::read();
+    for worker in workers {
+        worker.enforce(&table);
     }
 }

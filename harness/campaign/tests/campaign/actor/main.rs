@@ -195,6 +195,10 @@ impl Actor {
                 processes::leave_orphan();
                 process::abort()
             }
+            Role::StartsDaemons => {
+                processes::start_daemons();
+                process::abort()
+            }
             Role::HangsWithOrphan => {
                 processes::leave_orphan();
                 hang()

@@ -82,6 +82,8 @@ roles! {
     LeavesOrphan = "leaves-orphan",
     /// Starts a process in a session of its own that keeps the pipes open, and sleeps, if a convolution has a bias.
     HangsWithOrphan = "hangs-with-orphan",
+    /// Starts a daemon that replaces itself by another one again and again, and aborts, if a convolution has a bias.
+    StartsDaemons = "starts-daemons",
     /// Reads nothing after the handshake.
     NeverReads = "never-reads",
     /// Reads a byte at a time after the handshake, with a pause before each.
