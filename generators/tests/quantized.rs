@@ -28,7 +28,7 @@ fn shows(case: &Case, mutant: Mutant) -> bool {
     })
 }
 
-/// What is told of a case, by the names that the tests ask for.
+/// What a case has, by the names that the tests ask for.
 fn features(case: &Case) -> BTreeSet<&'static str> {
     let graph = &case.graph;
     let mut features = BTreeSet::new();

@@ -6,7 +6,7 @@ use twinfer_onnx::{
     MaxPool, Node, Op, QuantizeLinear, Tensor, TensorData, ValueInfo, infer_shapes,
 };
 
-/// A graph that is being drawn; its values are told apart by their [`Value`]s.
+/// A graph that is being drawn; its values are distinguished by their [`Value`]s.
 pub struct Sketch {
     graph: Graph,
 }

@@ -5,13 +5,13 @@ use twinfer_onnx::Graph;
 
 use crate::options::{Choice, InvalidOption, VariantOptions};
 
-/// What becomes of such graphs.
+/// What a backend does with such graphs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Hazards {
-    /// They are run, and cost a worker each.
+    /// It runs them, and each may cost a worker.
     #[default]
     Run,
-    /// They are left out, under a named rule.
+    /// It refuses them under a named rule.
     Skip,
 }
 
@@ -22,21 +22,21 @@ pub struct Hazard {
     pub rule: &'static str,
     /// What the graphs do to the backend, and where that was observed.
     pub source: &'static str,
-    /// Which graphs.
+    /// The graphs that do the harm.
     pub concerned: Condition,
 }
 
-/// Words of the refusal.
+/// The words by which the refusal is recognized.
 const NOT_TRIED: &str = "not tried";
 
 impl Hazard {
-    /// The hazard, if the options have it left out.
+    /// The hazard, if the options say that its graphs are left out.
     pub fn left_out(self, options: &mut VariantOptions) -> Result<Option<Self>, InvalidOption> {
         let hazards = options.choose(OptionKey::Hazards, Hazards::default())?;
         Ok(Some(self).filter(|_| hazards == Hazards::Skip))
     }
 
-    /// Why a model is left out, if it is concerned.
+    /// Why a model is left out; `None` if it is not one of these graphs.
     pub fn objection(&self, model: &[u8]) -> Option<String> {
         let is_concerned = Graph::decode(model).is_ok_and(|graph| self.concerned.holds(&graph));
         is_concerned.then(|| format!("{NOT_TRIED}: the option hazards=skip leaves it out"))

@@ -1,6 +1,6 @@
 //! ONNX Runtime, loaded at run time: `ort:cpu` and `ort:cuda`.
 //!
-//! Options: `opt=off|basic|all` (graph optimisations, `all` by default as in ONNX Runtime), `lib=PATH` (the library's
+//! Options: `opt=off|basic|all` (graph optimizations, `all` by default as in ONNX Runtime), `lib=PATH` (the library's
 //! file), and for `ort:cuda` `device=N`, `algo=heuristic|exhaustive|default` (cuDNN's algorithm search),
 //! `memory=off|attributes|keep` (docs/memory.md) and `hazards=run|skip` (whether graphs are run that have ended workers by sizes nobody set; `run` without it).
 //!
@@ -9,7 +9,7 @@
 //! for it. One thread computes. A provider that does not register is an error; nodes that ONNX Runtime places on
 //! the CPU in a CUDA session are reported in the observation.
 //!
-//! What graph optimisations made of a graph with quantisers is read from the model that the session writes into memory.
+//! What graph optimizations made of a graph with quantizers is read from the model that the session writes into memory.
 //!
 //! Output buffers are allocated here and poisoned wherever the session knows the output's shape before it runs. A
 //! CUDA session computes into device memory of its own and copies, so that poison shows there only what was not

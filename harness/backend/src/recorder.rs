@@ -32,7 +32,7 @@ impl<'a> Recorder<'a> {
         self.observation.stage = stage;
         self.log.enter(stage);
         (self.progress)(stage);
-        // that the stage is told is no part of it
+        // reporting the stage is not part of its time
         self.since = Instant::now();
     }
 

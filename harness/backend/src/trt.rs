@@ -1,7 +1,7 @@
 //! TensorRT, loaded at run time: `trt`, `trt-rtx` and `trt-api`.
 //!
 //! Options: `version=8.6` (an installed release; the newest without it), `lib=PATH` (a folder or file of libraries),
-//! `level=0` to `5` (builder optimisation level; the release's default without it), `sources=all|edge-mask|jit|none`
+//! `level=0` to `5` (builder optimization level; the release's default without it), `sources=all|edge-mask|jit|none`
 //! (tactics besides those that every release has; `all` without it), `device=N`, `memory=off|attributes|keep` (docs/memory.md),
 //! and for `trt` and `trt-api` `hazards=run|skip`
 //! (whether graphs are run whose build is known not to end; `run` without it).

@@ -56,7 +56,7 @@ fn tells_what_runs_on_int8(backend: &mut dyn Backend) {
 }
 
 #[test]
-fn onnx_runtime_tells_from_its_optimised_graph_what_it_fused() {
+fn onnx_runtime_tells_from_its_optimized_graph_what_it_fused() {
     let Some(mut backend) = opened("ort:cpu") else { return };
     for form in [CONVOLUTION, DEPTHWISE] {
         let precision = chosen(backend.as_mut(), form);

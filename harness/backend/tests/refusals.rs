@@ -1,4 +1,4 @@
-//! What ONNX Runtime refuses of generated graphs, and TensorRT-RTX of quantised ones without a GPU, against the rules that
+//! What ONNX Runtime refuses of generated graphs, and TensorRT-RTX of quantized ones without a GPU, against the rules that
 //! they state: whatever no rule predicts is a valid graph rejected, and is listed here.
 //!
 //! `TWINFER_FULL=1` takes 400 cases per family; `TWINFER_RESULTS` names a folder for the page.
@@ -34,7 +34,7 @@ const OF_ONNX_RUNTIME: [Finding; 1] = [Finding {
     has: crops_below_input,
 }];
 
-/// Of TensorRT-RTX 1.7.1. None of it is about quantisers.
+/// Of TensorRT-RTX 1.7.1. None of it is about quantizers.
 const OF_TENSORRT_RTX: [Finding; 4] = [
     Finding { what: "a bias left out by an empty name", words: "Invalid Node", has: leaves_out_bias },
     Finding {

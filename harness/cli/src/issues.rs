@@ -29,7 +29,7 @@ impl Trials<'_> {
         folders.find(|folder| has_finding(folder))
     }
 
-    /// Those of `variants` that run the code of the campaign.
+    /// The variants that run the code of the campaign.
     fn trusted(self, variants: &[&Variant]) -> Vec<TrustedVariant> {
         let trust = Trust::Given(self.variants);
         variants.iter().filter_map(|variant| trust.admit(variant).ok()).collect()

@@ -63,7 +63,7 @@ fn limitation(rule: &str, source: &str, concerns: Condition, effect: Effect) -> 
 fn no_quantized_deconvolution() -> Limitation {
     limitation(
         "ort-no-quantized-conv-transpose",
-        "ONNX Runtime, OperatorKernels.md: no kernel of the CPU provider is a quantised ConvTranspose",
+        "ONNX Runtime, OperatorKernels.md: no kernel of the CPU provider is a quantized ConvTranspose",
         Condition::Operator("ConvTranspose".to_owned()),
         Effect::Fallback(FallbackReason::NoKernel),
     )
@@ -72,7 +72,7 @@ fn no_quantized_deconvolution() -> Limitation {
 fn float_scales_only() -> Limitation {
     limitation(
         "ort-no-quantized-float16",
-        "ONNX, QLinearConv: its scales are tensor(float), so that quantisers of FLOAT16 cannot become one",
+        "ONNX, QLinearConv: its scales are tensor(float), so that quantizers of FLOAT16 cannot become one",
         Condition::All(vec![Condition::QuantizedOperands, Condition::Dtype(DataType::Float16)]),
         Effect::Fallback(FallbackReason::NoKernel),
     )
@@ -90,7 +90,7 @@ fn one_activation_type() -> Limitation {
 fn quantized_bias() -> Limitation {
     let quantized_bias = limitation(
         "ort-float-bias-is-quantised",
-        "ONNX Runtime, WeightBiasQuantization: a float bias between quantisers becomes INT32 in steps of the product \
+        "ONNX Runtime, WeightBiasQuantization: a float bias between quantizers becomes INT32 in steps of the product \
          of the operands' scales",
         Condition::All(vec![Condition::QuantizedOperands, Condition::FloatBias]),
         Effect::WrongValues,
@@ -101,7 +101,7 @@ fn quantized_bias() -> Limitation {
 fn quantized_weights() -> Limitation {
     let quantized_weights = limitation(
         "ort-float-weights-are-quantised",
-        "ONNX Runtime, WeightBiasQuantization: constant float weights between quantisers become INT8, with one scale \
+        "ONNX Runtime, WeightBiasQuantization: constant float weights between quantizers become INT8, with one scale \
          and zero point over their range",
         Condition::FloatWeights,
         Effect::WrongValues,

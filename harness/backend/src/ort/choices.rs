@@ -14,7 +14,7 @@ pub enum Provider {
     Cuda { device: i32, search: Search, memory: MemoryMode },
 }
 
-/// Graph optimisations, the fewest first.
+/// Graph optimizations, the fewest first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Optimization {
     Off,
@@ -41,7 +41,7 @@ impl Provider {
 }
 
 impl Optimization {
-    /// The options of sessions that optimise more.
+    /// The options of sessions that optimize more.
     pub fn ladder(self) -> Vec<BTreeMap<String, String>> {
         let above = [Self::Basic, Self::All].into_iter().filter(|level| *level > self);
         above.map(|level| [("opt".to_owned(), level.word().to_owned())].into()).collect()
@@ -83,7 +83,7 @@ mod tests {
     use super::Optimization;
 
     #[test]
-    fn above_a_level_are_those_that_optimise_more() {
+    fn above_a_level_are_those_that_optimize_more() {
         let ladder = |level: Optimization| {
             level.ladder().iter().map(|options| options["opt"].clone()).collect::<Vec<_>>()
         };

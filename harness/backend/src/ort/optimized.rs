@@ -1,4 +1,4 @@
-//! What ONNX Runtime made of a graph: the optimised model that it writes while it makes a session.
+//! What ONNX Runtime made of a graph: the optimized model that it writes while it makes a session.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -39,7 +39,7 @@ impl OptimizedModel {
     }
 }
 
-/// Whether a model has quantisers, as far as its bytes show: both operators' names end like this.
+/// Whether a model has quantizers, as far as its bytes show: both operators' names end like this.
 pub fn mentions_quantizers(model: &[u8]) -> bool {
     const NAME: &[u8] = b"uantizeLinear";
     model.windows(NAME.len()).any(|window| window == NAME)
@@ -92,7 +92,7 @@ fn kernel(node: &OutlineNode) -> Option<&String> {
 }
 
 /// The type that a node gives its output, where the model does not say: the one that it casts to, that of the output's zero
-/// point where it quantises, of the scale where it dequantises, and otherwise that of its first input.
+/// point where it quantizes, of the scale where it dequantizes, and otherwise that of its first input.
 fn given_type(node: &OutlineNode, types: &HashMap<String, DataType>) -> Option<DataType> {
     let index = match node.op_type.as_str() {
         "Cast" => return node.to,
@@ -128,7 +128,7 @@ mod tests {
         }
     }
 
-    /// As ONNX Runtime 1.31.1 optimises a quantised convolution.
+    /// As ONNX Runtime 1.31.1 optimizes a quantized convolution.
     fn fused() -> Outline {
         let constants =
             [("s", DataType::Float), ("z", DataType::Uint8), ("w", DataType::Int8), ("w_z", DataType::Int8)];

@@ -1,4 +1,4 @@
-//! One session a model: graph optimisations, execution provider, and its runs.
+//! One session a model: graph optimizations, execution provider, and its runs.
 
 use std::sync::Arc;
 
@@ -89,8 +89,8 @@ impl Sessions {
         builder.commit_from_memory(&task.model)
     }
 
-    /// Where the session of this task writes its model, where that tells something: writing it costs time, and models
-    /// without quantisers have no other precision than that of their values.
+    /// Where the session of this task writes its model; `None` if the model has no quantizers, since its precision is then that
+    /// of its values, and writing it costs time.
     fn wanted(&self, task: &Task) -> Option<&OptimizedModel> {
         self.optimized.as_ref().filter(|_| mentions_quantizers(&task.model))
     }
@@ -113,7 +113,7 @@ impl Sessions {
         let (log, level) = match nodes_on_cpu {
             CpuNodes::Refused => (logger(self.log.clone()), LogLevel::Warning),
             CpuNodes::Recorded(placements) => {
-                (telling(self.log.clone(), placements.clone()), LogLevel::Verbose)
+                (logger_with_placements(self.log.clone(), placements.clone()), LogLevel::Verbose)
             }
         };
         let builder = Session::builder(&self.environment)?
@@ -203,8 +203,7 @@ impl Loaded {
         let values: Vec<_> =
             inputs.iter().map(value::input).collect::<Result<_, _>>().map_err(|error| failure(&error))?;
         let outputs = match self.poisoned_outputs() {
-            // a buffer of the inferred shape is refused where that shape is wrong: what the actual one is, is told
-            // by a run without buffers
+            // a buffer of the inferred shape is refused if that shape is wrong: a run without buffers shows the actual shape
             Some(selector) => {
                 let mark = self.log.mark();
                 self.run_into(&values, selector).or_else(|_| {
@@ -245,13 +244,13 @@ impl Loaded {
     }
 }
 
-/// What hands ONNX Runtime's log to `log`.
+/// A callback that passes ONNX Runtime's log to `log`.
 pub fn logger(log: Log) -> LoggerFunction {
     Arc::new(move |level, _category, _id, _location, message| keep(&log, level, message))
 }
 
-/// The same, and what is said of placements to `placements`.
-fn telling(log: Log, placements: Placements) -> LoggerFunction {
+/// As [`logger`], and passes the lines about placements to `placements`.
+fn logger_with_placements(log: Log, placements: Placements) -> LoggerFunction {
     Arc::new(move |level, _category, _id, _location, message| {
         placements.push(message);
         keep(&log, level, message);
@@ -265,7 +264,7 @@ fn keep(log: &Log, level: LogLevel, message: &str) {
         LogLevel::Error => Severity::Error,
         LogLevel::Fatal => Severity::Fatal,
     };
-    // a consequence of asking for the optimised model, not of the case
+    // a consequence of asking for the optimized model, not of the case
     if !message.starts_with("Serializing optimized model") {
         log.push(severity, message);
     }

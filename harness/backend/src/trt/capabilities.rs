@@ -57,7 +57,7 @@ fn quantizers_without_gpu() -> [Capability; 2] {
         shows: Refusal::with_words(Stage::Build, words),
         ..rule(
             "rtx-quantised-needs-gpu",
-            "measured on TensorRT-RTX 1.4 to 1.6 without a GPU: most networks with a quantiser do not build",
+            "measured on TensorRT-RTX 1.4 to 1.6 without a GPU: most networks with a quantizer do not build",
             Condition::Any(vec![
                 Condition::Operator("QuantizeLinear".to_owned()),
                 Condition::Operator("DequantizeLinear".to_owned()),
@@ -70,7 +70,7 @@ fn quantizers_without_gpu() -> [Capability; 2] {
 fn symmetric_quantization() -> Capability {
     rule(
         "trt-symmetric-quantisation",
-        "TensorRT operator reference, Quantize: quantisation is symmetric, the zero point is 0",
+        "TensorRT operator reference, Quantize: quantization is symmetric, the zero point is 0",
         Condition::NonzeroZeroPoint,
     )
 }
@@ -99,12 +99,12 @@ fn int32_dequantization() -> Capability {
     )
 }
 
-/// What a quantiser of the graph gave is another matter: the parser takes that as INT8.
+/// What a quantizer of the graph gave is another matter: the parser takes that as INT8.
 fn uint8_dequantization(words: &str) -> Capability {
     let dequantization = rule(
         "trt-no-uint8-dequantisation",
         "ONNX parser of TensorRT, QuantDequantLinearHelper: UINT8 is an invalid type of what DequantizeLinear takes, from \
-         TensorRT 10 on unless quantisation for DLA is enabled",
+         TensorRT 10 on unless quantization for DLA is enabled",
         Condition::StoredAs(DataType::Uint8),
     );
     let shows = Refusal::with_words(Stage::Parse, words);

@@ -126,7 +126,7 @@ impl Device {
             }
             .map_err(text)?;
         }
-        // SAFETY: the stream is live, and the addresses are good until it is synchronised, here.
+        // SAFETY: the stream is live, and the addresses are good until it is synchronized, here.
         unsafe { context.enqueue(self.stream.cu_stream().cast()) }.map_err(text)?;
         self.stream.synchronize().map_err(|error| format!("the run failed on the GPU: {error}"))
     }

@@ -1,4 +1,4 @@
-//! How hard a build looks for kernels: the builder optimisation level, and where tactics may come from.
+//! How hard a build looks for kernels: the builder optimization level, and where tactics may come from.
 
 use std::{collections::BTreeMap, fmt, str::FromStr};
 
@@ -15,7 +15,7 @@ pub struct Effort {
     sources: Sources,
 }
 
-/// The option `level`: a builder optimisation level, or the release's default.
+/// The option `level`: a builder optimization level, or the release's default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct LevelOption(Option<u8>);
 

@@ -7,7 +7,7 @@ use crate::hazard::Hazard;
 pub fn hazard() -> Hazard {
     Hazard {
         rule: "trt-hazardous-added-bias",
-        source: "measured on TensorRT 8.6.0: the build of a convolution or deconvolution with quantised data or weights and one \
+        source: "measured on TensorRT 8.6.0: the build of a convolution or deconvolution with quantized data or weights and one \
                  output channel, whose bias is the sum of two constants, does not end (docs/campaigns.md)",
         concerned: Condition::All(vec![
             Condition::AnyQuantizedOperand,

@@ -23,7 +23,7 @@ struct Inspected {
     layers: Vec<serde_json::Value>,
 }
 
-/// A layer with the attributes that some release tells.
+/// A layer with the attributes that at least one release reports.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct Layer {
@@ -47,10 +47,10 @@ struct Layer {
 
 #[derive(Default, Deserialize)]
 struct Binding {
-    /// Format and type in one, as TensorRT 8 tells them.
+    /// Format and type in one string, as TensorRT 8 reports them.
     #[serde(default, rename = "Format/Datatype")]
     format: String,
-    /// The type by itself, as later releases tell it.
+    /// The type alone, as later releases report it.
     #[serde(default, rename = "Datatype")]
     data_type: String,
     #[serde(default, rename = "Dimensions", deserialize_with = "extents")]
@@ -84,7 +84,7 @@ fn extents<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Ve
 }
 
 impl Layer {
-    /// The type of the kernel: as it is told, or by the operands of the compiler's convolutions. These do not say which
+    /// The type of the kernel: as reported, or inferred from the operands of the compiler's convolutions. These do not say which
     /// one is the kernel, and an addend that was fused may stand before it: their extents do. Where no operand has those of
     /// a kernel, one of the type of the data is taken for it, since data and kernel have one type, and the second operand
     /// where there is none.
@@ -176,7 +176,7 @@ fn fused_names(name: &str) -> Vec<String> {
     name.split(" + ").map(without_suffix).filter(|part| !part.contains(' ')).map(str::to_owned).collect()
 }
 
-/// Parsers before TensorRT 10 give the layer of a quantiser a name with this at its end.
+/// Parsers before TensorRT 10 give the layer of a quantizer a name with this at its end.
 fn without_suffix(name: &str) -> &str {
     let name = name.trim();
     ["_quantize_scale_node", "_dequantize_scale_node"]
@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn an_addend_that_is_fused_is_not_taken_for_the_kernel() {
-        // as TensorRT-RTX 1.7.1 tells a quantised convolution with a residual
+        // as TensorRT-RTX 1.7.1 reports a quantized convolution with a residual
         let layer = |inputs: &[&str], constants: &[&str]| {
             let bindings = |types: &[&str]| {
                 let binding = |name: &&str| Binding { data_type: (*name).to_owned(), ..Binding::default() };

@@ -51,7 +51,7 @@ mod tests {
 
     use super::*;
 
-    /// A quantised convolution with two channels on both sides.
+    /// A quantized convolution with two channels on both sides.
     fn convolution(group: i64) -> Graph {
         let node = |op, inputs: &[&str], output: &str| Node {
             name: String::new(),

@@ -72,8 +72,8 @@ pub fn lower(network: &NetworkDefinition<'_>, model: &[u8], run: &[Tensor]) -> R
     Ok(())
 }
 
-/// Writes the node's name on the layers that it became, so that an engine tells which nodes its layers cover. One of them
-/// has it as its own name, the window if there is one: that is all that a release without metadata tells.
+/// Writes the node's name on the layers that it became, so that an engine reports which nodes its layers cover. One of them
+/// has it as its own name, the window if there is one: a release without metadata reports nothing else.
 fn sign(network: &NetworkDefinition<'_>, before: usize, node: &Node) -> Result<(), LoweringError> {
     let mut layers = Vec::new();
     for layer in network.layers()?.into_iter().skip(before) {
@@ -151,7 +151,7 @@ impl<'n, 'g> Lowering<'n, 'g> {
             node: name.to_owned(),
             reason: "nothing produces this value".to_owned(),
         })?;
-        // a quantised constant goes straight into DequantizeLinear: nothing may reshape it in between
+        // a quantized constant goes straight into DequantizeLinear: nothing may reshape it in between
         let value = match (&tensor.shape[..], self.is_planar(name)) {
             (&[maps, channels, extent], true) => {
                 self.constant(&Tensor { shape: vec![maps, channels, extent, 1], data: tensor.data.clone() })?

@@ -39,16 +39,16 @@ fn allow_precisions(
     requested: twinfer_onnx::DataType,
 ) -> Result<()> {
     let layers = network.layers()?;
-    let mut is_quantised = false;
+    let mut is_quantized = false;
     for layer in &layers {
-        is_quantised |= matches!(layer.layer_type(), Ok(LayerType::Quantize | LayerType::Dequantize));
+        is_quantized |= matches!(layer.layer_type(), Ok(LayerType::Quantize | LayerType::Dequantize));
     }
     // a network that is fed integers names its precision inside alone
     let mut is_half = requested == twinfer_onnx::DataType::Float16;
     for input in network.inputs()? {
         is_half |= input.data_type()? == DataType::Half;
     }
-    for (needed, flag) in [(is_half, BuilderFlag::Fp16), (is_quantised, BuilderFlag::Int8)] {
+    for (needed, flag) in [(is_half, BuilderFlag::Fp16), (is_quantized, BuilderFlag::Int8)] {
         if needed {
             match config.set_flag(flag, true) {
                 Ok(()) | Err(Error::Unsupported(_)) => {}

@@ -50,7 +50,7 @@ pub fn case(graph: Graph, runs: Vec<Vec<Tensor>>) -> Case {
     }
 }
 
-/// How a quantised convolution is made.
+/// How a quantized convolution is made.
 #[derive(Clone, Copy)]
 pub struct Quantized {
     pub is_transposed: bool,
@@ -59,7 +59,7 @@ pub struct Quantized {
     pub is_per_channel: bool,
 }
 
-/// A convolution between quantiser pairs: int8, scales that are powers of two, inputs on the grid of theirs.
+/// A convolution between quantizer pairs: int8, scales that are powers of two, inputs on the grid of theirs.
 pub fn quantized(form: Quantized) -> Case {
     let Quantized { is_transposed, channels: (read, written), group, is_per_channel } = form;
     let kernel = if is_transposed { [read, written / group, 3, 3] } else { [written, read / group, 3, 3] };

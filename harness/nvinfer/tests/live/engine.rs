@@ -17,8 +17,8 @@ fn plan(subject: Subject, graph: &Graph) -> Result<Vec<u8>, Error> {
     network.create_onnx_parser()?.parse(&graph.encode())?;
     let config = config(subject.builder)?;
     config.set_profiling_verbosity(ProfilingVerbosity::Detailed)?;
-    let is_quantised = graph.nodes.iter().any(|node| matches!(node.op, Op::QuantizeLinear(_)));
-    if is_quantised && subject.library.version().family() == Family::Trt8 {
+    let is_quantized = graph.nodes.iter().any(|node| matches!(node.op, Op::QuantizeLinear(_)));
+    if is_quantized && subject.library.version().family() == Family::Trt8 {
         config.set_flag(BuilderFlag::Int8, true)?;
     }
     let profile = subject.builder.create_optimization_profile()?;
@@ -87,8 +87,8 @@ fn engine_describes_its_tensors_layers_and_profiles() {
 
 const IMAGE: [f32; 16] = [1., 2., 3., 4., 5., 6., 7., 8., 9., 10., 11., 12., 13., 14., 15., 16.];
 
-/// Each element's sum with its neighbours in [`IMAGE`], counted by hand.
-const NEIGHBOUR_SUMS: [f32; 16] =
+/// Each element's sum with its neighbors in [`IMAGE`], counted by hand.
+const NEIGHBOR_SUMS: [f32; 16] =
     [14., 24., 30., 22., 33., 54., 63., 45., 57., 90., 99., 69., 46., 72., 78., 54.];
 
 #[test]
@@ -105,7 +105,7 @@ fn convolution_computes_the_values_of_arithmetic() {
         assert_eq!(context.tensor_strides("y")?, [16, 16, 4, 1]);
         assert!(context.max_output_size("y")? >= 64);
         let values = Device::open()?.run(&context, ("x", &IMAGE), ("y", 16))?;
-        assert_eq!(values, NEIGHBOUR_SUMS);
+        assert_eq!(values, NEIGHBOR_SUMS);
         Ok(())
     });
 }
@@ -151,7 +151,7 @@ fn dynamic_batch_runs_at_every_shape_of_its_profile() {
             assert_eq!(context.tensor_shape("y")?, [batch, 1, 4, 4]);
             let batch = batch as usize;
             let values = device.run(&context, ("x", &IMAGE.repeat(batch)), ("y", 16 * batch))?;
-            assert_eq!(values, NEIGHBOUR_SUMS.repeat(batch), "batch {batch}");
+            assert_eq!(values, NEIGHBOR_SUMS.repeat(batch), "batch {batch}");
         }
         assert!(matches!(context.set_input_shape("x", &[5, 1, 4, 4]), Err(Error::Refused { .. })));
         // SAFETY: the stream is live.
@@ -163,7 +163,7 @@ fn dynamic_batch_runs_at_every_shape_of_its_profile() {
 #[test]
 fn inspector_reports_the_precision_of_each_layer() {
     on_each_release_with_gpu(|subject| {
-        let plan = plan(subject, &models::quantised_conv())?;
+        let plan = plan(subject, &models::quantized_conv())?;
         let engine = runtime(subject.library)?.deserialize(&plan)?;
         let context = engine.create_execution_context()?;
         let inspector = context.create_inspector(&engine)?;
@@ -185,7 +185,7 @@ fn engine_survives_serialization() {
         let copy = runtime.deserialize(&plan)?.serialize()?.to_vec();
         let engine = runtime.deserialize(&copy)?;
         let context = engine.create_execution_context()?;
-        assert_eq!(Device::open()?.run(&context, ("x", &IMAGE), ("y", 16))?, NEIGHBOUR_SUMS);
+        assert_eq!(Device::open()?.run(&context, ("x", &IMAGE), ("y", 16))?, NEIGHBOR_SUMS);
         Ok(())
     });
 }

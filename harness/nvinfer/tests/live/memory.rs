@@ -57,7 +57,7 @@ fn build_and_drop(Subject { library, builder }: Subject) -> TestResult {
 /// Makes and drops an object of every kind that can be made without a build.
 fn define_and_drop(Subject { builder, .. }: Subject) -> TestResult {
     let parsed = builder.create_network(Typing::Weak)?;
-    parsed.create_onnx_parser()?.parse(&models::quantised_conv().encode())?;
+    parsed.create_onnx_parser()?.parse(&models::quantized_conv().encode())?;
     let refused = builder.create_network(Typing::Weak)?;
     refused
         .create_onnx_parser()?

@@ -27,7 +27,7 @@ pub fn conv_transpose(pad_end: i64, output_padding: i64) -> Graph {
 }
 
 /// An int8 convolution of 8 to 8 channels between Q/DQ pairs, weights stored as int8.
-pub fn quantised_conv() -> Graph {
+pub fn quantized_conv() -> Graph {
     let scalar = |name: &str, value| initializer(name, floats(&[], &[value]));
     let zero = |name: &str| initializer(name, tensor(&[], TensorData::Int8(vec![0])));
     let weights: Vec<i8> = (0..8 * 8 * 9).map(|index| (index * 37 % 255 - 127) as i8).collect();

@@ -52,7 +52,7 @@ fn conv_transpose_with_output_padding_has_its_shape() {
 fn quantized_graph_has_quantize_and_dequantize_layers() {
     on_each_release(|Subject { builder, .. }| {
         let network = builder.create_network(Typing::Weak)?;
-        network.create_onnx_parser()?.parse(&models::quantised_conv().encode())?;
+        network.create_onnx_parser()?.parse(&models::quantized_conv().encode())?;
         let layers = network.layers()?;
         let count =
             |kind| layers.iter().filter(|layer| layer.layer_type().is_ok_and(|other| other == kind)).count();

@@ -1,5 +1,5 @@
-//! How many of the quantised cases a release takes, and how many of those have what TensorRT 8 is known to fail on: a case
-//! that a rule refuses tells a campaign nothing.
+//! How many of the quantized cases a release takes, and how many of those have what TensorRT 8 is known to fail on: a case
+//! that a rule refuses is of no use to a campaign.
 
 use nvinfer::Version;
 use twinfer_case::{Case, Description, Outcome, Stage};
@@ -146,7 +146,7 @@ const OF_DECONVOLUTIONS: [Feature; 8] = [
         let (inputs, outputs) = conv.channels();
         conv.has_scales_of_inputs() && (inputs % 4 != 0 || outputs % 4 != 0)
     }),
-    ("the same, quantised behind it", |conv| conv.has_scales_of_inputs() && conv.is_followed_by_quantizer()),
+    ("the same, quantized behind it", |conv| conv.has_scales_of_inputs() && conv.is_followed_by_quantizer()),
     ("the same, 64 channels to 10", |conv| conv.has_scales_of_inputs() && conv.channels() == (64, 10)),
     ("grouped", |conv| conv.is_transposed() && conv.is_grouped()),
     ("grouped, weights through Q and DQ", |conv| {
@@ -166,7 +166,7 @@ fn drawn(family: Family, number: u32, reader: Reader) -> usize {
 }
 
 #[test]
-fn most_quantised_cases_are_taken() {
+fn most_quantized_cases_are_taken() {
     for (name, number, reader, most) in RELEASES {
         let drawn = QUANTIZED.map(|family| (family, drawn(family, number, reader)));
         println!("{name}: of {drawn:?} {CASES} are taken");

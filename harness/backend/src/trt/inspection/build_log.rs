@@ -89,9 +89,9 @@ mod tests {
 
     use super::*;
 
-    /// As TensorRT-RTX 1.7.1 logs the engine of a quantised convolution without a GPU.
+    /// As TensorRT-RTX 1.7.1 logs the engine of a quantized convolution without a GPU.
     const CONVOLUTION: &str = include_str!("rtx-1.7.1-qdq-conv.log");
-    /// The same of a quantised deconvolution, which it runs on floats.
+    /// The same of a quantized deconvolution, which it runs on floats.
     const DECONVOLUTION: &str = include_str!("rtx-1.7.1-qdq-deconv.log");
 
     #[test]

@@ -7,10 +7,10 @@ use twinfer_onnx::{Graph, Node, Op, Tensor, TensorData};
 /// Constants in the form that layers take.
 #[derive(Default)]
 pub struct Preparation<'g> {
-    /// Biases in int32 behind `DequantizeLinear`, which TensorRT dequantises no more than it adds: as floats.
+    /// Biases in int32 behind `DequantizeLinear`, which TensorRT dequantizes no more than it adds: as floats.
     pub biases: HashMap<&'g str, Tensor>,
-    /// Kernels over one axis, and what their quantisers make of them: they get an axis of extent 1 before the quantisers,
-    /// since TensorRT wants nothing between a quantiser and its convolution.
+    /// Kernels over one axis, and what their quantizers make of them: they get an axis of extent 1 before the quantizers,
+    /// since TensorRT wants nothing between a quantizer and its convolution.
     pub planar: HashSet<&'g str>,
 }
 
@@ -33,7 +33,7 @@ impl<'g> Preparation<'g> {
     }
 }
 
-/// The elements of an int32 initializer, dequantised symmetrically with one scale or one an element.
+/// The elements of an int32 initializer, dequantized symmetrically with one scale or one an element.
 fn bias(graph: &Graph, node: &Node) -> Option<Tensor> {
     let known = |index: usize| graph.initializer(node.input(index)?);
     let (steps, scale) = (known(0)?, known(1)?);
@@ -52,7 +52,7 @@ fn bias(graph: &Graph, node: &Node) -> Option<Tensor> {
     Tensor::from_f64(scale.dtype(), steps.shape.clone(), &products.collect::<Vec<_>>()).ok()
 }
 
-/// The values from an initializer of rank 3 through quantisers to a kernel, if nothing else reads them.
+/// The values from an initializer of rank 3 through quantizers to a kernel, if nothing else reads them.
 fn planar<'g>(graph: &'g Graph, kernel: &'g str) -> Vec<&'g str> {
     let mut values = vec![kernel];
     let mut name = kernel;

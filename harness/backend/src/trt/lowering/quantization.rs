@@ -40,7 +40,7 @@ impl<'n, 'g> Lowering<'n, 'g> {
         Ok(layer.output(0)?)
     }
 
-    /// TensorRT quantises to int8; what is quantised is the first of `values`. A zero point that is left out tells no type.
+    /// TensorRT quantizes to int8; what is quantized is the first of `values`. A zero point that is left out tells no type.
     fn check_type(&self, node: &Node, values: &[String]) -> Result<(), LoweringError> {
         match values.first().and_then(|name| self.shapes.get(name)).map(|found| found.dtype) {
             Some(DataType::Int8) | None => Ok(()),
@@ -48,7 +48,7 @@ impl<'n, 'g> Lowering<'n, 'g> {
         }
     }
 
-    /// TensorRT quantises symmetrically.
+    /// TensorRT quantizes symmetrically.
     fn check_zero_point(&self, node: &Node) -> Result<(), LoweringError> {
         if node.input(2).is_none() {
             return Ok(());
