@@ -34,6 +34,7 @@ mod library;
 mod memory_mode;
 mod observation;
 mod option_key;
+mod out_of_bounds;
 mod poison;
 mod printable;
 mod quantizer;
@@ -71,6 +72,7 @@ pub use observation::{
     Severity, Stage, Timing,
 };
 pub use option_key::{OptionKey, OptionValue};
+pub use out_of_bounds::{MemoryKind, OutOfBoundsWrite};
 pub use poison::{is_poison, poisoned};
 pub use printable::{MOST_CHARACTERS, printable, printable_json, printable_line, printable_message};
 pub use recipe::{MAX_CASE_ELEMENTS, OversizedRecipe, materialize};

@@ -28,9 +28,6 @@ pub enum AttachError {
         /// The mode of the process.
         set: MemoryMode,
     },
-    /// No memory is filled with a pattern yet.
-    #[error("memory={0} is not available yet")]
-    NotPoisoned(MemoryMode),
     /// The crate does not support this platform.
     #[error("the driver cache supports only x86-64 Linux with glibc")]
     Unsupported,

@@ -1,6 +1,8 @@
 //! The CUDA driver as the caches call it: its types, and one trait for each kind of memory. Tests implement the traits with
 //! a simulated device.
 
+use twinfer_case::PoisonPattern;
+
 /// `CUDA_ERROR_INVALID_VALUE`.
 pub const INVALID_VALUE: CudaError = CudaError(1);
 /// `CUDA_ERROR_OUT_OF_MEMORY`.
@@ -35,6 +37,12 @@ impl Context {
 }
 
 impl AddressRange {
+    /// Whether every address of `other` is in this range.
+    pub const fn contains(self, other: Self) -> bool {
+        self.address.0 <= other.address.0
+            && other.address.0.saturating_add(other.bytes) <= self.address.0.saturating_add(self.bytes)
+    }
+
     /// Whether the two ranges have an address in common.
     pub const fn overlaps(self, other: Self) -> bool {
         self.address.0 < other.address.0.saturating_add(other.bytes)
@@ -49,6 +57,13 @@ pub enum Space {
     Device,
     /// Pinned host memory of `cuMemHostAlloc`, with the flags of that call.
     Host(u32),
+}
+
+impl Space {
+    /// Whether the driver frees blocks of both spaces by the same function.
+    pub const fn is_freed_as(self, other: Self) -> bool {
+        matches!((self, other), (Self::Device, Self::Device) | (Self::Host(_), Self::Host(_)))
+    }
 }
 
 /// The calls about the current context.
@@ -75,6 +90,24 @@ pub trait BlockDriver: ContextDriver {
 
     /// Sets a block to zero and waits until it is.
     fn clear(&self, space: Space, address: Address, bytes: u64) -> Result<(), CudaError>;
+}
+
+/// The calls that fill, read and write memory.
+pub trait PoisonDriver: BlockDriver {
+    /// Fills an even number of bytes at an even address with a pattern and waits until they hold it.
+    fn fill(
+        &self,
+        space: Space,
+        address: Address,
+        bytes: u64,
+        pattern: PoisonPattern,
+    ) -> Result<(), CudaError>;
+
+    /// Copies memory to `bytes`.
+    fn read(&self, space: Space, address: Address, bytes: &mut [u8]) -> Result<(), CudaError>;
+
+    /// Copies `bytes` to memory.
+    fn write(&self, space: Space, address: Address, bytes: &[u8]) -> Result<(), CudaError>;
 }
 
 /// A `CUmemGenericAllocationHandle`: physical memory that can be mapped.

@@ -42,6 +42,12 @@
 //!
 //! [`MemoryMode::Attributes`] leaves memory and events to the driver; [`MemoryMode::Off`] leaves the library untouched.
 //!
+//! # What is poisoned
+//!
+//! With [`MemoryMode::Poison`], nothing is kept for later allocations. Memory holds a pattern before a library writes to it and
+//! after the library has freed it, and guard bytes stand behind each block (`poison`); [`take_out_of_bounds_writes`] returns
+//! what has changed them.
+//!
 //! The crate supports Linux on x86-64 with glibc, as the libraries do. Elsewhere [`attach`] returns
 //! [`AttachError::Unsupported`].
 
@@ -63,6 +69,7 @@ mod idle_limit;
     path = "unsupported.rs"
 )]
 mod linux;
+mod poison;
 mod process_mode;
 mod tally;
 mod virtual_memory;
@@ -73,7 +80,7 @@ pub use attach_error::AttachError;
 use attributes::ATTRIBUTES;
 use blocks::BLOCK_CACHE;
 pub use tally::{AttributeTally, MemoryTally};
-use twinfer_case::MemoryMode;
+use twinfer_case::{MemoryMode, OutOfBoundsWrite, Stage};
 use virtual_memory::VIRTUAL_MEMORY;
 
 /// Redirects the loaded library whose file is `path` to the cache, and keeps the library loaded until the process ends.
@@ -113,6 +120,15 @@ pub fn memory_tally() -> MemoryTally {
     BLOCK_CACHE.tally() + VIRTUAL_MEMORY.tally()
 }
 
+/// Returns the writes behind the ends of blocks that were found since the last call, in the order of the blocks' allocations; at
+/// most 16. `stage` is the stage that has just ended.
+///
+/// Waits for the current context and compares the guard bytes of all its blocks. Always empty unless the mode of the process is
+/// [`MemoryMode::Poison`].
+pub fn take_out_of_bounds_writes(stage: Stage) -> Vec<OutOfBoundsWrite> {
+    linux::take_writes(stage)
+}
+
 /// Sets the mode of this process and redirects a library, unless libraries are to be left untouched.
 fn attach_in(
     mode: MemoryMode,
@@ -120,8 +136,7 @@ fn attach_in(
 ) -> Result<(), AttachError> {
     match mode {
         MemoryMode::Off => Ok(()),
-        MemoryMode::Poison(_) => Err(AttachError::NotPoisoned(mode)),
-        MemoryMode::Attributes | MemoryMode::Keep => {
+        MemoryMode::Attributes | MemoryMode::Keep | MemoryMode::Poison(_) => {
             process_mode::set(mode)?;
             redirect()
         }

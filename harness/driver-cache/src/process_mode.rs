@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use twinfer_case::MemoryMode;
+use twinfer_case::{MemoryMode, PoisonPattern};
 
 use crate::AttachError;
 
@@ -14,10 +14,15 @@ pub fn set(mode: MemoryMode) -> Result<(), AttachError> {
     if set == mode { Ok(()) } else { Err(AttachError::OtherMode { wanted: mode, set }) }
 }
 
-/// Whether the hooks for memory and events are handed out, besides those for attributes.
-pub fn hooks_memory_and_events() -> bool {
-    match MODE.get() {
-        None | Some(MemoryMode::Off | MemoryMode::Attributes | MemoryMode::Poison(_)) => false,
-        Some(MemoryMode::Keep) => true,
+/// The mode; `None` before a library is attached.
+pub fn get() -> Option<MemoryMode> {
+    MODE.get().copied()
+}
+
+/// What memory is filled with; `None` unless the mode is [`MemoryMode::Poison`].
+pub fn pattern() -> Option<PoisonPattern> {
+    match get() {
+        Some(MemoryMode::Poison(pattern)) => Some(pattern),
+        None | Some(MemoryMode::Off | MemoryMode::Attributes | MemoryMode::Keep) => None,
     }
 }

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use twinfer_case::{OutOfBoundsWrite, Stage};
+
 use crate::AttachError;
 
 /// Always [`AttachError::Unsupported`].
@@ -12,4 +14,9 @@ pub fn attach(_path: &Path) -> Result<(), AttachError> {
 /// Always [`AttachError::Unsupported`].
 pub fn load(_name: &str) -> Result<PathBuf, AttachError> {
     Err(AttachError::Unsupported)
+}
+
+/// Always none.
+pub const fn take_writes(_stage: Stage) -> Vec<OutOfBoundsWrite> {
+    Vec::new()
 }

@@ -1,15 +1,16 @@
 use twinfer_backend::{Backend, CudaRuntime, OpenError, RuntimeLibrary, open_watched};
-use twinfer_case::Variant;
+use twinfer_case::{MemoryMode, Variant};
 use twinfer_driver_cache::{AttachError, attach, attach_by_name};
 
 /// Opens the backend of `variant`, with its CUDA runtimes attached to the driver cache as its option `memory` says.
 ///
-/// A library that cannot be attached works without the cache, which is reported on stderr. A library that is not found is no
+/// A library that cannot be attached works without the cache, which is reported on stderr, unless its memory is to be poisoned. A library that is not found is no
 /// error here: the backend that needs it reports it.
 ///
 /// # Errors
 ///
-/// If the backend does not open, or if this process serves another variant with another mode.
+/// If the backend does not open, if this process serves another variant with another mode, or if memory that is to be poisoned is out of
+/// reach.
 pub fn open(variant: &Variant) -> Result<Box<dyn Backend>, OpenError> {
     open_watched(variant, &mut attach_runtime)
 }
@@ -21,7 +22,7 @@ fn attach_runtime(CudaRuntime { library, memory }: CudaRuntime<'_>) -> Result<()
     };
     match attached {
         Ok(()) | Err(AttachError::NotFound) => Ok(()),
-        Err(error @ (AttachError::OtherMode { .. } | AttachError::NotPoisoned(_))) => {
+        Err(error) if is_required(memory, &error) => {
             Err(OpenError::Memory { memory, library, reason: error.to_string() })
         }
         Err(error) => {
@@ -29,4 +30,9 @@ fn attach_runtime(CudaRuntime { library, memory }: CudaRuntime<'_>) -> Result<()
             Ok(())
         }
     }
+}
+
+/// Whether a variant cannot be served without its mode. What is said of a poisoned backend is false if its memory is not poisoned.
+const fn is_required(memory: MemoryMode, error: &AttachError) -> bool {
+    matches!(memory, MemoryMode::Poison(_)) || matches!(error, AttachError::OtherMode { .. })
 }

@@ -42,7 +42,7 @@ impl SizeClass {
 
     /// Whether the driver frees blocks of this class and of `space` by the same function.
     pub const fn is_freed_as(self, space: Space) -> bool {
-        matches!((self.space, space), (Space::Device, Space::Device) | (Space::Host(_), Space::Host(_)))
+        self.space.is_freed_as(space)
     }
 }
 

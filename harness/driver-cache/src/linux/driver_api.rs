@@ -2,20 +2,22 @@
 #![expect(unsafe_code, reason = "functions of the CUDA driver are called")]
 
 use std::{
-    ffi::{CStr, c_int, c_uchar, c_uint, c_void},
+    ffi::{CStr, c_int, c_uchar, c_uint, c_ushort, c_void},
     mem::{MaybeUninit, transmute},
-    ptr,
+    ptr, slice,
     sync::{
         OnceLock,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
 };
 
+use twinfer_case::PoisonPattern;
+
 use crate::{
     blocks::BLOCK_CACHE,
     driver::{
         Access, Address, AddressRange, BlockDriver, Context, ContextDriver, CudaError, Handle, MapRequest,
-        OUT_OF_MEMORY, Properties, Space, VirtualMemoryDriver,
+        OUT_OF_MEMORY, PoisonDriver, Properties, Space, VirtualMemoryDriver,
     },
     free_memory::MemoryInfo,
     idle_limit::MAX_IDLE_BYTES,
@@ -29,6 +31,9 @@ pub type MemFree = unsafe extern "C" fn(u64) -> c_int;
 pub type MemAllocAsync = unsafe extern "C" fn(*mut u64, usize, *mut c_void) -> c_int;
 pub type MemFreeAsync = unsafe extern "C" fn(u64, *mut c_void) -> c_int;
 pub type MemHostAlloc = unsafe extern "C" fn(*mut *mut c_void, usize, c_uint) -> c_int;
+pub type MemAllocHost = unsafe extern "C" fn(*mut *mut c_void, usize) -> c_int;
+pub type MemAllocFromPoolAsync = unsafe extern "C" fn(*mut u64, usize, *mut c_void, *mut c_void) -> c_int;
+pub type MemGetAddressRange = unsafe extern "C" fn(*mut u64, *mut usize, u64) -> c_int;
 pub type MemFreeHost = unsafe extern "C" fn(*mut c_void) -> c_int;
 pub type MemGetInfo = unsafe extern "C" fn(*mut usize, *mut usize) -> c_int;
 pub type MemAddressReserve = unsafe extern "C" fn(*mut u64, usize, usize, u64, u64) -> c_int;
@@ -44,6 +49,10 @@ pub type EventSynchronize = unsafe extern "C" fn(*mut c_void) -> c_int;
 type EventQuery = unsafe extern "C" fn(*mut c_void) -> c_int;
 type MemsetD8 = unsafe extern "C" fn(u64, c_uchar, usize) -> c_int;
 type MemsetD8Async = unsafe extern "C" fn(u64, c_uchar, usize, *mut c_void) -> c_int;
+type MemsetD16 = unsafe extern "C" fn(u64, c_ushort, usize) -> c_int;
+type MemsetD16Async = unsafe extern "C" fn(u64, c_ushort, usize, *mut c_void) -> c_int;
+type MemcpyDtoH = unsafe extern "C" fn(*mut c_void, u64, usize) -> c_int;
+type MemcpyHtoD = unsafe extern "C" fn(u64, *const c_void, usize) -> c_int;
 type CtxGetCurrent = unsafe extern "C" fn(*mut *mut c_void) -> c_int;
 type CtxGetDevice = unsafe extern "C" fn(*mut c_int) -> c_int;
 type CtxSynchronize = unsafe extern "C" fn() -> c_int;
@@ -92,6 +101,12 @@ driver_api! {
     mem_unmap: MemUnmap = c"cuMemUnmap",
     event_create: EventCreate = c"cuEventCreate",
     event_query: EventQuery = c"cuEventQuery",
+    mem_alloc_from_pool_async: MemAllocFromPoolAsync = c"cuMemAllocFromPoolAsync",
+    mem_get_address_range: MemGetAddressRange = c"cuMemGetAddressRange_v2",
+    memcpy_dtoh: MemcpyDtoH = c"cuMemcpyDtoH_v2",
+    memcpy_htod: MemcpyHtoD = c"cuMemcpyHtoD_v2",
+    memset_d16: MemsetD16 = c"cuMemsetD16_v2",
+    memset_d16_async: MemsetD16Async = c"cuMemsetD16Async",
     memset_d8: MemsetD8 = c"cuMemsetD8_v2",
     memset_d8_async: MemsetD8Async = c"cuMemsetD8Async",
     ctx_get_current: CtxGetCurrent = c"cuCtxGetCurrent",
@@ -161,6 +176,24 @@ impl DriverApi {
             // SAFETY: the caller has not received the block yet.
             unsafe { (self.mem_free_async)(block, stream) };
         })
+    }
+
+    /// Fills device memory with a pattern, in order with the other work of `stream`. The last byte of an odd number is left.
+    ///
+    /// # Safety
+    ///
+    /// `bytes` bytes at `address` are device memory for all work that is submitted to `stream`, and the library that holds them
+    /// expects nothing in them. `stream` is a stream, or a handle that the driver refuses.
+    pub unsafe fn fill_on(
+        &self,
+        address: Address,
+        bytes: u64,
+        pattern: PoisonPattern,
+        stream: *mut c_void,
+    ) -> Result<(), CudaError> {
+        let (value, count) = (u16::from_le_bytes(pattern.bytes()), bytes as usize / 2);
+        // SAFETY: the caller guarantees that the memory may be written in order with the stream.
+        checked(unsafe { (self.memset_d16_async)(address.0, value, count, stream) })
     }
 
     /// Makes the pool of the current device keep freed memory, once a device.
@@ -268,6 +301,66 @@ impl BlockDriver for DriverApi {
                 // SAFETY: the driver has allocated `bytes` bytes there and no library holds them: all work submitted before
                 // the block was freed has been waited for.
                 unsafe { start.write_bytes(0, bytes as usize) };
+                Ok(())
+            }
+        }
+    }
+}
+
+impl PoisonDriver for DriverApi {
+    fn fill(
+        &self,
+        space: Space,
+        address: Address,
+        bytes: u64,
+        pattern: PoisonPattern,
+    ) -> Result<(), CudaError> {
+        match space {
+            Space::Device => {
+                let (value, count) = (u16::from_le_bytes(pattern.bytes()), bytes as usize / 2);
+                // SAFETY: the memory was just allocated or is freed, so no library uses it.
+                checked(unsafe { (self.memset_d16)(address.0, value, count) })?;
+                // its next user may write to it on any stream
+                self.synchronize()
+            }
+            Space::Host(_) => {
+                let start = ptr::with_exposed_provenance_mut::<[u8; 2]>(address.0 as usize);
+                // SAFETY: the driver has allocated `bytes` bytes there, and no library uses them: they were just allocated, or
+                // freed and all work submitted before has been waited for.
+                let words = unsafe { slice::from_raw_parts_mut(start, bytes as usize / 2) };
+                words.fill(pattern.bytes());
+                Ok(())
+            }
+        }
+    }
+
+    fn read(&self, space: Space, address: Address, bytes: &mut [u8]) -> Result<(), CudaError> {
+        match space {
+            Space::Device => {
+                let to = bytes.as_mut_ptr().cast();
+                // SAFETY: the driver writes to the slice and refuses addresses that are not allocated.
+                checked(unsafe { (self.memcpy_dtoh)(to, address.0, bytes.len()) })
+            }
+            Space::Host(_) => {
+                let from = ptr::with_exposed_provenance::<u8>(address.0 as usize);
+                // SAFETY: these are guard bytes of a block that is not returned to the driver yet; the slice is another's memory.
+                unsafe { from.copy_to_nonoverlapping(bytes.as_mut_ptr(), bytes.len()) };
+                Ok(())
+            }
+        }
+    }
+
+    fn write(&self, space: Space, address: Address, bytes: &[u8]) -> Result<(), CudaError> {
+        match space {
+            Space::Device => {
+                // SAFETY: these are guard bytes, which no library holds; the driver reads the slice.
+                checked(unsafe { (self.memcpy_htod)(address.0, bytes.as_ptr().cast(), bytes.len()) })?;
+                self.synchronize()
+            }
+            Space::Host(_) => {
+                let to = ptr::with_exposed_provenance_mut::<u8>(address.0 as usize);
+                // SAFETY: these are guard bytes of a block that is not returned to the driver yet; the slice is another's memory.
+                unsafe { to.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
                 Ok(())
             }
         }

@@ -5,7 +5,7 @@ use std::{
 };
 
 use super::driver_api::{CUDA_SUCCESS, DriverApi};
-use crate::{driver::CudaError, process_mode};
+use crate::driver::CudaError;
 
 const CUDA_ERROR_NOT_INITIALIZED: c_int = 3;
 
@@ -19,10 +19,10 @@ pub struct Hook {
 
 /// When a hook is handed out.
 enum Scope {
-    /// In every mode in which libraries are attached.
+    /// Always.
     Always,
-    /// Only in modes that cover memory and events, and only if the driver has every function of [`DriverApi`].
-    MemoryAndEvents,
+    /// Only if the driver has every function of [`DriverApi`].
+    WithDriverApi,
 }
 
 // SAFETY: `replacement` is the address of a function and is never written.
@@ -30,14 +30,14 @@ enum Scope {
 unsafe impl Sync for Hook {}
 
 impl Hook {
-    /// A hook that is handed out in every mode and calls only the function in whose place it stands.
+    /// A hook that calls only the function in whose place it stands.
     pub const fn new(replacement: *mut c_void) -> Self {
         Self { replacement, scope: Scope::Always, original: AtomicPtr::new(ptr::null_mut()) }
     }
 
     /// A hook for memory or events, which calls functions of [`DriverApi`].
     pub const fn for_memory_and_events(replacement: *mut c_void) -> Self {
-        Self { scope: Scope::MemoryAndEvents, ..Self::new(replacement) }
+        Self { scope: Scope::WithDriverApi, ..Self::new(replacement) }
     }
 
     /// Returns the function to hand out for `found`, the driver's: the hook's, or `found` itself if the hook does not apply or
@@ -58,9 +58,7 @@ impl Hook {
     fn applies_to(&self, found: *mut c_void) -> bool {
         match self.scope {
             Scope::Always => true,
-            Scope::MemoryAndEvents => {
-                process_mode::hooks_memory_and_events() && DriverApi::of_driver(found).is_some()
-            }
+            Scope::WithDriverApi => DriverApi::of_driver(found).is_some(),
         }
     }
 

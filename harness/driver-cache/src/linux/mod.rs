@@ -12,10 +12,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use twinfer_case::{OutOfBoundsWrite, Stage};
 use twinfer_libraries::is_version_of;
 
-use self::{got_slot::GotSlot, hooks::lookup, process_map::Mapping};
-use crate::AttachError;
+use self::{driver_api::DriverApi, got_slot::GotSlot, hooks::lookup, process_map::Mapping};
+use crate::{AttachError, poison::GUARDED_BLOCKS, process_mode};
 
 /// Redirects the loaded library whose file is `path`.
 pub fn attach(path: &Path) -> Result<(), AttachError> {
@@ -33,4 +34,10 @@ pub fn load(name: &str) -> Result<PathBuf, AttachError> {
     };
     let found = Mapping::all()?.into_iter().find(is_library).ok_or(AttachError::NotLoaded)?;
     Ok(found.path.into())
+}
+
+/// Returns the writes behind blocks that were found since the last call.
+pub fn take_writes(stage: Stage) -> Vec<OutOfBoundsWrite> {
+    let poison = process_mode::pattern().zip(DriverApi::get());
+    poison.map_or_else(Vec::new, |(pattern, api)| GUARDED_BLOCKS.take_writes(stage, pattern, api))
 }

@@ -26,7 +26,7 @@ pub static FOLDER: LazyLock<TempDir> = LazyLock::new(|| {
     folder
 });
 
-const DRIVER: &str = "libcuda.so.1";
+pub const DRIVER: &str = "libcuda.so.1";
 pub const ATTRIBUTE: &CStr = c"cuDeviceGetAttribute";
 /// Flags for a library whose slots the loader fills at the first call.
 pub const LAZY: [&str; 2] = ["-DWHO=1", "-Wl,-z,lazy"];
@@ -61,12 +61,17 @@ pub struct Runtime {
 }
 
 impl Runtime {
-    /// Compiles and loads a library that has not looked up anything yet.
+    /// Compiles and loads a library that has not looked up anything yet, and has it open the stand-in.
     pub fn load(name: &str, flags: &[&str]) -> Self {
         let path = FOLDER.path().join(format!("lib{name}.so"));
         compile("runtime.c", &path, flags);
+        Self::open(path, &FOLDER.path().join(DRIVER))
+    }
+
+    /// Loads a library that was compiled from `runtime.c` and has it open a driver.
+    pub fn open(path: PathBuf, driver: &Path) -> Self {
         let runtime = Self { library: load(&path), path };
-        let driver = CString::new(FOLDER.path().join(DRIVER).to_str().unwrap()).unwrap();
+        let driver = CString::new(driver.to_str().unwrap()).unwrap();
         let open = runtime.function::<unsafe extern "C" fn(*const c_char) -> c_int>("open_driver");
         assert_eq!(unsafe { open(driver.as_ptr()) }, 1);
         runtime
@@ -176,18 +181,27 @@ pub struct Driver(Library);
 
 impl Driver {
     pub fn open() -> Self {
-        let path = FOLDER.path().join(DRIVER);
-        Self(unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) }.unwrap())
+        Self::at(&FOLDER.path().join(DRIVER)).unwrap()
+    }
+
+    /// The driver at `path`, which may be a real one; `None` if there is none.
+    pub fn at(path: &Path) -> Option<Self> {
+        unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) }.ok().map(Self)
+    }
+
+    /// A function of it.
+    pub fn function<F: Copy>(&self, name: &str) -> F {
+        unsafe { *self.0.get::<F>(name).unwrap() }
     }
 
     pub fn address(&self, name: &str) -> Function {
-        unsafe { *self.0.get::<Function>(name).unwrap() }
+        self.function(name)
     }
 
     /// The number of allocations, releases, asynchronous releases and waits that have reached the driver, of bytes that it has
     /// cleared, and of its calls for free memory and for virtual memory.
     pub fn memory_calls(&self) -> [c_int; 7] {
-        let calls = unsafe { self.0.get::<unsafe extern "C" fn(c_int) -> c_int>("memory_calls") }.unwrap();
+        let calls = self.function::<unsafe extern "C" fn(c_int) -> c_int>("memory_calls");
         [0, 1, 2, 3, 4, 5, 6].map(|which| unsafe { calls(which) })
     }
 

@@ -13,23 +13,28 @@ use std::{
     ptr,
 };
 
+use twinfer_case::MemoryMode;
+
 use super::{
     allocation::{
         MEM_ALLOC, MEM_ALLOC_ASYNC, MEM_FREE, MEM_FREE_ASYNC, MEM_FREE_HOST, MEM_GET_INFO, MEM_HOST_ALLOC,
     },
     attribute::DEVICE_GET_ATTRIBUTE,
     event::{EVENT_CREATE, EVENT_SYNCHRONIZE},
+    poison,
     virtual_memory::{
         MEM_ADDRESS_FREE, MEM_ADDRESS_RESERVE, MEM_CREATE, MEM_MAP, MEM_RELEASE, MEM_RETAIN, MEM_SET_ACCESS,
         MEM_UNMAP,
     },
 };
-use crate::linux::{driver_api::CUDA_SUCCESS, got_slot::GotSlot, hook::Hook};
+use crate::{
+    linux::{driver_api::CUDA_SUCCESS, got_slot::GotSlot, hook::Hook},
+    process_mode,
+};
 
 /// The CUDA version since which `cuGetProcAddress` names `cuGetProcAddress_v2` (cudaTypedefs.h).
 const SECOND_VERSION: c_int = 12_000;
-/// The CUDA version since which `cuMemAlloc`, `cuMemFree` and `cuMemGetInfo` name their `_v2` functions, whose addresses have 64
-/// bits.
+/// The CUDA version since which `cuMemAlloc` and others name their `_v2` functions, whose addresses have 64 bits.
 const WIDE_VERSION: c_int = 3_020;
 
 /// `CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM`: functions that take a stream are to mean that of the calling thread by null.
@@ -102,27 +107,35 @@ unsafe extern "C" fn find_hook(handle: *mut c_void, name: *const c_char) -> *mut
         return ptr::null_mut();
     }
     // SAFETY: the caller of `dlsym` passes a string that ends with a zero.
-    let hook = match unsafe { CStr::from_ptr(name) }.to_bytes() {
-        b"cuGetProcAddress" => &GET_PROC_ADDRESS,
-        b"cuGetProcAddress_v2" => &GET_PROC_ADDRESS_V2,
+    match hook(unsafe { CStr::from_ptr(name) }.to_bytes()) {
+        // SAFETY: the arguments of the caller of `dlsym`.
+        Some(hook) => hook.resolve(unsafe { libc::dlsym(handle, name) }),
+        None => ptr::null_mut(),
+    }
+}
+
+/// Returns the hook for the driver's function that is exported under `symbol`, in the mode of this process; `None` if it has none.
+fn hook(symbol: &[u8]) -> Option<&'static Hook> {
+    match symbol {
+        b"cuGetProcAddress" => Some(&GET_PROC_ADDRESS),
+        b"cuGetProcAddress_v2" => Some(&GET_PROC_ADDRESS_V2),
+        b"cuDeviceGetAttribute" => Some(&DEVICE_GET_ATTRIBUTE),
+        _ => match process_mode::get()? {
+            MemoryMode::Off | MemoryMode::Attributes => None,
+            MemoryMode::Keep => hook_that_keeps(symbol),
+            MemoryMode::Poison(_) => poison::hook(symbol),
+        },
+    }
+}
+
+/// Returns the hook that keeps memory or polls events.
+fn hook_that_keeps(symbol: &[u8]) -> Option<&'static Hook> {
+    Some(match symbol {
+        b"cuEventCreate" => &EVENT_CREATE,
+        b"cuEventSynchronize" => &EVENT_SYNCHRONIZE,
         b"cuMemAlloc_v2" => &MEM_ALLOC,
         b"cuMemFree_v2" => &MEM_FREE,
         b"cuMemGetInfo_v2" => &MEM_GET_INFO,
-        name => match unversioned_hook(name) {
-            Some(hook) => hook,
-            None => return ptr::null_mut(),
-        },
-    };
-    // SAFETY: the arguments of the caller of `dlsym`.
-    hook.resolve(unsafe { libc::dlsym(handle, name) })
-}
-
-/// Returns the hook for a function that has the same name in all versions of CUDA.
-fn unversioned_hook(name: &[u8]) -> Option<&'static Hook> {
-    Some(match name {
-        b"cuDeviceGetAttribute" => &DEVICE_GET_ATTRIBUTE,
-        b"cuEventCreate" => &EVENT_CREATE,
-        b"cuEventSynchronize" => &EVENT_SYNCHRONIZE,
         b"cuMemAllocAsync" => &MEM_ALLOC_ASYNC,
         b"cuMemFreeAsync" => &MEM_FREE_ASYNC,
         b"cuMemHostAlloc" => &MEM_HOST_ALLOC,
@@ -197,19 +210,23 @@ unsafe fn substitute(
     }
     // SAFETY: the driver succeeded, so it has read the same string.
     let name = unsafe { CStr::from_ptr(symbol) }.to_bytes();
-    let hook = match name {
+    let symbol: &[u8] = match name {
         // the driver has found the function for the default stream of each thread, which is not the one that the hook calls
-        b"cuMemAllocAsync" | b"cuMemFreeAsync" if flags & PER_THREAD_DEFAULT_STREAM != 0 => return,
-        b"cuGetProcAddress" if version < SECOND_VERSION => &GET_PROC_ADDRESS,
-        b"cuGetProcAddress" => &GET_PROC_ADDRESS_V2,
-        b"cuMemAlloc" if version >= WIDE_VERSION => &MEM_ALLOC,
-        b"cuMemFree" if version >= WIDE_VERSION => &MEM_FREE,
-        b"cuMemGetInfo" if version >= WIDE_VERSION => &MEM_GET_INFO,
-        name => match unversioned_hook(name) {
-            Some(hook) => hook,
-            None => return,
-        },
+        b"cuMemAllocAsync" | b"cuMemFreeAsync" | b"cuMemAllocFromPoolAsync"
+            if flags & PER_THREAD_DEFAULT_STREAM != 0 =>
+        {
+            return;
+        }
+        b"cuGetProcAddress" if version >= SECOND_VERSION => b"cuGetProcAddress_v2",
+        b"cuMemAlloc" if version >= WIDE_VERSION => b"cuMemAlloc_v2",
+        b"cuMemFree" if version >= WIDE_VERSION => b"cuMemFree_v2",
+        b"cuMemGetInfo" if version >= WIDE_VERSION => b"cuMemGetInfo_v2",
+        b"cuMemAllocHost" if version >= WIDE_VERSION => b"cuMemAllocHost_v2",
+        b"cuMemGetAddressRange" if version >= WIDE_VERSION => b"cuMemGetAddressRange_v2",
+        name => name,
     };
-    // SAFETY: the driver succeeded, so it has written a pointer there.
-    unsafe { *function = hook.resolve(*function) };
+    if let Some(hook) = hook(symbol) {
+        // SAFETY: the driver succeeded, so it has written a pointer there.
+        unsafe { *function = hook.resolve(*function) };
+    }
 }

@@ -23,4 +23,5 @@ mod allocation;
 mod attribute;
 mod event;
 pub mod lookup;
+mod poison;
 mod virtual_memory;
