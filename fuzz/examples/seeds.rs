@@ -127,6 +127,7 @@ fn answer(case: &Case, task: &Task) -> Result<Vec<u8>, Box<dyn Error>> {
         precision: None,
         log: Vec::new(),
         timings: Vec::new(),
+        out_of_bounds: Vec::new(),
     };
     FromWorker::Answer { hash: task.hash, variant: 0, observation, last: false }.write(&mut bytes)?;
     Ok(bytes)

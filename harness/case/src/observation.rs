@@ -3,7 +3,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use twinfer_onnx::{DataType, Tensor};
 
-use crate::BackendError;
+use crate::{BackendError, OutOfBoundsWrite};
 
 /// What one variant did with one case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -23,6 +23,9 @@ pub struct Observation {
     pub log: Vec<LogLine>,
     /// Wall time of each stage.
     pub timings: Vec<Timing>,
+    /// Changed guard bytes behind blocks of memory; always empty unless the variant's memory is poisoned.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub out_of_bounds: Vec<OutOfBoundsWrite>,
 }
 
 impl Observation {
@@ -36,6 +39,7 @@ impl Observation {
             precision: None,
             log: Vec::new(),
             timings: Vec::new(),
+            out_of_bounds: Vec::new(),
         }
     }
 

@@ -99,6 +99,8 @@ pub enum Kind {
     Crash,
     /// A stage's deadline passed.
     Hang,
+    /// Something was written behind the end of a block of memory.
+    OutOfBoundsWrite,
     /// The call succeeded and an error was logged.
     ErrorLogged,
     /// Backends differ and golden does not know the graph.
@@ -120,6 +122,7 @@ impl fmt::Display for Kind {
             Self::BuildFailure => "build-failure",
             Self::Crash => "crash",
             Self::Hang => "hang",
+            Self::OutOfBoundsWrite => "out-of-bounds-write",
             Self::ErrorLogged => "error-logged",
             Self::Disagree => "disagree",
         })

@@ -1,9 +1,10 @@
 //! Comparison of variants on a model that golden does not support: each variant is compared with one of them, and a difference
-//! is `disagree`, which blames no variant. The checks that need no reference run as always: `crash`, `hang`, `error-logged`.
+//! is `disagree`, which blames no variant. The checks that need no reference run as always: `crash`, `hang`,
+//! `out-of-bounds-write`, `error-logged`.
 
 use twinfer_case::{Observation, Outcome, Stage, Variant, Verdict};
 
-use crate::{Judgement, ending, log, report::Report, tolerance::outputs_differ};
+use crate::{Judgement, bounds, ending, log, report::Report, tolerance::outputs_differ};
 
 /// What one variant did with a model that golden does not support.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +35,7 @@ fn judge_one(
 ) -> Judgement {
     let mut report = Report::new(answer.variant);
     ending::check(answer.observation, &mut report);
+    bounds::check(answer.observation, &mut report);
     if let Some(baseline) = baseline.filter(|&baseline| baseline != place && report.is_clean())
         && let Some((stage, detail)) = difference(answer.observation, answers[baseline].observation)
     {

@@ -1,10 +1,10 @@
-use twinfer_case::{Note, Outcome, Verdict};
+use twinfer_case::{Kind, Note, Outcome, Verdict};
 use twinfer_golden::Evaluation;
 
 use crate::{
     Evidence,
     acceptance::{self, Acceptance},
-    determinism, dtype, ending, log, placement, precision,
+    bounds, determinism, dtype, ending, log, placement, precision,
     report::Report,
     shape, state, values,
 };
@@ -20,11 +20,12 @@ pub struct Judgement {
     pub compared: bool,
 }
 
-/// Runs every check on the evidence. A divergence comes before those that it explains: a crash before a refusal, and a
-/// dependence on state before the wrong values that follow from it. A fallback that explains no values comes last.
+/// Runs every check on the evidence. A divergence comes before those that it explains: a crash before a refusal, a write out of
+/// bounds before anything that it may have changed, and a dependence on state before the wrong values that follow from it. A fallback that explains no values comes last.
 pub fn judge(evidence: &Evidence<'_>) -> Judgement {
     let mut report = Report::new(evidence.variant);
     ending::check(evidence.observation, &mut report);
+    bounds::check(evidence.observation, &mut report);
     let acceptance = acceptance::check(evidence, &mut report);
     determinism::check(evidence, &mut report);
     let mut compared = false;
@@ -78,6 +79,10 @@ fn conclude(
     let unspecified = unspecified(evidence);
     let refused = matches!(evidence.observation.outcome, Outcome::Rejected(_) | Outcome::Failed(_));
     let verdict = match (acceptance, unspecified) {
+        // neither a refusal that was predicted nor an open point of the specification explains it
+        _ if divergences.iter().any(|one| one.kind == Kind::OutOfBoundsWrite) => {
+            Verdict::Diverges(divergences)
+        }
         (Acceptance::Unsupported(rule), _) => Verdict::Unsupported(rule),
         (_, Some(entry)) if refused || divergences.is_empty() => Verdict::Unspecified(entry),
         _ if !divergences.is_empty() => Verdict::Diverges(divergences),

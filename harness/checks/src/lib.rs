@@ -19,6 +19,7 @@
 //! ```
 
 mod acceptance;
+mod bounds;
 mod comparison;
 mod determinism;
 mod diagnosis;

@@ -64,6 +64,7 @@ fn judged(case: Case, algorithms: Algorithms, deviation: f32) -> Judgement {
         precision: None,
         log: Vec::new(),
         timings: Vec::new(),
+        out_of_bounds: Vec::new(),
     };
     Evaluated::new(&info, Arc::clone(&encoded), references, observation).judgement
 }

@@ -2,7 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use twinfer_case::{
-    Blame, Divergence, Kind, LogLine, Observation, Outcome, RunOutput, Severity, Stage, Variant, Verdict,
+    Blame, Divergence, Kind, LogLine, MemoryKind, Observation, OutOfBoundsWrite, Outcome, RunOutput,
+    Severity, Stage, Variant, Verdict,
 };
 use twinfer_checks::{Answer, judge_together};
 use twinfer_onnx::{Tensor, TensorData};
@@ -18,6 +19,7 @@ fn ended(stage: Stage, outcome: Outcome) -> Observation {
         precision: None,
         log: Vec::new(),
         timings: Vec::new(),
+        out_of_bounds: Vec::new(),
     }
 }
 
@@ -109,6 +111,13 @@ fn crashes_diverge_and_other_variants_are_compared() {
     let verdicts = verdicts(&[crashed(), gave(1.0), gave(1.0)]);
     assert_eq!(kinds(&verdicts[0]), [(Kind::Crash, Blame::Variant)]);
     assert_eq!(verdicts[1..], [Verdict::Conforms, Verdict::Conforms]);
+}
+
+#[test]
+fn writes_out_of_bounds_diverge_without_reference() {
+    let write = OutOfBoundsWrite { stage: Stage::Execute, memory: MemoryKind::Host, bytes: 4, offset: 4 };
+    let wrote = Observation { out_of_bounds: vec![write], ..gave(1.0) };
+    assert_eq!(kinds(&verdicts(&[gave(1.0), wrote])[1]), [(Kind::OutOfBoundsWrite, Blame::Variant)]);
 }
 
 #[test]

@@ -62,6 +62,7 @@ fn truthful(outputs: Vec<Vec<Tensor>>) -> Observation {
         precision: None,
         log: Vec::new(),
         timings: Vec::new(),
+        out_of_bounds: Vec::new(),
     }
 }
 

@@ -154,6 +154,7 @@ impl Scene {
                 .map(|layers| ChosenPrecision { source: PrecisionSource::Unstated, layers }),
             log: self.log.clone(),
             timings: Vec::new(),
+            out_of_bounds: Vec::new(),
         };
         judge(&Evidence {
             case: &self.case,

@@ -1,8 +1,9 @@
 //! The verdict that each kind of evidence leads to, on one small deconvolution in the exact regime.
 
 use twinfer_case::{
-    Capability, Case, Condition, Description, Expectation, Kind, LogLine, Note, Observation, Outcome,
-    Refusal, Request, Run, RunOutput, Severity, Stage, TensorSource, Variant, Verdict, poisoned,
+    Capability, Case, Condition, Description, Expectation, Kind, LogLine, MemoryKind, Note, Observation,
+    OutOfBoundsWrite, Outcome, Refusal, Request, Run, RunOutput, Severity, Stage, TensorSource, Variant,
+    Verdict, poisoned,
 };
 use twinfer_checks::{Evidence, Judgement, disagreement, judge};
 use twinfer_golden::evaluate;
@@ -60,6 +61,7 @@ fn gave(outputs: Vec<Tensor>) -> Observation {
         precision: None,
         log: Vec::new(),
         timings: Vec::new(),
+        out_of_bounds: Vec::new(),
     }
 }
 
@@ -286,6 +288,24 @@ fn logged_errors_diverge_and_warnings_do_not() {
     assert_eq!(scene.divergences(), [(Kind::ErrorLogged, Stage::Build)]);
     scene.observation.outcome = Outcome::rejected("no");
     assert_eq!(scene.divergences(), [(Kind::RejectsValid, Stage::Execute)]);
+}
+
+#[test]
+fn write_out_of_bounds_diverges_whatever_else_the_verdict_is() {
+    let write =
+        |offset| OutOfBoundsWrite { stage: Stage::Build, memory: MemoryKind::Device, bytes: 24, offset };
+    let mut scene = Scene::of(gave_values(RIGHT));
+    scene.observation.out_of_bounds = vec![write(25), write(24)];
+    assert_eq!(scene.divergences(), [(Kind::OutOfBoundsWrite, Stage::Build)]);
+    let Verdict::Diverges(divergences) = scene.judge().verdict else { panic!("it diverges") };
+    assert_eq!(
+        divergences[0].detail,
+        "behind a block of 24 bytes of device memory, the byte at offset 25 was written (and 1 more)"
+    );
+    let refused = ended(Stage::Parse, Outcome::rejected("strides"));
+    scene.observation = Observation { out_of_bounds: vec![write(24)], ..refused };
+    scene.description = modest();
+    assert!(matches!(scene.judge().verdict, Verdict::Diverges(_)), "a predicted refusal does not explain it");
 }
 
 #[test]

@@ -33,6 +33,7 @@ pub enum ToWorker {
 
 /// A message from a worker.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "one exists at a time, and every case ends with an answer")]
 pub enum FromWorker {
     /// The answer to the handshake: every library is loaded.
     Hello {
@@ -104,6 +105,7 @@ enum ToWorkerHeader<'a> {
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[expect(clippy::large_enum_variant, reason = "one exists at a time, and every case ends with an answer")]
 enum FromWorkerHeader<'a> {
     Hello {
         protocol: u32,
@@ -237,8 +239,8 @@ fn stage_of(header: &[u8]) -> Option<FromWorkerHeader<'static>> {
 mod tests {
     use proptest::prelude::*;
     use twinfer_case::{
-        ChosenPrecision, LayerInfo, LogLine, NamedTensor, Outcome, PrecisionSource, Request, RunOutput,
-        Severity, Timing,
+        ChosenPrecision, LayerInfo, LogLine, MemoryKind, NamedTensor, OutOfBoundsWrite, Outcome,
+        PrecisionSource, Request, RunOutput, Severity, Timing,
     };
     use twinfer_onnx::{DataType, Tensor, TensorData};
 
@@ -270,6 +272,12 @@ mod tests {
             precision: Some(ChosenPrecision { source: PrecisionSource::BuildLog, layers: vec![layer()] }),
             log: vec![LogLine { severity: Severity::Error, stage: Stage::Build, text: "\"é\"".to_owned() }],
             timings: vec![Timing { stage: Stage::Parse, micros: u64::MAX }],
+            out_of_bounds: vec![OutOfBoundsWrite {
+                stage: Stage::Execute,
+                memory: MemoryKind::Device,
+                bytes: 400,
+                offset: u64::MAX,
+            }],
         }
     }
 

@@ -4,7 +4,8 @@ use std::{borrow::Cow, io::BufRead};
 
 use serde::{Deserialize, Serialize};
 use twinfer_case::{
-    CaseHash, ChosenPrecision, LogLine, NamedTensor, Observation, Outcome, Request, RunOutput, Stage, Timing,
+    CaseHash, ChosenPrecision, LogLine, NamedTensor, Observation, OutOfBoundsWrite, Outcome, Request,
+    RunOutput, Stage, Timing,
 };
 use twinfer_onnx::{DataType, Tensor};
 
@@ -71,6 +72,8 @@ pub struct ObservationHeader<'a> {
     log: Cow<'a, [LogLine]>,
     #[serde(default)]
     timings: Cow<'a, [Timing]>,
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    out_of_bounds: Cow<'a, [OutOfBoundsWrite]>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -100,6 +103,7 @@ impl<'a> ObservationHeader<'a> {
             precision: Cow::Borrowed(&observation.precision),
             log: Cow::Borrowed(&observation.log),
             timings: Cow::Borrowed(&observation.timings),
+            out_of_bounds: Cow::Borrowed(&observation.out_of_bounds),
         }
     }
 
@@ -112,6 +116,7 @@ impl<'a> ObservationHeader<'a> {
             precision: self.precision.into_owned(),
             log: self.log.into_owned(),
             timings: self.timings.into_owned(),
+            out_of_bounds: self.out_of_bounds.into_owned(),
         })
     }
 }

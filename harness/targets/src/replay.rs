@@ -16,7 +16,7 @@ pub struct Replay {
     pub variant: Variant,
     /// The backend version that was recorded, and the one that ran now.
     pub versions: (BackendVersion, BackendVersion),
-    /// Whether stage, outcome and every output recur, byte for byte.
+    /// Whether stage, outcome, writes out of bounds and every output recur, byte for byte.
     pub recurs: bool,
     /// The verdict on what the variant does now.
     pub record: VariantRecord,
@@ -66,7 +66,7 @@ impl Targets {
     }
 }
 
-/// Whether the recorded stage, outcome and outputs are those of now, byte for byte. Log lines may differ.
+/// Whether the recorded stage, outcome, writes out of bounds and outputs are those of now, byte for byte. Log lines may differ.
 fn recurs(recorded: &RecordedObservation, evaluated: &Evaluated) -> bool {
     let now = without_timings(&evaluated.observation);
     let then = &recorded.observation;
@@ -74,5 +74,8 @@ fn recurs(recorded: &RecordedObservation, evaluated: &Evaluated) -> bool {
         let outputs = observation.runs.iter().flat_map(|run| &run.outputs);
         outputs.map(|tensor| (tensor.dtype(), tensor.shape.clone(), tensor.to_le_bytes())).collect::<Vec<_>>()
     };
-    then.stage == now.stage && then.outcome == now.outcome && bytes(then) == bytes(&now)
+    then.stage == now.stage
+        && then.outcome == now.outcome
+        && then.out_of_bounds == now.out_of_bounds
+        && bytes(then) == bytes(&now)
 }

@@ -9,6 +9,7 @@
 //! twinfer_worker::become_worker_if_asked();
 //! ```
 
+mod bounds_check;
 #[cfg(feature = "fault-injection")]
 mod fault_injection;
 mod message_reader;

@@ -10,7 +10,10 @@ use twinfer_backend::{Backend, OpenError};
 use twinfer_case::{Outcome, Stage, Task, Variant};
 use twinfer_protocol::{Fault, FaultCause, FrameError, FromWorker, MessageError, PROTOCOL_VERSION, ToWorker};
 
-use crate::{message_reader::MessageReader, message_sink::MessageSink, open, output::message_sink};
+use crate::{
+    bounds_check::BoundsCheck, message_reader::MessageReader, message_sink::MessageSink, open,
+    output::message_sink,
+};
 
 /// Why a worker stops before its supervisor closes the pipe.
 #[derive(Debug, thiserror::Error)]
@@ -135,14 +138,17 @@ fn answer(
 ) -> Result<FromWorker, ServeError> {
     let hash = task.hash;
     let mut announced = Ok(());
-    let observation = catching_panics(|| {
+    let mut bounds = BoundsCheck::default();
+    let mut observation = catching_panics(|| {
         backend.run(task, &mut |stage: Stage| {
+            bounds.enter(stage);
             if announced.is_ok() {
                 announced = sink.send(&FromWorker::Stage { hash, variant, stage });
             }
         })
     })?;
     announced?;
+    observation.out_of_bounds.extend(bounds.finish());
     trace!(hash = hash.to_string(), stage = observation.stage.to_string(), "case run");
     let last = observation.outcome != Outcome::Ok && catching_panics(|| backend.is_lost())?;
     Ok(FromWorker::Answer { hash, variant, observation, last })

@@ -1,6 +1,6 @@
 //! What golden computes for a task, and how defects change it.
 
-use twinfer_case::{Observation, Outcome, RunOutput, Stage, Task};
+use twinfer_case::{MemoryKind, Observation, OutOfBoundsWrite, Outcome, RunOutput, Stage, Task};
 use twinfer_onnx::{Graph, Tensor};
 
 use crate::defects::Defect;
@@ -21,6 +21,7 @@ pub fn evaluate(graph: &Graph, task: &Task) -> Observation {
         precision: None,
         log: Vec::new(),
         timings: Vec::new(),
+        out_of_bounds: Vec::new(),
     }
 }
 
@@ -35,6 +36,12 @@ pub fn apply(defect: Defect, observation: &mut Observation) {
             observation.outcome = Outcome::rejected(format!("{code}: cannot import the node"));
         }
     }
+}
+
+/// Changes a guard byte behind a block.
+pub fn write_out_of_bounds(observation: &mut Observation) {
+    let (stage, memory) = (Stage::Execute, MemoryKind::Device);
+    observation.out_of_bounds.push(OutOfBoundsWrite { stage, memory, bytes: 64, offset: 64 });
 }
 
 /// Moves every output value far from where it should be.
