@@ -4,6 +4,7 @@ use twinfer_case::printable;
 use crate::{
     Report, ReportedFinding, findings, issue, ladder,
     numbers::count,
+    poison,
     summary::{findings_title, remarks, sentence, verdicts},
     table::Table,
 };
@@ -28,6 +29,10 @@ pub(crate) fn render(report: &Report) -> String {
                 @if let Some(title) = ladder::title(report) {
                     p { (title) }
                     (table(&ladder::table(report)))
+                }
+                @if let Some(title) = poison::title(report) {
+                    p { (title) }
+                    (table(&poison::table(report)))
                 }
                 @for variant in &report.summary.variants {
                     p { @for line in remarks(report, variant) { (line) br; } }

@@ -5,6 +5,7 @@ use twinfer_case::{Ladder, Variant, VariantSummary};
 use crate::{
     Report,
     numbers::{cell, counts, part},
+    poison::is_poisoned,
     table::Table,
 };
 
@@ -49,5 +50,5 @@ fn row(rung: &VariantSummary, cases: u64, micros: u64) -> Vec<String> {
 }
 
 fn is_above(variant: &VariantSummary, base: &Variant) -> bool {
-    variant.rung_of.as_ref() == Some(base)
+    variant.rung_of.as_ref() == Some(base) && !is_poisoned(variant)
 }

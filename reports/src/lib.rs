@@ -27,6 +27,7 @@ mod markdown;
 mod markup;
 mod numbers;
 mod page;
+mod poison;
 mod progress;
 mod report;
 mod styled;

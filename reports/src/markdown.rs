@@ -4,6 +4,7 @@ use crate::{
     Report, ReportedFinding, findings, issue, ladder,
     markup::{markdown_code, markdown_text},
     numbers::counted,
+    poison,
     summary::{budget, findings_title, sentence, verdicts},
     table::Table,
 };
@@ -21,6 +22,9 @@ pub(crate) fn render(report: &Report) -> String {
     parts.push(table(&verdicts(report)));
     if let Some(title) = ladder::title(report) {
         parts.extend([format!("{}:", capitalized(&title)), table(&ladder::table(report))]);
+    }
+    if let Some(title) = poison::title(report) {
+        parts.extend([format!("{}:", capitalized(&title)), table(&poison::table(report))]);
     }
     parts.push(format!("## {}", capitalized(&findings_title(report))));
     parts.extend(report.findings.iter().map(|finding| one_finding(report, finding)));

@@ -7,6 +7,7 @@ use twinfer_case::{Budget, FindingCount, RunInfo, Stage, VariantSummary};
 use crate::{
     GivenUp, Investigation, Outgrown, Report, ReportedFinding, findings, issue, ladder,
     numbers::{bytes as bytes_of, cell, count, counted, counts, duration, rate, short},
+    poison,
     styled::{Styled, joined},
     table::Table,
 };
@@ -24,6 +25,11 @@ pub(crate) fn render(report: &Report) -> String {
     if let Some(title) = ladder::title(report) {
         lines.push(Styled::bold(title));
         lines.extend(ladder::table(report).aligned("  "));
+        lines.push(Styled::default());
+    }
+    if let Some(title) = poison::title(report) {
+        lines.push(Styled::bold(title));
+        lines.extend(poison::table(report).aligned("  "));
         lines.push(Styled::default());
     }
     for variant in &report.summary.variants {

@@ -84,6 +84,17 @@ fn escalated_cases_appear_in_every_format() {
 }
 
 #[test]
+fn poisoned_cases_appear_in_every_format() {
+    console::set_colors_enabled(false);
+    let report = Report::of(&fixture::poison_events());
+    insta::assert_snapshot!(Format::Terminal.render(&report));
+    for format in Format::ALL {
+        let text = format.render(&report);
+        assert!(text.contains("memory=poison-nan") && text.contains("out-of-bounds-write"), "{text}");
+    }
+}
+
+#[test]
 fn old_journal_format_is_read_and_newer_is_rejected() {
     let directory = stored_run();
     let files = ["run.json", "journal.jsonl"].map(|name| directory.path().join(name));

@@ -169,16 +169,15 @@ impl Campaign {
             repeat_every: self.options.repeat_every,
         };
         let FirstWorkers { executors, rungs } = first;
+        let escalation_threads = if rungs.is_empty() { 0 } else { self.escalation_threads() };
         let triage_workers = &self.triage_workers(variants, rungs);
         let dedup = Dedup::default();
         dedup.update(state.catalog());
         let rule = self.options.ladder.map(|ladder| match ladder {
             Ladder::Sample(every) => Rule::sample(every, known),
-            Ladder::Time(part) => {
-                Rule::time(part, 2 * self.escalation_threads() as u64, &state.summary, &dedup)
-            }
+            Ladder::Time(part) => Rule::time(part, 2 * escalation_threads as u64, &state.summary, &dedup),
         });
-        let policy = &EscalationPolicy::new(rule, self.options.seed, variants);
+        let policy = &EscalationPolicy::new(rule, self.options.poison_every, self.options.seed, variants);
         let judge =
             Judge { variants: triage_workers, escalation: policy, fresh_every: self.options.fresh_every };
         let escalation_thread = EscalationThread { variants: triage_workers, policy };
@@ -204,7 +203,7 @@ impl Campaign {
                 let (executed, events) = (executed.clone(), sender());
                 scope.spawn(move || judge.run(&executed, &events));
             }
-            for _ in 0..self.escalation_threads() {
+            for _ in 0..escalation_threads {
                 let (escalations, events) = (escalations.clone(), sender());
                 scope.spawn(move || escalation_thread.run(&escalations, &events));
             }
@@ -235,9 +234,6 @@ impl Campaign {
 
     /// How many cases are escalated at once: fewer than run, since few of them are.
     fn escalation_threads(&self) -> usize {
-        if self.options.ladder.is_none() {
-            return 0;
-        }
         let threads = self.options.jobs.get().div_ceil(EXECUTORS_PER_ESCALATION);
         threads.max(self.options.devices.len()).min(self.options.most_on_a_rung().get())
     }

@@ -1,5 +1,6 @@
 //! *Escalation* runs a case again on the rungs above a variant. Which cases are escalated is decided when they are judged.
 
+mod poison_sample;
 mod time_share;
 
 use std::{
@@ -7,17 +8,22 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use twinfer_case::{Percent, Signature, Summary, VariantInfo};
+use twinfer_case::{CaseHash, Percent, Signature, Summary, VariantInfo, VariantSummary};
 use twinfer_triage::{Catalog, Dedup, Suspect};
 
-use self::time_share::{Reason, Spent, TimeShare};
+use self::{
+    poison_sample::PoisonSample,
+    time_share::{Reason, Spent, TimeShare},
+};
 
 /// Decides which cases are escalated.
 pub struct EscalationPolicy<'a> {
     rule: Option<Rule<'a>>,
     seed: u64,
-    /// By variant that runs every case: the rungs above it, the weakest first, as indices of variants.
+    /// By variant that runs every case: the rungs of the ladder above it, the weakest first, as indices of variants.
     ladders: Vec<Vec<usize>>,
+    /// `None` if no case runs with poisoned memory.
+    poison: Option<PoisonSample>,
 }
 
 /// Which cases are escalated.
@@ -42,13 +48,30 @@ impl<'a> Rule<'a> {
 }
 
 impl<'a> EscalationPolicy<'a> {
-    /// A policy by this rule; without a rule it escalates nothing.
-    pub fn new(rule: Option<Rule<'a>>, seed: u64, variants: &[VariantInfo]) -> Self {
-        Self { rule, seed, ladders: ladders(variants) }
+    /// A policy that escalates cases by this rule, none without one, and one case in `poison_every` to poisoned rungs.
+    pub fn new(
+        rule: Option<Rule<'a>>,
+        poison_every: Option<NonZeroU64>,
+        seed: u64,
+        variants: &[VariantInfo],
+    ) -> Self {
+        let poison = poison_every.map(|every| PoisonSample::new(every, variants));
+        Self { rule, seed, ladders: ladders(variants), poison }
     }
 
     /// The rungs on which the case at `index` runs again. It took `micros` µs on the variants that run every case.
-    pub fn rungs(&self, index: u64, suspects: &[Arc<Suspect>], micros: u64) -> Vec<usize> {
+    pub fn rungs(
+        &self,
+        (index, case): (u64, CaseHash),
+        suspects: &[Arc<Suspect>],
+        micros: u64,
+    ) -> Vec<usize> {
+        let mut rungs = self.of_ladder(index, suspects, micros);
+        rungs.extend(self.poison.iter().flat_map(|sample| sample.rungs(case)));
+        rungs
+    }
+
+    fn of_ladder(&self, index: u64, suspects: &[Arc<Suspect>], micros: u64) -> Vec<usize> {
         match &self.rule {
             None => Vec::new(),
             Some(Rule::Sample { every, known }) => {
@@ -77,9 +100,14 @@ impl<'a> EscalationPolicy<'a> {
         }
     }
 
-    /// Counts an escalation that took `micros` µs.
-    pub fn escalated(&self, micros: u64) {
-        if let Some(Rule::Time { share, .. }) = &self.rule {
+    /// Counts an escalation, by rung the µs that it took. Poisoned rungs take no part of the ladder's time.
+    pub fn escalated(&self, micros: &[(usize, u64)]) {
+        let is_poisoned = |rung| self.poison.as_ref().is_some_and(|sample| sample.contains(rung));
+        let of_ladder: Vec<_> = micros.iter().filter(|(rung, _)| !is_poisoned(*rung)).collect();
+        if let Some(Rule::Time { share, .. }) = &self.rule
+            && !of_ladder.is_empty()
+        {
+            let micros = of_ladder.into_iter().map(|(_, micros)| micros).sum();
             share.lock().unwrap_or_else(PoisonError::into_inner).escalated(micros);
         }
     }
@@ -109,12 +137,13 @@ impl<'a> EscalationPolicy<'a> {
     }
 }
 
-/// The indices of the rungs above each variant that is not a rung itself.
+/// The indices of the rungs of the ladder above each variant that is not a rung itself.
 fn ladders(variants: &[VariantInfo]) -> Vec<Vec<usize>> {
     let bases = variants.iter().filter(|info| info.rung_of.is_none());
     let rungs = |base: &VariantInfo| {
         let is_above = |(place, info): (usize, &VariantInfo)| {
-            (info.rung_of.as_ref() == Some(&base.variant)).then_some(place)
+            let is_above = info.rung_of.as_ref() == Some(&base.variant);
+            (is_above && info.variant.poison_of(&base.variant).is_none()).then_some(place)
         };
         variants.iter().enumerate().filter_map(is_above).collect()
     };
@@ -123,8 +152,12 @@ fn ladders(variants: &[VariantInfo]) -> Vec<Vec<usize>> {
 
 /// What an earlier part of the campaign spent, by its journal.
 fn spent(summary: &Summary) -> Spent {
-    let (rungs, bases): (Vec<_>, Vec<_>) =
-        summary.variants.iter().partition(|variant| variant.rung_of.is_some());
+    let is_of_ladder = |rung: &VariantSummary| {
+        rung.rung_of.as_ref().is_some_and(|base| rung.variant.poison_of(base).is_none())
+    };
+    let all = summary.variants.iter();
+    let rungs: Vec<_> = all.clone().filter(|variant| is_of_ladder(variant)).collect();
+    let bases: Vec<_> = all.filter(|variant| variant.rung_of.is_none()).collect();
     Spent {
         below: bases.iter().map(|variant| variant.micros).sum(),
         above: rungs.iter().map(|variant| variant.micros).sum(),

@@ -66,7 +66,8 @@ impl EscalationThread<'_> {
             records.push(record);
             suspects.extend(found.into_iter().map(Arc::new));
         }
-        self.policy.escalated(records.iter().map(VariantRecord::micros).sum());
+        let micros = escalation.rungs.iter().copied().zip(records.iter().map(VariantRecord::micros));
+        self.policy.escalated(&micros.collect::<Vec<_>>());
         Ok(Escalated { index: escalation.index, records, suspects })
     }
 

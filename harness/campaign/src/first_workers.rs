@@ -28,10 +28,7 @@ impl FirstWorkers {
     ) -> Result<Self, CampaignError> {
         let executors = start_executors(pools, options)?;
         let _spares = request_spares(pools, &executors, options, capacity);
-        let rungs = match options.ladder {
-            Some(_) => Rung::start(&described(pools, &executors), options, host)?,
-            None => Vec::new(),
-        };
+        let rungs = Rung::start(&described(pools, &executors), options, host)?;
         Ok(Self { executors, rungs })
     }
 

@@ -59,7 +59,7 @@ impl Judge<'_> {
             open: Vec::new(),
             macs: case.macs(),
         };
-        let rungs = self.escalation.rungs(index, &suspects, micros);
+        let rungs = self.escalation.rungs((index, case.task.hash), &suspects, micros);
         let escalation = first.filter(|_| !rungs.is_empty()).map(|first| Escalation {
             index,
             case,

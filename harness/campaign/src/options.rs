@@ -1,5 +1,5 @@
 use std::{
-    num::NonZeroUsize,
+    num::{NonZeroU64, NonZeroUsize},
     path::PathBuf,
     sync::{Arc, atomic::AtomicBool},
     time::Duration,
@@ -52,6 +52,9 @@ pub struct Options {
     pub oracle: Option<Oracle>,
     /// Which cases run again on the rungs above their variants; if `None`, no case does.
     pub ladder: Option<Ladder>,
+    /// One case in this many, by its hash, also runs with poisoned memory on the variants that keep memory, with a pattern that the hash
+    /// selects too; `None` for none.
+    pub poison_every: Option<NonZeroU64>,
     /// Cases to run in place of those of the families.
     pub source: Option<CaseSource>,
     /// Set it to end the campaign after the cases that are under way.
@@ -82,6 +85,7 @@ impl Options {
             minimize: true,
             oracle: None,
             ladder: None,
+            poison_every: NonZeroU64::new(64),
             source: None,
             stop: Arc::default(),
         }

@@ -1,8 +1,9 @@
-//! A *rung* is a variant of the same backend that works harder on the same graphs than the one below it.
+//! A *rung* is a variant of the same backend that works harder on the same graphs than the one below it, or the same variant with
+//! poisoned memory.
 
 use std::sync::Arc;
 
-use twinfer_case::{Description, DeviceUse, TrustedVariant, Variant, VariantInfo};
+use twinfer_case::{Description, DeviceUse, MemoryMode, PoisonPattern, TrustedVariant, Variant, VariantInfo};
 use twinfer_workers::{
     DevicePools, HostContext, Semaphore, TriageWorkers, WorkerError, WorkerProcess, start_all,
 };
@@ -20,8 +21,9 @@ pub struct Rung {
 }
 
 impl Rung {
-    /// Starts the rungs above the variants of a campaign, given with what their backends say of themselves. A variant of the
-    /// campaign, or a rung of another, does not become a rung again.
+    /// Starts the rungs above the variants of a campaign, given with what their backends say of themselves: those of their ladders,
+    /// and then poisoned ones, if the options ask for them. A variant of the campaign, or a rung of another, does not become a rung
+    /// again.
     pub fn start(
         bases: &[(&TrustedVariant, &Description)],
         options: &Options,
@@ -29,17 +31,29 @@ impl Rung {
     ) -> Result<Vec<Self>, CampaignError> {
         let mut taken: Vec<TrustedVariant> = bases.iter().map(|(base, _)| (*base).clone()).collect();
         let mut planned = Vec::new();
-        for (base, description) in bases {
-            for variant in above(base, description)? {
+        let mut plan = |base: &TrustedVariant, rungs: Vec<TrustedVariant>| {
+            for variant in rungs {
                 if !taken.contains(&variant) {
                     let pools = Arc::new(DevicePools::new(&variant, &options.pools(), host, 0));
                     taken.push(variant);
-                    planned.push(((*base).clone(), pools));
+                    planned.push((base.clone(), pools));
                 }
             }
+            planned.len()
+        };
+        if options.ladder.is_some() {
+            let mut rungs = 0;
+            for (base, description) in bases {
+                rungs = plan(base, above(base, description)?);
+            }
+            if rungs == 0 {
+                return Err(CampaignError::NoRung);
+            }
         }
-        if planned.is_empty() {
-            return Err(CampaignError::NoRung);
+        if options.poison_every.is_some() {
+            for (base, _) in bases {
+                plan(base, poisoned(base));
+            }
         }
         let first = planned.iter().map(|(_, pools)| pools.pools().first().into_iter().collect()).collect();
         let workers = start_all(first)?.into_iter().flatten();
@@ -97,6 +111,15 @@ fn above(base: &TrustedVariant, description: &Description) -> Result<Vec<Trusted
         _ => Err(refused(format!("its ladder has a rung that cannot be written: {variant}"))),
     };
     variants.map(is_written).collect()
+}
+
+/// `base` with each pattern in its memory, if it keeps memory: what it hides shows there.
+fn poisoned(base: &TrustedVariant) -> Vec<TrustedVariant> {
+    if base.memory() == Some(MemoryMode::Keep) {
+        PoisonPattern::ALL.map(|pattern| base.with_memory(MemoryMode::Poison(pattern))).into()
+    } else {
+        Vec::new()
+    }
 }
 
 #[cfg(test)]

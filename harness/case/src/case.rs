@@ -139,6 +139,11 @@ impl CaseHash {
         }
         Self(*hasher.finalize().as_bytes())
     }
+
+    /// A number that looks drawn, the same for the same case.
+    pub fn number(self) -> u64 {
+        self.0.iter().take(8).fold(0, |number, byte| number << 8 | u64::from(*byte))
+    }
 }
 
 impl fmt::Display for CaseHash {

@@ -18,6 +18,7 @@ mod faults;
 mod findings;
 mod ladder;
 mod libraries;
+mod poison;
 mod real_backends;
 mod setup;
 mod slow_backend;

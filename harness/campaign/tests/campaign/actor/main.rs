@@ -21,7 +21,9 @@ use std::{
     time::Duration,
 };
 
-use twinfer_case::{CaseHash, Description, DeviceUse, Observation, Outcome, Stage, Task, Variant};
+use twinfer_case::{
+    CaseHash, Description, DeviceUse, MemoryMode, Observation, Outcome, Stage, Task, Variant,
+};
 use twinfer_onnx::{Graph, Op};
 use twinfer_protocol::{Fault, FromWorker, PROTOCOL_VERSION, ToWorker, read_to_worker};
 use twinfer_worker::{MessageSink, message_sink};
@@ -56,6 +58,8 @@ struct Actor {
     sink: Box<dyn MessageSink>,
     /// The `level` of the variant; `None` for the variant that the command line names.
     level: Option<String>,
+    /// Whether the variant's memory is poisoned.
+    is_poisoned: bool,
     has_seen_relu: bool,
     has_lost_context: bool,
     /// Cases with a bias that ran before.
@@ -85,6 +89,7 @@ impl Actor {
             role,
             sink: message_sink(io::stdout().lock()),
             level: None,
+            is_poisoned: false,
             has_seen_relu: false,
             has_lost_context: false,
             seen: HashSet::new(),
@@ -125,6 +130,7 @@ impl Actor {
             self.fail(&loss);
         }
         self.level = variants.first().and_then(|variant| variant.options.get("level").cloned());
+        self.is_poisoned = matches!(variants.first().and_then(Variant::memory), Some(MemoryMode::Poison(_)));
         let backends = vec![self.description()];
         let device_memory = devices::memory(self.role);
         self.send(&FromWorker::Hello { protocol: PROTOCOL_VERSION, backends, device_memory });
@@ -246,6 +252,9 @@ impl Actor {
         if let Some(defect) = self.defect(graph, features, task.hash) {
             outputs::apply(defect, &mut observation);
         }
+        if self.role == Role::WritesOutOfBounds && self.is_poisoned && features.bias {
+            outputs::write_out_of_bounds(&mut observation);
+        }
         self.has_seen_relu |= features.relu;
         if features.bias {
             self.seen.insert(task.hash);
@@ -270,6 +279,7 @@ impl Actor {
             Role::ErrsOnce => bias && self.seen.is_empty(),
             Role::DiffersOnRepeat => bias && self.seen.contains(&hash),
             Role::DropsBiasAndMore => bias && relu,
+            Role::ReadsUnwrittenMemory => self.is_poisoned && bias,
             _ => false,
         };
         wrong_values.then_some(Defect::Values)

@@ -69,6 +69,10 @@ roles! {
     DiffersOnRepeat = "differs-on-repeat",
     /// Returns wrong values for the first case of the process that has a bias.
     ErrsOnce = "errs-once",
+    /// Writes behind a block for a bias if its memory is poisoned, that is, if there are guard bytes to notice it.
+    WritesOutOfBounds = "writes-out-of-bounds",
+    /// Returns wrong values for a bias if its memory is poisoned, as one that reads what it has not written.
+    ReadsUnwrittenMemory = "reads-unwritten-memory",
 
     /// Aborts if a convolution has a bias.
     Aborts = "aborts",
