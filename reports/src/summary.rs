@@ -179,11 +179,16 @@ pub(crate) fn remarks(report: &Report, variant: &VariantSummary) -> Vec<String> 
             lines.push(format!("  {title}: {text}"));
         }
     };
-    add("escalated from", variant.rung_of.as_ref().map(ToString::to_string).unwrap_or_default());
+    let (from, first_seen) = if poison::is_poisoned(variant) {
+        ("a sample of the cases of", "seen only with poisoned memory")
+    } else {
+        ("escalated from", "not seen at lower levels")
+    };
+    add(from, variant.rung_of.as_ref().map(ToString::to_string).unwrap_or_default());
     add("options", options(report, variant));
     add("workers", workers(report, variant));
     add("divergences", counts(&variant.divergences));
-    add("not seen at lower levels", counts(&variant.first_seen));
+    add(first_seen, counts(&variant.first_seen));
     add(
         "cases by last stage",
         if variant.stages.len() > 1 { counts(&variant.stages) } else { String::new() },

@@ -28,7 +28,7 @@ fn one_case_in_many_runs_with_a_pattern_of_its_own() {
     assert!(outcome.journal().iter().all(|record| record.variants.len() <= 2), "one pattern a case");
     let poisoned = nan.cases() + large.cases();
     assert!(poisoned > 25 && poisoned < 100 && nan.cases() > 5 && large.cases() > 5, "{poisoned} of 200");
-    assert_eq!((base.cases(), base.conforms), (200, 200));
+    assert!(base.cases() == 200 && base.divergences.is_empty());
 }
 
 #[test]
