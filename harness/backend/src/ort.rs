@@ -2,7 +2,7 @@
 //!
 //! Options: `opt=off|basic|all` (graph optimizations, `all` by default as in ONNX Runtime), `lib=PATH` (the library's
 //! file), and for `ort:cuda` `device=N`, `algo=heuristic|exhaustive|default` (cuDNN's algorithm search),
-//! `memory=off|attributes|keep` (docs/memory.md) and `hazards=run|skip` (whether graphs are run that have ended workers by sizes nobody set; `run` without it).
+//! `memory=MODE` (docs/memory.md) and `hazards=run|skip` (whether graphs are run that have ended workers by sizes nobody set; `run` without it).
 //!
 //! The algorithm search is fixed to `heuristic`: it is a function of the problem's shape, where ONNX Runtime's own
 //! default, `exhaustive`, times candidates and may choose another one each time. TF32 is off unless the case asks

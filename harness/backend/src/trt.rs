@@ -2,7 +2,7 @@
 //!
 //! Options: `version=8.6` (an installed release; the newest without it), `lib=PATH` (a folder or file of libraries),
 //! `level=0` to `5` (builder optimization level; the release's default without it), `sources=all|edge-mask|jit|none`
-//! (tactics besides those that every release has; `all` without it), `device=N`, `memory=off|attributes|keep` (docs/memory.md),
+//! (tactics besides those that every release has; `all` without it), `device=N`, `memory=MODE` (docs/memory.md),
 //! and for `trt` and `trt-api` `hazards=run|skip`
 //! (whether graphs are run whose build is known not to end; `run` without it).
 //!
@@ -16,6 +16,7 @@
 mod capabilities;
 mod device;
 mod effort;
+mod guard;
 mod hazard;
 mod inspection;
 mod limitations;
@@ -39,8 +40,8 @@ use twinfer_case::{
 use twinfer_libraries::Store;
 
 use self::{
-    device::Device, effort::Effort, inspection::BuildLog, lowering::LoweringError, names::Names,
-    plan_error::PlanError, reader::Reader,
+    device::Device, effort::Effort, guard::Guard, inspection::BuildLog, lowering::LoweringError,
+    names::Names, plan_error::PlanError, reader::Reader,
 };
 use crate::{
     Backend, CudaRuntime, CudaRuntimeFound, OpenError, RuntimeLibrary,
@@ -104,8 +105,8 @@ impl Trt {
             }
         })));
         let reader = if variant.backend == BackendName::TrtApi { Reader::Layers } else { Reader::Parser };
-        let device =
-            step("open device", || Device::open(ordinal))?.filter(|device| device.runs(library.version()));
+        let device = step("open device", || Device::open(ordinal, Guard::of(memory)))?
+            .filter(|device| device.runs(library.version()));
         let execution = device
             .map(|device| {
                 let runtime = step("create runtime", || library.create_runtime())?;
@@ -160,7 +161,9 @@ impl Trt {
         let io = engine.io_tensors().map_err(failed)?;
         let names = Names::of(&network).map_err(failed)?;
         for inputs in &task.runs {
-            let outputs = execution.device.run(&context, &io, &names, inputs).map_err(Outcome::failed)?;
+            let writes = &mut recorder.observation().out_of_bounds;
+            let outputs =
+                execution.device.run(&context, &io, &names, inputs, writes).map_err(Outcome::failed)?;
             recorder.push_run(RunOutput { outputs, intermediates: Vec::new() });
         }
         Ok(())

@@ -8,10 +8,10 @@ use cudarc::driver::{
     sys::{CUdevice_attribute, is_culib_present},
 };
 use nvinfer::{ExecutionContext, IoTensor, Product, TensorIOMode, TensorLocation, Version};
-use twinfer_case::{DeviceMemory, poisoned};
+use twinfer_case::{DeviceMemory, OutOfBoundsWrite, poisoned};
 use twinfer_onnx::{DataType, Tensor};
 
-use super::names::Names;
+use super::{guard::Guard, names::Names};
 use crate::OpenError;
 
 /// Whether there is a CUDA driver, and a GPU behind it.
@@ -39,27 +39,28 @@ fn memory(context: &CudaContext) -> Option<DeviceMemory> {
 /// A GPU with a stream of its own.
 pub struct Device {
     stream: Arc<CudaStream>,
+    guard: Guard,
     compute_capability: (i32, i32),
 }
 
 impl Device {
-    /// Opens a GPU; `None` on a machine without a CUDA driver or without any GPU.
-    pub fn open(ordinal: usize) -> Result<Option<Self>, OpenError> {
+    /// Opens a GPU; `None` on a machine without a CUDA driver or without any GPU. Buffers are allocated with `guard`.
+    pub fn open(ordinal: usize, guard: Guard) -> Result<Option<Self>, OpenError> {
         if !is_present() {
             return Ok(None);
         }
-        Self::of(ordinal)
+        Self::of(ordinal, guard)
             .map(Some)
             .map_err(|error| OpenError::Cuda { device: ordinal, reason: error.to_string() })
     }
 
-    fn of(ordinal: usize) -> Result<Self, DriverError> {
+    fn of(ordinal: usize, guard: Guard) -> Result<Self, DriverError> {
         let context = CudaContext::new(ordinal)?;
         let compute_capability = (
             context.attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
             context.attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
         );
-        Ok(Self { stream: context.new_stream()?, compute_capability })
+        Ok(Self { stream: context.new_stream()?, guard, compute_capability })
     }
 
     /// Its memory.
@@ -78,13 +79,15 @@ impl Device {
             || matches!(self.compute_capability, (8, 0 | 6 | 9) | (12.., _))
     }
 
-    /// Runs an engine once, on inputs in the order of `names`, and returns its outputs in that order.
+    /// Runs an engine once, on inputs in the order of `names`, and returns its outputs in that order. Adds to `writes` what it has
+    /// written behind its buffers.
     pub fn run(
         &self,
         context: &ExecutionContext<'_>,
         io: &[IoTensor],
         names: &Names,
         inputs: &[Tensor],
+        writes: &mut Vec<OutOfBoundsWrite>,
     ) -> Result<Vec<Tensor>, String> {
         if let Some(tensor) = io.iter().find(|tensor| tensor.location != TensorLocation::Device) {
             return Err(format!("the engine wants {} on the host", tensor.name));
@@ -102,7 +105,12 @@ impl Device {
         let mut targets =
             written.iter().map(|tensor| self.target(context, tensor)).collect::<Result<Vec<_>, _>>()?;
         self.enqueue(context, (&read, &sources), (&written, &mut targets))?;
-        targets.into_iter().map(|(poison, buffer)| self.download(poison, &buffer)).collect()
+        if self.guard.is_set() {
+            for source in &sources {
+                writes.extend(self.guard.change(&self.contents(source)?));
+            }
+        }
+        targets.into_iter().map(|(poison, buffer)| self.download(poison, &buffer, writes)).collect()
     }
 
     fn enqueue(
@@ -137,6 +145,7 @@ impl Device {
             // An allocation of no bytes has no address.
             bytes.push(0);
         }
+        self.guard.extend(&mut bytes);
         self.stream.clone_htod(&bytes).map_err(|error| format!("cannot copy to the GPU: {error}"))
     }
 
@@ -157,10 +166,20 @@ impl Device {
         Ok((poison, buffer))
     }
 
-    fn download(&self, poison: Tensor, buffer: &CudaSlice<u8>) -> Result<Tensor, String> {
+    /// The bytes of a buffer, guard bytes included.
+    fn contents(&self, buffer: &CudaSlice<u8>) -> Result<Vec<u8>, String> {
+        self.stream.clone_dtoh(buffer).map_err(|error| format!("cannot copy from the GPU: {error}"))
+    }
+
+    fn download(
+        &self,
+        poison: Tensor,
+        buffer: &CudaSlice<u8>,
+        writes: &mut Vec<OutOfBoundsWrite>,
+    ) -> Result<Tensor, String> {
         let dtype = poison.data.dtype();
-        let mut bytes =
-            self.stream.clone_dtoh(buffer).map_err(|error| format!("cannot copy from the GPU: {error}"))?;
+        let mut bytes = self.contents(buffer)?;
+        writes.extend(self.guard.change(&bytes));
         bytes.truncate(poison.data.len() * dtype.size());
         Tensor::from_le_bytes(dtype, poison.shape, &bytes).map_err(|error| error.to_string())
     }
