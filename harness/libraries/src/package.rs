@@ -151,6 +151,29 @@ pub const PACKAGES: &[Package] = &[
         ],
         stand_ins: &["libcublas.so.11", "libcublasLt.so.11", "libcudnn.so.8"],
     },
+    Package {
+        name: "compute-sanitizer",
+        product: Product::ComputeSanitizer,
+        distribution: "nvidia-cuda-sanitizer-api",
+        version: "13.5.25",
+        python: "3.12",
+        platform: "manylinux_2_25_x86_64",
+        sha256: "5df2efbdf605a812c6bac07600dd3d801cb9d334a30376113a6f1e2bc0679f54",
+        megabytes: 18,
+        folder: "nvidia/cu13/compute-sanitizer",
+        files: &[
+            "compute-sanitizer",
+            "TreeLauncherSubreaper",
+            "TreeLauncherTargetLdPreloadHelper",
+            "libInterceptorInjectionTarget.so",
+            "libTreeLauncherPlaceholder.so",
+            "libTreeLauncherTargetInjection.so",
+            "libTreeLauncherTargetUpdatePreloadInjection.so",
+            "libsanitizer-collection.so",
+            "libsanitizer-public.so",
+        ],
+        stand_ins: &[],
+    },
 ];
 
 #[cfg(test)]

@@ -14,11 +14,14 @@ pub enum Product {
     Tensorrt,
     /// TensorRT-RTX: `libtensorrt_rtx` and `libtensorrt_onnxparser_rtx`.
     TensorrtRtx,
+    /// NVIDIA's compute-sanitizer, a program that watches what kernels do with memory. No backend loads it.
+    ComputeSanitizer,
 }
 
 impl Product {
     /// All products, most specific first: a folder of ONNX Runtime with the CUDA provider also holds ONNX Runtime.
-    const ALL: [Self; 4] = [Self::OnnxruntimeCuda, Self::Onnxruntime, Self::Tensorrt, Self::TensorrtRtx];
+    const ALL: [Self; 5] =
+        [Self::OnnxruntimeCuda, Self::Onnxruntime, Self::Tensorrt, Self::TensorrtRtx, Self::ComputeSanitizer];
 
     /// The product called `name`; `None` if there is none.
     pub fn named(name: &str) -> Option<Self> {
@@ -37,6 +40,7 @@ impl Product {
             ],
             Self::Tensorrt => &["libnvinfer.so", "libnvonnxparser.so"],
             Self::TensorrtRtx => &["libtensorrt_rtx.so", "libtensorrt_onnxparser_rtx.so"],
+            Self::ComputeSanitizer => &["compute-sanitizer", "libsanitizer-collection.so"],
         }
     }
 
@@ -44,7 +48,7 @@ impl Product {
     pub(crate) const fn optional_stems(self) -> &'static [&'static str] {
         match self {
             Self::Tensorrt => &["libnvinfer_plugin.so"],
-            Self::Onnxruntime | Self::OnnxruntimeCuda | Self::TensorrtRtx => &[],
+            Self::Onnxruntime | Self::OnnxruntimeCuda | Self::TensorrtRtx | Self::ComputeSanitizer => &[],
         }
     }
 
@@ -76,6 +80,7 @@ impl fmt::Display for Product {
             Self::OnnxruntimeCuda => "onnxruntime-cuda",
             Self::Tensorrt => "tensorrt",
             Self::TensorrtRtx => "tensorrt-rtx",
+            Self::ComputeSanitizer => "compute-sanitizer",
         })
     }
 }

@@ -1,6 +1,7 @@
 use std::{
-    fs::File,
+    fs::{File, OpenOptions},
     io::{self, Read},
+    os::unix::fs::OpenOptionsExt,
     path::Path,
 };
 
@@ -8,6 +9,8 @@ use zip::{ZipArchive, result::ZipError};
 
 use crate::{Error, PACKAGES, Package, digest::sha256};
 
+/// The bits of a file's mode that make it a program.
+const EXECUTABLE: u32 = 0o111;
 /// The largest library to unpack, in bytes. A wheel that claims more is refused.
 const LARGEST_LIBRARY: u64 = 4 << 30;
 
@@ -51,8 +54,13 @@ fn unpack_one(archive: &mut ZipArchive<File>, inside: &str, target: &Path) -> Re
     if expected > LARGEST_LIBRARY {
         return Err(ZipError::InvalidArchive("the library is larger than 4 GiB".into()));
     }
-    let written = io::copy(&mut entry.take(expected), &mut File::create_new(target)?)?;
-    if written == expected {
+    let is_program = entry.unix_mode().is_some_and(|mode| mode & EXECUTABLE != 0);
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(if is_program { 0o777 } else { 0o666 })
+        .open(target)?;
+    if io::copy(&mut entry.take(expected), &mut file)? == expected {
         Ok(())
     } else {
         Err(ZipError::InvalidArchive("the library is cut short".into()))
@@ -64,6 +72,7 @@ mod tests {
     use std::{
         fs::{self, File},
         io::Write,
+        os::unix::fs::PermissionsExt,
         path::PathBuf,
     };
 
@@ -102,6 +111,24 @@ mod tests {
         names.sort();
         assert_eq!(names, ["libonnxruntime.so.1.31.1", "libonnxruntime_providers_shared.so"]);
         assert_eq!(fs::read_to_string(target.path().join(&names[0])).unwrap(), "the runtime");
+    }
+
+    #[test]
+    fn program_of_a_wheel_can_be_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sanitizer.whl");
+        let mut wheel = ZipWriter::new(File::create(&path).unwrap());
+        let package = Package::named("compute-sanitizer").unwrap();
+        for name in package.files {
+            let mode = if name.starts_with("lib") { 0o644 } else { 0o755 };
+            let options = SimpleFileOptions::default().unix_permissions(mode);
+            wheel.start_file(format!("{}/{name}", package.folder), options).unwrap();
+        }
+        wheel.finish().unwrap();
+        unpack(&path, package, folder.path()).unwrap();
+        let is_program =
+            |name: &str| fs::metadata(folder.path().join(name)).unwrap().permissions().mode() & 0o100 != 0;
+        assert!(is_program("compute-sanitizer") && !is_program("libsanitizer-public.so"));
     }
 
     #[test]

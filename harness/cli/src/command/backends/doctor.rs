@@ -114,6 +114,7 @@ fn variants_on(library: &Installed) -> Vec<TrustedVariant> {
     let option = match library.product {
         Product::Onnxruntime | Product::OnnxruntimeCuda => format!("lib={}", library.library().display()),
         Product::Tensorrt | Product::TensorrtRtx => format!("version={release}"),
+        Product::ComputeSanitizer => return Vec::new(),
     };
     let product = library.product.to_string();
     let backends = BackendName::with_library(&product);
