@@ -114,9 +114,10 @@ impl From<TargetError> for Failure {
             TargetError::Triage(error) => error.into(),
             TargetError::Worker(error) => error.into(),
             TargetError::Store(error) => error.into(),
-            TargetError::Inputs { .. } | TargetError::Case(_) | TargetError::Output(_) => {
-                Self::environment(error)
-            }
+            TargetError::Inputs { .. }
+            | TargetError::Sanitizer(_)
+            | TargetError::Case(_)
+            | TargetError::Output(_) => Self::environment(error),
         }
     }
 }

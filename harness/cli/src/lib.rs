@@ -29,6 +29,7 @@ mod paint;
 mod provision;
 mod resumption;
 mod run_log;
+mod sanitizer;
 mod targets;
 mod trust;
 mod worker;

@@ -44,6 +44,11 @@ pub enum TargetError {
     /// A file or folder cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The report of compute-sanitizer cannot be read.
+    #[error(
+        "cannot read the report of compute-sanitizer: {0}: see whether it supports the driver and the GPU"
+    )]
+    Sanitizer(std::io::Error),
     /// A case cannot be encoded.
     #[error(transparent)]
     Case(#[from] OversizedCase),

@@ -23,6 +23,7 @@ mod error;
 mod minimize;
 mod opaque_model;
 mod replay;
+mod sanitizer;
 mod survey;
 mod targets;
 
@@ -31,4 +32,5 @@ pub use error::TargetError;
 pub use minimize::Minimal;
 pub use opaque_model::OpaqueModel;
 pub use replay::Replay;
+pub use sanitizer::{Sanitizer, SanitizerReport, SanitizerTool};
 pub use targets::Targets;

@@ -23,9 +23,10 @@
 //!
 //! A [`WorkerPool`] starts the workers of one variant on one device and keeps spares; [`DevicePools`] has one pool per device. An
 //! `Executor` feeds one worker the cases of a campaign, and an [`Autoscaler`] adds executors while cases wait.
-//! [`TriageWorkers`] run single cases beside the campaign.
+//! [`TriageWorkers`] run single cases beside the campaign. [`run_batch`] runs a few in a worker that then ends by itself.
 
 mod autoscaler;
+mod batch;
 mod device;
 mod device_pools;
 mod error;
@@ -45,6 +46,7 @@ mod triage_workers;
 mod work_item;
 
 pub use autoscaler::{Autoscaler, capacity::Capacity, variant_workers::VariantWorkers};
+pub use batch::run_batch;
 pub use device_pools::{DevicePools, NicedWorkers, PoolOptions, start_all};
 pub use error::WorkerError;
 pub use host_context::HostContext;

@@ -1,10 +1,10 @@
 pub mod command;
-mod confined;
+pub mod confined;
 pub mod deadline;
 pub mod launch;
-mod pipe;
+pub mod pipe;
 mod shared_child;
-mod stderr;
+pub mod stderr;
 mod usage;
 pub mod watchdog;
 
@@ -331,7 +331,8 @@ impl WorkerProcess {
     }
 }
 
-fn take_pipes(child: &mut Child) -> io::Result<(ChildStdin, ChildStdout, ChildStderr)> {
+/// The three pipes to a child that was started with them.
+pub fn take_pipes(child: &mut Child) -> io::Result<(ChildStdin, ChildStdout, ChildStderr)> {
     let pipes = child.stdin.take().zip(child.stdout.take()).zip(child.stderr.take());
     let pipes = pipes.map(|((stdin, stdout), stderr)| (stdin, stdout, stderr));
     pipes.ok_or_else(|| ErrorKind::BrokenPipe.into())

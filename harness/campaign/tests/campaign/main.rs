@@ -20,6 +20,7 @@ mod ladder;
 mod libraries;
 mod poison;
 mod real_backends;
+mod sanitizer;
 mod setup;
 mod slow_backend;
 mod waits;

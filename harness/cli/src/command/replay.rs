@@ -4,11 +4,11 @@ use clap::Args;
 use twinfer_case::{TrustedVariant, Verdict};
 use twinfer_log::LogLevel;
 use twinfer_store::Recording;
-use twinfer_targets::Replay;
+use twinfer_targets::{Replay, Sanitizer, SanitizerReport};
 
 use crate::{
-    Exit, Failure, Obstacle, backends::Backends, output::line, paint, run_log::RunLog, targets,
-    trust::TrustArguments,
+    Exit, Failure, Obstacle, backends::Backends, output::line, paint, run_log::RunLog, sanitizer, targets,
+    trust::TrustArguments, worker::worker_for,
 };
 
 #[derive(Debug, Args)]
@@ -18,6 +18,9 @@ pub struct Arguments {
     /// Backends to run, of those recorded [default: all that run on this machine]
     #[arg(long, value_name = "A,B")]
     backends: Option<Backends>,
+    /// Run the case under NVIDIA's compute-sanitizer instead, and print what it reports; exit with 0 if it reports an error
+    #[arg(long)]
+    sanitize: bool,
     #[command(flatten)]
     trust: TrustArguments,
     /// Write debug.log to a new run directory, at this level: error, warn, info, debug, trace
@@ -26,11 +29,15 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    let sanitizer = arguments.sanitize.then(sanitizer::find).transpose()?;
     let variants = match &arguments.backends {
         Some(chosen) => chosen.subjects(),
         None => runnable(&arguments.finding, arguments.trust)?,
     };
     let log = RunLog::start_if_requested(arguments.log, None)?;
+    if let Some(sanitizer) = sanitizer {
+        return sanitize(&sanitizer, &arguments.finding, &variants);
+    }
     let replays = targets::start(&variants, log.as_ref())?.replay(&arguments.finding)?;
     if replays.is_empty() {
         return Err(Failure::usage(format!(
@@ -40,6 +47,37 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     }
     replays.iter().for_each(print);
     Ok(if replays.iter().all(|replay| replay.recurs) { Exit::Conforms } else { Exit::Findings })
+}
+
+/// Runs the case under the sanitizer, which confirms the finding if it reports an error.
+fn sanitize(sanitizer: &Sanitizer, folder: &Path, variants: &[TrustedVariant]) -> Result<Exit, Failure> {
+    let reports = sanitizer.replay(folder, variants, &worker_for(variants)?)?;
+    if reports.is_empty() {
+        return Err(Failure::usage(
+            "compute-sanitizer watches only backends that use CUDA: name one with --backends",
+        ));
+    }
+    reports.iter().for_each(print_report);
+    let confirms = reports.iter().any(|report| report.errors.is_some_and(|errors| errors > 0));
+    Ok(if confirms { Exit::Conforms } else { Exit::Findings })
+}
+
+fn print_report(SanitizerReport { variant, tool, observation, lines, errors }: &SanitizerReport) {
+    let mark = match errors {
+        Some(0) => paint::faint("no error "),
+        Some(_) => paint::bad("confirms "),
+        None => paint::bad("no report"),
+    };
+    line!(mark => " {variant} ({tool})");
+    match observation {
+        Some(observation) => line!("          the case ended in {}", observation.stage),
+        None => line!("          the worker ended before the case did"),
+    }
+    if *errors != Some(0) {
+        for text in lines {
+            line!("          {text}");
+        }
+    }
 }
 
 /// The recorded variants that may run and do so on this machine, each once; prints a line for each other one.

@@ -37,6 +37,8 @@ pub struct WorkerCommand {
     pub program: PathBuf,
     /// The executable's arguments.
     pub args: Vec<String>,
+    /// A program that starts the worker, and its own arguments; empty for none.
+    pub launcher: Vec<OsString>,
     /// Environment variables to set in addition to the supervisor's own.
     pub env: Vec<(String, String)>,
     /// Whether the executable also keeps workers, as [`twinfer_keeper`] describes. Without a keeper, processes that a worker
@@ -52,7 +54,20 @@ impl WorkerCommand {
     pub fn new(program: impl Into<PathBuf>) -> Self {
         let unset = ENVIRONMENT.iter().filter(|(key, _)| env::var_os(key).is_none());
         let env = unset.map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
-        Self { program: program.into(), args: Vec::new(), env, keeps_workers: true, limits: default_limits() }
+        Self {
+            program: program.into(),
+            args: Vec::new(),
+            launcher: Vec::new(),
+            env,
+            keeps_workers: true,
+            limits: default_limits(),
+        }
+    }
+
+    /// This command, with workers started as the last arguments of `launcher`: a program and its own arguments.
+    #[must_use]
+    pub fn under(self, launcher: Vec<OsString>) -> Self {
+        Self { launcher, ..self }
     }
 
     /// The process to spawn for `variant`, for a worker with this folder for temporary files.
@@ -85,7 +100,8 @@ impl WorkerCommand {
             return line.split_whitespace().map(OsString::from).collect();
         }
         let program = self.program.clone().into_os_string();
-        std::iter::once(program).chain(self.args.iter().map(OsString::from)).collect()
+        let args = self.args.iter().map(OsString::from);
+        self.launcher.iter().cloned().chain([program]).chain(args).collect()
     }
 }
 

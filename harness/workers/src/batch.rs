@@ -1,0 +1,96 @@
+//! A *batch*: a worker that receives a few cases at once and ends by itself, as a program that watches it needs.
+
+use std::{
+    io::{BufReader, Write},
+    os::unix::process::CommandExt,
+    process::ChildStdout,
+    slice,
+    sync::Arc,
+    thread,
+    time::Duration,
+};
+
+use twinfer_case::{Observation, Task, TrustedVariant};
+use twinfer_protocol::{FromWorker, PROTOCOL_VERSION, ToWorker, read_from_worker};
+
+use crate::{
+    error::WorkerError,
+    loss::Loss,
+    process::{
+        command::WorkerCommand, confined::ConfinedChild, deadline::Deadline, launch::Launch, pipe::Pipe,
+        stderr::StderrTail, take_pipes, watchdog::Watchdog,
+    },
+};
+
+/// Runs cases in a worker of its own, one after the other, and waits until the worker and whatever `command` starts it under have
+/// ended, all within `limit`. Fewer observations than cases come back if the worker ends or is late before the last.
+///
+/// # Errors
+///
+/// If the worker does not start, or reports that it cannot continue.
+pub fn run_batch(
+    command: &WorkerCommand,
+    variant: &TrustedVariant,
+    tasks: &[&Task],
+    limit: Duration,
+) -> Result<Vec<Observation>, WorkerError> {
+    let failed = |reason: String| WorkerError::Worker { variant: (**variant).clone(), reason };
+    let mut bytes = Vec::new();
+    ToWorker::write_hello(&mut bytes, PROTOCOL_VERSION, slice::from_ref(&**variant))
+        .and_then(|()| tasks.iter().try_for_each(|task| ToWorker::write_case(&mut bytes, task, &[0], &[])))
+        .map_err(|error| failed(error.to_string()))?;
+    let mut launch = Launch::prepare(command, variant)
+        .map_err(|error| failed(format!("cannot create a folder for temporary files: {error}")))?;
+    let program = launch.command.get_program().to_string_lossy().into_owned();
+    let mut child = launch
+        .command
+        .process_group(0)
+        .spawn()
+        .map_err(|error| failed(format!("cannot start {program:?}: {error}")))?;
+    let pipes = take_pipes(&mut child);
+    let confined = Arc::new(ConfinedChild::new(child, launch));
+    let watchdog = Watchdog::start();
+    watchdog.watch(&confined);
+    let deadline = Arc::new(Deadline::after(limit));
+    let connected = pipes.and_then(|(stdin, stdout, stderr)| {
+        let (stdin, stdout) = (Pipe::new(stdin, &deadline)?, Pipe::new(stdout, &deadline)?);
+        Ok((stdin, stdout, StderrTail::follow(stderr)?))
+    });
+    let (mut stdin, stdout, stderr) = connected.map_err(|error| {
+        confined.child.end();
+        failed(format!("cannot connect to {program:?}: {error}"))
+    })?;
+    let answers = thread::scope(|scope| {
+        scope.spawn(move || {
+            // a worker that does not read shows by its answers
+            let _ = stdin.write_all(&bytes);
+        });
+        answers(&mut BufReader::new(stdout))
+    });
+    confined.child.ends_within(deadline.left().unwrap_or_default());
+    confined.child.end();
+    match answers {
+        Ok(Answers { observations, has_started: true }) => Ok(observations),
+        Ok(_) => Err(failed(stderr.last_line().unwrap_or_else(|| "it ends without a word".to_owned()))),
+        Err(loss) => Err(WorkerError::of_loss(variant, &loss)),
+    }
+}
+
+struct Answers {
+    observations: Vec<Observation>,
+    has_started: bool,
+}
+
+/// What the worker answers until it closes its pipe, garbles it or is late.
+fn answers(stdout: &mut BufReader<Pipe<ChildStdout>>) -> Result<Answers, Loss> {
+    let mut answers = Answers { observations: Vec::new(), has_started: false };
+    while let Ok(Some(message)) = read_from_worker(stdout) {
+        match message {
+            FromWorker::Hello { .. } => answers.has_started = true,
+            FromWorker::Stage { .. } => {}
+            FromWorker::Answer { observation, .. } => answers.observations.push(observation),
+            FromWorker::Fault(fault) => return Err(Loss::Fault(fault)),
+        }
+    }
+    Ok(answers)
+}
