@@ -4,7 +4,7 @@ use std::{error::Error, fs, path::PathBuf};
 
 use twinfer_case::{
     Blame, Budget, Capability, Case, CaseRecord, Condition, Description, Divergence, JOURNAL_FORMAT, Kind,
-    Machine, Note, Observation, Outcome, RunInfo, RunOutput, Stage, Task, Variant, VariantInfo,
+    Machine, Note, Observation, Outcome, RunEnd, RunInfo, RunOutput, Stage, Task, Variant, VariantInfo,
     VariantRecord, Verdict,
 };
 use twinfer_fuzz::{generated, joined};
@@ -205,6 +205,7 @@ fn runs() -> Done {
         libraries: Vec::new(),
         machine: Machine { os: "linux".to_owned(), arch: "x86_64".to_owned(), cores: 2 },
         workforce: Vec::new(),
+        end: Some(RunEnd::Complete),
         started: 1_790_000_000,
         journal: None,
         revisited: None,
@@ -257,6 +258,7 @@ fn journal(variant: &Variant, slug: &str) -> Result<Vec<u8>, Box<dyn Error>> {
             variants: vec![VariantRecord {
                 variant: variant.clone(),
                 stage: Stage::Execute,
+                outcome: Some(Outcome::Ok),
                 verdict,
                 notes: vec![Note::BoundUsed(0.5), Note::Placement("Conv".to_owned())],
                 compared: true,

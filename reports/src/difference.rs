@@ -11,6 +11,7 @@ use crate::{
     numbers::counted,
     page,
     styled::{Styled, joined},
+    uncompared,
 };
 
 /// The version of the JSON form of a difference.
@@ -33,6 +34,9 @@ pub struct Difference {
     pub changed: Vec<Changed>,
     /// Findings of the earlier run none of whose cases the later run ran.
     pub untried: Vec<FindingCount>,
+    /// Why the runs say nothing about each other: no case is in both, or a variant was not compared in one of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub uncompared: Vec<String>,
 }
 
 /// One of the two compared runs.
@@ -67,7 +71,11 @@ impl Difference {
             gone: Vec::new(),
             changed: Vec::new(),
             untried: Vec::new(),
+            uncompared: [then.uncompared(earlier.0), now.uncompared(later.0)].concat(),
         };
+        if difference.common == 0 {
+            difference.uncompared.push("no case is in both runs".to_owned());
+        }
         for was in then.absent_in(now) {
             let cases = then.cases_of(&was.slug);
             let is = now.shown_by(cases);
@@ -90,8 +98,9 @@ impl Difference {
     fn terminal(&self) -> String {
         let mut lines: Vec<_> = self.sides().into_iter().map(Styled::plain).collect();
         lines.push(Styled::default());
+        lines.extend(uncompared::listed(&self.uncompared));
         let entries = self.entries();
-        if entries.is_empty() {
+        if entries.is_empty() && self.uncompared.is_empty() {
             lines.push(Styled::plain("same findings in both runs"));
         }
         let line = |(word, what)| Styled::bold(format!("{word:<8}")) + " " + Styled::plain(what);
@@ -103,6 +112,11 @@ impl Difference {
         let mut lines: Vec<_> =
             self.sides().iter().map(|side| format!("- {}", markdown_text(side))).collect();
         lines.push(String::new());
+        if !self.uncompared.is_empty() {
+            lines.extend([format!("{}:", uncompared::TITLE), String::new()]);
+            lines.extend(self.uncompared.iter().map(|line| format!("- {}", markdown_text(line))));
+            lines.push(String::new());
+        }
         lines.extend(["| | finding |".to_owned(), "| --- | --- |".to_owned()]);
         lines.extend(
             self.entries().into_iter().map(|(word, what)| format!("| {word} | {} |", markdown_text(&what))),
@@ -178,8 +192,14 @@ impl RunFindings {
 
     fn side(&self, name: &str) -> ComparedRun {
         let variants = self.report.run.iter().flat_map(|run| &run.variants);
-        let variants = variants.map(|info| (info.variant.clone(), self.report.version(&info.variant)));
+        let variants = variants.map(|info| (info.variant.clone(), self.report.backend(&info.variant)));
         ComparedRun { name: name.to_owned(), variants: variants.collect(), cases: self.report.summary.cases }
+    }
+
+    /// Why variants of the run were compared on no case, each line with the name of the run.
+    fn uncompared(&self, name: &str) -> Vec<String> {
+        let causes = uncompared::on_one_line(&self.report.summary.causes());
+        causes.iter().map(|cause| format!("{name}: {cause}")).collect()
     }
 
     fn cases_of(&self, slug: &str) -> &BTreeSet<CaseHash> {

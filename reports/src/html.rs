@@ -2,17 +2,20 @@ use maud::{DOCTYPE, Markup, html};
 use twinfer_case::printable;
 
 use crate::{
-    Report, ReportedFinding, findings, issue, ladder,
+    Report, ReportedFinding, ending, findings, issue, ladder,
     numbers::count,
     poison,
     summary::{findings_title, remarks, sentence, verdicts},
     table::Table,
+    uncompared,
 };
 
 const STYLE: &str = include_str!("report.css");
 
 pub(crate) fn render(report: &Report) -> String {
-    let title = format!("twinfer: {}", findings_title(report));
+    let findings = findings_title(report);
+    let title = format!("twinfer: {}", findings.as_deref().unwrap_or(uncompared::TITLE));
+    let uncompared = uncompared::lines(report);
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -25,6 +28,7 @@ pub(crate) fn render(report: &Report) -> String {
             body {
                 h1 { "twinfer" }
                 p { (sentence(report)) }
+                @if let Some(early) = ending::sentence(report) { p { strong { (early) } } }
                 (table(&verdicts(report)))
                 @if let Some(title) = ladder::title(report) {
                     p { (title) }
@@ -37,7 +41,11 @@ pub(crate) fn render(report: &Report) -> String {
                 @for variant in &report.summary.variants {
                     p { @for line in remarks(report, variant) { (line) br; } }
                 }
-                h2 { (findings_title(report)) }
+                @if !uncompared.is_empty() {
+                    h2 { (uncompared::TITLE) }
+                    p { @for line in &uncompared { (line) br; } }
+                }
+                @if let Some(findings) = &findings { h2 { (findings) } }
                 @for finding in &report.findings { (one_finding(report, finding)) }
                 @if !report.issues.is_empty() {
                     h2 { "Known issues" }

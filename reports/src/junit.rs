@@ -6,15 +6,18 @@ use quick_junit::{NonSuccessKind, Report as Document, TestCase, TestCaseStatus, 
 use twinfer_case::{VariantSummary, printable};
 
 use crate::{
-    Report, ReportedFinding, findings, issue,
+    Report, ReportedFinding, ending, findings, issue,
     numbers::{count, counted},
+    reach::remark,
     summary::remarks,
+    uncompared,
 };
 
 pub(crate) fn render(report: &Report) -> String {
     let mut document = Document::new("twinfer");
     document.set_time(Duration::from_secs_f64(report.summary.seconds.max(0.0)));
     document.add_test_suites(report.summary.variants.iter().map(|variant| suite(report, variant)));
+    document.add_test_suites(ending::sentence(report).map(|early| ended_early(&early)));
     document.add_test_suites((report.summary.open > 0).then(|| untriaged(report)));
     document.add_test_suites((!report.issues.is_empty()).then(|| issues(report)));
     // cannot fail: the document is written to memory
@@ -25,10 +28,31 @@ pub(crate) fn render(report: &Report) -> String {
 
 fn suite(report: &Report, variant: &VariantSummary) -> TestSuite {
     let mut suite = TestSuite::new(variant.variant.to_string());
-    suite.add_property(("backend", report.version(&variant.variant).as_str()));
+    suite.add_property(("backend", report.backend(&variant.variant).as_str()));
     let shown = report.findings.iter().filter(|found| is_shown_by(found, variant));
     suite.add_test_cases(shown.map(|found| test(report, found)));
     suite.add_test_case(other_cases(report, variant));
+    let is_uncompared = report.summary.uncompared().any(|other| other.variant == variant.variant);
+    suite.add_test_cases(is_uncompared.then(|| uncompared(report, variant)));
+    suite
+}
+
+/// A failed test for a variant that was compared on no case.
+fn uncompared(report: &Report, variant: &VariantSummary) -> TestCase {
+    let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+    let causes = uncompared::on_one_line(&variant.comparisons.causes(&variant.variant))
+        .into_iter()
+        .chain(report.advice.iter().cloned());
+    status.set_message(uncompared::TITLE).set_description(causes.collect::<Vec<_>>().join("\n"));
+    TestCase::new("compared", status)
+}
+
+/// A failed test for a run that ended early.
+fn ended_early(sentence: &str) -> TestSuite {
+    let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
+    status.set_message(sentence);
+    let mut suite = TestSuite::new("run");
+    suite.add_test_case(TestCase::new("all cases ran", status));
     suite
 }
 
@@ -54,7 +78,7 @@ fn issues(report: &Report) -> TestSuite {
 }
 
 fn is_shown_by(found: &ReportedFinding, variant: &VariantSummary) -> bool {
-    found.finding.seen_in.iter().any(|seen| seen.variant == variant.variant)
+    found.finding.is_seen_in(&variant.variant)
 }
 
 /// A new finding fails and a known one is skipped, so that a nightly run fails only for new findings.
@@ -76,7 +100,8 @@ fn test(report: &Report, ReportedFinding { slug, new, finding }: &ReportedFindin
 fn other_cases(report: &Report, variant: &VariantSummary) -> TestCase {
     let mut test = TestCase::new("all other cases", TestCaseStatus::success());
     let cases = counted(variant.cases(), "case", "cases");
-    let mut lines = vec![format!("{} of {cases} conform", count(variant.conforms))];
+    let reach = remark(variant.reaches);
+    let mut lines = vec![format!("{} of {cases} conform{reach}", count(variant.conforms))];
     lines.extend(remarks(report, variant));
     test.set_system_out(lines.join("\n"));
     test

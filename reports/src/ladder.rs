@@ -6,6 +6,7 @@ use crate::{
     Report,
     numbers::{cell, counts, part},
     poison::is_poisoned,
+    reach::label,
     table::Table,
 };
 
@@ -41,7 +42,7 @@ pub(crate) fn table(report: &Report) -> Table {
 fn row(rung: &VariantSummary, cases: u64, micros: u64) -> Vec<String> {
     let first_seen = if rung.rung_of.is_some() { &rung.first_seen } else { &rung.divergences };
     vec![
-        rung.variant.to_string(),
+        label(rung),
         cell(rung.cases()),
         part(rung.cases(), cases),
         part(rung.micros, micros),

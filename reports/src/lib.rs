@@ -6,16 +6,18 @@
 //! campaign from its run directory.
 //!
 //! ```
-//! use twinfer_case::{Event, Summary};
+//! use twinfer_case::{Event, RunEnd, Summary};
 //! use twinfer_reports::{Format, Report, Reporter};
 //!
 //! let mut report = Report::default();
-//! report.on_event(&Event::CampaignFinished { summary: Summary { cases: 12, ..Summary::default() } });
+//! let summary = Summary { cases: 12, ..Summary::default() };
+//! report.on_event(&Event::CampaignFinished { summary, end: RunEnd::Complete });
 //! let text = Format::Terminal.render(&report);
 //! assert!(text.contains("12 cases") && text.contains("no new findings"));
 //! ```
 
 mod difference;
+mod ending;
 mod findings;
 mod format;
 mod html;
@@ -29,11 +31,13 @@ mod numbers;
 mod page;
 mod poison;
 mod progress;
+mod reach;
 mod report;
 mod styled;
 mod summary;
 mod survey;
 mod table;
+mod uncompared;
 
 pub use difference::{Changed, ComparedRun, Difference, RunFindings};
 pub use format::{Format, UnknownFormat};

@@ -1,16 +1,19 @@
 use twinfer_case::{Description, RunInfo, VariantInfo};
 
 use crate::{
-    Report, ReportedFinding, findings, issue, ladder,
+    Report, ReportedFinding, ending, findings, issue, ladder,
     markup::{markdown_code, markdown_text},
     numbers::counted,
     poison,
     summary::{budget, findings_title, sentence, verdicts},
     table::Table,
+    uncompared,
 };
 
 pub(crate) fn render(report: &Report) -> String {
     let mut parts = vec!["# twinfer campaign".to_owned(), format!("{}.", capitalized(&sentence(report)))];
+    parts
+        .extend(ending::sentence(report).map(|early| format!("**{}**", markdown_text(&capitalized(&early)))));
     parts.extend(report.run.as_ref().map(origin));
     parts.extend(report.given_up.iter().map(|given_up| {
         let (device, reason) = (markdown_text(&given_up.device), markdown_text(&given_up.reason));
@@ -26,7 +29,8 @@ pub(crate) fn render(report: &Report) -> String {
     if let Some(title) = poison::title(report) {
         parts.extend([format!("{}:", capitalized(&title)), table(&poison::table(report))]);
     }
-    parts.push(format!("## {}", capitalized(&findings_title(report))));
+    parts.extend(uncompared(report));
+    parts.extend(findings_title(report).map(|title| format!("## {}", capitalized(&title))));
     parts.extend(report.findings.iter().map(|finding| one_finding(report, finding)));
     parts.extend(issues(report));
     parts.join("\n\n") + "\n"
@@ -69,6 +73,13 @@ fn table(table: &Table) -> String {
     let columns = table.rows().first().map_or(0, Vec::len);
     lines.insert(1.min(lines.len()), format!("|{}", " --- |".repeat(columns)));
     lines.join("\n")
+}
+
+/// What was not compared, and why; `None` if every variant was compared.
+fn uncompared(report: &Report) -> Option<String> {
+    let lines: Vec<_> =
+        uncompared::lines(report).iter().map(|line| format!("- {}", markdown_text(line))).collect();
+    (!lines.is_empty()).then(|| format!("## {}\n\n{}", capitalized(uncompared::TITLE), lines.join("\n")))
 }
 
 /// The known issues with their states; `None` if the project lists none.

@@ -58,8 +58,13 @@ pub(crate) fn duration(seconds: f64) -> String {
 
 /// `text` on one line, truncated to the width that a summary shows.
 pub(crate) fn short(text: &str) -> String {
+    truncated(text, WIDTH)
+}
+
+/// `text` on one line, truncated to `width` columns.
+pub(crate) fn truncated(text: &str, width: usize) -> String {
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    console::truncate_str(&printable_line(&flat), WIDTH, "…").into_owned()
+    console::truncate_str(&printable_line(&flat), width, "…").into_owned()
 }
 
 /// The most columns of a text in a summary.

@@ -5,6 +5,7 @@ use twinfer_case::VariantSummary;
 use crate::{
     Report,
     numbers::{cell, counts, part},
+    reach::label,
     table::Table,
 };
 
@@ -29,7 +30,7 @@ pub(crate) fn table(report: &Report) -> Table {
 fn row(variant: &VariantSummary, cases: u64) -> Vec<String> {
     let only_here = &variant.first_seen;
     vec![
-        variant.variant.to_string(),
+        label(variant),
         cell(variant.cases()),
         part(variant.cases(), cases),
         if only_here.is_empty() { "-".to_owned() } else { counts(only_here) },

@@ -6,11 +6,12 @@ use std::{
 
 use console::Style;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use twinfer_case::{Budget, Event, Finding, RunInfo, Stage, Summary, printable_message};
+use twinfer_case::{Budget, Event, Finding, Reach, RunInfo, Summary, printable_message};
 
 use crate::{
     Reporter,
     numbers::{bytes, count, counted, duration, rate, short},
+    reach::remark,
     styled::Styled,
 };
 
@@ -59,10 +60,7 @@ impl Progress {
         for info in &run.variants {
             let description = &info.description;
             let title = format!("{}: {} {}", info.variant, description.name, description.version);
-            let limit = match description.reaches {
-                Stage::Execute => String::new(),
-                stage => format!(" (up to {stage} on this machine)"),
-            };
+            let limit = remark(Reach::from(description.reaches));
             self.print(&Styled::plain(format!("{title}{limit}")));
         }
     }

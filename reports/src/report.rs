@@ -1,14 +1,16 @@
 use std::path::Path;
 
 use serde::Serialize;
-use twinfer_case::{Description, Event, Finding, MemoryGrowth, RunInfo, Stage, Summary, Variant};
+use twinfer_case::{
+    Description, Event, Finding, MemoryGrowth, Reach, RunEnd, RunInfo, Stage, Summary, Variant,
+};
 
 use twinfer_store::{StoreError, replay_events};
 
-use crate::{ListedIssue, Reporter};
+use crate::{ListedIssue, Reporter, reach::remark};
 
 /// The version of the JSON form of a report.
-const REPORT_FORMAT: u32 = 1;
+const REPORT_FORMAT: u32 = 2;
 
 /// The results of a campaign, collected from its events.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -37,8 +39,14 @@ pub struct Report {
     /// Triaged divergences in case order; empty in a report that was read from a run directory.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub investigations: Vec<Investigation>,
-    /// Whether the campaign ended regularly.
-    pub finished: bool,
+    /// How the campaign ended; `None` while it runs, and if its process was killed.
+    pub end: Option<RunEnd>,
+    /// The command that resumes the campaign; `None` if it is complete or cannot be resumed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resume: Option<String>,
+    /// What to do so that variants are compared that were not, one sentence each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub advice: Vec<String>,
 }
 
 /// A finding as a campaign recorded it.
@@ -110,7 +118,9 @@ impl Default for Report {
             given_up: Vec::new(),
             not_confirmed: 0,
             investigations: Vec::new(),
-            finished: false,
+            end: None,
+            resume: None,
+            advice: Vec::new(),
         }
     }
 }
@@ -141,6 +151,13 @@ impl Report {
         self.description(variant).map(|found| found.backend_version().to_string()).unwrap_or_default()
     }
 
+    /// The backend's name and version with how far it goes on this machine if it does not execute, such as
+    /// `TensorRT-RTX 1.7.1.116 (built, not executed)`; empty before the handshake.
+    pub(crate) fn backend(&self, variant: &Variant) -> String {
+        let reach = self.description(variant).map(|found| Reach::from(found.reaches));
+        format!("{}{}", self.version(variant), remark(reach.unwrap_or_default()))
+    }
+
     /// The source of a limitation that the backend of `variant` declares; `None` if it declares no such rule.
     pub(crate) fn source_of(&self, variant: &Variant, rule: &str) -> Option<&str> {
         let limitations = &self.description(variant)?.limitations;
@@ -165,9 +182,9 @@ impl Reporter for Report {
         match event {
             Event::CampaignStarted { run } => self.run = Some(run.clone()),
             Event::Progress { summary, .. } => self.summary = summary.clone(),
-            Event::CampaignFinished { summary } => {
+            Event::CampaignFinished { summary, end } => {
                 self.summary = summary.clone();
-                self.finished = true;
+                self.end = Some(end.clone());
             }
             Event::FindingRecorded { slug, finding, new } => self.record(slug, finding, *new),
             Event::WorkerLost { variant, stage, reason, .. } => {

@@ -2,14 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use twinfer_case::{Budget, FindingCount, RunInfo, Stage, VariantSummary};
+use twinfer_case::{Budget, FindingCount, RunEnd, RunInfo, Stage, VariantSummary};
 
 use crate::{
-    GivenUp, Investigation, Outgrown, Report, ReportedFinding, findings, issue, ladder,
+    GivenUp, Investigation, Outgrown, Report, ReportedFinding, ending, findings, issue, ladder,
     numbers::{bytes as bytes_of, cell, count, counted, counts, duration, rate, short},
     poison,
+    reach::label,
     styled::{Styled, joined},
     table::Table,
+    uncompared,
 };
 
 pub(crate) fn render(report: &Report) -> String {
@@ -38,6 +40,7 @@ pub(crate) fn render(report: &Report) -> String {
         lines.extend(remarks.map(Styled::plain));
         lines.push(Styled::default());
     }
+    lines.extend(uncompared::listed(&uncompared::lines(report)));
     lines.extend(findings_list(report));
     lines.extend(issues(report));
     joined(&lines)
@@ -62,7 +65,11 @@ pub(crate) fn budget(budget: Budget) -> String {
 /// The sentence that every format begins with, such as `60 cases in 10.3 s (6 cases/s)`.
 pub(crate) fn sentence(report: &Report) -> String {
     let summary = &report.summary;
-    let state = if report.finished { "" } else { "unfinished: " };
+    let state = match report.end {
+        Some(RunEnd::Complete) => "",
+        Some(_) => "ended early: ",
+        None => "unfinished: ",
+    };
     let cases = counted(summary.cases, "case", "cases");
     let speed = match summary.seconds {
         // a run that is read from disk has no elapsed time
@@ -91,6 +98,7 @@ pub(crate) fn sentence(report: &Report) -> String {
 
 fn totals(report: &Report) -> Vec<Styled> {
     let mut lines = vec![Styled::bold(sentence(report))];
+    lines.extend(ending::sentence(report).map(Styled::bad));
     if !report.lost.is_empty() {
         let workers = counted(report.lost.len() as u64, "worker", "workers");
         lines.push(Styled::plain(format!("{workers} lost and replaced")));
@@ -143,7 +151,7 @@ pub(crate) fn verdicts(report: &Report) -> Table {
     let mut table = Table::new(head, 1);
     for variant in &report.summary.variants {
         table.row(vec![
-            variant.variant.to_string(),
+            label(variant),
             cell(variant.stages.get(&Stage::Execute).copied().unwrap_or(0)),
             cell(variant.conforms),
             cell(diverging(variant)),
@@ -173,7 +181,7 @@ fn last_stage(variant: &VariantSummary) -> String {
 
 /// The details of a variant beyond its row in the table of verdicts; the first line names its backend.
 pub(crate) fn remarks(report: &Report, variant: &VariantSummary) -> Vec<String> {
-    let mut lines = vec![format!("{}: {}", variant.variant, report.version(&variant.variant))];
+    let mut lines = vec![format!("{}: {}", variant.variant, report.backend(&variant.variant))];
     let mut add = |title: &str, text: String| {
         if !text.is_empty() {
             lines.push(format!("  {title}: {text}"));
@@ -222,7 +230,7 @@ fn nonzero(number: u64) -> String {
 }
 
 fn findings_list(report: &Report) -> Vec<Styled> {
-    let mut lines = vec![Styled::bold(findings_title(report))];
+    let mut lines: Vec<_> = findings_title(report).map(Styled::bold).into_iter().collect();
     let mut findings: Vec<_> = report.findings.iter().collect();
     findings.sort_by_key(|found| (!found.new, found.finding.kind));
     lines.extend(findings.iter().take(SHOWN).flat_map(|finding| one_finding(report, finding)));
@@ -263,18 +271,19 @@ fn issues(report: &Report) -> Vec<Styled> {
 /// The most findings that a summary lists.
 const SHOWN: usize = 12;
 
-/// The number of findings, such as `3 findings, 2 of them new`.
-pub(crate) fn findings_title(report: &Report) -> String {
-    let new = report.findings.iter().filter(|finding| finding.new).count() as u64;
+/// The number of findings, such as `3 findings, 2 of them new`; `None` if there are none because a variant was not compared.
+pub(crate) fn findings_title(report: &Report) -> Option<String> {
     if report.findings.is_empty() {
-        return "no new findings".to_owned();
+        let is_compared = report.summary.uncompared().next().is_none();
+        return is_compared.then(|| "no new findings".to_owned());
     }
+    let new = report.findings.iter().filter(|finding| finding.new).count() as u64;
     let all = counted(report.findings.len() as u64, "finding", "findings");
-    match new {
+    Some(match new {
         0 => format!("{all}, none of them new"),
         _ if new == report.findings.len() as u64 => counted(new, "new finding", "new findings"),
         _ => format!("{all}, {} of them new", count(new)),
-    }
+    })
 }
 
 fn one_finding(report: &Report, ReportedFinding { slug, new, finding }: &ReportedFinding) -> Vec<Styled> {

@@ -10,6 +10,7 @@ use crate::{
     page,
     styled::{Styled, joined},
     table::Table,
+    uncompared,
 };
 
 /// The version of the JSON form of a survey.
@@ -24,6 +25,9 @@ pub struct Survey {
     pub variants: Vec<SurveyedVariant>,
     /// The cases with the answers of each variant.
     pub cases: Vec<SurveyedCase>,
+    /// Why variants were compared on none of the cases, one line per cause; empty if every variant was compared.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub uncompared: Vec<String>,
 }
 
 /// A variant with the version of its backend.
@@ -60,9 +64,9 @@ pub struct Answer {
 }
 
 impl Survey {
-    /// A survey of these cases on these variants.
+    /// A survey of these cases on these variants, each of which was compared.
     pub const fn new(variants: Vec<SurveyedVariant>, cases: Vec<SurveyedCase>) -> Self {
-        Self { format: SURVEY_FORMAT, variants, cases }
+        Self { format: SURVEY_FORMAT, variants, cases, uncompared: Vec::new() }
     }
 
     /// Renders the survey; `None` for `JUnit` and HTML, which only a campaign report has.
@@ -77,6 +81,7 @@ impl Survey {
         }
         let mut lines = table.aligned("  ");
         lines.push(Styled::default());
+        lines.extend(uncompared::listed(&uncompared::on_one_line(&self.uncompared)));
         for (case, surveyed, divergence) in self.divergences() {
             lines.push(Styled::bold(&case.name) + " " + Styled::dim(&surveyed.variant));
             lines.push(Styled::plain(format!("      {}: {}", divergence.kind, short(&divergence.detail))));
@@ -103,6 +108,14 @@ impl Survey {
         let mut lines: Vec<String> = table.iter().map(|row| format!("| {} |", row.join(" | "))).collect();
         lines.insert(1, format!("|{}", " --- |".repeat(columns)));
         lines.extend(self.details());
+        if !self.uncompared.is_empty() {
+            lines.extend([String::new(), format!("### {}", uncompared::TITLE), String::new()]);
+            lines.extend(
+                uncompared::on_one_line(&self.uncompared)
+                    .iter()
+                    .map(|line| format!("- {}", markdown_text(line))),
+            );
+        }
         lines.join("\n") + "\n"
     }
 

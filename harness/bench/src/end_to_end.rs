@@ -82,6 +82,7 @@ impl Measured {
         report::Campaign {
             cases: self.summary.cases,
             compared: self.summary.compared,
+            uncompared: self.summary.causes(),
             rate: self.rate(),
             median_macs: self.median_macs(),
             spent: self.spent,

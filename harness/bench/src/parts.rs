@@ -222,6 +222,7 @@ fn record(
     let variant = VariantRecord {
         variant: variant.clone(),
         stage: observation.stage,
+        outcome: Some(observation.outcome.clone()),
         verdict: judgement.verdict,
         notes: judgement.notes,
         compared: judgement.compared,

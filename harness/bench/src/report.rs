@@ -37,8 +37,11 @@ pub struct Alone {
 pub struct Campaign {
     /// The number of cases.
     pub cases: u64,
-    /// The number of cases that were executed and compared.
+    /// The number of cases on which every variant was compared.
     pub compared: u64,
+    /// Why variants were compared on no case, one line per cause.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub uncompared: Vec<String>,
     /// Compared cases per second.
     pub rate: f64,
     /// Multiply-accumulates of the median case.

@@ -6,7 +6,7 @@ use std::{
 };
 
 use crossbeam_channel::Sender;
-use twinfer_case::{Budget, DeviceUse};
+use twinfer_case::{Budget, DeviceUse, RunEnd};
 
 use crate::Options;
 
@@ -43,6 +43,8 @@ pub struct Admission<'a> {
     started: Instant,
     /// When the last index was handed out; `None` while there are more.
     ended: Option<Instant>,
+    /// Whether that was before the budget was spent.
+    is_interrupted: bool,
 }
 
 /// An earlier part of the campaign.
@@ -87,6 +89,7 @@ impl<'a> Admission<'a> {
             recorded: 0,
             started,
             ended: None,
+            is_interrupted: false,
         }
     }
 
@@ -94,6 +97,9 @@ impl<'a> Admission<'a> {
     pub fn admit(&mut self) {
         while let Some(sender) = &self.sender {
             if self.is_spent() {
+                self.end();
+            } else if self.is_asked_to_stop() {
+                self.is_interrupted = true;
                 self.end();
             } else if !self.has_room() || sender.send(self.index(self.admitted)).is_err() {
                 return;
@@ -116,6 +122,12 @@ impl<'a> Admission<'a> {
     /// Whether the budget is spent and every admitted case is recorded.
     pub const fn is_finished(&self) -> bool {
         self.sender.is_none() && self.recorded == self.admitted
+    }
+
+    /// How the campaign ended, once every admitted case is recorded or no longer waited for.
+    pub fn run_end(&self) -> RunEnd {
+        let is_left = !self.is_finished() && !self.ran_out_of_time();
+        if self.is_interrupted || is_left { RunEnd::Interrupted } else { RunEnd::Complete }
     }
 
     /// Whether a budget of time ended the campaign: cases that wait then are recorded as open, and not left to a campaign that
@@ -179,14 +191,13 @@ impl<'a> Admission<'a> {
     }
 
     fn is_spent(&self) -> bool {
-        let spent = match self.options.budget {
+        match self.options.budget {
             Budget::Cases(cases) => {
                 let new = self.beyond_open(self.admitted);
                 new.is_some_and(|new| self.earlier.recorded + new >= cases)
             }
             Budget::Seconds(seconds) => self.started.elapsed() >= Duration::from_secs(seconds),
-        };
-        spent || self.is_asked_to_stop()
+        }
     }
 
     fn is_asked_to_stop(&self) -> bool {

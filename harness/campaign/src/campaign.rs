@@ -2,13 +2,11 @@ use std::{num::NonZero, sync::Arc, thread};
 
 use crossbeam_channel::{bounded, unbounded};
 use twinfer_case::{
-    BackendName, DeviceUse, Event, JOURNAL_FORMAT, Ladder, LibraryInfo, RunInfo, Summary, TrustedVariant,
-    VariantInfo,
+    BackendName, DeviceUse, Event, JOURNAL_FORMAT, Ladder, LibraryInfo, RunEnd, RunInfo, Summary,
+    TrustedVariant, VariantInfo,
 };
-use twinfer_store::{
-    Journal, OpenCases, Resumed, RunDirectory, Start, machine, now, record_workforce, run_id,
-};
-use twinfer_triage::{Catalog, Dedup, Findings, Investigator};
+use twinfer_store::{Journal, OpenCases, Resumed, RunDirectory, Start, machine, now, record_end, run_id};
+use twinfer_triage::{Catalog, Dedup, Findings, Investigator, TriageError};
 use twinfer_workers::{
     Autoscaler, Capacity, DevicePools, HostContext, Outbox, TriageWorkers, VariantWorkers, WorkerProcess,
     memory,
@@ -116,9 +114,29 @@ impl Campaign {
             sink(event);
         });
         self.pools.iter().flat_map(|pools| pools.newly_given_up()).for_each(|event| sink(&event));
-        let summary = ended?;
-        record_workforce(directory, workforce)?;
+        let (summary, end) = match ended.map_err(|error| self.no_device_left(error)) {
+            Ok(ended) => ended,
+            Err(error) => {
+                // the error counts, not that the disk may be full
+                let _ = record_end(directory, workforce, RunEnd::Failed(error.to_string()));
+                return Err(error);
+            }
+        };
+        record_end(directory, workforce, end.clone())?;
+        sink(&Event::CampaignFinished { summary: summary.clone(), end });
         Ok(summary)
+    }
+
+    /// What a failure of a worker means if no device of a variant is left.
+    fn no_device_left(&self, error: CampaignError) -> CampaignError {
+        let lost = self.pools.iter().find(|pools| pools.has_lost_all_devices());
+        match (lost, error) {
+            (
+                Some(pools),
+                error @ (CampaignError::Worker(_) | CampaignError::Triage(TriageError::Worker(_))),
+            ) => CampaignError::NoDeviceLeft { variant: pools.variant().clone(), error: Box::new(error) },
+            (_, error) => error,
+        }
     }
 
     /// Creates the run on disk, or opens the one that is to be resumed; with the findings that were known before it, and the run as
@@ -153,7 +171,7 @@ impl Campaign {
         known: &Catalog,
         state: RunState,
         sink: &mut dyn FnMut(&Event),
-    ) -> Result<Summary, CampaignError> {
+    ) -> Result<(Summary, RunEnd), CampaignError> {
         let jobs = self.options.jobs.get();
         let (index_sender, indices) = unbounded();
         let (executed_sender, executed) = unbounded();
@@ -216,10 +234,10 @@ impl Campaign {
                 Admission::new(&self.options, strictest_use(variants), index_sender, state.earlier());
             let dispatcher =
                 Dispatcher::new(triage_workers, admission, executed_sender, escalation_queue, triage, state);
-            let summary = dispatcher.run(&events, sink);
+            let ended = dispatcher.run(&events, sink);
             // what is still under way is no part of the campaign, and may take as long as its deadline
             self.host.kill_workers();
-            summary
+            ended
         })
     }
 
@@ -258,6 +276,7 @@ impl Campaign {
             libraries,
             machine: machine(),
             workforce: Vec::new(),
+            end: None,
             started: now(),
             journal: None,
             revisited: None,

@@ -10,7 +10,7 @@ use std::{
 };
 
 use crossbeam_channel::{Receiver, Sender};
-use twinfer_case::{Event, Summary};
+use twinfer_case::{Event, RunEnd, Summary};
 use twinfer_triage::Suspect;
 use twinfer_workers::{TriageWorkers, receive_all};
 
@@ -79,12 +79,13 @@ impl<'scope, 'env> Dispatcher<'scope, 'env> {
         }
     }
 
-    /// One case, from seed to report, until the budget is spent and everything under way is recorded.
+    /// One case, from seed to report, until the budget is spent and everything under way is recorded: what the campaign came to,
+    /// and whether it ended early.
     pub fn run(
         mut self,
         events: &Receiver<StageEvent>,
         sink: &mut dyn FnMut(&Event),
-    ) -> Result<Summary, CampaignError> {
+    ) -> Result<(Summary, RunEnd), CampaignError> {
         loop {
             // its index goes to a generator thread
             self.admission.admit();
@@ -122,9 +123,8 @@ impl<'scope, 'env> Dispatcher<'scope, 'env> {
             self.triage.look_ahead(&self.judged, self.state.catalog(), &self.admission.upcoming());
             self.report_progress(sink);
         }
-        let summary = self.state.finish(self.started.elapsed())?;
-        sink(&Event::CampaignFinished { summary: summary.clone() });
-        Ok(summary)
+        let end = self.admission.run_end();
+        Ok((self.state.finish(self.started.elapsed())?, end))
     }
 
     /// Resolves the cases whose turn it is, up to one that is escalated or waits for an investigation.

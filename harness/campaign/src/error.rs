@@ -1,4 +1,4 @@
-use twinfer_case::OversizedCase;
+use twinfer_case::{OversizedCase, Variant};
 use twinfer_store::StoreError;
 use twinfer_triage::TriageError;
 use twinfer_workers::WorkerError;
@@ -28,6 +28,14 @@ pub enum CampaignError {
     /// A divergence cannot be triaged.
     #[error(transparent)]
     Triage(#[from] TriageError),
+    /// Every device of a variant was given up after the campaign had started.
+    #[error("{variant} has no device left: {error}")]
+    NoDeviceLeft {
+        /// The variant.
+        variant: Variant,
+        /// What happened on the last device.
+        error: Box<CampaignError>,
+    },
     /// A worker cannot do its work.
     #[error(transparent)]
     Worker(#[from] WorkerError),

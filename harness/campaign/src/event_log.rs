@@ -1,7 +1,7 @@
 //! Writes the events of a campaign to the debug log. The crates that start workers and write files log what is no event.
 
 use tracing::{debug, info, trace};
-use twinfer_case::{Event, RunInfo, Summary};
+use twinfer_case::{Event, RunEnd, RunInfo, Summary};
 
 /// Logs an event that reporters receive.
 pub fn log(event: &Event) {
@@ -19,7 +19,7 @@ pub fn log(event: &Event) {
         Event::FindingRecorded { slug, finding, new } => {
             info!(slug, new, case = finding.provenance.as_ref().map(|one| one.index), "finding recorded");
         }
-        Event::CampaignFinished { summary } => log_end(summary),
+        Event::CampaignFinished { summary, end } => log_end(summary, end),
         // logged with their process, device or investigation by the code that sends them
         Event::WorkerStarted { .. }
         | Event::WorkerLost { .. }
@@ -43,8 +43,9 @@ fn log_start(run: &RunInfo) {
     }
 }
 
-fn log_end(summary: &Summary) {
+fn log_end(summary: &Summary, end: &RunEnd) {
     let Summary { cases, compared, seconds, new_findings, open, workers_lost, .. } = summary;
     let findings = summary.findings.len();
-    info!(cases, compared, seconds, findings, new_findings, open, workers_lost, "campaign finished");
+    let end = end.to_string();
+    info!(cases, compared, seconds, findings, new_findings, open, workers_lost, end, "campaign finished");
 }

@@ -27,6 +27,12 @@ impl BackendError {
         self.code.as_deref()
     }
 
+    /// The same error with a message of at most `bytes` bytes and the same code.
+    #[must_use]
+    pub(crate) fn shortened(&self, bytes: usize) -> Self {
+        Self { code: self.code.clone(), message: shortened(&self.message, bytes) }
+    }
+
     /// All that the backend reported, the code included.
     pub fn message(&self) -> &str {
         &self.message
@@ -57,6 +63,16 @@ impl Serialize for BackendError {
     }
 }
 
+/// The first `bytes` bytes of a text, with an ellipsis if that is not all of it.
+pub(crate) fn shortened(text: &str, bytes: usize) -> String {
+    const ELLIPSIS: &str = "…";
+    if text.len() <= bytes {
+        return text.to_owned();
+    }
+    let end = text.floor_char_boundary(bytes.saturating_sub(ELLIPSIS.len()));
+    format!("{}{ELLIPSIS}", &text[..end])
+}
+
 fn code(message: &str) -> Option<&str> {
     let (code, _) = message.split_once(':')?;
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, ' ' | '_' | '-');
@@ -75,6 +91,15 @@ mod tests {
         assert_eq!(code("something at 0x7f: failed (x)").as_deref(), Some("something at 0x7f"));
         assert_eq!(code("node 7 (Conv): failed"), None);
         assert_eq!(code("no colon"), None);
+    }
+
+    #[test]
+    fn shortened_error_keeps_its_code() {
+        let error = BackendError::with_code("InvalidGraph", "ö".repeat(600));
+        let short = error.shortened(100);
+        assert_eq!(short.code(), error.code());
+        assert!(short.message().len() <= 100 && short.message().ends_with("ö…"), "{short}");
+        assert_eq!(error.shortened(5000), error);
     }
 
     #[test]

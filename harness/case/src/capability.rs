@@ -16,6 +16,7 @@ pub struct Description {
     /// The graphs that the backend refuses, each limit a rule with its source.
     pub capabilities: Vec<Capability>,
     /// The deepest stage that the backend reaches on this machine: a builder without a GPU stops after `build`.
+    #[serde(default = "last_stage")]
     pub reaches: Stage,
     /// The variant's options with the values in force, defaults included.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -36,6 +37,11 @@ pub struct Description {
     /// values.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ladder: Vec<BTreeMap<String, String>>,
+}
+
+/// What an external backend reaches that does not say.
+const fn last_stage() -> Stage {
+    Stage::Execute
 }
 
 /// How many workers of a backend may use one device at once.

@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    CaseHash, CaseRecord, CaseSize, Divergence, Finding, RunInfo, Stage, Summary, Variant, Workforce,
+    CaseHash, CaseRecord, CaseSize, Divergence, Finding, RunEnd, RunInfo, Stage, Summary, Variant, Workforce,
 };
 
 /// What a campaign reports while it runs; reporters consume nothing else.
@@ -110,10 +110,12 @@ pub enum Event {
         /// Cases that have been run and wait for the investigation of an earlier one; no count includes them yet.
         waiting: u64,
     },
-    /// The budget is spent and everything is on disk.
+    /// The campaign ended, and everything is on disk.
     CampaignFinished {
         /// Counts over all cases.
         summary: Summary,
+        /// Whether the budget was spent or the campaign ended early.
+        end: RunEnd,
     },
 }
 

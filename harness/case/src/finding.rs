@@ -45,6 +45,11 @@ impl Finding {
         self.case == shown.case && self.signature == shown.signature
     }
 
+    /// Whether `variant` showed the finding.
+    pub fn is_seen_in(&self, variant: &Variant) -> bool {
+        self.seen_in.iter().any(|seen| seen.variant == *variant)
+    }
+
     /// The diagnosis with its residual; `None` if neither values nor shapes were compared, or if the finding is an older one
     /// that holds only the names of the mutants.
     pub fn detailed_diagnosis(&self) -> Option<&Diagnosis> {

@@ -22,6 +22,7 @@ mod backend_version;
 mod capability;
 mod case;
 mod case_file;
+mod comparisons;
 mod condition;
 mod diagnosis;
 mod encoded_case;
@@ -38,8 +39,10 @@ mod out_of_bounds;
 mod poison;
 mod printable;
 mod quantizer;
+mod reach;
 mod recipe;
 mod record;
+mod run_end;
 mod signature;
 mod summary;
 mod task;
@@ -57,6 +60,7 @@ pub use case::{
     Case, CaseHash, Expectation, InvalidHash, Provenance, Recipe, Regime, Request, Run, TensorSource,
 };
 pub use case_file::{CASE_FORMAT, CaseFile, MalformedCase};
+pub use comparisons::{Comparisons, Uncompared, UncomparedReason};
 pub use condition::Condition;
 pub use diagnosis::{Diagnosis, ReproducingMutant};
 pub use encoded_case::{EncodedCase, OversizedCase};
@@ -75,11 +79,13 @@ pub use option_key::{OptionKey, OptionValue};
 pub use out_of_bounds::{MemoryKind, OutOfBoundsWrite};
 pub use poison::{is_poison, poisoned};
 pub use printable::{MOST_CHARACTERS, printable, printable_json, printable_line, printable_message};
+pub use reach::Reach;
 pub use recipe::{MAX_CASE_ELEMENTS, OversizedRecipe, materialize};
 pub use record::{
     Budget, CaseRecord, DeviceMemory, JOURNAL_FORMAT, JournalEnd, MAX_SHARDS, Machine, Mask, Note,
     QuantizedExecution, RunInfo, VariantInfo, VariantRecord, WorkerBound, Workforce,
 };
+pub use run_end::RunEnd;
 pub use signature::{Cause, Signature};
 pub use summary::{FindingCount, MaskCount, Summary, VariantSummary};
 pub use task::Task;

@@ -3,7 +3,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use twinfer_onnx::{DataType, Tensor};
 
-use crate::{BackendError, OutOfBoundsWrite};
+use crate::{BackendError, OutOfBoundsWrite, backend_error::shortened};
 
 /// What one variant did with one case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -114,6 +114,18 @@ impl Outcome {
     /// The backend failed, with this error.
     pub fn failed(error: impl Into<BackendError>) -> Self {
         Self::Failed(error.into())
+    }
+
+    /// The same outcome with a message of at most `bytes` bytes, for a record that many are kept of.
+    #[must_use]
+    pub fn shortened(&self, bytes: usize) -> Self {
+        match self {
+            Self::Ok => Self::Ok,
+            Self::Rejected(error) => Self::Rejected(error.shortened(bytes)),
+            Self::Failed(error) => Self::Failed(error.shortened(bytes)),
+            Self::Crashed(status) => Self::Crashed(shortened(status, bytes)),
+            Self::TimedOut => Self::TimedOut,
+        }
     }
 
     /// The error that the backend reported; `None` if it reported none.

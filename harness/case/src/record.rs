@@ -2,10 +2,13 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{CaseHash, Description, Ladder, LibraryInfo, Provenance, Stage, Timing, Variant, Verdict};
+use crate::{
+    CaseHash, Description, Ladder, LibraryInfo, Outcome, Provenance, RunEnd, Stage, Timing, Variant, Verdict,
+};
 
-/// The version of the journal and run formats that this crate writes. It also reads version 3, whose lines have no checksums,
-/// version 2, in which masks are called veils, and version 1, which has no rungs.
+/// The version of the journal and run formats that this crate writes. It also reads version 3, whose lines have no checksums and
+/// which says neither how a run ended nor what a backend reported, version 2, in which masks are called veils, and version 1, which
+/// has no rungs.
 pub const JOURNAL_FORMAT: u32 = 4;
 
 /// One line of `journal.jsonl`: a case with its verdicts. The lines stand in any order.
@@ -51,11 +54,16 @@ pub struct VariantRecord {
     pub variant: Variant,
     /// The deepest stage that the variant entered.
     pub stage: Stage,
+    /// How that stage ended, with what the backend reported, shortened; `None` in a journal of format 3 or earlier.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<Outcome>,
     /// What the checks concluded.
     pub verdict: Verdict,
     /// Further observations of the checks that are not divergences.
     pub notes: Vec<Note>,
-    /// Whether outputs were computed and compared with the reference.
+    /// Whether the variant was compared with golden or another variant at the deepest stage that its backend reaches on this
+    /// machine; on a case that must be refused, whether the backend decided to refuse or accept it. False if the verdict is
+    /// neither `conforms` nor `diverges`. In a journal of format 3 or earlier: whether outputs were compared with golden's.
     pub compared: bool,
     /// Wall time of each stage; the only part that differs between runs of the same seed.
     pub timings: Vec<Timing>,
@@ -139,6 +147,9 @@ pub struct RunInfo {
     /// The largest number of workers that each variant had at once; empty until the campaign ends.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workforce: Vec<Workforce>,
+    /// How the campaign ended; `None` while it runs, if its process was killed, and in a run of format 3 or earlier.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end: Option<RunEnd>,
     /// When the campaign started, in seconds since 1970-01-01 UTC.
     pub started: u64,
     /// The journal when the campaign last ended; `None` until then. Lines that a resumed campaign adds come behind.
@@ -181,6 +192,12 @@ pub struct VariantInfo {
 }
 
 impl VariantRecord {
+    /// Whether the variant was compared; in a record of an earlier format, whether it has a verdict.
+    pub fn is_compared(&self) -> bool {
+        let has_verdict = matches!(self.verdict, Verdict::Conforms | Verdict::Diverges(_));
+        has_verdict && (self.compared || self.outcome.is_none())
+    }
+
     /// The wall time of all stages in microseconds.
     pub fn micros(&self) -> u64 {
         Timing::total(&self.timings)

@@ -3,7 +3,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    CaseRecord, Kind, Mask, Note, QuantizedExecution, Stage, Variant, VariantInfo, VariantRecord, Verdict,
+    CaseRecord, Comparisons, Kind, Mask, Note, QuantizedExecution, Reach, Stage, Variant, VariantInfo,
+    VariantRecord, Verdict,
 };
 
 /// The counts of a campaign, which can also be computed from its journal.
@@ -11,7 +12,7 @@ use crate::{
 pub struct Summary {
     /// Cases with a verdict.
     pub cases: u64,
-    /// Cases that every variant executed and every comparison was made for.
+    /// Cases on which every variant was compared, each at the deepest stage that its backend reaches.
     pub compared: u64,
     /// Wall time from the first case to the last verdict, in seconds.
     pub seconds: f64,
@@ -66,6 +67,12 @@ pub struct VariantSummary {
     /// The variant above which this variant is a rung; `None` if it runs every case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rung_of: Option<Variant>,
+    /// How far the backend goes on the campaign's machine: what the counts are about.
+    #[serde(default)]
+    pub reaches: Reach,
+    /// On how many cases the variant was compared, or why on none.
+    #[serde(flatten)]
+    pub comparisons: Comparisons,
     /// The wall time of all stages of all cases in microseconds.
     #[serde(default)]
     pub micros: u64,
@@ -112,7 +119,7 @@ impl Summary {
     /// Counts one case.
     pub fn record(&mut self, case: &CaseRecord) {
         self.cases += 1;
-        self.compared += u64::from(case.variants.iter().all(|variant| variant.compared));
+        self.compared += u64::from(case.variants.iter().all(VariantRecord::is_compared));
         for (place, record) in case.variants.iter().enumerate() {
             let first_seen = self.first_seen(record, &case.variants[..place]);
             let summary = self.variants.iter_mut().find(|summary| summary.variant == record.variant);
@@ -133,6 +140,16 @@ impl Summary {
                 None => self.masks.push(MaskCount { mask: mask.clone(), cases: 1 }),
             }
         }
+    }
+
+    /// Why variants were compared on no case, one line per cause; empty if every variant was compared.
+    pub fn causes(&self) -> Vec<String> {
+        self.uncompared().flat_map(|variant| variant.comparisons.causes(&variant.variant)).collect()
+    }
+
+    /// The variants that were compared on no case. Rungs do not count: they run again what a variant below them ran.
+    pub fn uncompared(&self) -> impl Iterator<Item = &VariantSummary> {
+        self.variants.iter().filter(|variant| variant.rung_of.is_none() && variant.comparisons.compared == 0)
     }
 
     /// The kinds of divergence that a rung showed and none below it, of the records of a case that come before its own.
@@ -160,6 +177,8 @@ impl VariantSummary {
         Self {
             variant: info.variant.clone(),
             rung_of: info.rung_of.clone(),
+            reaches: Reach::from(info.description.reaches),
+            comparisons: Comparisons::default(),
             micros: 0,
             first_seen: BTreeMap::new(),
             conforms: 0,
@@ -187,6 +206,7 @@ impl VariantSummary {
             *self.first_seen.entry(kind).or_default() += 1;
         }
         *self.stages.entry(record.stage).or_default() += 1;
+        self.comparisons.record(record);
         match &record.verdict {
             Verdict::Conforms => self.conforms += 1,
             Verdict::Vacuous => self.vacuous += 1,

@@ -26,6 +26,7 @@ fn record(name: &str, kinds: &[Kind]) -> VariantRecord {
             kinds => Verdict::Diverges(kinds.iter().map(diverges).collect()),
         },
         notes: Vec::new(),
+        outcome: None,
         compared: true,
         timings: vec![Timing { stage: Stage::Execute, micros: 10 }],
     }

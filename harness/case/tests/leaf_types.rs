@@ -4,7 +4,7 @@
 
 use twinfer_case::{
     BackendName, CaseHash, CaseRecord, Cause, Condition, Description, JOURNAL_FORMAT, Kind, Mask, MaskCount,
-    Note, Request, Signature, Stage, Summary, Task, Variant, VariantInfo, VariantRecord, Verdict,
+    Note, Outcome, Request, Signature, Stage, Summary, Task, Variant, VariantInfo, VariantRecord, Verdict,
 };
 use twinfer_onnx::{
     AutoPad, Conv, ConvTranspose, DataType, Dim, Graph, Initializer, Node, Op, Tensor, TensorData, ValueInfo,
@@ -188,6 +188,7 @@ fn a_summary_counts_what_its_records_say() {
             stage: Stage::Execute,
             verdict,
             notes: vec![Note::BoundUsed(0.5), Note::AlgorithmRounding(0.1)],
+            outcome: Some(Outcome::Ok),
             compared,
             timings: Vec::new(),
         }],
@@ -198,8 +199,8 @@ fn a_summary_counts_what_its_records_say() {
     };
     summary.record(&record(Verdict::Conforms, true, &[]));
     summary.record(&record(Verdict::Unsupported("rule".to_owned()), false, &["a", "b"]));
-    summary.record(&record(Verdict::Vacuous, true, &["a"]));
-    assert_eq!((summary.cases, summary.compared), (3, 2));
+    summary.record(&record(Verdict::Vacuous, false, &["a"]));
+    assert_eq!((summary.cases, summary.compared), (3, 1));
     let variant = &summary.variants[0];
     assert_eq!((variant.conforms, variant.vacuous, variant.unsupported["rule"]), (1, 1, 1));
     assert_eq!((variant.algorithm_rounding, variant.stages[&Stage::Execute]), (3, 3));

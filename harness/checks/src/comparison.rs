@@ -11,6 +11,8 @@ use crate::{Judgement, bounds, ending, log, report::Report, tolerance::outputs_d
 pub struct Answer<'a> {
     /// The variant.
     pub variant: &'a Variant,
+    /// The deepest stage that its backend reaches on this machine.
+    pub reaches: Stage,
     /// What the variant did.
     pub observation: &'a Observation,
 }
@@ -42,7 +44,7 @@ fn judge_one(
         report.disagrees(stage, format!("with {}: {detail}", answers[baseline].variant));
     }
     log::check(answer.observation, &mut report);
-    let compared = executed(answer) && answers.iter().filter(|answer| executed(answer)).count() > 1;
+    let compared = answers.iter().enumerate().any(|(other, one)| other != place && is_compared(answer, one));
     let (divergences, notes) = report.into_parts();
     let verdict = if !divergences.is_empty() {
         Verdict::Diverges(divergences)
@@ -59,6 +61,16 @@ fn judge_one(
 fn baseline(answers: &[Answer<'_>]) -> Option<usize> {
     let first = |holds: fn(&Answer<'_>) -> bool| answers.iter().position(holds);
     first(executed).or_else(|| first(accepted)).or_else(|| first(ended))
+}
+
+/// Whether `answer` is compared with `other` at the deepest stage that its backend reaches: both accepted the model, and the other
+/// one went as far. Where a backend only builds, what is compared is that the model is accepted.
+fn is_compared(answer: &Answer<'_>, other: &Answer<'_>) -> bool {
+    if answer.reaches == Stage::Execute {
+        return executed(answer) && executed(other);
+    }
+    let went_as_far = |one: &Answer<'_>| accepted(one) && one.observation.stage >= answer.reaches;
+    went_as_far(answer) && went_as_far(other)
 }
 
 fn executed(answer: &Answer<'_>) -> bool {

@@ -103,11 +103,15 @@ fn has_wrong_outputs(judgement: &Judgement, observation: &Observation) -> bool {
     !observation.runs.is_empty() && !judgement.verdict.divergences().is_empty()
 }
 
+/// The most bytes that a record keeps of what a backend reported.
+const MAX_MESSAGE: usize = 1024;
+
 /// The record for the journal of what a variant did, and of what the checks conclude.
 pub fn record(info: &VariantInfo, observation: &Observation, judgement: Judgement) -> VariantRecord {
     VariantRecord {
         variant: info.variant.clone(),
         stage: observation.stage,
+        outcome: Some(observation.outcome.shortened(MAX_MESSAGE)),
         verdict: judgement.verdict,
         notes: judgement.notes,
         compared: judgement.compared,

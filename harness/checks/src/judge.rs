@@ -1,4 +1,4 @@
-use twinfer_case::{Kind, Note, Outcome, Verdict};
+use twinfer_case::{Expectation, Kind, Note, Outcome, Stage, Verdict};
 use twinfer_golden::Evaluation;
 
 use crate::{
@@ -16,7 +16,8 @@ pub struct Judgement {
     pub verdict: Verdict,
     /// Observations besides the verdict that are worth a line.
     pub notes: Vec<Note>,
-    /// Whether outputs were computed and every run of them compared with golden.
+    /// Whether the variant was compared with golden or another variant at the deepest stage that its backend reaches on this
+    /// machine; on a case that must be refused, whether the backend decided to refuse or accept it.
     pub compared: bool,
 }
 
@@ -28,18 +29,18 @@ pub fn judge(evidence: &Evidence<'_>) -> Judgement {
     bounds::check(evidence.observation, &mut report);
     let acceptance = acceptance::check(evidence, &mut report);
     determinism::check(evidence, &mut report);
-    let mut compared = false;
+    let mut has_values = false;
     if matches!(acceptance, Acceptance::Accepted) {
         state::check(evidence, &mut report);
-        compared = compare(evidence, &mut report);
+        has_values = compare(evidence, &mut report);
         log::check(evidence.observation, &mut report);
-        precision::check(evidence, compared, &mut report);
+        precision::check(evidence, has_values, &mut report);
         placement::check(evidence, &mut report);
     }
-    conclude(evidence, acceptance, report, compared)
+    conclude(evidence, acceptance, report, has_values)
 }
 
-/// Compares every run with golden; true if all runs could be compared.
+/// Compares every run with golden; true if the values of all runs could be compared.
 fn compare(evidence: &Evidence<'_>, report: &mut Report<'_>) -> bool {
     let observation = evidence.observation;
     let mut compared = !observation.runs.is_empty() && observation.runs.len() == evidence.references.len();
@@ -73,7 +74,7 @@ fn conclude(
     evidence: &Evidence<'_>,
     acceptance: Acceptance,
     report: Report<'_>,
-    compared: bool,
+    has_values: bool,
 ) -> Judgement {
     let (divergences, notes) = report.into_parts();
     let unspecified = unspecified(evidence);
@@ -86,10 +87,23 @@ fn conclude(
         (Acceptance::Unsupported(rule), _) => Verdict::Unsupported(rule),
         (_, Some(entry)) if refused || divergences.is_empty() => Verdict::Unspecified(entry),
         _ if !divergences.is_empty() => Verdict::Diverges(divergences),
-        _ if compared && vacuous(evidence) => Verdict::Vacuous,
+        _ if has_values && vacuous(evidence) => Verdict::Vacuous,
         _ => Verdict::Conforms,
     };
-    Judgement { verdict, notes, compared }
+    let has_verdict = matches!(verdict, Verdict::Conforms | Verdict::Diverges(_));
+    Judgement { compared: has_verdict && reached_the_end(evidence, has_values), verdict, notes }
+}
+
+/// Whether the backend went as far with a case as it can on this machine: refused or accepted what must be refused, or entered the
+/// deepest stage that it reaches with what is valid. If that is `execute` and it succeeds, values must have been compared.
+fn reached_the_end(evidence: &Evidence<'_>, has_values: bool) -> bool {
+    let (observation, reaches) = (evidence.observation, evidence.description.reaches);
+    match (&evidence.case.expectation, &observation.outcome) {
+        (Expectation::Invalid(_), Outcome::Ok | Outcome::Rejected(_) | Outcome::Failed(_)) => true,
+        (Expectation::Valid, Outcome::Ok) if reaches == Stage::Execute => has_values,
+        (Expectation::Valid, _) => observation.stage >= reaches,
+        (Expectation::Invalid(_), Outcome::Crashed(_) | Outcome::TimedOut) => false,
+    }
 }
 
 /// The name of the first rule that leaves part of the case unspecified, or why golden does not support the case; `None` if the

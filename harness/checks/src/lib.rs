@@ -13,7 +13,11 @@
 //! let hung = Observation::new(Stage::Build, Outcome::TimedOut);
 //! let (ort, trt) = ("ort:cpu".parse().expect("a variant"), "trt".parse().expect("a variant"));
 //! let answers =
-//!     [Answer { variant: &ort, observation: &accepted }, Answer { variant: &trt, observation: &hung }];
+//!     [(&ort, &accepted), (&trt, &hung)].map(|(variant, observation)| Answer {
+//!         variant,
+//!         reaches: Stage::Execute,
+//!         observation,
+//!     });
 //! let judged = judge_together(&answers, "the operator Einsum is not supported");
 //! assert!(matches!(judged[1].verdict, Verdict::Diverges(_)), "a hang needs no reference");
 //! ```

@@ -5,7 +5,7 @@ use twinfer_case::{
     Blame, Divergence, Kind, LogLine, MemoryKind, Observation, OutOfBoundsWrite, Outcome, RunOutput,
     Severity, Stage, Variant, Verdict,
 };
-use twinfer_checks::{Answer, judge_together};
+use twinfer_checks::{Answer, Judgement, judge_together};
 use twinfer_onnx::{Tensor, TensorData};
 
 const UNKNOWN: &str = "operator Tanh is not one of twinfer's";
@@ -42,13 +42,20 @@ fn variants(count: usize) -> Vec<Variant> {
 }
 
 fn verdicts(observations: &[Observation]) -> Vec<Verdict> {
+    let reaches = vec![Stage::Execute; observations.len()];
+    judged(observations, &reaches).into_iter().map(|judgement| judgement.verdict).collect()
+}
+
+/// Judges observations of backends that go as far as the stages in `reaches`.
+fn judged(observations: &[Observation], reaches: &[Stage]) -> Vec<Judgement> {
     let variants = variants(observations.len());
     let answers: Vec<_> = variants
         .iter()
         .zip(observations)
-        .map(|(variant, observation)| Answer { variant, observation })
+        .zip(reaches)
+        .map(|((variant, observation), reaches)| Answer { variant, reaches: *reaches, observation })
         .collect();
-    judge_together(&answers, UNKNOWN).into_iter().map(|judgement| judgement.verdict).collect()
+    judge_together(&answers, UNKNOWN)
 }
 
 fn open() -> Verdict {
@@ -98,6 +105,24 @@ fn uncompared_answers_are_unspecified() {
     assert_eq!(verdicts(&[refused(), refused()]), [open(), open()]);
     assert_eq!(verdicts(&[gave(1.0)]), [open()]);
     assert_eq!(verdicts(&[gave(1.0), ended(Stage::Build, Outcome::Ok)]), [open(), open()]);
+}
+
+#[test]
+fn builder_is_compared_with_a_variant_that_went_as_far() {
+    let built = || ended(Stage::Build, Outcome::Ok);
+    let compared = |observations: &[Observation]| -> Vec<bool> {
+        let judged = judged(observations, &[Stage::Execute, Stage::Build]);
+        let is_sound = |one: &Judgement| {
+            one.compared == matches!(one.verdict, Verdict::Conforms) || !kinds(&one.verdict).is_empty()
+        };
+        assert!(judged.iter().all(is_sound), "{judged:?}");
+        judged.iter().map(|one| one.compared).collect()
+    };
+    assert_eq!(compared(&[gave(1.0), built()]), [false, true], "no other variant executes");
+    assert_eq!(compared(&[refused(), built()]), [false, false]);
+    assert_eq!(compared(&[gave(1.0), refused()]), [false, false]);
+    let values = judged(&[gave(1.0), gave(2.0)], &[Stage::Execute, Stage::Execute]);
+    assert!(values.iter().all(|one| one.compared), "a difference is a comparison");
 }
 
 #[test]

@@ -193,8 +193,37 @@ fn inferred_extents_may_be_unknown_but_not_wrong() {
 fn builders_without_gpu_conform_by_shapes_alone() {
     let mut scene = Scene::of(gave(Vec::new()));
     scene.observation.stage = Stage::Build;
+    scene.description.reaches = Stage::Build;
     let judgement = scene.judge();
-    assert_eq!((judgement.verdict, judgement.compared), (Verdict::Conforms, false));
+    assert_eq!((judgement.verdict, judgement.compared), (Verdict::Conforms, true));
+}
+
+#[test]
+fn success_before_the_deepest_stage_is_not_compared() {
+    let mut scene = Scene::of(gave(Vec::new()));
+    for stage in [Stage::Parse, Stage::Build, Stage::Execute] {
+        scene.observation.stage = stage;
+        assert!(!scene.judge().compared, "{stage} without outputs");
+    }
+    scene.description.reaches = Stage::Build;
+    scene.observation.stage = Stage::Parse;
+    assert!(!scene.judge().compared);
+}
+
+#[test]
+fn refusal_is_compared_only_where_it_is_due() {
+    let refused = || Scene::of(ended(Stage::Parse, Outcome::rejected("no")));
+    assert!(!refused().judge().compared, "a valid graph");
+    let mut due = refused();
+    due.case.expectation = Expectation::Invalid("a rule".to_owned());
+    assert_eq!((due.judge().verdict, due.judge().compared), (Verdict::Conforms, true));
+    due.observation = ended(Stage::Parse, Outcome::Crashed("signal 11".to_owned()));
+    assert!(!due.judge().compared, "a crash");
+    let mut unsupported = refused();
+    unsupported.description = modest();
+    assert!(!unsupported.judge().compared, "a refusal that a rule predicts");
+    let late = Scene::of(ended(Stage::Execute, Outcome::failed("no"))).judge();
+    assert!(late.compared && !late.verdict.divergences().is_empty(), "in the deepest stage");
 }
 
 #[test]

@@ -20,7 +20,8 @@ use crate::Exit;
 pub struct Failure {
     /// What failed, on what, and what to do next.
     pub message: String,
-    /// [`Exit::Usage`] if the arguments or input files are at fault, [`Exit::Environment`] otherwise.
+    /// [`Exit::Usage`] if the arguments or input files are at fault, [`Exit::EndedEarly`] if the last device of a campaign was
+    /// lost, [`Exit::Environment`] otherwise.
     pub exit: Exit,
 }
 
@@ -128,6 +129,7 @@ impl From<CampaignError> for Failure {
             CampaignError::NoBackend | CampaignError::NoRung | CampaignError::UnknownFamily { .. } => {
                 Self::usage(error)
             }
+            CampaignError::NoDeviceLeft { .. } => Self { message: error.to_string(), exit: Exit::EndedEarly },
             CampaignError::Triage(error) => error.into(),
             CampaignError::Worker(error) => error.into(),
             CampaignError::Store(error) => error.into(),

@@ -21,6 +21,7 @@ mod exit;
 mod failure;
 mod formats;
 mod installation;
+mod interruption;
 mod issues;
 mod libraries;
 mod obstacle;
@@ -73,10 +74,13 @@ Backends:
   external:CMD  Any program that speaks the worker protocol
 
 Exit codes:
-  0  Everything that was compared conforms; `report` always exits 0
-  1  New findings; for `replay`, the recorded observation did not recur
+  0  Every backend was compared and conforms; for `replay`, the recorded observation recurred
+  1  New findings, or divergences not triaged in time; for `replay`, something else happened
   2  Wrong usage or input
-  3  The environment or twinfer itself failed";
+  3  The environment or twinfer itself failed
+  4  Nothing was compared, on one backend at least
+  5  Ended early: a signal, or the last device was lost
+If several hold, the first of 2, 3, 5, 1, 4. `report` exits 0 unless 2 or 3.";
 
 /// Runs the command that the process arguments name.
 pub fn main() -> ExitCode {

@@ -2,6 +2,10 @@
 
 use std::{env, fmt, path::Path};
 
+use twinfer_case::{Budget, RunEnd, RunInfo};
+use twinfer_configuration::Variants;
+use twinfer_reports::Report;
+
 /// The shell command that resumes a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resumption(String);
@@ -10,6 +14,39 @@ impl Resumption {
     /// The command line of this process, with the options added that resume the run in `out`.
     pub fn of_process(out: &Path) -> Self {
         Self::of(env::args_os().map(|word| word.to_string_lossy().into_owned()), out)
+    }
+
+    /// The command line that resumes the stored run in `out`; `None` if it is complete, or is no campaign of its own: the cases
+    /// were given, or it was merged.
+    pub fn of_report(report: &Report, out: &Path) -> Option<Self> {
+        let run = report.run.as_ref().filter(|run| !run.families.is_empty())?;
+        match report.end {
+            Some(RunEnd::Complete | RunEnd::Partial(_)) => None,
+            Some(RunEnd::Interrupted | RunEnd::Failed(_)) | None => {
+                Some(Self::of(Self::words(run).into_iter(), out))
+            }
+        }
+    }
+
+    /// The command line of a run, without its folder.
+    fn words(run: &RunInfo) -> Vec<String> {
+        let bases = run.variants.iter().filter(|info| info.rung_of.is_none());
+        let backends = Variants(bases.map(|info| info.variant.clone()).collect());
+        let (budget, amount) = match run.budget {
+            Budget::Cases(cases) => ("--cases", cases.to_string()),
+            Budget::Seconds(seconds) => ("--time", format!("{seconds}s")),
+        };
+        let mut options = vec![
+            ("--backends", backends.to_string()),
+            ("--family", run.families.join(",")),
+            ("--seed", run.seed.to_string()),
+            (budget, amount),
+        ];
+        let (shard, shards) = run.shard;
+        options.extend((shards > 1).then(|| ("--shard", format!("{shard}/{shards}"))));
+        options.extend(run.ladder.map(|ladder| ("--ladder", ladder.to_string())));
+        let options = options.into_iter().flat_map(|(option, value)| [option.to_owned(), value]);
+        ["twinfer".to_owned(), "fuzz".to_owned()].into_iter().chain(options).collect()
     }
 
     fn of(words: impl Iterator<Item = String>, out: &Path) -> Self {

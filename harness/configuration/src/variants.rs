@@ -1,5 +1,6 @@
 use std::{
     collections::{BTreeMap, HashSet},
+    fmt, mem,
     str::FromStr,
 };
 
@@ -16,6 +17,13 @@ impl Variants {
     /// The variants that are compared with golden, which are those that workers run.
     pub fn subjects(&self) -> Vec<Variant> {
         self.0.iter().filter(|variant| variant.backend != BackendName::Golden).cloned().collect()
+    }
+}
+
+impl fmt::Display for Variants {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut separator = "";
+        self.0.iter().try_for_each(|variant| write!(f, "{}{variant}", mem::replace(&mut separator, ",")))
     }
 }
 
@@ -80,6 +88,7 @@ mod tests {
     #[test]
     fn default_text_parses_to_the_default() {
         assert_eq!(Ok(Variants::default()), Variants::DEFAULT.parse());
+        assert_eq!(Variants::default().to_string(), Variants::DEFAULT);
     }
 
     #[test]

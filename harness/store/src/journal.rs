@@ -79,7 +79,7 @@ impl Journal {
     pub fn resume(directory: &RunDirectory, run: &RunInfo) -> Result<Resumed, StoreError> {
         let out = directory.path();
         let info = out.join(RUN);
-        let earlier: RunInfo = read_json(&info)?;
+        let mut earlier: RunInfo = read_json(&info)?;
         if !continues(&earlier, run) {
             return Err(StoreError::OtherRun(info));
         }
@@ -102,6 +102,9 @@ impl Journal {
                 .revisited
                 .insert(JournalFile::open(out.join(REVISITED), end.clone())?)
                 .drop_incomplete()?;
+        }
+        if earlier.end.take().is_some() {
+            write_json(&info, &earlier)?;
         }
         Ok(Resumed { run: earlier, journal, summary, settled, open })
     }

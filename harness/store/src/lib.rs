@@ -50,6 +50,6 @@ pub use preceding::{read_preceding, write_preceding};
 pub use recording::{RecordedObservation, Recording, without_timings};
 pub use records::Records;
 pub use replay::replay_events;
-pub use run::{machine, now, record_workforce, run_id};
+pub use run::{machine, now, record_end, run_id};
 pub use run_directory::{RunDirectory, Start, debug_log, has_run, new_run_directory, new_run_directory_in};
 pub use topic::{has_topic, read_topic};

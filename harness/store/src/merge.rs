@@ -6,14 +6,15 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use twinfer_case::{Budget, CaseRecord, JOURNAL_FORMAT, MAX_SHARDS, RunInfo};
+use twinfer_case::{Budget, CaseRecord, JOURNAL_FORMAT, MAX_SHARDS, RunEnd, RunInfo};
 
 use crate::{
     Records, RunDirectory, StoreError, adopt,
     files::read_json,
     journal::Journal,
     names::{FINDING, FINDINGS, RUN},
-    run_id,
+    replay::FIRST_WITH_END,
+    run::{record_end, run_id},
 };
 
 /// The run directory of one shard.
@@ -36,13 +37,36 @@ pub fn merge(runs: &[PathBuf], out: &Path) -> Result<Vec<u64>, StoreError> {
         }
     }
     let Some(whole) = whole(&parts) else { return Ok(Vec::new()) };
+    let missing = missing(&parts);
     let directory = RunDirectory::create(out)?;
     merge_journals(&parts, Journal::create(&directory, &whole)?)?;
     let findings = out.join(FINDINGS);
     parts.iter().try_for_each(|part| part.adopt_findings(&findings))?;
+    record_end(&directory, Vec::new(), end(&parts, &missing))?;
+    Ok(missing)
+}
+
+/// The shards of the campaign that are not among `parts`.
+fn missing(parts: &[Part]) -> Vec<u64> {
     let is_there = |shard: &u64| parts.iter().any(|part| part.run.shard.0 == *shard);
     let count = parts.first().map_or(0, |part| part.run.shard.1);
-    Ok((0..count).filter(|shard| !is_there(shard)).collect())
+    (0..count).filter(|shard| !is_there(shard)).collect()
+}
+
+/// How the whole campaign ended: early, if a shard did or is missing.
+fn end(parts: &[Part], missing: &[u64]) -> RunEnd {
+    let missing = missing.iter().map(|shard| format!("shard {shard} is missing"));
+    let early = parts.iter().filter_map(|part| {
+        let shard = part.run.shard.0;
+        match &part.run.end {
+            Some(RunEnd::Complete) => None,
+            Some(end) => Some(format!("shard {shard} ended early: {end}")),
+            None if part.run.format < FIRST_WITH_END => None,
+            None => Some(format!("shard {shard} is unfinished")),
+        }
+    });
+    let causes: Vec<_> = missing.chain(early).collect();
+    if causes.is_empty() { RunEnd::Complete } else { RunEnd::Partial(causes.join("; ")) }
 }
 
 /// Appends the records of all shards to `journal`: of those that come next in their shards, always the one with the lowest index.
@@ -91,6 +115,7 @@ fn whole(parts: &[Part]) -> Option<RunInfo> {
         budget: budget?,
         shard: (0, 1),
         workforce: Vec::new(),
+        end: None,
         jobs: runs().fold(0, |jobs, run| jobs.saturating_add(run.jobs)),
         started: runs().map(|run| run.started).min()?,
         ..runs().next()?.clone()

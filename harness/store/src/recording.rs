@@ -4,7 +4,7 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
-use twinfer_case::{BackendVersion, Observation, Variant, VariantInfo, Verdict};
+use twinfer_case::{BackendVersion, Observation, Outcome, Variant, VariantInfo, VariantRecord, Verdict};
 
 use crate::{
     StoreError,
@@ -36,12 +36,40 @@ pub struct RecordedObservation {
     /// What the checks concluded; `None` in the recording of a finding, whose verdict is the finding.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Verdict>,
+    /// Whether the variant was compared at the deepest stage that its backend reached on the machine; `None` without a verdict
+    /// and in an earlier recording.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compared: Option<bool>,
 }
 
 impl RecordedObservation {
-    /// An observation of the variant of `info`, with its verdict.
-    pub fn new(info: &VariantInfo, observation: &Observation, verdict: &Verdict) -> Self {
-        Self { verdict: Some(verdict.clone()), ..Self::without_verdict(info, observation) }
+    /// An observation of the variant of `info`, with its verdict and whether it was `compared`.
+    pub fn new(info: &VariantInfo, observation: &Observation, verdict: &Verdict, compared: bool) -> Self {
+        let (verdict, compared) = (Some(verdict.clone()), Some(compared));
+        Self { verdict, compared, ..Self::without_verdict(info, observation) }
+    }
+
+    /// Whether the variant was compared; in an earlier recording, whether its verdict says so.
+    pub fn is_compared(&self) -> bool {
+        self.compared.unwrap_or(match &self.verdict {
+            Some(Verdict::Conforms) => true,
+            Some(Verdict::Diverges(_)) => self.observation.outcome == Outcome::Ok,
+            _ => false,
+        })
+    }
+
+    /// The record of the observation, as a journal holds it; `None` without a verdict.
+    pub fn record(&self) -> Option<VariantRecord> {
+        let Observation { stage, outcome, .. } = &self.observation;
+        Some(VariantRecord {
+            variant: self.variant.clone(),
+            stage: *stage,
+            outcome: Some(outcome.clone()),
+            verdict: self.verdict.clone()?,
+            notes: Vec::new(),
+            compared: self.is_compared(),
+            timings: Vec::new(),
+        })
     }
 
     fn without_verdict(info: &VariantInfo, observation: &Observation) -> Self {
@@ -50,6 +78,7 @@ impl RecordedObservation {
             version: info.description.backend_version(),
             observation: without_timings(observation),
             verdict: None,
+            compared: None,
         }
     }
 }

@@ -7,7 +7,7 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use twinfer_case::{Machine, RunInfo, Workforce};
+use twinfer_case::{Machine, RunEnd, RunInfo, Workforce};
 
 use crate::{
     RunDirectory, StoreError,
@@ -15,11 +15,15 @@ use crate::{
     names::RUN,
 };
 
-/// Adds the number of workers of each variant to the run in `directory`.
-pub fn record_workforce(directory: &RunDirectory, workforce: Vec<Workforce>) -> Result<(), StoreError> {
+/// Adds to the run in `directory` how it ended, and the number of workers that each variant had.
+pub fn record_end(
+    directory: &RunDirectory,
+    workforce: Vec<Workforce>,
+    end: RunEnd,
+) -> Result<(), StoreError> {
     let path = directory.path().join(RUN);
     let run: RunInfo = read_json(&path)?;
-    write_json(&path, &RunInfo { workforce, ..run })
+    write_json(&path, &RunInfo { workforce, end: Some(end), ..run })
 }
 
 /// The machine on which this process runs.

@@ -8,11 +8,11 @@ mod findings;
 use std::time::Instant;
 
 use twinfer_case::{
-    Budget, CaseRecord, Event, JOURNAL_FORMAT, LibraryInfo, Observation, RunInfo, Summary, Task,
+    Budget, CaseRecord, Event, JOURNAL_FORMAT, LibraryInfo, Observation, RunEnd, RunInfo, Summary, Task,
     VariantRecord,
 };
 use twinfer_checks::{Answer, judge_together, record};
-use twinfer_store::{Journal, RunDirectory, machine, now, run_id};
+use twinfer_store::{Journal, RunDirectory, machine, now, record_end, run_id};
 use twinfer_workers::{TriageWorkers, WorkerError};
 
 use self::findings::Findings;
@@ -48,7 +48,9 @@ impl Targets {
         journal.finish()?;
         summary.new_findings = findings.count();
         summary.seconds = started.elapsed().as_secs_f64();
-        sink(&Event::CampaignFinished { summary: summary.clone() });
+        let end = RunEnd::Complete;
+        record_end(directory, Vec::new(), end.clone())?;
+        sink(&Event::CampaignFinished { summary: summary.clone(), end });
         Ok(summary)
     }
 
@@ -106,7 +108,11 @@ impl Targets {
         let answers: Vec<_> = self
             .infos()
             .zip(&observations)
-            .map(|(info, observation)| Answer { variant: &info.variant, observation })
+            .map(|(info, observation)| Answer {
+                variant: &info.variant,
+                reaches: info.description.reaches,
+                observation,
+            })
             .collect();
         let judged = self.infos().zip(&observations).zip(judge_together(&answers, unknown));
         Ok(judged.map(|((info, observation), judgement)| record(info, observation, judgement)).collect())
@@ -127,6 +133,7 @@ impl Targets {
             libraries,
             machine: machine(),
             workforce: Vec::new(),
+            end: None,
             started: now(),
             journal: None,
             revisited: None,

@@ -29,7 +29,7 @@ mod targets;
 
 pub use case::{read_case, write_case};
 pub use error::TargetError;
-pub use minimize::Minimal;
+pub use minimize::{Minimal, Minimization};
 pub use opaque_model::OpaqueModel;
 pub use replay::Replay;
 pub use sanitizer::{Sanitizer, SanitizerReport, SanitizerTool};

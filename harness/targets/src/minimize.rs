@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use twinfer_case::{Case, Divergence, Event, Finding};
+use twinfer_case::{Case, Divergence, Event, Finding, VariantRecord};
 use twinfer_checks::{Evaluated, expected_outputs};
 use twinfer_store::write_finding;
 use twinfer_triage::{Cancellation, DivergingCase, Reduction, Symptom, confirm_smaller, finding};
@@ -18,9 +18,17 @@ pub struct Minimal {
     pub folder: PathBuf,
 }
 
+/// The result of minimizing a case.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Minimization {
+    /// A variant diverges: the minimal case.
+    Minimal(Box<Minimal>),
+    /// No variant diverges: the verdict on each.
+    NoDivergence(Vec<VariantRecord>),
+}
+
 impl Targets {
-    /// Minimizes `case` for the first variant that diverges on it, and writes the finding to a folder in `out`; `None` if no
-    /// variant diverges. Given a `known` finding, the divergence of that finding is followed if the case shows it, and the
+    /// Minimizes `case` for the first variant that diverges on it, and writes the finding to a folder in `out`. Given a `known` finding, the divergence of that finding is followed if the case shows it, and the
     /// first divergence otherwise.
     pub fn minimize(
         &self,
@@ -28,10 +36,14 @@ impl Targets {
         known: Option<&Finding>,
         out: &Path,
         sink: &mut dyn FnMut(&Event),
-    ) -> Result<Option<Minimal>, TargetError> {
+    ) -> Result<Minimization, TargetError> {
+        let mut records = Vec::new();
         for workers in &self.variants {
             let evaluated = self.evaluate_fresh(workers, case)?;
-            let Some(symptom) = symptom(&evaluated, known) else { continue };
+            let Some(symptom) = symptom(&evaluated, known) else {
+                records.push(evaluated.record(workers.info()));
+                continue;
+            };
             let diverging = DivergingCase { evaluated: evaluated.clone(), symptom };
             let reduction =
                 Reduction { workers, oracle: &self.oracle, cancellation: &Cancellation::default() };
@@ -42,9 +54,9 @@ impl Targets {
             let Evaluated { encoded, references, observation, .. } = &minimal.evaluated;
             let outputs = expected_outputs(references)?;
             write_finding(&folder, &finding, (encoded, &outputs), (workers.info(), observation))?;
-            return Ok(Some(Minimal { finding, folder }));
+            return Ok(Minimization::Minimal(Box::new(Minimal { finding, folder })));
         }
-        Ok(None)
+        Ok(Minimization::NoDivergence(records))
     }
 }
 

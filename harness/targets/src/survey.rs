@@ -50,7 +50,8 @@ fn survey_variant(
         let observation = workers.observe_warm(&encoded.task)?;
         let evaluated = Evaluated::new(workers.info(), encoded.clone(), references.clone(), observation);
         let Evaluated { observation, judgement, .. } = &evaluated;
-        let recorded = RecordedObservation::new(workers.info(), observation, &judgement.verdict);
+        let recorded =
+            RecordedObservation::new(workers.info(), observation, &judgement.verdict, judgement.compared);
         on_observation(place, &recorded);
         Ok(recorded)
     };

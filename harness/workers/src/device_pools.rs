@@ -113,6 +113,12 @@ impl DevicePools {
         self.pools.iter().any(|pool| pool.occupancy().is_some())
     }
 
+    /// Whether the workers use devices and every one of them is given up.
+    pub fn has_lost_all_devices(&self) -> bool {
+        let is_on_devices = self.is_on_devices() || self.pools.iter().all(|pool| pool.device().is_some());
+        is_on_devices && self.pools.iter().all(|pool| pool.health().is_given_up())
+    }
+
     /// The pool of one device after the other, leaving out those that are given up as long as there is another one.
     pub fn next(&self) -> &Arc<WorkerPool> {
         let turn = self.turn.fetch_add(1, Ordering::Relaxed);

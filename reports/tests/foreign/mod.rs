@@ -9,8 +9,9 @@ use proptest::prelude::*;
 use pulldown_cmark::{Options, Parser};
 use quick_xml::{Reader, XmlVersion, events::Event as Xml};
 use twinfer_case::{
-    Diagnosis, Divergence, Event, Fallback, FallbackReason, FallbackValues, Finding, Kind, Note,
-    ReproducingMutant, RunInfo, Stage, Topic, Variant, Verdict,
+    Comparisons, Diagnosis, Divergence, Event, Fallback, FallbackReason, FallbackValues, Finding, Kind, Note,
+    Outcome, ReproducingMutant, RunEnd, RunInfo, Stage, Topic, Uncompared, UncomparedReason, Variant,
+    Verdict,
 };
 use twinfer_reports::{
     Answer, Difference, Format, IssueState, ListedIssue, Progress, Report, Reporter, RunFindings, Survey,
@@ -101,11 +102,12 @@ fn events(text: &str) -> Vec<Event> {
             Event::FindingRecorded { slug, finding: found, .. } => {
                 (*slug, *found) = (text.to_owned(), finding(text, found));
             }
-            Event::Progress { summary, .. } | Event::CampaignFinished { summary } => {
+            Event::Progress { summary, .. } | Event::CampaignFinished { summary, .. } => {
                 summary.findings.iter_mut().for_each(|count| count.slug = format!("{text} "));
                 summary.variants.truncate(1);
                 for one in &mut summary.variants {
                     one.variant = variant(text);
+                    one.comparisons = Comparisons { compared: 0, uncompared: vec![uncompared(text)] };
                     one.unsupported = [(text.to_owned(), 2)].into();
                     one.unspecified = [(text.to_owned(), 2)].into();
                     one.accepted_despite = [(text.to_owned(), 2)].into();
@@ -113,11 +115,23 @@ fn events(text: &str) -> Vec<Event> {
             }
             _ => {}
         }
+        if let Event::CampaignFinished { end, .. } = event {
+            *end = RunEnd::Failed(text.to_owned());
+        }
     }
     let given_up =
         Event::DeviceGivenUp { variant: variant(text), device: text.to_owned(), reason: text.to_owned() };
     events.insert(1, given_up);
     events
+}
+
+fn uncompared(text: &str) -> Uncompared {
+    Uncompared {
+        reason: UncomparedReason::Unspecified(text.to_owned()),
+        stage: Stage::Parse,
+        outcome: Some(Outcome::rejected(text)),
+        cases: 2,
+    }
 }
 
 fn report(text: &str) -> Report {
@@ -130,6 +144,8 @@ fn report(text: &str) -> Report {
     };
     Report {
         issues: vec![issue(IssueState::Fixed), issue(IssueState::NotTried)],
+        advice: vec![text.to_owned()],
+        resume: Some(text.to_owned()),
         ..Report::of(&events(text))
     }
 }
@@ -154,7 +170,7 @@ fn survey(text: &str) -> Survey {
         answers: vec![Some(Answer { stage: Stage::Parse, verdict: diverges.clone() })],
     };
     let variants = vec![SurveyedVariant { variant: variant(text), version: text.into() }];
-    Survey::new(variants, vec![case(None), case(Some(topic))])
+    Survey { uncompared: vec![text.to_owned()], ..Survey::new(variants, vec![case(None), case(Some(topic))]) }
 }
 
 fn difference(text: &str) -> Difference {

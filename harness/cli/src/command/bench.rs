@@ -9,7 +9,7 @@ use twinfer_workers::WorkerCommand;
 
 use crate::{
     Exit, Failure,
-    output::{line, print},
+    output::{line, note, print},
     paint,
     worker::worker_for,
 };
@@ -104,7 +104,7 @@ impl Host for Executable {
         worker_for(&variants).map_err(|Failure { message, exit }| {
             BenchError::Fault(match exit {
                 Exit::Usage => Fault::Usage(message),
-                Exit::Conforms | Exit::Findings | Exit::Environment => Fault::Environment(message),
+                _ => Fault::Environment(message),
             })
         })
     }
@@ -127,7 +127,13 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     if let Some(path) = &arguments.json {
         report.write(path)?;
     }
-    Ok(Exit::Conforms)
+    let loop_compared_none = report.naive.is_some_and(|rate| rate <= 0.0);
+    let mut uncompared = report.campaign.map(|campaign| campaign.uncompared).unwrap_or_default();
+    uncompared.extend(loop_compared_none.then(|| "no case in the loop".to_owned()));
+    for cause in &uncompared {
+        note!("nothing was compared: {cause}");
+    }
+    Ok(Exit::of([(!uncompared.is_empty()).then_some(Exit::NothingCompared)]))
 }
 
 pub fn run_loop(arguments: LoopArguments) -> Result<Exit, Failure> {

@@ -26,8 +26,10 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         Failure::usage(format!("`twinfer diff` cannot write {format}: use terminal, json or markdown"))
     })?;
     write(&text);
-    let is_news = !difference.new.is_empty();
-    Ok(if is_news { Exit::Findings } else { Exit::Conforms })
+    Ok(Exit::of([
+        (!difference.new.is_empty()).then_some(Exit::Findings),
+        (!difference.uncompared.is_empty()).then_some(Exit::NothingCompared),
+    ]))
 }
 
 fn findings(run: &Path) -> Result<RunFindings, Failure> {

@@ -1,11 +1,8 @@
-use std::{
-    path::{Path, PathBuf},
-    sync::{Arc, atomic::Ordering},
-};
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use twinfer_campaign::{Options, Scaling};
-use twinfer_case::{Budget, Ladder, Summary, TrustedVariant};
+use twinfer_case::{Budget, Ladder, RunEnd, TrustedVariant};
 use twinfer_configuration::{CONFIGURATION_FILE, Configuration, Jobs, Shard, Variants, seconds};
 use twinfer_generators::Family;
 use twinfer_libraries::Hashing;
@@ -104,7 +101,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     log.extend_to(&mut options.worker);
     let (stored, worker) = (options.known.clone(), options.worker.clone());
     let variants = options.variants.clone();
-    let (stop, resumption) = (Arc::clone(&options.stop), Resumption::of_process(&out));
+    let resumption = Resumption::of_process(&out);
     let ended = run_with_progress(options, &directory, &resumption);
     if ended.is_err() {
         log.discard_without_run();
@@ -116,17 +113,12 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     write(&arguments.format.render(&report));
     note!("");
     note!("run directory: {}", out.display());
-    let Summary { new_findings, open, .. } = report.summary;
-    if stop.load(Ordering::Relaxed) {
+    if report.end.as_ref().is_some_and(RunEnd::is_early) {
         note!("stopped early; resume with: {resumption}");
-    } else if open > 0 {
+    } else if report.summary.open > 0 {
         note!("to triage the remaining divergences, resume with: {resumption}");
     }
-    Ok(match (new_findings, open) {
-        _ if !report.given_up.is_empty() => Exit::Environment,
-        (0, 0) => Exit::Conforms,
-        _ => Exit::Findings,
-    })
+    Ok(Exit::of_campaign(&report))
 }
 
 /// The run directory: nothing is written before it is claimed.

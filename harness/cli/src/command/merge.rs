@@ -40,6 +40,5 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let mut report = Report::of_directory(out).map_err(Failure::usage)?;
     resolve(&mut report, &configuration.known, None)?;
     write(&arguments.format.render(&report));
-    let is_news = report.findings.iter().any(|found| found.new);
-    Ok(if is_news || report.summary.open > 0 { Exit::Findings } else { Exit::Conforms })
+    Ok(Exit::of_campaign(&report))
 }

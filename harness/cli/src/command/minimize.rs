@@ -1,11 +1,12 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use twinfer_case::{Comparisons, VariantRecord};
 use twinfer_configuration::Variants;
 use twinfer_log::LogLevel;
 use twinfer_reports::{Progress, Reporter};
 use twinfer_store::{new_run_directory, read_finding};
-use twinfer_targets::read_case;
+use twinfer_targets::{Minimization, read_case};
 
 use crate::{
     Exit, Failure,
@@ -39,11 +40,10 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let out = arguments.out.as_deref().or(log.as_ref().map(RunLog::directory));
     let out = out.map_or_else(new_run_directory, |out| Ok(out.to_owned()))?;
     let mut progress = Progress::to_stderr();
-    let Some(minimal) =
-        targets.minimize(&case, known.as_ref(), &out, &mut |event| progress.on_event(event))?
-    else {
-        line!(paint::good("no backend diverges") => ": nothing to minimize");
-        return Ok(Exit::Conforms);
+    let minimized = targets.minimize(&case, known.as_ref(), &out, &mut |event| progress.on_event(event))?;
+    let minimal = match minimized {
+        Minimization::Minimal(minimal) => minimal,
+        Minimization::NoDivergence(records) => return Ok(conclude(&records)),
     };
     let finding = &minimal.finding;
     let nodes = format!("(nodes: {} → {})", finding.before.nodes, finding.after.nodes);
@@ -57,4 +57,23 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     }
     line!("written to {}", minimal.folder.display());
     Ok(Exit::Findings)
+}
+
+/// Prints that no backend diverges, or why backends were not compared.
+fn conclude(records: &[VariantRecord]) -> Exit {
+    let causes = records.iter().flat_map(|record| {
+        let mut comparisons = Comparisons::default();
+        comparisons.record(record);
+        comparisons.causes(&record.variant)
+    });
+    let causes: Vec<_> = causes.collect();
+    if causes.is_empty() {
+        line!(paint::good("no backend diverges") => ": nothing to minimize");
+    } else {
+        print(&paint::bad("nothing was compared"));
+    }
+    for cause in &causes {
+        line!("{cause}");
+    }
+    Exit::of([(!causes.is_empty()).then_some(Exit::NothingCompared)])
 }

@@ -14,7 +14,7 @@ mod worker;
 
 use clap::Subcommand;
 
-use crate::{Exit, Failure};
+use crate::{Exit, Failure, interruption};
 
 /// The commands of `twinfer`.
 #[derive(Debug, Subcommand)]
@@ -57,6 +57,9 @@ pub enum Command {
 
 impl Command {
     pub fn run(self) -> Result<Exit, Failure> {
+        if !self.handles_signals() {
+            interruption::end_command();
+        }
         match self {
             Self::Fuzz(arguments) => fuzz::run(&arguments),
             Self::Check(arguments) => check::run(&arguments),
@@ -74,5 +77,10 @@ impl Command {
             Self::Backends(command) => command.run(),
             Self::Worker => Ok(worker::run()),
         }
+    }
+
+    /// Whether the command decides what Ctrl-C does, or leaves that to the process that started it.
+    const fn handles_signals(&self) -> bool {
+        matches!(self, Self::Fuzz(_) | Self::BenchLoop(_) | Self::BenchParts(_) | Self::Worker)
     }
 }

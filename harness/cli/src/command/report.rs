@@ -4,7 +4,7 @@ use clap::Args;
 use twinfer_configuration::Configuration;
 use twinfer_reports::{Format, Report};
 
-use crate::{Exit, Failure, formats::formats, issues::resolve, output::write};
+use crate::{Exit, Failure, formats::formats, issues::resolve, output::write, resumption::Resumption};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -22,6 +22,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let configuration = Configuration::read(arguments.config.as_deref())?;
     let mut report = Report::of_directory(&arguments.run).map_err(Failure::usage)?;
     resolve(&mut report, &configuration.known, None)?;
+    report.resume = Resumption::of_report(&report, &arguments.run).map(|command| command.to_string());
     write(&arguments.format.render(&report));
     Ok(Exit::Conforms)
 }

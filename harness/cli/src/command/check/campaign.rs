@@ -3,7 +3,7 @@
 use std::{num::NonZeroUsize, sync::Arc};
 
 use twinfer_campaign::{Campaign, Options};
-use twinfer_case::{Budget, Case, Finding, TrustedVariant};
+use twinfer_case::{Budget, Case, Finding, TrustedVariant, VariantSummary};
 use twinfer_libraries::Hashing;
 use twinfer_reports::{Report, Reporter};
 use twinfer_store::RunDirectory;
@@ -45,12 +45,15 @@ pub fn run(
     Ok(report)
 }
 
-/// Marks the finding of `report` that is the `checked` one as known.
+/// Marks the finding of `report` that is the `checked` one as known. That it recurs is what a variant was compared with,
+/// whatever its stage.
 pub fn recognize(mut report: Report, checked: &Finding) -> Report {
     for found in &mut report.findings {
         if found.new && checked.recurs_as(&found.finding) {
             found.new = false;
             report.summary.new_findings = report.summary.new_findings.saturating_sub(1);
+            let shows = |summary: &&mut VariantSummary| found.finding.is_seen_in(&summary.variant);
+            report.summary.variants.iter_mut().filter(shows).for_each(|summary| summary.comparisons.count());
         }
     }
     report

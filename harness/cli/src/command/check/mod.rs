@@ -1,3 +1,4 @@
+mod advice;
 mod arguments;
 mod campaign;
 mod collection;
@@ -29,14 +30,15 @@ fn check_one(model: &Path, arguments: &Arguments) -> Result<Exit, Failure> {
     let directory = RunDirectory::create(arguments.out.as_deref().unwrap_or(scratch.path()))?;
     let variants = arguments.backends.subjects();
     let log = RunLog::start_if_requested(arguments.log, arguments.out.as_deref())?;
-    let report = match subject {
+    let advice = subject.advice(&arguments.dims);
+    let mut report = match subject {
         Subject::Cases(cases) => campaign::run(cases, variants, &directory, log.as_ref())?,
         Subject::Finding(finding, cases) => {
             campaign::recognize(campaign::run(cases, variants, &directory, log.as_ref())?, &finding)
         }
         Subject::Opaque(opaque) => campaign::compare(&opaque, &variants, &directory, log.as_ref())?,
     };
+    report.advice = advice.on(&report.summary);
     write(&arguments.format.render(&report));
-    let has_new = report.findings.iter().any(|found| found.new);
-    Ok(if has_new { Exit::Findings } else { Exit::Conforms })
+    Ok(Exit::of_campaign(&report))
 }

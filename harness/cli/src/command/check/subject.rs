@@ -7,7 +7,7 @@ use twinfer_onnx::{DecodeError, Graph, Interface};
 use twinfer_store::{read_finding, read_preceding};
 use twinfer_targets::{OpaqueModel, read_case};
 
-use super::{arguments::Arguments, inputs};
+use super::{advice::Advice, arguments::Arguments, inputs};
 use crate::Failure;
 
 /// A model or case to check.
@@ -50,6 +50,7 @@ impl Subject {
             Err(error) => Err(undecodable(error)),
         }
     }
+
     /// Reads the folder of a case or of a finding. A finding that is about another case than that of its folder is ignored.
     fn of_folder(folder: &Path) -> Result<Self, Failure> {
         let case = read_case(folder)?;
@@ -61,5 +62,18 @@ impl Subject {
         let mut cases = read_preceding(folder)?;
         cases.push(case);
         Ok(Self::Finding(Box::new(finding), cases))
+    }
+
+    /// What to do if it is not compared; `given` are the extents of symbolic dimensions that the user set.
+    pub fn advice(&self, given: &[(String, usize)]) -> Advice {
+        match self {
+            Self::Cases(cases) => {
+                let [case, ..] = cases.as_slice() else { return Advice::default() };
+                Advice::new(&case.graph.inputs, case.runs.first(), given, false)
+            }
+            // a stored case has its own inputs
+            Self::Finding(..) => Advice::default(),
+            Self::Opaque(model) => Advice::new(&model.interface.inputs, model.cases.first(), given, true),
+        }
     }
 }

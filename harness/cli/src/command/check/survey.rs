@@ -1,6 +1,7 @@
 //! Checks several cases and reports a table of verdicts.
 
 use std::{
+    collections::BTreeMap,
     path::Path,
     sync::{
         Mutex, PoisonError,
@@ -8,7 +9,7 @@ use std::{
     },
 };
 
-use twinfer_case::Case;
+use twinfer_case::{Case, Comparisons};
 use twinfer_store::{RecordedObservation, Recording};
 
 use super::{arguments::Arguments, collection::Collection, entry::Entry, table::table};
@@ -28,14 +29,33 @@ pub fn run(collection: &Collection, arguments: &Arguments) -> Result<Exit, Failu
     } else {
         observe(&mut entries, arguments)?;
     }
-    let text = table(&entries).render(arguments.format).ok_or_else(|| {
+    let uncompared = uncompared(&entries, arguments.recorded);
+    let exit = Exit::of([
+        entries.iter().any(Entry::has_new_divergence).then_some(Exit::Findings),
+        (!uncompared.is_empty()).then_some(Exit::NothingCompared),
+    ]);
+    let text = table(&entries, uncompared).render(arguments.format).ok_or_else(|| {
         Failure::usage(format!(
             "a table of cases cannot be written as {}: use terminal, json or markdown",
             arguments.format
         ))
     })?;
     write(&text);
-    Ok(if entries.iter().any(Entry::has_new_divergence) { Exit::Findings } else { Exit::Conforms })
+    Ok(exit)
+}
+
+/// Why variants were compared on none of the cases, one line per cause; empty if every variant was compared.
+fn uncompared(entries: &[Entry], recorded: bool) -> Vec<String> {
+    let mut columns: BTreeMap<_, Comparisons> = BTreeMap::new();
+    for observed in entries.iter().flat_map(|entry| &entry.observations) {
+        let column = columns.entry((&observed.variant, &observed.version)).or_default();
+        observed.record().iter().for_each(|record| column.record(record));
+    }
+    if columns.is_empty() {
+        let none = if recorded { "no observation is stored" } else { "no case has a graph" };
+        return vec![none.to_owned()];
+    }
+    columns.iter().flat_map(|((variant, _), comparisons)| comparisons.causes(variant)).collect()
 }
 
 /// Runs every case on every variant, with progress on standard error.

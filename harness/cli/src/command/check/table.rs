@@ -6,14 +6,14 @@ use twinfer_store::RecordedObservation;
 
 use super::entry::Entry;
 
-/// A row per case, and a column per variant and version.
-pub fn table(entries: &[Entry]) -> Survey {
+/// A row per case, and a column per variant and version; `uncompared` is why variants were not compared.
+pub fn table(entries: &[Entry], uncompared: Vec<String>) -> Survey {
     let observations = entries.iter().flat_map(|entry| &entry.observations);
     let mut variants: Vec<SurveyedVariant> = observations.map(variant_of).collect();
     variants.sort();
     variants.dedup();
     let cases = entries.iter().map(|entry| row(entry, &variants)).collect();
-    Survey::new(variants, cases)
+    Survey { uncompared, ..Survey::new(variants, cases) }
 }
 
 fn row(entry: &Entry, variants: &[SurveyedVariant]) -> SurveyedCase {
