@@ -50,7 +50,10 @@ impl From<LibraryError> for Failure {
     fn from(error: LibraryError) -> Self {
         match error {
             LibraryError::UnknownPackage { .. }
-            | LibraryError::UnknownWheel { .. }
+            | LibraryError::NoWheel { .. }
+            | LibraryError::NoLibrariesInWheel { .. }
+            | LibraryError::Metadata { .. }
+            | LibraryError::Wheel { .. }
             | LibraryError::NoLibraries { .. } => Self::usage(error),
             _ => Self::environment(error),
         }

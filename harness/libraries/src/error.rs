@@ -59,11 +59,29 @@ pub enum Error {
         /// The hash of the file.
         actual: String,
     },
-    /// A wheel that belongs to no known package.
-    #[error("{} is not the wheel of a known library: unpack it and give the folder of libraries", path.display())]
-    UnknownWheel {
+    /// There is no wheel at the path.
+    #[error("there is no file {}: give the path of a wheel, a folder of libraries, or a name from `twinfer backends list`", path.display())]
+    NoWheel {
+        /// The path.
+        path: PathBuf,
+    },
+    /// A wheel that holds the libraries of no product.
+    #[error(
+        "no backend libraries in {}: expected {}; those of TensorRT 10 and later are in the wheels tensorrt_cu12_libs and tensorrt_cu13_libs",
+        path.display(),
+        Product::files_in_words()
+    )]
+    NoLibrariesInWheel {
         /// The wheel.
         path: PathBuf,
+    },
+    /// The metadata of a wheel is missing, or is not that of its file name.
+    #[error("{} is not the wheel that its name says: {reason}; download it again", path.display())]
+    Metadata {
+        /// The wheel.
+        path: PathBuf,
+        /// What does not match.
+        reason: String,
     },
     /// The wheel cannot be read, or lacks a library.
     #[error("cannot unpack {file} from {}: {source}", wheel.display())]

@@ -26,11 +26,26 @@ pub(crate) fn inspect(path: &Path) -> Result<Found, Error> {
 
 fn libraries_in(folder: &Path) -> Option<Found> {
     let directory = fs::canonicalize(folder).ok()?;
-    let mut names: Vec<String> = fs::read_dir(&directory)
+    let names: Vec<String> = fs::read_dir(&directory)
         .ok()?
         .flatten()
         .filter_map(|entry| entry.file_name().into_string().ok())
         .collect();
+    let Selection { product, version, files } = select(names)?;
+    Some(Found { product, version, files, directory })
+}
+
+/// The libraries of a product among file names.
+pub(crate) struct Selection {
+    pub product: Product,
+    /// The version in the file names: `10.7.0`, only the major version, or `unknown`.
+    pub version: String,
+    /// The library to load first, then the others of the product.
+    pub files: Vec<String>,
+}
+
+/// The libraries of the most specific product that the files `names` make up; `None` if they make up none.
+pub(crate) fn select(mut names: Vec<String>) -> Option<Selection> {
     names.sort();
     let product = Product::of_files(&names)?;
     let stems = product.required_stems().iter().chain(product.optional_stems());
@@ -38,7 +53,7 @@ fn libraries_in(folder: &Path) -> Option<Found> {
     if product == Product::Tensorrt {
         files.extend(names.iter().filter(|name| name.starts_with(BUILDER_RESOURCE)).cloned());
     }
-    Some(Found { product, version: version_of(&names, product), files, directory })
+    Some(Selection { product, version: version_of(&names, product), files })
 }
 
 /// The libraries of kernels that TensorRT opens while it builds; there may be one per GPU architecture.

@@ -6,13 +6,15 @@ use std::{
 };
 
 use crate::{
-    Error, Hashing, Installed, Package, Product, Step, Store,
+    Digest, Error, Hashing, Installed, PACKAGES, Package, Product, Release, Step, Store,
     dependencies::unused,
+    digest::sha256,
     folder,
     manifest::{FORMAT, LibraryFile, Manifest, Origin},
     pip, stand_in,
-    store::read,
+    store::{read, short_name},
     wheel,
+    workspace::Workspace,
 };
 
 impl Store {
@@ -25,24 +27,56 @@ impl Store {
         if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
             return Err(Error::Platform { name: package.name });
         }
+        let release = Release::of(package);
+        self.install_release(&release, report, |workspace, staged, report| {
+            let wheel = match from {
+                Some(wheel) => wheel.to_owned(),
+                None => fetch(package, workspace, report)?,
+            };
+            report(Step::Unpacking(release.clone(), self.directory_of(package)));
+            stage(package, &wheel, staged)
+        })
+    }
+
+    /// Installs the libraries in a wheel. One with the hash of a package is that package.
+    pub(crate) fn install_wheel(
+        &self,
+        wheel: &Path,
+        report: &mut dyn FnMut(Step),
+    ) -> Result<Installed, Error> {
+        if !wheel.is_file() {
+            return Err(Error::NoWheel { path: wheel.to_owned() });
+        }
+        let sha256 = sha256(wheel)?;
+        if let Some(package) = PACKAGES.iter().find(|package| package.sha256 == sha256.as_str()) {
+            return self.install_package(package, Some(wheel), report);
+        }
+        let contents = wheel::inspect(wheel)?;
+        let release = contents.release();
+        self.install_release(&release, report, |_, staged, report| {
+            report(Step::Unpacking(release.clone(), self.directory_named(&release.name, &release.version)));
+            stage_wheel(&contents, &release, wheel, &sha256, staged)
+        })
+    }
+
+    /// Installs what `prepare` puts into a new folder, its second argument; the first is a folder for other files. An intact
+    /// installation is kept.
+    fn install_release(
+        &self,
+        release: &Release,
+        report: &mut dyn FnMut(Step),
+        prepare: impl FnOnce(&Path, &Path, &mut dyn FnMut(Step)) -> Result<(), Error>,
+    ) -> Result<Installed, Error> {
         fs::create_dir_all(self.root()).map_err(Error::io("create", self.root()))?;
-        let _lock = self.lock(package, report)?;
-        let directory = self.directory_of(package);
+        let _lock = self.lock(release, report)?;
+        let workspace = Workspace::new(self)?;
+        let directory = self.directory_named(&release.name, &release.version);
         if let Ok(installed) = self.intact(&directory) {
             return Ok(installed);
         }
-        let workspace = tempfile::Builder::new()
-            .prefix(".installing-")
-            .tempdir_in(self.root())
-            .map_err(Error::io("write into", self.root()))?;
-        let wheel = match from {
-            Some(wheel) => wheel.to_owned(),
-            None => fetch(package, workspace.path(), report)?,
-        };
         let staged = workspace.path().join("staged");
         fs::create_dir(&staged).map_err(Error::io("create", &staged))?;
-        report(Step::Unpacking(package, directory.clone()));
-        stage(package, &wheel, &staged)?;
+        prepare(workspace.path(), &staged, report)?;
         if directory.exists() {
             fs::remove_dir_all(&directory).map_err(Error::io("remove", &directory))?;
         }
@@ -61,10 +95,7 @@ impl Store {
         let name = found.name();
         let describe = |name: &String| LibraryFile::describe(&found.directory, name);
         let paths: Vec<PathBuf> = found.files.iter().map(|file| found.directory.join(file)).collect();
-        let stand_ins = match found.product {
-            Product::Tensorrt => unused(&paths),
-            _ => Vec::new(),
-        };
+        let stand_ins = stand_ins_for(found.product, &paths);
         let manifest = Manifest {
             format: FORMAT,
             name: name.clone(),
@@ -81,13 +112,13 @@ impl Store {
         read(&directory)
     }
 
-    fn lock(&self, package: &'static Package, report: &mut dyn FnMut(Step)) -> Result<File, Error> {
-        let path = self.root().join(format!(".{}.lock", package.name));
+    fn lock(&self, release: &Release, report: &mut dyn FnMut(Step)) -> Result<File, Error> {
+        let path = self.root().join(format!(".{}.lock", release.name));
         let file = File::create(&path).map_err(Error::io("create", &path))?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
-                report(Step::Waiting(package));
+                report(Step::Waiting(release.clone()));
                 file.lock().map_err(Error::io("lock", &path))?;
             }
             Err(TryLockError::Error(source)) => return Err(Error::Io { action: "lock", path, source }),
@@ -103,13 +134,13 @@ fn fetch(
 ) -> Result<PathBuf, Error> {
     report(Step::Downloading(package));
     let wheel = pip::download(package, workspace)?;
-    report(Step::Verifying(package));
+    report(Step::Verifying(Release::of(package)));
     wheel::verify(&wheel, package)?;
     Ok(wheel)
 }
 
 fn stage(package: &Package, wheel: &Path, staged: &Path) -> Result<(), Error> {
-    wheel::unpack(wheel, package, staged)?;
+    wheel::unpack(wheel, package.folder, package.files, staged)?;
     let stand_ins: Vec<String> = package.stand_ins.iter().map(|&name| name.to_owned()).collect();
     stand_in::write_all(&stand_ins, staged)?;
     let describe = |name: &&str| LibraryFile::describe(staged, name);
@@ -128,22 +159,64 @@ fn stage(package: &Package, wheel: &Path, staged: &Path) -> Result<(), Error> {
     manifest.write(staged)
 }
 
+fn stage_wheel(
+    contents: &wheel::Contents,
+    release: &Release,
+    wheel: &Path,
+    sha256: &Digest,
+    staged: &Path,
+) -> Result<(), Error> {
+    let wheel::Contents { metadata, product, folder, files } = contents;
+    wheel::unpack(wheel, folder, files, staged)?;
+    let paths: Vec<PathBuf> = files.iter().map(|file| staged.join(file)).collect();
+    let stand_ins = stand_ins_for(*product, &paths);
+    stand_in::write_all(&stand_ins, staged)?;
+    let manifest = Manifest {
+        format: FORMAT,
+        name: release.name.clone(),
+        product: *product,
+        version: release.version.clone(),
+        origin: Origin::Wheel { distribution: metadata.name.clone(), sha256: sha256.to_string() },
+        files: files.iter().map(|file| LibraryFile::describe(staged, file)).collect::<Result<_, _>>()?,
+        stand_ins,
+    };
+    manifest.write(staged)
+}
+
+/// The libraries that `files` link and do not use.
+fn stand_ins_for(product: Product, files: &[PathBuf]) -> Vec<String> {
+    match product {
+        Product::Tensorrt => unused(files),
+        Product::Onnxruntime
+        | Product::OnnxruntimeCuda
+        | Product::TensorrtRtx
+        | Product::ComputeSanitizer => Vec::new(),
+    }
+}
+
+impl wheel::Contents {
+    fn release(&self) -> Release {
+        let version = self.metadata.version.clone();
+        Release { name: short_name(self.product, &version), version }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use crate::{Package, Step, Store};
+    use crate::{Release, Step, Store};
 
     #[test]
     fn concurrent_installations_run_one_after_the_other() {
         let home = tempfile::tempdir().unwrap();
         let store = Store::at(home.path());
-        let package = Package::named("onnxruntime").unwrap();
-        let held = store.lock(package, &mut |_| {}).unwrap();
+        let release = Release { name: "onnxruntime".to_owned(), version: "1".to_owned() };
+        let held = store.lock(&release, &mut |_| {}).unwrap();
         let (heard, steps) = std::sync::mpsc::channel();
         std::thread::scope(|scope| {
             scope.spawn(|| {
-                let _lock = store.lock(package, &mut |step| heard.send(step).unwrap()).unwrap();
+                let _lock = store.lock(&release, &mut |step| heard.send(step).unwrap()).unwrap();
             });
-            assert_eq!(steps.recv().unwrap(), Step::Waiting(package));
+            assert_eq!(steps.recv().unwrap(), Step::Waiting(release.clone()));
             drop(held);
         });
     }

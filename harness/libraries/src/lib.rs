@@ -27,6 +27,8 @@ mod step;
 mod store;
 mod verify;
 mod wheel;
+mod wheel_metadata;
+mod workspace;
 
 pub use dependencies::{Dependency, Loader};
 pub use digest::Digest;
@@ -35,6 +37,6 @@ pub use manifest::{LibraryFile, Manifest, Origin};
 pub use package::{PACKAGES, Package};
 pub use product::{Product, is_version_of};
 pub use search_path::{SEARCH_PATH_VARIABLE, search_path};
-pub use step::Step;
+pub use step::{Release, Step};
 pub use store::{Installed, Store};
 pub use verify::{Hashing, Verified};

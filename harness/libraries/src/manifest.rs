@@ -5,7 +5,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Digest, Error, Product, digest::sha256};
+use crate::{Digest, Error, PACKAGES, Product, digest::sha256};
 
 /// The format of `manifest.json`; raised when its meaning changes.
 pub(crate) const FORMAT: u32 = 1;
@@ -74,7 +74,10 @@ impl Manifest {
     /// The error of a file that is not as it was installed.
     pub(crate) fn damaged(&self, path: PathBuf, fault: &'static str) -> Error {
         let origin = match &self.origin {
-            Origin::Wheel { .. } => self.name.clone(),
+            Origin::Wheel { sha256, .. } if PACKAGES.iter().any(|package| package.sha256 == sha256) => {
+                self.name.clone()
+            }
+            Origin::Wheel { distribution, .. } => format!("path/to/{distribution}-{}-….whl", self.version),
             Origin::Folder(folder) => folder.display().to_string(),
         };
         Error::Damaged { name: self.name.clone(), origin, path, fault }

@@ -6,29 +6,48 @@ use crate::Package;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Another process is installing the same package.
-    Waiting(&'static Package),
+    Waiting(Release),
     /// pip fetches the wheel.
     Downloading(&'static Package),
-    /// The wheel's hash is compared with the pinned one.
-    Verifying(&'static Package),
+    /// The wheel's hash is compared with the pinned one, or what is installed with what was recorded.
+    Verifying(Release),
     /// The libraries are unpacked.
-    Unpacking(&'static Package, PathBuf),
+    Unpacking(Release, PathBuf),
+}
+
+/// What is installed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Release {
+    /// The name of the installation, such as `tensorrt-8.6`.
+    pub name: String,
+    /// The version.
+    pub version: String,
+}
+
+impl Release {
+    pub(crate) fn of(package: &Package) -> Self {
+        Self { name: package.name.to_owned(), version: package.version.to_owned() }
+    }
+}
+
+impl fmt::Display for Release {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.name, self.version)
+    }
 }
 
 impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Waiting(package) => {
-                write!(f, "waiting for another process that installs {} {}", package.name, package.version)
-            }
+            Self::Waiting(release) => write!(f, "waiting for another process that installs {release}"),
             Self::Downloading(package) => write!(
                 f,
                 "downloading {} {} ({} MB, {} from PyPI)",
                 package.name, package.version, package.megabytes, package.distribution
             ),
-            Self::Verifying(package) => write!(f, "verifying {} {}", package.name, package.version),
-            Self::Unpacking(package, directory) => {
-                write!(f, "unpacking {} {} into {}", package.name, package.version, directory.display())
+            Self::Verifying(release) => write!(f, "verifying {release}"),
+            Self::Unpacking(release, directory) => {
+                write!(f, "unpacking {release} into {}", directory.display())
             }
         }
     }

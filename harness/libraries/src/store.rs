@@ -7,7 +7,7 @@ use crate::{
     Error, Package, Product, Step, folder,
     manifest::{FILE_NAME, Manifest, Origin},
     package::PACKAGES,
-    pip, stand_in, wheel,
+    pip, stand_in,
 };
 
 /// The folder in which installed libraries are kept, shared by every process of a user.
@@ -149,18 +149,18 @@ impl Store {
         }
     }
 
-    /// Installs a package by name, from its wheel, or registers a folder that holds libraries.
+    /// Installs a package by name or the libraries in a wheel, or registers a folder that holds libraries.
     ///
     /// An existing installation is verified, and replaced if it is damaged. If two processes install the same
     /// package, one waits for the other. An installation is complete or absent, never partial. `report` is called as
     /// each step begins.
     pub fn install(&self, name_or_path: &str, report: &mut dyn FnMut(Step)) -> Result<Installed, Error> {
         let path = Path::new(name_or_path);
-        if !is_path(name_or_path) {
+        if pip::is_wheel(path) {
+            self.install_wheel(path, report)
+        } else if !is_path(name_or_path) {
             let package = Package::named(name_or_path).ok_or_else(|| unknown(name_or_path))?;
             self.install_package(package, None, report)
-        } else if pip::is_wheel(path) {
-            self.install_package(wheel::identify(path)?, Some(path), report)
         } else {
             self.register(path)
         }
@@ -196,11 +196,16 @@ pub(crate) fn read(directory: &Path) -> Result<Installed, Error> {
     })
 }
 
+/// The product and the first two numbers of its version, such as `tensorrt-10.7`.
+pub(crate) fn short_name(product: Product, version: &str) -> String {
+    let short: Vec<&str> = version.split('.').take(2).collect();
+    format!("{product}-{}", short.join("."))
+}
+
 impl folder::Found {
     /// The name of a registered folder: the product and the first two numbers of its version, such as `tensorrt-10.7`.
     pub(crate) fn name(&self) -> String {
-        let short: Vec<&str> = self.version.split('.').take(2).collect();
-        format!("{}-{}", self.product, short.join("."))
+        short_name(self.product, &self.version)
     }
 
     fn into_installed(self, name: &str) -> Installed {
