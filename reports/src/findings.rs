@@ -16,7 +16,7 @@ pub(crate) fn reasons(report: &Report, finding: &Finding) -> Vec<(&'static str, 
     reasons
 }
 
-/// `Conv: there is no quantised kernel for it; the values are as golden allows`
+/// `Conv: there is no quantized kernel for it; the values are as golden allows`
 fn falls_back(fallback: &Fallback) -> String {
     format!("{}: {}; {}", fallback.operator, fallback.reason.clause(), fallback.values.clause())
 }

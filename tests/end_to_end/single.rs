@@ -137,3 +137,28 @@ fn replay_with_different_result_exits_1() {
     let outcome = twinfer(&["replay", text(&folder)]).run();
     assert_eq!(outcome.code, Some(1), "{}", outcome.shown());
 }
+
+#[test]
+fn finding_is_adopted_into_a_folder_that_is_created() {
+    let folder = tempfile::tempdir().unwrap();
+    let kept = folder.path().join("new/cases");
+    let adopted = twinfer(&["adopt", text(&crashing_case()), "--to", text(&kept)]).run();
+    assert_eq!(adopted.code, Some(0), "{}", adopted.shown());
+    assert_eq!(kept.read_dir().unwrap().count(), 2);
+}
+
+#[test]
+fn dimension_of_a_fixed_model_is_wrong_usage() {
+    let folder = tempfile::tempdir().unwrap();
+    let generate = ["generate", "--out", text(folder.path()), "--family", "conv", "--cases", "1"];
+    assert_eq!(twinfer(&generate).run().code, Some(0));
+    let case = folder.path().read_dir().unwrap().next().unwrap().unwrap().path();
+    let model = case.join("model.onnx");
+    let outcome = twinfer(&["check", text(&model), "--backends", "ort:cpu", "--dim", "nothing=3"]).run();
+    assert_eq!(outcome.code, Some(2), "{}", outcome.shown());
+    assert!(outcome.stderr.contains("no symbolic dimension \"nothing\""), "{}", outcome.shown());
+    assert!(!outcome.stderr.contains('{'), "{}", outcome.shown());
+    let both = twinfer(&["check", text(&model), text(&model), "--backends", "ort:cpu"]).run();
+    assert_eq!(both.code, Some(2), "{}", both.shown());
+    assert!(both.stderr.contains("check each model by itself"), "{}", both.shown());
+}

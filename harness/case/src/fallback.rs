@@ -34,7 +34,7 @@ impl FallbackReason {
     pub const fn clause(self) -> &'static str {
         match self {
             Self::ChannelsPerGroup => "its channels per group are no multiples that the kernels take",
-            Self::NoKernel => "there is no quantised kernel for it",
+            Self::NoKernel => "there is no quantized kernel for it",
             Self::NotFused => "a DequantizeLinear in front of it runs by itself",
             Self::Placement => "it was placed on another provider",
             Self::Unknown => "the backend does not say why",

@@ -8,7 +8,7 @@ use crate::{Exit, Failure, output::line, paint};
 pub struct Arguments {
     /// Folder of a finding
     finding: PathBuf,
-    /// Folder of adopted findings
+    /// Folder of adopted findings, created if absent
     #[arg(long, default_value = "golden/cases", value_name = "DIR")]
     to: PathBuf,
 }

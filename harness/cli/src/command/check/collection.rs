@@ -47,6 +47,12 @@ fn cases_in(path: &Path) -> Result<Vec<PathBuf>, Failure> {
     if is_case(path) {
         return Ok(vec![path.to_owned()]);
     }
+    if path.is_file() {
+        return Err(Failure::usage(format!(
+            "{} is a file, and only folders of cases are compared in a table: check each model by itself",
+            path.display()
+        )));
+    }
     let entries = fs::read_dir(path)
         .map_err(|error| Failure::usage(format!("cannot read {}: {error}", path.display())))?;
     let mut folders: Vec<_> =

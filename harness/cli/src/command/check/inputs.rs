@@ -87,8 +87,12 @@ fn known<'a>(
 ) -> Result<BTreeMap<&'a str, usize>, Failure> {
     let symbols = symbols(inputs);
     match given.iter().find(|(name, _)| !symbols.contains(name.as_str())) {
+        Some((name, _)) if symbols.is_empty() => Err(Failure::usage(format!(
+            "the model has no symbolic dimension {name:?}: its inputs have fixed shapes, so leave --dim out"
+        ))),
         Some((name, _)) => Err(Failure::usage(format!(
-            "the model has no symbolic dimension {name:?}: give one of {symbols:?}"
+            "the model has no symbolic dimension {name:?}: give one of {}",
+            symbols.iter().map(|symbol| format!("{symbol:?}")).collect::<Vec<_>>().join(", ")
         ))),
         None => Ok(given.iter().map(|(name, extent)| (name.as_str(), *extent)).collect()),
     }
