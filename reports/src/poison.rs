@@ -13,7 +13,7 @@ use crate::{
 pub(crate) fn title(report: &Report) -> Option<String> {
     let any = report.summary.variants.iter().any(is_poisoned);
     any.then(|| {
-        "a sample of cases re-run with memory filled with a pattern, and with guard bytes behind it"
+        "poisoned memory: a sample of cases re-run with memory filled with a pattern and guard bytes behind it"
             .to_owned()
     })
 }

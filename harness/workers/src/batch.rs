@@ -23,7 +23,8 @@ use crate::{
 };
 
 /// Runs cases in a worker of its own, one after the other, and waits until the worker and whatever `command` starts it under have
-/// ended, all within `limit`. Fewer observations than cases come back if the worker ends or is late before the last.
+/// ended, all within `limit`. What is then left of their process group is killed. Fewer observations than cases come back if the
+/// worker ends or is late before the last.
 ///
 /// # Errors
 ///
@@ -39,7 +40,9 @@ pub fn run_batch(
     ToWorker::write_hello(&mut bytes, PROTOCOL_VERSION, slice::from_ref(&**variant))
         .and_then(|()| tasks.iter().try_for_each(|task| ToWorker::write_case(&mut bytes, task, &[0], &[])))
         .map_err(|error| failed(error.to_string()))?;
-    let mut launch = Launch::prepare(command, variant)
+    // a keeper would take the closed pipe for the end of the supervisor and kill the worker
+    let command = WorkerCommand { keeps_workers: false, ..command.clone() };
+    let mut launch = Launch::prepare(&command, variant)
         .map_err(|error| failed(format!("cannot create a folder for temporary files: {error}")))?;
     let program = launch.command.get_program().to_string_lossy().into_owned();
     let mut child = launch
