@@ -35,7 +35,6 @@ mod library;
 mod memory_mode;
 mod observation;
 mod option_key;
-mod out_of_bounds;
 mod poison;
 mod printable;
 mod quantizer;
@@ -72,11 +71,10 @@ pub use ladder::{InvalidLadder, Ladder, Percent};
 pub use library::{LibraryFileInfo, LibraryInfo};
 pub use memory_mode::{MemoryMode, PoisonPattern, UnknownMemoryMode};
 pub use observation::{
-    ChosenPrecision, LayerInfo, LogLine, NamedTensor, Observation, Outcome, PrecisionSource, RunOutput,
-    Severity, Stage, Timing,
+    ChosenPrecision, LayerInfo, LogLine, MemoryKind, NamedTensor, Observation, OutOfBoundsWrite, Outcome,
+    PrecisionSource, RunOutput, Severity, Stage, Timing,
 };
 pub use option_key::{OptionKey, OptionValue};
-pub use out_of_bounds::{MemoryKind, OutOfBoundsWrite};
 pub use poison::{is_poison, poisoned};
 pub use printable::{MOST_CHARACTERS, printable, printable_json, printable_line, printable_message};
 pub use reach::Reach;

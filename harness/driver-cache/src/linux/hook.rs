@@ -4,8 +4,13 @@ use std::{
     sync::atomic::{AtomicPtr, Ordering},
 };
 
+use twinfer_case::PoisonPattern;
+
 use super::driver_api::{CUDA_SUCCESS, DriverApi};
-use crate::driver::CudaError;
+use crate::{
+    driver::{CudaError, INVALID_VALUE},
+    process_mode,
+};
 
 const CUDA_ERROR_NOT_INITIALIZED: c_int = 3;
 
@@ -77,4 +82,9 @@ pub fn with_driver_api(body: impl FnOnce(&'static DriverApi) -> Result<(), CudaE
         Some(Err(CudaError(code))) => code,
         None => CUDA_ERROR_NOT_INITIALIZED,
     }
+}
+
+/// As [`with_driver_api`], with the pattern of this process, which is set before a hook that fills memory is handed out.
+pub fn with_poison(body: impl FnOnce(&'static DriverApi, PoisonPattern) -> Result<(), CudaError>) -> c_int {
+    with_driver_api(|api| body(api, process_mode::pattern().ok_or(INVALID_VALUE)?))
 }

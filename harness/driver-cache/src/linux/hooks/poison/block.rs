@@ -6,14 +6,13 @@ use std::{
     ptr,
 };
 
-use super::with_poison;
 use crate::{
     driver::{Address, Space},
     linux::{
         driver_api::{
             MemAlloc, MemAllocHost, MemFree, MemFreeHost, MemGetAddressRange, MemHostAlloc, checked,
         },
-        hook::{Hook, with_driver_api},
+        hook::{Hook, with_driver_api, with_poison},
     },
     poison::{GUARDED_BLOCKS, POOL_BLOCKS},
 };

@@ -4,18 +4,7 @@ mod block;
 mod pool;
 mod virtual_memory;
 
-use std::ffi::c_int;
-
-use twinfer_case::PoisonPattern;
-
-use crate::{
-    driver::{CudaError, INVALID_VALUE},
-    linux::{
-        driver_api::DriverApi,
-        hook::{Hook, with_driver_api},
-    },
-    process_mode,
-};
+use crate::linux::hook::Hook;
 
 /// Returns the hook for the driver's function that is exported under `symbol`; `None` if it has none.
 pub fn hook(symbol: &[u8]) -> Option<&'static Hook> {
@@ -37,10 +26,4 @@ pub fn hook(symbol: &[u8]) -> Option<&'static Hook> {
         b"cuMemUnmap" => &virtual_memory::MEM_UNMAP,
         _ => return None,
     })
-}
-
-/// Runs the body of a hook with the driver's functions and the pattern of this process, which is set before any hook is handed
-/// out, and returns the code for its caller.
-fn with_poison(body: impl FnOnce(&'static DriverApi, PoisonPattern) -> Result<(), CudaError>) -> c_int {
-    with_driver_api(|api| body(api, process_mode::pattern().ok_or(INVALID_VALUE)?))
 }

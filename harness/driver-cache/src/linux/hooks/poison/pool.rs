@@ -5,12 +5,11 @@ use std::ffi::{c_int, c_void};
 
 use twinfer_case::PoisonPattern;
 
-use super::with_poison;
 use crate::{
     driver::{Address, CudaError},
     linux::{
         driver_api::{DriverApi, MemAllocAsync, MemAllocFromPoolAsync, MemFreeAsync, checked},
-        hook::Hook,
+        hook::{Hook, with_poison},
     },
     poison::{GUARDED_BLOCKS, POOL_BLOCKS},
 };

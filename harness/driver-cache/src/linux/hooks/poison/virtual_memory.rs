@@ -6,12 +6,11 @@ use std::{
     slice,
 };
 
-use super::with_poison;
 use crate::{
     driver::{Access, Address, AddressRange, Handle, MapRequest, PoisonDriver, Properties, Space},
     linux::{
         driver_api::{MemCreate, MemMap, MemRelease, MemRetain, MemSetAccess, MemUnmap, checked},
-        hook::{Hook, with_driver_api},
+        hook::{Hook, with_driver_api, with_poison},
     },
     poison::{FRESH_MEMORY, GUARDED_BLOCKS},
 };
