@@ -18,6 +18,7 @@ fn main() -> ExitCode {
         generated_convolutions_conform,
         diverging_case_is_shrunk_to_one_node,
         missing_library_is_an_error,
+        conformance_that_compared_nothing_panics,
     ];
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
@@ -52,6 +53,25 @@ fn diverging_case_is_shrunk_to_one_node() -> Result<(), Failed> {
         Err(TestError::Fail(_, case)) if accepts(&case) && case.graph.nodes.len() == 1 => Ok(()),
         other => Err(format!("not shrunk to one node: {other:?}").into()),
     }
+}
+
+/// Golden does not know the operator set, and the backend refuses the model.
+fn conformance_that_compared_nothing_panics() -> Result<(), Failed> {
+    let conformance = Conformance::of(&["ort:cpu,opt=off"])?;
+    let none = conformance.ensure_compared().err().ok_or("no case ran")?.to_string();
+    let outcome = runner(3).run(&Space::convolutions().cases(), |mut case| {
+        case.graph.opset = 999;
+        let divergences = conformance.check(&case).map_err(|error| TestCaseError::fail(error.to_string()))?;
+        if divergences.is_empty() { Ok(()) } else { Err(TestCaseError::fail(format!("{divergences:?}"))) }
+    });
+    outcome.map_err(|error| error.to_string())?;
+    let why = conformance.ensure_compared().err().ok_or("nothing was compared")?.to_string();
+    if !none.ends_with("no case ran") || !why.contains("3 cases unspecified") || !why.contains("rejected in")
+    {
+        return Err(format!("{none}; {why}").into());
+    }
+    let dropped = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(conformance)));
+    if dropped.is_err() { Ok(()) } else { Err("the test passes".into()) }
 }
 
 fn missing_library_is_an_error() -> Result<(), Failed> {

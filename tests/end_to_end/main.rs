@@ -3,6 +3,7 @@
 
 mod bench;
 mod commands;
+mod compared;
 mod damaged;
 mod debug_log;
 mod double_starts;

@@ -9,7 +9,7 @@ use twinfer_tests::Outcome;
 use crate::twinfer;
 
 /// A model with one operator of this name, which must have four letters.
-fn model(operator: &str) -> TempDir {
+pub fn model(operator: &str) -> TempDir {
     let value = |name: &str| ValueInfo {
         name: name.to_owned(),
         dtype: DataType::Float,
@@ -36,13 +36,13 @@ fn model(operator: &str) -> TempDir {
     folder
 }
 
-fn check(folder: &TempDir, arguments: &[&str]) -> Outcome {
+pub fn check(folder: &TempDir, arguments: &[&str]) -> Outcome {
     let model = folder.path().join("model.onnx");
     twinfer(&[&["check", model.to_str().unwrap()], arguments].concat()).run()
 }
 
 /// An external backend that returns its input, in plain Python.
-fn unchanged() -> String {
+pub fn unchanged() -> String {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("end_to_end/adapters/unchanged.py");
     format!("external:python3 {}", script.display())
 }

@@ -15,6 +15,9 @@ pub enum Error {
         "no worker: call twinfer::become_worker_if_asked() first in main, set TWINFER_PROGRAM, or put twinfer beside the tests"
     )]
     NoProgram,
+    /// A variant was compared on none of the cases that were checked; the text says why, one line per cause.
+    #[error("nothing was compared:\n{0}")]
+    NothingCompared(String),
     /// A worker failed.
     #[error(transparent)]
     Target(#[from] TargetError),

@@ -18,7 +18,7 @@
 //! }
 //! ```
 //!
-//! proptest minimizes a case that diverges. `twinfer backends install` installs libraries.
+//! A test fails if a variant was compared on none of its cases: see [`Conformance`]. proptest minimizes a case that diverges. `twinfer backends install` installs libraries.
 
 mod conformance;
 mod error;

@@ -2,8 +2,8 @@
 
 use std::{collections::BTreeMap, fs, num::NonZeroUsize};
 
-use twinfer_campaign::Scaling;
-use twinfer_case::{CaseHash, Event, Verdict, WorkerBound, Workforce};
+use twinfer_campaign::{CampaignError, Scaling};
+use twinfer_case::{CaseHash, Event, RunEnd, Verdict, WorkerBound, Workforce};
 use twinfer_store::Start;
 
 use crate::{
@@ -115,7 +115,13 @@ fn campaign_without_devices_fails_and_can_be_resumed() {
         let healthy = verdicts(&against(Role::Honest, 200).run());
         let mut campaign = on_devices(Role::LosesAllDevices, devices, 200);
         let error = campaign.try_run().err().expect("every device is lost");
+        assert!(matches!(error, CampaignError::NoDeviceLeft { .. }), "{error:?}");
         assert!(error.to_string().contains("no CUDA-capable device is detected"), "{error}");
+        let end = || {
+            let run = fs::read(campaign.out.join("run.json")).unwrap();
+            serde_json::from_slice::<twinfer_case::RunInfo>(&run).unwrap().end
+        };
+        assert_eq!(end(), Some(RunEnd::Failed(error.to_string())));
         // as after a reboot
         fs::remove_file(campaign.shared(LOST)).unwrap();
         fs::write(campaign.shared(REPAIRED), "").unwrap();
