@@ -154,7 +154,8 @@ impl Campaign {
                 (journal, Summary::new(&run.variants), OpenCases::new(), run)
             }
             Start::Resumed => {
-                let Resumed { run, journal, summary, mut settled, open } = Journal::resume(directory, &run)?;
+                let resumed = Journal::resume(directory, &run, &|slug| findings.is_whole(slug))?;
+                let Resumed { run, journal, summary, mut settled, open } = resumed;
                 findings.resume(&summary)?;
                 (settled.new_findings, settled.earlier) = (findings.new_findings(), settled.cases);
                 (journal, settled, open, run)

@@ -28,7 +28,7 @@ use crate::{
     turn_wait::TurnWait,
 };
 
-/// How often progress is reported, and how long the dispatcher waits for an event at most.
+/// How often what happened is synced to disk and reported, and how long the dispatcher waits for an event at most.
 const PROGRESS: Duration = Duration::from_millis(250);
 
 /// Takes every case from its seed to the journal.
@@ -42,6 +42,8 @@ pub struct Dispatcher<'scope, 'env> {
     judged: BTreeMap<u64, JudgedCase>,
     triage: TriageQueue<'scope, 'env>,
     state: RunState,
+    /// Events about cases, in case order, that are reported once the journal is on disk.
+    unreported: Vec<Event>,
     turn_wait: TurnWait,
     started: Instant,
     progress_reported: Instant,
@@ -73,6 +75,7 @@ impl<'scope, 'env> Dispatcher<'scope, 'env> {
             judged: BTreeMap::new(),
             triage,
             state,
+            unreported: Vec::new(),
             turn_wait: TurnWait::default(),
             started,
             progress_reported: started,
@@ -93,7 +96,7 @@ impl<'scope, 'env> Dispatcher<'scope, 'env> {
                 break;
             }
             if self.admission.is_overdue() {
-                self.leave_open_cases(sink)?;
+                self.leave_open_cases()?;
                 break;
             }
             for event in receive_all(events, PROGRESS)? {
@@ -118,53 +121,48 @@ impl<'scope, 'env> Dispatcher<'scope, 'env> {
                 }
             }
             // in case order: every divergence is decided, findings are written, and the case is recorded
-            self.resolve_cases(Patience::MayWait, sink)?;
+            self.resolve_cases(Patience::MayWait)?;
             // what later cases will need is investigated meanwhile
             self.triage.look_ahead(&self.judged, self.state.catalog(), &self.admission.upcoming());
-            self.report_progress(sink);
+            if self.progress_reported.elapsed() >= PROGRESS {
+                self.report_recorded(sink)?;
+                self.report_progress(sink);
+            }
         }
+        self.report_recorded(sink)?;
         let end = self.admission.run_end();
         Ok((self.state.finish(self.started.elapsed())?, end))
     }
 
     /// Resolves the cases whose turn it is, up to one that is escalated or waits for an investigation.
-    fn resolve_cases(
-        &mut self,
-        patience: Patience,
-        sink: &mut dyn FnMut(&Event),
-    ) -> Result<(), CampaignError> {
+    fn resolve_cases(&mut self, patience: Patience) -> Result<(), CampaignError> {
         while let Some(mut case) = self.judged.remove(&self.admission.next_index()) {
             let waits = case.is_escalated && patience == Patience::MayWait;
-            if waits || !self.resolve(&mut case, patience, sink)? {
+            if waits || !self.resolve(&mut case, patience)? {
                 self.turn_wait.begin(case.index, if waits { "escalation" } else { "triage" });
                 self.judged.insert(case.index, case);
                 return Ok(());
             }
             self.turn_wait.end();
-            self.record(case, sink)?;
+            self.record(case)?;
         }
         Ok(())
     }
 
     /// Once time is up, records the cases that wait for an investigation with what is known of them. A campaign that is asked to
     /// stop leaves them to the one that resumes it.
-    fn leave_open_cases(&mut self, sink: &mut dyn FnMut(&Event)) -> Result<(), CampaignError> {
+    fn leave_open_cases(&mut self) -> Result<(), CampaignError> {
         if self.admission.ran_out_of_time() {
-            self.resolve_cases(Patience::TimeIsUp, sink)?;
+            self.resolve_cases(Patience::TimeIsUp)?;
         }
         Ok(())
     }
 
     /// Decides every suspect of a case; false if one has to be investigated first.
-    fn resolve(
-        &mut self,
-        case: &mut JudgedCase,
-        patience: Patience,
-        sink: &mut dyn FnMut(&Event),
-    ) -> Result<bool, CampaignError> {
+    fn resolve(&mut self, case: &mut JudgedCase, patience: Patience) -> Result<bool, CampaignError> {
         while let Some(suspect) = case.suspects.first().cloned() {
             let info = self.variants[suspect.variant].info();
-            match self.resolve_suspect(&suspect, case.shown_below(&suspect), patience, sink)? {
+            match self.resolve_suspect(&suspect, case.shown_below(&suspect), patience)? {
                 Some(resolution) => self.state.enter(resolution, (&suspect, info), case),
                 None if patience == Patience::MayWait => return Ok(false),
                 None => case.leave_open(&info.variant),
@@ -180,8 +178,8 @@ impl<'scope, 'env> Dispatcher<'scope, 'env> {
         suspect: &Arc<Suspect>,
         lower: Option<usize>,
         patience: Patience,
-        sink: &mut dyn FnMut(&Event),
     ) -> Result<Option<Resolution>, CampaignError> {
+        let sink: &mut dyn FnMut(&Event) = &mut |event| self.unreported.push(event.clone());
         let seen = (&**suspect, self.variants[suspect.variant].info());
         let result = self.triage.result(suspect.place()).cloned();
         match decide(self.state.catalog(), Counts::Complete, &suspect.provisional, lower, result.as_deref()) {
@@ -196,7 +194,7 @@ impl<'scope, 'env> Dispatcher<'scope, 'env> {
                 Ok(Some(resolution))
             }
             Decision::Investigate(question) | Decision::Confirm(question) => {
-                self.postpone(suspect, question, patience, sink)
+                self.postpone(suspect, question, patience)
             }
         }
     }
@@ -207,8 +205,8 @@ impl<'scope, 'env> Dispatcher<'scope, 'env> {
         suspect: &Arc<Suspect>,
         Question { hidden_behind, meanwhile }: Question,
         patience: Patience,
-        sink: &mut dyn FnMut(&Event),
     ) -> Result<Option<Resolution>, CampaignError> {
+        let sink: &mut dyn FnMut(&Event) = &mut |event| self.unreported.push(event.clone());
         let info = self.variants[suspect.variant].info();
         match (patience, meanwhile) {
             (Patience::TimeIsUp, Some(known)) => self.state.known(known, (suspect, info), sink).map(Some),
@@ -224,14 +222,21 @@ impl<'scope, 'env> Dispatcher<'scope, 'env> {
     }
 
     /// Writes a case whose suspects are all decided to the journal.
-    fn record(&mut self, case: JudgedCase, sink: &mut dyn FnMut(&Event)) -> Result<(), CampaignError> {
+    fn record(&mut self, case: JudgedCase) -> Result<(), CampaignError> {
         let JudgedCase { index, record, .. } = case;
         if self.state.record(index, &record)? {
             self.triage.update(self.state.catalog());
         }
         self.triage.close(index);
         self.admission.recorded();
-        sink(&Event::CaseFinished { record });
+        self.unreported.push(Event::CaseFinished { record });
+        Ok(())
+    }
+
+    /// Waits until the recorded cases are on disk, and reports them.
+    fn report_recorded(&mut self, sink: &mut dyn FnMut(&Event)) -> Result<(), CampaignError> {
+        self.state.journal.commit()?;
+        self.unreported.drain(..).for_each(|event| sink(&event));
         Ok(())
     }
 
@@ -248,9 +253,6 @@ impl<'scope, 'env> Dispatcher<'scope, 'env> {
     }
 
     fn report_progress(&mut self, sink: &mut dyn FnMut(&Event)) {
-        if self.progress_reported.elapsed() < PROGRESS {
-            return;
-        }
         self.progress_reported = Instant::now();
         self.state.summary.seconds = self.started.elapsed().as_secs_f64();
         let waiting = self.judged.len() as u64;

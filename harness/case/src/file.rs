@@ -3,6 +3,7 @@
 use std::{
     fs::{self, File},
     io::{self, BufRead, Read},
+    os::unix::fs::OpenOptionsExt,
     path::Path,
 };
 
@@ -25,14 +26,26 @@ pub const fn check_format(format: u32, newest: u32) -> Result<(), LaterFormat> {
     if format > newest { Err(LaterFormat { format, newest }) } else { Ok(()) }
 }
 
+/// Opens a file for reading, which must be a regular one: a pipe or a device could be read without end, or not at all.
+pub fn open_file(path: &Path) -> io::Result<File> {
+    let is_regular = |found: fs::Metadata| {
+        if found.is_file() { Ok(()) } else { Err(io::Error::other("not a regular file")) }
+    };
+    // before it is opened, because opening a device may act on it
+    is_regular(fs::metadata(path)?)?;
+    // without waiting, because another file may have taken its place: opening a pipe waits for the other end
+    let file = File::options()
+        .read(true)
+        .custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed())
+        .open(path)?;
+    is_regular(file.metadata()?)?;
+    Ok(file)
+}
+
 /// The bytes of a file, which must be a regular one and hold at most `most` bytes.
 pub fn read_file(path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    // before it is opened, since opening a pipe waits for its other end
-    if !fs::metadata(path)?.is_file() {
-        return Err(io::Error::other("not a regular file"));
-    }
     let mut bytes = Vec::new();
-    File::open(path)?.take(most + 1).read_to_end(&mut bytes)?;
+    open_file(path)?.take(most + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most {
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("larger than {most} bytes")));
     }
@@ -77,6 +90,17 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         for path in [Path::new("/dev/zero"), folder.path()] {
             assert!(read_file(path, 1 << 10).is_err(), "{}", path.display());
+        }
+    }
+
+    #[test]
+    fn pipe_is_refused_without_waiting_for_its_other_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let (pipe, link) = (folder.path().join("pipe"), folder.path().join("link"));
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RUSR).unwrap();
+        std::os::unix::fs::symlink(&pipe, &link).unwrap();
+        for path in [pipe, link] {
+            assert!(open_file(&path).unwrap_err().to_string().contains("not a regular file"));
         }
     }
 

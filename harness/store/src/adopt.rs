@@ -6,12 +6,13 @@ use std::{
 use twinfer_case::{EncodedCase, FINDING_FORMAT, Finding, check_format, read_file_in};
 
 use crate::{
-    StoreError,
+    LocalDisk, StoreError,
     case_folder::read_case_in,
+    disk::{sync_file, sync_parent, sync_tree},
     files::{read_json_in, write, write_json},
     names::{CASE, FINDING, MODEL, SNAPSHOT, data_set, tensor_file},
     preceding,
-    recording::Recording,
+    recording::{Recording, path_beside},
 };
 
 /// The files of a finding's folder that have fixed names. Numbered files are copied as well, and no others.
@@ -24,12 +25,13 @@ const FILES: [&str; 3] = [CASE, MODEL, SNAPSHOT];
 pub fn adopt(finding: &Path, golden_cases: &Path) -> Result<PathBuf, StoreError> {
     let found: Finding = read_json_in(finding, FINDING)?;
     let recording = Recording::read_beside(finding)?;
-    check(finding, &found)?;
+    check_finding(finding, &found)?;
     let folder = golden_cases.join(found.signature.slug());
     if !folder.join(FINDING).is_file() {
         fs::create_dir_all(golden_cases).map_err(StoreError::file(golden_cases))?;
         recording.write_beside(&folder)?;
         copy_finding(finding, &folder)?;
+        sync(&folder)?;
         return Ok(folder);
     }
     let mut stored: Finding = read_json_in(&folder, FINDING)?;
@@ -40,11 +42,19 @@ pub fn adopt(finding: &Path, golden_cases: &Path) -> Result<PathBuf, StoreError>
     if is_same_case {
         add_recording(finding, &folder)?;
     }
+    sync(&folder)?;
     Ok(folder)
 }
 
+/// Waits until the folder of a finding and its recording are on disk.
+fn sync(folder: &Path) -> Result<(), StoreError> {
+    sync_tree(&LocalDisk, folder)?;
+    sync_file(&LocalDisk, &path_beside(folder))?;
+    sync_parent(&LocalDisk, folder)
+}
+
 /// Checks that the folder holds the case of the finding, its model and its inputs.
-fn check(folder: &Path, finding: &Finding) -> Result<(), StoreError> {
+pub fn check_finding(folder: &Path, finding: &Finding) -> Result<(), StoreError> {
     let wrong = |name: &dyn AsRef<Path>, reason: &str| Err(StoreError::format(folder.join(name))(reason));
     check_format(finding.format, FINDING_FORMAT).map_err(StoreError::format(folder.join(FINDING)))?;
     let encoded = EncodedCase::encode(read_case_in(folder, CASE)?)?;

@@ -2,7 +2,7 @@
 
 use std::{
     ffi::OsString,
-    fs::{self, DirEntry},
+    fs::{self, File},
     io::{self, Write},
     path::{Path, PathBuf},
 };
@@ -10,7 +10,10 @@ use std::{
 use serde::{Serialize, de::DeserializeOwned};
 use twinfer_case::{MAX_FILE_BYTES, read_file, read_file_in};
 
-use crate::StoreError;
+use crate::{
+    StoreError,
+    disk::{Disk, sync_parent},
+};
 
 /// The prefix of the names of files and folders that are being written.
 const UNFINISHED: &str = ".unfinished-";
@@ -30,18 +33,36 @@ pub fn read_json_in<T: DeserializeOwned>(folder: &Path, name: impl AsRef<Path>) 
 
 /// Writes `value` as JSON to the file at `path`, completely or not at all.
 pub fn write_json(path: &Path, value: &impl Serialize) -> Result<(), StoreError> {
-    let mut text = serde_json::to_string_pretty(value).map_err(StoreError::format(path))?;
-    text.push('\n');
-    write(path, text.as_bytes())
+    write(path, json(path, value)?.as_bytes())
+}
+
+/// Writes `value` as JSON to the file at `path`, so that a loss of power leaves it complete, or what was there before.
+pub fn write_json_durably(disk: &dyn Disk, path: &Path, value: &impl Serialize) -> Result<(), StoreError> {
+    write_and(path, json(path, value)?.as_bytes(), |file, unfinished| disk.sync_file(file, unfinished))?;
+    sync_parent(disk, path)
+}
+
+fn json(path: &Path, value: &impl Serialize) -> Result<String, StoreError> {
+    serde_json::to_string_pretty(value).map(|text| text + "\n").map_err(StoreError::format(path))
 }
 
 /// Writes `bytes` to the file at `path`, completely or not at all.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    write_and(path, bytes, |_, _| Ok(()))
+}
+
+/// Writes `bytes` to the file at `path`, completely or not at all; `complete` gets the file before it has its name.
+fn write_and(
+    path: &Path,
+    bytes: &[u8],
+    complete: impl FnOnce(&File, &Path) -> io::Result<()>,
+) -> Result<(), StoreError> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let write = || -> io::Result<()> {
         let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(folder)?;
         file.write_all(bytes)?;
         file.as_file().set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))?;
+        complete(file.as_file(), file.path())?;
         file.persist(path)?;
         Ok(())
     };
@@ -55,12 +76,15 @@ pub fn unfinished(folder: &Path) -> PathBuf {
     folder.with_file_name(name)
 }
 
+/// Whether a file or folder was being written by a process that was killed, or still is.
+pub fn is_unfinished(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(UNFINISHED.as_bytes()))
+}
+
 /// Removes the unfinished files and folders that a killed process left in `folder`, and no link.
 pub fn remove_unfinished(folder: &Path) -> Result<(), StoreError> {
     let entries = fs::read_dir(folder).map_err(StoreError::file(folder))?;
-    let is_unfinished =
-        |entry: &DirEntry| entry.file_name().as_encoded_bytes().starts_with(UNFINISHED.as_bytes());
-    for entry in entries.filter_map(Result::ok).filter(is_unfinished) {
+    for entry in entries.filter_map(Result::ok).filter(|entry| is_unfinished(&entry.path())) {
         let path = entry.path();
         match entry.file_type() {
             Ok(found) if found.is_dir() => fs::remove_dir_all(&path),

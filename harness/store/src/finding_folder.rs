@@ -33,11 +33,6 @@ pub fn write_finding(
     write(&folder.join(SNAPSHOT), snapshot(finding, observation).as_bytes())?;
     Recording::new(info, observation).write_beside(folder)?;
     // written last, so that a folder without it is recognized as unfinished
-    update_finding(folder, finding)
-}
-
-/// Writes the finding itself to `folder`, in place of an earlier version.
-pub fn update_finding(folder: &Path, finding: &Finding) -> Result<(), StoreError> {
     write_json(&folder.join(FINDING), finding)
 }
 
@@ -63,7 +58,7 @@ pub fn write_opaque_finding(
         let names = interface.inputs.iter().map(|info| info.name.as_str());
         write_tensors(folder, run, "input", names, inputs)?;
     }
-    update_finding(folder, finding)
+    write_json(&folder.join(FINDING), finding)
 }
 
 /// The finding as `cargo insta review` shows it, without versions and timings.

@@ -2,14 +2,17 @@ use std::{
     collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use twinfer_case::{Case, Finding, Summary};
 
 use crate::{
-    RunDirectory, StoreError,
+    Disk, LocalDisk, Recording, RunDirectory, StoreError,
+    adopt::check_finding,
     case_folder::read_case,
-    files::{read_json_in, remove_unfinished, unfinished},
+    disk::{sync_file, sync_parent, sync_tree},
+    files::{is_unfinished, read_json_in, remove_unfinished, unfinished, write_json_durably},
     finding_folder::{has_finding, read_finding},
     names::{FINDING, FINDINGS, RUN},
     recording::path_beside,
@@ -18,6 +21,7 @@ use crate::{
 /// A folder with one folder per finding, named by the signature.
 pub struct FindingsFolder {
     path: PathBuf,
+    disk: Arc<dyn Disk>,
     /// The folder names in the journal of a resumed run. These folders are the run's own, complete or not.
     named: BTreeSet<String>,
 }
@@ -25,7 +29,8 @@ pub struct FindingsFolder {
 impl FindingsFolder {
     /// The findings of the run in `run_directory`.
     pub fn of_run(run_directory: &RunDirectory) -> Self {
-        Self::at(&run_directory.path().join(FINDINGS))
+        let path = run_directory.path().join(FINDINGS);
+        Self { path, disk: run_directory.disk(), named: BTreeSet::new() }
     }
 
     /// Takes the findings up again that the journal of a resumed run names, as `summary` counts them. Removes what the run left
@@ -43,7 +48,7 @@ impl FindingsFolder {
 
     /// The folder of findings at `path`.
     pub fn at(path: &Path) -> Self {
-        Self { path: path.to_owned(), named: BTreeSet::new() }
+        Self { path: path.to_owned(), disk: Arc::new(LocalDisk), named: BTreeSet::new() }
     }
 
     /// The path of the folder.
@@ -57,33 +62,57 @@ impl FindingsFolder {
     }
 
     /// Adds a finding of the run, whose folder `write` fills: completely or not at all, and never over something that is not this
-    /// run's. A folder that the run wrote before it was killed is written again.
+    /// run's. A folder that the run wrote before it was killed is written again. The finding is on disk when this returns.
     pub fn add(
         &self,
         finding: &Finding,
         write: impl FnOnce(&Path) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
         let folder = self.finding(&finding.signature.slug());
+        let disk = &*self.disk;
         if fs::symlink_metadata(&folder).is_ok() {
-            return if self.is_own(&folder, finding) {
-                write(&folder)
-            } else {
-                Err(StoreError::Obstructed(folder))
-            };
+            if !self.is_own(&folder, finding) {
+                return Err(StoreError::Obstructed(folder));
+            }
+            write(&folder)?;
+            sync_tree(disk, &folder)?;
+            sync_recording(disk, &folder)?;
+        } else {
+            let incomplete = unfinished(&folder);
+            write(&incomplete)?;
+            sync_tree(disk, &incomplete)?;
+            sync_recording(disk, &incomplete)?;
+            let observed = path_beside(&incomplete);
+            if observed.is_file() {
+                let beside = path_beside(&folder);
+                fs::rename(observed, &beside).map_err(StoreError::writing(beside))?;
+            }
+            fs::rename(&incomplete, &folder).map_err(StoreError::writing(&folder))?;
         }
-        let incomplete = unfinished(&folder);
-        write(&incomplete)?;
-        let observed = path_beside(&incomplete);
-        if observed.is_file() {
-            let beside = path_beside(&folder);
-            fs::rename(observed, &beside).map_err(StoreError::writing(beside))?;
-        }
-        fs::rename(&incomplete, &folder).map_err(StoreError::writing(folder))
+        sync_parent(disk, &folder)
     }
 
-    /// The complete findings that the journal of the resumed run names, each with its minimal case, sorted by folder name.
+    /// Writes a finding of the run in place of an earlier version. It is on disk when this returns.
+    pub fn update(&self, finding: &Finding) -> Result<(), StoreError> {
+        let folder = self.finding(&finding.signature.slug());
+        write_json_durably(&*self.disk, &folder.join(FINDING), finding)
+    }
+
+    /// Whether the folder holds the finding named `slug` with everything that belongs to it.
+    pub fn is_whole(&self, slug: &str) -> bool {
+        let folder = self.finding(slug);
+        let finding = read_finding(&folder).ok().flatten();
+        finding.is_some_and(|finding| {
+            finding.signature.slug() == slug
+                && check_finding(&folder, &finding).is_ok()
+                && Recording::read_beside(&folder).is_ok()
+        })
+    }
+
+    /// The findings that the journal of the resumed run names and that are whole, each with its minimal case, sorted by folder name.
     pub fn load_named(&self) -> Result<Vec<(Finding, Case)>, StoreError> {
-        self.load_if(|folder| self.is_named(folder))
+        let name = |folder: &Path| folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        self.load_if(|folder| self.is_named(folder) && self.is_whole(&name(folder)))
     }
 
     /// Every finding that was written completely, with its minimal case, sorted by folder name.
@@ -109,14 +138,21 @@ impl FindingsFolder {
         folder.file_name().and_then(|name| name.to_str()).is_some_and(|name| self.named.contains(name))
     }
 
-    /// The folders of findings, sorted by name. Links are left out.
-    fn folders(&self) -> Result<Vec<PathBuf>, StoreError> {
+    /// The folders of findings, sorted by name. Links are left out, and what a killed process left unfinished.
+    pub(crate) fn folders(&self) -> Result<Vec<PathBuf>, StoreError> {
         let entries = fs::read_dir(&self.path).map_err(StoreError::file(&self.path))?;
         let paths = entries.filter_map(|entry| entry.ok().map(|entry| entry.path()));
-        let mut folders: Vec<_> = paths.filter(|path| path.is_dir() && !path.is_symlink()).collect();
+        let is_folder = |path: &PathBuf| path.is_dir() && !path.is_symlink() && !is_unfinished(path);
+        let mut folders: Vec<_> = paths.filter(is_folder).collect();
         folders.sort();
         Ok(folders)
     }
+}
+
+/// Syncs the recording beside a finding's folder; a finding of a model that golden does not support has none.
+fn sync_recording(disk: &dyn Disk, folder: &Path) -> Result<(), StoreError> {
+    let recording = path_beside(folder);
+    if recording.is_file() { sync_file(disk, &recording) } else { Ok(()) }
 }
 
 /// The folder of findings that `folder` means: that of the run if `folder` is a run directory, or else `folder` itself.

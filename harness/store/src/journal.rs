@@ -1,9 +1,9 @@
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs::{self, File},
     io::{BufWriter, Write},
-    mem,
     path::PathBuf,
+    sync::Arc,
     time::Instant,
 };
 
@@ -11,14 +11,15 @@ use tracing::{debug, warn};
 use twinfer_case::{CaseRecord, RunInfo, Summary};
 
 use crate::{
-    Records, RunDirectory, StoreError,
-    files::{read_json, write_json},
-    lines::Position,
+    Disk, Records, RunDirectory, StoreError,
+    disk::sync_parent,
+    files::{read_json, write_json_durably},
+    lines::{MAX_UNSYNCED, Position},
     names::{FINDINGS, JOURNAL, REVISITED, RUN},
 };
 
-/// Records between two writes to disk. A killed campaign loses at most this many, and runs them again when it is resumed.
-const BATCH: u32 = 64;
+/// Records between two writes to the file. A killed campaign loses at most this many, and runs them again when it is resumed.
+const BATCH: u64 = 64;
 
 /// The journal of a run directory: one line per case, append only. A second file, append only as well, holds the cases that are
 /// decided again.
@@ -28,7 +29,7 @@ pub struct Journal {
     revisited: Option<JournalFile>,
     run: RunInfo,
     folder: PathBuf,
-    unwritten: u32,
+    disk: Arc<dyn Disk>,
 }
 
 /// A file to which records are added, one line each.
@@ -36,6 +37,9 @@ struct JournalFile {
     path: PathBuf,
     file: BufWriter<File>,
     end: Position,
+    /// Lines that are written, and lines that are on disk.
+    written: u64,
+    synced: u64,
 }
 
 /// A journal to which the rest of the run is appended.
@@ -48,35 +52,53 @@ pub struct Resumed {
     pub summary: Summary,
     /// The summary of the cases that are not open.
     pub settled: Summary,
-    /// The cases with a divergence that was not triaged.
+    /// The cases to decide again.
     pub open: OpenCases,
 }
 
-/// The cases of a journal with a divergence that was not triaged, which a resumed run decides again, by their index in the campaign.
+/// The cases of a journal that a resumed run decides again, by their index in the campaign: those with a divergence that was not
+/// triaged, and those that lead to a finding which was lost.
 pub type OpenCases = BTreeMap<u64, CaseRecord>;
 
 impl Journal {
-    /// Begins `run` in a directory that was claimed for a new one.
+    /// Begins `run` in a directory that was claimed for a new one. The run is on disk when this returns.
     pub fn create(directory: &RunDirectory, run: &RunInfo) -> Result<Self, StoreError> {
+        let journal = Self::without_run(directory, run)?;
+        journal.write_run(run)?;
+        Ok(journal)
+    }
+
+    /// Begins the journal of `run`, which is one only after [`finish`](Self::finish).
+    pub(crate) fn without_run(directory: &RunDirectory, run: &RunInfo) -> Result<Self, StoreError> {
         let out = directory.path();
-        write_json(&out.join(RUN), run)?;
         let findings = out.join(FINDINGS);
         fs::create_dir_all(&findings).map_err(StoreError::writing(findings))?;
-        let start = Position::start(run, JOURNAL);
-        Self::new(directory, run.clone(), start)
+        let (journal, disk) =
+            (Self::new(directory, run.clone(), Position::start(run, JOURNAL))?, directory.disk());
+        // a run that is there has a journal and a folder for findings
+        disk.sync_folder(out).map_err(StoreError::writing(out))?;
+        sync_parent(&*disk, out)?;
+        Ok(journal)
     }
 
     fn new(directory: &RunDirectory, run: RunInfo, end: Position) -> Result<Self, StoreError> {
         let folder = directory.path().to_owned();
-        let file = BufWriter::new(directory.journal()?);
-        let cases = JournalFile { path: folder.join(JOURNAL), file, end };
-        Ok(Self { cases, revisited: None, run, folder, unwritten: 0 })
+        let cases = JournalFile::new(folder.join(JOURNAL), directory.journal()?, end);
+        Ok(Self { cases, revisited: None, run, folder, disk: directory.disk() })
+    }
+
+    fn write_run(&self, run: &RunInfo) -> Result<(), StoreError> {
+        write_json_durably(&*self.disk, &self.folder.join(RUN), run)
     }
 
     /// Opens the journal of a run that ended early, in a directory that was claimed to resume it, and drops what was not written
-    /// completely. An error if `run` differs from that run in a way that changes its cases, or if the journal is not as it was
-    /// written.
-    pub fn resume(directory: &RunDirectory, run: &RunInfo) -> Result<Resumed, StoreError> {
+    /// completely. The first case that shows a finding which is not `whole` any more is open, so that it leads to the finding
+    /// again. An error if `run` differs from that run in a way that changes its cases, or if the journal is not as it was written.
+    pub fn resume(
+        directory: &RunDirectory,
+        run: &RunInfo,
+        is_whole: &dyn Fn(&str) -> bool,
+    ) -> Result<Resumed, StoreError> {
         let out = directory.path();
         let info = out.join(RUN);
         let mut earlier: RunInfo = read_json(&info)?;
@@ -85,11 +107,13 @@ impl Journal {
         }
         let (mut summary, mut settled) = (Summary::new(&run.variants), Summary::new(&run.variants));
         let mut open = OpenCases::new();
+        let mut checked = BTreeSet::new();
         let mut records = Records::open(out, &earlier)?;
         for record in records.by_ref() {
             let record = record?;
             summary.record(&record);
-            if record.open.is_empty() {
+            let is_lost = |slug: &&String| checked.insert((*slug).clone()) && !is_whole(slug);
+            if record.findings.iter().filter(is_lost).count() == 0 && record.open.is_empty() {
                 settled.record(&record);
             } else {
                 open.insert(record.index, record);
@@ -98,54 +122,79 @@ impl Journal {
         let mut journal = Self::new(directory, earlier.clone(), records.place().clone())?;
         journal.cases.drop_incomplete()?;
         if let Some(end) = records.revisited_end() {
-            journal
-                .revisited
-                .insert(JournalFile::open(out.join(REVISITED), end.clone())?)
-                .drop_incomplete()?;
+            let revisited = JournalFile::open(out.join(REVISITED), end.clone())?;
+            journal.revisited.insert(revisited).drop_incomplete()?;
         }
+        journal.sync_all()?;
         if earlier.end.take().is_some() {
-            write_json(&info, &earlier)?;
+            journal.write_run(&earlier)?;
         }
         Ok(Resumed { run: earlier, journal, summary, settled, open })
     }
 
-    /// Appends the next case.
+    /// Appends the next case. It is on disk after [`commit`](Self::commit).
     pub fn append(&mut self, record: &CaseRecord) -> Result<(), StoreError> {
         self.cases.append(record)?;
-        self.unwritten += 1;
-        if self.unwritten >= BATCH { self.flush() } else { Ok(()) }
+        self.bound_unsynced()
     }
 
-    /// Appends a case of the journal that was decided again.
+    /// Appends a case of the journal that was decided again. It is on disk after [`commit`](Self::commit).
     pub fn append_revisited(&mut self, record: &CaseRecord) -> Result<(), StoreError> {
         let revisited = match &mut self.revisited {
             Some(revisited) => revisited,
             absent => {
                 let start = Position::start(&self.run, REVISITED);
-                absent.insert(JournalFile::open(self.folder.join(REVISITED), start)?)
+                let revisited = absent.insert(JournalFile::open(self.folder.join(REVISITED), start)?);
+                self.disk.sync_folder(&self.folder).map_err(StoreError::writing(&self.folder))?;
+                revisited
             }
         };
         revisited.append(record)?;
-        self.flush()
+        self.bound_unsynced()
     }
 
-    /// Writes all records to disk and notes in the run how far they reach.
-    pub fn finish(mut self) -> Result<(), StoreError> {
-        self.flush()?;
-        let path = self.folder.join(RUN);
-        let run: RunInfo = read_json(&path)?;
-        let revisited = self.revisited.as_ref().and_then(|revisited| revisited.end.end());
-        write_json(&path, &RunInfo { journal: self.cases.end.end(), revisited, ..run })
+    /// No more lines than a reader expects may be damaged by a loss of power.
+    fn bound_unsynced(&mut self) -> Result<(), StoreError> {
+        if self.files().any(|file| file.end.lines - file.synced >= MAX_UNSYNCED) {
+            self.commit()
+        } else {
+            Ok(())
+        }
     }
 
-    /// Writes all records to disk.
+    fn files(&mut self) -> impl Iterator<Item = &mut JournalFile> {
+        [&mut self.cases].into_iter().chain(&mut self.revisited)
+    }
+
+    /// Writes all records to the files, where they survive the end of this process.
     pub fn flush(&mut self) -> Result<(), StoreError> {
-        let begun = Instant::now();
-        let cases = mem::take(&mut self.unwritten);
-        self.cases.flush()?;
-        self.revisited.as_mut().map_or(Ok(()), JournalFile::flush)?;
-        debug!(cases, micros = begun.elapsed().as_micros() as u64, "journal flushed");
+        self.files().try_for_each(JournalFile::flush)
+    }
+
+    /// Waits until all records are on disk, where they survive a loss of power.
+    pub fn commit(&mut self) -> Result<(), StoreError> {
+        let (begun, disk) = (Instant::now(), Arc::clone(&self.disk));
+        let mut lines = 0;
+        for file in self.files() {
+            lines += file.commit(&*disk)?;
+        }
+        if lines > 0 {
+            debug!(lines, micros = begun.elapsed().as_micros() as u64, "journal synced");
+        }
         Ok(())
+    }
+
+    /// Syncs also what an earlier process wrote.
+    fn sync_all(&mut self) -> Result<(), StoreError> {
+        let disk = Arc::clone(&self.disk);
+        self.files().try_for_each(|file| file.sync(&*disk))
+    }
+
+    /// Waits until all records are on disk, and notes in the run how far they reach.
+    pub fn finish(mut self) -> Result<(), StoreError> {
+        self.commit()?;
+        let revisited = self.revisited.as_ref().and_then(|revisited| revisited.end.end());
+        self.write_run(&RunInfo { journal: self.cases.end.end(), revisited, ..self.run.clone() })
     }
 }
 
@@ -154,7 +203,12 @@ impl JournalFile {
     fn open(path: PathBuf, end: Position) -> Result<Self, StoreError> {
         let file = File::options().append(true).create(true).open(&path);
         let file = file.map_err(StoreError::writing(&path))?;
-        Ok(Self { path, file: BufWriter::new(file), end })
+        Ok(Self::new(path, file, end))
+    }
+
+    fn new(path: PathBuf, file: File, end: Position) -> Self {
+        let lines = end.lines;
+        Self { path, file: BufWriter::new(file), end, written: lines, synced: lines }
     }
 
     /// Drops what is behind the last complete line.
@@ -171,11 +225,30 @@ impl JournalFile {
 
     fn append(&mut self, record: &CaseRecord) -> Result<(), StoreError> {
         let line = self.end.append(record).map_err(StoreError::format(&self.path))?;
-        self.file.write_all(&line).map_err(StoreError::writing(&self.path))
+        self.file.write_all(&line).map_err(StoreError::writing(&self.path))?;
+        if self.end.lines - self.written >= BATCH { self.flush() } else { Ok(()) }
     }
 
     fn flush(&mut self) -> Result<(), StoreError> {
-        self.file.flush().map_err(StoreError::writing(&self.path))
+        self.file.flush().map_err(StoreError::writing(&self.path))?;
+        self.written = self.end.lines;
+        Ok(())
+    }
+
+    /// Syncs what was appended since the last time; the number of lines.
+    fn commit(&mut self, disk: &dyn Disk) -> Result<u64, StoreError> {
+        let lines = self.end.lines - self.synced;
+        if lines > 0 {
+            self.flush()?;
+            self.sync(disk)?;
+        }
+        Ok(lines)
+    }
+
+    fn sync(&mut self, disk: &dyn Disk) -> Result<(), StoreError> {
+        disk.sync_file(self.file.get_ref(), &self.path).map_err(StoreError::writing(&self.path))?;
+        self.synced = self.written;
+        Ok(())
     }
 }
 

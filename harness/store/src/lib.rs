@@ -17,6 +17,7 @@
 mod adopt;
 mod case_folder;
 mod chain;
+mod disk;
 mod error;
 mod files;
 mod finding_folder;
@@ -38,10 +39,9 @@ pub use adopt::adopt;
 pub use case_folder::{
     Outputs, has_case, read_case, read_case_file, read_model, write_case_folder, write_generated_case,
 };
+pub use disk::{Disk, LocalDisk};
 pub use error::StoreError;
-pub use finding_folder::{
-    OpaqueFinding, has_finding, read_finding, update_finding, write_finding, write_opaque_finding,
-};
+pub use finding_folder::{OpaqueFinding, has_finding, read_finding, write_finding, write_opaque_finding};
 pub use findings_folder::{FindingsFolder, known_findings};
 pub use journal::{Journal, OpenCases, Resumed};
 pub use merge::merge;
@@ -50,6 +50,6 @@ pub use preceding::{read_preceding, write_preceding};
 pub use recording::{RecordedObservation, Recording, without_timings};
 pub use records::Records;
 pub use replay::replay_events;
-pub use run::{machine, now, record_end, run_id};
+pub use run::{machine, now, read_run, record_end, run_id};
 pub use run_directory::{RunDirectory, Start, debug_log, has_run, new_run_directory, new_run_directory_in};
 pub use topic::{has_topic, read_topic};

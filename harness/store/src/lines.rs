@@ -87,14 +87,18 @@ impl<R: BufRead> Lines<R> {
         if !self.read_line()? {
             return self.reached().map(|()| None);
         }
-        let (number, line) = (self.position.lines + 1, text(&self.line));
-        match self.position.chain.as_mut().map_or(Ok(()), |chain| chain.follow(line)) {
-            Ok(()) => {}
-            Err(Broken::Torn) => return self.skip_torn().and_then(|()| self.reached()).map(|()| None),
-            Err(Broken::Foreign) => return Err(self.foreign(number)),
-        }
-        let record: CaseRecord =
-            serde_json::from_slice(line).map_err(|error| self.invalid(format!("line {number}: {error}")))?;
+        let number = self.position.lines + 1;
+        let parsed = serde_json::from_slice::<CaseRecord>(text(&self.line));
+        let followed = self.position.chain.as_mut().map_or(Ok(()), |chain| chain.follow(text(&self.line)));
+        let record = match (parsed, followed) {
+            (Ok(record), Ok(())) => record,
+            (Ok(_), Err(Broken::Foreign)) => return Err(self.foreign(number)),
+            (Err(error), Ok(())) => return Err(self.invalid(format!("line {number}: {error}"))),
+            // parts of it are missing
+            (Err(_), Err(_)) | (_, Err(Broken::Torn)) => {
+                return self.skip_torn().and_then(|()| self.reached()).map(|()| None);
+            }
+        };
         check_format(record.format, JOURNAL_FORMAT).map_err(|error| self.invalid(error.to_string()))?;
         self.position.lines = number;
         self.position.bytes += self.line.len() as u64;

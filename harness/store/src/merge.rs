@@ -1,7 +1,6 @@
 //! *Merging* joins the run directories of shards into the run directory of their campaign.
 
 use std::{
-    fs,
     iter::Peekable,
     path::{Path, PathBuf},
 };
@@ -9,12 +8,13 @@ use std::{
 use twinfer_case::{Budget, CaseRecord, JOURNAL_FORMAT, MAX_SHARDS, RunEnd, RunInfo};
 
 use crate::{
-    Records, RunDirectory, StoreError, adopt,
+    FindingsFolder, Records, RunDirectory, StoreError, adopt,
     files::read_json,
+    has_finding,
     journal::Journal,
-    names::{FINDING, FINDINGS, RUN},
+    names::{FINDINGS, RUN},
     replay::FIRST_WITH_END,
-    run::{record_end, run_id},
+    run_id,
 };
 
 /// The run directory of one shard.
@@ -39,10 +39,11 @@ pub fn merge(runs: &[PathBuf], out: &Path) -> Result<Vec<u64>, StoreError> {
     let Some(whole) = whole(&parts) else { return Ok(Vec::new()) };
     let missing = missing(&parts);
     let directory = RunDirectory::create(out)?;
-    merge_journals(&parts, Journal::create(&directory, &whole)?)?;
-    let findings = out.join(FINDINGS);
-    parts.iter().try_for_each(|part| part.adopt_findings(&findings))?;
-    record_end(&directory, Vec::new(), end(&parts, &missing))?;
+    let whole = RunInfo { end: Some(end(&parts, &missing)), ..whole };
+    if let Err(error) = merge_into(&directory, &parts, &whole) {
+        directory.remove_incomplete();
+        return Err(error);
+    }
     Ok(missing)
 }
 
@@ -69,8 +70,17 @@ fn end(parts: &[Part], missing: &[u64]) -> RunEnd {
     if causes.is_empty() { RunEnd::Complete } else { RunEnd::Partial(causes.join("; ")) }
 }
 
+/// Merges the parts in `directory`, which holds a run only when it is complete.
+fn merge_into(directory: &RunDirectory, parts: &[Part], whole: &RunInfo) -> Result<(), StoreError> {
+    let findings = directory.path().join(FINDINGS);
+    let mut journal = Journal::without_run(directory, whole)?;
+    merge_journals(parts, &mut journal)?;
+    parts.iter().try_for_each(|part| part.adopt_findings(&findings))?;
+    journal.finish()
+}
+
 /// Appends the records of all shards to `journal`: of those that come next in their shards, always the one with the lowest index.
-fn merge_journals(parts: &[Part], mut journal: Journal) -> Result<(), StoreError> {
+fn merge_journals(parts: &[Part], journal: &mut Journal) -> Result<(), StoreError> {
     let open = |part: &Part| Records::open(&part.folder, &part.run).map(Iterator::peekable);
     let mut shards = parts.iter().map(open).collect::<Result<Vec<_>, _>>()?;
     let index = |shard: &mut Peekable<Records>| match shard.peek() {
@@ -81,7 +91,7 @@ fn merge_journals(parts: &[Part], mut journal: Journal) -> Result<(), StoreError
     };
     loop {
         let next = (0..shards.len()).min_by_key(|&shard| index(&mut shards[shard]));
-        let Some(record) = next.and_then(|shard| shards[shard].next()) else { return journal.finish() };
+        let Some(record) = next.and_then(|shard| shards[shard].next()) else { return Ok(()) };
         journal.append(&CaseRecord { format: JOURNAL_FORMAT, ..record? })?;
     }
 }
@@ -138,16 +148,16 @@ impl Part {
         if !folder.is_dir() {
             return Ok(());
         }
-        let entries = fs::read_dir(&folder).map_err(StoreError::file(&folder))?;
-        let mut findings: Vec<_> =
-            entries.flatten().map(|entry| entry.path()).filter(|path| path.join(FINDING).is_file()).collect();
-        findings.sort();
-        findings.iter().try_for_each(|finding| adopt(finding, to).map(drop))
+        let findings = FindingsFolder::at(&folder).folders()?;
+        let mut findings = findings.iter().filter(|folder| has_finding(folder));
+        findings.try_for_each(|finding| adopt(finding, to).map(drop))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::files::{write, write_json};
 
@@ -175,5 +185,29 @@ mod tests {
         for shard in [(0, u64::MAX), (3, 3), (0, 0)] {
             assert!(matches!(merged(&[shard]), Err(StoreError::Format { .. })), "{shard:?}");
         }
+    }
+
+    #[test]
+    fn merge_that_fails_leaves_no_run() {
+        let (whole, damaged, parent) = (run_of((0, 2)), run_of((1, 2)), tempfile::tempdir().unwrap());
+        write(&damaged.path().join("journal.jsonl"), b"{}\n{}\n").unwrap();
+        fs::write(
+            damaged.path().join("run.json"),
+            run_text(&damaged).replace("\"format\": 4", "\"format\": 3"),
+        )
+        .unwrap();
+        fs::write(whole.path().join("run.json"), run_text(&whole).replace("\"format\": 4", "\"format\": 3"))
+            .unwrap();
+        let out = parent.path().join("merged");
+        let folders = [whole.path().to_owned(), damaged.path().to_owned()];
+        assert!(merge(&folders, &out).unwrap_err().to_string().contains("line 1"));
+        assert!(!out.exists());
+        write(&damaged.path().join("journal.jsonl"), b"").unwrap();
+        merge(&folders, &out).unwrap();
+        assert!(out.join("run.json").is_file());
+    }
+
+    fn run_text(run: &tempfile::TempDir) -> String {
+        fs::read_to_string(run.path().join("run.json")).unwrap()
     }
 }

@@ -7,7 +7,7 @@ use std::{
     path::Path,
 };
 
-use twinfer_case::{CaseRecord, MAX_FILE_BYTES, RunInfo, read_file};
+use twinfer_case::{CaseRecord, MAX_FILE_BYTES, RunInfo, open_file, read_file};
 
 use crate::{
     StoreError,
@@ -47,7 +47,7 @@ impl Records {
         let expected = Expected::of(run);
         let (revisited, revisited_end) = revisited(run_directory, run, &expected)?;
         let path = run_directory.join(JOURNAL);
-        let file = File::open(&path).map_err(StoreError::file(&path))?;
+        let file = open_file(&path).map_err(StoreError::file(&path))?;
         let start = Position::start(run, JOURNAL);
         let journal = Lines::new(path, BufReader::new(file), start, run.journal.clone());
         Ok(Self { journal, run: expected, seen: SeenCases::of_shard(run.shard), revisited, revisited_end })

@@ -3,15 +3,16 @@
 use std::{
     hash::{BuildHasher, RandomState},
     num::NonZero,
+    path::Path,
     thread,
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use twinfer_case::{Machine, RunEnd, RunInfo, Workforce};
+use twinfer_case::{JOURNAL_FORMAT, Machine, RunEnd, RunInfo, Workforce, check_format};
 
 use crate::{
     RunDirectory, StoreError,
-    files::{read_json, write_json},
+    files::{read_json, write_json_durably},
     names::RUN,
 };
 
@@ -23,7 +24,18 @@ pub fn record_end(
 ) -> Result<(), StoreError> {
     let path = directory.path().join(RUN);
     let run: RunInfo = read_json(&path)?;
-    write_json(&path, &RunInfo { workforce, end: Some(end), ..run })
+    write_json_durably(&*directory.disk(), &path, &RunInfo { workforce, end: Some(end), ..run })
+}
+
+/// The run in `directory`.
+pub fn read_run(directory: &Path) -> Result<RunInfo, StoreError> {
+    let path = directory.join(RUN);
+    let run: RunInfo = read_json(&path).map_err(|error| match error {
+        StoreError::File { path, source } => StoreError::NoRun { path, source },
+        error => error,
+    })?;
+    check_format(run.format, JOURNAL_FORMAT).map_err(StoreError::format(path))?;
+    Ok(run)
 }
 
 /// The machine on which this process runs.

@@ -5,10 +5,11 @@ use std::{
     io::{self, ErrorKind},
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use crate::{
-    StoreError,
+    Disk, LocalDisk, StoreError,
     files::remove_unfinished,
     names::{DEBUG_LOG, FINDINGS, JOURNAL, REVISITED, RUN},
 };
@@ -20,6 +21,7 @@ use crate::{
 pub struct RunDirectory {
     path: PathBuf,
     journal: File,
+    disk: Arc<dyn Disk>,
     start: Start,
     /// Whether the folder, and the journal in it, existed before.
     existed: (bool, bool),
@@ -41,12 +43,17 @@ impl RunDirectory {
     ///
     /// If the folder holds a run, complete or not, or files with the names of those of a run; or if another process has claimed it.
     pub fn create(out: &Path) -> Result<Self, StoreError> {
-        let folder_existed = out.is_dir();
-        fs::create_dir_all(out).map_err(StoreError::writing(out))?;
-        Self::create_in(out, folder_existed)
+        Self::create_on(out, Arc::new(LocalDisk))
     }
 
-    fn create_in(out: &Path, folder_existed: bool) -> Result<Self, StoreError> {
+    /// As [`create`](Self::create), on `disk`.
+    pub fn create_on(out: &Path, disk: Arc<dyn Disk>) -> Result<Self, StoreError> {
+        let folder_existed = out.is_dir();
+        fs::create_dir_all(out).map_err(StoreError::writing(out))?;
+        Self::create_in(out, folder_existed, disk)
+    }
+
+    fn create_in(out: &Path, folder_existed: bool, disk: Arc<dyn Disk>) -> Result<Self, StoreError> {
         // a folder that is refused gets no journal either
         refuse_run(out)?;
         let journal_existed = exists(&out.join(JOURNAL))?;
@@ -57,12 +64,12 @@ impl RunDirectory {
             remove_unfinished(out)?;
         }
         let existed = (folder_existed, journal_existed);
-        Ok(Self { path: out.to_owned(), journal, start: Start::New, existed })
+        Ok(Self { path: out.to_owned(), journal, disk, start: Start::New, existed })
     }
 
     /// Claims a new folder, the first of `runs/0001`, `runs/0002`, … that does not exist, for a new run.
     pub fn create_next() -> Result<Self, StoreError> {
-        Self::create_in(&new_run_directory()?, false)
+        Self::create_in(&new_run_directory()?, false, Arc::new(LocalDisk))
     }
 
     /// Claims the folder `out` to resume the run that it holds.
@@ -71,6 +78,11 @@ impl RunDirectory {
     ///
     /// If the folder holds no run, or if another process has claimed it. Nothing is created.
     pub fn resume(out: &Path) -> Result<Self, StoreError> {
+        Self::resume_on(out, Arc::new(LocalDisk))
+    }
+
+    /// As [`resume`](Self::resume), on `disk`.
+    pub fn resume_on(out: &Path, disk: Arc<dyn Disk>) -> Result<Self, StoreError> {
         if !out.join(RUN).is_file() {
             return Err(StoreError::NothingToResume(out.to_owned()));
         }
@@ -79,7 +91,7 @@ impl RunDirectory {
             return Err(StoreError::NothingToResume(out.to_owned()));
         }
         remove_unfinished(out)?;
-        Ok(Self { path: out.to_owned(), journal, start: Start::Resumed, existed: (true, true) })
+        Ok(Self { path: out.to_owned(), journal, disk, start: Start::Resumed, existed: (true, true) })
     }
 
     /// The path of the directory.
@@ -92,9 +104,24 @@ impl RunDirectory {
         self.start
     }
 
+    /// The disk that the directory is on.
+    pub(crate) fn disk(&self) -> Arc<dyn Disk> {
+        Arc::clone(&self.disk)
+    }
+
     /// The journal, locked as long as the returned file or this value is open.
     pub(crate) fn journal(&self) -> Result<File, StoreError> {
         self.journal.try_clone().map_err(StoreError::writing(self.path.join(JOURNAL)))
+    }
+
+    /// Removes the journal and the findings of a run that was not completed: one without `run.json`. The directory held none of them when
+    /// it was claimed.
+    pub(crate) fn remove_incomplete(self) {
+        if !has_run(&self.path) {
+            let _ = fs::remove_dir_all(self.path.join(FINDINGS));
+            let _ = self.journal.set_len(0);
+            self.discard_without_run();
+        }
     }
 
     /// Gives the directory up. If no run was started in it, what claiming it created is removed.

@@ -42,6 +42,7 @@ impl Targets {
         for index in 0..model.cases.len() {
             let record = self.compare_case(model, index, &mut findings, sink)?;
             journal.append(&record)?;
+            journal.commit()?;
             summary.record(&record);
             sink(&Event::CaseFinished { record });
         }

@@ -1,8 +1,8 @@
-use std::path::PathBuf;
+use std::{collections::BTreeMap, path::PathBuf};
 
 use twinfer_case::{Case, Finding, Mask, Sighting, Summary, VariantInfo};
 use twinfer_checks::expected_outputs;
-use twinfer_store::{FindingsFolder, RunDirectory, update_finding, write_finding, write_preceding};
+use twinfer_store::{FindingsFolder, RunDirectory, write_finding, write_preceding};
 
 use crate::{TriageError, catalog::Catalog, classes::classes, identity::Identity, triage_result::Confirmed};
 
@@ -12,6 +12,8 @@ pub struct Findings {
     entries: Vec<Entry>,
     /// How each of `entries` is recognized.
     catalog: Catalog,
+    /// How many recorded cases show a finding of this campaign that was lost, by folder name. It counts them once it is found again.
+    lost: BTreeMap<String, u64>,
 }
 
 struct Entry {
@@ -32,7 +34,8 @@ impl Findings {
     /// The findings in the `known` folders, without duplicates; new ones will be written to the run in `directory`.
     pub fn open(directory: &RunDirectory, known: &[PathBuf]) -> Result<Self, TriageError> {
         let folder = FindingsFolder::of_run(directory);
-        let mut findings = Self { folder, entries: Vec::new(), catalog: Catalog::default() };
+        let mut findings =
+            Self { folder, entries: Vec::new(), catalog: Catalog::default(), lost: BTreeMap::new() };
         for folder in known {
             for stored in FindingsFolder::at(folder).load()?.into_iter().map(Stored::of) {
                 if !findings.has(&stored.finding.signature.slug()) {
@@ -43,7 +46,12 @@ impl Findings {
         Ok(findings)
     }
 
-    /// Adds the findings that an earlier part of this campaign wrote, each with the number of cases that `summary` counts. A
+    /// Whether the finding in the folder named `slug` was known before, or is on disk with all that belongs to it.
+    pub fn is_whole(&self, slug: &str) -> bool {
+        self.has(slug) || self.folder.is_whole(slug)
+    }
+
+    /// Adds the findings that an earlier part of this campaign wrote and that are whole, each with the number of cases that `summary` counts. A
     /// finding that no case counts belongs to a case that is not in the journal: that case leads to it again.
     pub fn resume(&mut self, summary: &Summary) -> Result<(), TriageError> {
         let place = |name: &str| summary.findings.iter().position(|count| count.slug == name);
@@ -55,7 +63,12 @@ impl Findings {
             self.enter(stored, true);
         }
         for count in &summary.findings {
-            self.count(&count.slug, count.cases);
+            if self.has(&count.slug) {
+                self.count(&count.slug, count.cases);
+            } else {
+                // all but the case that leads to it again
+                self.lost.insert(count.slug.clone(), count.cases.saturating_sub(1));
+            }
         }
         for count in &summary.masks {
             self.count_masked(&count.mask, count.cases);
@@ -114,7 +127,11 @@ impl Findings {
             write_preceding(folder, &confirmed.history)?;
             write_finding(folder, &finding, (&minimal.encoded, &outputs), (info, &minimal.observation))
         })?;
-        Ok(self.enter(Stored { finding, identity: confirmed.identity() }, true))
+        let added = self.enter(Stored { finding, identity: confirmed.identity() }, true);
+        let slug = self.slug(added);
+        let earlier = self.lost.remove(&slug).unwrap_or(0);
+        self.count(&slug, earlier);
+        Ok(added)
     }
 
     /// Records that the finding at `index` was seen in a variant and version; the finding with its folder name if it had not
@@ -130,7 +147,7 @@ impl Findings {
         }
         entry.finding.seen_in.push(sighting);
         if entry.is_ours {
-            update_finding(&self.folder.finding(&entry.slug), &entry.finding)?;
+            self.folder.update(&entry.finding)?;
         }
         Ok(Some((entry.slug.clone(), entry.finding.clone())))
     }

@@ -1,7 +1,6 @@
 use std::path::Path;
 
 use super::*;
-use crate::lines::MAX_UNSYNCED;
 
 fn run() -> RunInfo {
     named("one")
@@ -38,7 +37,7 @@ fn begin(out: &Path) -> Journal {
 }
 
 fn resume(out: &Path) -> Result<Resumed, StoreError> {
-    Journal::resume(&RunDirectory::resume(out)?, &run())
+    Journal::resume(&RunDirectory::resume(out)?, &run(), &|_| true)
 }
 
 #[test]
@@ -230,4 +229,15 @@ fn lines_lost_after_the_end_of_a_run_are_noticed() {
     let text = fs::read(&path).unwrap();
     fs::write(&path, &text[..text.len() - 1]).unwrap();
     assert_eq!(resume(out.path()).unwrap().summary.cases, 2);
+}
+
+#[test]
+fn first_case_of_a_lost_finding_is_open() {
+    let out = tempfile::tempdir().unwrap();
+    let shows = |index, slug: &str| CaseRecord { findings: vec![slug.to_owned()], ..record(index) };
+    append_all(&mut begin(out.path()), &[shows(0, "a"), shows(1, "b"), shows(2, "b"), shows(3, "a")]);
+    let directory = RunDirectory::resume(out.path()).unwrap();
+    let resumed = Journal::resume(&directory, &run(), &|slug| slug == "a").unwrap();
+    assert_eq!(resumed.open.keys().copied().collect::<Vec<_>>(), [1]);
+    assert_eq!((resumed.summary.cases, resumed.settled.cases), (4, 3));
 }

@@ -4,7 +4,7 @@ use twinfer_case::{
     CaseSize, Cause, Divergence, Event, FINDING_FORMAT, Finding, Signature, Task, VariantInfo, VariantRecord,
 };
 use twinfer_onnx::{Interface, Tensor};
-use twinfer_store::{FindingsFolder, OpaqueFinding, RunDirectory, update_finding, write_opaque_finding};
+use twinfer_store::{FindingsFolder, OpaqueFinding, RunDirectory, write_opaque_finding};
 use twinfer_triage::sighting;
 
 use crate::TargetError;
@@ -77,7 +77,7 @@ impl<'a> Findings<'a> {
         }
         self.found[known].seen_in.push(sighting);
         let finding = self.found[known].clone();
-        update_finding(&self.folder.finding(&finding.signature.slug()), &finding)?;
+        self.folder.update(&finding)?;
         sink(&Event::FindingRecorded { slug: finding.signature.slug(), finding, new: false });
         Ok(())
     }
