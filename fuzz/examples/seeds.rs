@@ -207,6 +207,8 @@ fn runs() -> Done {
         workforce: Vec::new(),
         end: Some(RunEnd::Complete),
         started: 1_790_000_000,
+        settings: None,
+        resumed: Vec::new(),
         journal: None,
         revisited: None,
     };

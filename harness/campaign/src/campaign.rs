@@ -97,7 +97,7 @@ impl Campaign {
         // first, because a worker may have failed to start for this reason
         let libraries = self.options.libraries.wait()?;
         let first = first?;
-        let run = self.run_info(&first, libraries);
+        let run = self.run_info(&first, libraries)?;
         let (state, known, run) = self.open_run(directory, run)?;
         for (variant, worker) in first.all(&self.pools) {
             sink(&Event::WorkerStarted { variant: variant.clone(), millis: worker.start_millis() });
@@ -257,13 +257,13 @@ impl Campaign {
         threads.max(self.options.devices.len()).min(self.options.most_on_a_rung().get())
     }
 
-    fn run_info(&self, first: &FirstWorkers, libraries: Vec<LibraryInfo>) -> RunInfo {
+    fn run_info(&self, first: &FirstWorkers, libraries: Vec<LibraryInfo>) -> Result<RunInfo, CampaignError> {
         let bases = first.described(&self.pools).into_iter().map(|(variant, description)| VariantInfo {
             variant: variant.clone().into_inner(),
             description: description.clone(),
             rung_of: None,
         });
-        RunInfo {
+        Ok(RunInfo {
             format: JOURNAL_FORMAT,
             id: run_id(),
             twinfer: env!("CARGO_PKG_VERSION").to_owned(),
@@ -275,13 +275,15 @@ impl Campaign {
             ladder: self.options.ladder,
             variants: bases.chain(first.rungs.iter().map(Rung::info)).collect(),
             libraries,
+            settings: Some(self.options.settings()?),
             machine: machine(),
             workforce: Vec::new(),
             end: None,
             started: now(),
+            resumed: Vec::new(),
             journal: None,
             revisited: None,
-        }
+        })
     }
 }
 

@@ -5,8 +5,9 @@ use std::{
     time::Duration,
 };
 
-use twinfer_case::{Budget, Description, Ladder, TrustedVariant};
+use twinfer_case::{Budget, Description, Ladder, Settings, Stage, TrustedVariant};
 use twinfer_checks::{Oracle, golden_for};
+use twinfer_store::{FindingsFolder, StoreError};
 use twinfer_workers::{Deadlines, NicedWorkers, PoolOptions, WorkerCommand};
 
 use crate::{CaseSource, LibraryCheck};
@@ -119,6 +120,23 @@ impl Options {
                 Budget::Seconds(_) => NicedWorkers::Triage,
             },
         }
+    }
+
+    /// The options that change verdicts or findings and have no place of their own in `run.json`.
+    pub(crate) fn settings(&self) -> Result<Settings, StoreError> {
+        let millis = |stage| (stage, self.deadlines.of(stage).as_millis() as u64);
+        let stages = [Stage::Start, Stage::Load, Stage::Parse, Stage::Build, Stage::Execute];
+        Ok(Settings {
+            minimize: self.minimize,
+            repeat_every: self.repeat_every,
+            fresh_every: self.fresh_every,
+            deadlines: stages.map(millis).into(),
+            known: self
+                .known
+                .iter()
+                .map(|folder| FindingsFolder::at(folder).describe())
+                .collect::<Result<_, _>>()?,
+        })
     }
 
     /// The reference for the backends with these descriptions.

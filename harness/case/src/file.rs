@@ -29,7 +29,11 @@ pub const fn check_format(format: u32, newest: u32) -> Result<(), LaterFormat> {
 /// Opens a file for reading, which must be a regular one: a pipe or a device could be read without end, or not at all.
 pub fn open_file(path: &Path) -> io::Result<File> {
     let is_regular = |found: fs::Metadata| {
-        if found.is_file() { Ok(()) } else { Err(io::Error::other("not a regular file")) }
+        if found.is_file() {
+            Ok(())
+        } else {
+            Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"))
+        }
     };
     // before it is opened, because opening a device may act on it
     is_regular(fs::metadata(path)?)?;

@@ -80,8 +80,9 @@ pub use printable::{MOST_CHARACTERS, printable, printable_json, printable_line, 
 pub use reach::Reach;
 pub use recipe::{MAX_CASE_ELEMENTS, OversizedRecipe, materialize};
 pub use record::{
-    Budget, CaseRecord, DeviceMemory, JOURNAL_FORMAT, JournalEnd, MAX_SHARDS, Machine, Mask, Note,
-    QuantizedExecution, RunInfo, VariantInfo, VariantRecord, WorkerBound, Workforce,
+    Budget, CaseRecord, Continuation, DeviceMemory, JOURNAL_FORMAT, JournalEnd, KnownFindings, MAX_SHARDS,
+    Machine, Mask, Note, QuantizedExecution, RunInfo, Settings, VariantInfo, VariantRecord, WorkerBound,
+    Workforce,
 };
 pub use run_end::RunEnd;
 pub use signature::{Cause, Signature};

@@ -1,4 +1,4 @@
-use std::fmt;
+use std::{collections::BTreeMap, fmt, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -142,6 +142,9 @@ pub struct RunInfo {
     /// The libraries that the variants load, each once; empty in formats before 4.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub libraries: Vec<LibraryInfo>,
+    /// The other options that decide which cases diverge and what their findings are; `None` in formats before 4.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settings: Option<Settings>,
     /// The machine of the campaign.
     pub machine: Machine,
     /// The largest number of workers that each variant had at once; empty until the campaign ends.
@@ -152,12 +155,52 @@ pub struct RunInfo {
     pub end: Option<RunEnd>,
     /// When the campaign started, in seconds since 1970-01-01 UTC.
     pub started: u64,
+    /// The times that the campaign was resumed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub resumed: Vec<Continuation>,
     /// The journal when the campaign last ended; `None` until then. Lines that a resumed campaign adds come behind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub journal: Option<JournalEnd>,
     /// The journal of the cases that were decided again, when the campaign last ended; `None` if there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revisited: Option<JournalEnd>,
+}
+
+/// Options of a campaign that change verdicts or findings.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Settings {
+    /// Whether findings are minimized.
+    pub minimize: bool,
+    /// One case in this many runs twice in one worker; 0 for none.
+    pub repeat_every: u64,
+    /// One case in this many also runs in a fresh worker; 0 for none.
+    pub fresh_every: u64,
+    /// How many milliseconds a worker may stay in each stage.
+    pub deadlines: BTreeMap<Stage, u64>,
+    /// The folders of known findings.
+    pub known: Vec<KnownFindings>,
+}
+
+/// A folder of findings that were known before a campaign.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KnownFindings {
+    /// The folder.
+    pub folder: PathBuf,
+    /// The number of findings in it.
+    pub findings: u64,
+    /// A checksum over their names and minimal cases.
+    pub checksum: String,
+}
+
+/// A continuation of a campaign that had ended or was killed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Continuation {
+    /// When it started, in seconds since 1970-01-01 UTC.
+    pub started: u64,
+    /// The cases that were recorded by then.
+    pub cases: u64,
+    /// When it stops. Cases include the recorded ones, seconds begin anew.
+    pub budget: Budget,
 }
 
 /// How far a journal reached when its campaign ended: a journal that is shorter has lost lines.

@@ -74,9 +74,16 @@ impl From<StoreError> for Failure {
             | StoreError::Remains(_)
             | StoreError::Obstructed(_)
             | StoreError::NoRun { .. }
+            | StoreError::OtherRun { .. }
+            | StoreError::Gap(_)
             | StoreError::OtherCampaign { .. }
             | StoreError::Format { .. } => Self::usage(error),
-            StoreError::File { ref source, .. } if source.kind() == ErrorKind::NotFound => Self::usage(error),
+            // what is there is no file
+            StoreError::File { ref source, .. }
+                if matches!(source.kind(), ErrorKind::NotFound | ErrorKind::InvalidInput) =>
+            {
+                Self::usage(error)
+            }
             _ => Self::environment(error),
         }
     }

@@ -5,17 +5,23 @@ use twinfer_case::OversizedCase;
 /// Why a file or folder cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The run directory to resume holds a run with other options or versions.
+    /// The run directory to resume holds a run with other settings or versions.
     #[error(
-        "cannot resume {0}: its seed, families, shard, ladder, backends or versions differ: give the same options, or another --out"
+        "cannot resume {}, which began with other settings: {differences}: give the same options or leave them out, or give another --out",
+        path.display()
     )]
-    OtherRun(PathBuf),
+    OtherRun {
+        /// The run directory.
+        path: PathBuf,
+        /// What differs, in one line.
+        differences: String,
+    },
     /// Another campaign is writing this journal.
     #[error("another campaign is writing {0}: wait until it ends, or give another --out")]
     Busy(PathBuf),
     /// The runs to merge are not different shards of one campaign.
     #[error(
-        "cannot merge {} and {}: give different shards of one campaign, with the same seed, families, ladder and backends",
+        "cannot merge {} and {}: {reason}: give different shards of one campaign, with the same settings, backends and libraries",
         one.display(),
         other.display()
     )]
@@ -24,7 +30,15 @@ pub enum StoreError {
         one: PathBuf,
         /// The directory of a run that is not another shard of the same campaign.
         other: PathBuf,
+        /// What differs, in one line.
+        reason: String,
     },
+    /// The run to resume lacks cases before its last one.
+    #[error(
+        "cannot resume {}: cases before its last one are missing, as in a merge of some shards: resume the shards, and merge them again",
+        .0.display()
+    )]
+    Gap(PathBuf),
     /// The folder holds no run that could be resumed.
     #[error("{} holds no run: start one without --resume, or give the directory of a run", .0.display())]
     NothingToResume(PathBuf),

@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use twinfer_case::{Case, Finding, Summary};
+use twinfer_case::{Case, Finding, KnownFindings, Summary};
 
 use crate::{
     Disk, LocalDisk, Recording, RunDirectory, StoreError,
@@ -17,6 +17,9 @@ use crate::{
     names::{FINDING, FINDINGS, RUN},
     recording::path_beside,
 };
+
+/// The digits of the checksum over a folder of findings.
+const CHECKSUM_DIGITS: usize = 32;
 
 /// A folder with one folder per finding, named by the signature.
 pub struct FindingsFolder {
@@ -113,6 +116,19 @@ impl FindingsFolder {
     pub fn load_named(&self) -> Result<Vec<(Finding, Case)>, StoreError> {
         let name = |folder: &Path| folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
         self.load_if(|folder| self.is_named(folder) && self.is_whole(&name(folder)))
+    }
+
+    /// What a run records of the findings in this folder, if it knows them from the start.
+    pub fn describe(&self) -> Result<KnownFindings, StoreError> {
+        let folder = fs::canonicalize(&self.path).map_err(StoreError::file(&self.path))?;
+        let (mut findings, mut hasher) = (0, blake3::Hasher::new());
+        for path in self.folders()?.iter().filter(|path| has_finding(path)) {
+            let finding: Finding = read_json_in(path, FINDING)?;
+            hasher.update(format!("{} {}\n", finding.signature.slug(), finding.case).as_bytes());
+            findings += 1;
+        }
+        let checksum = hasher.finalize().to_hex()[..CHECKSUM_DIGITS].to_owned();
+        Ok(KnownFindings { folder, findings, checksum })
     }
 
     /// Every finding that was written completely, with its minimal case, sorted by folder name.

@@ -8,14 +8,16 @@ use std::{
 };
 
 use tracing::{debug, warn};
-use twinfer_case::{CaseRecord, RunInfo, Summary};
+use twinfer_case::{CaseRecord, Continuation, RunInfo, Summary};
 
 use crate::{
     Disk, Records, RunDirectory, StoreError,
+    differences::between_continued,
     disk::sync_parent,
-    files::{read_json, write_json_durably},
+    files::write_json_durably,
     lines::{MAX_UNSYNCED, Position},
     names::{FINDINGS, JOURNAL, REVISITED, RUN},
+    read_run,
 };
 
 /// Records between two writes to the file. A killed campaign loses at most this many, and runs them again when it is resumed.
@@ -44,7 +46,7 @@ struct JournalFile {
 
 /// A journal to which the rest of the run is appended.
 pub struct Resumed {
-    /// The run as it was begun.
+    /// The run as it was begun, with the budget of its continuation.
     pub run: RunInfo,
     /// The journal, without an incomplete last record.
     pub journal: Journal,
@@ -93,17 +95,16 @@ impl Journal {
 
     /// Opens the journal of a run that ended early, in a directory that was claimed to resume it, and drops what was not written
     /// completely. The first case that shows a finding which is not `whole` any more is open, so that it leads to the finding
-    /// again. An error if `run` differs from that run in a way that changes its cases, or if the journal is not as it was written.
+    /// again. An error if `run` differs from that run in a setting that changes cases, verdicts or findings, or if the journal is not as it was written.
     pub fn resume(
         directory: &RunDirectory,
         run: &RunInfo,
         is_whole: &dyn Fn(&str) -> bool,
     ) -> Result<Resumed, StoreError> {
         let out = directory.path();
-        let info = out.join(RUN);
-        let mut earlier: RunInfo = read_json(&info)?;
-        if !continues(&earlier, run) {
-            return Err(StoreError::OtherRun(info));
+        let earlier = read_run(out)?;
+        if let Some(differences) = between_continued(&earlier, run) {
+            return Err(StoreError::OtherRun { path: out.to_owned(), differences });
         }
         let (mut summary, mut settled) = (Summary::new(&run.variants), Summary::new(&run.variants));
         let mut open = OpenCases::new();
@@ -119,17 +120,21 @@ impl Journal {
                 open.insert(record.index, record);
             }
         }
-        let mut journal = Self::new(directory, earlier.clone(), records.place().clone())?;
+        if records.has_gap() {
+            return Err(StoreError::Gap(out.to_owned()));
+        }
+        let mut resumed = earlier.resumed.clone();
+        resumed.push(Continuation { started: run.started, cases: summary.cases, budget: run.budget });
+        let run = RunInfo { budget: run.budget, resumed, end: None, ..earlier };
+        let mut journal = Self::new(directory, run.clone(), records.place().clone())?;
         journal.cases.drop_incomplete()?;
         if let Some(end) = records.revisited_end() {
             let revisited = JournalFile::open(out.join(REVISITED), end.clone())?;
             journal.revisited.insert(revisited).drop_incomplete()?;
         }
         journal.sync_all()?;
-        if earlier.end.take().is_some() {
-            journal.write_run(&earlier)?;
-        }
-        Ok(Resumed { run: earlier, journal, summary, settled, open })
+        journal.write_run(&run)?;
+        Ok(Resumed { run, journal, summary, settled, open })
     }
 
     /// Appends the next case. It is on disk after [`commit`](Self::commit).
@@ -150,6 +155,7 @@ impl Journal {
             }
         };
         revisited.append(record)?;
+        revisited.flush()?;
         self.bound_unsynced()
     }
 
@@ -250,17 +256,6 @@ impl JournalFile {
         self.synced = self.written;
         Ok(())
     }
-}
-
-/// Whether a run with the options of `run` continues the cases of the run `earlier`.
-fn continues(earlier: &RunInfo, run: &RunInfo) -> bool {
-    earlier.format == run.format
-        && earlier.twinfer == run.twinfer
-        && earlier.seed == run.seed
-        && earlier.families == run.families
-        && earlier.shard == run.shard
-        && earlier.ladder == run.ladder
-        && earlier.variants == run.variants
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@
 mod adopt;
 mod case_folder;
 mod chain;
+mod differences;
 mod disk;
 mod error;
 mod files;

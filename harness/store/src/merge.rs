@@ -9,6 +9,7 @@ use twinfer_case::{Budget, CaseRecord, JOURNAL_FORMAT, MAX_SHARDS, RunEnd, RunIn
 
 use crate::{
     FindingsFolder, Records, RunDirectory, StoreError, adopt,
+    differences::between_shards,
     files::read_json,
     has_finding,
     journal::Journal,
@@ -30,10 +31,10 @@ struct Part {
 pub fn merge(runs: &[PathBuf], out: &Path) -> Result<Vec<u64>, StoreError> {
     let mut parts = runs.iter().map(|folder| Part::read(folder)).collect::<Result<Vec<_>, _>>()?;
     parts.sort_by_key(|part| part.run.shard.0);
-    for (part, next) in parts.iter().zip(&parts[1..]) {
-        if !are_shards_of_one(&part.run, &next.run) {
+    for (part, next) in parts.iter().zip(parts.iter().skip(1)) {
+        if let Some(reason) = not_shards_of_one(&part.run, &next.run) {
             let (one, other) = (part.folder.clone(), next.folder.clone());
-            return Err(StoreError::OtherCampaign { one, other });
+            return Err(StoreError::OtherCampaign { one, other, reason });
         }
     }
     let Some(whole) = whole(&parts) else { return Ok(Vec::new()) };
@@ -96,17 +97,13 @@ fn merge_journals(parts: &[Part], journal: &mut Journal) -> Result<(), StoreErro
     }
 }
 
-/// Whether `run` and `next`, in the order of their shards, are different shards of one campaign.
-fn are_shards_of_one(run: &RunInfo, next: &RunInfo) -> bool {
+/// Why `run` and `next`, in the order of their shards, are not different shards of one campaign; `None` if they are.
+fn not_shards_of_one(run: &RunInfo, next: &RunInfo) -> Option<String> {
     let ((shard, count), (next_shard, next_count)) = (run.shard, next.shard);
-    run.format == next.format
-        && run.twinfer == next.twinfer
-        && run.seed == next.seed
-        && run.families == next.families
-        && run.ladder == next.ladder
-        && run.variants == next.variants
-        && count == next_count
-        && shard < next_shard
+    if count != next_count || shard == next_shard {
+        return Some(format!("shard: {shard}/{count}, the other {next_shard}/{next_count}"));
+    }
+    between_shards(run, next)
 }
 
 /// The run of the whole campaign; `None` without a shard.
@@ -126,6 +123,7 @@ fn whole(parts: &[Part]) -> Option<RunInfo> {
         shard: (0, 1),
         workforce: Vec::new(),
         end: None,
+        resumed: Vec::new(),
         jobs: runs().fold(0, |jobs, run| jobs.saturating_add(run.jobs)),
         started: runs().map(|run| run.started).min()?,
         ..runs().next()?.clone()

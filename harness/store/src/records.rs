@@ -63,6 +63,11 @@ impl Records {
         self.revisited_end.as_ref()
     }
 
+    /// Whether a case before the last one was not read.
+    pub(crate) fn has_gap(&self) -> bool {
+        self.seen.has_gap()
+    }
+
     /// Checks a record and returns it as it was last decided.
     fn decided(&mut self, mut record: CaseRecord) -> Result<CaseRecord, StoreError> {
         let line = self.place().lines;

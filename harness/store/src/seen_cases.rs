@@ -15,6 +15,11 @@ impl SeenCases {
         Self { shards, next: shard, ahead: BTreeSet::new() }
     }
 
+    /// Whether a case before the last one was not seen.
+    pub fn has_gap(&self) -> bool {
+        !self.ahead.is_empty()
+    }
+
     /// Adds the case at `index` in the campaign; false if it was seen before.
     pub fn insert(&mut self, index: u64) -> bool {
         if index < self.next || !self.ahead.insert(index) {
@@ -34,9 +39,11 @@ mod tests {
     #[test]
     fn each_case_is_new_once_in_any_order() {
         let mut seen = SeenCases::of_shard((1, 3));
-        for index in [7, 1, 13, 4, 10] {
+        for index in [7, 1, 13, 4] {
             assert!(seen.insert(index), "{index}");
         }
+        assert!(seen.has_gap());
+        assert!(seen.insert(10) && !seen.has_gap());
         assert_eq!((seen.next, seen.ahead.len()), (16, 0));
         for index in [1, 4, 7, 10, 13] {
             assert!(!seen.insert(index), "{index}");

@@ -132,10 +132,12 @@ impl Targets {
             ladder: None,
             variants: self.infos().cloned().collect(),
             libraries,
+            settings: None,
             machine: machine(),
             workforce: Vec::new(),
             end: None,
             started: now(),
+            resumed: Vec::new(),
             journal: None,
             revisited: None,
         }

@@ -96,5 +96,5 @@ fn killed_campaign_resumes_to_the_same_record() {
     assert_eq!(complete.summary.new_findings, whole.summary.new_findings);
     campaign.options.seed += 1;
     let error = campaign.try_run().err().expect("the seed differs");
-    assert!(error.to_string().contains("give the same options"), "{error}");
+    assert!(error.to_string().contains("seed: 3, now 4"), "{error}");
 }

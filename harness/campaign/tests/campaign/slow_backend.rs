@@ -36,7 +36,6 @@ fn cases_left_untriaged_at_the_time_limit_resume_first() {
     let path = outcome.out.join("journal.jsonl");
     let (before, text) = (records(), fs::read(&path).unwrap());
     campaign.start = Start::Resumed;
-    campaign.options.minimize = false;
     campaign.options.investigations = NonZeroUsize::new(JOBS).unwrap();
     campaign.options.budget = Budget::Cases(before.len() as u64);
     let resumed = campaign.run();

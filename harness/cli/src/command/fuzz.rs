@@ -2,13 +2,13 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use twinfer_campaign::{Options, Scaling};
-use twinfer_case::{Budget, Ladder, RunEnd, TrustedVariant};
+use twinfer_case::{Budget, Ladder, RunEnd, RunInfo, Settings, TrustedVariant};
 use twinfer_configuration::{CONFIGURATION_FILE, Configuration, Jobs, Shard, Variants, seconds};
 use twinfer_generators::Family;
 use twinfer_libraries::Hashing;
 use twinfer_log::LogLevel;
 use twinfer_reports::Format;
-use twinfer_store::{RunDirectory, known_findings};
+use twinfer_store::{RunDirectory, known_findings, read_run};
 #[cfg(feature = "fault-injection")]
 use twinfer_worker::FAULT_INJECTION_VARIABLE;
 #[cfg(feature = "fault-injection")]
@@ -62,13 +62,14 @@ pub struct Arguments {
     /// GPUs to use, separated by commas; each worker uses one
     #[arg(long, value_name = "0,1")]
     devices: Option<String>,
-    /// Run every n-th case, starting at case i: 0/4, 1/4, 2/4, 3/4
-    #[arg(long, default_value_t, value_name = "i/n")]
-    shard: Shard,
+    /// Run every n-th case, starting at case i: 0/4, 1/4, 2/4, 3/4 [default: 0/1]
+    #[arg(long, value_name = "i/n")]
+    shard: Option<Shard>,
     /// Run directory to write [default: next free runs/NNNN]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Resume the run in --out; the backends, families, seed, shard and ladder must be the same
+    /// Resume the run in --out with the settings that it records. Only --cases, --time, --jobs and --devices may differ from
+    /// them; commands and paths in --backends must be repeated, or need --trust
     #[arg(long, requires = "out")]
     resume: bool,
     /// Folder of known findings, or a run directory; repeatable [default: golden/cases if present]
@@ -94,8 +95,10 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let configuration = Configuration::read(arguments.config.as_deref())?;
-    let mut options = options(arguments, &configuration)?;
-    let directory = claim(arguments)?;
+    let resumed = if arguments.resume { Some(claim(arguments)?) } else { None };
+    let recorded = resumed.as_ref().map(recorded).transpose()?;
+    let mut options = options(arguments, &configuration, recorded.as_ref())?;
+    let directory = resumed.map_or_else(|| claim(arguments), Ok)?;
     let out = directory.path().to_owned();
     let log = RunLog::start(&out, arguments.log)?;
     log.extend_to(&mut options.worker);
@@ -130,23 +133,45 @@ fn claim(arguments: &Arguments) -> Result<RunDirectory, Failure> {
     })
 }
 
-/// The options of the campaign: the command line takes precedence over the configuration, which takes precedence over the
-/// defaults.
-fn options(arguments: &Arguments, configuration: &Configuration) -> Result<Options, Failure> {
-    let variants = for_screening(variants(arguments, configuration)?);
+/// The run to resume, which a campaign of generated cases wrote.
+fn recorded(directory: &RunDirectory) -> Result<RunInfo, Failure> {
+    let run = read_run(directory.path())?;
+    if run.families.is_empty() {
+        let out = directory.path().display();
+        return Err(Failure::usage(format!("{out} holds a run of `twinfer check`: run that command again")));
+    }
+    Ok(run)
+}
+
+/// The options of the campaign: the command line takes precedence over the `recorded` run or else the configuration, which take
+/// precedence over the defaults.
+fn options(
+    arguments: &Arguments,
+    configuration: &Configuration,
+    recorded: Option<&RunInfo>,
+) -> Result<Options, Failure> {
+    let variants = for_screening(match recorded.filter(|_| arguments.backends.is_none()) {
+        Some(run) => recorded_variants(arguments, run)?,
+        None => variants(arguments, configuration)?,
+    });
+    let configuration = &match recorded {
+        Some(run) => of_run(run, configuration)?,
+        None => configuration.clone(),
+    };
     let devices = arguments.devices.as_deref().or(configuration.devices.as_deref());
     let libraries = provision(&variants)?;
     let worker = worker_with(&libraries)?;
     #[cfg(feature = "fault-injection")]
     let worker = with_injected_faults(worker, arguments.inject);
-    let known = known(&arguments.known)?;
+    let settings = recorded.and_then(|run| run.settings.as_ref());
+    let known = known(&arguments.known, settings)?;
     let defaults = Options::new(variants, worker);
     let jobs = arguments.jobs.or(configuration.jobs);
     Ok(Options {
         families: families(arguments, configuration).iter().map(Family::to_string).collect(),
         seed: arguments.seed.or(configuration.seed).unwrap_or(0),
         budget: budget(arguments).or(configuration.budget).unwrap_or(Budget::Seconds(60)),
-        shard: arguments.shard.into(),
+        shard: arguments.shard.map(Into::into).or(recorded.map(|run| run.shard)).unwrap_or((0, 1)),
         jobs: jobs.map_or(defaults.jobs, Jobs::number),
         scaling: if jobs.is_some() { Scaling::Fixed } else { Scaling::AsNeeded },
         devices: devices.into_iter().flat_map(|devices| devices.split(',')).map(str::to_owned).collect(),
@@ -154,9 +179,32 @@ fn options(arguments: &Arguments, configuration: &Configuration) -> Result<Optio
         ladder: arguments.ladder.or(configuration.ladder),
         libraries: verify_in_background(libraries, Hashing::Full),
         known,
-        minimize: !arguments.no_minimize,
+        minimize: !arguments.no_minimize && settings.is_none_or(|settings| settings.minimize),
         ..defaults
     })
+}
+
+/// The configuration in which the settings are those of the run.
+fn of_run(run: &RunInfo, configuration: &Configuration) -> Result<Configuration, Failure> {
+    Ok(Configuration {
+        families: run
+            .families
+            .iter()
+            .map(|name| name.parse())
+            .collect::<Result<_, _>>()
+            .map_err(Failure::usage)?,
+        seed: Some(run.seed),
+        budget: Some(run.budget),
+        ladder: run.ladder,
+        ..configuration.clone()
+    })
+}
+
+/// The variants of the run, which a file names, that run every case.
+fn recorded_variants(arguments: &Arguments, run: &RunInfo) -> Result<Vec<TrustedVariant>, Failure> {
+    let bases = run.variants.iter().filter(|info| info.rung_of.is_none());
+    let variants: Vec<_> = bases.map(|info| info.variant.clone()).collect();
+    arguments.trust.admit_configured(arguments.out.as_deref().unwrap_or(Path::new(".")), &variants)
 }
 
 /// The workers inject the faults that `seed` selects, if there is one.
@@ -188,8 +236,12 @@ fn for_screening(variants: Vec<TrustedVariant>) -> Vec<TrustedVariant> {
     variants.into_iter().map(screening).collect()
 }
 
-/// The folders of known findings: the given ones, which must exist, or the default one if it exists.
-fn known(given: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+/// The folders of known findings: the given ones, which must exist, or those of the run to resume, or the default one if it
+/// exists.
+fn known(given: &[PathBuf], recorded: Option<&Settings>) -> Result<Vec<PathBuf>, Failure> {
+    if let Some(recorded) = recorded.filter(|_| given.is_empty()) {
+        return Ok(recorded.known.iter().map(|known| known.folder.clone()).collect());
+    }
     if given.is_empty() {
         let default = PathBuf::from(KNOWN);
         return Ok(default.is_dir().then_some(default).into_iter().collect());

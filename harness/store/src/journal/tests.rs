@@ -1,4 +1,4 @@
-use std::path::Path;
+use std::{io, path::Path};
 
 use super::*;
 
@@ -23,6 +23,20 @@ fn record(place: u8) -> CaseRecord {
         "findings": findings, "macs": place,
     });
     serde_json::from_value(record).unwrap()
+}
+
+/// A disk that syncs nothing, which is fast.
+#[derive(Debug)]
+struct Unsynced;
+
+impl Disk for Unsynced {
+    fn sync_file(&self, _file: &File, _path: &Path) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn sync_folder(&self, _path: &Path) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 fn append_all(journal: &mut Journal, records: &[CaseRecord]) {
@@ -72,9 +86,13 @@ fn journals_cut_anywhere_resume_after_the_last_complete_record() {
     append_all(&mut journal, &records);
     drop(journal);
     let whole = fs::read(&path).unwrap();
+    let info = fs::read(out.path().join(RUN)).unwrap();
     for cut in 0..=whole.len() {
         fs::write(&path, &whole[..cut]).unwrap();
-        let Resumed { mut journal, summary, .. } = resume(out.path()).unwrap();
+        fs::write(out.path().join(RUN), &info).unwrap();
+        let directory = RunDirectory::resume_on(out.path(), Arc::new(Unsynced)).unwrap();
+        let Resumed { mut journal, summary, .. } = Journal::resume(&directory, &run(), &|_| true).unwrap();
+        drop(directory);
         let kept = summary.cases as usize;
         assert_eq!(kept, whole[..cut].split(|byte| *byte == b'\n').count() - 1);
         assert_eq!(fs::read(&path).unwrap(), whole[..cut.min(fs::metadata(&path).unwrap().len() as usize)]);
@@ -86,7 +104,7 @@ fn journals_cut_anywhere_resume_after_the_last_complete_record() {
 #[test]
 fn open_cases_remain_until_they_are_decided() {
     let out = tempfile::tempdir().unwrap();
-    let records = [(0, false), (1, true), (2, true), (7, false)].map(|(place, is_open)| CaseRecord {
+    let records = [(0, false), (1, true), (2, true), (3, false)].map(|(place, is_open)| CaseRecord {
         open: is_open.then(|| "ort:cpu".parse().unwrap()).into_iter().collect(),
         ..record(place)
     });
@@ -240,4 +258,39 @@ fn first_case_of_a_lost_finding_is_open() {
     let resumed = Journal::resume(&directory, &run(), &|slug| slug == "a").unwrap();
     assert_eq!(resumed.open.keys().copied().collect::<Vec<_>>(), [1]);
     assert_eq!((resumed.summary.cases, resumed.settled.cases), (4, 3));
+}
+
+#[test]
+fn runs_that_lack_cases_or_differ_in_settings_are_not_resumed() {
+    let out = tempfile::tempdir().unwrap();
+    append_all(&mut begin(out.path()), &[record(0), record(2)]);
+    assert!(matches!(resume(out.path()), Err(StoreError::Gap(_))));
+    let (directory, recorded) = (RunDirectory::resume(out.path()).unwrap(), run());
+    let refused = |now: &RunInfo| match Journal::resume(&directory, now, &|_| true) {
+        Err(StoreError::OtherRun { differences, .. }) => differences,
+        _ => panic!("it is resumed"),
+    };
+    let mut other = RunInfo { seed: 2, shard: (1, 2), ..recorded.clone() };
+    assert_eq!(refused(&other), "seed: 1, now 2; shard: [0,1], now [1,2]");
+    other = recorded;
+    other
+        .libraries
+        .push(serde_json::from_value(serde_json::json!({"name": "a", "version": "1", "files": []})).unwrap());
+    assert!(refused(&other).starts_with("libraries: absent, now {\"a\":"), "{}", refused(&other));
+}
+
+#[test]
+fn resumed_run_records_its_budget_and_when_it_went_on() {
+    let out = tempfile::tempdir().unwrap();
+    append_all(&mut begin(out.path()), &[record(0)]);
+    let longer = RunInfo { budget: twinfer_case::Budget::Cases(9), started: 5, ..run() };
+    let directory = RunDirectory::resume(out.path()).unwrap();
+    drop(Journal::resume(&directory, &longer, &|_| true).unwrap());
+    let recorded = read_run(out.path()).unwrap();
+    assert_eq!(recorded.budget, twinfer_case::Budget::Cases(9));
+    assert_eq!(
+        recorded.resumed,
+        [Continuation { started: 5, cases: 1, budget: twinfer_case::Budget::Cases(9) }]
+    );
+    assert_eq!(recorded.started, 0);
 }
