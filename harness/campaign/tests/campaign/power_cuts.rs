@@ -5,7 +5,7 @@
 use std::{collections::BTreeMap, fs, path::Path, sync::Arc};
 
 use twinfer_campaign::Campaign;
-use twinfer_case::{CaseRecord, Event, Finding};
+use twinfer_case::{CaseRecord, Event, Finding, Summary};
 use twinfer_store::{FindingsFolder, RunDirectory, Start, has_run, replay_events};
 
 use crate::{
@@ -99,7 +99,7 @@ fn has(findings: &FindingsFolder, slug: &str, reported: &Finding) -> bool {
 #[test]
 fn what_was_reported_survives_power_cuts() {
     let recorded = Recorded::run();
-    let whole = recorded.campaign.outcome(Default::default(), recorded.events.clone());
+    let whole = recorded.campaign.outcome(Summary::default(), recorded.events.clone());
     let (journal, files) = (whole.journal(), whole.finding_files());
     assert!(!files.is_empty());
     let (mut random, mut resumed) = (Random(11), 0);
