@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
-use twinfer_case::{CaseHash, CaseRecord, Event, FindingCount, Variant};
+use twinfer_case::{CaseHash, CaseRecord, Event, FindingCount, Kind, Variant};
 
 use crate::{
-    Format, Report, Reporter,
+    Format, Report, ReportedFinding, Reporter,
     markup::markdown_text,
     numbers::counted,
     page,
@@ -16,6 +16,9 @@ use crate::{
 
 /// The version of the JSON form of a difference.
 const DIFFERENCE_FORMAT: u32 = 1;
+
+/// The word that introduces unstable findings.
+const UNSTABLE: &str = "unstable";
 
 /// The difference between the findings of two runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -37,6 +40,8 @@ pub struct Difference {
     /// Why the runs say nothing about each other: no case is in both, or a variant was not compared in one of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub uncompared: Vec<String>,
+    /// The unstable findings of the earlier run and those of the later one, which say nothing about what changed.
+    pub unstable: [Vec<FindingCount>; 2],
 }
 
 /// One of the two compared runs.
@@ -72,6 +77,7 @@ impl Difference {
             changed: Vec::new(),
             untried: Vec::new(),
             uncompared: [then.uncompared(earlier.0), now.uncompared(later.0)].concat(),
+            unstable: [then.unstable(), now.unstable()],
         };
         if difference.common == 0 {
             difference.uncompared.push("no case is in both runs".to_owned());
@@ -100,8 +106,9 @@ impl Difference {
         lines.push(Styled::default());
         lines.extend(uncompared::listed(&self.uncompared));
         let entries = self.entries();
-        if entries.is_empty() && self.uncompared.is_empty() {
-            lines.push(Styled::plain("same findings in both runs"));
+        if self.uncompared.is_empty() && entries.iter().all(|(word, _)| *word == UNSTABLE) {
+            let same = if entries.is_empty() { "same findings" } else { "same stable findings" };
+            lines.push(Styled::plain(format!("{same} in both runs")));
         }
         let line = |(word, what)| Styled::bold(format!("{word:<8}")) + " " + Styled::plain(what);
         lines.extend(entries.into_iter().map(line));
@@ -144,11 +151,15 @@ impl Difference {
         let all = |word, signed: &[FindingCount]| {
             signed.iter().map(|one| (word, described(one))).collect::<Vec<_>>()
         };
+        let [then, now] = &self.unstable;
+        let unstable = then.iter().map(|one| (UNSTABLE, format!("then: {}", described(one))));
+        let unstable = unstable.chain(now.iter().map(|one| (UNSTABLE, format!("now: {}", described(one)))));
         all("new", &self.new)
             .into_iter()
             .chain(changed)
             .chain(all("gone", &self.gone))
             .chain(all("not run", &self.untried))
+            .chain(unstable)
             .collect()
     }
 }
@@ -207,9 +218,24 @@ impl RunFindings {
         self.by_slug.get(slug).unwrap_or(NONE)
     }
 
+    /// The stable findings that `other` lacks.
     fn absent_in(&self, other: &Self) -> Vec<FindingCount> {
-        let absent = self.by_slug.iter().filter(|(slug, _)| !other.by_slug.contains_key(*slug));
-        absent.map(|(slug, cases)| FindingCount { slug: slug.clone(), cases: cases.len() as u64 }).collect()
+        self.counted_if(|slug| !self.is_unstable(slug) && !other.by_slug.contains_key(slug))
+    }
+
+    fn unstable(&self) -> Vec<FindingCount> {
+        self.counted_if(|slug| self.is_unstable(slug))
+    }
+
+    fn counted_if(&self, wanted: impl Fn(&str) -> bool) -> Vec<FindingCount> {
+        let wanted = self.by_slug.iter().filter(|(slug, _)| wanted(slug));
+        wanted.map(|(slug, cases)| FindingCount { slug: slug.clone(), cases: cases.len() as u64 }).collect()
+    }
+
+    fn is_unstable(&self, slug: &str) -> bool {
+        let is_unstable =
+            |found: &ReportedFinding| found.slug == slug && found.finding.kind == Kind::Unstable;
+        self.report.findings.iter().any(is_unstable)
     }
 
     /// The findings that `cases` show, each with the number of those cases.

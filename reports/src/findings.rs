@@ -12,8 +12,24 @@ pub(crate) fn reasons(report: &Report, finding: &Finding) -> Vec<(&'static str, 
     reasons.extend(fallbacks.map(|fallback| ("falls back", falls_back(fallback))));
     let documented = finding.divergences.iter().filter_map(|divergence| documented(report, divergence));
     reasons.extend(documented.map(|rule| ("documented", rule)));
+    reasons.extend(repeats(finding).into_iter().map(|outcome| ("repeated", outcome)));
     reasons.dedup();
     reasons
+}
+
+/// The number of runs after which a case with one outcome counts as stable.
+const ALL_REPEATS: u32 = 10;
+
+/// What repeats of the case came to, if they differ or are fewer than usual.
+fn repeats(finding: &Finding) -> Vec<String> {
+    match finding.outcomes.as_slice() {
+        [] => Vec::new(),
+        [one] if one.total() >= ALL_REPEATS => Vec::new(),
+        [one] => {
+            vec![format!("{} in all of only {}", one.outcome, counted(one.total().into(), "run", "runs"))]
+        }
+        several => several.iter().map(ToString::to_string).collect(),
+    }
 }
 
 /// `Conv: there is no quantized kernel for it; the values are as golden allows`

@@ -246,6 +246,7 @@ impl Campaign {
     fn triage_workers(&self, variants: &[VariantInfo], rungs: Vec<Rung>) -> Vec<TriageWorkers> {
         let of_variant = |(info, pools): (&VariantInfo, &Arc<DevicePools>)| {
             TriageWorkers::new(info.clone(), Arc::clone(pools), self.options.investigations)
+                .confirming_without_kept_memory()
         };
         let bases = variants.iter().zip(&self.pools).map(of_variant);
         bases.chain(Rung::triage_workers(rungs, &self.options)).collect()

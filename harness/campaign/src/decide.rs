@@ -128,7 +128,7 @@ mod tests {
             _ => Vec::new(),
         };
         let mut catalog = Catalog::default();
-        let index = catalog.add(Arc::new(Identity { signature, classes }));
+        let index = catalog.add(Arc::new(Identity { signature, classes, outcomes: Vec::new() }));
         catalog.count(index, cases);
         catalog
     }

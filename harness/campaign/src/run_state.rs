@@ -141,7 +141,7 @@ impl RunState {
             self.add_sighting(known, info, sink)?;
             known
         } else {
-            let added = self.findings.add(confirmed, info)?;
+            let added = self.findings.add(confirmed)?;
             let (slug, finding) = (self.findings.slug(added), confirmed.finding.clone());
             sink(&Event::FindingRecorded { slug, finding, new: true });
             added

@@ -86,8 +86,9 @@ impl Rung {
         let one_per_device = Arc::new(Semaphore::new("rungs that use a device alone", devices));
         let limit = options.investigations.min(options.most_on_a_rung());
         let of_rung = |rung: Self| {
-            let workers =
-                TriageWorkers::new(rung.info(), Arc::clone(&rung.pools), limit).with_sequential(rung.worker);
+            let workers = TriageWorkers::new(rung.info(), Arc::clone(&rung.pools), limit)
+                .with_sequential(rung.worker)
+                .confirming_without_kept_memory();
             match workers.info().description.device_use {
                 DeviceUse::Alone => workers.with_semaphore(&one_per_device),
                 DeviceUse::Shared => workers,

@@ -149,7 +149,7 @@ impl<'scope, 'env> TriageQueue<'scope, 'env> {
             );
             let begun = Instant::now();
             let outcome = match earlier.as_ref().map(|result| &result.outcome) {
-                Some(TriageOutcome::Reduced(reduced)) => resources.confirm(&suspect, reduced).map(Some),
+                Some(TriageOutcome::Reduced(reduced)) => resources.confirm(&suspect, reduced, &cancellation),
                 _ => resources.investigate(&suspect, hidden_behind.as_deref(), &cancellation),
             };
             debug!(
@@ -200,9 +200,15 @@ impl Resources<'_> {
         Ok(self.investigator.investigate(workers, suspect, hidden_behind, is_familiar, cancellation)?)
     }
 
-    fn confirm(self, suspect: &Suspect, reduced: &Reduced) -> Result<TriageOutcome, CampaignError> {
-        let confirmed = self.investigator.confirm(&self.variants[suspect.variant], suspect, reduced)?;
-        Ok(TriageOutcome::Confirmed(reduced.clone(), Box::new(confirmed)))
+    fn confirm(
+        self,
+        suspect: &Suspect,
+        reduced: &Reduced,
+        cancellation: &Cancellation,
+    ) -> Result<Option<TriageOutcome>, CampaignError> {
+        let workers = &self.variants[suspect.variant];
+        let confirmed = self.investigator.confirm(workers, suspect, reduced, cancellation)?;
+        Ok(confirmed.map(|confirmed| TriageOutcome::Confirmed(reduced.clone(), Box::new(confirmed))))
     }
 }
 

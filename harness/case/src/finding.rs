@@ -1,6 +1,9 @@
 use serde::{Deserialize, Serialize};
 
-use crate::{BackendVersion, CaseHash, Diagnosis, Divergence, Kind, Provenance, Signature, Stage, Variant};
+use crate::{
+    BackendVersion, CaseHash, CaseOutcome, Diagnosis, Divergence, Kind, Provenance, RepeatedOutcome,
+    Signature, Stage, Variant,
+};
 
 /// The version of the finding format that this crate writes.
 pub const FINDING_FORMAT: u32 = 1;
@@ -37,12 +40,23 @@ pub struct Finding {
     pub provenance: Option<Provenance>,
     /// For a state-dependent divergence: the cases that the worker ran before, in order.
     pub preceding: Vec<CaseHash>,
+    /// What repeats of the case came to, sorted: one outcome if the finding is stable. Empty if nothing was repeated.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outcomes: Vec<RepeatedOutcome>,
 }
 
 impl Finding {
     /// Whether `shown`, a finding of a later run, is this finding on the same case. Only `shown` says what the case shows now.
+    /// An unstable finding also recurs as a stable one whose outcome it lists.
     pub fn recurs_as(&self, shown: &Self) -> bool {
-        self.case == shown.case && self.signature == shown.signature
+        let is_listed = || shown.outcomes.iter().all(|one| self.lists(&one.outcome));
+        self.case == shown.case
+            && (self.signature == shown.signature || !shown.outcomes.is_empty() && is_listed())
+    }
+
+    /// Whether this finding is unstable and `outcome` is one of its outcomes.
+    pub fn lists(&self, outcome: &CaseOutcome) -> bool {
+        self.kind == Kind::Unstable && self.outcomes.iter().any(|one| one.outcome == *outcome)
     }
 
     /// Whether `variant` showed the finding.

@@ -41,6 +41,7 @@ mod quantizer;
 mod reach;
 mod recipe;
 mod record;
+mod repeated_outcome;
 mod run_end;
 mod signature;
 mod summary;
@@ -84,6 +85,7 @@ pub use record::{
     Machine, Mask, Note, QuantizedExecution, RunInfo, Settings, VariantInfo, VariantRecord, WorkerBound,
     Workforce,
 };
+pub use repeated_outcome::{CaseOutcome, Circumstance, Ending, RepeatedOutcome};
 pub use run_end::RunEnd;
 pub use signature::{Cause, Signature};
 pub use summary::{FindingCount, MaskCount, Summary, VariantSummary};

@@ -11,7 +11,7 @@ use crate::{BackendName, Fallback, FallbackReason, FallbackValues, Kind, Stage};
 pub struct Signature {
     /// The backend, without its options and version.
     pub backend: BackendName,
-    /// The stage of the divergence.
+    /// The stage of the divergence; [`Stage::Load`] if it is unstable, since its outcomes may reach different stages.
     pub stage: Stage,
     /// The kind of the divergence.
     pub kind: Kind,
@@ -53,6 +53,11 @@ impl Cause {
 }
 
 impl Signature {
+    /// The signature of an unstable case with these classes: it depends on none of its outcomes.
+    pub const fn unstable(backend: BackendName, classes: Vec<String>) -> Self {
+        Self { backend, stage: Stage::Load, kind: Kind::Unstable, cause: Cause::Graph(classes), error: None }
+    }
+
     /// A folder name for the signature: lowercase letters, digits, `_` and `-` only, at most 120 bytes.
     ///
     /// It ends with a digest, which distinguishes signatures that a folder name alone cannot.
@@ -85,7 +90,11 @@ fn slugify(text: &str) -> String {
 
 impl fmt::Display for Signature {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {} {}", self.backend.label(), self.stage, self.kind)?;
+        f.write_str(self.backend.label())?;
+        if self.kind != Kind::Unstable {
+            write!(f, " {}", self.stage)?;
+        }
+        write!(f, " {}", self.kind)?;
         let parts = match &self.cause {
             Cause::Diagnosis(mutants) => mutants,
             Cause::Graph(classes) => classes,

@@ -105,6 +105,8 @@ pub enum Kind {
     ErrorLogged,
     /// Backends differ and golden does not know the graph.
     Disagree,
+    /// The outcome itself differs between repeats of the case.
+    Unstable,
 }
 
 impl fmt::Display for Kind {
@@ -125,6 +127,7 @@ impl fmt::Display for Kind {
             Self::OutOfBoundsWrite => "out-of-bounds-write",
             Self::ErrorLogged => "error-logged",
             Self::Disagree => "disagree",
+            Self::Unstable => "unstable",
         })
     }
 }

@@ -1,9 +1,13 @@
 use std::sync::Arc;
 
-use twinfer_case::{Algorithms, Divergence, EncodedCase, Observation, VariantInfo, VariantRecord};
+use twinfer_case::{
+    Algorithms, CaseOutcome, Divergence, EncodedCase, Ending, Kind, Observation, Outcome, VariantInfo,
+    VariantRecord,
+};
 
 use crate::{
     Evidence, Judgement,
+    determinism::runs_differ,
     diagnosis::{DiagnosisInput, explain},
     evidence::RunReference,
     judge,
@@ -79,6 +83,33 @@ impl Evaluated {
     #[must_use]
     pub fn with(&self, info: &VariantInfo, observation: Observation) -> Self {
         Self::new(info, Arc::clone(&self.encoded), self.references.clone(), observation)
+    }
+
+    /// What the case came to, as far as repeats of it are compared. A divergence that is itself a difference between runs is
+    /// left out.
+    pub fn outcome(&self) -> CaseOutcome {
+        let Observation { stage, outcome, .. } = &self.observation;
+        let compares_runs = |kind: &Kind| matches!(kind, Kind::Nondeterministic | Kind::StateDependent);
+        let kinds = self.divergences().iter().map(|divergence| divergence.kind);
+        let mut kinds: Vec<_> = kinds.filter(|kind| !compares_runs(kind)).collect();
+        kinds.sort_unstable();
+        kinds.dedup();
+        let error = match outcome {
+            Outcome::Rejected(error) | Outcome::Failed(error) => error.code().map(str::to_owned),
+            Outcome::Crashed(status) => Some(status.clone()),
+            Outcome::Ok | Outcome::TimedOut => None,
+        };
+        CaseOutcome { stage: *stage, ended: Ending::of(outcome), error, kinds }
+    }
+
+    /// Whether the outputs of every run are those of `other`, as far as golden allows two results to differ.
+    pub fn has_values_of(&self, other: &Self) -> bool {
+        let runs = self.observation.runs.iter().zip(&other.observation.runs).zip(&self.references);
+        let agree = |((one, other), reference): ((&_, &_), &RunReference)| match reference {
+            Ok(evaluation) => runs_differ(evaluation, one, other).is_none(),
+            Err(_) => true,
+        };
+        self.observation.runs.len() == other.observation.runs.len() && runs.into_iter().all(agree)
     }
 
     /// The record of the observation for the journal.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use twinfer_case::{BackendName, Stage, Trust, TrustedVariant, Variant, VariantInfo, Verdict};
+use twinfer_case::{BackendName, Kind, Stage, Trust, TrustedVariant, Variant, VariantInfo, Verdict};
 use twinfer_configuration::{Date, KnownIssue};
 use twinfer_reports::{IssueState, ListedIssue, Report};
 use twinfer_store::{has_finding, read_finding};
@@ -103,12 +103,15 @@ fn concerned<'a>(report: &'a Report, issue: &'a KnownIssue) -> impl Iterator<Ite
     infos.filter(is_concerned).map(|info| &info.variant)
 }
 
-/// Whether `signature`, which begins with a backend and a stage, belongs to `backend`.
+/// Whether `signature`, which begins with a backend and a stage, or with a backend and `unstable`, belongs to `backend`.
 fn is_of(signature: &str, backend: &BackendName) -> bool {
     let name = backend.label().replace(':', "-");
     let rest = signature.strip_prefix(&name).and_then(|rest| rest.strip_prefix('-'));
     let stages = [Stage::Start, Stage::Load, Stage::Parse, Stage::Build, Stage::Execute];
-    rest.is_some_and(|rest| stages.iter().any(|stage| rest.starts_with(&stage.to_string())))
+    let unstable = Kind::Unstable.to_string();
+    rest.is_some_and(|rest| {
+        rest.starts_with(&unstable) || stages.iter().any(|stage| rest.starts_with(&stage.to_string()))
+    })
 }
 
 #[cfg(test)]

@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use twinfer_case::{Case, Divergence, Event, Finding, VariantRecord};
+use twinfer_case::{Case, Circumstance, Divergence, Event, Finding, RepeatedOutcome, VariantRecord};
 use twinfer_checks::{Evaluated, expected_outputs};
 use twinfer_store::write_finding;
-use twinfer_triage::{Cancellation, DivergingCase, Reduction, Symptom, confirm_smaller, finding};
+use twinfer_triage::{Cancellation, DivergingCase, Reduction, Repeater, Symptom, confirm_smaller, finding};
+use twinfer_workers::TriageWorkers;
 
 use crate::{TargetError, Targets};
 
@@ -49,7 +50,8 @@ impl Targets {
                 Reduction { workers, oracle: &self.oracle, cancellation: &Cancellation::default() };
             let smaller = reduction.reduce(&diverging, sink)?;
             let minimal = confirm_smaller(&smaller, workers)?.unwrap_or(diverging);
-            let finding = finding(workers.info(), &evaluated, &minimal, Vec::new());
+            let (minimal, outcomes) = repeated(workers, minimal)?;
+            let finding = Finding { outcomes, ..finding(workers.info(), &evaluated, &minimal, Vec::new()) };
             let folder = out.join(finding.signature.slug());
             let Evaluated { encoded, references, observation, .. } = &minimal.evaluated;
             let outputs = expected_outputs(references)?;
@@ -58,6 +60,19 @@ impl Targets {
         }
         Ok(Minimization::NoDivergence(records))
     }
+}
+
+/// A case that diverged in a fresh worker as what its repeats show it to be, with their outcomes.
+fn repeated(
+    workers: &TriageWorkers,
+    minimal: DivergingCase,
+) -> Result<(DivergingCase, Vec<RepeatedOutcome>), TargetError> {
+    let repeater = Repeater { workers, cancellation: &Cancellation::default() };
+    let given = vec![(Circumstance::Fresh, minimal.evaluated.clone())];
+    Ok(match repeater.repeat(&minimal, &[], given)? {
+        Some(repeats) => (repeats.settle(minimal), repeats.outcomes()),
+        None => (minimal, Vec::new()),
+    })
 }
 
 /// The symptom of the divergence of the `known` finding if `evaluated` shows it, or else of the first divergence; `None` if

@@ -4,7 +4,7 @@ use std::{path::Path, sync::Arc};
 
 use twinfer_case::{BackendVersion, Case, EncodedCase, Observation, Variant, VariantRecord};
 use twinfer_checks::{Evaluated, references};
-use twinfer_store::{RecordedObservation, Recording, read_preceding, without_timings};
+use twinfer_store::{RecordedObservation, Recording, read_finding, read_preceding, without_timings};
 use twinfer_workers::TriageWorkers;
 
 use crate::{TargetError, Targets, case::read_case};
@@ -16,7 +16,8 @@ pub struct Replay {
     pub variant: Variant,
     /// The backend version that was recorded, and the one that ran now.
     pub versions: (BackendVersion, BackendVersion),
-    /// Whether stage, outcome, writes out of bounds and every output recur, byte for byte.
+    /// Whether stage, outcome, writes out of bounds and every output recur, byte for byte; or, if the finding is unstable, whether
+    /// the outcome is one of those that it lists.
     pub recurs: bool,
     /// The verdict on what the variant does now.
     pub record: VariantRecord,
@@ -30,6 +31,10 @@ impl Targets {
         let history = read_preceding(folder)?.into_iter().map(EncodedCase::encode);
         let history = history.collect::<Result<Vec<_>, _>>()?;
         let recording = Recording::read_beside(folder)?;
+        let hash = EncodedCase::encode(case.clone())?.task.hash;
+        let finding = read_finding(folder)?.filter(|finding| finding.case == hash);
+        let is_listed =
+            |now: &Evaluated| finding.as_ref().is_some_and(|finding| finding.lists(&now.outcome()));
         let mut replays = Vec::new();
         for workers in &self.variants {
             let info = workers.info();
@@ -38,7 +43,7 @@ impl Targets {
                 replays.push(Replay {
                     variant: recorded.variant.clone(),
                     versions: (recorded.version.clone(), info.description.backend_version()),
-                    recurs: recurs(recorded, &evaluated),
+                    recurs: recurs(recorded, &evaluated) || is_listed(&evaluated),
                     record: evaluated.record(info),
                 });
             }

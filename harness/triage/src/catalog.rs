@@ -138,7 +138,11 @@ mod tests {
 
     fn catalog_with(cause: Cause, classes: &[&str]) -> Catalog {
         let mut catalog = Catalog::default();
-        catalog.add(Arc::new(Identity { signature: signature(cause), classes: names(classes) }));
+        catalog.add(Arc::new(Identity {
+            signature: signature(cause),
+            classes: names(classes),
+            outcomes: Vec::new(),
+        }));
         catalog
     }
 

@@ -65,7 +65,7 @@ mod tests {
             cause: Cause::Diagnosis(vec![mutant.to_owned()]),
             error: None,
         };
-        Identity { signature, classes: Vec::new() }
+        Identity { signature, classes: Vec::new(), outcomes: Vec::new() }
     }
 
     #[test]

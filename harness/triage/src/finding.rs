@@ -28,6 +28,7 @@ pub fn finding(
         provenance: suspect.encoded.case.provenance.clone(),
         preceding,
         cut_short: false,
+        outcomes: Vec::new(),
         divergences: symptom.narrowed(minimal.divergences()),
     }
 }

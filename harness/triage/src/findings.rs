@@ -1,10 +1,10 @@
 use std::{collections::BTreeMap, path::PathBuf};
 
-use twinfer_case::{Case, Finding, Mask, Sighting, Summary, VariantInfo};
+use twinfer_case::{Case, Finding, Mask, Sighting, Summary};
 use twinfer_checks::expected_outputs;
 use twinfer_store::{FindingsFolder, RunDirectory, write_finding, write_preceding};
 
-use crate::{TriageError, catalog::Catalog, classes::classes, identity::Identity, triage_result::Confirmed};
+use crate::{TriageError, catalog::Catalog, identity::Identity, triage_result::Confirmed};
 
 /// The findings of a campaign and those that were known before, in order of discovery.
 pub struct Findings {
@@ -119,8 +119,8 @@ impl Findings {
     }
 
     /// Adds a finding, writes its folder, and returns its place.
-    pub fn add(&mut self, confirmed: &Confirmed, info: &VariantInfo) -> Result<usize, TriageError> {
-        let finding = confirmed.finding.clone();
+    pub fn add(&mut self, confirmed: &Confirmed) -> Result<usize, TriageError> {
+        let (finding, info) = (confirmed.finding.clone(), &confirmed.info);
         let minimal = &confirmed.minimal;
         let outputs = expected_outputs(&minimal.references)?;
         self.folder.add(&finding, |folder| {
@@ -155,7 +155,7 @@ impl Findings {
 
 impl Stored {
     fn of((finding, case): (Finding, Case)) -> Self {
-        let identity = Identity { signature: finding.signature.clone(), classes: classes(&case) };
+        let identity = Identity::of(&finding, &case);
         Self { finding, identity }
     }
 }

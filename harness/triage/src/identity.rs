@@ -1,6 +1,8 @@
 //! What a finding is recognized by, and which provisional signatures may belong to one finding.
 
-use twinfer_case::{Cause, Signature};
+use twinfer_case::{Case, CaseOutcome, Cause, Finding, Kind, Signature};
+
+use crate::classes::classes;
 
 /// What distinguishes a finding from others.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -9,12 +11,22 @@ pub struct Identity {
     pub signature: Signature,
     /// The [classes](crate::classes) of the finding's minimal case.
     pub classes: Vec<String>,
+    /// What repeats of an unstable finding's minimal case came to; empty for any other finding.
+    pub outcomes: Vec<CaseOutcome>,
 }
 
 impl Identity {
+    /// How `finding`, whose minimal case is `case`, is recognized.
+    pub fn of(finding: &Finding, case: &Case) -> Self {
+        let is_unstable = finding.kind == Kind::Unstable;
+        let outcomes = finding.outcomes.iter().filter(|_| is_unstable).map(|one| one.outcome.clone());
+        Self { signature: finding.signature.clone(), classes: classes(case), outcomes: outcomes.collect() }
+    }
+
     /// Whether a minimal case with this signature shows the finding.
     pub fn matches(&self, signature: &Signature) -> bool {
         self.signature == *signature
+            || self.lists(signature) && signature.cause == self.signature.cause
             || !matches!(signature.cause, Cause::Graph(_)) && self.is_likely(signature)
     }
 
@@ -23,8 +35,19 @@ impl Identity {
         self.classes.iter().all(|class| classes.contains(class))
     }
 
+    /// Whether a divergence with this signature is one of the outcomes of an unstable finding.
+    fn lists(&self, signature: &Signature) -> bool {
+        let is_outcome = |outcome: &CaseOutcome| {
+            outcome.kinds.contains(&signature.kind) && outcome.error == signature.error
+        };
+        self.signature.backend == signature.backend && self.outcomes.iter().any(is_outcome)
+    }
+
     /// Whether a case with this provisional signature most likely shows the finding.
     pub(crate) fn is_likely(&self, provisional: &Signature) -> bool {
+        if self.lists(provisional) {
+            return matches!(&provisional.cause, Cause::Graph(present) if self.is_contained_in(present));
+        }
         is_alike(&self.signature, provisional)
             && match (&self.signature.cause, &provisional.cause) {
                 (Cause::Graph(_), Cause::Graph(present)) => self.is_contained_in(present),

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use twinfer_case::{EncodedCase, Kind};
+use twinfer_case::{Circumstance, Divergence, EncodedCase, Kind, Variant, VariantInfo};
 use twinfer_checks::{Evaluated, Oracle};
 use twinfer_workers::TriageWorkers;
 
@@ -14,13 +14,15 @@ use crate::{
     classes::classes,
     diverging_case::DivergingCase,
     identity::Identity,
-    reduction::{Reduction, confirm_smaller},
+    recurrence::Recurrence,
+    reduction::{Reduction, run_fresh},
+    repeats::Repeater,
     suspect::Suspect,
     triage_result::{Confirmed, Reduced, TriageOutcome},
 };
 
-/// Fresh workers that a confirmation takes.
-const FRESH_WORKERS: usize = 1;
+/// Fresh workers that a confirmation and the repeats after it take one after the other.
+const FRESH_WORKERS: usize = 2;
 
 /// Investigates suspects, any number of them at the same time.
 #[derive(Clone, Copy)]
@@ -30,14 +32,21 @@ pub struct Investigator<'a> {
     minimize: bool,
 }
 
-/// How a divergence recurs.
-enum Recurrence {
+/// How a divergence recurs when its case runs once more; with the run in a fresh worker.
+enum Recurred {
     /// In a worker that has run no other case.
-    Fresh(DivergingCase),
+    Fresh(Box<DivergingCase>),
     /// In a worker that has run these cases, and not in a fresh one.
-    AfterOthers(DivergingCase, Vec<Arc<EncodedCase>>),
+    AfterOthers(Box<DivergingCase>, Vec<Arc<EncodedCase>>, Evaluated),
     /// Neither in a fresh worker nor after the cases that ran before.
-    Never,
+    Never(Evaluated),
+}
+
+/// Whether the smaller case of a suspect is a finding.
+enum Confirmation {
+    Recurring(Box<Confirmed>),
+    NotRecurring,
+    Canceled,
 }
 
 impl<'a> Investigator<'a> {
@@ -67,8 +76,8 @@ impl<'a> Investigator<'a> {
         }
         // the confirmation takes the worker that was requested
         drop(requested);
-        let confirmed = self.confirm(workers, suspect, &reduced)?;
-        Ok(Some(TriageOutcome::Confirmed(reduced, Box::new(confirmed))))
+        let confirmed = self.confirm(workers, suspect, &reduced, cancellation)?;
+        Ok(confirmed.map(|confirmed| TriageOutcome::Confirmed(reduced, Box::new(confirmed))))
     }
 
     /// The smallest case that shows the symptom of `suspect` in warm workers; the case of `suspect` if its symptom does not
@@ -94,52 +103,80 @@ impl<'a> Investigator<'a> {
         }
         let encoded = &smallest.evaluated.encoded;
         let signature = smallest.symptom.signature(workers.info(), encoded);
-        let identity = Identity { signature, classes: classes(&encoded.case) };
+        let identity = Identity { signature, classes: classes(&encoded.case), outcomes: Vec::new() };
         Ok(Some(Reduced { smallest, identity, events, is_minimal: !cancellation.is_timed_out() }))
     }
 
     /// Confirms in a fresh worker the case to which `suspect` was reduced; if the symptom does not recur there, the case of
-    /// `suspect` itself.
+    /// `suspect` itself. Repeats show whether what is confirmed is stable. `None` if the investigation was canceled.
     pub fn confirm(
         self,
         workers: &TriageWorkers,
         suspect: &Suspect,
         reduced: &Reduced,
-    ) -> Result<Confirmed, TriageError> {
+        cancellation: &Cancellation,
+    ) -> Result<Option<Confirmed>, TriageError> {
+        let repeater = Repeater { workers, cancellation };
         let original = self.diverging(suspect)?;
-        let smaller = &reduced.smallest;
-        let is_smaller = smaller.evaluated.encoded.task.hash != suspect.case;
-        if is_smaller && let Some(minimal) = confirm_smaller(smaller, workers)? {
-            let divergences = suspect.divergences().to_vec();
-            let confirmed = Confirmed::new(workers.info(), &original.evaluated, minimal, divergences);
-            return Ok(confirmed.reduced_to(reduced));
+        if reduced.smallest.evaluated.encoded.task.hash != suspect.case {
+            match confirm_reduced(&repeater, suspect, &original, reduced)? {
+                Confirmation::NotRecurring => {}
+                Confirmation::Canceled => return Ok(None),
+                Confirmation::Recurring(confirmed) => return Ok(Some(*confirmed)),
+            }
         }
-        self.confirm_original(workers, suspect, &original, reduced)
+        self.confirm_original(&repeater, suspect, &original, reduced)
     }
 
-    /// Confirms the case of `suspect` itself, whatever way it recurs.
+    /// Confirms the case of `suspect` itself, whatever way it recurs; `None` if the investigation was canceled.
     fn confirm_original(
         self,
-        workers: &TriageWorkers,
+        repeater: &Repeater<'_>,
         suspect: &Suspect,
         original: &DivergingCase,
         reduced: &Reduced,
-    ) -> Result<Confirmed, TriageError> {
-        let confirmed = |minimal: DivergingCase| {
-            let divergences = minimal.evaluated.divergences().to_vec();
-            Confirmed::new(workers.info(), &original.evaluated, minimal, divergences)
+    ) -> Result<Option<Confirmed>, TriageError> {
+        let workers = repeater.workers;
+        let confirmed_in = |info: &VariantInfo, minimal: DivergingCase| {
+            let divergences = divergences_of(&workers.info().variant, &minimal);
+            Confirmed::new(info, &original.evaluated, minimal, divergences)
         };
-        Ok(match self.run_again(workers, suspect, &original.evaluated)? {
-            Recurrence::Fresh(fresh) => confirmed(fresh).reduced_to(reduced),
-            Recurrence::AfterOthers(warm, history) => {
+        let confirmed = |minimal| confirmed_in(workers.confirming_info(), minimal);
+        let in_campaign = (Circumstance::Campaign, original.evaluated.clone());
+        let recurred = self.run_again(workers, suspect, &original.evaluated)?;
+        let (history, given) = match &recurred {
+            Recurred::Fresh(fresh) => (&[][..], vec![(Circumstance::Fresh, fresh.evaluated.clone())]),
+            Recurred::AfterOthers(_, history, fresh) => {
+                (history.as_slice(), vec![in_campaign, (Circumstance::Fresh, fresh.clone())])
+            }
+            Recurred::Never(fresh) => (&[][..], vec![in_campaign, (Circumstance::Fresh, fresh.clone())]),
+        };
+        let Some(repeats) = repeater.repeat(original, history, given)? else { return Ok(None) };
+        let is_unstable = repeats.recurrence() == Recurrence::Unstable;
+        let confirmed = match recurred {
+            Recurred::Fresh(fresh) => confirmed(repeats.settle(*fresh)).reduced_to(reduced),
+            Recurred::AfterOthers(warm, history, _) if is_unstable => {
+                confirmed(repeats.settle(*warm)).after(history)
+            }
+            Recurred::AfterOthers(warm, history, _) => {
                 let minimal = warm.reclassified(Kind::StateDependent, "only after other cases");
                 confirmed(minimal).after(history)
             }
-            Recurrence::Never => {
-                let minimal = original.clone().reclassified(Kind::Nondeterministic, "did not recur");
-                confirmed(minimal).not_recurring()
+            Recurred::Never(_) if is_unstable => {
+                let (info, minimal) = repeater.unstable(&repeats, original);
+                confirmed_in(info, repeats.settle(minimal))
             }
-        })
+            Recurred::Never(_) => {
+                if let Some(warm) = repeats.recurring_warm(&original.symptom) {
+                    let minimal = warm.reclassified(Kind::StateDependent, "only after the case itself");
+                    confirmed(minimal).after(vec![Arc::clone(&original.evaluated.encoded)])
+                } else {
+                    let minimal = original.clone().reclassified(Kind::Nondeterministic, "did not recur");
+                    confirmed(minimal).not_recurring()
+                }
+            }
+        };
+        Ok(Some(confirmed.repeated(&repeats)))
     }
 
     /// The case of `suspect` with its symptom, as it was judged.
@@ -154,20 +191,53 @@ impl<'a> Investigator<'a> {
         workers: &TriageWorkers,
         suspect: &Suspect,
         evaluated: &Evaluated,
-    ) -> Result<Recurrence, TriageError> {
+    ) -> Result<Recurred, TriageError> {
         let Suspect { symptom, preceding, .. } = suspect;
-        let info = workers.info();
-        let fresh = evaluated.with(info, workers.observe_fresh(&evaluated.encoded.task)?);
-        if let Some(fresh) = DivergingCase::recurring(symptom, fresh) {
-            return Ok(Recurrence::Fresh(fresh));
+        let fresh = run_fresh(evaluated, workers)?;
+        if let Some(fresh) = DivergingCase::recurring(symptom, fresh.clone()) {
+            return Ok(Recurred::Fresh(Box::new(fresh)));
         }
         let history = preceding.iter().map(|index| EncodedCase::encode((self.source)(*index)));
         let history = history.collect::<Result<Vec<_>, _>>()?;
         let warm = workers.observe_after(&history, &evaluated.encoded)?;
-        let warm = warm.map(|observation| evaluated.with(info, observation));
+        let warm = warm.map(|observation| evaluated.with(workers.confirming_info(), observation));
         Ok(match warm.and_then(|warm| DivergingCase::recurring(symptom, warm)) {
-            Some(warm) => Recurrence::AfterOthers(warm, history),
-            None => Recurrence::Never,
+            Some(warm) => Recurred::AfterOthers(Box::new(warm), history, fresh),
+            None => Recurred::Never(fresh),
         })
     }
+}
+
+/// Confirms the smaller case to which `original` was reduced: it recurs in a fresh worker, or it is unstable.
+fn confirm_reduced(
+    repeater: &Repeater<'_>,
+    suspect: &Suspect,
+    original: &DivergingCase,
+    reduced: &Reduced,
+) -> Result<Confirmation, TriageError> {
+    let smaller = &reduced.smallest;
+    let fresh = run_fresh(&smaller.evaluated, repeater.workers)?;
+    let confirmed = DivergingCase::with_shared_symptom(&smaller.symptom, fresh.clone());
+    let mut given = vec![(Circumstance::Fresh, fresh)];
+    if confirmed.is_none() {
+        given.insert(0, (Circumstance::Campaign, smaller.evaluated.clone()));
+    }
+    let Some(repeats) = repeater.repeat(smaller, &[], given)? else {
+        return Ok(Confirmation::Canceled);
+    };
+    let (info, minimal) = match (confirmed, repeats.recurrence()) {
+        (Some(minimal), _) => (repeater.workers.confirming_info(), minimal),
+        (None, Recurrence::Unstable) => repeater.unstable(&repeats, smaller),
+        (None, _) => return Ok(Confirmation::NotRecurring),
+    };
+    let divergences = suspect.divergences().to_vec();
+    let minimal = repeats.settle(minimal);
+    let confirmed = Confirmed::new(info, &original.evaluated, minimal, divergences);
+    Ok(Confirmation::Recurring(Box::new(confirmed.reduced_to(reduced).repeated(&repeats))))
+}
+
+/// The divergences of `confirmed` as those of `variant`, which may have kept memory that its confirmation left untouched.
+fn divergences_of(variant: &Variant, confirmed: &DivergingCase) -> Vec<Divergence> {
+    let of_variant = |divergence: &Divergence| Divergence { variant: variant.clone(), ..divergence.clone() };
+    confirmed.evaluated.divergences().iter().map(of_variant).collect()
 }

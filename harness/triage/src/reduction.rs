@@ -139,9 +139,14 @@ pub fn confirm_smaller(
     smaller: &DivergingCase,
     workers: &TriageWorkers,
 ) -> Result<Option<DivergingCase>, TriageError> {
-    let observation = workers.observe_fresh(&smaller.evaluated.encoded.task)?;
-    let evaluated = smaller.evaluated.with(workers.info(), observation);
-    Ok(DivergingCase::with_shared_symptom(&smaller.symptom, evaluated))
+    let fresh = run_fresh(&smaller.evaluated, workers)?;
+    Ok(DivergingCase::with_shared_symptom(&smaller.symptom, fresh))
+}
+
+/// A case as it runs in a fresh worker.
+pub fn run_fresh(case: &Evaluated, workers: &TriageWorkers) -> Result<Evaluated, TriageError> {
+    let observation = workers.observe_fresh(&case.encoded.task)?;
+    Ok(case.with(workers.confirming_info(), observation))
 }
 
 /// The first candidate that shows the symptom, with its place among the candidates.

@@ -89,6 +89,9 @@ impl Symptom {
 
     /// The signature of a case with this symptom.
     pub fn signature(&self, info: &VariantInfo, encoded: &EncodedCase) -> Signature {
+        if self.kind == Kind::Unstable {
+            return Signature::unstable(info.variant.backend.clone(), classes(&encoded.case));
+        }
         let cause = match (self.kind, &self.fallback) {
             // such a case cannot be minimized, so its attributes mean nothing
             (Kind::Nondeterministic, _) => Cause::Graph(operators(&encoded.case)),
@@ -135,7 +138,7 @@ impl Symptom {
 #[cfg(test)]
 mod tests {
     use twinfer_case::{
-        Case, FallbackReason, FallbackValues, Observation, ReproducingMutant, Request, Verdict,
+        Case, Description, FallbackReason, FallbackValues, Observation, ReproducingMutant, Request, Verdict,
     };
     use twinfer_checks::Judgement;
     use twinfer_onnx::{DataType, Graph};
@@ -194,6 +197,23 @@ mod tests {
         assert_eq!(shared(&[steps], &[dropped, steps]), None, "it distinguishes less");
         assert_eq!(shared(&[steps], &[]), None, "it is unexplained");
         assert_eq!(shared(&[], &[dropped, steps]), names(&[dropped, steps]));
+    }
+
+    #[test]
+    fn unstable_signature_depends_on_no_outcome() {
+        let variant = "trt".parse().expect("a variant");
+        let description = Description::new("TensorRT", "8.6", Stage::Execute);
+        let info = VariantInfo { variant, description, rung_of: None };
+        let signature = |kind, outcome: Outcome| {
+            let mut evaluated = evaluated(vec![divergence(kind)]);
+            evaluated.observation.outcome = outcome;
+            let symptom = Symptom::of(&evaluated.divergences()[0], &evaluated).with_kind(Kind::Unstable);
+            symptom.signature(&info, &evaluated.encoded)
+        };
+        let refused = signature(Kind::RejectsValid, Outcome::rejected("UNSUPPORTED_NODE: no"));
+        assert_eq!(refused, signature(Kind::BuildFailure, Outcome::failed("NO_ENGINE: none")));
+        assert_eq!(refused, signature(Kind::WrongValues, Outcome::Ok));
+        assert_eq!(refused.to_string(), "trt unstable");
     }
 
     #[test]

@@ -3,7 +3,7 @@ use std::{sync::Arc, time::Duration};
 use twinfer_case::{Divergence, EncodedCase, Event, Finding, VariantInfo};
 use twinfer_checks::Evaluated;
 
-use crate::{classes::classes, diverging_case::DivergingCase, finding::finding, identity::Identity};
+use crate::{diverging_case::DivergingCase, finding::finding, identity::Identity, repeats::Repeats};
 
 /// The result of an investigation.
 pub struct TriageResult {
@@ -49,6 +49,8 @@ pub struct Reduced {
 
 /// A finding that fresh workers confirmed, or that turned out to recur only after other cases, or not at all.
 pub struct Confirmed {
+    /// The variant in which the finding was confirmed.
+    pub info: VariantInfo,
     /// The finding.
     pub finding: Finding,
     /// The finding's case, with what was observed and concluded.
@@ -69,13 +71,19 @@ impl Confirmed {
         minimal: DivergingCase,
         divergences: Vec<Divergence>,
     ) -> Self {
-        let finding = finding(info, suspect, &minimal, Vec::new());
-        Self { finding, minimal: minimal.evaluated, divergences, history: Vec::new(), recurs: true }
+        let (info, finding) = (info.clone(), finding(info, suspect, &minimal, Vec::new()));
+        Self { info, finding, minimal: minimal.evaluated, divergences, history: Vec::new(), recurs: true }
     }
 
     /// Marks the finding as cut short unless it was reduced as far as possible.
     pub(crate) const fn reduced_to(mut self, reduced: &Reduced) -> Self {
         self.finding.cut_short = !reduced.is_minimal;
+        self
+    }
+
+    /// Adds what repeats of the finding's case came to.
+    pub(crate) fn repeated(mut self, repeats: &Repeats) -> Self {
+        self.finding.outcomes = repeats.outcomes();
         self
     }
 
@@ -93,6 +101,6 @@ impl Confirmed {
 
     /// How the finding is recognized in other cases.
     pub fn identity(&self) -> Identity {
-        Identity { signature: self.finding.signature.clone(), classes: classes(&self.minimal.encoded.case) }
+        Identity::of(&self.finding, &self.minimal.encoded.case)
     }
 }

@@ -18,6 +18,7 @@ use crate::{
     memory,
     pool::{WorkerPool, spares::SparePolicy, trial::Trial},
     process::{WorkerProcess, command::WorkerCommand, deadline::Deadlines},
+    worker_memory::WorkerMemory,
 };
 
 /// The pools of a variant, one per device. A device on which no worker starts is given up as long as there is another one.
@@ -81,6 +82,18 @@ impl DevicePools {
             activity: Arc::default(),
             niced: NicedWorkers::Executors,
         }
+    }
+
+    /// Pools on the same devices whose workers start with other `memory`.
+    #[must_use]
+    pub fn with_memory(&self, memory: WorkerMemory) -> Self {
+        let pools = self.pools.iter().map(|pool| Arc::new(pool.with_memory(memory)));
+        Self { niced: self.niced, ..Self::of(pools.collect()) }
+    }
+
+    /// Whether no worker starts on any device.
+    pub fn are_given_up(&self) -> bool {
+        self.pools.iter().all(|pool| pool.health().is_given_up())
     }
 
     /// The workers that run at a lower CPU priority.

@@ -44,6 +44,7 @@ mod semaphore;
 mod sequential;
 mod triage_workers;
 mod work_item;
+mod worker_memory;
 
 pub use autoscaler::{Autoscaler, capacity::Capacity, variant_workers::VariantWorkers};
 pub use batch::run_batch;
@@ -65,5 +66,5 @@ pub use process::{
 pub use round_trip::RoundTrip;
 pub use semaphore::Semaphore;
 pub use sequential::SequentialRun;
-pub use triage_workers::{Lease, TriageWorkers};
+pub use triage_workers::{Lease, RepeatedRun, TriageWorkers};
 pub use work_item::{Observed, WorkItem};

@@ -27,13 +27,14 @@ use crate::{
         WorkerProcess, command::WorkerCommand, deadline::Deadlines, launch::Launch, watchdog::Watchdog,
     },
     semaphore::{Priority, Semaphore},
+    worker_memory::WorkerMemory,
 };
 
 /// The environment variable that names the GPUs that a process sees.
 const VISIBLE_DEVICES: &str = "CUDA_VISIBLE_DEVICES";
 
 /// Attempts before SIGKILL, which comes from outside, counts against a start or a case.
-const ATTEMPTS: usize = 4;
+pub const ATTEMPTS: usize = 4;
 
 /// Pauses between attempts to start a worker. A device that serves a limited number of processes has room once another one
 /// has ended, and a service that ended the contexts of all takes a second to come back.
@@ -77,6 +78,25 @@ impl WorkerPool {
             watchdog: host.watchdog().clone(),
             starts: Arc::clone(host.starts()),
             spares: Arc::new(Spares::new(policy)),
+            description: OnceLock::new(),
+            health: DeviceHealth::default(),
+            executors: AtomicUsize::new(0),
+            starting_executors: AtomicUsize::new(0),
+            occupancy: Mutex::default(),
+        }
+    }
+
+    /// A pool of workers on the same device that start with other `memory`. It keeps only spares that are requested.
+    #[must_use]
+    pub fn with_memory(&self, memory: WorkerMemory) -> Self {
+        Self {
+            variant: memory.variant(&self.variant),
+            command: memory.command(&self.command),
+            device: Arc::clone(&self.device),
+            deadlines: self.deadlines,
+            watchdog: self.watchdog.clone(),
+            starts: Arc::clone(&self.starts),
+            spares: Arc::new(Spares::new(SparePolicy { least: 0, ..self.spares.policy() })),
             description: OnceLock::new(),
             health: DeviceHealth::default(),
             executors: AtomicUsize::new(0),

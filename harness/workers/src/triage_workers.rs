@@ -1,26 +1,29 @@
 use std::{
     num::NonZeroUsize,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
     time::Instant,
 };
 
-use tracing::debug;
-use twinfer_case::{DeviceUse, EncodedCase, Observation, Task, VariantInfo};
+use tracing::{debug, warn};
+use twinfer_case::{
+    DeviceUse, EncodedCase, MemoryMode, Observation, Outcome, PoisonPattern, Stage, Task, VariantInfo,
+};
 
 use crate::{
     device_pools::{DevicePools, NicedWorkers},
     error::WorkerError,
     pool::{
-        WorkerPool,
+        ATTEMPTS, WorkerPool,
         spares::SpareRequest,
         trial::{lost, observe},
     },
     process::WorkerProcess,
     semaphore::{LONG_WAIT, Priority, Semaphore},
     sequential::{SequentialRun, SequentialWorkers},
+    worker_memory::WorkerMemory,
 };
 
 /// The most workers per device that triage keeps busy: each takes seconds to start, and memory of the device.
@@ -30,6 +33,10 @@ const LIMIT_PER_DEVICE: usize = 4;
 pub struct TriageWorkers {
     info: VariantInfo,
     pools: Arc<DevicePools>,
+    /// The workers that confirm, if they differ from those that screen.
+    confirming: Option<(VariantInfo, Arc<DevicePools>)>,
+    /// Workers with memory filled with [`PoisonPattern::Nan`] and [`PoisonPattern::Large`], once some are needed.
+    filled: [OnceLock<DevicePools>; 2],
     /// Idle workers that have run cases.
     warm: Mutex<Vec<WorkerProcess>>,
     /// The workers of a rung, which has no executors.
@@ -41,6 +48,14 @@ pub struct TriageWorkers {
     warm_permits: Semaphore,
     /// Bounds the busy workers by the backend's use of devices.
     busy: Arc<Semaphore>,
+}
+
+/// One run of a case that is [repeated](TriageWorkers::repeat).
+pub struct RepeatedRun {
+    /// What the variant did with the case.
+    pub observation: Observation,
+    /// Whether the worker had run a case before.
+    pub is_warm: bool,
 }
 
 /// A minimization's share of the limit; returned when dropped.
@@ -61,6 +76,8 @@ impl TriageWorkers {
         Self {
             info,
             pools,
+            confirming: None,
+            filled: Default::default(),
             warm: Mutex::default(),
             sequential: SequentialWorkers::default(),
             limit,
@@ -75,6 +92,17 @@ impl TriageWorkers {
     pub fn with_sequential(self, worker: WorkerProcess) -> Self {
         self.sequential.add(worker);
         self
+    }
+
+    /// Has cases confirmed in workers that leave memory untouched, if those that screen cases keep it.
+    #[must_use]
+    pub fn confirming_without_kept_memory(self) -> Self {
+        if self.info.variant.memory() != Some(MemoryMode::Keep) {
+            return self;
+        }
+        let pools = Arc::new(self.pools.with_memory(WorkerMemory::Untouched));
+        let info = VariantInfo { variant: pools.variant().clone(), ..self.info.clone() };
+        Self { confirming: Some((info, pools)), ..self }
     }
 
     /// Bounds the busy workers by a semaphore that other variants share.
@@ -101,9 +129,33 @@ impl TriageWorkers {
         &self.info
     }
 
+    /// The variant that fresh workers serve, and its backend's description.
+    pub fn confirming_info(&self) -> &VariantInfo {
+        self.confirming.as_ref().map_or(&self.info, |(info, _)| info)
+    }
+
+    fn confirming_pools(&self) -> &Arc<DevicePools> {
+        self.confirming.as_ref().map_or(&self.pools, |(_, pools)| pools)
+    }
+
+    fn filled_pools(&self, pattern: PoisonPattern) -> &DevicePools {
+        let place = match pattern {
+            PoisonPattern::Nan => 0,
+            PoisonPattern::Large => 1,
+        };
+        let uses_cuda = self.info.variant.backend.loads_cuda_runtime();
+        // without a device that executes, a backend only builds, in memory of the host
+        let memory = if uses_cuda && self.info.description.reaches == Stage::Execute {
+            WorkerMemory::Filled(pattern)
+        } else {
+            WorkerMemory::HostFilled(pattern)
+        };
+        self.filled[place].get_or_init(|| self.confirming_pools().with_memory(memory))
+    }
+
     /// Starts `workers` fresh workers that will be needed soon, if they take long to start.
     pub fn request_fresh(&self, workers: usize) -> SpareRequest {
-        self.pools.next().request_spares(workers)
+        self.confirming_pools().next().request_spares(workers)
     }
 
     /// The most workers that are busy at once. More investigations than that would only wait for each other's workers.
@@ -122,12 +174,40 @@ impl TriageWorkers {
         (self.limit.get() / self.leases.load(Ordering::Relaxed).max(1)).max(1)
     }
 
-    /// Runs a case in a worker that has run nothing else.
+    /// Runs a case in a worker that has run nothing else, and that [confirms](Self::confirming_info).
     pub fn observe_fresh(&self, task: &Task) -> Result<Observation, WorkerError> {
         let _busy = self.busy.acquire(Priority::Needed);
-        let trial = self.pools.try_fresh(task, None)?;
-        self.keep_warm(trial.survivor);
+        let trial = self.confirming_pools().try_fresh(task, None)?;
+        if self.confirming.is_none() {
+            self.keep_warm(trial.survivor);
+        }
         Ok(trial.observation)
+    }
+
+    /// Runs a case `times` times in one worker that has run `history` and nothing else. A worker that a run ends is replaced; a
+    /// run that hangs is the last. Without a `filling` the worker is one that [confirms](Self::confirming_info).
+    ///
+    /// Gives fewer runs, or none, if no worker starts with memory filled.
+    pub fn repeat(
+        &self,
+        filling: Option<PoisonPattern>,
+        history: &[Arc<EncodedCase>],
+        task: &Task,
+        times: usize,
+    ) -> Result<Vec<RepeatedRun>, WorkerError> {
+        let pools = filling.map_or_else(|| &**self.confirming_pools(), |pattern| self.filled_pools(pattern));
+        if filling.is_some() && pools.are_given_up() {
+            return Ok(Vec::new());
+        }
+        let _busy = self.busy.acquire(Priority::Needed);
+        match repeat(pools, history, task, times) {
+            Err(error) if filling.is_some() && pools.are_given_up() => {
+                let (variant, reason) = (pools.variant().to_string(), error.to_string());
+                warn!(variant, reason, "no worker starts with memory filled: cases are repeated without");
+                Ok(Vec::new())
+            }
+            runs => runs,
+        }
     }
 
     /// Runs a case in a worker that has run others, if one is idle.
@@ -168,12 +248,9 @@ impl TriageWorkers {
         history: &[Arc<EncodedCase>],
         case: &EncodedCase,
     ) -> Result<Option<Observation>, WorkerError> {
-        let mut worker = self.pools.take()?;
-        for earlier in history {
-            if observe(&mut worker, &earlier.task).is_err() {
-                return Ok(None);
-            }
-        }
+        let history: Vec<_> = history.iter().map(|earlier| &earlier.task).collect();
+        let taken = take_after(self.confirming_pools(), &history)?;
+        let Some((_, mut worker)) = taken else { return Ok(None) };
         match observe(&mut worker, &case.task) {
             Ok(observation) => Ok(Some(observation)),
             Err((_, loss)) if loss.is_from_outside() => Ok(None),
@@ -199,6 +276,88 @@ impl TriageWorkers {
     fn warm(&self) -> MutexGuard<'_, Vec<WorkerProcess>> {
         self.warm.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// A worker that has run `earlier` and nothing else, with its pool; `None` if one of those cases ends it.
+fn take_after(
+    pools: &DevicePools,
+    earlier: &[&Task],
+) -> Result<Option<(Arc<WorkerPool>, WorkerProcess)>, WorkerError> {
+    for _ in 0..ATTEMPTS {
+        let (pool, mut worker) = take(pools)?;
+        match earlier.iter().find_map(|task| observe(&mut worker, task).err()) {
+            None => return Ok(Some((pool, worker))),
+            Some((_, loss)) if loss.is_from_outside() => {}
+            Some(_) => return Ok(None),
+        }
+    }
+    Ok(None)
+}
+
+/// A worker that has run nothing, with its pool.
+fn take(pools: &DevicePools) -> Result<(Arc<WorkerPool>, WorkerProcess), WorkerError> {
+    pools.on_any(|pool| Ok((Arc::clone(pool), pool.take()?)))
+}
+
+/// Runs a case `times` times, each time in the worker of the run before, as long as that one lives.
+fn repeat(
+    pools: &DevicePools,
+    history: &[Arc<EncodedCase>],
+    task: &Task,
+    times: usize,
+) -> Result<Vec<RepeatedRun>, WorkerError> {
+    let history: Vec<_> = history.iter().map(|earlier| &earlier.task).collect();
+    let (mut earlier, mut runs, mut survivor, mut killed) = (history.clone(), Vec::new(), None, 0);
+    while runs.len() < times {
+        let (pool, mut worker, is_warm) = if let Some((pool, worker)) = survivor.take() {
+            (pool, worker, true)
+        } else if let Some((pool, worker)) = take_after(pools, &earlier)? {
+            (pool, worker, !earlier.is_empty())
+        } else {
+            let (pool, worker) = take(pools)?;
+            (pool, worker, false)
+        };
+        earlier.clone_from(&history);
+        match observe(&mut worker, task) {
+            Ok(observation) => {
+                runs.push(RepeatedRun { observation, is_warm });
+                survivor = Some((pool, worker)).filter(|(_, worker)| !worker.is_spent());
+            }
+            Err((_, loss)) if loss.is_from_outside() && killed + 1 < ATTEMPTS => {
+                killed += 1;
+                // the next worker is to be as warm as this one
+                earlier.extend(is_warm.then_some(task));
+            }
+            Err((stage, loss)) => {
+                drop(worker);
+                let (observation, is_warm) = match runs_elsewhere(pools, &pool, task)? {
+                    Some(observation) => (observation, false),
+                    None => (lost(pools.variant(), stage, &loss)?, is_warm),
+                };
+                let has_hung = observation.outcome == Outcome::TimedOut;
+                runs.push(RepeatedRun { observation, is_warm });
+                if has_hung {
+                    break;
+                }
+            }
+        }
+    }
+    Ok(runs)
+}
+
+/// What a case that ends its worker does on another device than that of `pool`; `None` if it ends its worker there too, or if
+/// there is no other device.
+fn runs_elsewhere(
+    pools: &DevicePools,
+    pool: &Arc<WorkerPool>,
+    task: &Task,
+) -> Result<Option<Observation>, WorkerError> {
+    let Some(other) = pools.other_than(pool) else { return Ok(None) };
+    let observation = observe(&mut other.take()?, task).ok();
+    if observation.is_some() {
+        pool.health().record_failure();
+    }
+    Ok(observation)
 }
 
 impl Drop for Lease<'_> {

@@ -22,6 +22,7 @@ mod lossy_disk;
 mod poison;
 mod power_cuts;
 mod real_backends;
+mod repeats;
 mod sanitizer;
 mod setup;
 mod slow_backend;

@@ -117,6 +117,7 @@ impl<'a> Findings<'a> {
             provenance: None,
             preceding: Vec::new(),
             cut_short: false,
+            outcomes: Vec::new(),
         }
     }
 

@@ -57,6 +57,11 @@ impl Spares {
         Self { policy, state: Mutex::default(), changed: Condvar::new() }
     }
 
+    /// How many spares are kept.
+    pub const fn policy(&self) -> SparePolicy {
+        self.policy
+    }
+
     /// Takes a spare that is ready, or waits for one that is spawned and that no other thread waits for. `None` if there is neither,
     /// or the awaited one did not start.
     pub fn take(&self) -> Option<WorkerProcess> {

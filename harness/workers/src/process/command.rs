@@ -6,7 +6,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use twinfer_case::{BackendName, TrustedVariant};
+use twinfer_case::{BackendName, PoisonPattern, TrustedVariant};
 use twinfer_keeper::{KEEPER_VARIABLE, Settings, TEMPORARY_FOLDER_VARIABLE};
 
 use crate::{limits::Limits, memory};
@@ -70,6 +70,23 @@ impl WorkerCommand {
         Self { launcher, ..self }
     }
 
+    /// This command for workers whose allocator fills memory before it hands it out, and after it was freed with the complement.
+    pub(crate) fn filling_memory(&self, pattern: PoisonPattern) -> Self {
+        let (key, _) = ALLOCATOR;
+        let own = self.env.iter().rfind(|(name, _)| name == key).map(|(_, value)| value.clone());
+        let inherited = || env::var(key).ok();
+        let mut tunables = own.or_else(inherited).filter(|value| !value.is_empty()).unwrap_or_default();
+        if !tunables.is_empty() {
+            tunables.push(':');
+        }
+        // the bytes of memory that is handed out are the complement of this number, those of freed memory the number itself
+        let tunables = format!("{tunables}glibc.malloc.perturb={}", !host_byte(pattern));
+        let mut command = self.clone();
+        command.env.retain(|(name, _)| name != key);
+        command.env.push((key.to_owned(), tunables));
+        command
+    }
+
     /// The process to spawn for `variant`, for a worker with this folder for temporary files.
     pub(crate) fn for_variant(
         &self,
@@ -111,11 +128,35 @@ fn default_limits() -> Limits {
     Limits { memory, processes: 256, disk: 16 << 30 }
 }
 
+/// The byte that stands for `pattern` in memory of the host, which glibc fills with one byte: a NaN in 16-bit floats and a
+/// negative number in other types, or a large positive number.
+const fn host_byte(pattern: PoisonPattern) -> u8 {
+    match pattern {
+        PoisonPattern::Nan => 0xfe,
+        PoisonPattern::Large => 0x7b,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::env;
 
-    use super::{ENVIRONMENT, WorkerCommand};
+    use twinfer_case::PoisonPattern;
+
+    use super::{ALLOCATOR, ENVIRONMENT, WorkerCommand};
+
+    #[test]
+    fn memory_is_filled_beside_other_tunables() {
+        let tunables = |env: &[(&str, &str)], pattern| {
+            let env = env.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
+            let command = WorkerCommand { env, ..WorkerCommand::new("worker") }.filling_memory(pattern);
+            let (_, value) = command.env.iter().rfind(|(key, _)| key == ALLOCATOR.0).unwrap();
+            value.clone()
+        };
+        let given = [(ALLOCATOR.0, "glibc.malloc.top_pad=1"), ("OTHER", "1")];
+        assert_eq!(tunables(&given, PoisonPattern::Nan), "glibc.malloc.top_pad=1:glibc.malloc.perturb=1");
+        assert_eq!(tunables(&given, PoisonPattern::Large), "glibc.malloc.top_pad=1:glibc.malloc.perturb=132");
+    }
 
     #[test]
     fn variables_of_the_environment_are_kept() {

@@ -64,6 +64,17 @@ const DEFECTS: &[(&str, [Setting; 2], Defect)] = &[
     ("ConvTranspose", [Dilations, Group], Values),
 ];
 
+/// The defect of a graph whose treatment depends on memory that was not written, as the environment has it filled.
+pub fn of_filling() -> Option<Defect> {
+    let tunables = std::env::var("GLIBC_TUNABLES").unwrap_or_default();
+    let perturbed = tunables.split(':').find_map(|tunable| tunable.strip_prefix("glibc.malloc.perturb="));
+    match perturbed {
+        None => Some(Refused("UNSUPPORTED_NODE")),
+        Some("1") => Some(Refused("INVALID_NODE")),
+        Some(_) => None,
+    }
+}
+
 /// The first defect that a graph shows; `None` if it shows none.
 pub fn of(graph: &Graph) -> Option<Defect> {
     let shows = |(operator, settings, _): &&(&str, [Setting; 2], Defect)| {

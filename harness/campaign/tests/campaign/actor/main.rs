@@ -64,6 +64,8 @@ struct Actor {
     has_lost_context: bool,
     /// Cases with a bias that ran before.
     seen: HashSet<CaseHash>,
+    /// How many cases with a bias ran before.
+    biased: usize,
     leaked: Vec<Vec<u8>>,
 }
 
@@ -93,6 +95,7 @@ impl Actor {
             has_seen_relu: false,
             has_lost_context: false,
             seen: HashSet::new(),
+            biased: 0,
             leaked: Vec::new(),
         }
     }
@@ -258,6 +261,7 @@ impl Actor {
         self.has_seen_relu |= features.relu;
         if features.bias {
             self.seen.insert(task.hash);
+            self.biased += 1;
         }
         observation
     }
@@ -266,6 +270,11 @@ impl Actor {
     fn defect(&self, graph: &Graph, Features { bias, relu }: Features, hash: CaseHash) -> Option<Defect> {
         let is_level_2 = self.level.as_deref() == Some("2");
         let wrong_values = match self.role {
+            Role::AlternatesErrors if bias => {
+                let errors = ["UNSUPPORTED_NODE", "INVALID_NODE"];
+                return Some(Defect::Refused(errors[self.biased % errors.len()]));
+            }
+            Role::RefusesByFilling if bias => return defects::of_filling(),
             Role::HasManyBugs | Role::HasManyBugsSlowly | Role::HasManyBugsAndCountsStarts => {
                 return defects::of(graph);
             }

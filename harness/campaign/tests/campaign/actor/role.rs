@@ -74,6 +74,11 @@ roles! {
     /// Returns wrong values for a bias if its memory is poisoned, as one that reads what it has not written.
     ReadsUnwrittenMemory = "reads-unwritten-memory",
 
+    /// Refuses a graph with a bias with one of two errors in turn, as the process goes on.
+    AlternatesErrors = "alternates-errors",
+    /// Refuses a graph with a bias with one of two errors, or not at all, as the allocator fills memory.
+    RefusesByFilling = "refuses-by-filling",
+
     /// Aborts if a convolution has a bias.
     Aborts = "aborts",
     /// Sleeps for ten minutes if a convolution has a bias.

@@ -1,0 +1,108 @@
+//! Cases that become findings are repeated.
+
+use std::collections::BTreeMap;
+
+use twinfer_case::{Circumstance, Ending, Finding, Kind, TrustedVariant};
+use twinfer_targets::Targets;
+
+use crate::{
+    actor::role::Role,
+    setup::{actor, against},
+};
+
+/// How many runs of the only outcome of a finding there were, by circumstance.
+fn only_outcome(finding: &Finding) -> BTreeMap<Circumstance, u32> {
+    assert_eq!(finding.outcomes.len(), 1, "{:?}", finding.outcomes);
+    finding.outcomes[0].times.clone()
+}
+
+#[test]
+fn fault_that_recurs_ten_times_is_stable() {
+    use Circumstance::{FilledLarge, FilledNan, Fresh, Warm};
+    let answering = [(Warm, 4), (Fresh, 2), (FilledNan, 2), (FilledLarge, 2)];
+    // a worker that dies is never warm
+    let dying = [(Fresh, 6), (FilledNan, 2), (FilledLarge, 2)];
+    let expected = [
+        (Role::IgnoresBias, Kind::WrongValues, answering.to_vec()),
+        (Role::Aborts, Kind::Crash, dying.to_vec()),
+    ];
+    for (role, kind, times) in expected {
+        let findings = against(role, 40).run().findings();
+        assert!(!findings.is_empty(), "{role}");
+        for finding in findings {
+            assert_eq!(finding.kind, kind);
+            assert_eq!(only_outcome(&finding), times.iter().copied().collect(), "{role}");
+        }
+    }
+}
+
+#[test]
+fn hang_is_repeated_four_times() {
+    let mut campaign = against(Role::Hangs, 4);
+    campaign.options.minimize = false;
+    let findings = campaign.run().findings();
+    assert!(!findings.is_empty());
+    for finding in findings {
+        assert_eq!(finding.kind, Kind::Hang);
+        assert_eq!(only_outcome(&finding).values().sum::<u32>(), 4);
+    }
+}
+
+#[test]
+fn outcome_that_changes_from_run_to_run_is_unstable() {
+    let outcome = against(Role::AlternatesErrors, 120).run();
+    let findings = outcome.findings();
+    assert!(!findings.is_empty());
+    for finding in &findings {
+        assert_eq!(finding.kind, Kind::Unstable, "{}", finding.signature);
+        let errors: Vec<_> = finding.outcomes.iter().map(|one| one.outcome.error.as_deref()).collect();
+        assert_eq!(errors, [Some("INVALID_NODE"), Some("UNSUPPORTED_NODE")]);
+    }
+    // whichever error comes first, the bug is one and the same
+    let signatures: Vec<_> = findings.iter().map(|finding| &finding.signature.error).collect();
+    assert!(signatures.iter().all(|error| error.is_none()), "{signatures:?}");
+}
+
+#[test]
+fn outcome_that_depends_on_unwritten_memory_is_unstable() {
+    let mut campaign = against(Role::RefusesByFilling, 80);
+    let one = campaign.record(1, 1);
+    campaign.record(2, 3).assert_same(&one);
+    assert!(!one.findings.is_empty());
+    for finding in &one.findings {
+        assert_eq!(finding.kind, Kind::Unstable, "{}", finding.signature);
+        let under = |circumstance| {
+            let mut came = finding.outcomes.iter().filter(|one| one.times.contains_key(&circumstance));
+            let outcome = came.next().map(|one| (one.outcome.ended, one.outcome.error.clone()));
+            assert!(came.next().is_none(), "{:?}", finding.outcomes);
+            outcome.expect("the case ran under every circumstance")
+        };
+        let refused = |error: &str| (Ending::Rejected, Some(error.to_owned()));
+        assert_eq!(under(Circumstance::Fresh), refused("UNSUPPORTED_NODE"));
+        assert_eq!(under(Circumstance::Warm), refused("UNSUPPORTED_NODE"));
+        assert_eq!(under(Circumstance::FilledNan), refused("INVALID_NODE"));
+        assert_eq!(under(Circumstance::FilledLarge), (Ending::Ok, None));
+    }
+}
+
+#[test]
+fn unstable_finding_recurs_with_any_listed_outcome() {
+    let campaign = against(Role::AlternatesErrors, 40);
+    let outcome = campaign.run();
+    let finding = &outcome.findings()[0];
+    let folder = outcome.out.join("findings").join(finding.signature.slug());
+    let recurs = |role: Role| {
+        let variant = TrustedVariant::vouch(actor(role).parse().unwrap());
+        let observed = folder.with_extension("observed.json");
+        let text = std::fs::read_to_string(&observed).unwrap();
+        std::fs::write(&observed, text.replace(&Role::AlternatesErrors.to_string(), &role.to_string()))
+            .unwrap();
+        let targets =
+            Targets::start(&[variant], &campaign.options.worker, campaign.options.deadlines).unwrap();
+        let replays = targets.replay(&folder).unwrap();
+        assert_eq!(replays.len(), 1);
+        replays[0].recurs
+    };
+    assert!(recurs(Role::AlternatesErrors));
+    assert!(!recurs(Role::Honest), "the backend is mended");
+}
