@@ -1,4 +1,4 @@
-use twinfer_onnx::Tensor;
+use twinfer_onnx::{Graph, Tensor, element_count, infer_shapes};
 
 use crate::{Case, CaseHash, OversizedRecipe, Request, Stage, materialize};
 
@@ -15,19 +15,22 @@ pub struct Task {
     pub runs: Vec<Vec<Tensor>>,
     /// The last stage that the supervisor needs; a backend may stop after it.
     pub until: Stage,
+    /// Bytes of the outputs of all runs, by the shape rules of ONNX; `None` if these do not tell.
+    pub output_bytes: Option<u64>,
 }
 
 impl Task {
     /// Encodes the graph and materializes the tensors of `case`, once for all backends.
     pub fn of(case: &Case) -> Result<Self, OversizedRecipe> {
         let runs = materialize(&case.runs)?;
-        Ok(Self::new(case.graph.encode(), case.request.clone(), runs))
+        let output_bytes = output_bytes(&case.graph, &runs);
+        Ok(Self { output_bytes, ..Self::new(case.graph.encode(), case.request.clone(), runs) })
     }
 
     /// A task for a model in ONNX format.
     pub fn new(model: Vec<u8>, request: Request, runs: Vec<Vec<Tensor>>) -> Self {
         let hash = CaseHash::over(&model, &request, &runs);
-        Self { hash, model, request, runs, until: Stage::Execute }
+        Self { hash, model, request, runs, until: Stage::Execute, output_bytes: None }
     }
 
     /// This task with `stage` as the last stage that the supervisor needs.
@@ -35,6 +38,17 @@ impl Task {
     pub fn until(self, stage: Stage) -> Self {
         Self { until: stage, ..self }
     }
+}
+
+fn output_bytes(graph: &Graph, runs: &[Vec<Tensor>]) -> Option<u64> {
+    runs.iter().try_fold(0_u64, |total, inputs| {
+        let shapes: Vec<_> = inputs.iter().map(|input| input.shape.clone()).collect();
+        let shapes = infer_shapes(graph, &shapes).ok()?;
+        shapes.outputs().iter().try_fold(total, |total, output| {
+            let bytes = element_count(&output.shape)?.checked_mul(output.dtype.size())?;
+            total.checked_add(bytes as u64)
+        })
+    })
 }
 
 impl Case {

@@ -55,9 +55,9 @@ pub enum FrameError {
     /// More payload parts than [`MAX_PARTS`].
     #[error("a payload of {0} parts is over the limit of {MAX_PARTS}")]
     TooManyParts(usize),
-    /// More payload bytes than [`MAX_PAYLOAD`].
-    #[error("a payload of more than {MAX_PAYLOAD} bytes")]
-    PayloadTooLong,
+    /// More payload bytes than this limit.
+    #[error("a payload of more than {0} bytes")]
+    PayloadTooLong(u64),
     /// The header is not the JSON of a message.
     #[error("the header is no message: {0}")]
     Header(#[from] serde_json::Error),
@@ -80,9 +80,12 @@ struct IncomingHeader<H> {
 ///
 /// Every allocation is within a limit, and large ones only happen as the bytes arrive.
 ///
+/// A payload of more than `max_payload` bytes is an error before any of it is read.
+///
 /// A header for which `read` gives `None` is read as JSON.
 pub fn read_frame<H: DeserializeOwned, R: BufRead>(
     stream: &mut R,
+    max_payload: u64,
     read: impl FnOnce(&[u8]) -> Option<H>,
 ) -> Result<Option<Frame<'_, H, R>>, FrameError> {
     let Some(length) = read_length(stream)? else { return Ok(None) };
@@ -94,7 +97,7 @@ pub fn read_frame<H: DeserializeOwned, R: BufRead>(
             Some(message) => Ok(IncomingHeader { message, payload: Vec::new() }),
             None => from_json(header),
         })??;
-    check_payload(&payload)?;
+    check_payload(&payload, max_payload)?;
     Ok(Some(Frame { header: message, payload: Payload { stream, lengths: payload.into_iter() } }))
 }
 
@@ -122,7 +125,7 @@ pub fn write_frame<H: Serialize>(
     payload: &[Part<'_>],
 ) -> Result<(), FrameError> {
     let lengths: Vec<_> = payload.iter().map(|part| part.len() as u64).collect();
-    check_payload(&lengths)?;
+    check_payload(&lengths, MAX_PAYLOAD)?;
     let total = lengths.iter().sum::<u64>() as usize;
     write_header(stream, |stream| {
         Ok(serde_json::to_writer(stream, &OutgoingHeader { message, payload: lengths })?)
@@ -168,12 +171,13 @@ impl Part<'_> {
     }
 }
 
-fn check_payload(lengths: &[u64]) -> Result<(), FrameError> {
+fn check_payload(lengths: &[u64], max_payload: u64) -> Result<(), FrameError> {
     if lengths.len() > MAX_PARTS {
         return Err(FrameError::TooManyParts(lengths.len()));
     }
     let total = lengths.iter().try_fold(0u64, |total, length| total.checked_add(*length));
-    total.filter(|total| *total <= MAX_PAYLOAD).map(|_| ()).ok_or(FrameError::PayloadTooLong)
+    let is_within = total.is_some_and(|total| total <= max_payload.min(MAX_PAYLOAD));
+    if is_within { Ok(()) } else { Err(FrameError::PayloadTooLong(max_payload.min(MAX_PAYLOAD))) }
 }
 
 fn read_length(stream: &mut impl Read) -> Result<Option<u32>, FrameError> {
@@ -236,7 +240,7 @@ mod tests {
 
     /// The next frame.
     fn read<H: DeserializeOwned>(stream: &mut impl BufRead) -> Result<Option<Whole<H>>, FrameError> {
-        let Some(mut frame) = read_frame(stream, |_| None)? else { return Ok(None) };
+        let Some(mut frame) = read_frame(stream, MAX_PAYLOAD, |_| None)? else { return Ok(None) };
         let mut parts = Vec::new();
         while let Some(part) = frame.payload.take(<[u8]>::to_vec)? {
             parts.push(part);
@@ -299,7 +303,7 @@ mod tests {
         for lengths in [format!("[{}]", MAX_PAYLOAD + 1), format!("[{},{}]", u64::MAX, u64::MAX)] {
             let bytes = framed(&format!(r#"{{"message":"m","payload":{lengths}}}"#));
             let refused = read::<String>(&mut bytes.as_slice());
-            assert!(matches!(refused, Err(FrameError::PayloadTooLong)), "{refused:?}");
+            assert!(matches!(refused, Err(FrameError::PayloadTooLong(MAX_PAYLOAD))), "{refused:?}");
         }
     }
 

@@ -25,7 +25,9 @@ mod stage;
 mod wire;
 
 pub use frame::{FrameError, MAX_HEADER, MAX_PARTS, MAX_PAYLOAD};
-pub use message::{Fault, FaultCause, FromWorker, ToWorker, read_from_worker, read_to_worker};
+pub use message::{
+    Fault, FaultCause, FromWorker, ToWorker, read_from_worker, read_limited_from_worker, read_to_worker,
+};
 pub use message_error::MessageError;
 
 /// The protocol version of this crate; both sides must have the same.

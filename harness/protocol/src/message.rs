@@ -5,7 +5,7 @@ use twinfer_case::{CaseHash, Description, DeviceMemory, Observation, Stage, Task
 
 use crate::{
     MessageError,
-    frame::{FrameError, Part, read_frame, write_frame, write_header},
+    frame::{FrameError, MAX_PAYLOAD, Part, read_frame, write_frame, write_header},
     stage,
     wire::{AnswerHeader, CaseHeader, ObservationHeader, Parts, TensorHeader},
 };
@@ -178,7 +178,7 @@ impl FromWorker {
 
 /// Reads the supervisor's next message; `None` if it closed the pipe.
 pub fn read_to_worker(stream: &mut impl BufRead) -> Result<Option<ToWorker>, MessageError> {
-    let Some(frame) = read_frame(stream, |_| None)? else { return Ok(None) };
+    let Some(frame) = read_frame(stream, MAX_PAYLOAD, |_| None)? else { return Ok(None) };
     let mut parts = Parts::new(frame.payload);
     let message = match frame.header {
         ToWorkerHeader::Hello { protocol, variants } => {
@@ -198,6 +198,7 @@ pub fn read_to_worker(stream: &mut impl BufRead) -> Result<Option<ToWorker>, Mes
                     request: header.request.into_owned(),
                     runs,
                     until: header.until,
+                    output_bytes: None,
                 },
                 variants: header.variants.into_owned(),
                 intermediates: header.intermediates.into_owned(),
@@ -210,7 +211,15 @@ pub fn read_to_worker(stream: &mut impl BufRead) -> Result<Option<ToWorker>, Mes
 
 /// Reads the worker's next message; `None` if it closed the pipe.
 pub fn read_from_worker(stream: &mut impl BufRead) -> Result<Option<FromWorker>, MessageError> {
-    let Some(frame) = read_frame(stream, stage_of)? else { return Ok(None) };
+    read_limited_from_worker(stream, MAX_PAYLOAD)
+}
+
+/// Reads the worker's next message, whose tensors have at most `max_payload` bytes; `None` if it closed the pipe.
+pub fn read_limited_from_worker(
+    stream: &mut impl BufRead,
+    max_payload: u64,
+) -> Result<Option<FromWorker>, MessageError> {
+    let Some(frame) = read_frame(stream, max_payload, stage_of)? else { return Ok(None) };
     let mut parts = Parts::new(frame.payload);
     let message = match frame.header {
         FromWorkerHeader::Hello { protocol, backends, device_memory } => {
@@ -354,7 +363,7 @@ mod tests {
         let length = (header.len() as u32).to_le_bytes();
         let bytes = [&length, header].concat();
         let mut stream = bytes.as_slice();
-        let frame = read_frame(&mut stream, |_| None).ok()??;
+        let frame = read_frame(&mut stream, MAX_PAYLOAD, |_| None).ok()??;
         let FromWorkerHeader::Stage { hash, variant, stage } = frame.header else { return None };
         Some((hash, variant, stage))
     }
@@ -428,6 +437,23 @@ mod tests {
         assert!(matches!(answer(&header, &[&[0; 7]]), Err(MessageError::Tensor(_))));
         let huge = header.replace("[2]", "[18446744073709551615,18446744073709551615]");
         assert!(matches!(answer(&huge, &[&[0; 8]]), Err(MessageError::Tensor(_))));
+    }
+
+    #[test]
+    fn payload_over_the_limit_is_refused_before_it_arrives() {
+        let header = format!(
+            r#"{{"message":{{"answer":{{"hash":"{}","variant":0,"observation":{{"stage":"execute","outcome":"ok"}}}}}},
+                "payload":[9]}}"#,
+            "0".repeat(64)
+        );
+        let bytes = [&(header.len() as u32).to_le_bytes(), header.as_bytes()].concat();
+        let refused = read_limited_from_worker(&mut bytes.as_slice(), 8);
+        assert!(matches!(refused, Err(MessageError::Frame(FrameError::PayloadTooLong(8)))), "{refused:?}");
+        let incomplete = read_limited_from_worker(&mut bytes.as_slice(), 9);
+        assert!(
+            !matches!(incomplete, Err(MessageError::Frame(FrameError::PayloadTooLong(_)))),
+            "{incomplete:?}"
+        );
     }
 
     #[test]

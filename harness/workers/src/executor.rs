@@ -128,7 +128,7 @@ impl Executor {
             }
             let Some(front) = self.in_flight.front() else { return Ok(()) };
             let expected = front.case.task.hash;
-            match worker.receive(stage).map_err(|loss| (stage, loss))? {
+            match worker.receive(stage, &front.case.task).map_err(|loss| (stage, loss))? {
                 Reply::Entered(hash, entered) if hash == expected => {
                     self.deliver_last();
                     stage = entered;

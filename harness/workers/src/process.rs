@@ -20,7 +20,10 @@ use std::{
 use rustix::{pipe::fcntl_setpipe_size, process::setpriority_pgrp};
 use tracing::{debug, warn};
 use twinfer_case::{CaseHash, Description, DeviceMemory, DeviceUse, Observation, Stage, Task, Variant};
-use twinfer_protocol::{FrameError, FromWorker, MessageError, PROTOCOL_VERSION, ToWorker, read_from_worker};
+use twinfer_protocol::{
+    FrameError, FromWorker, MAX_PAYLOAD, MessageError, PROTOCOL_VERSION, ToWorker, read_from_worker,
+    read_limited_from_worker,
+};
 
 use self::{
     confined::ConfinedChild,
@@ -43,6 +46,10 @@ pub const PIPE_BYTES: usize = 1 << 18;
 const DEFAULT_PIPE_BYTES: usize = 4096;
 /// How long a worker that closed its pipe may take to end.
 const CLOSING: Duration = Duration::from_secs(2);
+/// How many times as large as an element the widest one may be.
+const WIDEST: u64 = 8;
+/// Bytes of an answer beyond those of its outputs.
+const EXCESS_ANSWER: u64 = 16 << 20;
 /// The niceness of a worker with lowered priority: it gets about a third of a core that it shares with another one.
 const NICENESS: i32 = 5;
 
@@ -252,10 +259,10 @@ impl WorkerProcess {
         !self.stdout.buffer().is_empty()
     }
 
-    /// Waits for the worker's next message about the case in front, which is in `stage`.
-    pub fn receive(&mut self, stage: Stage) -> Result<Reply, Loss> {
+    /// Waits for the worker's next message about the case in front, which is `task` and in `stage`.
+    pub fn receive(&mut self, stage: Stage, task: &Task) -> Result<Reply, Loss> {
         self.deadline.set(self.deadlines.of(stage));
-        match read_from_worker(&mut self.stdout) {
+        match read_limited_from_worker(&mut self.stdout, answer_limit(task)) {
             // every stage has its deadline, so a worker that enters one again and again would never end
             Ok(Some(FromWorker::Stage { stage, .. })) if self.stage >= Some(stage) => {
                 Err(Loss::Garbled(format!("it enters {stage} once more")))
@@ -329,6 +336,13 @@ impl WorkerProcess {
         }
         Loss::Died(Death::new(status, self.stderr.take().and_then(StderrTail::last_line)))
     }
+}
+
+/// The most bytes of tensors in the answer to `task`: those of its outputs in the widest element type, and so much that an answer of
+/// the wrong shape can still be compared.
+fn answer_limit(task: &Task) -> u64 {
+    let expected = task.output_bytes.unwrap_or(MAX_PAYLOAD);
+    expected.saturating_mul(WIDEST).saturating_add(EXCESS_ANSWER).min(MAX_PAYLOAD)
 }
 
 /// The three pipes to a child that was started with them.

@@ -41,7 +41,7 @@ fn try_observe(worker: &mut WorkerProcess, task: &Task) -> Result<Observation, (
     let mut stage = Stage::Load;
     worker.send(task).and_then(|()| worker.flush()).map_err(|loss| (stage, loss))?;
     loop {
-        match worker.receive(stage) {
+        match worker.receive(stage, task) {
             Ok(Reply::Entered(hash, entered)) if hash == task.hash => stage = entered,
             Ok(Reply::Observed(hash, observation)) if hash == task.hash => return Ok(*observation),
             Ok(_) => return Err((stage, Loss::other_case())),
