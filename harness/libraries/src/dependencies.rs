@@ -4,6 +4,7 @@ use std::{
     fs::File,
     path::{Path, PathBuf},
     process::Command,
+    time::Duration,
 };
 
 use object::{
@@ -12,7 +13,7 @@ use object::{
     read::{ReadCache, elf::FileHeader},
 };
 
-use crate::{Installed, Product, product::is_version_of};
+use crate::{Installed, Product, product::is_version_of, program::output_within};
 
 /// A shared object that another one needs and the dynamic loader does not find.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -106,9 +107,13 @@ pub(crate) fn unused(files: &[PathBuf]) -> Vec<String> {
 
 const UNUSED: [&str; 3] = ["libcublas.so", "libcublasLt.so", "libcudnn.so"];
 
+/// How long listing the loader's cache may take.
+const LISTING: Duration = Duration::from_secs(30);
+
 fn loader_cache() -> BTreeMap<String, PathBuf> {
-    let run =
-        |program| Command::new(program).arg("-p").output().ok().filter(|output| output.status.success());
+    let run = |program| {
+        output_within(Command::new(program).arg("-p"), LISTING).ok().filter(|output| output.status.success())
+    };
     let listing = run("ldconfig").or_else(|| run("/sbin/ldconfig"));
     let text = listing.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
     text.lines().filter_map(cache_line).collect()

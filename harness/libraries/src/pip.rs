@@ -1,10 +1,25 @@
 use std::{
     fs,
+    io::ErrorKind,
     path::{Path, PathBuf},
     process::Command,
+    time::Duration,
 };
 
-use crate::{Error, Package};
+use crate::{Error, Package, program::output_within};
+
+/// How long a download may take: a gigabyte at half a megabyte a second.
+const DOWNLOAD: Duration = Duration::from_mins(30);
+/// How long pip may take to report its version, from a slow disk.
+const VERSION: Duration = Duration::from_mins(1);
+
+/// The name and version of pip; `None` if it does not run.
+pub fn pip_version() -> Option<String> {
+    let mut command = Command::new("python3");
+    let output = output_within(command.args(["-I", "-m", "pip", "--version"]), VERSION).ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    Some(text.split(" from ").next()?.trim().to_owned()).filter(|version| !version.is_empty())
+}
 
 /// Downloads the package's wheel into `directory` with pip, which respects the user's index and proxy settings.
 pub(crate) fn download(package: &Package, directory: &Path) -> Result<PathBuf, Error> {
@@ -16,7 +31,10 @@ pub(crate) fn download(package: &Package, directory: &Path) -> Result<PathBuf, E
     command.arg("--dest").arg(directory);
     command.arg(format!("{}=={}", package.distribution, package.version));
     let shown = format!("python3 -m pip download {}=={}", package.distribution, package.version);
-    let output = command.output().map_err(|source| Error::NoPip { command: shown.clone(), source })?;
+    let output = output_within(&mut command, DOWNLOAD).map_err(|source| match source.kind() {
+        ErrorKind::TimedOut => Error::Pip { command: shown.clone(), reason: source.to_string() },
+        _ => Error::NoPip { command: shown.clone(), source },
+    })?;
     if !output.status.success() {
         return Err(Error::Pip { command: shown, reason: last_line(&output.stderr) });
     }

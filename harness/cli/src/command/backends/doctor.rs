@@ -1,10 +1,7 @@
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    process::Command,
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 use twinfer_case::{BackendName, Stage, TrustedVariant, Variant};
-use twinfer_libraries::{Dependency, Hashing, Installed, Loader, Product, Store};
+use twinfer_libraries::{Dependency, Hashing, Installed, Loader, Product, Store, pip_version};
 use twinfer_targets::Targets;
 use twinfer_workers::Deadlines;
 
@@ -54,12 +51,6 @@ fn print_service() {
     } else {
         line!(paint::faint("  no") => " MPS: above level=0, TensorRT builds one engine at a time per GPU; start `nvidia-cuda-mps-control -d` to build in parallel");
     }
-}
-
-fn pip_version() -> Option<String> {
-    let output = Command::new("python3").args(["-I", "-m", "pip", "--version"]).output().ok()?;
-    let text = String::from_utf8(output.stdout).ok()?;
-    Some(text.split(" from ").next()?.trim().to_owned()).filter(|version| !version.is_empty())
 }
 
 /// Prints the state of a library; returns whether its files are unchanged since they were installed.
