@@ -24,6 +24,7 @@ mod installation;
 mod interruption;
 mod issues;
 mod libraries;
+mod limits;
 mod obstacle;
 mod output;
 mod paint;

@@ -6,7 +6,26 @@ use twinfer_case::TrustedVariant;
 use twinfer_libraries::{Hashing, Installed, SEARCH_PATH_VARIABLE, search_path};
 use twinfer_workers::WorkerCommand;
 
-use crate::{Failure, libraries::verify, provision::provision};
+use crate::{Failure, libraries::verify, limits::LimitArguments, provision::provision, run_log::RunLog};
+
+/// What the command line sets for all workers.
+#[derive(Clone, Copy, Default)]
+pub struct WorkerSettings<'a> {
+    /// The log to append to, if there is one.
+    pub log: Option<&'a RunLog>,
+    /// What each worker may use of the machine.
+    pub limits: LimitArguments,
+}
+
+impl WorkerSettings<'_> {
+    /// Applies these settings to the workers that `command` starts.
+    pub fn apply_to(self, command: &mut WorkerCommand) {
+        self.limits.apply_to(command);
+        if let Some(log) = self.log {
+            log.extend_to(command);
+        }
+    }
+}
 
 /// The command that starts a worker of any of `variants`, after installing missing libraries and verifying all of them, with
 /// cached digests.

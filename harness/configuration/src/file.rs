@@ -1,13 +1,13 @@
 //! `twinfer.toml`: defaults for the options of the command line, and known findings.
 
-use std::{io, path::Path, str::FromStr};
+use std::{io, num::NonZeroU64, path::Path, str::FromStr};
 
 use serde::{Deserialize, Deserializer, de};
 use toml::value::Datetime;
 use twinfer_case::{Budget, Ladder, read_file};
 use twinfer_generators::Family;
 
-use crate::{duration, jobs::Jobs, variants::Variants, versions::VersionRange};
+use crate::{duration, jobs::Jobs, size::Size, variants::Variants, versions::VersionRange};
 
 /// The file that is read if none is named.
 pub const CONFIGURATION_FILE: &str = "twinfer.toml";
@@ -31,6 +31,12 @@ pub struct Configuration {
     pub jobs: Option<Jobs>,
     /// The CUDA devices to use, as in `--devices`.
     pub devices: Option<String>,
+    /// The most memory of a worker, as in `--worker-memory`.
+    pub worker_memory: Option<Size>,
+    /// The most processes of a worker, as in `--worker-processes`.
+    pub worker_processes: Option<NonZeroU64>,
+    /// The most temporary files of a worker, as in `--worker-disk`.
+    pub worker_disk: Option<Size>,
     /// The escalation of options, as in `--ladder`.
     pub ladder: Option<Ladder>,
     /// The budget after which the campaign stops, as in `--cases` or `--time`.
@@ -243,6 +249,7 @@ mod tests {
         for (text, line) in [
             ("seed = 7\nsed = 8", "line 2: unknown field `sed`"),
             ("seed = 7\njobs = 1025", "line 2: give a number from 1 to 1024"),
+            ("worker-memory = \"8GB\"", "line 1: give a whole number with a unit: 512MiB, 8GiB, 2TiB"),
             ("\n\nbackends = \"ort:tpu\"", "line 3: unknown backend"),
             ("families = [\"con\"]", "line 1:"),
             ("ladder = \"ten\"", "line 1: \"ten\" is not a ladder: give a share"),

@@ -23,6 +23,7 @@ mod duration;
 mod file;
 mod jobs;
 mod shard;
+mod size;
 mod variants;
 mod versions;
 
@@ -30,5 +31,6 @@ pub use duration::seconds;
 pub use file::{CONFIGURATION_FILE, Configuration, ConfigurationError, Date, KnownIssue, Mistake};
 pub use jobs::{InvalidJobs, Jobs};
 pub use shard::{InvalidShard, Shard};
+pub use size::{InvalidSize, Size};
 pub use variants::{InvalidVariants, Variants};
 pub use versions::{InvalidRange, VersionRange};

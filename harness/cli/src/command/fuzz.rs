@@ -21,6 +21,7 @@ use crate::{
     formats::formats,
     issues::{Trials, resolve},
     libraries::verify_in_background,
+    limits::LimitArguments,
     output::{note, write},
     provision::provision,
     resumption::Resumption,
@@ -62,6 +63,8 @@ pub struct Arguments {
     /// GPUs to use, separated by commas; each worker uses one
     #[arg(long, value_name = "0,1")]
     devices: Option<String>,
+    #[command(flatten)]
+    limits: LimitArguments,
     /// Run every n-th case, starting at case i: 0/4, 1/4, 2/4, 3/4 [default: 0/1]
     #[arg(long, value_name = "i/n")]
     shard: Option<Shard>,
@@ -160,7 +163,8 @@ fn options(
     };
     let devices = arguments.devices.as_deref().or(configuration.devices.as_deref());
     let libraries = provision(&variants)?;
-    let worker = worker_with(&libraries)?;
+    let mut worker = worker_with(&libraries)?;
+    arguments.limits.or(configuration).apply_to(&mut worker);
     #[cfg(feature = "fault-injection")]
     let worker = with_injected_faults(worker, arguments.inject);
     let settings = recorded.and_then(|run| run.settings.as_ref());

@@ -11,10 +11,12 @@ use twinfer_targets::{Minimization, read_case};
 use crate::{
     Exit, Failure,
     backends::Backends,
+    limits::LimitArguments,
     output::{line, print},
     paint,
     run_log::RunLog,
     targets,
+    worker::WorkerSettings,
 };
 
 #[derive(Debug, Args)]
@@ -27,6 +29,8 @@ pub struct Arguments {
     /// Folder to write the finding to [default: next free runs/NNNN]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    #[command(flatten)]
+    limits: LimitArguments,
     /// Write debug.log to --out, or to a new run directory, at this level: error, warn, info, debug, trace
     #[arg(long, value_name = "LEVEL")]
     log: Option<LogLevel>,
@@ -36,7 +40,8 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let case = read_case(&arguments.case)?;
     let known = read_finding(&arguments.case)?;
     let log = RunLog::start_if_requested(arguments.log, arguments.out.as_deref())?;
-    let targets = targets::start(&arguments.backends.subjects(), log.as_ref())?;
+    let settings = WorkerSettings { log: log.as_ref(), limits: arguments.limits };
+    let targets = targets::start(&arguments.backends.subjects(), settings)?;
     let out = arguments.out.as_deref().or(log.as_ref().map(RunLog::directory));
     let out = out.map_or_else(new_run_directory, |out| Ok(out.to_owned()))?;
     let mut progress = Progress::to_stderr();

@@ -7,8 +7,15 @@ use twinfer_store::Recording;
 use twinfer_targets::{Replay, Sanitizer, SanitizerReport};
 
 use crate::{
-    Exit, Failure, Obstacle, backends::Backends, output::line, paint, run_log::RunLog, sanitizer, targets,
-    trust::TrustArguments, worker::worker_for,
+    Exit, Failure, Obstacle,
+    backends::Backends,
+    limits::LimitArguments,
+    output::line,
+    paint,
+    run_log::RunLog,
+    sanitizer, targets,
+    trust::TrustArguments,
+    worker::{WorkerSettings, worker_for},
 };
 
 #[derive(Debug, Args)]
@@ -23,6 +30,8 @@ pub struct Arguments {
     sanitize: bool,
     #[command(flatten)]
     trust: TrustArguments,
+    #[command(flatten)]
+    limits: LimitArguments,
     /// Write debug.log to a new run directory, at this level: error, warn, info, debug, trace
     #[arg(long, value_name = "LEVEL")]
     log: Option<LogLevel>,
@@ -38,7 +47,8 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     if let Some(sanitizer) = sanitizer {
         return sanitize(&sanitizer, &arguments.finding, &variants);
     }
-    let replays = targets::start(&variants, log.as_ref())?.replay(&arguments.finding)?;
+    let settings = WorkerSettings { log: log.as_ref(), limits: arguments.limits };
+    let replays = targets::start(&variants, settings)?.replay(&arguments.finding)?;
     if replays.is_empty() {
         return Err(Failure::usage(format!(
             "no recorded observation of these backends for {}: leave --backends out",

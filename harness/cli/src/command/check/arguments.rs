@@ -6,7 +6,7 @@ use twinfer_log::LogLevel;
 use twinfer_reports::Format;
 
 use super::inputs;
-use crate::{backends::Backends, formats::formats};
+use crate::{backends::Backends, formats::formats, limits::LimitArguments};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -35,6 +35,8 @@ pub struct Arguments {
     /// Run directory to write [default: none]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    #[command(flatten)]
+    pub limits: LimitArguments,
     /// Write debug.log to --out, or to a new run directory, at this level: error, warn, info, debug, trace
     #[arg(long, value_name = "LEVEL")]
     pub log: Option<LogLevel>,

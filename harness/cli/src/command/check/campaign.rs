@@ -13,9 +13,8 @@ use crate::{
     Failure,
     libraries::{verify, verify_in_background},
     provision::provision,
-    run_log::RunLog,
     targets,
-    worker::worker_with,
+    worker::{WorkerSettings, worker_with},
 };
 
 /// Runs `cases` on `variants`, in order and without minimizing; findings are written to `directory`.
@@ -23,13 +22,11 @@ pub fn run(
     cases: Vec<Case>,
     variants: Vec<TrustedVariant>,
     directory: &RunDirectory,
-    log: Option<&RunLog>,
+    settings: WorkerSettings<'_>,
 ) -> Result<Report, Failure> {
     let libraries = provision(&variants)?;
     let mut worker = worker_with(&libraries)?;
-    if let Some(log) = log {
-        log.extend_to(&mut worker);
-    }
+    settings.apply_to(&mut worker);
     let options = Options {
         families: Vec::new(),
         budget: Budget::Cases(cases.len() as u64),
@@ -64,11 +61,11 @@ pub fn compare(
     opaque: &OpaqueModel,
     variants: &[TrustedVariant],
     directory: &RunDirectory,
-    log: Option<&RunLog>,
+    settings: WorkerSettings<'_>,
 ) -> Result<Report, Failure> {
     let mut report = Report::default();
     let libraries = verify(&provision(variants)?, Hashing::Cached)?;
-    let targets = targets::start(variants, log)?;
+    let targets = targets::start(variants, settings)?;
     targets.compare(opaque, libraries, directory, &mut |event| report.on_event(event))?;
     Ok(report)
 }

@@ -14,7 +14,7 @@ use twinfer_store::RunDirectory;
 
 pub use self::arguments::Arguments;
 use self::{collection::Collection, subject::Subject};
-use crate::{Exit, Failure, output::write, run_log::RunLog};
+use crate::{Exit, Failure, output::write, run_log::RunLog, worker::WorkerSettings};
 
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     match (Collection::of(&arguments.models)?, arguments.models.as_slice()) {
@@ -31,12 +31,13 @@ fn check_one(model: &Path, arguments: &Arguments) -> Result<Exit, Failure> {
     let variants = arguments.backends.subjects();
     let log = RunLog::start_if_requested(arguments.log, arguments.out.as_deref())?;
     let advice = subject.advice(&arguments.dims);
+    let settings = WorkerSettings { log: log.as_ref(), limits: arguments.limits };
     let mut report = match subject {
-        Subject::Cases(cases) => campaign::run(cases, variants, &directory, log.as_ref())?,
+        Subject::Cases(cases) => campaign::run(cases, variants, &directory, settings)?,
         Subject::Finding(finding, cases) => {
-            campaign::recognize(campaign::run(cases, variants, &directory, log.as_ref())?, &finding)
+            campaign::recognize(campaign::run(cases, variants, &directory, settings)?, &finding)
         }
-        Subject::Opaque(opaque) => campaign::compare(&opaque, &variants, &directory, log.as_ref())?,
+        Subject::Opaque(opaque) => campaign::compare(&opaque, &variants, &directory, settings)?,
     };
     report.advice = advice.on(&report.summary);
     write(&arguments.format.render(&report));

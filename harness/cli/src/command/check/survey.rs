@@ -18,6 +18,7 @@ use crate::{
     output::{note, write},
     run_log::RunLog,
     targets,
+    worker::WorkerSettings,
 };
 
 pub fn run(collection: &Collection, arguments: &Arguments) -> Result<Exit, Failure> {
@@ -63,7 +64,8 @@ fn observe(entries: &mut [Entry], arguments: &Arguments) -> Result<(), Failure> 
     let runnable: Vec<&Entry> = entries.iter().filter(|entry| entry.case.is_some()).collect();
     let cases: Vec<Case> = runnable.iter().filter_map(|entry| entry.case.clone()).collect();
     let log = RunLog::start_if_requested(arguments.log, None)?;
-    let targets = targets::start(&arguments.backends.subjects(), log.as_ref())?;
+    let settings = WorkerSettings { log: log.as_ref(), limits: arguments.limits };
+    let targets = targets::start(&arguments.backends.subjects(), settings)?;
     let (all, finished) = (cases.len() * targets.infos().count(), AtomicUsize::new(0));
     // stored as each arrives, so that a survey that ends early keeps what it observed
     let stored = Mutex::new(Ok(()));

@@ -9,7 +9,7 @@ use twinfer_store::{RecordedObservation, Recording, read_finding, read_preceding
 use twinfer_targets::read_case;
 
 use super::runtime::Runtime;
-use crate::{Failure, backends::Backends, targets};
+use crate::{Failure, backends::Backends, targets, worker::WorkerSettings};
 
 /// The contents of a reproduction.
 pub struct Reproduction {
@@ -28,7 +28,7 @@ impl Reproduction {
         let case = read_case(folder)?;
         let observations = match backends {
             Some(backends) => {
-                let targets = targets::start(&backends.subjects(), None)?;
+                let targets = targets::start(&backends.subjects(), WorkerSettings::default())?;
                 targets.survey(std::slice::from_ref(&case), &|_, _| {})?.into_iter().flatten().collect()
             }
             None => Recording::beside_or_empty(folder)?.observed,
