@@ -4,6 +4,7 @@
 mod bench;
 mod commands;
 mod compared;
+mod confinement;
 mod damaged;
 mod debug_log;
 mod double_starts;

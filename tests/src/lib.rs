@@ -86,6 +86,13 @@ impl Twinfer {
         self
     }
 
+    /// Sets an environment variable.
+    #[must_use]
+    pub fn variable(mut self, name: &str, value: &str) -> Self {
+        self.0.env(name, value);
+        self
+    }
+
     /// Sets the working directory.
     #[must_use]
     pub fn within(mut self, folder: &Path) -> Self {
