@@ -9,31 +9,31 @@ use twinfer_workers::WorkerCommand;
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub struct LimitArguments {
     /// Memory that a worker and the processes it starts may use: 512MiB, 8GiB [default: half of the machine's]
-    #[arg(long, value_name = "SIZE")]
-    worker_memory: Option<Size>,
+    #[arg(long = "worker-memory", value_name = "SIZE")]
+    memory: Option<Size>,
     /// Processes that a worker may be, itself included [default: 256]
-    #[arg(long, value_name = "N")]
-    worker_processes: Option<NonZeroU64>,
+    #[arg(long = "worker-processes", value_name = "N")]
+    processes: Option<NonZeroU64>,
     /// Size of a worker's temporary files together, and of any file that it writes [default: 16GiB]
-    #[arg(long, value_name = "SIZE")]
-    worker_disk: Option<Size>,
+    #[arg(long = "worker-disk", value_name = "SIZE")]
+    disk: Option<Size>,
 }
 
 impl LimitArguments {
     /// These limits, and those of `configuration` for resources that have none here.
     pub fn or(self, configuration: &Configuration) -> Self {
         Self {
-            worker_memory: self.worker_memory.or(configuration.worker_memory),
-            worker_processes: self.worker_processes.or(configuration.worker_processes),
-            worker_disk: self.worker_disk.or(configuration.worker_disk),
+            memory: self.memory.or(configuration.worker_memory),
+            processes: self.processes.or(configuration.worker_processes),
+            disk: self.disk.or(configuration.worker_disk),
         }
     }
 
     /// Sets the limits of the workers that `command` starts. Resources without a limit here keep theirs.
     pub fn apply_to(self, command: &mut WorkerCommand) {
         let limits = &mut command.limits;
-        limits.memory = self.worker_memory.map_or(limits.memory, Size::bytes);
-        limits.processes = self.worker_processes.map_or(limits.processes, NonZeroU64::get);
-        limits.disk = self.worker_disk.map_or(limits.disk, Size::bytes);
+        limits.memory = self.memory.map_or(limits.memory, Size::bytes);
+        limits.processes = self.processes.map_or(limits.processes, NonZeroU64::get);
+        limits.disk = self.disk.map_or(limits.disk, Size::bytes);
     }
 }

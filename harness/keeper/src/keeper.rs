@@ -2,7 +2,7 @@ use std::{
     fs,
     fs::File,
     io::{self, PipeReader, Write},
-    os::fd::{AsFd, OwnedFd},
+    os::{fd::OwnedFd, unix::process::parent_id},
     process::{Command, exit},
     thread,
     time::{Duration, Instant},
@@ -25,7 +25,7 @@ const NOT_STARTED: i32 = 127;
 
 /// Time between two looks at ended orphans, which stay zombies until then.
 const REAPING: Duration = Duration::from_secs(1);
-/// Time between two looks at the worker where the kernel does not report its end.
+/// Time between two looks at the worker where the kernel does not report its end, and at the supervisor once it closed the input.
 const POLLING: Duration = Duration::from_millis(10);
 /// How long killed processes may take to end.
 const ENDING: Duration = Duration::from_secs(10);
@@ -61,7 +61,7 @@ fn keep(settings: &Settings) -> i32 {
     restrict(settings);
     let code = match start(settings) {
         Ok(worker) => {
-            let ended = wait_for_end(worker, &termination);
+            let ended = wait_for_end(worker, settings.supervisor, &termination);
             kill_all(own, worker, ended)
         }
         Err(reason) => fail(NOT_STARTED, &reason),
@@ -100,29 +100,53 @@ fn start(settings: &Settings) -> Result<Pid, String> {
 }
 
 /// Waits until the worker has ended, whose exit code is returned, or nobody wants it any more.
-fn wait_for_end(worker: Pid, termination: &PipeReader) -> Option<i32> {
+fn wait_for_end(worker: Pid, supervisor: u32, termination: &PipeReader) -> Option<i32> {
     let end = pidfd_open(worker, PidfdFlags::empty()).ok();
-    let stdin = stdio::stdin();
+    let mut is_input_closed = false;
     loop {
         while let Children::Ended(Ended { pid, code }) = next_ended() {
             if pid == worker {
                 return Some(code);
             }
         }
-        if is_over(&stdin, termination, end.as_ref()) {
+        match wait(is_input_closed, termination, end.as_ref()) {
+            Occurrence::Termination => return None,
+            Occurrence::InputClosed => is_input_closed = true,
+            Occurrence::Other => {}
+        }
+        // a supervisor that only closes the input lets the worker end by itself
+        if is_input_closed && parent_id() != supervisor {
             return None;
         }
     }
 }
 
-/// Waits for something to happen; returns whether nobody wants the worker any more.
-fn is_over(stdin: &impl AsFd, termination: &PipeReader, end: Option<&OwnedFd>) -> bool {
+/// What a keeper waits for, besides the end of its worker.
+enum Occurrence {
+    /// A termination signal.
+    Termination,
+    /// Nobody can write to the worker any more.
+    InputClosed,
+    /// The worker may have ended, or time has passed.
+    Other,
+}
+
+/// Waits for something to happen, for a limited time.
+fn wait(is_input_closed: bool, termination: &PipeReader, end: Option<&OwnedFd>) -> Occurrence {
+    let stdin = stdio::stdin();
+    let mut watched = vec![PollFd::new(termination, PollFlags::IN)];
     // without events, a pipe reports only that nobody can write to it
-    let mut watched = vec![PollFd::new(stdin, PollFlags::empty()), PollFd::new(termination, PollFlags::IN)];
+    watched.extend((!is_input_closed).then(|| PollFd::new(&stdin, PollFlags::empty())));
+    let first_of_rest = watched.len();
     watched.extend(end.map(|end| PollFd::new(end, PollFlags::IN)));
-    let time = if end.is_some() { REAPING } else { POLLING };
+    let time = if end.is_some() && !is_input_closed { REAPING } else { POLLING };
     let _ = poll(&mut watched, Timespec::try_from(time).ok().as_ref());
-    watched[..2].iter().any(|watched| !watched.revents().is_empty())
+    let has_occurred = |watched: &PollFd<'_>| !watched.revents().is_empty();
+    match watched[..first_of_rest].iter().position(has_occurred) {
+        Some(0) => Occurrence::Termination,
+        Some(_) => Occurrence::InputClosed,
+        None => Occurrence::Other,
+    }
 }
 
 /// Kills all children, and those that become children thereby, until there are none. Returns the exit code of the worker, which is

@@ -13,6 +13,8 @@ pub const TEMPORARY_FOLDER_VARIABLE: &str = "TMPDIR";
 pub struct Settings {
     /// The worker's program and its arguments.
     pub command: Vec<OsString>,
+    /// The process id of the supervisor, which is this process's parent as long as it lives.
+    pub supervisor: u32,
     /// The worker's own folder for temporary files, which the keeper removes at the end.
     pub temporary_folder: PathBuf,
     /// The most bytes of a file that the worker writes.

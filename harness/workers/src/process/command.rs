@@ -96,7 +96,9 @@ impl WorkerCommand {
         let worker = self.worker(variant);
         let mut command = if self.keeps_workers {
             let temporary_folder = temporary_folder.to_owned();
-            let settings = Settings { command: worker, temporary_folder, file_bytes: self.limits.disk };
+            let supervisor = std::process::id();
+            let settings =
+                Settings { command: worker, supervisor, temporary_folder, file_bytes: self.limits.disk };
             let mut command = Command::new(&self.program);
             command.args(&self.args).env(KEEPER_VARIABLE, settings.to_value()?);
             command
