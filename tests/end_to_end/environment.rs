@@ -32,7 +32,7 @@ const CAMPAIGN: [&str; 11] = [
     "2",
     "--no-minimize",
     "--cases",
-    "300",
+    "1200",
 ];
 
 /// The results of a campaign: its journal and the files of its findings.
