@@ -92,7 +92,7 @@ fn start(settings: &Settings) -> Result<Pid, String> {
     let mut command = Command::new(program);
     command.args(arguments).env_remove(KEEPER_VARIABLE);
     command.env(TEMPORARY_FOLDER_VARIABLE, &settings.temporary_folder);
-    let worker = command.spawn().map_err(|error| format!("cannot start {}: {error}", program.display()))?;
+    let worker = command.spawn().map_err(|error| format!("cannot start {program:?}: {error}"))?;
     // the supervisor is to see when the worker closes its output
     let closed = File::create("/dev/null").and_then(|null| Ok(stdio::dup2_stdout(null)?));
     closed.map_err(|error| format!("cannot open /dev/null: {error}"))?;
