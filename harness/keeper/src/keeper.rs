@@ -3,6 +3,7 @@ use std::{
     fs::File,
     io::{self, PipeReader, Write},
     os::{fd::OwnedFd, unix::process::parent_id},
+    path::Path,
     process::{Command, exit},
     thread,
     time::{Duration, Instant},
@@ -92,7 +93,8 @@ fn start(settings: &Settings) -> Result<Pid, String> {
     let mut command = Command::new(program);
     command.args(arguments).env_remove(KEEPER_VARIABLE);
     command.env(TEMPORARY_FOLDER_VARIABLE, &settings.temporary_folder);
-    let worker = command.spawn().map_err(|error| format!("cannot start {program:?}: {error}"))?;
+    let failed = |error| format!("cannot start \"{}\": {error}", Path::new(program).display());
+    let worker = command.spawn().map_err(failed)?;
     // the supervisor is to see when the worker closes its output
     let closed = File::create("/dev/null").and_then(|null| Ok(stdio::dup2_stdout(null)?));
     closed.map_err(|error| format!("cannot open /dev/null: {error}"))?;
