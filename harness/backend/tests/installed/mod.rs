@@ -20,7 +20,7 @@ pub fn opened(variant: &str) -> Option<Box<dyn Backend>> {
     }
 }
 
-/// The version of the installed package begins with the one that the backend states, by which records are told apart.
+/// The version of the installed package begins with the one that the backend states, by which records are distinguished.
 fn assert_version_of_package(variant: &Variant, backend: &dyn Backend) {
     let name = variant.library().filter(|_| given_library(variant).is_none());
     let Some(installed) = name.and_then(|name| Store::open().ok()?.find(&name).ok()) else { return };
