@@ -21,6 +21,14 @@
 //!     fn print(&self, line: fmt::Arguments<'_>) {
 //!         println!("{line}");
 //!     }
+//!
+//!     fn print_heading(&self, line: fmt::Arguments<'_>) {
+//!         self.print(line);
+//!     }
+//!
+//!     fn print_detail(&self, line: fmt::Arguments<'_>) {
+//!         self.print(line);
+//!     }
 //! }
 //!
 //! let settings = Settings { cases: 1000, ..Settings::new(NonZeroUsize::MIN) };

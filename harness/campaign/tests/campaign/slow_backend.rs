@@ -17,8 +17,9 @@ const JOBS: usize = 6;
 #[test]
 fn cases_left_untriaged_at_the_time_limit_resume_first() {
     let mut campaign = against(Role::HasManyBugsSlowly, 0);
-    campaign.options.budget = Budget::Seconds(6);
-    campaign.options.jobs = NonZeroUsize::new(2).unwrap();
+    campaign.options.budget = Budget::Seconds(8);
+    campaign.options.minimize = false;
+    campaign.options.jobs = NonZeroUsize::MIN;
     campaign.options.investigations = NonZeroUsize::MIN;
     let outcome = campaign.run();
     let journal = outcome.journal();

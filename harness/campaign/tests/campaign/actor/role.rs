@@ -3,9 +3,9 @@
 use std::{fmt, str::FromStr, time::Duration};
 
 /// The time that a slow actor takes to start.
-pub const SLOW_START: Duration = Duration::from_secs(3);
+pub const SLOW_START: Duration = Duration::from_millis(500);
 /// The time that a slow actor takes per case.
-pub const SLOW_CASE: Duration = Duration::from_millis(100);
+pub const SLOW_CASE: Duration = Duration::from_millis(200);
 /// The device that fails in the roles in which one device fails.
 pub const FAILING_DEVICE: &str = "2";
 
