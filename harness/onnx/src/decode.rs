@@ -1,16 +1,17 @@
 use std::collections::HashSet;
 
-use half::{bf16, f16};
 use prost::Message;
 
 use crate::{
-    DataType, Dim, Graph, Initializer, Node, Tensor, TensorData, ValueInfo, attributes,
+    Dim, Graph, Initializer, Node, ValueInfo, attributes,
     census::{Census, MAX_MESSAGES},
+    constant,
     decode_error::{DecodeError, MAX_MODEL_BYTES, Unsupported},
     proto::{
         DimensionProto, Extent, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto,
-        ValueInfoProto,
+        ValueInfoProto, is_default,
     },
+    tensor_proto::{element_type, extent, tensor},
 };
 
 impl Graph {
@@ -46,8 +47,11 @@ pub fn model(bytes: &[u8]) -> Result<(ModelProto, bool), DecodeError> {
 
 fn from_proto(opset: i64, graph: GraphProto) -> Result<Graph, DecodeError> {
     // first, so that a model of other operators says so, whatever else it has
-    let nodes = graph.node.into_iter().map(node).collect::<Result<_, _>>()?;
-    let initializers = graph.initializer.into_iter().map(initializer).collect::<Result<Vec<_>, _>>()?;
+    let (constants, nodes) = graph.node.into_iter().partition(constant::is_constant);
+    let nodes = Vec::into_iter(nodes).map(node).collect::<Result<_, _>>()?;
+    let initializers = graph.initializer.into_iter().map(initializer);
+    let constants = Vec::into_iter(constants).map(|node| constant::initializer(&node));
+    let initializers = initializers.chain(constants).collect::<Result<Vec<_>, _>>()?;
     let constant = initializers.iter().map(|initializer| initializer.name.as_str()).collect::<HashSet<_>>();
     let inputs = graph
         .input
@@ -62,10 +66,6 @@ fn from_proto(opset: i64, graph: GraphProto) -> Result<Graph, DecodeError> {
         outputs: graph.output.into_iter().map(value_info).collect::<Result<_, _>>()?,
         initializers,
     })
-}
-
-fn is_default(domain: &str) -> bool {
-    domain.is_empty() || domain == "ai.onnx"
 }
 
 fn default_opset(imports: Vec<OperatorSetIdProto>) -> Result<i64, DecodeError> {
@@ -112,73 +112,16 @@ fn dimension(name: &str, dim: DimensionProto) -> Result<Dim, DecodeError> {
     })
 }
 
-fn extent(name: &str, value: i64) -> Result<usize, DecodeError> {
-    usize::try_from(value).map_err(|_| DecodeError::NegativeExtent(name.to_owned()))
-}
-
-fn element_type(name: &str, code: i32) -> Result<DataType, DecodeError> {
-    DataType::from_onnx_code(code)
-        .ok_or_else(|| Unsupported::ElementType { name: name.to_owned(), code }.into())
-}
-
 fn initializer(proto: TensorProto) -> Result<Initializer, DecodeError> {
     let name = proto.name.clone();
     let tensor = tensor(proto)?;
     Ok(Initializer { name, tensor })
 }
 
-fn tensor(proto: TensorProto) -> Result<Tensor, DecodeError> {
-    if proto.data_location != 0 {
-        return Err(Unsupported::ExternalData(proto.name).into());
-    }
-    let dtype = element_type(&proto.name, proto.data_type)?;
-    let shape = proto
-        .dims
-        .iter()
-        .map(|value| extent(&proto.name, *value))
-        .collect::<Result<Vec<_>, DecodeError>>()?;
-    let tensor = match &proto.raw_data {
-        Some(bytes) => Tensor::from_le_bytes(dtype, shape, bytes),
-        None => Tensor::new(shape, typed_data(dtype, &proto)),
-    };
-    tensor.map_err(|reason| DecodeError::Initializer { name: proto.name, reason })
-}
-
-/// The elements in the field that onnx.proto assigns to `dtype`; those narrower than 32 bits are in `int32_data`.
-fn typed_data(dtype: DataType, proto: &TensorProto) -> TensorData {
-    let narrow = proto.int32_data.iter();
-    match dtype {
-        DataType::Float => TensorData::Float(proto.float_data.clone()),
-        DataType::Double => TensorData::Double(proto.double_data.clone()),
-        DataType::Int64 => TensorData::Int64(proto.int64_data.clone()),
-        DataType::Int32 => TensorData::Int32(proto.int32_data.clone()),
-        DataType::Int8 => TensorData::Int8(narrow.map(|x| *x as i8).collect()),
-        DataType::Uint8 => TensorData::Uint8(narrow.map(|x| *x as u8).collect()),
-        DataType::Bool => TensorData::Bool(narrow.map(|x| *x != 0).collect()),
-        DataType::Float16 => TensorData::Float16(narrow.map(|x| f16::from_bits(*x as u16)).collect()),
-        DataType::Bfloat16 => TensorData::Bfloat16(narrow.map(|x| bf16::from_bits(*x as u16)).collect()),
-    }
-}
-
-impl Tensor {
-    /// The tensor of a serialized `TensorProto`: what the data files of ONNX's backend tests hold.
-    pub fn decode_proto(bytes: &[u8]) -> Result<Self, DecodeError> {
-        if bytes.len() > MAX_MODEL_BYTES {
-            return Err(DecodeError::TooLarge(bytes.len()));
-        }
-        tensor(TensorProto::decode(bytes)?)
-    }
-
-    /// The serialized `TensorProto` of this tensor, named `name`.
-    pub fn encode_proto(&self, name: &str) -> Vec<u8> {
-        crate::encode::tensor_proto(name, self).encode_to_vec()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::proto::{AttributeProto, TensorTypeProto, TypeProto};
+    use crate::proto::{AttributeProto, FunctionProto, TensorTypeProto, TypeProto};
 
     fn node_proto(op_type: &str) -> NodeProto {
         let names = |names: [&str; 1]| names.map(str::to_owned).to_vec();
@@ -238,7 +181,10 @@ mod tests {
             unsupported(|_, graph| graph.node[0].output.push("z".to_owned())),
             Unsupported::OptionalOutputs { .. }
         ));
-        assert_eq!(unsupported(|model, _| model.functions = vec![vec![]]), Unsupported::Functions);
+        assert_eq!(
+            unsupported(|model, _| model.functions = vec![FunctionProto::default()]),
+            Unsupported::Functions
+        );
         let external =
             TensorProto { name: "w".to_owned(), data_type: 1, data_location: 1, ..Default::default() };
         assert_eq!(
@@ -257,6 +203,24 @@ mod tests {
     }
 
     #[test]
+    fn a_constant_node_is_an_initializer() {
+        let value =
+            AttributeProto { name: "value_float".to_owned(), f: Some(1.5), r#type: 1, ..Default::default() };
+        let constant = NodeProto {
+            op_type: "Constant".to_owned(),
+            output: vec!["c".to_owned()],
+            attribute: vec![value],
+            ..Default::default()
+        };
+        let graph = model(|_, graph| graph.node.insert(0, constant)).expect("valid");
+        assert_eq!(graph.nodes.len(), 1);
+        assert_eq!(
+            (graph.initializers[0].name.as_str(), graph.initializers[0].tensor.to_f64()[0]),
+            ("c", 1.5)
+        );
+    }
+
+    #[test]
     fn an_auto_pad_that_onnx_does_not_know_is_unsupported() {
         let auto_pad = AttributeProto {
             name: "auto_pad".to_owned(),
@@ -268,31 +232,6 @@ mod tests {
             graph.node = vec![NodeProto { attribute: vec![auto_pad], ..node_proto("Conv") }];
         });
         assert!(matches!(reason, Unsupported::Attribute { attribute, .. } if attribute == "auto_pad"));
-    }
-
-    #[test]
-    fn elements_are_read_from_the_field_of_their_type() {
-        let read = |proto: TensorProto| tensor(TensorProto { dims: vec![1], ..proto }).expect("one element");
-        let narrow = |data_type, bits| {
-            read(TensorProto { data_type, int32_data: vec![bits], ..Default::default() }).data
-        };
-        assert_eq!(narrow(10, 0x3800), TensorData::Float16(vec![f16::from_f32(0.5)]));
-        assert_eq!(narrow(16, 0x3f00), TensorData::Bfloat16(vec![bf16::from_f32(0.5)]));
-        assert_eq!(narrow(3, -3), TensorData::Int8(vec![-3]));
-        assert_eq!(narrow(2, 200), TensorData::Uint8(vec![200]));
-        assert_eq!(narrow(9, 1), TensorData::Bool(vec![true]));
-        let wide = TensorProto { data_type: 7, int64_data: vec![1 << 40], ..Default::default() };
-        assert_eq!(read(wide).data, TensorData::Int64(vec![1 << 40]));
-        let double = TensorProto { data_type: 11, double_data: vec![0.1], ..Default::default() };
-        assert_eq!(read(double).data, TensorData::Double(vec![0.1]));
-    }
-
-    #[test]
-    fn a_tensor_of_a_huge_or_negative_shape_is_refused() {
-        let refused = |dims| tensor(TensorProto { dims, data_type: 1, ..Default::default() });
-        assert!(matches!(refused(vec![1 << 40]), Err(DecodeError::Initializer { .. })));
-        assert!(matches!(refused(vec![i64::MAX, i64::MAX]), Err(DecodeError::Initializer { .. })));
-        assert!(matches!(refused(vec![-1]), Err(DecodeError::NegativeExtent(_))));
     }
 
     #[test]

@@ -1,9 +1,9 @@
 use std::collections::HashSet;
 
 use crate::{
-    DecodeError, Unsupported, ValueInfo,
+    Dataflow, DecodeError, Unsupported, ValueInfo,
     decode::{model, value_info},
-    proto::TensorProto,
+    proto::{TensorProto, is_default},
 };
 
 /// What can be told of any ONNX model without knowing its operators: enough to feed it and to name it.
@@ -17,6 +17,8 @@ pub struct Interface {
     pub operators: Vec<String>,
     /// Elements of all initializers, as their shapes say.
     pub initializer_elements: usize,
+    /// From which nodes each value comes.
+    pub dataflow: Dataflow,
 }
 
 impl Interface {
@@ -28,6 +30,9 @@ impl Interface {
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let (model, is_external) = model(bytes)?;
         let graph = model.graph.ok_or(DecodeError::Missing("graph"))?;
+        let imported = model.opset_import.iter().find(|import| is_default(&import.domain));
+        let dataflow =
+            Dataflow::of_graph(imported.map_or(0, |import| import.version), &graph, &model.functions);
         if let Some(external) = graph.initializer.iter().find(|initializer| initializer.data_location != 0) {
             return Err(Unsupported::ExternalData(external.name.clone()).into());
         }
@@ -44,6 +49,7 @@ impl Interface {
             outputs: graph.output.into_iter().map(value_info).collect::<Result<_, _>>()?,
             operators: graph.node.into_iter().map(|node| node.op_type).collect(),
             initializer_elements,
+            dataflow,
         })
     }
 }

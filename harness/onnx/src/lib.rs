@@ -33,6 +33,8 @@
 
 mod attributes;
 mod census;
+mod constant;
+mod dataflow;
 mod decode;
 mod decode_error;
 mod display;
@@ -49,9 +51,11 @@ mod proto;
 mod rule;
 mod shapes;
 mod tensor;
+mod tensor_proto;
 mod tensor_type;
 mod window;
 
+pub use dataflow::{Dataflow, FlowNode};
 pub use decode_error::{DecodeError, MAX_MODEL_BYTES, Unsupported};
 pub use dtype::DataType;
 pub use geometry::{Axis, Geometry};

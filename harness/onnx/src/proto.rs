@@ -5,6 +5,11 @@
 
 use prost::{Message, Oneof};
 
+/// Whether a domain is that of ONNX's own operators.
+pub fn is_default(domain: &str) -> bool {
+    domain.is_empty() || domain == "ai.onnx"
+}
+
 #[derive(Clone, PartialEq, Message)]
 pub struct ModelProto {
     #[prost(int64, tag = "1")]
@@ -15,9 +20,8 @@ pub struct ModelProto {
     pub graph: Option<GraphProto>,
     #[prost(message, repeated, tag = "8")]
     pub opset_import: Vec<OperatorSetIdProto>,
-    /// Local functions, kept only to notice them.
-    #[prost(bytes = "vec", repeated, tag = "25")]
-    pub functions: Vec<Vec<u8>>,
+    #[prost(message, repeated, tag = "25")]
+    pub functions: Vec<FunctionProto>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -26,6 +30,16 @@ pub struct OperatorSetIdProto {
     pub domain: String,
     #[prost(int64, tag = "2")]
     pub version: i64,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct FunctionProto {
+    #[prost(string, tag = "1")]
+    pub name: String,
+    #[prost(message, repeated, tag = "7")]
+    pub node: Vec<NodeProto>,
+    #[prost(string, tag = "10")]
+    pub domain: String,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -71,8 +85,16 @@ pub struct AttributeProto {
     pub i: Option<i64>,
     #[prost(bytes = "vec", optional, tag = "4")]
     pub s: Option<Vec<u8>>,
+    #[prost(message, optional, boxed, tag = "5")]
+    pub t: Option<Box<TensorProto>>,
+    #[prost(message, optional, boxed, tag = "6")]
+    pub g: Option<Box<GraphProto>>,
+    #[prost(float, repeated, packed = "false", tag = "7")]
+    pub floats: Vec<f32>,
     #[prost(int64, repeated, packed = "false", tag = "8")]
     pub ints: Vec<i64>,
+    #[prost(message, repeated, tag = "11")]
+    pub graphs: Vec<GraphProto>,
     #[prost(int32, tag = "20")]
     pub r#type: i32,
 }
@@ -82,6 +104,8 @@ pub mod attribute_type {
     pub const FLOAT: i32 = 1;
     pub const INT: i32 = 2;
     pub const STRING: i32 = 3;
+    pub const TENSOR: i32 = 4;
+    pub const FLOATS: i32 = 6;
     pub const INTS: i32 = 7;
 }
 
