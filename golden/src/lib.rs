@@ -73,6 +73,6 @@ pub use evaluation::Evaluation;
 pub use limits::Limits;
 pub use mutants::{Mutant, Nature};
 pub use reference::{Agreement, Reference};
-pub use rules::{Entry, rules};
+pub use rules::{Entry, RANDOM_VALUES, rules};
 pub use twinfer_case::{Algorithms, Arithmetic, Operands, Subnormals, Sums};
 pub use unknown::Unknown;

@@ -15,7 +15,7 @@ pub struct Entry {
 
 macro_rules! entries {
     ($($constant:ident = $name:literal, $summary:literal, $source:literal;)*) => {
-        $(pub static $constant: Entry = Entry { name: $name, summary: $summary, source: $source };)*
+        $(#[doc = concat!("The entry `", $name, "`.")] pub static $constant: Entry = Entry { name: $name, summary: $summary, source: $source };)*
         static ALL: &[&Entry] = &[$(&$constant),*];
     };
 }
@@ -69,6 +69,9 @@ entries! {
     SUM_OVERFLOW = "convolution-integer-overflow",
         "a sum of products does not fit 32 bits; golden saturates",
         "onnx/docs/Operators.md#ConvInteger: the accumulation may overflow if and only if in 32 bits";
+    RANDOM_VALUES = "random-values",
+        "operators that draw random numbers have a distribution but no values, with or without a seed: Bernoulli, Multinomial, RandomNormal, RandomNormalLike, RandomUniform, RandomUniformLike, and Dropout in training mode; outputs behind them are compared in shape and type",
+        "onnx/docs/Operators.md#RandomNormal, attribute seed; #Dropout, input training_mode";
 }
 
 /// Every entry, in a fixed order.

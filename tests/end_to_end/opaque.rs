@@ -82,6 +82,15 @@ fn differing_variants_disagree_on_unsupported_operator() {
 }
 
 #[test]
+fn variant_that_changes_its_answer_is_nondeterministic() {
+    let backends = format!("{} fickle,ort:cpu", unchanged());
+    let outcome = check(&model("Tanh"), &["--backends", &backends, "--dim", "N=3", "--cases", "1"]);
+    assert_eq!(outcome.code, Some(1), "{}", outcome.shown());
+    assert!(outcome.stdout.contains("nondeterministic: asked twice: run 0: output 0"), "{}", outcome.stdout);
+    assert!(!outcome.stdout.contains("disagree"), "{}", outcome.stdout);
+}
+
+#[test]
 fn rejection_by_one_variant_is_disagreement() {
     let backends = format!("ort:cpu,{}", unchanged());
     let outcome = check(&model("Nope"), &["--backends", &backends, "--cases", "1"]);

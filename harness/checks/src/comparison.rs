@@ -2,12 +2,15 @@
 //! is `disagree`, which blames no variant. The checks that need no reference run as always: `crash`, `hang`,
 //! `out-of-bounds-write`, `error-logged`.
 
-use twinfer_case::{Observation, Outcome, Stage, Variant, Verdict};
+use twinfer_case::{Kind, Observation, Outcome, Stage, Variant, Verdict};
 
-use crate::{Judgement, bounds, ending, log, report::Report, tolerance::outputs_differ};
+use crate::{
+    Judgement, OutputSource, bounds, ending, log, report::Report, shape::compatible_shapes,
+    tolerance::outputs_differ,
+};
 
 /// What one variant did with a model that golden does not support.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Answer<'a> {
     /// The variant.
     pub variant: &'a Variant,
@@ -15,51 +18,137 @@ pub struct Answer<'a> {
     pub reaches: Stage,
     /// What the variant did.
     pub observation: &'a Observation,
+    /// What the variant did when it was asked the same again.
+    pub repeats: Vec<&'a Observation>,
+}
+
+/// How the answers of one variant to the same question differ.
+enum OwnDifference {
+    /// By no more than two variants may.
+    Slight(String),
+    /// By more: a comparison with another variant means nothing.
+    Large(String),
 }
 
 /// The verdict on each answer. `unknown` is why golden does not support the model: the verdict on an answer that could not be
-/// compared.
-pub fn judge_together(answers: &[Answer<'_>], unknown: &str) -> Vec<Judgement> {
-    let baseline = baseline(answers);
-    answers
-        .iter()
-        .enumerate()
-        .map(|(place, answer)| judge_one(answers, baseline, place, answer, unknown))
-        .collect()
+/// compared. `sources` are those of the model's outputs, in order.
+pub fn judge_together(answers: &[Answer<'_>], unknown: &str, sources: &[OutputSource]) -> Vec<Judgement> {
+    let own: Vec<_> = answers.iter().map(|answer| own_difference(answer, sources)).collect();
+    let baseline = baseline(answers, &own);
+    let together = Together { answers, own: &own, baseline, unknown, sources };
+    (0..answers.len()).map(|place| together.judge(place)).collect()
 }
 
-fn judge_one(
-    answers: &[Answer<'_>],
+/// All answers to one question.
+struct Together<'a> {
+    answers: &'a [Answer<'a>],
+    /// How each variant differs from itself; `None` if it does not.
+    own: &'a [Option<OwnDifference>],
     baseline: Option<usize>,
-    place: usize,
-    answer: &Answer<'_>,
-    unknown: &str,
-) -> Judgement {
-    let mut report = Report::new(answer.variant);
-    ending::check(answer.observation, &mut report);
-    bounds::check(answer.observation, &mut report);
-    if let Some(baseline) = baseline.filter(|&baseline| baseline != place && report.is_clean())
-        && let Some((stage, detail)) = difference(answer.observation, answers[baseline].observation)
-    {
-        report.disagrees(stage, format!("with {}: {detail}", answers[baseline].variant));
-    }
-    log::check(answer.observation, &mut report);
-    let compared = answers.iter().enumerate().any(|(other, one)| other != place && is_compared(answer, one));
-    let (divergences, notes) = report.into_parts();
-    let verdict = if !divergences.is_empty() {
-        Verdict::Diverges(divergences)
-    } else if compared {
-        Verdict::Conforms
-    } else {
-        Verdict::Unspecified(unknown.to_owned())
-    };
-    Judgement { verdict, notes, compared }
+    unknown: &'a str,
+    sources: &'a [OutputSource],
 }
 
-/// The answer with which the others are compared: the first with outputs, or else the first that accepted the model, or else the
+impl Together<'_> {
+    fn judge(&self, place: usize) -> Judgement {
+        let answer = &self.answers[place];
+        let mut report = Report::new(answer.variant);
+        ending::check(answer.observation, &mut report);
+        bounds::check(answer.observation, &mut report);
+        if report.is_clean() {
+            self.compare(place, &mut report);
+        }
+        log::check(answer.observation, &mut report);
+        let others = || self.answers.iter().enumerate().filter(|(other, _)| *other != place);
+        let compared = others().any(|(_, other)| is_compared(answer, other));
+        let (divergences, notes) = report.into_parts();
+        let verdict = if !divergences.is_empty() {
+            Verdict::Diverges(divergences)
+        } else if let Some(entry) = self.open_values().filter(|_| compared && executed(answer)) {
+            return Judgement { verdict: Verdict::Unspecified(entry.to_owned()), notes, compared: false };
+        } else if compared {
+            Verdict::Conforms
+        } else {
+            Verdict::Unspecified(self.unknown.to_owned())
+        };
+        Judgement { verdict, notes, compared }
+    }
+
+    /// Compares an answer with the other answers of its variant, and then with that of another variant.
+    fn compare(&self, place: usize, report: &mut Report<'_>) {
+        let answer = &self.answers[place];
+        let with_other = self.baseline.filter(|&baseline| baseline != place).and_then(|baseline| {
+            let other = &self.answers[baseline];
+            let difference = difference(answer.observation, other.observation, self.sources);
+            difference.map(|(stage, detail)| (stage, format!("with {}: {detail}", other.variant)))
+        });
+        let nondeterministic = |detail: &String, report: &mut Report<'_>| {
+            report.diverges(Stage::Execute, Kind::Nondeterministic, detail.clone());
+        };
+        match (&self.own[place], with_other) {
+            (Some(OwnDifference::Large(detail)), _) => nondeterministic(detail, report),
+            (own, Some((stage, detail))) => {
+                if let Some(OwnDifference::Slight(detail)) = own {
+                    nondeterministic(detail, report);
+                }
+                report.disagrees(stage, detail);
+            }
+            (_, None) => {}
+        }
+    }
+
+    /// The rule by which the values of all outputs are open; `None` if those of one at least are not.
+    fn open_values(&self) -> Option<&'static str> {
+        let entry = |source: &OutputSource| match source {
+            OutputSource::Random(entry) => Some(entry.name),
+            _ => None,
+        };
+        self.sources.iter().map(entry).reduce(Option::and).flatten()
+    }
+}
+
+/// How the answers of a variant differ in any bit that does not depend on random numbers; `None` if they do not.
+fn own_difference(answer: &Answer<'_>, sources: &[OutputSource]) -> Option<OwnDifference> {
+    let executed = |one: &&&Observation| one.outcome == Outcome::Ok;
+    let repeats = answer.repeats.iter().filter(executed).filter(|_| executed(&&answer.observation));
+    let differences: Vec<_> = repeats
+        .filter_map(|repeat| {
+            let detail = |detail| format!("asked twice: {detail}");
+            match runs_differ(answer.observation, repeat, sources) {
+                Some(large) => Some(OwnDifference::Large(detail(large))),
+                None => {
+                    Some(OwnDifference::Slight(detail(bits_differ(answer.observation, repeat, sources)?)))
+                }
+            }
+        })
+        .collect();
+    differences.into_iter().reduce(|one, other| match other {
+        OwnDifference::Large(_) if matches!(one, OwnDifference::Slight(_)) => other,
+        _ => one,
+    })
+}
+
+/// Where two observations have different bits, random outputs aside.
+fn bits_differ(one: &Observation, other: &Observation, sources: &[OutputSource]) -> Option<String> {
+    one.runs.iter().zip(&other.runs).enumerate().find_map(|(run, (one, other))| {
+        let outputs = one.outputs.iter().zip(&other.outputs).enumerate();
+        let mut fixed =
+            outputs.filter(|(output, _)| !matches!(sources.get(*output), Some(OutputSource::Random(_))));
+        let (output, (one, other)) =
+            fixed.find(|(_, (one, other))| one.to_le_bytes() != other.to_le_bytes())?;
+        let (one, other) = (one.to_f64(), other.to_f64());
+        let place = one.iter().zip(&other).position(|(one, other)| one.to_bits() != other.to_bits())?;
+        Some(format!("run {run}: output {output}: element {place} is {} and {}", one[place], other[place]))
+    })
+}
+
+/// The answer with which the others are compared, of a variant that agrees with itself: the first with outputs, or else the first that accepted the model, or else the
 /// first that ended by itself.
-fn baseline(answers: &[Answer<'_>]) -> Option<usize> {
-    let first = |holds: fn(&Answer<'_>) -> bool| answers.iter().position(holds);
+fn baseline(answers: &[Answer<'_>], own: &[Option<OwnDifference>]) -> Option<usize> {
+    let first = |holds: fn(&Answer<'_>) -> bool| {
+        let is_steady = |own: &Option<OwnDifference>| !matches!(own, Some(OwnDifference::Large(_)));
+        answers.iter().zip(own).position(|(answer, own)| holds(answer) && is_steady(own))
+    };
     first(executed).or_else(|| first(accepted)).or_else(|| first(ended))
 }
 
@@ -86,9 +175,11 @@ fn ended(answer: &Answer<'_>) -> bool {
 }
 
 /// The stage in which `one` differs from `other`, and how; `other` accepted the model if any variant did.
-fn difference(one: &Observation, other: &Observation) -> Option<(Stage, String)> {
+fn difference(one: &Observation, other: &Observation, sources: &[OutputSource]) -> Option<(Stage, String)> {
     match (&one.outcome, &other.outcome) {
-        (Outcome::Ok, Outcome::Ok) => runs_differ(one, other).map(|detail| (Stage::Execute, detail)),
+        (Outcome::Ok, Outcome::Ok) => runs_differ(one, other, sources)
+            .map(|detail| (Stage::Execute, detail))
+            .or_else(|| inferred_differ(one, other).map(|detail| (Stage::Parse, detail))),
         // a backend that stops before this stage may have refused there as well
         (Outcome::Rejected(reason) | Outcome::Failed(reason), Outcome::Ok) if one.stage <= other.stage => {
             Some((one.stage, format!("which accepts the model that is refused here: {reason}")))
@@ -97,12 +188,29 @@ fn difference(one: &Observation, other: &Observation) -> Option<(Stage, String)>
     }
 }
 
-fn runs_differ(one: &Observation, other: &Observation) -> Option<String> {
+fn runs_differ(one: &Observation, other: &Observation, sources: &[OutputSource]) -> Option<String> {
     if !one.runs.is_empty() && one.runs.len() != other.runs.len() {
         return Some(format!("{} and {} runs", one.runs.len(), other.runs.len()));
     }
     let mut runs = one.runs.iter().zip(&other.runs).enumerate();
     runs.find_map(|(run, (one, other))| {
-        outputs_differ(&one.outputs, &other.outputs).map(|detail| format!("run {run}: {detail}"))
+        outputs_differ(&one.outputs, &other.outputs, sources).map(|detail| format!("run {run}: {detail}"))
     })
+}
+
+/// How the shapes that `one` inferred differ from those of `other`'s outputs or, if it computed none, from those it inferred;
+/// `None` if `one` computed outputs, which have been compared.
+fn inferred_differ(one: &Observation, other: &Observation) -> Option<String> {
+    let inferred = one.inferred_shapes.as_ref().filter(|_| one.runs.is_empty())?;
+    let others = match other.runs.first() {
+        Some(run) => run
+            .outputs
+            .iter()
+            .map(|output| output.shape.iter().map(|&extent| extent as i64).collect())
+            .collect(),
+        None => other.inferred_shapes.clone()?,
+    };
+    let mut pairs = inferred.iter().zip(&others).enumerate();
+    let (output, (one, other)) = pairs.find(|(_, (one, other))| !compatible_shapes(one, other))?;
+    Some(format!("output {output} is inferred as {one:?} and has the shape {other:?} there"))
 }

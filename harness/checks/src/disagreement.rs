@@ -19,7 +19,7 @@ pub fn disagreement(references: &References, one: &Observation, other: &Observat
     runs.filter(|(_, (_, reference))| undecided(reference)).find_map(|(run, ((one, other), reference))| {
         let detail = match reference {
             Ok(evaluation) if applies(evaluation, &one.outputs) => runs_differ(evaluation, one, other),
-            _ => outputs_differ(&one.outputs, &other.outputs),
+            _ => outputs_differ(&one.outputs, &other.outputs, &[]),
         };
         detail.map(|detail| format!("run {run}: {detail}"))
     })

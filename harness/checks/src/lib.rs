@@ -18,7 +18,7 @@
 //!         reaches: Stage::Execute,
 //!         observation,
 //!     });
-//! let judged = judge_together(&answers, "the operator Einsum is not supported");
+//! let judged = judge_together(&answers, "the operator Einsum is not supported", &[]);
 //! assert!(matches!(judged[1].verdict, Verdict::Diverges(_)), "a hang needs no reference");
 //! ```
 
@@ -35,9 +35,12 @@ mod evidence;
 mod judge;
 mod log;
 mod oracle;
+mod output_source;
 mod placement;
 mod precision;
+mod randomness;
 mod report;
+mod saturation;
 mod shape;
 mod state;
 mod tolerance;
@@ -49,3 +52,4 @@ pub use evaluated::{Answers, Evaluated, record};
 pub use evidence::{Evidence, References, RunReference};
 pub use judge::{Judgement, judge};
 pub use oracle::{Oracle, expected_outputs, golden_for, references};
+pub use output_source::OutputSource;

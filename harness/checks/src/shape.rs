@@ -40,6 +40,12 @@ pub fn check_actual(evaluation: &Evaluation, outputs: &[Tensor], report: &mut Re
 }
 
 fn compatible(shape: &[usize], inferred: &[i64]) -> bool {
-    shape.len() == inferred.len()
-        && shape.iter().zip(inferred).all(|(extent, inferred)| *inferred < 0 || *extent as i64 == *inferred)
+    let shape: Vec<_> = shape.iter().map(|&extent| extent as i64).collect();
+    compatible_shapes(&shape, inferred)
+}
+
+/// Whether two shapes may be the same; −1 stands for an extent that is not known.
+pub fn compatible_shapes(one: &[i64], other: &[i64]) -> bool {
+    one.len() == other.len()
+        && one.iter().zip(other).all(|(one, other)| *one < 0 || *other < 0 || one == other)
 }

@@ -5,7 +5,8 @@ use twinfer_case::{
     Blame, Divergence, Kind, LogLine, MemoryKind, Observation, OutOfBoundsWrite, Outcome, RunOutput,
     Severity, Stage, Variant, Verdict,
 };
-use twinfer_checks::{Answer, Judgement, judge_together};
+use twinfer_checks::{Answer, Judgement, OutputSource, judge_together};
+use twinfer_golden::RANDOM_VALUES;
 use twinfer_onnx::{Tensor, TensorData};
 
 const UNKNOWN: &str = "operator Tanh is not one of twinfer's";
@@ -53,9 +54,14 @@ fn judged(observations: &[Observation], reaches: &[Stage]) -> Vec<Judgement> {
         .iter()
         .zip(observations)
         .zip(reaches)
-        .map(|((variant, observation), reaches)| Answer { variant, reaches: *reaches, observation })
+        .map(|((variant, observation), reaches)| Answer {
+            variant,
+            reaches: *reaches,
+            observation,
+            repeats: Vec::new(),
+        })
         .collect();
-    judge_together(&answers, UNKNOWN)
+    judge_together(&answers, UNKNOWN, &[])
 }
 
 fn open() -> Verdict {
@@ -150,4 +156,75 @@ fn logged_errors_diverge_without_reference() {
     let line = LogLine { severity: Severity::Error, stage: Stage::Build, text: "no".to_owned() };
     let logged = Observation { log: vec![line], ..gave(1.0) };
     assert_eq!(kinds(&verdicts(&[gave(1.0), logged])[1]), [(Kind::ErrorLogged, Blame::Variant)]);
+}
+
+/// Judges variants that were asked several times, the first answer of each being the observation.
+fn judged_with_repeats(answers: &[Vec<Observation>], sources: &[OutputSource]) -> Vec<Verdict> {
+    let variants = variants(answers.len());
+    let answers: Vec<_> = variants
+        .iter()
+        .zip(answers)
+        .map(|(variant, given)| Answer {
+            variant,
+            reaches: Stage::Execute,
+            observation: &given[0],
+            repeats: given[1..].iter().collect(),
+        })
+        .collect();
+    judge_together(&answers, UNKNOWN, sources).into_iter().map(|judgement| judgement.verdict).collect()
+}
+
+#[test]
+fn variant_that_contradicts_itself_disagrees_with_nobody() {
+    let (steady, fickle) = (vec![gave(1.0), gave(1.0)], vec![gave(2.0), gave(1.0)]);
+    let nondeterministic = [(Kind::Nondeterministic, Blame::Variant)];
+    for (order, fickle_at) in [([fickle.clone(), steady.clone()], 0), ([steady, fickle], 1)] {
+        let verdicts = judged_with_repeats(&order, &[]);
+        assert_eq!(kinds(&verdicts[fickle_at]), nondeterministic);
+        assert_eq!(verdicts[1 - fickle_at], Verdict::Conforms);
+    }
+}
+
+#[test]
+fn variant_that_differs_by_one_bit_is_nondeterministic_first() {
+    let next = f32::from_bits(2f32.to_bits() + 1);
+    let verdicts = judged_with_repeats(&[vec![gave(1.0); 2], vec![gave(2.0), gave(next)]], &[]);
+    let both = [(Kind::Nondeterministic, Blame::Variant), (Kind::Disagree, Blame::Nobody)];
+    assert_eq!(kinds(&verdicts[1]), both);
+    let agreeing = judged_with_repeats(&[vec![gave(2.0); 2], vec![gave(2.0), gave(next)]], &[]);
+    assert_eq!(agreeing, [Verdict::Conforms, Verdict::Conforms], "two builds may round in another order");
+}
+
+#[test]
+fn random_values_are_open_by_their_rule() {
+    let random = [OutputSource::Random(&RANDOM_VALUES)];
+    let answers = [vec![gave(1.0), gave(3.0)], vec![gave(2.0), gave(4.0)]];
+    let open = Verdict::Unspecified("random-values".to_owned());
+    assert_eq!(judged_with_repeats(&answers, &random), [open.clone(), open]);
+    let wide = RunOutput {
+        outputs: vec![Tensor { shape: vec![2], data: TensorData::Float(vec![1.0, 2.0]) }],
+        intermediates: Vec::new(),
+    };
+    let longer = Observation { runs: vec![wide], ..ended(Stage::Execute, Outcome::Ok) };
+    let verdicts = judged_with_repeats(&[vec![gave(1.0)], vec![longer]], &random);
+    assert_eq!(kinds(&verdicts[1]), [(Kind::Disagree, Blame::Nobody)], "shapes are not random");
+}
+
+#[test]
+fn inferred_shape_differs_from_that_of_an_output() {
+    let inferred = |shape: Vec<i64>| Observation {
+        inferred_shapes: Some(vec![shape]),
+        ..ended(Stage::Build, Outcome::Ok)
+    };
+    let verdict = |one: Observation, other: Observation| {
+        judged(&[one, other], &[Stage::Execute, Stage::Build]).swap_remove(1).verdict
+    };
+    let detail = "with ort:cpu,opt=off: output 0 is inferred as [2] and has the shape [1] there";
+    assert_eq!(verdict(gave(1.0), inferred(vec![2])), disagrees(1, Stage::Parse, detail));
+    assert_eq!(verdict(gave(1.0), inferred(vec![-1])), Verdict::Conforms);
+    assert_eq!(
+        kinds(&verdict(inferred(vec![1]), inferred(vec![2]))),
+        [(Kind::Disagree, Blame::Nobody)],
+        "no variant executes"
+    );
 }

@@ -64,7 +64,7 @@ impl Targets {
         sink: &mut dyn FnMut(&Event),
     ) -> Result<CaseRecord, TargetError> {
         let task = &model.task(index)?;
-        let variants = self.confirmed(task, &model.unknown, sink)?;
+        let variants = self.confirmed(task, model, sink)?;
         Ok(CaseRecord {
             format: JOURNAL_FORMAT,
             index: index as u64,
@@ -78,45 +78,57 @@ impl Targets {
         })
     }
 
-    /// The verdicts on all variants in warm workers; in workers that have run nothing else if a verdict in the warm ones
-    /// diverges.
+    /// The verdicts on all variants in warm workers. If one diverges, those in workers that have run nothing else, with every
+    /// variant compared with itself: each is asked twice more.
     fn confirmed(
         &self,
         task: &Task,
-        unknown: &str,
+        model: &OpaqueModel,
         sink: &mut dyn FnMut(&Event),
     ) -> Result<Vec<VariantRecord>, TargetError> {
         let lead = |records: &[VariantRecord]| {
             records.iter().flat_map(|record| record.verdict.divergences()).next().cloned()
         };
-        let warm = self.judged(unknown, |workers| workers.observe_warm(task))?;
-        let Some(divergence) = lead(&warm) else { return Ok(warm) };
+        let warm = self.observed(|workers| workers.observe_warm(task))?;
+        let records = self.judged(model, &warm, &[]);
+        let Some(divergence) = lead(&records) else { return Ok(records) };
         sink(&Event::Confirming { case: task.hash, divergence: divergence.clone() });
-        let fresh = self.judged(unknown, |workers| workers.observe_fresh(task))?;
-        if lead(&fresh).is_none() {
+        let fresh = self.observed(|workers| workers.observe_fresh(task))?;
+        let again = self.observed(|workers| workers.observe_fresh(task))?;
+        let records = self.judged(model, &fresh, &[&again, &warm]);
+        if lead(&records).is_none() {
             sink(&Event::NotConfirmed { case: task.hash, divergence });
         }
-        Ok(fresh)
+        Ok(records)
     }
 
-    /// Runs one case on all variants with `observe`, and judges the observations together.
+    /// What every variant does.
+    fn observed(
+        &self,
+        observe: impl Fn(&TriageWorkers) -> Result<Observation, WorkerError>,
+    ) -> Result<Vec<Observation>, TargetError> {
+        Ok(self.variants.iter().map(observe).collect::<Result<_, _>>()?)
+    }
+
+    /// Judges what all variants did together; `repeats` is what they did when they were asked the same again.
     fn judged(
         &self,
-        unknown: &str,
-        observe: impl Fn(&TriageWorkers) -> Result<Observation, WorkerError>,
-    ) -> Result<Vec<VariantRecord>, TargetError> {
-        let observations = self.variants.iter().map(observe).collect::<Result<Vec<_>, _>>()?;
-        let answers: Vec<_> = self
-            .infos()
-            .zip(&observations)
-            .map(|(info, observation)| Answer {
+        model: &OpaqueModel,
+        observations: &[Observation],
+        repeats: &[&Vec<Observation>],
+    ) -> Vec<VariantRecord> {
+        let numbered = self.infos().zip(observations).enumerate();
+        let answers: Vec<_> = numbered
+            .map(|(place, (info, observation))| Answer {
                 variant: &info.variant,
                 reaches: info.description.reaches,
                 observation,
+                repeats: repeats.iter().filter_map(|repeat| repeat.get(place)).collect(),
             })
             .collect();
-        let judged = self.infos().zip(&observations).zip(judge_together(&answers, unknown));
-        Ok(judged.map(|((info, observation), judgement)| record(info, observation, judgement)).collect())
+        let judged = judge_together(&answers, &model.unknown, &model.output_sources());
+        let records = self.infos().zip(observations).zip(judged);
+        records.map(|((info, observation), judgement)| record(info, observation, judgement)).collect()
     }
 
     fn run_info(&self, model: &OpaqueModel, libraries: Vec<LibraryInfo>) -> RunInfo {

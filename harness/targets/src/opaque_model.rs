@@ -1,4 +1,5 @@
 use twinfer_case::{Request, Run, Task, materialize};
+use twinfer_checks::OutputSource;
 use twinfer_onnx::Interface;
 
 use crate::TargetError;
@@ -26,5 +27,11 @@ impl OpaqueModel {
         let runs = materialize(&self.cases[index..=index])
             .map_err(|oversized| TargetError::Inputs { index, reason: oversized })?;
         Ok(Task::new(self.model.clone(), self.request.clone(), runs))
+    }
+
+    /// What each of the model's outputs comes from.
+    pub(crate) fn output_sources(&self) -> Vec<OutputSource> {
+        let outputs = self.interface.outputs.iter();
+        outputs.map(|output| OutputSource::of(&self.interface.dataflow, &output.name)).collect()
     }
 }

@@ -1,8 +1,9 @@
 """A worker that knows no operator: whatever the model, it gives back the inputs as they are. With the argument `build` it says
-that it only builds, and gives nothing back."""
-import json, struct, sys
+that it only builds, and gives nothing back; with `fickle`, every element of a float input is another random number each time."""
+import json, random, struct, sys
 
-REACHES = (sys.argv[1:] or ["execute"])[0]
+MODE = (sys.argv[1:] or ["execute"])[0]
+REACHES = "execute" if MODE == "fickle" else MODE
 
 DESCRIPTION = {"name": "unchanged", "version": "1", "capabilities": [], "reaches": REACHES}
 
@@ -17,6 +18,8 @@ while length := sys.stdin.buffer.read(4):
     header = json.loads(sys.stdin.buffer.read(struct.unpack("<I", length)[0]))
     kind, body = header["message"].popitem()
     parts = [sys.stdin.buffer.read(size) for size in header["payload"]]
+    if MODE == "fickle":
+        parts = [b"".join(struct.pack("<f", random.random()) for _ in range(len(part) // 4)) for part in parts]
     if kind == "hello":
         send("hello", {"protocol": 1, "backends": [DESCRIPTION for _ in body["variants"]]})
         continue

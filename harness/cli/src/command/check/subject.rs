@@ -17,7 +17,7 @@ pub enum Subject {
     /// A finding and its case, behind the cases that a worker must run before it.
     Finding(Box<Finding>, Vec<Case>),
     /// A model that golden does not support: backends are compared with each other.
-    Opaque(OpaqueModel),
+    Opaque(Box<OpaqueModel>),
 }
 
 impl Subject {
@@ -38,14 +38,14 @@ impl Subject {
             Ok(graph) => inputs::cases(&graph, dims, *seed, *cases).map(Self::Cases),
             Err(DecodeError::Unsupported(reason)) => {
                 let interface = Interface::decode(&model).map_err(undecodable)?;
-                Ok(Self::Opaque(OpaqueModel {
+                Ok(Self::Opaque(Box::new(OpaqueModel {
                     request: inputs::request(&interface.inputs),
                     cases: inputs::runs(&interface.inputs, dims, *seed, *cases)?,
                     model,
                     interface,
                     unknown: reason.to_string(),
                     seed: *seed,
-                }))
+                })))
             }
             Err(error) => Err(undecodable(error)),
         }
