@@ -67,7 +67,11 @@ pub(crate) fn seen_in(finding: &Finding) -> String {
 
 /// The sizes before and after minimization, such as `3 nodes, 96 input elements → 1 node, 4 input elements`.
 pub(crate) fn sizes(finding: &Finding) -> String {
-    let left = if finding.cut_short { " (time budget exhausted)" } else { "" };
+    let left = match finding {
+        unfinished if unfinished.is_unfinished() => " (neither minimized nor confirmed: time was up)",
+        Finding { cut_short: true, .. } => " (time budget exhausted)",
+        _ => "",
+    };
     if finding.before == finding.after {
         return format!("{}{left}", size(finding.after));
     }

@@ -1,12 +1,11 @@
 use std::{
     collections::BTreeSet,
     io::{self, Write},
-    iter,
 };
 
 use console::Style;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use twinfer_case::{Budget, Event, Finding, Reach, RunInfo, Summary, printable_message};
+use twinfer_case::{Budget, Event, Finding, Investigating, Reach, RunInfo, Summary, printable_message};
 
 use crate::{
     Reporter,
@@ -65,11 +64,12 @@ impl Progress {
         }
     }
 
-    fn progressed(&mut self, summary: &Summary, waiting: u64) {
-        let message = state(summary, waiting, self.findings.len() as u64);
+    fn progressed(&mut self, summary: &Summary, waiting: u64, investigating: &[Investigating]) {
+        let state = State { summary, waiting, findings: self.findings.len() as u64, investigating };
+        let message = state.line(self.budget);
         match &mut self.view {
             View::Bar(bar) => {
-                bar.set_position(position(self.budget, summary));
+                bar.set_position(position(self.budget, summary, waiting));
                 bar.set_message(message);
             }
             View::Lines(lines) => lines.progressed(summary.seconds, &Styled::plain(message)),
@@ -118,7 +118,9 @@ impl Reporter for Progress {
     fn on_event(&mut self, event: &Event) {
         match event {
             Event::CampaignStarted { run } => self.started(run),
-            Event::Progress { summary, waiting } => self.progressed(summary, *waiting),
+            Event::Progress { summary, waiting, investigating } => {
+                self.progressed(summary, *waiting, investigating);
+            }
             Event::FindingRecorded { slug, finding, new } => self.found(slug, finding, *new),
             Event::WorkerLost { variant, index, stage, reason } => {
                 let case = index.map_or_else(String::new, |index| format!(" of case {index}"));
@@ -161,17 +163,52 @@ fn on_stderr(text: &str, style: &Style) -> Styled {
 
 const BAR: &str = "{bar:30.cyan/dim} {percent:>3}%  {msg}";
 
-/// The state of a campaign, such as `12,304 cases · 800 pending · 1,083 cases/s · 2 findings · 12.1 s`.
-fn state(summary: &Summary, waiting: u64, findings: u64) -> String {
-    let pending = (waiting > 0).then(|| format!("{} pending", count(waiting)));
-    let parts = [
-        format!("{} cases/s", rate(summary.now() + waiting, summary.seconds)),
-        counted(findings, "finding", "findings"),
-        duration(summary.seconds),
-    ];
-    let parts: Vec<_> =
-        iter::once(counted(summary.cases, "case", "cases")).chain(pending).chain(parts).collect();
-    parts.join(" · ")
+/// What a campaign has done so far.
+struct State<'a> {
+    summary: &'a Summary,
+    /// Cases whose divergences are not decided.
+    waiting: u64,
+    findings: u64,
+    investigating: &'a [Investigating],
+}
+
+impl State<'_> {
+    /// The state in one line, such as `14,104 cases, 13,900 compared · 1,175 cases/s · 2 findings · 1,800 cases undecided · investigating
+    /// wrong-values on trt · 12.1 s, 48 s left`.
+    fn line(&self, budget: Budget) -> String {
+        let Self { summary, waiting, findings, .. } = *self;
+        let tried = summary.cases + waiting;
+        let undecided = (waiting > 0).then(|| format!("{} undecided", counted(waiting, "case", "cases")));
+        let left =
+            self.seconds_left(budget).map_or_else(String::new, |left| format!(", {} left", duration(left)));
+        let parts = [
+            Some(format!("{}, {} compared", counted(tried, "case", "cases"), count(summary.compared))),
+            Some(format!("{} cases/s", rate(summary.now() + waiting, summary.seconds))),
+            Some(counted(findings, "finding", "findings")),
+            undecided,
+            self.investigations(),
+            Some(format!("{}{left}", duration(summary.seconds))),
+        ];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
+    }
+
+    fn investigations(&self) -> Option<String> {
+        let (first, others) = self.investigating.split_first()?;
+        let more = if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
+        Some(format!("investigating {} on {}{more}", first.kind, first.variant))
+    }
+
+    /// How long the campaign still takes: at the rate so far if its budget is a number of cases, `None` while that is unknown.
+    fn seconds_left(&self, budget: Budget) -> Option<f64> {
+        let Self { summary, waiting, .. } = *self;
+        match budget {
+            Budget::Seconds(seconds) => Some((seconds as f64 - summary.seconds).max(0.0)),
+            Budget::Cases(cases) => {
+                let (now, tried) = (summary.now() + waiting, summary.cases + waiting);
+                (now > 0).then(|| cases.saturating_sub(tried) as f64 * summary.seconds / now as f64)
+            }
+        }
+    }
 }
 
 const fn length(budget: Budget) -> u64 {
@@ -181,9 +218,9 @@ const fn length(budget: Budget) -> u64 {
     }
 }
 
-fn position(budget: Budget, summary: &Summary) -> u64 {
+fn position(budget: Budget, summary: &Summary, waiting: u64) -> u64 {
     match budget {
-        Budget::Cases(_) => summary.cases,
+        Budget::Cases(_) => summary.cases + waiting,
         Budget::Seconds(_) => (summary.seconds * MILLIS as f64) as u64,
     }
 }

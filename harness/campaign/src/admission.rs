@@ -1,12 +1,13 @@
-//! *Admission* hands out the indices of cases in order until the budget is spent, and knows which case is next to be recorded.
+//! *Admission* hands out the indices of cases in order until the budget is spent, and knows which of them have no verdict yet.
 
 use std::{
+    collections::BTreeSet,
     sync::atomic::Ordering,
     time::{Duration, Instant},
 };
 
 use crossbeam_channel::Sender;
-use twinfer_case::{Budget, DeviceUse, RunEnd};
+use twinfer_case::{Budget, RunEnd};
 
 use crate::Options;
 
@@ -17,26 +18,24 @@ const AHEAD: Duration = Duration::from_secs(1);
 const MIN_UNDER_WAY: f64 = 8.0;
 const MAX_UNDER_WAY: f64 = 128.0;
 
-/// How many cases may wait for their turn, for instance while an earlier one is investigated. With a budget of time, they are
-/// several minutes' worth of a fast GPU, since they are recorded in the end; but only a few per device that a backend uses
-/// alone, since running more cases there delays the investigation that all of them wait for.
-const MAX_WAITING: u64 = 8192;
-const MAX_WAITING_FOR_TIME: u64 = 131_072;
-const MAX_WAITING_ALONE: u64 = 16;
+/// How many cases may be under way or wait for a decision about their divergences, which are held in memory. With a budget of time,
+/// they are several minutes' worth of the divergences of a fast GPU.
+const MAX_UNDECIDED: u64 = 8192;
+const MAX_UNDECIDED_FOR_TIME: u64 = 131_072;
 /// How long cases may still wait for investigations once a budget of time is spent, or the campaign is asked to stop: this
 /// share of the budget, between these bounds.
 const GRACE: f64 = 0.1;
 const LEAST_GRACE: Duration = Duration::from_secs(10);
 const MOST_GRACE: Duration = Duration::from_secs(30);
 
-/// Hands out indices, and knows which case is next to be recorded.
+/// Hands out indices, and knows which cases are under way.
 pub struct Admission<'a> {
     options: &'a Options,
-    /// How many cases may wait for their turn.
-    most_waiting: u64,
     /// `None` once the budget is spent, which ends the generator threads, and the executors with them.
     sender: Option<Sender<u64>>,
     earlier: Earlier,
+    /// Cases without a verdict, by their index in the campaign.
+    under_way: BTreeSet<u64>,
     admitted: u64,
     judged: u64,
     recorded: u64,
@@ -48,49 +47,34 @@ pub struct Admission<'a> {
 }
 
 /// An earlier part of the campaign.
+#[derive(Default)]
 pub struct Earlier {
-    /// How many cases it recorded, open ones included.
-    pub recorded: u64,
-    /// The indices of those that it left open, in order; they come first now.
-    pub open: Vec<u64>,
-}
-
-/// The cases that are next to be recorded.
-pub struct Upcoming {
-    next: u64,
-    /// The distance from one of this campaign's cases to the next.
-    step: u64,
-}
-
-impl Upcoming {
-    /// Their indices in the whole campaign.
-    pub fn indices(&self) -> impl Iterator<Item = u64> {
-        let Self { next, step } = *self;
-        (0..).map(move |number: u64| next.saturating_add(number.saturating_mul(step)))
-    }
+    /// The indices of cases that it left open or did not record, in order; they come first now.
+    pub unsettled: Vec<u64>,
+    /// How many cases of this shard come before the first one that it did not reach.
+    pub reached: u64,
 }
 
 impl<'a> Admission<'a> {
-    /// Admission of the cases that are left after an `earlier` part, on backends that use devices in this way.
-    pub fn new(options: &'a Options, device_use: DeviceUse, sender: Sender<u64>, earlier: Earlier) -> Self {
-        let started = Instant::now();
-        let most_waiting = match (device_use, options.budget) {
-            (DeviceUse::Alone, Budget::Seconds(_)) => MAX_WAITING_ALONE * options.devices.len().max(1) as u64,
-            (DeviceUse::Shared, Budget::Seconds(_)) => MAX_WAITING_FOR_TIME,
-            (_, Budget::Cases(_)) => MAX_WAITING,
-        };
+    /// Admission of the cases that are left after an `earlier` part.
+    pub fn new(options: &'a Options, sender: Sender<u64>, earlier: Earlier) -> Self {
         Self {
             options,
-            most_waiting,
             sender: Some(sender),
             earlier,
+            under_way: BTreeSet::new(),
             admitted: 0,
             judged: 0,
             recorded: 0,
-            started,
+            started: Instant::now(),
             ended: None,
             is_interrupted: false,
         }
+    }
+
+    /// The options of the campaign.
+    pub const fn options(&self) -> &Options {
+        self.options
     }
 
     /// Hands out as many indices as keep the generator threads and the executors busy.
@@ -101,16 +85,23 @@ impl<'a> Admission<'a> {
             } else if self.is_asked_to_stop() {
                 self.is_interrupted = true;
                 self.end();
-            } else if !self.has_room() || sender.send(self.index(self.admitted)).is_err() {
-                return;
             } else {
+                let index = self.index(self.admitted);
+                if !self.has_room() || sender.send(index).is_err() {
+                    return;
+                }
+                self.under_way.insert(index);
                 self.admitted += 1;
             }
         }
     }
 
     fn has_room(&self) -> bool {
-        self.admitted - self.judged < self.window() && self.admitted - self.recorded < self.most_waiting
+        let most_undecided = match self.options.budget {
+            Budget::Cases(_) => MAX_UNDECIDED,
+            Budget::Seconds(_) => MAX_UNDECIDED_FOR_TIME,
+        };
+        self.admitted - self.judged < self.window() && self.admitted - self.recorded < most_undecided
     }
 
     /// Hands out no more.
@@ -153,34 +144,38 @@ impl<'a> Admission<'a> {
         self.judged += 1;
     }
 
-    /// The index in the whole campaign of the case that is next to be recorded.
-    pub fn next_index(&self) -> u64 {
-        self.index(self.recorded)
+    /// Counts the case at `index` as one that has all its verdicts.
+    pub fn settled(&mut self, index: u64) {
+        self.under_way.remove(&index);
     }
 
-    /// The indices from that one on.
-    pub fn upcoming(&self) -> Upcoming {
-        Upcoming { next: self.next_index(), step: self.options.shard.1 }
+    /// Every case before this index has all its verdicts.
+    pub fn all_settled_before(&self) -> u64 {
+        self.under_way.first().copied().unwrap_or_else(|| self.index(self.admitted))
     }
 
-    /// Counts the case at [`next_index`](Self::next_index) as recorded.
+    /// Whether the last index was handed out.
+    pub const fn has_ended(&self) -> bool {
+        self.sender.is_none()
+    }
+
+    /// Counts a case as recorded and decided.
     pub const fn recorded(&mut self) {
         self.recorded += 1;
     }
 
     /// The index in the whole campaign of the `number`th case that this part admits.
     fn index(&self, number: u64) -> u64 {
-        let Earlier { recorded, open } = &self.earlier;
         let (shard, shards) = self.options.shard;
-        match self.beyond_open(number) {
-            Some(number) => shard + (recorded + number) * shards,
-            None => open[number as usize],
+        match self.beyond_unsettled(number) {
+            Some(new) => shard.saturating_add((self.earlier.reached + new).saturating_mul(shards)),
+            None => self.earlier.unsettled[number as usize],
         }
     }
 
-    /// The same number among the cases that are new; `None` for one that was left open.
-    fn beyond_open(&self, number: u64) -> Option<u64> {
-        number.checked_sub(self.earlier.open.len() as u64)
+    /// The same number among the cases that are new; `None` for one that was left unsettled.
+    fn beyond_unsettled(&self, number: u64) -> Option<u64> {
+        number.checked_sub(self.earlier.unsettled.len() as u64)
     }
 
     /// How many cases may be on their way to a verdict.
@@ -193,8 +188,8 @@ impl<'a> Admission<'a> {
     fn is_spent(&self) -> bool {
         match self.options.budget {
             Budget::Cases(cases) => {
-                let new = self.beyond_open(self.admitted);
-                new.is_some_and(|new| self.earlier.recorded + new >= cases)
+                let new = self.beyond_unsettled(self.admitted);
+                new.is_some_and(|new| self.earlier.reached + new >= cases)
             }
             Budget::Seconds(seconds) => self.started.elapsed() >= Duration::from_secs(seconds),
         }

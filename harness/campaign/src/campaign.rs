@@ -2,10 +2,10 @@ use std::{num::NonZero, sync::Arc, thread};
 
 use crossbeam_channel::{bounded, unbounded};
 use twinfer_case::{
-    BackendName, DeviceUse, Event, JOURNAL_FORMAT, Ladder, LibraryInfo, RunEnd, RunInfo, Summary,
-    TrustedVariant, VariantInfo,
+    BackendName, Event, JOURNAL_FORMAT, Ladder, LibraryInfo, RunEnd, RunInfo, Summary, TrustedVariant,
+    VariantInfo,
 };
-use twinfer_store::{Journal, OpenCases, Resumed, RunDirectory, Start, machine, now, record_end, run_id};
+use twinfer_store::{Journal, Resumed, RunDirectory, Start, machine, now, record_end, run_id};
 use twinfer_triage::{Catalog, Dedup, Findings, Investigator, TriageError};
 use twinfer_workers::{
     Autoscaler, Capacity, DevicePools, HostContext, Outbox, TriageWorkers, VariantWorkers, WorkerProcess,
@@ -14,7 +14,7 @@ use twinfer_workers::{
 
 use crate::{
     CampaignError, CaseSource, Options, Scaling,
-    admission::Admission,
+    admission::{Admission, Earlier},
     dispatcher::Dispatcher,
     escalation_policy::{EscalationPolicy, Rule},
     escalation_thread::{EscalationQueue, EscalationThread},
@@ -98,7 +98,7 @@ impl Campaign {
         let libraries = self.options.libraries.wait()?;
         let first = first?;
         let run = self.run_info(&first, libraries)?;
-        let (state, known, run) = self.open_run(directory, run)?;
+        let (state, earlier, known, run) = self.open_run(directory, run)?;
         for (variant, worker) in first.all(&self.pools) {
             sink(&Event::WorkerStarted { variant: variant.clone(), millis: worker.start_millis() });
         }
@@ -107,7 +107,7 @@ impl Campaign {
             sink(&Event::FindingRecorded { slug: slug.to_owned(), finding: finding.clone(), new: true });
         }
         let mut workforce = Vec::new();
-        let ended = self.dispatch(first, &run.variants, &known, state, &mut |event| {
+        let ended = self.dispatch(first, &run.variants, &known, (state, earlier), &mut |event| {
             if let Event::WorkforceChanged { workforce: now } = event {
                 workforce.clone_from(now);
             }
@@ -145,23 +145,27 @@ impl Campaign {
         &self,
         directory: &RunDirectory,
         run: RunInfo,
-    ) -> Result<(RunState, Catalog, RunInfo), CampaignError> {
+    ) -> Result<(RunState, Earlier, Catalog, RunInfo), CampaignError> {
         let mut findings = Findings::open(directory, &self.options.known)?;
         let known = findings.catalog().clone();
-        let (journal, summary, open, run) = match directory.start() {
+        match directory.start() {
             Start::New => {
                 let journal = Journal::create(directory, &run)?;
-                (journal, Summary::new(&run.variants), OpenCases::new(), run)
+                let state = RunState::new(journal, findings, Summary::new(&run.variants));
+                Ok((state, Earlier::default(), known, run))
             }
             Start::Resumed => {
-                let resumed = Journal::resume(directory, &run, &|slug| findings.is_whole(slug))?;
-                let Resumed { run, journal, summary, mut settled, open } = resumed;
+                let resumed = Journal::resume(directory, &run, &|slug| findings.stored(slug))?;
+                let Resumed { run, journal, summary, mut settled, open, missing } = resumed;
                 findings.resume(&summary)?;
                 (settled.new_findings, settled.earlier) = (findings.new_findings(), settled.cases);
-                (journal, settled, open, run)
+                let reached = summary.cases + missing.len() as u64;
+                let mut unsettled: Vec<_> = open.keys().copied().chain(missing).collect();
+                unsettled.sort_unstable();
+                let state = RunState::new(journal, findings, settled).with_open(open);
+                Ok((state, Earlier { unsettled, reached }, known, run))
             }
-        };
-        Ok((RunState { journal, findings, summary, open }, known, run))
+        }
     }
 
     /// Starts the threads of every stage and runs the dispatcher over them.
@@ -170,7 +174,7 @@ impl Campaign {
         first: FirstWorkers,
         variants: &[VariantInfo],
         known: &Catalog,
-        state: RunState,
+        (state, earlier): (RunState, Earlier),
         sink: &mut dyn FnMut(&Event),
     ) -> Result<(Summary, RunEnd), CampaignError> {
         let jobs = self.options.jobs.get();
@@ -231,8 +235,7 @@ impl Campaign {
             let limits =
                 Limits { at_once: self.options.investigations.get(), patience: self.options.patience() };
             let triage = TriageQueue::new(scope, resources, event_sender.clone(), limits);
-            let admission =
-                Admission::new(&self.options, strictest_use(variants), index_sender, state.earlier());
+            let admission = Admission::new(&self.options, index_sender, earlier);
             let dispatcher =
                 Dispatcher::new(triage_workers, admission, executed_sender, escalation_queue, triage, state);
             let ended = dispatcher.run(&events, sink);
@@ -286,10 +289,4 @@ impl Campaign {
             revisited: None,
         })
     }
-}
-
-/// How the variants that run every case use their devices: alone, if one of them does.
-fn strictest_use(variants: &[VariantInfo]) -> DeviceUse {
-    let bases = variants.iter().filter(|info| info.rung_of.is_none());
-    bases.map(|info| info.description.device_use).find(|used| *used == DeviceUse::Alone).unwrap_or_default()
 }

@@ -47,6 +47,13 @@ pub enum Counts {
     Partial,
 }
 
+impl Counts {
+    /// For the case at `index`, if every case before `end` has its verdicts and every case before `index` is counted.
+    pub const fn at(index: u64, end: u64) -> Self {
+        if index < end { Self::Complete } else { Self::Partial }
+    }
+}
+
 /// Decides a suspect with this `provisional` signature, whose case showed the finding `lower` at a weaker option, given the `result`
 /// of its investigation if there is one.
 pub fn decide<'a>(

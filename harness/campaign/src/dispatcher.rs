@@ -1,7 +1,9 @@
 //! The *dispatcher* knows where every case is. It alone decides what a divergence is, in case order, and it alone writes the
-//! journal; everything else of a campaign happens in threads that send it a [`StageEvent`] when they are done.
+//! journal, in the order in which verdicts come; everything else of a campaign happens in threads that send it a [`StageEvent`]
+//! when they are done.
 
 mod pending;
+mod undecided;
 
 use std::{
     collections::BTreeMap,
@@ -14,7 +16,7 @@ use twinfer_case::{Event, RunEnd, Summary};
 use twinfer_triage::Suspect;
 use twinfer_workers::{TriageWorkers, receive_all};
 
-use self::pending::PendingCases;
+use self::{pending::PendingCases, undecided::Undecided};
 use crate::{
     CampaignError,
     admission::Admission,
@@ -23,7 +25,7 @@ use crate::{
     resolution::Resolution,
     run_state::RunState,
     stage_event::StageEvent,
-    stages::{Escalated, ExecutedCase, JudgedCase},
+    stages::{Escalated, Escalation, ExecutedCase, JudgedCase},
     triage_queue::TriageQueue,
     turn_wait::TurnWait,
 };
@@ -38,18 +40,20 @@ pub struct Dispatcher<'scope, 'env> {
     admission: Admission<'env>,
     pending: PendingCases,
     escalations: EscalationQueue,
-    /// Cases with verdicts, which are resolved in case order.
-    judged: BTreeMap<u64, JudgedCase>,
+    /// Cases with verdicts that run at stronger options, by their index in the campaign.
+    escalated: BTreeMap<u64, JudgedCase>,
+    /// Cases whose divergences are decided in case order.
+    undecided: Undecided,
     triage: TriageQueue<'scope, 'env>,
     state: RunState,
-    /// Events about cases, in case order, that are reported once the journal is on disk.
+    /// Events about cases that are reported once the journal is on disk.
     unreported: Vec<Event>,
     turn_wait: TurnWait,
     started: Instant,
     progress_reported: Instant,
 }
 
-/// Whether a case whose turn has come may wait for investigations.
+/// Whether a case may wait for investigations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Patience {
     MayWait,
@@ -72,7 +76,8 @@ impl<'scope, 'env> Dispatcher<'scope, 'env> {
             admission,
             pending: PendingCases::new(variants.iter().filter(runs_every_case).count(), judges),
             escalations,
-            judged: BTreeMap::new(),
+            escalated: BTreeMap::new(),
+            undecided: Undecided::default(),
             triage,
             state,
             unreported: Vec::new(),
@@ -96,7 +101,7 @@ impl<'scope, 'env> Dispatcher<'scope, 'env> {
                 break;
             }
             if self.admission.is_overdue() {
-                self.leave_open_cases()?;
+                self.leave_undecided()?;
                 break;
             }
             for event in receive_all(events, PROGRESS)? {
@@ -106,25 +111,21 @@ impl<'scope, 'env> Dispatcher<'scope, 'env> {
                     // a worker has answered; the last answer sends the case to a judge
                     StageEvent::Observed(observed) => self.pending.add_observed(*observed),
                     // the checks have drawn its verdicts; a suspicious case, or one of a sample, runs again at stronger options
-                    StageEvent::Judged(case, escalation) => {
-                        self.admission.judged();
-                        self.judged.insert(case.index, *case);
-                        if let Some(escalation) = escalation {
-                            self.escalations.send(*escalation);
-                        }
-                    }
-                    StageEvent::Escalated(escalated) => self.complete(*escalated),
+                    StageEvent::Judged(case, None) => self.judged(*case)?,
+                    StageEvent::Judged(case, Some(escalation)) => self.escalate(*case, *escalation),
+                    StageEvent::Escalated(escalated) => self.complete(*escalated)?,
                     // what diverges was reduced, and confirmed in fresh workers
                     StageEvent::Triaged(place, result) => self.triage.keep(place, result),
                     StageEvent::Report(event) => self.report(&event, sink),
                     StageEvent::Failed(error) => return Err(error),
                 }
             }
-            // in case order: every divergence is decided, findings are written, and the case is recorded
-            self.resolve_cases(Patience::MayWait)?;
+            // in case order: every divergence is decided, and findings are written
+            self.decide_cases()?;
             // what later cases will need is investigated meanwhile
-            self.triage.look_ahead(&self.judged, self.state.catalog(), &self.admission.upcoming());
+            self.look_ahead();
             if self.progress_reported.elapsed() >= PROGRESS {
+                self.record_open(self.admission.options().open_after)?;
                 self.report_recorded(sink)?;
                 self.report_progress(sink);
             }
@@ -134,28 +135,79 @@ impl<'scope, 'env> Dispatcher<'scope, 'env> {
         Ok((self.state.finish(self.started.elapsed())?, end))
     }
 
-    /// Resolves the cases whose turn it is, up to one that is escalated or waits for an investigation.
-    fn resolve_cases(&mut self, patience: Patience) -> Result<(), CampaignError> {
-        while let Some(mut case) = self.judged.remove(&self.admission.next_index()) {
-            let waits = case.is_escalated && patience == Patience::MayWait;
-            if waits || !self.resolve(&mut case, patience)? {
-                self.turn_wait.begin(case.index, if waits { "escalation" } else { "triage" });
-                self.judged.insert(case.index, case);
+    /// Takes a case with all verdicts of the variants that run every case.
+    fn judged(&mut self, case: JudgedCase) -> Result<(), CampaignError> {
+        self.admission.judged();
+        self.settle(case)
+    }
+
+    /// Has a case with those verdicts run at stronger options.
+    fn escalate(&mut self, case: JudgedCase, escalation: Escalation) {
+        self.admission.judged();
+        self.escalated.insert(case.index, case);
+        self.escalations.send(escalation);
+    }
+
+    /// Adds what a case showed at stronger options.
+    fn complete(&mut self, escalated: Escalated) -> Result<(), CampaignError> {
+        let Some(mut case) = self.escalated.remove(&escalated.index) else { return Ok(()) };
+        case.complete(escalated);
+        self.settle(case)
+    }
+
+    /// Records a case that has all its verdicts, unless it has divergences to be decided first.
+    fn settle(&mut self, case: JudgedCase) -> Result<(), CampaignError> {
+        self.admission.settled(case.index);
+        if case.suspects.is_empty() {
+            return self.record(case);
+        }
+        self.undecided.add(case);
+        Ok(())
+    }
+
+    /// Decides the divergences of cases in case order, up to one that waits for an investigation or for the verdicts of an earlier
+    /// case.
+    fn decide_cases(&mut self) -> Result<(), CampaignError> {
+        let end = self.admission.all_settled_before();
+        while let Some(mut case) = self.undecided.take_before(end) {
+            if !self.resolve(&mut case, Patience::MayWait)? {
+                self.turn_wait.begin(case.index);
+                self.undecided.put_back(case);
                 return Ok(());
             }
             self.turn_wait.end();
+            self.triage.close(case.index);
             self.record(case)?;
         }
         Ok(())
     }
 
-    /// Once time is up, records the cases that wait for an investigation with what is known of them. A campaign that is asked to
-    /// stop leaves them to the one that resumes it.
-    fn leave_open_cases(&mut self) -> Result<(), CampaignError> {
-        if self.admission.ran_out_of_time() {
-            self.resolve_cases(Patience::TimeIsUp)?;
+    /// Investigates what later cases will need. Once time is up, the investigations under way go no further than they must.
+    fn look_ahead(&mut self) {
+        if self.admission.has_ended() && self.admission.ran_out_of_time() {
+            self.triage.hurry();
+        }
+        let end = self.admission.all_settled_before();
+        self.triage.look_ahead(self.undecided.cases(), self.state.catalog(), end);
+    }
+
+    /// Records the cases that are not decided when the campaign ends. Once time is up, what is known decides them; a campaign that is
+    /// asked to stop leaves them to the one that resumes it.
+    fn leave_undecided(&mut self) -> Result<(), CampaignError> {
+        if !self.admission.ran_out_of_time() {
+            return self.record_open(Duration::ZERO);
+        }
+        while let Some(mut case) = self.undecided.take_before(u64::MAX) {
+            self.resolve(&mut case, Patience::TimeIsUp)?;
+            self.record(case)?;
         }
         Ok(())
+    }
+
+    /// Records the cases that have waited this long for decisions.
+    fn record_open(&mut self, wait: Duration) -> Result<(), CampaignError> {
+        let (waiting, variants) = (self.undecided.longer_than(wait), self.variants);
+        waiting.map(|case| case.open_record(variants)).try_for_each(|record| self.state.record_open(record))
     }
 
     /// Decides every suspect of a case; false if one has to be investigated first.
@@ -182,7 +234,8 @@ impl<'scope, 'env> Dispatcher<'scope, 'env> {
         let sink: &mut dyn FnMut(&Event) = &mut |event| self.unreported.push(event.clone());
         let seen = (&**suspect, self.variants[suspect.variant].info());
         let result = self.triage.result(suspect.place()).cloned();
-        match decide(self.state.catalog(), Counts::Complete, &suspect.provisional, lower, result.as_deref()) {
+        let counts = Counts::at(suspect.index, self.admission.all_settled_before());
+        match decide(self.state.catalog(), counts, &suspect.provisional, lower, result.as_deref()) {
             Decision::Known(finding) => self.state.known(finding, seen, sink).map(Some),
             Decision::Repeats(finding) => {
                 self.state.add_sighting(finding, seen.1, sink)?;
@@ -199,7 +252,8 @@ impl<'scope, 'env> Dispatcher<'scope, 'env> {
         }
     }
 
-    /// Has a suspect investigated; once time is up, it counts for the finding that it resembles most.
+    /// Has a suspect investigated. Once time is up, it counts for the finding that it resembles most, and is a finding as it is if its
+    /// investigation was under way.
     fn postpone(
         &mut self,
         suspect: &Arc<Suspect>,
@@ -210,6 +264,12 @@ impl<'scope, 'env> Dispatcher<'scope, 'env> {
         let info = self.variants[suspect.variant].info();
         match (patience, meanwhile) {
             (Patience::TimeIsUp, Some(known)) => self.state.known(known, (suspect, info), sink).map(Some),
+            (Patience::TimeIsUp, None) if self.triage.has_begun(suspect.place()) => {
+                let unfinished = self.triage.unfinished(suspect)?;
+                let resolution = self.state.unfinished(&unfinished, (suspect, info), sink)?;
+                self.triage.update(self.state.catalog());
+                Ok(Some(resolution))
+            }
             (Patience::TimeIsUp, None) => Ok(None),
             (Patience::MayWait, _) => {
                 if let Some(known) = meanwhile.filter(|_| hidden_behind.is_some()) {
@@ -221,13 +281,12 @@ impl<'scope, 'env> Dispatcher<'scope, 'env> {
         }
     }
 
-    /// Writes a case whose suspects are all decided to the journal.
+    /// Writes a case to the journal: its divergences are decided, or left open.
     fn record(&mut self, case: JudgedCase) -> Result<(), CampaignError> {
         let JudgedCase { index, record, .. } = case;
         if self.state.record(index, &record)? {
             self.triage.update(self.state.catalog());
         }
-        self.triage.close(index);
         self.admission.recorded();
         self.unreported.push(Event::CaseFinished { record });
         Ok(())
@@ -240,13 +299,6 @@ impl<'scope, 'env> Dispatcher<'scope, 'env> {
         Ok(())
     }
 
-    /// Adds what a case showed at stronger options.
-    fn complete(&mut self, escalated: Escalated) {
-        if let Some(case) = self.judged.get_mut(&escalated.index) {
-            case.complete(escalated);
-        }
-    }
-
     fn report(&mut self, event: &Event, sink: &mut dyn FnMut(&Event)) {
         self.state.summary.workers_lost += u64::from(matches!(event, Event::WorkerLost { .. }));
         sink(event);
@@ -255,7 +307,7 @@ impl<'scope, 'env> Dispatcher<'scope, 'env> {
     fn report_progress(&mut self, sink: &mut dyn FnMut(&Event)) {
         self.progress_reported = Instant::now();
         self.state.summary.seconds = self.started.elapsed().as_secs_f64();
-        let waiting = self.judged.len() as u64;
-        sink(&Event::Progress { summary: self.state.summary.clone(), waiting });
+        let (waiting, investigating) = (self.undecided.len() as u64, self.triage.under_way());
+        sink(&Event::Progress { summary: self.state.summary.clone(), waiting, investigating });
     }
 }

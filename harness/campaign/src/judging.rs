@@ -67,8 +67,7 @@ impl Judge<'_> {
             first,
             rungs,
         });
-        let is_escalated = escalation.is_some();
-        Ok((JudgedCase { index, record, suspects, resolved: Vec::new(), is_escalated }, escalation))
+        Ok((JudgedCase { index, record, suspects, resolved: Vec::new() }, escalation))
     }
 
     fn judge_variant(

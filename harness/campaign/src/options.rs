@@ -47,6 +47,8 @@ pub struct Options {
     pub repeat_every: u64,
     /// One case in this many is also run in a fresh worker, to see whether history matters; 0 for none.
     pub fresh_every: u64,
+    /// How long a case waits for decisions about its divergences before the journal says that they are open.
+    pub open_after: Duration,
     /// Whether to minimize what diverges; if not, findings hold the case as it was generated.
     pub minimize: bool,
     /// The reference semantics; if `None`, golden with bounds that hold for every variant.
@@ -83,6 +85,7 @@ impl Options {
             deadlines: Deadlines::default(),
             repeat_every: 50,
             fresh_every: 5000,
+            open_after: Duration::from_secs(5),
             minimize: true,
             oracle: None,
             ladder: None,

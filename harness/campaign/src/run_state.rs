@@ -6,23 +6,30 @@ use twinfer_case::{CaseRecord, Event, Mask, Summary, VariantInfo, Verdict};
 use twinfer_store::{Journal, OpenCases};
 use twinfer_triage::{Catalog, Confirmed, Effort, Findings, Reduced, Suspect, sighting};
 
-use crate::{CampaignError, admission::Earlier, decide::Triaged, resolution::Resolution, stages::JudgedCase};
+use crate::{CampaignError, decide::Triaged, resolution::Resolution, stages::JudgedCase};
 
 /// The journal, the findings, and the counts of a campaign.
 pub struct RunState {
     pub journal: Journal,
     pub findings: Findings,
-    /// Without the cases that are `open`.
+    /// Without the cases that are left open or recorded as open.
     pub summary: Summary,
-    /// Cases that an earlier part of the campaign left undecided; they come first.
-    pub open: OpenCases,
+    /// Cases that an earlier part of the campaign left open.
+    left_open: OpenCases,
+    /// Cases that the journal calls open although they may be decided yet, by their index in the campaign.
+    recorded_open: OpenCases,
 }
 
 impl RunState {
-    /// What an earlier part of the campaign leaves to this one.
-    pub fn earlier(&self) -> Earlier {
-        let open: Vec<_> = self.open.keys().copied().collect();
-        Earlier { recorded: self.summary.cases + open.len() as u64, open }
+    /// The state of a campaign that begins.
+    pub const fn new(journal: Journal, findings: Findings, summary: Summary) -> Self {
+        Self { journal, findings, summary, left_open: OpenCases::new(), recorded_open: OpenCases::new() }
+    }
+
+    /// The state of a campaign that goes on: an earlier part left these cases open.
+    #[must_use]
+    pub fn with_open(self, left_open: OpenCases) -> Self {
+        Self { left_open, ..self }
     }
 
     /// How findings are recognized.
@@ -94,11 +101,29 @@ impl RunState {
         }
     }
 
-    /// Records a case; whether the catalog has learned a new mask from it.
+    /// Records a case whose divergences are not decided yet.
+    pub fn record_open(&mut self, record: CaseRecord) -> Result<(), CampaignError> {
+        if !self.is_recorded(record.index) {
+            self.journal.append(&record)?;
+            self.recorded_open.insert(record.index, record);
+        }
+        Ok(())
+    }
+
+    /// Whether the journal calls the case at `index` open.
+    fn is_recorded(&self, index: u64) -> bool {
+        self.left_open.contains_key(&index) || self.recorded_open.contains_key(&index)
+    }
+
+    /// Records a case that is decided, or left open when the campaign ends; whether the catalog has learned a new mask from it.
     pub fn record(&mut self, index: u64, record: &CaseRecord) -> Result<bool, CampaignError> {
-        match self.open.remove(&index) {
-            Some(_) => self.journal.append_revisited(record)?,
-            None => self.journal.append(record)?,
+        let is_recorded = self.is_recorded(index);
+        self.left_open.remove(&index);
+        self.recorded_open.remove(&index);
+        if is_recorded {
+            self.journal.append_revisited(record)?;
+        } else {
+            self.journal.append(record)?;
         }
         self.summary.record(record);
         for slug in &record.findings {
@@ -119,12 +144,22 @@ impl RunState {
     /// Completes the journal; what the campaign came to in `time`.
     pub fn finish(mut self, time: Duration) -> Result<Summary, CampaignError> {
         self.journal.finish()?;
-        for record in self.open.values() {
+        self.summary.earlier += self.left_open.len() as u64;
+        for record in self.left_open.values().chain(self.recorded_open.values()) {
             self.summary.record(record);
-            self.summary.earlier += 1;
         }
         self.summary.seconds = time.as_secs_f64();
         Ok(self.summary)
+    }
+
+    /// What is known of a suspect whose investigation did not come to its end is a finding.
+    pub fn unfinished(
+        &mut self,
+        unfinished: &Confirmed,
+        (suspect, info): (&Suspect, &VariantInfo),
+        sink: &mut dyn FnMut(&Event),
+    ) -> Result<Resolution, CampaignError> {
+        self.add_finding(unfinished, (suspect, info), sink)
     }
 
     /// Adds the finding that is confirmed, or counts the case for the finding that it turned out to be.

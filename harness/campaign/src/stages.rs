@@ -5,7 +5,7 @@ use std::sync::Arc;
 use twinfer_case::{CaseRecord, EncodedCase, Observation, Variant, VariantRecord};
 use twinfer_checks::RunReference;
 use twinfer_triage::Suspect;
-use twinfer_workers::Observed;
+use twinfer_workers::{Observed, TriageWorkers};
 
 /// A case with its reference.
 pub struct PreparedCase {
@@ -35,8 +35,6 @@ pub struct JudgedCase {
     pub suspects: Vec<Arc<Suspect>>,
     /// The suspects before them, each with the index of the finding that it shows.
     pub resolved: Vec<(Arc<Suspect>, usize)>,
-    /// Whether it is running at stronger options, so that there may be more suspects.
-    pub is_escalated: bool,
 }
 
 impl JudgedCase {
@@ -45,18 +43,25 @@ impl JudgedCase {
         self.resolved.iter().find(|(lower, _)| suspect.repeats(lower)).map(|(_, finding)| *finding)
     }
 
-    /// Records that a suspect of `variant` was not investigated.
+    /// Records that a suspect of `variant` is not decided.
     pub fn leave_open(&mut self, variant: &Variant) {
         if !self.record.open.contains(variant) {
             self.record.open.push(variant.clone());
         }
     }
 
+    /// What the journal says of it until it is decided.
+    pub fn open_record(&self, variants: &[TriageWorkers]) -> CaseRecord {
+        let mut open: Vec<_> =
+            self.suspects.iter().map(|suspect| variants[suspect.variant].info().variant.clone()).collect();
+        open.dedup();
+        CaseRecord { open, findings: Vec::new(), masks: Vec::new(), ..self.record.clone() }
+    }
+
     /// Adds what it showed at stronger options.
     pub fn complete(&mut self, Escalated { records, suspects, .. }: Escalated) {
         self.record.variants.extend(records);
         self.suspects.extend(suspects);
-        self.is_escalated = false;
     }
 }
 

@@ -1,6 +1,6 @@
-//! The *triage queue*: investigations under way and done, of suspects whose turn has not come yet.
+//! The *triage queue*: investigations under way and done, of suspects that are not decided yet.
 //!
-//! The dispatcher resolves suspects in case order, and only then is it certain which of them need an investigation. The queue
+//! The dispatcher decides suspects in case order, and only then is it certain which of them need an investigation. The queue
 //! looks ahead with what is known already, so that most investigations are done when their turn comes. One that turns out not to
 //! be needed is canceled. The lookahead never changes what the dispatcher decides.
 
@@ -15,16 +15,16 @@ use std::{
 
 use crossbeam_channel::Sender;
 use tracing::debug;
+use twinfer_case::Investigating;
 use twinfer_triage::{
-    Cancellation, Catalog, Dedup, Effort, Identity, Investigator, Place, Reduced, Suspect, TriageOutcome,
-    TriageResult,
+    Cancellation, Catalog, Confirmed, Dedup, Effort, Identity, Investigator, Place, Reduced, Suspect,
+    TriageOutcome, TriageResult,
 };
 use twinfer_workers::TriageWorkers;
 
 use self::lookahead::{Lookahead, Wanted};
 use crate::{
     CampaignError,
-    admission::Upcoming,
     stage_event::{EventSender, StageEvent},
     stages::JudgedCase,
 };
@@ -39,9 +39,15 @@ pub struct TriageQueue<'scope, 'env> {
     resources: Resources<'env>,
     events: Sender<StageEvent>,
     limits: Limits,
-    under_way: BTreeMap<Place, Arc<Cancellation>>,
+    under_way: BTreeMap<Place, Investigation>,
     done: BTreeMap<Place, Arc<TriageResult>>,
     next_lookahead: Instant,
+}
+
+/// An investigation under way.
+struct Investigation {
+    suspect: Arc<Suspect>,
+    cancellation: Arc<Cancellation>,
 }
 
 /// What investigations may take.
@@ -78,7 +84,7 @@ impl<'scope, 'env> TriageQueue<'scope, 'env> {
         self.done.get(&place)
     }
 
-    /// Has a suspect investigated whose turn has come.
+    /// Has a suspect investigated that is to be decided next.
     pub fn demand(&mut self, suspect: &Arc<Suspect>, hidden_behind: Option<Arc<Identity>>) {
         if !self.under_way.contains_key(&suspect.place()) {
             self.start(suspect, hidden_behind);
@@ -97,22 +103,51 @@ impl<'scope, 'env> TriageQueue<'scope, 'env> {
         self.resources.dedup.update(catalog);
     }
 
-    /// Drops what concerns the case at `index`, which is recorded, and those before it.
+    /// Drops what concerns the case at `index`, which is decided, and those before it.
     pub fn close(&mut self, index: u64) {
         self.done = self.done.split_off(&(index + 1, 0, 0));
     }
 
-    /// Starts investigations that will be needed, and cancels those that will not.
-    pub fn look_ahead(&mut self, judged: &BTreeMap<u64, JudgedCase>, catalog: &Catalog, upcoming: &Upcoming) {
-        if judged.is_empty() || Instant::now() < self.next_lookahead {
+    /// Has investigations, those under way and later ones, try no further candidates: time is up.
+    pub fn hurry(&mut self) {
+        self.limits.patience = Some(Duration::ZERO);
+        self.under_way.values().for_each(|investigation| investigation.cancellation.hurry());
+    }
+
+    /// Whether the suspect at `place` is being investigated, or was reduced and not confirmed.
+    pub fn has_begun(&self, place: Place) -> bool {
+        self.under_way.contains_key(&place) || self.done.contains_key(&place)
+    }
+
+    /// What is known of a suspect whose investigation does not come to its end.
+    pub fn unfinished(&self, suspect: &Suspect) -> Result<Confirmed, CampaignError> {
+        let reduced = self.done.get(&suspect.place()).and_then(|result| result.outcome.reduced());
+        let workers = &self.resources.variants[suspect.variant];
+        Ok(self.resources.investigator.unfinished(workers, suspect, reduced)?)
+    }
+
+    /// The investigations under way.
+    pub fn under_way(&self) -> Vec<Investigating> {
+        let investigating = |Investigation { suspect, .. }: &Investigation| Investigating {
+            index: suspect.index,
+            variant: self.resources.variants[suspect.variant].info().variant.clone(),
+            kind: suspect.symptom.kind(),
+        };
+        self.under_way.values().map(investigating).collect()
+    }
+
+    /// Starts investigations that the `undecided` cases will need, and cancels those that they will not. Every case before `end` has its
+    /// verdicts.
+    pub fn look_ahead(&mut self, undecided: &BTreeMap<u64, JudgedCase>, catalog: &Catalog, end: u64) {
+        if undecided.is_empty() || Instant::now() < self.next_lookahead {
             return;
         }
         let begun = Instant::now();
-        let lookahead = Lookahead::of(judged, catalog.clone(), &self.done, upcoming);
+        let lookahead = Lookahead::of(undecided, catalog.clone(), &self.done, end);
         self.next_lookahead = Instant::now() + INTERVAL.max(REST * begun.elapsed());
-        for (place, cancellation) in &self.under_way {
+        for (place, investigation) in &self.under_way {
             if !lookahead.may_need(*place) {
-                cancellation.cancel();
+                investigation.cancellation.cancel();
             }
         }
         for Wanted { suspect, hidden_behind } in lookahead.by_priority() {
@@ -135,7 +170,9 @@ impl<'scope, 'env> TriageQueue<'scope, 'env> {
     fn start(&mut self, suspect: &Arc<Suspect>, hidden_behind: Option<Arc<Identity>>) {
         let place = suspect.place();
         let cancellation = Arc::new(Cancellation::with_limit(self.limits.patience));
-        self.under_way.insert(place, Arc::clone(&cancellation));
+        let investigation =
+            Investigation { suspect: Arc::clone(suspect), cancellation: Arc::clone(&cancellation) };
+        self.under_way.insert(place, investigation);
         let earlier = self.done.remove(&place).filter(|result| result.hidden_behind == hidden_behind);
         let (resources, suspect) = (self.resources, Arc::clone(suspect));
         let events = EventSender::new(self.events.clone());
@@ -215,6 +252,6 @@ impl Resources<'_> {
 /// Investigations that are not needed any more end soon.
 impl Drop for TriageQueue<'_, '_> {
     fn drop(&mut self) {
-        self.under_way.values().for_each(|cancellation| cancellation.cancel());
+        self.under_way.values().for_each(|investigation| investigation.cancellation.cancel());
     }
 }

@@ -1,12 +1,13 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    CaseHash, CaseRecord, CaseSize, Divergence, Finding, RunEnd, RunInfo, Stage, Summary, Variant, Workforce,
+    CaseHash, CaseRecord, CaseSize, Divergence, Finding, Kind, RunEnd, RunInfo, Stage, Summary, Variant,
+    Workforce,
 };
 
 /// What a campaign reports while it runs; reporters consume nothing else.
 ///
-/// Events come in case order, except for [`Event::Progress`] and events about workers and devices.
+/// Events about findings come in case order. A case finishes when its divergences are decided, at once if it has none.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum Event {
@@ -48,7 +49,7 @@ pub enum Event {
         /// Why the device is no longer used.
         reason: String,
     },
-    /// A case has its verdicts.
+    /// A case has its verdicts, and its divergences are decided or left open.
     CaseFinished {
         /// The journal's record of it.
         record: CaseRecord,
@@ -107,8 +108,11 @@ pub enum Event {
     Progress {
         /// Counts so far.
         summary: Summary,
-        /// Cases that have been run and wait for the investigation of an earlier one; no count includes them yet.
+        /// Cases whose divergences are not decided yet; no count includes them.
         waiting: u64,
+        /// The investigations under way.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        investigating: Vec<Investigating>,
     },
     /// The campaign ended, and everything is on disk.
     CampaignFinished {
@@ -117,6 +121,17 @@ pub enum Event {
         /// Whether the budget was spent or the campaign ended early.
         end: RunEnd,
     },
+}
+
+/// A divergence that is being investigated.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Investigating {
+    /// The index of the case.
+    pub index: u64,
+    /// The variant that diverged.
+    pub variant: Variant,
+    /// The kind of the divergence.
+    pub kind: Kind,
 }
 
 /// The growth of a process's memory.

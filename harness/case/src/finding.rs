@@ -54,6 +54,11 @@ impl Finding {
             && (self.signature == shown.signature || !shown.outcomes.is_empty() && is_listed())
     }
 
+    /// Whether time was up before the finding was confirmed and repeated: it holds a case as it ran in the campaign.
+    pub const fn is_unfinished(&self) -> bool {
+        self.cut_short && self.outcomes.is_empty()
+    }
+
     /// Whether this finding is unstable and `outcome` is one of its outcomes.
     pub fn lists(&self, outcome: &CaseOutcome) -> bool {
         self.kind == Kind::Unstable && self.outcomes.iter().any(|one| one.outcome == *outcome)

@@ -64,7 +64,7 @@ pub use comparisons::{Comparisons, Uncompared, UncomparedReason};
 pub use condition::Condition;
 pub use diagnosis::{Diagnosis, ReproducingMutant};
 pub use encoded_case::{EncodedCase, OversizedCase};
-pub use event::{Event, MemoryGrowth};
+pub use event::{Event, Investigating, MemoryGrowth};
 pub use fallback::{Fallback, FallbackReason, FallbackValues};
 pub use file::{LaterFormat, MAX_FILE_BYTES, check_format, open_file, read_file, read_file_in, read_line};
 pub use finding::{CaseSize, FINDING_FORMAT, Finding, Sighting};

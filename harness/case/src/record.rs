@@ -30,7 +30,7 @@ pub struct CaseRecord {
     /// How the case shows each finding that is hidden behind other operators; empty if it shows all of them plainly.
     #[serde(alias = "veils", default, skip_serializing_if = "Vec::is_empty")]
     pub masks: Vec<Mask>,
-    /// The variants whose divergence is not a known finding and was not investigated within the time budget.
+    /// The variants with a divergence that is no known finding and was not investigated to the end.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub open: Vec<Variant>,
     /// Multiply-accumulates of one run; 0 if the graph's shapes are not known.
@@ -218,7 +218,7 @@ pub struct JournalEnd {
 pub enum Budget {
     /// After this many cases.
     Cases(u64),
-    /// After this many seconds, with a prefix of the cases that the seed gives.
+    /// After this many seconds, with the first of the cases that the seed gives; a few of the last may be missing.
     Seconds(u64),
 }
 

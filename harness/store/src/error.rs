@@ -35,7 +35,7 @@ pub enum StoreError {
     },
     /// The run to resume lacks cases before its last one.
     #[error(
-        "cannot resume {}: cases before its last one are missing, as in a merge of some shards: resume the shards, and merge them again",
+        "cannot resume {}: too many cases before its last one are missing, as in a merge of some shards: resume the shards, and merge them again",
         .0.display()
     )]
     Gap(PathBuf),

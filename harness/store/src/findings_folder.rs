@@ -8,7 +8,7 @@ use std::{
 use twinfer_case::{Case, Finding, KnownFindings, Summary};
 
 use crate::{
-    Disk, LocalDisk, Recording, RunDirectory, StoreError,
+    Disk, LocalDisk, Recording, RunDirectory, StoreError, StoredFinding,
     adopt::check_finding,
     case_folder::read_case,
     disk::{sync_file, sync_parent, sync_tree},
@@ -110,6 +110,26 @@ impl FindingsFolder {
                 && check_finding(&folder, &finding).is_ok()
                 && Recording::read_beside(&folder).is_ok()
         })
+    }
+
+    /// What is on disk of the finding named `slug`.
+    pub fn stored(&self, slug: &str) -> StoredFinding {
+        match read_finding(&self.finding(slug)) {
+            Ok(Some(finding)) if self.is_whole(slug) && finding.is_unfinished() => StoredFinding::Unfinished,
+            _ if self.is_whole(slug) => StoredFinding::Whole,
+            _ => StoredFinding::Lost,
+        }
+    }
+
+    /// Removes the finding named `slug`, which the journal of the resumed run names and which is unfinished.
+    pub fn remove(&self, slug: &str) -> Result<(), StoreError> {
+        let folder = self.finding(slug);
+        if !self.is_named(&folder) || self.stored(slug) != StoredFinding::Unfinished {
+            return Ok(());
+        }
+        let recording = path_beside(&folder);
+        fs::remove_dir_all(&folder).map_err(StoreError::writing(&folder))?;
+        fs::remove_file(&recording).map_err(StoreError::writing(recording))
     }
 
     /// The findings that the journal of the resumed run names and that are whole, each with its minimal case, sorted by folder name.

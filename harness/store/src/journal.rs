@@ -1,5 +1,5 @@
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     fs::{self, File},
     io::{BufWriter, Write},
     path::PathBuf,
@@ -56,10 +56,26 @@ pub struct Resumed {
     pub settled: Summary,
     /// The cases to decide again.
     pub open: OpenCases,
+    /// The cases before the last one that are not recorded, by their index in the campaign, in order.
+    pub missing: Vec<u64>,
 }
 
+/// What is left on disk of a finding that a journal names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StoredFinding {
+    /// All of it.
+    Whole,
+    /// A case that was neither reduced nor confirmed, since time was up.
+    Unfinished,
+    /// Not all that belongs to it.
+    Lost,
+}
+
+/// The most cases before the last recorded one that a resumed run makes up for. A campaign that is killed leaves fewer.
+const MAX_MISSING: usize = 1 << 18;
+
 /// The cases of a journal that a resumed run decides again, by their index in the campaign: those with a divergence that was not
-/// triaged, and those that lead to a finding which was lost.
+/// triaged, and those that lead to a finding which was lost or left unfinished.
 pub type OpenCases = BTreeMap<u64, CaseRecord>;
 
 impl Journal {
@@ -94,12 +110,12 @@ impl Journal {
     }
 
     /// Opens the journal of a run that ended early, in a directory that was claimed to resume it, and drops what was not written
-    /// completely. The first case that shows a finding which is not `whole` any more is open, so that it leads to the finding
-    /// again. An error if `run` differs from that run in a setting that changes cases, verdicts or findings, or if the journal is not as it was written.
+    /// completely. The first case that shows a finding which is [lost](StoredFinding::Lost) is open, so that it leads to the finding
+    /// again; so is every case that shows one which is [unfinished](StoredFinding::Unfinished). An error if `run` differs from that run in a setting that changes cases, verdicts or findings, or if the journal is not as it was written.
     pub fn resume(
         directory: &RunDirectory,
         run: &RunInfo,
-        is_whole: &dyn Fn(&str) -> bool,
+        stored: &dyn Fn(&str) -> StoredFinding,
     ) -> Result<Resumed, StoreError> {
         let out = directory.path();
         let earlier = read_run(out)?;
@@ -108,25 +124,31 @@ impl Journal {
         }
         let (mut summary, mut settled) = (Summary::new(&run.variants), Summary::new(&run.variants));
         let mut open = OpenCases::new();
-        let mut checked = BTreeSet::new();
+        let mut checked = BTreeMap::new();
         let mut records = Records::open(out, &earlier)?;
+        let missing: Vec<_> = records.missing().take(MAX_MISSING + 1).collect();
+        if missing.len() > MAX_MISSING {
+            return Err(StoreError::Gap(out.to_owned()));
+        }
         for record in records.by_ref() {
             let record = record?;
             summary.record(&record);
-            let is_lost = |slug: &&String| checked.insert((*slug).clone()) && !is_whole(slug);
-            if record.findings.iter().filter(is_lost).count() == 0 && record.open.is_empty() {
+            let mut leads_again = |slug: &String| {
+                let is_first = !checked.contains_key(slug);
+                let stored = *checked.entry(slug.clone()).or_insert_with(|| stored(slug));
+                stored == StoredFinding::Unfinished || is_first && stored == StoredFinding::Lost
+            };
+            if record.findings.iter().filter(|slug| leads_again(slug)).count() == 0 && record.open.is_empty()
+            {
                 settled.record(&record);
             } else {
                 open.insert(record.index, record);
             }
         }
-        if records.has_gap() {
-            return Err(StoreError::Gap(out.to_owned()));
-        }
         let mut resumed = earlier.resumed.clone();
         resumed.push(Continuation { started: run.started, cases: summary.cases, budget: run.budget });
         let run = RunInfo { budget: run.budget, resumed, end: None, ..earlier };
-        let mut journal = Self::new(directory, run.clone(), records.place().clone())?;
+        let mut journal = Self::new(directory, run.clone(), records.end().clone())?;
         journal.cases.drop_incomplete()?;
         if let Some(end) = records.revisited_end() {
             let revisited = JournalFile::open(out.join(REVISITED), end.clone())?;
@@ -134,7 +156,7 @@ impl Journal {
         }
         journal.sync_all()?;
         journal.write_run(&run)?;
-        Ok(Resumed { run, journal, summary, settled, open })
+        Ok(Resumed { run, journal, summary, settled, open, missing })
     }
 
     /// Appends the next case. It is on disk after [`commit`](Self::commit).

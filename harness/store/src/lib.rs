@@ -44,7 +44,7 @@ pub use disk::{Disk, LocalDisk};
 pub use error::StoreError;
 pub use finding_folder::{OpaqueFinding, has_finding, read_finding, write_finding, write_opaque_finding};
 pub use findings_folder::{FindingsFolder, known_findings};
-pub use journal::{Journal, OpenCases, Resumed};
+pub use journal::{Journal, OpenCases, Resumed, StoredFinding};
 pub use merge::merge;
 pub use names::{MODEL, tensor_file};
 pub use preceding::{read_preceding, write_preceding};

@@ -2,7 +2,10 @@
 
 use std::{io::BufRead, path::PathBuf};
 
-use twinfer_case::{CaseRecord, JOURNAL_FORMAT, JournalEnd, RunInfo, check_format, read_line};
+use serde::Deserialize;
+use twinfer_case::{
+    CaseHash, CaseRecord, JOURNAL_FORMAT, JournalEnd, Provenance, RunInfo, check_format, read_line,
+};
 
 use crate::{
     StoreError,
@@ -15,6 +18,20 @@ const CHAINED: u32 = 4;
 /// The most lines of a journal that are written and not yet certain to be on disk. A computer that loses power may leave as
 /// many damaged ones at the end.
 pub const MAX_UNSYNCED: u64 = 1024;
+
+/// What a line says of its case besides the verdicts.
+#[derive(Deserialize)]
+pub struct LineHead {
+    /// The format of the record.
+    pub format: u32,
+    /// The index of the case; 0 in a format that does not state it.
+    #[serde(default)]
+    pub index: u64,
+    /// The hash of the case.
+    pub case: CaseHash,
+    /// Where the case came from; `None` if no generator made it.
+    pub provenance: Option<Provenance>,
+}
 
 /// The complete lines of a journal, each a record, as far as each follows the lines before it.
 ///
@@ -77,21 +94,26 @@ impl<R: BufRead> Lines<R> {
         &self.position
     }
 
+    /// The path, the file, and where the last line that was read ends.
+    pub fn into_parts(self) -> (PathBuf, R, Position) {
+        (self.path, self.file, self.position)
+    }
+
     /// The error that a journal is not as it was written, for a reason that begins with the place.
     pub fn invalid(&self, reason: impl Into<String>) -> StoreError {
         StoreError::Format { path: self.path.clone(), reason: reason.into() }
     }
 
-    /// The next record; `None` at the end.
-    fn read(&mut self) -> Result<Option<CaseRecord>, StoreError> {
+    /// The next line; `None` at the end.
+    fn read(&mut self) -> Result<Option<LineHead>, StoreError> {
         if !self.read_line()? {
             return self.reached().map(|()| None);
         }
         let number = self.position.lines + 1;
-        let parsed = serde_json::from_slice::<CaseRecord>(text(&self.line));
+        let parsed = serde_json::from_slice::<LineHead>(text(&self.line));
         let followed = self.position.chain.as_mut().map_or(Ok(()), |chain| chain.follow(text(&self.line)));
-        let record = match (parsed, followed) {
-            (Ok(record), Ok(())) => record,
+        let head = match (parsed, followed) {
+            (Ok(head), Ok(())) => head,
             (Ok(_), Err(Broken::Foreign)) => return Err(self.foreign(number)),
             (Err(error), Ok(())) => return Err(self.invalid(format!("line {number}: {error}"))),
             // parts of it are missing
@@ -99,11 +121,11 @@ impl<R: BufRead> Lines<R> {
                 return self.skip_torn().and_then(|()| self.reached()).map(|()| None);
             }
         };
-        check_format(record.format, JOURNAL_FORMAT).map_err(|error| self.invalid(error.to_string()))?;
+        check_format(head.format, JOURNAL_FORMAT).map_err(|error| self.invalid(error.to_string()))?;
         self.position.lines = number;
         self.position.bytes += self.line.len() as u64;
         self.check_end()?;
-        Ok(Some(record))
+        Ok(Some(head))
     }
 
     /// Reads the next complete line.
@@ -164,15 +186,15 @@ impl<R: BufRead> Lines<R> {
 }
 
 impl<R: BufRead> Iterator for Lines<R> {
-    type Item = Result<CaseRecord, StoreError>;
+    type Item = Result<LineHead, StoreError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.is_over {
             return None;
         }
-        let record = self.read().transpose();
-        self.is_over = !matches!(record, Some(Ok(_)));
-        record
+        let head = self.read().transpose();
+        self.is_over = !matches!(head, Some(Ok(_)));
+        head
     }
 }
 

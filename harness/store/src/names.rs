@@ -4,7 +4,7 @@ use std::{fmt::Display, path::PathBuf};
 
 /// Options, variants and machine of a run.
 pub const RUN: &str = "run.json";
-/// One line per case, in case order.
+/// One line per case, in the order in which verdicts came.
 pub const JOURNAL: &str = "journal.jsonl";
 /// Cases of the journal that a resumed run decided again, one line each time.
 pub const REVISITED: &str = "revisited.jsonl";

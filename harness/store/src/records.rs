@@ -3,36 +3,60 @@
 use std::{
     collections::BTreeMap,
     fs::File,
-    io::{BufReader, ErrorKind},
-    path::Path,
+    io::{BufReader, ErrorKind, Read, Seek, SeekFrom},
+    path::{Path, PathBuf},
+    vec,
 };
 
-use twinfer_case::{CaseRecord, MAX_FILE_BYTES, RunInfo, open_file, read_file};
+use twinfer_case::{CaseHash, CaseRecord, RunInfo, open_file};
 
 use crate::{
     StoreError,
-    lines::{Lines, Position},
+    lines::{LineHead, Lines, Position},
     names::{JOURNAL, REVISITED},
     seen_cases::SeenCases,
 };
 
-/// The cases of a run in the order of its journal, each as it was last decided. One case is held in memory at a time, beside the
-/// cases that were decided again.
+/// The cases of a run in the order of the campaign, each as it was last decided, whatever order its journal has. One case is held in
+/// memory at a time, beside the place of every line.
 ///
-/// Every line is verified: it follows the lines before it, its case belongs to the run, and no case is there twice. What a
-/// killed campaign did not write completely is ignored.
+/// Every line is verified before the first case is read: it follows the lines before it, its case belongs to the run, and no case
+/// is there twice. What a killed campaign did not write completely is ignored.
 pub struct Records {
-    journal: Lines<BufReader<File>>,
-    run: Expected,
+    places: vec::IntoIter<Place>,
+    journal: RecordFile,
+    /// The cases that were decided again; `None` if none were.
+    revisited: Option<RecordFile>,
     seen: SeenCases,
-    /// The cases that were decided again, by their index in the campaign.
-    revisited: BTreeMap<u64, CaseRecord>,
-    /// The end of the journal of those cases; `None` if there is none.
-    revisited_end: Option<Position>,
+}
+
+/// A file of records, all of whose lines are verified.
+struct RecordFile {
+    path: PathBuf,
+    file: BufReader<File>,
+    /// The place that is read next.
+    offset: u64,
+    end: Position,
+}
+
+/// Where the record of a case is.
+struct Place {
+    /// The index of the case in the campaign.
+    index: u64,
+    is_revisited: bool,
+    line: LinePlace,
+}
+
+/// A line of a file.
+#[derive(Clone, Copy)]
+struct LinePlace {
+    /// The number of the line, from 1.
+    number: u64,
+    offset: u64,
+    bytes: usize,
 }
 
 /// What holds for every case of a run.
-#[derive(Clone)]
 struct Expected {
     format: u32,
     seed: u64,
@@ -42,43 +66,53 @@ struct Expected {
 }
 
 impl Records {
-    /// Opens the records of `run`, which is in `run_directory`.
+    /// Opens the records of `run`, which is in `run_directory`, and verifies them.
     pub fn open(run_directory: &Path, run: &RunInfo) -> Result<Self, StoreError> {
         let expected = Expected::of(run);
-        let (revisited, revisited_end) = revisited(run_directory, run, &expected)?;
+        let (revisited, mut decided) = revisited(run_directory, run, &expected)?;
         let path = run_directory.join(JOURNAL);
         let file = open_file(&path).map_err(StoreError::file(&path))?;
         let start = Position::start(run, JOURNAL);
-        let journal = Lines::new(path, BufReader::new(file), start, run.journal.clone());
-        Ok(Self { journal, run: expected, seen: SeenCases::of_shard(run.shard), revisited, revisited_end })
+        let mut lines = Lines::new(path, BufReader::new(file), start, run.journal.clone());
+        let (mut places, mut seen) = (Vec::new(), SeenCases::of_shard(run.shard));
+        while let Some((index, head, line)) = next_line(&mut lines, &expected)? {
+            if !seen.insert(index) {
+                let number = line.number;
+                return Err(lines.invalid(format!("line {number}: case {index} is there twice")));
+            }
+            let again = decided.remove(&index).filter(|(case, _)| *case == head.case);
+            let (is_revisited, line) = again.map_or((false, line), |(_, line)| (true, line));
+            places.push(Place { index, is_revisited, line });
+        }
+        // a kill or a loss of power can leave a decision on disk whose case is not in the journal
+        for (index, (_, line)) in decided {
+            if seen.insert(index) {
+                places.push(Place { index, is_revisited: true, line });
+            }
+        }
+        places.sort_unstable_by_key(|place| place.index);
+        let journal = RecordFile::of(lines)?;
+        Ok(Self { places: places.into_iter(), journal, revisited, seen })
     }
 
-    /// Where the last line of the journal that was read ends.
-    pub(crate) const fn place(&self) -> &Position {
-        self.journal.place()
+    /// Where the last line of the journal ends.
+    pub(crate) const fn end(&self) -> &Position {
+        &self.journal.end
     }
 
     /// Where the journal of the cases that were decided again ends; `None` if there is none.
-    pub(crate) const fn revisited_end(&self) -> Option<&Position> {
-        self.revisited_end.as_ref()
+    pub(crate) fn revisited_end(&self) -> Option<&Position> {
+        self.revisited.as_ref().map(|revisited| &revisited.end)
     }
 
-    /// Whether a case before the last one was not read.
-    pub(crate) fn has_gap(&self) -> bool {
-        self.seen.has_gap()
+    /// The cases before the last one that are not there, by their index in the campaign, in order.
+    pub(crate) fn missing(&self) -> impl Iterator<Item = u64> {
+        self.seen.missing()
     }
 
-    /// Checks a record and returns it as it was last decided.
-    fn decided(&mut self, mut record: CaseRecord) -> Result<CaseRecord, StoreError> {
-        let line = self.place().lines;
-        record.index = self.run.index(&record, line);
-        let invalid = |reason: String| self.journal.invalid(format!("line {line}: {reason}"));
-        self.run.check(&record).map_err(invalid)?;
-        if !self.seen.insert(record.index) {
-            return Err(self.journal.invalid(format!("line {line}: case {} is there twice", record.index)));
-        }
-        let revisited = self.revisited.remove(&record.index);
-        Ok(revisited.filter(|revisited| revisited.case == record.case).unwrap_or(record))
+    fn read(&mut self, Place { index, is_revisited, line }: &Place) -> Result<CaseRecord, StoreError> {
+        let file = self.revisited.as_mut().filter(|_| *is_revisited).unwrap_or(&mut self.journal);
+        Ok(CaseRecord { index: *index, ..file.read(*line)? })
     }
 }
 
@@ -86,8 +120,34 @@ impl Iterator for Records {
     type Item = Result<CaseRecord, StoreError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let record = self.journal.next()?;
-        Some(record.and_then(|record| self.decided(record)))
+        let place = self.places.next()?;
+        Some(self.read(&place))
+    }
+}
+
+impl RecordFile {
+    /// The file of lines that were all read.
+    fn of(lines: Lines<BufReader<File>>) -> Result<Self, StoreError> {
+        let (path, mut file, end) = lines.into_parts();
+        file.rewind().map_err(StoreError::file(&path))?;
+        Ok(Self { path, file, offset: 0, end })
+    }
+
+    fn read(&mut self, LinePlace { number, offset, bytes }: LinePlace) -> Result<CaseRecord, StoreError> {
+        let mut line = vec![0; bytes];
+        let skipped = i64::try_from(offset).and_then(|to| Ok(to - i64::try_from(self.offset)?));
+        let sought = match skipped {
+            // what is buffered stays so
+            Ok(skipped) => self.file.seek_relative(skipped),
+            Err(_) => self.file.seek(SeekFrom::Start(offset)).map(drop),
+        };
+        let read = sought.and_then(|()| self.file.read_exact(&mut line));
+        read.map_err(StoreError::file(&self.path))?;
+        self.offset = offset.saturating_add(bytes as u64);
+        serde_json::from_slice(&line).map_err(|error| StoreError::Format {
+            path: self.path.clone(),
+            reason: format!("line {number}: {error}"),
+        })
     }
 }
 
@@ -98,23 +158,22 @@ impl Expected {
     }
 
     /// The index of the case on a line. Earlier formats do not state it: there the cases stand in order.
-    fn index(&self, record: &CaseRecord, line: u64) -> u64 {
+    fn index(&self, head: &LineHead, line: u64) -> u64 {
         let (shard, shards) = self.shard;
-        match &record.provenance {
-            _ if self.format >= FIRST_WITH_INDEX => record.index,
+        match &head.provenance {
+            _ if self.format >= FIRST_WITH_INDEX => head.index,
             Some(provenance) if self.is_generated => provenance.index,
             _ => shards.saturating_mul(line.saturating_sub(1)).saturating_add(shard),
         }
     }
 
-    /// Checks that the case belongs to the run.
-    fn check(&self, record: &CaseRecord) -> Result<(), String> {
+    /// Checks that the case at `index` belongs to the run.
+    fn check(&self, index: u64, head: &LineHead) -> Result<(), String> {
         let (shard, shards) = self.shard;
-        let index = record.index;
         if index.checked_rem(shards) != Some(shard) {
             return Err(format!("case {index} does not belong to shard {shard}/{shards}"));
         }
-        match record.provenance.as_ref().filter(|_| self.is_generated) {
+        match head.provenance.as_ref().filter(|_| self.is_generated) {
             Some(from) if from.seed != self.seed => {
                 Err(format!("case {index} has seed {}, and the run has {}", from.seed, self.seed))
             }
@@ -129,29 +188,44 @@ impl Expected {
 /// The first format whose records state the index of their case.
 const FIRST_WITH_INDEX: u32 = 4;
 
-/// The last record of each case that was decided again, by index, and where they end.
+/// The next line, which belongs to the run, with the index of its case and its place; `None` at the end.
+fn next_line(
+    lines: &mut Lines<BufReader<File>>,
+    expected: &Expected,
+) -> Result<Option<(u64, LineHead, LinePlace)>, StoreError> {
+    let offset = lines.place().bytes;
+    let Some(head) = lines.next().transpose()? else { return Ok(None) };
+    let Position { lines: number, bytes: end, .. } = *lines.place();
+    let index = expected.index(&head, number);
+    let invalid = |reason: String| lines.invalid(format!("line {number}: {reason}"));
+    expected.check(index, &head).map_err(invalid)?;
+    Ok(Some((index, head, LinePlace { number, offset, bytes: (end - offset) as usize })))
+}
+
+/// The last record of each case that was decided again, by the case's index.
+type Decided = BTreeMap<u64, (CaseHash, LinePlace)>;
+
+/// The records of cases that were decided again, if there are any, and the place of the last one of each case.
 fn revisited(
     run_directory: &Path,
     run: &RunInfo,
     expected: &Expected,
-) -> Result<(BTreeMap<u64, CaseRecord>, Option<Position>), StoreError> {
+) -> Result<(Option<RecordFile>, Decided), StoreError> {
     let path = run_directory.join(REVISITED);
-    let (bytes, is_there) = match read_file(&path, MAX_FILE_BYTES) {
-        Ok(bytes) => (bytes, true),
-        Err(error) if error.kind() == ErrorKind::NotFound => (Vec::new(), false),
+    let file = match open_file(&path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == ErrorKind::NotFound && run.revisited.is_none() => {
+            return Ok((None, Decided::new()));
+        }
         Err(source) => return Err(StoreError::File { path, source }),
     };
     let start = Position::start(run, REVISITED);
-    let mut lines = Lines::new(path, bytes.as_slice(), start, run.revisited.clone());
-    let mut records = BTreeMap::new();
-    while let Some(record) = lines.next() {
-        let mut record = record?;
-        let line = lines.place().lines;
-        record.index = expected.index(&record, line);
-        expected.check(&record).map_err(|reason| lines.invalid(format!("line {line}: {reason}")))?;
-        records.insert(record.index, record);
+    let mut lines = Lines::new(path, BufReader::new(file), start, run.revisited.clone());
+    let mut decided = Decided::new();
+    while let Some((index, head, line)) = next_line(&mut lines, expected)? {
+        decided.insert(index, (head.case, line));
     }
-    Ok((records, is_there.then(|| lines.place().clone())))
+    Ok((Some(RecordFile::of(lines)?), decided))
 }
 
 #[cfg(test)]
@@ -194,11 +268,11 @@ mod tests {
     fn cases_are_read_as_they_were_last_decided() {
         let journal = [line(0, 1), line(2, 1), line(4, 1), line(6, 1)].concat();
         let revisited = [line(2, 2), line(6, 2), line(2, 3), line(8, 2)].concat();
-        let cases = [(0, 1), (2, 3), (4, 1), (6, 2)];
+        let cases = [(0, 1), (2, 3), (4, 1), (6, 2), (8, 2)];
         assert_eq!(read(&journal, &revisited), cases);
         // an incomplete line is ignored
         assert_eq!(read(&journal, &revisited[..revisited.len() - line(8, 2).len() - 9])[1], (2, 2));
-        assert_eq!(read(&journal[..journal.len() - 1], &revisited), cases[..3]);
+        assert_eq!(read(&journal[..journal.len() - 1], ""), [(0, 1), (2, 1), (4, 1)]);
     }
 
     #[test]
@@ -213,7 +287,7 @@ mod tests {
         let absent = Records::open(folder.path(), &run()).err().unwrap().to_string();
         assert!(absent.contains(JOURNAL), "{absent}");
         fs::write(folder.path().join(JOURNAL), line(0, 1) + "{}\n").unwrap();
-        let invalid = Records::open(folder.path(), &run()).unwrap().nth(1).unwrap().unwrap_err().to_string();
+        let invalid = Records::open(folder.path(), &run()).err().unwrap().to_string();
         assert!(invalid.contains("line 2"), "{invalid}");
     }
 

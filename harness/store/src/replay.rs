@@ -32,7 +32,7 @@ pub fn replay_events(run_directory: &Path, sink: &mut dyn FnMut(&Event)) -> Resu
     }
     sink(&match end {
         Some(end) => Event::CampaignFinished { summary, end },
-        None => Event::Progress { summary, waiting: 0 },
+        None => Event::Progress { summary, waiting: 0, investigating: Vec::new() },
     });
     Ok(())
 }

@@ -6,6 +6,8 @@ use std::{
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     sync::Arc,
+    thread,
+    time::{Duration, Instant},
 };
 
 use crate::{
@@ -156,13 +158,27 @@ fn lock(path: &Path, missing: Missing) -> Result<File, StoreError> {
         }
         let file = File::options().read(true).append(true).create(missing == Missing::Create).open(path);
         let file = file.map_err(StoreError::writing(path))?;
-        held(file.try_lock(), path)?;
+        held(try_lock(&file), path)?;
         // whoever held the lock before may have removed the file
         if is_at(&file, path) {
             return Ok(file);
         }
     }
 }
+
+/// Locks a file as soon as nobody else holds it, within [`PATIENCE`].
+fn try_lock(file: &File) -> Result<(), TryLockError> {
+    let begun = Instant::now();
+    loop {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) if begun.elapsed() < PATIENCE => thread::sleep(PATIENCE / 20),
+            locked => return locked,
+        }
+    }
+}
+
+/// A process that is being started shares the locks of the one that starts it until it runs its own program.
+const PATIENCE: Duration = Duration::from_millis(200);
 
 /// A file system without locks is refused, because two campaigns could overwrite each other there.
 fn held(locked: Result<(), TryLockError>, path: &Path) -> Result<(), StoreError> {

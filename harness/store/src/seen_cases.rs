@@ -1,4 +1,4 @@
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, iter::successors};
 
 /// Which cases of a shard a journal holds. Takes little memory for journals that are nearly in case order.
 pub struct SeenCases {
@@ -15,9 +15,11 @@ impl SeenCases {
         Self { shards, next: shard, ahead: BTreeSet::new() }
     }
 
-    /// Whether a case before the last one was not seen.
-    pub fn has_gap(&self) -> bool {
-        !self.ahead.is_empty()
+    /// The cases before the last one that were not seen, in order.
+    pub fn missing(&self) -> impl Iterator<Item = u64> {
+        let last = self.ahead.last().copied().unwrap_or(0);
+        let cases = successors(Some(self.next), |index| index.checked_add(self.shards));
+        cases.take_while(move |index| *index < last).filter(|index| !self.ahead.contains(index))
     }
 
     /// Adds the case at `index` in the campaign; false if it was seen before.
@@ -42,8 +44,8 @@ mod tests {
         for index in [7, 1, 13, 4] {
             assert!(seen.insert(index), "{index}");
         }
-        assert!(seen.has_gap());
-        assert!(seen.insert(10) && !seen.has_gap());
+        assert_eq!(seen.missing().collect::<Vec<_>>(), [10]);
+        assert!(seen.insert(10) && seen.missing().next().is_none());
         assert_eq!((seen.next, seen.ahead.len()), (16, 0));
         for index in [1, 4, 7, 10, 13] {
             assert!(!seen.insert(index), "{index}");

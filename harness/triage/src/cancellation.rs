@@ -10,6 +10,7 @@ use std::{
 #[derive(Default)]
 pub struct Cancellation {
     is_canceled: AtomicBool,
+    is_hurried: AtomicBool,
     candidates: AtomicU64,
     /// When the time limit expires; `None` without one.
     deadline: Option<Instant>,
@@ -29,7 +30,13 @@ impl Cancellation {
 
     /// Whether the time limit has expired.
     pub fn is_timed_out(&self) -> bool {
-        self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+        self.is_hurried.load(Ordering::Relaxed)
+            || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
+    /// Has the time limit expire now.
+    pub fn hurry(&self) {
+        self.is_hurried.store(true, Ordering::Relaxed);
     }
 
     /// Ends the investigation soon and without a result.

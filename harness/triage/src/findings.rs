@@ -2,7 +2,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 use twinfer_case::{Case, Finding, Mask, Sighting, Summary};
 use twinfer_checks::expected_outputs;
-use twinfer_store::{FindingsFolder, RunDirectory, write_finding, write_preceding};
+use twinfer_store::{FindingsFolder, RunDirectory, StoredFinding, write_finding, write_preceding};
 
 use crate::{TriageError, catalog::Catalog, identity::Identity, triage_result::Confirmed};
 
@@ -46,23 +46,31 @@ impl Findings {
         Ok(findings)
     }
 
-    /// Whether the finding in the folder named `slug` was known before, or is on disk with all that belongs to it.
-    pub fn is_whole(&self, slug: &str) -> bool {
-        self.has(slug) || self.folder.is_whole(slug)
+    /// What is on disk of the finding in the folder named `slug`; a finding that was known before is whole.
+    pub fn stored(&self, slug: &str) -> StoredFinding {
+        if self.has(slug) { StoredFinding::Whole } else { self.folder.stored(slug) }
     }
 
     /// Adds the findings that an earlier part of this campaign wrote and that are whole, each with the number of cases that `summary` counts. A
-    /// finding that no case counts belongs to a case that is not in the journal: that case leads to it again.
+    /// finding that no case counts belongs to a case that is not in the journal: that case leads to it again. What is unfinished is
+    /// removed: its cases are investigated again.
     pub fn resume(&mut self, summary: &Summary) -> Result<(), TriageError> {
         let place = |name: &str| summary.findings.iter().position(|count| count.slug == name);
         self.folder.resume(summary)?;
         let mut ours: Vec<_> = self.folder.load_named()?.into_iter().map(Stored::of).collect();
         // in order of discovery
         ours.sort_by_key(|stored| place(&stored.finding.signature.slug()));
+        let (unfinished, ours): (Vec<_>, Vec<_>) =
+            ours.into_iter().partition(|stored| stored.finding.is_unfinished());
         for stored in ours {
             self.enter(stored, true);
         }
-        for count in &summary.findings {
+        let unfinished: Vec<_> =
+            unfinished.into_iter().map(|stored| stored.finding.signature.slug()).collect();
+        for slug in &unfinished {
+            self.folder.remove(slug)?;
+        }
+        for count in summary.findings.iter().filter(|count| !unfinished.contains(&count.slug)) {
             if self.has(&count.slug) {
                 self.count(&count.slug, count.cases);
             } else {

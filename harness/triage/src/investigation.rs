@@ -128,6 +128,19 @@ impl<'a> Investigator<'a> {
         self.confirm_original(&repeater, suspect, &original, reduced)
     }
 
+    /// What `suspect` shows as far as it is known: its case, or what that was reduced to, as it ran in the campaign.
+    pub fn unfinished(
+        self,
+        workers: &TriageWorkers,
+        suspect: &Suspect,
+        reduced: Option<&Reduced>,
+    ) -> Result<Confirmed, TriageError> {
+        let original = self.diverging(suspect)?;
+        let smallest = reduced.map_or_else(|| original.clone(), |reduced| reduced.smallest.clone());
+        let divergences = suspect.divergences().to_vec();
+        Ok(Confirmed::new(workers.info(), &original.evaluated, smallest, divergences).unfinished())
+    }
+
     /// Confirms the case of `suspect` itself, whatever way it recurs; `None` if the investigation was canceled.
     fn confirm_original(
         self,

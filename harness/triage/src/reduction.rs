@@ -61,9 +61,9 @@ impl Reduction<'_> {
             if candidates.is_empty() {
                 break;
             }
-            let candidates = self.run_warm(candidates, smallest.symptom.stage())?;
+            let candidates = self.run_warm(candidates, &smallest.symptom)?;
             let count = candidates.len();
-            let success = first_diverging(&smallest.symptom, candidates);
+            let success = self.first_recurring(&smallest.symptom, candidates)?;
             reducer.decide(success.as_ref().map(|(place, _)| *place));
             if let Some((place, smaller)) = success {
                 tried += place as u64 + 1;
@@ -82,7 +82,8 @@ impl Reduction<'_> {
     /// Whether a case shows its symptom once more in a warm worker.
     pub fn recurs(&self, diverging: &DivergingCase) -> Result<bool, TriageError> {
         let DivergingCase { evaluated, symptom } = diverging;
-        let again = evaluated.with(self.workers.info(), self.workers.observe_warm(&evaluated.encoded.task)?);
+        let task = evaluated.encoded.task.clone().until(deepest(symptom));
+        let again = evaluated.with(self.workers.info(), self.workers.observe_warm(&task)?);
         Ok(symptom.recurring_in(&again).is_some())
     }
 
@@ -105,7 +106,7 @@ impl Reduction<'_> {
             if candidates.is_empty() {
                 break;
             }
-            let candidates = self.run_warm(candidates, diverging.symptom.stage())?;
+            let candidates = self.run_warm(candidates, &diverging.symptom)?;
             if let Some((_, other)) = first_diverging(&diverging.symptom, candidates) {
                 return Ok(Some(other));
             }
@@ -114,11 +115,28 @@ impl Reduction<'_> {
         Ok(None)
     }
 
+    /// The first candidate that shows the symptom, and shows it again when it runs once more, with its place among the candidates: what
+    /// comes and goes would lead the reduction of the same case elsewhere each time.
+    fn first_recurring(
+        &self,
+        symptom: &Symptom,
+        candidates: Vec<Evaluated>,
+    ) -> Result<Option<(usize, DivergingCase)>, TriageError> {
+        for (place, evaluated) in candidates.into_iter().enumerate() {
+            if let Some(diverging) = DivergingCase::with_shared_symptom(symptom, evaluated)
+                && (symptom.kind() == Kind::Hang || self.recurs(&diverging)?)
+            {
+                return Ok(Some((place, diverging)));
+            }
+        }
+        Ok(None)
+    }
+
     /// Runs candidates at the same time, each in a worker of its own, up to the stage in which the symptom shows: parsing needs
     /// no engine. The results are in the order of the candidates.
-    fn run_warm(&self, candidates: Vec<Case>, symptom_stage: Stage) -> Result<Vec<Evaluated>, TriageError> {
+    fn run_warm(&self, candidates: Vec<Case>, symptom: &Symptom) -> Result<Vec<Evaluated>, TriageError> {
         self.cancellation.count_candidates(candidates.len());
-        let until = if symptom_stage == Stage::Parse { Stage::Parse } else { Stage::Execute };
+        let until = deepest(symptom);
         let run = |candidate: Case| {
             let encoded = EncodedCase::encode(candidate)?;
             let references = references(&encoded, self.oracle);
@@ -147,6 +165,11 @@ pub fn confirm_smaller(
 pub fn run_fresh(case: &Evaluated, workers: &TriageWorkers) -> Result<Evaluated, TriageError> {
     let observation = workers.observe_fresh(&case.encoded.task)?;
     Ok(case.with(workers.confirming_info(), observation))
+}
+
+/// The stage up to which a candidate must run to show a symptom.
+fn deepest(symptom: &Symptom) -> Stage {
+    if symptom.stage() == Stage::Parse { Stage::Parse } else { Stage::Execute }
 }
 
 /// The first candidate that shows the symptom, with its place among the candidates.

@@ -1,6 +1,11 @@
 //! The *repeats* of a diverging case: what it comes to in warm and fresh workers, and with memory filled with patterns.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    iter,
+    sync::Arc,
+    thread,
+};
 
 use twinfer_case::{
     CaseOutcome, Circumstance, EncodedCase, Kind, Observation, Outcome, PoisonPattern, RepeatedOutcome,
@@ -21,6 +26,8 @@ use crate::{
 const WARM: usize = 4;
 /// Runs in workers that have run nothing.
 const FRESH: usize = 2;
+/// Runs with each filling.
+const FILLED: usize = 2;
 
 /// Repeats a case.
 pub struct Repeater<'a> {
@@ -60,16 +67,17 @@ impl Repeater<'_> {
             0
         };
         let together = if is_short { 1 + fresh } else { WARM + fresh };
-        self.run(case, None, history, together, &mut repeats)?;
-        self.run_filled(case, &mut repeats)?;
+        self.run(case, history, together, &mut repeats)?;
+        let is_once = is_short || repeats.kind == Kind::Hang;
+        self.run_filled(case, if is_once { 1 } else { FILLED }, &mut repeats)?;
         if self.cancellation.is_canceled() {
             return Ok(None);
         }
         if !is_short && !repeats.only_hang() {
             let unfilled = repeats.count(Circumstance::Warm) + repeats.count(Circumstance::Fresh);
             let missing = (WARM + FRESH).saturating_sub(unfilled);
-            self.run(case, None, &[], missing, &mut repeats)?;
-            self.run_filled(case, &mut repeats)?;
+            self.run(case, &[], missing, &mut repeats)?;
+            self.run_filled(case, if is_once { FILLED - 1 } else { 0 }, &mut repeats)?;
         }
         Ok(Some(repeats).filter(|_| !self.cancellation.is_canceled()))
     }
@@ -83,35 +91,60 @@ impl Repeater<'_> {
         }
     }
 
-    /// Runs the case once with each filling, each time in a worker of its own.
-    fn run_filled(&self, case: &Evaluated, repeats: &mut Repeats) -> Result<(), TriageError> {
-        PoisonPattern::ALL.into_iter().try_for_each(|pattern| self.run(case, Some(pattern), &[], 1, repeats))
+    /// Runs the case `times` times with each filling, all fillings at once. A worker runs it once, or every time if nothing hints that
+    /// the outcome depends on what a worker has run.
+    fn run_filled(&self, case: &Evaluated, times: usize, repeats: &mut Repeats) -> Result<(), TriageError> {
+        let (workers, per_worker) = if repeats.agree() { (1, times) } else { (times, 1) };
+        let started = PoisonPattern::ALL.into_iter().flat_map(|pattern| iter::repeat_n(pattern, workers));
+        let filled = thread::scope(|scope| {
+            let start =
+                |pattern| (pattern, scope.spawn(move || self.observe(case, Some(pattern), &[], per_worker)));
+            let running: Vec<_> = started.filter(|_| per_worker > 0).map(start).collect();
+            let end = |(pattern, thread): (PoisonPattern, thread::ScopedJoinHandle<'_, _>)| {
+                let runs = thread.join().unwrap_or_else(|_| Err(panicked()));
+                Ok((pattern, runs?))
+            };
+            running.into_iter().map(end).collect::<Result<Vec<_>, TriageError>>()
+        })?;
+        for (pattern, runs) in filled {
+            for RepeatedRun { observation, .. } in runs {
+                repeats.add(self.workers.confirming_info(), case, pattern.into(), observation);
+            }
+        }
+        Ok(())
     }
 
+    /// Runs the case `times` times in one worker that has run `history`.
     fn run(
+        &self,
+        case: &Evaluated,
+        history: &[Arc<EncodedCase>],
+        times: usize,
+        repeats: &mut Repeats,
+    ) -> Result<(), TriageError> {
+        for RepeatedRun { observation, is_warm } in self.observe(case, None, history, times)? {
+            let circumstance = if is_warm { Circumstance::Warm } else { Circumstance::Fresh };
+            repeats.add(self.workers.confirming_info(), case, circumstance, observation);
+        }
+        Ok(())
+    }
+
+    fn observe(
         &self,
         case: &Evaluated,
         filling: Option<PoisonPattern>,
         history: &[Arc<EncodedCase>],
         times: usize,
-        repeats: &mut Repeats,
-    ) -> Result<(), TriageError> {
+    ) -> Result<Vec<RepeatedRun>, TriageError> {
         if self.cancellation.is_canceled() {
-            return Ok(());
+            return Ok(Vec::new());
         }
-        let info = self.workers.confirming_info();
-        for RepeatedRun { observation, is_warm } in
-            self.workers.repeat(filling, history, &case.encoded.task, times)?
-        {
-            let circumstance = match filling {
-                Some(pattern) => pattern.into(),
-                None if is_warm => Circumstance::Warm,
-                None => Circumstance::Fresh,
-            };
-            repeats.add(info, case, circumstance, observation);
-        }
-        Ok(())
+        Ok(self.workers.repeat(filling, history, &case.encoded.task, times)?)
     }
+}
+
+fn panicked() -> TriageError {
+    TriageError::Supervisor("a thread that repeats a case panicked".to_owned())
 }
 
 impl Repeats {
@@ -178,6 +211,12 @@ impl Repeats {
             None => case.with(info, observation),
         };
         self.runs.push((circumstance, evaluated));
+    }
+
+    /// Whether all runs so far came to one outcome.
+    fn agree(&self) -> bool {
+        let outcomes: BTreeSet<_> = self.runs.iter().map(|(_, run)| run.outcome()).collect();
+        outcomes.len() <= 1
     }
 
     fn count(&self, circumstance: Circumstance) -> usize {

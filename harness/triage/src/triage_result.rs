@@ -34,6 +34,16 @@ pub enum TriageOutcome {
     Confirmed(Reduced, Box<Confirmed>),
 }
 
+impl TriageOutcome {
+    /// The minimal case, if there is one.
+    pub const fn reduced(&self) -> Option<&Reduced> {
+        match self {
+            Self::Nothing => None,
+            Self::Reduced(reduced) | Self::Confirmed(reduced, _) => Some(reduced),
+        }
+    }
+}
+
 /// The smallest case that shows a symptom in warm workers.
 #[derive(Clone)]
 pub struct Reduced {
@@ -78,6 +88,12 @@ impl Confirmed {
     /// Marks the finding as cut short unless it was reduced as far as possible.
     pub(crate) const fn reduced_to(mut self, reduced: &Reduced) -> Self {
         self.finding.cut_short = !reduced.is_minimal;
+        self
+    }
+
+    /// Marks the finding as one that time was up for: its case may not be minimal, and was not repeated.
+    pub(crate) const fn unfinished(mut self) -> Self {
+        self.finding.cut_short = true;
         self
     }
 

@@ -7,7 +7,6 @@ use twinfer_case::Signature;
 use twinfer_triage::{Catalog, Identity, Place, Suspect, TriageResult, may_be_same_finding};
 
 use crate::{
-    admission::Upcoming,
     decide::{Counts, Decision, Question, Triaged, decide},
     stages::JudgedCase,
 };
@@ -34,7 +33,7 @@ pub struct Wanted {
     pub hidden_behind: Option<Arc<Identity>>,
 }
 
-/// Decides the cases that have verdicts in advance, in a catalog of its own.
+/// Decides the undecided cases in advance, in a catalog of its own.
 struct Foresight<'a> {
     lookahead: Lookahead,
     catalog: Catalog,
@@ -44,21 +43,17 @@ struct Foresight<'a> {
 }
 
 impl Lookahead {
-    /// Looks at the `judged` cases among those `upcoming`, with the investigations that are `done`.
+    /// Looks at the `undecided` cases, with the investigations that are `done`. Every case before `end` has its verdicts.
     pub fn of(
-        judged: &BTreeMap<u64, JudgedCase>,
+        undecided: &BTreeMap<u64, JudgedCase>,
         catalog: Catalog,
         done: &BTreeMap<Place, Arc<TriageResult>>,
-        upcoming: &Upcoming,
+        end: u64,
     ) -> Self {
         let lookahead = Self::default();
         let mut foresight = Foresight { lookahead, catalog, done, expected: Vec::new() };
-        let mut counts = Counts::Complete;
-        for ((index, case), next) in judged.iter().take(HORIZON).zip(upcoming.indices()) {
-            if *index != next {
-                counts = Counts::Partial;
-            }
-            foresight.record(case, counts);
+        for (index, case) in undecided.iter().take(HORIZON) {
+            foresight.record(case, Counts::at(*index, end));
         }
         foresight.lookahead
     }

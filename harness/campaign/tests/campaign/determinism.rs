@@ -1,10 +1,11 @@
 use std::{
     fs,
     sync::{Arc, atomic::Ordering},
+    time::Duration,
 };
 
 use twinfer_campaign::Campaign;
-use twinfer_case::{Budget, Event};
+use twinfer_case::{Budget, CaseRecord, Event};
 use twinfer_store::{RunDirectory, Start};
 
 use crate::{
@@ -44,7 +45,7 @@ fn two_shards_partition_the_cases_of_a_campaign() {
 }
 
 #[test]
-fn stopped_campaign_records_a_prefix_of_the_cases() {
+fn stopped_campaign_records_what_it_has_run() {
     let mut campaign = against(Role::Honest, 200);
     let whole = campaign.run().journal();
     campaign.options.budget = Budget::Seconds(3600);
@@ -63,7 +64,8 @@ fn stopped_campaign_records_a_prefix_of_the_cases() {
     let journal = outcome.journal();
     assert_eq!(journal.len() as u64, outcome.summary.cases);
     assert!(journal.len() >= 10);
-    assert!(journal.iter().zip(&whole).all(|(stopped, whole)| stopped == whole));
+    let same = |stopped: &&CaseRecord| whole.get(stopped.index as usize).is_none_or(|one| one == *stopped);
+    assert_eq!(journal.iter().filter(same).count(), journal.len());
 }
 
 #[test]
@@ -77,6 +79,10 @@ fn killed_campaign_resumes_to_the_same_record() {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         let cut = [1, 97].get(time).copied();
         let mut part = against(Role::IgnoresBias, 70);
+        if time % 2 == 1 {
+            // every case with a divergence is recorded as open first
+            part.options.open_after = Duration::ZERO;
+        }
         part.run();
         let bytes = fs::metadata(part.out.join("journal.jsonl")).unwrap().len();
         let cut = cut.unwrap_or((random >> 33) as usize % bytes as usize);
@@ -85,7 +91,9 @@ fn killed_campaign_resumes_to_the_same_record() {
         part.options.budget = Budget::Cases(120);
         let resumed = part.run();
         assert_eq!(resumed.summary.cases, 120);
-        assert_eq!(resumed.journal(), journal, "cut by {cut} bytes");
+        for (resumed, whole) in resumed.journal().iter().zip(&journal) {
+            assert_eq!(resumed, whole, "cut by {cut} bytes");
+        }
         assert!(resumed.finding_files() == files, "the files of the findings differ");
         assert_eq!(resumed.summary.findings, whole.summary.findings);
         assert_eq!(resumed.summary.new_findings, whole.summary.new_findings);

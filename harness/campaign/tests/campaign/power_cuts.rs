@@ -63,19 +63,18 @@ fn check(out: &Path, events: &[Event]) -> Result<(), String> {
         let claimed = if has_run(out) { RunDirectory::resume(out) } else { RunDirectory::create(out) };
         return claimed.map(drop).map_err(|error| error.to_string());
     }
-    let mut recorded: Vec<CaseRecord> = Vec::new();
+    let mut recorded: BTreeMap<u64, CaseRecord> = BTreeMap::new();
     RunDirectory::resume(out).map_err(|error| error.to_string())?;
     replay_events(out, &mut |event| {
         if let Event::CaseFinished { record } = event {
-            recorded.push(record.clone());
+            recorded.insert(record.index, record.clone());
         }
     })
     .map_err(|error| error.to_string())?;
     let findings = FindingsFolder::at(&out.join("findings"));
-    let mut cases = recorded.iter();
     for event in events {
         match event {
-            Event::CaseFinished { record } if cases.next() != Some(record) => {
+            Event::CaseFinished { record } if recorded.get(&record.index) != Some(record) => {
                 return Err(format!("case {} is missing", record.index));
             }
             Event::FindingRecorded { slug, finding, .. } if !has(&findings, slug, finding) => {

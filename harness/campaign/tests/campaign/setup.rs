@@ -15,7 +15,7 @@ use twinfer_campaign::{Campaign, CampaignError, Options};
 use twinfer_case::{
     BackendName, Budget, CaseRecord, Event, Finding, Kind, RunInfo, Summary, TrustedVariant, Verdict,
 };
-use twinfer_store::{RunDirectory, Start};
+use twinfer_store::{Records, RunDirectory, Start, read_run};
 use twinfer_workers::{Deadlines, WorkerCommand};
 
 use crate::actor::{role::Role, shared_folder};
@@ -158,15 +158,15 @@ impl TestCampaign {
 }
 
 impl Outcome {
-    /// The journal without timings.
+    /// The cases in their order, as they were last decided, without timings.
     pub fn journal(&self) -> Vec<CaseRecord> {
-        let text = fs::read_to_string(self.out.join("journal.jsonl")).unwrap();
-        let record = |line: &str| {
-            let mut record: CaseRecord = serde_json::from_str(line).unwrap();
+        let records = Records::open(&self.out, &read_run(&self.out).unwrap()).unwrap();
+        let without_timings = |record: Result<CaseRecord, _>| {
+            let mut record = record.unwrap();
             record.variants.iter_mut().for_each(|variant| variant.timings.clear());
             record
         };
-        text.lines().map(record).collect()
+        records.map(without_timings).collect()
     }
 
     /// Every file of every finding, by path.

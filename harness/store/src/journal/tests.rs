@@ -51,7 +51,7 @@ fn begin(out: &Path) -> Journal {
 }
 
 fn resume(out: &Path) -> Result<Resumed, StoreError> {
-    Journal::resume(&RunDirectory::resume(out)?, &run(), &|_| true)
+    Journal::resume(&RunDirectory::resume(out)?, &run(), &|_| StoredFinding::Whole)
 }
 
 #[test]
@@ -91,7 +91,8 @@ fn journals_cut_anywhere_resume_after_the_last_complete_record() {
         fs::write(&path, &whole[..cut]).unwrap();
         fs::write(out.path().join(RUN), &info).unwrap();
         let directory = RunDirectory::resume_on(out.path(), Arc::new(Unsynced)).unwrap();
-        let Resumed { mut journal, summary, .. } = Journal::resume(&directory, &run(), &|_| true).unwrap();
+        let Resumed { mut journal, summary, .. } =
+            Journal::resume(&directory, &run(), &|_| StoredFinding::Whole).unwrap();
         drop(directory);
         let kept = summary.cases as usize;
         assert_eq!(kept, whole[..cut].split(|byte| *byte == b'\n').count() - 1);
@@ -255,18 +256,43 @@ fn first_case_of_a_lost_finding_is_open() {
     let shows = |index, slug: &str| CaseRecord { findings: vec![slug.to_owned()], ..record(index) };
     append_all(&mut begin(out.path()), &[shows(0, "a"), shows(1, "b"), shows(2, "b"), shows(3, "a")]);
     let directory = RunDirectory::resume(out.path()).unwrap();
-    let resumed = Journal::resume(&directory, &run(), &|slug| slug == "a").unwrap();
+    let resumed = Journal::resume(&directory, &run(), &|slug| match slug {
+        "a" => StoredFinding::Whole,
+        _ => StoredFinding::Lost,
+    })
+    .unwrap();
     assert_eq!(resumed.open.keys().copied().collect::<Vec<_>>(), [1]);
     assert_eq!((resumed.summary.cases, resumed.settled.cases), (4, 3));
+    drop(resumed);
+    // none of its cases was investigated to the end
+    let resumed = Journal::resume(&directory, &run(), &|slug| match slug {
+        "a" => StoredFinding::Whole,
+        _ => StoredFinding::Unfinished,
+    })
+    .unwrap();
+    assert_eq!(resumed.open.keys().copied().collect::<Vec<_>>(), [1, 2]);
 }
 
 #[test]
-fn runs_that_lack_cases_or_differ_in_settings_are_not_resumed() {
+fn cases_are_recorded_in_any_order_and_read_in_theirs() {
     let out = tempfile::tempdir().unwrap();
-    append_all(&mut begin(out.path()), &[record(0), record(2)]);
+    let mut journal = begin(out.path());
+    append_all(&mut journal, &[record(4), record(0), record(7), record(3)]);
+    journal.append_revisited(&CaseRecord { macs: 99, ..record(7) }).unwrap();
+    drop(journal);
+    let records = Records::open(out.path(), &run()).unwrap();
+    let read: Vec<_> = records.map(Result::unwrap).map(|record| (record.index, record.macs)).collect();
+    assert_eq!(read, [(0, 0), (3, 3), (4, 4), (7, 99)]);
+    assert_eq!(resume(out.path()).unwrap().missing, [1, 2, 5, 6]);
+}
+
+#[test]
+fn runs_that_lack_most_cases_or_differ_in_settings_are_not_resumed() {
+    let out = tempfile::tempdir().unwrap();
+    append_all(&mut begin(out.path()), &[record(0), CaseRecord { index: u64::MAX, ..record(2) }]);
     assert!(matches!(resume(out.path()), Err(StoreError::Gap(_))));
     let (directory, recorded) = (RunDirectory::resume(out.path()).unwrap(), run());
-    let refused = |now: &RunInfo| match Journal::resume(&directory, now, &|_| true) {
+    let refused = |now: &RunInfo| match Journal::resume(&directory, now, &|_| StoredFinding::Whole) {
         Err(StoreError::OtherRun { differences, .. }) => differences,
         _ => panic!("it is resumed"),
     };
@@ -285,7 +311,7 @@ fn resumed_run_records_its_budget_and_when_it_went_on() {
     append_all(&mut begin(out.path()), &[record(0)]);
     let longer = RunInfo { budget: twinfer_case::Budget::Cases(9), started: 5, ..run() };
     let directory = RunDirectory::resume(out.path()).unwrap();
-    drop(Journal::resume(&directory, &longer, &|_| true).unwrap());
+    drop(Journal::resume(&directory, &longer, &|_| StoredFinding::Whole).unwrap());
     let recorded = read_run(out.path()).unwrap();
     assert_eq!(recorded.budget, twinfer_case::Budget::Cases(9));
     assert_eq!(
