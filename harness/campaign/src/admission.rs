@@ -154,6 +154,11 @@ impl<'a> Admission<'a> {
         self.under_way.first().copied().unwrap_or_else(|| self.index(self.admitted))
     }
 
+    /// Whether every case that was handed out has all its verdicts.
+    pub fn all_settled(&self) -> bool {
+        self.under_way.is_empty()
+    }
+
     /// Whether the last index was handed out.
     pub const fn has_ended(&self) -> bool {
         self.sender.is_none()

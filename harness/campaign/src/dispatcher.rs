@@ -100,7 +100,7 @@ impl<'scope, 'env> Dispatcher<'scope, 'env> {
             if self.admission.is_finished() {
                 break;
             }
-            if self.admission.is_overdue() {
+            if self.admission.is_overdue() || self.triage.is_over() && self.admission.all_settled() {
                 self.leave_undecided()?;
                 break;
             }
@@ -182,10 +182,10 @@ impl<'scope, 'env> Dispatcher<'scope, 'env> {
         Ok(())
     }
 
-    /// Investigates what later cases will need. Once time is up, the investigations under way go no further than they must.
+    /// Investigates what later cases will need. Once time is up, only the investigations under way go on, no further than they must.
     fn look_ahead(&mut self) {
         if self.admission.has_ended() && self.admission.ran_out_of_time() {
-            self.triage.hurry();
+            self.triage.end();
         }
         let end = self.admission.all_settled_before();
         self.triage.look_ahead(self.undecided.cases(), self.state.catalog(), end);

@@ -42,6 +42,8 @@ pub struct TriageQueue<'scope, 'env> {
     under_way: BTreeMap<Place, Investigation>,
     done: BTreeMap<Place, Arc<TriageResult>>,
     next_lookahead: Instant,
+    /// Whether no more investigations start.
+    has_ended: bool,
 }
 
 /// An investigation under way.
@@ -76,7 +78,8 @@ impl<'scope, 'env> TriageQueue<'scope, 'env> {
         limits: Limits,
     ) -> Self {
         let (under_way, done) = (BTreeMap::new(), BTreeMap::new());
-        Self { scope, resources, events, limits, under_way, done, next_lookahead: Instant::now() }
+        let next_lookahead = Instant::now();
+        Self { scope, resources, events, limits, under_way, done, next_lookahead, has_ended: false }
     }
 
     /// The result of the investigation at `place`, once it is done.
@@ -86,7 +89,7 @@ impl<'scope, 'env> TriageQueue<'scope, 'env> {
 
     /// Has a suspect investigated that is to be decided next.
     pub fn demand(&mut self, suspect: &Arc<Suspect>, hidden_behind: Option<Arc<Identity>>) {
-        if !self.under_way.contains_key(&suspect.place()) {
+        if !self.has_ended && !self.under_way.contains_key(&suspect.place()) {
             self.start(suspect, hidden_behind);
         }
     }
@@ -108,10 +111,15 @@ impl<'scope, 'env> TriageQueue<'scope, 'env> {
         self.done = self.done.split_off(&(index + 1, 0, 0));
     }
 
-    /// Has investigations, those under way and later ones, try no further candidates: time is up.
-    pub fn hurry(&mut self) {
-        self.limits.patience = Some(Duration::ZERO);
+    /// Starts no more investigations, and has those under way try no further candidates: time is up.
+    pub fn end(&mut self) {
+        self.has_ended = true;
         self.under_way.values().for_each(|investigation| investigation.cancellation.hurry());
+    }
+
+    /// Whether time is up and no investigation is under way.
+    pub fn is_over(&self) -> bool {
+        self.has_ended && self.under_way.is_empty()
     }
 
     /// Whether the suspect at `place` is being investigated, or was reduced and not confirmed.
@@ -139,7 +147,7 @@ impl<'scope, 'env> TriageQueue<'scope, 'env> {
     /// Starts investigations that the `undecided` cases will need, and cancels those that they will not. Every case before `end` has its
     /// verdicts.
     pub fn look_ahead(&mut self, undecided: &BTreeMap<u64, JudgedCase>, catalog: &Catalog, end: u64) {
-        if undecided.is_empty() || Instant::now() < self.next_lookahead {
+        if self.has_ended || undecided.is_empty() || Instant::now() < self.next_lookahead {
             return;
         }
         let begun = Instant::now();
