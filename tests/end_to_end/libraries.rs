@@ -6,10 +6,14 @@ use std::{
     path::Path,
 };
 
+use serde_json::Value;
 use tempfile::TempDir;
 use twinfer_tests::no_findings;
 
-use crate::twinfer;
+use crate::{
+    fuzz::{findings, fuzz},
+    twinfer,
+};
 
 const INSTALLATION: &str = "libraries/onnxruntime-1.31.1";
 const LIBRARY: &str = "libonnxruntime_providers_shared.so";
@@ -65,4 +69,40 @@ fn changed_byte_of_library_ends_every_command() {
     assert_eq!(doctor.code, Some(3), "{}", doctor.shown());
     assert!(doctor.stdout.contains(&damage), "{}", doctor.shown());
     assert!(!folder.path().join("run").exists(), "a run without cases is left");
+}
+
+#[test]
+fn replay_names_library_with_other_bytes_of_equal_version() {
+    let folder = tempfile::tempdir().unwrap();
+    let (run, adopted) = (folder.path().join("run"), folder.path().join("adopted"));
+    let campaign =
+        ["--backends", "ort:cpu", "--family", "invalid", "--seed", "20", "--cases", "40", "--no-minimize"];
+    fuzz(&run, &campaign);
+    let found = run.join("findings").join(findings(&run).first().unwrap());
+    let (found, adopted) = (found.to_str().unwrap(), adopted.to_str().unwrap());
+    fs::create_dir(adopted).unwrap();
+    assert_eq!(twinfer(&["adopt", found, "--to", adopted]).run().code, Some(0));
+    let adopted = Path::new(adopted).join(Path::new(found).file_name().unwrap());
+    let replay = || twinfer(&["replay", adopted.to_str().unwrap()]).run();
+    let same = replay();
+    assert_eq!(same.code, Some(0), "{}", same.shown());
+    assert!(!same.stdout.contains("another library"), "{}", same.stdout);
+    let path = adopted.with_extension("observed.json");
+    let mut recording: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    let file = recording.pointer_mut("/observed/0/library/files/0").unwrap();
+    let now = file["sha256"].as_str().unwrap()[..12].to_owned();
+    file["sha256"] = "0123456789ab".repeat(5).into();
+    let difference = format!(
+        "another library of the same version: {} has the SHA-256 {now}…, and had 0123456789ab… when this was recorded",
+        file["name"].as_str().unwrap()
+    );
+    fs::write(&path, recording.to_string()).unwrap();
+    let other = replay();
+    assert_eq!(other.code, Some(0), "{}", other.shown());
+    assert!(other.stdout.contains(&difference), "{difference}: {}", other.stdout);
+    recording["observed"][0]["version"] = "of another day".into();
+    fs::write(&path, recording.to_string()).unwrap();
+    let newer = replay();
+    assert!(newer.stdout.contains("recorded with of another day"), "{}", newer.stdout);
+    assert!(!newer.stdout.contains("another library"), "{}", newer.stdout);
 }

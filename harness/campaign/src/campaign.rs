@@ -2,7 +2,7 @@ use std::{num::NonZero, sync::Arc, thread};
 
 use crossbeam_channel::{bounded, unbounded};
 use twinfer_case::{
-    BackendName, Event, JOURNAL_FORMAT, Ladder, LibraryInfo, RunEnd, RunInfo, Summary, TrustedVariant,
+    BackendName, Event, JOURNAL_FORMAT, Ladder, Libraries, RunEnd, RunInfo, Summary, TrustedVariant,
     VariantInfo,
 };
 use twinfer_store::{Journal, Resumed, RunDirectory, Start, machine, now, record_end, run_id};
@@ -97,8 +97,8 @@ impl Campaign {
         // first, because a worker may have failed to start for this reason
         let libraries = self.options.libraries.wait()?;
         let first = first?;
-        let run = self.run_info(&first, libraries)?;
-        let (state, earlier, known, run) = self.open_run(directory, run)?;
+        let run = self.run_info(&first, &libraries)?;
+        let (state, earlier, known, run) = self.open_run(directory, run, libraries)?;
         for (variant, worker) in first.all(&self.pools) {
             sink(&Event::WorkerStarted { variant: variant.clone(), millis: worker.start_millis() });
         }
@@ -145,8 +145,9 @@ impl Campaign {
         &self,
         directory: &RunDirectory,
         run: RunInfo,
+        libraries: Libraries,
     ) -> Result<(RunState, Earlier, Catalog, RunInfo), CampaignError> {
-        let mut findings = Findings::open(directory, &self.options.known)?;
+        let mut findings = Findings::open(directory, &self.options.known, libraries)?;
         let known = findings.catalog().clone();
         match directory.start() {
             Start::New => {
@@ -261,7 +262,7 @@ impl Campaign {
         threads.max(self.options.devices.len()).min(self.options.most_on_a_rung().get())
     }
 
-    fn run_info(&self, first: &FirstWorkers, libraries: Vec<LibraryInfo>) -> Result<RunInfo, CampaignError> {
+    fn run_info(&self, first: &FirstWorkers, libraries: &Libraries) -> Result<RunInfo, CampaignError> {
         let bases = first.described(&self.pools).into_iter().map(|(variant, description)| VariantInfo {
             variant: variant.clone().into_inner(),
             description: description.clone(),
@@ -278,7 +279,7 @@ impl Campaign {
             jobs: self.options.jobs.get(),
             ladder: self.options.ladder,
             variants: bases.chain(first.rungs.iter().map(Rung::info)).collect(),
-            libraries,
+            libraries: libraries.each_once(),
             settings: Some(self.options.settings()?),
             machine: machine(),
             workforce: Vec::new(),

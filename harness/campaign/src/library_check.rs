@@ -1,7 +1,7 @@
 use std::{thread, time::Duration};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, bounded};
-use twinfer_case::LibraryInfo;
+use twinfer_case::Libraries;
 
 use crate::CampaignError;
 
@@ -11,19 +11,19 @@ const DEADLINE: Duration = Duration::from_mins(10);
 /// The verification of the libraries that a campaign's variants load. It runs on a thread of its own while the first workers
 /// start; no case runs before it has ended.
 #[derive(Clone, Default)]
-pub struct LibraryCheck(Option<Receiver<Result<Vec<LibraryInfo>, String>>>);
+pub struct LibraryCheck(Option<Receiver<Result<Libraries, String>>>);
 
 impl LibraryCheck {
     /// Starts `verify`, which returns the libraries, or the message that names the file that is not as installed.
-    pub fn start(verify: impl FnOnce() -> Result<Vec<LibraryInfo>, String> + Send + 'static) -> Self {
+    pub fn start(verify: impl FnOnce() -> Result<Libraries, String> + Send + 'static) -> Self {
         let (sender, receiver) = bounded(1);
         thread::spawn(move || drop(sender.send(verify())));
         Self(Some(receiver))
     }
 
     /// Waits for the verification; without one, there are no libraries.
-    pub(crate) fn wait(&self) -> Result<Vec<LibraryInfo>, CampaignError> {
-        let Some(receiver) = &self.0 else { return Ok(Vec::new()) };
+    pub(crate) fn wait(&self) -> Result<Libraries, CampaignError> {
+        let Some(receiver) = &self.0 else { return Ok(Libraries::default()) };
         match receiver.recv_timeout(DEADLINE) {
             Ok(verified) => verified.map_err(CampaignError::Library),
             Err(RecvTimeoutError::Timeout) => Err(CampaignError::Library(

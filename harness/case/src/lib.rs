@@ -69,7 +69,7 @@ pub use fallback::{Fallback, FallbackReason, FallbackValues};
 pub use file::{LaterFormat, MAX_FILE_BYTES, check_format, open_file, read_file, read_file_in, read_line};
 pub use finding::{CaseSize, FINDING_FORMAT, Finding, Sighting};
 pub use ladder::{InvalidLadder, Ladder, Percent};
-pub use library::{LibraryFileInfo, LibraryInfo};
+pub use library::{Libraries, LibraryDifference, LibraryFileInfo, LibraryInfo};
 pub use memory_mode::{MemoryMode, PoisonPattern, UnknownMemoryMode};
 pub use observation::{
     ChosenPrecision, LayerInfo, LogLine, MemoryKind, NamedTensor, Observation, OutOfBoundsWrite, Outcome,

@@ -48,6 +48,15 @@ impl Variant {
             None => product.to_owned(),
         })
     }
+
+    /// Whether this variant and `other` load the same library.
+    pub(crate) fn shares_library(&self, other: &Self) -> bool {
+        let is_equal = |key: OptionKey| self.options.get(key.key()) == other.options.get(key.key());
+        self.backend.library().is_some()
+            && self.backend.library() == other.backend.library()
+            && is_equal(OptionKey::Library)
+            && is_equal(OptionKey::Version)
+    }
 }
 
 impl fmt::Display for Variant {

@@ -1,18 +1,22 @@
 //! Verifies the libraries that variants load.
 
 use twinfer_campaign::LibraryCheck;
-use twinfer_case::{LibraryFileInfo, LibraryInfo};
-use twinfer_libraries::{Error, Hashing, Installed, LibraryFile, Store, Verified};
+use twinfer_case::{Libraries, LibraryFileInfo, LibraryInfo};
+use twinfer_libraries::{Error, Hashing, LibraryFile, Store, Verified};
 
-/// Verifies `libraries`, and returns what a run records of them.
-pub fn verify(libraries: &[Installed], hashing: Hashing) -> Result<Vec<LibraryInfo>, Error> {
-    let verified = Store::open()?.verify(libraries, hashing)?;
-    Ok(verified.into_iter().map(info).collect())
+use crate::provision::Provision;
+
+/// Verifies the libraries of `provision`, each once, and returns what is recorded of them.
+pub fn verify(provision: &Provision, hashing: Hashing) -> Result<Libraries, Error> {
+    let verified = Store::open()?.verify(&provision.libraries, hashing)?;
+    let infos: Vec<_> = verified.into_iter().map(info).collect();
+    let loaded = provision.loaded.iter();
+    Ok(loaded.map(|(variant, library)| (variant.clone(), infos[*library].clone())).collect())
 }
 
-/// Starts to verify `libraries` on a thread.
-pub fn verify_in_background(libraries: Vec<Installed>, hashing: Hashing) -> LibraryCheck {
-    LibraryCheck::start(move || verify(&libraries, hashing).map_err(|error| error.to_string()))
+/// Starts to verify the libraries of `provision` on a thread.
+pub fn verify_in_background(provision: Provision, hashing: Hashing) -> LibraryCheck {
+    LibraryCheck::start(move || verify(&provision, hashing).map_err(|error| error.to_string()))
 }
 
 fn info(library: Verified) -> LibraryInfo {

@@ -1,16 +1,24 @@
 //! Installs missing libraries of the backends that a command uses.
 
 use twinfer_backend::given_library;
-use twinfer_case::TrustedVariant;
+use twinfer_case::{TrustedVariant, Variant};
 use twinfer_libraries::{Error, Installed, Product, Store};
 
 use crate::{Failure, installation::with_progress, obstacle::lacks_device, output::note};
 
+/// The libraries that variants load.
+pub struct Provision {
+    /// Each library once.
+    pub libraries: Vec<Installed>,
+    /// The variants that load a library, each with the place of its library.
+    pub loaded: Vec<(Variant, usize)>,
+}
+
 /// Installs the missing libraries of `variants`, with progress on standard error, and returns all libraries that the
-/// variants load, each once.
-pub fn provision(variants: &[TrustedVariant]) -> Result<Vec<Installed>, Failure> {
+/// variants load.
+pub fn provision(variants: &[TrustedVariant]) -> Result<Provision, Failure> {
     let store = Store::open()?;
-    let mut libraries: Vec<Installed> = Vec::new();
+    let (mut libraries, mut loaded) = (Vec::new(), Vec::new());
     for variant in variants {
         let product = variant.backend.library().and_then(Product::named);
         let library = match (product, given_library(variant), variant.library()) {
@@ -18,11 +26,13 @@ pub fn provision(variants: &[TrustedVariant]) -> Result<Vec<Installed>, Failure>
             (_, None, Some(name)) => provide(&store, &name, variant)?,
             _ => continue,
         };
-        if !libraries.contains(&library) {
+        let place = libraries.iter().position(|other| *other == library).unwrap_or(libraries.len());
+        if place == libraries.len() {
             libraries.push(library);
         }
+        loaded.push((variant.clone().into_inner(), place));
     }
-    Ok(libraries)
+    Ok(Provision { libraries, loaded })
 }
 
 fn provide(store: &Store, name: &str, variant: &TrustedVariant) -> Result<Installed, Failure> {

@@ -1,15 +1,20 @@
 use twinfer_case::TrustedVariant;
+use twinfer_libraries::Hashing;
 use twinfer_targets::Targets;
 use twinfer_workers::Deadlines;
 
 use crate::{
     Failure,
-    worker::{WorkerSettings, worker_for},
+    libraries::verify,
+    provision::provision,
+    worker::{WorkerSettings, worker_with},
 };
 
 /// Starts a worker for each of `variants`, after installing missing libraries.
 pub fn start(variants: &[TrustedVariant], settings: WorkerSettings<'_>) -> Result<Targets, Failure> {
-    let mut worker = worker_for(variants)?;
+    let provision = provision(variants)?;
+    let libraries = verify(&provision, Hashing::Cached)?;
+    let mut worker = worker_with(&provision)?;
     settings.apply_to(&mut worker);
-    Ok(Targets::start(variants, &worker, Deadlines::default())?)
+    Ok(Targets::start(variants, &worker, Deadlines::default())?.with_libraries(libraries))
 }

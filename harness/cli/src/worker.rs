@@ -3,10 +3,16 @@
 use std::env;
 
 use twinfer_case::TrustedVariant;
-use twinfer_libraries::{Hashing, Installed, SEARCH_PATH_VARIABLE, search_path};
+use twinfer_libraries::{Hashing, SEARCH_PATH_VARIABLE, search_path};
 use twinfer_workers::WorkerCommand;
 
-use crate::{Failure, libraries::verify, limits::LimitArguments, provision::provision, run_log::RunLog};
+use crate::{
+    Failure,
+    libraries::verify,
+    limits::LimitArguments,
+    provision::{Provision, provision},
+    run_log::RunLog,
+};
 
 /// What the command line sets for all workers.
 #[derive(Clone, Copy, Default)]
@@ -30,17 +36,17 @@ impl WorkerSettings<'_> {
 /// The command that starts a worker of any of `variants`, after installing missing libraries and verifying all of them, with
 /// cached digests.
 pub fn worker_for(variants: &[TrustedVariant]) -> Result<WorkerCommand, Failure> {
-    let libraries = provision(variants)?;
-    verify(&libraries, Hashing::Cached)?;
-    worker_with(&libraries)
+    let provision = provision(variants)?;
+    verify(&provision, Hashing::Cached)?;
+    worker_with(&provision)
 }
 
-/// The command that starts a worker which finds `libraries`.
-pub fn worker_with(libraries: &[Installed]) -> Result<WorkerCommand, Failure> {
+/// The command that starts a worker which finds the libraries of `provision`.
+pub fn worker_with(provision: &Provision) -> Result<WorkerCommand, Failure> {
     let program = env::current_exe().map_err(|error| {
         Failure::environment(format!("cannot find this executable to start workers: {error}"))
     })?;
     let mut worker = WorkerCommand { args: vec!["worker".to_owned()], ..WorkerCommand::new(program) };
-    worker.env.extend(search_path(libraries)?.map(|path| (SEARCH_PATH_VARIABLE.to_owned(), path)));
+    worker.env.extend(search_path(&provision.libraries)?.map(|path| (SEARCH_PATH_VARIABLE.to_owned(), path)));
     Ok(worker)
 }

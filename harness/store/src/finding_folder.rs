@@ -2,11 +2,11 @@
 
 use std::{fs, path::Path};
 
-use twinfer_case::{EncodedCase, Finding, Observation, Outcome, Task, VariantInfo};
+use twinfer_case::{EncodedCase, Finding, Observation, Outcome, Task};
 use twinfer_onnx::Interface;
 
 use crate::{
-    Outputs, Recording, StoreError,
+    Observed, Outputs, Recording, StoreError,
     case_folder::{write_case_folder, write_tensors},
     files::{read_json_in, write, write_json},
     names::{FINDING, MODEL, SNAPSHOT},
@@ -27,11 +27,11 @@ pub fn write_finding(
     folder: &Path,
     finding: &Finding,
     (minimal, outputs): (&EncodedCase, &Outputs),
-    (info, observation): (&VariantInfo, &Observation),
+    observed: Observed<'_>,
 ) -> Result<(), StoreError> {
     write_case_folder(folder, minimal, outputs)?;
-    write(&folder.join(SNAPSHOT), snapshot(finding, observation).as_bytes())?;
-    Recording::new(info, observation).write_beside(folder)?;
+    write(&folder.join(SNAPSHOT), snapshot(finding, observed.observation).as_bytes())?;
+    Recording::new(observed).write_beside(folder)?;
     // written last, so that a folder without it is recognized as unfinished
     write_json(&folder.join(FINDING), finding)
 }

@@ -48,7 +48,7 @@ pub use journal::{Journal, OpenCases, Resumed, StoredFinding};
 pub use merge::merge;
 pub use names::{MODEL, tensor_file};
 pub use preceding::{read_preceding, write_preceding};
-pub use recording::{RecordedObservation, Recording, without_timings};
+pub use recording::{Observed, RecordedObservation, Recording, without_timings};
 pub use records::Records;
 pub use replay::replay_events;
 pub use run::{machine, now, read_run, record_end, run_id};

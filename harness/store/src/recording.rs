@@ -4,7 +4,9 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
-use twinfer_case::{BackendVersion, Observation, Outcome, Variant, VariantInfo, VariantRecord, Verdict};
+use twinfer_case::{
+    BackendVersion, LibraryInfo, Observation, Outcome, Variant, VariantInfo, VariantRecord, Verdict,
+};
 
 use crate::{
     StoreError,
@@ -31,6 +33,9 @@ pub struct RecordedObservation {
     pub variant: Variant,
     /// The name that the backend gives itself, with its version.
     pub version: BackendVersion,
+    /// The library that the variant loaded; `None` if it loads none that twinfer finds, and in an earlier recording.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub library: Option<LibraryInfo>,
     /// What the variant did, without timings.
     pub observation: Observation,
     /// What the checks concluded; `None` in the recording of a finding, whose verdict is the finding.
@@ -42,11 +47,22 @@ pub struct RecordedObservation {
     pub compared: Option<bool>,
 }
 
+/// An observation with what made it.
+#[derive(Clone, Copy)]
+pub struct Observed<'a> {
+    /// The variant with its backend's description.
+    pub info: &'a VariantInfo,
+    /// The library that the variant loaded, if that is known.
+    pub library: Option<&'a LibraryInfo>,
+    /// What the variant did.
+    pub observation: &'a Observation,
+}
+
 impl RecordedObservation {
-    /// An observation of the variant of `info`, with its verdict and whether it was `compared`.
-    pub fn new(info: &VariantInfo, observation: &Observation, verdict: &Verdict, compared: bool) -> Self {
+    /// An observation with its verdict and whether it was `compared`.
+    pub fn new(observed: Observed<'_>, verdict: &Verdict, compared: bool) -> Self {
         let (verdict, compared) = (Some(verdict.clone()), Some(compared));
-        Self { verdict, compared, ..Self::without_verdict(info, observation) }
+        Self { verdict, compared, ..Self::without_verdict(observed) }
     }
 
     /// Whether the variant was compared; in an earlier recording, whether its verdict says so.
@@ -72,10 +88,11 @@ impl RecordedObservation {
         })
     }
 
-    fn without_verdict(info: &VariantInfo, observation: &Observation) -> Self {
+    fn without_verdict(Observed { info, library, observation }: Observed<'_>) -> Self {
         Self {
             variant: info.variant.clone(),
             version: info.description.backend_version(),
+            library: library.cloned(),
             observation: without_timings(observation),
             verdict: None,
             compared: None,
@@ -85,8 +102,8 @@ impl RecordedObservation {
 
 impl Recording {
     /// A recording of one observation, without a verdict.
-    pub fn new(info: &VariantInfo, observation: &Observation) -> Self {
-        Self { format: FORMAT, observed: vec![RecordedObservation::without_verdict(info, observation)] }
+    pub fn new(observed: Observed<'_>) -> Self {
+        Self { format: FORMAT, observed: vec![RecordedObservation::without_verdict(observed)] }
     }
 
     /// The recording beside the folder of a case.

@@ -8,8 +8,7 @@ mod findings;
 use std::time::Instant;
 
 use twinfer_case::{
-    Budget, CaseRecord, Event, JOURNAL_FORMAT, LibraryInfo, Observation, RunEnd, RunInfo, Summary, Task,
-    VariantRecord,
+    Budget, CaseRecord, Event, JOURNAL_FORMAT, Observation, RunEnd, RunInfo, Summary, Task, VariantRecord,
 };
 use twinfer_checks::{Answer, judge_together, record};
 use twinfer_store::{Journal, RunDirectory, machine, now, record_end, run_id};
@@ -22,18 +21,17 @@ impl Targets {
     /// Compares the variants with each other on every case of `model`, writes the run to `directory`, and sends the events of a
     /// campaign to `sink`.
     ///
-    /// `libraries` are those that the variants load. A divergence counts if it recurs in workers that have run nothing else.
+    /// A divergence counts if it recurs in workers that have run nothing else.
     pub fn compare(
         &self,
         model: &OpaqueModel,
-        libraries: Vec<LibraryInfo>,
         directory: &RunDirectory,
         sink: &mut dyn FnMut(&Event),
     ) -> Result<Summary, TargetError> {
         if self.variants.len() < 2 {
             return Err(TargetError::NothingToCompareWith { unknown: model.unknown.clone() });
         }
-        let run = self.run_info(model, libraries);
+        let run = self.run_info(model);
         let mut journal = Journal::create(directory, &run)?;
         let mut summary = Summary::new(self.infos());
         sink(&Event::CampaignStarted { run });
@@ -131,7 +129,7 @@ impl Targets {
         records.map(|((info, observation), judgement)| record(info, observation, judgement)).collect()
     }
 
-    fn run_info(&self, model: &OpaqueModel, libraries: Vec<LibraryInfo>) -> RunInfo {
+    fn run_info(&self, model: &OpaqueModel) -> RunInfo {
         RunInfo {
             format: JOURNAL_FORMAT,
             id: run_id(),
@@ -143,7 +141,7 @@ impl Targets {
             jobs: 1,
             ladder: None,
             variants: self.infos().cloned().collect(),
-            libraries,
+            libraries: self.libraries.each_once(),
             settings: None,
             machine: machine(),
             workforce: Vec::new(),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use twinfer_case::{Case, Circumstance, Divergence, Event, Finding, RepeatedOutcome, VariantRecord};
 use twinfer_checks::{Evaluated, expected_outputs};
-use twinfer_store::write_finding;
+use twinfer_store::{Observed, write_finding};
 use twinfer_triage::{Cancellation, DivergingCase, Reduction, Repeater, Symptom, confirm_smaller, finding};
 use twinfer_workers::TriageWorkers;
 
@@ -55,7 +55,9 @@ impl Targets {
             let folder = out.join(finding.signature.slug());
             let Evaluated { encoded, references, observation, .. } = &minimal.evaluated;
             let outputs = expected_outputs(references)?;
-            write_finding(&folder, &finding, (encoded, &outputs), (workers.info(), observation))?;
+            let (info, library) = (workers.info(), self.libraries.of(&workers.info().variant));
+            let observed = Observed { info, library, observation };
+            write_finding(&folder, &finding, (encoded, &outputs), observed)?;
             return Ok(Minimization::Minimal(Box::new(Minimal { finding, folder })));
         }
         Ok(Minimization::NoDivergence(records))

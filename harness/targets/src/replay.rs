@@ -2,7 +2,9 @@
 
 use std::{path::Path, sync::Arc};
 
-use twinfer_case::{BackendVersion, Case, EncodedCase, Observation, Variant, VariantRecord};
+use twinfer_case::{
+    BackendVersion, Case, EncodedCase, LibraryDifference, Observation, Variant, VariantRecord,
+};
 use twinfer_checks::{Evaluated, references};
 use twinfer_store::{RecordedObservation, Recording, read_finding, read_preceding, without_timings};
 use twinfer_workers::TriageWorkers;
@@ -16,6 +18,8 @@ pub struct Replay {
     pub variant: Variant,
     /// The backend version that was recorded, and the one that ran now.
     pub versions: (BackendVersion, BackendVersion),
+    /// The files of the variant's library that are not those of the recording although both have the same version.
+    pub library_differences: Vec<LibraryDifference>,
     /// Whether stage, outcome, writes out of bounds and every output recur, byte for byte; or, if the finding is unstable, whether
     /// the outcome is one of those that it lists.
     pub recurs: bool,
@@ -40,15 +44,30 @@ impl Targets {
             let info = workers.info();
             for recorded in recording.observed.iter().filter(|one| one.variant == info.variant) {
                 let evaluated = self.evaluate_after(workers, &history, &case)?;
+                let version = info.description.backend_version();
                 replays.push(Replay {
                     variant: recorded.variant.clone(),
-                    versions: (recorded.version.clone(), info.description.backend_version()),
+                    library_differences: self.library_differences(recorded, &version),
+                    versions: (recorded.version.clone(), version),
                     recurs: recurs(recorded, &evaluated) || is_listed(&evaluated),
                     record: evaluated.record(info),
                 });
             }
         }
         Ok(replays)
+    }
+
+    /// How the library that the variant of `recorded` loads differs from the recorded one. A library of another `version` differs
+    /// anyway.
+    fn library_differences(
+        &self,
+        recorded: &RecordedObservation,
+        version: &BackendVersion,
+    ) -> Vec<LibraryDifference> {
+        match (&recorded.library, self.libraries.of(&recorded.variant)) {
+            (Some(then), Some(now)) if recorded.version == *version => then.differences(now),
+            _ => Vec::new(),
+        }
     }
 
     /// Runs `case` in a worker that has run `history` and nothing else, and judges what it does. Without a history, or if the

@@ -2,9 +2,9 @@
 
 use std::{sync::Arc, thread};
 
-use twinfer_case::{Case, EncodedCase};
+use twinfer_case::{Case, EncodedCase, LibraryInfo};
 use twinfer_checks::{Evaluated, RunReference, references};
-use twinfer_store::RecordedObservation;
+use twinfer_store::{Observed, RecordedObservation};
 use twinfer_workers::{TriageWorkers, WorkerError};
 
 use crate::{TargetError, Targets};
@@ -33,8 +33,9 @@ impl Targets {
         let cases = cases.iter().map(reference).collect::<Result<Vec<ReferencedCase>, TargetError>>()?;
         thread::scope(|scope| {
             let cases = &cases;
-            let survey = |workers| scope.spawn(move || survey_variant(workers, cases, on_observation));
-            let running: Vec<_> = self.variants.iter().map(survey).collect();
+            let survey = |tested| scope.spawn(move || survey_variant(tested, cases, on_observation));
+            let with_library = |workers| (workers, self.libraries.of(&TriageWorkers::info(workers).variant));
+            let running: Vec<_> = self.variants.iter().map(with_library).map(survey).collect();
             let panicked = |_| WorkerError::Supervisor("a thread of a survey panicked".to_owned());
             running.into_iter().map(|thread| thread.join().map_err(panicked)?).collect()
         })
@@ -42,7 +43,7 @@ impl Targets {
 }
 
 fn survey_variant(
-    workers: &TriageWorkers,
+    (workers, library): (&TriageWorkers, Option<&LibraryInfo>),
     cases: &[ReferencedCase],
     on_observation: OnObservation<'_>,
 ) -> Result<Vec<RecordedObservation>, TargetError> {
@@ -50,8 +51,8 @@ fn survey_variant(
         let observation = workers.observe_warm(&encoded.task)?;
         let evaluated = Evaluated::new(workers.info(), encoded.clone(), references.clone(), observation);
         let Evaluated { observation, judgement, .. } = &evaluated;
-        let recorded =
-            RecordedObservation::new(workers.info(), observation, &judgement.verdict, judgement.compared);
+        let observed = Observed { info: workers.info(), library, observation };
+        let recorded = RecordedObservation::new(observed, &judgement.verdict, judgement.compared);
         on_observation(place, &recorded);
         Ok(recorded)
     };

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use twinfer_case::{BackendName, Case, EncodedCase, TrustedVariant, VariantInfo};
+use twinfer_case::{BackendName, Case, EncodedCase, Libraries, TrustedVariant, VariantInfo};
 use twinfer_checks::{Evaluated, Oracle, golden_for, references};
 use twinfer_workers::{Deadlines, HostContext, SparePolicy, TriageWorkers, WorkerCommand, WorkerPool};
 
@@ -11,6 +11,8 @@ pub struct Targets {
     /// The workers of each variant.
     pub(crate) variants: Vec<TriageWorkers>,
     pub(crate) oracle: Oracle,
+    /// What the variants load, as far as that is known.
+    pub(crate) libraries: Libraries,
 }
 
 impl Targets {
@@ -37,7 +39,13 @@ impl Targets {
             return Err(TargetError::NoBackend);
         }
         let arithmetic = variants.iter().map(|workers| workers.info().description.arithmetic);
-        Ok(Self { oracle: golden_for(arithmetic), variants })
+        Ok(Self { oracle: golden_for(arithmetic), variants, libraries: Libraries::default() })
+    }
+
+    /// Records with what the variants do that they load `libraries`.
+    #[must_use]
+    pub fn with_libraries(self, libraries: Libraries) -> Self {
+        Self { libraries, ..self }
     }
 
     /// The variants under test, with the descriptions that their backends give.

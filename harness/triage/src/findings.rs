@@ -1,14 +1,18 @@
 use std::{collections::BTreeMap, path::PathBuf};
 
-use twinfer_case::{Case, Finding, Mask, Sighting, Summary};
+use twinfer_case::{Case, Finding, Libraries, Mask, Sighting, Summary};
 use twinfer_checks::expected_outputs;
-use twinfer_store::{FindingsFolder, RunDirectory, StoredFinding, write_finding, write_preceding};
+use twinfer_store::{
+    FindingsFolder, Observed, RunDirectory, StoredFinding, write_finding, write_preceding,
+};
 
 use crate::{TriageError, catalog::Catalog, identity::Identity, triage_result::Confirmed};
 
 /// The findings of a campaign and those that were known before, in order of discovery.
 pub struct Findings {
     folder: FindingsFolder,
+    /// What the variants of the campaign load.
+    libraries: Libraries,
     entries: Vec<Entry>,
     /// How each of `entries` is recognized.
     catalog: Catalog,
@@ -31,11 +35,20 @@ struct Stored {
 }
 
 impl Findings {
-    /// The findings in the `known` folders, without duplicates; new ones will be written to the run in `directory`.
-    pub fn open(directory: &RunDirectory, known: &[PathBuf]) -> Result<Self, TriageError> {
-        let folder = FindingsFolder::of_run(directory);
-        let mut findings =
-            Self { folder, entries: Vec::new(), catalog: Catalog::default(), lost: BTreeMap::new() };
+    /// The findings in the `known` folders, without duplicates; new ones will be written to the run in `directory`, whose variants
+    /// load `libraries`.
+    pub fn open(
+        directory: &RunDirectory,
+        known: &[PathBuf],
+        libraries: Libraries,
+    ) -> Result<Self, TriageError> {
+        let mut findings = Self {
+            folder: FindingsFolder::of_run(directory),
+            libraries,
+            entries: Vec::new(),
+            catalog: Catalog::default(),
+            lost: BTreeMap::new(),
+        };
         for folder in known {
             for stored in FindingsFolder::at(folder).load()?.into_iter().map(Stored::of) {
                 if !findings.has(&stored.finding.signature.slug()) {
@@ -131,9 +144,11 @@ impl Findings {
         let (finding, info) = (confirmed.finding.clone(), &confirmed.info);
         let minimal = &confirmed.minimal;
         let outputs = expected_outputs(&minimal.references)?;
+        let library = self.libraries.of(&info.variant);
+        let observed = Observed { info, library, observation: &minimal.observation };
         self.folder.add(&finding, |folder| {
             write_preceding(folder, &confirmed.history)?;
-            write_finding(folder, &finding, (&minimal.encoded, &outputs), (info, &minimal.observation))
+            write_finding(folder, &finding, (&minimal.encoded, &outputs), observed)
         })?;
         let added = self.enter(Stored { finding, identity: confirmed.identity() }, true);
         let slug = self.slug(added);
@@ -188,7 +203,7 @@ mod tests {
         let out = tempfile::tempdir().unwrap();
         let directory = RunDirectory::create(out.path()).unwrap();
         let stored = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../golden/cases").join(SLUG);
-        let mut findings = Findings::open(&directory, &[]).unwrap();
+        let mut findings = Findings::open(&directory, &[], Libraries::default()).unwrap();
         fs::create_dir(findings.folder.path()).unwrap();
         let folder = adopt(&stored, findings.folder.path()).unwrap();
         findings.resume(&Summary { findings: counts, ..Summary::default() }).unwrap();

@@ -1,7 +1,7 @@
 //! The verification of libraries, which runs while the first workers start.
 
 use twinfer_campaign::{CampaignError, LibraryCheck};
-use twinfer_case::{LibraryFileInfo, LibraryInfo, RunInfo};
+use twinfer_case::{Libraries, LibraryFileInfo, LibraryInfo, RunInfo};
 
 use crate::{actor::role::Role, setup::against};
 
@@ -25,7 +25,8 @@ fn run_records_the_libraries_that_were_verified() {
     };
     let mut campaign = against(Role::Honest, 5);
     let verified = library.clone();
-    campaign.options.libraries = LibraryCheck::start(move || Ok(vec![verified]));
+    campaign.options.libraries =
+        LibraryCheck::start(move || Ok(Libraries::from_iter([("ort:cpu".parse().unwrap(), verified)])));
     campaign.run();
     let run = std::fs::read(campaign.out.join("run.json")).unwrap();
     let run: RunInfo = serde_json::from_slice(&run).unwrap();

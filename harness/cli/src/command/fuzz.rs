@@ -162,8 +162,8 @@ fn options(
         None => configuration.clone(),
     };
     let devices = arguments.devices.as_deref().or(configuration.devices.as_deref());
-    let libraries = provision(&variants)?;
-    let mut worker = worker_with(&libraries)?;
+    let provision = provision(&variants)?;
+    let mut worker = worker_with(&provision)?;
     arguments.limits.or(configuration).apply_to(&mut worker);
     #[cfg(feature = "fault-injection")]
     let worker = with_injected_faults(worker, arguments.inject);
@@ -181,7 +181,7 @@ fn options(
         devices: devices.into_iter().flat_map(|devices| devices.split(',')).map(str::to_owned).collect(),
         device_workers: twinfer_backend::processes_a_device(),
         ladder: arguments.ladder.or(configuration.ladder),
-        libraries: verify_in_background(libraries, Hashing::Full),
+        libraries: verify_in_background(provision, Hashing::Full),
         known,
         minimize: !arguments.no_minimize && settings.is_none_or(|settings| settings.minimize),
         ..defaults

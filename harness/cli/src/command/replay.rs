@@ -132,6 +132,9 @@ fn print(replay: &Replay) {
     let versions = if then == now { now.to_string() } else { format!("recorded with {then}, running {now}") };
     let mark = if replay.recurs { paint::good("recurs   ") } else { paint::bad("different") };
     line!(mark => " {} ({versions})", replay.variant);
+    for difference in &replay.library_differences {
+        line!("          another library of the same version: {difference}");
+    }
     match &replay.record.verdict {
         Verdict::Diverges(divergences) => {
             for divergence in divergences {

@@ -11,7 +11,7 @@ use twinfer_targets::OpaqueModel;
 
 use crate::{
     Failure,
-    libraries::{verify, verify_in_background},
+    libraries::verify_in_background,
     provision::provision,
     targets,
     worker::{WorkerSettings, worker_with},
@@ -24,14 +24,14 @@ pub fn run(
     directory: &RunDirectory,
     settings: WorkerSettings<'_>,
 ) -> Result<Report, Failure> {
-    let libraries = provision(&variants)?;
-    let mut worker = worker_with(&libraries)?;
+    let provision = provision(&variants)?;
+    let mut worker = worker_with(&provision)?;
     settings.apply_to(&mut worker);
     let options = Options {
         families: Vec::new(),
         budget: Budget::Cases(cases.len() as u64),
         jobs: NonZeroUsize::MIN,
-        libraries: verify_in_background(libraries, Hashing::Cached),
+        libraries: verify_in_background(provision, Hashing::Cached),
         minimize: false,
         fresh_every: 0,
         source: Some(Arc::new(move |index| cases[index as usize % cases.len()].clone())),
@@ -64,8 +64,7 @@ pub fn compare(
     settings: WorkerSettings<'_>,
 ) -> Result<Report, Failure> {
     let mut report = Report::default();
-    let libraries = verify(&provision(variants)?, Hashing::Cached)?;
     let targets = targets::start(variants, settings)?;
-    targets.compare(opaque, libraries, directory, &mut |event| report.on_event(event))?;
+    targets.compare(opaque, directory, &mut |event| report.on_event(event))?;
     Ok(report)
 }
