@@ -35,7 +35,11 @@ fn resume(out: &Path, options: &[&str]) -> Outcome {
     let command = ["fuzz", "--resume", "--out", out.to_str().unwrap()];
     // a folder with other defaults
     let elsewhere = tempfile::tempdir().unwrap();
-    fs::write(elsewhere.path().join("twinfer.toml"), "seed = 99\nbackends = \"ort:cpu\"\n").unwrap();
+    fs::write(
+        elsewhere.path().join("twinfer.toml"),
+        "seed = 99\nbackends = \"ort:cpu\"\nworker-processes = 50\n",
+    )
+    .unwrap();
     twinfer(&[&command[..], options].concat()).within(elsewhere.path()).run()
 }
 
@@ -73,6 +77,18 @@ fn journal_lines(out: &Path) -> usize {
 }
 
 #[test]
+fn resume_alone_keeps_the_recorded_limits() {
+    let out = tempfile::tempdir().unwrap();
+    let limits = ["--worker-memory", "3GiB", "--worker-processes", "99", "--worker-disk", "1GiB"];
+    let campaign = [&CAMPAIGN[..], &limits, &["--cases", "2"]].concat();
+    assert!(matches!(fuzz(out.path(), &campaign).code, Some(0 | 1)));
+    let resumed = resume(out.path(), &["--cases", "4"]);
+    assert!(matches!(resumed.code, Some(0 | 1)), "{}", resumed.shown());
+    let recorded = serde_json::json!({"memory": 3_u64 << 30, "processes": 99, "disk": 1 << 30});
+    assert_eq!(info(out.path())["settings"]["limits"], recorded);
+}
+
+#[test]
 fn resume_with_other_settings_names_each() {
     let out = run("4");
     let refused = |options: &[&str], difference: &str| {
@@ -85,6 +101,8 @@ fn resume_with_other_settings_names_each() {
     refused(&["--family", "conv"], "families: [\"deconv\",\"invalid\"], now [\"conv\"]");
     refused(&["--backends", "ort:cpu"], "variants.ort:cpu,opt=off: ");
     refused(&["--known", twinfer_tests::golden().join("cases").to_str().unwrap()], "settings.known: ");
+    refused(&["--worker-processes", "9"], "settings.limits.processes: 256, now 9");
+    refused(&["--worker-memory", "1GiB"], "settings.limits.memory: null, now 1073741824");
     edit_info(out.path(), "/settings/minimize", true.into());
     refused(&["--no-minimize"], "settings.minimize: true, now false");
     edit_info(out.path(), "/settings/minimize", false.into());

@@ -134,6 +134,7 @@ impl Options {
             repeat_every: self.repeat_every,
             fresh_every: self.fresh_every,
             deadlines: stages.map(millis).into(),
+            limits: self.worker.limits,
             known: self
                 .known
                 .iter()

@@ -50,6 +50,7 @@ mod topic;
 mod trust;
 mod variant;
 mod verdict;
+mod worker_limits;
 
 pub use arithmetic::{Algorithms, Arithmetic, Operands, Subnormals, Sums};
 pub use backend_error::BackendError;
@@ -94,3 +95,4 @@ pub use topic::{TOPIC_FORMAT, Topic};
 pub use trust::{Trust, TrustedVariant, UntrustedPart, UntrustedVariant};
 pub use variant::{InvalidVariant, Variant};
 pub use verdict::{Blame, Divergence, Kind, Verdict};
+pub use worker_limits::WorkerLimits;

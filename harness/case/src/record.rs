@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     CaseHash, Description, Ladder, LibraryInfo, Outcome, Provenance, RunEnd, Stage, Timing, Variant, Verdict,
+    WorkerLimits,
 };
 
 /// The version of the journal and run formats that this crate writes. It also reads version 3, whose lines have no checksums and
@@ -177,6 +178,9 @@ pub struct Settings {
     pub fresh_every: u64,
     /// How many milliseconds a worker may stay in each stage.
     pub deadlines: BTreeMap<Stage, u64>,
+    /// What each worker may use of the machine.
+    #[serde(default)]
+    pub limits: WorkerLimits,
     /// The folders of known findings.
     pub known: Vec<KnownFindings>,
 }

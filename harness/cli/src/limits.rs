@@ -3,8 +3,8 @@
 use std::num::NonZeroU64;
 
 use clap::Args;
-use twinfer_configuration::{Configuration, Size};
-use twinfer_workers::WorkerCommand;
+use twinfer_case::WorkerLimits;
+use twinfer_configuration::Size;
 
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub struct LimitArguments {
@@ -20,20 +20,12 @@ pub struct LimitArguments {
 }
 
 impl LimitArguments {
-    /// These limits, and those of `configuration` for resources that have none here.
-    pub fn or(self, configuration: &Configuration) -> Self {
-        Self {
-            memory: self.memory.or(configuration.worker_memory),
-            processes: self.processes.or(configuration.worker_processes),
-            disk: self.disk.or(configuration.worker_disk),
+    /// These limits, and those of `limits` for resources that have none here.
+    pub fn or(self, limits: WorkerLimits) -> WorkerLimits {
+        WorkerLimits {
+            memory: self.memory.map(Size::bytes).or(limits.memory),
+            processes: self.processes.map_or(limits.processes, NonZeroU64::get),
+            disk: self.disk.map_or(limits.disk, Size::bytes),
         }
-    }
-
-    /// Sets the limits of the workers that `command` starts. Resources without a limit here keep theirs.
-    pub fn apply_to(self, command: &mut WorkerCommand) {
-        let limits = &mut command.limits;
-        limits.memory = self.memory.map_or(limits.memory, Size::bytes);
-        limits.processes = self.processes.map_or(limits.processes, NonZeroU64::get);
-        limits.disk = self.disk.map_or(limits.disk, Size::bytes);
     }
 }

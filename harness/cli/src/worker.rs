@@ -26,7 +26,7 @@ pub struct WorkerSettings<'a> {
 impl WorkerSettings<'_> {
     /// Applies these settings to the workers that `command` starts.
     pub fn apply_to(self, command: &mut WorkerCommand) {
-        self.limits.apply_to(command);
+        command.limits = self.limits.or(command.limits);
         if let Some(log) = self.log {
             log.extend_to(command);
         }

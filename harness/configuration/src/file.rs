@@ -4,7 +4,7 @@ use std::{io, num::NonZeroU64, path::Path, str::FromStr};
 
 use serde::{Deserialize, Deserializer, de};
 use toml::value::Datetime;
-use twinfer_case::{Budget, Ladder, read_file};
+use twinfer_case::{Budget, Ladder, WorkerLimits, read_file};
 use twinfer_generators::Family;
 
 use crate::{duration, jobs::Jobs, size::Size, variants::Variants, versions::VersionRange};
@@ -109,6 +109,16 @@ pub struct Mistake {
 }
 
 impl Configuration {
+    /// The limits of workers, with the defaults for resources that the file does not limit.
+    pub fn worker_limits(&self) -> WorkerLimits {
+        let defaults = WorkerLimits::default();
+        WorkerLimits {
+            memory: self.worker_memory.map(Size::bytes).or(defaults.memory),
+            processes: self.worker_processes.map_or(defaults.processes, NonZeroU64::get),
+            disk: self.worker_disk.map_or(defaults.disk, Size::bytes),
+        }
+    }
+
     /// Reads `file` or, if it is `None`, `twinfer.toml` in the current folder. Without either, the configuration is
     /// empty.
     pub fn read(file: Option<&Path>) -> Result<Self, ConfigurationError> {

@@ -2,7 +2,11 @@
 
 use std::fmt;
 
-/// The most that a worker may use of each resource.
+use twinfer_case::WorkerLimits;
+
+use crate::memory;
+
+/// The most that a worker may use of each resource on this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes of memory that its processes do not share with others.
@@ -46,6 +50,13 @@ pub struct Excess {
 }
 
 impl Limits {
+    /// What `limits` allow on this machine.
+    pub fn on_this_machine(limits: WorkerLimits) -> Self {
+        let WorkerLimits { memory, processes, disk } = limits;
+        let memory = memory.or_else(|| Some(memory::total()? / 2)).unwrap_or(u64::MAX);
+        Self { memory, processes, disk }
+    }
+
     /// The first limit that `now` exceeds, for a worker that used `at_start` when it was ready; `None` if it is within all.
     pub fn exceeded_by(&self, now: &Usage, at_start: &Usage) -> Option<Excess> {
         let excess = |resource, limit, used, at_start| {

@@ -164,10 +164,11 @@ fn options(
     let devices = arguments.devices.as_deref().or(configuration.devices.as_deref());
     let provision = provision(&variants)?;
     let mut worker = worker_with(&provision)?;
-    arguments.limits.or(configuration).apply_to(&mut worker);
+    let settings = recorded.and_then(|run| run.settings.as_ref());
+    let limits = settings.map_or_else(|| configuration.worker_limits(), |settings| settings.limits);
+    worker.limits = arguments.limits.or(limits);
     #[cfg(feature = "fault-injection")]
     let worker = with_injected_faults(worker, arguments.inject);
-    let settings = recorded.and_then(|run| run.settings.as_ref());
     let known = known(&arguments.known, settings)?;
     let defaults = Options::new(variants, worker);
     let jobs = arguments.jobs.or(configuration.jobs);

@@ -6,10 +6,8 @@ use std::{
     process::{Command, Stdio},
 };
 
-use twinfer_case::{BackendName, PoisonPattern, TrustedVariant};
+use twinfer_case::{BackendName, PoisonPattern, TrustedVariant, WorkerLimits};
 use twinfer_keeper::{KEEPER_VARIABLE, Settings, TEMPORARY_FOLDER_VARIABLE};
-
-use crate::{limits::Limits, memory};
 
 /// Environment variables for workers, unless the supervisor's own environment sets them.
 const ENVIRONMENT: [(&str, &str); 2] = [ALLOCATOR, LAZY_LOADING];
@@ -45,7 +43,7 @@ pub struct WorkerCommand {
     /// starts can outlive it.
     pub keeps_workers: bool,
     /// What each worker may use of the machine.
-    pub limits: Limits,
+    pub limits: WorkerLimits,
 }
 
 impl WorkerCommand {
@@ -60,7 +58,7 @@ impl WorkerCommand {
             launcher: Vec::new(),
             env,
             keeps_workers: true,
-            limits: default_limits(),
+            limits: WorkerLimits::default(),
         }
     }
 
@@ -122,12 +120,6 @@ impl WorkerCommand {
         let args = self.args.iter().map(OsString::from);
         self.launcher.iter().cloned().chain([program]).chain(args).collect()
     }
-}
-
-/// Half of the memory of this machine or control group, and more processes and temporary files than any backend was seen to need.
-fn default_limits() -> Limits {
-    let memory = memory::total().map_or(u64::MAX, |bytes| bytes / 2);
-    Limits { memory, processes: 256, disk: 16 << 30 }
 }
 
 /// The byte that stands for `pattern` in memory of the host, which glibc fills with one byte: a NaN in 16-bit floats and a

@@ -28,7 +28,7 @@ impl Launch {
         Ok(Self {
             command: command.for_variant(variant, temporary_folder.path())?,
             temporary_folder,
-            limits: command.limits,
+            limits: Limits::on_this_machine(command.limits),
             is_kept: command.keeps_workers,
         })
     }
