@@ -37,6 +37,11 @@ impl Context {
 }
 
 impl AddressRange {
+    /// The `bytes` bytes from `address` on.
+    pub const fn at(address: u64, bytes: usize) -> Self {
+        Self { address: Address(address), bytes: bytes as u64 }
+    }
+
     /// Whether every address of `other` is in this range.
     pub const fn contains(self, other: Self) -> bool {
         self.address.0 <= other.address.0
@@ -95,13 +100,7 @@ pub trait BlockDriver: ContextDriver {
 /// The calls that fill, read and write memory.
 pub trait PoisonDriver: BlockDriver {
     /// Fills an even number of bytes at an even address with a pattern and waits until they hold it.
-    fn fill(
-        &self,
-        space: Space,
-        address: Address,
-        bytes: u64,
-        pattern: PoisonPattern,
-    ) -> Result<(), CudaError>;
+    fn fill(&self, space: Space, range: AddressRange, pattern: PoisonPattern) -> Result<(), CudaError>;
 
     /// Copies memory to `bytes`.
     fn read(&self, space: Space, address: Address, bytes: &mut [u8]) -> Result<(), CudaError>;
@@ -155,6 +154,14 @@ pub struct MapRequest {
     pub handle: Handle,
     /// The flags, of which CUDA defines none.
     pub flags: u64,
+}
+
+impl MapRequest {
+    /// The arguments in the order of `cuMemMap`.
+    pub const fn of(address: u64, bytes: usize, offset: usize, handle: u64, flags: u64) -> Self {
+        let range = AddressRange::at(address, bytes);
+        Self { range, offset: offset as u64, handle: Handle(handle), flags }
+    }
 }
 
 /// The calls about virtual memory.

@@ -32,6 +32,8 @@
 //! of this crate, which returns a *hook* for each driver function listed in the crate's README and forwards every other
 //! lookup to the C library. No other library's table is touched, and nothing is preloaded.
 //!
+//! A library that is attached may still find a driver that the hooks cannot call: [`ensure_in_force`] says so.
+//!
 //! # What is answered
 //!
 //! * **Device attributes** (`attributes`): each attribute of each device is requested once. One answer in 1,024 is
@@ -64,6 +66,7 @@ mod driver;
 mod events;
 mod free_memory;
 mod idle_limit;
+mod in_force;
 #[cfg_attr(
     not(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64")),
     path = "unsupported.rs"
@@ -79,6 +82,7 @@ use std::path::Path;
 pub use attach_error::AttachError;
 use attributes::ATTRIBUTES;
 use blocks::BLOCK_CACHE;
+pub use in_force::NotInForce;
 pub use tally::{AttributeTally, MemoryTally};
 use twinfer_case::{MemoryMode, OutOfBoundsWrite, Stage};
 use virtual_memory::VIRTUAL_MEMORY;
@@ -127,6 +131,17 @@ pub fn memory_tally() -> MemoryTally {
 /// [`MemoryMode::Poison`].
 pub fn take_out_of_bounds_writes(stage: Stage) -> Vec<OutOfBoundsWrite> {
     linux::take_writes(stage)
+}
+
+/// Whether the mode of this process is in force, as far as its libraries have looked up functions of the driver. A CUDA runtime looks
+/// up all of them at its first call.
+///
+/// # Errors
+///
+/// If memory that is to be kept or poisoned is the driver's. With [`MemoryMode::Attributes`] that is no error: the driver answers what no
+/// hook does.
+pub fn ensure_in_force() -> Result<(), NotInForce> {
+    process_mode::get().map_or(Ok(()), |mode| in_force::check(mode, linux::missing()))
 }
 
 /// Sets the mode of this process and redirects a library, unless libraries are to be left untouched.

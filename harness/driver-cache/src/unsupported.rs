@@ -16,6 +16,11 @@ pub fn load(_name: &str) -> Result<PathBuf, AttachError> {
     Err(AttachError::Unsupported)
 }
 
+/// Always `None`.
+pub const fn missing() -> Option<&'static str> {
+    None
+}
+
 /// Always none.
 pub const fn take_writes(_stage: Stage) -> Vec<OutOfBoundsWrite> {
     Vec::new()

@@ -1,16 +1,16 @@
+use tracing::warn;
 use twinfer_backend::{Backend, CudaRuntime, OpenError, RuntimeLibrary, open_watched};
 use twinfer_case::{MemoryMode, Variant};
 use twinfer_driver_cache::{AttachError, attach, attach_by_name};
 
 /// Opens the backend of `variant`, with its CUDA runtimes attached to the driver cache as its option `memory` says.
 ///
-/// A library that cannot be attached works without the cache, which is reported on stderr, unless its memory is to be poisoned. A library that is not found is no
-/// error here: the backend that needs it reports it.
+/// A library that cannot be attached is an error if its memory is to be kept or poisoned. With `memory=attributes` it works without the
+/// cache, which the log says. A library that is not found is no error here: the backend that needs it reports it.
 ///
 /// # Errors
 ///
-/// If the backend does not open, if this process serves another variant with another mode, or if memory that is to be poisoned is out of
-/// reach.
+/// If the backend does not open, or its mode cannot be put in force.
 pub fn open(variant: &Variant) -> Result<Box<dyn Backend>, OpenError> {
     open_watched(variant, &mut attach_runtime)
 }
@@ -26,13 +26,33 @@ fn attach_runtime(CudaRuntime { library, memory }: CudaRuntime<'_>) -> Result<()
             Err(OpenError::Memory { memory, library, reason: error.to_string() })
         }
         Err(error) => {
-            eprintln!("twinfer worker: no driver cache for {library}: {error}");
+            warn!(library, reason = error.to_string(), "device attributes are not answered from memory");
             Ok(())
         }
     }
 }
 
-/// Whether a variant cannot be served without its mode. What is said of a poisoned backend is false if its memory is not poisoned.
+/// Whether a variant cannot be served without its mode. What is said of memory that is kept or poisoned is false if it is not; device
+/// attributes are the same, whoever answers.
 const fn is_required(memory: MemoryMode, error: &AttachError) -> bool {
-    matches!(memory, MemoryMode::Poison(_)) || matches!(error, AttachError::OtherMode { .. })
+    matches!(memory, MemoryMode::Keep | MemoryMode::Poison(_))
+        || matches!(error, AttachError::OtherMode { .. })
+}
+
+#[cfg(test)]
+mod tests {
+    use twinfer_case::PoisonPattern;
+
+    use super::*;
+
+    #[test]
+    fn mode_that_cannot_be_attached_is_an_error_unless_harmless() {
+        let poison = MemoryMode::Poison(PoisonPattern::Nan);
+        for (memory, required) in [(MemoryMode::Attributes, false), (MemoryMode::Keep, true), (poison, true)]
+        {
+            assert_eq!(is_required(memory, &AttachError::NotLoaded), required, "memory={memory}");
+            let other = AttachError::OtherMode { wanted: memory, set: MemoryMode::Off };
+            assert!(is_required(memory, &other), "memory={memory}");
+        }
+    }
 }

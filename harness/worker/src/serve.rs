@@ -8,6 +8,7 @@ use std::{
 use tracing::{debug, trace};
 use twinfer_backend::{Backend, OpenError};
 use twinfer_case::{Outcome, Stage, Task, Variant};
+use twinfer_driver_cache::{NotInForce, ensure_in_force};
 use twinfer_protocol::{Fault, FaultCause, FrameError, FromWorker, MessageError, PROTOCOL_VERSION, ToWorker};
 
 use crate::{
@@ -38,6 +39,9 @@ pub enum ServeError {
     /// A variant cannot be served on this machine.
     #[error(transparent)]
     Open(#[from] OpenError),
+    /// The memory mode of a variant is not in force.
+    #[error(transparent)]
+    Memory(#[from] NotInForce),
     /// A case requests a variant by a number that the handshake does not define.
     #[error("the case requests variant {0}, which the handshake does not name")]
     UnknownVariant(usize),
@@ -61,9 +65,17 @@ impl ServeError {
 ///
 /// An error is also sent to the supervisor as a fault, if the pipe still works.
 pub fn serve(input: impl Read, output: impl Write) -> Result<(), ServeError> {
+    serve_while(ensure_in_force, input, output)
+}
+
+/// Whether the memory mode of this process is in force.
+type InForce = fn() -> Result<(), NotInForce>;
+
+/// As [`serve`], as long as `in_force` holds: before the handshake is answered, when the backends have used the driver, and after each case.
+fn serve_while(in_force: InForce, input: impl Read, output: impl Write) -> Result<(), ServeError> {
     let mut messages = MessageReader::new(input);
     let mut sink = message_sink(output);
-    let result = serve_messages(&mut messages, sink.as_mut());
+    let result = serve_messages(&mut messages, sink.as_mut(), in_force);
     if let Err(error) = &result {
         let _ = sink.send(&FromWorker::Fault(error.fault()));
     }
@@ -73,8 +85,9 @@ pub fn serve(input: impl Read, output: impl Write) -> Result<(), ServeError> {
 fn serve_messages(
     messages: &mut MessageReader<impl Read>,
     sink: &mut dyn MessageSink,
+    in_force: InForce,
 ) -> Result<(), ServeError> {
-    let Some(mut backends) = handshake(messages, sink)? else { return Ok(()) };
+    let Some(mut backends) = handshake(messages, sink, in_force)? else { return Ok(()) };
     while let Some(message) = next_message(messages, sink)? {
         let ToWorker::Case { task, variants, intermediates: _ } = message else {
             return Err(ServeError::Handshake);
@@ -82,6 +95,7 @@ fn serve_messages(
         for variant in variants {
             let backend = backends.get_mut(variant).ok_or(ServeError::UnknownVariant(variant))?;
             let answer = answer(backend.as_mut(), &task, variant, sink)?;
+            in_force()?;
             sink.queue(&answer)?;
             if let FromWorker::Answer { last: true, .. } = answer {
                 return Ok(sink.flush()?);
@@ -106,6 +120,7 @@ fn next_message(
 fn handshake(
     messages: &mut MessageReader<impl Read>,
     sink: &mut dyn MessageSink,
+    in_force: InForce,
 ) -> Result<Option<Vec<Box<dyn Backend>>>, ServeError> {
     let Some(message) = messages.next()? else { return Ok(None) };
     let ToWorker::Hello { protocol, variants } = message else { return Err(ServeError::Handshake) };
@@ -118,6 +133,7 @@ fn handshake(
         backends: backends.iter().map(|backend| backend.describe()).collect(),
         device_memory: backends.iter().find_map(|backend| backend.device_memory()),
     };
+    in_force()?;
     sink.send(&hello)?;
     Ok(Some(backends))
 }
@@ -166,13 +182,17 @@ fn panic_text(panic: &(dyn Any + Send)) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::io::{self, Write};
+    use std::{
+        io::{self, Write},
+        sync::atomic::{AtomicUsize, Ordering::Relaxed},
+    };
 
-    use twinfer_case::{Request, Task};
+    use twinfer_case::{MemoryMode, Request, Task};
+    use twinfer_driver_cache::NotInForce;
     use twinfer_onnx::DataType;
     use twinfer_protocol::{FromWorker, PROTOCOL_VERSION, ToWorker, read_from_worker};
 
-    use super::serve;
+    use super::{InForce, serve_while};
 
     /// The bytes of each write.
     #[derive(Default)]
@@ -189,8 +209,8 @@ mod tests {
         }
     }
 
-    #[test]
-    fn answer_is_written_with_the_first_stage_of_a_waiting_case() {
+    /// The handshake for golden, and three cases.
+    fn conversation() -> Vec<u8> {
         let mut input = Vec::new();
         ToWorker::write_hello(&mut input, PROTOCOL_VERSION, &["golden".parse().unwrap()]).unwrap();
         for model in [b"none", b"nada", b"zero"] {
@@ -198,10 +218,29 @@ mod tests {
             let task = Task::new(model.to_vec(), request, Vec::new());
             ToWorker::write_case(&mut input, &task, &[0], &[]).unwrap();
         }
+        input
+    }
+
+    /// The kinds of the messages in each write of a worker that serves as long as `in_force` holds.
+    fn written(in_force: InForce) -> Vec<String> {
         let mut writes = Writes::default();
-        serve(input.as_slice(), &mut writes).unwrap();
-        let kinds = writes.0.iter().map(|bytes| kinds(bytes)).collect::<Vec<_>>();
-        assert_eq!(kinds, ["hello", "stage", "answer stage", "answer stage", "answer"]);
+        let _ = serve_while(in_force, conversation().as_slice(), &mut writes);
+        writes.0.iter().map(|bytes| kinds(bytes)).collect()
+    }
+
+    #[test]
+    fn answer_is_written_with_the_first_stage_of_a_waiting_case() {
+        assert_eq!(written(|| Ok(())), ["hello", "stage", "answer stage", "answer stage", "answer"]);
+    }
+
+    #[test]
+    fn nothing_is_answered_once_the_memory_mode_is_not_in_force() {
+        const NOT_IN_FORCE: NotInForce = NotInForce::Ambiguous { mode: MemoryMode::Keep };
+        static CHECKS: AtomicUsize = AtomicUsize::new(0);
+        assert_eq!(written(|| Err(NOT_IN_FORCE)), ["fault"]);
+        // it holds for the handshake and the first case
+        let in_force = || if CHECKS.fetch_add(1, Relaxed) < 2 { Ok(()) } else { Err(NOT_IN_FORCE) };
+        assert_eq!(written(in_force), ["hello", "stage", "answer stage", "fault"]);
     }
 
     fn kinds(mut bytes: &[u8]) -> String {

@@ -62,6 +62,9 @@ type MemPoolAttribute = unsafe extern "C" fn(*mut c_void, c_int, *mut u64) -> c_
 /// `CU_MEMPOOL_ATTR_RELEASE_THRESHOLD`: the number of bytes that a pool keeps when the process synchronizes with it.
 const RELEASE_THRESHOLD: c_int = 4;
 
+/// What is not found if the driver's functions cannot even be looked for.
+const LIBRARY: &CStr = c"library";
+
 macro_rules! driver_api {
     ($($field:ident: $signature:ty = $name:literal,)*) => {
         /// The functions of the CUDA driver that the hooks call, all of one library.
@@ -70,14 +73,20 @@ macro_rules! driver_api {
         }
 
         impl DriverApi {
-            /// Collects the functions that `find` finds; `None` if one is missing.
+            /// Collects the functions that `find` finds.
+            ///
+            /// # Errors
+            ///
+            /// The name of the first function that it does not find.
             ///
             /// # Safety
             ///
             /// `find` returns addresses of the CUDA driver's functions of these names, which have the signatures above.
-            unsafe fn collect(find: impl Fn(&CStr) -> Option<*mut c_void>) -> Option<Self> {
+            unsafe fn collect(
+                find: impl Fn(&'static CStr) -> Result<*mut c_void, &'static CStr>,
+            ) -> Result<Self, &'static CStr> {
                 // SAFETY: the caller guarantees that each address is a function of the signature beside its name.
-                Some(unsafe { Self { $($field: transmute::<*mut c_void, $signature>(find($name)?),)* } })
+                Ok(unsafe { Self { $($field: transmute::<*mut c_void, $signature>(find($name)?),)* } })
             }
         }
     };
@@ -117,39 +126,44 @@ driver_api! {
     mem_pool_set_attribute: MemPoolAttribute = c"cuMemPoolSetAttribute",
 }
 
-/// The functions of this process's driver; `None` inside if the driver lacks one.
-static DRIVER_API: OnceLock<Option<DriverApi>> = OnceLock::new();
+/// The functions of this process's driver, or the name of the first one that was not found.
+static DRIVER_API: OnceLock<Result<DriverApi, &'static CStr>> = OnceLock::new();
 
 impl DriverApi {
     /// Returns the functions of the library that contains `function`, which the first call determines for the whole process.
     /// `None` if the library lacks one of them.
     pub fn of_driver(function: *const c_void) -> Option<&'static Self> {
-        DRIVER_API.get_or_init(|| Self::of_library_with(function)).as_ref()
+        DRIVER_API.get_or_init(|| Self::of_library_with(function)).as_ref().ok()
     }
 
     /// Returns the functions that [`of_driver`](Self::of_driver) has found; `None` before it has found any.
     pub fn get() -> Option<&'static Self> {
-        DRIVER_API.get()?.as_ref()
+        DRIVER_API.get()?.as_ref().ok()
     }
 
-    fn of_library_with(function: *const c_void) -> Option<Self> {
+    /// Returns what of the driver was not found; `None` if all was, or if no library has looked up a function yet.
+    pub fn missing() -> Option<&'static str> {
+        DRIVER_API.get()?.as_ref().err()?.to_str().ok()
+    }
+
+    fn of_library_with(function: *const c_void) -> Result<Self, &'static CStr> {
         let mut info = MaybeUninit::<libc::Dl_info>::uninit();
         // SAFETY: `dladdr` accepts any address, and fills the structure whenever it does not return 0.
         let path = unsafe {
             if libc::dladdr(function, info.as_mut_ptr()) == 0 {
-                return None;
+                return Err(LIBRARY);
             }
             info.assume_init().dli_fname
         };
         // SAFETY: the path is the dynamic loader's own string; with RTLD_NOLOAD nothing is loaded.
         let library = unsafe { libc::dlopen(path, libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
         if library.is_null() {
-            return None;
+            return Err(LIBRARY);
         }
-        let find = |name: &CStr| {
+        let find = |name: &'static CStr| {
             // SAFETY: the handle was just opened and is never closed; the name ends with a zero.
             let found = unsafe { libc::dlsym(library, name.as_ptr()) };
-            (!found.is_null()).then_some(found)
+            if found.is_null() { Err(name) } else { Ok(found) }
         };
         // SAFETY: `function` was found as a function of the CUDA driver, so the library is the driver.
         unsafe { Self::collect(find) }
@@ -194,6 +208,18 @@ impl DriverApi {
         let (value, count) = (u16::from_le_bytes(pattern.bytes()), bytes as usize / 2);
         // SAFETY: the caller guarantees that the memory may be written in order with the stream.
         checked(unsafe { (self.memset_d16_async)(address.0, value, count, stream) })
+    }
+
+    /// `cuMemRetainAllocationHandle`, with the handle that it has written.
+    ///
+    /// # Safety
+    ///
+    /// As that function: `handle` is null or valid for a write of one handle.
+    pub unsafe fn retain(&self, handle: *mut u64, address: *mut c_void) -> Result<Handle, CudaError> {
+        // SAFETY: the caller's own arguments.
+        checked(unsafe { (self.mem_retain)(handle, address) })?;
+        // SAFETY: the driver succeeded, so it has just written a handle there.
+        Ok(Handle(unsafe { handle.read() }))
     }
 
     /// Makes the pool of the current device keep freed memory, once a device.
@@ -308,13 +334,8 @@ impl BlockDriver for DriverApi {
 }
 
 impl PoisonDriver for DriverApi {
-    fn fill(
-        &self,
-        space: Space,
-        address: Address,
-        bytes: u64,
-        pattern: PoisonPattern,
-    ) -> Result<(), CudaError> {
+    fn fill(&self, space: Space, range: AddressRange, pattern: PoisonPattern) -> Result<(), CudaError> {
+        let AddressRange { address, bytes } = range;
         match space {
             Space::Device => {
                 let (value, count) = (u16::from_le_bytes(pattern.bytes()), bytes as usize / 2);
@@ -414,6 +435,22 @@ impl VirtualMemoryDriver for DriverApi {
     fn free(&self, range: AddressRange) -> Result<(), CudaError> {
         // SAFETY: the range is idle, or its library frees it.
         checked(unsafe { (self.mem_address_free)(range.address.0, range.bytes as usize) })
+    }
+}
+
+impl Access {
+    /// The `count` structures at `accesses`; `None` if that is null.
+    ///
+    /// # Safety
+    ///
+    /// `accesses` is null or points to `count` structures `CUmemAccessDesc`, which outlive `'a`. Each has 12 bytes; [`Access`] has the same
+    /// size and no alignment.
+    pub const unsafe fn slice<'a>(accesses: *const Self, count: usize) -> Option<&'a [Self]> {
+        if accesses.is_null() {
+            return None;
+        }
+        // SAFETY: the pointer is not null, so the caller guarantees that `count` structures can be read.
+        Some(unsafe { slice::from_raw_parts(accesses, count) })
     }
 }
 

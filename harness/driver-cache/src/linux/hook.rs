@@ -9,7 +9,7 @@ use twinfer_case::PoisonPattern;
 use super::driver_api::{CUDA_SUCCESS, DriverApi};
 use crate::{
     driver::{CudaError, INVALID_VALUE},
-    process_mode,
+    in_force, process_mode,
 };
 
 const CUDA_ERROR_NOT_INITIALIZED: c_int = 3;
@@ -56,7 +56,10 @@ impl Hook {
         match recorded {
             Ok(_) => self.replacement,
             Err(original) if original == found => self.replacement,
-            Err(_) => found,
+            Err(_) => {
+                in_force::record_second_address();
+                found
+            }
         }
     }
 

@@ -36,6 +36,11 @@ pub fn load(name: &str) -> Result<PathBuf, AttachError> {
     Ok(found.path.into())
 }
 
+/// What of the driver was not found; `None` if all was, or if no library has looked up a function yet.
+pub fn missing() -> Option<&'static str> {
+    DriverApi::missing()
+}
+
 /// Returns the writes behind blocks that were found since the last call.
 pub fn take_writes(stage: Stage) -> Vec<OutOfBoundsWrite> {
     let poison = process_mode::pattern().zip(DriverApi::get());

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use twinfer_case::{MemoryKind, OutOfBoundsWrite, PoisonPattern, Stage};
 
 use self::table::{Block, BlockTable, GUARD_BYTES};
-use crate::driver::{Address, CudaError, OUT_OF_MEMORY, PoisonDriver, Space};
+use crate::driver::{Address, AddressRange, CudaError, OUT_OF_MEMORY, PoisonDriver, Space};
 
 /// Blocks of device memory and pinned host memory, each filled with a pattern and with guard bytes of the pattern behind it.
 ///
@@ -37,7 +37,7 @@ impl GuardedBlocks {
         let address = self.or_release_freed(driver, || driver.allocate(space, whole))?;
         self.table().forget(address);
         if let Some(block) = block {
-            driver.fill(space, address, whole, pattern).inspect_err(|_| {
+            driver.fill(space, AddressRange { address, bytes: whole }, pattern).inspect_err(|_| {
                 let _ = driver.free(space, address);
             })?;
             self.table().hold(address, block);
@@ -75,8 +75,8 @@ impl GuardedBlocks {
         if let Ok(Some(offset)) = first_change(address, block, pattern, driver) {
             self.table().record_write(block, offset);
         }
-        let (space, whole) = (block.space, block.whole_bytes());
-        let can_stay = block.can_stay() && driver.fill(space, address, whole, pattern).is_ok();
+        let whole = AddressRange { address, bytes: block.whole_bytes() };
+        let can_stay = block.can_stay() && driver.fill(block.space, whole, pattern).is_ok();
         if can_stay {
             let oldest = self.table().keep(address, block);
             return_to_driver(oldest, driver);

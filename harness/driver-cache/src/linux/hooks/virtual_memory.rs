@@ -1,10 +1,7 @@
 //! The hooks for virtual memory.
 #![expect(unsafe_code, reason = "functions with the CUDA driver's signatures are handed out in its place")]
 
-use std::{
-    ffi::{c_int, c_void},
-    slice,
-};
+use std::ffi::{c_int, c_void};
 
 use crate::{
     driver::{Access, Address, AddressRange, Handle, MapRequest, Properties},
@@ -59,7 +56,7 @@ unsafe extern "C" fn mem_address_reserve(
 ///
 /// As `cuMemAddressFree`: once it returns, the caller does not use the range.
 unsafe extern "C" fn mem_address_free(address: u64, bytes: usize) -> c_int {
-    with_driver_api(|api| VIRTUAL_MEMORY.free(range(address, bytes), api))
+    with_driver_api(|api| VIRTUAL_MEMORY.free(AddressRange::at(address, bytes), api))
 }
 
 /// `cuMemCreate`, from idle memory.
@@ -96,10 +93,7 @@ unsafe extern "C" fn mem_create(
 unsafe extern "C" fn mem_retain(handle: *mut u64, address: *mut c_void) -> c_int {
     with_driver_api(|api| {
         // SAFETY: the caller's own arguments.
-        checked(unsafe { (api.mem_retain)(handle, address) })?;
-        // SAFETY: the driver succeeded, so it has just written a handle there.
-        VIRTUAL_MEMORY.forget(Handle(unsafe { handle.read() }));
-        Ok(())
+        unsafe { api.retain(handle, address) }.map(|retained| VIRTUAL_MEMORY.forget(retained))
     })
 }
 
@@ -118,9 +112,7 @@ unsafe extern "C" fn mem_release(handle: u64) -> c_int {
 ///
 /// As `cuMemMap`, which takes no pointer. Idle mappings in the way of this one are undone in the driver first.
 unsafe extern "C" fn mem_map(address: u64, bytes: usize, offset: usize, handle: u64, flags: u64) -> c_int {
-    let request =
-        MapRequest { range: range(address, bytes), offset: offset as u64, handle: Handle(handle), flags };
-    with_driver_api(|api| VIRTUAL_MEMORY.map(&request, api))
+    with_driver_api(|api| VIRTUAL_MEMORY.map(&MapRequest::of(address, bytes, offset, handle, flags), api))
 }
 
 /// `cuMemSetAccess`, at no cost if the mapping has this access already.
@@ -136,13 +128,12 @@ unsafe extern "C" fn mem_set_access(
     count: usize,
 ) -> c_int {
     with_driver_api(|api| {
-        if accesses.is_null() {
+        // SAFETY: the caller's own arguments.
+        let Some(accesses) = (unsafe { Access::slice(accesses, count) }) else {
             // SAFETY: the caller's own arguments; the driver refuses a null pointer.
             return checked(unsafe { (api.mem_set_access)(address, bytes, accesses, count) });
-        }
-        // SAFETY: the pointer is not null, so the caller guarantees that `count` structures can be read.
-        let accesses = unsafe { slice::from_raw_parts(accesses, count) };
-        VIRTUAL_MEMORY.set_access(range(address, bytes), accesses, api)
+        };
+        VIRTUAL_MEMORY.set_access(AddressRange::at(address, bytes), accesses, api)
     })
 }
 
@@ -153,9 +144,5 @@ unsafe extern "C" fn mem_set_access(
 /// As `cuMemUnmap`: once it returns, the caller neither uses the range nor submits work that does. Work submitted before is
 /// waited for.
 unsafe extern "C" fn mem_unmap(address: u64, bytes: usize) -> c_int {
-    with_driver_api(|api| VIRTUAL_MEMORY.unmap(range(address, bytes), api))
-}
-
-const fn range(address: u64, bytes: usize) -> AddressRange {
-    AddressRange { address: Address(address), bytes: bytes as u64 }
+    with_driver_api(|api| VIRTUAL_MEMORY.unmap(AddressRange::at(address, bytes), api))
 }

@@ -82,7 +82,8 @@ impl BlockDriver for Device {
 }
 
 impl PoisonDriver for Device {
-    fn fill(&self, _: Space, address: Address, bytes: u64, pattern: PoisonPattern) -> Result<(), CudaError> {
+    fn fill(&self, _: Space, range: AddressRange, pattern: PoisonPattern) -> Result<(), CudaError> {
+        let AddressRange { address, bytes } = range;
         let filled = pattern.bytes().repeat(bytes as usize / 2);
         self.with(address, |memory| memory[..filled.len()].copy_from_slice(&filled))
     }

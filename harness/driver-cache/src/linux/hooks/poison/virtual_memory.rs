@@ -1,13 +1,10 @@
 //! The hooks for physical memory, which is filled once it can be accessed for the first time.
 #![expect(unsafe_code, reason = "functions with the CUDA driver's signatures are handed out in its place")]
 
-use std::{
-    ffi::{c_int, c_void},
-    slice,
-};
+use std::ffi::{c_int, c_void};
 
 use crate::{
-    driver::{Access, Address, AddressRange, Handle, MapRequest, PoisonDriver, Properties, Space},
+    driver::{Access, AddressRange, Handle, MapRequest, PoisonDriver, Properties, Space},
     linux::{
         driver_api::{MemCreate, MemMap, MemRelease, MemRetain, MemSetAccess, MemUnmap, checked},
         hook::{Hook, with_driver_api, with_poison},
@@ -53,10 +50,7 @@ unsafe extern "C" fn mem_create(
 unsafe extern "C" fn mem_retain(handle: *mut u64, address: *mut c_void) -> c_int {
     with_driver_api(|api| {
         // SAFETY: the caller's own arguments.
-        checked(unsafe { (api.mem_retain)(handle, address) })?;
-        // SAFETY: the driver succeeded, so it has just written a handle there.
-        FRESH_MEMORY.forget(Handle(unsafe { handle.read() }));
-        Ok(())
+        unsafe { api.retain(handle, address) }.map(|retained| FRESH_MEMORY.forget(retained))
     })
 }
 
@@ -82,8 +76,7 @@ unsafe extern "C" fn mem_map(address: u64, bytes: usize, offset: usize, handle: 
     with_driver_api(|api| {
         // SAFETY: the caller's own arguments.
         checked(unsafe { (api.mem_map)(address, bytes, offset, handle, flags) })?;
-        let (range, handle) = (range(address, bytes), Handle(handle));
-        FRESH_MEMORY.map(&MapRequest { range, offset: offset as u64, handle, flags });
+        FRESH_MEMORY.map(&MapRequest::of(address, bytes, offset, handle, flags));
         Ok(())
     })
 }
@@ -103,14 +96,11 @@ unsafe extern "C" fn mem_set_access(
     with_poison(|api, pattern| {
         // SAFETY: the caller's own arguments.
         checked(unsafe { (api.mem_set_access)(address, bytes, accesses, count) })?;
-        if accesses.is_null() {
-            return Ok(());
-        }
-        // SAFETY: the pointer is not null, so the caller guarantees that `count` structures can be read.
-        let accesses = unsafe { slice::from_raw_parts(accesses, count) };
-        for AddressRange { address, bytes } in FRESH_MEMORY.take_accessible(range(address, bytes), accesses) {
+        // SAFETY: the caller's own arguments.
+        let Some(accesses) = (unsafe { Access::slice(accesses, count) }) else { return Ok(()) };
+        for range in FRESH_MEMORY.take_accessible(AddressRange::at(address, bytes), accesses) {
             // without a current context, in which the call works too, the memory stays as it is
-            let _ = api.fill(Space::Device, address, bytes, pattern);
+            let _ = api.fill(Space::Device, range, pattern);
         }
         Ok(())
     })
@@ -123,12 +113,8 @@ unsafe extern "C" fn mem_set_access(
 /// As `cuMemUnmap`, which takes no pointer.
 unsafe extern "C" fn mem_unmap(address: u64, bytes: usize) -> c_int {
     with_driver_api(|api| {
-        FRESH_MEMORY.unmap(range(address, bytes));
+        FRESH_MEMORY.unmap(AddressRange::at(address, bytes));
         // SAFETY: the caller's own arguments.
         checked(unsafe { (api.mem_unmap)(address, bytes) })
     })
-}
-
-const fn range(address: u64, bytes: usize) -> AddressRange {
-    AddressRange { address: Address(address), bytes: bytes as u64 }
 }
