@@ -2,11 +2,8 @@
 
 use std::{
     io::{BufReader, Write},
-    os::unix::process::CommandExt,
     process::ChildStdout,
-    slice,
-    sync::Arc,
-    thread,
+    slice, thread,
     time::Duration,
 };
 
@@ -17,8 +14,7 @@ use crate::{
     error::WorkerError,
     loss::Loss,
     process::{
-        command::WorkerCommand, confined::ConfinedChild, deadline::Deadline, launch::Launch, pipe::Pipe,
-        stderr::StderrTail, take_pipes, watchdog::Watchdog,
+        command::WorkerCommand, launch::Launch, pipe::Pipe, spawned::SpawnedWorker, watchdog::Watchdog,
     },
 };
 
@@ -42,27 +38,11 @@ pub fn run_batch(
         .map_err(|error| failed(error.to_string()))?;
     // a keeper would take the closed pipe for the end of the supervisor and kill the worker
     let command = WorkerCommand { keeps_workers: false, ..command.clone() };
-    let mut launch = Launch::prepare(&command, variant)
-        .map_err(|error| failed(format!("cannot create a folder for temporary files: {error}")))?;
-    let program = launch.command.get_program().to_string_lossy().into_owned();
-    let mut child = launch
-        .command
-        .process_group(0)
-        .spawn()
-        .map_err(|error| failed(format!("cannot start {program:?}: {error}")))?;
-    let pipes = take_pipes(&mut child);
-    let confined = Arc::new(ConfinedChild::new(child, launch));
     let watchdog = Watchdog::start();
-    watchdog.watch(&confined);
-    let deadline = Arc::new(Deadline::after(limit));
-    let connected = pipes.and_then(|(stdin, stdout, stderr)| {
-        let (stdin, stdout) = (Pipe::new(stdin, &deadline)?, Pipe::new(stdout, &deadline)?);
-        Ok((stdin, stdout, StderrTail::follow(stderr)?))
-    });
-    let (mut stdin, stdout, stderr) = connected.map_err(|error| {
-        confined.child.end();
-        failed(format!("cannot connect to {program:?}: {error}"))
-    })?;
+    let launch = Launch::prepare(&command, variant)
+        .map_err(|error| failed(format!("cannot create a folder for temporary files: {error}")))?;
+    let SpawnedWorker { confined, mut stdin, stdout, stderr, deadline, .. } =
+        SpawnedWorker::start(launch, variant, limit, &watchdog)?;
     let answers = thread::scope(|scope| {
         scope.spawn(move || {
             // a worker that does not read shows by its answers

@@ -4,20 +4,20 @@ pub mod deadline;
 pub mod launch;
 pub mod pipe;
 mod shared_child;
+pub mod spawned;
 pub mod stderr;
 mod usage;
 pub mod watchdog;
 
 use std::{
     io::{self, BufReader, ErrorKind, Write},
-    os::unix::process::CommandExt,
-    process::{Child, ChildStderr, ChildStdin, ChildStdout},
+    process::{ChildStdin, ChildStdout},
     slice,
     sync::Arc,
     time::{Duration, Instant},
 };
 
-use rustix::{pipe::fcntl_setpipe_size, process::setpriority_pgrp};
+use rustix::process::setpriority_pgrp;
 use tracing::{debug, warn};
 use twinfer_case::{CaseHash, Description, DeviceMemory, DeviceUse, Observation, Stage, Task, Variant};
 use twinfer_protocol::{
@@ -29,7 +29,8 @@ use self::{
     confined::ConfinedChild,
     deadline::{Deadline, Deadlines},
     launch::Launch,
-    pipe::Pipe,
+    pipe::{PIPE_BYTES, Pipe},
+    spawned::SpawnedWorker,
     stderr::StderrTail,
     watchdog::Watchdog,
 };
@@ -40,10 +41,6 @@ use crate::{
     semaphore::Semaphore,
 };
 
-/// The requested size of the pipes to and from a worker: cases wait there.
-pub const PIPE_BYTES: usize = 1 << 18;
-/// The size of a pipe that cannot be resized.
-const DEFAULT_PIPE_BYTES: usize = 4096;
 /// How long a worker that closed its pipe may take to end.
 const CLOSING: Duration = Duration::from_secs(2);
 /// How many times as large as an element the widest one may be.
@@ -93,34 +90,14 @@ pub enum Reply {
 impl WorkerProcess {
     /// Starts a worker for `variant` and waits for its handshake.
     pub fn start(
-        mut launch: Launch,
+        launch: Launch,
         variant: &Variant,
         deadlines: Deadlines,
         watchdog: &Watchdog,
     ) -> Result<Self, WorkerError> {
         let started = Instant::now();
-        let program = launch.command.get_program().to_string_lossy().into_owned();
-        let failed = |reason: String| WorkerError::Worker { variant: variant.clone(), reason };
-        let mut child = launch
-            .command
-            .process_group(0)
-            .spawn()
-            .map_err(|error| failed(format!("cannot start {program:?}: {error}")))?;
-        let pipes = take_pipes(&mut child);
-        let pid = child.id();
-        let confined = Arc::new(ConfinedChild::new(child, launch));
-        watchdog.watch(&confined);
-        let deadline = Arc::new(Deadline::after(deadlines.start));
-        let connected = pipes.and_then(|(stdin, stdout, stderr)| {
-            let pipe_capacity = fcntl_setpipe_size(&stdin, PIPE_BYTES).unwrap_or(DEFAULT_PIPE_BYTES);
-            let _ = fcntl_setpipe_size(&stdout, PIPE_BYTES);
-            let (stdin, stdout) = (Pipe::new(stdin, &deadline)?, Pipe::new(stdout, &deadline)?);
-            Ok((stdin, stdout, StderrTail::follow(stderr)?, pipe_capacity))
-        });
-        let (stdin, stdout, stderr, pipe_capacity) = connected.map_err(|error| {
-            confined.child.end();
-            failed(format!("cannot connect to {program:?}: {error}"))
-        })?;
+        let SpawnedWorker { confined, pid, stdin, stdout, stderr, deadline, pipe_capacity } =
+            SpawnedWorker::start(launch, variant, deadlines.start, watchdog)?;
         let mut worker = Self {
             variant: variant.clone(),
             confined,
@@ -343,13 +320,6 @@ impl WorkerProcess {
 fn answer_limit(task: &Task) -> u64 {
     let expected = task.output_bytes.unwrap_or(MAX_PAYLOAD);
     expected.saturating_mul(WIDEST).saturating_add(EXCESS_ANSWER).min(MAX_PAYLOAD)
-}
-
-/// The three pipes to a child that was started with them.
-pub fn take_pipes(child: &mut Child) -> io::Result<(ChildStdin, ChildStdout, ChildStderr)> {
-    let pipes = child.stdin.take().zip(child.stdout.take()).zip(child.stderr.take());
-    let pipes = pipes.map(|((stdin, stdout), stderr)| (stdin, stdout, stderr));
-    pipes.ok_or_else(|| ErrorKind::BrokenPipe.into())
 }
 
 impl Drop for WorkerProcess {

@@ -3,7 +3,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::process::PIPE_BYTES;
+use crate::process::pipe::PIPE_BYTES;
 
 /// The longest pause between two reads of a worker's answers. The executor waits for each answer of a slower worker.
 const LONGEST_PAUSE: Duration = Duration::from_millis(40);

@@ -13,6 +13,8 @@ use rustix::{
 
 use super::deadline::Deadline;
 
+/// The requested size of the pipes to and from a worker: cases wait there.
+pub const PIPE_BYTES: usize = 1 << 18;
 /// The longest sleep before another look at the deadline, which another thread may have moved.
 const LONGEST_SLEEP: Duration = Duration::from_secs(1);
 
