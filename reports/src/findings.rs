@@ -4,9 +4,10 @@ use twinfer_case::{CaseSize, Divergence, Fallback, Finding, Kind};
 
 use crate::{Report, numbers::counted};
 
-/// Why it diverges and whether that is documented: each a word that introduces a sentence, and the sentence.
+/// Whether only poisoned memory shows it, why it diverges, and whether that is documented: each a word that introduces a sentence, and the sentence.
 pub(crate) fn reasons(report: &Report, finding: &Finding) -> Vec<(&'static str, String)> {
     let mut reasons = Vec::new();
+    reasons.extend(finding.only_poisoned.then(|| ("seen only", "with poisoned memory".to_owned())));
     reasons.extend(diagnosis(finding).map(|why| ("because", why)));
     let fallbacks = finding.divergences.iter().filter_map(|divergence| divergence.fallback.as_ref());
     reasons.extend(fallbacks.map(|fallback| ("falls back", falls_back(fallback))));

@@ -102,7 +102,8 @@ impl Progress {
             } else {
                 on_stderr("known finding", &Style::new().dim())
             };
-            mark + Styled::plain(format!(" {}: {}", finding.signature, short(&finding.graph)))
+            let only = if finding.only_poisoned { " (seen only with poisoned memory)" } else { "" };
+            mark + Styled::plain(format!(" {}{only}: {}", finding.signature, short(&finding.graph)))
         };
         self.print(&line);
     }

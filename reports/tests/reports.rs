@@ -91,6 +91,14 @@ fn poisoned_cases_appear_in_every_format() {
     for format in Format::ALL {
         let text = format.render(&report);
         assert!(text.contains("memory=poison-nan") && text.contains("out-of-bounds-write"), "{text}");
+        let is_labeled = match format {
+            Format::Json => text.contains("\"only_poisoned\": true"),
+            Format::Html => text.contains("<dt>seen only</dt><dd>with poisoned memory</dd>"),
+            Format::Terminal | Format::Junit | Format::Markdown => {
+                text.contains("seen only: with poisoned memory")
+            }
+        };
+        assert!(is_labeled, "{text}");
     }
 }
 

@@ -27,6 +27,9 @@ pub struct Finding {
     pub divergences: Vec<Divergence>,
     /// The variants and versions that showed the finding, in order of discovery.
     pub seen_in: Vec<Sighting>,
+    /// Whether only variants with [poisoned memory](crate::MemoryMode::Poison) showed the finding.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub only_poisoned: bool,
     /// The size of the case that first showed the finding.
     pub before: CaseSize,
     /// The size of the minimal case.
@@ -64,6 +67,16 @@ impl Finding {
         self.kind == Kind::Unstable && self.outcomes.iter().any(|one| one.outcome == *outcome)
     }
 
+    /// Records that the finding was seen once more; false if it had been seen there before.
+    pub fn add_sighting(&mut self, sighting: Sighting) -> bool {
+        let is_new = !self.seen_in.contains(&sighting);
+        if is_new {
+            self.only_poisoned &= sighting.variant.is_poisoned();
+            self.seen_in.push(sighting);
+        }
+        is_new
+    }
+
     /// Whether `variant` showed the finding.
     pub fn is_seen_in(&self, variant: &Variant) -> bool {
         self.seen_in.iter().any(|seen| seen.variant == *variant)
@@ -96,4 +109,27 @@ pub struct CaseSize {
     pub initializer_elements: usize,
     /// Number of runs.
     pub runs: usize,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finding_seen_without_poison_is_not_only_poisoned() {
+        let stored =
+            include_str!("../../../golden/cases/ort-cpu-parse-crash-convtranspose-0c8bd0e2/finding.json");
+        let sighting = |variant: &str| Sighting { variant: variant.parse().unwrap(), version: "1".into() };
+        let poisoned = sighting("trt,memory=poison-nan");
+        let mut finding: Finding = serde_json::from_str(stored).unwrap();
+        (finding.only_poisoned, finding.seen_in) = (true, vec![poisoned.clone()]);
+        assert!(!finding.add_sighting(poisoned));
+        assert!(finding.add_sighting(sighting("trt,memory=poison-large")));
+        assert!(finding.only_poisoned);
+        assert!(finding.add_sighting(sighting("trt,memory=keep")));
+        assert!(finding.add_sighting(sighting("trt-api,memory=poison-nan")));
+        assert!(!finding.only_poisoned);
+        let read: Finding = serde_json::from_str(&serde_json::to_string(&finding).unwrap()).unwrap();
+        assert_eq!(read, finding);
+    }
 }

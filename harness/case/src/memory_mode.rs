@@ -102,6 +102,11 @@ impl Variant {
             .map_or(Some(MemoryMode::default()), |word| word.parse().ok())
     }
 
+    /// Whether workers of the variant fill its CUDA memory with a pattern.
+    pub fn is_poisoned(&self) -> bool {
+        matches!(self.memory(), Some(MemoryMode::Poison(_)))
+    }
+
     /// This variant with `mode` in place of its own; unchanged if its backend loads no CUDA runtime.
     #[must_use]
     pub fn with_memory(&self, mode: MemoryMode) -> Self {

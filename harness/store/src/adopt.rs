@@ -36,8 +36,9 @@ pub fn adopt(finding: &Path, golden_cases: &Path) -> Result<PathBuf, StoreError>
     }
     let mut stored: Finding = read_json_in(&folder, FINDING)?;
     let is_same_case = stored.case == found.case;
-    let new: Vec<_> = found.seen_in.into_iter().filter(|one| !stored.seen_in.contains(one)).collect();
-    stored.seen_in.extend(new);
+    for sighting in found.seen_in {
+        stored.add_sighting(sighting);
+    }
     write_json(&folder.join(FINDING), &stored)?;
     if is_same_case {
         add_recording(finding, &folder)?;

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use twinfer_case::{EncodedCase, Finding, Observation, Outcome, Task};
+use twinfer_case::{EncodedCase, Finding, Outcome, Task};
 use twinfer_onnx::Interface;
 
 use crate::{
@@ -30,7 +30,7 @@ pub fn write_finding(
     observed: Observed<'_>,
 ) -> Result<(), StoreError> {
     write_case_folder(folder, minimal, outputs)?;
-    write(&folder.join(SNAPSHOT), snapshot(finding, observed.observation).as_bytes())?;
+    write(&folder.join(SNAPSHOT), snapshot(finding, observed).as_bytes())?;
     Recording::new(observed).write_beside(folder)?;
     // written last, so that a folder without it is recognized as unfinished
     write_json(&folder.join(FINDING), finding)
@@ -62,7 +62,7 @@ pub fn write_opaque_finding(
 }
 
 /// The finding as `cargo insta review` shows it, without versions and timings.
-fn snapshot(finding: &Finding, observation: &Observation) -> String {
+fn snapshot(finding: &Finding, Observed { info, observation, .. }: Observed<'_>) -> String {
     let outcome = match &observation.outcome {
         Outcome::Ok => "ok".to_owned(),
         Outcome::Rejected(reason) => format!("rejected: {reason}"),
@@ -76,6 +76,8 @@ fn snapshot(finding: &Finding, observation: &Observation) -> String {
         format!("graph: {}", finding.graph),
         format!("reached: {}, {outcome}", observation.stage),
     ];
+    let memory = info.variant.memory().filter(|_| info.variant.is_poisoned());
+    lines.extend(memory.map(|mode| format!("seen only with poisoned memory: memory={mode}")));
     lines.extend(finding.detailed_diagnosis().map(|diagnosis| format!("diagnosis: {diagnosis}")));
     lines.extend(
         finding.divergences.iter().map(|divergence| format!("{}: {}", divergence.kind, divergence.detail)),

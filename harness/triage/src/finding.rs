@@ -22,6 +22,7 @@ pub fn finding(
         graph: displayed_graph(signature.kind, &minimal.encoded.case),
         signature,
         seen_in: vec![sighting(info)],
+        only_poisoned: info.variant.is_poisoned(),
         before: suspect.encoded.size(),
         after: minimal.encoded.size(),
         case: minimal.encoded.task.hash,

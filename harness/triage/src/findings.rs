@@ -165,10 +165,9 @@ impl Findings {
         sighting: Sighting,
     ) -> Result<Option<(String, Finding)>, TriageError> {
         let entry = &mut self.entries[index];
-        if entry.finding.seen_in.contains(&sighting) {
+        if !entry.finding.add_sighting(sighting) {
             return Ok(None);
         }
-        entry.finding.seen_in.push(sighting);
         if entry.is_ours {
             self.folder.update(&entry.finding)?;
         }

@@ -1,6 +1,6 @@
 //! Cases that also run with poisoned memory.
 
-use std::num::NonZeroU64;
+use std::{fs, num::NonZeroU64};
 
 use twinfer_case::{Kind, MemoryMode, PoisonPattern, TrustedVariant, Variant, VariantSummary};
 
@@ -44,6 +44,11 @@ fn what_only_poison_shows_is_a_finding_of_that_variant() {
         let finding = findings.first().expect("the bug is found");
         assert_eq!((finding.kind, finding.after.nodes), (kind, 1), "{}", finding.graph);
         assert!(finding.seen_in.iter().all(|sighting| sighting.variant.poison_of(&base.variant).is_some()));
+        assert!(finding.only_poisoned);
+        let folder = outcome.out.join("findings").join(finding.signature.slug());
+        let file = |name: &str| fs::read_to_string(folder.join(name)).unwrap();
+        assert!(file("finding.json").contains("\"only_poisoned\": true"));
+        assert!(file("finding.snap").contains("seen only with poisoned memory: memory=poison-"));
     }
 }
 

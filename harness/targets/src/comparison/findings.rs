@@ -71,11 +71,9 @@ impl<'a> Findings<'a> {
         info: &VariantInfo,
         sink: &mut dyn FnMut(&Event),
     ) -> Result<(), TargetError> {
-        let sighting = sighting(info);
-        if self.found[known].seen_in.contains(&sighting) {
+        if !self.found[known].add_sighting(sighting(info)) {
             return Ok(());
         }
-        self.found[known].seen_in.push(sighting);
         let finding = self.found[known].clone();
         self.folder.update(&finding)?;
         sink(&Event::FindingRecorded { slug: finding.signature.slug(), finding, new: false });
@@ -111,6 +109,7 @@ impl<'a> Findings<'a> {
             graph: self.interface.operators.join("; "),
             divergences: record.verdict.divergences().to_vec(),
             seen_in: vec![sighting(info)],
+            only_poisoned: info.variant.is_poisoned(),
             before: size,
             after: size,
             case: task.hash,
