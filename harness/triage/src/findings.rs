@@ -2,9 +2,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 use twinfer_case::{Case, Finding, Libraries, Mask, Sighting, Summary};
 use twinfer_checks::expected_outputs;
-use twinfer_store::{
-    FindingsFolder, Observed, RunDirectory, StoredFinding, write_finding, write_preceding,
-};
+use twinfer_store::{FindingsFolder, Observed, RunDirectory, StoredFinding, write_finding, write_preceding};
 
 use crate::{TriageError, catalog::Catalog, identity::Identity, triage_result::Confirmed};
 
