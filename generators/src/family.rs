@@ -135,9 +135,9 @@ mod tests {
         let broken: BTreeSet<_> = InvalidSpace::new().rule.options().copied().collect();
         let left: Vec<_> =
             Rule::ALL.iter().filter(|rule| !broken.contains(rule)).map(|rule| rule.name()).collect();
-        let limits = ["opset-known", "declared-input", "size-limit"];
+        let limits = ["opset-known", "unique-names", "declared-input", "size-limit"];
         let other_operators = ["concat-extents", "flag"];
-        assert_eq!(left, [&limits[..2], &other_operators, &limits[2..]].concat());
+        assert_eq!(left, [&limits[..3], &other_operators, &limits[3..]].concat());
     }
 
     fn validate(case: &Case, run: &Run) -> Result<(), RuleViolation> {

@@ -1,6 +1,6 @@
 //! The spaces of the families: what is drawn how often.
 
-use twinfer_onnx::{DataType, MAX_OPSET, MIN_OPSET};
+use twinfer_onnx::{DataType, MAX_OPSET};
 
 use crate::{
     Arrangement, AxisForm, Bias, Branches, Dialect, Dynamic, Grouping, Menu, Neighbor, Operator,
@@ -11,7 +11,7 @@ use crate::{
 const SEGMENTATION_HEAD: (usize, usize) = (64, 10);
 
 /// The operator sets that a case may ask for.
-const OPSETS: std::ops::RangeInclusive<i64> = MIN_OPSET..=MAX_OPSET;
+const OPSETS: std::ops::RangeInclusive<i64> = 11..=MAX_OPSET;
 
 impl Space {
     /// The family `conv`.

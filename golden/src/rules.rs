@@ -21,6 +21,9 @@ macro_rules! entries {
 }
 
 entries! {
+    SAME_BEFORE_11 = "same-before-opset-11",
+        "before operator set 11, auto_pad SAME of a convolution gives the output the extent of the input, which no padding does with a stride above 1; golden follows operator set 11",
+        "onnx/docs/Changelog.md#Conv-1 and #ConvTranspose-1, attribute auto_pad";
     SAME_BEYOND_NATURAL = "conv-transpose-same-beyond-natural",
         "with auto_pad SAME the text asks for input * stride positions even if the kernel reaches fewer; golden stops at the natural extent",
         "onnx/docs/Operators.md#ConvTranspose, attribute auto_pad; onnx/onnx/defs/nn/defs.cc, convTransposeShapeInference, and ONNX Runtime 1.31.1 stop there too";
@@ -77,6 +80,13 @@ entries! {
 /// Every entry, in a fixed order.
 pub fn rules() -> &'static [&'static Entry] {
     ALL
+}
+
+/// The entry that `auto_pad` of a convolution touches in an old operator set.
+pub fn of_old_same(opset: i64, auto_pad: Option<AutoPad>, geometry: &Geometry) -> Option<&'static Entry> {
+    let is_same = auto_pad.is_some_and(AutoPad::is_same);
+    let strides = geometry.axes.iter().any(|axis| axis.stride > 1);
+    (opset < 11 && is_same && strides).then_some(&SAME_BEFORE_11)
 }
 
 /// The entries that a `ConvTranspose` with this geometry touches.
@@ -139,6 +149,20 @@ mod tests {
     #[test]
     fn every_entry_has_its_own_name() {
         assert_eq!(ALL.iter().map(|entry| entry.name).collect::<BTreeSet<_>>().len(), ALL.len());
+    }
+
+    #[test]
+    fn same_with_a_stride_is_open_in_old_operator_sets() {
+        let op = Conv { auto_pad: Some(AutoPad::SameUpper), strides: Some(vec![2]), ..Conv::default() };
+        let touched = |opset, op: &Conv| {
+            let geometry = op.geometry(&[8], &[3]).expect("valid");
+            of_old_same(opset, op.auto_pad, &geometry).is_some()
+        };
+        assert!(touched(10, &op) && !touched(11, &op));
+        assert!(
+            !touched(10, &Conv { strides: None, ..op.clone() })
+                && !touched(10, &Conv { auto_pad: None, ..op })
+        );
     }
 
     fn touched(op: &ConvTranspose, input: usize, kernel: usize) -> Vec<&'static str> {

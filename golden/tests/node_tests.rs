@@ -12,7 +12,7 @@ use std::{
 };
 
 use twinfer_golden::{Agreement, Reference, Unknown, evaluate};
-use twinfer_onnx::{DataType, DecodeError, Graph, MIN_OPSET, Node, Op, Rule, Tensor, Unsupported};
+use twinfer_onnx::{DataType, DecodeError, Graph, Rule, Tensor, Unsupported};
 
 const OPERATORS: [&str; 12] = [
     "Add",
@@ -111,7 +111,6 @@ fn run(test: &Path) -> Outcome {
         Err(DecodeError::Unsupported(reason)) => return Outcome::Skipped(reason.to_string()),
         Err(error) => return Outcome::Failed(error.to_string()),
     };
-    let graph = in_a_known_operator_set(graph);
     let data_sets: Vec<_> = subfolders(test);
     if data_sets.is_empty() {
         return Outcome::Failed("it has no data".to_owned());
@@ -198,15 +197,6 @@ fn changes(dtype: DataType, element: f64, operators: &[&str]) -> Vec<f64> {
     };
     // the neighbor of zero may be a zero, and that of the largest number an infinity
     changes.into_iter().filter(|changed| (changed - element).abs() > 0.0 && changed.is_finite()).collect()
-}
-
-/// The tests of integer convolutions are written for operator set 10; these operators are the same in every later one.
-fn in_a_known_operator_set(mut graph: Graph) -> Graph {
-    let is_unchanged = |node: &Node| matches!(node.op, Op::ConvInteger(_) | Op::QLinearConv(_));
-    if graph.opset == 10 && graph.nodes.iter().all(is_unchanged) {
-        graph.opset = MIN_OPSET;
-    }
-    graph
 }
 
 fn tensors(data_set: &Path, kind: &str, count: usize) -> Vec<Tensor> {

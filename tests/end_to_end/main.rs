@@ -14,6 +14,7 @@ mod fuzz;
 mod known;
 mod ladder;
 mod libraries;
+mod odd_models;
 mod opaque;
 mod pipes;
 mod repro;

@@ -20,6 +20,7 @@ impl Evaluator<'_> {
         let (x, w) = (self.input(node, 0), self.input(node, 1));
         let geometry = op.geometry(&x.shape[2..], &w.shape[2..]).map_err(|fault| broken(node, fault))?;
         self.touch(rules::of_conv(op, &geometry));
+        self.touch(rules::of_old_same(self.graph.opset, op.auto_pad, &geometry));
         self.convolve(node, &geometry, Direction::Gather)
     }
 
@@ -27,6 +28,7 @@ impl Evaluator<'_> {
         let (x, w) = (self.input(node, 0), self.input(node, 1));
         let geometry = op.geometry(&x.shape[2..], &w.shape[2..]).map_err(|fault| broken(node, fault))?;
         self.touch(rules::of_conv_transpose(op, &geometry));
+        self.touch(rules::of_old_same(self.graph.opset, op.auto_pad, &geometry));
         self.convolve(node, &geometry, Direction::Scatter)
     }
 

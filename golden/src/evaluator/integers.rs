@@ -62,6 +62,7 @@ impl Evaluator<'_> {
         };
         let (sums, touched) = convolution.evaluate_integers(shape);
         self.touch(rules::of_conv(op, &geometry).into_iter().chain(touched));
+        self.touch(rules::of_old_same(self.graph.opset, op.auto_pad, &geometry));
         Ok(sums)
     }
 }

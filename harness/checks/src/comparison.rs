@@ -30,12 +30,32 @@ enum OwnDifference {
     Large(String),
 }
 
-/// The verdict on each answer. `unknown` is why golden does not support the model: the verdict on an answer that could not be
-/// compared. `sources` are those of the model's outputs, in order.
-pub fn judge_together(answers: &[Answer<'_>], unknown: &str, sources: &[OutputSource]) -> Vec<Judgement> {
-    let own: Vec<_> = answers.iter().map(|answer| own_difference(answer, sources)).collect();
+/// What variants are asked: to run a model that golden does not support.
+#[derive(Clone, Copy, Debug)]
+pub struct Question<'a> {
+    /// Why golden does not support the model: the verdict on an answer that could not be compared.
+    pub unknown: &'a str,
+    /// What the model's outputs come from, in order; those that are left out are computed.
+    pub sources: &'a [OutputSource],
+    /// What a refusal of the model means.
+    pub refusals: Refusals,
+}
+
+/// What it means if one variant refuses a model that another one accepts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Refusals {
+    /// They disagree.
+    #[default]
+    Disagree,
+    /// Nothing: the model is of an operator set that backends need not know.
+    Open,
+}
+
+/// The verdict on each answer.
+pub fn judge_together(answers: &[Answer<'_>], question: Question<'_>) -> Vec<Judgement> {
+    let own: Vec<_> = answers.iter().map(|answer| own_difference(answer, question.sources)).collect();
     let baseline = baseline(answers, &own);
-    let together = Together { answers, own: &own, baseline, unknown, sources };
+    let together = Together { answers, own: &own, baseline, question };
     (0..answers.len()).map(|place| together.judge(place)).collect()
 }
 
@@ -45,8 +65,7 @@ struct Together<'a> {
     /// How each variant differs from itself; `None` if it does not.
     own: &'a [Option<OwnDifference>],
     baseline: Option<usize>,
-    unknown: &'a str,
-    sources: &'a [OutputSource],
+    question: Question<'a>,
 }
 
 impl Together<'_> {
@@ -69,7 +88,7 @@ impl Together<'_> {
         } else if compared {
             Verdict::Conforms
         } else {
-            Verdict::Unspecified(self.unknown.to_owned())
+            Verdict::Unspecified(self.question.unknown.to_owned())
         };
         Judgement { verdict, notes, compared }
     }
@@ -79,7 +98,7 @@ impl Together<'_> {
         let answer = &self.answers[place];
         let with_other = self.baseline.filter(|&baseline| baseline != place).and_then(|baseline| {
             let other = &self.answers[baseline];
-            let difference = difference(answer.observation, other.observation, self.sources);
+            let difference = difference(answer.observation, other.observation, self.question);
             difference.map(|(stage, detail)| (stage, format!("with {}: {detail}", other.variant)))
         });
         let nondeterministic = |detail: &String, report: &mut Report<'_>| {
@@ -103,7 +122,7 @@ impl Together<'_> {
             OutputSource::Random(entry) => Some(entry.name),
             _ => None,
         };
-        self.sources.iter().map(entry).reduce(Option::and).flatten()
+        self.question.sources.iter().map(entry).reduce(Option::and).flatten()
     }
 }
 
@@ -175,11 +194,14 @@ fn ended(answer: &Answer<'_>) -> bool {
 }
 
 /// The stage in which `one` differs from `other`, and how; `other` accepted the model if any variant did.
-fn difference(one: &Observation, other: &Observation, sources: &[OutputSource]) -> Option<(Stage, String)> {
+fn difference(one: &Observation, other: &Observation, question: Question<'_>) -> Option<(Stage, String)> {
     match (&one.outcome, &other.outcome) {
-        (Outcome::Ok, Outcome::Ok) => runs_differ(one, other, sources)
+        (Outcome::Ok, Outcome::Ok) => runs_differ(one, other, question.sources)
             .map(|detail| (Stage::Execute, detail))
             .or_else(|| inferred_differ(one, other).map(|detail| (Stage::Parse, detail))),
+        (Outcome::Rejected(_) | Outcome::Failed(_), Outcome::Ok) if question.refusals == Refusals::Open => {
+            None
+        }
         // a backend that stops before this stage may have refused there as well
         (Outcome::Rejected(reason) | Outcome::Failed(reason), Outcome::Ok) if one.stage <= other.stage => {
             Some((one.stage, format!("which accepts the model that is refused here: {reason}")))

@@ -7,7 +7,7 @@
 //!
 //! ```
 //! use twinfer_case::{Observation, Outcome, Stage, Verdict};
-//! use twinfer_checks::{Answer, judge_together};
+//! use twinfer_checks::{Answer, Question, Refusals, judge_together};
 //!
 //! let accepted = Observation::new(Stage::Execute, Outcome::Ok);
 //! let hung = Observation::new(Stage::Build, Outcome::TimedOut);
@@ -18,7 +18,9 @@
 //!         reaches: Stage::Execute,
 //!         observation,
 //!     });
-//! let judged = judge_together(&answers, "the operator Einsum is not supported", &[]);
+//! let unknown = "the operator Einsum is not supported";
+//! let question = Question { unknown, sources: &[], refusals: Refusals::Disagree };
+//! let judged = judge_together(&answers, question);
 //! assert!(matches!(judged[1].verdict, Verdict::Diverges(_)), "a hang needs no reference");
 //! ```
 
@@ -46,7 +48,7 @@ mod state;
 mod tolerance;
 mod values;
 
-pub use comparison::{Answer, judge_together};
+pub use comparison::{Answer, Question, Refusals, judge_together};
 pub use disagreement::disagreement;
 pub use evaluated::{Answers, Evaluated, record};
 pub use evidence::{Evidence, References, RunReference};

@@ -109,6 +109,9 @@ mod tests {
         }
     }
 
+    /// A relative error.
+    const R: f64 = 1e-4;
+
     #[test]
     fn softmax_of_perturbed_distances_stays_within_its_sensitivity() {
         let softmax = |d: &[f64]| {
@@ -116,7 +119,6 @@ mod tests {
             d.iter().map(|d| (-d).exp() / sum).collect::<Vec<_>>()
         };
         let saturation = Saturation::of(&node("Softmax")).expect("it saturates");
-        const R: f64 = 1e-4;
         for count in [2, 7, 100] {
             for spread in [0.1, 1.0, 3.0, 20.0] {
                 let distances: Vec<_> =

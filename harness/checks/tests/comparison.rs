@@ -5,7 +5,7 @@ use twinfer_case::{
     Blame, Divergence, Kind, LogLine, MemoryKind, Observation, OutOfBoundsWrite, Outcome, RunOutput,
     Severity, Stage, Variant, Verdict,
 };
-use twinfer_checks::{Answer, Judgement, OutputSource, judge_together};
+use twinfer_checks::{Answer, Judgement, OutputSource, Question, Refusals, judge_together};
 use twinfer_golden::RANDOM_VALUES;
 use twinfer_onnx::{Tensor, TensorData};
 
@@ -61,7 +61,11 @@ fn judged(observations: &[Observation], reaches: &[Stage]) -> Vec<Judgement> {
             repeats: Vec::new(),
         })
         .collect();
-    judge_together(&answers, UNKNOWN, &[])
+    judge_together(&answers, question(&[]))
+}
+
+const fn question(sources: &[OutputSource]) -> Question<'_> {
+    Question { unknown: UNKNOWN, sources, refusals: Refusals::Disagree }
 }
 
 fn open() -> Verdict {
@@ -104,6 +108,21 @@ fn refusals_beside_answers_disagree_in_any_order() {
         verdicts(&[gave(1.0), refused(), gave(1.0)]),
         [Verdict::Conforms, disagrees(1, Stage::Parse, &detail("ort:cpu,opt=off")), Verdict::Conforms]
     );
+}
+
+#[test]
+fn refusals_of_unknown_operator_sets_are_open() {
+    let variants = variants(2);
+    let observations = [gave(1.0), refused()];
+    let answers = variants.iter().zip(&observations).map(|(variant, observation)| Answer {
+        variant,
+        reaches: Stage::Execute,
+        observation,
+        repeats: Vec::new(),
+    });
+    let judged =
+        judge_together(&answers.collect::<Vec<_>>(), Question { refusals: Refusals::Open, ..question(&[]) });
+    assert_eq!(judged.into_iter().map(|one| one.verdict).collect::<Vec<_>>(), [open(), open()]);
 }
 
 #[test]
@@ -171,7 +190,7 @@ fn judged_with_repeats(answers: &[Vec<Observation>], sources: &[OutputSource]) -
             repeats: given[1..].iter().collect(),
         })
         .collect();
-    judge_together(&answers, UNKNOWN, sources).into_iter().map(|judgement| judgement.verdict).collect()
+    judge_together(&answers, question(sources)).into_iter().map(|judgement| judgement.verdict).collect()
 }
 
 #[test]

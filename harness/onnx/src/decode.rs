@@ -3,7 +3,7 @@ use std::collections::HashSet;
 use prost::Message;
 
 use crate::{
-    Dim, Graph, Initializer, Node, ValueInfo, attributes,
+    Dim, Graph, Initializer, MAX_OPSET, MIN_OPSET, Node, ValueInfo, attributes,
     census::{Census, MAX_MESSAGES},
     constant,
     decode_error::{DecodeError, MAX_MODEL_BYTES, Unsupported},
@@ -15,6 +15,16 @@ use crate::{
 };
 
 impl Graph {
+    /// As [`decode`](Self::decode), unless the model is of an operator set that twinfer does not know.
+    pub fn decode_known(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let graph = Self::decode(bytes)?;
+        if (MIN_OPSET..=MAX_OPSET).contains(&graph.opset) {
+            Ok(graph)
+        } else {
+            Err(Unsupported::Opset(graph.opset).into())
+        }
+    }
+
     /// The graph of an ONNX model, unless it has something that twinfer does not represent.
     ///
     /// Memory is bounded by a constant times `bytes`, which is at most [`MAX_MODEL_BYTES`]; no other file is read.
@@ -47,10 +57,10 @@ pub fn model(bytes: &[u8]) -> Result<(ModelProto, bool), DecodeError> {
 
 fn from_proto(opset: i64, graph: GraphProto) -> Result<Graph, DecodeError> {
     // first, so that a model of other operators says so, whatever else it has
-    let (constants, nodes) = graph.node.into_iter().partition(constant::is_constant);
-    let nodes = Vec::into_iter(nodes).map(node).collect::<Result<_, _>>()?;
+    let (constants, nodes): (Vec<_>, Vec<_>) = graph.node.into_iter().partition(constant::is_constant);
+    let nodes = nodes.into_iter().map(node).collect::<Result<_, _>>()?;
     let initializers = graph.initializer.into_iter().map(initializer);
-    let constants = Vec::into_iter(constants).map(|node| constant::initializer(&node));
+    let constants = constants.into_iter().map(|node| constant::initializer(&node));
     let initializers = initializers.chain(constants).collect::<Result<Vec<_>, _>>()?;
     let constant = initializers.iter().map(|initializer| initializer.name.as_str()).collect::<HashSet<_>>();
     let inputs = graph
@@ -218,6 +228,16 @@ mod tests {
             (graph.initializers[0].name.as_str(), graph.initializers[0].tensor.to_f64()[0]),
             ("c", 1.5)
         );
+    }
+
+    #[test]
+    fn an_operator_set_that_twinfer_does_not_know_is_unsupported() {
+        let known =
+            |opset| Graph::decode_known(&Graph { opset, ..model(|_, _| {}).expect("valid") }.encode());
+        for opset in [-1, 6, 27] {
+            assert_eq!(known(opset), Err(Unsupported::Opset(opset).into()));
+        }
+        assert!(known(7).is_ok() && known(26).is_ok());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-use crate::{InvalidTensor, census::MAX_MESSAGES};
+use crate::{InvalidTensor, MAX_OPSET, MIN_OPSET, census::MAX_MESSAGES, dtype::onnx_name};
 
 /// The most bytes of a model that [`Graph::decode`](crate::Graph::decode) looks at.
 pub const MAX_MODEL_BYTES: usize = 64 << 20;
@@ -52,11 +52,13 @@ pub enum Unsupported {
     Operator { op_type: String },
     #[error("operator domain {0:?} is not the default one")]
     Domain(String),
+    #[error("operator set {0} is not one of twinfer's, which are {MIN_OPSET} to {MAX_OPSET}")]
+    Opset(i64),
     #[error("node {node:?}: attribute {attribute} of {op_type} is unknown or of an unknown type or value")]
     Attribute { node: String, op_type: String, attribute: String },
     #[error("node {node:?}: twinfer knows {op_type} with one output only")]
     OptionalOutputs { node: String, op_type: String },
-    #[error("value {name:?} has the element type {code}, which twinfer does not know")]
+    #[error("value {name:?} has the element type {}, which twinfer neither feeds nor compares", onnx_name(*code))]
     ElementType { name: String, code: i32 },
     #[error("value {0:?} is not a dense tensor")]
     NotATensor(String),

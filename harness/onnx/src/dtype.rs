@@ -85,6 +85,36 @@ impl DataType {
     }
 }
 
+/// ONNX's name for the element type of a number, whether twinfer knows the type or not.
+pub fn onnx_name(code: i32) -> String {
+    let name = match code {
+        4 => "UINT16",
+        5 => "INT16",
+        8 => "STRING",
+        12 => "UINT32",
+        13 => "UINT64",
+        14 => "COMPLEX64",
+        15 => "COMPLEX128",
+        17 => "FLOAT8E4M3FN",
+        18 => "FLOAT8E4M3FNUZ",
+        19 => "FLOAT8E5M2",
+        20 => "FLOAT8E5M2FNUZ",
+        21 => "UINT4",
+        22 => "INT4",
+        23 => "FLOAT4E2M1",
+        24 => "FLOAT8E8M0",
+        25 => "UINT2",
+        26 => "INT2",
+        27 => "FLOAT6E2M3",
+        28 => "FLOAT6E3M2",
+        code => {
+            return DataType::from_onnx_code(code)
+                .map_or_else(|| code.to_string(), |known| known.to_string());
+        }
+    };
+    name.to_owned()
+}
+
 impl fmt::Display for DataType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
@@ -94,6 +124,12 @@ impl fmt::Display for DataType {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_type_of_onnx_has_a_name() {
+        assert_eq!([1, 5, 16, 28, 99].map(onnx_name), ["FLOAT", "INT16", "BFLOAT16", "FLOAT6E3M2", "99"]);
+        assert!((1..=28).all(|code| onnx_name(code).starts_with(char::is_alphabetic)));
+    }
 
     #[test]
     fn names_and_numbers_are_those_of_onnx_and_of_json() {

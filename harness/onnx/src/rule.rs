@@ -35,11 +35,14 @@ macro_rules! rules {
 
 rules! {
     OpsetKnown = "opset-known",
-        "The operator set is one that twinfer supports: 11 to 26.",
+        "The operator set is one that twinfer supports, 7 to 26, and has the operator.",
         "onnx/docs/Versioning.md; ONNX Runtime 1.31 takes operator sets up to 26";
     AttributeKnown = "attribute-known",
         "An attribute exists in the operator version that the opset selects.",
         "onnx/docs/Changelog.md, the operator's attributes by version";
+    UniqueNames = "unique-names",
+        "No two nodes have the same name, and no value is listed as an output twice.",
+        "onnx/docs/IR.md, Names Within a Graph: names must be unique within a namespace";
     ValueDefined = "value-defined",
         "A value is a graph input, an initializer or an earlier node's output.",
         "onnx/docs/IR.md, Graphs: nodes must be topologically sorted";

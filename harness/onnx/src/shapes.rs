@@ -1,4 +1,4 @@
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::{
     Dim, Graph, Node, TensorType, ValueInfo,
@@ -7,8 +7,8 @@ use crate::{
     tensor::volume,
 };
 
-/// The oldest operator set that twinfer knows.
-pub const MIN_OPSET: i64 = 11;
+/// The oldest operator set that twinfer knows: what ONNX Runtime takes.
+pub const MIN_OPSET: i64 = 7;
 
 /// The newest operator set that twinfer knows: what ONNX Runtime 1.31 takes.
 pub const MAX_OPSET: i64 = 26;
@@ -45,6 +45,7 @@ pub fn infer_shapes<'a>(graph: &'a Graph, inputs: &[Vec<usize>]) -> Result<Shape
     let known = (MIN_OPSET..=MAX_OPSET).contains(&graph.opset);
     require(known, Rule::OpsetKnown, || format!("operator set {}", graph.opset))
         .map_err(|broken| broken.at("the model"))?;
+    unique_names(graph)?;
     let mut values = HashMap::with_capacity(inputs.len() + graph.initializers.len() + graph.nodes.len());
     for (name, found) in fed(graph, inputs)? {
         define(&mut values, name, found)?;
@@ -64,6 +65,19 @@ pub fn infer_shapes<'a>(graph: &'a Graph, inputs: &[Vec<usize>]) -> Result<Shape
     }
     let outputs = graph.outputs.iter().map(|output| declared_output(output, &values, &mut symbols));
     Ok(Shapes { outputs: outputs.collect::<Result<_, _>>()?, values })
+}
+
+/// Demands that no two nodes have one name, and that no value is listed as an output twice.
+fn unique_names(graph: &Graph) -> Result<(), RuleViolation> {
+    let mut nodes = HashSet::new();
+    let mut outputs = HashSet::new();
+    let unique = |is_new: bool, place: String| {
+        require(is_new, Rule::UniqueNames, || "named twice".to_owned()).map_err(|broken| broken.at(place))
+    };
+    for node in graph.nodes.iter().filter(|node| !node.name.is_empty()) {
+        unique(nodes.insert(&node.name), place(node))?;
+    }
+    graph.outputs.iter().try_for_each(|output| unique(outputs.insert(&output.name), value(&output.name)))
 }
 
 fn value(name: &str) -> String {
@@ -133,7 +147,12 @@ fn infer_node(
         .iter()
         .map(|name| if name.is_empty() { Ok(None) } else { defined(values, name).map(Some) })
         .collect::<Result<Vec<_>, _>>()?;
-    ops::infer(&node.op, &Inputs::new(opset, &given)).map_err(|broken| broken.at(place(node)))
+    let since = ops::first_opset(&node.op);
+    require(opset >= since, Rule::OpsetKnown, || {
+        format!("it exists from operator set {since} on, not in {opset}")
+    })
+    .and_then(|()| ops::infer(&node.op, &Inputs::new(opset, &given)))
+    .map_err(|broken| broken.at(place(node)))
 }
 
 fn declared_output(

@@ -120,7 +120,7 @@ fn samples() -> Vec<(Rule, Sample)> {
     let one = Some(vec![1, 1]);
     let dims = |extents: &[usize]| Some(extents.iter().map(|extent| Dim::Fixed(*extent)).collect());
     vec![
-        (Rule::OpsetKnown, relu().with(|graph| graph.opset = 10)),
+        (Rule::OpsetKnown, relu().with(|graph| graph.opset = 6)),
         (Rule::OpsetKnown, relu().with(|graph| graph.opset = 27)),
         (
             Rule::AttributeKnown,
@@ -202,10 +202,50 @@ fn samples() -> Vec<(Rule, Sample)> {
         (Rule::ZeroPointShape, quantize(&[4], &[])),
         (Rule::ZeroPointShape, conv_integer(&[2])),
         (Rule::ElementType, conv_integer(&[]).with(|graph| graph.inputs[0].dtype = DataType::Float)),
+        (Rule::UniqueNames, relu().with(|graph| graph.outputs.push(graph.outputs[0].clone()))),
+        (Rule::UniqueNames, relu().with(|graph| graph.nodes.push(graph.nodes[0].clone()))),
+        (Rule::OpsetKnown, quantize(&[], &[]).with(|graph| graph.opset = 9)),
+        (Rule::AttributeKnown, old_pool(9, |op| op.ceil_mode = Some(1))),
+        (Rule::AttributeKnown, old_pool(9, |op| op.dilations = Some(vec![1, 1]))),
+        (Rule::AttributeKnown, old_pool(7, |op| op.storage_order = Some(0))),
         (Rule::SizeLimit, sample(Op::Relu, &[&[1 << 20, 1 << 20]])),
         (Rule::SizeLimit, sample(Op::Relu, &[&[0, 1 << 20, 1 << 20]])),
         (Rule::SizeLimit, sample(Op::Relu, &[&[1; MAX_RANK + 1]])),
     ]
+}
+
+/// A pooling in an old operator set.
+fn old_pool(opset: i64, change: impl FnOnce(&mut MaxPool)) -> Sample {
+    let mut op = MaxPool { kernel_shape: vec![2, 2], ..MaxPool::default() };
+    change(&mut op);
+    sample(Op::MaxPool(op), &[&[1, 1, 4, 4]]).with(|graph| graph.opset = opset)
+}
+
+#[test]
+fn operator_sets_seven_to_ten_are_valid() {
+    for opset in 7..11 {
+        assert_eq!(old_pool(opset, |_| {}).broken(), None, "{opset}");
+        for op in [conv(grouped()), deconv(grouped_transposed()), relu()] {
+            assert_eq!(op.with(|graph| graph.opset = opset).broken(), None, "{opset}");
+        }
+    }
+    assert_eq!(old_pool(8, |op| op.storage_order = Some(0)).broken(), None);
+    assert_eq!(old_pool(10, |op| op.ceil_mode = Some(1)).broken(), None);
+    assert_eq!(relu().with(|graph| graph.opset = 6).broken(), Some(Rule::OpsetKnown));
+}
+
+#[test]
+fn nodes_without_a_name_are_not_named_twice() {
+    let unnamed = relu().with(|graph| {
+        graph.nodes[0].name.clear();
+        let next = Node {
+            inputs: graph.nodes[0].outputs.clone(),
+            outputs: vec!["Z".to_owned()],
+            ..graph.nodes[0].clone()
+        };
+        graph.nodes.push(next);
+    });
+    assert_eq!(unnamed.broken(), None);
 }
 
 impl Sample {

@@ -10,7 +10,7 @@ use std::time::Instant;
 use twinfer_case::{
     Budget, CaseRecord, Event, JOURNAL_FORMAT, Observation, RunEnd, RunInfo, Summary, Task, VariantRecord,
 };
-use twinfer_checks::{Answer, judge_together, record};
+use twinfer_checks::{Answer, Question, judge_together, record};
 use twinfer_store::{Journal, RunDirectory, machine, now, record_end, run_id};
 use twinfer_workers::{TriageWorkers, WorkerError};
 
@@ -115,6 +115,8 @@ impl Targets {
         observations: &[Observation],
         repeats: &[&Vec<Observation>],
     ) -> Vec<VariantRecord> {
+        let sources = model.output_sources();
+        let question = Question { unknown: &model.unknown, sources: &sources, refusals: model.refusals() };
         let numbered = self.infos().zip(observations).enumerate();
         let answers: Vec<_> = numbered
             .map(|(place, (info, observation))| Answer {
@@ -124,7 +126,7 @@ impl Targets {
                 repeats: repeats.iter().filter_map(|repeat| repeat.get(place)).collect(),
             })
             .collect();
-        let judged = judge_together(&answers, &model.unknown, &model.output_sources());
+        let judged = judge_together(&answers, question);
         let records = self.infos().zip(observations).zip(judged);
         records.map(|((info, observation), judgement)| record(info, observation, judgement)).collect()
     }

@@ -1,6 +1,6 @@
 use twinfer_case::{Request, Run, Task, materialize};
-use twinfer_checks::OutputSource;
-use twinfer_onnx::Interface;
+use twinfer_checks::{OutputSource, Refusals};
+use twinfer_onnx::{Interface, MAX_OPSET, MIN_OPSET};
 
 use crate::TargetError;
 
@@ -27,6 +27,14 @@ impl OpaqueModel {
         let runs = materialize(&self.cases[index..=index])
             .map_err(|oversized| TargetError::Inputs { index, reason: oversized })?;
         Ok(Task::new(self.model.clone(), self.request.clone(), runs))
+    }
+
+    /// What a refusal means: nothing if backends need not know the operator set.
+    pub(crate) fn refusals(&self) -> Refusals {
+        match self.interface.dataflow.opset() {
+            0 | MIN_OPSET..=MAX_OPSET => Refusals::Disagree,
+            _ => Refusals::Open,
+        }
     }
 
     /// What each of the model's outputs comes from.

@@ -221,7 +221,11 @@ impl Loaded {
     fn poisoned_outputs(&self) -> Option<OutputSelector> {
         let shapes = self.known_outputs.as_ref()?;
         let mut selector = OutputSelector::default();
-        for (outlet, shape) in self.session.outputs().iter().zip(shapes) {
+        let is_input = |name: &str| self.session.inputs().iter().any(|input| input.name() == name);
+        // for an output that is an input, ONNX Runtime gives back the input and leaves the buffer as it is
+        let computed =
+            self.session.outputs().iter().zip(shapes).filter(|(outlet, _)| !is_input(outlet.name()));
+        for (outlet, shape) in computed {
             let buffer = value::output(outlet.dtype().tensor_type()?, shape.clone())?.ok()?;
             selector = selector.preallocate(outlet.name(), buffer);
         }

@@ -11,6 +11,9 @@ pub fn infer(op: &Concat, inputs: &Inputs) -> Result<TensorType, Broken> {
     let parts = inputs.take_all()?;
     let first = parts[0];
     any_type("inputs", first.dtype, inputs)?;
+    require(op.axis >= 0 || inputs.opset() >= 11, Rule::AxisRange, || {
+        format!("axis {} in operator set {}", op.axis, inputs.opset())
+    })?;
     let axis = resolve_axis(op.axis, first.shape.len())?;
     let mut shape = first.shape.clone();
     for part in &parts[1..] {

@@ -17,6 +17,14 @@ pub use concat::resolve_axis;
 
 use crate::{Op, TensorType, rule::Broken};
 
+/// The oldest operator set that has the operator in a form that twinfer knows.
+pub const fn first_opset(op: &Op) -> i64 {
+    match op {
+        Op::ConvInteger(_) | Op::DequantizeLinear(_) | Op::QLinearConv(_) | Op::QuantizeLinear(_) => 10,
+        _ => 7,
+    }
+}
+
 /// The type of the operator's output.
 pub fn infer(op: &Op, inputs: &Inputs) -> Result<TensorType, Broken> {
     match op {

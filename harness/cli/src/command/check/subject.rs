@@ -34,7 +34,7 @@ impl Subject {
         let undecodable = |error| Failure::usage(format!("cannot check {}: {error}", path.display()));
         let model = read_file(path, MAX_FILE_BYTES).map_err(unreadable)?;
         let Arguments { dims, seed, cases, .. } = arguments;
-        match Graph::decode(&model) {
+        match Graph::decode_known(&model) {
             Ok(graph) => inputs::cases(&graph, dims, *seed, *cases).map(Self::Cases),
             Err(DecodeError::Unsupported(reason)) => {
                 let interface = Interface::decode(&model).map_err(undecodable)?;

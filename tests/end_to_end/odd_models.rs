@@ -1,0 +1,59 @@
+//! `check` on models at the edge of what twinfer knows: judged, or refused with the reason, and no backend is blamed.
+
+use std::fs;
+
+use twinfer_onnx::{DataType, Dim, Graph, Node, Op, ValueInfo};
+use twinfer_tests::Outcome;
+
+use crate::twinfer;
+
+fn value(name: &str) -> ValueInfo {
+    ValueInfo { name: name.to_owned(), dtype: DataType::Float, shape: Some(vec![Dim::Fixed(3)]) }
+}
+
+fn relu(name: &str, input: &str, output: &str) -> Node {
+    let names = |name: &str| vec![name.to_owned()];
+    Node { name: name.to_owned(), op: Op::Relu, inputs: names(input), outputs: names(output) }
+}
+
+/// Checks a Relu with ONNX Runtime, after a change.
+fn check(change: impl FnOnce(&mut Graph)) -> Outcome {
+    let mut graph = Graph {
+        opset: 17,
+        inputs: vec![value("x")],
+        initializers: Vec::new(),
+        nodes: vec![relu("node", "x", "y")],
+        outputs: vec![value("y")],
+    };
+    change(&mut graph);
+    let folder = tempfile::tempdir().unwrap();
+    let model = folder.path().join("model.onnx");
+    fs::write(&model, graph.encode()).unwrap();
+    twinfer(&["check", model.to_str().unwrap(), "--backends", "golden,ort:cpu", "--cases", "2"]).run()
+}
+
+#[test]
+fn output_that_is_an_input_conforms() {
+    let outcome = check(|graph| graph.outputs.insert(0, value("x")));
+    assert_eq!(outcome.code, Some(0), "{}", outcome.shown());
+}
+
+#[test]
+fn old_operator_set_is_judged() {
+    let outcome = check(|graph| graph.opset = 7);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.shown());
+}
+
+#[test]
+fn operator_set_newer_than_known_blames_no_backend() {
+    let outcome = check(|graph| graph.opset = 99);
+    assert_eq!(outcome.code, Some(2), "{}", outcome.shown());
+    assert!(outcome.stderr.contains("operator set 99 is not one of twinfer's"), "{}", outcome.stderr);
+}
+
+#[test]
+fn nodes_with_one_name_are_refused() {
+    let outcome = check(|graph| graph.nodes.insert(0, relu("node", "x", "z")));
+    assert_eq!(outcome.code, Some(2), "{}", outcome.shown());
+    assert!(outcome.stderr.contains("unique-names"), "{}", outcome.stderr);
+}
