@@ -233,8 +233,9 @@ impl Campaign {
             }
             // only the threads hold these now, so that they end when the dispatcher does
             drop((generator, indices, executed, escalations));
-            let limits =
-                Limits { at_once: self.options.investigations.get(), patience: self.options.patience() };
+            let at_once = self.options.investigations.get();
+            let at_once_alone = at_once.max(jobs / 2);
+            let limits = Limits { at_once, at_once_alone, patience: self.options.patience() };
             let triage = TriageQueue::new(scope, resources, event_sender.clone(), limits);
             let admission = Admission::new(&self.options, index_sender, earlier);
             let dispatcher =

@@ -186,6 +186,8 @@ impl<'scope, 'env> Dispatcher<'scope, 'env> {
     fn look_ahead(&mut self) {
         if self.admission.has_ended() && self.admission.ran_out_of_time() {
             self.triage.end();
+        } else if self.admission.has_ended() && self.admission.all_settled() {
+            self.triage.run_alone();
         }
         let end = self.admission.all_settled_before();
         self.triage.look_ahead(self.undecided.cases(), self.state.catalog(), end);

@@ -57,6 +57,8 @@ struct Investigation {
 pub struct Limits {
     /// How many run at once before the dispatcher waits for them.
     pub at_once: usize,
+    /// The same number once no case runs any more.
+    pub at_once_alone: usize,
     /// How long each may try candidates; `None` if that is not bounded.
     pub patience: Option<Duration>,
 }
@@ -109,6 +111,11 @@ impl<'scope, 'env> TriageQueue<'scope, 'env> {
     /// Drops what concerns the case at `index`, which is decided, and those before it.
     pub fn close(&mut self, index: u64) {
         self.done = self.done.split_off(&(index + 1, 0, 0));
+    }
+
+    /// Runs more investigations at once, since no case runs any more.
+    pub const fn run_alone(&mut self) {
+        self.limits.at_once = self.limits.at_once_alone;
     }
 
     /// Starts no more investigations, and has those under way try no further candidates: time is up.
@@ -171,7 +178,8 @@ impl<'scope, 'env> TriageQueue<'scope, 'env> {
     /// Whether the workers of a variant can take on another investigation.
     fn has_workers(&self, variant: usize) -> bool {
         let busy = self.under_way.keys().filter(|(_, other, _)| *other == variant).count();
-        busy < self.resources.variants[variant].limit()
+        // much of an investigation is waiting for workers that start
+        busy < 2 * self.resources.variants[variant].limit()
     }
 
     /// Investigates a suspect; one that is already reduced is only confirmed.

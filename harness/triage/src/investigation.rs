@@ -15,13 +15,13 @@ use crate::{
     diverging_case::DivergingCase,
     identity::Identity,
     recurrence::Recurrence,
-    reduction::{Reduction, run_fresh},
+    reduction::Reduction,
     repeats::Repeater,
     suspect::Suspect,
     triage_result::{Confirmed, Reduced, TriageOutcome},
 };
 
-/// Fresh workers that a confirmation and the repeats after it take one after the other.
+/// Fresh workers that the repeats of a case take.
 const FRESH_WORKERS: usize = 2;
 
 /// Investigates suspects, any number of them at the same time.
@@ -32,14 +32,14 @@ pub struct Investigator<'a> {
     minimize: bool,
 }
 
-/// How a divergence recurs when its case runs once more; with the run in a fresh worker.
+/// How a divergence recurs when its case runs again.
 enum Recurred {
     /// In a worker that has run no other case.
     Fresh(Box<DivergingCase>),
     /// In a worker that has run these cases, and not in a fresh one.
-    AfterOthers(Box<DivergingCase>, Vec<Arc<EncodedCase>>, Evaluated),
+    AfterOthers(Box<DivergingCase>, Vec<Arc<EncodedCase>>),
     /// Neither in a fresh worker nor after the cases that ran before.
-    Never(Evaluated),
+    Never,
 }
 
 /// Whether the smaller case of a suspect is a finding.
@@ -65,7 +65,7 @@ impl<'a> Investigator<'a> {
         is_reached: impl FnOnce(&Identity) -> bool,
         cancellation: &Cancellation,
     ) -> Result<Option<TriageOutcome>, TriageError> {
-        let requested = hidden_behind.is_none().then(|| workers.request_fresh(FRESH_WORKERS));
+        let requested = hidden_behind.is_none().then(|| workers.request_repeats(FRESH_WORKERS));
         let reduced = self.reduce(workers, suspect, hidden_behind, cancellation)?;
         if cancellation.is_canceled() {
             return Ok(None);
@@ -74,7 +74,7 @@ impl<'a> Investigator<'a> {
         if is_reached(&reduced.identity) {
             return Ok(Some(TriageOutcome::Reduced(reduced)));
         }
-        // the confirmation takes the worker that was requested
+        // the repeats take the workers that were requested
         drop(requested);
         let confirmed = self.confirm(workers, suspect, &reduced, cancellation)?;
         Ok(confirmed.map(|confirmed| TriageOutcome::Confirmed(reduced, Box::new(confirmed))))
@@ -155,31 +155,34 @@ impl<'a> Investigator<'a> {
             Confirmed::new(info, &original.evaluated, minimal, divergences)
         };
         let confirmed = |minimal| confirmed_in(workers.confirming_info(), minimal);
-        let in_campaign = (Circumstance::Campaign, original.evaluated.clone());
-        let recurred = self.run_again(workers, suspect, &original.evaluated)?;
-        let (history, given) = match &recurred {
-            Recurred::Fresh(fresh) => (&[][..], vec![(Circumstance::Fresh, fresh.evaluated.clone())]),
-            Recurred::AfterOthers(_, history, fresh) => {
-                (history.as_slice(), vec![in_campaign, (Circumstance::Fresh, fresh.clone())])
+        let Some(repeats) = repeater.repeat(original, &[], Vec::new())? else { return Ok(None) };
+        let recurred = self.recurred(workers, suspect, &original.evaluated, repeats.fresh())?;
+        let repeats = match &recurred {
+            Recurred::Fresh(_) => repeats,
+            Recurred::Never => repeats.after_campaign(&original.evaluated),
+            Recurred::AfterOthers(_, history) => {
+                let fresh = repeats.fresh().map(|fresh| (Circumstance::Fresh, fresh.clone()));
+                let in_campaign = (Circumstance::Campaign, original.evaluated.clone());
+                let given = [in_campaign].into_iter().chain(fresh).collect();
+                let Some(repeats) = repeater.repeat(original, history, given)? else { return Ok(None) };
+                repeats
             }
-            Recurred::Never(fresh) => (&[][..], vec![in_campaign, (Circumstance::Fresh, fresh.clone())]),
         };
-        let Some(repeats) = repeater.repeat(original, history, given)? else { return Ok(None) };
         let is_unstable = repeats.recurrence() == Recurrence::Unstable;
         let confirmed = match recurred {
             Recurred::Fresh(fresh) => confirmed(repeats.settle(*fresh)).reduced_to(reduced),
-            Recurred::AfterOthers(warm, history, _) if is_unstable => {
+            Recurred::AfterOthers(warm, history) if is_unstable => {
                 confirmed(repeats.settle(*warm)).after(history)
             }
-            Recurred::AfterOthers(warm, history, _) => {
+            Recurred::AfterOthers(warm, history) => {
                 let minimal = warm.reclassified(Kind::StateDependent, "only after other cases");
                 confirmed(minimal).after(history)
             }
-            Recurred::Never(_) if is_unstable => {
+            Recurred::Never if is_unstable => {
                 let (info, minimal) = repeater.unstable(&repeats, original);
                 confirmed_in(info, repeats.settle(minimal))
             }
-            Recurred::Never(_) => {
+            Recurred::Never => {
                 if let Some(warm) = repeats.recurring_warm(&original.symptom) {
                     let minimal = warm.reclassified(Kind::StateDependent, "only after the case itself");
                     confirmed(minimal).after(vec![Arc::clone(&original.evaluated.encoded)])
@@ -198,16 +201,17 @@ impl<'a> Investigator<'a> {
         Ok(DivergingCase { evaluated, symptom: suspect.symptom.clone() })
     }
 
-    /// Runs the case of `suspect` in a fresh worker and, if the symptom does not recur there, after the cases that ran before.
-    fn run_again(
+    /// How the symptom of `suspect` recurs: in the `fresh` run of its case or, if it does not recur there, after the cases that ran
+    /// before.
+    fn recurred(
         self,
         workers: &TriageWorkers,
         suspect: &Suspect,
         evaluated: &Evaluated,
+        fresh: Option<&Evaluated>,
     ) -> Result<Recurred, TriageError> {
         let Suspect { symptom, preceding, .. } = suspect;
-        let fresh = run_fresh(evaluated, workers)?;
-        if let Some(fresh) = DivergingCase::recurring(symptom, fresh.clone()) {
+        if let Some(fresh) = fresh.and_then(|fresh| DivergingCase::recurring(symptom, fresh.clone())) {
             return Ok(Recurred::Fresh(Box::new(fresh)));
         }
         let history = preceding.iter().map(|index| EncodedCase::encode((self.source)(*index)));
@@ -215,8 +219,8 @@ impl<'a> Investigator<'a> {
         let warm = workers.observe_after(&history, &evaluated.encoded)?;
         let warm = warm.map(|observation| evaluated.with(workers.confirming_info(), observation));
         Ok(match warm.and_then(|warm| DivergingCase::recurring(symptom, warm)) {
-            Some(warm) => Recurred::AfterOthers(Box::new(warm), history, fresh),
-            None => Recurred::Never(fresh),
+            Some(warm) => Recurred::AfterOthers(Box::new(warm), history),
+            None => Recurred::Never,
         })
     }
 }
@@ -229,15 +233,12 @@ fn confirm_reduced(
     reduced: &Reduced,
 ) -> Result<Confirmation, TriageError> {
     let smaller = &reduced.smallest;
-    let fresh = run_fresh(&smaller.evaluated, repeater.workers)?;
-    let confirmed = DivergingCase::with_shared_symptom(&smaller.symptom, fresh.clone());
-    let mut given = vec![(Circumstance::Fresh, fresh)];
-    if confirmed.is_none() {
-        given.insert(0, (Circumstance::Campaign, smaller.evaluated.clone()));
-    }
-    let Some(repeats) = repeater.repeat(smaller, &[], given)? else {
+    let Some(repeats) = repeater.repeat(smaller, &[], Vec::new())? else {
         return Ok(Confirmation::Canceled);
     };
+    let confirmed =
+        repeats.fresh().and_then(|fresh| DivergingCase::with_shared_symptom(&smaller.symptom, fresh.clone()));
+    let repeats = if confirmed.is_some() { repeats } else { repeats.after_campaign(&smaller.evaluated) };
     let (info, minimal) = match (confirmed, repeats.recurrence()) {
         (Some(minimal), _) => (repeater.workers.confirming_info(), minimal),
         (None, Recurrence::Unstable) => repeater.unstable(&repeats, smaller),

@@ -60,24 +60,22 @@ impl Repeater<'_> {
         let case = &diverging.evaluated;
         let mut repeats = Repeats { kind: diverging.symptom.kind(), runs: given };
         let is_short = self.cancellation.is_timed_out();
-        // without a history, the first run in a worker is a fresh one
-        let fresh = if history.is_empty() {
-            FRESH.saturating_sub(repeats.count(Circumstance::Fresh)).min(1)
-        } else {
-            0
-        };
-        let together = if is_short { 1 + fresh } else { WARM + fresh };
-        self.run(case, history, together, &mut repeats)?;
         let is_once = is_short || repeats.kind == Kind::Hang;
-        self.run_filled(case, if is_once { 1 } else { FILLED }, &mut repeats)?;
+        // without a history, the first run in a worker is a fresh one
+        let first = usize::from(history.is_empty());
+        let together = if is_once { 1 } else { WARM } + first;
+        let fresh = FRESH.saturating_sub(first + repeats.count(Circumstance::Fresh));
+        let filled = if is_once { 1 } else { FILLED };
+        self.run_at_once(case, history, Times { together, fresh, filled }, &mut repeats)?;
         if self.cancellation.is_canceled() {
             return Ok(None);
         }
         if !is_short && !repeats.only_hang() {
             let unfilled = repeats.count(Circumstance::Warm) + repeats.count(Circumstance::Fresh);
             let missing = (WARM + FRESH).saturating_sub(unfilled);
-            self.run(case, &[], missing, &mut repeats)?;
-            self.run_filled(case, if is_once { FILLED - 1 } else { 0 }, &mut repeats)?;
+            let runs = self.observe(case, None, &[], missing)?;
+            self.add(case, None, runs, &mut repeats);
+            self.run_filled(case, FILLED - filled, &mut repeats)?;
         }
         Ok(Some(repeats).filter(|_| !self.cancellation.is_canceled()))
     }
@@ -91,42 +89,64 @@ impl Repeater<'_> {
         }
     }
 
-    /// Runs the case `times` times with each filling, all fillings at once. A worker runs it once, or every time if nothing hints that
-    /// the outcome depends on what a worker has run.
-    fn run_filled(&self, case: &Evaluated, times: usize, repeats: &mut Repeats) -> Result<(), TriageError> {
-        let (workers, per_worker) = if repeats.agree() { (1, times) } else { (times, 1) };
-        let started = PoisonPattern::ALL.into_iter().flat_map(|pattern| iter::repeat_n(pattern, workers));
-        let filled = thread::scope(|scope| {
-            let start =
-                |pattern| (pattern, scope.spawn(move || self.observe(case, Some(pattern), &[], per_worker)));
-            let running: Vec<_> = started.filter(|_| per_worker > 0).map(start).collect();
-            let end = |(pattern, thread): (PoisonPattern, thread::ScopedJoinHandle<'_, _>)| {
-                let runs = thread.join().unwrap_or_else(|_| Err(panicked()));
-                Ok((pattern, runs?))
-            };
-            running.into_iter().map(end).collect::<Result<Vec<_>, TriageError>>()
-        })?;
-        for (pattern, runs) in filled {
-            for RepeatedRun { observation, .. } in runs {
-                repeats.add(self.workers.confirming_info(), case, pattern.into(), observation);
-            }
+    /// Runs the case without fillings and with each, all at once, since each worker may take long to start.
+    fn run_at_once(
+        &self,
+        case: &Evaluated,
+        history: &[Arc<EncodedCase>],
+        times: Times,
+        repeats: &mut Repeats,
+    ) -> Result<(), TriageError> {
+        let (together, fresh, filled) = thread::scope(|scope| {
+            let together = scope.spawn(|| self.observe(case, None, history, times.together));
+            let fresh = scope.spawn(|| self.observe(case, None, &[], times.fresh));
+            let filled = PoisonPattern::ALL
+                .map(|pattern| scope.spawn(move || self.observe_filled(case, pattern, times.filled)));
+            (ended(together), ended(fresh), filled.map(ended))
+        });
+        self.add(case, None, together?, repeats);
+        self.add(case, None, fresh?, repeats);
+        let unfilled = repeats.runs.len();
+        for (pattern, runs) in PoisonPattern::ALL.into_iter().zip(filled) {
+            self.add(case, Some(pattern), runs?, repeats);
+        }
+        if !repeats.agree() {
+            // what workers with memory filled have run before may matter
+            repeats.runs.truncate(unfilled);
+            self.run_filled(case, times.filled, repeats)?;
         }
         Ok(())
     }
 
-    /// Runs the case `times` times in one worker that has run `history`.
-    fn run(
-        &self,
-        case: &Evaluated,
-        history: &[Arc<EncodedCase>],
-        times: usize,
-        repeats: &mut Repeats,
-    ) -> Result<(), TriageError> {
-        for RepeatedRun { observation, is_warm } in self.observe(case, None, history, times)? {
-            let circumstance = if is_warm { Circumstance::Warm } else { Circumstance::Fresh };
-            repeats.add(self.workers.confirming_info(), case, circumstance, observation);
+    /// Runs the case `times` times with each filling, each time in a fresh worker, all at once.
+    fn run_filled(&self, case: &Evaluated, times: usize, repeats: &mut Repeats) -> Result<(), TriageError> {
+        let patterns = PoisonPattern::ALL.into_iter().flat_map(|pattern| iter::repeat_n(pattern, times));
+        let filled: Vec<_> = thread::scope(|scope| {
+            let start = |pattern| (pattern, scope.spawn(move || self.observe(case, Some(pattern), &[], 1)));
+            let running: Vec<_> = patterns.map(start).collect();
+            running.into_iter().map(|(pattern, thread)| (pattern, ended(thread))).collect()
+        });
+        for (pattern, runs) in filled {
+            self.add(case, Some(pattern), runs?, repeats);
         }
         Ok(())
+    }
+
+    /// Runs the case `times` times in a worker with memory filled, one that has run other cases if there is one.
+    fn observe_filled(
+        &self,
+        case: &Evaluated,
+        pattern: PoisonPattern,
+        times: usize,
+    ) -> Result<Vec<RepeatedRun>, TriageError> {
+        let warm = self.workers.repeat_in_warm_filled(pattern, &case.encoded.task, times);
+        match warm {
+            Some(observations) => {
+                let warm = |observation| RepeatedRun { observation, is_warm: true };
+                Ok(observations.into_iter().map(warm).collect())
+            }
+            None => self.observe(case, Some(pattern), &[], times),
+        }
     }
 
     fn observe(
@@ -136,15 +156,44 @@ impl Repeater<'_> {
         history: &[Arc<EncodedCase>],
         times: usize,
     ) -> Result<Vec<RepeatedRun>, TriageError> {
-        if self.cancellation.is_canceled() {
+        if times == 0 || self.cancellation.is_canceled() {
             return Ok(Vec::new());
         }
         Ok(self.workers.repeat(filling, history, &case.encoded.task, times)?)
     }
+
+    fn add(
+        &self,
+        case: &Evaluated,
+        filling: Option<PoisonPattern>,
+        runs: Vec<RepeatedRun>,
+        repeats: &mut Repeats,
+    ) {
+        for RepeatedRun { observation, is_warm } in runs {
+            let circumstance = match filling {
+                Some(pattern) => pattern.into(),
+                None if is_warm => Circumstance::Warm,
+                None => Circumstance::Fresh,
+            };
+            repeats.add(self.workers.confirming_info(), case, circumstance, observation);
+        }
+    }
 }
 
-fn panicked() -> TriageError {
-    TriageError::Supervisor("a thread that repeats a case panicked".to_owned())
+/// How often a case runs at once.
+#[derive(Clone, Copy)]
+struct Times {
+    /// In one worker.
+    together: usize,
+    /// In fresh workers besides.
+    fresh: usize,
+    /// With each filling.
+    filled: usize,
+}
+
+fn ended<T>(thread: thread::ScopedJoinHandle<'_, Result<T, TriageError>>) -> Result<T, TriageError> {
+    let panicked = || TriageError::Supervisor("a thread that repeats a case panicked".to_owned());
+    thread.join().unwrap_or_else(|_| Err(panicked()))
 }
 
 impl Repeats {
@@ -211,6 +260,19 @@ impl Repeats {
             None => case.with(info, observation),
         };
         self.runs.push((circumstance, evaluated));
+    }
+
+    /// The case as it ran in a worker that has run nothing; `None` if it has not.
+    pub fn fresh(&self) -> Option<&Evaluated> {
+        let is_fresh = |(circumstance, _): &&(Circumstance, _)| *circumstance == Circumstance::Fresh;
+        self.runs.iter().find(is_fresh).map(|(_, run)| run)
+    }
+
+    /// Adds how the case ran in the campaign, before its repeats.
+    #[must_use]
+    pub fn after_campaign(mut self, evaluated: &Evaluated) -> Self {
+        self.runs.insert(0, (Circumstance::Campaign, evaluated.clone()));
+        self
     }
 
     /// Whether all runs so far came to one outcome.

@@ -35,8 +35,8 @@ pub struct TriageWorkers {
     pools: Arc<DevicePools>,
     /// The workers that confirm, if they differ from those that screen.
     confirming: Option<(VariantInfo, Arc<DevicePools>)>,
-    /// Workers with memory filled with [`PoisonPattern::Nan`] and [`PoisonPattern::Large`], once some are needed.
-    filled: [OnceLock<DevicePools>; 2],
+    /// Workers with memory filled with [`PoisonPattern::Nan`] and [`PoisonPattern::Large`].
+    filled: [FilledWorkers; 2],
     /// Idle workers that have run cases.
     warm: Mutex<Vec<WorkerProcess>>,
     /// The workers of a rung, which has no executors.
@@ -48,6 +48,15 @@ pub struct TriageWorkers {
     warm_permits: Semaphore,
     /// Bounds the busy workers by the backend's use of devices.
     busy: Arc<Semaphore>,
+}
+
+/// Workers with memory filled with one pattern.
+#[derive(Default)]
+struct FilledWorkers {
+    /// Set once a worker is needed.
+    pools: OnceLock<DevicePools>,
+    /// Idle workers that have run cases.
+    warm: Mutex<Vec<WorkerProcess>>,
 }
 
 /// One run of a case that is [repeated](TriageWorkers::repeat).
@@ -138,11 +147,15 @@ impl TriageWorkers {
         self.confirming.as_ref().map_or(&self.pools, |(_, pools)| pools)
     }
 
+    const fn filled(&self, pattern: PoisonPattern) -> &FilledWorkers {
+        let [nan, large] = &self.filled;
+        match pattern {
+            PoisonPattern::Nan => nan,
+            PoisonPattern::Large => large,
+        }
+    }
+
     fn filled_pools(&self, pattern: PoisonPattern) -> &DevicePools {
-        let place = match pattern {
-            PoisonPattern::Nan => 0,
-            PoisonPattern::Large => 1,
-        };
         let uses_cuda = self.info.variant.backend.loads_cuda_runtime();
         // without a device that executes, a backend only builds, in memory of the host
         let memory = if uses_cuda && self.info.description.reaches == Stage::Execute {
@@ -150,12 +163,15 @@ impl TriageWorkers {
         } else {
             WorkerMemory::HostFilled(pattern)
         };
-        self.filled[place].get_or_init(|| self.confirming_pools().with_memory(memory))
+        self.filled(pattern).pools.get_or_init(|| self.confirming_pools().with_memory(memory))
     }
 
-    /// Starts `workers` fresh workers that will be needed soon, if they take long to start.
-    pub fn request_fresh(&self, workers: usize) -> SpareRequest {
-        self.confirming_pools().next().request_spares(workers)
+    /// Starts the workers that repeats of a case will need, if they take long to start: so many fresh ones, and one with each filling.
+    pub fn request_repeats(&self, fresh: usize) -> Vec<SpareRequest> {
+        let is_needed = |pattern: &PoisonPattern| lock(&self.filled(*pattern).warm).is_empty();
+        let filled = PoisonPattern::ALL.into_iter().filter(is_needed);
+        let filled = filled.map(|pattern| self.filled_pools(pattern).next().request_spares(1));
+        filled.chain([self.confirming_pools().next().request_spares(fresh)]).collect()
     }
 
     /// The most workers that are busy at once. More investigations than that would only wait for each other's workers.
@@ -206,8 +222,29 @@ impl TriageWorkers {
                 warn!(variant, reason, "no worker starts with memory filled: cases are repeated without");
                 Ok(Vec::new())
             }
-            runs => runs,
+            Err(error) => Err(error),
+            Ok((runs, survivor)) => {
+                if let Some(pattern) = filling {
+                    self.keep(&self.filled(pattern).warm, survivor);
+                }
+                Ok(runs)
+            }
         }
+    }
+
+    /// Runs a case `times` times in a worker with memory filled that has run others; `None` if none is idle, or if the case ends it.
+    pub fn repeat_in_warm_filled(
+        &self,
+        pattern: PoisonPattern,
+        task: &Task,
+        times: usize,
+    ) -> Option<Vec<Observation>> {
+        let warm = &self.filled(pattern).warm;
+        let mut worker = lock(warm).pop()?;
+        let _busy = self.busy.acquire(Priority::Needed);
+        let observed = (0..times).map(|_| observe(&mut worker, task)).collect::<Result<_, _>>().ok();
+        self.keep(warm, observed.is_some().then_some(worker));
+        observed
     }
 
     /// Runs a case in a worker that has run others, if one is idle.
@@ -215,7 +252,7 @@ impl TriageWorkers {
         let begun = Instant::now();
         let _warm = self.warm_permits.acquire(Priority::Needed);
         let _busy = self.busy.acquire(Priority::Needed);
-        let idle = self.warm().pop();
+        let idle = lock(&self.warm).pop();
         let mut worker = idle.map_or_else(|| self.pools.take(), Ok)?;
         self.log_wait(begun);
         if self.pools.niced() == NicedWorkers::Triage {
@@ -266,16 +303,20 @@ impl TriageWorkers {
         }
     }
 
-    /// Keeps a worker for more cases, unless there are as many as can be busy.
     fn keep_warm(&self, worker: Option<WorkerProcess>) {
-        let mut idle = self.warm();
+        self.keep(&self.warm, worker);
+    }
+
+    /// Keeps a worker for more cases, unless there are as many as can be busy.
+    fn keep(&self, idle: &Mutex<Vec<WorkerProcess>>, worker: Option<WorkerProcess>) {
+        let mut idle = lock(idle);
         let has_room = idle.len() < self.limit.get();
         idle.extend(worker.filter(|worker| has_room && !worker.is_spent()));
     }
+}
 
-    fn warm(&self) -> MutexGuard<'_, Vec<WorkerProcess>> {
-        self.warm.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+fn lock(idle: &Mutex<Vec<WorkerProcess>>) -> MutexGuard<'_, Vec<WorkerProcess>> {
+    idle.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A worker that has run `earlier` and nothing else, with its pool; `None` if one of those cases ends it.
@@ -299,13 +340,13 @@ fn take(pools: &DevicePools) -> Result<(Arc<WorkerPool>, WorkerProcess), WorkerE
     pools.on_any(|pool| Ok((Arc::clone(pool), pool.take()?)))
 }
 
-/// Runs a case `times` times, each time in the worker of the run before, as long as that one lives.
+/// Runs a case `times` times, each time in the worker of the run before, as long as that one lives; with the last worker if it still does.
 fn repeat(
     pools: &DevicePools,
     history: &[Arc<EncodedCase>],
     task: &Task,
     times: usize,
-) -> Result<Vec<RepeatedRun>, WorkerError> {
+) -> Result<(Vec<RepeatedRun>, Option<WorkerProcess>), WorkerError> {
     let history: Vec<_> = history.iter().map(|earlier| &earlier.task).collect();
     let (mut earlier, mut runs, mut survivor, mut killed) = (history.clone(), Vec::new(), None, 0);
     while runs.len() < times {
@@ -342,7 +383,7 @@ fn repeat(
             }
         }
     }
-    Ok(runs)
+    Ok((runs, survivor.map(|(_, worker)| worker)))
 }
 
 /// What a case that ends its worker does on another device than that of `pool`; `None` if it ends its worker there too, or if
