@@ -12,48 +12,48 @@ BACKEND = {"name": "onnxruntime (Python)", "version": onnxruntime.__version__, "
            "capabilities": [{"rule": rule, "source": "seen in 1.31.1", "refuses": it} for rule, it in LIMITS.items()]}
 
 
-def receive(pipe):
-    if not (length := pipe.read(4)):
-        return None
-    header = json.loads(pipe.read(struct.unpack("<I", length)[0]))
-    return *header["message"].popitem(), [pipe.read(size) for size in header["payload"]]
-
-
 def send(pipe, kind, body, parts=()):
     header = json.dumps({"message": {kind: body}, "payload": [len(part) for part in parts]}).encode()
-    pipe.write(b"".join([struct.pack("<I", len(header)), header, *parts]))
+    pipe.writelines([struct.pack("<I", len(header)), header, *parts])
     pipe.flush()
 
 
-def observe(start, model, runs, parts, enter):
-    seen, outputs = {"stage": "parse", "outcome": "ok", "runs": []}, []
+def field(number, body):  # of a protocol buffer, which is what an ONNX model is
+    return bytes([number << 3 | 2, *(len(body) >> shift & 127 | 128 for shift in (0, 7, 14)), len(body) >> 21]) + body
+
+
+def observe(start, model, case, parts, enter):
+    seen, returned, inside = {"stage": "parse", "outcome": "ok", "runs": []}, [], case.get("intermediates", [])
     try:
-        enter("parse")
-        session = start(model)
+        enter("parse")  # further outputs behind the model are merged with its own
+        session = start(model + field(7, b"".join(field(12, field(1, name.encode())) for name in inside)))
         enter("execute")
         seen["stage"] = "execute"
-        for run in runs:
+        for run in case["runs"]:
             tensors = [numpy.frombuffer(parts.pop(0), NUMPY[t["dtype"]]).reshape(t["shape"]) for t in run]
             results = session.run(None, dict(zip([i.name for i in session.get_inputs()], tensors)))
-            seen["runs"].append({"outputs": [{"dtype": ONNX[r.dtype.name], "shape": r.shape} for r in results]})
-            outputs += [result.tobytes() for result in results]
+            names = [""] * (len(results) - len(inside)) + inside
+            told = [{"name": n, "dtype": ONNX[r.dtype.name], "shape": r.shape} for n, r in zip(names, results)]
+            seen["runs"].append({"outputs": told[:names.count("")], "intermediates": told[names.count(""):]})
+            returned += [result.tobytes() for result in results]
     except Exception as error:
         seen["outcome"] = {"rejected": f"{type(error).__name__}: {error}"}
-    return seen, outputs
+    return seen, returned
 
 
 def serve(start=functools.partial(onnxruntime.InferenceSession, providers=["CPUExecutionProvider"])):
     stdin, stdout = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # output of libraries must not mix with frames
-    while message := receive(stdin):
-        kind, body, parts = message
+    while length := stdin.read(4):
+        header = json.loads(stdin.read(struct.unpack("<I", length)[0]))
+        (kind, body), parts = header["message"].popitem(), [stdin.read(size) for size in header["payload"]]
         if kind == "hello":
-            send(stdout, "hello", {"protocol": 1, "backends": [BACKEND for _ in body["variants"]]})
+            send(stdout, "hello", {"protocol": 1, "backends": [BACKEND] * len(body["variants"])})
         for variant in body["variants"] if kind == "case" else []:
             case = {"hash": body["hash"], "variant": variant}
             enter = lambda stage: send(stdout, "stage", case | {"stage": stage})
-            seen, outputs = observe(start, parts[0], body["runs"], parts[1:], enter)
-            send(stdout, "answer", case | {"observation": seen}, outputs)
+            seen, returned = observe(start, parts[0], body, parts[1:], enter)
+            send(stdout, "answer", case | {"observation": seen}, returned)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,8 @@ use crate::{Report, numbers::counted};
 pub(crate) fn reasons(report: &Report, finding: &Finding) -> Vec<(&'static str, String)> {
     let mut reasons = Vec::new();
     reasons.extend(finding.only_poisoned.then(|| ("seen only", "with poisoned memory".to_owned())));
+    let culprit = finding.divergences.iter().find_map(|divergence| divergence.culprit.as_ref());
+    reasons.extend(culprit.map(|culprit| ("culprit", culprit.to_string())));
     reasons.extend(diagnosis(finding).map(|why| ("because", why)));
     let fallbacks = finding.divergences.iter().filter_map(|divergence| divergence.fallback.as_ref());
     reasons.extend(fallbacks.map(|fallback| ("falls back", falls_back(fallback))));

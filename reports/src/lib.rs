@@ -33,6 +33,7 @@ mod poison;
 mod progress;
 mod reach;
 mod report;
+mod segments;
 mod styled;
 mod summary;
 mod survey;

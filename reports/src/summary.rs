@@ -9,6 +9,7 @@ use crate::{
     numbers::{bytes as bytes_of, cell, count, counted, counts, duration, rate, short},
     poison,
     reach::label,
+    segments,
     styled::{Styled, joined},
     table::Table,
     uncompared,
@@ -206,6 +207,9 @@ pub(crate) fn remarks(report: &Report, variant: &VariantSummary) -> Vec<String> 
     add("accepted although predicted as unsupported", counts(&variant.accepted_despite));
     add("off by less than half a grid step", nonzero(variant.algorithm_rounding));
     add("quantized operators", counts(&variant.quantized_execution));
+    add("cannot be seen at the outputs", segments::unseen(variant));
+    add("segments", segments::judged(variant));
+    add("nodes not judged", segments::not_judged(variant));
     lines
 }
 

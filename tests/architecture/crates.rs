@@ -20,6 +20,7 @@ const ALLOWED: &[(&str, &str)] = &[
     // what is right
     ("golden", "case onnx"),
     ("checks", "case golden onnx"),
+    ("segments", "case checks golden onnx"),
     // cases
     ("minimize", "case onnx"),
     ("generators", "case minimize onnx"),
@@ -34,8 +35,8 @@ const ALLOWED: &[(&str, &str)] = &[
     ("workers", "case keeper onnx protocol"),
     ("store", "case onnx"),
     ("reports", "case store"),
-    ("triage", "case checks golden minimize onnx store workers"),
-    ("targets", "case checks golden minimize onnx store triage workers"),
+    ("triage", "case checks golden minimize onnx segments store workers"),
+    ("targets", "case checks golden minimize onnx segments store triage workers"),
     ("campaign", "case checks generators golden minimize onnx store triage workers"),
     ("configuration", "case generators"),
     // ways in

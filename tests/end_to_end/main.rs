@@ -5,6 +5,7 @@ mod bench;
 mod commands;
 mod compared;
 mod confinement;
+mod culprit;
 mod damaged;
 mod debug_log;
 mod double_starts;

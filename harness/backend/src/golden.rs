@@ -1,7 +1,7 @@
 use twinfer_case::{
     Arithmetic, Description, Observation, Outcome, Quantization, RunOutput, Stage, Task, Variant,
 };
-use twinfer_onnx::{Graph, Tensor};
+use twinfer_onnx::{Graph, Tensor, ValueInfo, infer_shapes};
 
 use crate::{
     Backend, OpenError,
@@ -36,8 +36,8 @@ impl Backend for Golden {
         };
         recorder.enter(Stage::Execute);
         for inputs in &task.runs {
-            match evaluate(&graph, inputs) {
-                Ok(outputs) => recorder.push_run(RunOutput { outputs, intermediates: Vec::new() }),
+            match evaluate(&graph, inputs, &task.intermediates) {
+                Ok(run) => recorder.push_run(run),
                 Err(reason) => return recorder.finish(Outcome::rejected(reason)),
             }
         }
@@ -45,7 +45,23 @@ impl Backend for Golden {
     }
 }
 
-fn evaluate(graph: &Graph, inputs: &[Tensor]) -> Result<Vec<Tensor>, String> {
-    let evaluation = twinfer_golden::evaluate(graph, inputs).map_err(|unknown| unknown.to_string())?;
-    evaluation.outputs.iter().map(|output| output.to_tensor().map_err(|error| error.to_string())).collect()
+fn evaluate(graph: &Graph, inputs: &[Tensor], intermediates: &[String]) -> Result<RunOutput, String> {
+    let observed = observed(graph, inputs, intermediates)?;
+    let evaluation = twinfer_golden::evaluate(&observed, inputs).map_err(|unknown| unknown.to_string())?;
+    let tensors =
+        evaluation.outputs.iter().map(|output| output.to_tensor().map_err(|error| error.to_string()));
+    let outputs = tensors.collect::<Result<Vec<_>, _>>()?;
+    Ok(RunOutput::named(outputs, intermediates))
+}
+
+/// The graph with `intermediates` as further outputs.
+fn observed(graph: &Graph, inputs: &[Tensor], intermediates: &[String]) -> Result<Graph, String> {
+    let extents: Vec<_> = inputs.iter().map(|input| input.shape.clone()).collect();
+    let shapes = infer_shapes(graph, &extents).map_err(|violation| violation.to_string())?;
+    let mut observed = graph.clone();
+    for name in intermediates {
+        let found = shapes.get(name).ok_or_else(|| format!("there is no value {name:?}"))?;
+        observed.outputs.push(ValueInfo { name: name.clone(), dtype: found.dtype, shape: None });
+    }
+    Ok(observed)
 }

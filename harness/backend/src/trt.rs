@@ -21,6 +21,7 @@ mod hazard;
 mod inspection;
 mod limitations;
 mod lowering;
+mod marked;
 mod mps;
 mod names;
 mod plan;
@@ -133,6 +134,7 @@ impl Trt {
         let outputs = network.outputs().map_err(failed)?;
         let shapes = outputs.iter().map(nvinfer::Tensor::shape).collect::<Result<Option<Vec<_>>, _>>();
         recorder.observation().inferred_shapes = shapes.map_err(failed)?;
+        marked::mark(&network, &task.intermediates).map_err(failed)?;
         if task.until <= Stage::Parse {
             return Ok(());
         }
@@ -159,12 +161,12 @@ impl Trt {
             .map_err(failed)?
             .map(|layers| ChosenPrecision { source: PrecisionSource::EngineInspector, layers });
         let io = engine.io_tensors().map_err(failed)?;
-        let names = Names::of(&network).map_err(failed)?;
+        let names = Names::of(&network, &task.intermediates).map_err(failed)?;
         for inputs in &task.runs {
             let writes = &mut recorder.observation().out_of_bounds;
             let outputs =
                 execution.device.run(&context, &io, &names, inputs, writes).map_err(Outcome::failed)?;
-            recorder.push_run(RunOutput { outputs, intermediates: Vec::new() });
+            recorder.push_run(RunOutput::named(outputs, &names.intermediates));
         }
         Ok(())
     }

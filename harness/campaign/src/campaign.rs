@@ -202,8 +202,12 @@ impl Campaign {
             Ladder::Time(part) => Rule::time(part, 2 * escalation_threads as u64, &state.summary, &dedup),
         });
         let policy = &EscalationPolicy::new(rule, self.options.poison_every, self.options.seed, variants);
-        let judge =
-            Judge { variants: triage_workers, escalation: policy, fresh_every: self.options.fresh_every };
+        let judge = Judge {
+            variants: triage_workers,
+            escalation: policy,
+            fresh_every: self.options.fresh_every,
+            scrutiny: self.options.scrutiny,
+        };
         let escalation_thread = EscalationThread { variants: triage_workers, policy };
         let investigator = Investigator::new(&oracle, &self.source, self.options.minimize);
         let resources = Resources { variants: triage_workers, investigator, dedup: &dedup };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crossbeam_channel::Receiver;
 use twinfer_case::{CaseRecord, JOURNAL_FORMAT, Note, VariantRecord};
 use twinfer_checks::{Answers, Evaluated, disagreement};
-use twinfer_triage::Suspect;
+use twinfer_triage::{Scrutiny, Suspect, Triageable};
 use twinfer_workers::{Observed, TriageWorkers};
 
 use crate::{
@@ -22,6 +22,7 @@ pub struct Judge<'a> {
     pub escalation: &'a EscalationPolicy<'a>,
     /// One case in this many is also run in a fresh worker; 0 for none.
     pub fresh_every: u64,
+    pub scrutiny: Scrutiny,
 }
 
 impl Judge<'_> {
@@ -39,10 +40,14 @@ impl Judge<'_> {
         let disagreements = self.disagreements(&executed);
         let ExecutedCase { prepared, observed } = executed;
         let first = observed.first().map(|(first, _)| first.observation.clone());
-        let (mut variants, mut suspects) = (Vec::with_capacity(self.variants.len()), Vec::new());
+        let (mut variants, mut suspects, mut open) =
+            (Vec::with_capacity(self.variants.len()), Vec::new(), Vec::new());
         for ((observed, repeat), disagreement) in observed.into_iter().zip(disagreements) {
             let (mut record, found) = self.judge_variant(&prepared, observed, repeat)?;
             record.notes.extend(disagreement.map(Note::Differs));
+            if found.is_empty() && !record.verdict.divergences().is_empty() {
+                open.push(record.variant.clone());
+            }
             variants.push(record);
             suspects.extend(found.into_iter().map(Arc::new));
         }
@@ -56,7 +61,7 @@ impl Judge<'_> {
             variants,
             findings: Vec::new(),
             masks: Vec::new(),
-            open: Vec::new(),
+            open,
             macs: case.macs(),
         };
         let rungs = self.escalation.rungs((index, case.task.hash), &suspects, micros);
@@ -88,10 +93,16 @@ impl Judge<'_> {
             fresh,
         };
         let (case, references) = (Arc::clone(&prepared.case), prepared.references.clone());
-        let evaluated = Evaluated::new(workers.info(), case, references, answers);
+        let mut evaluated = Evaluated::new(workers.info(), case, references, answers);
+        let triageable = self.scrutiny.apply(workers, &mut evaluated)?;
         let record = evaluated.record(workers.info());
-        let place = (observed.index, observed.variant);
-        Ok((record, Suspect::all(workers.info(), place, evaluated, &observed.preceding)))
+        let (place, preceding) = ((observed.index, observed.variant), &observed.preceding);
+        let suspects = match triageable {
+            Triageable::Case => Suspect::all(workers.info(), place, evaluated, preceding),
+            Triageable::Segment(segment) => Suspect::of_segment(workers.info(), place, *segment, preceding),
+            Triageable::Nothing => Vec::new(),
+        };
+        Ok((record, suspects))
     }
 
     /// For each variant, how it differs from the first one on a case that golden cannot decide.

@@ -8,6 +8,7 @@ use std::{
 use twinfer_case::{Budget, Description, Ladder, Settings, Stage, TrustedVariant};
 use twinfer_checks::{Oracle, golden_for};
 use twinfer_store::{FindingsFolder, StoreError};
+use twinfer_triage::Scrutiny;
 use twinfer_workers::{Deadlines, NicedWorkers, PoolOptions, WorkerCommand};
 
 use crate::{CaseSource, LibraryCheck};
@@ -49,6 +50,8 @@ pub struct Options {
     pub fresh_every: u64,
     /// How long a case waits for decisions about its divergences before the journal says that they are open.
     pub open_after: Duration,
+    /// Which cases are judged segment by segment.
+    pub scrutiny: Scrutiny,
     /// Whether to minimize what diverges; if not, findings hold the case as it was generated.
     pub minimize: bool,
     /// The reference semantics; if `None`, golden with bounds that hold for every variant.
@@ -86,6 +89,7 @@ impl Options {
             repeat_every: 50,
             fresh_every: 5000,
             open_after: Duration::from_secs(5),
+            scrutiny: Scrutiny::default(),
             minimize: true,
             oracle: None,
             ladder: None,

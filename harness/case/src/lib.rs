@@ -24,6 +24,7 @@ mod case;
 mod case_file;
 mod comparisons;
 mod condition;
+mod culprit;
 mod diagnosis;
 mod encoded_case;
 mod event;
@@ -63,6 +64,7 @@ pub use case::{
 pub use case_file::{CASE_FORMAT, CaseFile, MalformedCase};
 pub use comparisons::{Comparisons, Uncompared, UncomparedReason};
 pub use condition::Condition;
+pub use culprit::{Culprit, NamedNode, NotJudged, SegmentCounts, Shown};
 pub use diagnosis::{Diagnosis, ReproducingMutant};
 pub use encoded_case::{EncodedCase, OversizedCase};
 pub use event::{Event, Investigating, MemoryGrowth};
@@ -82,9 +84,9 @@ pub use printable::{MOST_CHARACTERS, printable, printable_json, printable_line, 
 pub use reach::Reach;
 pub use recipe::{MAX_CASE_ELEMENTS, OversizedRecipe, materialize};
 pub use record::{
-    Budget, CaseRecord, Continuation, DeviceMemory, JOURNAL_FORMAT, JournalEnd, KnownFindings, MAX_SHARDS,
-    Machine, Mask, Note, QuantizedExecution, RunInfo, Settings, VariantInfo, VariantRecord, WorkerBound,
-    Workforce,
+    Blindness, Budget, CaseRecord, Continuation, DeviceMemory, JOURNAL_FORMAT, JournalEnd, KnownFindings,
+    MAX_SHARDS, Machine, Mask, Note, QuantizedExecution, RunInfo, Settings, VariantInfo, VariantRecord,
+    WorkerBound, Workforce,
 };
 pub use repeated_outcome::{CaseOutcome, Circumstance, Ending, RepeatedOutcome};
 pub use run_end::RunEnd;

@@ -147,6 +147,18 @@ pub struct RunOutput {
     pub intermediates: Vec<NamedTensor>,
 }
 
+impl RunOutput {
+    /// The outputs of a run that returned the values called `intermediates` behind the graph's own outputs.
+    pub fn named(mut outputs: Vec<Tensor>, intermediates: &[String]) -> Self {
+        let named = outputs.split_off(outputs.len().saturating_sub(intermediates.len()));
+        let named = intermediates.iter().zip(named);
+        Self {
+            outputs,
+            intermediates: named.map(|(name, tensor)| NamedTensor { name: name.clone(), tensor }).collect(),
+        }
+    }
+}
+
 /// A tensor with its name in the graph.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NamedTensor {

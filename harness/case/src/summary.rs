@@ -3,8 +3,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    CaseRecord, Comparisons, Kind, Mask, Note, QuantizedExecution, Reach, Stage, Variant, VariantInfo,
-    VariantRecord, Verdict,
+    Blindness, CaseRecord, Comparisons, Kind, Mask, NotJudged, Note, QuantizedExecution, Reach,
+    SegmentCounts, Stage, Variant, VariantInfo, VariantRecord, Verdict,
 };
 
 /// The counts of a campaign, which can also be computed from its journal.
@@ -39,6 +39,9 @@ pub struct Summary {
 const fn is_zero(count: &u64) -> bool {
     *count == 0
 }
+
+/// The most reasons that are kept for which nodes were not judged.
+const MAX_REASONS: usize = 64;
 
 /// How many cases showed a finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -103,6 +106,21 @@ pub struct VariantSummary {
     /// Cases with operators that the graph asks to run quantized, by how the operators ran.
     #[serde(rename = "arithmetic", default, skip_serializing_if = "BTreeMap::is_empty")]
     pub quantized_execution: BTreeMap<QuantizedExecution, u64>,
+    /// Cases whose comparison of outputs cannot see much.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub blind: u64,
+    /// What the comparison of outputs cannot see in the case in which that is most, in proportion to the output.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blindest: Option<Blindness>,
+    /// Segments that were judged, in all cases together.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub segments: u64,
+    /// Cases with segments that were judged.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub segmented: u64,
+    /// Nodes that no judged segment covers, in all cases together, by the reason.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub not_judged: BTreeMap<String, u64>,
 }
 
 impl Summary {
@@ -192,6 +210,28 @@ impl VariantSummary {
             differs: 0,
             accepted_despite: BTreeMap::new(),
             quantized_execution: BTreeMap::new(),
+            blind: 0,
+            blindest: None,
+            segments: 0,
+            segmented: 0,
+            not_judged: BTreeMap::new(),
+        }
+    }
+
+    fn record_blindness(&mut self, blindness: Blindness) {
+        self.blind += 1;
+        if self.blindest.is_none_or(|blindest| blindest.share() < blindness.share()) {
+            self.blindest = Some(blindness);
+        }
+    }
+
+    fn record_segments(&mut self, segments: &SegmentCounts) {
+        self.segments += segments.judged;
+        self.segmented += u64::from(segments.judged > 0);
+        for NotJudged { reason, nodes, .. } in &segments.not_judged {
+            if self.not_judged.len() < MAX_REASONS || self.not_judged.contains_key(reason) {
+                *self.not_judged.entry(reason.clone()).or_default() += nodes;
+            }
         }
     }
 
@@ -224,6 +264,8 @@ impl VariantSummary {
                 Note::AcceptedDespite(rule) => *self.accepted_despite.entry(rule.clone()).or_default() += 1,
                 Note::Differs(_) => self.differs += 1,
                 Note::QuantizedExecution(way) => *self.quantized_execution.entry(*way).or_default() += 1,
+                Note::Blind(blindness) => self.record_blindness(*blindness),
+                Note::Segments(segments) => self.record_segments(segments),
                 Note::Placement(_) => {}
             }
         }

@@ -15,6 +15,8 @@ pub struct Task {
     pub runs: Vec<Vec<Tensor>>,
     /// The last stage that the supervisor needs; a backend may stop after it.
     pub until: Stage,
+    /// The names of values inside the graph that are wanted besides the outputs; a backend returns those that it can.
+    pub intermediates: Vec<String>,
     /// Bytes of the outputs of all runs, by the shape rules of ONNX; `None` if these do not tell.
     pub output_bytes: Option<u64>,
 }
@@ -30,13 +32,28 @@ impl Task {
     /// A task for a model in ONNX format.
     pub fn new(model: Vec<u8>, request: Request, runs: Vec<Vec<Tensor>>) -> Self {
         let hash = CaseHash::over(&model, &request, &runs);
-        Self { hash, model, request, runs, until: Stage::Execute, output_bytes: None }
+        Self {
+            hash,
+            model,
+            request,
+            runs,
+            until: Stage::Execute,
+            intermediates: Vec::new(),
+            output_bytes: None,
+        }
     }
 
     /// This task with `stage` as the last stage that the supervisor needs.
     #[must_use]
     pub fn until(self, stage: Stage) -> Self {
         Self { until: stage, ..self }
+    }
+
+    /// This task with `intermediates` as the values inside the graph that are wanted besides the outputs. The hash stays: what the
+    /// backend computes is the same.
+    #[must_use]
+    pub fn observing(self, intermediates: Vec<String>) -> Self {
+        Self { intermediates, output_bytes: None, ..self }
     }
 }
 

@@ -2,7 +2,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Diagnosis, Fallback, Stage, Variant};
+use crate::{Culprit, Diagnosis, Fallback, Stage, Variant};
 
 /// What the checks conclude about one variant on one case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -52,12 +52,25 @@ pub struct Divergence {
     /// The rule by which the backend documents the divergence; `None` if it does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub documented: Option<String>,
+    /// The segment of the model in which values go wrong; `None` if it was not looked for or not found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub culprit: Option<Culprit>,
 }
 
 impl Divergence {
-    /// A divergence without diagnosis, fallback or rule.
+    /// A divergence without diagnosis, fallback, rule or culprit.
     pub const fn new(variant: Variant, stage: Stage, kind: Kind, blame: Blame, detail: String) -> Self {
-        Self { variant, stage, kind, blame, detail, diagnosis: None, fallback: None, documented: None }
+        Self {
+            variant,
+            stage,
+            kind,
+            blame,
+            detail,
+            diagnosis: None,
+            fallback: None,
+            documented: None,
+            culprit: None,
+        }
     }
 }
 

@@ -78,7 +78,7 @@ fn from_proto(opset: i64, graph: GraphProto) -> Result<Graph, DecodeError> {
     })
 }
 
-fn default_opset(imports: Vec<OperatorSetIdProto>) -> Result<i64, DecodeError> {
+pub fn default_opset(imports: Vec<OperatorSetIdProto>) -> Result<i64, DecodeError> {
     if let Some(import) = imports.iter().find(|import| is_default(&import.domain)) {
         return Ok(import.version);
     }
@@ -88,7 +88,7 @@ fn default_opset(imports: Vec<OperatorSetIdProto>) -> Result<i64, DecodeError> {
     }
 }
 
-fn node(node: NodeProto) -> Result<Node, DecodeError> {
+pub fn node(node: NodeProto) -> Result<Node, DecodeError> {
     if !is_default(&node.domain) {
         return Err(Unsupported::Domain(node.domain).into());
     }
@@ -122,7 +122,7 @@ fn dimension(name: &str, dim: DimensionProto) -> Result<Dim, DecodeError> {
     })
 }
 
-fn initializer(proto: TensorProto) -> Result<Initializer, DecodeError> {
+pub fn initializer(proto: TensorProto) -> Result<Initializer, DecodeError> {
     let name = proto.name.clone();
     let tensor = tensor(proto)?;
     Ok(Initializer { name, tensor })

@@ -2,8 +2,8 @@
 //! ([`infer_shapes`], [`Rule`]), and their encoding as ONNX model bytes.
 //!
 //! Operators and attributes have ONNX's own names. [`Op::window`] resolves the attributes of convolutions;
-//! [`Graph::producer`], [`Graph::readers`] and [`Graph::initializer`] find what belongs to a value. [`Interface`] and
-//! [`Outline`] read models with any operators. This crate knows nothing about backends, cases or reference semantics.
+//! [`Graph::producer`], [`Graph::readers`] and [`Graph::initializer`] find what belongs to a value. [`Interface`],
+//! [`Outline`] and [`PartialGraph`] read models with any operators. This crate knows nothing about backends, cases or reference semantics.
 //!
 //! ```
 //! use twinfer_onnx::{
@@ -44,9 +44,11 @@ mod geometry;
 mod graph;
 mod interface;
 mod numbers;
+mod observed;
 mod op;
 mod ops;
 mod outline;
+mod partial_graph;
 mod proto;
 mod rule;
 mod shapes;
@@ -61,11 +63,13 @@ pub use dtype::DataType;
 pub use geometry::{Axis, Geometry};
 pub use graph::{Dim, Graph, Initializer, Node, ValueInfo};
 pub use interface::Interface;
+pub use observed::with_outputs;
 pub use op::{
     AutoPad, BatchNormalization, Concat, Conv, ConvTranspose, DequantizeLinear, MaxPool, Op, QuantizeLinear,
 };
 pub use ops::resolve_axis;
 pub use outline::{Outline, OutlineNode};
+pub use partial_graph::{PartialGraph, PartialNode};
 pub use rule::{Broken, Rule, RuleViolation};
 pub use shapes::{MAX_ELEMENTS, MAX_OPSET, MAX_RANK, MIN_OPSET, Shapes, infer_shapes};
 pub use tensor::{InvalidTensor, Tensor, TensorData, element_count, volume};

@@ -26,8 +26,6 @@ pub enum ToWorker {
         task: Task,
         /// Positions in the variants of [`ToWorker::Hello`].
         variants: Vec<usize>,
-        /// Names of values inside the graph to return besides the outputs, if the backend can.
-        intermediates: Vec<String>,
     },
 }
 
@@ -129,17 +127,12 @@ impl ToWorker {
     }
 
     /// Appends a case for the variants at `variants`.
-    pub fn write_case(
-        stream: &mut Vec<u8>,
-        task: &Task,
-        variants: &[usize],
-        intermediates: &[String],
-    ) -> Result<(), FrameError> {
+    pub fn write_case(stream: &mut Vec<u8>, task: &Task, variants: &[usize]) -> Result<(), FrameError> {
         let header = ToWorkerHeader::Case(CaseHeader {
             hash: task.hash,
             variants: Cow::Borrowed(variants),
             request: Cow::Borrowed(&task.request),
-            intermediates: Cow::Borrowed(intermediates),
+            intermediates: Cow::Borrowed(&task.intermediates),
             until: task.until,
             runs: task.runs.iter().map(|run| run.iter().map(TensorHeader::of).collect()).collect(),
         });
@@ -198,10 +191,10 @@ pub fn read_to_worker(stream: &mut impl BufRead) -> Result<Option<ToWorker>, Mes
                     request: header.request.into_owned(),
                     runs,
                     until: header.until,
+                    intermediates: header.intermediates.into_owned(),
                     output_bytes: None,
                 },
                 variants: header.variants.into_owned(),
-                intermediates: header.intermediates.into_owned(),
             }
         }
     };
@@ -338,12 +331,12 @@ mod tests {
             runs in prop::collection::vec(prop::collection::vec(tensors(), 0..3), 0..3),
             until in prop::sample::select(vec![Stage::Parse, Stage::Build, Stage::Execute]),
         ) {
-            let task = Task::new(model, request(), runs).until(until);
+            let task = Task::new(model, request(), runs).until(until).observing(vec!["y0".to_owned()]);
             let mut bytes = Vec::new();
-            ToWorker::write_case(&mut bytes, &task, &[0, 1], &["y0".to_owned()]).unwrap();
+            ToWorker::write_case(&mut bytes, &task, &[0, 1]).unwrap();
             let read = read_to_worker(&mut bytes.as_slice()).unwrap().unwrap();
-            let ToWorker::Case { task: read, variants, intermediates } = read else { panic!("{read:?}") };
-            prop_assert_eq!((variants, intermediates), (vec![0, 1], vec!["y0".to_owned()]));
+            let ToWorker::Case { task: read, variants } = read else { panic!("{read:?}") };
+            prop_assert_eq!((variants, &read.intermediates), (vec![0, 1], &task.intermediates));
             prop_assert_eq!(read.until, until);
             // the hash covers the model, the request and every bit of every tensor
             prop_assert_eq!(Task::new(read.model, read.request, read.runs).hash, task.hash);

@@ -1,9 +1,11 @@
-//! A *comparison* runs a model that golden does not support on several variants and compares them with each other.
+//! A *comparison* runs a model that golden does not support on several variants and compares them with each other. The segments of
+//! the model that golden supports are judged as always.
 //!
 //! It writes the run directory that a campaign writes, but its findings have no case file: a case is a graph that twinfer
 //! supports, and this model is bytes. So its findings are neither minimized nor replayed.
 
 mod findings;
+mod segments;
 
 use std::time::Instant;
 
@@ -11,6 +13,8 @@ use twinfer_case::{
     Budget, CaseRecord, Event, JOURNAL_FORMAT, Observation, RunEnd, RunInfo, Summary, Task, VariantRecord,
 };
 use twinfer_checks::{Answer, Question, judge_together, record};
+use twinfer_onnx::PartialGraph;
+use twinfer_segments::has_segments;
 use twinfer_store::{Journal, RunDirectory, machine, now, record_end, run_id};
 use twinfer_workers::{TriageWorkers, WorkerError};
 
@@ -28,7 +32,8 @@ impl Targets {
         directory: &RunDirectory,
         sink: &mut dyn FnMut(&Event),
     ) -> Result<Summary, TargetError> {
-        if self.variants.len() < 2 {
+        let graph = PartialGraph::decode(&model.model).ok().filter(has_segments);
+        if self.variants.len() < 2 && graph.is_none() {
             return Err(TargetError::NothingToCompareWith { unknown: model.unknown.clone() });
         }
         let run = self.run_info(model);
@@ -38,7 +43,7 @@ impl Targets {
         let mut findings = Findings::new(&model.interface, directory);
         let started = Instant::now();
         for index in 0..model.cases.len() {
-            let record = self.compare_case(model, index, &mut findings, sink)?;
+            let record = self.compare_case((model, graph.as_ref()), index, &mut findings, sink)?;
             journal.append(&record)?;
             journal.commit()?;
             summary.record(&record);
@@ -53,16 +58,19 @@ impl Targets {
         Ok(summary)
     }
 
-    /// Compares the variants on one case, and records what diverges in `findings`.
+    /// Compares the variants on one case, judges the segments that golden supports, and records what diverges in `findings`.
     fn compare_case(
         &self,
-        model: &OpaqueModel,
+        (model, graph): (&OpaqueModel, Option<&PartialGraph>),
         index: usize,
         findings: &mut Findings<'_>,
         sink: &mut dyn FnMut(&Event),
     ) -> Result<CaseRecord, TargetError> {
         let task = &model.task(index)?;
-        let variants = self.confirmed(task, model, sink)?;
+        let mut variants = self.confirmed(task, model, sink)?;
+        if let Some(graph) = graph {
+            self.judge_segments(graph, task, &mut variants)?;
+        }
         Ok(CaseRecord {
             format: JOURNAL_FORMAT,
             index: index as u64,

@@ -13,7 +13,7 @@ pub enum TargetError {
     NoBackend,
     /// Golden does not know the model, and there is only one backend.
     #[error(
-        "golden does not support the model ({unknown}): name two backends to compare with each other, such as ort:cpu,opt=off,ort:cpu,opt=all"
+        "golden supports no part of the model ({unknown}): name two backends to compare with each other, such as ort:cpu,opt=off,ort:cpu,opt=all"
     )]
     NothingToCompareWith {
         /// Why golden does not support the model.

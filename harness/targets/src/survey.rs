@@ -5,6 +5,7 @@ use std::{sync::Arc, thread};
 use twinfer_case::{Case, EncodedCase, LibraryInfo};
 use twinfer_checks::{Evaluated, RunReference, references};
 use twinfer_store::{Observed, RecordedObservation};
+use twinfer_triage::Scrutiny;
 use twinfer_workers::{TriageWorkers, WorkerError};
 
 use crate::{TargetError, Targets};
@@ -49,7 +50,8 @@ fn survey_variant(
 ) -> Result<Vec<RecordedObservation>, TargetError> {
     let observe = |(place, (encoded, references)): (usize, &ReferencedCase)| {
         let observation = workers.observe_warm(&encoded.task)?;
-        let evaluated = Evaluated::new(workers.info(), encoded.clone(), references.clone(), observation);
+        let mut evaluated = Evaluated::new(workers.info(), encoded.clone(), references.clone(), observation);
+        Scrutiny::Rounded.apply(workers, &mut evaluated)?;
         let Evaluated { observation, judgement, .. } = &evaluated;
         let observed = Observed { info: workers.info(), library, observation };
         let recorded = RecordedObservation::new(observed, &judgement.verdict, judgement.compared);

@@ -12,6 +12,7 @@ use crate::{
     CaseSource, TriageError,
     cancellation::Cancellation,
     classes::classes,
+    culprit,
     diverging_case::DivergingCase,
     identity::Identity,
     recurrence::Recurrence,
@@ -110,6 +111,17 @@ impl<'a> Investigator<'a> {
     /// Confirms in a fresh worker the case to which `suspect` was reduced; if the symptom does not recur there, the case of
     /// `suspect` itself. Repeats show whether what is confirmed is stable. `None` if the investigation was canceled.
     pub fn confirm(
+        self,
+        workers: &TriageWorkers,
+        suspect: &Suspect,
+        reduced: &Reduced,
+        cancellation: &Cancellation,
+    ) -> Result<Option<Confirmed>, TriageError> {
+        let confirmed = self.confirm_case(workers, suspect, reduced, cancellation)?;
+        confirmed.map(|confirmed| culprit::add(confirmed, suspect, workers)).transpose()
+    }
+
+    fn confirm_case(
         self,
         workers: &TriageWorkers,
         suspect: &Suspect,

@@ -32,6 +32,8 @@ pub struct Suspect {
     /// The variant above which the suspect's variant is a rung; the suspect's variant if it is no rung.
     base: Variant,
     outcome: Arc<JudgedObservation>,
+    /// The segment of the case that is wrong, as a case of its own; `None` if the outputs of the case itself are.
+    segment: Option<Arc<EncodedCase>>,
 }
 
 /// What was observed and concluded, shared by the suspects of one case and variant.
@@ -68,8 +70,21 @@ impl Suspect {
             preceding: preceding.to_vec(),
             base: info.rung_of.as_ref().unwrap_or(&info.variant).clone(),
             outcome: Arc::clone(&outcome),
+            segment: None,
         };
         causes.into_iter().map(suspect).collect()
+    }
+
+    /// The suspects of the case at `index` of which only a segment is known to be wrong: `evaluated` is that segment.
+    pub fn of_segment(
+        info: &VariantInfo,
+        place: (u64, usize),
+        evaluated: Evaluated,
+        preceding: &[u64],
+    ) -> Vec<Self> {
+        let segment = Arc::clone(&evaluated.encoded);
+        let suspects = Self::all(info, place, evaluated, preceding).into_iter();
+        suspects.map(|suspect| Self { segment: Some(Arc::clone(&segment)), ..suspect }).collect()
     }
 
     /// All divergences of the case on the variant, of whatever cause.
@@ -94,9 +109,12 @@ impl Suspect {
         (self.index, self.variant, self.lead)
     }
 
-    /// The case, generated and encoded again, with what was observed and concluded.
+    /// The case, generated and encoded again unless it is a segment, with what was observed and concluded.
     pub fn evaluated(&self, source: &CaseSource, oracle: &Oracle) -> Result<Evaluated, TriageError> {
-        let encoded = EncodedCase::encode(source(self.index))?;
+        let encoded = match &self.segment {
+            Some(segment) => Arc::clone(segment),
+            None => EncodedCase::encode(source(self.index))?,
+        };
         let references = references(&encoded, oracle);
         let JudgedObservation { observation, judgement } = &*self.outcome;
         let (observation, judgement) = (observation.clone(), judgement.clone());

@@ -77,7 +77,7 @@ mod tests {
         for &length in lengths {
             let request = Request { precision: DataType::Float, tf32: false };
             let task = Task::new(vec![7; length], request, Vec::new());
-            ToWorker::write_case(&mut frames, &task, &[0], &[]).unwrap();
+            ToWorker::write_case(&mut frames, &task, &[0]).unwrap();
         }
         frames
     }

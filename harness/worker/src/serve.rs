@@ -89,7 +89,7 @@ fn serve_messages(
 ) -> Result<(), ServeError> {
     let Some(mut backends) = handshake(messages, sink, in_force)? else { return Ok(()) };
     while let Some(message) = next_message(messages, sink)? {
-        let ToWorker::Case { task, variants, intermediates: _ } = message else {
+        let ToWorker::Case { task, variants } = message else {
             return Err(ServeError::Handshake);
         };
         for variant in variants {
@@ -216,7 +216,7 @@ mod tests {
         for model in [b"none", b"nada", b"zero"] {
             let request = Request { precision: DataType::Float, tf32: false };
             let task = Task::new(model.to_vec(), request, Vec::new());
-            ToWorker::write_case(&mut input, &task, &[0], &[]).unwrap();
+            ToWorker::write_case(&mut input, &task, &[0]).unwrap();
         }
         input
     }

@@ -34,7 +34,7 @@ pub fn run_batch(
     let failed = |reason: String| WorkerError::Worker { variant: (**variant).clone(), reason };
     let mut bytes = Vec::new();
     ToWorker::write_hello(&mut bytes, PROTOCOL_VERSION, slice::from_ref(&**variant))
-        .and_then(|()| tasks.iter().try_for_each(|task| ToWorker::write_case(&mut bytes, task, &[0], &[])))
+        .and_then(|()| tasks.iter().try_for_each(|task| ToWorker::write_case(&mut bytes, task, &[0])))
         .map_err(|error| failed(error.to_string()))?;
     // a keeper would take the closed pipe for the end of the supervisor and kill the worker
     let command = WorkerCommand { keeps_workers: false, ..command.clone() };

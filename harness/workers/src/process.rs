@@ -215,7 +215,7 @@ impl WorkerProcess {
 
     /// Adds a case to those that the next [`flush`](Self::flush) sends.
     pub fn send(&mut self, task: &Task) -> Result<(), Loss> {
-        ToWorker::write_case(&mut self.unsent, task, &[0], &[]).map_err(|error| self.loss_of_frame(error))
+        ToWorker::write_case(&mut self.unsent, task, &[0]).map_err(|error| self.loss_of_frame(error))
     }
 
     /// Sends what waits to be sent. A worker that does not read is late in loading.

@@ -11,7 +11,7 @@ use ort::{
 use twinfer_case::{
     BackendError, ChosenPrecision, LayerInfo, Outcome, PrecisionSource, RunOutput, Severity, Task,
 };
-use twinfer_onnx::Tensor;
+use twinfer_onnx::{Tensor, with_outputs};
 
 use super::{
     choices::{Optimization, Provider},
@@ -39,6 +39,8 @@ pub struct Loaded {
     session: Session,
     /// The type and shape of every output; `None` unless the session knows all of them before it runs.
     known_outputs: Option<Vec<Vec<usize>>>,
+    /// The values inside the graph that the session returns behind the graph's outputs.
+    intermediates: Vec<String>,
     log: Log,
 }
 
@@ -77,8 +79,11 @@ impl Sessions {
         let session = session.map_err(|error| refusal(&error))?;
         let observation = recorder.observation();
         observation.precision = self.precision(task, &nodes_on_cpu);
-        observation.inferred_shapes = inferred_shapes(&session);
-        Ok(Loaded::new(session, self.log.clone()))
+        observation.inferred_shapes = inferred_shapes(&session).map(|mut shapes| {
+            shapes.truncate(shapes.len().saturating_sub(task.intermediates.len()));
+            shapes
+        });
+        Ok(Loaded::new(session, task.intermediates.clone(), self.log.clone()))
     }
 
     fn commit(&self, task: &Task, nodes_on_cpu: &CpuNodes) -> ort::Result<Session> {
@@ -86,7 +91,10 @@ impl Sessions {
         if let Some(path) = self.wanted(task).and_then(|model| model.path().ok()) {
             builder = builder.with_optimized_model_path(path)?;
         }
-        builder.commit_from_memory(&task.model)
+        if task.intermediates.is_empty() {
+            return builder.commit_from_memory(&task.model);
+        }
+        builder.commit_from_memory(&with_outputs(&task.model, &task.intermediates))
     }
 
     /// Where the session of this task writes its model; `None` if the model has no quantizers, since its precision is then that
@@ -188,14 +196,14 @@ fn inferred_shapes(session: &Session) -> Option<Vec<Vec<i64>>> {
 }
 
 impl Loaded {
-    fn new(session: Session, log: Log) -> Self {
+    fn new(session: Session, intermediates: Vec<String>, log: Log) -> Self {
         let known_outputs = inferred_shapes(&session).and_then(|shapes| {
             shapes
                 .into_iter()
                 .map(|shape| shape.into_iter().map(|extent| usize::try_from(extent).ok()).collect())
                 .collect()
         });
-        Self { session, known_outputs, log }
+        Self { session, known_outputs, intermediates, log }
     }
 
     /// Runs the session once; the error is the outcome of the case.
@@ -213,9 +221,7 @@ impl Loaded {
             }
             None => self.run_freely(&values),
         };
-        outputs
-            .map(|outputs| RunOutput { outputs, intermediates: Vec::new() })
-            .map_err(|error| failure(&error))
+        outputs.map(|outputs| RunOutput::named(outputs, &self.intermediates)).map_err(|error| failure(&error))
     }
 
     fn poisoned_outputs(&self) -> Option<OutputSelector> {

@@ -80,9 +80,13 @@ impl<'a> Findings<'a> {
         Ok(())
     }
 
-    /// The signature of a divergence. Nothing is minimized, so the operators of the whole model distinguish one bug from another.
+    /// The signature of a divergence. Nothing is minimized, so the operators of the culprit distinguish one bug from another, or those
+    /// of the whole model if there is no culprit.
     fn signature(&self, info: &VariantInfo, lead: &Divergence) -> Signature {
-        let operators: BTreeSet<_> = self.interface.operators.iter().cloned().collect();
+        let operators: BTreeSet<_> = match &lead.culprit {
+            Some(culprit) => culprit.nodes.iter().map(|node| node.operator.clone()).collect(),
+            None => self.interface.operators.iter().cloned().collect(),
+        };
         Signature {
             backend: info.variant.backend.clone(),
             stage: lead.stage,

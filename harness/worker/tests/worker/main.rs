@@ -80,7 +80,7 @@ impl Worker {
     fn send(&mut self, task: &Task, variants: &[usize]) {
         let stdin = self.stdin.as_mut().unwrap();
         let mut case = Vec::new();
-        ToWorker::write_case(&mut case, task, variants, &[]).unwrap();
+        ToWorker::write_case(&mut case, task, variants).unwrap();
         stdin.write_all(&case).unwrap();
     }
 

@@ -8,6 +8,7 @@ use twinfer_libraries::Hashing;
 use twinfer_reports::{Report, Reporter};
 use twinfer_store::RunDirectory;
 use twinfer_targets::OpaqueModel;
+use twinfer_triage::Scrutiny;
 
 use crate::{
     Failure,
@@ -33,6 +34,7 @@ pub fn run(
         jobs: NonZeroUsize::MIN,
         libraries: verify_in_background(provision, Hashing::Cached),
         minimize: false,
+        scrutiny: Scrutiny::Rounded,
         fresh_every: 0,
         source: Some(Arc::new(move |index| cases[index as usize % cases.len()].clone())),
         ..Options::new(variants, worker)

@@ -1,0 +1,97 @@
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// Where a model goes wrong: the first segment between observed values whose output is wrong, given its inputs as the backend
+/// itself computed them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Culprit {
+    /// The nodes of the segment, in the graph's order.
+    pub nodes: Vec<NamedNode>,
+    /// The names of the computed values and graph inputs that the segment reads.
+    pub inputs: Vec<String>,
+    /// The name of the value that is wrong.
+    pub output: String,
+    /// Under which conditions the segment is wrong.
+    pub shown: Shown,
+}
+
+/// A node by its names.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NamedNode {
+    /// The node's name in the model; may be empty.
+    pub name: String,
+    /// ONNX's name for its operator.
+    pub operator: String,
+}
+
+/// Under which conditions a segment is wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Shown {
+    /// As a model of its own, too.
+    Alone,
+    /// Only inside the whole model.
+    InPlace,
+    /// Only while none of the values between its nodes is observed: each node is right if it is observed by itself.
+    Fused,
+}
+
+/// Segments that were judged, and those that were not.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SegmentCounts {
+    /// How many segments golden judged.
+    pub judged: u64,
+    /// The nodes that no judged segment covers, by the reason.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_judged: Vec<NotJudged>,
+}
+
+/// Nodes that no comparison covers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotJudged {
+    /// Why.
+    pub reason: String,
+    /// How many nodes.
+    pub nodes: u64,
+    /// The first of them.
+    pub first: NamedNode,
+}
+
+impl SegmentCounts {
+    /// Counts a node as not judged.
+    pub fn skip(&mut self, reason: &str, node: NamedNode) {
+        match self.not_judged.iter_mut().find(|known| known.reason == reason) {
+            Some(known) => known.nodes += 1,
+            None => self.not_judged.push(NotJudged { reason: reason.to_owned(), nodes: 1, first: node }),
+        }
+    }
+}
+
+impl fmt::Display for Culprit {
+    /// Such as `node "conv3" (Conv), "r2" → "c3"`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.nodes.len() == 1 { "node " } else { "nodes " })?;
+        for (place, node) in self.nodes.iter().enumerate() {
+            write!(f, "{}{node}", if place == 0 { "" } else { ", " })?;
+        }
+        for (place, input) in self.inputs.iter().enumerate() {
+            write!(f, "{}{input:?}", if place == 0 { "; from " } else { ", " })?;
+        }
+        write!(f, " to {:?}", self.output)?;
+        f.write_str(match self.shown {
+            Shown::Alone => "",
+            Shown::InPlace => "; only inside this model",
+            Shown::Fused => "; only if the values between these nodes are not observed",
+        })
+    }
+}
+
+impl fmt::Display for NamedNode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.name.as_str() {
+            "" => write!(f, "{} (unnamed)", self.operator),
+            name => write!(f, "{name:?} ({})", self.operator),
+        }
+    }
+}

@@ -1,0 +1,60 @@
+use std::collections::{HashMap, HashSet};
+
+use twinfer_case::{NamedNode, SegmentCounts};
+
+use crate::{
+    segment::Segment,
+    structure::{Stop, Structure},
+};
+
+/// Which nodes judged segments cover, and why others are not covered.
+#[derive(Default)]
+pub struct Coverage {
+    judged: u64,
+    covered: HashSet<usize>,
+    reasons: HashMap<usize, String>,
+}
+
+impl Coverage {
+    /// A segment was judged.
+    pub fn cover(&mut self, segment: &Segment<'_>) {
+        self.judged += 1;
+        self.covered.extend(segment.nodes.iter().map(|(index, _)| *index));
+    }
+
+    /// A segment could not be judged.
+    pub fn miss(&mut self, segment: &Segment<'_>, reason: &str) {
+        for (index, _) in &segment.nodes {
+            self.reasons.entry(*index).or_insert_with(|| reason.to_owned());
+        }
+    }
+
+    /// There is no segment that ends with the output of node `index`.
+    pub fn stop(&mut self, index: usize, stop: &Stop<'_>) {
+        let reason = match stop {
+            Stop::Unknown(op_type) => format!("golden does not know the operator {op_type} before it"),
+            Stop::NotObserved(value) => format!("the value {value:?} was not observed"),
+        };
+        self.reasons.entry(index).or_insert(reason);
+    }
+
+    /// How many segments were judged, and the nodes that none of them covers. Nodes that compute constants alone do not count.
+    /// After a segment that is wrong none is judged.
+    pub fn counts(&self, structure: &Structure<'_>, is_wrong: bool) -> SegmentCounts {
+        let mut counts = SegmentCounts { judged: self.judged, not_judged: Vec::new() };
+        for (index, node) in structure.graph().nodes.iter().enumerate() {
+            if self.covered.contains(&index) || node.op_type() == "Constant" || structure.is_folded(index) {
+                continue;
+            }
+            let reason = match (node.op(), self.reasons.get(&index)) {
+                (None, _) => format!("golden does not know the operator {}", node.op_type()),
+                (Some(_), Some(reason)) => reason.clone(),
+                (Some(_), None) if is_wrong => "a segment before it is wrong".to_owned(),
+                (Some(_), None) => "no output depends on it".to_owned(),
+            };
+            let node = NamedNode { name: node.name().to_owned(), operator: node.op_type().to_owned() };
+            counts.skip(&reason, node);
+        }
+        counts
+    }
+}

@@ -1,0 +1,322 @@
+use std::collections::HashSet;
+
+use twinfer_case::{Culprit, Observation, Outcome, SegmentCounts, Shown, Task, VariantInfo};
+use twinfer_checks::Evaluated;
+use twinfer_onnx::{PartialGraph, Tensor};
+
+use crate::{
+    coverage::Coverage,
+    segment::{Segment, SegmentVerdict},
+    structure::Structure,
+    values::Values,
+};
+
+/// What a variant did with a model as a whole.
+#[derive(Clone, Copy)]
+pub struct Subject<'a> {
+    /// The variant.
+    pub info: &'a VariantInfo,
+    /// The model's graph.
+    pub graph: &'a PartialGraph,
+    /// The model with its inputs.
+    pub task: &'a Task,
+    /// What the variant did when only the outputs were observed.
+    pub observation: &'a Observation,
+    /// Whether an output is known to be wrong.
+    pub is_wrong: bool,
+}
+
+/// What judging segment by segment shows.
+#[derive(Default)]
+pub struct Examination {
+    /// The segments that were judged, and the nodes that were not.
+    pub counts: SegmentCounts,
+    /// The first segment that is wrong, if one is.
+    pub found: Option<Found>,
+}
+
+/// A segment that is wrong.
+pub struct Found {
+    /// The segment by its names.
+    pub culprit: Culprit,
+    /// The segment as a case of its own, with what diverges. If the [culprit](Self::culprit) is only wrong inside the whole model, a backend
+    /// that runs this case conforms.
+    pub evaluated: Evaluated,
+    /// Whether the variant diverges on that case.
+    pub stands_alone: bool,
+}
+
+/// Runs a task on the variant.
+pub type Observe<'a, E> = &'a mut dyn FnMut(&Task) -> Result<Observation, E>;
+
+/// The most sets of observed values that are searched for nodes that are wrong only together, each with a logarithmic number of runs.
+const MAX_SEARCHES: usize = 8;
+
+/// Whether a graph has values to observe, so that it has segments besides itself.
+pub fn has_segments(graph: &PartialGraph) -> bool {
+    !Structure::of(graph).boundaries().is_empty()
+}
+
+/// Judges the model of `subject` segment by segment.
+///
+/// A variant that returns no intermediate values is judged on each segment as a model of its own, whose inputs golden computes.
+///
+/// # Errors
+///
+/// If `observe` fails.
+pub fn examine<E>(subject: Subject<'_>, observe: Observe<'_, E>) -> Result<Examination, E> {
+    let structure = Structure::of(subject.graph);
+    let mut examiner = Examiner { subject, structure: &structure, observe, coverage: Coverage::default() };
+    let found = examiner.search()?;
+    let counts = examiner.coverage.counts(&structure, found.is_some());
+    Ok(Examination { counts, found })
+}
+
+struct Examiner<'a, 'o, E> {
+    subject: Subject<'a>,
+    structure: &'a Structure<'a>,
+    observe: Observe<'o, E>,
+    coverage: Coverage,
+}
+
+/// A segment that is wrong inside the whole model.
+struct Wrong<'a> {
+    segment: Segment<'a>,
+    evaluated: Box<Evaluated>,
+}
+
+impl<'a, E> Examiner<'a, '_, E> {
+    fn search(&mut self) -> Result<Option<Found>, E> {
+        let boundaries = self.structure.boundaries();
+        let observation = self.observe_with(&boundaries)?;
+        let Some(values) = self.values(&observation, &boundaries) else {
+            return self.search_alone(&boundaries);
+        };
+        let ends = self.ends(&boundaries);
+        if let Some(wrong) = self.first_wrong(&ends, &values) {
+            return self.narrow(wrong, &values, &boundaries).map(Some);
+        }
+        if !boundaries.is_empty() && (self.subject.is_wrong || !self.has_same_outputs(&observation)) {
+            return self.search_fused(boundaries, observation);
+        }
+        Ok(None)
+    }
+
+    /// What the variant does if `values` are observed.
+    fn observe_with(&mut self, values: &[&str]) -> Result<Observation, E> {
+        if values.is_empty() {
+            return Ok(self.subject.observation.clone());
+        }
+        let names = values.iter().map(|&name| name.to_owned()).collect();
+        (self.observe)(&self.subject.task.clone().observing(names))
+    }
+
+    /// The values of an observation; `None` unless it has those called `wanted`.
+    fn values<'v>(&self, observation: &'v Observation, wanted: &[&str]) -> Option<Values<'v>>
+    where
+        'a: 'v,
+    {
+        if observation.outcome != Outcome::Ok {
+            return None;
+        }
+        let values = Values::observed(self.subject.graph, self.subject.task, observation)?;
+        let known = values.known();
+        wanted.iter().all(|name| known.contains(name)).then_some(values)
+    }
+
+    /// Where segments end: at `boundaries` and at the graph's outputs, in the order of the graph.
+    fn ends(&self, boundaries: &[&'a str]) -> Vec<&'a str> {
+        let mut ends: Vec<_> = boundaries.iter().copied().chain(self.structure.computed_outputs()).collect();
+        ends.sort_by_key(|end| self.structure.place(end));
+        ends.dedup();
+        ends
+    }
+
+    /// The first segment that ends at one of `ends` and is wrong.
+    fn first_wrong(&mut self, ends: &[&'a str], values: &Values<'_>) -> Option<Wrong<'a>> {
+        let known = values.known();
+        ends.iter().find_map(|end| self.wrong_at(end, &known, values))
+    }
+
+    /// The segment that ends at `end`, if it is wrong.
+    fn wrong_at(&mut self, end: &'a str, known: &HashSet<&str>, values: &Values<'_>) -> Option<Wrong<'a>> {
+        let segment = match self.structure.segment(end, known) {
+            Ok(segment) => segment,
+            Err(stop) => {
+                self.coverage.stop(self.structure.place(end), &stop);
+                return None;
+            }
+        };
+        let outputs = values.of(end)?;
+        let verdict = match segment.case(&self.subject.task.request, values) {
+            Ok(case) => case.judge(self.subject.info, &outputs),
+            Err(reason) => SegmentVerdict::NotJudged(reason),
+        };
+        match verdict {
+            SegmentVerdict::Conforms => self.coverage.cover(&segment),
+            SegmentVerdict::NotJudged(reason) => self.coverage.miss(&segment, &reason),
+            SegmentVerdict::Wrong(evaluated) => {
+                self.coverage.cover(&segment);
+                return Some(Wrong { segment, evaluated });
+            }
+        }
+        None
+    }
+
+    /// The part of a wrong segment that is wrong if the values inside it are observed too; the whole segment if no part is.
+    fn narrow(&mut self, wrong: Wrong<'a>, values: &Values<'_>, boundaries: &[&'a str]) -> Result<Found, E> {
+        let mut inner: Vec<&'a str> = wrong.segment.inner_values().collect();
+        inner.retain(|name| !self.structure.is_constant(name));
+        if inner.is_empty() {
+            return self.confirm(wrong, values, Shown::InPlace);
+        }
+        let observed: Vec<&str> = boundaries.iter().copied().chain(inner.iter().copied()).collect();
+        let observation = self.observe_with(&observed)?;
+        if let Some(narrower) = self.values(&observation, &observed) {
+            inner.push(wrong.segment.output);
+            inner.sort_by_key(|end| self.structure.place(end));
+            if let Some(part) = self.first_wrong(&inner, &narrower) {
+                let part = self.confirm(part, &narrower, Shown::InPlace)?;
+                if part.stands_alone {
+                    return Ok(part);
+                }
+                let whole = self.confirm(wrong, values, Shown::InPlace)?;
+                return Ok(if whole.stands_alone { Found { culprit: part.culprit, ..whole } } else { part });
+            }
+            return self.confirm(wrong, values, Shown::Fused);
+        }
+        self.confirm(wrong, values, Shown::InPlace)
+    }
+
+    /// Runs a wrong segment as a model of its own.
+    fn confirm(&mut self, wrong: Wrong<'a>, values: &Values<'_>, shown: Shown) -> Result<Found, E> {
+        let Wrong { segment, evaluated } = wrong;
+        if let Ok(case) = segment.case(&self.subject.task.request, values) {
+            let observation = (self.observe)(&case.encoded().task)?;
+            if let SegmentVerdict::Wrong(alone) = case.judge_observation(self.subject.info, observation) {
+                let shown = if shown == Shown::InPlace { Shown::Alone } else { shown };
+                return Ok(Found { culprit: segment.culprit(shown), evaluated: *alone, stands_alone: true });
+            }
+        }
+        Ok(Found { culprit: segment.culprit(shown), evaluated: *evaluated, stands_alone: false })
+    }
+
+    /// Judges segments as models of their own, whose inputs golden computes.
+    fn search_alone(&mut self, boundaries: &[&'a str]) -> Result<Option<Found>, E> {
+        let mut values = Values::given(self.subject.graph, self.subject.task);
+        for end in self.ends(boundaries) {
+            if let Some(segment) = self.wrong_alone(end, &mut values)? {
+                let inner: Vec<&'a str> = segment.1.inner_values().collect();
+                let mut parts: Vec<_> =
+                    inner.into_iter().filter(|name| !self.structure.is_constant(name)).collect();
+                parts.sort_by_key(|end| self.structure.place(end));
+                for part in parts {
+                    if let Some((narrower, _)) = self.wrong_alone(part, &mut values)? {
+                        return Ok(Some(narrower));
+                    }
+                }
+                return Ok(Some(segment.0));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The segment that ends at `end`, if it is wrong as a model of its own. Adds what golden computes for it to `values`.
+    fn wrong_alone(
+        &mut self,
+        end: &'a str,
+        values: &mut Values<'a>,
+    ) -> Result<Option<(Found, Segment<'a>)>, E> {
+        let segment = match self.structure.segment(end, &values.known()) {
+            Ok(segment) => segment,
+            Err(stop) => {
+                self.coverage.stop(self.structure.place(end), &stop);
+                return Ok(None);
+            }
+        };
+        let case = match segment.case(&self.subject.task.request, values) {
+            Ok(case) => case,
+            Err(reason) => {
+                self.coverage.miss(&segment, &reason);
+                return Ok(None);
+            }
+        };
+        if let Some(expected) = case.expected(self.subject.info) {
+            values.add(end, expected);
+        }
+        let observation = (self.observe)(&case.encoded().task)?;
+        match case.judge_observation(self.subject.info, observation) {
+            SegmentVerdict::Conforms => self.coverage.cover(&segment),
+            SegmentVerdict::NotJudged(reason) => self.coverage.miss(&segment, &reason),
+            SegmentVerdict::Wrong(evaluated) => {
+                self.coverage.cover(&segment);
+                let found = Found {
+                    culprit: segment.culprit(Shown::Alone),
+                    evaluated: *evaluated,
+                    stands_alone: true,
+                };
+                return Ok(Some((found, segment)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Looks for nodes that are right if the value between them is observed, and wrong otherwise. `observation` is what the variant
+    /// does if `active` are observed: every segment conforms.
+    ///
+    /// Each search finds one value that makes a difference, and judges the segment in whose middle it lies. If that conforms, the
+    /// difference is one of rounding.
+    fn search_fused(
+        &mut self,
+        mut active: Vec<&'a str>,
+        observation: Observation,
+    ) -> Result<Option<Found>, E> {
+        let mut observed = observation;
+        for _ in 0..MAX_SEARCHES {
+            if active.is_empty() || self.has_same_outputs(&observed) {
+                break;
+            }
+            let different = active.remove(self.last_needed(&active, &observed)?);
+            observed = self.observe_with(&active)?;
+            let Some(values) = self.values(&observed, &active) else { break };
+            let known = values.known();
+            let mut ends = self.ends(&active);
+            ends.retain(|end| {
+                let segment = self.structure.segment(end, &known);
+                segment.is_ok_and(|segment| segment.inner_values().any(|name| name == different))
+            });
+            if let Some(wrong) = self.first_wrong(&ends, &values) {
+                return self.confirm(wrong, &values, Shown::Fused).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    /// The place of a value in `active` without which, and without those behind it, the outputs are not those of `observed`.
+    fn last_needed(&mut self, active: &[&'a str], observed: &Observation) -> Result<usize, E> {
+        let (mut differing, mut same) = (0, active.len());
+        while same - differing > 1 {
+            let middle = differing.midpoint(same);
+            if has_outputs_of(&self.observe_with(&active[..middle])?, observed) {
+                same = middle;
+            } else {
+                differing = middle;
+            }
+        }
+        Ok(differing)
+    }
+
+    /// Whether the outputs are those of the model of which only they were observed.
+    fn has_same_outputs(&self, observation: &Observation) -> bool {
+        has_outputs_of(observation, self.subject.observation)
+    }
+}
+
+/// Whether the outputs of every run are the same, bit by bit.
+fn has_outputs_of(one: &Observation, other: &Observation) -> bool {
+    let bits = |tensor: &Tensor| (tensor.shape.clone(), tensor.to_le_bytes());
+    let outputs = |observation: &Observation| -> Vec<_> {
+        observation.runs.iter().flat_map(|run| &run.outputs).map(bits).collect()
+    };
+    outputs(one) == outputs(other)
+}

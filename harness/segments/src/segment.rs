@@ -1,0 +1,139 @@
+use std::sync::Arc;
+
+use twinfer_case::{
+    Case, Culprit, EncodedCase, Expectation, NamedNode, Observation, Outcome, Request, Run, RunOutput, Shown,
+    Stage, TensorSource, VariantInfo, Verdict,
+};
+use twinfer_checks::{Evaluated, expected_outputs, golden_for, references};
+use twinfer_onnx::{Dim, Graph, Initializer, Node, Tensor, ValueInfo, infer_shapes};
+
+use crate::values::Values;
+
+/// The nodes that compute one value from others.
+#[derive(Clone, Debug)]
+pub struct Segment<'g> {
+    pub opset: i64,
+    /// With their places in the graph.
+    pub nodes: Vec<(usize, &'g Node)>,
+    /// The values it reads that are no constants.
+    pub inputs: Vec<&'g str>,
+    pub constants: Vec<&'g Initializer>,
+    pub output: &'g str,
+}
+
+/// What golden says of a segment.
+pub enum SegmentVerdict {
+    Conforms,
+    /// The segment as a case, with what diverges.
+    Wrong(Box<Evaluated>),
+    /// Why golden cannot tell.
+    NotJudged(String),
+}
+
+/// A segment as a case, on the values that a backend computed for its inputs.
+pub struct SegmentCase(Arc<EncodedCase>);
+
+impl<'g> Segment<'g> {
+    /// The values inside the segment.
+    pub fn inner_values(&self) -> impl Iterator<Item = &'g str> {
+        let values = self.nodes.iter().flat_map(|(_, node)| node.outputs.iter().map(String::as_str));
+        values.filter(|name| *name != self.output)
+    }
+
+    /// The segment by its names.
+    pub fn culprit(&self, shown: Shown) -> Culprit {
+        Culprit {
+            nodes: self.nodes.iter().map(|(_, node)| named(node)).collect(),
+            inputs: self.inputs.iter().map(|&input| input.to_owned()).collect(),
+            output: self.output.to_owned(),
+            shown,
+        }
+    }
+
+    /// The segment as a case with `values` as its inputs; an error says why it is none.
+    pub fn case(&self, request: &Request, values: &Values<'_>) -> Result<SegmentCase, String> {
+        let lacks = |input: &str| format!("the value {input:?} was not observed");
+        let inputs: Vec<Vec<&Tensor>> = self
+            .inputs
+            .iter()
+            .map(|input| values.of(input).ok_or_else(|| lacks(input)))
+            .collect::<Result<_, _>>()?;
+        let declared = self.inputs.iter().zip(&inputs);
+        let mut graph = Graph {
+            opset: self.opset,
+            inputs: declared.map(|(name, runs)| declared_as(name, runs)).collect::<Result<_, _>>()?,
+            initializers: self.constants.iter().map(|&constant| constant.clone()).collect(),
+            nodes: self.nodes.iter().map(|(_, node)| (*node).clone()).collect(),
+            outputs: Vec::new(),
+        };
+        let run = |run: usize| Run {
+            inputs: inputs.iter().map(|runs| TensorSource::Data(runs[run].clone())).collect(),
+        };
+        let extents = |run: usize| inputs.iter().map(|runs| runs[run].shape.clone()).collect::<Vec<_>>();
+        let shapes = infer_shapes(&graph, &extents(0)).map_err(|violation| violation.to_string())?;
+        let dtype = shapes.get(self.output).ok_or_else(|| lacks(self.output))?.dtype;
+        graph.outputs.push(ValueInfo { name: self.output.to_owned(), dtype, shape: None });
+        let case = Case {
+            graph,
+            request: request.clone(),
+            runs: (0..values.runs()).map(run).collect(),
+            expectation: Expectation::Valid,
+            provenance: None,
+        };
+        EncodedCase::encode(case).map(SegmentCase).map_err(|error| error.reason.to_string())
+    }
+}
+
+impl SegmentCase {
+    /// The case as a model of its own.
+    pub fn encoded(&self) -> &Arc<EncodedCase> {
+        &self.0
+    }
+
+    /// What golden computes for it, run by run, rounded to the type; `None` if golden cannot tell.
+    pub fn expected(&self, info: &VariantInfo) -> Option<Vec<Tensor>> {
+        let oracle = golden_for([info.description.arithmetic]);
+        let runs = expected_outputs(&references(&self.0, &oracle)).ok()?;
+        runs.into_iter().map(|outputs| outputs?.into_iter().next()).collect()
+    }
+
+    /// Judges `outputs`, the segment's output in every run, within the bound of the segment alone.
+    pub fn judge(&self, info: &VariantInfo, outputs: &[&Tensor]) -> SegmentVerdict {
+        let run = |&output: &&Tensor| RunOutput { outputs: vec![output.clone()], intermediates: Vec::new() };
+        let runs = outputs.iter().map(run).collect();
+        self.judge_observation(info, Observation { runs, ..Observation::new(Stage::Execute, Outcome::Ok) })
+    }
+
+    /// Judges what a backend did with the segment as a model of its own.
+    pub fn judge_observation(&self, info: &VariantInfo, observation: Observation) -> SegmentVerdict {
+        let references = references(&self.0, &golden_for([info.description.arithmetic]));
+        let evaluated = Evaluated::new(info, Arc::clone(&self.0), references, observation);
+        match &evaluated.judgement.verdict {
+            Verdict::Conforms => SegmentVerdict::Conforms,
+            Verdict::Diverges(_) => SegmentVerdict::Wrong(Box::new(evaluated)),
+            Verdict::Vacuous => SegmentVerdict::NotJudged("its error bound is too wide".to_owned()),
+            Verdict::Unspecified(rule) | Verdict::Unsupported(rule) => {
+                SegmentVerdict::NotJudged(rule.clone())
+            }
+        }
+    }
+}
+
+/// A node by its names.
+pub fn named(node: &Node) -> NamedNode {
+    NamedNode { name: node.name.clone(), operator: node.op.op_type().to_owned() }
+}
+
+/// A graph input that takes a tensor of every run; extents that differ between runs are symbolic.
+fn declared_as(name: &str, runs: &[&Tensor]) -> Result<ValueInfo, String> {
+    let [first, others @ ..] = runs else { return Err("there is no run".to_owned()) };
+    if others.iter().any(|other| other.shape.len() != first.shape.len() || other.dtype() != first.dtype()) {
+        return Err(format!("the value {name:?} has another rank or type in another run"));
+    }
+    let dim = |(axis, &extent): (usize, &usize)| {
+        let is_fixed = others.iter().all(|other| other.shape[axis] == extent);
+        if is_fixed { Dim::Fixed(extent) } else { Dim::Symbolic(String::new()) }
+    };
+    let shape = Some(first.shape.iter().enumerate().map(dim).collect());
+    Ok(ValueInfo { name: name.to_owned(), dtype: first.dtype(), shape })
+}

@@ -1,0 +1,36 @@
+//! The segment of a finding's case that is wrong.
+
+use twinfer_case::Culprit;
+use twinfer_segments::is_of_values;
+use twinfer_workers::TriageWorkers;
+
+use crate::{Scrutiny, TriageError, suspect::Suspect, triage_result::Confirmed};
+
+/// Adds to the divergences of a finding which segment is wrong: the one that is known of the suspect, or otherwise the one that judging
+/// the minimal case segment by segment shows.
+pub fn add(
+    mut confirmed: Confirmed,
+    suspect: &Suspect,
+    workers: &TriageWorkers,
+) -> Result<Confirmed, TriageError> {
+    let is_concerned = confirmed.recurs && is_of_values(confirmed.finding.kind);
+    if !is_concerned {
+        return Ok(confirmed);
+    }
+    let known = suspect.lead().and_then(|lead| lead.culprit.clone());
+    let culprit = match known {
+        Some(known) => Some(known),
+        None => of_minimal(&confirmed, workers)?,
+    };
+    let divergences = confirmed.finding.divergences.iter_mut();
+    divergences
+        .filter(|divergence| is_of_values(divergence.kind))
+        .for_each(|divergence| divergence.culprit.clone_from(&culprit));
+    Ok(confirmed)
+}
+
+fn of_minimal(confirmed: &Confirmed, workers: &TriageWorkers) -> Result<Option<Culprit>, TriageError> {
+    let mut minimal = confirmed.minimal.clone();
+    Scrutiny::Rounded.apply(workers, &mut minimal)?;
+    Ok(minimal.divergences().iter().find_map(|divergence| divergence.culprit.clone()))
+}

@@ -1,0 +1,100 @@
+//! *Scrutiny*: judging a case segment by segment, where the comparison of its outputs is not enough.
+
+use twinfer_case::{Divergence, Expectation, Kind, Note, Outcome, Stage, Verdict};
+use twinfer_checks::Evaluated;
+use twinfer_onnx::PartialGraph;
+use twinfer_segments::{Found, Subject, blindness, conclude, examine, has_segments, may_hide_errors};
+use twinfer_workers::{TriageWorkers, WorkerError};
+
+/// Which cases are judged segment by segment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scrutiny {
+    /// Those whose comparison of outputs is blind to errors that are large in proportion to the outputs.
+    #[default]
+    Blind,
+    /// All whose outputs are not known exactly, and those whose outputs are wrong.
+    Rounded,
+}
+
+/// What is left to triage of a case that was judged segment by segment.
+pub enum Triageable {
+    /// The case, if it diverges.
+    Case,
+    /// A segment of the case as a case of its own, on which the variant diverges. The outputs of the whole case did not show it.
+    Segment(Box<Evaluated>),
+    /// Nothing: a segment is wrong, but only inside the whole case, whose outputs do not show it.
+    Nothing,
+}
+
+impl Scrutiny {
+    /// Judges the case of `evaluated` segment by segment if it needs that, in warm workers of its variant, and adds to its judgement what
+    /// that shows.
+    pub fn apply(
+        self,
+        workers: &TriageWorkers,
+        evaluated: &mut Evaluated,
+    ) -> Result<Triageable, WorkerError> {
+        let Some(graph) = self.graph_to_examine(evaluated) else { return Ok(Triageable::Case) };
+        let is_wrong = !evaluated.divergences().is_empty();
+        let subject = Subject {
+            info: workers.info(),
+            graph: &graph,
+            task: &evaluated.encoded.task,
+            observation: &evaluated.observation,
+            is_wrong,
+        };
+        let examination = examine(subject, &mut |task| workers.observe_warm(task))?;
+        conclude(&mut evaluated.judgement, workers.info(), &examination);
+        Ok(match examination.found {
+            Some(found) if !is_wrong && found.stands_alone => {
+                Triageable::Segment(Box::new(with_culprit(found)))
+            }
+            Some(_) if !is_wrong => Triageable::Nothing,
+            _ => Triageable::Case,
+        })
+    }
+
+    /// The graph of a case that needs to be judged segment by segment. Notes what the comparison of its outputs cannot see.
+    fn graph_to_examine(self, evaluated: &mut Evaluated) -> Option<PartialGraph> {
+        if !is_compared(evaluated) {
+            return None;
+        }
+        let blindness = blindness(&evaluated.references);
+        let is_blind = blindness.is_some_and(may_hide_errors);
+        let notes = &mut evaluated.judgement.notes;
+        notes.extend(blindness.filter(|_| is_blind).map(Note::Blind));
+        let is_wrong = !evaluated.divergences().is_empty();
+        let is_needed = match self {
+            Self::Blind => is_blind && !is_wrong,
+            Self::Rounded => blindness.is_some() || is_wrong,
+        };
+        let graph = is_needed.then(|| PartialGraph::from(&evaluated.encoded.case.graph))?;
+        has_segments(&graph).then_some(graph)
+    }
+}
+
+/// Whether the outputs of a case were compared with golden's, and nothing else speaks against it.
+fn is_compared(evaluated: &Evaluated) -> bool {
+    let Evaluated { encoded, observation, judgement, .. } = evaluated;
+    let is_of_values = |divergence: &Divergence| {
+        matches!(divergence.kind, Kind::WrongValues | Kind::WrongShape | Kind::PrecisionFallback)
+    };
+    encoded.case.expectation == Expectation::Valid
+        && observation.outcome == Outcome::Ok
+        && observation.stage == Stage::Execute
+        && match &judgement.verdict {
+            Verdict::Conforms | Verdict::Vacuous => true,
+            Verdict::Diverges(divergences) => divergences.iter().all(is_of_values),
+            Verdict::Unsupported(_) | Verdict::Unspecified(_) => false,
+        }
+}
+
+/// The segment as a case, whose divergences name it.
+fn with_culprit(Found { culprit, mut evaluated, .. }: Found) -> Evaluated {
+    if let Verdict::Diverges(divergences) = &mut evaluated.judgement.verdict {
+        for divergence in divergences {
+            divergence.culprit = Some(culprit.clone());
+        }
+    }
+    evaluated
+}

@@ -1,0 +1,34 @@
+//! What was judged segment by segment, and what no comparison can see.
+
+use twinfer_case::VariantSummary;
+
+use crate::numbers::{count, counted, counts};
+
+/// The errors that comparisons of outputs cannot see, such as `errors below 3.2e4 in outputs of at most 1.5e2 (worst of 2 cases)`;
+/// empty if every comparison sees errors that are small in proportion to its output.
+pub(crate) fn unseen(variant: &VariantSummary) -> String {
+    let Some(blindest) = variant.blindest else { return String::new() };
+    let below = match blindest.below {
+        Some(below) => format!("errors below {below:.1e}"),
+        None => "errors of any size".to_owned(),
+    };
+    let cases = match variant.blind {
+        1 => String::new(),
+        several => format!(" (the worst of {})", counted(several, "case", "cases")),
+    };
+    format!("{below} in outputs of at most {:.1e}{cases}", blindest.largest)
+}
+
+/// The segments that were judged, such as `24 in 3 cases, each judged by itself`; empty if none was.
+pub(crate) fn judged(variant: &VariantSummary) -> String {
+    if variant.segments == 0 {
+        return String::new();
+    }
+    let cases = counted(variant.segmented, "case", "cases");
+    format!("{} in {cases}, each judged by itself", count(variant.segments))
+}
+
+/// The nodes that no judged segment covers, by the reason.
+pub(crate) fn not_judged(variant: &VariantSummary) -> String {
+    counts(&variant.not_judged)
+}

@@ -1,0 +1,116 @@
+//! `check` names the node whose output is wrong.
+
+use std::{fs, path::Path, process::Command};
+
+use tempfile::TempDir;
+use twinfer_onnx::{Conv, DataType, Dim, Graph, Initializer, Node, Op, Tensor, TensorData, ValueInfo};
+use twinfer_tests::Outcome;
+
+use crate::twinfer;
+
+const CHANNELS: usize = 3;
+
+/// A model of eight convolutions, each with the activation `relu`, which is written as the operator `activation`.
+fn chain(activation: &str) -> TempDir {
+    let value = |name: &str| ValueInfo {
+        name: name.to_owned(),
+        dtype: DataType::Float,
+        shape: Some([1, CHANNELS, 5, 5].map(Dim::Fixed).to_vec()),
+    };
+    let constant = |name: String, shape: Vec<usize>, phase: usize| {
+        let values = (0..shape.iter().product())
+            .map(|place: usize| ((place * 37 + phase * 11) % 64) as f32 / 64.0 - 0.47);
+        Initializer { name, tensor: Tensor { data: TensorData::Float(values.collect()), shape } }
+    };
+    let mut graph = Graph {
+        opset: 17,
+        inputs: vec![value("x")],
+        initializers: Vec::new(),
+        nodes: Vec::new(),
+        outputs: vec![value("relu7_out")],
+    };
+    let mut last = "x".to_owned();
+    for link in 0..8 {
+        let (weights, bias) = (format!("w{link}"), format!("b{link}"));
+        graph.initializers.push(constant(weights.clone(), vec![CHANNELS, CHANNELS, 3, 3], link));
+        graph.initializers.push(constant(bias.clone(), vec![CHANNELS], link));
+        let mut push = |name: String, op: Op, others: Vec<String>| {
+            let output = format!("{name}_out");
+            let inputs = std::iter::once(last.clone()).chain(others).collect();
+            graph.nodes.push(Node { name, op, inputs, outputs: vec![output.clone()] });
+            last = output;
+        };
+        let conv = Conv { pads: Some(vec![1, 1, 1, 1]), ..Conv::default() };
+        push(format!("conv{link}"), Op::Conv(conv), vec![weights, bias]);
+        push(format!("relu{link}"), Op::Relu, Vec::new());
+    }
+    let mut bytes = graph.encode();
+    while let Some(place) = bytes.windows(4).position(|word| word == b"Relu") {
+        if activation == "Relu" {
+            break;
+        }
+        bytes[place..place + 4].copy_from_slice(activation.as_bytes());
+    }
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("model.onnx"), bytes).unwrap();
+    folder
+}
+
+fn check(model: &TempDir, backend: &str) -> Outcome {
+    let (path, out) = (model.path().join("model.onnx"), model.path().join("run"));
+    let backends = format!("golden,{backend}");
+    let arguments = ["--backends", &backends, "--cases", "2", "--out", out.to_str().unwrap()];
+    twinfer(&[&["check", path.to_str().unwrap()][..], &arguments].concat()).run()
+}
+
+/// ONNX Runtime with a bug in the node `conv3`; `None` if there is no Python that has what it needs.
+fn buggy() -> Option<String> {
+    let has_packages = Command::new("python3").args(["-c", "import numpy, onnx, onnxruntime"]).output();
+    if !has_packages.is_ok_and(|output| output.status.success()) {
+        eprintln!("skipped: python3 with onnx and onnxruntime is needed");
+        return None;
+    }
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("adapters/mutated_adapter.py");
+    Some(format!("external:python3 {} --bug bias-dropped --node conv3", script.display()))
+}
+
+fn names_the_culprit(model: &TempDir) {
+    let Some(backend) = buggy() else { return };
+    let outcome = check(model, &backend);
+    assert_eq!(outcome.code, Some(1), "{}", outcome.shown());
+    let named = r#"culprit: node "conv3" (Conv); from "relu2_out" to "conv3_out""#;
+    assert!(outcome.stdout.contains(named), "{}", outcome.stdout);
+    let findings = fs::read_dir(model.path().join("run/findings")).unwrap();
+    let mut files = findings.map(|entry| entry.unwrap().path().join("finding.json"));
+    let text = fs::read_to_string(files.find(|file| file.is_file()).unwrap()).unwrap();
+    assert!(text.contains(r#""name": "conv3""#), "{text}");
+}
+
+#[test]
+fn wrong_node_of_a_chain_is_named() {
+    names_the_culprit(&chain("Relu"));
+}
+
+#[test]
+fn wrong_node_among_unknown_operators_is_named() {
+    names_the_culprit(&chain("Tanh"));
+}
+
+#[test]
+fn chain_conforms_segment_by_segment() {
+    let outcome = check(&chain("Relu"), "ort:cpu");
+    assert_eq!(outcome.code, Some(0), "{}", outcome.shown());
+    assert!(outcome.stdout.contains("segments: 16 in 2 cases, each judged by itself"), "{}", outcome.stdout);
+}
+
+#[test]
+fn unknown_operators_are_listed_as_not_judged() {
+    let outcome = check(&chain("Tanh"), "ort:cpu");
+    assert_eq!(outcome.code, Some(0), "{}", outcome.shown());
+    for line in [
+        "segments: 16 in 2 cases, each judged by itself",
+        "nodes not judged: golden does not know the operator Tanh: 16",
+    ] {
+        assert!(outcome.stdout.contains(line), "{}", outcome.stdout);
+    }
+}

@@ -1,0 +1,163 @@
+//! Models are judged segment by segment, and the segment that is wrong is named.
+
+mod bench;
+mod chain;
+mod planted;
+
+use std::{env, fs, path::Path};
+
+use twinfer_case::{Note, SegmentCounts, Shown, Task, Verdict};
+use twinfer_onnx::{PartialGraph, PartialNode};
+
+use self::{
+    bench::{Bench, Checked, changed},
+    chain::{Error, Links, chain},
+    planted::{Row, Table},
+};
+
+const DEPTH: usize = 8;
+/// The most runs that finding a culprit takes: of the whole model without and with observed values, of the culprit, and of the segment
+/// around it.
+const MAX_RUNS: usize = 5;
+
+fn counts(checked: &Checked) -> Option<&SegmentCounts> {
+    checked.evaluated.judgement.notes.iter().find_map(|note| match note {
+        Note::Segments(counts) => Some(counts),
+        _ => None,
+    })
+}
+
+#[test]
+fn wrong_node_of_a_chain_is_the_culprit() {
+    for variant in ["golden", "ort:cpu,opt=off", "ort:cpu,opt=all"] {
+        let Some(bench) = Bench::start(variant) else { continue };
+        for links in [Links::Convolutions, Links::Mixed, Links::Quantized] {
+            let checked = bench.check(chain(links, DEPTH, 1), |graph| graph);
+            assert_eq!(*checked.verdict(), Verdict::Conforms, "{variant} {links:?}");
+            for error in [Error::ZeroedBias, Error::FlippedKernel, Error::SwappedChannels] {
+                let checked = bench.check(chain(links, DEPTH, 1), |graph| error.plant(graph, 3));
+                assert!(checked.blames("conv3"), "{variant} {links:?} {error:?}: {:?}", checked.culprit());
+                assert!(checked.runs <= MAX_RUNS, "{variant} {links:?} {error:?}: {} runs", checked.runs);
+            }
+        }
+    }
+}
+
+#[test]
+fn nodes_that_are_wrong_only_together_are_found() {
+    let Some(bench) = Bench::start("golden") else { return };
+    for links in [Links::Convolutions, Links::Mixed] {
+        let case = chain(links, DEPTH, 2);
+        let graph = PartialGraph::from(&case.graph);
+        // as a backend that fuses two links unless the value between them is observed
+        let fusing = |task: &Task| {
+            let is_observed = task.intermediates.iter().any(|name| name == "relu3_out");
+            changed(task, |graph| {
+                let has = |name: &str| graph.nodes.iter().any(|node| node.name == name);
+                let fuses = !is_observed && has("conv3") && has("conv4");
+                if fuses { Error::FlippedKernel.plant(graph, 4) } else { graph }
+            })
+        };
+        let checked = bench.check_as(case, &graph, &fusing);
+        assert!(checked.blames("conv3") && checked.blames("conv4"), "{links:?} {:?}", checked.culprit());
+        assert_eq!(checked.culprit().expect("a culprit").shown, Shown::Fused);
+    }
+}
+
+#[test]
+fn quantized_kernel_that_is_wrong_is_blamed_as_one() {
+    let Some(bench) = Bench::start("golden") else { return };
+    let case = chain(Links::Quantized, DEPTH, 3);
+    let graph = PartialGraph::from(&case.graph);
+    // as a backend whose quantized kernel is wrong, and dissolves if a value inside it is observed
+    let quantized = |task: &Task| {
+        let is_inside =
+            |name: &String| name == "conv3_out" || name == "relu3_out" || name == "dequantize6_out";
+        let dissolves = task.intermediates.iter().any(is_inside);
+        changed(task, |graph| if dissolves { graph } else { Error::ZeroedBias.plant(graph, 3) })
+    };
+    let checked = bench.check_as(case, &graph, &quantized);
+    assert!(checked.blames("conv3"), "{:?}", checked.culprit());
+    assert_eq!(checked.culprit().expect("a culprit").shown, Shown::Fused);
+}
+
+#[test]
+fn backend_without_intermediates_is_judged_segment_by_segment() {
+    let Some(bench) = Bench::start("golden") else { return };
+    let unobserved = |task: &Task| task.clone().observing(Vec::new());
+    for links in [Links::Convolutions, Links::Mixed, Links::Quantized] {
+        let case = chain(links, DEPTH, 4);
+        let graph = PartialGraph::from(&case.graph);
+        let checked = bench.check_as(case.clone(), &graph, &unobserved);
+        assert_eq!(*checked.verdict(), Verdict::Conforms, "{links:?}");
+        let judged = counts(&checked).expect("segments were judged");
+        assert!(judged.judged >= DEPTH as u64 && judged.not_judged.is_empty(), "{judged:?}");
+        let wrong = |task: &Task| changed(&unobserved(task), |graph| Error::FlippedKernel.plant(graph, 5));
+        let checked = bench.check_as(case, &graph, &wrong);
+        assert!(checked.blames("conv5"), "{links:?} {:?}", checked.culprit());
+    }
+}
+
+#[test]
+fn unknown_operators_are_stepped_over() {
+    let Some(bench) = Bench::start("golden") else { return };
+    let case = chain(Links::Convolutions, DEPTH, 5);
+    let mut graph = PartialGraph::from(&case.graph);
+    for node in &mut graph.nodes {
+        if let PartialNode::Known(known) = node
+            && known.name == "relu2"
+        {
+            let (inputs, outputs) = (known.inputs.clone(), known.outputs.clone());
+            *node =
+                PartialNode::Unknown { name: "gelu".to_owned(), op_type: "Gelu".to_owned(), inputs, outputs };
+        }
+    }
+    let checked = bench.check_as(case.clone(), &graph, &|task| task.clone());
+    let judged = counts(&checked).expect("segments were judged");
+    assert_eq!(judged.judged, DEPTH as u64);
+    let unknown: Vec<_> = judged.not_judged.iter().map(|one| (one.reason.as_str(), one.nodes)).collect();
+    assert_eq!(unknown, [("golden does not know the operator Gelu", 1)]);
+    let wrong = |task: &Task| changed(task, |graph| Error::ZeroedBias.plant(graph, 3));
+    assert!(bench.check_as(case, &graph, &wrong).blames("conv3"));
+}
+
+/// `TWINFER_CHAINS` asks for as many chains in all, and `TWINFER_RESULTS` names a folder for the table.
+#[test]
+fn planted_errors_are_named_and_correct_chains_conform() {
+    let count: Option<u64> =
+        env::var("TWINFER_CHAINS").ok().map(|count| count.parse().expect("a number of chains"));
+    let (depths, count): (&[usize], u64) = match count {
+        Some(count) => (&[2, 4, 8, 16, 32, 64], count.div_ceil(36)),
+        None => (&[2, 8], 3),
+    };
+    let mut rows = Vec::new();
+    for variant in ["ort:cpu,opt=off", "ort:cpu,opt=all"] {
+        let Some(bench) = Bench::start(variant) else { return };
+        for links in [Links::Convolutions, Links::Mixed, Links::Quantized] {
+            rows.extend(depths.iter().map(|&depth| Row::of(&bench, links, depth, count)));
+        }
+    }
+    let table = Table(&rows).to_string();
+    println!("{table}");
+    if let Some(folder) = env::var_os("TWINFER_RESULTS") {
+        // tests run in the folder of their crate, results are named from that of the workspace
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(folder);
+        fs::write(folder.join("segments.md"), page(&table)).expect("the results folder can be written");
+    }
+    let sum = |part: fn(&Row) -> u64| rows.iter().map(part).sum::<u64>() as f64;
+    assert!(rows.iter().all(|row| row.conforming == row.unchanged && row.missed == 0), "{table}");
+    assert!(sum(|row| row.named) >= 0.99 * sum(|row| row.clear), "{table}");
+    assert!(sum(|row| row.accused) >= 0.99 * sum(|row| row.clear_at_outputs), "{table}");
+}
+
+fn page(table: &str) -> String {
+    format!(
+        "# Chains judged segment by segment\n\n\
+         Chains of convolutions with activations, mixed with transposed convolutions, normalizations and additions, or between \
+         quantizers, on ONNX Runtime; once as they are, and once with an error in one convolution: its bias is zero, its kernel is \
+         flipped, its output channels are swapped, or one weight has the opposite sign. An error is *clear* if it exceeds three times \
+         the bound of its segment, and *clear at the outputs* if it changes the outputs by more than 300 times what ONNX Runtime \
+         deviates from golden; those chains are also checked as if ONNX Runtime returned no values inside the graph. *missed*: the \
+         error exceeds the bound of its segment, and the chain conforms. To write this table again: `.ci/full segments`.\n\n{table}"
+    )
+}
