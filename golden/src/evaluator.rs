@@ -35,6 +35,8 @@ pub struct Evaluator<'a> {
     values: HashMap<&'a str, Value>,
     origins: HashMap<&'a str, Origin>,
     unspecified: Vec<&'static Entry>,
+    /// Whether a backend computed the inputs and returned them.
+    returned_inputs: bool,
 }
 
 impl<'a> Evaluator<'a> {
@@ -56,14 +58,22 @@ impl<'a> Evaluator<'a> {
             values: HashMap::new(),
             origins: HashMap::new(),
             unspecified: Vec::new(),
+            returned_inputs: false,
         }
+    }
+
+    /// Takes the inputs for values that a backend computed and returned.
+    pub fn with_returned_inputs(self) -> Self {
+        Self { returned_inputs: true, ..self }
     }
 
     /// Evaluates the graph for inputs whose types and shapes are known to fit.
     pub fn run(mut self, inputs: &[Tensor]) -> Result<Evaluation, Unknown> {
         for (input, tensor) in self.graph.inputs.iter().zip(inputs) {
             self.limits.hold(&input.name, &tensor.shape)?;
-            self.values.insert(&input.name, Value::given(tensor, self.arithmetic));
+            let value = Value::given(tensor, self.arithmetic);
+            let value = if self.returned_inputs { value.returned() } else { value };
+            self.values.insert(&input.name, value);
             self.origins.insert(&input.name, Origin::Input);
         }
         for initializer in &self.graph.initializers {

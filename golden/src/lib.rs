@@ -68,7 +68,7 @@ mod unknown;
 mod value;
 
 pub use combinations::Combination;
-pub use evaluate::{evaluate, evaluate_as, evaluate_with, evaluate_within};
+pub use evaluate::{evaluate, evaluate_as, evaluate_returned, evaluate_with, evaluate_within};
 pub use evaluation::Evaluation;
 pub use limits::Limits;
 pub use mutants::{Mutant, Nature};

@@ -42,6 +42,21 @@ impl Value {
         Self { dtype, shape, elements, magnitude: None, error, grid, quantization_step: None }.beyond_f64()
     }
 
+    /// The value as a backend may have had it inside before it rounded it to 16 bits to return it.
+    pub fn returned(self) -> Self {
+        if !matches!(self.dtype, DataType::Float16 | DataType::Bfloat16) {
+            return self;
+        }
+        let format = Format::of(self.dtype);
+        // half the distance to the next number, also among subnormal ones
+        let rounding = |x: f64| x.abs().max(format.min_normal()) * power_of_two(-format.precision);
+        let error = |(place, x): (usize, &f64)| {
+            if x.is_finite() { self.error_at(place) + rounding(*x) } else { f64::INFINITY }
+        };
+        let error = self.elements.iter().enumerate().map(error).collect();
+        Self { error: Some(error), grid: None, ..self }
+    }
+
     /// The value with every element changed; the errors stay, and the change itself adds none.
     pub fn map(&self, change: impl FnMut(&f64) -> f64) -> Self {
         let elements: Vec<f64> = self.elements.iter().map(change).collect();
@@ -157,6 +172,18 @@ impl Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn returned_16_bit_values_may_be_off_by_one_rounding() {
+        let value = |dtype| {
+            let elements = [1.0, 0.0, f64::INFINITY];
+            let tensor = Tensor::from_f64(dtype, vec![3], &elements).expect("a vector");
+            Value::given(&tensor, Arithmetic::STRICT).returned()
+        };
+        let errors = [power_of_two(-11), power_of_two(-25), f64::INFINITY];
+        assert_eq!(value(DataType::Float16).error, Some(errors.to_vec()));
+        assert_eq!(value(DataType::Float).error, None);
+    }
 
     #[test]
     fn bytes_that_may_lie_on_either_side_of_zero_may_be_anything() {

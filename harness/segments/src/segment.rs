@@ -1,10 +1,11 @@
 use std::sync::Arc;
 
 use twinfer_case::{
-    Case, Culprit, EncodedCase, Expectation, NamedNode, Observation, Outcome, Request, Run, RunOutput, Shown,
-    Stage, TensorSource, VariantInfo, Verdict,
+    Algorithms, Arithmetic, Case, Culprit, EncodedCase, Expectation, NamedNode, Observation, Outcome,
+    Request, Run, RunOutput, Shown, Stage, TensorSource, VariantInfo, Verdict,
 };
-use twinfer_checks::{Evaluated, expected_outputs, golden_for, references};
+use twinfer_checks::{Evaluated, Evidence, expected_outputs, golden_for, judge, references};
+use twinfer_golden::evaluate_returned;
 use twinfer_onnx::{Dim, Graph, Initializer, Node, Tensor, ValueInfo, infer_shapes};
 
 use crate::values::Values;
@@ -97,11 +98,43 @@ impl SegmentCase {
         runs.into_iter().map(|outputs| outputs?.into_iter().next()).collect()
     }
 
-    /// Judges `outputs`, the segment's output in every run, within the bound of the segment alone.
+    /// Judges `outputs`, the segment's output in every run, within the bound of the segment alone. The variant computed the inputs too.
+    ///
+    /// As for whole cases, what is wrong by the bounds of direct algorithms is judged by those of all that the variant may use.
     pub fn judge(&self, info: &VariantInfo, outputs: &[&Tensor]) -> SegmentVerdict {
         let run = |&output: &&Tensor| RunOutput { outputs: vec![output.clone()], intermediates: Vec::new() };
         let runs = outputs.iter().map(run).collect();
-        self.judge_observation(info, Observation { runs, ..Observation::new(Stage::Execute, Outcome::Ok) })
+        let observation = Observation { runs, ..Observation::new(Stage::Execute, Outcome::Ok) };
+        let arithmetic = info.description.arithmetic;
+        let direct = self.verdict(info, &observation, arithmetic.with(Algorithms::Direct));
+        let verdict = match direct {
+            Verdict::Diverges(_) if arithmetic.algorithms != Algorithms::Direct => {
+                self.verdict(info, &observation, arithmetic)
+            }
+            other => other,
+        };
+        match verdict {
+            Verdict::Conforms => SegmentVerdict::Conforms,
+            Verdict::Diverges(_) => self.judge_observation(info, observation),
+            other => SegmentVerdict::not_judged(&other),
+        }
+    }
+
+    /// The verdict on an observation, given inputs that the variant computed itself.
+    fn verdict(&self, info: &VariantInfo, observation: &Observation, arithmetic: Arithmetic) -> Verdict {
+        let graph = &self.0.case.graph;
+        let evaluate = |inputs: &Vec<Tensor>| evaluate_returned(graph, inputs, arithmetic);
+        let references: Vec<_> = self.0.task.runs.iter().map(evaluate).collect();
+        let evidence = Evidence {
+            case: &self.0.case,
+            variant: &info.variant,
+            description: &info.description,
+            references: &references,
+            observation,
+            repeat: None,
+            fresh: None,
+        };
+        judge(&evidence).verdict
     }
 
     /// Judges what a backend did with the segment as a model of its own.
@@ -111,11 +144,18 @@ impl SegmentCase {
         match &evaluated.judgement.verdict {
             Verdict::Conforms => SegmentVerdict::Conforms,
             Verdict::Diverges(_) => SegmentVerdict::Wrong(Box::new(evaluated)),
-            Verdict::Vacuous => SegmentVerdict::NotJudged("its error bound is too wide".to_owned()),
-            Verdict::Unspecified(rule) | Verdict::Unsupported(rule) => {
-                SegmentVerdict::NotJudged(rule.clone())
-            }
+            other => SegmentVerdict::not_judged(other),
         }
+    }
+}
+
+impl SegmentVerdict {
+    /// Why golden cannot tell, of a verdict that is neither.
+    fn not_judged(verdict: &Verdict) -> Self {
+        Self::NotJudged(match verdict {
+            Verdict::Unspecified(rule) | Verdict::Unsupported(rule) => rule.clone(),
+            _ => "its error bound is too wide".to_owned(),
+        })
     }
 }
 
