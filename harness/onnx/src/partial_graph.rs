@@ -1,7 +1,7 @@
 use std::collections::HashSet;
 
 use crate::{
-    DecodeError, Graph, Initializer, Node, Op, ValueInfo,
+    DecodeError, Graph, Initializer, Node, Op, ValueInfo, constant,
     decode::{default_opset, initializer, model, node, value_info},
     proto::NodeProto,
 };
@@ -49,16 +49,25 @@ impl PartialGraph {
         let (model, _) = model(bytes)?;
         let opset = default_opset(model.opset_import)?;
         let graph = model.graph.ok_or(DecodeError::Missing("graph"))?;
-        let constant: HashSet<_> = graph.initializer.iter().map(|constant| constant.name.clone()).collect();
-        let fed = graph.input.into_iter().filter(|input| !constant.contains(&input.name));
+        let (constants, nodes): (Vec<_>, Vec<_>) = graph.node.into_iter().partition(is_readable_constant);
+        let stored_names: HashSet<_> =
+            graph.initializer.iter().map(|constant| constant.name.clone()).collect();
+        let fed = graph.input.into_iter().filter(|input| !stored_names.contains(&input.name));
+        let stored = graph.initializer.into_iter().filter_map(|proto| initializer(proto).ok());
+        let constants = constants.iter().filter_map(|node| constant::initializer(node).ok());
         Ok(Self {
             opset,
             inputs: fed.filter_map(|input| value_info(input).ok()).collect(),
-            initializers: graph.initializer.into_iter().filter_map(|proto| initializer(proto).ok()).collect(),
-            nodes: graph.node.into_iter().map(PartialNode::from).collect(),
+            initializers: stored.chain(constants).collect(),
+            nodes: nodes.into_iter().map(PartialNode::from).collect(),
             outputs: graph.output.into_iter().map(|output| output.name).collect(),
         })
     }
+}
+
+/// Whether a node is a Constant of a type that twinfer knows.
+fn is_readable_constant(node: &NodeProto) -> bool {
+    constant::is_constant(node) && constant::initializer(node).is_ok()
 }
 
 impl From<&Graph> for PartialGraph {
