@@ -71,6 +71,24 @@ pub fn evaluate_returned(
         .run(inputs)
 }
 
+/// As [`evaluate_as`] without mutants, with errors such as rounding makes in every value that is not exact, drawn from `seed`. The bounds of
+/// the result are those of its last operators alone, and say nothing.
+///
+/// How far several such results are apart shows what a backend is likely to be off by. That raises suspicion and accuses nobody: rounding
+/// errors of structured data, quantizers and constants that are folded are not random.
+pub fn evaluate_rounding_randomly(
+    graph: &Graph,
+    inputs: &[Tensor],
+    arithmetic: Arithmetic,
+    seed: u64,
+) -> Result<Evaluation, Unknown> {
+    let semantics = Semantics::of(&[]);
+    let input_shapes: Vec<_> = inputs.iter().map(|tensor| tensor.shape.clone()).collect();
+    let shapes = infer_shapes(graph, &input_shapes)?;
+    let evaluator = Evaluator::new(graph, &shapes, arithmetic, &semantics, Limits::default());
+    evaluator.rounding_randomly(seed).run(inputs)
+}
+
 /// The graph with the attributes that mutants read into it, and with the output shapes that follow from these instead of
 /// those that it declares.
 fn misread<'a>(graph: &'a Graph, semantics: &Semantics) -> Cow<'a, Graph> {

@@ -16,6 +16,7 @@ use crate::{
     concat::concat,
     elementwise::{add, relu},
     pooling::max_pool,
+    random_rounding::RandomRounding,
     rules,
     semantics::{Origin, Semantics, Surroundings},
     taps::{Direction, Reach, Taps},
@@ -37,6 +38,8 @@ pub struct Evaluator<'a> {
     unspecified: Vec<&'static Entry>,
     /// Whether a backend computed the inputs and returned them.
     returned_inputs: bool,
+    /// What rounds the values in place of bounds; `None` if they get bounds.
+    random_rounding: Option<RandomRounding>,
 }
 
 impl<'a> Evaluator<'a> {
@@ -59,7 +62,13 @@ impl<'a> Evaluator<'a> {
             origins: HashMap::new(),
             unspecified: Vec::new(),
             returned_inputs: false,
+            random_rounding: None,
         }
+    }
+
+    /// Rounds every value that is not exact at random.
+    pub fn rounding_randomly(self, seed: u64) -> Self {
+        Self { random_rounding: Some(RandomRounding::new(seed)), ..self }
     }
 
     /// Takes the inputs for values that a backend computed and returned.
@@ -83,6 +92,10 @@ impl<'a> Evaluator<'a> {
         }
         for node in &self.graph.nodes {
             let value = self.node(node)?;
+            let value = match &mut self.random_rounding {
+                Some(rounding) => rounding.round(value),
+                None => value,
+            };
             self.values.insert(&node.outputs[0], value);
             self.origins.insert(&node.outputs[0], self.origin_of_output(node));
         }

@@ -58,6 +58,7 @@ mod limits;
 mod mutants;
 mod pooling;
 mod quantization;
+mod random_rounding;
 mod reference;
 mod rounding;
 mod rules;
@@ -68,7 +69,9 @@ mod unknown;
 mod value;
 
 pub use combinations::Combination;
-pub use evaluate::{evaluate, evaluate_as, evaluate_returned, evaluate_with, evaluate_within};
+pub use evaluate::{
+    evaluate, evaluate_as, evaluate_returned, evaluate_rounding_randomly, evaluate_with, evaluate_within,
+};
 pub use evaluation::Evaluation;
 pub use limits::Limits;
 pub use mutants::{Mutant, Nature};

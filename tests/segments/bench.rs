@@ -5,7 +5,7 @@ use std::sync::Arc;
 use twinfer_case::{Case, Culprit, EncodedCase, Observation, Task, TrustedVariant, VariantInfo, Verdict};
 use twinfer_checks::{Evaluated, golden_for, references};
 use twinfer_onnx::{Graph, PartialGraph};
-use twinfer_segments::{Subject, conclude, examine};
+use twinfer_segments::{Cutting, Subject, conclude, examine};
 use twinfer_tests::executable;
 use twinfer_workers::{
     Deadlines, HostContext, SparePolicy, TriageWorkers, WorkerCommand, WorkerError, WorkerPool,
@@ -47,6 +47,17 @@ impl Bench {
 
     /// Checks a case on the variant as `backend` runs it, and judges its segments, those of `graph`.
     pub fn check_as(&self, case: Case, graph: &PartialGraph, backend: &dyn Fn(&Task) -> Task) -> Checked {
+        self.check_cutting(case, graph, backend, |_| Cutting::Always)
+    }
+
+    /// As [`check_as`](Self::check_as), cutting the graph of the case as `cutting` says.
+    pub fn check_cutting(
+        &self,
+        case: Case,
+        graph: &PartialGraph,
+        backend: &dyn Fn(&Task) -> Task,
+        cutting: impl Fn(&Graph) -> Cutting<'_>,
+    ) -> Checked {
         let case = EncodedCase::encode(case).expect("a small case");
         let mut runs = 1;
         let observation = self.observe(&backend(&case.task));
@@ -59,6 +70,7 @@ impl Bench {
             task: &case.task,
             observation: &evaluated.observation,
             is_wrong: !from_outputs.divergences().is_empty(),
+            cutting: cutting(&case.case.graph),
         };
         let examination = examine(subject, &mut |task| {
             runs += 1;

@@ -5,6 +5,7 @@ use std::fmt;
 use twinfer_case::{Task, Verdict};
 use twinfer_golden::evaluate_as;
 use twinfer_onnx::{DataType, Graph, PartialGraph, Tensor, ValueInfo};
+use twinfer_segments::Cutting;
 
 use crate::{
     bench::{Bench, Checked, changed},
@@ -87,9 +88,9 @@ impl Row {
             && distance(&wrong, &right) > 0.0
         {
             let graph = PartialGraph::from(&case().graph);
-            let alone = bench.check_as(case(), &graph, &|task: &Task| {
-                changed(&task.clone().observing(Vec::new()), |graph| error.plant(graph, link))
-            });
+            let backend =
+                |task: &Task| changed(&task.clone().observing(Vec::new()), |graph| error.plant(graph, link));
+            let alone = bench.check_cutting(case(), &graph, &backend, |graph| Cutting::IfSuspicious(graph));
             self.clear_at_outputs += 1;
             self.accused += u64::from(!alone.verdict().divergences().is_empty());
         }

@@ -40,7 +40,9 @@ pub fn conclude(judgement: &mut Judgement, info: &VariantInfo, examination: &Exa
         match &mut judgement.verdict {
             Verdict::Diverges(divergences) if !disagree(divergences) => {
                 let of_values = divergences.iter_mut().filter(|divergence| is_of_values(divergence.kind));
-                of_values.for_each(|divergence| divergence.culprit = Some(found.culprit.clone()));
+                for divergence in of_values {
+                    divergence.culprit = Some(found.culprit.clone());
+                }
             }
             verdict => *verdict = Verdict::Diverges(divergences(info, found)),
         }

@@ -2,12 +2,13 @@ use std::collections::HashSet;
 
 use twinfer_case::{Culprit, Observation, Outcome, SegmentCounts, Shown, Task, VariantInfo};
 use twinfer_checks::Evaluated;
-use twinfer_onnx::{PartialGraph, Tensor};
+use twinfer_onnx::{Graph, PartialGraph, Tensor};
 
 use crate::{
     coverage::Coverage,
     segment::{Segment, SegmentVerdict},
     structure::Structure,
+    suspicion::is_suspicious,
     values::Values,
 };
 
@@ -24,6 +25,17 @@ pub struct Subject<'a> {
     pub observation: &'a Observation,
     /// Whether an output is known to be wrong.
     pub is_wrong: bool,
+    /// When segments are run as models of their own, if the variant returns no values inside the graph.
+    pub cutting: Cutting<'a>,
+}
+
+/// When segments are run as models of their own.
+#[derive(Clone, Copy)]
+pub enum Cutting<'a> {
+    /// Always.
+    Always,
+    /// If the outputs of this graph, that of the model, are wrong or farther off than rounding is likely to bring them.
+    IfSuspicious(&'a Graph),
 }
 
 /// What judging segment by segment shows.
@@ -59,7 +71,8 @@ pub fn has_segments(graph: &PartialGraph) -> bool {
 
 /// Judges the model of `subject` segment by segment.
 ///
-/// A variant that returns no intermediate values is judged on each segment as a model of its own, whose inputs golden computes.
+/// A variant that returns no intermediate values is judged on each segment as a model of its own, whose inputs golden computes, if the
+/// subject's [`Cutting`] asks for that.
 ///
 /// # Errors
 ///
@@ -90,7 +103,7 @@ impl<'a, E> Examiner<'a, '_, E> {
         let boundaries = self.structure.boundaries();
         let observation = self.observe_with(&boundaries)?;
         let Some(values) = self.values(&observation, &boundaries) else {
-            return self.search_alone(&boundaries);
+            return if self.is_worth_cutting() { self.search_alone(&boundaries) } else { Ok(None) };
         };
         let ends = self.ends(&boundaries);
         if let Some(wrong) = self.first_wrong(&ends, &values) {
@@ -100,6 +113,14 @@ impl<'a, E> Examiner<'a, '_, E> {
             return self.search_fused(boundaries, observation);
         }
         Ok(None)
+    }
+
+    fn is_worth_cutting(&self) -> bool {
+        let Subject { info, task, observation, is_wrong, cutting, .. } = self.subject;
+        match cutting {
+            Cutting::Always => true,
+            Cutting::IfSuspicious(graph) => is_wrong || is_suspicious(info, graph, task, observation),
+        }
     }
 
     /// What the variant does if `values` are observed.

@@ -18,7 +18,8 @@ mod coverage;
 mod examination;
 mod segment;
 mod structure;
+mod suspicion;
 mod values;
 
 pub use conclusion::{blindness, conclude, is_of_values, may_hide_errors};
-pub use examination::{Examination, Found, Subject, examine, has_segments};
+pub use examination::{Cutting, Examination, Found, Subject, examine, has_segments};

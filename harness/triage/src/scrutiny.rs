@@ -3,7 +3,9 @@
 use twinfer_case::{Divergence, Expectation, Kind, Note, Outcome, Stage, Verdict};
 use twinfer_checks::Evaluated;
 use twinfer_onnx::PartialGraph;
-use twinfer_segments::{Found, Subject, blindness, conclude, examine, has_segments, may_hide_errors};
+use twinfer_segments::{
+    Cutting, Found, Subject, blindness, conclude, examine, has_segments, may_hide_errors,
+};
 use twinfer_workers::{TriageWorkers, WorkerError};
 
 /// Which cases are judged segment by segment.
@@ -42,6 +44,10 @@ impl Scrutiny {
             task: &evaluated.encoded.task,
             observation: &evaluated.observation,
             is_wrong,
+            cutting: match self {
+                Self::Blind => Cutting::IfSuspicious(&evaluated.encoded.case.graph),
+                Self::Rounded => Cutting::Always,
+            },
         };
         let examination = examine(subject, &mut |task| workers.observe_warm(task))?;
         conclude(&mut evaluated.judgement, workers.info(), &examination);

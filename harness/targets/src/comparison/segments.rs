@@ -3,7 +3,7 @@
 use twinfer_case::{Outcome, Stage, Task, VariantRecord};
 use twinfer_checks::Judgement;
 use twinfer_onnx::PartialGraph;
-use twinfer_segments::{Subject, conclude, examine};
+use twinfer_segments::{Cutting, Subject, conclude, examine};
 use twinfer_workers::TriageWorkers;
 
 use crate::{TargetError, Targets};
@@ -33,7 +33,8 @@ fn judge(
 ) -> Result<(), TargetError> {
     let observation = workers.observe_warm(task)?;
     let is_wrong = !record.verdict.divergences().is_empty();
-    let subject = Subject { info: workers.info(), graph, task, observation: &observation, is_wrong };
+    let cutting = Cutting::Always;
+    let subject = Subject { info: workers.info(), graph, task, observation: &observation, is_wrong, cutting };
     let examination = examine(subject, &mut |task| workers.observe_warm(task))?;
     let mut judgement = Judgement {
         verdict: record.verdict.clone(),
