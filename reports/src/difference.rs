@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
-use twinfer_case::{CaseHash, CaseRecord, Event, FindingCount, Kind, Variant};
+use twinfer_case::{CaseHash, CaseRecord, Event, FindingCount, Variant};
 
 use crate::{
     Format, Report, ReportedFinding, Reporter,
@@ -15,10 +15,10 @@ use crate::{
 };
 
 /// The version of the JSON form of a difference.
-const DIFFERENCE_FORMAT: u32 = 1;
+const DIFFERENCE_FORMAT: u32 = 2;
 
-/// The word that introduces unstable findings.
-const UNSTABLE: &str = "unstable";
+/// The word that introduces findings that vary from run to run.
+const VARIES: &str = "varies";
 
 /// The difference between the findings of two runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -40,8 +40,9 @@ pub struct Difference {
     /// Why the runs say nothing about each other: no case is in both, or a variant was not compared in one of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub uncompared: Vec<String>,
-    /// The unstable findings of the earlier run and those of the later one, which say nothing about what changed.
-    pub unstable: [Vec<FindingCount>; 2],
+    /// The findings of the earlier run and those of the later one that [vary](twinfer_case::Kind::varies) from run to run, and so say nothing about what
+    /// changed.
+    pub varying: [Vec<FindingCount>; 2],
 }
 
 /// One of the two compared runs.
@@ -77,7 +78,7 @@ impl Difference {
             changed: Vec::new(),
             untried: Vec::new(),
             uncompared: [then.uncompared(earlier.0), now.uncompared(later.0)].concat(),
-            unstable: [then.unstable(), now.unstable()],
+            varying: [then.varying(), now.varying()],
         };
         if difference.common == 0 {
             difference.uncompared.push("no case is in both runs".to_owned());
@@ -106,7 +107,7 @@ impl Difference {
         lines.push(Styled::default());
         lines.extend(uncompared::listed(&self.uncompared));
         let entries = self.entries();
-        if self.uncompared.is_empty() && entries.iter().all(|(word, _)| *word == UNSTABLE) {
+        if self.uncompared.is_empty() && entries.iter().all(|(word, _)| *word == VARIES) {
             let same = if entries.is_empty() { "same findings" } else { "same stable findings" };
             lines.push(Styled::plain(format!("{same} in both runs")));
         }
@@ -151,15 +152,15 @@ impl Difference {
         let all = |word, signed: &[FindingCount]| {
             signed.iter().map(|one| (word, described(one))).collect::<Vec<_>>()
         };
-        let [then, now] = &self.unstable;
-        let unstable = then.iter().map(|one| (UNSTABLE, format!("then: {}", described(one))));
-        let unstable = unstable.chain(now.iter().map(|one| (UNSTABLE, format!("now: {}", described(one)))));
+        let [then, now] = &self.varying;
+        let varying = then.iter().map(|one| (VARIES, format!("then: {}", described(one))));
+        let varying = varying.chain(now.iter().map(|one| (VARIES, format!("now: {}", described(one)))));
         all("new", &self.new)
             .into_iter()
             .chain(changed)
             .chain(all("gone", &self.gone))
             .chain(all("not run", &self.untried))
-            .chain(unstable)
+            .chain(varying)
             .collect()
     }
 }
@@ -220,11 +221,11 @@ impl RunFindings {
 
     /// The stable findings that `other` lacks.
     fn absent_in(&self, other: &Self) -> Vec<FindingCount> {
-        self.counted_if(|slug| !self.is_unstable(slug) && !other.by_slug.contains_key(slug))
+        self.counted_if(|slug| !self.varies(slug) && !other.by_slug.contains_key(slug))
     }
 
-    fn unstable(&self) -> Vec<FindingCount> {
-        self.counted_if(|slug| self.is_unstable(slug))
+    fn varying(&self) -> Vec<FindingCount> {
+        self.counted_if(|slug| self.varies(slug))
     }
 
     fn counted_if(&self, wanted: impl Fn(&str) -> bool) -> Vec<FindingCount> {
@@ -232,10 +233,9 @@ impl RunFindings {
         wanted.map(|(slug, cases)| FindingCount { slug: slug.clone(), cases: cases.len() as u64 }).collect()
     }
 
-    fn is_unstable(&self, slug: &str) -> bool {
-        let is_unstable =
-            |found: &ReportedFinding| found.slug == slug && found.finding.kind == Kind::Unstable;
-        self.report.findings.iter().any(is_unstable)
+    fn varies(&self, slug: &str) -> bool {
+        let varies = |found: &ReportedFinding| found.slug == slug && found.finding.kind.varies();
+        self.report.findings.iter().any(varies)
     }
 
     /// The findings that `cases` show, each with the number of those cases.

@@ -1,4 +1,4 @@
-use std::sync::Arc;
+use std::{sync::Arc, thread};
 
 use twinfer_case::{Description, DeviceUse, TrustedVariant, Variant};
 use twinfer_workers::{
@@ -19,16 +19,22 @@ pub struct FirstWorkers {
 }
 
 impl FirstWorkers {
-    /// Starts the first workers of every variant, and then those of the rungs above them.
+    /// Starts the first workers of every variant, also with poisoned memory, and then those of the ladders above them.
     pub fn start(
         pools: &[Arc<DevicePools>],
         options: &Options,
         capacity: Capacity,
         host: &HostContext,
     ) -> Result<Self, CampaignError> {
-        let executors = start_executors(pools, options)?;
+        let (executors, poisoned) = thread::scope(|scope| {
+            let poisoned = scope.spawn(|| Rung::start_poisoned(pools, options, host));
+            (start_executors(pools, options), poisoned.join())
+        });
+        let executors = executors?;
         let _spares = request_spares(pools, &executors, options, capacity);
-        let rungs = Rung::start(&described(pools, &executors), options, host)?;
+        let mut rungs = Rung::start_ladders(&described(pools, &executors), options, host)?;
+        let panicked = || CampaignError::Supervisor("a thread that starts workers panicked".to_owned());
+        rungs.extend(poisoned.map_err(|_| panicked())??);
         Ok(Self { executors, rungs })
     }
 

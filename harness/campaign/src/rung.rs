@@ -21,44 +21,40 @@ pub struct Rung {
 }
 
 impl Rung {
-    /// Starts the rungs above the variants of a campaign, given with what their backends say of themselves: those of their ladders,
-    /// and then poisoned ones, if the options ask for them. A variant of the campaign, or a rung of another, does not become a rung
-    /// again.
-    pub fn start(
+    /// Starts the rungs of the ladders above the variants of a campaign, given with what their backends say of themselves, if the
+    /// options ask for them. A variant of the campaign, or a rung of another, does not become a rung again.
+    pub fn start_ladders(
         bases: &[(&TrustedVariant, &Description)],
         options: &Options,
         host: &HostContext,
     ) -> Result<Vec<Self>, CampaignError> {
-        let mut taken: Vec<TrustedVariant> = bases.iter().map(|(base, _)| (*base).clone()).collect();
-        let mut planned = Vec::new();
-        let mut plan = |base: &TrustedVariant, rungs: Vec<TrustedVariant>| {
-            for variant in rungs {
-                if !taken.contains(&variant) {
-                    let pools = Arc::new(DevicePools::new(&variant, &options.pools(), host, 0));
-                    taken.push(variant);
-                    planned.push((base.clone(), pools));
-                }
-            }
-            planned.len()
-        };
-        if options.ladder.is_some() {
-            let mut rungs = 0;
-            for (base, description) in bases {
-                rungs = plan(base, above(base, description)?);
-            }
-            if rungs == 0 {
-                return Err(CampaignError::NoRung);
-            }
+        if options.ladder.is_none() {
+            return Ok(Vec::new());
         }
-        if options.poison_every.is_some() {
-            for (base, _) in bases {
-                plan(base, poisoned(base));
-            }
+        let mut planned = Planned::above(bases.iter().map(|(base, _)| *base), options, host);
+        for (base, description) in bases {
+            planned.add(base, above(base, description)?);
         }
-        let first = planned.iter().map(|(_, pools)| pools.pools().first().into_iter().collect()).collect();
-        let workers = start_all(first)?.into_iter().flatten();
-        let rungs = planned.into_iter().zip(workers);
-        Ok(rungs.map(|((base, pools), worker)| Self { base, pools, worker }).collect())
+        if planned.rungs.is_empty() {
+            return Err(CampaignError::NoRung);
+        }
+        planned.start()
+    }
+
+    /// Starts the variants of a campaign with poisoned memory, if the options ask for them, except those that are variants of the
+    /// campaign themselves.
+    pub fn start_poisoned(
+        bases: &[Arc<DevicePools>],
+        options: &Options,
+        host: &HostContext,
+    ) -> Result<Vec<Self>, CampaignError> {
+        if options.poison_every.is_none() {
+            return Ok(Vec::new());
+        }
+        let bases = || bases.iter().map(|pools| pools.trusted_variant());
+        let mut planned = Planned::above(bases(), options, host);
+        bases().for_each(|base| planned.add(base, poisoned(base)));
+        planned.start()
     }
 
     /// Its variant, what its backend says of itself, and the variant that it is above.
@@ -95,6 +91,45 @@ impl Rung {
             }
         };
         rungs.into_iter().map(of_rung).collect()
+    }
+}
+
+/// Rungs that are to be started.
+struct Planned<'a> {
+    options: &'a Options,
+    host: &'a HostContext,
+    /// The variants that become no rung any more.
+    taken: Vec<TrustedVariant>,
+    /// Each with the variant that it is above.
+    rungs: Vec<(TrustedVariant, Arc<DevicePools>)>,
+}
+
+impl<'a> Planned<'a> {
+    /// No rungs yet, above `bases`.
+    fn above<'b>(
+        bases: impl Iterator<Item = &'b TrustedVariant>,
+        options: &'a Options,
+        host: &'a HostContext,
+    ) -> Self {
+        Self { options, host, taken: bases.cloned().collect(), rungs: Vec::new() }
+    }
+
+    fn add(&mut self, base: &TrustedVariant, rungs: Vec<TrustedVariant>) {
+        for variant in rungs {
+            if !self.taken.contains(&variant) {
+                let pools = DevicePools::new(&variant, &self.options.pools(), self.host, 0);
+                self.taken.push(variant);
+                self.rungs.push((base.clone(), Arc::new(pools)));
+            }
+        }
+    }
+
+    /// The rungs, each with its first worker.
+    fn start(self) -> Result<Vec<Rung>, CampaignError> {
+        let first = self.rungs.iter().map(|(_, pools)| pools.pools().first().into_iter().collect()).collect();
+        let workers = start_all(first)?.into_iter().flatten();
+        let rungs = self.rungs.into_iter().zip(workers);
+        Ok(rungs.map(|((base, pools), worker)| Rung { base, pools, worker }).collect())
     }
 }
 

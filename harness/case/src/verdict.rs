@@ -122,6 +122,13 @@ pub enum Kind {
     Unstable,
 }
 
+impl Kind {
+    /// Whether a case may show a divergence of this kind in one run and not in the next, by chance or by what a worker ran before.
+    pub const fn varies(self) -> bool {
+        matches!(self, Self::Nondeterministic | Self::StateDependent | Self::Unstable)
+    }
+}
+
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
