@@ -3,6 +3,7 @@
 use std::{fs, path::Path};
 
 use tempfile::TempDir;
+use twinfer_case::Finding;
 use twinfer_onnx::{DataType, Dim, Graph, Node, Op, ValueInfo};
 use twinfer_tests::Outcome;
 
@@ -71,6 +72,7 @@ fn differing_variants_disagree_on_unsupported_operator() {
     let finding = fs::read_dir(run.join("findings")).unwrap().next().unwrap().unwrap().path();
     let text = fs::read_to_string(finding.join("finding.json")).unwrap();
     assert!(text.contains(r#""blame": "nobody""#), "{text}");
+    assert_eq!(repeats(&text), [("execute ok: disagree".to_owned(), 10)]);
     assert_eq!(
         fs::read(finding.join("model.onnx")).unwrap(),
         fs::read(folder.path().join("model.onnx")).unwrap()
@@ -79,6 +81,28 @@ fn differing_variants_disagree_on_unsupported_operator() {
     let reported = twinfer(&["report", run.to_str().unwrap()]).run();
     assert_eq!(reported.code, Some(0), "{}", reported.shown());
     assert!(reported.stdout.contains("disagree"), "{}", reported.stdout);
+}
+
+/// The outcomes of a finding with how often each came.
+fn repeats(finding: &str) -> Vec<(String, u32)> {
+    let finding: Finding = serde_json::from_str(finding).unwrap();
+    finding.outcomes.iter().map(|one| (one.outcome.to_string(), one.total())).collect()
+}
+
+#[test]
+fn disagreement_that_comes_and_goes_is_unstable() {
+    let (folder, out) = (model("Tanh"), tempfile::tempdir().unwrap());
+    let (run, count) = (out.path().join("run"), out.path().join("count"));
+    let backends = format!("ort:cpu,{} execute {}", unchanged(), count.display());
+    let arguments = ["--backends", &backends, "--cases", "1", "--out", run.to_str().unwrap()];
+    let outcome = check(&folder, &arguments);
+    assert_eq!(outcome.code, Some(1), "{}", outcome.shown());
+    assert!(outcome.stdout.contains("unstable: one of several outcomes: disagree: "), "{}", outcome.stdout);
+    let finding = fs::read_dir(run.join("findings")).unwrap().next().unwrap().unwrap().path();
+    let repeats = repeats(&fs::read_to_string(finding.join("finding.json")).unwrap());
+    let [(refused, refusals), (answered, answers)] = &repeats[..] else { panic!("{repeats:?}") };
+    assert_eq!([refused.as_str(), answered], ["load rejected NO: disagree", "execute ok: disagree"]);
+    assert!(*refusals >= 3 && refusals + answers == 10, "{repeats:?}");
 }
 
 #[test]

@@ -2,7 +2,7 @@ use std::{collections::BTreeMap, fmt};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Kind, Outcome, PoisonPattern, Stage};
+use crate::{Divergence, Kind, Observation, Outcome, PoisonPattern, Stage};
 
 /// What a case came to in one run, as far as repeats of the case are compared; values are not part of it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -60,6 +60,24 @@ pub struct RepeatedOutcome {
     pub times: BTreeMap<Circumstance, u32>,
 }
 
+impl CaseOutcome {
+    /// What a case came to whose observation shows these divergences. A divergence that is itself a difference between runs is left
+    /// out.
+    pub fn of(Observation { stage, outcome, .. }: &Observation, divergences: &[Divergence]) -> Self {
+        let compares_runs = |kind: &Kind| matches!(kind, Kind::Nondeterministic | Kind::StateDependent);
+        let kinds = divergences.iter().map(|divergence| divergence.kind);
+        let mut kinds: Vec<_> = kinds.filter(|kind| !compares_runs(kind)).collect();
+        kinds.sort_unstable();
+        kinds.dedup();
+        let error = match outcome {
+            Outcome::Rejected(error) | Outcome::Failed(error) => error.code().map(str::to_owned),
+            Outcome::Crashed(status) => Some(status.clone()),
+            Outcome::Ok | Outcome::TimedOut => None,
+        };
+        Self { stage: *stage, ended: Ending::of(outcome), error, kinds }
+    }
+}
+
 impl Ending {
     /// How `outcome` ended.
     pub const fn of(outcome: &Outcome) -> Self {
@@ -74,6 +92,15 @@ impl Ending {
 }
 
 impl RepeatedOutcome {
+    /// The outcomes of `runs` with how often each came, sorted.
+    pub fn count(runs: impl IntoIterator<Item = (Circumstance, CaseOutcome)>) -> Vec<Self> {
+        let mut counted: BTreeMap<CaseOutcome, BTreeMap<Circumstance, u32>> = BTreeMap::new();
+        for (circumstance, outcome) in runs {
+            *counted.entry(outcome).or_default().entry(circumstance).or_default() += 1;
+        }
+        counted.into_iter().map(|(outcome, times)| Self { outcome, times }).collect()
+    }
+
     /// How many runs came to the outcome, whatever the circumstances.
     pub fn total(&self) -> u32 {
         self.times.values().fold(0, |total, times| total.saturating_add(*times))

@@ -72,6 +72,13 @@ impl Divergence {
             culprit: None,
         }
     }
+
+    /// Changes the kind to `kind`, since repeats showed `how` the divergence recurs. What explained it no longer does.
+    pub fn reclassify(&mut self, kind: Kind, how: &str) {
+        (self.diagnosis, self.fallback) = (None, None);
+        self.detail = format!("{how}: {}: {}", self.kind, self.detail);
+        self.kind = kind;
+    }
 }
 
 /// Who is wrong when two answers differ.

@@ -210,6 +210,11 @@ fn difference(one: &Observation, other: &Observation, question: Question<'_>) ->
     }
 }
 
+/// Whether the outputs of two observations are as close as those of two variants may be.
+pub fn outputs_agree(one: &Observation, other: &Observation, sources: &[OutputSource]) -> bool {
+    one.runs.len() == other.runs.len() && runs_differ(one, other, sources).is_none()
+}
+
 fn runs_differ(one: &Observation, other: &Observation, sources: &[OutputSource]) -> Option<String> {
     if !one.runs.is_empty() && one.runs.len() != other.runs.len() {
         return Some(format!("{} and {} runs", one.runs.len(), other.runs.len()));

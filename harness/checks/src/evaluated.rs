@@ -1,8 +1,7 @@
 use std::sync::Arc;
 
 use twinfer_case::{
-    Algorithms, CaseOutcome, Divergence, EncodedCase, Ending, Kind, Observation, Outcome, VariantInfo,
-    VariantRecord,
+    Algorithms, CaseOutcome, Divergence, EncodedCase, Observation, VariantInfo, VariantRecord,
 };
 
 use crate::{
@@ -85,21 +84,9 @@ impl Evaluated {
         Self::new(info, Arc::clone(&self.encoded), self.references.clone(), observation)
     }
 
-    /// What the case came to, as far as repeats of it are compared. A divergence that is itself a difference between runs is
-    /// left out.
+    /// What the case came to, as far as repeats of it are compared.
     pub fn outcome(&self) -> CaseOutcome {
-        let Observation { stage, outcome, .. } = &self.observation;
-        let compares_runs = |kind: &Kind| matches!(kind, Kind::Nondeterministic | Kind::StateDependent);
-        let kinds = self.divergences().iter().map(|divergence| divergence.kind);
-        let mut kinds: Vec<_> = kinds.filter(|kind| !compares_runs(kind)).collect();
-        kinds.sort_unstable();
-        kinds.dedup();
-        let error = match outcome {
-            Outcome::Rejected(error) | Outcome::Failed(error) => error.code().map(str::to_owned),
-            Outcome::Crashed(status) => Some(status.clone()),
-            Outcome::Ok | Outcome::TimedOut => None,
-        };
-        CaseOutcome { stage: *stage, ended: Ending::of(outcome), error, kinds }
+        CaseOutcome::of(&self.observation, self.divergences())
     }
 
     /// Whether the outputs of every run are those of `other`, as far as golden allows two results to differ.

@@ -48,7 +48,7 @@ mod state;
 mod tolerance;
 mod values;
 
-pub use comparison::{Answer, Question, Refusals, judge_together};
+pub use comparison::{Answer, Question, Refusals, judge_together, outputs_agree};
 pub use disagreement::disagreement;
 pub use evaluated::{Answers, Evaluated, record};
 pub use evidence::{Evidence, References, RunReference};

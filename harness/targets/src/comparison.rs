@@ -5,6 +5,7 @@
 //! supports, and this model is bytes. So its findings are neither minimized nor replayed.
 
 mod findings;
+mod repeats;
 mod segments;
 
 use std::time::Instant;
@@ -18,14 +19,14 @@ use twinfer_segments::has_segments;
 use twinfer_store::{Journal, RunDirectory, machine, now, record_end, run_id};
 use twinfer_workers::{TriageWorkers, WorkerError};
 
-use self::findings::Findings;
+use self::{findings::Findings, repeats::Repeats};
 use crate::{OpaqueModel, TargetError, Targets};
 
 impl Targets {
     /// Compares the variants with each other on every case of `model`, writes the run to `directory`, and sends the events of a
     /// campaign to `sink`.
     ///
-    /// A divergence counts if it recurs in workers that have run nothing else.
+    /// A divergence counts if it recurs in workers that have run nothing else, and what becomes a finding is repeated ten times.
     pub fn compare(
         &self,
         model: &OpaqueModel,
@@ -67,7 +68,7 @@ impl Targets {
         sink: &mut dyn FnMut(&Event),
     ) -> Result<CaseRecord, TargetError> {
         let task = &model.task(index)?;
-        let mut variants = self.confirmed(task, model, sink)?;
+        let (mut variants, repeats) = self.confirmed(task, model, findings, sink)?;
         if let Some(graph) = graph {
             self.judge_segments(graph, task, &mut variants)?;
         }
@@ -76,7 +77,7 @@ impl Targets {
             index: index as u64,
             case: task.hash,
             provenance: None,
-            findings: findings.record(task, self.infos().zip(&variants), sink)?,
+            findings: findings.record(task, self.infos().zip(&variants), repeats.as_ref(), sink)?,
             masks: Vec::new(),
             open: Vec::new(),
             variants,
@@ -85,19 +86,20 @@ impl Targets {
     }
 
     /// The verdicts on all variants in warm workers. If one diverges, those in workers that have run nothing else, with every
-    /// variant compared with itself: each is asked twice more.
-    fn confirmed(
+    /// variant compared with itself: each is asked twice more. With repeats, if one of these diverges as none did before.
+    fn confirmed<'a>(
         &self,
         task: &Task,
-        model: &OpaqueModel,
+        model: &'a OpaqueModel,
+        findings: &mut Findings<'_>,
         sink: &mut dyn FnMut(&Event),
-    ) -> Result<Vec<VariantRecord>, TargetError> {
+    ) -> Result<(Vec<VariantRecord>, Option<Repeats<'a>>), TargetError> {
         let lead = |records: &[VariantRecord]| {
             records.iter().flat_map(|record| record.verdict.divergences()).next().cloned()
         };
         let warm = self.observed(|workers| workers.observe_warm(task))?;
         let records = self.judged(model, &warm, &[]);
-        let Some(divergence) = lead(&records) else { return Ok(records) };
+        let Some(divergence) = lead(&records) else { return Ok((records, None)) };
         sink(&Event::Confirming { case: task.hash, divergence: divergence.clone() });
         let fresh = self.observed(|workers| workers.observe_fresh(task))?;
         let again = self.observed(|workers| workers.observe_fresh(task))?;
@@ -105,7 +107,11 @@ impl Targets {
         if lead(&records).is_none() {
             sink(&Event::NotConfirmed { case: task.hash, divergence });
         }
-        Ok(records)
+        if !findings.are_to_be_repeated(self.infos().zip(&records)) {
+            return Ok((records, None));
+        }
+        let repeats = self.repeat(model, task, [&fresh, &again])?;
+        Ok((repeats.settle(records), Some(repeats)))
     }
 
     /// What every variant does.

@@ -25,15 +25,12 @@ impl DivergingCase {
         Some(Self { evaluated, symptom })
     }
 
-    /// The case with its divergence changed to `kind`, since a confirmation showed `how` it recurs. What explained the
-    /// divergence no longer does.
+    /// The case with its divergence changed to `kind`, since a confirmation showed `how` it recurs.
     pub(crate) fn reclassified(mut self, kind: Kind, how: &str) -> Self {
         if let Verdict::Diverges(divergences) = &mut self.evaluated.judgement.verdict {
             let place = self.symptom.place_among(divergences);
             if let Some(lead) = divergences.get_mut(place) {
-                (lead.diagnosis, lead.fallback) = (None, None);
-                lead.detail = format!("{how}: {}: {}", lead.kind, lead.detail);
-                lead.kind = kind;
+                lead.reclassify(kind, how);
             }
         }
         Self { symptom: self.symptom.with_kind(kind), ..self }

@@ -30,6 +30,23 @@ pub enum Recurrence {
     Unstable,
 }
 
+impl Recurrence {
+    /// The kind that a divergence of this `kind` turns out to be, and how it recurs, in words; `None` if it keeps its kind.
+    pub const fn reclassifies(self, kind: Kind) -> Option<(Kind, &'static str)> {
+        let compares_runs = matches!(kind, Kind::Nondeterministic | Kind::StateDependent);
+        match self {
+            Self::Unstable => Some((Kind::Unstable, "one of several outcomes")),
+            Self::StateDependent if !compares_runs => {
+                Some((Kind::StateDependent, "not in a worker that has run the case before"))
+            }
+            Self::Nondeterministic if !compares_runs => {
+                Some((Kind::Nondeterministic, "values differ from run to run"))
+            }
+            Self::Stable | Self::UnwrittenOutput | Self::StateDependent | Self::Nondeterministic => None,
+        }
+    }
+}
+
 /// How a divergence of this `kind` recurs in these runs of its case: the first that holds, in the order of [`Recurrence`].
 pub fn classify(kind: Kind, runs: &[Repeat]) -> Recurrence {
     let Some((first, others)) = runs.split_first() else { return Recurrence::Stable };

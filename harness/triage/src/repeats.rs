@@ -1,15 +1,9 @@
 //! The *repeats* of a diverging case: what it comes to in warm and fresh workers, and with memory filled with patterns.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    iter,
-    sync::Arc,
-    thread,
-};
+use std::{collections::BTreeSet, iter, sync::Arc, thread};
 
 use twinfer_case::{
-    CaseOutcome, Circumstance, EncodedCase, Kind, Observation, Outcome, PoisonPattern, RepeatedOutcome,
-    VariantInfo,
+    Circumstance, EncodedCase, Kind, Observation, Outcome, PoisonPattern, RepeatedOutcome, VariantInfo,
 };
 use twinfer_checks::Evaluated;
 use twinfer_workers::{RepeatedRun, TriageWorkers};
@@ -205,26 +199,16 @@ impl Repeats {
 
     /// The outcomes with how often each came, sorted.
     pub fn outcomes(&self) -> Vec<RepeatedOutcome> {
-        let mut counted: BTreeMap<CaseOutcome, BTreeMap<Circumstance, u32>> = BTreeMap::new();
-        for (circumstance, evaluated) in &self.runs {
-            *counted.entry(evaluated.outcome()).or_default().entry(*circumstance).or_default() += 1;
-        }
-        counted.into_iter().map(|(outcome, times)| RepeatedOutcome { outcome, times }).collect()
+        RepeatedOutcome::count(
+            self.runs.iter().map(|(circumstance, evaluated)| (*circumstance, evaluated.outcome())),
+        )
     }
 
     /// `diverging` as what its repeats show it to be.
     pub fn settle(&self, diverging: DivergingCase) -> DivergingCase {
-        let compares_runs = matches!(diverging.symptom.kind(), Kind::Nondeterministic | Kind::StateDependent);
-        match self.recurrence() {
-            Recurrence::Unstable => diverging.reclassified(Kind::Unstable, "one of several outcomes"),
-            Recurrence::Stable | Recurrence::UnwrittenOutput => diverging,
-            _ if compares_runs => diverging,
-            Recurrence::StateDependent => {
-                diverging.reclassified(Kind::StateDependent, "not in a worker that has run the case before")
-            }
-            Recurrence::Nondeterministic => {
-                diverging.reclassified(Kind::Nondeterministic, "values differ from run to run")
-            }
+        match self.recurrence().reclassifies(diverging.symptom.kind()) {
+            Some((kind, how)) => diverging.reclassified(kind, how),
+            None => diverging,
         }
     }
 

@@ -1,9 +1,12 @@
 """A worker that knows no operator: whatever the model, it gives back the inputs as they are. With the argument `build` it says
-that it only builds, and gives nothing back; with `fickle`, every element of a float input is another random number each time."""
+that it only builds, and gives nothing back; with `fickle`, every element of a float input is another random number each time. With
+`execute FILE` it refuses every third model, whatever process it runs in: it counts them in the file."""
 import json, random, struct, sys
 
 MODE = (sys.argv[1:] or ["execute"])[0]
 REACHES = "execute" if MODE == "fickle" else MODE
+
+COUNT = (sys.argv[2:] or [None])[0]
 
 DESCRIPTION = {"name": "unchanged", "version": "1", "capabilities": [], "reaches": REACHES}
 
@@ -12,6 +15,14 @@ def send(kind, body, parts=()):
     header = json.dumps({"message": {kind: body}, "payload": [len(part) for part in parts]}).encode()
     sys.stdout.buffer.write(b"".join([struct.pack("<I", len(header)), header, *parts]))
     sys.stdout.buffer.flush()
+
+
+def refuses():
+    if not COUNT:
+        return False
+    with open(COUNT, "a+b") as file:
+        file.write(b".")
+        return file.tell() % 3 == 0
 
 
 while length := sys.stdin.buffer.read(4):
@@ -24,6 +35,10 @@ while length := sys.stdin.buffer.read(4):
         send("hello", {"protocol": 1, "backends": [DESCRIPTION for _ in body["variants"]]})
         continue
     for variant in body["variants"]:
+        if refuses():
+            seen = {"stage": "load", "outcome": {"rejected": "NO: not now"}}
+            send("answer", {"hash": body["hash"], "variant": variant, "observation": seen})
+            continue
         runs = [{"outputs": run} for run in body["runs"]] if REACHES == "execute" else []
         seen = {"stage": REACHES, "outcome": "ok", "runs": runs}
         send("answer", {"hash": body["hash"], "variant": variant, "observation": seen}, parts[1:] if runs else [])

@@ -1,12 +1,14 @@
 use std::collections::BTreeSet;
 
 use twinfer_case::{
-    CaseSize, Cause, Divergence, Event, FINDING_FORMAT, Finding, Signature, Task, VariantInfo, VariantRecord,
+    CaseSize, Cause, Divergence, Event, FINDING_FORMAT, Finding, Kind, Signature, Task, VariantInfo,
+    VariantRecord,
 };
 use twinfer_onnx::{Interface, Tensor};
 use twinfer_store::{FindingsFolder, OpaqueFinding, RunDirectory, write_opaque_finding};
 use twinfer_triage::sighting;
 
+use super::repeats::Repeats;
 use crate::TargetError;
 
 /// The findings of a comparison, in order of discovery.
@@ -14,12 +16,19 @@ pub struct Findings<'a> {
     interface: &'a Interface,
     folder: FindingsFolder,
     found: Vec<Finding>,
+    /// What the first verdicts on cases that were repeated looked like.
+    repeated: BTreeSet<Signature>,
 }
 
 impl<'a> Findings<'a> {
     /// No findings yet; new ones are written to the run in `directory`.
     pub fn new(interface: &'a Interface, directory: &RunDirectory) -> Self {
-        Self { interface, folder: FindingsFolder::of_run(directory), found: Vec::new() }
+        Self {
+            interface,
+            folder: FindingsFolder::of_run(directory),
+            found: Vec::new(),
+            repeated: BTreeSet::new(),
+        }
     }
 
     /// How many findings there are.
@@ -27,21 +36,42 @@ impl<'a> Findings<'a> {
         self.found.len() as u64
     }
 
-    /// Records the findings that the verdicts on a task show, and returns their folder names.
+    /// Whether one of these verdicts diverges as none has that was repeated. From then on, all of them count as repeated.
+    pub fn are_to_be_repeated<'b>(
+        &mut self,
+        variants: impl Iterator<Item = (&'b VariantInfo, &'b VariantRecord)>,
+    ) -> bool {
+        let signatures: Vec<_> = variants
+            .filter_map(|(info, record)| Some(self.signature(info, record.verdict.divergences().first()?)))
+            .collect();
+        signatures.into_iter().fold(false, |any, signature| self.repeated.insert(signature) || any)
+    }
+
+    fn place_of(&self, signature: &Signature) -> Option<usize> {
+        self.found.iter().position(|finding| finding.signature == *signature)
+    }
+
+    /// Records the findings that the verdicts on a task show, with what its repeats came to, if there were any, and returns their folder
+    /// names.
     pub fn record<'b>(
         &mut self,
         task: &Task,
         variants: impl Iterator<Item = (&'b VariantInfo, &'b VariantRecord)>,
+        repeats: Option<&Repeats<'_>>,
         sink: &mut dyn FnMut(&Event),
     ) -> Result<Vec<String>, TargetError> {
         let mut slugs = Vec::new();
-        for (info, record) in variants {
+        for (place, (info, record)) in variants.enumerate() {
             let Some(lead) = record.verdict.divergences().first() else { continue };
             let signature = self.signature(info, lead);
             let slug = signature.slug();
-            match self.found.iter().position(|finding| finding.signature == signature) {
-                Some(known) => self.record_sighting(known, info, sink)?,
-                None => self.add(self.finding(task, info, record, signature), task, sink)?,
+            if let Some(known) = self.place_of(&signature) {
+                self.record_sighting(known, info, sink)?;
+            } else {
+                // a segment is no part of what was repeated
+                let repeats = repeats.filter(|_| lead.culprit.is_none());
+                let outcomes = repeats.map(|repeats| repeats.outcomes(place)).unwrap_or_default();
+                self.add(Finding { outcomes, ..self.finding(task, info, record, signature) }, task, sink)?;
             }
             if !slugs.contains(&slug) {
                 slugs.push(slug);
@@ -87,6 +117,9 @@ impl<'a> Findings<'a> {
             Some(culprit) => culprit.nodes.iter().map(|node| node.operator.clone()).collect(),
             None => self.interface.operators.iter().cloned().collect(),
         };
+        if lead.kind == Kind::Unstable {
+            return Signature::unstable(info.variant.backend.clone(), operators.into_iter().collect());
+        }
         Signature {
             backend: info.variant.backend.clone(),
             stage: lead.stage,
