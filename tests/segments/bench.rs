@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use twinfer_case::{Case, Culprit, EncodedCase, Observation, Task, TrustedVariant, VariantInfo, Verdict};
-use twinfer_checks::{Evaluated, golden_for, references};
+use twinfer_checks::{Evaluated, golden, references};
 use twinfer_onnx::{Graph, PartialGraph};
 use twinfer_segments::{Cutting, Subject, conclude, examine};
 use twinfer_tests::executable;
@@ -61,7 +61,7 @@ impl Bench {
         let case = EncodedCase::encode(case).expect("a small case");
         let mut runs = 1;
         let observation = self.observe(&backend(&case.task));
-        let references = references(&case, &golden_for([self.info().description.arithmetic]));
+        let references = references(&case, &golden(), self.info().description.arithmetic);
         let mut evaluated = Evaluated::new(self.info(), Arc::clone(&case), references, observation);
         let from_outputs = evaluated.judgement.verdict.clone();
         let subject = Subject {

@@ -11,6 +11,7 @@ use std::{
     io::{self, Write},
     mem,
     process::{Command, Stdio},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -163,8 +164,8 @@ impl Measurement {
         parts.generate += clock.lap();
         let cases: Vec<_> = cases.into_iter().map(EncodedCase::encode).collect::<Result<_, _>>()?;
         parts.encode += clock.lap();
-        let oracle = options.oracle_for([&description]);
-        let references: Vec<_> = cases.iter().map(|case| references(case, &oracle)).collect();
+        let reference = |case: &Arc<EncodedCase>| references(case, &options.oracle, description.arithmetic);
+        let references: Vec<_> = cases.iter().map(reference).collect();
         parts.golden += clock.lap();
         let observations: Vec<_> = cases.iter().map(|case| backend.run(&case.task, &mut |_| {})).collect();
         let in_this_process = clock.lap();

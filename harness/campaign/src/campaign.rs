@@ -185,10 +185,12 @@ impl Campaign {
         let (escalation_queue, escalations) = EscalationQueue::new();
         let (queues, items): (Vec<_>, Vec<_>) = self.pools.iter().map(|_| unbounded()).unzip();
         let sender = || EventSender::new(event_sender.clone());
-        let oracle = self.options.oracle_for(variants.iter().map(|info| &info.description));
+        let oracle = &self.options.oracle;
+        let bases = variants.iter().filter(|info| info.rung_of.is_none());
         let generator = Generator {
             source: Arc::clone(&self.source),
-            oracle: Arc::clone(&oracle),
+            oracle: Arc::clone(oracle),
+            arithmetics: bases.map(|info| info.description.arithmetic).collect(),
             queues,
             repeat_every: self.options.repeat_every,
         };
@@ -209,7 +211,7 @@ impl Campaign {
             scrutiny: self.options.scrutiny,
         };
         let escalation_thread = EscalationThread { variants: triage_workers, policy };
-        let investigator = Investigator::new(&oracle, &self.source, self.options.minimize);
+        let investigator = Investigator::new(oracle, &self.source, self.options.minimize);
         let resources = Resources { variants: triage_workers, investigator, dedup: &dedup };
         let of_variant = |((pools, items), workers): ((&Arc<DevicePools>, _), &Vec<WorkerProcess>)| {
             VariantWorkers::new(Arc::clone(pools), items, device_use(workers))

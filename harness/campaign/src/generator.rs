@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crossbeam_channel::{Receiver, Sender};
-use twinfer_case::EncodedCase;
-use twinfer_checks::{Oracle, references};
+use twinfer_case::{Arithmetic, EncodedCase};
+use twinfer_checks::{CaseReferences, Oracle};
 use twinfer_workers::WorkItem;
 
 use crate::{
@@ -18,6 +18,8 @@ use crate::{
 pub struct Generator {
     pub source: CaseSource,
     pub oracle: Oracle,
+    /// Those of the variants that run every case.
+    pub arithmetics: Vec<Arithmetic>,
     /// One per variant that runs every case.
     pub queues: Vec<Sender<WorkItem>>,
     /// One case in this many is run twice; 0 for none.
@@ -44,7 +46,10 @@ impl Generator {
                 let _ = queue.send(WorkItem { index, case: Arc::clone(&case), repeat });
             }
         }
-        let references = references(&case, &self.oracle);
+        let references = CaseReferences::new(Arc::clone(&case), Arc::clone(&self.oracle));
+        for arithmetic in &self.arithmetics {
+            references.of(*arithmetic);
+        }
         Ok(PreparedCase { index, case, references, repeated })
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crossbeam_channel::Receiver;
 use twinfer_case::{CaseRecord, JOURNAL_FORMAT, Note, VariantRecord};
-use twinfer_checks::{Answers, Evaluated, disagreement};
+use twinfer_checks::{Answers, Evaluated, RunReference, disagreement};
 use twinfer_triage::{Scrutiny, Suspect, Triageable};
 use twinfer_workers::{Observed, TriageWorkers};
 
@@ -87,13 +87,14 @@ impl Judge<'_> {
         } else {
             None
         };
+        let references = self.references(prepared, &observed);
         let answers = Answers {
             observation: observed.observation,
             repeat: repeat.map(|repeat| repeat.observation),
             fresh,
         };
-        let (case, references) = (Arc::clone(&prepared.case), prepared.references.clone());
-        let mut evaluated = Evaluated::new(workers.info(), case, references, answers);
+        let case = Arc::clone(&prepared.case);
+        let mut evaluated = Evaluated::new(workers.info(), case, references.to_vec(), answers);
         let triageable = self.scrutiny.apply(workers, &mut evaluated)?;
         let record = evaluated.record(workers.info());
         let (place, preceding) = ((observed.index, observed.variant), &observed.preceding);
@@ -105,12 +106,19 @@ impl Judge<'_> {
         Ok((record, suspects))
     }
 
+    /// What golden computes for the variant of `observed`.
+    fn references(self, prepared: &PreparedCase, observed: &Observed) -> Arc<[RunReference]> {
+        prepared.references.of(self.variants[observed.variant].info().description.arithmetic)
+    }
+
     /// For each variant, how it differs from the first one on a case that golden cannot decide.
     fn disagreements(self, ExecutedCase { prepared, observed }: &ExecutedCase) -> Vec<Option<String>> {
         let Some((first, _)) = observed.first() else { return Vec::new() };
         let disagreement = |(other, _): &(Observed, Option<Observed>)| {
             let other = Some(other).filter(|other| other.variant != first.variant)?;
-            let detail = disagreement(&prepared.references, &other.observation, &first.observation)?;
+            let references = [other, first].map(|one| self.references(prepared, one));
+            let [of_other, of_first] = &references;
+            let detail = disagreement((of_other, &other.observation), (of_first, &first.observation))?;
             Some(format!("from {}: {detail}", self.variants[first.variant].info().variant))
         };
         observed.iter().map(disagreement).collect()

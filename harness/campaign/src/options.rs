@@ -5,8 +5,8 @@ use std::{
     time::Duration,
 };
 
-use twinfer_case::{Budget, Description, Ladder, Settings, Stage, TrustedVariant};
-use twinfer_checks::{Oracle, golden_for};
+use twinfer_case::{Budget, Ladder, Settings, Stage, TrustedVariant};
+use twinfer_checks::{Oracle, golden};
 use twinfer_store::{FindingsFolder, StoreError};
 use twinfer_triage::Scrutiny;
 use twinfer_workers::{Deadlines, NicedWorkers, PoolOptions, WorkerCommand};
@@ -54,8 +54,8 @@ pub struct Options {
     pub scrutiny: Scrutiny,
     /// Whether to minimize what diverges; if not, findings hold the case as it was generated.
     pub minimize: bool,
-    /// The reference semantics; if `None`, golden with bounds that hold for every variant.
-    pub oracle: Option<Oracle>,
+    /// The reference semantics.
+    pub oracle: Oracle,
     /// Which cases run again on the rungs above their variants; if `None`, no case does.
     pub ladder: Option<Ladder>,
     /// One case in this many, by its hash, also runs with poisoned memory on the variants that keep memory, with a pattern that the hash
@@ -91,7 +91,7 @@ impl Options {
             open_after: Duration::from_secs(5),
             scrutiny: Scrutiny::default(),
             minimize: true,
-            oracle: None,
+            oracle: golden(),
             ladder: None,
             poison_every: NonZeroU64::new(64),
             source: None,
@@ -145,12 +145,6 @@ impl Options {
                 .map(|folder| FindingsFolder::at(folder).describe())
                 .collect::<Result<_, _>>()?,
         })
-    }
-
-    /// The reference for the backends with these descriptions.
-    pub fn oracle_for<'a>(&self, descriptions: impl IntoIterator<Item = &'a Description>) -> Oracle {
-        let arithmetic = descriptions.into_iter().map(|description| description.arithmetic);
-        self.oracle.clone().unwrap_or_else(|| golden_for(arithmetic))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use twinfer_case::{CaseRecord, EncodedCase, Observation, Variant, VariantRecord};
-use twinfer_checks::RunReference;
+use twinfer_checks::CaseReferences;
 use twinfer_triage::Suspect;
 use twinfer_workers::{Observed, TriageWorkers};
 
@@ -12,8 +12,8 @@ pub struct PreparedCase {
     /// The case's index in the campaign.
     pub index: u64,
     pub case: Arc<EncodedCase>,
-    /// What golden computes, run by run.
-    pub references: Vec<RunReference>,
+    /// What golden computes.
+    pub references: CaseReferences,
     /// Whether it runs twice.
     pub repeated: bool,
 }
@@ -70,8 +70,8 @@ pub struct Escalation {
     /// The case's index in the campaign.
     pub index: u64,
     pub case: Arc<EncodedCase>,
-    /// What golden computes, run by run.
-    pub references: Vec<RunReference>,
+    /// What golden computes.
+    pub references: CaseReferences,
     /// What the campaign's first variant did, with which others are compared if golden cannot decide.
     pub first: Observation,
     /// The rungs that it runs on, as indices of variants, in order.

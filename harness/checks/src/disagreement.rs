@@ -6,19 +6,26 @@ use twinfer_onnx::Tensor;
 
 use crate::{References, determinism::runs_differ, tolerance::outputs_differ};
 
-/// How two variants differ on a case that golden does not decide; `None` if golden decides it, if the variants agree, or if one
-/// of them refused the case.
-pub fn disagreement(references: &References, one: &Observation, other: &Observation) -> Option<String> {
+/// How two variants differ on a case that golden does not decide, each given with what golden computes for its arithmetic; `None` if
+/// golden decides it, if the variants agree, or if one of them refused the case.
+pub fn disagreement(
+    (references, one): (&References, &Observation),
+    (references_of_other, other): (&References, &Observation),
+) -> Option<String> {
     let undecided = |reference: &Result<Evaluation, _>| {
         reference.as_ref().map_or(true, |evaluation| !evaluation.unspecified.is_empty())
     };
     if one.outcome != Outcome::Ok || other.outcome != Outcome::Ok || !references.iter().any(undecided) {
         return None;
     }
+    let references = references.iter().zip(references_of_other);
     let runs = one.runs.iter().zip(&other.runs).zip(references).enumerate();
-    runs.filter(|(_, (_, reference))| undecided(reference)).find_map(|(run, ((one, other), reference))| {
-        let detail = match reference {
-            Ok(evaluation) if applies(evaluation, &one.outputs) => runs_differ(evaluation, one, other),
+    let mut runs = runs.filter(|(_, (_, (reference, _)))| undecided(reference));
+    runs.find_map(|(run, ((one, other), references))| {
+        let detail = match references {
+            (Ok(of_one), Ok(of_other)) if applies(of_one, &one.outputs) => {
+                runs_differ((of_one, of_other), one, other)
+            }
             _ => outputs_differ(&one.outputs, &other.outputs, &[]),
         };
         detail.map(|detail| format!("run {run}: {detail}"))

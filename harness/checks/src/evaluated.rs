@@ -93,7 +93,7 @@ impl Evaluated {
     pub fn has_values_of(&self, other: &Self) -> bool {
         let runs = self.observation.runs.iter().zip(&other.observation.runs).zip(&self.references);
         let agree = |((one, other), reference): ((&_, &_), &RunReference)| match reference {
-            Ok(evaluation) => runs_differ(evaluation, one, other).is_none(),
+            Ok(evaluation) => runs_differ((evaluation, evaluation), one, other).is_none(),
             Err(_) => true,
         };
         self.observation.runs.len() == other.observation.runs.len() && runs.into_iter().all(agree)

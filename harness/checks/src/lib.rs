@@ -26,6 +26,7 @@
 
 mod acceptance;
 mod bounds;
+mod case_references;
 mod comparison;
 mod determinism;
 mod diagnosis;
@@ -48,10 +49,11 @@ mod state;
 mod tolerance;
 mod values;
 
+pub use case_references::CaseReferences;
 pub use comparison::{Answer, Question, Refusals, judge_together, outputs_agree};
 pub use disagreement::disagreement;
 pub use evaluated::{Answers, Evaluated, record};
 pub use evidence::{Evidence, References, RunReference};
 pub use judge::{Judgement, judge};
-pub use oracle::{Oracle, expected_outputs, golden_for, references};
+pub use oracle::{Oracle, expected_outputs, golden, references};
 pub use output_source::OutputSource;

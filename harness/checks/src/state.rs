@@ -26,7 +26,7 @@ fn within_case(evidence: &Evidence<'_>) -> Option<String> {
     (0..completed).find_map(|later| {
         let earlier = (0..later).find(|&earlier| runs[earlier] == runs[later])?;
         let evaluation = evidence.references.get(later)?.as_ref().ok()?;
-        let detail = runs_differ(evaluation, &outputs[earlier], &outputs[later])?;
+        let detail = runs_differ((evaluation, evaluation), &outputs[earlier], &outputs[later])?;
         Some(format!("runs {earlier} and {later} have the same inputs: {detail}"))
     })
 }

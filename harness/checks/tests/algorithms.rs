@@ -6,7 +6,7 @@ use twinfer_case::{
     Algorithms, Case, Description, EncodedCase, Expectation, Kind, Note, Observation, Outcome, Request, Run,
     RunOutput, Stage, TensorSource, VariantInfo, Verdict,
 };
-use twinfer_checks::{Evaluated, Judgement, golden_for, references};
+use twinfer_checks::{Evaluated, Judgement, golden, references};
 use twinfer_onnx::{Conv, DataType, Dim, Graph, Initializer, Node, Op, Tensor, TensorData, ValueInfo};
 
 fn floats(shape: &[usize], values: Vec<f32>) -> Tensor {
@@ -52,7 +52,7 @@ fn judged(case: Case, algorithms: Algorithms, deviation: f32) -> Judgement {
     description.arithmetic = description.arithmetic.with(algorithms);
     let info = VariantInfo { variant: "external:b".parse().expect("a variant"), description, rung_of: None };
     let encoded = EncodedCase::encode(case).expect("a small case");
-    let references = references(&encoded, &golden_for([info.description.arithmetic]));
+    let references = references(&encoded, &golden(), info.description.arithmetic);
     let reference = references[0].as_ref().expect("golden knows it").outputs[0].clone();
     let mut values: Vec<f32> = reference.values.iter().map(|value| *value as f32).collect();
     values[0] += deviation;

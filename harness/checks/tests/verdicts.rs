@@ -381,16 +381,16 @@ fn variants_are_compared_only_if_golden_is_undecided() {
     let case = case(&[[1.0, 2.0, 3.0]]);
     let input = case.runs[0].inputs[0].tensor().expect("small").into_owned();
     let decided = [evaluate(&case.graph, std::slice::from_ref(&input))];
-    assert_eq!(disagreement(&decided, &answers(1.0), &answers(5.0)), None);
+    assert_eq!(disagreement((&decided, &answers(1.0)), (&decided, &answers(5.0))), None);
     let entry = twinfer_golden::rules()[0];
     let open = [decided[0]
         .clone()
         .map(|evaluation| twinfer_golden::Evaluation { unspecified: vec![entry], ..evaluation })];
-    assert_eq!(disagreement(&open, &answers(1.0), &answers(1.0)), None);
-    let detail = disagreement(&open, &answers(1.0), &answers(5.0));
+    assert_eq!(disagreement((&open, &answers(1.0)), (&open, &answers(1.0))), None);
+    let detail = disagreement((&open, &answers(1.0)), (&open, &answers(5.0)));
     assert_eq!(detail.as_deref(), Some("run 0: element 0 is 1 and 5"));
     let longer = gave(vec![floats(&[1, 1, 7], &[0.0; 7])]);
-    let detail = disagreement(&open, &longer, &answers(1.0));
+    let detail = disagreement((&open, &longer), (&open, &answers(1.0)));
     assert_eq!(detail.as_deref(), Some("run 0: output 0: [1, 1, 7] and [1, 1, 6]"));
-    assert_eq!(disagreement(&open, &answers(1.0), &ended(Stage::Parse, Outcome::TimedOut)), None);
+    assert_eq!(disagreement((&open, &answers(1.0)), (&open, &ended(Stage::Parse, Outcome::TimedOut))), None);
 }

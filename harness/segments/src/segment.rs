@@ -4,7 +4,7 @@ use twinfer_case::{
     Algorithms, Arithmetic, Case, Culprit, EncodedCase, Expectation, NamedNode, Observation, Outcome,
     Request, Run, RunOutput, Shown, Stage, TensorSource, VariantInfo, Verdict,
 };
-use twinfer_checks::{Evaluated, Evidence, expected_outputs, golden_for, judge, references};
+use twinfer_checks::{Evaluated, Evidence, expected_outputs, golden, judge, references};
 use twinfer_golden::evaluate_returned;
 use twinfer_onnx::{Dim, Graph, Initializer, Node, Tensor, ValueInfo, infer_shapes};
 
@@ -93,8 +93,8 @@ impl SegmentCase {
 
     /// What golden computes for it, run by run, rounded to the type; `None` if golden cannot tell.
     pub fn expected(&self, info: &VariantInfo) -> Option<Vec<Tensor>> {
-        let oracle = golden_for([info.description.arithmetic]);
-        let runs = expected_outputs(&references(&self.0, &oracle)).ok()?;
+        let references = references(&self.0, &golden(), info.description.arithmetic);
+        let runs = expected_outputs(&references).ok()?;
         runs.into_iter().map(|outputs| outputs?.into_iter().next()).collect()
     }
 
@@ -139,7 +139,7 @@ impl SegmentCase {
 
     /// Judges what a backend did with the segment as a model of its own.
     pub fn judge_observation(&self, info: &VariantInfo, observation: Observation) -> SegmentVerdict {
-        let references = references(&self.0, &golden_for([info.description.arithmetic]));
+        let references = references(&self.0, &golden(), info.description.arithmetic);
         let evaluated = Evaluated::new(info, Arc::clone(&self.0), references, observation);
         match &evaluated.judgement.verdict {
             Verdict::Conforms => SegmentVerdict::Conforms,

@@ -1,9 +1,11 @@
 //! Cases by path: the folder of a finding, a case file, or a user's model.
 
-use std::{path::Path, sync::Arc};
+use std::path::Path;
 
-use twinfer_case::{Case, EncodedCase, Expectation, Provenance, Recipe, Regime, Request, Run, TensorSource};
-use twinfer_checks::{Oracle, expected_outputs, references};
+use twinfer_case::{
+    Arithmetic, Case, EncodedCase, Expectation, Provenance, Recipe, Regime, Request, Run, TensorSource,
+};
+use twinfer_checks::{expected_outputs, golden, references};
 use twinfer_onnx::{DataType, Dim, Graph};
 use twinfer_store::{read_model, write_case_folder};
 
@@ -52,7 +54,6 @@ fn case_of(graph: Graph) -> Case {
 /// Writes `case` to `folder`, with its tensors as data and the outputs that golden computes.
 pub fn write_case(folder: &Path, case: &Case) -> Result<(), TargetError> {
     let encoded = EncodedCase::encode(case.clone())?;
-    let oracle: Oracle = Arc::new(twinfer_golden::evaluate);
-    let outputs = expected_outputs(&references(&encoded, &oracle))?;
+    let outputs = expected_outputs(&references(&encoded, &golden(), Arithmetic::default()))?;
     Ok(write_case_folder(folder, &encoded, &outputs)?)
 }

@@ -85,7 +85,7 @@ impl Targets {
         let Some(observation) = workers.observe_after(history, &encoded)? else {
             return self.evaluate_fresh(workers, case);
         };
-        let references = references(&encoded, &self.oracle);
+        let references = references(&encoded, &self.oracle, workers.info().description.arithmetic);
         Ok(Evaluated::new(workers.info(), encoded, references, observation))
     }
 }

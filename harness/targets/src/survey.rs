@@ -3,7 +3,7 @@
 use std::{sync::Arc, thread};
 
 use twinfer_case::{Case, EncodedCase, LibraryInfo};
-use twinfer_checks::{Evaluated, RunReference, references};
+use twinfer_checks::{CaseReferences, Evaluated};
 use twinfer_store::{Observed, RecordedObservation};
 use twinfer_triage::Scrutiny;
 use twinfer_workers::{TriageWorkers, WorkerError};
@@ -11,7 +11,7 @@ use twinfer_workers::{TriageWorkers, WorkerError};
 use crate::{TargetError, Targets};
 
 /// A case with the outputs that golden computes for it.
-type ReferencedCase = (Arc<EncodedCase>, Vec<RunReference>);
+type ReferencedCase = (Arc<EncodedCase>, CaseReferences);
 
 /// Receives an observation with the place of its case, on the thread of the variant.
 type OnObservation<'a> = &'a (dyn Fn(usize, &RecordedObservation) + Sync);
@@ -28,7 +28,7 @@ impl Targets {
     ) -> Result<Vec<Vec<RecordedObservation>>, TargetError> {
         let reference = |case: &Case| {
             let encoded = EncodedCase::encode(case.clone())?;
-            let references = references(&encoded, &self.oracle);
+            let references = CaseReferences::new(Arc::clone(&encoded), Arc::clone(&self.oracle));
             Ok((encoded, references))
         };
         let cases = cases.iter().map(reference).collect::<Result<Vec<ReferencedCase>, TargetError>>()?;
@@ -50,7 +50,8 @@ fn survey_variant(
 ) -> Result<Vec<RecordedObservation>, TargetError> {
     let observe = |(place, (encoded, references)): (usize, &ReferencedCase)| {
         let observation = workers.observe_warm(&encoded.task)?;
-        let mut evaluated = Evaluated::new(workers.info(), encoded.clone(), references.clone(), observation);
+        let references = references.of(workers.info().description.arithmetic).to_vec();
+        let mut evaluated = Evaluated::new(workers.info(), encoded.clone(), references, observation);
         Scrutiny::Rounded.apply(workers, &mut evaluated)?;
         let Evaluated { observation, judgement, .. } = &evaluated;
         let observed = Observed { info: workers.info(), library, observation };

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use twinfer_case::{BackendName, Case, EncodedCase, Libraries, TrustedVariant, VariantInfo};
-use twinfer_checks::{Evaluated, Oracle, golden_for, references};
+use twinfer_checks::{Evaluated, Oracle, golden, references};
 use twinfer_workers::{Deadlines, HostContext, SparePolicy, TriageWorkers, WorkerCommand, WorkerPool};
 
 use crate::TargetError;
@@ -38,8 +38,7 @@ impl Targets {
         if variants.is_empty() {
             return Err(TargetError::NoBackend);
         }
-        let arithmetic = variants.iter().map(|workers| workers.info().description.arithmetic);
-        Ok(Self { oracle: golden_for(arithmetic), variants, libraries: Libraries::default() })
+        Ok(Self { oracle: golden(), variants, libraries: Libraries::default() })
     }
 
     /// Records with what the variants do that they load `libraries`.
@@ -60,7 +59,7 @@ impl Targets {
         case: &Case,
     ) -> Result<Evaluated, TargetError> {
         let encoded = EncodedCase::encode(case.clone())?;
-        let references = references(&encoded, &self.oracle);
+        let references = references(&encoded, &self.oracle, workers.info().description.arithmetic);
         let observation = workers.observe_fresh(&encoded.task)?;
         Ok(Evaluated::new(workers.info(), encoded, references, observation))
     }

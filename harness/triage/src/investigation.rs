@@ -90,7 +90,7 @@ impl<'a> Investigator<'a> {
         hidden_behind: Option<&Identity>,
         cancellation: &Cancellation,
     ) -> Result<Option<Reduced>, TriageError> {
-        let mut smallest = self.diverging(suspect)?;
+        let mut smallest = self.diverging(workers, suspect)?;
         let reduction = Reduction { workers, oracle: self.oracle, cancellation };
         if let Some(known) = hidden_behind {
             match reduction.look_behind(&smallest, known)? {
@@ -129,7 +129,7 @@ impl<'a> Investigator<'a> {
         cancellation: &Cancellation,
     ) -> Result<Option<Confirmed>, TriageError> {
         let repeater = Repeater { workers, cancellation };
-        let original = self.diverging(suspect)?;
+        let original = self.diverging(workers, suspect)?;
         if reduced.smallest.evaluated.encoded.task.hash != suspect.case {
             match confirm_reduced(&repeater, suspect, &original, reduced)? {
                 Confirmation::NotRecurring => {}
@@ -147,7 +147,7 @@ impl<'a> Investigator<'a> {
         suspect: &Suspect,
         reduced: Option<&Reduced>,
     ) -> Result<Confirmed, TriageError> {
-        let original = self.diverging(suspect)?;
+        let original = self.diverging(workers, suspect)?;
         let smallest = reduced.map_or_else(|| original.clone(), |reduced| reduced.smallest.clone());
         let divergences = suspect.divergences().to_vec();
         Ok(Confirmed::new(workers.info(), &original.evaluated, smallest, divergences).unfinished())
@@ -208,8 +208,8 @@ impl<'a> Investigator<'a> {
     }
 
     /// The case of `suspect` with its symptom, as it was judged.
-    fn diverging(self, suspect: &Suspect) -> Result<DivergingCase, TriageError> {
-        let evaluated = suspect.evaluated(self.source, self.oracle)?;
+    fn diverging(self, workers: &TriageWorkers, suspect: &Suspect) -> Result<DivergingCase, TriageError> {
+        let evaluated = suspect.evaluated(workers.info(), self.source, self.oracle)?;
         Ok(DivergingCase { evaluated, symptom: suspect.symptom.clone() })
     }
 

@@ -139,7 +139,7 @@ impl Reduction<'_> {
         let until = deepest(symptom);
         let run = |candidate: Case| {
             let encoded = EncodedCase::encode(candidate)?;
-            let references = references(&encoded, self.oracle);
+            let references = references(&encoded, self.oracle, self.workers.info().description.arithmetic);
             let observation = self.workers.observe_warm(&encoded.task.clone().until(until))?;
             Ok(Evaluated::new(self.workers.info(), encoded, references, observation))
         };

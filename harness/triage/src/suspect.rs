@@ -109,13 +109,18 @@ impl Suspect {
         (self.index, self.variant, self.lead)
     }
 
-    /// The case, generated and encoded again unless it is a segment, with what was observed and concluded.
-    pub fn evaluated(&self, source: &CaseSource, oracle: &Oracle) -> Result<Evaluated, TriageError> {
+    /// The case, generated and encoded again unless it is a segment, with what the variant of `info` did and what was concluded.
+    pub fn evaluated(
+        &self,
+        info: &VariantInfo,
+        source: &CaseSource,
+        oracle: &Oracle,
+    ) -> Result<Evaluated, TriageError> {
         let encoded = match &self.segment {
             Some(segment) => Arc::clone(segment),
             None => EncodedCase::encode(source(self.index))?,
         };
-        let references = references(&encoded, oracle);
+        let references = references(&encoded, oracle, info.description.arithmetic);
         let JudgedObservation { observation, judgement } = &*self.outcome;
         let (observation, judgement) = (observation.clone(), judgement.clone());
         Ok(Evaluated { encoded, references, observation, judgement })

@@ -11,6 +11,7 @@ mod actor {
     pub mod role;
     pub mod shared_folder;
 }
+mod arithmetic;
 mod descendants;
 mod determinism;
 mod devices;

@@ -47,6 +47,8 @@ roles! {
     /// Answers as golden does.
     Honest = "honest",
 
+    /// States that it sums in single precision and keeps subnormals, and errs by half of what one that does neither may.
+    OverstatesPrecision = "overstates-precision",
     /// Returns wrong values if a convolution has a bias.
     IgnoresBias = "ignores-bias",
     /// Returns wrong values if a convolution has a bias, and the wrong shape otherwise.
