@@ -6,11 +6,15 @@ use crate::Report;
 
 /// Why the run holds fewer cases than its budget, and how to resume it; `None` if it is complete or has not begun.
 pub(crate) fn sentence(report: &Report) -> Option<String> {
-    report.run.as_ref()?;
+    let run = report.run.as_ref()?;
     let what = match &report.end {
         Some(RunEnd::Complete) => return None,
         Some(end) => format!("ended early: {end}"),
-        None => "unfinished: the run goes on, or its process was killed".to_owned(),
+        None if run.families.is_empty() => {
+            // cases that were given have no generator to go on with
+            "unfinished: the check is under way, or it was interrupted or killed; it cannot be resumed, so check again".to_owned()
+        }
+        None => "unfinished: the campaign is under way, or it was killed".to_owned(),
     };
     let resume = report.resume.as_ref().map(|command| format!("; resume with: {command}"));
     Some(format!("{what}{}", resume.unwrap_or_default()))

@@ -1,7 +1,7 @@
 //! A table of verdicts: one row per case, one column per variant and version.
 
 use serde::Serialize;
-use twinfer_case::{BackendVersion, Diagnosis, Divergence, Stage, Topic, Variant, Verdict};
+use twinfer_case::{BackendVersion, Diagnosis, Divergence, Ending, Stage, Topic, Variant, Verdict};
 
 use crate::{
     Format,
@@ -59,6 +59,8 @@ pub struct SurveyedCase {
 pub struct Answer {
     /// The last stage that the variant entered.
     pub stage: Stage,
+    /// How that stage ended.
+    pub ended: Ending,
     /// The verdict of the checks.
     pub verdict: Verdict,
 }
@@ -197,7 +199,10 @@ impl Answer {
             Verdict::Unspecified(rule) => format!("unspecified: {rule}"),
             Verdict::Diverges(divergences) => return kinds(divergences),
         };
-        if self.stage == Stage::Execute { verdict } else { format!("{verdict} up to {}", self.stage) }
+        match (self.ended, self.stage) {
+            (Ending::Ok, Stage::Execute) => verdict,
+            (ended, stage) => format!("{verdict} ({})", ended.in_words(stage)),
+        }
     }
 }
 

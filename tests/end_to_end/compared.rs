@@ -209,7 +209,9 @@ fn interrupted_check_ends_early() {
     assert_eq!(outcome.code, Some(5), "{}", outcome.shown());
     let report = twinfer(&["report", text(&run)]).run();
     assert!(
-        report.stdout.contains("unfinished: the run goes on, or its process was killed"),
+        report.stdout.contains(
+            "unfinished: the check is under way, or it was interrupted or killed; it cannot be resumed"
+        ),
         "{}",
         report.stdout
     );

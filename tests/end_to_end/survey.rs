@@ -24,6 +24,22 @@ fn two_cases() -> tempfile::TempDir {
 }
 
 #[test]
+fn built_and_refused_cases_are_not_shown_as_executed() {
+    let folder = tempfile::tempdir().unwrap();
+    let cases = ["--out", text(folder.path()), "--family", "conv,invalid", "--cases", "8"];
+    assert_eq!(twinfer(&[&["generate"][..], &cases].concat()).run().code, Some(0));
+    let built = format!("{} build", crate::opaque::unchanged());
+    let backends = format!("ort:cpu,opt=off,{built}");
+    for format in ["terminal", "markdown"] {
+        let check = ["check", text(folder.path()), "--backends", &backends, "--format", format];
+        let table = twinfer(&check).run().stdout;
+        assert!(table.contains("conforms (built, not executed)"), "{table}");
+        assert!(table.contains("conforms (rejected in parse)"), "{table}");
+        assert!(!table.contains("up to build"), "{table}");
+    }
+}
+
+#[test]
 fn several_cases_are_reported_as_table() {
     let folder = two_cases();
     let outcome = twinfer(&["check", text(folder.path()), "--backends", "golden,ort:cpu,opt=off"]).run();

@@ -2,7 +2,7 @@ use std::{cmp::Reverse, fmt, mem};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Kind, Outcome, Stage, Variant, VariantRecord, Verdict};
+use crate::{Kind, Outcome, Reach, Stage, Variant, VariantRecord, Verdict};
 
 /// On how many cases a variant was compared with golden or another variant, at the deepest stage that its backend reaches.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -123,7 +123,7 @@ impl fmt::Display for Uncompared {
         write!(f, "{cases} {noun} {reason}")?;
         match outcome {
             None => Ok(()),
-            Some(Outcome::Ok) => write!(f, ", no error up to {stage}"),
+            Some(Outcome::Ok) => write!(f, ", no error ({})", Reach::from(*stage)),
             Some(Outcome::Rejected(error)) => write!(f, ", rejected in {stage}: {error}"),
             Some(Outcome::Failed(error)) => write!(f, ", failed in {stage}: {error}"),
             Some(Outcome::Crashed(status)) => write!(f, ", worker died in {stage}: {status}"),

@@ -2,7 +2,7 @@ use std::{collections::BTreeMap, fmt};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Divergence, Kind, Observation, Outcome, PoisonPattern, Stage};
+use crate::{Divergence, Kind, Observation, Outcome, PoisonPattern, Reach, Stage};
 
 /// What a case came to in one run, as far as repeats of the case are compared; values are not part of it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -91,6 +91,16 @@ impl Ending {
     }
 }
 
+impl Ending {
+    /// How far work went that ended so in `stage`, such as `built, not executed` or `rejected in parse`.
+    pub fn in_words(self, stage: Stage) -> String {
+        match self {
+            Self::Ok => Reach::from(stage).to_string(),
+            Self::Rejected | Self::Failed | Self::Crashed | Self::TimedOut => format!("{self} in {stage}"),
+        }
+    }
+}
+
 impl RepeatedOutcome {
     /// The outcomes of `runs` with how often each came, sorted.
     pub fn count(runs: impl IntoIterator<Item = (Circumstance, CaseOutcome)>) -> Vec<Self> {
@@ -163,6 +173,13 @@ impl fmt::Display for Circumstance {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ending_says_how_far_work_went() {
+        assert_eq!(Ending::Ok.in_words(Stage::Execute), "executed");
+        assert_eq!(Ending::Ok.in_words(Stage::Build), "built, not executed");
+        assert_eq!(Ending::Rejected.in_words(Stage::Parse), "rejected in parse");
+    }
 
     #[test]
     fn outcomes_are_one_line_with_their_circumstances() {

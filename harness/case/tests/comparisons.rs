@@ -57,7 +57,7 @@ fn causes_are_grouped_by_reason_stage_and_code() {
     let foo = "unspecified (operator Foo is not one of twinfer's)";
     let expected = [
         format!("ort:cpu: 2 cases {foo}, rejected in parse: Fail: no kernel for node 1"),
-        format!("ort:cpu: 1 case {foo}, no error up to parse"),
+        format!("ort:cpu: 1 case {foo}, no error (parsed, not built)"),
         format!("ort:cpu: 1 case {foo}, rejected in parse: InvalidGraph: node 3"),
         "ort:cpu: 1 case diverging (crash), worker died in parse: signal 11".to_owned(),
     ];

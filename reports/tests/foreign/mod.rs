@@ -9,9 +9,9 @@ use proptest::prelude::*;
 use pulldown_cmark::{Options, Parser};
 use quick_xml::{Reader, XmlVersion, events::Event as Xml};
 use twinfer_case::{
-    Comparisons, Diagnosis, Divergence, Event, Fallback, FallbackReason, FallbackValues, Finding, Kind, Note,
-    Outcome, ReproducingMutant, RunEnd, RunInfo, Stage, Topic, Uncompared, UncomparedReason, Variant,
-    Verdict,
+    Comparisons, Diagnosis, Divergence, Ending, Event, Fallback, FallbackReason, FallbackValues, Finding,
+    Kind, Note, Outcome, ReproducingMutant, RunEnd, RunInfo, Stage, Topic, Uncompared, UncomparedReason,
+    Variant, Verdict,
 };
 use twinfer_reports::{
     Answer, Difference, Format, IssueState, ListedIssue, Progress, Report, Reporter, RunFindings, Survey,
@@ -167,7 +167,11 @@ fn survey(text: &str) -> Survey {
         topic,
         graph: Some(text.to_owned()),
         golden: text.to_owned(),
-        answers: vec![Some(Answer { stage: Stage::Parse, verdict: diverges.clone() })],
+        answers: vec![Some(Answer {
+            stage: Stage::Parse,
+            ended: Ending::Rejected,
+            verdict: diverges.clone(),
+        })],
     };
     let variants = vec![SurveyedVariant { variant: variant(text), version: text.into() }];
     Survey { uncompared: vec![text.to_owned()], ..Survey::new(variants, vec![case(None), case(Some(topic))]) }

@@ -1,7 +1,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use twinfer_case::{TrustedVariant, Verdict};
+use twinfer_case::{Ending, TrustedVariant, VariantRecord, Verdict};
 use twinfer_log::LogLevel;
 use twinfer_store::Recording;
 use twinfer_targets::{Replay, Sanitizer, SanitizerReport};
@@ -144,7 +144,11 @@ fn print(replay: &Replay) {
                 }
             }
         }
-        Verdict::Conforms => line!("          conforms up to {}", replay.record.stage),
+        Verdict::Conforms => {
+            let VariantRecord { stage, outcome, .. } = &replay.record;
+            let ending = outcome.as_ref().map_or(Ending::Ok, Ending::of);
+            line!("          conforms ({})", ending.in_words(*stage));
+        }
         Verdict::Unsupported(rule) => line!("          unsupported: {rule}"),
         Verdict::Unspecified(rule) => line!("          unspecified: {rule}"),
         Verdict::Vacuous => line!("          vacuous: the error bound is too wide to judge the values"),

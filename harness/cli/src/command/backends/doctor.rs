@@ -1,6 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use twinfer_case::{BackendName, Stage, TrustedVariant, Variant};
+use twinfer_case::{BackendName, Reach, Stage, TrustedVariant, Variant};
 use twinfer_libraries::{Dependency, Hashing, Installed, Loader, Product, Store, pip_version};
 use twinfer_targets::Targets;
 use twinfer_workers::Deadlines;
@@ -124,7 +124,7 @@ fn started(variant: &TrustedVariant) -> Result<String, Failure> {
         let limit = if description.reaches == Stage::Execute {
             String::new()
         } else {
-            format!(" (up to {} on this machine)", description.reaches)
+            format!(" ({} on this machine)", Reach::from(description.reaches))
         };
         format!("{} {}{limit}", description.name, description.version)
     });

@@ -1,6 +1,6 @@
 //! The table of a survey: what golden and every variant give for every case.
 
-use twinfer_case::{Case, Expectation, Task};
+use twinfer_case::{Case, Ending, Expectation, Observation, Task};
 use twinfer_reports::{Answer, Survey, SurveyedCase, SurveyedVariant};
 use twinfer_store::RecordedObservation;
 
@@ -28,7 +28,8 @@ fn row(entry: &Entry, variants: &[SurveyedVariant]) -> SurveyedCase {
 
 fn answer(entry: &Entry, variant: &SurveyedVariant) -> Option<Answer> {
     let observed = entry.observations.iter().find(|one| variant_of(one) == *variant)?;
-    Some(Answer { stage: observed.observation.stage, verdict: observed.verdict.clone()? })
+    let Observation { stage, outcome, .. } = &observed.observation;
+    Some(Answer { stage: *stage, ended: Ending::of(outcome), verdict: observed.verdict.clone()? })
 }
 
 fn variant_of(observed: &RecordedObservation) -> SurveyedVariant {
