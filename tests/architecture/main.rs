@@ -1,6 +1,6 @@
 //! The walls of the program: which crate may import which, that the files of a crate import each other in one direction,
-//! that only `harness/store` knows the names of files on disk, that `unsafe` stands in few places, and that few places vouch for
-//! code that is run.
+//! that only `harness/store` knows the names of files on disk, that `unsafe` stands in few places, that few places vouch for
+//! code that is run, and that few read the clock of the machine.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -11,3 +11,4 @@ mod sources;
 mod stored_names;
 mod trust;
 mod unsafe_code;
+mod wall_clock;

@@ -118,6 +118,15 @@ mod tests {
         Stamp { device: 1, inode: 2, bytes: 3, modified: Instant(4, 5), changed: Instant(6, 7) }
     }
 
+    #[test]
+    fn file_from_the_future_is_not_settled() {
+        // as files are after the clock was set back
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() as i64;
+        let changed = |seconds| Stamp { changed: Instant(seconds, 0), ..stamp() };
+        assert!(changed(now - 3600).is_settled());
+        assert!(!changed(now + 3600).is_settled());
+    }
+
     fn cache() -> (tempfile::TempDir, DigestCache) {
         let folder = tempfile::tempdir().unwrap();
         let cache = DigestCache::new(folder.path().join("digests"));
