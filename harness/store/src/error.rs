@@ -57,10 +57,10 @@ pub enum StoreError {
     #[error("{} is not a finding of this run: move it out of the run directory, then resume with --resume", .0.display())]
     Obstructed(PathBuf),
     /// The directory for a new run holds another run.
-    #[error("{} already holds a run: resume it with --resume, or give another --out", .0.display())]
+    #[error("{} already holds a run: give another --out, or resume a campaign with `twinfer fuzz --resume`", .0.display())]
     Occupied(PathBuf),
     /// The folder is not a run directory.
-    #[error("cannot read {}: {source}: give a run directory of `twinfer fuzz`", path.display())]
+    #[error("cannot read {}: {source}: give the directory of a run", path.display())]
     NoRun {
         /// The file that is missing or unreadable.
         path: PathBuf,

@@ -44,7 +44,9 @@ impl<'a> Findings<'a> {
         let signatures: Vec<_> = variants
             .filter_map(|(info, record)| Some(self.signature(info, record.verdict.divergences().first()?)))
             .collect();
-        signatures.into_iter().fold(false, |any, signature| self.repeated.insert(signature) || any)
+        let before = self.repeated.len();
+        self.repeated.extend(signatures);
+        self.repeated.len() > before
     }
 
     fn place_of(&self, signature: &Signature) -> Option<usize> {
