@@ -54,6 +54,9 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let nodes = format!("(nodes: {} → {})", finding.before.nodes, finding.after.nodes);
     print(&(paint::bad(&finding.signature) + " " + paint::faint(nodes)));
     line!("{}", finding.graph);
+    if finding.only_poisoned {
+        line!("seen only with poisoned memory");
+    }
     for divergence in &finding.divergences {
         line!("{}: {}", divergence.kind, divergence.detail);
         if let Some(diagnosis) = &divergence.diagnosis {

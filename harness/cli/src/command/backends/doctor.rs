@@ -124,7 +124,7 @@ fn started(variant: &TrustedVariant) -> Result<String, Failure> {
         let limit = if description.reaches == Stage::Execute {
             String::new()
         } else {
-            format!(" ({} on this machine)", Reach::from(description.reaches))
+            format!("; models are {} on this machine", Reach::from(description.reaches))
         };
         format!("{} {}{limit}", description.name, description.version)
     });

@@ -10,6 +10,10 @@ use super::reproduction::{Reproduction, raw_name};
 /// The largest output, in elements, whose values are printed.
 const SHOWN: usize = 64;
 
+/// What a reader without twinfer has to know about an observation with poisoned memory.
+const POISONED: &str = "- with poisoned memory: twinfer filled CUDA memory with a pattern before it was written and after it was freed. \
+    `reproduce.py` does not, so the bug may not show there; `twinfer replay` does.";
+
 /// The README in Markdown.
 pub fn page(reproduction: &Reproduction) -> String {
     let mut parts = vec![format!("# {}", markdown_text(&title(reproduction)))];
@@ -75,6 +79,9 @@ fn seen(reproduction: &Reproduction, observed: &RecordedObservation) -> String {
     let title = format!("### {version}, {}", markdown_code(&observed.variant.to_string()));
     let mut lines = vec![title, String::new()];
     lines.extend([ending(&observed.observation), String::new()]);
+    if observed.variant.is_poisoned() {
+        lines.push(POISONED.to_owned());
+    }
     for divergence in reproduction.divergences(observed) {
         lines.push(format!("- {}: {}", divergence.kind, markdown_text(&divergence.detail)));
         lines.extend(divergence.diagnosis.iter().filter_map(because));
