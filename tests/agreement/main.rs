@@ -6,8 +6,8 @@ mod tally;
 
 use std::{env, fs, path::Path};
 
-use twinfer_case::CaseRecord;
 use twinfer_generators::Family;
+use twinfer_store::{Records, read_run};
 use twinfer_tests::{Twinfer, no_findings};
 
 use tally::Tally;
@@ -57,9 +57,9 @@ fn tally(family: Family, count: u64) -> Tally {
     assert!(matches!(outcome.code, Some(0 | 1)), "{}", outcome.shown());
     let mut tally = Tally::new(family);
     let stream = family.stream(SEED);
-    let journal = fs::read_to_string(out.join("journal.jsonl")).expect("a campaign keeps a journal");
-    for line in journal.lines() {
-        let record: CaseRecord = serde_json::from_str(line).expect("a record a line");
+    let run = read_run(&out).expect("a campaign keeps its run");
+    for record in Records::open(&out, &run).expect("a campaign keeps a journal") {
+        let record = record.expect("a whole record");
         let index = record.provenance.as_ref().expect("the case was generated").index;
         tally.take(&stream.case(index), &record);
     }

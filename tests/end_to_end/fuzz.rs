@@ -3,6 +3,7 @@
 use std::{fs, path::Path};
 
 use serde_json::Value;
+use twinfer_store::{Records, read_run};
 use twinfer_tests::{Outcome, no_findings};
 
 use crate::twinfer;
@@ -19,10 +20,10 @@ fn report(out: &Path, format: &str) -> String {
     outcome.stdout
 }
 
-/// The records of the journal, without timings and the checksums over them.
+/// The cases of a run in their order, as they were last decided, without timings.
 pub fn journal(out: &Path) -> Vec<Value> {
-    let text = fs::read_to_string(out.join("journal.jsonl")).unwrap();
-    text.lines().map(|line| without_timings(serde_json::from_str(line).unwrap())).collect()
+    let records = Records::open(out, &read_run(out).unwrap()).unwrap();
+    records.map(|record| without_timings(serde_json::to_value(record.unwrap()).unwrap())).collect()
 }
 
 /// Leaves a run directory as if its campaign had been killed `bytes` before the end of the journal.
@@ -37,7 +38,6 @@ pub fn cut_journal(out: &Path, bytes: usize) {
 }
 
 fn without_timings(mut record: Value) -> Value {
-    record.as_object_mut().unwrap().remove("checksum").unwrap();
     for variant in record["variants"].as_array_mut().unwrap() {
         variant.as_object_mut().unwrap().remove("timings");
     }
