@@ -19,6 +19,7 @@ const REGIMES: [Regime; 5] = [
     Regime::WideRange,
     Regime::Denormal,
     Regime::Saturating,
+    Regime::Special,
 ];
 
 fuzz_target!(|bytes: &[u8]| -> Corpus {

@@ -16,6 +16,7 @@ use crate::{
     part::{Operation, Part},
     plan::{Plan, Point},
     pool::Pool,
+    special,
 };
 use feed::Feed;
 use value::Value;
@@ -33,7 +34,12 @@ pub struct Draft<'a> {
 
 impl CaseSpace for Space {
     fn draw(&self, choices: &mut Choices) -> Case {
-        Draft::case(self, choices)
+        let mut case = Draft::case(self, choices);
+        // drawn last, so that all other choices are the same without it
+        if self.special.draw(choices) {
+            special::strew(&mut case, choices);
+        }
+        case
     }
 }
 

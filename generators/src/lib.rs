@@ -46,6 +46,7 @@ mod quantizer;
 mod quantizers;
 mod space;
 mod spaces;
+mod special;
 mod strategy;
 mod tensors;
 mod weights;

@@ -34,6 +34,8 @@ pub struct Space {
     pub opset: Menu<i64>,
     /// How values are distributed.
     pub regime: Menu<Values>,
+    /// Whether values outside of the exact regime include NaN, infinities and other special ones.
+    pub special: Menu<bool>,
     /// The number of samples in a batch.
     pub batch: Menu<usize>,
     /// The division of channels into groups.

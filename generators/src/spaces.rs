@@ -166,6 +166,7 @@ impl Space {
                 (Values::Denormal, 5),
                 (Values::Saturating, 2),
             ]),
+            special: Menu::new([(false, 90), (true, 10)]),
             batch: Menu::new([(1, 60), (2, 25), (3, 15)]),
             grouping: Menu::new([
                 (Grouping::One, 62),

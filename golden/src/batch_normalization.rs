@@ -4,6 +4,7 @@ use crate::{
     format::Format,
     grid::Grid,
     rules::{self, Entry},
+    special::{Number, Special, Terms},
     value::Value,
 };
 
@@ -29,6 +30,19 @@ struct Factor {
 impl Parameters<'_> {
     fn deviation(&self, channel: usize) -> f64 {
         (self.variance.elements[channel] + self.epsilon).sqrt()
+    }
+
+    /// What is decided on all elements of a channel because a parameter is out of range; `None` if none is.
+    fn special(&self, channel: usize) -> Option<Special> {
+        let numbers = [self.scale, self.bias, self.mean, self.variance].map(|one| one.number(channel));
+        if numbers.iter().any(|number| !number.value.is_finite()) {
+            return Some(Special::Open(Some(&rules::NORMALIZED_NON_FINITE)));
+        }
+        if numbers.iter().any(|number| !number.is_finite()) {
+            return Some(Special::Open(None));
+        }
+        let is_positive = self.variance.elements[channel] + self.epsilon > 0.0;
+        (!is_positive).then_some(Special::Open(Some(&rules::VARIANCE_NOT_POSITIVE)))
     }
 
     fn factor(&self, channel: usize) -> Factor {
@@ -61,12 +75,35 @@ impl Parameters<'_> {
     }
 }
 
+/// What is decided on the element of `x` at `place` because it is not finite; `None` if it is.
+///
+/// `shift` is the magnitude of what is added to the product of the element and the factor: the bias and the scaled mean.
+fn special(x: &Value, place: usize, factor: &Factor, bias: Number, shift: f64) -> Option<Special> {
+    let number = x.number(place);
+    if number.is_finite() {
+        return None;
+    }
+    let mut terms = Terms::default();
+    terms.product(number, Number { value: factor.value, error: factor.error });
+    terms.number(bias);
+    let format = Format::of(x.dtype);
+    let special = terms.sum(format)?;
+    // backends fold the mean into the bias, which may overflow against the infinity
+    let is_folded_finite = 2.0 * shift <= format.max;
+    match special {
+        Special::Settled(value) if value.is_infinite() && !is_folded_finite => {
+            Some(Special::Open(Some(&rules::OVERFLOW_IN_SOME_ORDER)))
+        }
+        special => Some(special),
+    }
+}
+
 /// `(x - mean) / sqrt(variance + epsilon) * scale + bias`, channel by channel.
 pub fn batch_normalization(
     x: &Value,
     parameters: &Parameters,
     arithmetic: Arithmetic,
-) -> (Value, Option<&'static Entry>) {
+) -> (Value, Vec<&'static Entry>) {
     let channels = x.shape[1];
     let positions: usize = x.shape[2..].iter().product();
     let channel_of = |place: usize| place / positions % channels;
@@ -87,7 +124,7 @@ pub fn batch_normalization(
     let factor_grid = parameters.factor_grid().filter(|_| is_direct);
     let grid = (|| Some(x.grid?.and(mean.grid?).times(factor_grid?).and(bias.grid?)))();
     let shape = x.shape.clone();
-    let normalized = Value::computed(
+    let mut normalized = Value::computed(
         x.dtype,
         shape,
         elements.collect(),
@@ -112,6 +149,14 @@ pub fn batch_normalization(
             elements.iter().zip(magnitude).enumerate().map(error).collect()
         },
     );
-    let is_open = parameters.variance.elements.iter().any(|variance| variance + parameters.epsilon <= 0.0);
-    (normalized, is_open.then_some(&rules::VARIANCE_NOT_POSITIVE))
+    let of_channels: Vec<_> = (0..channels).map(|channel| parameters.special(channel)).collect();
+    let decided = (0..x.elements.len()).filter_map(|place| {
+        let channel = channel_of(place);
+        let factor = &factors[channel];
+        let shift = (mean.elements[channel] * factor.value).abs() + bias.elements[channel].abs();
+        let of_element = || special(x, place, factor, bias.number(channel), shift);
+        Some((place, of_channels[channel].or_else(of_element)?))
+    });
+    let touched = normalized.settle(decided.collect::<Vec<_>>());
+    (normalized, touched)
 }

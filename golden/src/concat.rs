@@ -23,6 +23,7 @@ pub fn concat(parts: &[&Value], axis: usize, shape: Vec<usize>) -> Value {
         quantization_step: parts[0].quantization_step.filter(|step| {
             parts.iter().all(|part| part.quantization_step.is_some_and(|other| other.total_cmp(step).is_eq()))
         }),
+        has_signed_zeros: parts.iter().all(|part| part.has_signed_zeros),
         shape,
     }
 }

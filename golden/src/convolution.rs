@@ -1,3 +1,5 @@
+use std::ops::Range;
+
 use twinfer_onnx::DataType;
 
 use crate::{
@@ -9,6 +11,7 @@ use crate::{
     rounding::to_half,
     rules::{self, Entry},
     semantics::{Accumulator, Bare, GroupOrder, WeightOrder},
+    special::{Special, Terms, overflowing},
     taps::Taps,
     transformed::{Norms, Transformed},
     value::Value,
@@ -158,6 +161,38 @@ impl ReceptiveField<'_> {
         norms
     }
 
+    /// The places in x of the input channels that this output channel reads, and those in w of their kernels.
+    fn places(&self) -> impl Iterator<Item = (Range<usize>, Range<usize>)> {
+        let Connectivity { groups, inputs, .. } = self.channels;
+        let (input_len, kernel_len) = (self.taps.input_len(), self.taps.kernel_len());
+        (0..inputs).map(move |channel| {
+            let x = self.batch * groups * inputs + self.channels.input(self.group, channel, self.output);
+            let w = self.channels.kernel(self.group, channel, self.output);
+            (x * input_len..(x + 1) * input_len, w * kernel_len..(w + 1) * kernel_len)
+        })
+    }
+
+    /// Whether an operand of this output channel, at any position, is not finite.
+    fn reads_special(&self) -> bool {
+        let is_special =
+            |value: &Value, mut places: Range<usize>| places.any(|place| !value.number(place).is_finite());
+        self.places().any(|(x, w)| is_special(self.x, x) || is_special(self.w, w))
+    }
+
+    /// Whether a weight that is not finite meets no input at `position`.
+    fn pads_special(&self, position: usize) -> bool {
+        let taps = self.taps.at(position);
+        if taps.len() == self.taps.kernel_len() {
+            return false;
+        }
+        self.places().any(|(_, mut w)| {
+            let begin = w.start;
+            w.any(|place| {
+                !self.w.number(place).is_finite() && taps.iter().all(|(_, kernel)| begin + kernel != place)
+            })
+        })
+    }
+
     /// The error of the sum caused by errors of the operands.
     fn propagated_error(&self, position: usize) -> f64 {
         let mut error = 0.0;
@@ -170,17 +205,25 @@ impl ReceptiveField<'_> {
 }
 
 impl Convolution<'_> {
-    /// The result, of the given shape [N, M, d…].
-    pub fn evaluate(&self, shape: Vec<usize>) -> Value {
+    /// The result, of the given shape [N, M, d…], and the rules that leave elements of it open.
+    pub fn evaluate(&self, shape: Vec<usize>) -> (Value, Vec<&'static Entry>) {
         let count = shape.iter().product();
         let mut elements = Vec::with_capacity(count);
         let mut magnitude = Vec::with_capacity(count);
+        let mut decided = Vec::new();
+        let operands = [Some(self.x), Some(self.w), self.bias];
+        let has_special = operands.into_iter().flatten().any(Value::has_special);
+        let may_overflow = Format::of(self.x.dtype).max / 2.0;
         self.each_window(|window, position, channel| {
             let (sum, absolute) = window.sums(position);
             let bias =
                 self.bias.filter(|_| !self.is_bare(position)).map_or(0.0, |bias| bias.elements[channel]);
             let pairs = self.pairs.as_ref().filter(|_| !self.channels.is_depthwise());
             let excess = pairs.map_or(0.0, |pairs| pairs.excess(&window.products(pairs, position), channel));
+            if has_special || absolute + bias.abs() > may_overflow {
+                let special = self.special(window, position, channel, sum + bias);
+                decided.extend(special.map(|special| (elements.len(), special)));
+            }
             elements.push(sum + bias + excess);
             magnitude.push(absolute + bias.abs());
         });
@@ -194,13 +237,52 @@ impl Convolution<'_> {
                 }
             }
         }
-        Value::computed(self.x.dtype, shape, elements, magnitude, grid, |elements, magnitude| {
-            self.error(elements, magnitude)
+        let mut value =
+            Value::computed(self.x.dtype, shape, elements, magnitude, grid, |elements, magnitude| {
+                self.error(elements, magnitude)
+            });
+        let touched = value.settle(decided);
+        (value, touched)
+    }
+
+    /// What is decided on the element at `position` of output channel `channel`, which is exactly `sum`, because an operand is not finite or
+    /// the sum overflows; `None` if neither holds.
+    fn special(&self, window: &ReceptiveField, position: usize, channel: usize, sum: f64) -> Option<Special> {
+        let mut terms = Terms::default();
+        window.each_product(position, |x, w| terms.product(self.x.number(x), self.w.number(w)));
+        if let Some(bias) = self.bias.filter(|_| !self.is_bare(position)) {
+            terms.number(bias.number(channel));
+        }
+        let format = Format::of(self.x.dtype);
+        let of_terms = terms.sum(format);
+        let is_nan = matches!(of_terms, Some(Special::Settled(value)) if value.is_nan());
+        if self.transformed.is_some() && window.reads_special() {
+            return Some(Special::Open(Some(&rules::TRANSFORMED_NON_FINITE)));
+        }
+        if !is_nan && window.pads_special(position) {
+            return Some(Special::Open(Some(&rules::PADDING_TIMES_NON_FINITE)));
+        }
+        of_terms.or_else(|| {
+            let (_, absolute) = window.sums(position);
+            let bias = self.bias.map_or(0.0, |bias| bias.largest_at(channel));
+            let propagated = window.propagated_error(position) + self.operand_rounding() * absolute;
+            let magnitude = absolute + bias + propagated;
+            let (dtype, within) = (self.x.dtype, self.accumulator());
+            let rounding =
+                self.arithmetic.error_within(within, dtype, self.roundings(), magnitude, magnitude);
+            let special = terms.overflow(sum, propagated + rounding, format)?;
+            let is_transformed = self.transformed.is_some();
+            Some(if is_transformed { Special::Open(Some(&rules::OVERFLOW_IN_SOME_ORDER)) } else { special })
         })
     }
 
+    /// One rounding per product, one for the bias.
+    fn roundings(&self) -> f64 {
+        (self.channels.inputs * self.taps.kernel_len() + 1) as f64
+    }
+
     /// The result in integers, of the given shape, and the rules entries that it touches: sums that exceed 32 bits.
-    pub fn evaluate_integers(&self, shape: Vec<usize>) -> (Value, Option<&'static Entry>) {
+    pub fn evaluate_integers(&self, shape: Vec<usize>) -> (Value, Vec<&'static Entry>) {
         let count = shape.iter().product();
         let (mut elements, mut errors) = (Vec::with_capacity(count), Vec::with_capacity(count));
         self.each_window(|window, position, channel| {
@@ -210,10 +292,11 @@ impl Convolution<'_> {
             errors.push(window.propagated_error(position) + bias_error);
         });
         let range = f64::from(i32::MIN)..=f64::from(i32::MAX);
-        let overflows = elements.iter().any(|sum| !range.contains(sum));
+        let overflows = overflowing(&elements, &range, &rules::SUM_OVERFLOW);
         let elements = elements.into_iter().map(|sum| sum.clamp(*range.start(), *range.end())).collect();
-        let sums = Value::quantized(DataType::Int32, shape, elements, errors);
-        (sums, overflows.then_some(&rules::SUM_OVERFLOW))
+        let mut sums = Value::quantized(DataType::Int32, shape, elements, errors);
+        let touched = sums.settle(overflows);
+        (sums, touched)
     }
 
     /// The type in which the products are summed.
@@ -280,8 +363,7 @@ impl Convolution<'_> {
 
     /// The error of a sum of products in any order, including the operands' errors and the rounding of the result.
     fn error(&self, elements: &[f64], magnitude: &[f64]) -> Vec<f64> {
-        // one rounding per product, one for the bias
-        let roundings = (self.channels.inputs * self.taps.kernel_len() + 1) as f64;
+        let roundings = self.roundings();
         let operand_rounding = self.operand_rounding();
         let operands_err = self.x.error.is_some() || self.w.error.is_some();
         let (dtype, within) = (self.x.dtype, self.accumulator());

@@ -3,41 +3,38 @@ use twinfer_onnx::DataType;
 use crate::{
     Arithmetic,
     arithmetic::ErrorModel as _,
+    format::Format,
     rules::{self, Entry},
+    special::{Special, Terms, overflowing},
     value::Value,
 };
 
-pub fn relu(x: &Value) -> (Value, Option<&'static Entry>) {
+pub fn relu(x: &Value) -> (Value, Vec<&'static Entry>) {
     let elements = x.elements.iter().map(|x| if x.is_nan() { *x } else { x.max(0.0) }).collect();
     // if even the largest possible x is below zero, the result is zero
     let error = x.error.as_ref().map(|error| {
         error.iter().zip(&x.elements).map(|(error, x)| if x + error <= 0.0 { 0.0 } else { *error }).collect()
     });
-    let touched = x.elements.iter().any(|x| x.is_nan()).then_some(&rules::RELU_OF_NAN);
-    (Value { elements, error, ..x.clone() }, touched)
+    let mut value = Value { elements, error, has_signed_zeros: false, ..x.clone() };
+    let touched = value.settle(open_where_nan(x, &rules::RELU_OF_NAN));
+    (value, touched)
 }
 
-pub fn add(
-    a: &Value,
-    b: &Value,
-    shape: Vec<usize>,
-    arithmetic: Arithmetic,
-) -> (Value, Option<&'static Entry>) {
+pub fn add(a: &Value, b: &Value, shape: Vec<usize>, arithmetic: Arithmetic) -> (Value, Vec<&'static Entry>) {
     let (a_places, b_places) = (broadcast_places(&a.shape, &shape), broadcast_places(&b.shape, &shape));
     let pairs = || a_places.iter().copied().zip(b_places.iter().copied());
     let elements: Vec<f64> = pairs().map(|(i, j)| a.elements[i] + b.elements[j]).collect();
     if let Some((lowest, highest)) = integer_range(a.dtype) {
-        let overflows = elements.iter().any(|sum| !(lowest..=highest).contains(sum));
+        let overflows = overflowing(&elements, &(lowest..=highest), &rules::INTEGER_OVERFLOW);
         let elements = elements.into_iter().map(|sum| sum.clamp(lowest, highest)).collect();
         let error = pairs().map(|(i, j)| a.error_at(i) + b.error_at(j)).collect();
-        return (
-            Value::quantized(a.dtype, shape, elements, error),
-            overflows.then_some(&rules::INTEGER_OVERFLOW),
-        );
+        let mut sum = Value::quantized(a.dtype, shape, elements, error);
+        let touched = sum.settle(overflows);
+        return (sum, touched);
     }
     let magnitude = pairs().map(|(i, j)| a.magnitude_at(i) + b.magnitude_at(j)).collect();
     let grid = a.grid.zip(b.grid).map(|(a, b)| a.and(b));
-    let sum = Value::computed(a.dtype, shape, elements, magnitude, grid, |elements, magnitude| {
+    let mut sum = Value::computed(a.dtype, shape, elements, magnitude, grid, |elements, magnitude| {
         let of_operands = pairs().map(|(i, j)| a.error_at(i) + b.error_at(j));
         let parts = of_operands.zip(elements).zip(magnitude);
         // one rounding more than that of the result, if the sum is fused with the accumulation of an operand
@@ -46,7 +43,44 @@ pub fn add(
         };
         parts.map(error).collect()
     });
-    (sum, None)
+    let decided = pairs().enumerate().filter_map(|(place, pair)| {
+        let special = sum_special((a, pair.0), (b, pair.1), arithmetic)?;
+        Some((place, special))
+    });
+    let touched = sum.settle(decided.collect::<Vec<_>>());
+    (sum, touched)
+}
+
+/// What is decided on the sum of two elements because one is not finite or the sum overflows; `None` if neither holds.
+fn sum_special((a, i): (&Value, usize), (b, j): (&Value, usize), arithmetic: Arithmetic) -> Option<Special> {
+    let format = Format::of(a.dtype);
+    let (one, other) = (a.number(i), b.number(j));
+    let magnitude = a.magnitude_at(i) + b.magnitude_at(j);
+    if one.is_finite() && other.is_finite() && magnitude <= format.max / 2.0 {
+        return None;
+    }
+    let mut terms = Terms::default();
+    terms.number(one);
+    terms.number(other);
+    terms.sum(format).or_else(|| {
+        let sum = one.value + other.value;
+        let error = one.error + other.error + arithmetic.error(a.dtype, 1.0, magnitude, sum.abs());
+        match terms.overflow(sum, error, format) {
+            None if magnitude + error > format.max => {
+                Some(Special::Open(Some(&rules::OVERFLOW_IN_SOME_ORDER)))
+            }
+            special => special,
+        }
+    })
+}
+
+/// The places of NaN, which are open by `entry`.
+pub fn open_where_nan<'a>(
+    x: &'a Value,
+    entry: &'static Entry,
+) -> impl Iterator<Item = (usize, Special)> + 'a {
+    let places = x.elements.iter().enumerate().filter(|(_, element)| element.is_nan());
+    places.map(|(place, _)| (place, Special::Open(Some(entry))))
 }
 
 /// The range of an integer type.

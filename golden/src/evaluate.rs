@@ -109,10 +109,11 @@ impl From<&Value> for Reference {
         Self {
             dtype: value.dtype,
             shape: value.shape.clone(),
-            values: value.elements.clone(),
+            values: value.given_elements(),
             bound: value.error.clone().unwrap_or_else(|| vec![0.0; value.elements.len()]),
             grid_step: value.grid.map(crate::grid::Grid::size),
             quantization_step: value.quantization_step,
+            has_signed_zeros: value.has_signed_zeros,
         }
     }
 }

@@ -7,4 +7,6 @@ pub struct Evaluation {
     pub outputs: Vec<Reference>,
     /// The open points of the specification that the graph touches, each once.
     pub unspecified: Vec<&'static Entry>,
+    /// The open points that only single elements touch, each once: any value of these elements conforms.
+    pub open: Vec<&'static Entry>,
 }

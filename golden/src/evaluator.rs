@@ -40,6 +40,7 @@ pub struct Evaluator<'a> {
     returned_inputs: bool,
     /// What rounds the values in place of bounds; `None` if they get bounds.
     random_rounding: Option<RandomRounding>,
+    open: Vec<&'static Entry>,
 }
 
 impl<'a> Evaluator<'a> {
@@ -63,6 +64,7 @@ impl<'a> Evaluator<'a> {
             unspecified: Vec::new(),
             returned_inputs: false,
             random_rounding: None,
+            open: Vec::new(),
         }
     }
 
@@ -100,7 +102,7 @@ impl<'a> Evaluator<'a> {
             self.origins.insert(&node.outputs[0], self.origin_of_output(node));
         }
         let outputs = self.graph.outputs.iter().map(|output| Reference::from(&*self.output(output)));
-        Ok(Evaluation { outputs: outputs.collect(), unspecified: self.unspecified })
+        Ok(Evaluation { outputs: outputs.collect(), unspecified: self.unspecified, open: self.open })
     }
 
     /// An output in its declared type. Values that a mutant read as int8 keep their bytes.
@@ -170,13 +172,22 @@ impl<'a> Evaluator<'a> {
         }
     }
 
+    /// Records rules that leave single elements open.
+    fn open(&mut self, entries: impl IntoIterator<Item = &'static Entry>) {
+        for entry in entries {
+            if !self.open.contains(&entry) {
+                self.open.push(entry);
+            }
+        }
+    }
+
     fn add(&mut self, node: &Node) -> Value {
         let b = match self.semantics.surroundings {
             Surroundings::AddendDropped => Cow::Owned(self.input(node, 1).zeros()),
             _ => Cow::Borrowed(self.input(node, 1)),
         };
         let (sum, touched) = add(self.input(node, 0), &b, self.shape(node), self.arithmetic);
-        self.touch(touched);
+        self.open(touched);
         sum
     }
 
@@ -186,7 +197,7 @@ impl<'a> Evaluator<'a> {
             return x.clone();
         }
         let (value, touched) = relu(x);
-        self.touch(touched);
+        self.open(touched);
         value
     }
 
@@ -205,7 +216,7 @@ impl<'a> Evaluator<'a> {
             epsilon,
         };
         let (normalized, touched) = batch_normalization(self.input(node, 0), &parameters, self.arithmetic);
-        self.touch(touched);
+        self.open(touched);
         normalized
     }
 
@@ -230,8 +241,9 @@ impl<'a> Evaluator<'a> {
         let reaches: Vec<_> = geometry.axes.iter().map(Reach::from).collect();
         let zero_padding = self.semantics.surroundings == Surroundings::PoolPaddingZero;
         let taps = Taps::of(&reaches, Direction::Gather);
-        let (pooled, touched) = max_pool(x, &taps, shape, zero_padding);
+        let (pooled, touched, open) = max_pool(x, &taps, shape, zero_padding);
         self.touch(touched);
+        self.open(open);
         self.touch(rules::of_max_pool(op, &geometry));
         Ok(pooled)
     }

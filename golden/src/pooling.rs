@@ -1,20 +1,20 @@
 use twinfer_onnx::DataType;
 
 use crate::{
-    elementwise::integer_range,
+    elementwise::{integer_range, open_where_nan},
     rules::{self, Entry},
     taps::Taps,
     value::Value,
 };
 
-/// The maximum over each window, as a tensor of shape [N, C, d…]; where `zero_padding`, as only a mutant has it, windows
+/// The maximum over each window, as a tensor of shape [N, C, d…], the open points of all windows, and those of single ones; where `zero_padding`, as only a mutant has it, windows
 /// that reach beyond the input find zeros there.
 pub fn max_pool(
     x: &Value,
     taps: &Taps,
     shape: Vec<usize>,
     zero_padding: bool,
-) -> (Value, Vec<&'static Entry>) {
+) -> (Value, Vec<&'static Entry>, Vec<&'static Entry>) {
     let channels = x.shape[0] * x.shape[1];
     let lowest = integer_range(x.dtype).map_or(f64::NEG_INFINITY, |(lowest, _)| lowest);
     let over_windows = |start: f64, of: &dyn Fn(usize) -> f64| -> Vec<f64> {
@@ -34,10 +34,7 @@ pub fn max_pool(
     if is_empty {
         touched.push(&rules::WINDOW_OF_PADDING);
     }
-    if x.elements.iter().any(|x| x.is_nan()) {
-        touched.push(&rules::MAX_OF_NAN);
-    }
-    let pooled = Value {
+    let mut pooled = Value {
         dtype: x.dtype,
         shape,
         elements: over_windows(lowest, &|place| x.elements[place]),
@@ -46,8 +43,11 @@ pub fn max_pool(
         error: x.error.as_ref().map(|error| over_windows(0.0, &|place| error[place])),
         grid: if is_empty && x.dtype != DataType::Int8 && x.dtype != DataType::Uint8 { None } else { x.grid },
         quantization_step: x.quantization_step.filter(|_| !is_empty),
+        has_signed_zeros: false,
     };
-    (pooled, touched)
+    let nan = open_where_nan(&pooled, &rules::MAX_OF_NAN).collect::<Vec<_>>();
+    let open = pooled.settle(nan);
+    (pooled, touched, open)
 }
 
 fn nan_or_max(largest: f64, x: f64) -> f64 {

@@ -3,10 +3,11 @@ use twinfer_onnx::DataType;
 use crate::{
     Arithmetic,
     arithmetic::ErrorModel as _,
-    elementwise::integer_range,
+    elementwise::{integer_range, open_where_nan},
     format::Format,
     grid::Grid,
     rules::{self, Entry},
+    special::Special,
     value::Value,
 };
 
@@ -109,9 +110,13 @@ impl Parameters<'_> {
         })
     }
 
-    fn scale_entry(&self) -> Option<&'static Entry> {
-        let is_open = self.scale.elements.iter().any(|scale| !scale.is_finite() || *scale <= 0.0);
-        is_open.then_some(&rules::SCALE_NOT_POSITIVE)
+    /// The places of `x` whose scale is not positive or not finite, which are open.
+    fn without_scale(&self, x: &Value) -> Vec<(usize, Special)> {
+        if self.scale.elements.iter().all(|scale| scale.is_finite() && *scale > 0.0) {
+            return Vec::new();
+        }
+        let scales = self.along(x).enumerate().filter(|(_, at)| !at.scale.is_finite() || at.scale <= 0.0);
+        scales.map(|(place, _)| (place, Special::Open(Some(&rules::SCALE_NOT_POSITIVE)))).collect()
     }
 }
 
@@ -131,12 +136,20 @@ pub fn quantize(x: &Value, parameters: &Parameters, dtype: DataType) -> (Value, 
         let deviation = |scaled: f64| (quantized(scaled) - element).abs();
         errors.push(deviation(scaled + error).max(deviation(scaled - error)));
     }
-    let mut touched = Vec::from_iter(parameters.scale_entry());
-    if x.elements.iter().any(|x| x.is_nan()) {
-        touched.push(&rules::QUANTIZE_NAN);
-    }
     let mut value = Value::quantized(dtype, x.shape.clone(), elements, errors);
     value.quantization_step = Some(1.0);
+    let nan = open_where_nan(x, &rules::QUANTIZE_NAN);
+    // a backend that sees the infinity saturates
+    let unsaturated = parameters.along(x).enumerate().filter(|(place, at)| {
+        let saturated = conversion.fit(f64::INFINITY.copysign(x.elements[*place]) / at.scale, range);
+        x.is_overflow(*place) && (saturated - value.elements[*place]).abs() > 0.0
+    });
+    let unsaturated = unsaturated.map(|(place, _)| place);
+    let open = (0..x.elements.len())
+        .filter(|place| x.error_at(*place) == f64::INFINITY && !x.elements[*place].is_finite());
+    let open = unsaturated.chain(open).map(|place| (place, Special::Open(None))).collect::<Vec<_>>();
+    let decided = open.into_iter().chain(parameters.without_scale(x)).chain(nan);
+    let touched = value.settle(decided);
     (value, touched)
 }
 
@@ -145,6 +158,9 @@ fn scaled_error(x_error: f64, scaled: f64, at: &At, unit_roundoff: f64) -> f64 {
     let smallest_scale = at.scale.abs() - at.scale_error;
     if smallest_scale <= 0.0 {
         return f64::INFINITY;
+    }
+    if scaled.is_infinite() && x_error.is_finite() {
+        return 0.0;
     }
     let propagated = (x_error + scaled.abs() * at.scale_error) / smallest_scale;
     let is_power_of_two = at.scale.to_bits().trailing_zeros() >= f64::MANTISSA_DIGITS - 1;
@@ -155,12 +171,12 @@ fn scaled_error(x_error: f64, scaled: f64, at: &At, unit_roundoff: f64) -> f64 {
     propagated + unit_roundoff * rounded
 }
 
-/// `(x - zero_point) * scale`.
+/// `(x - zero_point) * scale`, the open point of all elements, and those of single ones.
 pub fn dequantize(
     x: &Value,
     parameters: &Parameters,
     arithmetic: Arithmetic,
-) -> (Value, Vec<&'static Entry>) {
+) -> (Value, Option<&'static Entry>, Vec<&'static Entry>) {
     let dtype = parameters.scale.dtype;
     let shifted: Vec<f64> = parameters.along(x).zip(&x.elements).map(|(at, x)| x - at.zero_point).collect();
     let elements: Vec<f64> =
@@ -185,10 +201,8 @@ pub fn dequantize(
         [scale] => Some(scale.abs()),
         _ => None,
     };
-    let mut touched = Vec::from_iter(parameters.scale_entry());
+    let open = value.settle(parameters.without_scale(x));
     let zero_points = parameters.zero_point.map_or(&[][..], |zero_point| &zero_point.elements);
-    if x.dtype == DataType::Int32 && zero_points.iter().any(|zero_point| *zero_point != 0.0) {
-        touched.push(&rules::INT32_ZERO_POINT);
-    }
-    (value, touched)
+    let is_shifted = x.dtype == DataType::Int32 && zero_points.iter().any(|zero_point| *zero_point != 0.0);
+    (value, is_shifted.then_some(&rules::INT32_ZERO_POINT), open)
 }

@@ -21,13 +21,15 @@ pub struct Reference {
     /// The distance between neighboring values if the output is quantized or dequantized with one scale, and `None`
     /// otherwise: the unit in which differences are reported.
     pub quantization_step: Option<f64>,
+    /// Whether a zero of the other sign is wrong, because the elements are only moved from inputs and constants.
+    pub has_signed_zeros: bool,
 }
 
 /// How one element of a backend's output relates to the reference.
 ///
-/// This is the one policy for NaN, infinities and signed zeros: zeros are equal whatever their sign; a NaN matches only
-/// a NaN, and an infinity only itself. If the bound is infinite every element is
-/// [`Free`](Self::Free).
+/// This is the one policy for NaN, infinities and signed zeros: a NaN matches only a NaN, and an infinity only itself; zeros are
+/// equal whatever their sign, unless the elements are only moved from inputs and constants. If the bound is infinite every element is
+/// [`Free`](Self::Free), by one of [`Evaluation::open`](crate::Evaluation::open).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Agreement {
     /// The element equals the reference.
@@ -51,7 +53,9 @@ impl Reference {
             return Agreement::Free;
         }
         if *value == given || value.is_nan() && given.is_nan() {
-            return Agreement::Exact;
+            let has_wrong_sign =
+                self.has_signed_zeros && given == 0.0 && given.is_sign_negative() != value.is_sign_negative();
+            return if has_wrong_sign { Agreement::Wrong(0.0) } else { Agreement::Exact };
         }
         let deviation = (value - given).abs();
         if !deviation.is_finite() {
@@ -91,7 +95,16 @@ mod tests {
             bound: vec![bound],
             grid_step,
             quantization_step: None,
+            has_signed_zeros: false,
         }
+    }
+
+    #[test]
+    fn signs_of_zeros_count_where_elements_are_only_moved() {
+        let moved = Reference { has_signed_zeros: true, ..reference(0.0, 0.0, None) };
+        assert_eq!(moved.compare(0, 0.0), Agreement::Exact);
+        assert_eq!(moved.compare(0, -0.0), Agreement::Wrong(0.0));
+        assert_eq!(reference(0.0, 0.0, None).compare(0, -0.0), Agreement::Exact);
     }
 
     #[test]

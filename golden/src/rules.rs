@@ -49,29 +49,44 @@ entries! {
         "a pooling window covers only padding; golden returns the lowest number, minus infinity for floats",
         "onnx/docs/Operators.md#MaxPool: maximum number of elements exclude pad; ONNX Runtime wants pads below the kernel";
     RELU_OF_NAN = "relu-of-nan",
-        "max(0, NaN) is not defined; golden returns NaN",
+        "max(0, NaN) is not defined; open for these elements",
         "onnx/docs/Operators.md#Relu: y = max(0, x)";
     MAX_OF_NAN = "max-pool-of-nan",
-        "the maximum of a window with a NaN is not defined; golden returns NaN",
+        "the maximum of a window with a NaN is not defined; open for these elements",
         "onnx/docs/Operators.md#MaxPool";
     VARIANCE_NOT_POSITIVE = "batch-normalization-variance-not-positive",
-        "the variance plus epsilon is zero or less",
+        "the variance plus epsilon is zero or less; open for these channels",
         "onnx/docs/Operators.md#BatchNormalization: division by sqrt(input_var + epsilon)";
     QUANTIZE_NAN = "quantize-nan",
-        "no integer corresponds to NaN; golden returns the zero point",
+        "no integer corresponds to NaN; open for these elements",
         "onnx/docs/Operators.md#QuantizeLinear: saturate((x / y_scale) + y_zero_point)";
     SCALE_NOT_POSITIVE = "scale-not-positive",
-        "a scale is zero, negative or not finite; golden evaluates the formula",
+        "a scale is zero, negative or not finite; open for the elements that it scales",
         "onnx/docs/Operators.md#QuantizeLinear, input y_scale";
     INT32_ZERO_POINT = "dequantize-int32-zero-point",
         "the text allows int32 no zero point other than 0; golden subtracts it",
         "onnx/docs/Operators.md#DequantizeLinear: in the case of dequantizing int32, there's no zero point";
     INTEGER_OVERFLOW = "add-integer-overflow",
-        "a sum does not fit the integer type; golden saturates",
+        "a sum does not fit the integer type; open for these elements",
         "onnx/docs/Operators.md#Add is silent";
     SUM_OVERFLOW = "convolution-integer-overflow",
-        "a sum of products does not fit 32 bits; golden saturates",
+        "a sum of products does not fit 32 bits; open for these elements",
         "onnx/docs/Operators.md#ConvInteger: the accumulation may overflow if and only if in 32 bits";
+    OVERFLOW_IN_SOME_ORDER = "overflow-in-some-order",
+        "terms of both signs together exceed the largest number, or come within rounding of it, so that the order of summation decides whether the sum overflows; open for these elements",
+        "ONNX fixes no order of summation; IEEE 754-2019, 7.4";
+    OVERFLOW_INSIDE = "overflow-inside-graph",
+        "a sum inside of the graph overflows, which a backend that fuses it with what follows, or keeps it in a wider type, does not see; open for the elements that are computed from it",
+        "ONNX does not say in which type values inside of a graph are kept";
+    PADDING_TIMES_NON_FINITE = "padding-times-non-finite",
+        "a weight that is not finite meets padding, or a position between strides, whose product with zero would be NaN; open for these elements",
+        "onnx/docs/Operators.md#Conv and #ConvTranspose do not say whether padding is multiplied";
+    TRANSFORMED_NON_FINITE = "transformed-non-finite",
+        "an algorithm that transforms its operands spreads an operand that is not finite over other elements; open for backends that state such algorithms",
+        "golden/src/regimes.md: Winograd and FFT compute differences of operands";
+    NORMALIZED_NON_FINITE = "batch-normalization-non-finite",
+        "a parameter of BatchNormalization is not finite: folding the factor into the sum in front gives another result; open for these channels",
+        "onnx/docs/Operators.md#BatchNormalization: a formula that may be computed in several ways";
     RANDOM_VALUES = "random-values",
         "operators that draw random numbers have a distribution but no values, with or without a seed: Bernoulli, Multinomial, RandomNormal, RandomNormalLike, RandomUniform, RandomUniformLike, and Dropout in training mode; outputs behind them are compared in shape and type",
         "onnx/docs/Operators.md#RandomNormal, attribute seed; #Dropout, input training_mode";

@@ -5,6 +5,8 @@ use crate::{
     arithmetic::ErrorModel as _,
     format::{Format, power_of_two},
     grid::Grid,
+    rules::{self, Entry},
+    special::{Number, Special},
 };
 
 /// A value of the graph during evaluation: its elements and the error that a conforming backend may make in each.
@@ -23,6 +25,8 @@ pub struct Value {
     /// The distance of neighboring values, where they are integers that a quantizer gave or what one scale made of
     /// those.
     pub quantization_step: Option<f64>,
+    /// Whether the signs of zeros are determined, since no operator computed the elements.
+    pub has_signed_zeros: bool,
 }
 
 impl Value {
@@ -39,7 +43,17 @@ impl Value {
             .then(|| elements.iter().map(|x| if is_flushed(x) { x.abs() } else { 0.0 }).collect());
         let grid = if error.is_some() { None } else { Grid::of(&elements) };
         let shape = tensor.shape.clone();
-        Self { dtype, shape, elements, magnitude: None, error, grid, quantization_step: None }.beyond_f64()
+        Self {
+            dtype,
+            shape,
+            elements,
+            magnitude: None,
+            error,
+            grid,
+            quantization_step: None,
+            has_signed_zeros: true,
+        }
+        .beyond_f64()
     }
 
     /// The value as a backend may have had it inside before it rounded it to 16 bits to return it.
@@ -62,7 +76,16 @@ impl Value {
         let elements: Vec<f64> = self.elements.iter().map(change).collect();
         let grid = if self.error.is_some() { None } else { Grid::of(&elements) };
         let (shape, error) = (self.shape.clone(), self.error.clone());
-        Self { dtype: self.dtype, shape, elements, magnitude: None, error, grid, quantization_step: None }
+        Self {
+            dtype: self.dtype,
+            shape,
+            elements,
+            magnitude: None,
+            error,
+            grid,
+            quantization_step: None,
+            has_signed_zeros: false,
+        }
     }
 
     /// The value with every element rounded, and the error if an erroneous element rounds to another result.
@@ -126,7 +149,16 @@ impl Value {
             error
         });
         let magnitude = Some(magnitude);
-        Self { dtype, shape, elements, magnitude, error, grid, quantization_step: None }
+        Self {
+            dtype,
+            shape,
+            elements,
+            magnitude,
+            error,
+            grid,
+            quantization_step: None,
+            has_signed_zeros: false,
+        }
     }
 
     /// Integers that arithmetic computed exactly or to within `error`.
@@ -134,7 +166,17 @@ impl Value {
         let exact = error.iter().all(|error| *error == 0.0);
         let grid = if exact { Grid::of(&elements) } else { None };
         let error = (!exact).then_some(error);
-        Self { dtype, shape, elements, magnitude: None, error, grid, quantization_step: None }.beyond_f64()
+        Self {
+            dtype,
+            shape,
+            elements,
+            magnitude: None,
+            error,
+            grid,
+            quantization_step: None,
+            has_signed_zeros: false,
+        }
+        .beyond_f64()
     }
 
     /// Allows for what f64 does not hold of 64-bit integers.
@@ -153,6 +195,58 @@ impl Value {
         let largest = self.elements.iter().fold(0.0, |largest: f64, x| largest.max(x.abs()));
         let format = Format { precision, ..Format::of(self.dtype) };
         self.grid.is_some_and(|grid| grid.is_exact_in(format, largest))
+    }
+
+    /// Gives single elements what was decided on them, and returns the rules that leave some of them open, each once.
+    pub fn settle(&mut self, decided: impl IntoIterator<Item = (usize, Special)>) -> Vec<&'static Entry> {
+        let mut touched = Vec::new();
+        for (place, special) in decided {
+            let errors = self.error.get_or_insert_with(|| vec![0.0; self.elements.len()]);
+            self.grid = None;
+            match special {
+                Special::Settled(value) => {
+                    self.elements[place] = value;
+                    errors[place] = 0.0;
+                }
+                // the element stays what exact arithmetic gives
+                Special::Overflow => {
+                    errors[place] = 0.0;
+                    touched.extend(Some(&rules::OVERFLOW_INSIDE).filter(|entry| !touched.contains(entry)));
+                }
+                Special::Open(entry) => {
+                    errors[place] = f64::INFINITY;
+                    touched.extend(entry.filter(|entry| !touched.contains(entry)));
+                }
+            }
+        }
+        touched
+    }
+
+    /// Whether an element is not finite, or may not be.
+    pub fn has_special(&self) -> bool {
+        let open = self.error.as_ref().is_some_and(|error| error.contains(&f64::INFINITY));
+        let largest = Format::of(self.dtype).max;
+        open || self.elements.iter().any(|element| element.is_nan() || element.abs() > largest)
+    }
+
+    /// The element at `place` as an operand: any value conforms if it is a sum that overflowed.
+    pub fn number(&self, place: usize) -> Number {
+        let error = if self.is_overflow(place) { f64::INFINITY } else { self.error_at(place) };
+        Number { value: self.elements[place], error }
+    }
+
+    /// Whether the element at `place` is a sum that overflowed.
+    pub fn is_overflow(&self, place: usize) -> bool {
+        let element = self.elements[place];
+        element.is_finite() && element.abs() > Format::of(self.dtype).max
+    }
+
+    /// What a conforming backend gives for each element: exact numbers, and infinities for sums that overflowed.
+    pub fn given_elements(&self) -> Vec<f64> {
+        let given = |(place, element): (usize, &f64)| {
+            if self.is_overflow(place) { f64::INFINITY.copysign(*element) } else { *element }
+        };
+        self.elements.iter().enumerate().map(given).collect()
     }
 
     pub fn error_at(&self, place: usize) -> f64 {

@@ -36,7 +36,7 @@ fn page() -> String {
          `TWINFER_UPDATE_DOCS=1 cargo test -p twinfer-golden --test documentation`; do not edit.\n\n\
          ## What ONNX leaves open\n\n\
          No reference binds every backend on a graph that touches one of these points: its verdict is `unspecified`, with \
-         the name. Backends are still compared with each other.\n\n{}\n\
+         the name. Backends are still compared with each other. A point that is open for single elements leaves the others judged.\n\n{}\n\
          ## Error bounds\n\nAn output is judged in one of two regimes, exact or rounding. {}\n\
          ## Validity rules\n\n\
          Every generated invalid graph breaks exactly one of these rules.\n\n{}\n\

@@ -33,12 +33,13 @@ attributes! {
         15..=21 => "15 to 21",
         22.. => "22 to newest",
     };
-    "values" ["exact", "gaussian", "wide-range", "denormal", "saturating", "integers"] by |conv| match conv.regime() {
+    "values" ["exact", "gaussian", "wide-range", "denormal", "saturating", "special", "integers"] by |conv| match conv.regime() {
         Some(Regime::Integers { .. }) => "integers",
         Some(Regime::Exact { .. }) => "exact",
         Some(Regime::WideRange) => "wide-range",
         Some(Regime::Denormal) => "denormal",
         Some(Regime::Saturating) => "saturating",
+        Some(Regime::Special) => "special",
         Some(Regime::Gaussian) | None => "gaussian",
     };
     "batch" ["0", "1", "2", "3"] by |conv| number(conv.batch);

@@ -50,11 +50,13 @@ impl Evaluator<'_> {
             accumulator: self.semantics.sums,
             pairs: self.pairs(node, integers.as_ref()),
         };
-        let sum = convolution.evaluate(shape);
-        match late_bias {
+        let (sum, touched) = convolution.evaluate(shape);
+        let result = match late_bias {
             Some((quantizer, bias)) => self.requantized(&sum, quantizer, bias),
             None => Ok(sum),
-        }
+        };
+        self.open(touched);
+        result
     }
 
     /// Subtracts the cost of a convolution from the limits; `weight` is the index of its weight among the inputs of
@@ -166,7 +168,7 @@ impl Evaluator<'_> {
     fn requantized(&self, sum: &Value, quantizer: &Node, bias: &Value) -> Result<Value, Unknown> {
         let parameters = self.quantization(None, &sum.shape, quantizer)?;
         let (quantized, _) = quantize(sum, &parameters, self.output_type(quantizer));
-        let (sum, _) = dequantize(&quantized, &parameters, self.arithmetic);
+        let (sum, _, _) = dequantize(&quantized, &parameters, self.arithmetic);
         let step = parameters.scale.elements[0];
         let mut bias = bias.map(|bias| (bias / step).round_ties_even() * step);
         bias.shape.extend(std::iter::repeat_n(1, sum.shape.len() - 2));

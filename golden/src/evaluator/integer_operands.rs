@@ -22,7 +22,8 @@ impl Evaluator<'_> {
         }
         match self.quantized_weights(node) {
             Some(integers) => {
-                let (dequantized, _) = dequantize(&integers.value, &integers.parameters(), self.arithmetic);
+                let (dequantized, _, _) =
+                    dequantize(&integers.value, &integers.parameters(), self.arithmetic);
                 (Cow::Owned(dequantized), Some(integers))
             }
             None => (Cow::Borrowed(stated), None),

@@ -34,11 +34,12 @@ impl Evaluator<'_> {
         let scale = self.input(node, 4).map(|w_scale| x_scale * w_scale);
         let conversion = self.semantics.conversion;
         let of_sums = Parameters { scale: &scale, zero_point: None, axis: 1, only_first: false, conversion };
-        let (y, touched) = dequantize(&sums, &of_sums, self.arithmetic);
+        let (y, touched, open) = dequantize(&sums, &of_sums, self.arithmetic);
         let (scale, zero_point) = (self.input(node, 6), Some(self.input(node, 7)));
         let of_result = Parameters { scale, zero_point, axis: 1, only_first: false, conversion };
-        let (y, touched_too) = quantize(&y, &of_result, self.output_type(node));
-        self.touch(touched.into_iter().chain(touched_too));
+        let (y, open_too) = quantize(&y, &of_result, self.output_type(node));
+        self.touch(touched);
+        self.open(open.into_iter().chain(open_too));
         Ok(y)
     }
 
@@ -61,7 +62,8 @@ impl Evaluator<'_> {
             pairs: None,
         };
         let (sums, touched) = convolution.evaluate_integers(shape);
-        self.touch(rules::of_conv(op, &geometry).into_iter().chain(touched));
+        self.touch(rules::of_conv(op, &geometry));
+        self.open(touched);
         self.touch(rules::of_old_same(self.graph.opset, op.auto_pad, &geometry));
         Ok(sums)
     }

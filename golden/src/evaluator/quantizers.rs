@@ -22,7 +22,7 @@ impl<'a> Evaluator<'a> {
             }
             (dtype, _) => quantize(x, &parameters, dtype),
         };
-        self.touch(touched);
+        self.open(touched);
         Ok(value)
     }
 
@@ -35,8 +35,9 @@ impl<'a> Evaluator<'a> {
         let zero_point = parameters.zero_point.filter(|_| !self.holds(self.semantics.unshifted, node));
         let zero_point = zero_point.map(|zero_point| self.read(zero_point));
         parameters.zero_point = zero_point.as_deref();
-        let (value, touched) = dequantize(&x, &parameters, self.arithmetic);
+        let (value, touched, open) = dequantize(&x, &parameters, self.arithmetic);
         self.touch(touched);
+        self.open(open);
         Ok(value)
     }
 

@@ -98,6 +98,9 @@ pub enum Regime {
     Denormal,
     /// Values around the largest finite number.
     Saturating,
+    /// Standard normal values, and in one of eight places a special one: NaN, an infinity, a zero of either sign, the largest number,
+    /// or a subnormal one.
+    Special,
 }
 
 /// Where a case came from.

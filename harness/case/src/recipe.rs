@@ -103,6 +103,10 @@ impl Regime {
             Self::Gaussian => standard_normal(bits),
             Self::WideRange => log_uniform(range.wide, bits),
             Self::Denormal => log_uniform((range.smallest_normal - 6, range.smallest_normal + 12), bits),
+            Self::Special => match below(64, bits) {
+                special @ 0..8 => range.special(special),
+                _ => standard_normal(bits),
+            },
             Self::Saturating => {
                 log_uniform((range.largest - 4, range.largest), bits).clamp(-range.max, range.max)
             }
@@ -122,6 +126,20 @@ struct Range {
 }
 
 impl Range {
+    /// The special value of this number, below 8.
+    fn special(&self, number: u64) -> f64 {
+        match number {
+            0 => f64::NAN,
+            1 => f64::INFINITY,
+            2 => f64::NEG_INFINITY,
+            3 => -0.0,
+            4 => 0.0,
+            5 => self.max,
+            6 => -self.max,
+            _ => power_of_two(self.smallest_normal - 3),
+        }
+    }
+
     const fn of(dtype: DataType) -> Self {
         match dtype {
             DataType::Float16 => Self { wide: (-10, 4), smallest_normal: -14, largest: 16, max: 65504.0 },

@@ -1,5 +1,5 @@
 use twinfer_case::{Expectation, Kind, Note, Outcome, Stage, Verdict};
-use twinfer_golden::Evaluation;
+use twinfer_golden::{Entry, Evaluation, SCALE_NOT_POSITIVE};
 
 use crate::{
     Evidence,
@@ -86,8 +86,12 @@ fn conclude(
         }
         (Acceptance::Unsupported(rule), _) => Verdict::Unsupported(rule),
         (_, Some(entry)) if refused || divergences.is_empty() => Verdict::Unspecified(entry),
+        _ if refused && has_open_scale(evidence) => Verdict::Unspecified(SCALE_NOT_POSITIVE.name.to_owned()),
         _ if !divergences.is_empty() => Verdict::Diverges(divergences),
-        _ if has_values && vacuous(evidence) => Verdict::Vacuous,
+        _ if has_values && vacuous(evidence) => match open(evidence) {
+            Some(entry) => Verdict::Unspecified(entry.name.to_owned()),
+            None => Verdict::Vacuous,
+        },
         _ => Verdict::Conforms,
     };
     let has_verdict = matches!(verdict, Verdict::Conforms | Verdict::Diverges(_));
@@ -113,6 +117,20 @@ fn unspecified(evidence: &Evidence<'_>) -> Option<String> {
         Ok(evaluation) => evaluation.unspecified.first().map(|entry| entry.name.to_owned()),
         Err(unknown) => Some(unknown.to_string()),
     })
+}
+
+/// Whether a scale is not positive, which a backend may refuse before it knows which elements it concerns.
+fn has_open_scale(evidence: &Evidence<'_>) -> bool {
+    evidence.references.iter().flatten().any(|evaluation| evaluation.open.contains(&&SCALE_NOT_POSITIVE))
+}
+
+/// The first rule by which every element of every output is open; `None` if a bound is finite.
+fn open(evidence: &Evidence<'_>) -> Option<&'static Entry> {
+    let evaluations = || evidence.references.iter().flatten();
+    let mut bounds =
+        evaluations().flat_map(|evaluation| &evaluation.outputs).flat_map(|output| &output.bound);
+    let is_open = bounds.all(|bound| *bound == f64::INFINITY);
+    evaluations().flat_map(|evaluation| &evaluation.open).next().copied().filter(|_| is_open)
 }
 
 fn vacuous(evidence: &Evidence<'_>) -> bool {

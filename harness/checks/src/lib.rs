@@ -17,6 +17,7 @@
 //!         variant,
 //!         reaches: Stage::Execute,
 //!         observation,
+//!         repeats: Vec::new(),
 //!     });
 //! let unknown = "the operator Einsum is not supported";
 //! let question = Question { unknown, sources: &[], refusals: Refusals::Disagree };

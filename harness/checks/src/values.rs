@@ -107,6 +107,7 @@ mod tests {
             bound: vec![0.0; 2],
             grid_step: Some(0.5),
             quantization_step: Some(0.5),
+            has_signed_zeros: false,
         };
         let output = Tensor::from_f64(reference.dtype, vec![1, 2], &[0.5, 3.0]).unwrap();
         let tally = Tally::of(&reference, &output, &output.to_f64());
@@ -131,6 +132,7 @@ mod tests {
             bound: vec![0.0],
             grid_step: Some(f64::MIN_POSITIVE),
             quantization_step: None,
+            has_signed_zeros: false,
         };
         let tally = Tally { wrong: 1, ..Tally::default() };
         let detail = tally.detail(0, &reference, 0, 2.0);

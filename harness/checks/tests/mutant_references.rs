@@ -143,7 +143,15 @@ fn detections(family: Family, count: u64) -> Vec<Detection> {
         let Some(truth) = outputs(&references) else { continue };
         let observation = truthful(truth);
         let fair = verdict(&case, &references, &observation);
-        assert!(matches!(fair, Verdict::Conforms | Verdict::Vacuous), "{fair:?}\n{case:#?}");
+        let is_fair = match &fair {
+            Verdict::Conforms | Verdict::Vacuous => true,
+            // special values may leave every element open
+            Verdict::Unspecified(rule) => {
+                references.iter().flatten().any(|one| one.open.iter().any(|entry| entry.name == rule))
+            }
+            _ => false,
+        };
+        assert!(is_fair, "{fair:?}\n{case:#?}");
         for (mutant, detection) in Mutant::ALL.iter().zip(&mut detections) {
             let mutantive: Vec<_> =
                 inputs.iter().map(|inputs| evaluate_with(&case.graph, inputs, Some(*mutant))).collect();

@@ -183,8 +183,9 @@ mod tests {
             bound: vec![bound],
             grid_step: None,
             quantization_step: None,
+            has_signed_zeros: false,
         };
-        Evaluation { outputs: vec![reference], unspecified: Vec::new() }
+        Evaluation { outputs: vec![reference], unspecified: Vec::new(), open: Vec::new() }
     }
 
     /// The fit of a mutant with this value and bound to `output`, if golden has `golden` with the bound 0.01.

@@ -74,6 +74,7 @@ mod tests {
             bound: vec![0.0; given.len()],
             grid_step: None,
             quantization_step: None,
+            has_signed_zeros: false,
         };
         let output = Tensor::from_f64(DataType::Float, shape, given).expect("as many as it holds");
         let mut half_sums = HalfSums::default();
