@@ -13,7 +13,7 @@ const EXTENT: usize = 2;
 const LIMITS: Limits = Limits { elements: 1 << 16, multiply_accumulates: 1 << 20 };
 
 /// Indices into the regimes below.
-const REGIMES: [Regime; 5] = [
+const REGIMES: [Regime; 6] = [
     Regime::Exact { limit: 8, exponent: -1 },
     Regime::Gaussian,
     Regime::WideRange,
