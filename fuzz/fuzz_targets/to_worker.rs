@@ -22,9 +22,7 @@ fn written(message: &ToWorker) -> Vec<u8> {
     let mut bytes = Vec::new();
     let written = match message {
         ToWorker::Hello { protocol, variants } => ToWorker::write_hello(&mut bytes, *protocol, variants),
-        ToWorker::Case { task, variants } => {
-            ToWorker::write_case(&mut bytes, task, variants)
-        }
+        ToWorker::Case { task, variants } => ToWorker::write_case(&mut bytes, task, variants),
     };
     written.expect("no larger than what was read");
     bytes
