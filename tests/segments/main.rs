@@ -8,6 +8,7 @@ use std::{env, fs, path::Path};
 
 use twinfer_case::{Note, SegmentCounts, Shown, Task, Verdict};
 use twinfer_onnx::{PartialGraph, PartialNode};
+use twinfer_segments::Cutting;
 
 use self::{
     bench::{Bench, Checked, changed},
@@ -160,4 +161,19 @@ fn page(table: &str) -> String {
          deviates from golden; those chains are also checked as if ONNX Runtime returned no values inside the graph. *missed*: the \
          error exceeds the bound of its segment, and the chain conforms. To write this table again: `.ci/full segments`.\n\n{table}"
     )
+}
+
+#[test]
+fn outputs_within_random_rounding_are_not_cut() {
+    let Some(bench) = Bench::start("ort:cpu,opt=off") else { return };
+    let depth = 24;
+    let case = || chain(Links::Convolutions, depth, 6);
+    let graph = PartialGraph::from(&case().graph);
+    let unobserved = |task: &Task| task.clone().observing(Vec::new());
+    let checked = bench.check_cutting(case(), &graph, &unobserved, |graph| Cutting::IfSuspicious(graph));
+    assert_eq!((checked.verdict(), checked.runs), (&Verdict::Vacuous, 2));
+    let wrong = |task: &Task| changed(&unobserved(task), |graph| Error::FlippedKernel.plant(graph, 7));
+    let checked = bench.check_cutting(case(), &graph, &wrong, |graph| Cutting::IfSuspicious(graph));
+    assert_eq!(checked.from_outputs, Verdict::Vacuous);
+    assert!(checked.blames("conv7"), "{:?}", checked.culprit());
 }

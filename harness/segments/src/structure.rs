@@ -157,3 +157,65 @@ const fn is_fused(op: &Op, reader: &Op) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use twinfer_onnx::{
+        Conv, DataType, DequantizeLinear, Graph, Node, QuantizeLinear, Tensor, TensorData, ValueInfo,
+    };
+
+    use super::*;
+
+    /// A graph whose nodes form a chain, each named like its output; the last value is the output.
+    fn chain(ops: Vec<(&str, Op)>) -> PartialGraph {
+        let value = |name: &str| ValueInfo { name: name.to_owned(), dtype: DataType::Float, shape: None };
+        let scale = Tensor { shape: vec![], data: TensorData::Float(vec![1.0]) };
+        let (mut last, mut nodes) = ("x".to_owned(), Vec::new());
+        for (name, op) in ops {
+            let others: &[&str] = if matches!(op, Op::Relu) { &[] } else { &["constant"] };
+            let inputs = std::iter::once(last).chain(others.iter().map(|&other| other.to_owned())).collect();
+            nodes.push(Node { name: name.to_owned(), op, inputs, outputs: vec![name.to_owned()] });
+            last = name.to_owned();
+        }
+        let graph = Graph {
+            opset: 17,
+            inputs: vec![value("x")],
+            initializers: vec![Initializer { name: "constant".to_owned(), tensor: scale }],
+            nodes,
+            outputs: vec![value(&last)],
+        };
+        PartialGraph::from(&graph)
+    }
+
+    fn conv() -> Op {
+        Op::Conv(Conv::default())
+    }
+
+    #[test]
+    fn values_inside_quantizers_and_activations_are_not_observed() {
+        let quantize = || Op::QuantizeLinear(QuantizeLinear::default());
+        let dequantize = || Op::DequantizeLinear(DequantizeLinear::default());
+        let quantized = chain(vec![
+            ("q0", quantize()),
+            ("d0", dequantize()),
+            ("c0", conv()),
+            ("r0", Op::Relu),
+            ("q1", quantize()),
+            ("d1", dequantize()),
+            ("c1", conv()),
+        ]);
+        assert_eq!(Structure::of(&quantized).boundaries(), ["q0", "q1"]);
+        let floats = chain(vec![("c0", conv()), ("r0", Op::Relu), ("c1", conv()), ("r1", Op::Relu)]);
+        assert_eq!(Structure::of(&floats).boundaries(), ["r0"]);
+    }
+
+    #[test]
+    fn segment_reaches_back_to_known_values() {
+        let graph = chain(vec![("c0", conv()), ("r0", Op::Relu), ("c1", conv()), ("r1", Op::Relu)]);
+        let structure = Structure::of(&graph);
+        let segment = structure.segment("r1", &HashSet::from(["x", "r0"])).expect("all nodes are known");
+        let names: Vec<_> = segment.nodes.iter().map(|(_, node)| node.name.as_str()).collect();
+        assert_eq!((names.as_slice(), segment.inputs.as_slice()), (&["c1", "r1"][..], &["r0"][..]));
+        assert_eq!(structure.segment("r1", &HashSet::new()).err(), Some(Stop::NotObserved("x")));
+    }
+}
