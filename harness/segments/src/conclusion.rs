@@ -1,17 +1,30 @@
 //! What segments say about the verdict on the whole model.
 
-use twinfer_case::{Blindness, Divergence, Kind, Note, SegmentCounts, VariantInfo, Verdict};
+use twinfer_case::{Blindness, Divergence, FallbackValues, Kind, Note, SegmentCounts, VariantInfo, Verdict};
 use twinfer_checks::{Judgement, References};
 use twinfer_golden::Reference;
+use twinfer_onnx::DataType;
 
-use crate::Examination;
+use crate::{Examination, Found};
 
-/// What the comparison of outputs with `references` cannot see, in the output of which that is most; `None` if every output is
-/// known exactly.
+/// Whether every output is known exactly, so that the comparison sees every error.
+pub fn is_exact(references: &References) -> bool {
+    outputs_of(references).all(|output| output.bound.iter().all(|bound| *bound == 0.0))
+}
+
+/// What the comparison of outputs with `references` cannot see, in the output of which that is most; `None` if it sees every error
+/// that is large in proportion to its output.
 pub fn blindness(references: &References) -> Option<Blindness> {
-    let outputs = references.iter().flatten().flat_map(|evaluation| &evaluation.outputs);
-    let blindest = outputs.map(of_output).max_by(|one, other| one.share().total_cmp(&other.share()))?;
-    (blindest.below != Some(0.0)).then_some(blindest)
+    let by_excess = outputs_of(references).map(|output| {
+        let blindness = of_output(output);
+        (blindness.share() / largest_share(output.dtype), blindness)
+    });
+    let (excess, blindness) = by_excess.max_by(|(one, _), (other, _)| one.total_cmp(other))?;
+    (excess > 1.0).then_some(blindness)
+}
+
+fn outputs_of(references: &References) -> impl Iterator<Item = &Reference> {
+    references.iter().flatten().flat_map(|evaluation| &evaluation.outputs)
 }
 
 fn of_output(output: &Reference) -> Blindness {
@@ -22,12 +35,15 @@ fn of_output(output: &Reference) -> Blindness {
 }
 
 /// The share of the largest magnitude of an output that an error may have at most without being seen, for the comparison to count as
-/// one that sees errors.
-const MAX_BLINDNESS: f64 = 1.0 / 128.0;
-
-/// Whether a comparison is blind to errors that are large in proportion to its output.
-pub fn may_hide_errors(blindness: Blindness) -> bool {
-    blindness.share() > MAX_BLINDNESS
+/// one that sees errors: 1/128, and more for types of which a few roundings are more.
+fn largest_share(dtype: DataType) -> f64 {
+    const ROUNDINGS: f64 = 64.0;
+    let unit_roundoff = match dtype {
+        DataType::Float16 => 2f64.powi(-11),
+        DataType::Bfloat16 => 2f64.powi(-8),
+        _ => 2f64.powi(-24),
+    };
+    (ROUNDINGS * unit_roundoff).max(1.0 / 128.0)
 }
 
 /// Adds what an examination shows to the conclusion about the whole model: the culprit, and how much was judged.
@@ -39,12 +55,14 @@ pub fn conclude(judgement: &mut Judgement, info: &VariantInfo, examination: &Exa
     if let Some(found) = found {
         match &mut judgement.verdict {
             Verdict::Diverges(divergences) if !disagree(divergences) => {
-                let of_values = divergences.iter_mut().filter(|divergence| is_of_values(divergence.kind));
-                for divergence in of_values {
+                if !divergences.iter().any(concerns_values) {
+                    divergences.extend(of_segment(info, found));
+                }
+                for divergence in divergences.iter_mut().filter(|divergence| concerns_values(divergence)) {
                     divergence.culprit = Some(found.culprit.clone());
                 }
             }
-            verdict => *verdict = Verdict::Diverges(divergences(info, found)),
+            verdict => *verdict = Verdict::Diverges(of_segment(info, found).collect()),
         }
     } else if counts.judged > 0 && is_settled(&judgement.verdict, counts) {
         judgement.verdict = Verdict::Conforms;
@@ -70,16 +88,52 @@ fn disagree(divergences: &[Divergence]) -> bool {
 }
 
 /// The divergences of a segment, as those of the model.
-fn divergences(info: &VariantInfo, found: &crate::Found) -> Vec<Divergence> {
-    let of_segment = found.evaluated.divergences().iter().map(|divergence| Divergence {
+fn of_segment(info: &VariantInfo, found: &Found) -> impl Iterator<Item = Divergence> {
+    found.evaluated.divergences().iter().map(|divergence| Divergence {
         variant: info.variant.clone(),
         culprit: Some(found.culprit.clone()),
         ..divergence.clone()
-    });
-    of_segment.collect()
+    })
 }
 
-/// Whether a divergence of this kind may have a culprit: a segment whose output is wrong.
-pub const fn is_of_values(kind: Kind) -> bool {
-    matches!(kind, Kind::WrongValues | Kind::WrongShape | Kind::UnwrittenOutput | Kind::PrecisionFallback)
+/// Whether a divergence may have a culprit: an output is wrong.
+pub fn concerns_values(divergence: &Divergence) -> bool {
+    let changes_values =
+        divergence.fallback.as_ref().is_none_or(|fallback| fallback.values == FallbackValues::Changed);
+    match divergence.kind {
+        Kind::WrongValues | Kind::WrongShape | Kind::UnwrittenOutput => true,
+        Kind::PrecisionFallback => changes_values,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use twinfer_golden::Evaluation;
+
+    use super::*;
+
+    fn references(dtype: DataType, bound: f64) -> Vec<twinfer_checks::RunReference> {
+        let output = Reference {
+            dtype,
+            shape: vec![2],
+            values: vec![1.0, 4.0],
+            bound: vec![0.0, bound],
+            grid_step: None,
+            quantization_step: None,
+        };
+        vec![Ok(Evaluation { outputs: vec![output], unspecified: Vec::new() })]
+    }
+
+    #[test]
+    fn comparison_is_blind_to_errors_that_are_large_for_its_type() {
+        let below = |dtype, bound| blindness(&references(dtype, bound)).map(|blindness| blindness.below);
+        assert_eq!(below(DataType::Float, 4.0 / 129.0), None);
+        assert_eq!(below(DataType::Float, 0.125), Some(Some(0.125)));
+        assert_eq!(below(DataType::Float16, 0.1), None);
+        assert_eq!(below(DataType::Bfloat16, 0.75), None);
+        assert_eq!(below(DataType::Float, f64::INFINITY), Some(None));
+        assert!(is_exact(&references(DataType::Float, 0.0)));
+        assert!(!is_exact(&references(DataType::Float, 1e-9)));
+    }
 }

@@ -1,7 +1,7 @@
 //! The segment of a finding's case that is wrong.
 
 use twinfer_case::Culprit;
-use twinfer_segments::is_of_values;
+use twinfer_segments::concerns_values;
 use twinfer_workers::TriageWorkers;
 
 use crate::{Scrutiny, TriageError, suspect::Suspect, triage_result::Confirmed};
@@ -13,7 +13,7 @@ pub fn add(
     suspect: &Suspect,
     workers: &TriageWorkers,
 ) -> Result<Confirmed, TriageError> {
-    let is_concerned = confirmed.recurs && is_of_values(confirmed.finding.kind);
+    let is_concerned = confirmed.recurs && confirmed.finding.divergences.iter().any(concerns_values);
     if !is_concerned {
         return Ok(confirmed);
     }
@@ -24,7 +24,7 @@ pub fn add(
     };
     let divergences = confirmed.finding.divergences.iter_mut();
     divergences
-        .filter(|divergence| is_of_values(divergence.kind))
+        .filter(|divergence| concerns_values(divergence))
         .for_each(|divergence| divergence.culprit.clone_from(&culprit));
     Ok(confirmed)
 }

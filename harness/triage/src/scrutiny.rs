@@ -4,7 +4,7 @@ use twinfer_case::{Divergence, Expectation, Kind, Note, Outcome, Stage, Verdict}
 use twinfer_checks::Evaluated;
 use twinfer_onnx::PartialGraph;
 use twinfer_segments::{
-    Cutting, Found, Subject, blindness, conclude, examine, has_segments, may_hide_errors,
+    Cutting, Found, Subject, blindness, concerns_values, conclude, examine, has_segments, is_exact,
 };
 use twinfer_workers::{TriageWorkers, WorkerError};
 
@@ -37,7 +37,7 @@ impl Scrutiny {
         evaluated: &mut Evaluated,
     ) -> Result<Triageable, WorkerError> {
         let Some(graph) = self.graph_to_examine(evaluated) else { return Ok(Triageable::Case) };
-        let is_wrong = !evaluated.divergences().is_empty();
+        let is_wrong = evaluated.divergences().iter().any(concerns_values);
         let subject = Subject {
             info: workers.info(),
             graph: &graph,
@@ -66,13 +66,11 @@ impl Scrutiny {
             return None;
         }
         let blindness = blindness(&evaluated.references);
-        let is_blind = blindness.is_some_and(may_hide_errors);
-        let notes = &mut evaluated.judgement.notes;
-        notes.extend(blindness.filter(|_| is_blind).map(Note::Blind));
-        let is_wrong = !evaluated.divergences().is_empty();
+        evaluated.judgement.notes.extend(blindness.map(Note::Blind));
+        let is_wrong = evaluated.divergences().iter().any(concerns_values);
         let is_needed = match self {
-            Self::Blind => is_blind && !is_wrong,
-            Self::Rounded => blindness.is_some() || is_wrong,
+            Self::Blind => blindness.is_some() && !is_wrong,
+            Self::Rounded => !is_exact(&evaluated.references) || is_wrong,
         };
         let graph = is_needed.then(|| PartialGraph::from(&evaluated.encoded.case.graph))?;
         has_segments(&graph).then_some(graph)
