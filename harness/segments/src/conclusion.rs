@@ -121,8 +121,9 @@ mod tests {
             bound: vec![0.0, bound],
             grid_step: None,
             quantization_step: None,
+            has_signed_zeros: false,
         };
-        vec![Ok(Evaluation { outputs: vec![output], unspecified: Vec::new() })]
+        vec![Ok(Evaluation { outputs: vec![output], unspecified: Vec::new(), open: Vec::new() })]
     }
 
     #[test]
