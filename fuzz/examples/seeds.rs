@@ -79,9 +79,9 @@ fn frames() -> Done {
     ToWorker::write_hello(&mut hello, PROTOCOL_VERSION, &[variant])?;
     seed("to_worker", "hello", &hello)?;
     for (index, case) in generated(CASES).enumerate() {
-        let task = Task::of(&case)?;
+        let task = Task::of(&case)?.observing(vec!["y".to_owned()]);
         let mut bytes = hello.clone();
-        ToWorker::write_case(&mut bytes, &task, &[0], &["y".to_owned()])?;
+        ToWorker::write_case(&mut bytes, &task, &[0])?;
         seed("to_worker", &format!("case-{index}"), &bytes)?;
         seed("from_worker", &format!("answer-{index}"), &[greeting.clone(), answer(&case, &task)?].concat())?;
     }

@@ -7,7 +7,7 @@ use libfuzzer_sys::fuzz_target;
 use twinfer_case::RunInfo;
 use twinfer_fuzz::Folder;
 use twinfer_reports::{Format, Report};
-use twinfer_store::{Journal, Resumed, RunDirectory, merge};
+use twinfer_store::{Journal, Resumed, RunDirectory, StoredFinding, merge};
 
 thread_local! {
     static FOLDER: Folder = Folder::new(&[
@@ -45,8 +45,9 @@ fn merged(folder: &Folder, run: &Path) {
 /// Resuming keeps every complete record, and resuming again keeps the same.
 fn resumed(run: &Path, info: &RunInfo) {
     let Ok(directory) = RunDirectory::resume(run) else { return };
-    let Ok(Resumed { summary, open, .. }) = Journal::resume(&directory, info, &|_| true) else { return };
-    let again = Journal::resume(&directory, info, &|_| true).expect("our own journal");
+    let resume = || Journal::resume(&directory, info, &|_| StoredFinding::Whole);
+    let Ok(Resumed { summary, open, .. }) = resume() else { return };
+    let again = resume().expect("our own journal");
     assert_eq!(serde_json::to_string(&again.summary).ok(), serde_json::to_string(&summary).ok());
     assert_eq!(again.open, open);
 }
