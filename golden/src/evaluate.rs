@@ -54,20 +54,21 @@ pub fn evaluate_within(
     Evaluator::new(graph, &shapes, arithmetic, &semantics, limits).run(inputs)
 }
 
-/// As [`evaluate_as`] without mutants, for `inputs` that a backend computed itself and returned.
+/// As [`evaluate_as`] without mutants, for inputs of which a backend computed and returned those that are `returned`.
 ///
 /// A backend may keep more of a value inside than the 16 bits that the graph asks for, and round it only to return it. So each
-/// element of a 16-bit input may have been off by one rounding, and anything if it is not finite.
+/// element of such an input of 16 bits may have been off by one rounding, and anything if it is not finite.
 pub fn evaluate_returned(
     graph: &Graph,
     inputs: &[Tensor],
     arithmetic: Arithmetic,
+    returned: &[bool],
 ) -> Result<Evaluation, Unknown> {
     let semantics = Semantics::of(&[]);
     let input_shapes: Vec<_> = inputs.iter().map(|tensor| tensor.shape.clone()).collect();
     let shapes = infer_shapes(graph, &input_shapes)?;
     Evaluator::new(graph, &shapes, arithmetic, &semantics, Limits::default())
-        .with_returned_inputs()
+        .with_returned_inputs(returned)
         .run(inputs)
 }
 

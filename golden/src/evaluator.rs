@@ -36,8 +36,8 @@ pub struct Evaluator<'a> {
     values: HashMap<&'a str, Value>,
     origins: HashMap<&'a str, Origin>,
     unspecified: Vec<&'static Entry>,
-    /// Whether a backend computed the inputs and returned them.
-    returned_inputs: bool,
+    /// Whether a backend computed and returned each input; inputs beyond the last were fed.
+    returned_inputs: &'a [bool],
     /// What rounds the values in place of bounds; `None` if they get bounds.
     random_rounding: Option<RandomRounding>,
     open: Vec<&'static Entry>,
@@ -62,7 +62,7 @@ impl<'a> Evaluator<'a> {
             values: HashMap::new(),
             origins: HashMap::new(),
             unspecified: Vec::new(),
-            returned_inputs: false,
+            returned_inputs: &[],
             random_rounding: None,
             open: Vec::new(),
         }
@@ -73,17 +73,18 @@ impl<'a> Evaluator<'a> {
         Self { random_rounding: Some(RandomRounding::new(seed)), ..self }
     }
 
-    /// Takes the inputs for values that a backend computed and returned.
-    pub fn with_returned_inputs(self) -> Self {
-        Self { returned_inputs: true, ..self }
+    /// Takes the inputs that are `returned` for values that a backend computed and returned.
+    pub fn with_returned_inputs(self, returned: &'a [bool]) -> Self {
+        Self { returned_inputs: returned, ..self }
     }
 
     /// Evaluates the graph for inputs whose types and shapes are known to fit.
     pub fn run(mut self, inputs: &[Tensor]) -> Result<Evaluation, Unknown> {
-        for (input, tensor) in self.graph.inputs.iter().zip(inputs) {
+        for (place, (input, tensor)) in self.graph.inputs.iter().zip(inputs).enumerate() {
             self.limits.hold(&input.name, &tensor.shape)?;
             let value = Value::given(tensor, self.arithmetic);
-            let value = if self.returned_inputs { value.returned() } else { value };
+            let is_returned = self.returned_inputs.get(place).copied().unwrap_or_default();
+            let value = if is_returned { value.returned() } else { value };
             self.values.insert(&input.name, value);
             self.origins.insert(&input.name, Origin::Input);
         }

@@ -18,6 +18,8 @@ pub struct Segment<'g> {
     pub nodes: Vec<(usize, &'g Node)>,
     /// The values it reads that are no constants.
     pub inputs: Vec<&'g str>,
+    /// Whether a node computes each of them.
+    pub computed: Vec<bool>,
     pub constants: Vec<&'g Initializer>,
     pub output: &'g str,
 }
@@ -32,7 +34,11 @@ pub enum SegmentVerdict {
 }
 
 /// A segment as a case, on the values that a backend computed for its inputs.
-pub struct SegmentCase(Arc<EncodedCase>);
+pub struct SegmentCase {
+    encoded: Arc<EncodedCase>,
+    /// Whether a node computes each input.
+    computed: Vec<bool>,
+}
 
 impl<'g> Segment<'g> {
     /// The values inside the segment.
@@ -81,19 +87,20 @@ impl<'g> Segment<'g> {
             expectation: Expectation::Valid,
             provenance: None,
         };
-        EncodedCase::encode(case).map(SegmentCase).map_err(|error| error.reason.to_string())
+        let encoded = EncodedCase::encode(case).map_err(|error| error.reason.to_string())?;
+        Ok(SegmentCase { encoded, computed: self.computed.clone() })
     }
 }
 
 impl SegmentCase {
     /// The case as a model of its own.
     pub fn encoded(&self) -> &Arc<EncodedCase> {
-        &self.0
+        &self.encoded
     }
 
     /// What golden computes for it, run by run, rounded to the type; `None` if golden cannot tell.
     pub fn expected(&self, info: &VariantInfo) -> Option<Vec<Tensor>> {
-        let references = references(&self.0, &golden(), info.description.arithmetic);
+        let references = references(&self.encoded, &golden(), info.description.arithmetic);
         let runs = expected_outputs(&references).ok()?;
         runs.into_iter().map(|outputs| outputs?.into_iter().next()).collect()
     }
@@ -122,11 +129,11 @@ impl SegmentCase {
 
     /// The verdict on an observation, given inputs that the variant computed itself.
     fn verdict(&self, info: &VariantInfo, observation: &Observation, arithmetic: Arithmetic) -> Verdict {
-        let graph = &self.0.case.graph;
-        let evaluate = |inputs: &Vec<Tensor>| evaluate_returned(graph, inputs, arithmetic);
-        let references: Vec<_> = self.0.task.runs.iter().map(evaluate).collect();
+        let graph = &self.encoded.case.graph;
+        let evaluate = |inputs: &Vec<Tensor>| evaluate_returned(graph, inputs, arithmetic, &self.computed);
+        let references: Vec<_> = self.encoded.task.runs.iter().map(evaluate).collect();
         let evidence = Evidence {
-            case: &self.0.case,
+            case: &self.encoded.case,
             variant: &info.variant,
             description: &info.description,
             references: &references,
@@ -139,8 +146,8 @@ impl SegmentCase {
 
     /// Judges what a backend did with the segment as a model of its own.
     pub fn judge_observation(&self, info: &VariantInfo, observation: Observation) -> SegmentVerdict {
-        let references = references(&self.0, &golden(), info.description.arithmetic);
-        let evaluated = Evaluated::new(info, Arc::clone(&self.0), references, observation);
+        let references = references(&self.encoded, &golden(), info.description.arithmetic);
+        let evaluated = Evaluated::new(info, Arc::clone(&self.encoded), references, observation);
         match &evaluated.judgement.verdict {
             Verdict::Conforms => SegmentVerdict::Conforms,
             Verdict::Diverges(_) => SegmentVerdict::Wrong(Box::new(evaluated)),

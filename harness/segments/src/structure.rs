@@ -139,7 +139,8 @@ impl<'g> Structure<'g> {
             PartialNode::Unknown { .. } => None,
         };
         let nodes: Vec<(usize, &Node)> = nodes.iter().filter_map(known_node).collect();
-        Ok(Segment { opset: self.graph.opset, nodes, inputs, constants, output })
+        let computed = inputs.iter().map(|input| self.producers.contains_key(input)).collect();
+        Ok(Segment { opset: self.graph.opset, nodes, inputs, computed, constants, output })
     }
 }
 

@@ -6,7 +6,7 @@ use twinfer_workers::TriageWorkers;
 
 use crate::{Scrutiny, TriageError, suspect::Suspect, triage_result::Confirmed};
 
-/// Adds to the divergences of a finding which segment is wrong: the one that is known of the suspect, or otherwise the one that judging
+/// Adds to the divergences of a finding, and to those of the case that showed it, which segment is wrong: the one that is known of the suspect, or otherwise the one that judging
 /// the minimal case segment by segment shows.
 pub fn add(
     mut confirmed: Confirmed,
@@ -22,7 +22,7 @@ pub fn add(
         Some(known) => Some(known),
         None => of_minimal(&confirmed, workers)?,
     };
-    let divergences = confirmed.finding.divergences.iter_mut();
+    let divergences = confirmed.finding.divergences.iter_mut().chain(&mut confirmed.divergences);
     divergences
         .filter(|divergence| concerns_values(divergence))
         .for_each(|divergence| divergence.culprit.clone_from(&culprit));
