@@ -24,17 +24,17 @@ pub struct Row {
     pub depth: usize,
     /// Chains without an error.
     pub unchanged: u64,
-    /// Those that conform.
+    /// Chains without an error that conform.
     pub conforming: u64,
     /// Chains with an error that is [`CLEAR`].
     pub clear: u64,
-    /// Those of which the segment is named.
+    /// Chains with a clear error whose segment is named.
     pub named: u64,
-    /// Those that would conform by their outputs alone.
+    /// Chains with a clear error that would conform by their outputs alone.
     pub unseen_at_outputs: u64,
     /// Chains with an error that is [`CLEAR_AT_OUTPUTS`], on a backend that returns no values inside.
     pub clear_at_outputs: u64,
-    /// Those that diverge.
+    /// Chains with an error that is clear at the outputs, and that diverge.
     pub accused: u64,
     /// Chains with an error beyond its segment's bound that conform.
     pub missed: u64,

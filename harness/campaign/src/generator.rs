@@ -18,7 +18,7 @@ use crate::{
 pub struct Generator {
     pub source: CaseSource,
     pub oracle: Oracle,
-    /// Those of the variants that run every case.
+    /// The arithmetic of each variant that runs every case.
     pub arithmetics: Vec<Arithmetic>,
     /// One per variant that runs every case.
     pub queues: Vec<Sender<WorkItem>>,

@@ -11,10 +11,10 @@ use twinfer_workers::{TriageWorkers, WorkerError};
 /// Which cases are judged segment by segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scrutiny {
-    /// Those whose comparison of outputs is blind to errors that are large in proportion to the outputs.
+    /// Cases whose comparison of outputs is blind to errors that are large in proportion to the outputs.
     #[default]
     Blind,
-    /// All whose outputs are not known exactly, and those whose outputs are wrong.
+    /// Cases whose outputs are not known exactly, and cases whose outputs are wrong.
     Rounded,
 }
 
