@@ -69,7 +69,7 @@ impl Repeater<'_> {
             let missing = (WARM + FRESH).saturating_sub(unfilled);
             let runs = self.observe(case, None, &[], missing)?;
             self.add(case, None, runs, &mut repeats);
-            self.run_filled(case, FILLED - filled, &mut repeats)?;
+            self.run_filled(case, FILLED, &mut repeats)?;
         }
         Ok(Some(repeats).filter(|_| !self.cancellation.is_canceled()))
     }
@@ -100,21 +100,29 @@ impl Repeater<'_> {
         });
         self.add(case, None, together?, repeats);
         self.add(case, None, fresh?, repeats);
-        let unfilled = repeats.runs.len();
-        for (pattern, runs) in PoisonPattern::ALL.into_iter().zip(filled) {
-            self.add(case, Some(pattern), runs?, repeats);
+        let (mut warm, patterns) = (Vec::new(), PoisonPattern::ALL);
+        for (pattern, runs) in patterns.into_iter().zip(filled) {
+            let (in_warm, in_fresh): (Vec<_>, Vec<_>) = runs?.into_iter().partition(|run| run.is_warm);
+            self.add(case, Some(pattern), in_fresh, repeats);
+            warm.push((pattern, in_warm));
+        }
+        let without_warm = repeats.runs.len();
+        for (pattern, runs) in warm {
+            self.add(case, Some(pattern), runs, repeats);
         }
         if !repeats.agree() {
             // what workers with memory filled have run before may matter
-            repeats.runs.truncate(unfilled);
+            repeats.runs.truncate(without_warm);
             self.run_filled(case, times.filled, repeats)?;
         }
         Ok(())
     }
 
-    /// Runs the case `times` times with each filling, each time in a fresh worker, all at once.
+    /// Runs the case in fresh workers, all at once, until it has run `times` times with each filling.
     fn run_filled(&self, case: &Evaluated, times: usize, repeats: &mut Repeats) -> Result<(), TriageError> {
-        let patterns = PoisonPattern::ALL.into_iter().flat_map(|pattern| iter::repeat_n(pattern, times));
+        let missing = |pattern: PoisonPattern| times.saturating_sub(repeats.count(pattern.into()));
+        let patterns = PoisonPattern::ALL.into_iter();
+        let patterns = patterns.flat_map(|pattern| iter::repeat_n(pattern, missing(pattern)));
         let filled: Vec<_> = thread::scope(|scope| {
             let start = |pattern| (pattern, scope.spawn(move || self.observe(case, Some(pattern), &[], 1)));
             let running: Vec<_> = patterns.map(start).collect();

@@ -72,7 +72,8 @@ fn divergence_that_does_not_recur_ends_triage_early() {
     let outcome = campaign.run();
     assert_eq!(outcome.findings().len(), 1, "{:?}", outcome.kinds());
     let ran = counted(&campaign, shared_folder::CASES);
-    assert!((CASES + 24..CASES + 40).contains(&ran), "{ran} cases ran");
+    // it runs ten times at least, and no hundreds of candidates run
+    assert!((CASES + 10..CASES + 40).contains(&ran), "{ran} cases ran");
 }
 
 #[test]
