@@ -184,7 +184,7 @@ fn invalid_journal_line_is_rejected_by_number() {
 fn directory_without_run_is_rejected_by_path() {
     let directory = tempfile::tempdir().unwrap();
     let message = Report::of_directory(directory.path()).unwrap_err().to_string();
-    assert!(message.contains("run.json") && message.contains("twinfer fuzz"), "{message}");
+    assert!(message.contains("run.json") && message.contains("the directory of a run"), "{message}");
 }
 
 fn stored_run() -> tempfile::TempDir {
