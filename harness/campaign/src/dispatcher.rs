@@ -268,7 +268,7 @@ impl<'scope, 'env> Dispatcher<'scope, 'env> {
             (Patience::TimeIsUp, Some(known)) => self.state.known(known, (suspect, info), sink).map(Some),
             (Patience::TimeIsUp, None) if self.triage.has_begun(suspect.place()) => {
                 let unfinished = self.triage.unfinished(suspect)?;
-                let resolution = self.state.unfinished(&unfinished, (suspect, info), sink)?;
+                let resolution = self.state.add_finding(&unfinished, (suspect, info), sink)?;
                 self.triage.update(self.state.catalog());
                 Ok(Some(resolution))
             }

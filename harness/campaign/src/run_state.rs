@@ -152,18 +152,8 @@ impl RunState {
         Ok(self.summary)
     }
 
-    /// What is known of a suspect whose investigation did not come to its end is a finding.
-    pub fn unfinished(
-        &mut self,
-        unfinished: &Confirmed,
-        (suspect, info): (&Suspect, &VariantInfo),
-        sink: &mut dyn FnMut(&Event),
-    ) -> Result<Resolution, CampaignError> {
-        self.add_finding(unfinished, (suspect, info), sink)
-    }
-
-    /// Adds the finding that is confirmed, or counts the case for the finding that it turned out to be.
-    fn add_finding(
+    /// Adds the finding that is confirmed or left unfinished, or counts the case for the finding that it turned out to be.
+    pub fn add_finding(
         &mut self,
         confirmed: &Confirmed,
         (suspect, info): (&Suspect, &VariantInfo),

@@ -162,7 +162,7 @@ pub fn confirm_smaller(
 }
 
 /// A case as it runs in a fresh worker.
-pub fn run_fresh(case: &Evaluated, workers: &TriageWorkers) -> Result<Evaluated, TriageError> {
+fn run_fresh(case: &Evaluated, workers: &TriageWorkers) -> Result<Evaluated, TriageError> {
     let observation = workers.observe_fresh(&case.encoded.task)?;
     Ok(case.with(workers.confirming_info(), observation))
 }
