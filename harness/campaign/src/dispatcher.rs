@@ -274,9 +274,6 @@ impl<'scope, 'env> Dispatcher<'scope, 'env> {
             }
             (Patience::TimeIsUp, None) => Ok(None),
             (Patience::MayWait, _) => {
-                if let Some(known) = meanwhile.filter(|_| hidden_behind.is_some()) {
-                    self.state.add_sighting(known, info, sink)?;
-                }
                 self.triage.demand(suspect, hidden_behind);
                 Ok(None)
             }
