@@ -3,6 +3,7 @@
 use std::{fs, path::Path, process::Command};
 
 use tempfile::TempDir;
+use twinfer_case::{Finding, RepeatedOutcome};
 use twinfer_onnx::{Conv, DataType, Dim, Graph, Initializer, Node, Op, Tensor, TensorData, ValueInfo};
 use twinfer_tests::Outcome;
 
@@ -84,6 +85,8 @@ fn names_the_culprit(model: &TempDir) {
     let mut files = findings.map(|entry| entry.unwrap().path().join("finding.json"));
     let text = fs::read_to_string(files.find(|file| file.is_file()).unwrap()).unwrap();
     assert!(text.contains(r#""name": "conv3""#), "{text}");
+    let finding: Finding = serde_json::from_str(&text).unwrap();
+    assert_eq!(finding.outcomes.iter().map(RepeatedOutcome::total).sum::<u32>(), 10, "{text}");
 }
 
 #[test]

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Blindness, CaseRecord, Comparisons, Kind, Mask, NotJudged, Note, QuantizedExecution, Reach,
+    Blindness, CaseRecord, Comparisons, Finding, Kind, Mask, NotJudged, Note, QuantizedExecution, Reach,
     SegmentCounts, Stage, Variant, VariantInfo, VariantRecord, Verdict,
 };
 
@@ -158,6 +158,22 @@ impl Summary {
                 None => self.masks.push(MaskCount { mask: mask.clone(), cases: 1 }),
             }
         }
+    }
+
+    /// Counts `case`, which [`record`](Self::record) has counted, as compared on the variants that show `known` on it, whatever
+    /// stage they reached: what they did was compared with that finding.
+    pub fn recognize(&mut self, case: &CaseRecord, known: &Finding) {
+        let shows = |record: &VariantRecord| known.is_seen_in(&record.variant);
+        let recognized: Vec<_> =
+            case.variants.iter().filter(|record| !record.is_compared() && shows(record)).collect();
+        for record in &recognized {
+            if let Some(summary) = self.variants.iter_mut().find(|summary| summary.variant == record.variant)
+            {
+                summary.comparisons.count();
+            }
+        }
+        let is_complete = case.variants.iter().all(|record| record.is_compared() || shows(record));
+        self.compared += u64::from(is_complete && !recognized.is_empty());
     }
 
     /// Why variants were compared on no case, one line per cause; empty if every variant was compared.

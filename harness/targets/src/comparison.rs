@@ -68,16 +68,16 @@ impl Targets {
         sink: &mut dyn FnMut(&Event),
     ) -> Result<CaseRecord, TargetError> {
         let task = &model.task(index)?;
-        let (mut variants, repeats) = self.confirmed(task, model, findings, sink)?;
+        let (mut variants, mut repeats) = self.confirmed(task, model, findings, sink)?;
         if let Some(graph) = graph {
-            self.judge_segments(graph, task, &mut variants)?;
+            self.judge_segments((model, graph), task, findings, (&mut variants, &mut repeats))?;
         }
         Ok(CaseRecord {
             format: JOURNAL_FORMAT,
             index: index as u64,
             case: task.hash,
             provenance: None,
-            findings: findings.record(task, self.infos().zip(&variants), repeats.as_ref(), sink)?,
+            findings: findings.record(task, self.infos().zip(&variants).zip(&repeats), sink)?,
             masks: Vec::new(),
             open: Vec::new(),
             variants,
@@ -86,32 +86,35 @@ impl Targets {
     }
 
     /// The verdicts on all variants in warm workers. If one diverges, those in workers that have run nothing else, with every
-    /// variant compared with itself: each is asked twice more. With repeats, if one of these diverges as none did before.
-    fn confirmed<'a>(
+    /// variant compared with itself: each is asked twice more. With what the repeats of each variant came to, if one of these diverges as
+    /// none did before.
+    fn confirmed(
         &self,
         task: &Task,
-        model: &'a OpaqueModel,
+        model: &OpaqueModel,
         findings: &mut Findings<'_>,
         sink: &mut dyn FnMut(&Event),
-    ) -> Result<(Vec<VariantRecord>, Option<Repeats<'a>>), TargetError> {
+    ) -> Result<(Vec<VariantRecord>, Vec<Repeats>), TargetError> {
         let lead = |records: &[VariantRecord]| {
             records.iter().flat_map(|record| record.verdict.divergences()).next().cloned()
         };
+        let none = || self.variants.iter().map(|_| Repeats::default()).collect();
         let warm = self.observed(|workers| workers.observe_warm(task))?;
         let records = self.judged(model, &warm, &[]);
-        let Some(divergence) = lead(&records) else { return Ok((records, None)) };
+        let Some(divergence) = lead(&records) else { return Ok((records, none())) };
         sink(&Event::Confirming { case: task.hash, divergence: divergence.clone() });
         let fresh = self.observed(|workers| workers.observe_fresh(task))?;
         let again = self.observed(|workers| workers.observe_fresh(task))?;
-        let records = self.judged(model, &fresh, &[&again, &warm]);
+        let mut records = self.judged(model, &fresh, &[&again, &warm]);
         if lead(&records).is_none() {
             sink(&Event::NotConfirmed { case: task.hash, divergence });
         }
         if !findings.are_to_be_repeated(self.infos().zip(&records)) {
-            return Ok((records, None));
+            return Ok((records, none()));
         }
         let repeats = self.repeat(model, task, [&fresh, &again])?;
-        Ok((repeats.settle(records), Some(repeats)))
+        repeats.iter().zip(&mut records).for_each(|(repeats, record)| repeats.settle(model, record));
+        Ok((records, repeats))
     }
 
     /// What every variant does.

@@ -53,27 +53,24 @@ impl<'a> Findings<'a> {
         self.found.iter().position(|finding| finding.signature == *signature)
     }
 
-    /// Records the findings that the verdicts on a task show, with what its repeats came to, if there were any, and returns their folder
+    /// Records the findings that the verdicts on a task show, with what the repeats of each variant came to, and returns their folder
     /// names.
     pub fn record<'b>(
         &mut self,
         task: &Task,
-        variants: impl Iterator<Item = (&'b VariantInfo, &'b VariantRecord)>,
-        repeats: Option<&Repeats<'_>>,
+        variants: impl Iterator<Item = ((&'b VariantInfo, &'b VariantRecord), &'b Repeats)>,
         sink: &mut dyn FnMut(&Event),
     ) -> Result<Vec<String>, TargetError> {
         let mut slugs = Vec::new();
-        for (place, (info, record)) in variants.enumerate() {
+        for ((info, record), repeats) in variants {
             let Some(lead) = record.verdict.divergences().first() else { continue };
             let signature = self.signature(info, lead);
             let slug = signature.slug();
             if let Some(known) = self.place_of(&signature) {
                 self.record_sighting(known, info, sink)?;
             } else {
-                // a segment is no part of what was repeated
-                let repeats = repeats.filter(|_| lead.culprit.is_none());
-                let outcomes = repeats.map(|repeats| repeats.outcomes(place)).unwrap_or_default();
-                self.add(Finding { outcomes, ..self.finding(task, info, record, signature) }, task, sink)?;
+                let finding = self.finding(task, (info, record), repeats, signature);
+                self.add(finding, task, sink)?;
             }
             if !slugs.contains(&slug) {
                 slugs.push(slug);
@@ -134,8 +131,8 @@ impl<'a> Findings<'a> {
     fn finding(
         &self,
         task: &Task,
-        info: &VariantInfo,
-        record: &VariantRecord,
+        (info, record): (&VariantInfo, &VariantRecord),
+        repeats: &Repeats,
         signature: Signature,
     ) -> Finding {
         let size = self.size(task);
@@ -155,7 +152,7 @@ impl<'a> Findings<'a> {
             provenance: None,
             preceding: Vec::new(),
             cut_short: false,
-            outcomes: Vec::new(),
+            outcomes: repeats.outcomes(),
         }
     }
 

@@ -1,106 +1,144 @@
+use std::iter;
+
 use twinfer_case::{
     CaseOutcome, Circumstance, Observation, Outcome, PoisonPattern, RepeatedOutcome, Task, VariantRecord,
     Verdict,
 };
 use twinfer_checks::outputs_agree;
+use twinfer_onnx::PartialGraph;
 use twinfer_triage::{Repeat, classify};
+use twinfer_workers::{TriageWorkers, WorkerError};
 
+use super::segments::judge_with;
 use crate::{OpaqueModel, TargetError, Targets};
 
-/// Rounds in workers that have run a case before, and with memory filled with each pattern.
+/// Rounds in workers that have run nothing, in workers that have run a case before, and with memory filled with each pattern.
+const FRESH: usize = 2;
 const WARM: usize = 4;
 const FILLED: usize = 2;
 
-/// The rounds in which a diverging case was repeated: in each, all variants ran it and were judged together.
-pub struct Repeats<'a> {
-    model: &'a OpaqueModel,
+/// What a variant came to each time a diverging case was repeated; nothing if it was not.
+#[derive(Default)]
+pub struct Repeats {
     rounds: Vec<Round>,
 }
 
 struct Round {
     circumstance: Circumstance,
-    observations: Vec<Observation>,
-    /// By variant.
-    outcomes: Vec<CaseOutcome>,
+    observation: Observation,
+    outcome: CaseOutcome,
 }
 
 impl Targets {
     /// Repeats a case that ran in `fresh` workers twice, until it has run ten times: four times warm, and twice with memory filled with
-    /// each pattern. A case that hangs takes long, so it is not repeated warm, and once with each pattern.
-    pub(super) fn repeat<'a>(
-        &self,
-        model: &'a OpaqueModel,
-        task: &Task,
-        fresh: [&[Observation]; 2],
-    ) -> Result<Repeats<'a>, TargetError> {
-        let hangs = fresh.iter().all(|round| round.iter().any(|one| one.outcome == Outcome::TimedOut));
-        let (warm, filled) = if hangs { (0, 1) } else { (WARM, FILLED) };
-        let mut rounds: Vec<_> =
-            fresh.into_iter().map(|round| self.round(model, Circumstance::Fresh, round.to_vec())).collect();
-        for _ in 0..warm {
-            let observations = self.observed(|workers| workers.observe_warm(task))?;
-            rounds.push(self.round(model, Circumstance::Warm, observations));
-        }
-        for _ in 0..filled {
-            for pattern in PoisonPattern::ALL {
-                let filled = self.filled(pattern, task)?;
-                rounds.extend(filled.map(|observations| self.round(model, pattern.into(), observations)));
-            }
-        }
-        Ok(Repeats { model, rounds })
-    }
-
-    /// What every variant does in a worker of its own whose memory is filled; `None` if such a worker does not start.
-    fn filled(&self, pattern: PoisonPattern, task: &Task) -> Result<Option<Vec<Observation>>, TargetError> {
-        let runs = self.variants.iter().map(|workers| workers.repeat(Some(pattern), &[], task, 1));
-        let runs = runs.collect::<Result<Vec<_>, _>>()?;
-        Ok(runs.into_iter().map(|mut runs| runs.pop().map(|run| run.observation)).collect())
-    }
-
-    fn round(
+    /// each pattern. In each round, all variants run it and are judged together: what each came to, in their order.
+    ///
+    /// A case that hangs takes long, so it is not repeated warm, and once with each pattern.
+    pub(super) fn repeat(
         &self,
         model: &OpaqueModel,
-        circumstance: Circumstance,
-        observations: Vec<Observation>,
-    ) -> Round {
-        let records = self.judged(model, &observations, &[]);
-        let judged = observations.iter().zip(&records);
-        let outcomes =
-            judged.map(|(one, record)| CaseOutcome::of(one, record.verdict.divergences())).collect();
-        Round { circumstance, observations, outcomes }
+        task: &Task,
+        fresh: [&[Observation]; FRESH],
+    ) -> Result<Vec<Repeats>, TargetError> {
+        let hangs = fresh.iter().all(|round| round.iter().any(|one| one.outcome == Outcome::TimedOut));
+        let (warm, filled) = if hangs { (0, 1) } else { (WARM, FILLED) };
+        let mut repeats: Vec<_> = self.variants.iter().map(|_| Repeats::default()).collect();
+        let mut add = |circumstance, observations: Vec<Observation>| {
+            let records = self.judged(model, &observations, &[]);
+            let judged = repeats.iter_mut().zip(observations).zip(records);
+            judged.for_each(|((repeats, one), record)| repeats.add(circumstance, one, &record.verdict));
+        };
+        for round in fresh {
+            add(Circumstance::Fresh, round.to_vec());
+        }
+        for circumstance in circumstances(0, warm, filled) {
+            let runs = self.variants.iter().map(|workers| observe(workers, circumstance, task));
+            if let Some(observations) = runs.collect::<Result<Option<_>, _>>()? {
+                add(circumstance, observations);
+            }
+        }
+        Ok(repeats)
     }
 }
 
-impl Repeats<'_> {
-    /// `records`, the verdicts on the case, with each divergence as what the repeats show it to be.
-    pub fn settle(&self, mut records: Vec<VariantRecord>) -> Vec<VariantRecord> {
-        for (place, record) in records.iter_mut().enumerate() {
-            if let Verdict::Diverges(divergences) = &mut record.verdict
-                && let Some(lead) = divergences.first_mut()
-                && let Some((kind, how)) = classify(lead.kind, &self.runs(place)).reclassifies(lead.kind)
-            {
-                lead.reclassify(kind, how);
-            }
+/// Judges the segments of a model ten times more on the variant of `workers`, on which one of them is wrong. `record` is what the
+/// variant came to before its segments were judged. Where no worker with filled memory starts any more within a round, the rest of the
+/// round runs without.
+pub fn repeat_segments(
+    workers: &TriageWorkers,
+    graph: &PartialGraph,
+    task: &Task,
+    record: &VariantRecord,
+) -> Result<Repeats, TargetError> {
+    let mut repeats = Repeats::default();
+    for circumstance in circumstances(FRESH, WARM, FILLED) {
+        let Some(observation) = observe(workers, circumstance, task)? else { continue };
+        let mut record = record.clone();
+        let mut observe_again = |task: &Task| {
+            observe(workers, circumstance, task)?.map_or_else(|| workers.observe_fresh(task), Ok)
+        };
+        if observation.outcome == Outcome::Ok {
+            judge_with(workers, (graph, task), &observation, &mut record, &mut observe_again)?;
         }
-        records
+        repeats.add(circumstance, observation, &record.verdict);
+    }
+    Ok(repeats)
+}
+
+/// The circumstances of so many rounds, `filled` of them with each filling.
+fn circumstances(fresh: usize, warm: usize, filled: usize) -> impl Iterator<Item = Circumstance> {
+    let with_filling = iter::repeat_n(PoisonPattern::ALL.map(Circumstance::from), filled).flatten();
+    let without = iter::repeat_n(Circumstance::Fresh, fresh).chain(iter::repeat_n(Circumstance::Warm, warm));
+    without.chain(with_filling)
+}
+
+/// What a variant does in a worker of the `circumstance`; `None` if no worker starts with memory filled.
+fn observe(
+    workers: &TriageWorkers,
+    circumstance: Circumstance,
+    task: &Task,
+) -> Result<Option<Observation>, WorkerError> {
+    let filled = |pattern| {
+        let mut runs = workers.repeat(Some(pattern), &[], task, 1)?;
+        Ok(runs.pop().map(|run| run.observation))
+    };
+    match circumstance {
+        Circumstance::Fresh => workers.observe_fresh(task).map(Some),
+        Circumstance::Warm | Circumstance::Campaign => workers.observe_warm(task).map(Some),
+        Circumstance::FilledNan => filled(PoisonPattern::Nan),
+        Circumstance::FilledLarge => filled(PoisonPattern::Large),
+    }
+}
+
+impl Repeats {
+    fn add(&mut self, circumstance: Circumstance, observation: Observation, verdict: &Verdict) {
+        let outcome = CaseOutcome::of(&observation, verdict.divergences());
+        self.rounds.push(Round { circumstance, observation, outcome });
     }
 
-    /// What the variant at `place` came to, with how often.
-    pub fn outcomes(&self, place: usize) -> Vec<RepeatedOutcome> {
-        let runs = self.rounds.iter().map(|round| (round.circumstance, round.outcomes[place].clone()));
-        RepeatedOutcome::count(runs)
+    /// Makes the first divergence of `record`, the verdict on the case, what the repeats show it to be.
+    pub fn settle(&self, model: &OpaqueModel, record: &mut VariantRecord) {
+        if let Verdict::Diverges(divergences) = &mut record.verdict
+            && let Some(lead) = divergences.first_mut()
+            && let Some((kind, how)) = classify(lead.kind, &self.runs(model)).reclassifies(lead.kind)
+        {
+            lead.reclassify(kind, how);
+        }
     }
 
-    /// The runs of the variant at `place`.
-    fn runs(&self, place: usize) -> Vec<Repeat> {
-        let sources = self.model.output_sources();
+    /// What the variant came to, with how often.
+    pub fn outcomes(&self) -> Vec<RepeatedOutcome> {
+        RepeatedOutcome::count(self.rounds.iter().map(|round| (round.circumstance, round.outcome.clone())))
+    }
+
+    fn runs(&self, model: &OpaqueModel) -> Vec<Repeat> {
+        let sources = model.output_sources();
         let is_like = |one: &Round, other: &Round| {
-            one.outcomes[place] == other.outcomes[place]
-                && outputs_agree(&one.observations[place], &other.observations[place], &sources)
+            one.outcome == other.outcome && outputs_agree(&one.observation, &other.observation, &sources)
         };
         let run = |(number, round): (usize, &Round)| Repeat {
             circumstance: round.circumstance,
-            outcome: round.outcomes[place].clone(),
+            outcome: round.outcome.clone(),
             mutants: Vec::new(),
             like: self.rounds[..number].iter().position(|other| is_like(round, other)).unwrap_or(number),
         };

@@ -3,7 +3,7 @@
 use std::{num::NonZeroUsize, sync::Arc};
 
 use twinfer_campaign::{Campaign, Options};
-use twinfer_case::{Budget, Case, Finding, TrustedVariant, VariantSummary};
+use twinfer_case::{Budget, Case, CaseRecord, Event, Finding, TrustedVariant};
 use twinfer_libraries::Hashing;
 use twinfer_reports::{Report, Reporter};
 use twinfer_store::RunDirectory;
@@ -18,9 +18,11 @@ use crate::{
     worker::{WorkerSettings, worker_with},
 };
 
-/// Runs `cases` on `variants`, in order and without minimizing; findings are written to `directory`.
+/// Runs `cases` on `variants`, in order and without minimizing; findings are written to `directory`. A finding that is the `checked`
+/// one, whose own cases these are, is not new, and its recurrence is what a variant was compared with, whatever its stage.
 pub fn run(
     cases: Vec<Case>,
+    checked: Option<&Finding>,
     variants: Vec<TrustedVariant>,
     directory: &RunDirectory,
     settings: WorkerSettings<'_>,
@@ -39,23 +41,31 @@ pub fn run(
         source: Some(Arc::new(move |index| cases[index as usize % cases.len()].clone())),
         ..Options::new(variants, worker)
     };
-    let mut report = Report::default();
-    Campaign::new(options)?.run(directory, &mut |event| report.on_event(event))?;
+    let (mut report, mut records) = (Report::default(), Vec::new());
+    Campaign::new(options)?.run(directory, &mut |event| {
+        if let Event::CaseFinished { record } = event {
+            records.push(record.clone());
+        }
+        report.on_event(event);
+    })?;
+    if let Some(checked) = checked {
+        recognize(&mut report, &records, checked);
+    }
     Ok(report)
 }
 
-/// Marks the finding of `report` that is the `checked` one as known. That it recurs is what a variant was compared with,
-/// whatever its stage.
-pub fn recognize(mut report: Report, checked: &Finding) -> Report {
+/// Marks the finding of `report` that is the `checked` one as known, and counts the cases of `records` that show it as compared.
+fn recognize(report: &mut Report, records: &[CaseRecord], checked: &Finding) {
     for found in &mut report.findings {
-        if found.new && checked.recurs_as(&found.finding) {
-            found.new = false;
-            report.summary.new_findings = report.summary.new_findings.saturating_sub(1);
-            let shows = |summary: &&mut VariantSummary| found.finding.is_seen_in(&summary.variant);
-            report.summary.variants.iter_mut().filter(shows).for_each(|summary| summary.comparisons.count());
+        if !found.new || !checked.recurs_as(&found.finding) {
+            continue;
         }
+        found.new = false;
+        report.summary.new_findings = report.summary.new_findings.saturating_sub(1);
+        let slug = found.finding.signature.slug();
+        let showing = records.iter().filter(|record| record.findings.contains(&slug));
+        showing.for_each(|record| report.summary.recognize(record, &found.finding));
     }
-    report
 }
 
 /// Compares `variants` with each other on a model that golden does not support; findings are written to `directory`.

@@ -33,9 +33,9 @@ fn check_one(model: &Path, arguments: &Arguments) -> Result<Exit, Failure> {
     let advice = subject.advice(&arguments.dims);
     let settings = WorkerSettings { log: log.as_ref(), limits: arguments.limits };
     let mut report = match subject {
-        Subject::Cases(cases) => campaign::run(cases, variants, &directory, settings)?,
+        Subject::Cases(cases) => campaign::run(cases, None, variants, &directory, settings)?,
         Subject::Finding(finding, cases) => {
-            campaign::recognize(campaign::run(cases, variants, &directory, settings)?, &finding)
+            campaign::run(cases, Some(&finding), variants, &directory, settings)?
         }
         Subject::Opaque(opaque) => campaign::compare(&opaque, &variants, &directory, settings)?,
     };
