@@ -3,7 +3,7 @@
 use std::{error::Error, fs, path::PathBuf};
 
 use twinfer_case::{
-    Blame, Budget, Capability, Case, CaseRecord, Condition, Description, Divergence, Kind, Machine, Note,
+    Blame, Budget, Capability, Case, CaseRecord, Condition, Description, Distribution, Divergence, Kind, Machine, Note,
     Observation, Outcome, RunEnd, RunInfo, RunOutput, Stage, Task, Variant, VariantInfo, VariantRecord,
     Verdict,
 };
@@ -196,6 +196,7 @@ fn runs() -> Done {
         format: SEED_FORMAT,
         id: String::new(),
         twinfer: env!("CARGO_PKG_VERSION").to_owned(),
+        distribution: Distribution::Baseline,
         seed: 1,
         families: vec!["conv".to_owned()],
         budget: Budget::Cases(9),

@@ -8,12 +8,12 @@ mod folder;
 pub use folder::{Folder, joined};
 
 use twinfer_case::Case;
-use twinfer_generators::Family;
+use twinfer_generators::{Distribution, Family};
 
 /// The first `each` generated cases of every family, which are the same in every process.
 pub fn generated(each: u64) -> impl Iterator<Item = Case> {
     Family::ALL.into_iter().flat_map(move |family| {
-        let stream = family.stream(0);
+        let stream = family.stream(Distribution::Full, 0);
         (0..each).map(move |index| stream.case(index))
     })
 }

@@ -3,13 +3,13 @@
 use std::{hint::black_box, time::Instant};
 
 use twinfer_case::Task;
-use twinfer_generators::Family;
+use twinfer_generators::{Distribution, Family};
 
 const CASES: u64 = 50_000;
 
 fn main() {
     for family in Family::ALL {
-        let stream = family.stream(0);
+        let stream = family.stream(Distribution::Baseline, 0);
         let generated = rate(|index| drop(black_box(stream.case(index))));
         let finished = rate(|index| drop(black_box(Task::of(&stream.case(index)))));
         println!(

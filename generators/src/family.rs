@@ -1,6 +1,6 @@
 use std::{fmt, str::FromStr};
 
-use twinfer_case::{Case, Provenance};
+use twinfer_case::{Case, Distribution, Provenance};
 
 use crate::{CaseSpace, Choices, InvalidSpace, Space};
 
@@ -46,8 +46,8 @@ impl Family {
         }
     }
 
-    /// Its cases, by seed and index.
-    pub fn stream(self, seed: u64) -> CaseStream {
+    /// Its cases in a distribution, by seed and index.
+    pub fn stream(self, distribution: Distribution, seed: u64) -> CaseStream {
         let space: Box<dyn CaseSpace> = match self {
             Self::Conv => Box::new(Space::convolutions()),
             Self::Deconv => Box::new(Space::deconvolutions()),
@@ -56,13 +56,14 @@ impl Family {
             Self::Block => Box::new(Space::blocks()),
             Self::Invalid => Box::new(InvalidSpace::new()),
         };
-        CaseStream { family: self, seed, space }
+        CaseStream { family: self, distribution, seed, space }
     }
 }
 
 /// The cases of a family for one seed: the case at an index is the same on every machine and in any order.
 pub struct CaseStream {
     family: Family,
+    distribution: Distribution,
     seed: u64,
     space: Box<dyn CaseSpace>,
 }
@@ -71,7 +72,12 @@ impl CaseStream {
     /// The case at `index`.
     pub fn case(&self, index: u64) -> Case {
         let mut choices = Choices::of_index(self.seed ^ (self.family as u64) << 56, index);
-        let provenance = Provenance { family: self.family.name().to_owned(), seed: self.seed, index };
+        let provenance = Provenance {
+            family: self.family.name().to_owned(),
+            distribution: self.distribution,
+            seed: self.seed,
+            index,
+        };
         Case { provenance: Some(provenance), ..self.space.draw(&mut choices) }
     }
 }
@@ -105,7 +111,7 @@ mod tests {
     #[test]
     fn every_case_of_the_valid_families_is_valid_in_every_run() {
         for family in Family::VALID {
-            let stream = family.stream(1);
+            let stream = family.stream(Distribution::Full, 1);
             for index in 0..3000 {
                 let case = stream.case(index);
                 for run in &case.runs {
@@ -119,7 +125,7 @@ mod tests {
 
     #[test]
     fn every_invalid_case_breaks_the_rule_it_names_in_every_run() {
-        let stream = Family::Invalid.stream(1);
+        let stream = Family::Invalid.stream(Distribution::Full, 1);
         for index in 0..3000 {
             let case = stream.case(index);
             for run in &case.runs {

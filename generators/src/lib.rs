@@ -65,3 +65,4 @@ pub use space::{
     Bias, Dynamic, Grouping, Neighbor, Operator, OutputPadding, Padding, Runs, Source, Space, Values,
 };
 pub use strategy::{CaseTree, Cases};
+pub use twinfer_case::Distribution;

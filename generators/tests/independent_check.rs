@@ -8,7 +8,7 @@ mod report;
 
 use std::{env, fs, io::Write as _, path::Path};
 
-use twinfer_generators::Family;
+use twinfer_generators::{Distribution, Family};
 
 use judges::{Judges, Ruling};
 use report::{InvalidReport, ValidReport};
@@ -61,7 +61,7 @@ fn independent_programs_accept_valid_and_refuse_invalid_models() {
 }
 
 fn cases(judges: &Judges, family: Family, count: u64) -> Vec<(twinfer_case::Case, Ruling)> {
-    let stream = family.stream(SEED);
+    let stream = family.stream(Distribution::Full, SEED);
     let cases: Vec<_> = (0..count).map(|index| stream.case(index)).collect();
     let rulings = judges.rule(cases.iter().map(|case| case.graph.encode()));
     cases.into_iter().zip(rulings).collect()

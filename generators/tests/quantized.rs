@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 
 use twinfer_case::{Case, TensorSource};
-use twinfer_generators::Family;
+use twinfer_generators::{Distribution, Family};
 use twinfer_golden::{Mutant, evaluate, evaluate_with};
 use twinfer_onnx::{DataType, DequantizeLinear, Graph, Node, Op, Tensor};
 
 const QUANTIZED: [Family; 3] = [Family::QdqConv, Family::QdqDeconv, Family::Block];
 
 fn cases(family: Family, count: u64) -> impl Iterator<Item = Case> {
-    let stream = family.stream(11);
+    let stream = family.stream(Distribution::Full, 11);
     (0..count).map(move |index| stream.case(index))
 }
 

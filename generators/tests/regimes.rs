@@ -1,7 +1,7 @@
 //! What golden makes of generated values.
 
 use twinfer_case::{Case, Regime, TensorSource};
-use twinfer_generators::Family;
+use twinfer_generators::{Distribution, Family};
 use twinfer_golden::{Evaluation, Mutant, evaluate, evaluate_with};
 
 fn evaluations(case: &Case) -> impl Iterator<Item = Evaluation> + '_ {
@@ -21,7 +21,7 @@ fn is_exact(case: &Case) -> bool {
 #[test]
 fn golden_finds_every_case_of_the_exact_regime_exact() {
     for family in Family::VALID {
-        let stream = family.stream(3);
+        let stream = family.stream(Distribution::Full, 3);
         let cases = (0..1500).map(|index| (index, stream.case(index))).filter(|(_, case)| is_exact(case));
         for (index, case) in cases {
             for evaluation in evaluations(&case) {
@@ -38,7 +38,7 @@ fn golden_finds_every_case_of_the_exact_regime_exact() {
 #[test]
 fn few_cases_are_vacuous_or_unspecified() {
     for family in Family::VALID {
-        let stream = family.stream(3);
+        let stream = family.stream(Distribution::Full, 3);
         let (mut runs, mut vacuous, mut unspecified) = (0, 0, 0);
         for index in 0..1000 {
             for evaluation in evaluations(&stream.case(index)) {
@@ -56,7 +56,7 @@ fn few_cases_are_vacuous_or_unspecified() {
 fn pads_at_the_wrong_ends_show_in_the_values() {
     let (mut padded, mut shown) = (0, 0);
     for family in [Family::Conv, Family::Deconv] {
-        let stream = family.stream(3);
+        let stream = family.stream(Distribution::Full, 3);
         for case in (0..1000).map(|index| stream.case(index)).filter(has_asymmetric_pads) {
             let run = &case.runs[case.runs.len() - 1];
             let tensor =

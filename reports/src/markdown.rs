@@ -39,7 +39,10 @@ pub(crate) fn render(report: &Report) -> String {
 fn origin(run: &RunInfo) -> String {
     let cases = match run.families.as_slice() {
         [] => "given cases".to_owned(),
-        families => format!("families {}, seed {}", markdown_text(&families.join(", ")), run.seed),
+        families => {
+            let families = markdown_text(&families.join(", "));
+            format!("families {families}, distribution {}, seed {}", run.distribution, run.seed)
+        }
     };
     let backends = run.variants.iter().map(|info| {
         let Description { name, version, .. } = &info.description;

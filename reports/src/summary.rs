@@ -51,7 +51,7 @@ fn headline(run: &RunInfo) -> Styled {
     let mut parts =
         vec![format!("twinfer {}", run.twinfer), budget(run.budget), counted(run.jobs as u64, "job", "jobs")];
     if !run.families.is_empty() {
-        parts.insert(1, format!("{}, seed {}", run.families.join(", "), run.seed));
+        parts.insert(1, format!("{}, {}, seed {}", run.families.join(", "), run.distribution, run.seed));
     }
     Styled::dim(parts.join(" · "))
 }

@@ -6,7 +6,7 @@ mod tally;
 
 use std::{env, fs, path::Path};
 
-use twinfer_generators::Family;
+use twinfer_generators::{Distribution, Family};
 use twinfer_store::{Records, read_run};
 use twinfer_tests::{Twinfer, no_findings};
 
@@ -56,7 +56,7 @@ fn tally(family: Family, count: u64) -> Tally {
     let outcome = Twinfer::new(env!("CARGO_BIN_EXE_twinfer-under-test"), &arguments).run();
     assert!(matches!(outcome.code, Some(0 | 1)), "{}", outcome.shown());
     let mut tally = Tally::new(family);
-    let stream = family.stream(SEED);
+    let stream = family.stream(Distribution::Full, SEED);
     let run = read_run(&out).expect("a campaign keeps its run");
     for record in Records::open(&out, &run).expect("a campaign keeps a journal") {
         let record = record.expect("a whole record");

@@ -174,7 +174,7 @@ fn report_of_killed_run_says_how_to_resume() {
     let report = twinfer(&["report", text(run.path())]).run();
     let command = report.stdout.lines().find_map(|line| line.split_once("resume with: ")).unwrap().1;
     let expected = format!(
-        "twinfer fuzz --backends ort:cpu,opt=off --family conv --seed 4 --cases 4 --out {} --resume",
+        "twinfer fuzz --backends ort:cpu,opt=off --family conv --distribution full --seed 4 --cases 4 --out {} --resume",
         text(run.path())
     );
     assert_eq!(command, expected);

@@ -11,7 +11,9 @@ use crate::{
     twinfer,
 };
 
-const CAMPAIGN: [&str; 9] = [
+const CAMPAIGN: [&str; 11] = [
+    "--distribution",
+    "baseline",
     "--backends",
     "ort:cpu,opt=off",
     "--family",
@@ -37,7 +39,7 @@ fn resume(out: &Path, options: &[&str]) -> Outcome {
     let elsewhere = tempfile::tempdir().unwrap();
     fs::write(
         elsewhere.path().join("twinfer.toml"),
-        "seed = 99\nbackends = \"ort:cpu\"\nworker-processes = 50\n",
+        "seed = 99\ndistribution = \"full\"\nbackends = \"ort:cpu\"\nworker-processes = 50\n",
     )
     .unwrap();
     twinfer(&[&command[..], options].concat()).within(elsewhere.path()).run()
@@ -97,6 +99,7 @@ fn resume_with_other_settings_names_each() {
         assert!(outcome.stderr.contains(difference), "{difference}: {}", outcome.shown());
     };
     refused(&["--seed", "9"], "seed: 20, now 9");
+    refused(&["--distribution", "full"], "distribution: \"baseline\", now \"full\"");
     refused(&["--shard", "0/2"], "shard: [1,2], now [0,2]");
     refused(&["--family", "conv"], "families: [\"deconv\",\"invalid\"], now [\"conv\"]");
     refused(&["--backends", "ort:cpu"], "variants.ort:cpu,opt=off: ");

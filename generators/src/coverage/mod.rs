@@ -96,13 +96,15 @@ fn columns_of(conv: &CoveredConvolution) -> Vec<usize> {
 mod tests {
     use std::collections::BTreeSet;
 
+    use twinfer_case::Distribution;
+
     use super::*;
     use crate::Family;
 
     #[test]
     fn each_site_has_a_listed_value_of_every_attribute() {
         for family in Family::VALID {
-            let stream = family.stream(2);
+            let stream = family.stream(Distribution::Full, 2);
             for case in (0..500).map(|index| stream.case(index)) {
                 for conv in CoveredConvolution::all(&case) {
                     for attribute in ATTRIBUTES {
@@ -119,7 +121,7 @@ mod tests {
         let mut unreached: BTreeSet<_> =
             columns().map(|(attribute, value)| (attribute.name, value)).collect();
         for family in Family::VALID {
-            let report = Coverage::of(&family.stream(2), 3000).report();
+            let report = Coverage::of(&family.stream(Distribution::Full, 2), 3000).report();
             for reached in report.values.iter().filter(|value| value.count > 0) {
                 unreached.remove(&(reached.attribute, reached.value));
             }
@@ -130,7 +132,7 @@ mod tests {
     #[test]
     fn what_is_called_impossible_never_occurs() {
         for family in Family::VALID {
-            let report = Coverage::of(&family.stream(4), 3000).report();
+            let report = Coverage::of(&family.stream(Distribution::Full, 4), 3000).report();
             let occurs = |pair: &&PairCount| pair.count > 0;
             for pair in report.pairs.iter().filter(occurs) {
                 let reason = impossible::reason(pair.first, pair.second);
@@ -145,7 +147,7 @@ mod tests {
 
     #[test]
     fn the_rules_of_invalid_cases_are_counted() {
-        let report = Coverage::of(&Family::Invalid.stream(2), 300).report();
+        let report = Coverage::of(&Family::Invalid.stream(Distribution::Full, 2), 300).report();
         assert_eq!(report.rules.iter().map(|(_, count)| count).sum::<u64>(), 300);
         assert_eq!(report.operators, 0);
     }

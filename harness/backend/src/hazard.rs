@@ -60,7 +60,7 @@ impl Choice for Hazards {
 #[cfg(test)]
 mod tests {
     use twinfer_case::{Outcome, Task, Variant};
-    use twinfer_generators::Family;
+    use twinfer_generators::{Distribution, Family};
 
     use super::*;
     use crate::{ort, trt};
@@ -85,7 +85,7 @@ mod tests {
         {
             let rule = hazard.capability();
             for family in families {
-                let stream = family.stream(31);
+                let stream = family.stream(Distribution::Baseline, 31);
                 let mut left_out = 0;
                 for case in (0..cases).map(|index| stream.case(index)) {
                     let objection = hazard.objection(&Task::of(&case).unwrap().model);

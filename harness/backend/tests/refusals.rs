@@ -12,7 +12,7 @@ use std::{collections::BTreeMap, env, fmt::Write as _, fs, path::Path};
 use installed::opened;
 use twinfer_backend::Backend;
 use twinfer_case::{Case, Outcome, Task};
-use twinfer_generators::Family;
+use twinfer_generators::{Distribution, Family};
 use twinfer_libraries::Store;
 use twinfer_onnx::{ConvTranspose, Op, infer_shapes};
 
@@ -90,7 +90,7 @@ fn tally(backend: &mut dyn Backend, families: &[Family], findings: &[Finding]) -
     let description = backend.describe();
     let mut tally = BTreeMap::new();
     for family in families {
-        let stream = family.stream(SEED);
+        let stream = family.stream(Distribution::Baseline, SEED);
         for index in 0..cases() {
             let case = stream.case(index);
             let observation = backend.run(&Task::of(&case).unwrap(), &mut |_| {});

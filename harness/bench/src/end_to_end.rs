@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use twinfer_campaign::{Campaign, Options, Scaling};
-use twinfer_case::{Budget, CaseRecord, Event, Stage, Summary, TrustedVariant, Variant};
+use twinfer_case::{Budget, CaseRecord, Distribution, Event, Stage, Summary, TrustedVariant, Variant};
 use twinfer_generators::Family;
 use twinfer_store::RunDirectory;
 use twinfer_workers::WorkerCommand;
@@ -29,6 +29,7 @@ impl Measured {
         let variants = variants.into_iter().map(TrustedVariant::vouch).collect();
         let options = Options {
             families: settings.families.iter().map(Family::to_string).collect(),
+            distribution: Distribution::Baseline,
             seed: settings.seed,
             budget: settings.time.map_or(Budget::Cases(settings.cases), Budget::Seconds),
             jobs: settings.jobs,

@@ -1,12 +1,12 @@
-use twinfer_case::Case;
+use twinfer_case::{Case, Distribution};
 use twinfer_generators::{CaseStream, Family};
 
-/// The cases that a campaign of these families generates, in the same order.
+/// The cases that a campaign of these families generates in the baseline distribution, in the same order.
 pub struct Stream(Vec<CaseStream>);
 
 impl Stream {
     pub fn new(families: &[Family], seed: u64) -> Self {
-        Self(families.iter().map(|family| family.stream(seed)).collect())
+        Self(families.iter().map(|family| family.stream(Distribution::Baseline, seed)).collect())
     }
 
     /// An endless iterator over every `count`-th case, starting with the one at `first`.

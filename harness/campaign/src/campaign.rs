@@ -55,7 +55,7 @@ impl Campaign {
     pub fn new(options: Options) -> Result<Self, CampaignError> {
         let source = match &options.source {
             Some(source) => Arc::clone(source),
-            None => generated(&options.families, options.seed)?,
+            None => generated(&options.families, options.distribution, options.seed)?,
         };
         let (host, pool_options) = (HostContext::start(), options.pools());
         let subjects = options.variants.iter().filter(|variant| variant.backend != BackendName::Golden);
@@ -280,6 +280,7 @@ impl Campaign {
             id: run_id(),
             twinfer: env!("CARGO_PKG_VERSION").to_owned(),
             seed: self.options.seed,
+            distribution: self.options.distribution,
             families: self.options.families.clone(),
             budget: self.options.budget,
             shard: self.options.shard,

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use twinfer_case::{Budget, Ladder, Settings, Stage, TrustedVariant};
+use twinfer_case::{Budget, Distribution, Ladder, Settings, Stage, TrustedVariant};
 use twinfer_checks::{Oracle, golden};
 use twinfer_store::{FindingsFolder, StoreError};
 use twinfer_triage::Scrutiny;
@@ -20,6 +20,8 @@ pub struct Options {
     pub variants: Vec<TrustedVariant>,
     /// The names of the generators, which take turns.
     pub families: Vec<String>,
+    /// What the generators draw how often.
+    pub distribution: Distribution,
     /// The seed that determines every case.
     pub seed: u64,
     /// When the campaign ends. If it is resumed, a number of cases includes those that are recorded already.
@@ -74,6 +76,7 @@ impl Options {
         Self {
             variants,
             families: vec!["conv".to_owned(), "deconv".to_owned()],
+            distribution: Distribution::default(),
             seed: 0,
             budget: Budget::Seconds(60),
             shard: (0, 1),

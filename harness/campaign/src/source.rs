@@ -1,12 +1,17 @@
 use std::sync::Arc;
 
+use twinfer_case::Distribution;
 use twinfer_generators::Family;
 
 use crate::{CampaignError, CaseSource};
 
 /// The cases of `families` in turn.
-pub fn generated(families: &[String], seed: u64) -> Result<CaseSource, CampaignError> {
-    let stream = |name: &String| family(name).map(|family| family.stream(seed));
+pub fn generated(
+    families: &[String],
+    distribution: Distribution,
+    seed: u64,
+) -> Result<CaseSource, CampaignError> {
+    let stream = |name: &String| family(name).map(|family| family.stream(distribution, seed));
     let streams = families.iter().map(stream).collect::<Result<Vec<_>, _>>()?;
     if streams.is_empty() {
         return Err(unknown(""));

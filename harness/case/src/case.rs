@@ -6,6 +6,8 @@ use serde::{
 };
 use twinfer_onnx::{DataType, Graph, Tensor};
 
+use crate::Distribution;
+
 /// One graph, a request, and one or more runs in order.
 ///
 /// A case is self-contained: replaying it needs no generator and no seed.
@@ -108,6 +110,9 @@ pub enum Regime {
 pub struct Provenance {
     /// The generator's name.
     pub family: String,
+    /// What the generator draws how often.
+    #[serde(default, skip_serializing_if = "Distribution::is_default")]
+    pub distribution: Distribution,
     /// The campaign's seed.
     pub seed: u64,
     /// The case's index in the campaign, from 0.

@@ -3,8 +3,8 @@ use std::{collections::BTreeMap, fmt, path::PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    CaseHash, Description, Ladder, LibraryInfo, Outcome, Provenance, RunEnd, SegmentCounts, Stage, Timing,
-    Variant, Verdict, WorkerLimits,
+    CaseHash, Description, Distribution, Ladder, LibraryInfo, Outcome, Provenance, RunEnd, SegmentCounts,
+    Stage, Timing, Variant, Verdict, WorkerLimits,
 };
 
 /// The version of the journal and run formats that this crate writes. It also reads version 3, whose lines have no checksums and
@@ -152,6 +152,9 @@ pub struct RunInfo {
     pub twinfer: String,
     /// The seed of the campaign.
     pub seed: u64,
+    /// What the generators draw how often.
+    #[serde(default)]
+    pub distribution: Distribution,
     /// The generators, by name, in order.
     pub families: Vec<String>,
     /// When the campaign stops.

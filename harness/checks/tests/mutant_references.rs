@@ -12,7 +12,7 @@ use std::{env, fmt::Write as _, fs, path::Path, thread};
 
 use twinfer_case::{Case, Description, Observation, Outcome, RunOutput, Stage, Variant, Verdict};
 use twinfer_checks::{Evidence, judge};
-use twinfer_generators::Family;
+use twinfer_generators::{Distribution, Family};
 use twinfer_golden::{Agreement, Evaluation, Mutant, Nature, Reference, Unknown, evaluate, evaluate_with};
 use twinfer_onnx::Tensor;
 
@@ -131,7 +131,7 @@ fn verdict(case: &Case, references: &[Result<Evaluation, Unknown>], observation:
 
 /// One entry a mutant.
 fn detections(family: Family, count: u64) -> Vec<Detection> {
-    let stream = family.stream(SEED);
+    let stream = family.stream(Distribution::Baseline, SEED);
     let mut detections = vec![Detection::default(); Mutant::ALL.len()];
     for case in (0..count).map(|index| stream.case(index)) {
         let inputs: Vec<Vec<Tensor>> = case

@@ -39,6 +39,7 @@ impl Resumption {
         let mut options = vec![
             ("--backends", backends.to_string()),
             ("--family", run.families.join(",")),
+            ("--distribution", run.distribution.to_string()),
             ("--seed", run.seed.to_string()),
             (budget, amount),
         ];

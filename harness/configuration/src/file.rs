@@ -4,7 +4,7 @@ use std::{io, num::NonZeroU64, path::Path, str::FromStr};
 
 use serde::{Deserialize, Deserializer, de};
 use toml::value::Datetime;
-use twinfer_case::{Budget, Ladder, WorkerLimits, read_file};
+use twinfer_case::{Budget, Distribution, Ladder, WorkerLimits, read_file};
 use twinfer_generators::Family;
 
 use crate::{duration, jobs::Jobs, size::Size, variants::Variants, versions::VersionRange};
@@ -25,6 +25,8 @@ pub struct Configuration {
     /// The families to generate; empty if the file does not set them.
     #[serde(default, deserialize_with = "families")]
     pub families: Vec<Family>,
+    /// What generators draw how often, as in `--distribution`.
+    pub distribution: Option<Distribution>,
     /// The seed of the campaign, as in `--seed`.
     pub seed: Option<u64>,
     /// The number of jobs, as in `--jobs`.
@@ -231,6 +233,7 @@ mod tests {
             r#"
             backends = "golden,ort:cpu,opt=off"
             families = ["conv", "deconv"]
+            distribution = "baseline"
             seed = 7
             jobs = 2
             devices = "0,1"
@@ -248,6 +251,7 @@ mod tests {
         .unwrap();
         assert_eq!(configuration.backends, Some("golden,ort:cpu,opt=off".parse().unwrap()));
         assert_eq!(configuration.families, [Family::Conv, Family::Deconv]);
+        assert_eq!(configuration.distribution, Some(Distribution::Baseline));
         assert_eq!(configuration.ladder, "10%".parse().ok());
         assert_eq!(configuration.budget, Some(Budget::Seconds(8 * 3600)));
         assert_eq!(configuration.known[0].review, Some(Date { year: 2027, month: 3, day: 1 }));

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use twinfer_case::Case;
-use twinfer_generators::Family;
+use twinfer_generators::{Distribution, Family};
 use twinfer_minimize::minimize;
 use twinfer_onnx::Op;
 
@@ -15,7 +15,7 @@ fn has_output_padding(case: &Case) -> bool {
 }
 
 fn main() {
-    let stream = Family::Deconv.stream(0);
+    let stream = Family::Deconv.stream(Distribution::Baseline, 0);
     let cases: Vec<_> = (0..1000).map(|index| stream.case(index)).filter(has_output_padding).collect();
     let start = Instant::now();
     let mut tried: Vec<_> = cases

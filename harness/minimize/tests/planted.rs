@@ -1,7 +1,7 @@
 //! Minimization of generated cases that fail by a planted predicate.
 
 use twinfer_case::{Case, Expectation, Regime, TensorSource};
-use twinfer_generators::Family;
+use twinfer_generators::{Distribution, Family};
 use twinfer_golden::{Mutant, evaluate_with};
 use twinfer_minimize::{Complexity, Minimized, minimize};
 use twinfer_onnx::{ConvTranspose, DataType, Node, Op, infer_shapes};
@@ -10,7 +10,7 @@ const LIMIT: usize = 4000;
 
 /// The first cases of a family that `fails` holds for.
 fn failing(family: Family, count: usize, fails: impl Fn(&Case) -> bool) -> Vec<Case> {
-    let stream = family.stream(11);
+    let stream = family.stream(Distribution::Baseline, 11);
     let found: Vec<_> =
         (0..20_000).map(|index| stream.case(index)).filter(|case| fails(case)).take(count).collect();
     assert_eq!(found.len(), count, "the family seldom fails");
@@ -205,7 +205,7 @@ fn output_of(case: &Case, mutant: Option<Mutant>) -> Vec<f64> {
 #[test]
 fn every_candidate_is_sound_and_simpler_than_its_case() {
     for family in Family::ALL {
-        let stream = family.stream(5);
+        let stream = family.stream(Distribution::Baseline, 5);
         for index in 0..15 {
             let case = stream.case(index);
             let mut complexity = Complexity::of(&minimize(&case, 0, 1, |_| None).expect("is small").case);

@@ -8,7 +8,7 @@ use std::{
     vec,
 };
 
-use twinfer_case::{CaseHash, CaseRecord, RunInfo, open_file};
+use twinfer_case::{CaseHash, CaseRecord, Distribution, RunInfo, open_file};
 
 use crate::{
     StoreError,
@@ -59,6 +59,7 @@ struct LinePlace {
 /// What holds for every case of a run.
 struct Expected {
     format: u32,
+    distribution: Distribution,
     seed: u64,
     /// Whether generators made the cases.
     is_generated: bool,
@@ -154,7 +155,13 @@ impl RecordFile {
 impl Expected {
     fn of(run: &RunInfo) -> Self {
         let is_generated = !run.families.is_empty();
-        Self { format: run.format, seed: run.seed, is_generated, shard: run.shard }
+        Self {
+            format: run.format,
+            distribution: run.distribution,
+            seed: run.seed,
+            is_generated,
+            shard: run.shard,
+        }
     }
 
     /// The index of the case on a line. Earlier formats do not state it: there the cases stand in order.
@@ -174,6 +181,10 @@ impl Expected {
             return Err(format!("case {index} does not belong to shard {shard}/{shards}"));
         }
         match head.provenance.as_ref().filter(|_| self.is_generated) {
+            Some(from) if from.distribution != self.distribution => Err(format!(
+                "case {index} is of distribution {}, and the run of {}",
+                from.distribution, self.distribution
+            )),
             Some(from) if from.seed != self.seed => {
                 Err(format!("case {index} has seed {}, and the run has {}", from.seed, self.seed))
             }
@@ -296,6 +307,8 @@ mod tests {
         let refused = |journal: &str| try_read(journal, "").unwrap_err().to_string();
         let twice = refused(&[line(0, 1), line(1, 1), line(0, 1)].concat());
         assert!(twice.contains("line 3: case 0 is there twice"), "{twice}");
+        let other = refused(&line(0, 1).replace("\"seed\":1", "\"distribution\":\"full\",\"seed\":1"));
+        assert!(other.contains("line 1: case 0 is of distribution full, and the run of baseline"), "{other}");
         let foreign = refused(&line(0, 1).replace("\"seed\":1", "\"seed\":2"));
         assert!(foreign.contains("line 1: case 0 has seed 2, and the run has 1"), "{foreign}");
     }

@@ -11,7 +11,8 @@ mod segments;
 use std::time::Instant;
 
 use twinfer_case::{
-    Budget, CaseRecord, Event, JOURNAL_FORMAT, Observation, RunEnd, RunInfo, Summary, Task, VariantRecord,
+    Budget, CaseRecord, Distribution, Event, JOURNAL_FORMAT, Observation, RunEnd, RunInfo, Summary, Task,
+    VariantRecord,
 };
 use twinfer_checks::{Answer, Question, judge_together, record};
 use twinfer_onnx::PartialGraph;
@@ -154,6 +155,7 @@ impl Targets {
             id: run_id(),
             twinfer: env!("CARGO_PKG_VERSION").to_owned(),
             seed: model.seed,
+            distribution: Distribution::default(),
             families: Vec::new(),
             budget: Budget::Cases(model.cases.len() as u64),
             shard: (0, 1),

@@ -2,7 +2,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use twinfer_campaign::{Options, Scaling};
-use twinfer_case::{Budget, Ladder, RunEnd, RunInfo, Settings, TrustedVariant};
+use twinfer_case::{Budget, Distribution, Ladder, RunEnd, RunInfo, Settings, TrustedVariant};
 use twinfer_configuration::{CONFIGURATION_FILE, Configuration, Jobs, Shard, Variants, seconds};
 use twinfer_generators::Family;
 use twinfer_libraries::Hashing;
@@ -44,6 +44,9 @@ pub struct Arguments {
     /// Generator families, separated by commas [default: all]
     #[arg(long, value_delimiter = ',')]
     family: Vec<Family>,
+    /// What generators draw how often: baseline, which never changes and on which figures are measured, or full [default: full]
+    #[arg(long)]
+    distribution: Option<Distribution>,
     /// Stop after N cases
     #[arg(long, conflicts_with = "time", value_name = "N")]
     cases: Option<u64>,
@@ -174,6 +177,7 @@ fn options(
     let jobs = arguments.jobs.or(configuration.jobs);
     Ok(Options {
         families: families(arguments, configuration).iter().map(Family::to_string).collect(),
+        distribution: arguments.distribution.or(configuration.distribution).unwrap_or(Distribution::Full),
         seed: arguments.seed.or(configuration.seed).unwrap_or(0),
         budget: budget(arguments).or(configuration.budget).unwrap_or(Budget::Seconds(60)),
         shard: arguments.shard.map(Into::into).or(recorded.map(|run| run.shard)).unwrap_or((0, 1)),
@@ -198,6 +202,7 @@ fn of_run(run: &RunInfo, configuration: &Configuration) -> Result<Configuration,
             .map(|name| name.parse())
             .collect::<Result<_, _>>()
             .map_err(Failure::usage)?,
+        distribution: Some(run.distribution),
         seed: Some(run.seed),
         budget: Some(run.budget),
         ladder: run.ladder,

@@ -1,7 +1,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use twinfer_case::{EncodedCase, printable};
+use twinfer_case::{Distribution, EncodedCase, printable};
 use twinfer_generators::{Coverage, CoverageReport, Family};
 use twinfer_store::write_generated_case;
 
@@ -21,6 +21,9 @@ pub struct Arguments {
     /// Generator families, separated by commas
     #[arg(long, value_delimiter = ',', default_values_t = Family::ALL)]
     family: Vec<Family>,
+    /// What generators draw how often: baseline, which never changes, or full
+    #[arg(long, default_value_t = Distribution::Full)]
+    distribution: Distribution,
     /// Cases per family
     #[arg(long, default_value_t = 10)]
     cases: u64,
@@ -41,7 +44,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 
 fn write_all(arguments: &Arguments, out: &Path) -> Result<(), Failure> {
     for family in &arguments.family {
-        let stream = family.stream(arguments.seed);
+        let stream = family.stream(arguments.distribution, arguments.seed);
         for index in 0..arguments.cases {
             let prepared = EncodedCase::encode(stream.case(index)).map_err(Failure::environment)?;
             write_generated_case(&out.join(format!("{family}-{}-{index}", arguments.seed)), &prepared)?;
@@ -55,7 +58,7 @@ fn write_all(arguments: &Arguments, out: &Path) -> Result<(), Failure> {
 fn coverage(arguments: &Arguments) -> CoverageReport {
     let mut coverage = Coverage::new();
     for family in &arguments.family {
-        let stream = family.stream(arguments.seed);
+        let stream = family.stream(arguments.distribution, arguments.seed);
         (0..arguments.cases).for_each(|index| coverage.record(&stream.case(index)));
     }
     coverage.report()

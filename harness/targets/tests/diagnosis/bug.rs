@@ -1,7 +1,7 @@
 //! A *bug* of the adapter, and the cases on which it is tried.
 
 use twinfer_case::{Case, Condition};
-use twinfer_generators::{CaseStream, Family};
+use twinfer_generators::{CaseStream, Distribution, Family};
 use twinfer_golden::{Combination, Mutant, Nature};
 use twinfer_onnx::{DataType, Graph};
 
@@ -47,7 +47,7 @@ impl Bug {
     /// Cases of the families that it may change, in turns, that have what it concerns.
     pub fn cases(&self, seed: u64) -> impl Iterator<Item = Case> {
         let streams: Vec<CaseStream> =
-            self.families().into_iter().map(|family| family.stream(seed)).collect();
+            self.families().into_iter().map(|family| family.stream(Distribution::Baseline, seed)).collect();
         let concerned = self.mutants().iter().copied().map(concerns).collect::<Option<Vec<_>>>();
         let concerned = concerned.filter(|conditions| !conditions.is_empty()).map(Condition::Any);
         let is_told_by_sums = self.mutants().contains(&Mutant::SumsInHalf);

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use twinfer_backend::{OpenError, has_cuda_device};
 use twinfer_case::{Outcome, Task};
 use twinfer_driver_cache::{attribute_tally, compare_every_attribute};
-use twinfer_generators::Family;
+use twinfer_generators::{Distribution, Family};
 use twinfer_worker::open;
 
 #[test]
@@ -18,7 +18,7 @@ fn cached_device_attributes_are_the_drivers() {
         Err(OpenError::Library(error)) => return skip(&error.to_string()),
         opened => opened.unwrap(),
     };
-    let stream = Family::Conv.stream(0);
+    let stream = Family::Conv.stream(Distribution::Baseline, 0);
     let built = (0..5).filter(|index| {
         let task = Task::of(&stream.case(*index)).unwrap();
         backend.run(&task, &mut |_| {}).outcome == Outcome::Ok

@@ -91,14 +91,15 @@ impl InFlight {
 #[cfg(test)]
 mod tests {
     use twinfer_case::EncodedCase;
-    use twinfer_generators::Family;
+    use twinfer_generators::{Distribution, Family};
 
     use super::*;
 
     #[test]
     fn executor_is_busy_while_it_has_cases() {
         let activity = Arc::new(Activity::default());
-        let (mut in_flight, cases) = (InFlight::new(Arc::clone(&activity)), Family::Conv.stream(0));
+        let (mut in_flight, cases) =
+            (InFlight::new(Arc::clone(&activity)), Family::Conv.stream(Distribution::Baseline, 0));
         for index in 0..2 {
             let case = EncodedCase::encode(cases.case(index)).unwrap();
             in_flight.push(WorkItem { index, case, repeat: false });

@@ -3,7 +3,7 @@
 
 use nvinfer::Version;
 use twinfer_case::{Case, Description, Outcome, Stage};
-use twinfer_generators::Family;
+use twinfer_generators::{Distribution, Family};
 use twinfer_onnx::{Channels, Graph, Node, Op, Tensor, Window};
 
 use super::of;
@@ -37,7 +37,7 @@ fn description(number: u32, reader: Reader) -> Description {
 
 /// The first cases of a family that no rule refuses, and how many were refused before there were as many.
 fn taken(family: Family, description: &Description, count: usize) -> (Vec<Case>, usize) {
-    let stream = family.stream(SEED);
+    let stream = family.stream(Distribution::Baseline, SEED);
     let mut refused = 0;
     let cases = (0..).map(|index| stream.case(index)).filter(|case| {
         let is_taken = description.refusals(&case.graph).next().is_none();
