@@ -15,7 +15,7 @@ use crate::{
     batch_normalization::{self, batch_normalization},
     concat::concat,
     elementwise::{add, relu},
-    pooling::max_pool,
+    pooling::{extra, max_pool},
     random_rounding::RandomRounding,
     rules,
     semantics::{Origin, Semantics, Surroundings},
@@ -240,9 +240,9 @@ impl<'a> Evaluator<'a> {
         self.limits.convolve(node, &shape, &kernel, 1)?;
         let x = self.input(node, 0);
         let reaches: Vec<_> = geometry.axes.iter().map(Reach::from).collect();
-        let zero_padding = self.semantics.surroundings == Surroundings::PoolPaddingZero;
         let taps = Taps::of(&reaches, Direction::Gather);
-        let (pooled, touched, open) = max_pool(x, &taps, shape, zero_padding);
+        let extra = extra(self.semantics.surroundings, &reaches, &taps, x.dtype);
+        let (pooled, touched, open) = max_pool(x, &taps, shape, extra);
         self.touch(touched);
         self.open(open);
         self.touch(rules::of_max_pool(op, &geometry));

@@ -219,6 +219,9 @@ mutants! {
         NarrowRange = "narrow-range",
             "QuantizeLinear saturates int8 at -127 instead of -128.",
             |golden| golden.conversion = IntegerConversion { overflow: Overflow::SaturatesNarrowly, ..IntegerConversion::ONNX };
+        QuantizedThroughInt32 = "quantized-through-int32",
+            "QuantizeLinear converts to a 32-bit integer first, which is the lowest one for numbers beyond its range, and adds the zero point to that with wraparound.",
+            |golden| golden.conversion = IntegerConversion { overflow: Overflow::SaturatesInt32, ..IntegerConversion::ONNX };
         BiasInProductSteps = "bias-in-product-steps",
             "The bias of a quantized convolution is rounded to multiples of the product of its operands' scales.",
             |golden| golden.bias = Bias::InProductSteps;
@@ -245,6 +248,12 @@ mutants! {
         PoolPaddingZero = "pool-padding-zero",
             "`MaxPool` reads zeros beyond its input: in the padding, and wherever `ceil_mode` reaches further.",
             |golden| golden.surroundings = Surroundings::PoolPaddingZero;
+        PoolPaddingLowest = "pool-padding-lowest",
+            "`MaxPool` reads the lowest finite number beyond its input along the last axis: in the padding, and wherever `ceil_mode` reaches further.",
+            |golden| golden.surroundings = Surroundings::PoolPaddingLowest;
+        PoolFromLowest = "pool-from-lowest",
+            "`MaxPool` starts from the lowest finite number, which is what windows of minus infinity give.",
+            |golden| golden.surroundings = Surroundings::PoolFromLowest;
         ConcatWithOneScale = "concat-with-one-scale",
             "Concat reads all its quantized inputs with the scale of the first.",
             |golden| golden.surroundings = Surroundings::ConcatWithOneScale;

@@ -47,6 +47,9 @@ pub enum Overflow {
     SaturatesNarrowly,
     /// Wraps around; only mutants do that.
     Wraps,
+    /// Saturates what a 32-bit integer holds: numbers beyond it are its lowest, and the zero point is added with wraparound; only mutants do
+    /// that.
+    SaturatesInt32,
 }
 
 impl IntegerConversion {
@@ -62,15 +65,25 @@ impl IntegerConversion {
         }
     }
 
-    fn fit(self, integer: f64, (lowest, highest): (f64, f64)) -> f64 {
+    /// `scaled` as an integer of a range, shifted by the zero point.
+    fn integer(self, scaled: f64, zero_point: f64, (lowest, highest): (f64, f64)) -> f64 {
+        let integer = self.round(scaled) + zero_point;
         match self.overflow {
             Overflow::Wraps if integer.is_finite() => {
                 lowest + (integer - lowest).rem_euclid(highest - lowest + 1.0)
             }
             Overflow::SaturatesNarrowly => integer.clamp(lowest.max(-highest), highest),
+            Overflow::SaturatesInt32 => int32_sum(self.round(scaled), zero_point).clamp(lowest, highest),
             Overflow::Saturates | Overflow::Wraps => integer.clamp(lowest, highest),
         }
     }
+}
+
+/// The sum of two integers in 32 bits, where an integer that does not fit is the lowest one.
+fn int32_sum(integer: f64, zero_point: f64) -> f64 {
+    let fits = (f64::from(i32::MIN)..=f64::from(i32::MAX)).contains(&integer);
+    let integer = if fits { integer as i32 } else { i32::MIN };
+    f64::from(integer.wrapping_add(zero_point as i32))
 }
 
 /// Scale and zero point, each a scalar or one value per position along `axis`.
@@ -128,20 +141,23 @@ pub fn quantize(x: &Value, parameters: &Parameters, dtype: DataType) -> (Value, 
     let mut elements = Vec::with_capacity(x.elements.len());
     let mut errors = Vec::with_capacity(x.elements.len());
     for (place, at) in parameters.along(x).enumerate() {
-        let quantized = |scaled: f64| conversion.fit(conversion.round(scaled) + at.zero_point, range);
+        let quantized = |scaled: f64| conversion.integer(scaled, at.zero_point, range);
         let scaled = x.elements[place] / at.scale;
         let error = scaled_error(x.error_at(place), scaled, &at, unit_roundoff);
         let element = quantized(scaled);
         elements.push(element);
-        let deviation = |scaled: f64| (quantized(scaled) - element).abs();
-        errors.push(deviation(scaled + error).max(deviation(scaled - error)));
+        // if anything conforms, so does every integer; a mutant need not give the ends of the range for infinities
+        let ends =
+            if error.is_finite() { (quantized(scaled - error), quantized(scaled + error)) } else { range };
+        errors.push((ends.0 - element).abs().max((ends.1 - element).abs()));
     }
     let mut value = Value::quantized(dtype, x.shape.clone(), elements, errors);
     value.quantization_step = Some(1.0);
     let nan = open_where_nan(x, &rules::QUANTIZE_NAN);
     // a backend that sees the infinity saturates
     let unsaturated = parameters.along(x).enumerate().filter(|(place, at)| {
-        let saturated = conversion.fit(f64::INFINITY.copysign(x.elements[*place]) / at.scale, range);
+        let saturated =
+            conversion.integer(f64::INFINITY.copysign(x.elements[*place]) / at.scale, at.zero_point, range);
         x.is_overflow(*place) && (saturated - value.elements[*place]).abs() > 0.0
     });
     let unsaturated = unsaturated.map(|(place, _)| place);

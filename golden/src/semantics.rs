@@ -181,6 +181,10 @@ pub enum Surroundings {
     EpsilonIgnored,
     /// `MaxPool` sees zeros beyond its input.
     PoolPaddingZero,
+    /// `MaxPool` sees the lowest finite number beyond the end of its input along the last axis.
+    PoolPaddingLowest,
+    /// `MaxPool` sees the lowest finite number in every window.
+    PoolFromLowest,
     /// Concat reads all its quantized parts with the scale of the first.
     ConcatWithOneScale,
 }

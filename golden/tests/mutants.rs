@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use sketch::{Sketch, per_axis, per_tensor};
 use support::one_node;
-use twinfer_golden::{Arithmetic, Combination, Mutant, Nature, evaluate, evaluate_as};
+use twinfer_golden::{Agreement, Arithmetic, Combination, Mutant, Nature, evaluate, evaluate_as};
 use twinfer_onnx::{
     AutoPad, BatchNormalization, Concat, Conv, ConvTranspose, DataType, Dim, Graph, MaxPool, Op,
     QuantizeLinear, Tensor,
@@ -120,6 +120,24 @@ fn pooled_concat() -> Case {
     ("pooled concat", sketch.finish(&y), fed(&[-6.0, -8.0, -4.0, -2.0], &[1, 1, 4]))
 }
 
+/// Infinities and a number beyond 32-bit integers, quantized with a zero point below 0.
+fn quantized_infinities() -> Case {
+    let mut sketch = Sketch::new();
+    let y = sketch.quantized("X", &per_tensor(DataType::Int8, 0.5, -3.0));
+    let x = [f64::INFINITY, f64::NEG_INFINITY, 1e12, -1e12, 4.0];
+    ("quantized infinities", sketch.finish(&y), fed(&x, &[1, 1, 5]))
+}
+
+/// Windows of minus infinity, one of which is padded.
+fn pooled_infinities() -> Case {
+    let mut sketch = Sketch::new();
+    let twice = sketch.node(Op::Concat(Concat { axis: 1 }), &["X", "X"]);
+    let pool = MaxPool { kernel_shape: vec![2], pads: Some(vec![1, 0]), ..MaxPool::default() };
+    let y = sketch.node(Op::MaxPool(pool), &[&twice]);
+    let infinity = f64::NEG_INFINITY;
+    ("pooled infinities", sketch.finish(&y), fed(&[infinity, infinity, infinity, 2.0], &[1, 1, 4]))
+}
+
 /// Operands that need every bit of a 32-bit float, or are below what a 16-bit float holds.
 fn long_significands() -> Case {
     let (graph, _) = one_node(Op::Conv(Conv::default()), &[1, 1, 4], &[1, 1, 2], 1);
@@ -219,6 +237,8 @@ fn cases() -> Vec<Case> {
         saturating_conv("requantized conv of large products, float weights", DataType::Float),
         residual_block(),
         pooled_concat(),
+        quantized_infinities(),
+        pooled_infinities(),
         long_significands(),
     ]
 }
@@ -260,6 +280,48 @@ fn no_two_mutants_are_the_same() {
             assert!(one != other, "{name} and {other_name} agree on every case");
         }
     }
+}
+
+#[test]
+fn infinities_are_quantized_through_int32_with_wraparound() {
+    let (_, graph, input) = quantized_infinities();
+    let given = |mutants: &[Mutant]| {
+        let inputs = std::slice::from_ref(&input);
+        let evaluation = evaluate_as(&graph, inputs, Arithmetic::default(), mutants).expect("valid");
+        evaluation.outputs[0].values.clone()
+    };
+    assert_eq!(given(&[]), [65.0, -62.5, 65.0, -62.5, 4.0]);
+    // the lowest 32-bit integer and the zero point of -3 make the highest but two
+    assert_eq!(given(&[Mutant::QuantizedThroughInt32]), [65.0, 65.0, 65.0, 65.0, 4.0]);
+}
+
+#[test]
+fn element_that_is_open_in_golden_is_open_in_mutants() {
+    let mut sketch = Sketch::new();
+    let open = sketch.quantized("X", &per_tensor(DataType::Int8, 1.0, 0.0));
+    let y = sketch.quantized(&open, &per_tensor(DataType::Uint8, 1.0, 0.0));
+    let (graph, x) = (sketch.finish(&y), fed(&[f64::NAN], &[1]));
+    for mutants in [&[][..], &[Mutant::QuantizedThroughInt32], &[Mutant::Wrapped]] {
+        let evaluation = evaluate_as(&graph, std::slice::from_ref(&x), Arithmetic::default(), mutants);
+        let outputs = evaluation.expect("valid").outputs;
+        for given in [0.0, 127.0, 255.0] {
+            let agreement = outputs[0].compare(0, given);
+            assert!(!matches!(agreement, Agreement::Wrong(_)), "{mutants:?} {given}: {agreement:?}");
+        }
+    }
+}
+
+#[test]
+fn windows_of_minus_infinity_give_the_lowest_number() {
+    let (_, graph, input) = pooled_infinities();
+    let given = |mutant: Mutant| {
+        let inputs = std::slice::from_ref(&input);
+        let evaluation = evaluate_as(&graph, inputs, Arithmetic::default(), &[mutant]).expect("valid");
+        evaluation.outputs[0].values[..4].to_vec()
+    };
+    let (lowest, infinity) = (f64::from(f32::MIN), f64::NEG_INFINITY);
+    assert_eq!(given(Mutant::PoolFromLowest), [lowest, lowest, lowest, 2.0]);
+    assert_eq!(given(Mutant::PoolPaddingLowest), [lowest, infinity, infinity, 2.0]);
 }
 
 #[test]

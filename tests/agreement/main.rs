@@ -1,6 +1,6 @@
 //! Golden agrees with ONNX Runtime on the CPU without graph optimizations, on generated cases of every valid family.
 //!
-//! `TWINFER_FULL=1` runs 100,000 cases per family instead of 400; `TWINFER_RESULTS` names a folder for the table.
+//! `TWINFER_FULL=1` runs 200,000 cases per family instead of 400; `TWINFER_RESULTS` names a folder for the table.
 
 mod tally;
 
@@ -16,7 +16,7 @@ const SEED: u64 = 41;
 
 #[test]
 fn unoptimized_onnx_runtime_stays_within_golden_bound() {
-    let count: u64 = if env::var_os("TWINFER_FULL").is_some() { 100_000 } else { 400 };
+    let count: u64 = if env::var_os("TWINFER_FULL").is_some() { 200_000 } else { 400 };
     let tallies = Family::VALID.map(|family| tally(family, count));
     let text = tally::text(SEED, count, &tallies);
     println!("{text}");

@@ -1,9 +1,11 @@
-use std::{collections::BTreeMap, fmt::Write as _};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write as _,
+};
 
-use twinfer_case::{Case, CaseRecord, Note, Regime, Run, TensorSource, Verdict};
+use twinfer_case::{Case, CaseRecord, Divergence, Note, Regime, Run, TensorSource, Verdict};
 use twinfer_generators::Family;
 use twinfer_golden::{Arithmetic, evaluate, evaluate_as};
-use twinfer_onnx::{DataType, Node, Op};
 
 /// The verdicts on the cases of one family.
 pub struct Tally {
@@ -15,8 +17,8 @@ pub struct Tally {
     /// The largest share of its bound that a conforming output used.
     bound_used: f64,
     steps: Steps,
-    /// Cases that differ and may have an error of ONNX Runtime that is known: see [`has_known_error`].
-    known: u64,
+    /// Cases that differ as a limitation of ONNX Runtime says, by rule.
+    documented: BTreeMap<String, u64>,
     /// Case by case, what differed and how.
     pub divergences: Vec<String>,
 }
@@ -75,7 +77,7 @@ impl Tally {
             unsupported: BTreeMap::new(),
             bound_used: 0.0,
             steps: Steps::NONE,
-            known: 0,
+            documented: BTreeMap::new(),
             divergences: Vec::new(),
         }
     }
@@ -100,15 +102,9 @@ impl Tally {
                 verdicts.unsupported += 1;
                 *self.unsupported.entry(rule.clone()).or_default() += 1;
             }
-            Verdict::Diverges(_) if has_known_error(case) => {
-                verdicts.diverges += 1;
-                self.known += 1;
-            }
             Verdict::Diverges(divergences) => {
                 verdicts.diverges += 1;
-                let index = record.provenance.as_ref().map_or(0, |provenance| provenance.index);
-                let details = divergences.iter().map(|one| format!("{index}: {}: {}", one.kind, one.detail));
-                self.divergences.extend(details);
+                self.take_divergences(divergences, record);
             }
         }
         for note in &variant.notes {
@@ -116,6 +112,19 @@ impl Tally {
                 self.bound_used = self.bound_used.max(*share);
             }
         }
+    }
+
+    fn take_divergences(&mut self, divergences: &[Divergence], record: &CaseRecord) {
+        let rule = |divergence: &Divergence| divergence.documented.clone();
+        if let Some(rules) = divergences.iter().map(rule).collect::<Option<BTreeSet<_>>>() {
+            for rule in rules {
+                *self.documented.entry(rule).or_default() += 1;
+            }
+            return;
+        }
+        let index = record.provenance.as_ref().map_or(0, |provenance| provenance.index);
+        let details = divergences.iter().map(|one| format!("{index}: {}: {}", one.kind, one.detail));
+        self.divergences.extend(details);
     }
 
     pub const fn cases(&self) -> u64 {
@@ -130,20 +139,6 @@ impl Tally {
 impl Verdicts {
     const NONE: Self =
         Self { cases: 0, compared: 0, conforms: 0, vacuous: 0, unspecified: 0, unsupported: 0, diverges: 0 };
-}
-
-/// Whether special values meet an operator that ONNX Runtime 1.31.1 is known to get wrong: QuantizeLinear of 16-bit floats gives the lowest
-/// integer for numbers beyond 32-bit integers, even for positive ones, and `MaxPool` gives the lowest finite number for windows of minus
-/// infinity.
-fn has_known_error(case: &Case) -> bool {
-    let is_special = |source: &TensorSource| matches!(source, TensorSource::Recipe(recipe) if recipe.regime == Regime::Special);
-    let is_half = case.request.precision == DataType::Float16;
-    let is_wrong = |node: &Node| match node.op {
-        Op::QuantizeLinear(_) => is_half,
-        Op::MaxPool(_) => true,
-        _ => false,
-    };
-    case.graph.nodes.iter().any(is_wrong) && case.runs.iter().flat_map(|run| &run.inputs).any(is_special)
 }
 
 /// Whether the values lie on grids on which nothing rounds: the inputs say so, and where they are integers, golden.
@@ -201,21 +196,27 @@ pub fn text(seed: u64, count: u64, tallies: &[Tally]) -> String {
     );
     line(&mut text, format_args!("| --- | --- | ---: |"));
     for tally in tallies {
-        let named = tally.unspecified.iter().map(|named| ("unspecified", named));
-        for (kind, (name, cases)) in named.chain(tally.unsupported.iter().map(|named| ("unsupported", named)))
+        let kinds = [("unspecified", &tally.unspecified), ("unsupported", &tally.unsupported)];
+        for (kind, (name, cases)) in
+            kinds.iter().flat_map(|(kind, named)| named.iter().map(move |one| (kind, one)))
         {
             line(&mut text, format_args!("| {} | {kind}: {name} | {cases} |", tally.family));
         }
     }
-    let known: u64 = tallies.iter().map(|tally| tally.known).sum();
+    line(&mut text, format_args!("\n## Cases that differ as a limitation says\n"));
     line(
         &mut text,
         format_args!(
-            "\n{known} of the cases that differ have special values and an operator that ONNX Runtime 1.31.1 gets wrong: QuantizeLinear of \
-             16-bit floats gives the lowest integer for numbers beyond 32-bit integers, even for positive ones, and MaxPool gives the \
-             lowest finite number for windows of minus infinity."
+            "All cases that differ have the values that a limitation of ONNX Runtime predicts \
+             ([rules with sources](../precision.md#limitations)).\n"
         ),
     );
+    line(&mut text, format_args!("| family | limitation | cases |\n| --- | --- | ---: |"));
+    for tally in tallies {
+        for (rule, cases) in &tally.documented {
+            line(&mut text, format_args!("| {} | {rule} | {cases} |", tally.family));
+        }
+    }
     line(&mut text, format_args!("\n## Use of the bound\n"));
     line(&mut text, format_args!("| family | largest share of a bound that was used |"));
     line(&mut text, format_args!("| --- | ---: |"));

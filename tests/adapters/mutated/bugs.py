@@ -243,14 +243,20 @@ def uint8_as_int8(step):
         step.result = step.run().view(numpy.uint8)
 
 
-def quantize(step, rounded, fit):
-    """QuantizeLinear in numpy, with the given rounding and saturation."""
+def parameters(step):
+    """Scale and zero point of a QuantizeLinear, in the shape of its data."""
     x, scale = step.inputs[:2]
     zero_point = step.inputs[2] if len(step.inputs) > 2 and step.inputs[2] is not None else numpy.uint8(0)
     if scale.size > 1:
         shape = [1] * x.ndim
         shape[step.attributes.get("axis", 1) % x.ndim] = scale.size
         scale, zero_point = scale.reshape(shape), zero_point.reshape(shape)
+    return scale, zero_point
+
+
+def quantize(step, rounded, fit):
+    """QuantizeLinear in numpy, with the given rounding and saturation."""
+    x, (scale, zero_point) = step.inputs[0], parameters(step)
     integers = rounded((x / scale).astype(x.dtype).astype(numpy.float64)) + zero_point.astype(numpy.float64)
     limits = numpy.iinfo(zero_point.dtype)
     integers = numpy.where(numpy.isfinite(integers), fit(integers, limits), numpy.clip(integers, limits.min, limits.max))
@@ -280,6 +286,16 @@ def wrapped(step):
 @bug("QuantizeLinear")
 def narrow_range(step):
     quantize(step, numpy.rint, lambda integers, limits: numpy.clip(integers, max(limits.min, -limits.max), limits.max))
+
+
+@bug("QuantizeLinear")
+def quantized_through_int32(step):
+    x, (scale, zero_point) = step.inputs[0], parameters(step)
+    integers, int32 = numpy.rint(x.astype(numpy.float64) / scale.astype(numpy.float64)), numpy.iinfo(numpy.int32)
+    held = numpy.where((integers >= int32.min) & (integers <= int32.max), integers, int32.min).astype(numpy.int64)
+    limits = numpy.iinfo(zero_point.dtype)
+    sums = (held + zero_point.astype(numpy.int64)).astype(numpy.int32)
+    step.result = numpy.clip(sums, limits.min, limits.max).astype(zero_point.dtype)
 
 
 def scale_behind(step, place):
@@ -379,6 +395,28 @@ def pool_padding_zero(step):
     step.inputs[0] = numpy.pad(step.inputs[0], [(0, 0), (0, 0)] + [(axis.begin, end(axis)) for axis in axes])
     for name in ("pads", "auto_pad", "ceil_mode"):
         step.attributes.pop(name, None)
+
+
+def without_minus_infinity(pooled):
+    return numpy.maximum(pooled, numpy.finfo(pooled.dtype).min) if pooled.dtype.kind == "f" else pooled
+
+
+@bug("MaxPool")
+def pool_from_lowest(step):
+    step.result = without_minus_infinity(step.run())
+
+
+@bug("MaxPool")
+def pool_padding_lowest(step):
+    last = Window(step.op, step.inputs[0].shape, [0, 0, *step.attributes["kernel_shape"]], step.attributes).axes[-1]
+    pooled = step.run()
+    first = numpy.arange(pooled.shape[-1]) * last.stride - last.begin
+    if pooled.dtype.kind == "f":
+        # ONNX Runtime itself gives the lowest number for some windows
+        lowest = numpy.finfo(pooled.dtype).min
+        pooled = numpy.where(pooled == lowest, -numpy.inf, pooled).astype(pooled.dtype)
+    is_cut = (first < 0) | (first + last.reach > last.input)
+    step.result = numpy.where(is_cut, without_minus_infinity(pooled), pooled)
 
 
 def reached_end(axis):

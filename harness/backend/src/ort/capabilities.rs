@@ -15,24 +15,30 @@ pub fn of(provider: Provider) -> Vec<Capability> {
     }
 }
 
-/// The operators that ONNX Runtime computes otherwise than the graph says, if it fuses quantizers.
+/// The operators that ONNX Runtime computes otherwise than the graph says.
 pub fn limitations(provider: Provider, level: Optimization) -> Vec<Limitation> {
-    match quantization(provider, level) {
-        Quantization::FusesPairs => {
-            let mut limitations = vec![
-                no_quantized_deconvolution(),
-                float_scales_only(),
-                one_activation_type(),
-                quantized_bias(),
-                quantized_weights(),
-            ];
-            if !has_wide_dot_products() {
-                limitations.push(saturating_pairs());
-            }
-            limitations
-        }
-        _ => Vec::new(),
+    let mut limitations = match provider {
+        Provider::Cpu => vec![quantizes_through_int32(), pools_from_lowest()],
+        Provider::Cuda { .. } => Vec::new(),
+    };
+    if quantization(provider, level) == Quantization::FusesPairs {
+        limitations.extend(of_fused_quantizers());
     }
+    limitations
+}
+
+fn of_fused_quantizers() -> Vec<Limitation> {
+    let mut limitations = vec![
+        no_quantized_deconvolution(),
+        float_scales_only(),
+        one_activation_type(),
+        quantized_bias(),
+        quantized_weights(),
+    ];
+    if !has_wide_dot_products() {
+        limitations.push(saturating_pairs());
+    }
+    limitations
 }
 
 /// Graph optimizations of the extended level replace quantizers and the operator between them by one operator, if the CPU
@@ -108,6 +114,32 @@ fn quantized_weights() -> Limitation {
     );
     let mutants = ["float-weights-quantized", "float-weights-and-bias-quantized"];
     Limitation { mutants: mutants.map(str::to_owned).to_vec(), ..quantized_weights }
+}
+
+fn quantizes_through_int32() -> Limitation {
+    let through_int32 = limitation(
+        "ort-float16-quantizes-through-int32",
+        "ONNX Runtime, ParQuantizeLinearStd of MLFloat16: casts to int32_t before it saturates; seen in 1.31.1: infinities and numbers from \
+         2147483648 on give the lowest integer",
+        Condition::All(vec![
+            Condition::Operator("QuantizeLinear".to_owned()),
+            Condition::Dtype(DataType::Float16),
+        ]),
+        Effect::WrongValues,
+    );
+    Limitation { mutants: vec!["quantized-through-int32".to_owned()], ..through_int32 }
+}
+
+fn pools_from_lowest() -> Limitation {
+    let from_lowest = limitation(
+        "ort-pool-from-lowest",
+        "ONNX Runtime, MLAS_MAXIMUM_POOLING: InitialValue is the lowest finite number; seen in 1.31.1: windows of minus infinity give it, \
+         in two dimensions only those that are padded along the last axis",
+        Condition::Operator("MaxPool".to_owned()),
+        Effect::WrongValues,
+    );
+    let mutants = ["pool-from-lowest", "pool-padding-lowest"];
+    Limitation { mutants: mutants.map(str::to_owned).to_vec(), ..from_lowest }
 }
 
 fn saturating_pairs() -> Limitation {

@@ -88,8 +88,9 @@ fn concerns(mutant: Mutant) -> Option<Condition> {
         ActivationZeroPointKept, AddendDropped, BiasNotOnStrip, ConcatWithOneScale, DilationIgnored,
         EpsilonIgnored, FloatWeightsQuantized, GroupsCollapsed, GroupsDealt, GroupsInterleaved,
         OutputPaddingDropped, OutputPaddingIgnored, OutputPaddingInFront, OutputShapeIgnored,
-        OutputShapeSplitSwapped, PairsSaturated, PoolPaddingZero, ReluDropped, SameAsValid, SameSwapped,
-        StrideShort, Uint8AsInt8, UnsignedAsSigned, WeightZeroPointKept, ZeroPointIgnored,
+        OutputShapeSplitSwapped, PairsSaturated, PoolFromLowest, PoolPaddingLowest, PoolPaddingZero,
+        ReluDropped, SameAsValid, SameSwapped, StrideShort, Uint8AsInt8, UnsignedAsSigned,
+        WeightZeroPointKept, ZeroPointIgnored,
     };
     let operator = |name: &str| Condition::Operator(name.to_owned());
     Some(match mutant {
@@ -108,7 +109,7 @@ fn concerns(mutant: Mutant) -> Option<Condition> {
         ReluDropped => operator("Relu"),
         AddendDropped => operator("Add"),
         EpsilonIgnored => operator("BatchNormalization"),
-        PoolPaddingZero => operator("MaxPool"),
+        PoolFromLowest | PoolPaddingLowest | PoolPaddingZero => operator("MaxPool"),
         ConcatWithOneScale => operator("Concat"),
         _ => return None,
     })
