@@ -6,6 +6,7 @@
 
 mod findings;
 mod repeats;
+mod segment_verdict;
 mod segments;
 
 use std::time::Instant;

@@ -9,7 +9,7 @@ use twinfer_onnx::PartialGraph;
 use twinfer_triage::{Repeat, classify};
 use twinfer_workers::{TriageWorkers, WorkerError};
 
-use super::segments::judge_with;
+use super::segment_verdict::judge_with;
 use crate::{OpaqueModel, TargetError, Targets};
 
 /// Rounds in workers that have run nothing, in workers that have run a case before, and with memory filled with each pattern.

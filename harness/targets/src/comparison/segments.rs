@@ -2,15 +2,13 @@
 
 use std::iter;
 
-use twinfer_case::{Observation, Outcome, Stage, Task, VariantRecord};
-use twinfer_checks::Judgement;
+use twinfer_case::{Outcome, Stage, Task, VariantRecord};
 use twinfer_onnx::PartialGraph;
-use twinfer_segments::{Cutting, Subject, conclude, examine};
-use twinfer_workers::{TriageWorkers, WorkerError};
 
 use super::{
     findings::Findings,
     repeats::{Repeats, repeat_segments},
+    segment_verdict::judge_with,
 };
 use crate::{OpaqueModel, TargetError, Targets};
 
@@ -40,27 +38,4 @@ impl Targets {
         }
         Ok(())
     }
-}
-
-/// Judges the segments of a model on which a variant did what `observation` says, and adds what that shows to `record`. `observe` runs
-/// more.
-pub(super) fn judge_with(
-    workers: &TriageWorkers,
-    (graph, task): (&PartialGraph, &Task),
-    observation: &Observation,
-    record: &mut VariantRecord,
-    observe: &mut dyn FnMut(&Task) -> Result<Observation, WorkerError>,
-) -> Result<(), WorkerError> {
-    let is_wrong = !record.verdict.divergences().is_empty();
-    let cutting = Cutting::Always;
-    let subject = Subject { info: workers.info(), graph, task, observation, is_wrong, cutting };
-    let examination = examine(subject, observe)?;
-    let mut judgement = Judgement {
-        verdict: record.verdict.clone(),
-        notes: std::mem::take(&mut record.notes),
-        compared: record.compared,
-    };
-    conclude(&mut judgement, workers.info(), &examination);
-    Judgement { verdict: record.verdict, notes: record.notes, compared: record.compared } = judgement;
-    Ok(())
 }
