@@ -18,6 +18,7 @@ mod libraries;
 mod odd_models;
 mod opaque;
 mod pipes;
+mod planted;
 mod repro;
 mod resume;
 mod runs;

@@ -80,10 +80,9 @@ class Pool:
         self.graphs = [draws.drawn(operator, seed) for seed in range(POOL)]
         self.facts, self.outputs = [], []
         for graph in self.graphs:
-            seen = []
-            spy = Spy(operator, seen)
-            self.outputs.append(output(graph, spy))
-            self.facts.append(seen)
+            seen = Spy(operator)
+            self.outputs.append(output(graph, seen))
+            self.facts.append(seen.facts)
 
     def where(self, trigger):
         """The positions of the graphs in which the trigger holds for some node."""
@@ -93,13 +92,20 @@ class Pool:
 class Spy:
     """Collects the resolved facts of an operator's nodes and plants nothing."""
 
-    def __init__(self, operator, seen):
-        self.operator, self.seen = operator, seen
+    def __init__(self, operator):
+        self.operator, self.facts = operator, []
 
     def holds(self, facts):
         """Keeps the facts."""
-        self.seen.append(facts)
+        self.facts.append(facts)
         return False
+
+
+def seen_facts(graph, operator):
+    """The resolved facts of an operator's nodes in a graph."""
+    seen = Spy(operator)
+    output(graph, seen)
+    return seen.facts
 
 
 def output(graph, bug):

@@ -43,7 +43,7 @@ def parse(data):
 
 
 def encode(model, shapes):
-    """The bytes of a model whose inputs and outputs have these `shapes` and types: {name: (type, shape)}."""
+    """The bytes of a model whose inputs and outputs have these types and shapes: {name: (type, shape or None)}."""
     graph = [_bytes(1, _encoded_node(node)) for node in model.nodes]
     graph.append(_bytes(2, b"graph"))
     graph += [_bytes(5, _encoded_tensor(array, name)) for name, array in model.initializers.items()]
@@ -156,8 +156,8 @@ def _encoded_tensor(array, name):
 
 
 def _encoded_value(name, dtype, shape):
-    dims = b"".join(_bytes(1, _number(1, extent)) for extent in shape)
-    return _bytes(1, name) + _bytes(2, _bytes(1, _number(1, NUMBERS[numpy.dtype(dtype)]) + _bytes(2, dims)))
+    declared = b"" if shape is None else _bytes(2, b"".join(_bytes(1, _number(1, extent)) for extent in shape))
+    return _bytes(1, name) + _bytes(2, _bytes(1, _number(1, NUMBERS[numpy.dtype(dtype)]) + declared))
 
 
 def _encoded_node(node):

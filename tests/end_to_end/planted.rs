@@ -1,0 +1,65 @@
+//! Bugs that are generated from a description of the operators, and not from golden: `tests/planted`.
+
+use std::{fs, path::Path, process::Command};
+
+use twinfer_case::Finding;
+use twinfer_tests::Outcome;
+
+use crate::twinfer;
+
+/// Places in `tests/planted/bugs.json`, of six operators.
+const BUGS: [u32; 10] = [0, 2, 3, 8, 9, 16, 17, 31, 45, 52];
+
+/// Enough for the first case that shows each of these bugs.
+const CASES_WITH_BUGS: &str = "12";
+
+const CASES_WITHOUT: &str = "400";
+
+fn planted(bug: &str) -> String {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("planted/adapter.py");
+    format!("external:python3 {} --bug {bug}", script.display())
+}
+
+/// A campaign, and its findings; `None` if there is no Python that has what the adapter needs.
+fn fuzz(subjects: &[String], cases: &str) -> Option<(Outcome, Vec<Finding>)> {
+    let has_numpy = Command::new("python3").args(["-c", "import numpy"]).output();
+    if !has_numpy.is_ok_and(|output| output.status.success()) {
+        eprintln!("skipped: python3 with numpy is needed");
+        return None;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let (out, known) = (folder.path().join("run"), folder.path().join("known"));
+    fs::create_dir(&known).unwrap();
+    let backends = format!("golden,{}", subjects.join(","));
+    let budget = ["fuzz", "--trust", "--no-minimize", "--jobs", "1", "--seed", "22", "--cases", cases];
+    let subjects = ["--family", "conv,deconv,qdq-conv,qdq-deconv,block", "--backends", &backends];
+    let folders = ["--known", known.to_str().unwrap(), "--out", out.to_str().unwrap()];
+    let outcome = twinfer(&[&budget[..], &subjects, &folders].concat()).run();
+    Some((outcome, findings(&out)))
+}
+
+fn findings(run: &Path) -> Vec<Finding> {
+    let Ok(entries) = fs::read_dir(run.join("findings")) else { return Vec::new() };
+    let folders = entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_dir());
+    let stored = folders.map(|folder| fs::read(folder.join("finding.json")).unwrap());
+    stored.map(|bytes| serde_json::from_slice(&bytes).unwrap()).collect()
+}
+
+#[test]
+fn planted_bugs_are_found() {
+    let buggy = BUGS.map(|bug| planted(&bug.to_string()));
+    let Some((outcome, findings)) = fuzz(&buggy, CASES_WITH_BUGS) else { return };
+    let is_missed = |bug: &&String| {
+        let variant = bug.parse().unwrap();
+        !findings.iter().any(|finding| finding.is_seen_in(&variant))
+    };
+    let missed: Vec<_> = buggy.iter().filter(is_missed).collect();
+    assert!(missed.is_empty(), "not found: {missed:?}\n{}", outcome.shown());
+}
+
+#[test]
+fn description_without_a_bug_conforms() {
+    let Some((outcome, findings)) = fuzz(&[planted("none")], CASES_WITHOUT) else { return };
+    assert_eq!(outcome.code, Some(0), "{}", outcome.shown());
+    assert!(findings.is_empty(), "{}", outcome.shown());
+}

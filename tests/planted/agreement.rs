@@ -1,0 +1,114 @@
+//! Says whether golden, with mutants applied, gives what a backend gave.
+//!
+//! A client writes frames as in docs/protocol.md to stdin. The header is a [`Question`]; the payload is an ONNX model, then the inputs
+//! of the run, then its outputs. The answer to each frame is a line of JSON: one [`Answer`] per explanation, in their order.
+
+use std::{
+    error::Error,
+    io::{self, BufReader, Read, Write},
+};
+
+use serde::{Deserialize, Serialize};
+use twinfer_golden::{Agreement, Arithmetic, Combination, Evaluation, Mutant, evaluate_as};
+use twinfer_onnx::{DataType, Graph, Tensor};
+
+#[derive(Deserialize)]
+struct Header {
+    message: Question,
+    payload: Vec<usize>,
+}
+
+/// What a backend did with one run of a model.
+#[derive(Deserialize)]
+struct Question {
+    /// Names of mutants or of their combinations; the empty name is golden itself.
+    explanations: Vec<String>,
+    /// The descriptions of the inputs, in the graph's order.
+    inputs: Vec<Described>,
+    /// The descriptions of the outputs; `None` if the backend failed.
+    outputs: Option<Vec<Described>>,
+}
+
+#[derive(Deserialize)]
+struct Described {
+    dtype: DataType,
+    shape: Vec<usize>,
+}
+
+#[derive(Clone, Copy, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Answer {
+    /// The output is within the bound everywhere; or the backend failed, and the mutants make the graph invalid.
+    Agrees,
+    /// It is not.
+    Differs,
+    /// The specification leaves open what the output is.
+    Open,
+    /// There are no mutants of this name.
+    Unknown,
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let (mut stdin, mut stdout) = (BufReader::new(io::stdin().lock()), io::stdout().lock());
+    let mut length = [0; 4];
+    while stdin.read_exact(&mut length).is_ok() {
+        let header: Header = serde_json::from_slice(&read(&mut stdin, u32::from_le_bytes(length) as usize)?)?;
+        let parts =
+            header.payload.iter().map(|size| read(&mut stdin, *size)).collect::<Result<Vec<_>, _>>()?;
+        let answers = answers(&header.message, &parts)?;
+        serde_json::to_writer(&mut stdout, &answers)?;
+        stdout.write_all(b"\n")?;
+        stdout.flush()?;
+    }
+    Ok(())
+}
+
+fn read(from: &mut impl Read, size: usize) -> Result<Vec<u8>, io::Error> {
+    let mut bytes = Vec::new();
+    from.take(size as u64).read_to_end(&mut bytes)?;
+    if bytes.len() == size { Ok(bytes) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
+}
+
+fn answers(question: &Question, parts: &[Vec<u8>]) -> Result<Vec<Answer>, Box<dyn Error>> {
+    let [model, tensors @ ..] = parts else { return Err("a frame has no model".into()) };
+    let graph = Graph::decode(model)?;
+    let described = question.inputs.iter().chain(question.outputs.iter().flatten());
+    let tensor =
+        |(of, bytes): (&Described, &Vec<u8>)| Tensor::from_le_bytes(of.dtype, of.shape.clone(), bytes);
+    let mut inputs = described.zip(tensors).map(tensor).collect::<Result<Vec<_>, _>>()?;
+    let outputs = inputs.split_off(question.inputs.len());
+    let given = question.outputs.as_ref().map(|_| &outputs[..]);
+    Ok(question.explanations.iter().map(|name| answer(&graph, &inputs, given, name)).collect())
+}
+
+fn answer(graph: &Graph, inputs: &[Tensor], outputs: Option<&[Tensor]>, name: &str) -> Answer {
+    let Some(mutants) = mutants(name) else { return Answer::Unknown };
+    match (evaluate_as(graph, inputs, Arithmetic::default(), mutants), outputs) {
+        (Ok(evaluation), _) if !evaluation.unspecified.is_empty() => Answer::Open,
+        (Ok(evaluation), Some(outputs)) if agree(&evaluation, outputs) => Answer::Agrees,
+        (Err(_), None) => Answer::Agrees,
+        _ => Answer::Differs,
+    }
+}
+
+fn mutants(name: &str) -> Option<&'static [Mutant]> {
+    if name.is_empty() {
+        Some(&[])
+    } else {
+        Combination::from_name(name).map(|combination| combination.mutants)
+    }
+}
+
+fn agree(evaluation: &Evaluation, outputs: &[Tensor]) -> bool {
+    let mut pairs = evaluation.outputs.iter().zip(outputs);
+    evaluation.outputs.len() == outputs.len()
+        && pairs.all(|(reference, output)| {
+            reference.shape == output.shape
+                && reference.dtype == output.dtype()
+                && output
+                    .to_f64()
+                    .into_iter()
+                    .enumerate()
+                    .all(|(place, given)| !matches!(reference.compare(place, given), Agreement::Wrong(_)))
+        })
+}

@@ -1,0 +1,59 @@
+"""What a campaign found: the findings of a run directory."""
+import dataclasses
+import enum
+import json
+import re
+
+BESIDE = {"QuantizeLinear", "DequantizeLinear"}
+RIGHT = 0.99
+
+
+class Verdict(enum.Enum):
+    """What the explanation of a finding is worth."""
+
+    RIGHT = "right"  # it predicts what the bug does
+    RIGHT_IF_TRIGGERED = "right where triggered"  # it does not say when the bug applies
+    WRONG = "wrong"
+    NONE = "none"
+
+
+@dataclasses.dataclass
+class Finding:
+    """One finding, as far as it is measured here."""
+
+    name: str
+    kind: str
+    explanations: list  # names that golden knows; several are alternatives
+    sentences: list
+    trigger: object  # None as long as findings have none
+    elements: int
+    nodes: int  # beyond the operator and quantizers
+    first: int  # the case that showed it first
+    agreement: dict = dataclasses.field(default_factory=dict)  # per explanation: share of all fresh graphs, of those with the bug triggered
+
+    @property
+    def verdict(self):
+        """What its explanations are worth: the best of alternatives counts."""
+        if not self.explanations:
+            return Verdict.NONE
+        everywhere, if_triggered = (max(shares[place] for shares in self.agreement.values()) for place in (0, 1))
+        if everywhere >= RIGHT:
+            return Verdict.RIGHT
+        return Verdict.RIGHT_IF_TRIGGERED if if_triggered >= RIGHT else Verdict.WRONG
+
+
+def findings(run):
+    """The findings of a run directory, in the order of the cases that showed them first."""
+    read = [json.loads(path.read_text()) | {"name": path.parent.name} for path in run.glob("findings/*/finding.json")]
+    read.sort(key=lambda finding: ((finding["provenance"] or {}).get("index", 0), finding["name"]))
+    return [_finding(finding) for finding in read]
+
+
+def _finding(read):
+    diagnoses = [divergence.get("diagnosis") or {} for divergence in read["divergences"]]
+    sentences = [explanation["change"] for diagnosis in diagnoses for explanation in diagnosis.get("explanations", [])]
+    operators = re.findall(r"(?:^|; (?:\w+ = )?)(\w+)", read["graph"])
+    others = [operator for operator in operators if operator not in BESIDE]
+    elements = read["after"]["input_elements"] + read["after"]["initializer_elements"]
+    return Finding(read["name"], read["kind"], read["diagnosis"], list(dict.fromkeys(sentences)), read.get("trigger"), elements,
+                   max(len(others) - 1, 0), (read["provenance"] or {}).get("index", 0))
