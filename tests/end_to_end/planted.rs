@@ -3,7 +3,7 @@
 use std::{fs, path::Path, process::Command};
 
 use twinfer_case::Finding;
-use twinfer_tests::Outcome;
+use twinfer_tests::{Outcome, no_findings};
 
 use crate::twinfer;
 
@@ -28,13 +28,12 @@ fn fuzz(subjects: &[String], cases: &str) -> Option<(Outcome, Vec<Finding>)> {
         return None;
     }
     let folder = tempfile::tempdir().unwrap();
-    let (out, known) = (folder.path().join("run"), folder.path().join("known"));
-    fs::create_dir(&known).unwrap();
+    let out = folder.path().join("run");
     let backends = format!("golden,{}", subjects.join(","));
     let budget = ["fuzz", "--trust", "--no-minimize", "--jobs", "1", "--seed", "22", "--cases", cases];
-    let subjects = ["--family", "conv,deconv,qdq-conv,qdq-deconv,block", "--backends", &backends];
-    let folders = ["--known", known.to_str().unwrap(), "--out", out.to_str().unwrap()];
-    let outcome = twinfer(&[&budget[..], &subjects, &folders].concat()).run();
+    let families = ["--family", "conv,deconv,qdq-conv,qdq-deconv,block", "--distribution", "baseline"];
+    let others = ["--backends", &backends, "--known", no_findings(), "--out", out.to_str().unwrap()];
+    let outcome = twinfer(&[&budget[..], &families, &others].concat()).run();
     Some((outcome, findings(&out)))
 }
 

@@ -4,11 +4,20 @@ import argparse
 import pathlib
 
 import bugs
+import tally
 import worker
 
-if __name__ == "__main__":
+
+def main():
+    """Serves."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bug", default="none", help="the number of a bug of the list, or none")
     parser.add_argument("--list", type=pathlib.Path, default=bugs.LIST, help="another list of bugs")
+    parser.add_argument("--tally", type=pathlib.Path, help="a file for how often the bug was triggered and changed an output")
     arguments = parser.parse_args()
-    worker.serve("planted", None if arguments.bug == "none" else bugs.listed(arguments.list)[int(arguments.bug)])
+    bug = None if arguments.bug == "none" else bugs.listed(arguments.list)[int(arguments.bug)]
+    worker.serve("planted", bug, arguments.tally and tally.Tally(arguments.tally))
+
+
+if __name__ == "__main__":
+    main()

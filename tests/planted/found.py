@@ -34,9 +34,12 @@ class Finding:
     @property
     def verdict(self):
         """What its explanations are worth: the best of alternatives counts."""
-        if not self.explanations:
-            return Verdict.NONE
-        everywhere, if_triggered = (max(shares[place] for shares in self.agreement.values()) for place in (0, 1))
+        verdicts = [self.verdict_on(name) for name in self.explanations]
+        return min(verdicts, key=list(Verdict).index, default=Verdict.NONE)
+
+    def verdict_on(self, name):
+        """What one of its explanations is worth."""
+        everywhere, if_triggered = self.agreement[name]
         if everywhere >= RIGHT:
             return Verdict.RIGHT
         return Verdict.RIGHT_IF_TRIGGERED if if_triggered >= RIGHT else Verdict.WRONG

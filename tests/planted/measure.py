@@ -24,7 +24,8 @@ class Measured:
 
     bug: int
     seconds: float
-    findings: list  # as found.Finding, with `agreement`: name -> [share of all graphs, share of those with the bug triggered]
+    findings: list
+    tally: dict  # how often the bug shows in the cases, as tally.Tally; empty if it was found
 
 
 def measured(campaign, number, bug, golden):
@@ -37,10 +38,11 @@ def measured(campaign, number, bug, golden):
         agreements = explanations.agreements(bug, names, golden)
         for finding in findings:
             finding.agreement = {name: [agreements[name].share, agreements[name].share_if_triggered] for name in finding.explanations}
-        record = {"bug": number, "seconds": seconds, "findings": [dataclasses.asdict(finding) for finding in findings]}
+        tally = {} if findings else campaign.tally(number)
+        record = {"bug": number, "seconds": seconds, "findings": [dataclasses.asdict(finding) for finding in findings], "tally": tally}
         kept.write_text(json.dumps(record, indent=1))
     read = json.loads(kept.read_text())
-    return Measured(number, read["seconds"], [found.Finding(**finding) for finding in read["findings"]])
+    return Measured(number, read["seconds"], [found.Finding(**finding) for finding in read["findings"]], read["tally"])
 
 
 def numbers(text):
@@ -55,13 +57,14 @@ def main():
     parser.add_argument("--bugs", type=numbers, default=range(len(bugs.listed())), help="a number or a range [default: all]")
     parser.add_argument("--cases", type=int, default=2000, help="cases per bug")
     parser.add_argument("--seed", type=int, default=22, help="the seed of the cases")
+    parser.add_argument("--distribution", default="baseline", help="the distribution of the cases")
     parser.add_argument("--out", type=pathlib.Path, required=True, help="folder for the runs")
     parser.add_argument("--table", type=pathlib.Path, help="file for the table [default: OUT/planted-bugs.md]")
     parser.add_argument("--twinfer", default=ROOT / "target/release/twinfer")
     parser.add_argument("--golden", default=ROOT / "target/release/examples/agreement-with-mutants")
     parser.add_argument("--commit", default="unknown", help="the commit of twinfer, for the table")
     arguments = parser.parse_args()
-    campaign = Campaign(str(arguments.twinfer), arguments.cases, arguments.seed, arguments.out.resolve())
+    campaign = Campaign(str(arguments.twinfer), arguments.cases, arguments.seed, arguments.distribution, arguments.out.resolve())
     golden, listed = explanations.Golden(arguments.golden), bugs.listed()
     results = []
     for number in arguments.bugs:

@@ -2,7 +2,7 @@
 from found import Verdict
 
 COLUMNS = ["bug", "operator", "what is wrong", "trigger", "first case", "findings", "right", "right where triggered", "wrong", "none",
-           "elements", "nodes"]
+           "elements", "nodes", "explanations"]
 
 
 def table(listed, results, arguments):
@@ -26,10 +26,11 @@ agrees only on those in which the bug is triggered, because it does not say when
 {summary(listed, results)}
 
 The column *first case* is the number of the case that showed the bug first. *Elements* is the largest number of elements of inputs and
-initializers of the minimal cases, *nodes* the largest number of their nodes beyond one operator and quantizers.
+initializers of the minimal cases, *nodes* the largest number of their nodes beyond one operator and quantizers. *Explanations* are the
+mutants that findings name, right ones in bold, those that are right where triggered in italics.
 
 | {" | ".join(COLUMNS)} |
-| ---: | --- | --- | --- |{" ---: |" * (len(COLUMNS) - 4)}
+| ---: | --- | --- | --- |{" ---: |" * (len(COLUMNS) - 5)} --- |
 {rows}
 """
 
@@ -65,8 +66,30 @@ def summary(listed, results):
             _at([result.seconds for result in results], 50), _at([result.seconds for result in results], 95), sum(result.seconds for result in results)),
     }
     lines = "\n".join(f"| {words} | {figure} |" for words, figure in rows.items())
-    missed = [result.bug for result in results if not result.findings]
-    return f"| over all bugs | |\n| --- | ---: |\n{lines}\n\nNot found: {', '.join(map(str, missed)) or 'none'}."
+    return f"| over all bugs | |\n| --- | ---: |\n{lines}\n{_missed(listed, results)}"
+
+
+def _missed(listed, results):
+    """How often the bugs that were not found show in the cases."""
+    rows = [f"| {result.bug} | {bug.operator} | {bug.words} | {bug.trigger} | {' | '.join(map(str, result.tally.values()))} |"
+            for result in results for bug in [listed[result.bug]] if not result.findings]
+    return rows and """
+Bugs that were not found, and in how many runs of the campaign's cases they are triggered, change some bit of an output, and change an output by
+more than a 32-bit float's rounding:
+
+| bug | operator | what is wrong | trigger | runs | triggered | changed | visible |
+| ---: | --- | --- | --- | ---: | ---: | ---: | ---: |
+""" + "\n".join(rows) or ""
+
+
+def _named(findings):
+    """The names of explanations, each once, marked by the best verdict on it."""
+    marks = {Verdict.RIGHT: "**", Verdict.RIGHT_IF_TRIGGERED: "*"}
+    named = {}
+    for finding in findings:
+        for name in finding.explanations:
+            named[name] = finding.verdict_on(name)
+    return [f"{marks.get(verdict, '')}{name}{marks.get(verdict, '')}" for name, verdict in named.items()]
 
 
 def _three(values):
@@ -83,5 +106,6 @@ def _row(bug, result):
     findings = result.findings
     of = lambda verdict: sum(finding.verdict is verdict for finding in findings)
     cells = [result.bug, bug.operator, bug.words, bug.trigger, min((finding.first for finding in findings), default="not found"), len(findings),
-             *map(of, Verdict), max((finding.elements for finding in findings), default=""), max((finding.nodes for finding in findings), default="")]
+             *map(of, Verdict), max((finding.elements for finding in findings), default=""), max((finding.nodes for finding in findings), default=""),
+             ", ".join(_named(findings))]
     return f"| {' | '.join(map(str, cells))} |"

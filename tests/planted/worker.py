@@ -36,7 +36,7 @@ def described(tensor):
     return {"dtype": ONNX[tensor.dtype.name], "shape": list(tensor.shape)}
 
 
-def observe(bug, body, parts, enter):
+def observe(bug, body, parts, enter, tally):
     """Runs one case: the observation and the bytes of its outputs and intermediate values."""
     observation, returned, inside = {"stage": "parse", "outcome": "ok", "runs": []}, [], body.get("intermediates") or []
     try:
@@ -53,13 +53,15 @@ def observe(bug, body, parts, enter):
                 "outputs": [described(values[name]) for name in evaluation.model.outputs],
                 "intermediates": [{"name": name} | described(values[name]) for name in known]})
             returned += [values[name].tobytes() for name in [*evaluation.model.outputs, *known]]
+            if tally:
+                tally.add(evaluation, inputs, values)
     except (ValueError, IndexError, KeyError) as error:
         observation["outcome"] = {"failed": f"{type(error).__name__}: {error}"}
     return observation, returned
 
 
-def serve(name, bug):
-    """Serves cases until stdin is closed."""
+def serve(name, bug, tally=None):
+    """Serves cases until stdin is closed. `tally` is shown each run, if there is one."""
     stdin, stdout = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     backend = {"name": name, "version": numpy.__version__, "reaches": "execute", "capabilities": []}
@@ -69,5 +71,6 @@ def serve(name, bug):
             send(stdout, "hello", {"protocol": 1, "backends": [backend] * len(body["variants"])})
         for variant in body["variants"] if kind == "case" else []:
             case = {"hash": body["hash"], "variant": variant}
-            observation, returned = observe(bug, body, parts, lambda stage: send(stdout, "stage", case | {"stage": stage}))
+            enter = lambda stage: send(stdout, "stage", case | {"stage": stage})
+            observation, returned = observe(bug, body, parts, enter, tally)
             send(stdout, "answer", case | {"observation": observation}, returned)
