@@ -40,6 +40,8 @@ struct Described {
 enum Answer {
     /// The output is within the bound everywhere; or the backend failed, and the mutants make the graph invalid.
     Agrees,
+    /// It is, but so is what golden gives, though golden itself differs from the output: the bound is so wide that agreement says nothing.
+    Vague,
     /// It is not.
     Differs,
     /// The specification leaves open what the output is.
@@ -78,17 +80,34 @@ fn answers(question: &Question, parts: &[Vec<u8>]) -> Result<Vec<Answer>, Box<dy
     let mut inputs = described.zip(tensors).map(tensor).collect::<Result<Vec<_>, _>>()?;
     let outputs = inputs.split_off(question.inputs.len());
     let given = question.outputs.as_ref().map(|_| &outputs[..]);
-    Ok(question.explanations.iter().map(|name| answer(&graph, &inputs, given, name)).collect())
+    let golden = evaluate_as(&graph, &inputs, Arithmetic::default(), &[]).ok();
+    let answer = |name: &String| answer(&graph, &inputs, given, golden.as_ref(), name);
+    Ok(question.explanations.iter().map(answer).collect())
 }
 
-fn answer(graph: &Graph, inputs: &[Tensor], outputs: Option<&[Tensor]>, name: &str) -> Answer {
+fn answer(
+    graph: &Graph,
+    inputs: &[Tensor],
+    outputs: Option<&[Tensor]>,
+    golden: Option<&Evaluation>,
+    name: &str,
+) -> Answer {
     let Some(mutants) = mutants(name) else { return Answer::Unknown };
     match (evaluate_as(graph, inputs, Arithmetic::default(), mutants), outputs) {
         (Ok(evaluation), _) if !evaluation.unspecified.is_empty() => Answer::Open,
-        (Ok(evaluation), Some(outputs)) if agree(&evaluation, outputs) => Answer::Agrees,
+        (Ok(evaluation), Some(outputs)) if agree(&evaluation, outputs) => {
+            let is_vague = golden.is_some_and(|golden| !agree(golden, outputs) && holds(&evaluation, golden));
+            if is_vague { Answer::Vague } else { Answer::Agrees }
+        }
         (Err(_), None) => Answer::Agrees,
         _ => Answer::Differs,
     }
+}
+
+/// Whether the bounds of `evaluation` hold the values of `golden`.
+fn holds(evaluation: &Evaluation, golden: &Evaluation) -> bool {
+    let tensors: Option<Vec<_>> = golden.outputs.iter().map(|output| output.to_tensor().ok()).collect();
+    tensors.is_some_and(|tensors| agree(evaluation, &tensors))
 }
 
 fn mutants(name: &str) -> Option<&'static [Mutant]> {

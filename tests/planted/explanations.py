@@ -22,23 +22,21 @@ class Agreement:
     tried: int = 0
     agreed_if_triggered: int = 0
     tried_if_triggered: int = 0
+    vague: int = 0  # agreed only because its bound is so wide that it holds right values too
 
-    def add(self, agrees, is_triggered):
+    def add(self, answer, is_triggered):
         """Counts one graph."""
+        agrees = answer != "differs"
         self.tried += 1
         self.agreed += agrees
+        self.vague += answer == "vague"
         self.tried_if_triggered += is_triggered
         self.agreed_if_triggered += agrees and is_triggered
 
     @property
-    def share(self):
-        """In all graphs."""
-        return self.agreed / self.tried if self.tried else 0
-
-    @property
-    def share_if_triggered(self):
-        """In those in which the bug is triggered."""
-        return self.agreed_if_triggered / self.tried_if_triggered if self.tried_if_triggered else 0
+    def shares(self):
+        """Of all graphs, those in which it agreed; of those in which the bug is triggered the same; of all, those where that says nothing."""
+        return [self.agreed / max(self.tried, 1), self.agreed_if_triggered / max(self.tried_if_triggered, 1), self.vague / max(self.tried, 1)]
 
 
 class Golden:
@@ -48,7 +46,7 @@ class Golden:
         self.process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     def answers(self, explanations, graph, output):
-        """Per explanation: agrees, differs, open or unknown. `output` is None if the backend failed."""
+        """Per explanation: agrees, vague, differs, open or unknown. `output` is None if the backend failed."""
         model = encode(graph.model, graph.shapes)
         outputs = None if output is None else [worker.described(output)]
         question = {"explanations": explanations, "inputs": [worker.described(tensor) for tensor in graph.run], "outputs": outputs}
@@ -74,8 +72,8 @@ def agreements(bug, names, golden, count=700, edge=150):
         answers = golden.answers(remaining, graph, planted(graph, bug))
         is_triggered = fresh.is_triggered(bug, graph)
         for name, answer in zip(remaining, answers):
-            if answer in ("agrees", "differs"):
-                agreed[name].add(answer == "agrees", is_triggered)
+            if answer in ("agrees", "vague", "differs"):
+                agreed[name].add(answer, is_triggered)
     return agreed
 
 

@@ -6,6 +6,7 @@ import re
 
 BESIDE = {"QuantizeLinear", "DequantizeLinear"}
 RIGHT = 0.99
+VAGUE = 0.01  # of all graphs; agreement in them says nothing
 
 
 class Verdict(enum.Enum):
@@ -13,6 +14,7 @@ class Verdict(enum.Enum):
 
     RIGHT = "right"  # it predicts what the bug does
     RIGHT_IF_TRIGGERED = "right where triggered"  # it does not say when the bug applies
+    VAGUE = "vague"  # it agrees, but its bound is so wide that it would agree with right values where the bug shows
     WRONG = "wrong"
     NONE = "none"
 
@@ -29,7 +31,7 @@ class Finding:
     elements: int
     nodes: int  # beyond the operator and quantizers
     first: int  # the case that showed it first
-    agreement: dict = dataclasses.field(default_factory=dict)  # per explanation: share of all fresh graphs, of those with the bug triggered
+    agreement: dict = dataclasses.field(default_factory=dict)  # per explanation: explanations.Agreement.shares
 
     @property
     def verdict(self):
@@ -39,7 +41,9 @@ class Finding:
 
     def verdict_on(self, name):
         """What one of its explanations is worth."""
-        everywhere, if_triggered = self.agreement[name]
+        everywhere, if_triggered, vague = self.agreement[name]
+        if max(everywhere, if_triggered) >= RIGHT and vague > VAGUE:
+            return Verdict.VAGUE
         if everywhere >= RIGHT:
             return Verdict.RIGHT
         return Verdict.RIGHT_IF_TRIGGERED if if_triggered >= RIGHT else Verdict.WRONG

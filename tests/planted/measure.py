@@ -37,7 +37,7 @@ def measured(campaign, number, bug, golden):
         names = list(dict.fromkeys(name for finding in findings for name in finding.explanations))
         agreements = explanations.agreements(bug, names, golden)
         for finding in findings:
-            finding.agreement = {name: [agreements[name].share, agreements[name].share_if_triggered] for name in finding.explanations}
+            finding.agreement = {name: agreements[name].shares for name in finding.explanations}
         tally = {} if findings else campaign.tally(number)
         record = {"bug": number, "seconds": seconds, "findings": [dataclasses.asdict(finding) for finding in findings], "tally": tally}
         kept.write_text(json.dumps(record, indent=1))

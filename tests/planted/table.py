@@ -1,7 +1,7 @@
 """The table of what twinfer makes of planted bugs, in Markdown."""
 from found import Verdict
 
-COLUMNS = ["bug", "operator", "what is wrong", "trigger", "first case", "findings", "right", "right where triggered", "wrong", "none",
+COLUMNS = ["bug", "operator", "what is wrong", "trigger", "first case", "findings", "right", "right where triggered", "vague", "wrong", "none",
            "elements", "nodes", "explanations"]
 
 
@@ -21,7 +21,8 @@ tests/planted/measure.py --out target/planted --cases {arguments.cases} --seed {
 An explanation is *right* if golden with its mutants agrees with the planted evaluation, within golden's bounds, on at least 99% of 1,000 fresh
 graphs: 150 at least in which the bug is triggered, up to 150 in which its trigger is just missed, the rest at random. It is *right where triggered* if it
 agrees only on those in which the bug is triggered, because it does not say when it applies. Of several alternatives the best counts. Otherwise it is
-*wrong*. *None*: no explanation.
+*wrong*. It is *vague* if it agrees, but in more than 1% of the graphs only because its bound is so wide that it holds right values as well where the
+bug shows. *None*: no explanation.
 
 {summary(listed, results)}
 
@@ -54,6 +55,7 @@ def summary(listed, results):
         "findings per found bug: median, 95th percentile, most": f"{_at(counts, 50)}, {_at(counts, 95)}, {max(counts, default=0)}",
         "findings with a right explanation": share(verdict[Verdict.RIGHT], len(findings)),
         "findings with one that is right where the bug is triggered": share(verdict[Verdict.RIGHT_IF_TRIGGERED], len(findings)),
+        "findings with a vague explanation": share(verdict[Verdict.VAGUE], len(findings)),
         "findings with a wrong explanation": share(verdict[Verdict.WRONG], len(findings)),
         "findings without an explanation": share(verdict[Verdict.NONE], len(findings)),
         "found bugs with a right explanation": share(len(right), len(shown)),
