@@ -1,13 +1,13 @@
 //! Golden accuses no legal implementation of ONNX: those of `tests/adapters/legal` are written in numpy and know nothing of golden.
 //!
-//! `TWINFER_FULL=1` runs 20,000 cases on each instead of 40; `TWINFER_RESULTS` names a folder for the table.
+//! `TWINFER_LEGAL_CASES` asks for so many cases on each instead of 40, and `TWINFER_RESULTS` names a folder for the table.
 
 use std::{env, fmt::Write as _, fs, path::Path, process::Command};
 
 use twinfer_case::{Note, VariantRecord, Verdict};
 use twinfer_generators::Family;
 use twinfer_store::{Records, read_run};
-use twinfer_tests::{Twinfer, no_findings};
+use twinfer_tests::{Twinfer, executable, no_findings};
 
 const SEED: u64 = 23;
 
@@ -44,7 +44,8 @@ fn legal_implementations_conform() {
     if !has_packages() {
         return;
     }
-    let count = if env::var_os("TWINFER_FULL").is_some() { 20_000 } else { 40 };
+    let count = env::var("TWINFER_LEGAL_CASES").ok().map(|count| count.parse().expect("a number of cases"));
+    let count = count.unwrap_or(40);
     let tallies = fuzz(&WAYS.map(|(way, _)| way), count);
     let text = page(count, &tallies);
     println!("{text}");
@@ -92,7 +93,7 @@ fn fuzz(ways: &[&str], count: u64) -> Vec<Tally> {
     let campaign =
         ["fuzz", "--backends", &backends, "--family", &families, "--cases", &count, "--seed", &seed];
     let settings = ["--no-minimize", "--jobs", "1", "--known", no_findings(), "--out", folder];
-    let program = env!("CARGO_BIN_EXE_twinfer-under-test");
+    let program = executable(env!("CARGO_BIN_EXE_twinfer-under-test"));
     let outcome = Twinfer::new(program, &[&campaign[..], &settings].concat()).run();
     assert!(matches!(outcome.code, Some(0 | 1)), "{}", outcome.shown());
     let run = read_run(&out).expect("a campaign keeps its run");
