@@ -12,8 +12,8 @@ mod segments;
 use std::time::Instant;
 
 use twinfer_case::{
-    Budget, CaseRecord, Distribution, Event, JOURNAL_FORMAT, Observation, RunEnd, RunInfo, Summary, Task,
-    VariantRecord,
+    Budget, CaseRecord, Distribution, Event, JOURNAL_FORMAT, Observation, RepeatedOutcome, RunEnd, RunInfo,
+    Summary, Task, VariantRecord,
 };
 use twinfer_checks::{Answer, Question, judge_together, record};
 use twinfer_onnx::PartialGraph;
@@ -21,7 +21,7 @@ use twinfer_segments::has_segments;
 use twinfer_store::{Journal, RunDirectory, machine, now, record_end, run_id};
 use twinfer_workers::{TriageWorkers, WorkerError};
 
-use self::{findings::Findings, repeats::Repeats};
+use self::findings::Findings;
 use crate::{OpaqueModel, TargetError, Targets};
 
 impl Targets {
@@ -70,16 +70,16 @@ impl Targets {
         sink: &mut dyn FnMut(&Event),
     ) -> Result<CaseRecord, TargetError> {
         let task = &model.task(index)?;
-        let (mut variants, mut repeats) = self.confirmed(task, model, findings, sink)?;
+        let (mut variants, mut outcomes) = self.confirmed(task, model, findings, sink)?;
         if let Some(graph) = graph {
-            self.judge_segments((model, graph), task, findings, (&mut variants, &mut repeats))?;
+            self.judge_segments((model, graph), task, findings, (&mut variants, &mut outcomes))?;
         }
         Ok(CaseRecord {
             format: JOURNAL_FORMAT,
             index: index as u64,
             case: task.hash,
             provenance: None,
-            findings: findings.record(task, self.infos().zip(&variants).zip(&repeats), sink)?,
+            findings: findings.record(task, self.infos().zip(&variants).zip(outcomes), sink)?,
             masks: Vec::new(),
             open: Vec::new(),
             variants,
@@ -96,11 +96,11 @@ impl Targets {
         model: &OpaqueModel,
         findings: &mut Findings<'_>,
         sink: &mut dyn FnMut(&Event),
-    ) -> Result<(Vec<VariantRecord>, Vec<Repeats>), TargetError> {
+    ) -> Result<(Vec<VariantRecord>, Vec<Vec<RepeatedOutcome>>), TargetError> {
         let lead = |records: &[VariantRecord]| {
             records.iter().flat_map(|record| record.verdict.divergences()).next().cloned()
         };
-        let none = || self.variants.iter().map(|_| Repeats::default()).collect();
+        let none = || vec![Vec::new(); self.variants.len()];
         let warm = self.observed(|workers| workers.observe_warm(task))?;
         let records = self.judged(model, &warm, &[]);
         let Some(divergence) = lead(&records) else { return Ok((records, none())) };
@@ -115,8 +115,9 @@ impl Targets {
             return Ok((records, none()));
         }
         let repeats = self.repeat(model, task, [&fresh, &again])?;
-        repeats.iter().zip(&mut records).for_each(|(repeats, record)| repeats.settle(model, record));
-        Ok((records, repeats))
+        let settled = repeats.iter().zip(&mut records).map(|(repeats, record)| repeats.settle(model, record));
+        let outcomes = settled.collect();
+        Ok((records, outcomes))
     }
 
     /// What every variant does.

@@ -1,14 +1,13 @@
 use std::collections::BTreeSet;
 
 use twinfer_case::{
-    CaseSize, Cause, Divergence, Event, FINDING_FORMAT, Finding, Kind, Signature, Task, VariantInfo,
-    VariantRecord,
+    CaseSize, Cause, Divergence, Event, FINDING_FORMAT, Finding, Kind, RepeatedOutcome, Signature, Task,
+    VariantInfo, VariantRecord,
 };
 use twinfer_onnx::{Interface, Tensor};
 use twinfer_store::{FindingsFolder, OpaqueFinding, RunDirectory, write_opaque_finding};
 use twinfer_triage::sighting;
 
-use super::repeats::Repeats;
 use crate::TargetError;
 
 /// The findings of a comparison, in order of discovery.
@@ -58,18 +57,18 @@ impl<'a> Findings<'a> {
     pub fn record<'b>(
         &mut self,
         task: &Task,
-        variants: impl Iterator<Item = ((&'b VariantInfo, &'b VariantRecord), &'b Repeats)>,
+        variants: impl Iterator<Item = ((&'b VariantInfo, &'b VariantRecord), Vec<RepeatedOutcome>)>,
         sink: &mut dyn FnMut(&Event),
     ) -> Result<Vec<String>, TargetError> {
         let mut slugs = Vec::new();
-        for ((info, record), repeats) in variants {
+        for ((info, record), outcomes) in variants {
             let Some(lead) = record.verdict.divergences().first() else { continue };
             let signature = self.signature(info, lead);
             let slug = signature.slug();
             if let Some(known) = self.place_of(&signature) {
                 self.record_sighting(known, info, sink)?;
             } else {
-                let finding = self.finding(task, (info, record), repeats, signature);
+                let finding = Finding { outcomes, ..self.finding(task, info, record, signature) };
                 self.add(finding, task, sink)?;
             }
             if !slugs.contains(&slug) {
@@ -131,8 +130,8 @@ impl<'a> Findings<'a> {
     fn finding(
         &self,
         task: &Task,
-        (info, record): (&VariantInfo, &VariantRecord),
-        repeats: &Repeats,
+        info: &VariantInfo,
+        record: &VariantRecord,
         signature: Signature,
     ) -> Finding {
         let size = self.size(task);
@@ -152,7 +151,7 @@ impl<'a> Findings<'a> {
             provenance: None,
             preceding: Vec::new(),
             cut_short: false,
-            outcomes: repeats.outcomes(),
+            outcomes: Vec::new(),
         }
     }
 

@@ -1,12 +1,12 @@
 use std::iter;
 
 use twinfer_case::{
-    CaseOutcome, Circumstance, Observation, Outcome, PoisonPattern, RepeatedOutcome, Task, VariantRecord,
-    Verdict,
+    CaseOutcome, Circumstance, Kind, Observation, Outcome, PoisonPattern, RepeatedOutcome, Task,
+    VariantRecord, Verdict,
 };
-use twinfer_checks::outputs_agree;
+use twinfer_checks::{Evaluated, outputs_agree};
 use twinfer_onnx::PartialGraph;
-use twinfer_triage::{Repeat, classify};
+use twinfer_triage::{Cancellation, DivergingCase, Recurrence, Repeat, Repeater, Symptom, classify};
 use twinfer_workers::{TriageWorkers, WorkerError};
 
 use super::segment_verdict::judge_with;
@@ -61,10 +61,26 @@ impl Targets {
     }
 }
 
-/// Judges the segments of a model ten times more on the variant of `workers`, on which one of them is wrong. `record` is what the
-/// variant came to before its segments were judged. Where no worker with filled memory starts any more within a round, the rest of the
-/// round runs without.
-pub fn repeat_segments(
+/// Repeats a segment that is wrong as a model of its own, like any other case, makes the first divergence of `record` what the repeats show
+/// it to be, and returns what they came to.
+pub fn repeat_alone(
+    workers: &TriageWorkers,
+    evaluated: Evaluated,
+    record: &mut VariantRecord,
+) -> Result<Vec<RepeatedOutcome>, TargetError> {
+    let Some(lead) = evaluated.divergences().first() else { return Ok(Vec::new()) };
+    let symptom = Symptom::of(lead, &evaluated);
+    let repeater = Repeater { workers, cancellation: &Cancellation::default() };
+    let repeats = repeater.repeat(&DivergingCase { evaluated, symptom }, &[], Vec::new())?;
+    let Some(repeats) = repeats else { return Ok(Vec::new()) };
+    reclassify(record, |_| repeats.recurrence());
+    Ok(repeats.outcomes())
+}
+
+/// Judges the segments of a model ten times more on the variant of `workers`, on which one of them is wrong inside the model alone.
+/// `record` is what the variant came to before its segments were judged. Where no worker with filled memory starts any more within a
+/// round, the rest of the round runs without.
+pub fn repeat_inside(
     workers: &TriageWorkers,
     graph: &PartialGraph,
     task: &Task,
@@ -85,6 +101,16 @@ pub fn repeat_segments(
     Ok(repeats)
 }
 
+/// Makes the first divergence of `record` what repeats show it to be.
+fn reclassify(record: &mut VariantRecord, recurrence: impl FnOnce(Kind) -> Recurrence) {
+    if let Verdict::Diverges(divergences) = &mut record.verdict
+        && let Some(lead) = divergences.first_mut()
+        && let Some((kind, how)) = recurrence(lead.kind).reclassifies(lead.kind)
+    {
+        lead.reclassify(kind, how);
+    }
+}
+
 /// The circumstances of so many rounds, `filled` of them with each filling.
 fn circumstances(fresh: usize, warm: usize, filled: usize) -> impl Iterator<Item = Circumstance> {
     let with_filling = iter::repeat_n(PoisonPattern::ALL.map(Circumstance::from), filled).flatten();
@@ -92,13 +118,17 @@ fn circumstances(fresh: usize, warm: usize, filled: usize) -> impl Iterator<Item
     without.chain(with_filling)
 }
 
-/// What a variant does in a worker of the `circumstance`; `None` if no worker starts with memory filled.
+/// What a variant does in a worker of the `circumstance`, with memory filled in one that may have run other tasks; `None` if no worker
+/// starts with memory filled.
 fn observe(
     workers: &TriageWorkers,
     circumstance: Circumstance,
     task: &Task,
 ) -> Result<Option<Observation>, WorkerError> {
     let filled = |pattern| {
+        if let Some(observations) = workers.repeat_in_warm_filled(pattern, task, 1) {
+            return Ok(observations.into_iter().next());
+        }
         let mut runs = workers.repeat(Some(pattern), &[], task, 1)?;
         Ok(runs.pop().map(|run| run.observation))
     };
@@ -116,18 +146,10 @@ impl Repeats {
         self.rounds.push(Round { circumstance, observation, outcome });
     }
 
-    /// Makes the first divergence of `record`, the verdict on the case, what the repeats show it to be.
-    pub fn settle(&self, model: &OpaqueModel, record: &mut VariantRecord) {
-        if let Verdict::Diverges(divergences) = &mut record.verdict
-            && let Some(lead) = divergences.first_mut()
-            && let Some((kind, how)) = classify(lead.kind, &self.runs(model)).reclassifies(lead.kind)
-        {
-            lead.reclassify(kind, how);
-        }
-    }
-
-    /// What the variant came to, with how often.
-    pub fn outcomes(&self) -> Vec<RepeatedOutcome> {
+    /// Makes the first divergence of `record`, the verdict on the case, what the repeats show it to be, and returns what they came to, with
+    /// how often.
+    pub fn settle(&self, model: &OpaqueModel, record: &mut VariantRecord) -> Vec<RepeatedOutcome> {
+        reclassify(record, |kind| classify(kind, &self.runs(model)));
         RepeatedOutcome::count(self.rounds.iter().map(|round| (round.circumstance, round.outcome.clone())))
     }
 

@@ -1,18 +1,18 @@
 use twinfer_case::{Observation, Task, VariantRecord};
 use twinfer_checks::Judgement;
 use twinfer_onnx::PartialGraph;
-use twinfer_segments::{Cutting, Subject, conclude, examine};
+use twinfer_segments::{Cutting, Found, Subject, conclude, examine};
 use twinfer_workers::{TriageWorkers, WorkerError};
 
-/// Judges the segments of a model on which a variant did what `observation` says, and adds what that shows to `record`. `observe` runs
-/// more.
+/// Judges the segments of a model on which a variant did what `observation` says, adds what that shows to `record`, and returns the segment that
+/// is wrong, if one is. `observe` runs more.
 pub fn judge_with(
     workers: &TriageWorkers,
     (graph, task): (&PartialGraph, &Task),
     observation: &Observation,
     record: &mut VariantRecord,
     observe: &mut dyn FnMut(&Task) -> Result<Observation, WorkerError>,
-) -> Result<(), WorkerError> {
+) -> Result<Option<Found>, WorkerError> {
     let is_wrong = !record.verdict.divergences().is_empty();
     let cutting = Cutting::Always;
     let subject = Subject { info: workers.info(), graph, task, observation, is_wrong, cutting };
@@ -24,5 +24,5 @@ pub fn judge_with(
     };
     conclude(&mut judgement, workers.info(), &examination);
     Judgement { verdict: record.verdict, notes: record.notes, compared: record.compared } = judgement;
-    Ok(())
+    Ok(examination.found)
 }
