@@ -52,7 +52,8 @@ def plant(model, error, output):
     """Makes the error in the node that computes `output`, if the model has it."""
     place, change = ERRORS[error]
     graph = model.graph
-    for node in graph.node:
+    # nodes are inserted on the way
+    for node in list(graph.node):
         if output in node.output and len(node.input) > place:
             tensor, between = stored(graph, node.input[place])
             if tensor is None:

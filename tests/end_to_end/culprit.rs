@@ -4,7 +4,9 @@ use std::{fs, path::Path, process::Command};
 
 use tempfile::TempDir;
 use twinfer_case::{Finding, RepeatedOutcome};
-use twinfer_onnx::{Conv, DataType, Dim, Graph, Initializer, Node, Op, Tensor, TensorData, ValueInfo};
+use twinfer_onnx::{
+    Conv, DataType, DequantizeLinear, Dim, Graph, Initializer, Node, Op, Tensor, TensorData, ValueInfo,
+};
 use twinfer_tests::Outcome;
 
 use crate::twinfer;
@@ -64,15 +66,20 @@ fn check(model: &TempDir, backend: &str) -> Outcome {
     twinfer(&[&["check", path.to_str().unwrap()][..], &arguments].concat()).run()
 }
 
-/// ONNX Runtime with a bug in the node `conv3`; `None` if there is no Python that has what it needs.
-fn buggy() -> Option<String> {
+/// The adapter `script` with these arguments; `None` if there is no Python that has what it needs.
+fn adapter(script: &str, arguments: &str) -> Option<String> {
     let has_packages = Command::new("python3").args(["-c", "import numpy, onnx, onnxruntime"]).output();
     if !has_packages.is_ok_and(|output| output.status.success()) {
         eprintln!("skipped: python3 with onnx and onnxruntime is needed");
         return None;
     }
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("adapters/mutated_adapter.py");
-    Some(format!("external:python3 {} --bug bias-dropped --node conv3", script.display()))
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("adapters").join(script);
+    Some(format!("external:python3 {} {arguments}", script.display()))
+}
+
+/// ONNX Runtime with a bug in the node `conv3`.
+fn buggy() -> Option<String> {
+    adapter("mutated_adapter.py", "--bug bias-dropped --node conv3")
 }
 
 fn names_the_culprit(model: &TempDir) {
@@ -115,4 +122,50 @@ fn unknown_operators_are_listed_as_not_judged() {
     {
         assert!(outcome.stdout.contains(line), "{}", outcome.stdout);
     }
+}
+
+/// A convolution of the input with weights that are dequantized.
+fn with_dequantized_weights() -> TempDir {
+    let value = |name: &str| ValueInfo {
+        name: name.to_owned(),
+        dtype: DataType::Float,
+        shape: Some([1, 1, 4, 4].map(Dim::Fixed).to_vec()),
+    };
+    let initializer = |name: &str, shape: &[usize], data| Initializer {
+        name: name.to_owned(),
+        tensor: Tensor { shape: shape.to_vec(), data },
+    };
+    let node = |name: &str, op, inputs: &[&str]| Node {
+        name: name.to_owned(),
+        op,
+        inputs: inputs.iter().map(|&input| input.to_owned()).collect(),
+        outputs: vec![format!("{name}_out")],
+    };
+    let conv = Conv { pads: Some(vec![1, 1, 1, 1]), ..Conv::default() };
+    let graph = Graph {
+        opset: 17,
+        inputs: vec![value("x")],
+        initializers: vec![
+            initializer("w", &[1, 1, 3, 3], TensorData::Int8((1..=9).collect())),
+            initializer("scale", &[], TensorData::Float(vec![0.5])),
+        ],
+        nodes: vec![
+            node("dequantize", Op::DequantizeLinear(DequantizeLinear::default()), &["w", "scale"]),
+            node("conv", Op::Conv(conv), &["x", "dequantize_out"]),
+        ],
+        outputs: vec![value("conv_out")],
+    };
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("model.onnx"), graph.encode()).unwrap();
+    folder
+}
+
+#[test]
+fn error_planted_behind_a_quantizer_is_named() {
+    let arguments = "--error flipped-kernel --output conv_out";
+    let Some(backend) = adapter("planted_adapter.py", arguments) else { return };
+    let outcome = check(&with_dequantized_weights(), &backend);
+    assert_eq!(outcome.code, Some(1), "{}", outcome.shown());
+    assert!(outcome.stdout.contains("divergences: wrong-values 2"), "{}", outcome.stdout);
+    assert!(outcome.stdout.contains("the kernel is applied in reverse"), "{}", outcome.stdout);
 }
