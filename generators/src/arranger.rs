@@ -91,7 +91,7 @@ impl<'a> Arranger<'a> {
 
     fn chain(&mut self) -> usize {
         let length = self.space.length.draw(self.choices);
-        self.caps = Caps::of(self.rank, length);
+        self.caps = Caps::of(self.rank, length).raised(self.space.size, self.rank);
         let mut layers: Vec<Layer> = Vec::with_capacity(length);
         for place in 0..length {
             let operator = if place == 0 { self.space.lead } else { self.space.follower.draw(self.choices) };

@@ -1,3 +1,5 @@
+use crate::Size;
+
 /// How large a layer may be, so that a case takes microseconds.
 #[derive(Clone, Copy, Debug)]
 pub struct Caps {
@@ -18,6 +20,17 @@ impl Caps {
             (2, _) => Self { channels: 8, kernel: 3, stride: 2, slack: 2 },
             (_, 1) => Self { channels: 8, kernel: 3, stride: 3, slack: 2 },
             (_, _) => Self { channels: 6, kernel: 3, stride: 2, slack: 1 },
+        }
+    }
+
+    /// These limits, raised as a size asks.
+    pub const fn raised(self, size: Size, rank: usize) -> Self {
+        match (size, rank) {
+            (Size::Small, _) => self,
+            (Size::ManyChannels, _) => Self { channels: 512, ..self },
+            (Size::ManyPositions, 1) => Self { slack: 8000, ..self },
+            (Size::ManyPositions, 2) => Self { slack: 90, ..self },
+            (Size::ManyPositions, _) => Self { slack: 20, ..self },
         }
     }
 

@@ -45,6 +45,11 @@ impl Choices {
         &options[self.below(options.len())]
     }
 
+    /// One of `options`, with equal probability; `None` if there are none.
+    pub fn some_of<'a, T>(&mut self, options: &'a [T]) -> Option<&'a T> {
+        (!options.is_empty()).then(|| self.one_of(options))
+    }
+
     /// Brings `items` into random order.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {

@@ -9,7 +9,7 @@ use twinfer_case::{Case, Expectation, Request};
 use twinfer_onnx::{Concat, Graph, Initializer, Node, Op, Tensor};
 
 use crate::{
-    Bias, CaseSpace, Choices, Quantizer, Space,
+    Bias, CaseSpace, Choices, Menu, Quantizer, Space,
     exact::Ahead,
     forms::Forms,
     layer::Layer,
@@ -39,7 +39,18 @@ impl CaseSpace for Space {
         if self.special.draw(choices) {
             special::strew(&mut case, choices);
         }
+        for _ in 0..2 {
+            if let Some(rewrite) = self.rewrites.draw(choices) {
+                rewrite.apply(&mut case, choices);
+            }
+        }
         case
+    }
+}
+
+impl CaseSpace for Menu<Space> {
+    fn draw(&self, choices: &mut Choices) -> Case {
+        Self::draw(self, choices).draw(choices)
     }
 }
 

@@ -48,15 +48,26 @@ impl Family {
 
     /// Its cases in a distribution, by seed and index.
     pub fn stream(self, distribution: Distribution, seed: u64) -> CaseStream {
-        let space: Box<dyn CaseSpace> = match self {
-            Self::Conv => Box::new(Space::convolutions()),
-            Self::Deconv => Box::new(Space::deconvolutions()),
-            Self::QdqConv => Box::new(Space::quantized_convolutions()),
-            Self::QdqDeconv => Box::new(Space::quantized_deconvolutions()),
-            Self::Block => Box::new(Space::blocks()),
-            Self::Invalid => Box::new(InvalidSpace::new()),
+        let space = match self {
+            Self::Conv => drawn(Space::convolutions(), distribution),
+            Self::Deconv => drawn(Space::deconvolutions(), distribution),
+            Self::QdqConv => drawn(Space::quantized_convolutions(), distribution),
+            Self::QdqDeconv => drawn(Space::quantized_deconvolutions(), distribution),
+            Self::Block => drawn(Space::blocks(), distribution),
+            Self::Invalid => Box::new(match distribution {
+                Distribution::Baseline => InvalidSpace::new(),
+                Distribution::Full => InvalidSpace::full(),
+            }),
         };
         CaseStream { family: self, distribution, seed, space }
+    }
+}
+
+/// The cases of a family whose baseline is `space`.
+fn drawn(space: Space, distribution: Distribution) -> Box<dyn CaseSpace> {
+    match distribution {
+        Distribution::Baseline => Box::new(space),
+        Distribution::Full => Box::new(space.full()),
     }
 }
 

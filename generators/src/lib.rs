@@ -44,6 +44,7 @@ mod power;
 mod quantization;
 mod quantizer;
 mod quantizers;
+mod rewrite;
 mod space;
 mod spaces;
 mod special;
@@ -55,14 +56,15 @@ mod written;
 pub use arrangement::{Arrangement, Branches};
 pub use case_space::CaseSpace;
 pub use choices::Choices;
-pub use coverage::{Coverage, CoverageReport, MissingPair, PairCount, ValueCount};
+pub use coverage::{Coverage, CoverageReport, FactCount, MissingPair, PairCount, ValueCount};
 pub use family::{CaseStream, Family, UnknownFamily};
 pub use invalid::InvalidSpace;
 pub use menu::{Menu, NothingLeft};
 pub use quantization::{Dialect, Quantization};
 pub use quantizer::{AxisForm, Quantizer, Scaling, ZeroPoint};
+pub use rewrite::Rewrite;
 pub use space::{
-    Bias, Dynamic, Grouping, Neighbor, Operator, OutputPadding, Padding, Runs, Source, Space, Values,
+    Bias, Dynamic, Grouping, Neighbor, Operator, OutputPadding, Padding, Runs, Size, Source, Space, Values,
 };
 pub use strategy::{CaseTree, Cases};
 pub use twinfer_case::Distribution;

@@ -44,6 +44,11 @@ impl<T: Clone> Menu<T> {
         Self::weighted(self.options.iter().filter(|(option, _)| keep(option)).cloned())
     }
 
+    /// This menu with more options.
+    pub(crate) fn with(&self, more: impl IntoIterator<Item = (T, u32)>) -> Self {
+        Self::new(self.options.iter().cloned().chain(more))
+    }
+
     /// All options.
     pub fn options(&self) -> impl Iterator<Item = &T> {
         self.options.iter().map(|(option, _)| option)

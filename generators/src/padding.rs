@@ -10,7 +10,7 @@ impl Padding {
             Self::NotSet | Self::NotSetAlone | Self::OutputShapeNotSet => Some(AutoPad::NotSet),
             Self::SameUpper | Self::OutputShapeUpper => Some(AutoPad::SameUpper),
             Self::SameLower | Self::OutputShapeLower => Some(AutoPad::SameLower),
-            Self::Valid => Some(AutoPad::Valid),
+            Self::Valid | Self::OutputShapeValid => Some(AutoPad::Valid),
             _ => None,
         }
     }
@@ -27,6 +27,7 @@ impl Padding {
                 | Self::OutputShapeNotSet
                 | Self::OutputShapeUpper
                 | Self::OutputShapeLower
+                | Self::OutputShapeValid
                 | Self::OutputShapeOverPads
         )
     }

@@ -1,7 +1,7 @@
 use twinfer_onnx::DataType;
 
 use crate::{
-    Arrangement, Choices, Dynamic, Operator, Runs, Space,
+    Arrangement, Choices, Dynamic, Operator, Padding, Runs, Space,
     arranger::{Arranged, Arranger},
     exact::{Ahead, growth},
     layer::Layer,
@@ -202,9 +202,14 @@ fn choose_output_shape(layer: &mut Layer, needs: &[usize], extents: &[Vec<usize>
     }
     // ONNX's shape inference gives up on an output below the input, and what follows it is refused
     let shrinking = choices.percent(5);
+    // beside VALID, an output_shape that crops contradicts it
+    let is_natural = layer.padding == Padding::OutputShapeValid && choices.percent(75);
     let shape = (0..needs.len()).map(|axis| {
         let naturals = extents.iter().map(|extents| layer.natural_output(axis, extents[axis]));
         let natural = naturals.min().unwrap_or(needs[axis]);
+        if is_natural {
+            return natural;
+        }
         let input = extents.iter().map(|extents| extents[axis]).max().unwrap_or(0).min(natural);
         let least = if shrinking { needs[axis] } else { needs[axis].max(input) };
         output_extent(least, natural, layer.axes[axis].span(), choices)

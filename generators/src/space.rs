@@ -1,6 +1,6 @@
 use twinfer_onnx::DataType;
 
-use crate::{Arrangement, Branches, Cases, Choices, Menu, Quantization, quantizer::quantizable};
+use crate::{Arrangement, Branches, Cases, Choices, Menu, Quantization, Rewrite, quantizer::quantizable};
 
 /// A space of valid cases: the options of every decision, with their weights.
 ///
@@ -60,6 +60,8 @@ pub struct Space {
     pub kernel_shape_written: Menu<bool>,
     /// The quantization of values and weights; `None` quantizes nothing.
     pub quantization: Option<Quantization>,
+    /// How large a case may be.
+    pub size: Size,
     /// The source of the weights.
     pub weights: Menu<Source>,
     /// The source of the bias.
@@ -72,6 +74,8 @@ pub struct Space {
     pub dynamic: Menu<Dynamic>,
     /// The shapes of the runs, if axes are dynamic.
     pub runs: Menu<Runs>,
+    /// What is changed in a finished case, twice drawn.
+    pub rewrites: Menu<Option<Rewrite>>,
 }
 
 /// The operators that the families test.
@@ -80,6 +84,17 @@ pub struct Space {
 pub enum Operator {
     Conv,
     ConvTranspose,
+}
+
+/// How large the cases of a space may be, within what its menus offer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Size {
+    /// A few channels and positions, so that a case takes microseconds.
+    Small,
+    /// As many channels as the menus offer.
+    ManyChannels,
+    /// Up to about 8,000 positions.
+    ManyPositions,
 }
 
 /// The data regimes: in `Exact` the true result is known without rounding, in the others it is not.
@@ -137,6 +152,8 @@ pub enum Padding {
     OutputShapeUpper,
     /// `output_shape` with `auto_pad` `SAME_LOWER`.
     OutputShapeLower,
+    /// `output_shape` with `auto_pad` VALID, which it overrides.
+    OutputShapeValid,
     /// `output_shape` with `pads`, which it overrides.
     OutputShapeOverPads,
 }

@@ -4,7 +4,8 @@ use twinfer_onnx::{DataType, MAX_OPSET};
 
 use crate::{
     Arrangement, AxisForm, Bias, Branches, Dialect, Dynamic, Grouping, Menu, Neighbor, Operator,
-    OutputPadding, Padding, Quantization, Quantizer, Runs, Scaling, Source, Space, Values, ZeroPoint,
+    OutputPadding, Padding, Quantization, Quantizer, Rewrite, Runs, Scaling, Size, Source, Space, Values,
+    ZeroPoint,
 };
 
 /// Channels in and out of a quantized deconvolution that went wrong in the field.
@@ -210,8 +211,67 @@ impl Space {
                 (Runs::ABA, 45),
                 (Runs::EmptyFullEmpty, 5),
             ]),
+            size: Size::Small,
+            rewrites: Menu::only(None),
         }
     }
+
+    /// The same family as the distribution `full` draws it: now and then with many channels or positions.
+    pub fn full(self) -> Menu<Self> {
+        let space = Self {
+            deconv_padding: self.deconv_padding.with([(Padding::OutputShapeValid, 2)]),
+            rewrites: rewrites(self.quantization.is_some()),
+            ..self
+        };
+        Menu::new([
+            (space.clone(), 994),
+            (space.clone().of_many_channels(), 3),
+            (space.of_many_positions(), 3),
+        ])
+    }
+
+    /// A single convolution of hundreds of channels, with one spatial axis.
+    fn of_many_channels(self) -> Self {
+        Self {
+            arrangement: Menu::only(Arrangement::Chain),
+            length: Menu::only(1),
+            rank: Menu::only(1),
+            size: Size::ManyChannels,
+            channels: Menu::new([(1, 2), (4, 3), (256, 1), (512, 3)]),
+            kernel: Menu::new([(1, 3), (3, 1)]),
+            ..self
+        }
+    }
+
+    /// A single convolution of thousands of positions, with few channels.
+    fn of_many_positions(self) -> Self {
+        Self {
+            arrangement: Menu::only(Arrangement::Chain),
+            length: Menu::only(1),
+            size: Size::ManyPositions,
+            channels: Menu::new([(1, 2), (2, 1), (3, 1), (4, 1)]),
+            ..self
+        }
+    }
+}
+
+fn rewrites(is_quantized: bool) -> Menu<Option<Rewrite>> {
+    let everywhere = [
+        (None, 80),
+        (Some(Rewrite::Constant), 3),
+        (Some(Rewrite::IntermediateOutput), 4),
+        (Some(Rewrite::ParameterInput), 4),
+        (Some(Rewrite::SharedWeight), 3),
+        (Some(Rewrite::Tf32), 2),
+    ];
+    let quantized = [
+        (Some(Rewrite::BiasScale), 4),
+        (Some(Rewrite::ChannelScales), 3),
+        (Some(Rewrite::ComputedQuantization), 3),
+        (Some(Rewrite::ConvInteger), 5),
+        (Some(Rewrite::QLinearConv), 8),
+    ];
+    Menu::new(everywhere.into_iter().chain(quantized.into_iter().filter(|_| is_quantized)))
 }
 
 impl Quantization {

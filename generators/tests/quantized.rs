@@ -10,7 +10,7 @@ use twinfer_onnx::{DataType, DequantizeLinear, Graph, Node, Op, Tensor};
 const QUANTIZED: [Family; 3] = [Family::QdqConv, Family::QdqDeconv, Family::Block];
 
 fn cases(family: Family, count: u64) -> impl Iterator<Item = Case> {
-    let stream = family.stream(Distribution::Full, 11);
+    let stream = family.stream(Distribution::Baseline, 11);
     (0..count).map(move |index| stream.case(index))
 }
 

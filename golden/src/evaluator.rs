@@ -121,6 +121,7 @@ impl<'a> Evaluator<'a> {
             Op::Add => Ok(self.add(node)),
             Op::BatchNormalization(op) => Ok(self.batch_normalization(op, node)),
             Op::Concat(op) => self.concat(op, node),
+            Op::Constant(value) => Ok(Value::given(value, self.arithmetic)),
             Op::Conv(op) => self.conv(op, node),
             Op::ConvInteger(op) => self.conv_integer(op, node),
             Op::ConvTranspose(op) => self.conv_transpose(op, node),

@@ -36,6 +36,9 @@ entries! {
     OUTPUT_SHAPE_BELOW_INPUT = "conv-transpose-output-shape-below-input",
         "output_shape is below the input's extent: the text defines this, but ONNX's shape inference fails with a wrong rank; golden follows the text",
         "onnx/docs/Operators.md#ConvTranspose, attribute output_shape, against onnx/onnx/defs/nn/defs.cc, convTransposeShapeInference";
+    OUTPUT_SHAPE_WITH_VALID = "conv-transpose-output-shape-with-valid",
+        "output_shape crops positions, and auto_pad VALID says that nothing is padded; golden follows output_shape",
+        "onnx/docs/Operators.md#ConvTranspose, attributes auto_pad and output_shape";
     EMPTY_TRANSPOSED_INPUT = "conv-transpose-empty-input",
         "for an input without positions the formula subtracts one stride; golden follows the formula",
         "onnx/docs/Operators.md#ConvTranspose: stride * (input_size - 1)";
@@ -117,6 +120,9 @@ pub fn of_conv_transpose(op: &ConvTranspose, geometry: &Geometry) -> Vec<&'stati
         }
         if touches(|axis| axis.output < axis.input) {
             entries.push(&OUTPUT_SHAPE_BELOW_INPUT);
+        }
+        if op.auto_pad == Some(AutoPad::Valid) && touches(|axis| axis.output != axis.natural_output()) {
+            entries.push(&OUTPUT_SHAPE_WITH_VALID);
         }
     } else if op.window().auto_pad().is_same() {
         if touches(|axis| axis.input * axis.stride > axis.natural_output()) {
@@ -205,6 +211,17 @@ mod tests {
         assert_eq!(touched(&op(6), 3, 3), ["conv-transpose-output-shape-beyond-natural"]);
         assert_eq!(touched(&op(5), 3, 3), [""; 0]);
         assert_eq!(touched(&op(2), 3, 3), ["conv-transpose-output-shape-below-input"]);
+    }
+
+    #[test]
+    fn output_shape_that_crops_despite_valid_is_unspecified() {
+        let op = |extent| ConvTranspose {
+            auto_pad: Some(AutoPad::Valid),
+            output_shape: Some(vec![extent]),
+            ..ConvTranspose::default()
+        };
+        assert_eq!(touched(&op(4), 3, 3), ["conv-transpose-output-shape-with-valid"]);
+        assert_eq!(touched(&op(5), 3, 3), [""; 0]);
     }
 
     #[test]

@@ -42,7 +42,7 @@ fn configured_campaign_fails_for_unlisted_findings_only() {
     let (out, found) = fuzz("", nothing);
     assert_eq!(found.code, Some(1), "{}", found.shown());
     assert!(
-        found.stdout.contains("40 cases") && found.stdout.contains("invalid, seed 20"),
+        found.stdout.contains("40 cases") && found.stdout.contains("invalid, full, seed 20"),
         "{}",
         found.stdout
     );

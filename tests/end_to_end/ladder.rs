@@ -7,11 +7,13 @@ use crate::{
     twinfer,
 };
 
-const CAMPAIGN: [&str; 9] = [
+const CAMPAIGN: [&str; 11] = [
     "--backends",
     "golden,ort:cpu,opt=off",
     "--family",
     "qdq-conv",
+    "--distribution",
+    "baseline",
     "--seed",
     "3",
     "--no-minimize",

@@ -1,5 +1,5 @@
 use twinfer_case::Regime;
-use twinfer_onnx::{AutoPad, Axis, DataType, Dim, Node, Op};
+use twinfer_onnx::{AutoPad, Axis, DataType, Dim, Graph, Node, Op};
 
 use super::covered_convolution::CoveredConvolution;
 
@@ -96,8 +96,8 @@ attributes! {
         Some(1) => "default written",
         Some(_) => "needed",
     };
-    "weights" ["initializer", "Identity", "Add", "DequantizeLinear", "QuantizeLinear"] by |conv| source(conv, 1);
-    "bias" ["absent", "empty name", "initializer", "Identity", "Add", "DequantizeLinear"] by |conv| source(conv, 2);
+    "weights" ["graph input", "initializer", "Constant", "Identity", "Add", "DequantizeLinear", "QuantizeLinear"] by |conv| source(conv, 1);
+    "bias" ["absent", "empty name", "graph input", "initializer", "Constant", "Identity", "Add", "DequantizeLinear"] by |conv| source(conv, 2);
     "integers of the input" ["none", "INT8", "UINT8"] by |conv| integers(conv, 0);
     "zero point of the input" ["none", "absent", "zero", "other"] by |conv| zero_point(conv, 0);
     "integers of the weights" ["none", "INT8", "UINT8"] by |conv| integers(conv, 1);
@@ -122,7 +122,7 @@ attributes! {
         (place, count) if place + 1 == count => "last",
         _ => "between",
     };
-    "before" ["graph input", "Relu", "Add", "BatchNormalization", "MaxPool", "Concat", "convolution"] by
+    "before" ["graph input", "Relu", "Add", "BatchNormalization", "MaxPool", "Concat", "convolution", "DequantizeLinear"] by
         |conv| conv.graph.producer(conv.unquantized(&conv.node.inputs[0])).map_or("graph input", operator);
     "after" [
         "graph output", "Relu", "Add", "BatchNormalization", "MaxPool", "Concat", "QuantizeLinear", "convolution"
@@ -214,9 +214,17 @@ fn source(conv: &CoveredConvolution, input: usize) -> &'static str {
     match conv.node.inputs.get(input).map(String::as_str) {
         None => "absent",
         Some("") => "empty name",
-        Some(name) if conv.unquantized(name) != name => "QuantizeLinear",
+        Some(name) if is_rounded(conv.graph, name) => "QuantizeLinear",
+        Some(name) if conv.graph.input(name).is_some() => "graph input",
         Some(name) => conv.graph.producer(name).map_or("initializer", operator),
     }
+}
+
+/// Whether a value went through both quantizers.
+fn is_rounded(graph: &Graph, name: &str) -> bool {
+    let integers = graph.producer(name).filter(|node| matches!(node.op, Op::DequantizeLinear(_)));
+    let producer = integers.and_then(|node| graph.producer(node.input(0)?));
+    producer.is_some_and(|node| matches!(node.op, Op::QuantizeLinear(_)))
 }
 
 fn integers(conv: &CoveredConvolution, input: usize) -> &'static str {
@@ -282,6 +290,7 @@ const fn operator(node: &Node) -> &'static str {
         Op::Identity => "Identity",
         Op::BatchNormalization(_) => "BatchNormalization",
         Op::Concat(_) => "Concat",
+        Op::Constant(_) => "Constant",
         Op::MaxPool(_) => "MaxPool",
         Op::QuantizeLinear(_) => "QuantizeLinear",
         Op::DequantizeLinear(_) => "DequantizeLinear",

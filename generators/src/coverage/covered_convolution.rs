@@ -75,7 +75,7 @@ impl<'a> CoveredConvolution<'a> {
     pub fn quantization(&self, input: usize) -> Option<Quantization<'a>> {
         let node = self.graph.producer(self.node.input(input)?)?;
         let Op::DequantizeLinear(DequantizeLinear { axis }) = node.op else { return None };
-        let zero_point = node.input(2).and_then(|name| self.graph.initializer(name));
+        let zero_point = node.input(2).and_then(|name| self.constant(name));
         let quantizer = self.graph.producer(&node.inputs[0]);
         let dtype = match (zero_point, quantizer) {
             (Some(zero_point), _) => zero_point.dtype(),
@@ -85,7 +85,17 @@ impl<'a> CoveredConvolution<'a> {
                 stored.or_else(|| Some(self.graph.input(&node.inputs[0])?.dtype))?
             }
         };
-        Some(Quantization { axis, dtype, zero_point, scales: self.graph.initializer(&node.inputs[1])?.len() })
+        Some(Quantization { axis, dtype, zero_point, scales: self.constant(&node.inputs[1])?.len() })
+    }
+
+    /// The constant that a value is, or is computed of by operators that keep its extents.
+    fn constant(&self, mut name: &'a str) -> Option<&'a Tensor> {
+        loop {
+            match self.graph.initializer(name) {
+                Some(tensor) => return Some(tensor),
+                None => name = self.graph.producer(name)?.input(0)?,
+            }
+        }
     }
 
     /// The inputs of an Add of two values that the graph computes from its input.

@@ -9,7 +9,6 @@ const BELOW: &str = "output_padding is below the stride or the dilation of its a
 const NEEDED: &str = "a value other than the default is written";
 const DEFAULT: &str = "the default is not needed";
 const BY_DEFINITION: &str = "one is defined by the other";
-const OVERRIDES: &str = "output_shape says how much is padded, VALID says that nothing is";
 const FIXED: &str = "shapes differ only along dynamic axes, between several runs";
 const NOT_THERE: &str = "a convolution in that place has no such neighbor";
 
@@ -19,7 +18,7 @@ const WITH_WEIGHTS: &str = "a bias is quantized only if the weights are";
 const NEWER: &str = "scales along an axis came with version 13";
 
 /// Where weights come from if they are not quantized, and if they are.
-const NUMBERS: &[&str] = &["initializer", "Identity", "Add"];
+const NUMBERS: &[&str] = &["graph input", "Constant", "initializer", "Identity", "Add"];
 const INTEGERS: &[&str] = &["DequantizeLinear", "QuantizeLinear"];
 const TYPES: &[&str] = &["INT8", "UINT8"];
 const ZERO_POINTS: &[&str] = &["absent", "zero", "other"];
@@ -40,8 +39,6 @@ const IMPOSSIBLE: &[(Values, Values, &str)] = &[
         ("auto_pad", &["SAME_UPPER", "SAME_LOWER", "VALID"]),
         EXCLUDED,
     ),
-    (("auto_pad", &["VALID"]), ("output_shape", &["written"]), OVERRIDES),
-    (("auto_pad", &["VALID"]), ("total padding", &["even", "odd on an axis"]), BY_DEFINITION),
     (("largest stride", &["1"]), ("output_padding", &["below stride"]), BELOW),
     (("largest dilation", &["1"]), ("output_padding", &["at least stride"]), BELOW),
     (("dilations", &["absent", "default written"]), ("output_padding", &["at least stride"]), BELOW),
@@ -72,7 +69,6 @@ const IMPOSSIBLE: &[(Values, Values, &str)] = &[
     (("batch", &["0"]), ("runs", &["1", "2"]), "an empty batch is followed by a full and an empty one"),
     (("place", &["alone", "first"]), ("before", &["convolution"]), NOT_THERE),
     (("place", &["alone", "last"]), ("after", &["convolution"]), NOT_THERE),
-    (("place", &["first", "between"]), ("after", &["graph output"]), NOT_THERE),
     (("integers of the input", NONE), ("zero point of the input", ZERO_POINTS), NOT_QUANTIZED),
     (("integers of the input", TYPES), ("zero point of the input", NONE), NOT_QUANTIZED),
     (("integers of the input", &["INT8"]), ("zero point of the input", &["absent"]), UNSIGNED),

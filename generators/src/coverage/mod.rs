@@ -3,6 +3,7 @@
 
 mod attribute;
 mod covered_convolution;
+mod fact;
 mod impossible;
 mod report;
 
@@ -13,7 +14,8 @@ use twinfer_case::{Case, Expectation};
 use crate::CaseStream;
 use attribute::{ATTRIBUTES, Attribute};
 use covered_convolution::CoveredConvolution;
-pub use report::{CoverageReport, MissingPair, PairCount, ValueCount};
+use fact::FACTS;
+pub use report::{CoverageReport, FactCount, MissingPair, PairCount, ValueCount};
 
 /// Counts attribute values over cases.
 #[derive(Clone, Debug)]
@@ -22,6 +24,8 @@ pub struct Coverage {
     operators: u64,
     /// One entry a pair of columns, row by row; a column is one value of one attribute.
     pairs: Vec<u64>,
+    /// Cases by the facts that hold for them, in the order of reports.
+    facts: Vec<u64>,
     /// Invalid cases by the rule they break.
     rules: BTreeMap<String, u64>,
 }
@@ -30,7 +34,13 @@ impl Coverage {
     /// Nothing counted yet.
     pub fn new() -> Self {
         let columns = columns().count();
-        Self { cases: 0, operators: 0, pairs: vec![0; columns * columns], rules: BTreeMap::new() }
+        Self {
+            cases: 0,
+            operators: 0,
+            pairs: vec![0; columns * columns],
+            facts: vec![0; FACTS.len()],
+            rules: BTreeMap::new(),
+        }
     }
 
     /// Of the first `cases` cases of a stream.
@@ -43,6 +53,9 @@ impl Coverage {
     /// Counts the convolutions of a valid case, or the rule that an invalid one breaks.
     pub fn record(&mut self, case: &Case) {
         self.cases += 1;
+        for (count, fact) in self.facts.iter_mut().zip(FACTS) {
+            *count += u64::from((fact.holds)(case));
+        }
         if let Expectation::Invalid(rule) = &case.expectation {
             *self.rules.entry(rule.clone()).or_default() += 1;
             return;

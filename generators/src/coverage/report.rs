@@ -1,6 +1,6 @@
 use std::fmt;
 
-use super::{Coverage, columns, impossible};
+use super::{Coverage, columns, fact::FACTS, impossible};
 
 /// The options that a stream of cases covers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -9,6 +9,8 @@ pub struct CoverageReport {
     pub cases: u64,
     /// Convolutions of valid cases; each has one value of every attribute.
     pub operators: u64,
+    /// How often each fact holds.
+    pub facts: Vec<FactCount>,
     /// How often each value occurs.
     pub values: Vec<ValueCount>,
     /// How often each pair of values of two attributes occurs.
@@ -17,6 +19,15 @@ pub struct CoverageReport {
     pub missing: Vec<MissingPair>,
     /// Invalid cases by the rule they break.
     pub rules: Vec<(String, u64)>,
+}
+
+/// How often something holds that concerns a case as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FactCount {
+    /// What holds.
+    pub fact: &'static str,
+    /// Cases, valid or not, for which it does.
+    pub count: u64,
 }
 
 /// How often one value of an attribute occurs.
@@ -79,6 +90,11 @@ impl Coverage {
         CoverageReport {
             cases: self.cases,
             operators: self.operators,
+            facts: FACTS
+                .iter()
+                .zip(&self.facts)
+                .map(|(fact, count)| FactCount { fact: fact.name, count: *count })
+                .collect(),
             values: values.collect(),
             missing: missing.collect(),
             pairs,
@@ -95,6 +111,8 @@ impl fmt::Display for CoverageReport {
             writeln!(f, "\n| rule | cases |\n| --- | ---: |")?;
         }
         self.rules.iter().try_for_each(|(rule, count)| writeln!(f, "| {rule} | {count} |"))?;
+        writeln!(f, "\n| fact | cases |\n| --- | ---: |")?;
+        self.facts.iter().try_for_each(|FactCount { fact, count }| writeln!(f, "| {fact} | {count} |"))?;
         if self.operators == 0 {
             return Ok(());
         }

@@ -71,6 +71,9 @@ pub const BREACHES: &[Breach] = &[
     breach(Rule::ZeroPointShape, quantizer::quantized, quantizer::a_zero_point_too_many),
 ];
 
+/// The ways that only the distribution `full` draws.
+pub const LATER_BREACHES: &[Breach] = &[of_deconv(Rule::AttributeLength, deconvs_alone, output_shape_length)];
+
 fn any(_: &mut Space) {}
 
 /// Nothing follows the last convolution, so that its output may have any shape.
@@ -297,6 +300,11 @@ fn attribute_length(case: &mut Case, choices: &mut Choices) {
 fn output_padding_length(case: &mut Case, choices: &mut Choices) {
     let rank = rank(case);
     lengthen(edit::deconv(&mut node(case).op).output_padding.get_or_insert_with(|| vec![0; rank]), choices);
+}
+
+fn output_shape_length(case: &mut Case, choices: &mut Choices) {
+    let rank = rank(case);
+    lengthen(edit::deconv(&mut node(case).op).output_shape.get_or_insert_with(|| vec![4; rank]), choices);
 }
 
 fn lengthen(entries: &mut Vec<i64>, choices: &mut Choices) {

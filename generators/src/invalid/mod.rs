@@ -4,11 +4,11 @@ mod breach;
 mod edit;
 mod quantizer;
 
-use twinfer_case::{Case, Expectation};
+use twinfer_case::{Case, Distribution, Expectation};
 use twinfer_onnx::Rule;
 
 use crate::{CaseSpace, Cases, Choices, Menu, Operator, Space, draft::Draft};
-use breach::{BREACHES, Breach};
+use breach::{BREACHES, Breach, LATER_BREACHES};
 
 /// A space of invalid cases: which rules are broken, and the valid cases that they are broken in.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,6 +19,8 @@ pub struct InvalidSpace {
     /// The valid cases to start from, by their first operator. What a rule needs so that it can be broken, such as a
     /// bias of another length, a case has whatever its space says.
     pub valid: Menu<Space>,
+    /// Which of the ways to break a rule are drawn.
+    pub distribution: Distribution,
 }
 
 impl InvalidSpace {
@@ -27,7 +29,13 @@ impl InvalidSpace {
         Self {
             rule: Menu::new(BREACHES.iter().map(|breach| (breach.rule, 1))),
             valid: Menu::new([(Space::convolutions(), 1), (Space::deconvolutions(), 1)]),
+            distribution: Distribution::Baseline,
         }
+    }
+
+    /// The family `invalid` as the distribution `full` draws it.
+    pub fn full() -> Self {
+        Self { distribution: Distribution::Full, ..Self::new() }
     }
 
     /// This space as a proptest strategy.
@@ -45,7 +53,7 @@ impl Default for InvalidSpace {
 impl CaseSpace for InvalidSpace {
     fn draw(&self, choices: &mut Choices) -> Case {
         let rule = self.rule.draw(choices);
-        let breach = choices.one_of(&breaches_of(rule)).to_owned();
+        let breach = choices.one_of(&self.breaches_of(rule)).to_owned();
         let mut space = self.valid.draw_among(choices, |space| breach.suits(space.lead));
         space.lead = breach.operator.unwrap_or(space.lead);
         (breach.prepare)(&mut space);
@@ -56,8 +64,14 @@ impl CaseSpace for InvalidSpace {
     }
 }
 
-fn breaches_of(rule: Rule) -> Vec<Breach> {
-    BREACHES.iter().copied().filter(|breach| breach.rule == rule).collect()
+impl InvalidSpace {
+    fn breaches_of(&self, rule: Rule) -> Vec<Breach> {
+        let later = match self.distribution {
+            Distribution::Baseline => &[],
+            Distribution::Full => LATER_BREACHES,
+        };
+        BREACHES.iter().chain(later).copied().filter(|breach| breach.rule == rule).collect()
+    }
 }
 
 impl Breach {
@@ -81,7 +95,11 @@ mod tests {
         plain.opset = Menu::only(20);
         plain.channels = Menu::only(1);
         for rule in InvalidSpace::new().rule.options() {
-            let space = InvalidSpace { rule: Menu::only(*rule), valid: Menu::only(plain.clone()) };
+            let space = InvalidSpace {
+                rule: Menu::only(*rule),
+                valid: Menu::only(plain.clone()),
+                ..InvalidSpace::full()
+            };
             for index in 0..20 {
                 let case = space.draw(&mut Choices::of_index(8, index));
                 let shapes: Vec<_> =

@@ -81,6 +81,10 @@ pub enum Condition {
     FloatWeights,
     /// The data was quantized to one type and the result is quantized to another.
     RequantizedAsOtherType,
+    /// The input of the node at this place, from 0, is a constant of this type.
+    ConstantOfType(usize, DataType),
+    /// The input of the node at this place, from 0, is a constant of more than one element.
+    ConstantOfSeveral(usize),
 }
 
 impl Condition {
@@ -92,6 +96,11 @@ impl Condition {
     /// Whether the condition holds for `node` of `graph`.
     pub fn holds_at(&self, graph: &Graph, node: &Node) -> bool {
         let window = node.op.window();
+        let attributes = || match &node.op {
+            Op::ConvInteger(op) | Op::QLinearConv(op) => Some(op.window()),
+            _ => window,
+        };
+        let constant = |input: &usize| node.input(*input).and_then(|name| graph.initializer(name));
         let quantizer = || Quantizer::of(graph, node);
         match self {
             Self::All(conditions) => conditions.iter().all(|condition| condition.holds_at(graph, node)),
@@ -100,12 +109,12 @@ impl Condition {
             Self::SpatialRank(rank) => {
                 window.is_some() && weight_rank(graph, node).and_then(|all| all.checked_sub(2)) == Some(*rank)
             }
-            Self::Dilated => window.is_some_and(|window| window.is_dilated()),
+            Self::Dilated => attributes().is_some_and(|window| window.is_dilated()),
             Self::Strided => window.is_some_and(|window| window.is_strided()),
             Self::StridedAndDilated => {
                 window.is_some_and(|window| window.is_strided() && window.is_dilated())
             }
-            Self::AutoPadSame => window.is_some_and(|window| window.auto_pad().is_same()),
+            Self::AutoPadSame => attributes().is_some_and(|window| window.auto_pad().is_same()),
             Self::OutputPaddingAtLeastStride => window.as_ref().is_some_and(pads_output_by_a_stride),
             Self::OutputPadding => window.is_some_and(|window| window.has_output_padding()),
             Self::OutputShape => window.is_some_and(|window| window.output_shape.is_some()),
@@ -148,6 +157,10 @@ impl Condition {
                 window.is_some() && kernel_scales_off_output_channels(graph, node)
             }
             Self::RequantizedAsOtherType => window.is_some() && is_requantized_as_other_type(graph, node),
+            Self::ConstantOfType(input, dtype) => {
+                constant(input).is_some_and(|tensor| tensor.dtype() == *dtype)
+            }
+            Self::ConstantOfSeveral(input) => constant(input).is_some_and(|tensor| tensor.len() > 1),
             Self::FloatWeights => window.is_some() && has_float_weights(graph, node),
             Self::AddedBias => window.is_some() && has_added_bias(graph, node),
             Self::OneOutputChannel => window

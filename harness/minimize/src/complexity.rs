@@ -5,6 +5,7 @@ use twinfer_onnx::{AutoPad, BatchNormalization, DataType, Dim, Op, Tensor, Windo
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Complexity {
     nodes: usize,
+    outputs: usize,
     runs: usize,
     dynamic_axes: usize,
     uncommon_types: usize,
@@ -32,6 +33,7 @@ impl Complexity {
         let dims = graph.inputs.iter().filter_map(|input| input.shape.as_ref()).flatten();
         Self {
             nodes: graph.nodes.len(),
+            outputs: graph.outputs.len(),
             runs: case.runs.len(),
             dynamic_axes: dims.filter(|dim| matches!(dim, Dim::Symbolic(_))).count(),
             uncommon_types: values.iter().filter(|values| values.uncommon).count(),
@@ -39,7 +41,8 @@ impl Complexity {
             axes: parameters.clone().chain(fed.clone()).map(|tensor| tensor.shape.len()).sum(),
             input_elements: fed.map(Tensor::len).sum(),
             parameter_elements: parameters.map(Tensor::len).sum(),
-            settings: graph.nodes.iter().map(|node| settings(&node.op)).sum(),
+            settings: graph.nodes.iter().map(|node| settings(&node.op)).sum::<u64>()
+                + u64::from(case.request.tf32),
             attributes: graph.nodes.iter().map(|node| attributes(&node.op)).sum(),
             fractions: values.iter().map(|values| values.fractions).sum(),
             nonzeros: values.iter().map(|values| values.nonzeros).sum(),

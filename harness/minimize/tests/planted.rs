@@ -204,8 +204,8 @@ fn output_of(case: &Case, mutant: Option<Mutant>) -> Vec<f64> {
 
 #[test]
 fn every_candidate_is_sound_and_simpler_than_its_case() {
-    for family in Family::ALL {
-        let stream = family.stream(Distribution::Baseline, 5);
+    let each = |family: Family| Distribution::ALL.map(|distribution| family.stream(distribution, 5));
+    for stream in Family::ALL.into_iter().flat_map(each) {
         for index in 0..15 {
             let case = stream.case(index);
             let mut complexity = Complexity::of(&minimize(&case, 0, 1, |_| None).expect("is small").case);
@@ -268,5 +268,23 @@ fn invalid_case_keeps_breaking_its_rule_and_loses_the_rest() {
         let minimized = minimal(&case, |_| true);
         assert_eq!(minimized.case.graph.nodes.len(), 1, "{:#?}", minimized.case.graph);
         assert_as_expected(&minimized.case);
+    }
+}
+
+#[test]
+fn facts_that_do_not_matter_are_removed() {
+    let is_constant = |node: &Node| matches!(node.op, Op::Constant(_));
+    let has_facts = |case: &Case| {
+        let graph = &case.graph;
+        let is_larger = graph.inputs.len() > 1 || graph.outputs.len() > 1;
+        is_larger || case.request.tf32 || graph.nodes.iter().any(is_constant)
+    };
+    for family in [Family::Conv, Family::QdqDeconv] {
+        let stream = family.stream(Distribution::Full, 12);
+        for case in (0..2000).map(|index| stream.case(index)).filter(has_facts).take(30) {
+            let convolves = |case: &Case| case.graph.nodes.iter().any(|node| node.op.is_convolution());
+            let found = minimal(&case, convolves).case;
+            assert!(!has_facts(&found), "{found:#?}");
+        }
     }
 }

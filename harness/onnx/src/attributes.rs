@@ -2,8 +2,9 @@
 
 use crate::{
     AutoPad, BatchNormalization, Concat, Conv, ConvTranspose, DecodeError, DequantizeLinear, MaxPool, Op,
-    QuantizeLinear, Unsupported,
+    QuantizeLinear, Tensor, Unsupported,
     proto::{AttributeProto, attribute_type},
+    tensor_proto::encoded,
 };
 
 /// The attributes that are present, in alphabetical order.
@@ -16,6 +17,7 @@ pub fn write(op: &Op) -> Vec<AttributeProto> {
             int("training_mode", op.training_mode),
         ],
         Op::Concat(op) => vec![int("axis", Some(op.axis))],
+        Op::Constant(value) => vec![Some(tensor("value", value))],
         Op::Conv(op) | Op::ConvInteger(op) | Op::QLinearConv(op) => vec![
             auto_pad(op.auto_pad),
             ints("dilations", op.dilations.as_ref()),
@@ -98,6 +100,10 @@ fn float(name: &str, value: Option<f32>) -> Option<AttributeProto> {
 
 fn int(name: &str, value: Option<i64>) -> Option<AttributeProto> {
     value.map(|value| AttributeProto { i: Some(value), ..named(name, attribute_type::INT) })
+}
+
+fn tensor(name: &str, value: &Tensor) -> AttributeProto {
+    AttributeProto { t: Some(Box::new(encoded("", value))), ..named(name, attribute_type::TENSOR) }
 }
 
 fn ints(name: &str, value: Option<&Vec<i64>>) -> Option<AttributeProto> {

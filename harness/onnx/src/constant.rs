@@ -61,7 +61,7 @@ fn value(attribute: &AttributeProto) -> Result<Option<Tensor>, DecodeError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::proto::TensorProto;
+    use crate::{Graph, Node, Op, proto::TensorProto};
 
     fn constant(attribute: AttributeProto) -> NodeProto {
         NodeProto { op_type: "Constant".to_owned(), attribute: vec![attribute], ..Default::default() }
@@ -86,6 +86,25 @@ mod tests {
         assert_eq!(shapes, [vec![2], vec![], vec![], vec![2], vec![1]]);
         let elements = read.map(|tensor| tensor.to_f64());
         assert_eq!(elements, [vec![3.0, 4.0], vec![1.5], vec![-2.0], vec![1.0, 2.0], vec![5.0]]);
+    }
+
+    #[test]
+    fn encoded_constant_decodes_to_an_initializer() {
+        let value = Tensor { shape: vec![2], data: TensorData::Int8(vec![-3, 4]) };
+        let node = Node {
+            name: "constant".to_owned(),
+            op: Op::Constant(value.clone()),
+            inputs: vec![],
+            outputs: vec!["w".to_owned()],
+        };
+        let graph =
+            Graph { opset: 20, inputs: vec![], initializers: vec![], nodes: vec![node], outputs: vec![] };
+        assert_eq!(graph.initializer("w"), Some(&value));
+        let decoded = Graph::decode(&graph.encode()).expect("a known operator");
+        assert_eq!(decoded.initializers, [Initializer { name: "w".to_owned(), tensor: value }]);
+        assert_eq!(decoded.nodes, []);
+        let json = serde_json::to_string(&graph).expect("a graph is data");
+        assert_eq!(serde_json::from_str::<Graph>(&json).expect("as written"), graph);
     }
 
     #[test]

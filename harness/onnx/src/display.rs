@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::{
     DataType, Dim, Graph, Node, Op, ValueInfo, attributes,
-    proto::{AttributeProto, attribute_type},
+    proto::{AttributeProto, TensorProto, attribute_type},
 };
 
 /// Attributes that change nothing in inference with one output.
@@ -54,9 +54,15 @@ fn text_of_attribute(attribute: &AttributeProto) -> String {
         attribute_type::FLOAT => attribute.f.unwrap_or_default().to_string(),
         attribute_type::INT => attribute.i.unwrap_or_default().to_string(),
         attribute_type::INTS => bracketed(&attribute.ints),
+        attribute_type::TENSOR => attribute.t.as_deref().map_or_else(String::new, text_of_constant),
         _ => String::from_utf8_lossy(attribute.s.as_deref().unwrap_or_default()).into_owned(),
     };
     format!("{}={value}", attribute.name)
+}
+
+fn text_of_constant(value: &TensorProto) -> String {
+    DataType::from_onnx_code(value.data_type)
+        .map_or_else(String::new, |dtype| text_of_type(dtype, &value.dims))
 }
 
 fn text_of_input(input: &ValueInfo) -> String {

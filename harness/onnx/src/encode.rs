@@ -1,11 +1,12 @@
 use prost::Message;
 
 use crate::{
-    Dim, Graph, Initializer, Node, Tensor, ValueInfo, attributes,
+    Dim, Graph, Initializer, Node, ValueInfo, attributes,
     proto::{
         DimensionProto, Extent, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto,
         TensorShapeProto, TensorTypeProto, TypeProto, ValueInfoProto,
     },
+    tensor_proto,
 };
 
 impl Graph {
@@ -57,18 +58,7 @@ fn node(node: &Node) -> NodeProto {
 }
 
 fn initializer(initializer: &Initializer) -> TensorProto {
-    tensor_proto(&initializer.name, &initializer.tensor)
-}
-
-/// The `TensorProto` of a tensor.
-pub fn tensor_proto(name: &str, tensor: &Tensor) -> TensorProto {
-    TensorProto {
-        dims: tensor.shape.iter().map(|extent| *extent as i64).collect(),
-        data_type: tensor.dtype().onnx_code(),
-        name: name.to_owned(),
-        raw_data: Some(tensor.to_le_bytes()),
-        ..TensorProto::default()
-    }
+    tensor_proto::encoded(&initializer.name, &initializer.tensor)
 }
 
 fn value_info(value: &ValueInfo) -> ValueInfoProto {

@@ -29,16 +29,26 @@ impl Graph {
         self.inputs.iter().find(|input| is_called(&input.name, name))
     }
 
-    /// The constant tensor called `name`; `None` for a value that is fed or computed.
+    /// The constant tensor called `name`, an initializer or the value of a Constant; `None` for a value that is fed or
+    /// computed.
     pub fn initializer(&self, name: &str) -> Option<&Tensor> {
         let found = self.initializers.iter().find(|initializer| is_called(&initializer.name, name));
-        found.map(|initializer| &initializer.tensor)
+        found.map(|initializer| &initializer.tensor).or_else(|| match &self.producer(name)?.op {
+            Op::Constant(value) => Some(value),
+            _ => None,
+        })
     }
 
     /// The constant tensor called `name`, for editing.
     pub fn initializer_mut(&mut self, name: &str) -> Option<&mut Tensor> {
         let found = self.initializers.iter_mut().find(|initializer| is_called(&initializer.name, name));
-        found.map(|initializer| &mut initializer.tensor)
+        found.map(|initializer| &mut initializer.tensor).or_else(|| {
+            let gives = |node: &&mut Node| node.outputs.iter().any(|output| is_called(output, name));
+            match &mut self.nodes.iter_mut().find(gives)?.op {
+                Op::Constant(value) => Some(value),
+                _ => None,
+            }
+        })
     }
 
     /// The node that computes the value `name`; `None` for a graph input, an initializer and an unknown value.

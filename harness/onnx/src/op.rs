@@ -1,8 +1,10 @@
 use serde::{Deserialize, Serialize};
 
-use crate::numbers;
+use crate::{Tensor, numbers};
 
 /// An operator of the default ONNX domain with its attributes.
+///
+/// `Constant` has its attribute `value`. A decoded model has initializers in place of its Constants.
 ///
 /// An attribute that is `None` is absent from the encoded node: whether a default is written out or left out is
 /// something backends have differed on, so the two are different graphs.
@@ -14,6 +16,7 @@ pub enum Op {
     Add,
     BatchNormalization(BatchNormalization),
     Concat(Concat),
+    Constant(Tensor),
     Conv(Conv),
     ConvInteger(Conv),
     ConvTranspose(ConvTranspose),
@@ -32,6 +35,7 @@ impl Op {
             Self::Add => "Add",
             Self::BatchNormalization(_) => "BatchNormalization",
             Self::Concat(_) => "Concat",
+            Self::Constant(_) => "Constant",
             Self::Conv(_) => "Conv",
             Self::ConvInteger(_) => "ConvInteger",
             Self::ConvTranspose(_) => "ConvTranspose",

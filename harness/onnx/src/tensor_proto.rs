@@ -7,6 +7,17 @@ use crate::{
     proto::TensorProto,
 };
 
+/// The `TensorProto` of a tensor.
+pub fn encoded(name: &str, tensor: &Tensor) -> TensorProto {
+    TensorProto {
+        dims: tensor.shape.iter().map(|extent| *extent as i64).collect(),
+        data_type: tensor.dtype().onnx_code(),
+        name: name.to_owned(),
+        raw_data: Some(tensor.to_le_bytes()),
+        ..TensorProto::default()
+    }
+}
+
 pub fn extent(name: &str, value: i64) -> Result<usize, DecodeError> {
     usize::try_from(value).map_err(|_| DecodeError::NegativeExtent(name.to_owned()))
 }
@@ -60,7 +71,7 @@ impl Tensor {
 
     /// The serialized `TensorProto` of this tensor, named `name`.
     pub fn encode_proto(&self, name: &str) -> Vec<u8> {
-        crate::encode::tensor_proto(name, self).encode_to_vec()
+        encoded(name, self).encode_to_vec()
     }
 }
 

@@ -9,7 +9,12 @@ use super::choices::{Optimization, Provider};
 /// The graphs that ONNX Runtime refuses, by execution provider.
 pub fn of(provider: Provider) -> Vec<Capability> {
     match provider {
-        Provider::Cpu => vec![auto_pad_same_with_dilation(), output_padding_at_least_stride()],
+        Provider::Cpu => vec![
+            auto_pad_same_with_dilation(),
+            output_padding_at_least_stride(),
+            zero_points_of_conv_integer(),
+            types_of_q_linear_conv(),
+        ],
         // it takes an output_padding below the larger of stride and dilation, as ONNX does
         Provider::Cuda { .. } => vec![auto_pad_same_with_dilation()],
     }
@@ -177,11 +182,55 @@ fn auto_pad_same_with_dilation() -> Capability {
             "ONNX Runtime, ComputePad: \"Dilation not supported for AutoPadType::SAME_UPPER or SAME_LOWER\""
                 .to_owned(),
         refuses: Condition::All(vec![
-            Condition::Operator("Conv".to_owned()),
+            Condition::Any(
+                ["Conv", "ConvInteger", "QLinearConv"]
+                    .map(|name| Condition::Operator(name.to_owned()))
+                    .to_vec(),
+            ),
             Condition::AutoPadSame,
             Condition::Dilated,
         ]),
         shows: Refusal::with_words(Stage::Execute, "Dilation not supported for AutoPadType"),
+    }
+}
+
+/// The place of the zero point of the weights among the inputs of a `ConvInteger`.
+const W_ZERO_POINT: usize = 3;
+
+fn zero_points_of_conv_integer() -> Capability {
+    Capability {
+        rule: "conv-integer-zero-point-per-channel".to_owned(),
+        source: "ONNX Runtime, ConvInteger::Compute: \"Non per-tensor quantization is not supported now.\""
+            .to_owned(),
+        refuses: Condition::All(vec![
+            Condition::Operator("ConvInteger".to_owned()),
+            Condition::ConstantOfSeveral(W_ZERO_POINT),
+        ]),
+        shows: Refusal::with_words(Stage::Execute, "Non per-tensor quantization is not supported"),
+    }
+}
+
+/// The kernels are for INT8 alone, and for UINT8 data and results with weights of either type. The zero points of data,
+/// weights and result, which have their types, are the inputs 2, 5 and 7.
+fn types_of_q_linear_conv() -> Capability {
+    let mixed = |input: usize, dtype: DataType| {
+        let other = if dtype == DataType::Int8 { DataType::Uint8 } else { DataType::Int8 };
+        Condition::All(vec![Condition::ConstantOfType(2, other), Condition::ConstantOfType(input, dtype)])
+    };
+    Capability {
+        rule: "q-linear-conv-types".to_owned(),
+        source: "ONNX Runtime, OperatorKernels.md, QLinearConv of the CPU provider: T1 and T3 are one type, and T2 is \
+                 INT8 if they are"
+            .to_owned(),
+        refuses: Condition::All(vec![
+            Condition::Operator("QLinearConv".to_owned()),
+            Condition::Any(vec![
+                mixed(5, DataType::Uint8),
+                mixed(7, DataType::Uint8),
+                mixed(7, DataType::Int8),
+            ]),
+        ]),
+        shows: Refusal::with_words(Stage::Parse, "Could not find an implementation for QLinearConv"),
     }
 }
 

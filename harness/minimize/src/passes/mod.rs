@@ -25,6 +25,7 @@ pub const PASSES: &[Pass] = &[
     Pass { name: "keep one node", propose: nodes::keep_one },
     Pass { name: "drop nodes at an end", propose: nodes::drop_ends },
     Pass { name: "bypass a node", propose: nodes::bypass },
+    Pass { name: "fewer outputs", propose: nodes::fewer_outputs },
     Pass { name: "drop the bias", propose: parameters::drop_bias },
     Pass { name: "fewer runs", propose: runs::fewer },
     Pass { name: "batch to 1", propose: runs::batch_to_one },
@@ -41,5 +42,7 @@ pub const PASSES: &[Pass] = &[
     Pass { name: "attribute nearer to its default", propose: attributes::toward_default },
     Pass { name: "attribute in canonical form", propose: attributes::canonical },
     Pass { name: "computed parameter to initializer", propose: parameters::fold },
+    Pass { name: "input to initializer", propose: parameters::fix_input },
+    Pass { name: "no TF32", propose: parameters::forbid_tf32 },
     Pass { name: "simpler values", propose: values::simplify },
 ];

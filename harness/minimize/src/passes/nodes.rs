@@ -39,6 +39,23 @@ pub fn bypass<'a>(case: &'a Case, baseline: &'a Baseline) -> Candidates<'a> {
     })))
 }
 
+/// Each output alone, then all but one.
+pub fn fewer_outputs<'a>(case: &'a Case, _: &'a Baseline) -> Candidates<'a> {
+    let count = case.graph.outputs.len();
+    let places = if count < 2 { 0..0 } else { 0..count };
+    let alone = places.clone().map(|place| vec![case.graph.outputs[place].clone()]);
+    let all_but = places.rev().map(|place| {
+        let mut outputs = case.graph.outputs.clone();
+        outputs.remove(place);
+        outputs
+    });
+    Box::new(alone.chain(all_but).map(|outputs| {
+        let mut case = case.clone();
+        case.graph.outputs = outputs;
+        case
+    }))
+}
+
 /// The case whose output is that of the node at `place`.
 fn end_at(case: &Case, place: usize) -> Option<Case> {
     let mut case = case.clone();

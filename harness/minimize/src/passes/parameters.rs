@@ -1,4 +1,4 @@
-use twinfer_case::Case;
+use twinfer_case::{Case, Request, TensorSource};
 use twinfer_onnx::{Graph, Initializer, Node, Op, Tensor};
 
 use super::candidates::Candidates;
@@ -23,6 +23,25 @@ pub fn fold<'a>(case: &'a Case, _: &'a Baseline) -> Candidates<'a> {
     Box::new(all.into_iter().chain(computed.into_iter().map(|found| with(case, &found))))
 }
 
+/// Each input of the graph but the first as an initializer, of what the first run feeds.
+pub fn fix_input<'a>(case: &'a Case, _: &'a Baseline) -> Candidates<'a> {
+    Box::new((1..case.graph.inputs.len()).filter_map(|place| {
+        let mut case = case.clone();
+        let name = case.graph.inputs.remove(place).name;
+        let fed: Vec<_> = case.runs.iter_mut().map(|run| run.inputs.remove(place)).collect();
+        let Some(TensorSource::Data(tensor)) = fed.into_iter().next() else { return None };
+        case.graph.initializers.push(Initializer { name, tensor });
+        Some(case)
+    }))
+}
+
+/// The case in which TF32 must not replace FP32.
+pub fn forbid_tf32<'a>(case: &'a Case, _: &'a Baseline) -> Candidates<'a> {
+    let request = Request { tf32: false, ..case.request.clone() };
+    let forbidding = case.request.tf32.then(|| Case { request, ..case.clone() });
+    Box::new(forbidding.into_iter())
+}
+
 fn with(case: &Case, initializer: &Initializer) -> Case {
     let mut case = case.clone();
     case.graph.nodes.retain(|node| !node.outputs.contains(&initializer.name));
@@ -33,6 +52,7 @@ fn with(case: &Case, initializer: &Initializer) -> Case {
 fn folded(graph: &Graph, node: &Node) -> Option<Initializer> {
     let inputs = node.inputs.iter().map(|name| graph.initializer(name)).collect::<Option<Vec<_>>>()?;
     let tensor = match (&node.op, inputs.as_slice()) {
+        (Op::Constant(value), []) => value.clone(),
         (Op::Identity, [only]) => (*only).clone(),
         (Op::Add, [left, right]) => sum(left, right)?,
         _ => return None,

@@ -3,6 +3,7 @@
 mod add;
 mod batch_normalization;
 mod concat;
+mod constant;
 mod conv;
 mod conv_transpose;
 mod elementwise;
@@ -31,6 +32,7 @@ pub fn infer(op: &Op, inputs: &Inputs) -> Result<TensorType, Broken> {
         Op::Add => add::infer(inputs),
         Op::BatchNormalization(op) => batch_normalization::infer(op, inputs),
         Op::Concat(op) => concat::infer(op, inputs),
+        Op::Constant(value) => constant::infer(value, inputs),
         Op::Conv(op) => conv::infer(op, inputs),
         Op::ConvInteger(op) => integer_conv::infer_conv_integer(op, inputs),
         Op::ConvTranspose(op) => conv_transpose::infer(op, inputs),

@@ -1,0 +1,64 @@
+use twinfer_case::{Case, Regime, TensorSource};
+use twinfer_onnx::{Dim, Graph, Initializer, Node, Op, Tensor, ValueInfo, infer_shapes};
+
+/// Has every reader of the value `name` read what a new node computes of constants instead.
+pub fn compute(case: &mut Case, op: Op, inputs: Vec<String>, name: &str) {
+    let graph = &mut case.graph;
+    let output = format!("{name}_computed");
+    let readers = graph.nodes.iter_mut().flat_map(|node| &mut node.inputs);
+    for input in readers.filter(|input| *input == name) {
+        input.clone_from(&output);
+    }
+    let node = Node { name: format!("compute_{name}"), op, inputs, outputs: vec![output] };
+    let is_constant = |node: &Node| matches!(node.op, Op::Constant(_));
+    let place = graph.nodes.iter().rposition(is_constant).map_or(0, |place| place + 1);
+    graph.nodes.insert(place, node);
+}
+
+/// Makes a value an output; its extents are declared by names if the graph has dynamic axes.
+pub fn give(case: &mut Case, name: &str) -> Option<()> {
+    let graph = &case.graph;
+    let shapes: Vec<_> = case.runs.first()?.inputs.iter().map(|source| source.shape().to_vec()).collect();
+    let inferred = infer_shapes(graph, &shapes).ok()?;
+    let found = inferred.get(name)?;
+    let mut dims = graph.inputs.iter().filter_map(|input| input.shape.as_ref()).flatten();
+    let is_dynamic = dims.any(|dim| matches!(dim, Dim::Symbolic(_)));
+    let dim = |(axis, extent): (usize, &usize)| {
+        if is_dynamic { Dim::Symbolic(format!("{name}_D{axis}")) } else { Dim::Fixed(*extent) }
+    };
+    let shape = found.shape.iter().enumerate().map(dim).collect();
+    let output = ValueInfo { name: name.to_owned(), dtype: found.dtype, shape: Some(shape) };
+    case.graph.outputs.push(output);
+    Some(())
+}
+
+/// Adds an initializer and returns its name.
+pub fn add_initializer(case: &mut Case, name: String, tensor: Tensor) -> String {
+    case.graph.initializers.push(Initializer { name: name.clone(), tensor });
+    name
+}
+
+/// Removes the nodes and initializers that no output needs. Inputs stay.
+pub fn prune(graph: &mut Graph) {
+    let mut needed: Vec<String> = graph.outputs.iter().map(|output| output.name.clone()).collect();
+    let mut kept = Vec::with_capacity(graph.nodes.len());
+    for node in std::mem::take(&mut graph.nodes).into_iter().rev() {
+        if node.outputs.iter().any(|output| needed.contains(output)) {
+            needed.extend(node.inputs.iter().cloned());
+            kept.push(node);
+        }
+    }
+    kept.reverse();
+    graph.nodes = kept;
+    graph.initializers.retain(|initializer| needed.contains(&initializer.name));
+}
+
+/// Whether an input of the case lies on a grid.
+pub fn is_exact(case: &Case) -> bool {
+    case.runs.iter().flat_map(|run| &run.inputs).any(|source| match source {
+        TensorSource::Recipe(recipe) => {
+            matches!(recipe.regime, Regime::Exact { .. } | Regime::Integers { .. })
+        }
+        TensorSource::Data(_) => false,
+    })
+}
