@@ -4,7 +4,7 @@ import functools, json, os, struct, sys
 
 import numpy, onnxruntime
 
-NUMPY = {"FLOAT": "float32", "FLOAT16": "float16", "INT8": "int8", "UINT8": "uint8", "INT32": "int32"}
+NUMPY = {"FLOAT": "float32", "FLOAT16": "float16", "INT8": "int8", "UINT8": "uint8", "INT32": "int32", "INT64": "int64"}
 ONNX = {name: dtype for dtype, name in NUMPY.items()}
 LIMITS = {"same-with-dilation": {"all": ["auto-pad-same", "dilated", {"operator": "Conv"}]},
           "output-padding-at-least-stride": "output-padding-at-least-stride"}
