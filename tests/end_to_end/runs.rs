@@ -53,6 +53,8 @@ fn merged_shards_of_quantized_graphs_keep_verdicts() {
         "golden,ort:cpu,opt=off,ort:cpu,opt=all",
         "--family",
         "qdq-conv,qdq-deconv,block,invalid",
+        "--distribution",
+        "baseline",
         "--seed",
         "5",
         "--no-minimize",
