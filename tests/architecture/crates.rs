@@ -24,6 +24,7 @@ const ALLOWED: &[(&str, &str)] = &[
     // cases
     ("minimize", "case onnx"),
     ("generators", "case minimize onnx"),
+    ("triggers", "case onnx"),
     // backends
     ("keeper", ""),
     ("libraries", ""),
@@ -35,7 +36,7 @@ const ALLOWED: &[(&str, &str)] = &[
     ("workers", "case keeper onnx protocol"),
     ("store", "case onnx"),
     ("reports", "case store"),
-    ("triage", "case checks golden minimize onnx segments store workers"),
+    ("triage", "case checks golden minimize onnx segments store triggers workers"),
     ("targets", "case checks golden minimize onnx segments store triage workers"),
     ("campaign", "case checks generators golden minimize onnx store triage workers"),
     ("configuration", "case generators"),

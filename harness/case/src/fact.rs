@@ -1,0 +1,256 @@
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A statement about one node of a graph, which holds or does not hold for the first run of its case.
+///
+/// `Display` gives it in ONNX's words, as reports show it.
+///
+/// ```
+/// use twinfer_case::{Fact, Axes, Quantity, Relation};
+///
+/// let grouped = Fact::Number(Axes::Some, Quantity::Group, Relation::Above, 1);
+/// assert_eq!(grouped.to_string(), "group > 1");
+/// let strided = Fact::Number(Axes::Every, Quantity::Stride, Relation::Equal, 2);
+/// assert_eq!(strided.to_string(), "stride = 2 on every axis");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fact {
+    /// The node has this property.
+    Is(Property),
+    /// The node does not have this property.
+    IsNot(Property),
+    /// A quantity is in this relation to a number.
+    Number(Axes, Quantity, Relation, i64),
+    /// Two quantities of the same axis are in this relation.
+    Pair(Axes, Quantity, Relation, Quantity),
+    /// A quantity is odd.
+    Odd(Axes, Quantity),
+    /// A quantity is even.
+    Even(Axes, Quantity),
+    /// A quantity differs between spatial axes.
+    Varies(Quantity),
+}
+
+/// Where a statement about quantities holds; without a meaning for a quantity that has one value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Axes {
+    /// On at least one spatial axis.
+    Some,
+    /// On every spatial axis.
+    Every,
+}
+
+/// How two numbers are related.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[expect(missing_docs, reason = "each variant is the relation of its name")]
+pub enum Relation {
+    Equal,
+    Unequal,
+    Above,
+    AtMost,
+}
+
+/// A number that a node has: once, or for every spatial axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Quantity {
+    /// The attribute `group`.
+    Group,
+    /// Input channels.
+    Channels,
+    /// Output channels.
+    OutputChannels,
+    /// Input channels of one group.
+    GroupInputs,
+    /// Output channels of one group.
+    GroupOutputs,
+    /// The batch: the first extent of the data.
+    Batch,
+    /// Spatial axes.
+    SpatialAxes,
+    /// Axes of the data.
+    Rank,
+    /// The attribute `axis`, counted from the front.
+    Axis,
+    /// Scales of a quantizer.
+    Scales,
+    /// Inputs of the node.
+    Inputs,
+    /// The operator set.
+    Opset,
+    /// The extent of the data along a spatial axis.
+    Extent,
+    /// The extent of the result along a spatial axis.
+    OutputExtent,
+    /// The extent of the kernel along a spatial axis.
+    Kernel,
+    /// An entry of `strides`.
+    Stride,
+    /// An entry of `dilations`.
+    Dilation,
+    /// The padding at the start of a spatial axis, however it is given.
+    PadBegin,
+    /// The padding at the end of a spatial axis, however it is given.
+    PadEnd,
+    /// An entry of `output_padding`.
+    OutputPadding,
+}
+
+impl Quantity {
+    /// The quantity in ONNX's words, as facts show it.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Group => "group",
+            Self::Channels => "input channels",
+            Self::OutputChannels => "output channels",
+            Self::GroupInputs => "input channels per group",
+            Self::GroupOutputs => "output channels per group",
+            Self::Batch => "batch",
+            Self::SpatialAxes => "spatial axes",
+            Self::Rank => "rank",
+            Self::Axis => "axis",
+            Self::Scales => "number of scales",
+            Self::Inputs => "number of inputs",
+            Self::Opset => "opset",
+            Self::Extent => "input extent",
+            Self::OutputExtent => "output extent",
+            Self::Kernel => "kernel_shape",
+            Self::Stride => "stride",
+            Self::Dilation => "dilation",
+            Self::PadBegin => "padding at the start",
+            Self::PadEnd => "padding at the end",
+            Self::OutputPadding => "output_padding",
+        }
+    }
+
+    /// Whether there is one for every spatial axis.
+    pub const fn is_per_axis(self) -> bool {
+        matches!(
+            self,
+            Self::Extent
+                | Self::OutputExtent
+                | Self::Kernel
+                | Self::Stride
+                | Self::Dilation
+                | Self::PadBegin
+                | Self::PadEnd
+                | Self::OutputPadding
+        )
+    }
+}
+
+macro_rules! properties {
+    ($($variant:ident = $is:literal, $is_not:literal;)*) => {
+        /// Something that holds for a node or does not hold.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(rename_all = "kebab-case")]
+        #[expect(missing_docs, reason = "`is` states each variant in words")]
+        pub enum Property {
+            $($variant,)*
+        }
+
+        impl Property {
+            /// Every property.
+            pub const ALL: &[Self] = &[$(Self::$variant),*];
+
+            /// The property as a statement.
+            pub const fn is(self) -> &'static str {
+                match self { $(Self::$variant => $is,)* }
+            }
+
+            /// The statement that the property does not hold.
+            pub const fn is_not(self) -> &'static str {
+                match self { $(Self::$variant => $is_not,)* }
+            }
+        }
+    };
+}
+
+properties! {
+    Bias = "a bias", "no bias";
+    Depthwise = "one input channel per group", "group = 1 or several input channels per group";
+    Same = "auto_pad = SAME_UPPER or SAME_LOWER", "auto_pad ≠ SAME_UPPER and SAME_LOWER";
+    SameUpper = "auto_pad = SAME_UPPER", "auto_pad ≠ SAME_UPPER";
+    SameLower = "auto_pad = SAME_LOWER", "auto_pad ≠ SAME_LOWER";
+    Valid = "auto_pad = VALID", "auto_pad ≠ VALID";
+    OutputShape = "output_shape", "no output_shape";
+    NoKernelShape = "no kernel_shape", "a kernel_shape";
+    CeilMode = "ceil_mode = 1", "ceil_mode = 0";
+    ComputedWeights = "computed weights", "constant weights";
+    ComputedBias = "a computed bias", "no computed bias";
+    DequantizedData = "dequantized data", "data that is not dequantized";
+    DequantizedWeights = "dequantized weights", "weights that are not dequantized";
+    DequantizedBias = "a dequantized bias", "no dequantized bias";
+    RequantizedResult = "a result that is quantized", "a result that is not quantized";
+    DataZeroPoint = "a zero point of the data ≠ 0", "no zero point of the data ≠ 0";
+    WeightZeroPoint = "a zero point of the weights ≠ 0", "no zero point of the weights ≠ 0";
+    WeightScales = "several scales of the weights", "at most one scale of the weights";
+    DataAsUint8 = "data quantized as UINT8", "data not quantized as UINT8";
+    WeightsAsUint8 = "weights quantized as UINT8", "weights not quantized as UINT8";
+    ResultAsUint8 = "a result quantized as UINT8", "a result not quantized as UINT8";
+    Float16 = "FLOAT16 data", "data other than FLOAT16";
+    Bfloat16 = "BFLOAT16 data", "data other than BFLOAT16";
+    Int8 = "quantized type INT8", "quantized type ≠ INT8";
+    Uint8 = "quantized type UINT8", "quantized type ≠ UINT8";
+    Int32 = "quantized type INT32", "quantized type ≠ INT32";
+    ZeroPoint = "a zero point", "no zero point";
+    NonzeroZeroPoint = "a zero point ≠ 0", "no zero point ≠ 0";
+    OfConstant = "a constant as data", "data that is not constant";
+    OfGraphInput = "a graph input as data", "data that is no graph input";
+    GraphOutput = "a result that is a graph output", "a result that is no graph output";
+    BeforeRelu = "a Relu behind it", "no Relu behind it";
+    BeforeAdd = "an Add behind it", "no Add behind it";
+    BeforeBatchNormalization = "a BatchNormalization behind it", "no BatchNormalization behind it";
+    Broadcast = "operands of different shapes", "operands of one shape";
+    ConstantOperand = "a constant operand", "no constant operand";
+    SeveralRuns = "several runs", "one run";
+    Dynamic = "symbolic extents", "fixed extents";
+    SpecialValues = "infinities or NaN among the inputs", "finite inputs";
+}
+
+impl fmt::Display for Relation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Equal => "=",
+            Self::Unequal => "≠",
+            Self::Above => ">",
+            Self::AtMost => "≤",
+        })
+    }
+}
+
+impl fmt::Display for Fact {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Is(property) => f.write_str(property.is()),
+            Self::IsNot(property) => f.write_str(property.is_not()),
+            Self::Number(place, quantity, relation, number) => {
+                write!(f, "{} {relation} {number}{}", quantity.words(), place.words(quantity))
+            }
+            Self::Pair(place, one, relation, other) => {
+                write!(f, "{} {relation} {}{}", one.words(), other.words(), place.words(one))
+            }
+            Self::Odd(place, quantity) => {
+                write!(f, "odd {}{}", quantity.words(), place.words(quantity))
+            }
+            Self::Even(place, quantity) => {
+                write!(f, "even {}{}", quantity.words(), place.words(quantity))
+            }
+            Self::Varies(quantity) => write!(f, "{} differs between axes", quantity.words()),
+        }
+    }
+}
+
+impl Axes {
+    const fn words(self, quantity: Quantity) -> &'static str {
+        match self {
+            _ if !quantity.is_per_axis() => "",
+            Self::Some => " on some axis",
+            Self::Every => " on every axis",
+        }
+    }
+}

@@ -1,0 +1,79 @@
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Fact;
+
+/// The condition under which a finding shows, found by experiments on the backend: one node of the graph is of this operator, and all
+/// facts hold for it.
+///
+/// `Display` gives the line that reports show.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Trigger {
+    /// The ONNX operator type.
+    pub operator: String,
+    /// What holds for the node; nothing if every node of the operator shows the finding.
+    pub facts: Vec<Fact>,
+    /// What cases that satisfy the condition came to.
+    pub satisfying: Tally,
+    /// What cases came to that satisfy all of the condition but one fact.
+    pub missing: Tally,
+}
+
+/// How many of some cases showed a finding.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tally {
+    /// Those that did.
+    pub diverging: u64,
+    /// All of them.
+    pub cases: u64,
+}
+
+impl Trigger {
+    /// The condition without its evidence.
+    pub fn condition(&self) -> String {
+        let facts: Vec<_> = self.facts.iter().map(Fact::to_string).collect();
+        match facts.as_slice() {
+            [] => self.operator.clone(),
+            [only] => format!("{} with {only}", self.operator),
+            [first @ .., last] => format!("{} with {} and {last}", self.operator, first.join(", ")),
+        }
+    }
+}
+
+impl fmt::Display for Trigger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Tally { diverging, cases } = self.satisfying;
+        write!(f, "{}: {diverging} of {cases} cases that satisfy this diverge", self.condition())?;
+        if self.missing.cases > 0 {
+            write!(f, ", {} of {} that just miss it", self.missing.diverging, self.missing.cases)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Axes, Property, Quantity, Relation};
+
+    fn trigger(facts: Vec<Fact>, missing: Tally) -> String {
+        let satisfying = Tally { diverging: 60, cases: 60 };
+        Trigger { operator: "Conv".to_owned(), facts, satisfying, missing }.to_string()
+    }
+
+    #[test]
+    fn condition_is_stated_with_its_evidence() {
+        let facts = vec![
+            Fact::Number(Axes::Some, Quantity::Group, Relation::Above, 1),
+            Fact::Pair(Axes::Some, Quantity::Stride, Relation::Unequal, Quantity::Dilation),
+            Fact::Is(Property::Bias),
+        ];
+        assert_eq!(
+            trigger(facts, Tally { diverging: 0, cases: 55 }),
+            "Conv with group > 1, stride ≠ dilation on some axis and a bias: 60 of 60 cases that satisfy this \
+             diverge, 0 of 55 that just miss it"
+        );
+        assert_eq!(trigger(Vec::new(), Tally::default()), "Conv: 60 of 60 cases that satisfy this diverge");
+    }
+}

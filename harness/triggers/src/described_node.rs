@@ -1,0 +1,137 @@
+//! What a node is like: the quantities and properties of which facts are made.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use twinfer_case::{Axes, Fact, Property, Quantity, Relation, Trigger};
+
+/// The quantities and properties of one node.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DescribedNode {
+    /// The ONNX operator type.
+    pub operator: String,
+    /// One number for each spatial axis, or one for the node.
+    pub(crate) quantities: BTreeMap<Quantity, Vec<i64>>,
+    pub(crate) properties: BTreeSet<Property>,
+}
+
+/// Quantities of one axis that are compared with each other.
+const PAIRS: [(Quantity, Quantity); 12] = [
+    (Quantity::Stride, Quantity::Dilation),
+    (Quantity::Stride, Quantity::Kernel),
+    (Quantity::Dilation, Quantity::Kernel),
+    (Quantity::PadBegin, Quantity::PadEnd),
+    (Quantity::PadBegin, Quantity::Kernel),
+    (Quantity::PadBegin, Quantity::Stride),
+    (Quantity::OutputPadding, Quantity::Dilation),
+    (Quantity::Extent, Quantity::Kernel),
+    (Quantity::Extent, Quantity::OutputExtent),
+    (Quantity::GroupInputs, Quantity::GroupOutputs),
+    (Quantity::Channels, Quantity::OutputChannels),
+    (Quantity::Group, Quantity::GroupOutputs),
+];
+
+/// Numbers that quantities are compared with.
+const THRESHOLDS: [i64; 8] = [0, 1, 2, 3, 4, 7, 8, 16];
+
+/// The largest number that a quantity is said to equal.
+const MOST_EQUAL: i64 = 8;
+
+impl DescribedNode {
+    /// Whether `fact` holds; a statement about a quantity that the node does not have never does.
+    pub fn has(&self, fact: Fact) -> bool {
+        match fact {
+            Fact::Is(property) => self.properties.contains(&property),
+            Fact::IsNot(property) => !self.properties.contains(&property),
+            Fact::Number(axes, quantity, relation, number) => {
+                holds(axes, self.numbers(quantity).iter().map(|&value| is(value, relation, number)))
+            }
+            Fact::Pair(axes, one, relation, other) => {
+                let pairs = self.numbers(one).iter().zip(self.numbers(other));
+                holds(axes, pairs.map(|(&one, &other)| is(one, relation, other)))
+            }
+            Fact::Odd(axes, quantity) => {
+                holds(axes, self.numbers(quantity).iter().map(|value| value % 2 != 0))
+            }
+            Fact::Even(axes, quantity) => {
+                holds(axes, self.numbers(quantity).iter().map(|value| value % 2 == 0))
+            }
+            Fact::Varies(quantity) => self.numbers(quantity).windows(2).any(|pair| pair[0] != pair[1]),
+        }
+    }
+
+    /// Every fact that holds and that a condition may name, the simplest first.
+    pub fn facts(&self) -> Vec<Fact> {
+        let properties =
+            Property::ALL.iter().flat_map(|&property| [Fact::Is(property), Fact::IsNot(property)]);
+        let quantities = self.quantities.keys().flat_map(|&quantity| about(quantity));
+        let pairs = PAIRS.iter().flat_map(|&(one, other)| between(one, other));
+        let mut facts: Vec<_> =
+            properties.chain(quantities).chain(pairs).filter(|&fact| self.has(fact)).collect();
+        facts.sort_by_key(|fact| (cost(*fact), *fact));
+        facts
+    }
+
+    fn numbers(&self, quantity: Quantity) -> &[i64] {
+        self.quantities.get(&quantity).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// Whether one of `nodes` satisfies the condition of `trigger`.
+pub fn satisfies(nodes: &[DescribedNode], trigger: &Trigger) -> bool {
+    let satisfies = |node: &DescribedNode| trigger.facts.iter().all(|&fact| node.has(fact));
+    nodes.iter().any(|node| node.operator == trigger.operator && satisfies(node))
+}
+
+/// How much a fact adds to a condition, in bits beyond those that choose it: what is simpler to say explains more.
+pub const fn cost(fact: Fact) -> u32 {
+    match fact {
+        Fact::Is(_) | Fact::Number(Axes::Some, _, Relation::Above, 0 | 1) => 0,
+        Fact::Number(Axes::Every, _, Relation::AtMost, 0 | 1)
+        | Fact::IsNot(_)
+        | Fact::Varies(_)
+        | Fact::Pair(Axes::Some, _, Relation::Above | Relation::Unequal, _) => 1,
+        Fact::Number(_, _, Relation::Equal, _) | Fact::Pair(..) | Fact::Odd(..) | Fact::Even(..) => 2,
+        Fact::Number(..) => 3,
+    }
+}
+
+fn about(quantity: Quantity) -> Vec<Fact> {
+    let mut facts = Vec::new();
+    let places: &[Axes] = if quantity.is_per_axis() { &[Axes::Some, Axes::Every] } else { &[Axes::Some] };
+    for &axes in places {
+        for number in THRESHOLDS {
+            facts.push(Fact::Number(axes, quantity, Relation::Above, number));
+            facts.push(Fact::Number(axes, quantity, Relation::AtMost, number));
+        }
+        for number in 0..=MOST_EQUAL {
+            facts.push(Fact::Number(axes, quantity, Relation::Equal, number));
+        }
+        facts.extend([Fact::Odd(axes, quantity), Fact::Even(axes, quantity)]);
+    }
+    if quantity.is_per_axis() {
+        facts.push(Fact::Varies(quantity));
+    }
+    facts
+}
+
+fn between(one: Quantity, other: Quantity) -> Vec<Fact> {
+    let places: &[Axes] = if one.is_per_axis() { &[Axes::Some, Axes::Every] } else { &[Axes::Some] };
+    let relations = [Relation::Equal, Relation::Unequal, Relation::Above, Relation::AtMost];
+    places.iter().flat_map(|&axes| relations.map(|relation| Fact::Pair(axes, one, relation, other))).collect()
+}
+
+fn holds(axes: Axes, mut each: impl ExactSizeIterator<Item = bool>) -> bool {
+    match axes {
+        Axes::Some => each.any(|holds| holds),
+        Axes::Every => each.len() > 0 && each.all(|holds| holds),
+    }
+}
+
+const fn is(one: i64, relation: Relation, other: i64) -> bool {
+    match relation {
+        Relation::Equal => one == other,
+        Relation::Unequal => one != other,
+        Relation::Above => one > other,
+        Relation::AtMost => one <= other,
+    }
+}

@@ -1,0 +1,158 @@
+//! Finding out under which condition cases diverge, by choosing which of them to run.
+
+use std::collections::BTreeSet;
+
+use twinfer_case::{Tally, Trigger};
+
+use crate::{
+    DescribedNode,
+    conditions::{Condition, Labels, Population},
+};
+
+/// Conditions that are this many bits longer than the shortest may still be right.
+const MARGIN: u32 = 12;
+
+/// Conditions that are weighed at most.
+const MOST_WEIGHED: usize = 48;
+
+/// Cases that run at once. It is the same for any number of workers, so that the outcome is too.
+const ROUND: usize = 8;
+
+/// Cases about which a condition must have been right before it is believed: as many that satisfy it, and as many that just miss it.
+const ENOUGH: usize = 24;
+
+/// The fewest cases that show anything of a condition that few cases satisfy.
+const FEWEST: u64 = 6;
+
+/// The share of the cases that satisfy a condition, in percent, that must diverge. In some of them what is wrong does not reach an
+/// output: it is clipped, quantized to the same integer or multiplied by zero.
+const DIVERGING: u64 = 75;
+
+/// The same share of a condition without facts, which no case just misses.
+const ALWAYS: u64 = 90;
+
+/// The share of the cases that just miss a condition, in percent, that may diverge.
+const STRAY: u64 = 5;
+
+/// Learns the condition under which cases diverge.
+///
+/// It starts from a node that diverges, proposes which cases to run, and is told which of them diverge.
+#[derive(Clone, Debug)]
+pub struct Learner {
+    operator: String,
+    population: Population,
+    labels: Labels,
+    proposed: BTreeSet<usize>,
+    limit: usize,
+}
+
+impl Learner {
+    /// A learner that starts from `minimal`, a node that diverges, and proposes at most `limit` of these cases.
+    pub fn new(minimal: &DescribedNode, cases: &[Vec<DescribedNode>], limit: usize) -> Self {
+        Self {
+            operator: minimal.operator.clone(),
+            population: Population::new(minimal, cases),
+            labels: Labels::default(),
+            proposed: BTreeSet::new(),
+            limit,
+        }
+    }
+
+    /// Records whether the case at `place` diverges.
+    pub fn learn(&mut self, place: usize, diverges: bool) {
+        let labels = &mut self.labels;
+        if diverges { labels.diverging.push(place) } else { labels.conforming.push(place) }
+    }
+
+    /// The cases to run next, by their places, none of them twice; none at all if nothing more is to be learned.
+    pub fn propose(&mut self) -> Vec<usize> {
+        let most = self.limit.saturating_sub(self.proposed.len()).min(ROUND);
+        let conditions = self.conditions();
+        if self.is_hopeless(&conditions) {
+            return Vec::new();
+        }
+        let mut next = self.separating(&conditions, most);
+        if next.is_empty() {
+            next = conditions.first().map(|shortest| self.to_verify(shortest, most)).unwrap_or_default();
+        }
+        self.proposed.extend(&next);
+        next
+    }
+
+    /// The condition, if most cases that satisfy it diverge and nearly none that just misses it.
+    pub fn trigger(&self) -> Option<Trigger> {
+        let condition = self.conditions().into_iter().next()?;
+        let (satisfying, missing) = (self.satisfying(&condition), self.missing(&condition));
+        let facts = self.population.facts(&condition);
+        let diverging = if facts.is_empty() { ALWAYS } else { DIVERGING };
+        let is_right = satisfying.cases >= FEWEST
+            && 100 * satisfying.diverging >= diverging * satisfying.cases
+            && 100 * missing.diverging <= STRAY * missing.cases;
+        is_right.then(|| Trigger { operator: self.operator.clone(), facts, satisfying, missing })
+    }
+
+    /// Whether many cases have run and chance explains as well as any condition which of them diverge.
+    fn is_hopeless(&self, conditions: &[Condition]) -> bool {
+        let Some(shortest) = conditions.first().filter(|_| self.proposed.len() >= 2 * ENOUGH) else {
+            return false;
+        };
+        let Tally { diverging, cases } = self.satisfying(shortest);
+        2 * diverging < cases
+    }
+
+    fn conditions(&self) -> Vec<Condition> {
+        let mut conditions = self.population.shortest(&self.labels, MARGIN);
+        conditions.truncate(MOST_WEIGHED);
+        conditions
+    }
+
+    /// The cases on which conditions disagree most, no two of which divide them alike.
+    fn separating(&self, conditions: &[Condition], most: usize) -> Vec<usize> {
+        let Some(shortest) = conditions.first() else { return Vec::new() };
+        let weight = |condition: &Condition| 0.5_f64.powi((condition.bits - shortest.bits) as i32);
+        let weights: Vec<_> = conditions.iter().map(weight).collect();
+        let total: f64 = weights.iter().sum();
+        let divide = |place: usize| {
+            let satisfied: Vec<_> =
+                conditions.iter().map(|condition| self.population.satisfies(place, condition)).collect();
+            let share: f64 =
+                satisfied.iter().zip(&weights).filter(|(one, _)| **one).map(|(_, weight)| weight).sum();
+            let balance = (share / total).min(1.0 - share / total);
+            let is_divided = satisfied.iter().any(|one| *one != satisfied[0]);
+            is_divided.then_some((balance, place, satisfied))
+        };
+        let mut divided: Vec<_> = self.unproposed().filter_map(divide).collect();
+        divided.sort_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
+        let mut seen = BTreeSet::new();
+        let new = divided.into_iter().filter(|(_, _, satisfied)| seen.insert(satisfied.clone()));
+        new.take(most).map(|(_, place, _)| place).collect()
+    }
+
+    /// Cases that satisfy the condition, and cases that just miss it, until enough of each have run.
+    fn to_verify(&self, condition: &Condition, most: usize) -> Vec<usize> {
+        let wanted = |ran: Tally| ENOUGH.saturating_sub(ran.cases as usize).min(ROUND / 2);
+        let satisfying = self.unproposed().filter(|place| self.population.satisfies(*place, condition));
+        let missing = self.unproposed().filter(|place| self.population.just_misses(*place, condition));
+        let satisfying = satisfying.take(wanted(self.satisfying(condition)));
+        let missing = missing.take(wanted(self.missing(condition)));
+        satisfying.chain(missing).take(most).collect()
+    }
+
+    fn unproposed(&self) -> impl Iterator<Item = usize> {
+        self.population.cases().filter(|place| !self.proposed.contains(place))
+    }
+
+    fn satisfying(&self, condition: &Condition) -> Tally {
+        self.tally(|place| self.population.satisfies(place, condition))
+    }
+
+    fn missing(&self, condition: &Condition) -> Tally {
+        self.tally(|place| self.population.just_misses(place, condition))
+    }
+
+    fn tally(&self, is_counted: impl Fn(usize) -> bool) -> Tally {
+        let count = |places: &[usize]| places.iter().filter(|&&place| is_counted(place)).count() as u64;
+        let diverging = count(&self.labels.diverging);
+        Tally { diverging, cases: diverging + count(&self.labels.conforming) }
+    }
+}

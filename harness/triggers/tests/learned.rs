@@ -1,0 +1,139 @@
+//! What is learned about backends that are wrong under a condition.
+
+use std::collections::BTreeSet;
+
+use twinfer_case::{Axes, Distribution, Fact, Property, Quantity, Relation, Tally, Trigger};
+use twinfer_generators::Family;
+use twinfer_triggers::{DescribedNode, Learner, describe};
+
+type Pool = Vec<Vec<DescribedNode>>;
+
+fn pool(families: &[Family], cases: u64) -> Pool {
+    let streams: Vec<_> = families.iter().map(|family| family.stream(Distribution::Baseline, 5)).collect();
+    (0..cases).map(|index| describe(&streams[index as usize % streams.len()].case(index))).collect()
+}
+
+fn satisfies(nodes: &[DescribedNode], operator: &str, facts: &[Fact]) -> bool {
+    nodes.iter().any(|node| node.operator == operator && facts.iter().all(|fact| node.has(*fact)))
+}
+
+/// What is learned from `pool` about a backend that is wrong where `facts` hold for a node of `operator`, given the first such node,
+/// and how many cases ran.
+fn learned(pool: &Pool, operator: &str, facts: &[Fact]) -> (Option<Trigger>, usize) {
+    let is_wrong =
+        |node: &&DescribedNode| node.operator == operator && facts.iter().all(|fact| node.has(*fact));
+    let minimal = pool.iter().flatten().find(is_wrong).expect("a node that is wrong");
+    let mut learner = Learner::new(minimal, pool, 200);
+    let ran = run(&mut learner, |place| satisfies(&pool[place], operator, facts));
+    (learner.trigger(), ran)
+}
+
+/// Runs what the learner proposes, and returns how many cases that were.
+fn run(learner: &mut Learner, diverges: impl Fn(usize) -> bool) -> usize {
+    let mut tried = BTreeSet::new();
+    loop {
+        let proposed = learner.propose();
+        if proposed.is_empty() {
+            return tried.len();
+        }
+        for place in proposed {
+            assert!(tried.insert(place), "a case runs once");
+            learner.learn(place, diverges(place));
+        }
+    }
+}
+
+/// Asserts that what is learned holds for the same cases, those of another seed, as `facts`.
+fn assert_learned(families: &[Family], operator: &str, facts: &[Fact]) {
+    let (trigger, ran) = learned(&pool(families, 1200), operator, facts);
+    let trigger = trigger.unwrap_or_else(|| panic!("nothing is learned of {operator} with {facts:?}"));
+    let fresh = families.iter().flat_map(|family| (0..400).map(move |index| (family, index)));
+    let (mut wrong, mut positive, mut text) = (0, 0, String::new());
+    for (family, index) in fresh {
+        let nodes = describe(&family.stream(Distribution::Baseline, 77).case(index));
+        let expected = satisfies(&nodes, operator, facts);
+        positive += usize::from(expected);
+        if expected != satisfies(&nodes, operator, &trigger.facts) {
+            wrong += 1;
+            text = format!("{nodes:?}");
+        }
+    }
+    assert!(ran < 100, "{trigger} took {ran} cases");
+    assert!(wrong * 50 <= positive, "{trigger} is wrong about {wrong} of {positive} cases, such as {text}");
+}
+
+const CONV: [Family; 3] = [Family::Conv, Family::QdqConv, Family::Block];
+const DECONV: [Family; 2] = [Family::Deconv, Family::QdqDeconv];
+
+const fn above(quantity: Quantity, number: i64) -> Fact {
+    Fact::Number(Axes::Some, quantity, Relation::Above, number)
+}
+
+#[test]
+fn condition_without_facts_is_learned() {
+    assert_learned(&CONV, "Conv", &[]);
+}
+
+#[test]
+fn conditions_of_one_fact_are_learned() {
+    assert_learned(&CONV, "Conv", &[above(Quantity::Group, 1)]);
+    assert_learned(&CONV, "Conv", &[Fact::Is(Property::Bias)]);
+    assert_learned(&CONV, "Conv", &[Fact::Is(Property::Depthwise)]);
+    assert_learned(&DECONV, "ConvTranspose", &[above(Quantity::OutputPadding, 0)]);
+    assert_learned(&CONV, "QuantizeLinear", &[Fact::Is(Property::Uint8)]);
+    assert_learned(&CONV, "DequantizeLinear", &[above(Quantity::Scales, 1)]);
+}
+
+#[test]
+fn conditions_of_two_facts_are_learned() {
+    assert_learned(&CONV, "Conv", &[above(Quantity::Group, 1), above(Quantity::GroupInputs, 1)]);
+    assert_learned(&CONV, "Conv", &[above(Quantity::Stride, 1), above(Quantity::Dilation, 1)]);
+    assert_learned(&DECONV, "ConvTranspose", &[above(Quantity::Group, 1), Fact::Is(Property::Bias)]);
+    assert_learned(
+        &DECONV,
+        "ConvTranspose",
+        &[Fact::Is(Property::DequantizedWeights), above(Quantity::OutputPadding, 0)],
+    );
+}
+
+#[test]
+fn conditions_that_compare_quantities_are_learned() {
+    let pair = |one, relation, other| Fact::Pair(Axes::Some, one, relation, other);
+    assert_learned(&CONV, "Conv", &[pair(Quantity::PadBegin, Relation::Unequal, Quantity::PadEnd)]);
+    assert_learned(&CONV, "Conv", &[Fact::Odd(Axes::Some, Quantity::OutputChannels)]);
+    assert_learned(&CONV, "Conv", &[Fact::Varies(Quantity::Stride)]);
+}
+
+#[test]
+fn condition_is_learned_although_some_cases_hide_it() {
+    let pool = pool(&CONV, 1200);
+    let facts = [above(Quantity::Group, 1), Fact::Odd(Axes::Some, Quantity::Channels)];
+    let minimal = pool
+        .iter()
+        .flatten()
+        .find(|node| node.operator == "Conv" && facts.iter().all(|fact| node.has(*fact)));
+    let mut learner = Learner::new(minimal.expect("a node that is wrong"), &pool, 160);
+    run(&mut learner, |place| place % 8 != 0 && satisfies(&pool[place], "Conv", &facts));
+    let Trigger { facts: learned, satisfying, missing, .. } = learner.trigger().expect("it is learned");
+    assert_eq!(learned, facts);
+    assert!(satisfying.diverging < satisfying.cases && missing.diverging == 0, "{satisfying:?} {missing:?}");
+}
+
+#[test]
+fn condition_that_chance_decides_is_not_learned() {
+    let pool = pool(&CONV, 600);
+    let minimal = pool.iter().flatten().find(|node| node.operator == "Conv").expect("a Conv");
+    let mut learner = Learner::new(minimal, &pool, 120);
+    run(&mut learner, |place| place.wrapping_mul(2_654_435_761) >> 7 & 1 == 0);
+    assert_eq!(learner.trigger(), None);
+}
+
+#[test]
+fn evidence_counts_cases_that_ran() {
+    let (trigger, ran) = learned(&pool(&CONV, 1000), "Conv", &[above(Quantity::Group, 1)]);
+    let Trigger { satisfying, missing, .. } = trigger.expect("it is learned");
+    assert!(satisfying.cases >= 24 && missing.cases >= 24, "{satisfying:?} {missing:?}");
+    assert!(satisfying.cases + missing.cases <= ran as u64);
+    assert_eq!(satisfying.diverging, satisfying.cases);
+    assert_eq!(missing, Tally { diverging: 0, cases: missing.cases });
+}
