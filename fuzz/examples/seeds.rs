@@ -3,9 +3,9 @@
 use std::{error::Error, fs, path::PathBuf};
 
 use twinfer_case::{
-    Blame, Budget, Capability, Case, CaseRecord, Condition, Description, Distribution, Divergence, Kind, Machine, Note,
-    Observation, Outcome, RunEnd, RunInfo, RunOutput, Stage, Task, Variant, VariantInfo, VariantRecord,
-    Verdict,
+    Blame, Budget, Capability, Case, CaseRecord, Condition, Description, Distribution, Divergence, Kind,
+    Machine, Note, Observation, Outcome, RunEnd, RunInfo, RunOutput, Stage, Task, Variant, VariantInfo,
+    VariantRecord, Verdict,
 };
 use twinfer_fuzz::{generated, joined};
 use twinfer_golden::{Mutant, evaluate};

@@ -15,7 +15,7 @@ fn fuzz(configuration: &str, known: &Path) -> (TempDir, Outcome) {
 fn fuzz_knowing(configuration: &str, known: &[&Path]) -> (TempDir, Outcome) {
     let out = tempfile::tempdir().unwrap();
     let file = out.path().join("twinfer.toml");
-    let configured = "backends = \"ort:cpu\"\nfamilies = [\"invalid\"]\nseed = 20\nbudget = { cases = 40 }\n";
+    let configured = "backends = \"ort:cpu\"\nfamilies = [\"invalid\", \"qdq-conv\"]\nseed = 20\nbudget = { cases = 40 }\n";
     fs::write(&file, format!("{configured}{configuration}")).unwrap();
     let run = out.path().join("run");
     let arguments = ["fuzz", "--config", text(&file), "--out", text(&run), "--no-minimize"];
@@ -42,7 +42,7 @@ fn configured_campaign_fails_for_unlisted_findings_only() {
     let (out, found) = fuzz("", nothing);
     assert_eq!(found.code, Some(1), "{}", found.shown());
     assert!(
-        found.stdout.contains("40 cases") && found.stdout.contains("invalid, full, seed 20"),
+        found.stdout.contains("40 cases") && found.stdout.contains("invalid, qdq-conv, full, seed 20"),
         "{}",
         found.stdout
     );

@@ -35,6 +35,7 @@ impl Measured {
             jobs: settings.jobs,
             scaling: Scaling::Fixed,
             minimize: settings.minimize,
+            experiments: settings.minimize,
             ..Options::new(variants, worker)
         };
         let directory = RunDirectory::create(out.path()).map_err(Fault::environment)?;

@@ -24,7 +24,7 @@ use crate::{
     judging::Judge,
     run_state::RunState,
     rung::Rung,
-    source::generated,
+    source::{NEIGHBORS, generated},
     stage_event::EventSender,
     triage_queue::{Limits, Resources, TriageQueue},
 };
@@ -211,7 +211,8 @@ impl Campaign {
             scrutiny: self.options.scrutiny,
         };
         let escalation_thread = EscalationThread { variants: triage_workers, policy };
-        let investigator = Investigator::new(oracle, &self.source, self.options.minimize);
+        let investigator = Investigator::new(oracle, &self.source, self.options.minimize)
+            .with_neighbors(self.options.experiments.then(|| &*NEIGHBORS));
         let resources = Resources { variants: triage_workers, investigator, dedup: &dedup };
         let of_variant = |((pools, items), workers): ((&Arc<DevicePools>, _), &Vec<WorkerProcess>)| {
             VariantWorkers::new(Arc::clone(pools), items, device_use(workers))

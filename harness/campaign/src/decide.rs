@@ -5,8 +5,9 @@
 
 use std::sync::Arc;
 
-use twinfer_case::Signature;
-use twinfer_triage::{Catalog, Confirmed, Effort, Identity, Reduced, TriageOutcome, TriageResult};
+use twinfer_triage::{
+    Catalog, Confirmed, Effort, Identity, Provisional, Reduced, TriageOutcome, TriageResult,
+};
 
 /// What a suspect turns out to be. Findings are given by their index in the catalog.
 pub enum Decision<'a> {
@@ -54,12 +55,12 @@ impl Counts {
     }
 }
 
-/// Decides a suspect with this `provisional` signature, whose case showed the finding `lower` at a weaker option, given the `result`
+/// Decides a suspect that looks `provisional`ly like this, whose case showed the finding `lower` at a weaker option, given the `result`
 /// of its investigation if there is one.
 pub fn decide<'a>(
     catalog: &Catalog,
     counts: Counts,
-    provisional: &Signature,
+    provisional: &Provisional,
     lower: Option<usize>,
     result: Option<&'a TriageResult>,
 ) -> Decision<'a> {
@@ -72,10 +73,10 @@ pub fn decide<'a>(
         (None, Some(lower)) => return Decision::Repeats(lower),
         _ => {}
     }
-    if let (None, Some(known)) = (likely, catalog.find_masked(provisional)) {
+    if let (None, Some(known)) = (likely, catalog.find_masked(&provisional.signature)) {
         return Decision::Known(known);
     }
-    let meanwhile = likely.or_else(|| catalog.masked_by(provisional));
+    let meanwhile = likely.or_else(|| catalog.masked_by(&provisional.signature));
     let question = Question { hidden_behind, meanwhile };
     match result.filter(|result| result.hidden_behind == question.hidden_behind) {
         Some(result) => decide_triaged(catalog, likely, question, result),
@@ -93,7 +94,7 @@ fn decide_triaged<'a>(
         (TriageOutcome::Nothing, Some(known)) => Triaged::OnlyKnown(known),
         (TriageOutcome::Nothing, None) => return Decision::Investigate(question),
         (TriageOutcome::Reduced(reduced) | TriageOutcome::Confirmed(reduced, _), _)
-            if let Some(shown) = catalog.find(&reduced.identity.signature) =>
+            if let Some(shown) = catalog.find(&reduced.identity) =>
         {
             Triaged::Reduced { shown, counts_for: likely.unwrap_or(shown), reduced }
         }
@@ -110,7 +111,7 @@ fn decide_triaged<'a>(
 
 #[cfg(test)]
 mod tests {
-    use twinfer_case::{Cause, Kind, Stage};
+    use twinfer_case::{Cause, Kind, Signature, Stage};
 
     use super::*;
 
@@ -135,7 +136,8 @@ mod tests {
             _ => Vec::new(),
         };
         let mut catalog = Catalog::default();
-        let index = catalog.add(Arc::new(Identity { signature, classes, outcomes: Vec::new() }));
+        let (outcomes, trigger, nodes) = (Vec::new(), None, Vec::new());
+        let index = catalog.add(Arc::new(Identity { signature, classes, outcomes, trigger, nodes }));
         catalog.count(index, cases);
         catalog
     }
@@ -149,21 +151,21 @@ mod tests {
     #[test]
     fn suspect_like_a_known_finding_counts_for_it() {
         let catalog = catalog(diagnosis("bias-dropped"), 1);
-        let decision = decide(&catalog, Counts::Complete, &diagnosis("bias-dropped"), None, None);
+        let decision = decide(&catalog, Counts::Complete, &diagnosis("bias-dropped").into(), None, None);
         assert!(matches!(decision, Decision::Known(0)));
     }
 
     #[test]
     fn suspect_like_nothing_known_is_investigated() {
         let catalog = catalog(diagnosis("bias-dropped"), 1);
-        let decision = decide(&catalog, Counts::Complete, &diagnosis("pads-swapped"), None, None);
+        let decision = decide(&catalog, Counts::Complete, &diagnosis("pads-swapped").into(), None, None);
         let Decision::Investigate(question) = decision else { panic!("it is not investigated") };
         assert!(question.hidden_behind.is_none() && question.meanwhile.is_none());
     }
 
     #[test]
     fn divergence_on_a_rung_repeats_the_one_below() {
-        let decision = decide(&Catalog::default(), Counts::Complete, &graph(&["Conv"]), Some(7), None);
+        let decision = decide(&Catalog::default(), Counts::Complete, &graph(&["Conv"]).into(), Some(7), None);
         assert!(matches!(decision, Decision::Repeats(7)));
     }
 
@@ -171,7 +173,7 @@ mod tests {
     fn second_case_of_an_unexplained_finding_is_looked_behind() {
         let catalog = catalog(graph(&["Conv"]), 1);
         let (known, suspect) = (catalog.due_to_look_behind(0).cloned(), graph(&["Conv", "group"]));
-        let decision = decide(&catalog, Counts::Complete, &suspect, None, None);
+        let decision = decide(&catalog, Counts::Complete, &suspect.clone().into(), None, None);
         let Decision::Investigate(question) = decision else { panic!("it is not investigated") };
         assert!(known.is_some() && question.hidden_behind == known);
         assert_eq!(question.meanwhile, Some(0));
@@ -180,7 +182,7 @@ mod tests {
     #[test]
     fn partial_counts_never_ask_for_a_look_behind() {
         let catalog = catalog(graph(&["Conv"]), 1);
-        let decision = decide(&catalog, Counts::Partial, &graph(&["Conv", "group"]), None, None);
+        let decision = decide(&catalog, Counts::Partial, &graph(&["Conv", "group"]).into(), None, None);
         assert!(matches!(decision, Decision::Known(0)));
     }
 
@@ -188,7 +190,7 @@ mod tests {
     fn nothing_behind_a_known_finding_counts_for_it() {
         let catalog = catalog(graph(&["Conv"]), 1);
         let result = nothing_behind(&catalog, 0);
-        let decision = decide(&catalog, Counts::Complete, &graph(&["Conv"]), None, Some(&result));
+        let decision = decide(&catalog, Counts::Complete, &graph(&["Conv"]).into(), None, Some(&result));
         assert!(matches!(decision, Decision::Triaged(Triaged::OnlyKnown(0), _)));
     }
 
@@ -196,7 +198,7 @@ mod tests {
     fn result_of_another_question_is_not_used() {
         let catalog = catalog(graph(&["Conv"]), 1);
         let result = TriageResult { hidden_behind: None, ..nothing_behind(&catalog, 0) };
-        let decision = decide(&catalog, Counts::Complete, &graph(&["Conv"]), None, Some(&result));
+        let decision = decide(&catalog, Counts::Complete, &graph(&["Conv"]).into(), None, Some(&result));
         assert!(matches!(decision, Decision::Investigate(_)));
     }
 
@@ -206,10 +208,10 @@ mod tests {
         let suspect = graph(&["Conv"]);
         let operators = catalog.masked_operators(0, &suspect).expect("a diagnosis masks a graph");
         catalog.count_masked(0, &operators, 2);
-        let decision = decide(&catalog, Counts::Complete, &suspect, None, None);
+        let decision = decide(&catalog, Counts::Complete, &suspect.clone().into(), None, None);
         assert!(matches!(decision, Decision::Known(0)), "the third is not due");
         catalog.count_masked(0, &operators, 1);
-        let decision = decide(&catalog, Counts::Complete, &suspect, None, None);
+        let decision = decide(&catalog, Counts::Complete, &suspect.clone().into(), None, None);
         let Decision::Investigate(question) = decision else { panic!("the fourth is due") };
         assert_eq!((question.hidden_behind, question.meanwhile), (None, Some(0)));
     }

@@ -8,8 +8,8 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use twinfer_case::{CaseHash, Percent, Signature, Summary, VariantInfo, VariantSummary};
-use twinfer_triage::{Catalog, Dedup, Suspect};
+use twinfer_case::{CaseHash, Percent, Summary, VariantInfo, VariantSummary};
+use twinfer_triage::{Catalog, Dedup, Provisional, Suspect};
 
 use self::{
     poison_sample::PoisonSample,
@@ -75,7 +75,7 @@ impl<'a> EscalationPolicy<'a> {
         match &self.rule {
             None => Vec::new(),
             Some(Rule::Sample { every, known }) => {
-                let is_new = |provisional: &Signature| known.find_likely(provisional).is_none();
+                let is_new = |provisional: &Provisional| known.find_likely(provisional).is_none();
                 if self.draw(index).is_multiple_of(*every) {
                     self.all()
                 } else {
@@ -117,7 +117,7 @@ impl<'a> EscalationPolicy<'a> {
     }
 
     /// The rungs above the variants of those suspects that are new.
-    fn above(&self, suspects: &[Arc<Suspect>], is_new: impl Fn(&Signature) -> bool) -> Vec<usize> {
+    fn above(&self, suspects: &[Arc<Suspect>], is_new: impl Fn(&Provisional) -> bool) -> Vec<usize> {
         let mut new: Vec<_> = suspects
             .iter()
             .filter(|suspect| is_new(&suspect.provisional))

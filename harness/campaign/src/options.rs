@@ -56,6 +56,8 @@ pub struct Options {
     pub scrutiny: Scrutiny,
     /// Whether to minimize what diverges; if not, findings hold the case as it was generated.
     pub minimize: bool,
+    /// Whether experiments find out what explains a finding, and under which condition it shows.
+    pub experiments: bool,
     /// The reference semantics.
     pub oracle: Oracle,
     /// Which cases run again on the rungs above their variants; if `None`, no case does.
@@ -94,6 +96,7 @@ impl Options {
             open_after: Duration::from_secs(5),
             scrutiny: Scrutiny::default(),
             minimize: true,
+            experiments: true,
             oracle: golden(),
             ladder: None,
             poison_every: NonZeroU64::new(64),

@@ -162,7 +162,7 @@ impl RunState {
         if let Some(lead) = suspect.lead().filter(|_| !confirmed.recurs) {
             sink(&Event::NotConfirmed { case: suspect.case, divergence: lead.clone() });
         }
-        let index = if let Some(known) = self.catalog().find(&confirmed.finding.signature) {
+        let index = if let Some(known) = self.catalog().find(&confirmed.identity()) {
             self.add_sighting(known, info, sink)?;
             known
         } else {
@@ -176,7 +176,7 @@ impl RunState {
     }
 
     fn resolution(&self, index: usize, suspect: &Suspect) -> Resolution {
-        let operators = self.catalog().masked_operators(index, &suspect.provisional);
+        let operators = self.catalog().masked_operators(index, &suspect.provisional.signature);
         let mask = operators.map(|operators| Mask { finding: self.findings.slug(index), operators });
         Resolution { mask, ..Resolution::repeated(index, suspect) }
     }

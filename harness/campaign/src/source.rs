@@ -1,7 +1,8 @@
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use twinfer_case::Distribution;
 use twinfer_generators::Family;
+use twinfer_triage::Neighbors;
 
 use crate::{CampaignError, CaseSource};
 
@@ -21,6 +22,23 @@ pub fn generated(
         streams[turn].case(index)
     }))
 }
+
+/// The seed of the cases for experiments, which are the same in every campaign.
+const NEIGHBORS_SEED: u64 = 0x6e65_6967_6862_6f72;
+
+/// Cases for experiments: for each operator those of the families that have it, in turn. They are of the distribution that never changes,
+/// so that a stored case leads to the same finding in every version.
+pub static NEIGHBORS: LazyLock<Neighbors> = LazyLock::new(|| {
+    let streams = Family::VALID.map(|family| family.stream(Distribution::Baseline, NEIGHBORS_SEED));
+    Neighbors::new(move |operator, place| {
+        let families: &[usize] = match operator {
+            "Conv" => &[0, 2, 4],
+            "ConvTranspose" => &[1, 3, 4],
+            _ => &[0, 1, 2, 3, 4],
+        };
+        streams[families[(place % families.len() as u64) as usize]].case(place)
+    })
+});
 
 fn family(name: &str) -> Result<Family, CampaignError> {
     name.parse().map_err(|_| unknown(name))

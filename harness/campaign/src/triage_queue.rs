@@ -202,7 +202,9 @@ impl<'scope, 'env> TriageQueue<'scope, 'env> {
             );
             let begun = Instant::now();
             let outcome = match earlier.as_ref().map(|result| &result.outcome) {
-                Some(TriageOutcome::Reduced(reduced)) => resources.confirm(&suspect, reduced, &cancellation),
+                Some(TriageOutcome::Reduced(reduced)) => {
+                    resources.confirm(&suspect, reduced.clone(), &cancellation)
+                }
                 _ => resources.investigate(&suspect, hidden_behind.as_deref(), &cancellation),
             };
             debug!(
@@ -256,12 +258,11 @@ impl Resources<'_> {
     fn confirm(
         self,
         suspect: &Suspect,
-        reduced: &Reduced,
+        reduced: Reduced,
         cancellation: &Cancellation,
     ) -> Result<Option<TriageOutcome>, CampaignError> {
         let workers = &self.variants[suspect.variant];
-        let confirmed = self.investigator.confirm(workers, suspect, reduced, cancellation)?;
-        Ok(confirmed.map(|confirmed| TriageOutcome::Confirmed(reduced.clone(), Box::new(confirmed))))
+        Ok(self.investigator.confirm(workers, suspect, reduced, cancellation)?)
     }
 }
 

@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     BackendVersion, CaseHash, CaseOutcome, Diagnosis, Divergence, Kind, Provenance, RepeatedOutcome,
-    Signature, Stage, Variant,
+    Signature, Stage, Trigger, Variant,
 };
 
 /// The version of the finding format that this crate writes.
@@ -46,6 +46,12 @@ pub struct Finding {
     /// What repeats of the case came to, sorted: one outcome if the finding is stable. Empty if nothing was repeated.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outcomes: Vec<RepeatedOutcome>,
+    /// The condition under which the finding shows; `None` if experiments found none, or were not made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trigger: Option<Trigger>,
+    /// The names of mutants that reproduce the minimal case by accident: other cases that show the finding refute them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refuted: Vec<String>,
 }
 
 impl Finding {

@@ -26,6 +26,7 @@ mod findings_folder;
 mod journal;
 mod lines;
 mod merge;
+mod merged_findings;
 mod names;
 mod preceding;
 mod recording;
@@ -46,6 +47,7 @@ pub use finding_folder::{OpaqueFinding, has_finding, read_finding, write_finding
 pub use findings_folder::{FindingsFolder, known_findings};
 pub use journal::{Journal, OpenCases, Resumed, StoredFinding};
 pub use merge::merge;
+pub use merged_findings::SameBug;
 pub use names::{MODEL, tensor_file};
 pub use preceding::{read_preceding, write_preceding};
 pub use recording::{Observed, RecordedObservation, Recording, without_timings};

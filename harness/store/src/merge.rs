@@ -8,11 +8,11 @@ use std::{
 use twinfer_case::{Budget, CaseRecord, JOURNAL_FORMAT, MAX_SHARDS, RunEnd, RunInfo};
 
 use crate::{
-    FindingsFolder, Records, RunDirectory, StoreError, adopt,
+    Records, RunDirectory, StoreError,
     differences::between_shards,
     files::read_json,
-    has_finding,
     journal::Journal,
+    merged_findings::{MergedFindings, SameBug},
     names::{FINDINGS, RUN},
     replay::FIRST_WITH_END,
     run_id,
@@ -25,10 +25,11 @@ struct Part {
 }
 
 /// Joins the run directories `runs`, shards of one campaign, into the run directory `out`, which must hold no run: cases in the order of the
-/// campaign, and one finding per signature. Returns the shards of the campaign that are missing in `runs`.
+/// campaign, and of the findings that are the same bug the one that the first case showed. Returns the shards of the campaign that are
+/// missing in `runs`.
 ///
 /// A shard that ended early contributes the cases that it has.
-pub fn merge(runs: &[PathBuf], out: &Path) -> Result<Vec<u64>, StoreError> {
+pub fn merge(runs: &[PathBuf], out: &Path, same_bug: &SameBug) -> Result<Vec<u64>, StoreError> {
     let mut parts = runs.iter().map(|folder| Part::read(folder)).collect::<Result<Vec<_>, _>>()?;
     parts.sort_by_key(|part| part.run.shard.0);
     for (part, next) in parts.iter().zip(parts.iter().skip(1)) {
@@ -41,7 +42,7 @@ pub fn merge(runs: &[PathBuf], out: &Path) -> Result<Vec<u64>, StoreError> {
     let missing = missing(&parts);
     let directory = RunDirectory::create(out)?;
     let whole = RunInfo { end: Some(end(&parts, &missing)), ..whole };
-    if let Err(error) = merge_into(&directory, &parts, &whole) {
+    if let Err(error) = merge_into(&directory, &parts, &whole, same_bug) {
         directory.remove_incomplete();
         return Err(error);
     }
@@ -72,16 +73,26 @@ fn end(parts: &[Part], missing: &[u64]) -> RunEnd {
 }
 
 /// Merges the parts in `directory`, which holds a run only when it is complete.
-fn merge_into(directory: &RunDirectory, parts: &[Part], whole: &RunInfo) -> Result<(), StoreError> {
-    let findings = directory.path().join(FINDINGS);
+fn merge_into(
+    directory: &RunDirectory,
+    parts: &[Part],
+    whole: &RunInfo,
+    same_bug: &SameBug,
+) -> Result<(), StoreError> {
+    let folder = directory.path().join(FINDINGS);
     let mut journal = Journal::without_run(directory, whole)?;
-    merge_journals(parts, &mut journal)?;
-    parts.iter().try_for_each(|part| part.adopt_findings(&findings))?;
+    let mut findings = MergedFindings::new(same_bug);
+    merge_journals(parts, &mut journal, &mut findings)?;
+    parts.iter().try_for_each(|part| findings.adopt(&part.findings(), &folder))?;
     journal.finish()
 }
 
 /// Appends the records of all shards to `journal`: of those that come next in their shards, always the one with the lowest index.
-fn merge_journals(parts: &[Part], journal: &mut Journal) -> Result<(), StoreError> {
+fn merge_journals(
+    parts: &[Part],
+    journal: &mut Journal,
+    findings: &mut MergedFindings<'_>,
+) -> Result<(), StoreError> {
     let open = |part: &Part| Records::open(&part.folder, &part.run).map(Iterator::peekable);
     let mut shards = parts.iter().map(open).collect::<Result<Vec<_>, _>>()?;
     let index = |shard: &mut Peekable<Records>| match shard.peek() {
@@ -92,8 +103,10 @@ fn merge_journals(parts: &[Part], journal: &mut Journal) -> Result<(), StoreErro
     };
     loop {
         let next = (0..shards.len()).min_by_key(|&shard| index(&mut shards[shard]));
-        let Some(record) = next.and_then(|shard| shards[shard].next()) else { return Ok(()) };
-        journal.append(&CaseRecord { format: JOURNAL_FORMAT, ..record? })?;
+        let Some(shard) = next else { return Ok(()) };
+        let Some(record) = shards[shard].next() else { return Ok(()) };
+        let record = findings.renamed(&parts[shard].findings(), record?);
+        journal.append(&CaseRecord { format: JOURNAL_FORMAT, ..record })?;
     }
 }
 
@@ -141,14 +154,9 @@ impl Part {
         Ok(Self { folder: folder.to_owned(), run })
     }
 
-    fn adopt_findings(&self, to: &Path) -> Result<(), StoreError> {
-        let folder = self.folder.join(FINDINGS);
-        if !folder.is_dir() {
-            return Ok(());
-        }
-        let findings = FindingsFolder::at(&folder).folders()?;
-        let mut findings = findings.iter().filter(|folder| has_finding(folder));
-        findings.try_for_each(|finding| adopt(finding, to).map(drop))
+    /// The folder of its findings.
+    fn findings(&self) -> PathBuf {
+        self.folder.join(FINDINGS)
     }
 }
 
@@ -174,7 +182,7 @@ mod tests {
     fn merged(shards: &[(u64, u64)]) -> Result<Vec<u64>, StoreError> {
         let runs: Vec<_> = shards.iter().map(|shard| run_of(*shard)).collect();
         let folders: Vec<_> = runs.iter().map(|run| run.path().to_owned()).collect();
-        merge(&folders, tempfile::tempdir().unwrap().path())
+        merge(&folders, tempfile::tempdir().unwrap().path(), &|_, _| false)
     }
 
     #[test]
@@ -198,10 +206,10 @@ mod tests {
             .unwrap();
         let out = parent.path().join("merged");
         let folders = [whole.path().to_owned(), damaged.path().to_owned()];
-        assert!(merge(&folders, &out).unwrap_err().to_string().contains("line 1"));
+        assert!(merge(&folders, &out, &|_, _| false).unwrap_err().to_string().contains("line 1"));
         assert!(!out.exists());
         write(&damaged.path().join("journal.jsonl"), b"").unwrap();
-        merge(&folders, &out).unwrap();
+        merge(&folders, &out, &|_, _| false).unwrap();
         assert!(out.join("run.json").is_file());
     }
 

@@ -7,6 +7,7 @@ use twinfer_case::{Cause, Signature};
 use crate::{
     classes::weighted_operators,
     identity::{Identity, is_alike},
+    provisional::Provisional,
 };
 
 /// How findings are recognized, in order of discovery. A finding is named by its place in this order.
@@ -47,15 +48,15 @@ impl Catalog {
         self.entries[index].cases += cases;
     }
 
-    /// The finding with the signature of a minimal case, or else one whose mutants explain that case too.
-    pub fn find(&self, signature: &Signature) -> Option<usize> {
-        let same = self.entries.iter().position(|entry| entry.identity.signature == *signature);
-        same.or_else(|| self.entries.iter().position(|entry| entry.identity.matches(signature)))
+    /// The finding with the signature of a minimal case, or else one that is the same bug.
+    pub fn find(&self, identity: &Identity) -> Option<usize> {
+        let same = self.entries.iter().position(|entry| entry.identity.signature == identity.signature);
+        same.or_else(|| self.entries.iter().position(|entry| entry.identity.is_same_as(identity)))
     }
 
-    /// The finding that a case with this provisional signature most likely shows: their signatures differ at most in
-    /// attributes that do not matter to the finding, or in further mutants that explain the case as well.
-    pub fn find_likely(&self, provisional: &Signature) -> Option<usize> {
+    /// The finding that a case that looks like this most likely shows: it satisfies the trigger of the finding, or their signatures
+    /// differ at most in attributes that do not matter to the finding, or in further mutants that explain the case as well.
+    pub fn find_likely(&self, provisional: &Provisional) -> Option<usize> {
         self.entries.iter().position(|entry| entry.identity.is_likely(provisional))
     }
 
@@ -142,6 +143,8 @@ mod tests {
             signature: signature(cause),
             classes: names(classes),
             outcomes: Vec::new(),
+            trigger: None,
+            nodes: Vec::new(),
         }));
         catalog
     }

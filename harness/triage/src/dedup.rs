@@ -1,8 +1,6 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use twinfer_case::Signature;
-
-use crate::{Place, catalog::Catalog, identity::Identity};
+use crate::{Place, catalog::Catalog, identity::Identity, provisional::Provisional};
 
 /// Recognizes findings across investigations that run at the same time: if two of them reach one finding, only one confirms
 /// it.
@@ -24,20 +22,19 @@ impl Dedup {
         self.lock().recorded = recorded.clone();
     }
 
-    /// Whether a case with this provisional signature most likely shows a recorded finding, masked or not.
-    pub fn is_known(&self, provisional: &Signature) -> bool {
+    /// Whether a case that looks like this most likely shows a recorded finding, masked or not.
+    pub fn is_known(&self, provisional: &Provisional) -> bool {
         let recorded = &self.lock().recorded;
-        recorded.find_likely(provisional).or_else(|| recorded.masked_by(provisional)).is_some()
+        recorded.find_likely(provisional).or_else(|| recorded.masked_by(&provisional.signature)).is_some()
     }
 
     /// Registers the finding that the investigation of the suspect at `place` reached. False if the finding is recorded, or
     /// registered for an earlier place: it needs no confirmation then.
     pub fn register(&self, place: Place, identity: &Identity) -> bool {
         let mut reached = self.lock();
-        let is_earlier = |(other, registered): &(Place, Identity)| {
-            *other < place && registered.matches(&identity.signature)
-        };
-        if reached.recorded.find(&identity.signature).is_some() || reached.registered.iter().any(is_earlier) {
+        let is_earlier =
+            |(other, registered): &(Place, Identity)| *other < place && registered.is_same_as(identity);
+        if reached.recorded.find(identity).is_some() || reached.registered.iter().any(is_earlier) {
             return false;
         }
         reached.registered.push((place, identity.clone()));
@@ -53,7 +50,7 @@ impl Dedup {
 mod tests {
     use std::sync::Arc;
 
-    use twinfer_case::{Cause, Kind, Stage};
+    use twinfer_case::{Cause, Kind, Signature, Stage};
 
     use super::*;
 
@@ -65,7 +62,7 @@ mod tests {
             cause: Cause::Diagnosis(vec![mutant.to_owned()]),
             error: None,
         };
-        Identity { signature, classes: Vec::new(), outcomes: Vec::new() }
+        Identity { signature, classes: Vec::new(), outcomes: Vec::new(), trigger: None, nodes: Vec::new() }
     }
 
     #[test]

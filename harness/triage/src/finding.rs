@@ -30,6 +30,8 @@ pub fn finding(
         preceding,
         cut_short: false,
         outcomes: Vec::new(),
+        trigger: None,
+        refuted: symptom.refuted().to_vec(),
         divergences: symptom.narrowed(minimal.divergences()),
     }
 }

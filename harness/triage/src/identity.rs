@@ -1,8 +1,9 @@
 //! What a finding is recognized by, and which provisional signatures may belong to one finding.
 
-use twinfer_case::{Case, CaseOutcome, Cause, Finding, Kind, Signature};
+use twinfer_case::{Case, CaseOutcome, Cause, Finding, Kind, Signature, Trigger};
+use twinfer_triggers::{DescribedNode, describe, satisfies};
 
-use crate::classes::classes;
+use crate::{classes::classes, provisional::Provisional, symptom::are_of_values};
 
 /// What distinguishes a finding from others.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,6 +14,10 @@ pub struct Identity {
     pub classes: Vec<String>,
     /// What repeats of an unstable finding's minimal case came to; empty for any other finding.
     pub outcomes: Vec<CaseOutcome>,
+    /// The condition under which the finding shows, if it is known.
+    pub trigger: Option<Trigger>,
+    /// What the nodes of the finding's minimal case are like.
+    pub nodes: Vec<DescribedNode>,
 }
 
 impl Identity {
@@ -20,14 +25,64 @@ impl Identity {
     pub fn of(finding: &Finding, case: &Case) -> Self {
         let is_unstable = finding.kind == Kind::Unstable;
         let outcomes = finding.outcomes.iter().filter(|_| is_unstable).map(|one| one.outcome.clone());
-        Self { signature: finding.signature.clone(), classes: classes(case), outcomes: outcomes.collect() }
+        Self {
+            outcomes: outcomes.collect(),
+            trigger: finding.trigger.clone(),
+            ..Self::of_case(finding.signature.clone(), case)
+        }
+    }
+
+    /// How a finding with this signature and this minimal case is recognized before its trigger is known.
+    pub fn of_case(signature: Signature, case: &Case) -> Self {
+        Self { signature, classes: classes(case), outcomes: Vec::new(), trigger: None, nodes: describe(case) }
+    }
+
+    /// Whether both are the same bug: one signature, or the minimal case of each satisfies the trigger of the other and shows what the
+    /// other does.
+    pub fn is_same_as(&self, other: &Self) -> bool {
+        self.matches(&other.signature)
+            || self.is_triggered_like(other)
+            || self.accepts_like(&other.signature, &other.nodes)
+    }
+
+    /// Whether a backend that accepts an invalid graph, as the finding says, does the same here: the same rule is broken, by the same
+    /// operator.
+    fn accepts_like(&self, signature: &Signature, nodes: &[DescribedNode]) -> bool {
+        self.signature.kind == Kind::AcceptsInvalid
+            && is_alike(&self.signature, signature)
+            && operators(&self.nodes) == operators(nodes)
+    }
+
+    fn is_triggered_like(&self, other: &Self) -> bool {
+        let are_explained_apart = matches!(
+            (&self.signature.cause, &other.signature.cause),
+            (Cause::Diagnosis(one), Cause::Diagnosis(other)) if one != other
+        );
+        is_alike(&self.signature, &other.signature)
+            && !are_explained_apart
+            && self.triggers(&other.nodes)
+            && other.triggers(&self.nodes)
+    }
+
+    /// Whether nodes like these satisfy the trigger; false if it is not known.
+    fn triggers(&self, nodes: &[DescribedNode]) -> bool {
+        self.trigger.as_ref().is_some_and(|trigger| satisfies(nodes, trigger))
+    }
+
+    /// Whether `case`, which diverges as the finding does, shows the finding: it satisfies the trigger or, if that is not known, has all
+    /// classes of the minimal case.
+    pub fn is_shown_by(&self, case: &Case) -> bool {
+        match &self.trigger {
+            Some(trigger) => satisfies(&describe(case), trigger),
+            None => self.is_contained_in(&classes(case)),
+        }
     }
 
     /// Whether a minimal case with this signature shows the finding.
     pub fn matches(&self, signature: &Signature) -> bool {
         self.signature == *signature
             || self.lists(signature) && signature.cause == self.signature.cause
-            || !matches!(signature.cause, Cause::Graph(_)) && self.is_likely(signature)
+            || !matches!(signature.cause, Cause::Graph(_)) && self.is_likely(&signature.clone().into())
     }
 
     /// Whether `classes`, those of some case, include all classes of the finding's minimal case.
@@ -43,25 +98,41 @@ impl Identity {
         self.signature.backend == signature.backend && self.outcomes.iter().any(is_outcome)
     }
 
-    /// Whether a case with this provisional signature most likely shows the finding.
-    pub(crate) fn is_likely(&self, provisional: &Signature) -> bool {
-        if self.lists(provisional) {
-            return matches!(&provisional.cause, Cause::Graph(present) if self.is_contained_in(present));
+    /// Whether a case that looks like this most likely shows the finding.
+    pub(crate) fn is_likely(&self, provisional: &Provisional) -> bool {
+        let Provisional { signature, nodes } = provisional;
+        if self.lists(signature) {
+            return matches!(&signature.cause, Cause::Graph(present) if self.is_contained_in(present));
         }
-        is_alike(&self.signature, provisional)
-            && match (&self.signature.cause, &provisional.cause) {
+        if self.signature.kind == Kind::AcceptsInvalid {
+            return self.accepts_like(signature, nodes);
+        }
+        is_alike(&self.signature, signature)
+            && match (&self.signature.cause, &signature.cause) {
+                (Cause::Graph(_), Cause::Graph(_) | Cause::Diagnosis(_)) if self.trigger.is_some() => {
+                    self.triggers(nodes)
+                }
                 (Cause::Graph(_), Cause::Graph(present)) => self.is_contained_in(present),
                 (Cause::Diagnosis(known), Cause::Diagnosis(possible)) => {
                     known.iter().all(|mutant| possible.contains(mutant))
                 }
                 (Cause::Fallback { diagnosis: known, .. }, Cause::Fallback { diagnosis: possible, .. }) => {
-                    is_same_fallback(&self.signature.cause, &provisional.cause)
+                    is_same_fallback(&self.signature.cause, &signature.cause)
                         && known.is_empty() == possible.is_empty()
                         && known.iter().all(|mutant| possible.contains(mutant))
                 }
                 _ => false,
             }
     }
+}
+
+/// Whether two findings, each with its minimal case, are the same bug.
+pub fn is_same_bug((one, minimal): &(Finding, Case), (other, other_minimal): &(Finding, Case)) -> bool {
+    Identity::of(one, minimal).is_same_as(&Identity::of(other, other_minimal))
+}
+
+fn operators(nodes: &[DescribedNode]) -> Vec<&str> {
+    nodes.iter().map(|node| node.operator.as_str()).collect()
 }
 
 /// Whether two cases with these provisional signatures may reduce to one finding.
@@ -91,8 +162,13 @@ pub fn may_repeat_on_rung(lower: &Signature, upper: &Signature) -> bool {
 pub fn is_alike(one: &Signature, other: &Signature) -> bool {
     one.backend == other.backend
         && one.stage == other.stage
-        && one.kind == other.kind
+        && (one.kind == other.kind || is_of_values(one) && is_of_values(other))
         && one.error == other.error
+}
+
+/// Whether the signature is of wrong values, which an explanation may have made a precision fallback.
+const fn is_of_values(signature: &Signature) -> bool {
+    are_of_values(signature.kind, signature.kind) && !matches!(signature.cause, Cause::Fallback { .. })
 }
 
 /// Whether both causes are the same precision fallback; the mutants that explain its values are not compared.
@@ -104,4 +180,97 @@ fn is_same_fallback(one: &Cause, other: &Cause) -> bool {
         _ => None,
     };
     fallback(one).is_some() && fallback(one) == fallback(other)
+}
+
+#[cfg(test)]
+mod tests {
+    use twinfer_case::{Axes, Expectation, Fact, Quantity, Relation, Request, Stage, Tally};
+    use twinfer_onnx::{Conv, DataType, Dim, Graph, Initializer, Node, Op, Tensor, TensorData, ValueInfo};
+
+    use super::*;
+
+    /// A Conv of 4 channels in this many groups, with a weight of the extents that `inputs` per group give.
+    fn case(group: usize, inputs: usize) -> Case {
+        let tensor =
+            |shape: Vec<usize>| Tensor { data: TensorData::Float(vec![1.0; shape.iter().product()]), shape };
+        let conv = Op::Conv(Conv { group: Some(group as i64), ..Conv::default() });
+        let node = Node {
+            name: "conv".to_owned(),
+            op: conv,
+            inputs: vec!["x".to_owned(), "w".to_owned()],
+            outputs: vec!["y".to_owned()],
+        };
+        let input = ValueInfo {
+            name: "x".to_owned(),
+            dtype: DataType::Float,
+            shape: Some([1, 4, 3].map(Dim::Fixed).to_vec()),
+        };
+        let x = twinfer_case::TensorSource::Data(tensor(vec![1, 4, 3]));
+        let is_valid = 4 / group == inputs;
+        let broken = || Expectation::Invalid("input-channels".to_owned());
+        let expectation = if is_valid { Expectation::Valid } else { broken() };
+        Case {
+            graph: Graph {
+                opset: 17,
+                inputs: vec![input],
+                initializers: vec![Initializer { name: "w".to_owned(), tensor: tensor(vec![4, inputs, 2]) }],
+                nodes: vec![node],
+                outputs: Vec::new(),
+            },
+            request: Request { precision: DataType::Float, tf32: false },
+            runs: vec![twinfer_case::Run { inputs: vec![x] }],
+            expectation,
+            provenance: None,
+        }
+    }
+
+    fn signature(kind: Kind, classes: &[&str]) -> Signature {
+        let backend = "trt".parse().expect("a backend");
+        let cause = Cause::Graph(classes.iter().map(|&class| class.to_owned()).collect());
+        Signature { backend, stage: Stage::Execute, kind, cause, error: None }
+    }
+
+    /// The finding of `case`, which shows where a group has more input channels than this.
+    fn identity(case: &Case, classes: &[&str], inputs_above: i64) -> Identity {
+        let fact = Fact::Number(Axes::Some, Quantity::GroupInputs, Relation::Above, inputs_above);
+        let (operator, tally) = ("Conv".to_owned(), Tally::default());
+        let trigger = Trigger { operator, facts: vec![fact], satisfying: tally, missing: tally };
+        let signature = signature(Kind::WrongValues, classes);
+        Identity { trigger: Some(trigger), ..Identity::of_case(signature, case) }
+    }
+
+    #[test]
+    fn findings_that_satisfy_each_others_triggers_are_one() {
+        let (dense, grouped) =
+            (identity(&case(1, 4), &["Conv"], 1), identity(&case(2, 2), &["Conv", "group"], 1));
+        assert!(dense.is_same_as(&grouped) && grouped.is_same_as(&dense));
+        let narrower = identity(&case(1, 4), &["Conv"], 3);
+        assert!(!narrower.is_same_as(&grouped), "a group of two does not satisfy it");
+        let unknown = Identity { trigger: None, ..grouped.clone() };
+        assert!(!dense.is_same_as(&unknown), "it may show for another reason");
+    }
+
+    #[test]
+    fn case_that_satisfies_the_trigger_most_likely_shows_the_finding() {
+        let finding = identity(&case(1, 4), &["Conv", "pads"], 1);
+        let provisional = |case: &Case| Provisional {
+            signature: signature(Kind::WrongValues, &["Conv"]),
+            nodes: describe(case),
+        };
+        assert!(finding.is_likely(&provisional(&case(2, 2))));
+        assert!(!finding.is_likely(&provisional(&case(4, 1))));
+        assert!(finding.is_shown_by(&case(2, 2)) && !finding.is_shown_by(&case(4, 1)));
+    }
+
+    #[test]
+    fn graphs_that_break_one_rule_by_one_operator_are_one_finding() {
+        let accepted = |case: &Case, classes: &[&str], rule: &str| {
+            let error = Some(rule.to_owned());
+            let signature = Signature { error, ..signature(Kind::AcceptsInvalid, classes) };
+            Identity::of_case(signature, case)
+        };
+        let one = accepted(&case(1, 3), &["Conv"], "input-channels");
+        assert!(one.is_same_as(&accepted(&case(2, 3), &["Conv", "group"], "input-channels")));
+        assert!(!one.is_same_as(&accepted(&case(2, 3), &["Conv", "group"], "group-positive")));
+    }
 }

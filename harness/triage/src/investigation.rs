@@ -4,20 +4,21 @@
 
 use std::sync::Arc;
 
-use twinfer_case::{Circumstance, Divergence, EncodedCase, Kind, Variant, VariantInfo};
+use twinfer_case::{Cause, Circumstance, Divergence, EncodedCase, Kind, Variant, VariantInfo};
 use twinfer_checks::{Evaluated, Oracle};
 use twinfer_workers::TriageWorkers;
 
 use crate::{
     CaseSource, TriageError,
     cancellation::Cancellation,
-    classes::classes,
     culprit,
     diverging_case::DivergingCase,
     identity::Identity,
+    neighbors::Neighbors,
     recurrence::Recurrence,
     reduction::Reduction,
     repeats::Repeater,
+    study::Experiments,
     suspect::Suspect,
     triage_result::{Confirmed, Reduced, TriageOutcome},
 };
@@ -31,6 +32,7 @@ pub struct Investigator<'a> {
     oracle: &'a Oracle,
     source: &'a CaseSource,
     minimize: bool,
+    neighbors: Option<&'a Neighbors>,
 }
 
 /// How a divergence recurs when its case runs again.
@@ -53,7 +55,13 @@ enum Confirmation {
 impl<'a> Investigator<'a> {
     /// An investigator that judges by `oracle`, takes preceding cases from `source`, and minimizes cases if `minimize`.
     pub const fn new(oracle: &'a Oracle, source: &'a CaseSource, minimize: bool) -> Self {
-        Self { oracle, source, minimize }
+        Self { oracle, source, minimize, neighbors: None }
+    }
+
+    /// The same investigator, which makes experiments on these cases, or none.
+    #[must_use]
+    pub const fn with_neighbors(self, neighbors: Option<&'a Neighbors>) -> Self {
+        Self { neighbors, ..self }
     }
 
     /// Finds out what `suspect` shows or, given a finding that it is known to show, which other bug is hidden behind that
@@ -63,7 +71,7 @@ impl<'a> Investigator<'a> {
         workers: &TriageWorkers,
         suspect: &Suspect,
         hidden_behind: Option<&Identity>,
-        is_reached: impl FnOnce(&Identity) -> bool,
+        is_reached: impl Fn(&Identity) -> bool,
         cancellation: &Cancellation,
     ) -> Result<Option<TriageOutcome>, TriageError> {
         let requested = hidden_behind.is_none().then(|| workers.request_repeats(FRESH_WORKERS));
@@ -72,13 +80,42 @@ impl<'a> Investigator<'a> {
             return Ok(None);
         }
         let Some(reduced) = reduced else { return Ok(Some(TriageOutcome::Nothing)) };
-        if is_reached(&reduced.identity) {
+        // experiments may show that a minimal case is explained by accident
+        let is_certain = !matches!(reduced.identity.signature.cause, Cause::Diagnosis(_));
+        if is_certain && is_reached(&reduced.identity) {
             return Ok(Some(TriageOutcome::Reduced(reduced)));
+        }
+        let Some(studied) = self.study(workers, reduced, cancellation)? else { return Ok(None) };
+        if is_reached(&studied.identity) {
+            return Ok(Some(TriageOutcome::Reduced(studied)));
         }
         // the repeats take the workers that were requested
         drop(requested);
-        let confirmed = self.confirm(workers, suspect, &reduced, cancellation)?;
-        Ok(confirmed.map(|confirmed| TriageOutcome::Confirmed(reduced, Box::new(confirmed))))
+        self.confirm(workers, suspect, studied, cancellation)
+    }
+
+    /// What experiments show of a minimal case; `None` if the investigation was canceled.
+    fn study(
+        self,
+        workers: &TriageWorkers,
+        reduced: Reduced,
+        cancellation: &Cancellation,
+    ) -> Result<Option<Reduced>, TriageError> {
+        let reduction = &Reduction { workers, oracle: self.oracle, cancellation };
+        let Some(experiments) = self.experiments(reduction).filter(|_| !reduced.is_studied) else {
+            return Ok(Some(reduced));
+        };
+        let study = experiments.study(&reduced.smallest)?;
+        Ok((!cancellation.is_canceled()).then(|| reduced.studied(study, workers.info())))
+    }
+
+    /// Experiments, if there is something to experiment with.
+    fn experiments<'b>(self, reduction: &'b Reduction<'b>) -> Option<Experiments<'b>>
+    where
+        'a: 'b,
+    {
+        let neighbors = self.neighbors?;
+        Some(Experiments { reduction, neighbors })
     }
 
     /// The smallest case that shows the symptom of `suspect` in warm workers; the case of `suspect` if its symptom does not
@@ -98,27 +135,44 @@ impl<'a> Investigator<'a> {
                 None => return Ok(None),
             }
         }
+        let experiments = self.experiments(&reduction);
+        if let Some(experiments) = &experiments {
+            smallest.symptom = smallest.symptom.clone().without(&experiments.doubt(&smallest)?);
+        }
+        let is_explained = experiments.is_none() || !smallest.symptom.diagnosis().is_empty();
+        if !is_explained {
+            smallest.symptom = smallest.symptom.without_explanations();
+        }
         let mut events = Vec::new();
-        if self.minimize && (hidden_behind.is_some() || reduction.recurs(&smallest)?) {
+        let recurs = hidden_behind.is_some() || reduction.recurs(&smallest)?;
+        if self.minimize && recurs {
             smallest = reduction.reduce(&smallest, &mut |event| events.push(event.clone()))?;
+        }
+        if experiments.is_some() && recurs {
+            // what explains a minimal case is found out with that case alone, so that it is the same whoever runs it
+            smallest.symptom = smallest.symptom.with_explanations(&smallest.evaluated);
         }
         let encoded = &smallest.evaluated.encoded;
         let signature = smallest.symptom.signature(workers.info(), encoded);
-        let identity = Identity { signature, classes: classes(&encoded.case), outcomes: Vec::new() };
-        Ok(Some(Reduced { smallest, identity, events, is_minimal: !cancellation.is_timed_out() }))
+        let identity = Identity::of_case(signature, &encoded.case);
+        let is_minimal = !cancellation.is_timed_out();
+        Ok(Some(Reduced { smallest, identity, events, is_minimal, is_studied: !recurs }))
     }
 
     /// Confirms in a fresh worker the case to which `suspect` was reduced; if the symptom does not recur there, the case of
-    /// `suspect` itself. Repeats show whether what is confirmed is stable. `None` if the investigation was canceled.
+    /// `suspect` itself. Experiments are made first if there were none. Repeats show whether what is confirmed is stable. `None` if the
+    /// investigation was canceled.
     pub fn confirm(
         self,
         workers: &TriageWorkers,
         suspect: &Suspect,
-        reduced: &Reduced,
+        reduced: Reduced,
         cancellation: &Cancellation,
-    ) -> Result<Option<Confirmed>, TriageError> {
-        let confirmed = self.confirm_case(workers, suspect, reduced, cancellation)?;
-        confirmed.map(|confirmed| culprit::add(confirmed, suspect, workers)).transpose()
+    ) -> Result<Option<TriageOutcome>, TriageError> {
+        let Some(reduced) = self.study(workers, reduced, cancellation)? else { return Ok(None) };
+        let confirmed = self.confirm_case(workers, suspect, &reduced, cancellation)?;
+        let confirmed = confirmed.map(|confirmed| culprit::add(confirmed, suspect, workers)).transpose()?;
+        Ok(confirmed.map(|confirmed| TriageOutcome::Confirmed(reduced, Box::new(confirmed))))
     }
 
     fn confirm_case(
@@ -129,8 +183,10 @@ impl<'a> Investigator<'a> {
         cancellation: &Cancellation,
     ) -> Result<Option<Confirmed>, TriageError> {
         let repeater = Repeater { workers, cancellation };
-        let original = self.diverging(workers, suspect)?;
-        if reduced.smallest.evaluated.encoded.task.hash != suspect.case {
+        let mut original = self.diverging(workers, suspect)?;
+        if reduced.is_of(suspect) {
+            original.symptom = reduced.smallest.symptom.clone();
+        } else {
             match confirm_reduced(&repeater, suspect, &original, reduced)? {
                 Confirmation::NotRecurring => {}
                 Confirmation::Canceled => return Ok(None),
@@ -168,7 +224,7 @@ impl<'a> Investigator<'a> {
         };
         let confirmed = |minimal| confirmed_in(workers.confirming_info(), minimal);
         let Some(repeats) = repeater.repeat(original, &[], Vec::new())? else { return Ok(None) };
-        let recurred = self.recurred(workers, suspect, &original.evaluated, repeats.fresh())?;
+        let recurred = self.recurred(workers, &suspect.preceding, original, repeats.fresh())?;
         let repeats = match &recurred {
             Recurred::Fresh(_) => repeats,
             Recurred::Never => repeats.after_campaign(&original.evaluated),
@@ -182,7 +238,10 @@ impl<'a> Investigator<'a> {
         };
         let is_unstable = repeats.recurrence() == Recurrence::Unstable;
         let confirmed = match recurred {
-            Recurred::Fresh(fresh) => confirmed(repeats.settle(*fresh)).reduced_to(reduced),
+            Recurred::Fresh(fresh) => {
+                let confirmed = confirmed(repeats.settle(*fresh)).reduced_to(reduced);
+                if reduced.is_of(suspect) { confirmed.triggered_as(reduced) } else { confirmed }
+            }
             Recurred::AfterOthers(warm, history) if is_unstable => {
                 confirmed(repeats.settle(*warm)).after(history)
             }
@@ -213,16 +272,14 @@ impl<'a> Investigator<'a> {
         Ok(DivergingCase { evaluated, symptom: suspect.symptom.clone() })
     }
 
-    /// How the symptom of `suspect` recurs: in the `fresh` run of its case or, if it does not recur there, after the cases that ran
-    /// before.
+    /// How the symptom of a case recurs: in the `fresh` run or, if it does not recur there, after the `preceding` cases.
     fn recurred(
         self,
         workers: &TriageWorkers,
-        suspect: &Suspect,
-        evaluated: &Evaluated,
+        preceding: &[u64],
+        DivergingCase { evaluated, symptom }: &DivergingCase,
         fresh: Option<&Evaluated>,
     ) -> Result<Recurred, TriageError> {
-        let Suspect { symptom, preceding, .. } = suspect;
         if let Some(fresh) = fresh.and_then(|fresh| DivergingCase::recurring(symptom, fresh.clone())) {
             return Ok(Recurred::Fresh(Box::new(fresh)));
         }
@@ -259,7 +316,9 @@ fn confirm_reduced(
     let divergences = suspect.divergences().to_vec();
     let minimal = repeats.settle(minimal);
     let confirmed = Confirmed::new(info, &original.evaluated, minimal, divergences);
-    Ok(Confirmation::Recurring(Box::new(confirmed.reduced_to(reduced).repeated(&repeats))))
+    Ok(Confirmation::Recurring(Box::new(
+        confirmed.reduced_to(reduced).triggered_as(reduced).repeated(&repeats),
+    )))
 }
 
 /// The divergences of `confirmed` as those of `variant`, which may have kept memory that its confirmation left untouched.

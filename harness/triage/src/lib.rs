@@ -19,10 +19,17 @@
 //! let mut catalog = Catalog::default();
 //! let classes = vec!["ConvTranspose".to_owned(), "dilations".to_owned()];
 //! let signature_of_minimal = signature(&["ConvTranspose", "dilations"]);
-//! let found = catalog.add(Identity { signature: signature_of_minimal, classes, outcomes: Vec::new() }.into());
+//! let identity = Identity {
+//!     signature: signature_of_minimal,
+//!     classes,
+//!     outcomes: Vec::new(),
+//!     trigger: None,
+//!     nodes: Vec::new(),
+//! };
+//! let found = catalog.add(identity.into());
 //! // a larger case with all of the finding's classes most likely shows the finding
-//! assert_eq!(catalog.find_likely(&signature(&["ConvTranspose", "Relu", "dilations"])), Some(found));
-//! assert_eq!(catalog.find_likely(&signature(&["ConvTranspose", "strides"])), None);
+//! assert_eq!(catalog.find_likely(&signature(&["ConvTranspose", "Relu", "dilations"]).into()), Some(found));
+//! assert_eq!(catalog.find_likely(&signature(&["ConvTranspose", "strides"]).into()), None);
 //! ```
 
 mod cancellation;
@@ -37,13 +44,17 @@ mod finding;
 mod findings;
 mod identity;
 mod investigation;
+mod neighbors;
+mod provisional;
 mod recurrence;
 mod reduction;
 mod repeats;
 mod scrutiny;
+mod study;
 mod suspect;
 mod symptom;
 mod triage_result;
+mod witness;
 
 pub use cancellation::Cancellation;
 pub use catalog::Catalog;
@@ -53,8 +64,10 @@ pub use diverging_case::DivergingCase;
 pub use error::TriageError;
 pub use finding::{finding, sighting};
 pub use findings::Findings;
-pub use identity::{Identity, may_be_same_finding};
+pub use identity::{Identity, is_same_bug, may_be_same_finding};
 pub use investigation::Investigator;
+pub use neighbors::Neighbors;
+pub use provisional::Provisional;
 pub use recurrence::{Recurrence, Repeat, classify};
 pub use reduction::{Reduction, confirm_smaller};
 pub use repeats::{Repeater, Repeats};

@@ -9,8 +9,8 @@ use twinfer_minimize::Reducer;
 use twinfer_workers::TriageWorkers;
 
 use crate::{
-    TriageError, cancellation::Cancellation, classes::classes, diverging_case::DivergingCase,
-    identity::Identity, symptom::Symptom,
+    TriageError, cancellation::Cancellation, diverging_case::DivergingCase, identity::Identity,
+    symptom::Symptom,
 };
 
 /// Candidates that are tried at most to minimize one case.
@@ -87,7 +87,7 @@ impl Reduction<'_> {
         Ok(symptom.recurring_in(&again).is_some())
     }
 
-    /// A case one step simpler than `diverging` that shows the same symptom without all classes of the `known` finding, so
+    /// A case one step simpler than `diverging` that shows the same symptom and is not one that shows the `known` finding, so
     /// that another bug is hidden behind that finding; `None` if none of the first few candidates does.
     pub fn look_behind(
         &self,
@@ -99,10 +99,10 @@ impl Reduction<'_> {
             DeviceUse::Alone => MAX_LOOKS_ALONE,
         };
         let mut reducer = reducer(diverging, limit)?;
-        let lacks_a_class = |case: &Case| !known.is_contained_in(&classes(case));
+        let is_another = |case: &Case| !known.is_shown_by(case);
         let _lease = self.workers.lease();
         while self.cancellation.is_active() {
-            let candidates = reducer.propose_if(self.workers.limit_per_lease(), lacks_a_class);
+            let candidates = reducer.propose_if(self.workers.limit_per_lease(), is_another);
             if candidates.is_empty() {
                 break;
             }
@@ -134,7 +134,11 @@ impl Reduction<'_> {
 
     /// Runs candidates at the same time, each in a worker of its own, up to the stage in which the symptom shows: parsing needs
     /// no engine. The results are in the order of the candidates.
-    fn run_warm(&self, candidates: Vec<Case>, symptom: &Symptom) -> Result<Vec<Evaluated>, TriageError> {
+    pub(crate) fn run_warm(
+        &self,
+        candidates: Vec<Case>,
+        symptom: &Symptom,
+    ) -> Result<Vec<Evaluated>, TriageError> {
         self.cancellation.count_candidates(candidates.len());
         let until = deepest(symptom);
         let run = |candidate: Case| {

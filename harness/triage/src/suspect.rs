@@ -1,9 +1,11 @@
 use std::sync::Arc;
 
-use twinfer_case::{Case, CaseHash, Divergence, EncodedCase, Observation, Signature, Variant, VariantInfo};
+use twinfer_case::{Case, CaseHash, Divergence, EncodedCase, Observation, Variant, VariantInfo};
 use twinfer_checks::{Evaluated, Judgement, Oracle, references};
 
-use crate::{TriageError, causes::leads, identity::may_repeat_on_rung, symptom::Symptom};
+use crate::{
+    TriageError, causes::leads, identity::may_repeat_on_rung, provisional::Provisional, symptom::Symptom,
+};
 
 /// The source of a campaign's cases: gives the case at an index, and the same case each time.
 pub type CaseSource = Arc<dyn Fn(u64) -> Case + Send + Sync>;
@@ -25,8 +27,8 @@ pub struct Suspect {
     pub lead: usize,
     /// The symptom of the divergence at `lead`.
     pub symptom: Symptom,
-    /// The signature of the case as it is, before minimization.
-    pub provisional: Signature,
+    /// How the divergence looks, before minimization.
+    pub provisional: Arc<Provisional>,
     /// The cases that the worker had run before, oldest first, as places in the campaign.
     pub preceding: Vec<u64>,
     /// The variant above which the suspect's variant is a rung; the suspect's variant if it is no rung.
@@ -54,8 +56,8 @@ impl Suspect {
             .into_iter()
             .map(|lead| {
                 let symptom = Symptom::of(&evaluated.divergences()[lead], &evaluated);
-                let provisional = symptom.signature(info, &evaluated.encoded);
-                (lead, symptom, provisional)
+                let provisional = Provisional::of(&symptom, info, &evaluated.encoded);
+                (lead, symptom, Arc::new(provisional))
             })
             .collect();
         let Evaluated { encoded, observation, judgement, .. } = evaluated;
@@ -101,7 +103,7 @@ impl Suspect {
     pub fn repeats(&self, lower: &Self) -> bool {
         self.variant != lower.variant
             && self.base == lower.base
-            && may_repeat_on_rung(&lower.provisional, &self.provisional)
+            && may_repeat_on_rung(&lower.provisional.signature, &self.provisional.signature)
     }
 
     /// The suspect's place in the order of the campaign.

@@ -18,6 +18,17 @@ pub struct Symptom {
     fallback: Option<Fallback>,
     diagnosis: Vec<String>,
     error: Option<String>,
+    /// Mutants that are no explanation, whatever they reproduce; none of them is in `diagnosis`.
+    ignored: Ignored,
+}
+
+/// Mutants that are no explanation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Ignored {
+    /// Those that reproduce a case by accident, as other cases show.
+    Refuted(Vec<String>),
+    /// All of them: what a larger case does not show, a smaller one shows by accident.
+    All(Vec<String>),
 }
 
 impl Symptom {
@@ -36,7 +47,41 @@ impl Symptom {
         };
         let Divergence { stage, kind, blame, .. } = *divergence;
         let (fallback, diagnosis) = (divergence.fallback.clone(), mutants.map(str::to_owned).collect());
-        Self { stage, kind, blame, fallback, diagnosis, error }
+        Self { stage, kind, blame, fallback, diagnosis, error, ignored: Ignored::Refuted(Vec::new()) }
+    }
+
+    /// The symptom without mutants that reproduce the case by accident.
+    #[must_use]
+    pub fn without(mut self, refuted: &[String]) -> Self {
+        let (Ignored::Refuted(known) | Ignored::All(known)) = &mut self.ignored;
+        known.extend(refuted.iter().filter(|mutant| self.diagnosis.contains(mutant)).cloned());
+        let ignored = self.ignored.clone();
+        self.ignoring(ignored)
+    }
+
+    /// The symptom whichever mutants explain it, or those of smaller cases.
+    #[must_use]
+    pub(crate) fn without_explanations(self) -> Self {
+        let (Ignored::Refuted(refuted) | Ignored::All(refuted)) = self.ignored.clone();
+        self.ignoring(Ignored::All(refuted))
+    }
+
+    /// The symptom of `evaluated`, which shows this one, with every mutant that explains it.
+    #[must_use]
+    pub(crate) fn with_explanations(self, evaluated: &Evaluated) -> Self {
+        let explained = Self { ignored: Ignored::Refuted(Vec::new()), ..self.clone() };
+        explained.recurring_in(evaluated).unwrap_or(self)
+    }
+
+    fn ignoring(mut self, ignored: Ignored) -> Self {
+        match &ignored {
+            Ignored::Refuted(refuted) => self.diagnosis.retain(|mutant| !refuted.contains(mutant)),
+            Ignored::All(_) => self.diagnosis.clear(),
+        }
+        if self.diagnosis.is_empty() && self.kind == Kind::PrecisionFallback && self.fallback.is_none() {
+            self.kind = Kind::WrongValues;
+        }
+        Self { ignored, ..self }
     }
 
     /// The symptom of the divergence of `evaluated` that is of this kind, whichever mutants explain it and whichever error it
@@ -44,7 +89,7 @@ impl Symptom {
     pub fn recurring_in(&self, evaluated: &Evaluated) -> Option<Self> {
         let divergences = evaluated.divergences();
         let lead = leads(divergences).into_iter().find(|lead| self.matches(&divergences[*lead]))?;
-        Some(Self::of(&divergences[lead], evaluated))
+        Some(Self::of(&divergences[lead], evaluated).ignoring(self.ignored.clone()))
     }
 
     /// The symptom of a case simpler than one with this symptom, if it shows the same bug, and shows it as clearly: it is of the
@@ -77,7 +122,8 @@ impl Symptom {
     }
 
     fn matches(&self, divergence: &Divergence) -> bool {
-        divergence.kind == self.kind
+        (divergence.kind == self.kind
+            || divergence.fallback.is_none() && are_of_values(divergence.kind, self.kind))
             && divergence.stage == self.stage
             && divergence.blame == self.blame
             && match (&divergence.fallback, &self.fallback) {
@@ -121,7 +167,10 @@ impl Symptom {
             let place = self.place_among(&divergences);
             divergences[..=place].rotate_right(1);
         }
-        for divergence in &mut divergences {
+        for (place, divergence) in divergences.iter_mut().enumerate() {
+            if place == 0 && divergence.fallback.is_none() && are_of_values(divergence.kind, self.kind) {
+                divergence.kind = self.kind;
+            }
             let narrowed =
                 divergence.diagnosis.take().map(|diagnosis| diagnosis.narrowed_to(&self.diagnosis));
             divergence.diagnosis = narrowed;
@@ -129,10 +178,23 @@ impl Symptom {
         divergences
     }
 
+    /// The names of the mutants that reproduce the case by accident.
+    pub fn refuted(&self) -> &[String] {
+        let (Ignored::Refuted(refuted) | Ignored::All(refuted)) = &self.ignored;
+        refuted
+    }
+
     /// The names of the mutants that explain the divergence; empty if none does.
     pub fn diagnosis(&self) -> &[String] {
         &self.diagnosis
     }
+}
+
+/// Whether both kinds are of wrong values: an explanation alone, which may be refuted, makes a precision fallback of them unless a layer
+/// reports one.
+pub(crate) const fn are_of_values(one: Kind, other: Kind) -> bool {
+    matches!(one, Kind::WrongValues | Kind::PrecisionFallback)
+        && matches!(other, Kind::WrongValues | Kind::PrecisionFallback)
 }
 
 #[cfg(test)]
@@ -229,5 +291,31 @@ mod tests {
         let following = evaluated(vec![fallback, explained_by(&["weights-unquantized"])]);
         assert!(symptom.recurring_in(&values).is_some());
         assert!(symptom.recurring_in(&following).is_none());
+    }
+
+    #[test]
+    fn values_that_no_mutant_explains_any_more_are_no_fallback() {
+        let in_half = || Divergence { kind: Kind::PrecisionFallback, ..explained_by(&["sums-in-half"]) };
+        let evaluated = evaluated(vec![in_half()]);
+        let symptom = Symptom::of(&evaluated.divergences()[0], &evaluated);
+        assert_eq!(symptom.kind(), Kind::PrecisionFallback);
+        let refuted = symptom.without(&["sums-in-half".to_owned()]);
+        assert_eq!((refuted.kind(), refuted.diagnosis()), (Kind::WrongValues, &[][..]));
+        assert_eq!(refuted.recurring_in(&evaluated), Some(refuted.clone()), "it stays refuted");
+        assert_eq!(refuted.narrowed(evaluated.divergences())[0].kind, Kind::WrongValues);
+    }
+
+    #[test]
+    fn smaller_case_is_not_explained_by_accident() {
+        let (larger, smaller) =
+            (evaluated(vec![explained_by(&[])]), evaluated(vec![explained_by(&["truncated"])]));
+        let symptom = Symptom::of(&larger.divergences()[0], &larger).without_explanations();
+        let shared = symptom.shared_with(&smaller).expect("it shows the same");
+        assert_eq!(shared.diagnosis(), [""; 0]);
+        assert_eq!(
+            shared.with_explanations(&smaller).diagnosis(),
+            ["truncated"],
+            "experiments may support it"
+        );
     }
 }

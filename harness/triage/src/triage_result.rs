@@ -3,7 +3,10 @@ use std::{sync::Arc, time::Duration};
 use twinfer_case::{Divergence, EncodedCase, Event, Finding, VariantInfo};
 use twinfer_checks::Evaluated;
 
-use crate::{diverging_case::DivergingCase, finding::finding, identity::Identity, repeats::Repeats};
+use crate::{
+    diverging_case::DivergingCase, finding::finding, identity::Identity, repeats::Repeats, study::Study,
+    suspect::Suspect,
+};
 
 /// The result of an investigation.
 pub struct TriageResult {
@@ -55,6 +58,24 @@ pub struct Reduced {
     pub events: Vec<Event>,
     /// Whether every smaller candidate was tried; false if the time limit expired before.
     pub is_minimal: bool,
+    /// Whether no further experiments are made: those that there are have been, or the symptom does not recur.
+    pub(crate) is_studied: bool,
+}
+
+impl Reduced {
+    /// Whether it is the case of `suspect` itself.
+    pub(crate) fn is_of(&self, suspect: &Suspect) -> bool {
+        self.smallest.evaluated.encoded.task.hash == suspect.case
+    }
+
+    /// The case with what experiments on the variant of `info` showed.
+    pub(crate) fn studied(self, Study { trigger, refuted }: Study, info: &VariantInfo) -> Self {
+        let DivergingCase { evaluated, symptom } = self.smallest;
+        let smallest = DivergingCase { symptom: symptom.without(&refuted), evaluated };
+        let signature = smallest.symptom.signature(info, &smallest.evaluated.encoded);
+        let identity = Identity { signature, trigger, ..self.identity };
+        Self { smallest, identity, is_studied: true, ..self }
+    }
 }
 
 /// A finding that fresh workers confirmed, or that turned out to recur only after other cases, or not at all.
@@ -94,6 +115,12 @@ impl Confirmed {
     /// Marks the finding as one that time was up for: its case may not be minimal, and was not repeated.
     pub(crate) const fn unfinished(mut self) -> Self {
         self.finding.cut_short = true;
+        self
+    }
+
+    /// Adds the trigger that experiments with the minimal case found.
+    pub(crate) fn triggered_as(mut self, reduced: &Reduced) -> Self {
+        self.finding.trigger.clone_from(&reduced.identity.trigger);
         self
     }
 

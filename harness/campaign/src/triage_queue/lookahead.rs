@@ -83,7 +83,7 @@ impl<'a> Foresight<'a> {
             shown.insert(known);
             masked.extend(
                 self.catalog
-                    .masked_operators(known, &suspect.provisional)
+                    .masked_operators(known, &suspect.provisional.signature)
                     .map(|operators| (known, operators)),
             );
         }
@@ -115,11 +115,11 @@ impl<'a> Foresight<'a> {
         let wanted = Wanted { suspect: Arc::clone(suspect), hidden_behind };
         if is_again {
             self.lookahead.again.push(wanted);
-        } else if self.expected.iter().any(|one| may_be_same_finding(one, &suspect.provisional)) {
+        } else if self.expected.iter().any(|one| may_be_same_finding(one, &suspect.provisional.signature)) {
             self.lookahead.alike.push(wanted);
         } else {
             self.lookahead.new.push(wanted);
-            self.expected.push(&suspect.provisional);
+            self.expected.push(&suspect.provisional.signature);
         }
     }
 
@@ -129,7 +129,7 @@ impl<'a> Foresight<'a> {
             Triaged::OnlyKnown(known) | Triaged::Reduced { counts_for: known, .. } => known,
             Triaged::New { confirmed, hidden_behind, .. } => {
                 let identity = confirmed.identity();
-                let known = self.catalog.find(&identity.signature);
+                let known = self.catalog.find(&identity);
                 let found = known.unwrap_or_else(|| self.catalog.add(Arc::new(identity)));
                 hidden_behind.unwrap_or(found)
             }

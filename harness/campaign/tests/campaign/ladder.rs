@@ -5,6 +5,7 @@ use std::num::NonZeroUsize;
 use twinfer_case::{Budget, CaseRecord, Event, Kind, TrustedVariant, VariantSummary, Verdict};
 use twinfer_store::{Start, adopt, merge};
 use twinfer_targets::Targets;
+use twinfer_triage::is_same_bug;
 
 use crate::{
     actor::role::Role,
@@ -116,7 +117,7 @@ fn shards_escalate_the_same_cases_as_the_whole_campaign() {
         campaign.out.clone()
     });
     let merged = folder.path().join("whole");
-    assert_eq!(merge(&runs, &merged).unwrap(), [0; 0]);
+    assert_eq!(merge(&runs, &merged, &is_same_bug).unwrap(), [0; 0]);
     campaign.out = merged;
     let merged = campaign.outcome(whole.summary, Vec::new());
     let verdicts = |journal: Vec<CaseRecord>| {
@@ -128,7 +129,8 @@ fn shards_escalate_the_same_cases_as_the_whole_campaign() {
     campaign.options.shard = (1, 2);
     campaign.out = folder.path().join("other");
     campaign.run();
-    let error = merge(&[runs[0].clone(), campaign.out], &folder.path().join("mixed")).unwrap_err();
+    let error =
+        merge(&[runs[0].clone(), campaign.out], &folder.path().join("mixed"), &is_same_bug).unwrap_err();
     assert!(error.to_string().contains("ladder: "), "{error}");
 }
 

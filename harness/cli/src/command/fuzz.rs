@@ -175,6 +175,7 @@ fn options(
     let known = known(&arguments.known, settings)?;
     let defaults = Options::new(variants, worker);
     let jobs = arguments.jobs.or(configuration.jobs);
+    let minimize = !arguments.no_minimize && settings.is_none_or(|settings| settings.minimize);
     Ok(Options {
         families: families(arguments, configuration).iter().map(Family::to_string).collect(),
         distribution: arguments.distribution.or(configuration.distribution).unwrap_or(Distribution::Full),
@@ -188,7 +189,8 @@ fn options(
         ladder: arguments.ladder.or(configuration.ladder),
         libraries: verify_in_background(provision, Hashing::Full),
         known,
-        minimize: !arguments.no_minimize && settings.is_none_or(|settings| settings.minimize),
+        experiments: minimize,
+        minimize,
         ..defaults
     })
 }

@@ -10,6 +10,7 @@ use crate::{
     issues::resolve,
     output::{note, write},
 };
+use twinfer_triage::is_same_bug;
 
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -33,7 +34,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     if fs::read_dir(out).is_ok_and(|mut entries| entries.next().is_some()) {
         return Err(Failure::usage(format!("--out {} is not empty: give another folder", out.display())));
     }
-    let missing = twinfer_store::merge(&arguments.runs, out)?;
+    let missing = twinfer_store::merge(&arguments.runs, out, &is_same_bug)?;
     for shard in missing {
         note!("shard {shard} was not given: its cases are missing");
     }

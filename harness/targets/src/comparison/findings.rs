@@ -152,6 +152,8 @@ impl<'a> Findings<'a> {
             preceding: Vec::new(),
             cut_short: false,
             outcomes: Vec::new(),
+            trigger: None,
+            refuted: Vec::new(),
         }
     }
 

@@ -1,0 +1,27 @@
+use twinfer_case::{EncodedCase, Signature, VariantInfo};
+use twinfer_triggers::{DescribedNode, describe};
+
+use crate::symptom::Symptom;
+
+/// How a divergence looks before its case is minimized.
+#[derive(Clone, Debug)]
+pub struct Provisional {
+    /// The signature of the case as it is.
+    pub signature: Signature,
+    /// What the nodes of the case are like, of which some may satisfy the trigger of a finding.
+    pub nodes: Vec<DescribedNode>,
+}
+
+impl Provisional {
+    /// How `symptom` of the case `encoded` looks.
+    pub(crate) fn of(symptom: &Symptom, info: &VariantInfo, encoded: &EncodedCase) -> Self {
+        Self { signature: symptom.signature(info, encoded), nodes: describe(&encoded.case) }
+    }
+}
+
+impl From<Signature> for Provisional {
+    /// A case whose nodes are not known.
+    fn from(signature: Signature) -> Self {
+        Self { signature, nodes: Vec::new() }
+    }
+}

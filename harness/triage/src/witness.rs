@@ -1,0 +1,123 @@
+//! *Witnesses*: the structure of a minimal case with values on which mutants do not agree by accident.
+
+use twinfer_case::{Case, Recipe, Regime, TensorSource};
+use twinfer_onnx::{DataType, Graph, Op, Tensor};
+
+/// How the values of each witness are distributed.
+const WITNESSES: [Values; 6] =
+    [Values::Small, Values::Small, Values::Large, Values::Large, Values::Rotated(1), Values::Rotated(2)];
+
+/// The distribution of values.
+#[derive(Clone, Copy)]
+enum Values {
+    /// Multiples of 1/8 below 8, and integers of 4 bits.
+    Small,
+    /// Multiples of 1/2 below 512, so that quantizers saturate, and integers of the whole range.
+    Large,
+    /// Those of the minimal case at other places.
+    Rotated(usize),
+}
+
+/// Cases with the graph of a case and other values: elements of operands are small multiples of a power of two. What shapes and what quantizes stays: scales, zero points, and the variance of a BatchNormalization.
+pub fn witnesses(case: &Case) -> Vec<Case> {
+    (0_u64..).zip(WITNESSES).map(|(number, values)| witness(case, values, (number + 1) << 32)).collect()
+}
+
+fn witness(original: &Case, values: Values, mut seed: u64) -> Case {
+    let mut case = Case { provenance: None, ..original.clone() };
+    let is_drawn: Vec<_> =
+        original.graph.initializers.iter().map(|one| is_operand(&original.graph, &one.name)).collect();
+    let operands = case.graph.initializers.iter_mut().zip(is_drawn).filter(|(_, is_drawn)| *is_drawn);
+    for (initializer, _) in operands {
+        seed += 1;
+        initializer.tensor = redrawn(&initializer.tensor, values, seed);
+    }
+    for source in case.runs.iter_mut().flat_map(|run| &mut run.inputs) {
+        seed += 1;
+        match source {
+            TensorSource::Data(tensor) => *tensor = redrawn(tensor, values, seed),
+            TensorSource::Recipe(recipe) => recipe.seed ^= seed,
+        }
+    }
+    case
+}
+
+/// A tensor like `tensor` with other elements.
+fn redrawn(tensor: &Tensor, values: Values, seed: u64) -> Tensor {
+    let (exact, bits) = match values {
+        Values::Small => (Regime::Exact { limit: 63, exponent: -3 }, 4),
+        Values::Large => (Regime::Exact { limit: 1023, exponent: -1 }, 8),
+        Values::Rotated(places) => return rotated(tensor, places),
+    };
+    let regime = match tensor.dtype() {
+        DataType::Uint8 => Regime::Integers { least: 0, greatest: (1 << bits) - 1 },
+        DataType::Int8 => Regime::Integers { least: -(1 << (bits - 1)), greatest: (1 << (bits - 1)) - 1 },
+        DataType::Int32 => Regime::Integers { least: -1000, greatest: 1000 },
+        _ => exact,
+    };
+    let recipe = Recipe { dtype: tensor.dtype(), shape: tensor.shape.clone(), regime, seed };
+    recipe.materialize().unwrap_or_else(|_| tensor.clone())
+}
+
+fn rotated(tensor: &Tensor, places: usize) -> Tensor {
+    let mut values = tensor.to_f64();
+    let places = places % values.len().max(1);
+    values.rotate_left(places);
+    Tensor::from_f64(tensor.dtype(), tensor.shape.clone(), &values).unwrap_or_else(|_| tensor.clone())
+}
+
+/// Whether nodes read a value only as data, weights or bias.
+fn is_operand(graph: &Graph, name: &str) -> bool {
+    let is_read_as = |op: &Op, place: usize| match op {
+        Op::QuantizeLinear(_) | Op::DequantizeLinear(_) => place == 0,
+        Op::Conv(_) | Op::ConvTranspose(_) => place <= 2,
+        Op::BatchNormalization(_) => place <= 3,
+        Op::Add | Op::Concat(_) | Op::Identity | Op::MaxPool(_) | Op::Relu => true,
+        _ => false,
+    };
+    graph.readers(name).all(|node| {
+        node.inputs.iter().enumerate().all(|(place, input)| input != name || is_read_as(&node.op, place))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use twinfer_case::{Expectation, Request, Run};
+    use twinfer_onnx::{Initializer, Node, QuantizeLinear, TensorData, ValueInfo};
+
+    use super::*;
+
+    #[test]
+    fn witnesses_have_other_data_and_the_same_scale() {
+        let tensor = |values: Vec<f32>| Tensor { shape: vec![values.len()], data: TensorData::Float(values) };
+        let (x, scale) =
+            (tensor(vec![0.0, 0.0, 1.0]), Tensor { shape: vec![], data: TensorData::Float(vec![0.5]) });
+        let quantize = Node {
+            name: String::new(),
+            op: Op::QuantizeLinear(QuantizeLinear::default()),
+            inputs: vec!["x".to_owned(), "scale".to_owned()],
+            outputs: vec!["y".to_owned()],
+        };
+        let input = ValueInfo { name: "x".to_owned(), dtype: DataType::Float, shape: None };
+        let graph = Graph {
+            opset: 13,
+            inputs: vec![input],
+            initializers: vec![Initializer { name: "scale".to_owned(), tensor: scale }],
+            nodes: vec![quantize],
+            outputs: Vec::new(),
+        };
+        let minimal = Case {
+            graph,
+            request: Request { precision: DataType::Float, tf32: false },
+            runs: vec![Run { inputs: vec![TensorSource::Data(x)] }],
+            expectation: Expectation::Valid,
+            provenance: None,
+        };
+        let witnesses = witnesses(&minimal);
+        assert!(witnesses.iter().all(|witness| witness.graph == minimal.graph));
+        let fed = |case: &Case| case.runs[0].inputs[0].tensor().expect("it is small").to_f64();
+        let mut different: Vec<_> = witnesses.iter().map(fed).collect();
+        different.dedup();
+        assert!(different.len() >= 4, "{different:?}");
+    }
+}
