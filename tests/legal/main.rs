@@ -92,9 +92,11 @@ fn fuzz(ways: &[&str], count: u64) -> Vec<Tally> {
     let families = Family::VALID.map(Family::name).join(",");
     let campaign =
         ["fuzz", "--backends", &backends, "--family", &families, "--cases", &count, "--seed", &seed];
+    // the adapter has the operators of this distribution
+    let distribution = ["--distribution", "baseline"];
     let settings = ["--no-minimize", "--jobs", "1", "--known", no_findings(), "--out", folder];
     let program = executable(env!("CARGO_BIN_EXE_twinfer-under-test"));
-    let outcome = Twinfer::new(program, &[&campaign[..], &settings].concat()).run();
+    let outcome = Twinfer::new(program, &[&campaign[..], &distribution, &settings].concat()).run();
     assert!(matches!(outcome.code, Some(0 | 1)), "{}", outcome.shown());
     let run = read_run(&out).expect("a campaign keeps its run");
     let mut tallies: Vec<_> = ways.iter().map(|_| Tally::default()).collect();
@@ -131,7 +133,7 @@ impl Tally {
 fn page(count: u64, tallies: &[Tally]) -> String {
     let mut text = format!(
         "# Legal implementations\n\n\
-         {count} cases of all valid families, seed {SEED}, on each of these implementations in numpy (`tests/adapters/legal`). They know \
+         {count} cases of all valid families in the distribution `baseline`, seed {SEED}, on each of these implementations in numpy (`tests/adapters/legal`). They know \
          nothing of golden, and all of their results are legal. Golden accuses none. Winograd's algorithm and the Fourier transform run where \
          strides and dilations are 1, and are stated (`algorithms: any`); all others state direct sums in 32-bit floats. To write this table \
          again: `.ci/full legal`.\n\n\
