@@ -9,7 +9,8 @@ use super::reader::Reader;
 
 /// The graphs that a release refuses; `has_gpu` is whether it executes what it builds.
 pub fn of(version: Version, reader: Reader, has_gpu: bool) -> Vec<Capability> {
-    let mut rules = vec![symmetric_quantization(), computed_scale(), computed_zero_point()];
+    let mut rules =
+        vec![symmetric_quantization(), computed_scale(), computed_zero_point(), integer_convolutions()];
     match version.product() {
         Product::TensorRt => {}
         Product::TensorRtRtx => {
@@ -91,11 +92,21 @@ fn computed_zero_point() -> Capability {
     )
 }
 
+fn integer_convolutions() -> Capability {
+    rule(
+        "trt-no-integer-convolution",
+        "ONNX parser of TensorRT, docs/operators.md: ConvInteger and QLinearConv are not supported",
+        Condition::Any(
+            ["ConvInteger", "QLinearConv"].map(|name| Condition::Operator(name.to_owned())).to_vec(),
+        ),
+    )
+}
+
 fn int32_dequantization() -> Capability {
     rule(
         "trt-no-int32-dequantisation",
         "TensorRT operator reference, Dequantize: the input is INT8, INT4, FP8 or FP4; a bias cannot be INT32",
-        Condition::QuantizedAs(DataType::Int32),
+        Condition::Any(vec![Condition::QuantizedAs(DataType::Int32), Condition::StoredAs(DataType::Int32)]),
     )
 }
 
