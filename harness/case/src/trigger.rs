@@ -23,9 +23,9 @@ pub struct Trigger {
 /// How many of some cases showed a finding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
-    /// Those that did.
+    /// The number of cases that showed it.
     pub diverging: u64,
-    /// All of them.
+    /// The number of all these cases.
     pub cases: u64,
 }
 

@@ -25,7 +25,7 @@ pub struct Symptom {
 /// Mutants that are no explanation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Ignored {
-    /// Those that reproduce a case by accident, as other cases show.
+    /// These mutants: other cases show that they reproduce a case by accident.
     Refuted(Vec<String>),
     /// All of them: what a larger case does not show, a smaller one shows by accident.
     All(Vec<String>),

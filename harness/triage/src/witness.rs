@@ -14,7 +14,7 @@ enum Values {
     Small,
     /// Multiples of 1/2 below 512, so that quantizers saturate, and integers of the whole range.
     Large,
-    /// Those of the minimal case at other places.
+    /// The values of the case itself, moved by so many places.
     Rotated(usize),
 }
 

@@ -1,6 +1,6 @@
 //! Conditions as sets of facts, and how well they tell diverging cases from conforming ones.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use twinfer_case::Fact;
 
@@ -11,6 +11,9 @@ const MOST_FACTS: usize = 3;
 
 /// Facts that are combined at most: the cheapest of those that say different things.
 const MOST_COMBINED: usize = 256;
+
+/// Conditions of one number of facts that are extended by another fact, the shortest ones.
+const MOST_STEMS: usize = 64;
 
 /// What a diverging case adds to the description if it does not satisfy the condition, in bits.
 const UNEXPECTED: u32 = 12;
@@ -30,11 +33,19 @@ pub struct Population {
     choice: u32,
 }
 
-/// Some facts, all of which hold for one node.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Some facts, all of which hold for one node of each case that diverges, with the exceptions among the cases that ran.
+#[derive(Clone, Debug)]
 pub struct Condition {
-    /// The bits that it takes to state the facts, and the cases about which they are wrong.
+    /// The bits that the facts and their exceptions take.
     pub bits: u32,
+    stated: Stated,
+}
+
+/// Facts that are stated together.
+#[derive(Clone, Debug)]
+struct Stated {
+    /// The bits that the facts take.
+    bits: u32,
     /// The facts, by their places.
     chosen: Vec<usize>,
     /// The nodes for which all facts hold.
@@ -76,72 +87,73 @@ impl Population {
 
     /// Whether all facts of a condition hold for one node of a case.
     pub fn satisfies(&self, case: usize, condition: &Condition) -> bool {
+        self.holds_in(case, &condition.stated.holds)
+    }
+
+    /// Whether a case has one of these nodes.
+    fn holds_in(&self, case: usize, nodes: &Bits) -> bool {
         let (first, count) = self.cases[case];
-        condition.holds.meets(first, count)
+        nodes.meets(first, count)
     }
 
     /// Whether all facts but one of a condition hold for one node of a case, and all of them for none.
     pub fn just_misses(&self, case: usize, condition: &Condition) -> bool {
         let (first, count) = self.cases[case];
         let holds = |fact: &usize, node: usize| self.facts[*fact].1.meets(node, 1);
-        let missing = |node: usize| condition.chosen.iter().filter(|fact| !holds(fact, node)).count();
-        !condition.chosen.is_empty() && (first..first + count).map(missing).min() == Some(1)
+        let missing = |node: usize| condition.stated.chosen.iter().filter(|fact| !holds(fact, node)).count();
+        !condition.stated.chosen.is_empty() && (first..first + count).map(missing).min() == Some(1)
     }
 
     /// The facts of a condition.
     pub fn facts(&self, condition: &Condition) -> Vec<Fact> {
-        condition.chosen.iter().map(|&place| self.facts[place].0).collect()
+        condition.stated.chosen.iter().map(|&place| self.facts[place].0).collect()
     }
 
-    /// The shortest descriptions of which cases diverge, the shortest first: those within `margin` bits of it.
+    /// The shortest descriptions of which cases diverge, the shortest first: those within `margin` bits of it. Conditions of two facts
+    /// and of three are made from the shortest of one fact less.
     pub fn shortest(&self, labels: &Labels, margin: u32) -> Vec<Condition> {
-        let mut search = Search { population: self, labels, margin, shortest: u32::MAX, found: Vec::new() };
-        search.extend(&Condition { bits: 0, chosen: Vec::new(), holds: Bits::all(self.nodes.len()) });
-        let Search { shortest, mut found, .. } = search;
-        found.retain(|condition| condition.bits <= shortest.saturating_add(margin));
-        found.sort_by(|one, other| (one.bits, &one.chosen).cmp(&(other.bits, &other.chosen)));
+        let always = Stated { bits: 0, chosen: Vec::new(), holds: Bits::all(self.nodes.len()) };
+        let mut stems = vec![self.weighed(always, labels)];
+        let mut found = stems.clone();
+        for _ in 0..MOST_FACTS {
+            let longer: BTreeMap<_, _> = stems
+                .iter()
+                .flat_map(|stem| self.extended(stem))
+                .map(|one| (one.chosen.clone(), one))
+                .collect();
+            stems = longer.into_values().map(|stated| self.weighed(stated, labels)).collect();
+            stems.sort_by_key(|condition| condition.bits);
+            stems.truncate(MOST_STEMS);
+            found.extend_from_slice(&stems);
+        }
+        found.sort_by(|one, other| (one.bits, &one.stated.chosen).cmp(&(other.bits, &other.stated.chosen)));
+        let limit = found.first().map_or(0, |shortest| shortest.bits).saturating_add(margin);
+        found.retain(|condition| condition.bits <= limit);
         found
     }
-}
 
-/// A search through all conditions of few facts.
-struct Search<'a> {
-    population: &'a Population,
-    labels: &'a Labels,
-    margin: u32,
-    shortest: u32,
-    found: Vec<Condition>,
-}
-
-impl Search<'_> {
-    /// Weighs the condition of `stem`, whose bits state its facts, and those with further facts.
-    fn extend(&mut self, stem: &Condition) {
-        let count = |cases: &[usize], satisfied: bool| {
-            let is_counted = |case: &&usize| self.population.satisfies(**case, stem) == satisfied;
+    /// The statement with the bits that its exceptions take.
+    fn weighed(&self, stated: Stated, labels: &Labels) -> Condition {
+        let count = |cases: &[usize], is_satisfied: bool| {
+            let is_counted = |case: &&usize| self.holds_in(**case, &stated.holds) == is_satisfied;
             cases.iter().filter(is_counted).count() as u32
         };
-        // further facts exclude further cases
-        let least = stem.bits + UNEXPECTED * count(&self.labels.diverging, false);
-        if least > self.shortest.saturating_add(self.margin) {
-            return;
-        }
-        let bits = least + HIDDEN * count(&self.labels.conforming, true);
-        self.shortest = self.shortest.min(bits);
-        if bits <= self.shortest.saturating_add(self.margin) {
-            self.found.push(Condition { bits, ..stem.clone() });
-        }
-        if stem.chosen.len() == MOST_FACTS {
-            return;
-        }
-        let first = stem.chosen.last().map_or(0, |last| last + 1);
-        for (place, (fact, of_fact)) in self.population.facts.iter().enumerate().skip(first) {
-            let holds = stem.holds.and(of_fact);
-            // a fact that excludes nothing says nothing
-            if holds.count() < stem.holds.count() {
-                let bits = stem.bits + self.population.choice + cost(*fact);
-                let chosen = stem.chosen.iter().copied().chain([place]).collect();
-                self.extend(&Condition { bits, chosen, holds });
-            }
-        }
+        let exceptions =
+            UNEXPECTED * count(&labels.diverging, false) + HIDDEN * count(&labels.conforming, true);
+        Condition { bits: stated.bits + exceptions, stated }
+    }
+
+    /// The statements with one more fact, except for facts that exclude nothing.
+    fn extended<'a>(&'a self, Condition { stated, .. }: &'a Condition) -> impl Iterator<Item = Stated> + 'a {
+        let others = self.facts.iter().enumerate().filter(|(place, _)| !stated.chosen.contains(place));
+        let count = stated.holds.count();
+        others.filter_map(move |(place, (fact, of_fact))| {
+            let holds = stated.holds.and(of_fact);
+            let mut chosen = stated.chosen.clone();
+            chosen.push(place);
+            chosen.sort_unstable();
+            let bits = stated.bits + self.choice + cost(*fact);
+            (holds.count() < count).then_some(Stated { bits, chosen, holds })
+        })
     }
 }

@@ -36,7 +36,7 @@ const STRAY: u64 = 5;
 
 /// Learns the condition under which cases diverge.
 ///
-/// It starts from a node that diverges, proposes which cases to run, and is told which of them diverge.
+/// A learner starts from a node that diverges. In turns, it proposes cases, and its caller runs them and tells which of them diverge.
 #[derive(Clone, Debug)]
 pub struct Learner {
     operator: String,

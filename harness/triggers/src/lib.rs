@@ -1,7 +1,7 @@
 //! *Triggers*: under which condition a finding shows, in ONNX's words.
 //!
-//! [`describe`] gives the facts of a case's nodes. A [`Learner`] starts from a minimal case and chooses which other cases to run, so
-//! that what is left of the conditions that may be right are told apart:
+//! [`describe`] gives the facts of a case's nodes. A [`Learner`] starts from a node of a minimal case and chooses which other cases to
+//! run: those that tell the likeliest conditions apart.
 //!
 //! ```
 //! use twinfer_case::{Axes, Distribution, Fact, Quantity, Relation};
