@@ -49,24 +49,12 @@ fn models() -> Done {
         let mutant = (index % Mutant::ALL.len()) as u8;
         seed("golden", &format!("model-{index}"), &[&[mutant, index as u8], &model[..]].concat())?;
     }
-    for (index, dtype) in DTYPES.into_iter().enumerate() {
+    for (index, dtype) in DataType::ALL.into_iter().enumerate() {
         let tensor = Tensor::from_f64(dtype, vec![2, 1], &[1.0, 0.0])?;
         seed("model", &format!("tensor-{index}"), &tensor.encode_proto("x"))?;
     }
     Ok(())
 }
-
-const DTYPES: [DataType; 9] = [
-    DataType::Float,
-    DataType::Float16,
-    DataType::Bfloat16,
-    DataType::Double,
-    DataType::Int8,
-    DataType::Uint8,
-    DataType::Int32,
-    DataType::Int64,
-    DataType::Bool,
-];
 
 fn frames() -> Done {
     let variant: Variant = "ort:cpu,opt=off".parse()?;

@@ -228,19 +228,7 @@ fn optional_attributes(name: &str) -> Vec<String> {
 }
 
 fn types() -> impl Iterator<Item = &'static str> {
-    [
-        DataType::Float,
-        DataType::Float16,
-        DataType::Bfloat16,
-        DataType::Double,
-        DataType::Int8,
-        DataType::Uint8,
-        DataType::Int32,
-        DataType::Int64,
-        DataType::Bool,
-    ]
-    .into_iter()
-    .map(DataType::name)
+    DataType::ALL.into_iter().map(DataType::name)
 }
 
 /// How many of the cases of all valid families have each fact.

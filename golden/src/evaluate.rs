@@ -1,6 +1,6 @@
 use std::borrow::Cow;
 
-use twinfer_onnx::{Graph, Tensor, infer_shapes};
+use twinfer_onnx::{Graph, Shapes, Tensor, infer_shapes};
 
 use crate::{
     Arithmetic, Evaluation, Limits, Reference, Unknown, evaluator::Evaluator, mutants::Mutant,
@@ -41,16 +41,9 @@ pub fn evaluate_within(
     mutants: &[Mutant],
     limits: Limits,
 ) -> Result<Evaluation, Unknown> {
-    for (input, tensor) in graph.inputs.iter().zip(inputs) {
-        let (declared, fed) = (input.dtype, tensor.dtype());
-        if declared != fed {
-            return Err(Unknown::Input { name: input.name.clone(), declared, fed });
-        }
-    }
     let semantics = Semantics::of(mutants);
     let graph = &*misread(graph, &semantics);
-    let input_shapes: Vec<_> = inputs.iter().map(|tensor| tensor.shape.clone()).collect();
-    let shapes = infer_shapes(graph, &input_shapes)?;
+    let shapes = shapes_for(graph, inputs)?;
     Evaluator::new(graph, &shapes, arithmetic, &semantics, limits).run(inputs)
 }
 
@@ -65,8 +58,7 @@ pub fn evaluate_returned(
     returned: &[bool],
 ) -> Result<Evaluation, Unknown> {
     let semantics = Semantics::of(&[]);
-    let input_shapes: Vec<_> = inputs.iter().map(|tensor| tensor.shape.clone()).collect();
-    let shapes = infer_shapes(graph, &input_shapes)?;
+    let shapes = shapes_for(graph, inputs)?;
     Evaluator::new(graph, &shapes, arithmetic, &semantics, Limits::default())
         .with_returned_inputs(returned)
         .run(inputs)
@@ -84,10 +76,21 @@ pub fn evaluate_rounding_randomly(
     seed: u64,
 ) -> Result<Evaluation, Unknown> {
     let semantics = Semantics::of(&[]);
-    let input_shapes: Vec<_> = inputs.iter().map(|tensor| tensor.shape.clone()).collect();
-    let shapes = infer_shapes(graph, &input_shapes)?;
+    let shapes = shapes_for(graph, inputs)?;
     let evaluator = Evaluator::new(graph, &shapes, arithmetic, &semantics, Limits::default());
     evaluator.rounding_randomly(seed).run(inputs)
+}
+
+/// The type of every value of `graph` for `inputs`, which must be of the types that it declares.
+fn shapes_for<'a>(graph: &'a Graph, inputs: &[Tensor]) -> Result<Shapes<'a>, Unknown> {
+    for (input, tensor) in graph.inputs.iter().zip(inputs) {
+        let (declared, fed) = (input.dtype, tensor.dtype());
+        if declared != fed {
+            return Err(Unknown::Input { name: input.name.clone(), declared, fed });
+        }
+    }
+    let extents: Vec<_> = inputs.iter().map(|tensor| tensor.shape.clone()).collect();
+    Ok(infer_shapes(graph, &extents)?)
 }
 
 /// The graph with the attributes that mutants read into it, and with the output shapes that follow from these instead of

@@ -43,17 +43,19 @@ impl Value {
             .then(|| elements.iter().map(|x| if is_flushed(x) { x.abs() } else { 0.0 }).collect());
         let grid = if error.is_some() { None } else { Grid::of(&elements) };
         let shape = tensor.shape.clone();
-        Self {
-            dtype,
-            shape,
-            elements,
-            magnitude: None,
-            error,
-            grid,
-            quantization_step: None,
-            has_signed_zeros: true,
-        }
-        .beyond_f64()
+        Self { has_signed_zeros: true, ..Self::of(dtype, shape, elements, error, grid) }.beyond_f64()
+    }
+
+    /// A value that is in no steps of a quantizer and whose zeros may have any sign.
+    const fn of(
+        dtype: DataType,
+        shape: Vec<usize>,
+        elements: Vec<f64>,
+        error: Option<Vec<f64>>,
+        grid: Option<Grid>,
+    ) -> Self {
+        let (magnitude, quantization_step, has_signed_zeros) = (None, None, false);
+        Self { dtype, shape, elements, magnitude, error, grid, quantization_step, has_signed_zeros }
     }
 
     /// The value as a backend may have had it inside before it rounded it to 16 bits to return it.
@@ -76,16 +78,7 @@ impl Value {
         let elements: Vec<f64> = self.elements.iter().map(change).collect();
         let grid = if self.error.is_some() { None } else { Grid::of(&elements) };
         let (shape, error) = (self.shape.clone(), self.error.clone());
-        Self {
-            dtype: self.dtype,
-            shape,
-            elements,
-            magnitude: None,
-            error,
-            grid,
-            quantization_step: None,
-            has_signed_zeros: false,
-        }
+        Self::of(self.dtype, shape, elements, error, grid)
     }
 
     /// The value with every element rounded, and the error if an erroneous element rounds to another result.
@@ -149,16 +142,7 @@ impl Value {
             error
         });
         let magnitude = Some(magnitude);
-        Self {
-            dtype,
-            shape,
-            elements,
-            magnitude,
-            error,
-            grid,
-            quantization_step: None,
-            has_signed_zeros: false,
-        }
+        Self { magnitude, ..Self::of(dtype, shape, elements, error, grid) }
     }
 
     /// Integers that arithmetic computed exactly or to within `error`.
@@ -166,17 +150,7 @@ impl Value {
         let exact = error.iter().all(|error| *error == 0.0);
         let grid = if exact { Grid::of(&elements) } else { None };
         let error = (!exact).then_some(error);
-        Self {
-            dtype,
-            shape,
-            elements,
-            magnitude: None,
-            error,
-            grid,
-            quantization_step: None,
-            has_signed_zeros: false,
-        }
-        .beyond_f64()
+        Self::of(dtype, shape, elements, error, grid).beyond_f64()
     }
 
     /// Allows for what f64 does not hold of 64-bit integers.

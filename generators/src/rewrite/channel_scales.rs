@@ -1,7 +1,7 @@
 use twinfer_case::Case;
 use twinfer_onnx::{DataType, DequantizeLinear, Graph, Op, QuantizeLinear, Tensor, infer_shapes};
 
-use super::edit::{add_initializer, is_exact, prune};
+use super::edit::{add_initializer, is_exact};
 use crate::Choices;
 
 /// The first operator set with one scale per position along an axis.
@@ -46,7 +46,7 @@ pub fn apply(case: &mut Case, choices: &mut Choices) -> Option<()> {
             _ => Op::DequantizeLinear(DequantizeLinear { axis }),
         };
     }
-    prune(&mut case.graph);
+    case.graph.prune();
     Some(())
 }
 

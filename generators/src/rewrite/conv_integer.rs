@@ -1,10 +1,7 @@
 use twinfer_case::Case;
 use twinfer_onnx::{DataType, DequantizeLinear, Node, Op, Tensor};
 
-use super::{
-    dequantized::IntegerConv,
-    edit::{add_initializer, prune},
-};
+use super::{dequantized::IntegerConv, edit::add_initializer};
 use crate::Choices;
 
 /// Replaces a Conv of dequantized operands by a `ConvInteger`, an Add of the integer bias, and a `DequantizeLinear` of the sums.
@@ -49,6 +46,6 @@ pub fn apply(case: &mut Case, choices: &mut Choices) -> Option<()> {
     let scale = add_initializer(case, format!("{output}_scale"), scale);
     nodes.push(node(Op::DequantizeLinear(DequantizeLinear { axis }), vec![sums, scale], output));
     case.graph.nodes.splice(place..=place, nodes);
-    prune(&mut case.graph);
+    case.graph.prune();
     Some(())
 }

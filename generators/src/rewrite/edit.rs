@@ -1,5 +1,5 @@
 use twinfer_case::{Case, Regime, TensorSource};
-use twinfer_onnx::{Dim, Graph, Initializer, Node, Op, Tensor, ValueInfo, infer_shapes};
+use twinfer_onnx::{Dim, Initializer, Node, Op, Tensor, ValueInfo, infer_shapes};
 
 /// Has every reader of the value `name` read what a new node computes of constants instead.
 pub fn compute(case: &mut Case, op: Op, inputs: Vec<String>, name: &str) {
@@ -36,21 +36,6 @@ pub fn give(case: &mut Case, name: &str) -> Option<()> {
 pub fn add_initializer(case: &mut Case, name: String, tensor: Tensor) -> String {
     case.graph.initializers.push(Initializer { name: name.clone(), tensor });
     name
-}
-
-/// Removes the nodes and initializers that no output needs. Inputs stay.
-pub fn prune(graph: &mut Graph) {
-    let mut needed: Vec<String> = graph.outputs.iter().map(|output| output.name.clone()).collect();
-    let mut kept = Vec::with_capacity(graph.nodes.len());
-    for node in std::mem::take(&mut graph.nodes).into_iter().rev() {
-        if node.outputs.iter().any(|output| needed.contains(output)) {
-            needed.extend(node.inputs.iter().cloned());
-            kept.push(node);
-        }
-    }
-    kept.reverse();
-    graph.nodes = kept;
-    graph.initializers.retain(|initializer| needed.contains(&initializer.name));
 }
 
 /// Whether an input of the case lies on a grid.

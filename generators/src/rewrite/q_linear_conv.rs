@@ -1,10 +1,7 @@
 use twinfer_case::Case;
 use twinfer_onnx::{DataType, Graph, Node, Op, Tensor};
 
-use super::{
-    dequantized::IntegerConv,
-    edit::{add_initializer, prune},
-};
+use super::{dequantized::IntegerConv, edit::add_initializer};
 use crate::Choices;
 
 /// Replaces a Conv of dequantized operands and the `QuantizeLinear` behind it by a `QLinearConv`.
@@ -48,7 +45,7 @@ pub fn apply(case: &mut Case, choices: &mut Choices) -> Option<()> {
     }
     case.graph.nodes[place] = Node { name, op: Op::QLinearConv(op), inputs, outputs };
     case.graph.nodes.retain(|node| node.name != quantizer);
-    prune(&mut case.graph);
+    case.graph.prune();
     Some(())
 }
 

@@ -160,17 +160,7 @@ pub fn select_input(
 /// Removes what no output needs; `None` where that is everything.
 pub fn prune(case: &mut Case) -> Edited {
     let graph = &mut case.graph;
-    let mut needed: Vec<String> = graph.outputs.iter().map(|output| output.name.clone()).collect();
-    let mut kept = Vec::with_capacity(graph.nodes.len());
-    for node in std::mem::take(&mut graph.nodes).into_iter().rev() {
-        if node.outputs.iter().any(|output| needed.contains(output)) {
-            needed.extend(node.inputs.iter().cloned());
-            kept.push(node);
-        }
-    }
-    kept.reverse();
-    graph.nodes = kept;
-    graph.initializers.retain(|initializer| needed.contains(&initializer.name));
+    let needed = graph.prune();
     let used: Vec<_> = graph.inputs.iter().map(|input| needed.contains(&input.name)).collect();
     let mut place = used.iter();
     graph.inputs.retain(|_| *place.next().unwrap_or(&true));

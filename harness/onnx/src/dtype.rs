@@ -28,6 +28,19 @@ pub enum DataType {
 }
 
 impl DataType {
+    /// Every type, in the order of ONNX's numbers.
+    pub const ALL: [Self; 9] = [
+        Self::Float,
+        Self::Uint8,
+        Self::Int8,
+        Self::Int32,
+        Self::Int64,
+        Self::Bool,
+        Self::Float16,
+        Self::Double,
+        Self::Bfloat16,
+    ];
+
     /// The number that ONNX gives this type.
     pub const fn onnx_code(self) -> i32 {
         match self {

@@ -61,6 +61,23 @@ impl Graph {
     pub fn readers<'g>(&'g self, name: &str) -> impl Iterator<Item = &'g Node> {
         self.nodes.iter().filter(move |node| node.inputs.iter().any(|input| is_called(input, name)))
     }
+
+    /// Removes the nodes and initializers that no output needs. Inputs stay; the names of all values that are needed are returned, in no
+    /// particular order.
+    pub fn prune(&mut self) -> Vec<String> {
+        let mut needed: Vec<String> = self.outputs.iter().map(|output| output.name.clone()).collect();
+        let mut kept = Vec::with_capacity(self.nodes.len());
+        for node in std::mem::take(&mut self.nodes).into_iter().rev() {
+            if node.outputs.iter().any(|output| needed.contains(output)) {
+                needed.extend(node.inputs.iter().cloned());
+                kept.push(node);
+            }
+        }
+        kept.reverse();
+        self.nodes = kept;
+        self.initializers.retain(|initializer| needed.contains(&initializer.name));
+        needed
+    }
 }
 
 /// The empty name stands for an optional value left out, so nothing is called that.
