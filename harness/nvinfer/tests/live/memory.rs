@@ -29,19 +29,23 @@ fn rounds(usual: u64) -> u64 {
     std::env::var("NVINFER_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
 }
 
+/// A leak grows in every measurement; what the allocator keeps for itself grows in some.
 fn does_not_grow(rounds: u64, allowed: u64, round: impl Fn() -> TestResult) -> TestResult {
+    const MEASUREMENTS: usize = 3;
     (0..rounds).try_for_each(|_| round())?;
-    let before = resident()?;
-    (0..rounds).try_for_each(|_| round())?;
-    let after = resident()?;
-    println!("{before} bytes resident after {rounds} rounds, {after} after {}", 2 * rounds);
-    let growth = after.saturating_sub(before) / rounds;
-    // in a few rounds, what the allocator keeps hides a leak
-    assert!(
-        rounds < 50 || growth <= allowed,
-        "{growth} bytes a round: {before} to {after} in {rounds} rounds"
-    );
-    Ok(())
+    let mut growths = Vec::new();
+    for _ in 0..MEASUREMENTS {
+        let before = resident()?;
+        (0..rounds).try_for_each(|_| round())?;
+        let after = resident()?;
+        println!("{before} bytes resident, {after} after {rounds} rounds");
+        growths.push(after.saturating_sub(before) / rounds);
+        // in a few rounds, what the allocator keeps hides a leak
+        if rounds < 50 || growths.last().is_some_and(|growth| *growth <= allowed) {
+            return Ok(());
+        }
+    }
+    panic!("{growths:?} bytes a round, in {MEASUREMENTS} times {rounds} rounds");
 }
 
 fn build_and_drop(Subject { library, builder }: Subject) -> TestResult {
