@@ -11,7 +11,7 @@ pub(crate) fn reasons(report: &Report, finding: &Finding) -> Vec<(&'static str, 
     let culprit = finding.divergences.iter().find_map(|divergence| divergence.culprit.as_ref());
     reasons.extend(culprit.map(|culprit| ("culprit", culprit.to_string())));
     reasons.extend(diagnosis(finding).map(|why| ("because", why)));
-    reasons.extend(finding.trigger.as_ref().map(|trigger| ("shows in", trigger.to_string())));
+    reasons.extend(finding.trigger.as_ref().map(|trigger| ("trigger", trigger.to_string())));
     let fallbacks = finding.divergences.iter().filter_map(|divergence| divergence.fallback.as_ref());
     reasons.extend(fallbacks.map(|fallback| ("falls back", falls_back(fallback))));
     let documented = finding.divergences.iter().filter_map(|divergence| documented(report, divergence));

@@ -39,6 +39,9 @@ impl Diagnosis {
     #[must_use]
     pub fn narrowed_to(mut self, names: &[String]) -> Self {
         self.mutants.retain(|mutant| names.contains(&mutant.name));
+        if self.mutants.is_empty() {
+            self.residual = None;
+        }
         self
     }
 }
@@ -118,6 +121,9 @@ mod tests {
     fn a_diagnosis_without_mutants_is_unexplained() {
         assert_eq!(diagnosis(&[], None, Some(1234.4)), "unexplained (largest difference 1234)");
         assert_eq!(diagnosis(&[], None, None), "unexplained");
+        let refuted = ReproducingMutant { name: "truncated".to_owned(), clause: String::new() };
+        let refuted = Diagnosis { mutants: vec![refuted], residual: Some(0.0), unexplained: Some(1.0) };
+        assert_eq!(refuted.narrowed_to(&[]).to_string(), "unexplained (largest difference 1)");
     }
 
     #[test]

@@ -118,12 +118,24 @@ impl Quantity {
             Self::Opset => "opset",
             Self::Extent => "input extent",
             Self::OutputExtent => "output extent",
-            Self::Kernel => "kernel_shape",
+            Self::Kernel => "kernel size",
             Self::Stride => "stride",
             Self::Dilation => "dilation",
-            Self::PadBegin => "padding at the start",
-            Self::PadEnd => "padding at the end",
+            Self::PadBegin => "pad at the start",
+            Self::PadEnd => "pad at the end",
             Self::OutputPadding => "output_padding",
+        }
+    }
+
+    /// The verb after [`words`](Self::words).
+    const fn verb(self) -> &'static str {
+        match self {
+            Self::Channels
+            | Self::OutputChannels
+            | Self::GroupInputs
+            | Self::GroupOutputs
+            | Self::SpatialAxes => "are",
+            _ => "is",
         }
     }
 
@@ -171,45 +183,45 @@ macro_rules! properties {
 }
 
 properties! {
-    Bias = "a bias", "no bias";
-    Depthwise = "one input channel per group", "group = 1 or several input channels per group";
-    Same = "auto_pad = SAME_UPPER or SAME_LOWER", "auto_pad ≠ SAME_UPPER and SAME_LOWER";
+    Bias = "there is a bias", "there is no bias";
+    Depthwise = "it is depthwise", "it is not depthwise";
+    Same = "auto_pad = SAME_UPPER or SAME_LOWER", "auto_pad is neither SAME_UPPER nor SAME_LOWER";
     SameUpper = "auto_pad = SAME_UPPER", "auto_pad ≠ SAME_UPPER";
     SameLower = "auto_pad = SAME_LOWER", "auto_pad ≠ SAME_LOWER";
     Valid = "auto_pad = VALID", "auto_pad ≠ VALID";
-    OutputShape = "output_shape", "no output_shape";
-    NoKernelShape = "no kernel_shape", "a kernel_shape";
+    OutputShape = "output_shape is set", "output_shape is not set";
+    NoKernelShape = "kernel_shape is not set", "kernel_shape is set";
     CeilMode = "ceil_mode = 1", "ceil_mode = 0";
-    ComputedWeights = "computed weights", "constant weights";
-    ComputedBias = "a computed bias", "no computed bias";
-    DequantizedData = "dequantized data", "data that is not dequantized";
-    DequantizedWeights = "dequantized weights", "weights that are not dequantized";
-    DequantizedBias = "a dequantized bias", "no dequantized bias";
-    RequantizedResult = "a result that is quantized", "a result that is not quantized";
-    DataZeroPoint = "a zero point of the data ≠ 0", "no zero point of the data ≠ 0";
-    WeightZeroPoint = "a zero point of the weights ≠ 0", "no zero point of the weights ≠ 0";
-    WeightScales = "several scales of the weights", "at most one scale of the weights";
-    DataAsUint8 = "data quantized as UINT8", "data not quantized as UINT8";
-    WeightsAsUint8 = "weights quantized as UINT8", "weights not quantized as UINT8";
-    ResultAsUint8 = "a result quantized as UINT8", "a result not quantized as UINT8";
-    Float16 = "FLOAT16 data", "data other than FLOAT16";
-    Bfloat16 = "BFLOAT16 data", "data other than BFLOAT16";
-    Int8 = "quantized type INT8", "quantized type ≠ INT8";
-    Uint8 = "quantized type UINT8", "quantized type ≠ UINT8";
-    Int32 = "quantized type INT32", "quantized type ≠ INT32";
-    ZeroPoint = "a zero point", "no zero point";
-    NonzeroZeroPoint = "a zero point ≠ 0", "no zero point ≠ 0";
-    OfConstant = "a constant as data", "data that is not constant";
-    OfGraphInput = "a graph input as data", "data that is no graph input";
-    GraphOutput = "a result that is a graph output", "a result that is no graph output";
-    BeforeRelu = "a Relu behind it", "no Relu behind it";
-    BeforeAdd = "an Add behind it", "no Add behind it";
-    BeforeBatchNormalization = "a BatchNormalization behind it", "no BatchNormalization behind it";
-    Broadcast = "operands of different shapes", "operands of one shape";
-    ConstantOperand = "a constant operand", "no constant operand";
-    SeveralRuns = "several runs", "one run";
-    Dynamic = "symbolic extents", "fixed extents";
-    SpecialValues = "infinities or NaN among the inputs", "finite inputs";
+    ComputedWeights = "the weights do not come from an initializer", "the weights come from an initializer";
+    ComputedBias = "the bias does not come from an initializer", "the bias, if any, comes from an initializer";
+    DequantizedData = "the data is dequantized", "the data is not dequantized";
+    DequantizedWeights = "the weights are dequantized", "the weights are not dequantized";
+    DequantizedBias = "the bias is dequantized", "the bias, if any, is not dequantized";
+    RequantizedResult = "the result is quantized", "the result is not quantized";
+    DataZeroPoint = "the zero point of the data ≠ 0", "the zero point of the data is 0 or absent";
+    WeightZeroPoint = "a zero point of the weights ≠ 0", "the zero points of the weights are 0 or absent";
+    WeightScales = "the weights have several scales", "the weights have one scale or none";
+    DataAsUint8 = "the data is quantized as UINT8", "the data is not quantized as UINT8";
+    WeightsAsUint8 = "the weights are quantized as UINT8", "the weights are not quantized as UINT8";
+    ResultAsUint8 = "the result is quantized as UINT8", "the result is not quantized as UINT8";
+    Float16 = "data or result is FLOAT16", "neither data nor result is FLOAT16";
+    Bfloat16 = "data or result is BFLOAT16", "neither data nor result is BFLOAT16";
+    Int8 = "the integers are INT8", "the integers are not INT8";
+    Uint8 = "the integers are UINT8", "the integers are not UINT8";
+    Int32 = "the integers are INT32", "the integers are not INT32";
+    ZeroPoint = "there is a zero point", "there is no zero point";
+    NonzeroZeroPoint = "a zero point ≠ 0", "every zero point is 0 or absent";
+    OfConstant = "the data comes from an initializer", "the data does not come from an initializer";
+    OfGraphInput = "the data comes from a graph input", "the data does not come from a graph input";
+    GraphOutput = "the result is a graph output", "the result is not a graph output";
+    BeforeRelu = "Relu reads the result", "no Relu reads the result";
+    BeforeAdd = "Add reads the result", "no Add reads the result";
+    BeforeBatchNormalization = "BatchNormalization reads the result", "no BatchNormalization reads the result";
+    Broadcast = "the operands differ in shape", "the operands have the same shape";
+    ConstantOperand = "an operand is an initializer", "no operand is an initializer";
+    SeveralRuns = "the case has several runs", "the case has one run";
+    Dynamic = "the graph has symbolic dimensions", "all dimensions of the graph are fixed";
+    SpecialValues = "infinities or NaN are among the values", "all values are finite";
 }
 
 impl fmt::Display for Relation {
@@ -235,10 +247,10 @@ impl fmt::Display for Fact {
                 write!(f, "{} {relation} {}{}", one.words(), other.words(), place.words(one))
             }
             Self::Odd(place, quantity) => {
-                write!(f, "odd {}{}", quantity.words(), place.words(quantity))
+                write!(f, "{} {} odd{}", quantity.words(), quantity.verb(), place.words(quantity))
             }
             Self::Even(place, quantity) => {
-                write!(f, "even {}{}", quantity.words(), place.words(quantity))
+                write!(f, "{} {} even{}", quantity.words(), quantity.verb(), place.words(quantity))
             }
             Self::Varies(quantity) => write!(f, "{} differs between axes", quantity.words()),
         }

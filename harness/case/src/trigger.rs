@@ -35,8 +35,8 @@ impl Trigger {
         let facts: Vec<_> = self.facts.iter().map(Fact::to_string).collect();
         match facts.as_slice() {
             [] => self.operator.clone(),
-            [only] => format!("{} with {only}", self.operator),
-            [first @ .., last] => format!("{} with {} and {last}", self.operator, first.join(", ")),
+            [only] => format!("{} where {only}", self.operator),
+            [first @ .., last] => format!("{} where {} and {last}", self.operator, first.join(", ")),
         }
     }
 }
@@ -46,7 +46,11 @@ impl fmt::Display for Trigger {
         let Tally { diverging, cases } = self.satisfying;
         write!(f, "{}: {diverging} of {cases} cases that satisfy this diverge", self.condition())?;
         if self.missing.cases > 0 {
-            write!(f, ", {} of {} that just miss it", self.missing.diverging, self.missing.cases)?;
+            write!(
+                f,
+                ", and {} of {} that fail exactly one of these facts",
+                self.missing.diverging, self.missing.cases
+            )?;
         }
         Ok(())
     }
@@ -71,8 +75,8 @@ mod tests {
         ];
         assert_eq!(
             trigger(facts, Tally { diverging: 0, cases: 55 }),
-            "Conv with group > 1, stride ≠ dilation on some axis and a bias: 60 of 60 cases that satisfy this \
-             diverge, 0 of 55 that just miss it"
+            "Conv where group > 1, stride ≠ dilation on some axis and there is a bias: 60 of 60 cases that satisfy this \
+             diverge, and 0 of 55 that fail exactly one of these facts"
         );
         assert_eq!(trigger(Vec::new(), Tally::default()), "Conv: 60 of 60 cases that satisfy this diverge");
     }

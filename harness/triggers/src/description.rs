@@ -126,8 +126,9 @@ impl<'a> Description<'a> {
         self.set(float.contains(&Some(DataType::Float16)), Property::Float16);
         self.set(float.contains(&Some(DataType::Bfloat16)), Property::Bfloat16);
         let Some(data) = self.node.input(0) else { return };
-        self.set(self.graph.initializer(data).is_some(), Property::OfConstant);
-        self.set(self.graph.input(data).is_some(), Property::OfGraphInput);
+        let source = source(self.graph, data);
+        self.set(self.graph.initializer(source).is_some(), Property::OfConstant);
+        self.set(self.graph.input(source).is_some(), Property::OfGraphInput);
     }
 
     /// What becomes of the result.
@@ -239,9 +240,6 @@ impl<'a> Description<'a> {
         if scales > 1 {
             self.describe_axis(Some(axis.unwrap_or(1)));
         }
-        let source = self.node.input(0).map(|name| source(self.graph, name));
-        self.set(source.is_some_and(|name| self.graph.initializer(name).is_some()), Property::OfConstant);
-        self.set(source.is_some_and(|name| self.graph.input(name).is_some()), Property::OfGraphInput);
     }
 
     fn describe_axis(&mut self, axis: Option<i64>) {

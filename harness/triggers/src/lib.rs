@@ -25,7 +25,7 @@
 //!         learner.learn(place, diverges(place));
 //!     }
 //! }
-//! assert_eq!(learner.trigger().expect("it is found").condition(), "Conv with group > 1");
+//! assert_eq!(learner.trigger().expect("it is found").condition(), "Conv where group > 1");
 //! ```
 
 mod bits;

@@ -37,7 +37,7 @@ fn finding_says_under_which_condition_it_shows() {
     let outcome = against(Role::IgnoresBias, 100).run();
     let findings = outcome.findings();
     let triggers: Vec<_> = findings.iter().filter_map(|finding| finding.trigger.as_ref()).collect();
-    let trigger = triggers.iter().find(|trigger| trigger.condition() == "Conv with a bias");
+    let trigger = triggers.iter().find(|trigger| trigger.condition() == "Conv where there is a bias");
     let trigger = trigger.unwrap_or_else(|| panic!("{triggers:?}"));
     assert!(trigger.satisfying.cases >= 24 && trigger.missing.cases >= 24, "{trigger}");
     assert_eq!(trigger.missing.diverging, 0, "{trigger}");
