@@ -148,7 +148,9 @@ impl<'a> Investigator<'a> {
         if self.minimize && recurs {
             smallest = reduction.reduce(&smallest, &mut |event| events.push(event.clone()))?;
         }
-        if experiments.is_some() && recurs {
+        // what came and went while candidates ran is nothing to experiment with
+        let is_steady = recurs && experiments.is_some() && is_steady(&reduction, &smallest)?;
+        if is_steady {
             // what explains a minimal case is found out with that case alone, so that it is the same whoever runs it
             smallest.symptom = smallest.symptom.with_explanations(&smallest.evaluated);
         }
@@ -156,7 +158,7 @@ impl<'a> Investigator<'a> {
         let signature = smallest.symptom.signature(workers.info(), encoded);
         let identity = Identity::of_case(signature, &encoded.case);
         let is_minimal = !cancellation.is_timed_out();
-        Ok(Some(Reduced { smallest, identity, events, is_minimal, is_studied: !recurs }))
+        Ok(Some(Reduced { smallest, identity, events, is_minimal, is_studied: !is_steady }))
     }
 
     /// Confirms in a fresh worker the case to which `suspect` was reduced; if the symptom does not recur there, the case of
@@ -292,6 +294,11 @@ impl<'a> Investigator<'a> {
             None => Recurred::Never,
         })
     }
+}
+
+/// Whether a case shows its symptom once more; a hang, which takes long, is not tried.
+fn is_steady(reduction: &Reduction<'_>, diverging: &DivergingCase) -> Result<bool, TriageError> {
+    Ok(diverging.symptom.kind() != Kind::Hang && reduction.recurs(diverging)?)
 }
 
 /// Confirms the smaller case to which `original` was reduced: it recurs in a fresh worker, or it is unstable.
