@@ -17,11 +17,24 @@ use std::{
     env,
     io::{self, Write},
     path::{Path, PathBuf},
+    sync::LazyLock,
 };
 
 use program::{Libraries, Misuse, address, call, command, notice};
 use stand_in::{DRIVER, Driver, FOLDER, LAZY, compile};
 use twinfer_case::{MemoryMode, PoisonPattern};
+
+/// A library that finds the driver as a CUDA runtime does, for all tests.
+static RUNTIME: LazyLock<PathBuf> = LazyLock::new(|| {
+    env::var_os("TWINFER_TEST_CUDA_RUNTIME").map_or_else(
+        || {
+            let path = FOLDER.path().join("libmisuse.so");
+            compile("runtime.c", &path, &LAZY);
+            path
+        },
+        PathBuf::from,
+    )
+});
 
 const WRITTEN: &str = "behind a block of 400 bytes of device memory, the byte at offset 400 was written";
 
@@ -33,8 +46,7 @@ fn program_misuses_memory_as_its_environment_says() {
 #[test]
 fn poison_shows_misuse_that_keep_hides() {
     let driver = FOLDER.path().join(DRIVER);
-    let runtime = runtime();
-    assert_shown_by_poison_alone(Libraries { driver: &driver, runtime: &runtime });
+    assert_shown_by_poison_alone(Libraries { driver: &driver, runtime: &RUNTIME });
 }
 
 #[test]
@@ -43,8 +55,7 @@ fn poison_shows_misuse_that_keep_hides_on_the_device() {
     if !has_device(driver) {
         return skip("no CUDA device");
     }
-    let runtime = runtime();
-    assert_shown_by_poison_alone(Libraries { driver, runtime: &runtime });
+    assert_shown_by_poison_alone(Libraries { driver, runtime: &RUNTIME });
 }
 
 #[test]
@@ -56,8 +67,7 @@ fn compute_sanitizer_agrees_about_misuse() {
     let Some(sanitizer) = env::var_os("TWINFER_COMPUTE_SANITIZER") else {
         return skip("TWINFER_COMPUTE_SANITIZER is not set");
     };
-    let runtime = runtime();
-    let libraries = Libraries { driver, runtime: &runtime };
+    let libraries = Libraries { driver, runtime: &RUNTIME };
     for (misuse, tool, words) in [
         (Misuse::Overrun, "memcheck", "Invalid __global__ write of size 4 bytes"),
         (Misuse::UninitializedRead, "initcheck", "Uninitialized __global__ memory read of size 4 bytes"),
@@ -80,18 +90,6 @@ fn assert_shown_by_poison_alone(libraries: Libraries<'_>) {
     // zeros where memory is reused, and what was there before in memory that is freed
     let noticed = Misuse::ALL.map(|misuse| notice(misuse, MemoryMode::Keep, libraries));
     assert_eq!(noticed, ["nothing", "0.0", "1.0"]);
-}
-
-/// A library that finds the driver as a CUDA runtime does.
-fn runtime() -> PathBuf {
-    env::var_os("TWINFER_TEST_CUDA_RUNTIME").map_or_else(
-        || {
-            let path = FOLDER.path().join("libmisuse.so");
-            compile("runtime.c", &path, &LAZY);
-            path
-        },
-        PathBuf::from,
-    )
 }
 
 fn has_device(driver: &Path) -> bool {
