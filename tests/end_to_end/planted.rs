@@ -22,19 +22,24 @@ fn planted(bug: &str) -> String {
 
 /// A campaign, and its findings; `None` if there is no Python that has what the adapter needs.
 fn fuzz(subjects: &[String], cases: &str) -> Option<(Outcome, Vec<Finding>)> {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    let outcome = fuzz_into(&out, subjects, cases)?;
+    Some((outcome, findings(&out)))
+}
+
+/// A campaign with its run in `out`; `None` if there is no Python that has what the adapter needs.
+fn fuzz_into(out: &Path, subjects: &[String], cases: &str) -> Option<Outcome> {
     let has_numpy = Command::new("python3").args(["-c", "import numpy"]).output();
     if !has_numpy.is_ok_and(|output| output.status.success()) {
         eprintln!("skipped: python3 with numpy is needed");
         return None;
     }
-    let folder = tempfile::tempdir().unwrap();
-    let out = folder.path().join("run");
     let backends = format!("golden,{}", subjects.join(","));
     let budget = ["fuzz", "--trust", "--no-minimize", "--jobs", "1", "--seed", "22", "--cases", cases];
     let families = ["--family", "conv,deconv,qdq-conv,qdq-deconv,block", "--distribution", "baseline"];
     let others = ["--backends", &backends, "--known", no_findings(), "--out", out.to_str().unwrap()];
-    let outcome = twinfer(&[&budget[..], &families, &others].concat()).run();
-    Some((outcome, findings(&out)))
+    Some(twinfer(&[&budget[..], &families, &others].concat()).run())
 }
 
 fn findings(run: &Path) -> Vec<Finding> {
@@ -61,4 +66,28 @@ fn description_without_a_bug_conforms() {
     let Some((outcome, findings)) = fuzz(&[planted("none")], CASES_WITHOUT) else { return };
     assert_eq!(outcome.code, Some(0), "{}", outcome.shown());
     assert!(findings.is_empty(), "{}", outcome.shown());
+}
+
+#[test]
+fn explain_tells_when_a_planted_bug_shows() {
+    const WHEN: &str = "Conv where group > 1 and input channels are odd";
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    let Some(_) = fuzz_into(&out, &[planted("3")], "200") else { return };
+    assert!(findings(&out).iter().all(|finding| finding.trigger.is_none()));
+    let refused = twinfer(&["explain", out.to_str().unwrap()]).run();
+    assert_eq!(refused.code, Some(2), "{}", refused.shown());
+    let explained = twinfer(&["explain", out.to_str().unwrap(), "--trust"]).run();
+    assert_eq!(explained.code, Some(0), "{}", explained.shown());
+    assert!(explained.stdout.contains(&format!("trigger: {WHEN}: ")), "{}", explained.shown());
+    assert!(
+        explained.stdout.contains(&format!("may be one bug: wrong-values, {WHEN}\n")),
+        "{}",
+        explained.shown()
+    );
+    let told = |finding: &Finding| finding.trigger.as_ref().is_some_and(|one| one.condition() == WHEN);
+    // a case that is not minimized may have another operator that the experiments take for the cause
+    let findings = findings(&out);
+    let told = findings.iter().filter(|finding| told(finding)).count();
+    assert!(2 * told > findings.len(), "{}", explained.shown());
 }

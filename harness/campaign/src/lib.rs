@@ -49,4 +49,5 @@ pub use campaign::Campaign;
 pub use error::CampaignError;
 pub use library_check::LibraryCheck;
 pub use options::{Options, Scaling};
+pub use source::NEIGHBORS;
 pub use twinfer_triage::CaseSource;

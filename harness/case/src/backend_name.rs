@@ -76,6 +76,12 @@ backends! {
 }
 
 impl BackendName {
+    /// Whether the backend builds an engine for each case and tries kernels on a GPU for it, which takes a tenth of a second at
+    /// least.
+    pub const fn builds_engines(&self) -> bool {
+        matches!(self, Self::Trt | Self::TrtApi)
+    }
+
     /// The product that the backend loads, by its name in `twinfer backends list`; `None` if the backend loads none
     /// that twinfer installs.
     pub const fn library(&self) -> Option<&'static str> {

@@ -119,9 +119,10 @@ impl From<TriageError> for Failure {
 impl From<TargetError> for Failure {
     fn from(error: TargetError) -> Self {
         match error {
-            TargetError::NoBackend | TargetError::NothingToCompareWith { .. } | TargetError::Model { .. } => {
-                Self::usage(error)
-            }
+            TargetError::NoBackend
+            | TargetError::NothingToCompareWith { .. }
+            | TargetError::Model { .. }
+            | TargetError::NoFinding(_) => Self::usage(error),
             TargetError::Triage(error) => error.into(),
             TargetError::Worker(error) => error.into(),
             TargetError::Store(error) => error.into(),

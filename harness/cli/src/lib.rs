@@ -29,6 +29,7 @@ mod obstacle;
 mod output;
 mod paint;
 mod provision;
+mod recorded;
 mod resumption;
 mod run_log;
 mod sanitizer;

@@ -22,6 +22,11 @@ pub fn read_finding(folder: &Path) -> Result<Option<Finding>, StoreError> {
     has_finding(folder).then(|| read_json_in(folder, FINDING)).transpose()
 }
 
+/// Writes a finding in place of what its folder says of it. The folder keeps its case.
+pub fn update_finding(folder: &Path, finding: &Finding) -> Result<(), StoreError> {
+    write_json(&folder.join(FINDING), finding)
+}
+
 /// Writes the folder of a finding with its minimal case and the expected outputs, and beside the folder the observation.
 pub fn write_finding(
     folder: &Path,

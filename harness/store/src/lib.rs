@@ -43,7 +43,9 @@ pub use case_folder::{
 };
 pub use disk::{Disk, LocalDisk};
 pub use error::StoreError;
-pub use finding_folder::{OpaqueFinding, has_finding, read_finding, write_finding, write_opaque_finding};
+pub use finding_folder::{
+    OpaqueFinding, has_finding, read_finding, update_finding, write_finding, write_opaque_finding,
+};
 pub use findings_folder::{FindingsFolder, known_findings};
 pub use journal::{Journal, OpenCases, Resumed, StoredFinding};
 pub use merge::merge;
@@ -52,7 +54,7 @@ pub use names::{MODEL, tensor_file};
 pub use preceding::{read_preceding, write_preceding};
 pub use recording::{Observed, RecordedObservation, Recording, without_timings};
 pub use records::Records;
-pub use replay::replay_events;
+pub use replay::{findings_of_run, replay_events};
 pub use run::{machine, now, read_run, record_end, run_id};
 pub use run_directory::{RunDirectory, Start, debug_log, has_run, new_run_directory, new_run_directory_in};
 pub use topic::{has_topic, read_topic};

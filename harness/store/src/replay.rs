@@ -24,7 +24,7 @@ pub fn replay_events(run_directory: &Path, sink: &mut dyn FnMut(&Event)) -> Resu
         summary.record(&record);
         sink(&Event::CaseFinished { record });
     }
-    for folder in findings(&run_directory.join(FINDINGS))? {
+    for folder in findings_of_run(run_directory)? {
         let path = folder.join(FINDING);
         let finding: Finding = read_json_in(&folder, FINDING)?;
         check_format(finding.format, FINDING_FORMAT).map_err(StoreError::format(&path))?;
@@ -40,8 +40,10 @@ pub fn replay_events(run_directory: &Path, sink: &mut dyn FnMut(&Event)) -> Resu
 /// The first format in which a run says how it ended.
 pub const FIRST_WITH_END: u32 = 4;
 
-/// The folders of the findings, sorted by name; a run without findings may lack the folder above them.
-fn findings(folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
+/// The folders of the findings of the run in `run_directory`, sorted by name.
+pub fn findings_of_run(run_directory: &Path) -> Result<Vec<PathBuf>, StoreError> {
+    let folder = &run_directory.join(FINDINGS);
+    // a run without findings may lack the folder
     let folders = if folder.is_dir() { FindingsFolder::at(folder).folders()? } else { Vec::new() };
     Ok(folders.into_iter().filter(|folder| has_finding(folder)).collect())
 }

@@ -27,6 +27,9 @@ pub enum TargetError {
         /// What is wrong with it.
         reason: String,
     },
+    /// A folder without a finding.
+    #[error("no finding in {}: give the folder of a finding, or of a run", .0.display())]
+    NoFinding(std::path::PathBuf),
     /// The inputs of a model are too large to be generated.
     #[error("case {index}: {reason}")]
     Inputs {

@@ -1,7 +1,7 @@
 //! Operations on single cases: what `check`, `replay`, `minimize` and `repro` do, and what the facade crate offers to tests.
 //!
-//! [`Targets`] are variants with a worker each. They check a case, replay a finding, minimize a case that diverges, survey many
-//! cases, and compare the variants with each other on a model that golden does not support ([`OpaqueModel`]).
+//! [`Targets`] are variants with a worker each. They check a case, replay a finding, minimize a case that diverges, explain a finding,
+//! survey many cases, and compare the variants with each other on a model that golden does not support ([`OpaqueModel`]).
 //!
 //! ```no_run
 //! use twinfer_case::TrustedVariant;
@@ -20,6 +20,7 @@ mod case;
 mod check;
 mod comparison;
 mod error;
+mod explain;
 mod minimize;
 mod opaque_model;
 mod replay;
@@ -29,6 +30,7 @@ mod targets;
 
 pub use case::{read_case, write_case};
 pub use error::TargetError;
+pub use explain::Explanation;
 pub use minimize::{Minimal, Minimization};
 pub use opaque_model::OpaqueModel;
 pub use replay::Replay;

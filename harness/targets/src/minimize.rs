@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use twinfer_case::{Case, Circumstance, Divergence, Event, Finding, RepeatedOutcome, VariantRecord};
 use twinfer_checks::{Evaluated, expected_outputs};
 use twinfer_store::{Observed, write_finding};
-use twinfer_triage::{Cancellation, DivergingCase, Reduction, Repeater, Symptom, confirm_smaller, finding};
+use twinfer_triage::{
+    Cancellation, DivergingCase, Neighbors, Reduction, Repeater, Study, Symptom, confirm_smaller, finding,
+};
 use twinfer_workers::TriageWorkers;
 
 use crate::{TargetError, Targets};
@@ -29,12 +31,14 @@ pub enum Minimization {
 }
 
 impl Targets {
-    /// Minimizes `case` for the first variant that diverges on it, and writes the finding to a folder in `out`. Given a `known` finding, the divergence of that finding is followed if the case shows it, and the
-    /// first divergence otherwise.
+    /// Minimizes `case` for the first variant that diverges on it, experiments with cases chosen from `neighbors`, and writes the
+    /// finding to a folder in `out`. Given a `known` finding, the divergence of that finding is followed if the case shows it, and
+    /// the first divergence otherwise.
     pub fn minimize(
         &self,
         case: &Case,
         known: Option<&Finding>,
+        neighbors: &Neighbors,
         out: &Path,
         sink: &mut dyn FnMut(&Event),
     ) -> Result<Minimization, TargetError> {
@@ -49,9 +53,12 @@ impl Targets {
             let reduction =
                 Reduction { workers, oracle: &self.oracle, cancellation: &Cancellation::default() };
             let smaller = reduction.reduce(&diverging, sink)?;
-            let minimal = confirm_smaller(&smaller, workers)?.unwrap_or(diverging);
+            let mut minimal = confirm_smaller(&smaller, workers)?.unwrap_or(diverging);
+            let Study { trigger, refuted } = self.study(workers, &minimal, neighbors)?;
+            minimal.symptom = minimal.symptom.without(&refuted);
             let (minimal, outcomes) = repeated(workers, minimal)?;
-            let finding = Finding { outcomes, ..finding(workers.info(), &evaluated, &minimal, Vec::new()) };
+            let finding = finding(workers.info(), &evaluated, &minimal, Vec::new());
+            let finding = Finding { trigger, outcomes, ..finding };
             let folder = out.join(finding.signature.slug());
             let Evaluated { encoded, references, observation, .. } = &minimal.evaluated;
             let outputs = expected_outputs(references)?;
@@ -79,7 +86,7 @@ fn repeated(
 
 /// The symptom of the divergence of the `known` finding if `evaluated` shows it, or else of the first divergence; `None` if
 /// the case does not diverge.
-fn symptom(evaluated: &Evaluated, known: Option<&Finding>) -> Option<Symptom> {
+pub(crate) fn symptom(evaluated: &Evaluated, known: Option<&Finding>) -> Option<Symptom> {
     let is_known = |divergence: &&Divergence| {
         known.is_some_and(|known| (known.stage, known.kind) == (divergence.stage, divergence.kind))
     };

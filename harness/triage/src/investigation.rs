@@ -109,13 +109,13 @@ impl<'a> Investigator<'a> {
         Ok((!cancellation.is_canceled()).then(|| reduced.studied(study, workers.info())))
     }
 
-    /// Experiments, if there is something to experiment with.
+    /// Experiments, if there is something to experiment with. Where each case costs a build of an engine, none looks for the trigger.
     fn experiments<'b>(self, reduction: &'b Reduction<'b>) -> Option<Experiments<'b>>
     where
         'a: 'b,
     {
-        let neighbors = self.neighbors?;
-        Some(Experiments { reduction, neighbors })
+        let builds_engines = reduction.workers.info().variant.backend.builds_engines();
+        Some(Experiments { reduction, neighbors: Some(self.neighbors?).filter(|_| !builds_engines) })
     }
 
     /// The smallest case that shows the symptom of `suspect` in warm workers; the case of `suspect` if its symptom does not

@@ -44,8 +44,8 @@ pub struct Study {
 pub struct Experiments<'a> {
     /// Runs cases.
     pub reduction: &'a Reduction<'a>,
-    /// The cases to choose from.
-    pub neighbors: &'a Neighbors,
+    /// The cases among which the trigger is looked for; `None` if it is not.
+    pub neighbors: Option<&'a Neighbors>,
 }
 
 /// How often the mutants that explain a minimal case explain other cases that show the same symptom.
@@ -61,9 +61,11 @@ impl Experiments<'_> {
         let case = &minimal.evaluated.encoded.case;
         let mut explanations = self.explanations(minimal)?;
         let nodes = describe(case);
-        let trigger = match subject(&nodes).filter(|_| is_studied(minimal)) {
-            Some(subject) => self.trigger(minimal, subject, &mut explanations)?,
-            None => None,
+        let trigger = match (subject(&nodes).filter(|_| is_studied(minimal)), self.neighbors) {
+            (Some(subject), Some(neighbors)) => {
+                self.trigger(minimal, subject, neighbors, &mut explanations)?
+            }
+            _ => None,
         };
         Ok(Study { trigger, refuted: explanations.refuted(&minimal.symptom) })
     }
@@ -88,23 +90,24 @@ impl Experiments<'_> {
         Ok(explanations)
     }
 
-    /// The condition under which `subject` diverges.
+    /// The condition under which `subject` diverges in `neighbors`.
     fn trigger(
         &self,
         minimal: &DivergingCase,
         subject: &DescribedNode,
+        neighbors: &Neighbors,
         explanations: &mut Explanations,
     ) -> Result<Option<Trigger>, TriageError> {
         let limit = if minimal.symptom.kind() == Kind::Crash { MOST_CRASHES } else { MOST_CASES };
         let operator = subject.operator.as_str();
-        let mut learner = Learner::new(subject, &self.neighbors.described(operator), limit);
+        let mut learner = Learner::new(subject, &neighbors.described(operator), limit);
         let _lease = self.reduction.workers.lease();
         while self.reduction.cancellation.is_active() {
             let places = learner.propose();
             if places.is_empty() {
                 return Ok(learner.trigger());
             }
-            let cases = places.iter().map(|place| self.neighbors.case(operator, *place)).collect();
+            let cases = places.iter().map(|place| neighbors.case(operator, *place)).collect();
             for (place, evaluated) in
                 places.into_iter().zip(self.reduction.run_warm(cases, &minimal.symptom)?)
             {

@@ -7,7 +7,7 @@ use twinfer_configuration::{CONFIGURATION_FILE, Configuration, Jobs, Shard, Vari
 use twinfer_generators::Family;
 use twinfer_libraries::Hashing;
 use twinfer_log::LogLevel;
-use twinfer_reports::Format;
+use twinfer_reports::{Format, ReportedFinding};
 use twinfer_store::{RunDirectory, known_findings, read_run};
 #[cfg(feature = "fault-injection")]
 use twinfer_worker::FAULT_INJECTION_VARIABLE;
@@ -127,7 +127,15 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     } else if report.summary.open > 0 {
         note!("to triage the remaining divergences, resume with: {resumption}");
     }
+    if report.findings.iter().any(is_to_be_explained) {
+        note!("to find out when findings show: twinfer explain {}", out.display());
+    }
     Ok(Exit::of_campaign(&report))
+}
+
+/// Whether experiments on a finding were left for later, since each of their cases costs the build of an engine.
+fn is_to_be_explained(ReportedFinding { finding, .. }: &ReportedFinding) -> bool {
+    finding.signature.backend.builds_engines() && finding.trigger.is_none()
 }
 
 /// The run directory: nothing is written before it is claimed.

@@ -1,6 +1,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use twinfer_campaign::NEIGHBORS;
 use twinfer_case::{Comparisons, VariantRecord};
 use twinfer_configuration::Variants;
 use twinfer_log::LogLevel;
@@ -45,7 +46,8 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let out = arguments.out.as_deref().or(log.as_ref().map(RunLog::directory));
     let out = out.map_or_else(new_run_directory, |out| Ok(out.to_owned()))?;
     let mut progress = Progress::to_stderr();
-    let minimized = targets.minimize(&case, known.as_ref(), &out, &mut |event| progress.on_event(event))?;
+    let minimized =
+        targets.minimize(&case, known.as_ref(), &NEIGHBORS, &out, &mut |event| progress.on_event(event))?;
     let minimal = match minimized {
         Minimization::Minimal(minimal) => minimal,
         Minimization::NoDivergence(records) => return Ok(conclude(&records)),
@@ -62,6 +64,9 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         if let Some(diagnosis) = &divergence.diagnosis {
             line!("because: {diagnosis}");
         }
+    }
+    if let Some(trigger) = &finding.trigger {
+        line!("trigger: {trigger}");
     }
     line!("written to {}", minimal.folder.display());
     Ok(Exit::Findings)

@@ -3,6 +3,7 @@ mod backends;
 mod bench;
 mod check;
 mod diff;
+mod explain;
 mod fuzz;
 mod generate;
 mod merge;
@@ -27,6 +28,8 @@ pub enum Command {
     Replay(replay::Arguments),
     /// Reduce a diverging case to a minimal one
     Minimize(minimize::Arguments),
+    /// Find out by experiments when a finding shows, and which explanations of it hold
+    Explain(explain::Arguments),
     /// Keep a finding as a regression test
     Adopt(adopt::Arguments),
     /// Write a standalone reproduction of a finding for an upstream issue
@@ -65,6 +68,7 @@ impl Command {
             Self::Check(arguments) => check::run(&arguments),
             Self::Replay(arguments) => replay::run(&arguments),
             Self::Minimize(arguments) => minimize::run(&arguments),
+            Self::Explain(arguments) => explain::run(&arguments),
             Self::Adopt(arguments) => adopt::run(&arguments),
             Self::Repro(arguments) => repro::run(&arguments),
             Self::Generate(arguments) => generate::run(&arguments),

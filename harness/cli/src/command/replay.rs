@@ -3,15 +3,15 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use twinfer_case::{Ending, TrustedVariant, VariantRecord, Verdict};
 use twinfer_log::LogLevel;
-use twinfer_store::Recording;
 use twinfer_targets::{Replay, Sanitizer, SanitizerReport};
 
 use crate::{
-    Exit, Failure, Obstacle,
+    Exit, Failure,
     backends::Backends,
     limits::LimitArguments,
     output::line,
     paint,
+    recorded::runnable,
     run_log::RunLog,
     sanitizer, targets,
     trust::TrustArguments,
@@ -90,43 +90,6 @@ fn print_report(SanitizerReport { variant, tool, observation, lines, errors }: &
     }
 }
 
-/// The recorded variants that may run and do so on this machine, each once; prints a line for each other one.
-fn runnable(folder: &Path, trust: TrustArguments) -> Result<Vec<TrustedVariant>, Failure> {
-    let mut variants = Vec::new();
-    let mut refused = None;
-    let recorded = Recording::read_beside(folder)?.observed;
-    for one in &recorded {
-        let variant = match trust.with_given(&[]).admit(&one.variant) {
-            Ok(variant) => variant,
-            Err(untrusted) => {
-                line!(paint::faint("skipped  ") => " {untrusted}");
-                refused.get_or_insert(untrusted);
-                continue;
-            }
-        };
-        match Obstacle::to(&one.variant, &one.version) {
-            Some(obstacle @ (Obstacle::NoDevice | Obstacle::Device)) => {
-                line!(paint::faint("skipped  ") => " {} ({}): {obstacle}", one.variant, one.version);
-            }
-            _ if variants.contains(&variant) => {}
-            _ => variants.push(variant),
-        }
-    }
-    if let (true, Some(refused)) = (variants.is_empty(), refused) {
-        return Err(Failure::usage(format!(
-            "the recording of {}: {refused}: if you trust it, repeat with --trust, or name the backend with --backends",
-            folder.display()
-        )));
-    }
-    if variants.is_empty() && !recorded.is_empty() {
-        return Err(Failure::environment(format!(
-            "no backend recorded for {} runs on this machine: name backends with --backends",
-            folder.display()
-        )));
-    }
-    Ok(variants)
-}
-
 fn print(replay: &Replay) {
     let (then, now) = &replay.versions;
     let versions = if then == now { now.to_string() } else { format!("recorded with {then}, running {now}") };
@@ -135,7 +98,12 @@ fn print(replay: &Replay) {
     for difference in &replay.library_differences {
         line!("          another library of the same version: {difference}");
     }
-    match &replay.record.verdict {
+    print_verdict(&replay.record);
+}
+
+/// Prints what a variant makes of a case now, below a line that names the variant.
+pub(super) fn print_verdict(record: &VariantRecord) {
+    match &record.verdict {
         Verdict::Diverges(divergences) => {
             for divergence in divergences {
                 line!("          {} {}: {}", divergence.stage, divergence.kind, divergence.detail);
@@ -145,9 +113,8 @@ fn print(replay: &Replay) {
             }
         }
         Verdict::Conforms => {
-            let VariantRecord { stage, outcome, .. } = &replay.record;
-            let ending = outcome.as_ref().map_or(Ending::Ok, Ending::of);
-            line!("          conforms ({})", ending.in_words(*stage));
+            let ending = record.outcome.as_ref().map_or(Ending::Ok, Ending::of);
+            line!("          conforms ({})", ending.in_words(record.stage));
         }
         Verdict::Unsupported(rule) => line!("          unsupported: {rule}"),
         Verdict::Unspecified(rule) => line!("          unspecified: {rule}"),

@@ -1,0 +1,62 @@
+//! *Explaining* finds out by experiments under which condition a finding shows, and which of its explanations other cases refute.
+
+use std::path::Path;
+
+use twinfer_case::{Finding, Sighting, VariantRecord};
+use twinfer_store::{read_finding, update_finding};
+use twinfer_triage::{Cancellation, DivergingCase, Experiments, Neighbors, Reduction, Study};
+use twinfer_workers::TriageWorkers;
+
+use crate::{TargetError, Targets, case::read_case, minimize::symptom};
+
+/// What became of a finding that was to be explained.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Explanation {
+    /// The finding with what experiments showed, as it is in its folder now.
+    Explained(Box<Finding>),
+    /// The case does not diverge any more: the verdict on it.
+    NotRecurring(Box<VariantRecord>),
+    /// None of the variants is one that showed the finding.
+    NotRun(Vec<Sighting>),
+}
+
+impl Targets {
+    /// Experiments with the finding in `folder` on the first variant that showed it, with cases chosen from `neighbors`, and writes what
+    /// they show to its `finding.json`. The signature of the finding stays.
+    pub fn explain(&self, folder: &Path, neighbors: &Neighbors) -> Result<Explanation, TargetError> {
+        let case = read_case(folder)?;
+        let mut finding = read_finding(folder)?.ok_or_else(|| TargetError::NoFinding(folder.to_owned()))?;
+        let Some(workers) = self.variants.iter().find(|one| finding.is_seen_in(&one.info().variant)) else {
+            return Ok(Explanation::NotRun(finding.seen_in));
+        };
+        let evaluated = self.evaluate_fresh(workers, &case)?;
+        let shown = symptom(&evaluated, Some(&finding))
+            .filter(|shown| (shown.kind(), shown.stage()) == (finding.kind, finding.stage));
+        let Some(symptom) = shown else {
+            return Ok(Explanation::NotRecurring(Box::new(evaluated.record(workers.info()))));
+        };
+        let minimal = DivergingCase { evaluated, symptom };
+        let study = self.study(workers, &minimal, neighbors)?;
+        let symptom = minimal.symptom.without(&study.refuted);
+        finding.trigger = study.trigger;
+        finding.diagnosis = symptom.diagnosis().to_vec();
+        finding.refuted = symptom.refuted().to_vec();
+        for divergence in &mut finding.divergences {
+            let diagnosis = divergence.diagnosis.take();
+            divergence.diagnosis = diagnosis.map(|diagnosis| diagnosis.narrowed_to(&finding.diagnosis));
+        }
+        update_finding(folder, &finding)?;
+        Ok(Explanation::Explained(Box::new(finding)))
+    }
+
+    /// What experiments show of a minimal case.
+    pub(crate) fn study(
+        &self,
+        workers: &TriageWorkers,
+        minimal: &DivergingCase,
+        neighbors: &Neighbors,
+    ) -> Result<Study, TargetError> {
+        let reduction = &Reduction { workers, oracle: &self.oracle, cancellation: &Cancellation::default() };
+        Ok(Experiments { reduction, neighbors: Some(neighbors) }.study(minimal)?)
+    }
+}
