@@ -30,7 +30,7 @@ pub use open::{open, open_watched};
 pub use open_error::OpenError;
 pub use options::InvalidOption;
 pub use recorder::Recorder;
-pub use trt::{has_cuda_device, is_mps_serving, processes_a_device};
+pub use trt::{MPS_PROCESSES_A_DEVICE, has_cuda_device, is_mps_serving, processes_a_device};
 
 use twinfer_case::{Description, DeviceMemory, Observation, Stage, Task};
 

@@ -57,7 +57,7 @@ pub use self::{
         is_lost as has_lost_cuda_context, is_present as has_cuda_device, memory_of as memory_of_cuda_device,
     },
     hazard::hazard,
-    mps::{is_serving as is_mps_serving, processes_a_device},
+    mps::{PROCESSES_A_DEVICE as MPS_PROCESSES_A_DEVICE, is_serving as is_mps_serving, processes_a_device},
 };
 
 /// TensorRT or TensorRT-RTX, with one way of reading a model.

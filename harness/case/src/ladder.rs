@@ -25,8 +25,8 @@ pub struct InvalidLadder(String);
 
 impl Percent {
     /// A share of `percent`; `None` unless it is above 0 and below 100.
-    pub fn new(percent: f64) -> Option<Self> {
-        (percent > 0.0 && percent < 100.0).then_some(Self(percent))
+    pub const fn new(percent: f64) -> Option<Self> {
+        if percent > 0.0 && percent < 100.0 { Some(Self(percent)) } else { None }
     }
 
     /// The share as a fraction of 1.

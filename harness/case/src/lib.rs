@@ -46,6 +46,7 @@ mod recipe;
 mod record;
 mod repeated_outcome;
 mod run_end;
+mod screening;
 mod signature;
 mod summary;
 mod task;

@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{DeviceNeed, OptionKey, Variant};
+use crate::{OptionKey, Variant};
 
 /// What a worker changes between a backend and the CUDA driver, by the word of a variant's option `memory`:
 /// `trt,memory=off`.
@@ -117,18 +117,6 @@ impl Variant {
         variant
     }
 
-    /// The variant that a campaign screens cases with: [`MemoryMode::Keep`] if the backend cannot work without a GPU and the
-    /// variant names no mode; the variant itself otherwise.
-    #[must_use]
-    pub fn for_screening(&self) -> Self {
-        let needs_gpu = self.backend.device_need() == DeviceNeed::Always;
-        if needs_gpu && !self.options.contains_key(OptionKey::Memory.key()) {
-            self.with_memory(MemoryMode::Keep)
-        } else {
-            self.clone()
-        }
-    }
-
     /// The pattern with which this variant's memory is filled, if it differs from `base` in nothing but that.
     pub fn poison_of(&self, base: &Self) -> Option<PoisonPattern> {
         match self.memory() {
@@ -194,15 +182,6 @@ mod tests {
         assert_eq!(variant("ort:cuda,memory=off").memory(), Some(MemoryMode::Off));
         assert_eq!(variant("trt,memory=sometimes").memory(), None);
         assert_eq!(variant("ort:cpu").memory(), None);
-    }
-
-    #[test]
-    fn screening_keeps_memory_where_only_a_gpu_works() {
-        let screened = |text| variant(text).for_screening().to_string();
-        assert_eq!(screened("trt,version=8.6"), "trt,memory=keep,version=8.6");
-        assert_eq!(screened("ort:cuda,memory=off"), "ort:cuda,memory=off");
-        assert_eq!(screened("trt-rtx"), "trt-rtx");
-        assert_eq!(screened("ort:cpu"), "ort:cpu");
     }
 
     #[test]

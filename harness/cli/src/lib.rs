@@ -25,6 +25,8 @@ mod interruption;
 mod issues;
 mod libraries;
 mod limits;
+mod machine;
+mod mps;
 mod obstacle;
 mod output;
 mod paint;

@@ -49,7 +49,8 @@ pub fn lacks_device(variant: &Variant) -> bool {
     variant.backend.device_need() == DeviceNeed::Always && !has_device()
 }
 
-fn has_device() -> bool {
+/// Whether this machine has an NVIDIA GPU.
+pub fn has_device() -> bool {
     Loader::of_this_machine().has_cuda_device()
 }
 

@@ -35,6 +35,7 @@ mod host_context;
 mod limits;
 mod loss;
 pub mod memory;
+mod mps;
 mod outbox;
 mod pool;
 mod process;
@@ -53,6 +54,7 @@ pub use error::WorkerError;
 pub use host_context::HostContext;
 pub use limits::{Excess, Limits, Resource};
 pub use loss::Loss;
+pub use mps::{MpsError, MpsServer};
 pub use outbox::{Message, Outbox, receive_all};
 pub use pool::{
     WorkerPool,

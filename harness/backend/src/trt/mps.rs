@@ -13,7 +13,7 @@ const DEFAULT: &str = "/tmp/nvidia-mps";
 const DAEMON: &str = "nvidia-cuda-mps-control.pid";
 /// CUDA Multi-Process Service: 48 clients a device since Volta. On an H200 it refused another one with 54 workers alive, some
 /// of which were still starting (docs/campaigns.md).
-const PROCESSES_A_DEVICE: usize = 48;
+pub const PROCESSES_A_DEVICE: NonZeroUsize = NonZeroUsize::new(48).unwrap();
 
 /// Whether what this process asks of a GPU goes through a service that is running.
 pub fn is_serving() -> bool {
@@ -23,7 +23,7 @@ pub fn is_serving() -> bool {
 
 /// How many processes a device serves at once; `None` if unlimited.
 pub fn processes_a_device() -> Option<NonZeroUsize> {
-    NonZeroUsize::new(PROCESSES_A_DEVICE).filter(|_| is_serving())
+    Some(PROCESSES_A_DEVICE).filter(|_| is_serving())
 }
 
 /// Whether the daemon of a service's folder is alive: the folder stays behind when it ends.

@@ -20,6 +20,7 @@ mod findings;
 mod ladder;
 mod libraries;
 mod lossy_disk;
+mod mps;
 mod poison;
 mod power_cuts;
 mod real_backends;

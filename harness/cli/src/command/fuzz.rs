@@ -1,9 +1,12 @@
-use std::path::{Path, PathBuf};
+use std::{
+    num::NonZeroU64,
+    path::{Path, PathBuf},
+};
 
 use clap::Args;
 use twinfer_campaign::{Options, Scaling};
-use twinfer_case::{Budget, Distribution, Ladder, RunEnd, RunInfo, Settings, TrustedVariant};
-use twinfer_configuration::{CONFIGURATION_FILE, Configuration, Jobs, Shard, Variants, seconds};
+use twinfer_case::{Budget, Distribution, Ladder, Percent, RunEnd, RunInfo, Settings, TrustedVariant};
+use twinfer_configuration::{CONFIGURATION_FILE, Configuration, Jobs, Shard, seconds};
 use twinfer_generators::Family;
 use twinfer_libraries::Hashing;
 use twinfer_log::LogLevel;
@@ -22,6 +25,7 @@ use crate::{
     issues::{Trials, resolve},
     libraries::verify_in_background,
     limits::LimitArguments,
+    machine, mps,
     output::{note, write},
     provision::provision,
     resumption::Resumption,
@@ -30,13 +34,17 @@ use crate::{
     worker::worker_with,
 };
 
+/// Which cases run again at the levels that were named, where cases are screened at a lower one.
+const RERUN_ONE_IN: NonZeroU64 = NonZeroU64::new(50).unwrap();
+const RERUN_SHARE: Percent = Percent::new(10.0).unwrap();
+
 /// The default folder of known findings.
 const KNOWN: &str = "golden/cases";
 
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// Backends to compare, separated by commas, each followed by its options: ort:cpu,opt=off,trt-rtx [default:
-    /// golden,ort:cpu,trt-rtx]
+    /// Backends to compare, separated by commas, each followed by its options: ort:cpu,opt=off,trt-rtx [default: what is
+    /// installed for the GPU, or golden,ort:cpu,trt-rtx]
     #[arg(long, value_name = "A,B")]
     backends: Option<Backends>,
     #[command(flatten)]
@@ -60,7 +68,7 @@ pub struct Arguments {
     #[arg(long)]
     jobs: Option<Jobs>,
     /// Re-run suspicious cases and a sample of the rest at higher optimization levels; limit by share of backend time (10%)
-    /// or sample rate (1/50)
+    /// or sample rate (1/50) [default: none, or 10% where TensorRT is screened at a lower level than listed, 1/50 with --cases]
     #[arg(long, value_name = "10%|1/N")]
     ladder: Option<Ladder>,
     /// GPUs to use, separated by commas; each worker uses one
@@ -111,7 +119,9 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let (stored, worker) = (options.known.clone(), options.worker.clone());
     let variants = options.variants.clone();
     let resumption = Resumption::of_process(&out);
+    let service = mps::serve(&mut options);
     let ended = run_with_progress(options, &directory, &resumption);
+    drop(service);
     if ended.is_err() {
         log.discard_without_run();
         directory.discard_without_run();
@@ -164,10 +174,12 @@ fn options(
     configuration: &Configuration,
     recorded: Option<&RunInfo>,
 ) -> Result<Options, Failure> {
-    let variants = for_screening(match recorded.filter(|_| arguments.backends.is_none()) {
+    let listed = match recorded.filter(|_| arguments.backends.is_none()) {
         Some(run) => recorded_variants(arguments, run)?,
         None => variants(arguments, configuration)?,
-    });
+    };
+    let has_rungs_below = listed.iter().any(|variant| variant.is_above_lowest_level());
+    let variants = for_screening(listed);
     let configuration = &match recorded {
         Some(run) => of_run(run, configuration)?,
         None => configuration.clone(),
@@ -183,18 +195,20 @@ fn options(
     let known = known(&arguments.known, settings)?;
     let defaults = Options::new(variants, worker);
     let jobs = arguments.jobs.or(configuration.jobs);
+    let budget = budget(arguments).or(configuration.budget).unwrap_or(Budget::Seconds(60));
+    let default_ladder = has_rungs_below.then(|| ladder(budget));
     let minimize = !arguments.no_minimize && settings.is_none_or(|settings| settings.minimize);
     Ok(Options {
         families: families(arguments, configuration).iter().map(Family::to_string).collect(),
         distribution: arguments.distribution.or(configuration.distribution).unwrap_or(Distribution::Full),
         seed: arguments.seed.or(configuration.seed).unwrap_or(0),
-        budget: budget(arguments).or(configuration.budget).unwrap_or(Budget::Seconds(60)),
+        budget,
         shard: arguments.shard.map(Into::into).or(recorded.map(|run| run.shard)).unwrap_or((0, 1)),
         jobs: jobs.map_or(defaults.jobs, Jobs::number),
         scaling: if jobs.is_some() { Scaling::Fixed } else { Scaling::AsNeeded },
         devices: devices.into_iter().flat_map(|devices| devices.split(',')).map(str::to_owned).collect(),
         device_workers: twinfer_backend::processes_a_device(),
-        ladder: arguments.ladder.or(configuration.ladder),
+        ladder: arguments.ladder.or(configuration.ladder).or(default_ladder),
         libraries: verify_in_background(provision, Hashing::Full),
         known,
         experiments: minimize,
@@ -240,20 +254,36 @@ fn variants(arguments: &Arguments, configuration: &Configuration) -> Result<Vec<
     match (&arguments.backends, &configuration.backends) {
         (Some(given), _) => Ok(given.subjects()),
         (None, Some(configured)) => arguments.trust.admit_configured(file, &configured.subjects()),
-        (None, None) => Ok(Variants::default().subjects().into_iter().map(TrustedVariant::vouch).collect()),
+        (None, None) => machine::variants(),
     }
 }
 
-/// The variants that screen cases: those that need a GPU keep memory unless they say otherwise, which is printed.
+/// The variants that screen cases, which is printed where they differ from those that were named.
 fn for_screening(variants: Vec<TrustedVariant>) -> Vec<TrustedVariant> {
     let screening = |named: TrustedVariant| {
         let screening = named.for_screening();
-        if screening != named {
-            note!("{named} screens cases as {screening}, which is fast and can hide misuse of memory");
+        if named.is_above_lowest_level() {
+            note!(
+                "{named} screens cases as {screening}, which is fast; some cases run again at its default level"
+            );
+        }
+        if screening.memory() != named.memory() {
+            note!(
+                "{screening} keeps memory, which is fast and can hide misuse of it; findings are confirmed without"
+            );
         }
         screening
     };
     variants.into_iter().map(screening).collect()
+}
+
+/// The ladder of a campaign that screens at a lower level than the one named: it never makes a campaign over a number of cases depend on
+/// the clock.
+fn ladder(budget: Budget) -> Ladder {
+    match budget {
+        Budget::Cases(_) => Ladder::Sample(RERUN_ONE_IN),
+        Budget::Seconds(_) => Ladder::Time(RERUN_SHARE),
+    }
 }
 
 /// The folders of known findings: the given ones, which must exist, or those of the run to resume, or the default one if it
