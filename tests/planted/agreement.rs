@@ -3,20 +3,14 @@
 //! A client writes frames as in docs/protocol.md to stdin. The header is a [`Question`]; the payload is an ONNX model, then the inputs
 //! of the run, then its outputs. The answer to each frame is a line of JSON: one [`Answer`] per explanation, in their order.
 
-use std::{
-    error::Error,
-    io::{self, BufReader, Read, Write},
-};
+mod frames;
 
+use std::error::Error;
+
+use frames::{Described, decoded, serve};
 use serde::{Deserialize, Serialize};
 use twinfer_golden::{Agreement, Arithmetic, Combination, Evaluation, Mutant, evaluate_as};
-use twinfer_onnx::{DataType, Graph, Tensor};
-
-#[derive(Deserialize)]
-struct Header {
-    message: Question,
-    payload: Vec<usize>,
-}
+use twinfer_onnx::{Graph, Tensor};
 
 /// What a backend did with one run of a model.
 #[derive(Deserialize)]
@@ -27,12 +21,6 @@ struct Question {
     inputs: Vec<Described>,
     /// The descriptions of the outputs; `None` if the backend failed.
     outputs: Option<Vec<Described>>,
-}
-
-#[derive(Deserialize)]
-struct Described {
-    dtype: DataType,
-    shape: Vec<usize>,
 }
 
 #[derive(Clone, Copy, Serialize)]
@@ -51,33 +39,12 @@ enum Answer {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let (mut stdin, mut stdout) = (BufReader::new(io::stdin().lock()), io::stdout().lock());
-    let mut length = [0; 4];
-    while stdin.read_exact(&mut length).is_ok() {
-        let header: Header = serde_json::from_slice(&read(&mut stdin, u32::from_le_bytes(length) as usize)?)?;
-        let parts =
-            header.payload.iter().map(|size| read(&mut stdin, *size)).collect::<Result<Vec<_>, _>>()?;
-        let answers = answers(&header.message, &parts)?;
-        serde_json::to_writer(&mut stdout, &answers)?;
-        stdout.write_all(b"\n")?;
-        stdout.flush()?;
-    }
-    Ok(())
-}
-
-fn read(from: &mut impl Read, size: usize) -> Result<Vec<u8>, io::Error> {
-    let mut bytes = Vec::new();
-    from.take(size as u64).read_to_end(&mut bytes)?;
-    if bytes.len() == size { Ok(bytes) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
+    serve(answers)
 }
 
 fn answers(question: &Question, parts: &[Vec<u8>]) -> Result<Vec<Answer>, Box<dyn Error>> {
-    let [model, tensors @ ..] = parts else { return Err("a frame has no model".into()) };
-    let graph = Graph::decode(model)?;
     let described = question.inputs.iter().chain(question.outputs.iter().flatten());
-    let tensor =
-        |(of, bytes): (&Described, &Vec<u8>)| Tensor::from_le_bytes(of.dtype, of.shape.clone(), bytes);
-    let mut inputs = described.zip(tensors).map(tensor).collect::<Result<Vec<_>, _>>()?;
+    let (graph, mut inputs) = decoded(parts, described)?;
     let outputs = inputs.split_off(question.inputs.len());
     let given = question.outputs.as_ref().map(|_| &outputs[..]);
     let golden = evaluate_as(&graph, &inputs, Arithmetic::default(), &[]).ok();

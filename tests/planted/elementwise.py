@@ -49,7 +49,8 @@ class Add(Facts):
         self.left_channel, self.right_channel = _indices(self.left, 1), _indices(self.right, 1)
         self.right_sample, self.right_last = _indices(self.right, 0), _indices(self.right, -1)
         self.operands = None
-        self.added = max(operand.shape[1] if operand.ndim > 1 else 0 for operand in self.inputs)
+        shape = numpy.broadcast_shapes(*(operand.shape for operand in self.inputs))
+        self.added = shape[1] if len(shape) > 1 else 0
 
     def compute(self):
         left = _taken(self.left, self.left_channel, 1)

@@ -1,15 +1,11 @@
 """Whether explanations predict what a bug does: golden with an explanation's mutants against the planted evaluation."""
 import dataclasses
-import json
-import struct
-import subprocess
 
 import bugs
 import draws
 import fresh
 import worker
 from found import RIGHT
-from model import encode
 
 STEP = 50
 
@@ -39,26 +35,15 @@ class Agreement:
         return [self.agreed / max(self.tried, 1), self.agreed_if_triggered / max(self.tried_if_triggered, 1), self.vague / max(self.tried, 1)]
 
 
-class Golden:
-    """The program `agreement-with-mutants`."""
-
-    def __init__(self, program):
-        self.process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-
-    def answers(self, explanations, graph, output):
-        """Per explanation: agrees, vague, differs, open or unknown. `output` is None if the backend failed."""
-        model = encode(graph.model, graph.shapes)
-        outputs = None if output is None else [worker.described(output)]
-        question = {"explanations": explanations, "inputs": [worker.described(tensor) for tensor in graph.run], "outputs": outputs}
-        parts = [model, *(tensor.tobytes() for tensor in graph.run), *([] if output is None else [output.tobytes()])]
-        header = json.dumps({"message": question, "payload": [len(part) for part in parts]}).encode()
-        self.process.stdin.write(b"".join([struct.pack("<I", len(header)), header, *parts]))
-        self.process.stdin.flush()
-        return json.loads(self.process.stdout.readline())
+def answers(golden, names, graph, output):
+    """Per explanation: agrees, vague, differs, open or unknown. `output` is None if the backend failed."""
+    outputs = [] if output is None else [output]
+    described = None if output is None else list(map(worker.described, outputs))
+    return golden.answer(graph, {"explanations": names, "outputs": described}, outputs)
 
 
 def agreements(bug, names, golden, count=700, edge=150):
-    """Per explanation its agreement. One that is refuted for all and for triggered graphs is not tried further."""
+    """Per explanation its agreement, as the program `golden` says. One that is refuted for all and for triggered graphs is not tried further."""
     drawn = fresh.fresh(bug, count, edge)
     seeds = [*drawn.positives, *drawn.near_misses, *drawn.random]
     agreed = {name: Agreement() for name in names}
@@ -69,9 +54,9 @@ def agreements(bug, names, golden, count=700, edge=150):
         if not remaining:
             break
         graph = declared(draws.drawn(bug.operator, seed))
-        answers = golden.answers(remaining, graph, planted(graph, bug))
+        answered = answers(golden, remaining, graph, planted(graph, bug))
         is_triggered = fresh.is_triggered(bug, graph)
-        for name, answer in zip(remaining, answers):
+        for name, answer in zip(remaining, answered):
             if answer in ("agrees", "vague", "differs"):
                 agreed[name].add(answer, is_triggered)
     return agreed

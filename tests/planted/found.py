@@ -6,6 +6,7 @@ import re
 
 BESIDE = {"QuantizeLinear", "DequantizeLinear"}
 RIGHT = 0.99
+EXACT = 0.98
 VAGUE = 0.01  # of all graphs; agreement in them says nothing
 
 
@@ -27,11 +28,18 @@ class Finding:
     kind: str
     explanations: list  # names that golden knows; several are alternatives
     sentences: list
-    trigger: object  # None as long as findings have none
+    trigger: object  # as finding.json has it; None if there is none
     elements: int
     nodes: int  # beyond the operator and quantizers
     first: int  # the case that showed it first
     agreement: dict = dataclasses.field(default_factory=dict)  # per explanation: explanations.Agreement.shares
+    precision: float = 0.0  # of the trigger, on fresh graphs
+    recall: float = 0.0
+
+    @property
+    def is_exactly_triggered(self):
+        """Whether its trigger predicts where the bug shows."""
+        return min(self.precision, self.recall) >= EXACT
 
     @property
     def verdict(self):

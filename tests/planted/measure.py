@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Measures what twinfer makes of planted bugs: runs a campaign per bug, tries the explanations of its findings on fresh graphs, and
-writes a table. What has run is kept under --out and not run again.
+"""Measures what twinfer makes of planted bugs: runs a campaign per bug, tries the explanations and the triggers of its findings on fresh
+graphs, and writes a table. What has run is kept under --out and not run again.
 
     cargo build --release --locked -p twinfer-cli
-    cargo build --release --locked -p twinfer-tests --example agreement-with-mutants
+    cargo build --release --locked -p twinfer-tests --examples
     tests/planted/measure.py --out target/planted
 """
 import argparse
@@ -14,8 +14,10 @@ import pathlib
 import bugs
 import explanations
 import found
+import predictions
 import table
 from campaigns import ROOT, Campaign
+from programs import Program
 
 
 @dataclasses.dataclass
@@ -28,7 +30,7 @@ class Measured:
     tally: dict  # how often the bug shows in the cases, as tally.Tally; empty if it was found
 
 
-def measured(campaign, number, bug, golden):
+def measured(campaign, number, bug, golden, triggers):
     """Runs the campaign of a bug and measures its findings, unless both are done."""
     kept = campaign.out / f"{number}.measured.json"
     if not kept.exists():
@@ -38,6 +40,9 @@ def measured(campaign, number, bug, golden):
         agreements = explanations.agreements(bug, names, golden)
         for finding in findings:
             finding.agreement = {name: agreements[name].shares for name in finding.explanations}
+        triggered = [finding for finding in findings if finding.trigger]
+        for finding, figures in zip(triggered, predictions.figures(bug, [finding.trigger for finding in triggered], triggers)):
+            finding.precision, finding.recall = figures
         tally = {} if findings else campaign.tally(number)
         record = {"bug": number, "seconds": seconds, "findings": [dataclasses.asdict(finding) for finding in findings], "tally": tally}
         kept.write_text(json.dumps(record, indent=1))
@@ -62,13 +67,14 @@ def main():
     parser.add_argument("--table", type=pathlib.Path, help="file for the table [default: OUT/planted-bugs.md]")
     parser.add_argument("--twinfer", default=ROOT / "target/release/twinfer")
     parser.add_argument("--golden", default=ROOT / "target/release/examples/agreement-with-mutants")
+    parser.add_argument("--triggers", default=ROOT / "target/release/examples/satisfaction-of-triggers")
     parser.add_argument("--commit", default="unknown", help="the commit of twinfer, for the table")
     arguments = parser.parse_args()
     campaign = Campaign(str(arguments.twinfer), arguments.cases, arguments.seed, arguments.distribution, arguments.out.resolve())
-    golden, listed = explanations.Golden(arguments.golden), bugs.listed()
+    golden, triggers, listed = Program(arguments.golden), Program(arguments.triggers), bugs.listed()
     results = []
     for number in arguments.bugs:
-        results.append(measured(campaign, number, listed[number], golden))
+        results.append(measured(campaign, number, listed[number], golden, triggers))
         print(number, len(results[-1].findings), "findings", flush=True)
     written = arguments.table or arguments.out / "planted-bugs.md"
     written.write_text(table.table(listed, results, arguments))

@@ -2,7 +2,7 @@
 from found import Verdict
 
 COLUMNS = ["bug", "operator", "what is wrong", "trigger", "first case", "findings", "right", "right where triggered", "vague", "wrong", "none",
-           "elements", "nodes", "explanations"]
+           "precision", "recall", "elements", "nodes", "explanations"]
 
 
 def table(listed, results, arguments):
@@ -25,6 +25,10 @@ agrees only on those in which the bug is triggered, because it does not say when
 bug shows. *None*: no explanation.
 
 {summary(listed, results)}
+
+The trigger that a finding states is tried on up to 300 fresh graphs in which the bug's own trigger holds and the output is wrong, and on up to
+300 in which all conditions of the bug's own trigger but one hold. *Recall* is the share of the former that satisfies the trigger, *precision* the share of
+the former among all that do. The table shows those of the finding whose lesser figure is largest.
 
 The column *first case* is the number of the case that showed the bug first. *Elements* is the largest number of elements of inputs and
 initializers of the minimal cases, *nodes* the largest number of their nodes beyond one operator and quantizers. *Explanations* are the
@@ -62,6 +66,9 @@ def summary(listed, results):
         "found bugs with one that is right at least where triggered": share(len(if_triggered), len(shown)),
         "of these, bugs without a wrong one beside it": share(len(only), len(shown)),
         "findings with a trigger": share(sum(finding.trigger is not None for finding in findings), len(findings)),
+        "found bugs with a trigger": share(sum(any(finding.trigger for finding in result.findings) for result in shown), len(shown)),
+        "found bugs with a trigger of precision and recall ≥ 0.98": share(
+            sum(any(finding.is_exactly_triggered for finding in result.findings) for result in shown), len(shown)),
         "elements of minimal cases: median, 95th percentile, most": _three([finding.elements for finding in findings]),
         "nodes beyond operator and quantizers: median, 95th percentile, most": _three([finding.nodes for finding in findings]),
         "CPU time of a campaign in seconds: median, 95th percentile, all": "{:.0f}, {:.0f}, {:,.0f}".format(
@@ -104,10 +111,16 @@ def _at(values, percent):
     return ordered[max(-(-len(ordered) * percent // 100) - 1, 0)] if ordered else 0
 
 
+def _best(findings):
+    """Precision and recall of the best trigger."""
+    triggered = [(finding.precision, finding.recall) for finding in findings if finding.trigger]
+    return [f"{figure:.2f}" for figure in max(triggered, key=min)] if triggered else ["", ""]
+
+
 def _row(bug, result):
     findings = result.findings
     of = lambda verdict: sum(finding.verdict is verdict for finding in findings)
     cells = [result.bug, bug.operator, bug.words, bug.trigger, min((finding.first for finding in findings), default="not found"), len(findings),
-             *map(of, Verdict), max((finding.elements for finding in findings), default=""), max((finding.nodes for finding in findings), default=""),
+             *map(of, Verdict), *_best(findings), max((finding.elements for finding in findings), default=""), max((finding.nodes for finding in findings), default=""),
              ", ".join(_named(findings))]
     return f"| {' | '.join(map(str, cells))} |"
