@@ -41,6 +41,8 @@ pub enum Axes {
     Some,
     /// On every spatial axis.
     Every,
+    /// On the last spatial axis.
+    Last,
 }
 
 /// How two numbers are related.
@@ -52,6 +54,10 @@ pub enum Relation {
     Unequal,
     Above,
     AtMost,
+    /// The first number is a multiple of the second.
+    MultipleOf,
+    /// The first number is no multiple of the second.
+    NoMultipleOf,
 }
 
 /// A number that a node has: once, or for every spatial axis.
@@ -96,6 +102,8 @@ pub enum Quantity {
     PadBegin,
     /// The padding at the end of a spatial axis, however it is given.
     PadEnd,
+    /// The padding at both ends of a spatial axis, however it is given.
+    Pads,
     /// An entry of `output_padding`.
     OutputPadding,
 }
@@ -123,20 +131,31 @@ impl Quantity {
             Self::Dilation => "dilation",
             Self::PadBegin => "pad at the start",
             Self::PadEnd => "pad at the end",
+            Self::Pads => "sum of the pads",
             Self::OutputPadding => "output_padding",
         }
     }
 
+    /// Whether [`words`](Self::words) takes a verb in the plural.
+    const fn is_plural(self) -> bool {
+        matches!(
+            self,
+            Self::Channels
+                | Self::OutputChannels
+                | Self::GroupInputs
+                | Self::GroupOutputs
+                | Self::SpatialAxes
+        )
+    }
+
     /// The verb after [`words`](Self::words).
     const fn verb(self) -> &'static str {
-        match self {
-            Self::Channels
-            | Self::OutputChannels
-            | Self::GroupInputs
-            | Self::GroupOutputs
-            | Self::SpatialAxes => "are",
-            _ => "is",
-        }
+        if self.is_plural() { "are" } else { "is" }
+    }
+
+    /// Whether it is a number of channels.
+    pub const fn counts_channels(self) -> bool {
+        matches!(self, Self::Channels | Self::OutputChannels | Self::GroupInputs | Self::GroupOutputs)
     }
 
     /// Whether there is one for every spatial axis.
@@ -150,6 +169,7 @@ impl Quantity {
                 | Self::Dilation
                 | Self::PadBegin
                 | Self::PadEnd
+                | Self::Pads
                 | Self::OutputPadding
         )
     }
@@ -192,6 +212,7 @@ properties! {
     OutputShape = "output_shape is set", "output_shape is not set";
     NoKernelShape = "kernel_shape is not set", "kernel_shape is set";
     CeilMode = "ceil_mode = 1", "ceil_mode = 0";
+    InitializerWeights = "the weights are an initializer", "the weights are no initializer";
     ComputedWeights = "the weights do not come from an initializer", "the weights come from an initializer";
     ComputedBias = "the bias does not come from an initializer", "the bias, if any, comes from an initializer";
     DequantizedData = "the data is dequantized", "the data is not dequantized";
@@ -209,14 +230,30 @@ properties! {
     Int8 = "the integers are INT8", "the integers are not INT8";
     Uint8 = "the integers are UINT8", "the integers are not UINT8";
     Int32 = "the integers are INT32", "the integers are not INT32";
+    ScalarScale = "the scale is a scalar", "the scale is no scalar";
+    AxisSet = "axis is set", "axis is not set";
+    NegativeAxis = "axis < 0", "axis ≥ 0";
+    EpsilonSet = "epsilon is set", "epsilon is not set";
+    MomentumSet = "momentum is set", "momentum is not set";
     ZeroPoint = "there is a zero point", "there is no zero point";
     NonzeroZeroPoint = "a zero point ≠ 0", "every zero point is 0 or absent";
+    InitializerData = "the data is an initializer", "the data is no initializer";
+    GraphInputData = "the data is a graph input", "the data is no graph input";
+    AfterConv = "Conv gives the data", "Conv does not give the data";
+    AfterConvTranspose = "ConvTranspose gives the data", "ConvTranspose does not give the data";
+    AfterRelu = "Relu gives the data", "Relu does not give the data";
+    AfterQuantize = "QuantizeLinear gives the data", "QuantizeLinear does not give the data";
     OfConstant = "the data comes from an initializer", "the data does not come from an initializer";
     OfGraphInput = "the data comes from a graph input", "the data does not come from a graph input";
     GraphOutput = "the result is a graph output", "the result is not a graph output";
     BeforeRelu = "Relu reads the result", "no Relu reads the result";
     BeforeAdd = "Add reads the result", "no Add reads the result";
     BeforeBatchNormalization = "BatchNormalization reads the result", "no BatchNormalization reads the result";
+    BeforeQuantize = "QuantizeLinear reads the result", "no QuantizeLinear reads the result";
+    BeforeDequantize = "DequantizeLinear reads the result", "no DequantizeLinear reads the result";
+    BeforeConv = "Conv reads the result", "no Conv reads the result";
+    BeforeConvTranspose = "ConvTranspose reads the result", "no ConvTranspose reads the result";
+    FirstBroadcast = "the first operand is broadcast", "the first operand is not broadcast";
     Broadcast = "the operands differ in shape", "the operands have the same shape";
     ConstantOperand = "an operand is an initializer", "no operand is an initializer";
     SeveralRuns = "the case has several runs", "the case has one run";
@@ -224,14 +261,19 @@ properties! {
     SpecialValues = "infinities or NaN are among the values", "all values are finite";
 }
 
-impl fmt::Display for Relation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl Relation {
+    /// The verb of a statement about `quantity`.
+    const fn words(self, quantity: Quantity) -> &'static str {
+        match self {
             Self::Equal => "=",
             Self::Unequal => "≠",
             Self::Above => ">",
             Self::AtMost => "≤",
-        })
+            Self::MultipleOf if quantity.is_plural() => "are a multiple of",
+            Self::MultipleOf => "is a multiple of",
+            Self::NoMultipleOf if quantity.is_plural() => "are no multiple of",
+            Self::NoMultipleOf => "is no multiple of",
+        }
     }
 }
 
@@ -241,10 +283,12 @@ impl fmt::Display for Fact {
             Self::Is(property) => f.write_str(property.is()),
             Self::IsNot(property) => f.write_str(property.is_not()),
             Self::Number(place, quantity, relation, number) => {
-                write!(f, "{} {relation} {number}{}", quantity.words(), place.words(quantity))
+                let verb = relation.words(quantity);
+                write!(f, "{} {verb} {number}{}", quantity.words(), place.words(quantity))
             }
             Self::Pair(place, one, relation, other) => {
-                write!(f, "{} {relation} {}{}", one.words(), other.words(), place.words(one))
+                let verb = relation.words(one);
+                write!(f, "{} {verb} {}{}", one.words(), other.words(), place.words(one))
             }
             Self::Odd(place, quantity) => {
                 write!(f, "{} {} odd{}", quantity.words(), quantity.verb(), place.words(quantity))
@@ -263,6 +307,7 @@ impl Axes {
             _ if !quantity.is_per_axis() => "",
             Self::Some => " on some axis",
             Self::Every => " on every axis",
+            Self::Last => " on the last axis",
         }
     }
 }

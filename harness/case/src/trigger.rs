@@ -29,7 +29,21 @@ pub struct Tally {
     pub cases: u64,
 }
 
+/// The share of the cases that satisfy a condition, in percent, that diverge if they nearly always do: in some of them what is wrong does not
+/// reach an output.
+const MOST: u64 = 75;
+/// The same share for a condition without facts, which no case just misses.
+const MOST_WITHOUT_FACTS: u64 = 90;
+
 impl Trigger {
+    /// Whether nearly all cases that satisfy the condition diverge. Otherwise the finding also depends on what is no fact, such as
+    /// values.
+    pub const fn is_sufficient(&self) -> bool {
+        let most = if self.facts.is_empty() { MOST_WITHOUT_FACTS } else { MOST };
+        let Tally { diverging, cases } = self.satisfying;
+        diverging * 100 >= most * cases
+    }
+
     /// The condition without its evidence.
     pub fn condition(&self) -> String {
         let facts: Vec<_> = self.facts.iter().map(Fact::to_string).collect();

@@ -87,6 +87,13 @@ impl Selection<'_> {
                 self.apply(case, node.inputs.first()?, axis)
             }
             Op::Conv(_) | Op::ConvTranspose(_) if axis == 1 => self.apply_to_output_channels(case, &node),
+            Op::Conv(_) | Op::ConvTranspose(_) if axis == 0 => self.apply(case, node.inputs.first()?, 0),
+            Op::MaxPool(_) if axis < 2 => self.apply(case, node.inputs.first()?, axis),
+            Op::Concat(ref concat)
+                if resolve_axis(concat.axis, *self.ranks.get(name)?).ok() != Some(axis) =>
+            {
+                node.inputs.iter().try_for_each(|input| self.apply(case, input, axis))
+            }
             Op::QuantizeLinear(QuantizeLinear { axis: along })
             | Op::DequantizeLinear(DequantizeLinear { axis: along }) => {
                 self.apply_to_quantized(case, &node, along.unwrap_or(1), axis)

@@ -25,6 +25,16 @@ impl DivergingCase {
         Some(Self { evaluated, symptom })
     }
 
+    /// The case with its symptom whichever mutants explain it, or smaller cases.
+    pub(crate) fn without_explanations(self) -> Self {
+        Self { symptom: self.symptom.without_explanations(), ..self }
+    }
+
+    /// Whether both are one case.
+    pub(crate) fn is_case_of(&self, other: &Self) -> bool {
+        self.evaluated.encoded.task.hash == other.evaluated.encoded.task.hash
+    }
+
     /// The case with its divergence changed to `kind`, since a confirmation showed `how` it recurs.
     pub(crate) fn reclassified(mut self, kind: Kind, how: &str) -> Self {
         if let Verdict::Diverges(divergences) = &mut self.evaluated.judgement.verdict {

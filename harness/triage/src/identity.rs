@@ -58,10 +58,18 @@ impl Identity {
             (&self.signature.cause, &other.signature.cause),
             (Cause::Diagnosis(one), Cause::Diagnosis(other)) if one != other
         );
+        let are_unexplained =
+            matches!((&self.signature.cause, &other.signature.cause), (Cause::Graph(_), Cause::Graph(_)));
         is_alike(&self.signature, &other.signature)
             && !are_explained_apart
+            && (are_unexplained || self.is_sufficiently_triggered() && other.is_sufficiently_triggered())
             && self.triggers(&other.nodes)
             && other.triggers(&self.nodes)
+    }
+
+    /// Whether the trigger is known, and nearly all cases that satisfy it show the finding.
+    fn is_sufficiently_triggered(&self) -> bool {
+        self.trigger.as_ref().is_some_and(Trigger::is_sufficient)
     }
 
     /// Whether nodes like these satisfy the trigger; false if it is not known.
@@ -69,12 +77,12 @@ impl Identity {
         self.trigger.as_ref().is_some_and(|trigger| satisfies(nodes, trigger))
     }
 
-    /// Whether `case`, which diverges as the finding does, shows the finding: it satisfies the trigger or, if that is not known, has all
-    /// classes of the minimal case.
+    /// Whether `case`, which diverges as the finding does, shows the finding: it satisfies the trigger or, if that is not known or not
+    /// sufficient, has all classes of the minimal case.
     pub fn is_shown_by(&self, case: &Case) -> bool {
         match &self.trigger {
-            Some(trigger) => satisfies(&describe(case), trigger),
-            None => self.is_contained_in(&classes(case)),
+            Some(trigger) if trigger.is_sufficient() => satisfies(&describe(case), trigger),
+            _ => self.is_contained_in(&classes(case)),
         }
     }
 
@@ -109,7 +117,9 @@ impl Identity {
         }
         is_alike(&self.signature, signature)
             && match (&self.signature.cause, &signature.cause) {
-                (Cause::Graph(_), Cause::Graph(_) | Cause::Diagnosis(_)) if self.trigger.is_some() => {
+                (Cause::Graph(_), Cause::Graph(_) | Cause::Diagnosis(_))
+                    if self.is_sufficiently_triggered() =>
+                {
                     self.triggers(nodes)
                 }
                 (Cause::Graph(_), Cause::Graph(present)) => self.is_contained_in(present),

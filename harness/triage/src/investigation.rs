@@ -94,19 +94,58 @@ impl<'a> Investigator<'a> {
         self.confirm(workers, suspect, studied, cancellation)
     }
 
-    /// What experiments show of a minimal case; `None` if the investigation was canceled.
+    /// What experiments show of a minimal case. One that was minimized with explanations which experiments refute is minimized further
+    /// first. `None` if the investigation was canceled.
     fn study(
         self,
         workers: &TriageWorkers,
-        reduced: Reduced,
+        mut reduced: Reduced,
         cancellation: &Cancellation,
     ) -> Result<Option<Reduced>, TriageError> {
         let reduction = &Reduction { workers, oracle: self.oracle, cancellation };
         let Some(experiments) = self.experiments(reduction).filter(|_| !reduced.is_studied) else {
             return Ok(Some(reduced));
         };
+        let info = workers.info();
+        let refuted = experiments.doubt(&reduced.smallest)?;
+        if let Some(smaller) = self.reduce_further(reduction, &reduced, &refuted)? {
+            reduced = smaller;
+        }
         let study = experiments.study(&reduced.smallest)?;
-        Ok((!cancellation.is_canceled()).then(|| reduced.studied(study, workers.info())))
+        reduced = match self.reduce_further(reduction, &reduced, &study.refuted)? {
+            Some(smaller) => {
+                let study = experiments.study(&smaller.smallest)?;
+                smaller.studied(study, info)
+            }
+            None => reduced.studied(study, info),
+        };
+        Ok((!cancellation.is_canceled()).then_some(reduced))
+    }
+
+    /// A case smaller than `reduced` if experiments refute every mutant that explains it: what it kept for their sake is not needed.
+    /// `None` if an explanation is left or there was none, and if no smaller case shows the symptom.
+    fn reduce_further(
+        self,
+        reduction: &Reduction<'_>,
+        reduced: &Reduced,
+        refuted: &[String],
+    ) -> Result<Option<Reduced>, TriageError> {
+        let symptom = &reduced.smallest.symptom;
+        let is_refuted = |mutant| refuted.contains(mutant);
+        if !self.minimize || symptom.diagnosis().is_empty() || !symptom.diagnosis().iter().all(is_refuted) {
+            return Ok(None);
+        }
+        let known = symptom.clone().without(refuted).refuted().to_vec();
+        let unexplained = reduced.smallest.clone().without_explanations();
+        let mut events = reduced.events.clone();
+        let smallest = reduction.reduce(&unexplained, &mut |event| events.push(event.clone()))?;
+        if smallest.is_case_of(&unexplained) || !is_steady(reduction, &smallest)? {
+            return Ok(None);
+        }
+        let symptom = smallest.symptom.clone().with_explanations(&smallest.evaluated).without(&known);
+        let smallest = DivergingCase { symptom, ..smallest };
+        let is_minimal = !reduction.cancellation.is_timed_out();
+        Ok(Some(Reduced::new(smallest, reduction.workers.info(), events, is_minimal)))
     }
 
     /// Experiments, if there is something to experiment with. Where each case costs a build of an engine, none looks for the trigger.
@@ -141,7 +180,7 @@ impl<'a> Investigator<'a> {
         }
         let is_explained = experiments.is_none() || !smallest.symptom.diagnosis().is_empty();
         if !is_explained {
-            smallest.symptom = smallest.symptom.without_explanations();
+            smallest = smallest.without_explanations();
         }
         let mut events = Vec::new();
         let recurs = hidden_behind.is_some() || reduction.recurs(&smallest)?;
@@ -154,11 +193,9 @@ impl<'a> Investigator<'a> {
             // what explains a minimal case is found out with that case alone, so that it is the same whoever runs it
             smallest.symptom = smallest.symptom.with_explanations(&smallest.evaluated);
         }
-        let encoded = &smallest.evaluated.encoded;
-        let signature = smallest.symptom.signature(workers.info(), encoded);
-        let identity = Identity::of_case(signature, &encoded.case);
         let is_minimal = !cancellation.is_timed_out();
-        Ok(Some(Reduced { smallest, identity, events, is_minimal, is_studied: !is_steady }))
+        let reduced = Reduced::new(smallest, workers.info(), events, is_minimal);
+        Ok(Some(if is_steady { reduced } else { reduced.not_to_study() }))
     }
 
     /// Confirms in a fresh worker the case to which `suspect` was reduced; if the symptom does not recur there, the case of

@@ -44,6 +44,7 @@ mod finding;
 mod findings;
 mod identity;
 mod investigation;
+mod isolation;
 mod neighbors;
 mod provisional;
 mod recurrence;

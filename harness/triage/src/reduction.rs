@@ -10,7 +10,7 @@ use twinfer_workers::TriageWorkers;
 
 use crate::{
     TriageError, cancellation::Cancellation, diverging_case::DivergingCase, identity::Identity,
-    symptom::Symptom,
+    isolation::isolated, symptom::Symptom,
 };
 
 /// Candidates that are tried at most to minimize one case.
@@ -46,10 +46,10 @@ impl Reduction<'_> {
         sink: &mut dyn FnMut(&Event),
     ) -> Result<DivergingCase, TriageError> {
         let original = diverging.evaluated.encoded.task.hash;
-        let mut reducer = reducer(diverging, MAX_CANDIDATES)?;
-        let mut smallest = diverging.clone();
-        let (mut tried, mut failures) = (0, 0);
         let _lease = self.workers.lease();
+        let mut smallest = self.isolate(diverging)?;
+        let mut reducer = reducer(&smallest, MAX_CANDIDATES)?;
+        let (mut tried, mut failures) = (0, 0);
         while self.cancellation.is_active() {
             if failures >= MAX_FAILURES {
                 failures = 0;
@@ -77,6 +77,24 @@ impl Reduction<'_> {
             }
         }
         Ok(smallest)
+    }
+
+    /// The first node of the case of `diverging` that shows the symptom on its own, as a case; `diverging` itself if none does.
+    fn isolate(&self, diverging: &DivergingCase) -> Result<DivergingCase, TriageError> {
+        // each node that hangs takes twice the deadline of its stage
+        if diverging.symptom.kind() == Kind::Hang {
+            return Ok(diverging.clone());
+        }
+        let mut isolated = isolated(&diverging.evaluated.encoded.case);
+        while !isolated.is_empty() && self.cancellation.is_active() {
+            let rest = isolated.split_off(isolated.len().min(self.workers.limit_per_lease()));
+            let nodes = self.run_warm(isolated, &diverging.symptom)?;
+            if let Some((_, alone)) = self.first_recurring(&diverging.symptom, nodes)? {
+                return Ok(alone);
+            }
+            isolated = rest;
+        }
+        Ok(diverging.clone())
     }
 
     /// Whether a case shows its symptom once more in a warm worker.

@@ -63,6 +63,23 @@ pub struct Reduced {
 }
 
 impl Reduced {
+    /// A case that shows its symptom in the variant of `info`, to be studied.
+    pub(crate) fn new(
+        smallest: DivergingCase,
+        info: &VariantInfo,
+        events: Vec<Event>,
+        is_minimal: bool,
+    ) -> Self {
+        let encoded = &smallest.evaluated.encoded;
+        let identity = Identity::of_case(smallest.symptom.signature(info, encoded), &encoded.case);
+        Self { smallest, identity, events, is_minimal, is_studied: false }
+    }
+
+    /// The case without experiments.
+    pub(crate) fn not_to_study(self) -> Self {
+        Self { is_studied: true, ..self }
+    }
+
     /// Whether it is the case of `suspect` itself.
     pub(crate) fn is_of(&self, suspect: &Suspect) -> bool {
         self.smallest.evaluated.encoded.task.hash == suspect.case

@@ -21,6 +21,22 @@ const UNEXPECTED: u32 = 12;
 /// What a conforming case adds to the description if it satisfies the condition: less, since what is wrong may not reach an output.
 const HIDDEN: u32 = 6;
 
+/// The bits that say how often cases diverge that satisfy a condition, if each conforming one is no exception: the error depends on what is
+/// no fact, such as values.
+const RATE: u32 = 24;
+
+/// The bits that say which of the cases that satisfy a condition diverge.
+fn exceptions(diverging: u32, conforming: u32) -> u32 {
+    (HIDDEN * conforming).min(RATE + choice(diverging, conforming))
+}
+
+/// The bits that say which of some cases diverge, if it is known how many.
+fn choice(diverging: u32, conforming: u32) -> u32 {
+    let (fewer, all) = (diverging.min(conforming), diverging + conforming);
+    let ways = (0..fewer).map(|place| (f64::from(all - place) / f64::from(fewer - place)).log2());
+    ways.sum::<f64>().round() as u32
+}
+
 /// Cases by their nodes of one operator, and what holds for these.
 #[derive(Clone, Debug)]
 pub struct Population {
@@ -138,8 +154,8 @@ impl Population {
             let is_counted = |case: &&usize| self.holds_in(**case, &stated.holds) == is_satisfied;
             cases.iter().filter(is_counted).count() as u32
         };
-        let exceptions =
-            UNEXPECTED * count(&labels.diverging, false) + HIDDEN * count(&labels.conforming, true);
+        let (diverging, conforming) = (count(&labels.diverging, true), count(&labels.conforming, true));
+        let exceptions = UNEXPECTED * count(&labels.diverging, false) + exceptions(diverging, conforming);
         Condition { bits: stated.bits + exceptions, stated }
     }
 

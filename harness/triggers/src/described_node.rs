@@ -15,9 +15,10 @@ pub struct DescribedNode {
 }
 
 /// Quantities of one axis that are compared with each other.
-const PAIRS: [(Quantity, Quantity); 12] = [
+const PAIRS: [(Quantity, Quantity); 14] = [
     (Quantity::Stride, Quantity::Dilation),
     (Quantity::Stride, Quantity::Kernel),
+    (Quantity::Kernel, Quantity::Stride),
     (Quantity::Dilation, Quantity::Kernel),
     (Quantity::PadBegin, Quantity::PadEnd),
     (Quantity::PadBegin, Quantity::Kernel),
@@ -27,11 +28,18 @@ const PAIRS: [(Quantity, Quantity); 12] = [
     (Quantity::Extent, Quantity::OutputExtent),
     (Quantity::GroupInputs, Quantity::GroupOutputs),
     (Quantity::Channels, Quantity::OutputChannels),
+    (Quantity::OutputChannels, Quantity::Channels),
     (Quantity::Group, Quantity::GroupOutputs),
 ];
 
 /// Numbers that quantities are compared with.
 const THRESHOLDS: [i64; 8] = [0, 1, 2, 3, 4, 7, 8, 16];
+
+/// Versions of the operator set that are the last before quantizers change.
+const OPSETS: [i64; 5] = [12, 18, 20, 22, 23];
+
+/// Numbers that channels are said to be a multiple of.
+const MULTIPLES: [i64; 2] = [4, 8];
 
 /// The largest number that a quantity is said to equal.
 const MOST_EQUAL: i64 = 8;
@@ -89,7 +97,8 @@ pub const fn cost(fact: Fact) -> u32 {
         Fact::Number(Axes::Every, _, Relation::AtMost, 0 | 1)
         | Fact::IsNot(_)
         | Fact::Varies(_)
-        | Fact::Pair(Axes::Some, _, Relation::Above | Relation::Unequal, _) => 1,
+        | Fact::Pair(Axes::Some, _, Relation::Above | Relation::Unequal, _)
+        | Fact::Number(_, _, Relation::MultipleOf, _) => 1,
         Fact::Number(_, _, Relation::Equal, _) | Fact::Pair(..) | Fact::Odd(..) | Fact::Even(..) => 2,
         Fact::Number(..) => 3,
     }
@@ -97,9 +106,9 @@ pub const fn cost(fact: Fact) -> u32 {
 
 fn about(quantity: Quantity) -> Vec<Fact> {
     let mut facts = Vec::new();
-    let places: &[Axes] = if quantity.is_per_axis() { &[Axes::Some, Axes::Every] } else { &[Axes::Some] };
-    for &axes in places {
-        for number in THRESHOLDS {
+    let thresholds: &[i64] = if quantity == Quantity::Opset { &OPSETS } else { &THRESHOLDS };
+    for &axes in places(quantity) {
+        for &number in thresholds {
             facts.push(Fact::Number(axes, quantity, Relation::Above, number));
             facts.push(Fact::Number(axes, quantity, Relation::AtMost, number));
         }
@@ -108,6 +117,10 @@ fn about(quantity: Quantity) -> Vec<Fact> {
         }
         facts.extend([Fact::Odd(axes, quantity), Fact::Even(axes, quantity)]);
     }
+    if quantity.counts_channels() {
+        let about = |relation| MULTIPLES.map(|number| Fact::Number(Axes::Some, quantity, relation, number));
+        facts.extend([Relation::MultipleOf, Relation::NoMultipleOf].into_iter().flat_map(about));
+    }
     if quantity.is_per_axis() {
         facts.push(Fact::Varies(quantity));
     }
@@ -115,15 +128,24 @@ fn about(quantity: Quantity) -> Vec<Fact> {
 }
 
 fn between(one: Quantity, other: Quantity) -> Vec<Fact> {
-    let places: &[Axes] = if one.is_per_axis() { &[Axes::Some, Axes::Every] } else { &[Axes::Some] };
-    let relations = [Relation::Equal, Relation::Unequal, Relation::Above, Relation::AtMost];
-    places.iter().flat_map(|&axes| relations.map(|relation| Fact::Pair(axes, one, relation, other))).collect()
+    let mut relations = vec![Relation::Equal, Relation::Unequal, Relation::Above, Relation::AtMost];
+    if (one, other) == (Quantity::Kernel, Quantity::Stride) {
+        relations.extend([Relation::MultipleOf, Relation::NoMultipleOf]);
+    }
+    let about = |&axes| relations.iter().map(move |&relation| Fact::Pair(axes, one, relation, other));
+    places(one).iter().flat_map(about).collect()
+}
+
+/// Where statements about a quantity may hold.
+const fn places(quantity: Quantity) -> &'static [Axes] {
+    if quantity.is_per_axis() { &[Axes::Some, Axes::Every, Axes::Last] } else { &[Axes::Some] }
 }
 
 fn holds(axes: Axes, mut each: impl ExactSizeIterator<Item = bool>) -> bool {
     match axes {
         Axes::Some => each.any(|holds| holds),
         Axes::Every => each.len() > 0 && each.all(|holds| holds),
+        Axes::Last => each.last() == Some(true),
     }
 }
 
@@ -133,5 +155,7 @@ const fn is(one: i64, relation: Relation, other: i64) -> bool {
         Relation::Unequal => one != other,
         Relation::Above => one > other,
         Relation::AtMost => one <= other,
+        Relation::MultipleOf => other != 0 && one % other == 0,
+        Relation::NoMultipleOf => other != 0 && one % other != 0,
     }
 }

@@ -100,10 +100,20 @@ impl<'a> Description<'a> {
             Op::Concat(op) => {
                 self.number(Quantity::Inputs, self.node.inputs.len() as i64);
                 self.describe_axis(Some(op.axis));
+                self.set(op.axis < 0, Property::NegativeAxis);
+                let differs = (1..self.node.inputs.len()).any(|input| self.extents(input) != self.extents(0));
+                self.set(differs, Property::Broadcast);
+            }
+            Op::BatchNormalization(op) => {
+                self.set(op.epsilon.is_some(), Property::EpsilonSet);
+                self.set(op.momentum.is_some(), Property::MomentumSet);
             }
             Op::Add => {
                 let operands = [self.extents(0), self.extents(1)];
                 self.set(operands[0] != operands[1], Property::Broadcast);
+                let result = self.node.outputs.first().and_then(|output| self.shapes.get(output));
+                let is_smaller = operands[0].as_deref() != result.map(|result| &result.shape[..]);
+                self.set(is_smaller, Property::FirstBroadcast);
                 let is_constant = |name: &String| self.graph.initializer(name).is_some();
                 self.set(self.node.inputs.iter().any(is_constant), Property::ConstantOperand);
             }
@@ -125,7 +135,23 @@ impl<'a> Description<'a> {
         let float = [self.dtype(0), result.map(|result| result.dtype)];
         self.set(float.contains(&Some(DataType::Float16)), Property::Float16);
         self.set(float.contains(&Some(DataType::Bfloat16)), Property::Bfloat16);
+        if let Some(spatial) = extents.get(2..).filter(|spatial| !spatial.is_empty()) {
+            self.number(Quantity::SpatialAxes, spatial.len() as i64);
+            let each = spatial.iter().map(|&extent| extent as i64).collect();
+            self.described.quantities.insert(Quantity::Extent, each);
+        }
         let Some(data) = self.node.input(0) else { return };
+        self.set(self.graph.initializer(data).is_some(), Property::InitializerData);
+        self.set(self.graph.input(data).is_some(), Property::GraphInputData);
+        for producer in self.producers() {
+            match producer.op {
+                Op::Conv(_) => self.set(true, Property::AfterConv),
+                Op::ConvTranspose(_) => self.set(true, Property::AfterConvTranspose),
+                Op::Relu => self.set(true, Property::AfterRelu),
+                Op::QuantizeLinear(_) => self.set(true, Property::AfterQuantize),
+                _ => {}
+            }
+        }
         let source = source(self.graph, data);
         self.set(self.graph.initializer(source).is_some(), Property::OfConstant);
         self.set(self.graph.input(source).is_some(), Property::OfGraphInput);
@@ -140,6 +166,10 @@ impl<'a> Description<'a> {
                 Op::Relu => self.set(true, Property::BeforeRelu),
                 Op::Add => self.set(true, Property::BeforeAdd),
                 Op::BatchNormalization(_) => self.set(true, Property::BeforeBatchNormalization),
+                Op::QuantizeLinear(_) => self.set(true, Property::BeforeQuantize),
+                Op::DequantizeLinear(_) => self.set(true, Property::BeforeDequantize),
+                Op::Conv(_) => self.set(true, Property::BeforeConv),
+                Op::ConvTranspose(_) => self.set(true, Property::BeforeConvTranspose),
                 _ => {}
             }
         }
@@ -147,6 +177,12 @@ impl<'a> Description<'a> {
             self.set(true, Property::RequantizedResult);
             self.set(self.output_type(quantizer) == Some(DataType::Uint8), Property::ResultAsUint8);
         }
+    }
+
+    /// The nodes that give the data; of Add and Concat, those that give any operand.
+    fn producers(&self) -> Vec<&'a Node> {
+        let data = if matches!(self.node.op, Op::Add | Op::Concat(_)) { self.node.inputs.len() } else { 1 };
+        self.node.inputs.iter().take(data).filter_map(|input| self.graph.producer(input)).collect()
     }
 
     /// The QuantizeLinear that reads the result, perhaps behind a Relu.
@@ -200,6 +236,7 @@ impl<'a> Description<'a> {
         each(Quantity::Dilation, |axis| axis.dilation as i64);
         each(Quantity::PadBegin, |axis| axis.pad_begin as i64);
         each(Quantity::PadEnd, |axis| axis.pad_end as i64);
+        each(Quantity::Pads, |axis| axis.pad_begin as i64 + axis.pad_end as i64);
         each(Quantity::OutputPadding, |axis| axis.output_padding as i64);
     }
 
@@ -207,6 +244,8 @@ impl<'a> Description<'a> {
     fn describe_operands(&mut self) {
         let source = |input: usize| self.node.input(input).map(|name| source(self.graph, name));
         let [weights, bias] = [1, 2].map(source);
+        let is_initializer = |name: &str| self.graph.initializer(name).is_some();
+        self.set(self.node.input(1).is_some_and(is_initializer), Property::InitializerWeights);
         let is_computed = |name: &str| self.graph.initializer(name).is_none();
         self.set(weights.is_some_and(is_computed), Property::ComputedWeights);
         self.set(bias.is_some_and(is_computed), Property::ComputedBias);
@@ -235,6 +274,10 @@ impl<'a> Description<'a> {
         self.set(integers == Some(DataType::Int32), Property::Int32);
         self.set(self.node.input(2).is_some(), Property::ZeroPoint);
         self.set(self.has_zero_point_other_than_0(self.node), Property::NonzeroZeroPoint);
+        let scale = self.node.input(1).and_then(|name| self.shapes.get(name));
+        self.set(scale.is_some_and(|scale| scale.shape.is_empty()), Property::ScalarScale);
+        self.set(axis.is_some(), Property::AxisSet);
+        self.set(axis.is_some_and(|axis| axis < 0), Property::NegativeAxis);
         let scales = self.scales(self.node);
         self.number(Quantity::Scales, scales as i64);
         if scales > 1 {

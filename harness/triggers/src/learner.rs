@@ -24,12 +24,12 @@ const ENOUGH: usize = 24;
 /// The fewest cases that show anything of a condition that few cases satisfy.
 const FEWEST: u64 = 6;
 
-/// The share of the cases that satisfy a condition, in percent, that must diverge. In some of them what is wrong does not reach an
-/// output: it is clipped, quantized to the same integer or multiplied by zero.
-const DIVERGING: u64 = 75;
+/// The fewest cases that must diverge.
+const FEWEST_DIVERGING: u64 = 4;
 
-/// The same share of a condition without facts, which no case just misses.
-const ALWAYS: u64 = 90;
+/// The share of the cases that satisfy a condition, in percent, that must diverge. It is low, because there may be no better condition: an error
+/// may depend on values, or seldom reach an output.
+const DIVERGING: u64 = 8;
 
 /// The share of the cases that just miss a condition, in percent, that may diverge.
 const STRAY: u64 = 5;
@@ -79,25 +79,25 @@ impl Learner {
         next
     }
 
-    /// The condition, if most cases that satisfy it diverge and nearly none that just misses it.
+    /// The condition, if cases that satisfy it diverge and nearly none that just misses it.
     pub fn trigger(&self) -> Option<Trigger> {
         let condition = self.conditions().into_iter().next()?;
         let (satisfying, missing) = (self.satisfying(&condition), self.missing(&condition));
         let facts = self.population.facts(&condition);
-        let diverging = if facts.is_empty() { ALWAYS } else { DIVERGING };
         let is_right = satisfying.cases >= FEWEST
-            && 100 * satisfying.diverging >= diverging * satisfying.cases
+            && satisfying.diverging >= FEWEST_DIVERGING
+            && 100 * satisfying.diverging >= DIVERGING * satisfying.cases
             && 100 * missing.diverging <= STRAY * missing.cases;
         is_right.then(|| Trigger { operator: self.operator.clone(), facts, satisfying, missing })
     }
 
-    /// Whether many cases have run and chance explains as well as any condition which of them diverge.
+    /// Whether many cases have run and nearly none of them diverges.
     fn is_hopeless(&self, conditions: &[Condition]) -> bool {
         let Some(shortest) = conditions.first().filter(|_| self.proposed.len() >= 2 * ENOUGH) else {
             return false;
         };
         let Tally { diverging, cases } = self.satisfying(shortest);
-        2 * diverging < cases
+        100 * diverging < DIVERGING * cases
     }
 
     fn conditions(&self) -> Vec<Condition> {

@@ -120,12 +120,27 @@ fn condition_is_learned_although_some_cases_hide_it() {
 }
 
 #[test]
-fn condition_that_chance_decides_is_not_learned() {
+fn chance_is_learned_as_a_rate_without_facts() {
     let pool = pool(&CONV, 600);
     let minimal = pool.iter().flatten().find(|node| node.operator == "Conv").expect("a Conv");
     let mut learner = Learner::new(minimal, &pool, 120);
     run(&mut learner, |place| place.wrapping_mul(2_654_435_761) >> 7 & 1 == 0);
-    assert_eq!(learner.trigger(), None);
+    let trigger = learner.trigger().expect("a rate is learned");
+    assert_eq!(trigger.facts, []);
+    assert!(!trigger.is_sufficient(), "{trigger}");
+}
+
+#[test]
+fn condition_of_values_is_learned_with_its_rate() {
+    let pool = pool(&CONV, 1200);
+    let facts = [above(Quantity::Batch, 1)];
+    let minimal = pool.iter().flatten().find(|node| node.operator == "Conv" && node.has(facts[0]));
+    let mut learner = Learner::new(minimal.expect("a node that is wrong"), &pool, 160);
+    let by_chance = |place: usize| place.wrapping_mul(2_654_435_761) >> 7 & 3 == 0;
+    run(&mut learner, |place| by_chance(place) && satisfies(&pool[place], "Conv", &facts));
+    let trigger = learner.trigger().expect("it is learned");
+    assert_eq!(trigger.facts, facts);
+    assert!(!trigger.is_sufficient(), "{trigger}");
 }
 
 #[test]

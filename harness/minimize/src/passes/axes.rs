@@ -9,9 +9,16 @@ use crate::{
 
 /// The case without one of its spatial axes, of which only the first position is kept.
 pub fn drop_axis<'a>(case: &'a Case, baseline: &'a Baseline) -> Candidates<'a> {
-    let rank = case.runs[0].inputs.first().map_or(0, |source| source.shape().len());
+    let rank = data_rank(case, baseline).unwrap_or(0);
     let spatial = if rank > 3 { 0..rank - 2 } else { 0..0 };
     Box::new(spatial.rev().filter_map(move |axis| without_axis(case, baseline, axis, rank)))
+}
+
+/// The number of axes of the first input or, in a graph without inputs, of the data of the first node.
+fn data_rank(case: &Case, baseline: &Baseline) -> Option<usize> {
+    let constant = || baseline.extents(case.graph.nodes.first()?.input(0)?)?.first();
+    let fed = case.runs[0].inputs.first().map(|source| source.shape().len());
+    fed.or_else(|| constant().map(Vec::len))
 }
 
 fn without_axis(case: &Case, baseline: &Baseline, spatial: usize, rank: usize) -> Option<Case> {
@@ -74,6 +81,21 @@ pub fn shrink_input<'a>(case: &'a Case, _: &'a Baseline) -> Candidates<'a> {
         smaller(extents.max().copied().unwrap_or(0)).filter_map(move |extent| {
             let mut case = case.clone();
             select_input(&mut case, place, axis, |own| Some((0..own.min(extent)).collect()))?;
+            Some(case)
+        })
+    }))
+}
+
+/// Each axis of each output cut, with everything that it is computed from: to one position, two, half of them, all but one.
+pub fn shrink_output<'a>(case: &'a Case, baseline: &'a Baseline) -> Candidates<'a> {
+    let outputs = case.graph.outputs.iter().filter_map(|output| {
+        let extents = baseline.extents(&output.name)?.first()?;
+        Some(extents.iter().enumerate().map(move |(axis, extent)| (output, axis, *extent)))
+    });
+    Box::new(outputs.flatten().flat_map(move |(output, axis, extent)| {
+        smaller(extent).filter_map(move |kept| {
+            let mut case = case.clone();
+            select(&mut case, &output.name, axis, &(0..kept).collect::<Vec<_>>())?;
             Some(case)
         })
     }))

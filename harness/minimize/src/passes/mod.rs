@@ -37,6 +37,7 @@ pub const PASSES: &[Pass] = &[
     Pass { name: "fewer input channels", propose: channels::fewer_inputs },
     Pass { name: "fewer output channels", propose: channels::fewer_outputs },
     Pass { name: "smaller input", propose: axes::shrink_input },
+    Pass { name: "smaller output", propose: axes::shrink_output },
     Pass { name: "smaller kernel", propose: axes::shrink_kernel },
     Pass { name: "attribute to its default", propose: attributes::to_default },
     Pass { name: "attribute nearer to its default", propose: attributes::toward_default },

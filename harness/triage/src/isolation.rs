@@ -1,0 +1,193 @@
+//! *Isolation*: each node of a case as a case of its own, on the values that golden computes for what the node reads. A node that is wrong on
+//! its own is a cause; a node that is not only shows what is wrong in front of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use twinfer_case::{Case, Expectation, Run, TensorSource, materialize};
+use twinfer_golden::evaluate;
+use twinfer_onnx::{Dim, Graph, Initializer, Node, Shapes, Tensor, ValueInfo, infer_shapes};
+
+/// The nodes of `case` as cases of their own, in the order of the graph. A node of constants alone is tried on an input first, then on
+/// the constants. Nothing for a case of one node, for one that is not valid, and for one that golden cannot evaluate.
+pub fn isolated(case: &Case) -> Vec<Case> {
+    if case.graph.nodes.len() < 2 || case.expectation != Expectation::Valid {
+        return Vec::new();
+    }
+    let Some(values) = Values::of(case) else { return Vec::new() };
+    let alone = |node: &Node| {
+        let is_constant = values.fed(node).is_empty();
+        let on_input = node.input(0).filter(|_| is_constant).and_then(|data| values.alone(node, &[data]));
+        [on_input, values.alone(node, &values.fed(node))]
+    };
+    case.graph.nodes.iter().flat_map(alone).flatten().collect()
+}
+
+/// The values of a case in each run.
+struct Values<'a> {
+    case: &'a Case,
+    runs: Vec<BTreeMap<String, Tensor>>,
+    /// The values that depend on inputs of the graph.
+    varying: BTreeSet<String>,
+}
+
+impl<'a> Values<'a> {
+    /// `None` if golden does not know them.
+    fn of(case: &'a Case) -> Option<Self> {
+        let runs = materialize(&case.runs).ok()?.into_iter().map(|inputs| of_run(&case.graph, inputs));
+        let runs = runs.collect::<Option<Vec<_>>>().filter(|runs| !runs.is_empty())?;
+        let mut varying: BTreeSet<_> = case.graph.inputs.iter().map(|input| input.name.clone()).collect();
+        for node in &case.graph.nodes {
+            if node.inputs.iter().any(|input| varying.contains(input)) {
+                varying.extend(node.outputs.iter().cloned());
+            }
+        }
+        Some(Self { case, runs, varying })
+    }
+
+    /// What a node reads that depends on inputs of the graph.
+    fn fed<'n>(&self, node: &'n Node) -> Vec<&'n str> {
+        let mut fed = Vec::new();
+        for input in node.inputs.iter().filter(|input| self.varying.contains(*input)) {
+            if !fed.contains(&input.as_str()) {
+                fed.push(input);
+            }
+        }
+        fed
+    }
+
+    /// The node as a case whose inputs are the values `fed`; what else it reads is constant.
+    fn alone(&self, node: &Node, fed: &[&str]) -> Option<Case> {
+        let mut constants: Vec<_> =
+            node.inputs.iter().filter(|name| !name.is_empty() && !fed.contains(&name.as_str())).collect();
+        constants.sort();
+        constants.dedup();
+        let initializer = |name: &String| {
+            let tensor = self.runs.first()?.get(name)?.clone();
+            Some(Initializer { name: name.clone(), tensor })
+        };
+        let declared = |name: &str| declared(name, &self.in_each_run(name)?);
+        let run = |values: &BTreeMap<String, Tensor>| {
+            let inputs = fed.iter().map(|name| Some(TensorSource::Data(values.get(*name)?.clone())));
+            Some(Run { inputs: inputs.collect::<Option<_>>()? })
+        };
+        let graph = Graph {
+            opset: self.case.graph.opset,
+            inputs: fed.iter().map(|name| declared(name)).collect::<Option<_>>()?,
+            initializers: constants.into_iter().map(initializer).collect::<Option<_>>()?,
+            nodes: vec![node.clone()],
+            outputs: vec![declared(node.outputs.first()?)?],
+        };
+        let runs = self.runs.iter().map(run).collect::<Option<_>>()?;
+        Some(Case { graph, runs, provenance: None, ..self.case.clone() })
+    }
+
+    fn in_each_run(&self, name: &str) -> Option<Vec<&Tensor>> {
+        self.runs.iter().map(|values| values.get(name)).collect()
+    }
+}
+
+/// All values of one run, by name.
+fn of_run(graph: &Graph, inputs: Vec<Tensor>) -> Option<BTreeMap<String, Tensor>> {
+    let extents: Vec<_> = inputs.iter().map(|input| input.shape.clone()).collect();
+    let shapes = infer_shapes(graph, &extents).ok()?;
+    let names: Vec<_> = graph.nodes.iter().flat_map(|node| &node.outputs).collect();
+    let observed = names.iter().map(|name| inferred(name, &shapes)).collect::<Option<_>>()?;
+    let evaluation = evaluate(&Graph { outputs: observed, ..graph.clone() }, &inputs).ok()?;
+    let computed = evaluation.outputs.iter().map(|output| output.to_tensor().ok());
+    let mut values: BTreeMap<_, _> = names
+        .into_iter()
+        .cloned()
+        .zip(computed)
+        .map(|(name, value)| Some((name, value?)))
+        .collect::<Option<_>>()?;
+    values.extend(graph.inputs.iter().map(|input| input.name.clone()).zip(inputs));
+    values.extend(graph.initializers.iter().map(|one| (one.name.clone(), one.tensor.clone())));
+    Some(values)
+}
+
+fn inferred(name: &str, shapes: &Shapes<'_>) -> Option<ValueInfo> {
+    let dtype = shapes.get(name)?.dtype;
+    Some(ValueInfo { name: name.to_owned(), dtype, shape: None })
+}
+
+/// An input or output of these values, one in each run: symbolic where they differ in extent.
+fn declared(name: &str, runs: &[&Tensor]) -> Option<ValueInfo> {
+    let (first, others) = runs.split_first()?;
+    if others.iter().any(|other| other.shape.len() != first.shape.len()) {
+        return None;
+    }
+    let dim = |(axis, &extent): (usize, &usize)| {
+        let is_fixed = others.iter().all(|other| other.shape[axis] == extent);
+        if is_fixed { Dim::Fixed(extent) } else { Dim::Symbolic(format!("{name}_D{axis}")) }
+    };
+    let shape = Some(first.shape.iter().enumerate().map(dim).collect());
+    Some(ValueInfo { name: name.to_owned(), dtype: first.dtype(), shape })
+}
+
+#[cfg(test)]
+mod tests {
+    use twinfer_case::Request;
+    use twinfer_onnx::{Conv, DataType, DequantizeLinear, Op, TensorData};
+
+    use super::*;
+
+    fn node(op: Op, inputs: &[&str], output: &str) -> Node {
+        let inputs = inputs.iter().map(|&input| input.to_owned()).collect();
+        Node { name: output.to_owned(), op, inputs, outputs: vec![output.to_owned()] }
+    }
+
+    fn initializer(name: &str, shape: Vec<usize>, data: TensorData) -> Initializer {
+        Initializer { name: name.to_owned(), tensor: Tensor { shape, data } }
+    }
+
+    /// A Relu of -1 and 2, then a Conv with the weight 3 · 0.5.
+    fn case() -> Case {
+        let value = |name: &str| ValueInfo { name: name.to_owned(), dtype: DataType::Float, shape: None };
+        let x = Tensor { shape: vec![1, 1, 2], data: TensorData::Float(vec![-1.0, 2.0]) };
+        Case {
+            graph: Graph {
+                opset: 17,
+                inputs: vec![value("x")],
+                initializers: vec![
+                    initializer("w", vec![1, 1, 1], TensorData::Int8(vec![3])),
+                    initializer("scale", Vec::new(), TensorData::Float(vec![0.5])),
+                ],
+                nodes: vec![
+                    node(Op::Relu, &["x"], "positive"),
+                    node(Op::DequantizeLinear(DequantizeLinear::default()), &["w", "scale"], "weights"),
+                    node(Op::Conv(Conv::default()), &["positive", "weights"], "y"),
+                ],
+                outputs: vec![value("y")],
+            },
+            request: Request { precision: DataType::Float, tf32: false },
+            runs: vec![Run { inputs: vec![TensorSource::Data(x)] }],
+            expectation: Expectation::Valid,
+            provenance: None,
+        }
+    }
+
+    #[test]
+    fn nodes_are_isolated_with_the_values_they_read() {
+        let isolated = isolated(&case());
+        let summary = |case: &Case| {
+            let fed = case.runs[0].inputs.iter().map(|source| source.tensor().expect("data").to_f64());
+            let constant = case.graph.initializers.iter().map(|one| one.tensor.to_f64());
+            (
+                case.graph.nodes[0].op.op_type().to_owned(),
+                fed.collect::<Vec<_>>(),
+                constant.collect::<Vec<_>>(),
+            )
+        };
+        let dequantize = || "DequantizeLinear".to_owned();
+        assert_eq!(
+            isolated.iter().map(summary).collect::<Vec<_>>(),
+            [
+                ("Relu".to_owned(), vec![vec![-1.0, 2.0]], vec![]),
+                (dequantize(), vec![vec![3.0]], vec![vec![0.5]]),
+                (dequantize(), vec![], vec![vec![0.5], vec![3.0]]),
+                ("Conv".to_owned(), vec![vec![0.0, 2.0]], vec![vec![1.5]]),
+            ]
+        );
+        assert!(isolated.iter().all(|case| Values::of(case).is_some()), "golden evaluates each");
+    }
+}
