@@ -60,9 +60,11 @@ impl Identity {
         );
         let are_unexplained =
             matches!((&self.signature.cause, &other.signature.cause), (Cause::Graph(_), Cause::Graph(_)));
+        let is_same_core = || self.is_contained_in(&other.classes) || other.is_contained_in(&self.classes);
+        let are_sufficient = || self.is_sufficiently_triggered() && other.is_sufficiently_triggered();
         is_alike(&self.signature, &other.signature)
             && !are_explained_apart
-            && (are_unexplained || self.is_sufficiently_triggered() && other.is_sufficiently_triggered())
+            && (are_sufficient() || are_unexplained && is_same_core())
             && self.triggers(&other.nodes)
             && other.triggers(&self.nodes)
     }
