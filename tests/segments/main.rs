@@ -6,9 +6,10 @@ mod planted;
 
 use std::{env, fs, path::Path};
 
-use twinfer_case::{Note, SegmentCounts, Shown, Task, Verdict};
-use twinfer_onnx::{PartialGraph, PartialNode};
-use twinfer_segments::Cutting;
+use twinfer_case::{EncodedCase, Note, SegmentCounts, Shown, Task, Verdict};
+use twinfer_onnx::{DataType, PartialGraph, PartialNode, Tensor};
+use twinfer_segments::{Cutting, Subject, examine};
+use twinfer_workers::WorkerError;
 
 use self::{
     bench::{Bench, Checked, changed},
@@ -97,6 +98,33 @@ fn backend_without_intermediates_is_judged_segment_by_segment() {
         let checked = bench.check_as(case, &graph, &wrong);
         assert!(checked.blames("conv5"), "{links:?} {:?}", checked.culprit());
     }
+}
+
+#[test]
+fn value_returned_in_another_type_is_no_divergence() {
+    let Some(bench) = Bench::start("golden") else { return };
+    let case = EncodedCase::encode(chain(Links::Quantized, DEPTH, 6)).expect("a small case");
+    let graph = PartialGraph::from(&case.case.graph);
+    // as TensorRT, which returns what is marked as an output without a type of its own as 32-bit floats
+    let in_floats = |task: &Task| {
+        let mut observation = bench.observe(task);
+        for value in observation.runs.iter_mut().flat_map(|run| &mut run.intermediates) {
+            let (shape, numbers) = (value.tensor.shape.clone(), value.tensor.to_f64());
+            value.tensor = Tensor::from_f64(DataType::Float, shape, &numbers).expect("numbers of a tensor");
+        }
+        Ok::<_, WorkerError>(observation)
+    };
+    let observation = &bench.observe(&case.task);
+    let (info, task, cutting) = (bench.info(), &case.task, Cutting::Always);
+    let subject = Subject { info, graph: &graph, task, observation, is_wrong: true, cutting };
+    let examination = examine(subject, &mut |task| in_floats(task)).expect("a worker answers");
+    let culprit = examination.found.map(|found| found.culprit);
+    assert_eq!(culprit, None);
+    assert!(
+        examination.counts.judged > 0 && examination.counts.not_judged.is_empty(),
+        "{:?}",
+        examination.counts
+    );
 }
 
 #[test]

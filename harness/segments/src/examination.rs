@@ -1,5 +1,3 @@
-use std::collections::HashSet;
-
 use twinfer_case::{Culprit, Observation, Outcome, SegmentCounts, Shown, Task, VariantInfo};
 use twinfer_checks::Evaluated;
 use twinfer_onnx::{Graph, PartialGraph, Tensor};
@@ -102,11 +100,11 @@ impl<'a, E> Examiner<'a, '_, E> {
     fn search(&mut self) -> Result<Option<Found>, E> {
         let boundaries = self.structure.boundaries();
         let observation = self.observe_with(&boundaries)?;
-        let Some(values) = self.values(&observation, &boundaries) else {
+        let Some(mut values) = self.values(&observation, &boundaries) else {
             return if self.is_worth_cutting() { self.search_alone(&boundaries) } else { Ok(None) };
         };
         let ends = self.ends(&boundaries);
-        if let Some(wrong) = self.first_wrong(&ends, &values) {
+        if let Some(wrong) = self.first_wrong(&ends, &mut values) {
             return self.narrow(wrong, &values, &boundaries).map(Some);
         }
         if !boundaries.is_empty() && (self.subject.is_wrong || !self.has_same_outputs(&observation)) {
@@ -153,24 +151,25 @@ impl<'a, E> Examiner<'a, '_, E> {
         ends
     }
 
-    /// The first segment that ends at one of `ends` and is wrong.
-    fn first_wrong(&mut self, ends: &[&'a str], values: &Values<'_>) -> Option<Wrong<'a>> {
-        let known = values.known();
-        ends.iter().find_map(|end| self.wrong_at(end, &known, values))
+    /// The first segment that ends at one of `ends`, in the order of the graph, and is wrong.
+    fn first_wrong(&mut self, ends: &[&'a str], values: &mut Values<'_>) -> Option<Wrong<'a>> {
+        ends.iter().find_map(|end| self.wrong_at(end, values))
     }
 
     /// The segment that ends at `end`, if it is wrong.
-    fn wrong_at(&mut self, end: &'a str, known: &HashSet<&str>, values: &Values<'_>) -> Option<Wrong<'a>> {
-        let segment = match self.structure.segment(end, known) {
+    fn wrong_at(&mut self, end: &'a str, values: &mut Values<'_>) -> Option<Wrong<'a>> {
+        let segment = match self.structure.segment(end, &values.known()) {
             Ok(segment) => segment,
             Err(stop) => {
                 self.coverage.stop(self.structure.place(end), &stop);
                 return None;
             }
         };
-        let outputs = values.of(end)?;
         let verdict = match segment.case(&self.subject.task.request, values) {
-            Ok(case) => case.judge(self.subject.info, &outputs),
+            Ok(case) => {
+                values.settle(end, case.dtype());
+                case.judge(self.subject.info, &values.of(end)?)
+            }
             Err(reason) => SegmentVerdict::NotJudged(reason),
         };
         match verdict {
@@ -193,10 +192,10 @@ impl<'a, E> Examiner<'a, '_, E> {
         }
         let observed: Vec<&str> = boundaries.iter().copied().chain(inner.iter().copied()).collect();
         let observation = self.observe_with(&observed)?;
-        if let Some(narrower) = self.values(&observation, &observed) {
+        if let Some(mut narrower) = self.values(&observation, &observed) {
             inner.push(wrong.segment.output);
             inner.sort_by_key(|end| self.structure.place(end));
-            if let Some(part) = self.first_wrong(&inner, &narrower) {
+            if let Some(part) = self.first_wrong(&inner, &mut narrower) {
                 let part = self.confirm(part, &narrower, Shown::InPlace)?;
                 if part.stands_alone {
                     return Ok(part);
@@ -299,14 +298,14 @@ impl<'a, E> Examiner<'a, '_, E> {
             }
             let different = active.remove(self.last_needed(&active, &observed)?);
             observed = self.observe_with(&active)?;
-            let Some(values) = self.values(&observed, &active) else { break };
+            let Some(mut values) = self.values(&observed, &active) else { break };
             let known = values.known();
             let mut ends = self.ends(&active);
             ends.retain(|end| {
                 let segment = self.structure.segment(end, &known);
                 segment.is_ok_and(|segment| segment.inner_values().any(|name| name == different))
             });
-            if let Some(wrong) = self.first_wrong(&ends, &values) {
+            if let Some(wrong) = self.first_wrong(&ends, &mut values) {
                 return self.confirm(wrong, &values, Shown::Fused).map(Some);
             }
         }

@@ -6,7 +6,7 @@ use twinfer_case::{
 };
 use twinfer_checks::{Evaluated, Evidence, expected_outputs, golden, judge, references};
 use twinfer_golden::evaluate_returned;
-use twinfer_onnx::{Dim, Graph, Initializer, Node, Tensor, ValueInfo, infer_shapes};
+use twinfer_onnx::{DataType, Dim, Graph, Initializer, Node, Tensor, ValueInfo, infer_shapes};
 
 use crate::values::Values;
 
@@ -96,6 +96,11 @@ impl SegmentCase {
     /// The case as a model of its own.
     pub fn encoded(&self) -> &Arc<EncodedCase> {
         &self.encoded
+    }
+
+    /// The type of the segment's output, as the graph states it.
+    pub fn dtype(&self) -> DataType {
+        self.encoded.case.graph.outputs[0].dtype
     }
 
     /// What golden computes for it, run by run, rounded to the type; `None` if golden cannot tell.

@@ -1,7 +1,7 @@
 use std::collections::{HashMap, HashSet};
 
 use twinfer_case::{Observation, Task};
-use twinfer_onnx::{PartialGraph, Tensor};
+use twinfer_onnx::{DataType, PartialGraph, Tensor};
 
 /// The values of a model that are known, run by run.
 pub struct Values<'a>(Vec<HashMap<&'a str, Tensor>>);
@@ -37,6 +37,22 @@ impl<'a> Values<'a> {
         }
     }
 
+    /// Gives the value `name` the type that the graph states. A backend may return a value inside the graph in another type: in a wider one,
+    /// which is converted, or in one that cannot be, and then the value counts as not observed.
+    pub fn settle(&mut self, name: &str, dtype: DataType) {
+        let settled = |tensor: &Tensor| in_type(tensor, dtype);
+        let tensors: Option<Vec<_>> = self.0.iter().map(|run| run.get(name).and_then(settled)).collect();
+        let Some(tensors) = tensors else {
+            self.0.iter_mut().for_each(|run| drop(run.remove(name)));
+            return;
+        };
+        for (run, tensor) in self.0.iter_mut().zip(tensors) {
+            if let Some(value) = run.get_mut(name) {
+                *value = tensor;
+            }
+        }
+    }
+
     /// The names of the values that every run has.
     pub fn known(&self) -> HashSet<&'a str> {
         let Some((first, others)) = self.0.split_first() else { return HashSet::new() };
@@ -50,5 +66,41 @@ impl<'a> Values<'a> {
 
     pub fn runs(&self) -> usize {
         self.0.len()
+    }
+}
+
+/// The tensor in this type, if that holds the same numbers.
+fn in_type(tensor: &Tensor, dtype: DataType) -> Option<Tensor> {
+    if tensor.dtype() == dtype {
+        return Some(tensor.clone());
+    }
+    let numbers = tensor.to_f64();
+    let is_float =
+        matches!(dtype, DataType::Float16 | DataType::Bfloat16) && tensor.dtype() == DataType::Float;
+    let converted = Tensor::from_f64(dtype, tensor.shape.clone(), &numbers).ok().filter(|_| is_float)?;
+    let is_same =
+        converted.to_f64().iter().zip(&numbers).all(|(one, other)| one.to_bits() == other.to_bits());
+    is_same.then_some(converted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn float(numbers: &[f64]) -> Tensor {
+        Tensor::from_f64(DataType::Float, vec![numbers.len()], numbers).unwrap()
+    }
+
+    #[test]
+    fn wider_floats_with_the_same_numbers_are_converted() {
+        let half = in_type(&float(&[0.5, -0.0, f64::INFINITY]), DataType::Float16).unwrap();
+        assert_eq!((half.dtype(), half.to_f64()), (DataType::Float16, vec![0.5, -0.0, f64::INFINITY]));
+        assert_eq!(in_type(&float(&[0.1]), DataType::Float16), None);
+        assert_eq!(in_type(&float(&[1.0]), DataType::Float), Some(float(&[1.0])));
+    }
+
+    #[test]
+    fn floats_are_no_integers() {
+        assert_eq!(in_type(&float(&[1.0]), DataType::Int8), None);
     }
 }
