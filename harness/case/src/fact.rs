@@ -153,6 +153,14 @@ impl Quantity {
         if self.is_plural() { "are" } else { "is" }
     }
 
+    /// Whether a node may have 0 of it.
+    pub const fn may_be_zero(self) -> bool {
+        matches!(
+            self,
+            Self::Rank | Self::Axis | Self::PadBegin | Self::PadEnd | Self::Pads | Self::OutputPadding
+        )
+    }
+
     /// Whether it is a number of channels.
     pub const fn counts_channels(self) -> bool {
         matches!(self, Self::Channels | Self::OutputChannels | Self::GroupInputs | Self::GroupOutputs)

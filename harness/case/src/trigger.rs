@@ -81,6 +81,17 @@ mod tests {
     }
 
     #[test]
+    fn facts_of_channels_and_of_the_last_axis_are_stated() {
+        let stated = |fact: Fact| fact.to_string();
+        let channels = Fact::Number(Axes::Some, Quantity::GroupInputs, Relation::MultipleOf, 4);
+        assert_eq!(stated(channels), "input channels per group are a multiple of 4");
+        let kernel = Fact::Pair(Axes::Some, Quantity::Kernel, Relation::NoMultipleOf, Quantity::Stride);
+        assert_eq!(stated(kernel), "kernel size is no multiple of stride on some axis");
+        assert_eq!(stated(Fact::Even(Axes::Last, Quantity::Extent)), "input extent is even on the last axis");
+        assert_eq!(stated(Fact::IsNot(Property::AxisSet)), "axis is not set");
+    }
+
+    #[test]
     fn condition_is_stated_with_its_evidence() {
         let facts = vec![
             Fact::Number(Axes::Some, Quantity::Group, Relation::Above, 1),

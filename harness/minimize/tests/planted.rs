@@ -1,10 +1,13 @@
 //! Minimization of generated cases that fail by a planted predicate.
 
-use twinfer_case::{Case, Expectation, Regime, TensorSource};
+use twinfer_case::{Case, Expectation, Regime, Request, Run, TensorSource};
 use twinfer_generators::{Distribution, Family};
 use twinfer_golden::{Mutant, evaluate_with};
 use twinfer_minimize::{Complexity, Minimized, minimize};
-use twinfer_onnx::{ConvTranspose, DataType, Node, Op, infer_shapes};
+use twinfer_onnx::{
+    ConvTranspose, DataType, DequantizeLinear, Graph, Initializer, Node, Op, Tensor, TensorData, ValueInfo,
+    infer_shapes,
+};
 
 const LIMIT: usize = 4000;
 
@@ -287,4 +290,42 @@ fn facts_that_do_not_matter_are_removed() {
             assert!(!has_facts(&found), "{found:#?}");
         }
     }
+}
+
+/// A `DequantizeLinear` of constants alone, of 3 × 2 elements with a scale for each row.
+fn constant_dequantizer() -> Case {
+    let initializer = |name: &str, shape: &[usize], data| Initializer {
+        name: name.to_owned(),
+        tensor: Tensor { shape: shape.to_vec(), data },
+    };
+    let node = Node {
+        name: "dequantize".to_owned(),
+        op: Op::DequantizeLinear(DequantizeLinear { axis: Some(0) }),
+        inputs: vec!["x".to_owned(), "scale".to_owned()],
+        outputs: vec!["y".to_owned()],
+    };
+    Case {
+        graph: Graph {
+            opset: 17,
+            inputs: Vec::new(),
+            initializers: vec![
+                initializer("x", &[3, 2], TensorData::Int8(vec![5; 6])),
+                initializer("scale", &[3], TensorData::Float(vec![0.5; 3])),
+            ],
+            nodes: vec![node],
+            outputs: vec![ValueInfo { name: "y".to_owned(), dtype: DataType::Float, shape: None }],
+        },
+        request: Request { precision: DataType::Float, tf32: false },
+        runs: vec![Run { inputs: Vec::new() }],
+        expectation: Expectation::Valid,
+        provenance: None,
+    }
+}
+
+#[test]
+fn node_of_constants_alone_is_cut_along_its_axes() {
+    let minimized = minimal(&constant_dequantizer(), |case| case.graph.nodes.len() == 1);
+    let shapes: Vec<_> =
+        minimized.case.graph.initializers.iter().map(|one| one.tensor.shape.clone()).collect();
+    assert_eq!(shapes, [vec![1, 1], vec![1]]);
 }

@@ -31,6 +31,7 @@ impl Targets {
         };
         let evaluated = self.evaluate_fresh(workers, &case)?;
         let shown = symptom(&evaluated, Some(&finding))
+            .map(|shown| shown.without(&finding.refuted))
             .filter(|shown| (shown.kind(), shown.stage()) == (finding.kind, finding.stage));
         let Some(symptom) = shown else {
             return Ok(Explanation::NotRecurring(Box::new(evaluated.record(workers.info()))));

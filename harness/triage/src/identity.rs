@@ -263,6 +263,29 @@ mod tests {
     }
 
     #[test]
+    fn insufficient_triggers_make_findings_of_one_core_one() {
+        let sometimes = |identity: Identity| {
+            let trigger = identity
+                .trigger
+                .clone()
+                .map(|trigger| Trigger { satisfying: Tally { diverging: 20, cases: 60 }, ..trigger });
+            Identity { trigger, ..identity }
+        };
+        let finding = |case: &Case, classes: &[&str]| {
+            let own = classes.iter().map(|&class| class.to_owned()).collect();
+            sometimes(Identity { classes: own, ..identity(case, classes, 1) })
+        };
+        let (dense, grouped) = (finding(&case(1, 4), &["Conv"]), finding(&case(2, 2), &["Conv", "group"]));
+        assert!(dense.is_same_as(&grouped) && grouped.is_same_as(&dense));
+        let padded = finding(&case(1, 4), &["Conv", "pads"]);
+        assert!(!padded.is_same_as(&grouped), "each has what the other lacks");
+        let diagnosis = Cause::Diagnosis(vec!["bias-dropped".to_owned()]);
+        let explained =
+            Identity { signature: Signature { cause: diagnosis, ..dense.signature.clone() }, ..dense };
+        assert!(!explained.is_same_as(&grouped), "only one is explained");
+    }
+
+    #[test]
     fn case_that_satisfies_the_trigger_most_likely_shows_the_finding() {
         let finding = identity(&case(1, 4), &["Conv", "pads"], 1);
         let provisional = |case: &Case| Provisional {

@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Cases that a study runs at most.
-const MOST_CASES: usize = 112;
+const MOST_CASES: usize = 192;
 /// The same number for a symptom that ends workers: each needs a new one.
 const MOST_CRASHES: usize = 32;
 /// Diverging cases beside the minimal one that an explanation must be tried on.

@@ -7,7 +7,7 @@ use twinfer_case::Fact;
 use crate::{DescribedNode, bits::Bits, described_node::cost};
 
 /// The most facts of a condition.
-const MOST_FACTS: usize = 3;
+const MOST_FACTS: usize = 4;
 
 /// Facts that are combined at most: the cheapest of those that say different things.
 const MOST_COMBINED: usize = 256;

@@ -107,12 +107,13 @@ pub const fn cost(fact: Fact) -> u32 {
 fn about(quantity: Quantity) -> Vec<Fact> {
     let mut facts = Vec::new();
     let thresholds: &[i64] = if quantity == Quantity::Opset { &OPSETS } else { &THRESHOLDS };
+    let least = i64::from(!quantity.may_be_zero());
     for &axes in places(quantity) {
-        for &number in thresholds {
+        for &number in thresholds.iter().filter(|number| **number >= least) {
             facts.push(Fact::Number(axes, quantity, Relation::Above, number));
             facts.push(Fact::Number(axes, quantity, Relation::AtMost, number));
         }
-        for number in 0..=MOST_EQUAL {
+        for number in least..=MOST_EQUAL {
             facts.push(Fact::Number(axes, quantity, Relation::Equal, number));
         }
         facts.extend([Fact::Odd(axes, quantity), Fact::Even(axes, quantity)]);

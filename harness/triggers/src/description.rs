@@ -132,6 +132,9 @@ impl<'a> Description<'a> {
             self.number(Quantity::Channels, channels as i64);
         }
         let result = self.node.outputs.first().and_then(|output| self.shapes.get(output));
+        if let Some(&channels) = result.and_then(|result| result.shape.get(1)) {
+            self.number(Quantity::OutputChannels, channels as i64);
+        }
         let float = [self.dtype(0), result.map(|result| result.dtype)];
         self.set(float.contains(&Some(DataType::Float16)), Property::Float16);
         self.set(float.contains(&Some(DataType::Bfloat16)), Property::Bfloat16);

@@ -29,7 +29,13 @@ const FEWEST_DIVERGING: u64 = 4;
 
 /// The share of the cases that satisfy a condition, in percent, that must diverge. It is low, because there may be no better condition: an error
 /// may depend on values, or seldom reach an output.
-const DIVERGING: u64 = 8;
+const DIVERGING: u64 = 5;
+
+/// Cases that must diverge among the first [`TRIED`] ones: if it is fewer, too few would among all that may run.
+const PROMISING: usize = 2;
+
+/// Cases after which it is known whether there is something to learn.
+const TRIED: usize = 48;
 
 /// The share of the cases that just miss a condition, in percent, that may diverge.
 const STRAY: u64 = 5;
@@ -68,7 +74,7 @@ impl Learner {
     pub fn propose(&mut self) -> Vec<usize> {
         let most = self.limit.saturating_sub(self.proposed.len()).min(ROUND);
         let conditions = self.conditions();
-        if self.is_hopeless(&conditions) {
+        if self.is_hopeless() {
             return Vec::new();
         }
         let mut next = self.separating(&conditions, most);
@@ -92,12 +98,8 @@ impl Learner {
     }
 
     /// Whether many cases have run and nearly none of them diverges.
-    fn is_hopeless(&self, conditions: &[Condition]) -> bool {
-        let Some(shortest) = conditions.first().filter(|_| self.proposed.len() >= 2 * ENOUGH) else {
-            return false;
-        };
-        let Tally { diverging, cases } = self.satisfying(shortest);
-        100 * diverging < DIVERGING * cases
+    fn is_hopeless(&self) -> bool {
+        self.proposed.len() >= TRIED && self.labels.diverging.len() < PROMISING
     }
 
     fn conditions(&self) -> Vec<Condition> {

@@ -136,7 +136,7 @@ fn condition_of_values_is_learned_with_its_rate() {
     let facts = [above(Quantity::Batch, 1)];
     let minimal = pool.iter().flatten().find(|node| node.operator == "Conv" && node.has(facts[0]));
     let mut learner = Learner::new(minimal.expect("a node that is wrong"), &pool, 160);
-    let by_chance = |place: usize| (place.wrapping_mul(2_654_435_761) >> 7).is_multiple_of(4);
+    let by_chance = |place: usize| (place.wrapping_mul(2_654_435_761) >> 7).is_multiple_of(2);
     run(&mut learner, |place| by_chance(place) && satisfies(&pool[place], "Conv", &facts));
     let trigger = learner.trigger().expect("it is learned");
     assert_eq!(trigger.facts, facts);
