@@ -14,8 +14,8 @@ use crate::{
 const VOUCHING: &[&str] = &[
     // `--backends`
     "cli/src/backends.rs",
-    // the default of `--backends`
-    "cli/src/command/fuzz.rs",
+    // the default of `--backends`, without paths
+    "cli/src/machine.rs",
     // libraries that the user installed
     "cli/src/command/backends/doctor.rs",
     // the command line of `bench`
