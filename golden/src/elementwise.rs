@@ -74,6 +74,12 @@ fn sum_special((a, i): (&Value, usize), (b, j): (&Value, usize), arithmetic: Ari
     })
 }
 
+/// A value as an operand of an elementwise operator whose output has this shape.
+pub fn broadcast(value: &Value, shape: &[usize]) -> Value {
+    let places: Vec<_> = broadcast_places(&value.shape, shape).into_iter().map(Some).collect();
+    value.gathered(shape, &places)
+}
+
 /// The places of NaN, which are open by `entry`.
 pub fn open_where_nan<'a>(
     x: &'a Value,

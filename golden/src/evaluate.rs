@@ -1,10 +1,10 @@
 use std::borrow::Cow;
 
-use twinfer_onnx::{Graph, Shapes, Tensor, infer_shapes};
+use twinfer_onnx::{Graph, Node, Shapes, Tensor, infer_shapes};
 
 use crate::{
-    Arithmetic, Evaluation, Limits, Reference, Unknown, evaluator::Evaluator, mutants::Mutant,
-    semantics::Semantics, value::Value,
+    Arithmetic, Edit, Evaluation, Limits, Reference, Unknown, edited::Edited, evaluator::Evaluator,
+    mutants::Mutant, semantics::Semantics, value::Value,
 };
 
 /// Evaluates `graph` for `inputs`: one tensor per graph input, in the graph's order.
@@ -42,9 +42,25 @@ pub fn evaluate_within(
     limits: Limits,
 ) -> Result<Evaluation, Unknown> {
     let semantics = Semantics::of(mutants);
-    let graph = &*misread(graph, &semantics);
+    let graph = &*misread(graph, &semantics, |_| true);
     let shapes = shapes_for(graph, inputs)?;
     Evaluator::new(graph, &shapes, arithmetic, &semantics, limits).run(inputs)
+}
+
+/// As [`evaluate_within`], with one edit in place of mutants, which changes every node of its operator or, if it is `Some`, the node `only`.
+pub fn evaluate_edited(
+    graph: &Graph,
+    inputs: &[Tensor],
+    arithmetic: Arithmetic,
+    edit: Edit,
+    only: Option<&Node>,
+    limits: Limits,
+) -> Result<Evaluation, Unknown> {
+    let edited = Edited::new(edit, only);
+    let graph = &*misread(graph, edited.semantics(), |node| edited.concerns(node));
+    let shapes = shapes_for(graph, inputs)?;
+    let semantics = Semantics::of(&[]);
+    Evaluator::new(graph, &shapes, arithmetic, &semantics, limits).with_edit(&edited).run(inputs)
 }
 
 /// As [`evaluate_as`] without mutants, for inputs of which a backend computed and returned those that are `returned`.
@@ -93,17 +109,21 @@ fn shapes_for<'a>(graph: &'a Graph, inputs: &[Tensor]) -> Result<Shapes<'a>, Unk
     Ok(infer_shapes(graph, &extents)?)
 }
 
-/// The graph with the attributes that mutants read into it, and with the output shapes that follow from these instead of
-/// those that it declares.
-fn misread<'a>(graph: &'a Graph, semantics: &Semantics) -> Cow<'a, Graph> {
-    if semantics.attributes.is_empty() {
+/// The graph with the attributes that mutants read into the nodes that they concern, and with the output shapes that follow from these
+/// instead of those that it declares.
+fn misread<'a>(graph: &'a Graph, semantics: &Semantics, concerns: impl Fn(&Node) -> bool) -> Cow<'a, Graph> {
+    let numbers = semantics.numbers.filter(|numbers| numbers.changes_shapes());
+    if semantics.attributes.is_empty() && numbers.is_none() {
         return Cow::Borrowed(graph);
     }
     let mut graph = graph.clone();
     // the declared shapes of outputs may not apply to the mutant
     graph.outputs.iter_mut().for_each(|output| output.shape = None);
-    for node in &mut graph.nodes {
+    for node in graph.nodes.iter_mut().filter(|node| concerns(node)) {
         semantics.attributes.iter().for_each(|change| change(&mut node.op));
+        if let Some(numbers) = numbers {
+            numbers.apply_to_attributes(&mut node.op);
+        }
     }
     Cow::Owned(graph)
 }

@@ -1,4 +1,5 @@
 mod convolutions;
+mod edited;
 mod integer_operands;
 mod integers;
 mod quantizers;
@@ -14,6 +15,7 @@ use crate::{
     Arithmetic, Entry, Evaluation, Limits, Reference, Unknown,
     batch_normalization::{self, batch_normalization},
     concat::concat,
+    edited::Edited,
     elementwise::{add, relu},
     pooling::{extra, max_pool},
     random_rounding::RandomRounding,
@@ -29,6 +31,8 @@ pub struct Evaluator<'a> {
     shapes: &'a Shapes<'a>,
     arithmetic: Arithmetic,
     semantics: &'a Semantics,
+    /// An edit of some of the nodes; `None` for golden and listed mutants.
+    edited: Option<&'a Edited<'a>>,
     /// The remainder of the limits.
     limits: Limits,
     /// The nodes, by the name of their output.
@@ -57,6 +61,7 @@ impl<'a> Evaluator<'a> {
             shapes,
             arithmetic,
             semantics,
+            edited: None,
             limits,
             producers: graph.nodes.iter().filter_map(given).collect(),
             values: HashMap::new(),
@@ -66,6 +71,11 @@ impl<'a> Evaluator<'a> {
             random_rounding: None,
             open: Vec::new(),
         }
+    }
+
+    /// Changes the nodes that `edited` concerns.
+    pub fn with_edit(self, edited: &'a Edited<'a>) -> Self {
+        Self { edited: Some(edited), ..self }
     }
 
     /// Rounds every value that is not exact at random.
@@ -116,6 +126,14 @@ impl<'a> Evaluator<'a> {
     }
 
     fn node(&mut self, node: &Node) -> Result<Value, Unknown> {
+        match self.edited {
+            Some(edited) if edited.concerns(node) => self.edited(edited, node),
+            _ => self.stated(node),
+        }
+    }
+
+    /// The output of a node by the semantics in force.
+    fn stated(&mut self, node: &Node) -> Result<Value, Unknown> {
         self.limits.hold(&node.name, &self.shape(node))?;
         match &node.op {
             Op::Add => Ok(self.add(node)),
@@ -240,7 +258,10 @@ impl<'a> Evaluator<'a> {
         let kernel: Vec<_> = geometry.axes.iter().map(|axis| axis.kernel).collect();
         self.limits.convolve(node, &shape, &kernel, 1)?;
         let x = self.input(node, 0);
-        let reaches: Vec<_> = geometry.axes.iter().map(Reach::from).collect();
+        let mut reaches: Vec<_> = geometry.axes.iter().map(Reach::from).collect();
+        if let Some(numbers) = self.semantics.numbers {
+            numbers.apply(&mut reaches);
+        }
         let taps = Taps::of(&reaches, Direction::Gather);
         let extra = extra(self.semantics.surroundings, &reaches, &taps, x.dtype);
         let (pooled, touched, open) = max_pool(x, &taps, shape, extra);

@@ -5,7 +5,8 @@
 //! may make in each. Points on which ONNX is silent or contradicts itself are named by [`rules()`].
 //!
 //! A [`Mutant`] is golden with one fact changed, such as the padding swapped or the bias dropped. The mutants that
-//! reproduce a backend's wrong output say why it is wrong.
+//! reproduce a backend's wrong output say why it is wrong. An [`Edit`] is a mutant that is not listed, but composed: any input, number or
+//! step of an operator, and what may be done otherwise with it.
 //!
 //! ```
 //! use twinfer_golden::{Agreement, evaluate};
@@ -46,6 +47,8 @@ mod batch_normalization;
 mod combinations;
 mod concat;
 mod convolution;
+mod edit;
+mod edited;
 mod elementwise;
 mod evaluate;
 mod evaluation;
@@ -70,8 +73,10 @@ mod unknown;
 mod value;
 
 pub use combinations::Combination;
+pub use edit::{Edit, Operator};
 pub use evaluate::{
-    evaluate, evaluate_as, evaluate_returned, evaluate_rounding_randomly, evaluate_with, evaluate_within,
+    evaluate, evaluate_as, evaluate_edited, evaluate_returned, evaluate_rounding_randomly, evaluate_with,
+    evaluate_within,
 };
 pub use evaluation::Evaluation;
 pub use limits::Limits;

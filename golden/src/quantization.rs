@@ -23,6 +23,8 @@ const ROUNDINGS: f64 = 3.0;
 pub struct IntegerConversion {
     pub rounding: Rounding,
     pub overflow: Overflow,
+    /// Whether the zero point is added before the number is rounded; only mutants do that.
+    pub shifted_first: bool,
 }
 
 /// The rounding of a number between two integers.
@@ -35,6 +37,16 @@ pub enum Rounding {
     HalfAwayFromZero,
     /// Toward zero; only mutants do that.
     TowardZero,
+    /// To the nearest integer, ties toward zero; only mutants do that.
+    HalfTowardZero,
+    /// To the nearest integer, ties toward the larger one; only mutants do that.
+    HalfUp,
+    /// To the nearest integer, ties toward the smaller one; only mutants do that.
+    HalfDown,
+    /// Toward the smaller integer; only mutants do that.
+    Down,
+    /// Toward the larger integer; only mutants do that.
+    Up,
 }
 
 /// The treatment of an integer beyond the type's range.
@@ -45,6 +57,16 @@ pub enum Overflow {
     Saturates,
     /// Saturates, but never at the lowest integer of a signed type; only mutants do that.
     SaturatesNarrowly,
+    /// Saturates one above the lowest integer; only mutants do that.
+    SaturatesAboveLowest,
+    /// Saturates one below the highest integer; only mutants do that.
+    SaturatesBelowHighest,
+    /// Saturates before the zero point is added, too; only mutants do that.
+    SaturatesBeforeShift,
+    /// Saturates at zero instead of a lower integer; only mutants do that.
+    SaturatesAtZero,
+    /// Saturates at 127 instead of a higher integer; only mutants do that.
+    SaturatesAt127,
     /// Wraps around; only mutants do that.
     Wraps,
     /// Saturates what a 32-bit integer holds: numbers beyond it are its lowest, and the zero point is added with wraparound; only mutants do
@@ -54,7 +76,26 @@ pub enum Overflow {
 
 impl IntegerConversion {
     /// The rounding and saturation of ONNX.
-    pub const ONNX: Self = Self { rounding: Rounding::HalfToEven, overflow: Overflow::Saturates };
+    pub const ONNX: Self =
+        Self { rounding: Rounding::HalfToEven, overflow: Overflow::Saturates, shifted_first: false };
+
+    /// The name in names of edits.
+    pub fn slug(self) -> String {
+        let shifted = if self.shifted_first { "-after-zero-point" } else { "" };
+        match self.overflow {
+            Overflow::Saturates => format!("rounded-{}{shifted}", self.rounding.slug()),
+            overflow => overflow.slug().to_owned(),
+        }
+    }
+
+    /// What sentences say of it, behind the operator.
+    pub fn clause(self) -> String {
+        let shifted = if self.shifted_first { " after it adds the zero point" } else { "" };
+        match self.overflow {
+            Overflow::Saturates => format!("rounds {}{shifted}", self.rounding.clause()),
+            overflow => overflow.clause().to_owned(),
+        }
+    }
 
     fn round(self, scaled: f64) -> f64 {
         match self.rounding {
@@ -62,19 +103,118 @@ impl IntegerConversion {
             Rounding::HalfToEven => scaled.round_ties_even(),
             Rounding::HalfAwayFromZero => scaled.round(),
             Rounding::TowardZero => scaled.trunc(),
+            Rounding::HalfTowardZero => (scaled.abs() - 0.5).ceil().max(0.0).copysign(scaled),
+            Rounding::HalfUp => (scaled + 0.5).floor(),
+            Rounding::HalfDown => (scaled - 0.5).ceil(),
+            Rounding::Down => scaled.floor(),
+            Rounding::Up => scaled.ceil(),
         }
     }
 
     /// `scaled` as an integer of a range, shifted by the zero point.
     fn integer(self, scaled: f64, zero_point: f64, (lowest, highest): (f64, f64)) -> f64 {
-        let integer = self.round(scaled) + zero_point;
+        let integer = if self.shifted_first {
+            self.round(scaled + zero_point)
+        } else {
+            self.round(scaled) + zero_point
+        };
         match self.overflow {
             Overflow::Wraps if integer.is_finite() => {
                 lowest + (integer - lowest).rem_euclid(highest - lowest + 1.0)
             }
             Overflow::SaturatesNarrowly => integer.clamp(lowest.max(-highest), highest),
+            Overflow::SaturatesAboveLowest => integer.clamp(lowest + 1.0, highest),
+            Overflow::SaturatesBelowHighest => integer.clamp(lowest, highest - 1.0),
+            Overflow::SaturatesBeforeShift => {
+                (self.round(scaled).clamp(lowest, highest) + zero_point).clamp(lowest, highest)
+            }
+            Overflow::SaturatesAtZero => integer.clamp(lowest.max(0.0), highest),
+            Overflow::SaturatesAt127 => integer.clamp(lowest, highest.min(127.0)),
             Overflow::SaturatesInt32 => int32_sum(self.round(scaled), zero_point).clamp(lowest, highest),
             Overflow::Saturates | Overflow::Wraps => integer.clamp(lowest, highest),
+        }
+    }
+}
+
+impl Rounding {
+    pub const ALL: &[Self] = &[
+        Self::HalfToEven,
+        Self::HalfAwayFromZero,
+        Self::TowardZero,
+        Self::HalfTowardZero,
+        Self::HalfUp,
+        Self::HalfDown,
+        Self::Down,
+        Self::Up,
+    ];
+
+    const fn slug(self) -> &'static str {
+        match self {
+            Self::HalfToEven => "half-to-even",
+            Self::HalfAwayFromZero => "half-away",
+            Self::TowardZero => "toward-zero",
+            Self::HalfTowardZero => "half-toward-zero",
+            Self::HalfUp => "half-up",
+            Self::HalfDown => "half-down",
+            Self::Down => "down",
+            Self::Up => "up",
+        }
+    }
+
+    const fn clause(self) -> &'static str {
+        match self {
+            Self::HalfToEven => "half to even",
+            Self::HalfAwayFromZero => "half away from zero",
+            Self::TowardZero => "toward zero",
+            Self::HalfTowardZero => "half toward zero",
+            Self::HalfUp => "half toward the larger integer",
+            Self::HalfDown => "half toward the smaller integer",
+            Self::Down => "to the next smaller integer",
+            Self::Up => "to the next larger integer",
+        }
+    }
+}
+
+impl Overflow {
+    pub const ALL: &[Self] = &[
+        Self::Saturates,
+        Self::SaturatesNarrowly,
+        Self::SaturatesAboveLowest,
+        Self::SaturatesBelowHighest,
+        Self::SaturatesBeforeShift,
+        Self::SaturatesAtZero,
+        Self::SaturatesAt127,
+        Self::Wraps,
+        Self::SaturatesInt32,
+    ];
+
+    const fn slug(self) -> &'static str {
+        match self {
+            Self::Saturates => "saturates",
+            Self::SaturatesNarrowly => "narrow-range",
+            Self::SaturatesAboveLowest => "saturates-above-lowest",
+            Self::SaturatesBelowHighest => "saturates-below-highest",
+            Self::SaturatesBeforeShift => "saturates-before-zero-point",
+            Self::SaturatesAtZero => "saturates-at-zero",
+            Self::SaturatesAt127 => "saturates-at-127",
+            Self::Wraps => "wraps",
+            Self::SaturatesInt32 => "saturates-int32",
+        }
+    }
+
+    const fn clause(self) -> &'static str {
+        match self {
+            Self::Saturates => "saturates",
+            Self::SaturatesNarrowly => "saturates int8 at -127 instead of -128",
+            Self::SaturatesAboveLowest => "saturates one above the lowest integer of the type",
+            Self::SaturatesBelowHighest => "saturates one below the highest integer of the type",
+            Self::SaturatesBeforeShift => "saturates before it adds the zero point, and again afterwards",
+            Self::SaturatesAtZero => "saturates at 0 instead of a lower integer",
+            Self::SaturatesAt127 => "saturates at 127 instead of a higher integer",
+            Self::Wraps => "wraps around instead of saturating",
+            Self::SaturatesInt32 => {
+                "converts to a 32-bit integer first, which is the lowest one for numbers beyond its range, and adds the zero point to that with wraparound"
+            }
         }
     }
 }

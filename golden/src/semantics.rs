@@ -1,6 +1,7 @@
 use twinfer_onnx::{Axis, Op};
 
 use crate::{
+    edit::NumberEdit,
     quantization::IntegerConversion,
     taps::{Direction, Reach},
 };
@@ -12,6 +13,8 @@ pub struct Semantics {
     pub attributes: Vec<fn(&mut Op)>,
     /// Changes to the reach of a convolution's kernel along an axis, which keep the shape.
     pub reach: Vec<fn(&mut Reach, &Axis, Direction)>,
+    /// A change to the numbers of windows, which keep their shape unless attributes are changed with them.
+    pub numbers: Option<NumberEdit>,
     /// The assignment of input channels to groups.
     pub groups: GroupOrder,
     /// The order of the channels of a weight.
@@ -153,6 +156,43 @@ pub enum Scales {
     DequantizedAlongOtherAxis,
     /// The first scale for every element.
     First,
+    /// Axis 0.
+    AlongFirstAxis,
+    /// Axis 1, the default of `axis`.
+    AlongSecondAxis,
+    /// The last axis.
+    AlongLastAxis,
+}
+
+impl Scales {
+    /// Other choices of the axis.
+    pub const OTHER_AXES: &[Self] = &[Self::AlongFirstAxis, Self::AlongSecondAxis, Self::AlongLastAxis];
+
+    /// The name in names of edits.
+    pub const fn slug(self) -> &'static str {
+        match self {
+            Self::AlongAxis => "axis",
+            Self::AlongOtherAxis => "other-axis",
+            Self::DequantizedAlongOtherAxis => "dequantized-on-other-axis",
+            Self::First => "first-scale",
+            Self::AlongFirstAxis => "axis-0",
+            Self::AlongSecondAxis => "axis-1",
+            Self::AlongLastAxis => "axis-last",
+        }
+    }
+
+    /// Where sentences say that scales are applied.
+    pub const fn clause(self) -> &'static str {
+        match self {
+            Self::AlongAxis => "along `axis`",
+            Self::AlongOtherAxis => "along axis 1 for 0, and along axis 0 for every other",
+            Self::DequantizedAlongOtherAxis => "along the other axis behind QuantizeLinear",
+            Self::First => "of the first channel everywhere",
+            Self::AlongFirstAxis => "along axis 0",
+            Self::AlongSecondAxis => "along axis 1",
+            Self::AlongLastAxis => "along the last axis",
+        }
+    }
 }
 
 /// The interpretation of unsigned integers by quantizers.

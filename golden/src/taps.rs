@@ -19,6 +19,10 @@ pub struct Reach {
     pub dilation: usize,
     /// Padding (Gather) or cropping (Scatter) at the start.
     pub begin: isize,
+    /// Padding or cropping at the end, which the extent of the output implies.
+    pub end: isize,
+    /// The number of output positions that `output_padding` appends before cropping.
+    pub output_padding: usize,
     /// Whether the kernel is read backwards.
     pub reversed: bool,
     /// The number of output positions at the end that no tap reaches.
@@ -36,6 +40,8 @@ impl From<&Axis> for Reach {
             stride: axis.stride,
             dilation: axis.dilation,
             begin: axis.pad_begin as isize,
+            end: axis.pad_end,
+            output_padding: axis.output_padding,
             reversed: false,
             untouched_end: 0,
             strip: axis.output_padding.saturating_add_signed(-axis.pad_end),

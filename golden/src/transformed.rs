@@ -176,6 +176,8 @@ mod tests {
             stride,
             dilation,
             begin: 0,
+            end: 0,
+            output_padding: 0,
             reversed,
             untouched_end: 0,
             strip: 0,

@@ -58,6 +58,52 @@ impl Value {
         Self { dtype, shape, elements, magnitude, error, grid, quantization_step, has_signed_zeros }
     }
 
+    /// The elements at these places of the value, as many as a tensor of `shape` has; zero where a place is `None`.
+    pub fn gathered(&self, shape: &[usize], places: &[Option<usize>]) -> Self {
+        let gather = |of: &[f64]| places.iter().map(|place| place.map_or(0.0, |place| of[place])).collect();
+        Self {
+            dtype: self.dtype,
+            shape: shape.to_vec(),
+            elements: gather(&self.elements),
+            magnitude: self.magnitude.as_deref().map(gather),
+            error: self.error.as_deref().map(gather),
+            grid: self.grid,
+            quantization_step: self.quantization_step,
+            has_signed_zeros: self.has_signed_zeros,
+        }
+    }
+
+    /// The value with every element changed, and the error that an erroneous element has then.
+    pub fn changed(&self, change: impl Fn(f64) -> f64) -> Self {
+        let changed = self.map(|element| change(*element));
+        let Some(error) = &self.error else { return changed };
+        let places = self.elements.iter().zip(&changed.elements).zip(error);
+        let error = places.map(|((element, changed), error)| {
+            let deviation = |element: f64| (change(element) - changed).abs();
+            deviation(element + error).max(deviation(element - error))
+        });
+        Self { error: Some(error.collect()), ..changed }
+    }
+
+    /// The elements of `other` where `is_other` holds, and its own elsewhere.
+    pub fn merged(&self, other: &Self, is_other: &[bool]) -> Self {
+        let merge = |of: &dyn Fn(&Self, usize) -> f64| {
+            let places = is_other.iter().enumerate();
+            places.map(|(place, is_other)| of(if *is_other { other } else { self }, place)).collect()
+        };
+        let has_error = self.error.is_some() || other.error.is_some();
+        Self {
+            dtype: self.dtype,
+            shape: self.shape.clone(),
+            elements: merge(&|value, place| value.elements[place]),
+            magnitude: Some(merge(&|value, place| value.magnitude_at(place))),
+            error: has_error.then(|| merge(&|value, place| value.error_at(place))),
+            grid: self.grid.zip(other.grid).map(|(one, other)| one.and(other)),
+            quantization_step: self.quantization_step,
+            has_signed_zeros: self.has_signed_zeros && other.has_signed_zeros,
+        }
+    }
+
     /// The value as a backend may have had it inside before it rounded it to 16 bits to return it.
     pub fn returned(self) -> Self {
         if !matches!(self.dtype, DataType::Float16 | DataType::Bfloat16) {
@@ -79,18 +125,6 @@ impl Value {
         let grid = if self.error.is_some() { None } else { Grid::of(&elements) };
         let (shape, error) = (self.shape.clone(), self.error.clone());
         Self::of(self.dtype, shape, elements, error, grid)
-    }
-
-    /// The value with every element rounded, and the error if an erroneous element rounds to another result.
-    pub fn rounded(&self, round: fn(f64) -> f64) -> Self {
-        let rounded = self.map(|element| round(*element));
-        let Some(error) = &self.error else { return rounded };
-        let places = self.elements.iter().zip(&rounded.elements).zip(error);
-        let error = places.map(|((element, rounded), error)| {
-            let deviation = |element: f64| (round(element) - rounded).abs();
-            deviation(element + error).max(deviation(element - error))
-        });
-        Self { error: Some(error.collect()), ..rounded }
     }
 
     /// The bytes of int8 as uint8: what may lie on either side of zero may be off by the whole range.

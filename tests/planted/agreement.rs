@@ -9,13 +9,15 @@ use std::error::Error;
 
 use frames::{Described, decoded, serve};
 use serde::{Deserialize, Serialize};
-use twinfer_golden::{Agreement, Arithmetic, Combination, Evaluation, Mutant, evaluate_as};
+use twinfer_golden::{
+    Agreement, Arithmetic, Combination, Edit, Evaluation, Limits, Unknown, evaluate_as, evaluate_edited,
+};
 use twinfer_onnx::{Graph, Tensor};
 
 /// What a backend did with one run of a model.
 #[derive(Deserialize)]
 struct Question {
-    /// Names of mutants or of their combinations; the empty name is golden itself.
+    /// Names of mutants, of their combinations or of edits; the empty name is golden itself.
     explanations: Vec<String>,
     /// The descriptions of the inputs, in the graph's order.
     inputs: Vec<Described>,
@@ -59,8 +61,8 @@ fn answer(
     golden: Option<&Evaluation>,
     name: &str,
 ) -> Answer {
-    let Some(mutants) = mutants(name) else { return Answer::Unknown };
-    match (evaluate_as(graph, inputs, Arithmetic::default(), mutants), outputs) {
+    let Some(evaluation) = evaluated(graph, inputs, name) else { return Answer::Unknown };
+    match (evaluation, outputs) {
         (Ok(evaluation), _) if !evaluation.unspecified.is_empty() => Answer::Open,
         (Ok(evaluation), Some(outputs)) if agree(&evaluation, outputs) => {
             let is_vague = golden.is_some_and(|golden| !agree(golden, outputs) && holds(&evaluation, golden));
@@ -77,12 +79,17 @@ fn holds(evaluation: &Evaluation, golden: &Evaluation) -> bool {
     tensors.is_some_and(|tensors| agree(evaluation, &tensors))
 }
 
-fn mutants(name: &str) -> Option<&'static [Mutant]> {
+/// What golden with the explanation called `name` gives; `None` if there is no such explanation.
+fn evaluated(graph: &Graph, inputs: &[Tensor], name: &str) -> Option<Result<Evaluation, Unknown>> {
+    let arithmetic = Arithmetic::default();
     if name.is_empty() {
-        Some(&[])
-    } else {
-        Combination::from_name(name).map(|combination| combination.mutants)
+        return Some(evaluate_as(graph, inputs, arithmetic, &[]));
     }
+    let mutants = Combination::from_name(name).map(|combination| combination.mutants);
+    let listed = mutants.map(|mutants| evaluate_as(graph, inputs, arithmetic, mutants));
+    listed.or_else(|| {
+        Some(evaluate_edited(graph, inputs, arithmetic, Edit::from_name(name)?, None, Limits::default()))
+    })
 }
 
 fn agree(evaluation: &Evaluation, outputs: &[Tensor]) -> bool {

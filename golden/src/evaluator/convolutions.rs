@@ -110,7 +110,7 @@ impl Evaluator<'_> {
     fn operand<'b>(&self, operand: &'b Value) -> Cow<'b, Value> {
         match self.semantics.operands {
             None => Cow::Borrowed(operand),
-            Some(round) => Cow::Owned(operand.rounded(round)),
+            Some(round) => Cow::Owned(operand.changed(round)),
         }
     }
 
@@ -120,7 +120,11 @@ impl Evaluator<'_> {
             self.semantics.reach.iter().for_each(|change| change(&mut reach, axis, direction));
             reach
         };
-        axes.iter().map(reach).collect()
+        let mut reaches: Vec<_> = axes.iter().map(reach).collect();
+        if let Some(numbers) = self.semantics.numbers {
+            numbers.apply(&mut reaches);
+        }
+        reaches
     }
 
     /// The bias that the sum starts with, and the bias that a mutant adds after the quantizer of the result.

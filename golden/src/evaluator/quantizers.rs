@@ -95,6 +95,9 @@ impl<'a> Evaluator<'a> {
         let axis = match scales {
             Scales::AlongOtherAxis => other_axis.unwrap_or(axis),
             Scales::DequantizedAlongOtherAxis if self.quantizer(node).is_some() => other_axis.unwrap_or(axis),
+            Scales::AlongFirstAxis => 0,
+            Scales::AlongSecondAxis => 1,
+            Scales::AlongLastAxis => extents.len() - 1,
             _ => axis,
         };
         let zero_point = self.optional_input(node, 2).filter(|_| !self.holds(self.semantics.centered, node));

@@ -137,7 +137,14 @@ mod tests {
         };
         let mut catalog = Catalog::default();
         let (outcomes, trigger, nodes) = (Vec::new(), None, Vec::new());
-        let index = catalog.add(Arc::new(Identity { signature, classes, outcomes, trigger, nodes }));
+        let index = catalog.add(Arc::new(Identity {
+            signature,
+            classes,
+            outcomes,
+            trigger,
+            edits: Vec::new(),
+            nodes,
+        }));
         catalog.count(index, cases);
         catalog
     }

@@ -73,6 +73,18 @@ impl Finding {
         self.kind == Kind::Unstable && self.outcomes.iter().any(|one| one.outcome == *outcome)
     }
 
+    /// Takes the edits of golden that explain a finding which no mutant explains for its diagnosis; the signature stays.
+    pub fn explain_by(&mut self, composed: Option<&Diagnosis>) {
+        let lead = self.divergences.first_mut().and_then(|divergence| divergence.diagnosis.as_mut());
+        if let Some((diagnosis, composed)) = lead.zip(composed)
+            && diagnosis.mutants.is_empty()
+        {
+            diagnosis.mutants.clone_from(&composed.mutants);
+            diagnosis.residual = composed.residual;
+            self.diagnosis = composed.mutant_names().map(str::to_owned).collect();
+        }
+    }
+
     /// Records that the finding was seen once more; false if it had been seen there before.
     pub fn add_sighting(&mut self, sighting: Sighting) -> bool {
         let is_new = !self.seen_in.contains(&sighting);
@@ -120,6 +132,27 @@ pub struct CaseSize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ReproducingMutant;
+
+    #[test]
+    fn edits_explain_a_finding_and_keep_its_signature() {
+        let stored =
+            include_str!("../../../golden/cases/ort-cpu-parse-crash-convtranspose-0c8bd0e2/finding.json");
+        let mut finding: Finding = serde_json::from_str(stored).unwrap();
+        let mutant = |name: &str| ReproducingMutant { name: name.to_owned(), clause: "it is".to_owned() };
+        let diagnosis = |mutants| Diagnosis { mutants, residual: Some(0.0), unexplained: None };
+        let (composed, signature) = (diagnosis(vec![mutant("conv-bias-negated")]), finding.signature.clone());
+        finding.explain_by(Some(&composed));
+        assert!(finding.diagnosis.is_empty(), "there are no values to explain");
+        finding.divergences[0].diagnosis = Some(diagnosis(Vec::new()));
+        finding.explain_by(Some(&composed));
+        assert_eq!(
+            (&finding.diagnosis[..], &finding.signature),
+            (&["conv-bias-negated".to_owned()][..], &signature)
+        );
+        finding.explain_by(Some(&diagnosis(vec![mutant("conv-bias-halved")])));
+        assert_eq!(finding.diagnosis, ["conv-bias-negated"], "it is explained");
+    }
 
     #[test]
     fn finding_seen_without_poison_is_not_only_poisoned() {

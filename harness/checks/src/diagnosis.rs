@@ -5,12 +5,13 @@ mod fallback;
 mod fit;
 mod half_sums;
 mod input;
+mod prediction;
 
 use twinfer_case::{Diagnosis, Kind, ReproducingMutant, Verdict};
 use twinfer_golden::Combination;
 
 use self::fit::{Fit, unexplained};
-pub use self::input::DiagnosisInput;
+pub use self::{input::DiagnosisInput, prediction::Prediction};
 use crate::judge::Judgement;
 
 /// Adds a diagnosis to every divergence of shapes or values. A divergence of values that rounded operands alone explain becomes

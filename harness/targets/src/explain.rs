@@ -46,6 +46,7 @@ impl Targets {
             let diagnosis = divergence.diagnosis.take();
             divergence.diagnosis = diagnosis.map(|diagnosis| diagnosis.narrowed_to(&finding.diagnosis));
         }
+        finding.explain_by(study.composed.as_ref());
         update_finding(folder, &finding)?;
         Ok(Explanation::Explained(Box::new(finding)))
     }

@@ -54,11 +54,12 @@ impl Targets {
                 Reduction { workers, oracle: &self.oracle, cancellation: &Cancellation::default() };
             let smaller = reduction.reduce(&diverging, sink)?;
             let mut minimal = confirm_smaller(&smaller, workers)?.unwrap_or(diverging);
-            let Study { trigger, refuted } = self.study(workers, &minimal, neighbors)?;
+            let Study { trigger, refuted, composed } = self.study(workers, &minimal, neighbors)?;
             minimal.symptom = minimal.symptom.without(&refuted);
             let (minimal, outcomes) = repeated(workers, minimal)?;
             let finding = finding(workers.info(), &evaluated, &minimal, Vec::new());
-            let finding = Finding { trigger, outcomes, ..finding };
+            let mut finding = Finding { trigger, outcomes, ..finding };
+            finding.explain_by(composed.as_ref());
             let folder = out.join(finding.signature.slug());
             let Evaluated { encoded, references, observation, .. } = &minimal.evaluated;
             let outputs = expected_outputs(references)?;

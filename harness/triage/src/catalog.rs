@@ -144,6 +144,7 @@ mod tests {
             classes: names(classes),
             outcomes: Vec::new(),
             trigger: None,
+            edits: Vec::new(),
             nodes: Vec::new(),
         }));
         catalog

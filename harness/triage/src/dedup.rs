@@ -62,7 +62,14 @@ mod tests {
             cause: Cause::Diagnosis(vec![mutant.to_owned()]),
             error: None,
         };
-        Identity { signature, classes: Vec::new(), outcomes: Vec::new(), trigger: None, nodes: Vec::new() }
+        Identity {
+            signature,
+            classes: Vec::new(),
+            outcomes: Vec::new(),
+            trigger: None,
+            edits: Vec::new(),
+            nodes: Vec::new(),
+        }
     }
 
     #[test]

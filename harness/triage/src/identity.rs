@@ -16,6 +16,8 @@ pub struct Identity {
     pub outcomes: Vec<CaseOutcome>,
     /// The condition under which the finding shows, if it is known.
     pub trigger: Option<Trigger>,
+    /// The names of the edits of golden that explain the finding if no mutant does, alternatives of which one holds.
+    pub edits: Vec<String>,
     /// What the nodes of the finding's minimal case are like.
     pub nodes: Vec<DescribedNode>,
 }
@@ -28,19 +30,25 @@ impl Identity {
         Self {
             outcomes: outcomes.collect(),
             trigger: finding.trigger.clone(),
+            edits: match finding.signature.cause {
+                Cause::Graph(_) => finding.diagnosis.clone(),
+                _ => Vec::new(),
+            },
             ..Self::of_case(finding.signature.clone(), case)
         }
     }
 
     /// How a finding with this signature and this minimal case is recognized before its trigger is known.
     pub fn of_case(signature: Signature, case: &Case) -> Self {
-        Self { signature, classes: classes(case), outcomes: Vec::new(), trigger: None, nodes: describe(case) }
+        let (outcomes, edits) = (Vec::new(), Vec::new());
+        Self { signature, classes: classes(case), outcomes, trigger: None, edits, nodes: describe(case) }
     }
 
-    /// Whether both are the same bug: one signature, or the minimal case of each satisfies the trigger of the other and shows what the
-    /// other does.
+    /// Whether both are the same bug: one signature, one explanation, or the minimal case of each satisfies the trigger of the other and
+    /// shows what the other does.
     pub fn is_same_as(&self, other: &Self) -> bool {
         self.matches(&other.signature)
+            || self.is_explained_like(other)
             || self.is_triggered_like(other)
             || self.accepts_like(&other.signature, &other.nodes)
     }
@@ -53,11 +61,18 @@ impl Identity {
             && operators(&self.nodes) == operators(nodes)
     }
 
+    /// Whether edits explain both, and one of them may explain both.
+    fn is_explained_like(&self, other: &Self) -> bool {
+        is_alike(&self.signature, &other.signature)
+            && self.edits.iter().any(|edit| other.edits.contains(edit))
+    }
+
     fn is_triggered_like(&self, other: &Self) -> bool {
-        let are_explained_apart = matches!(
-            (&self.signature.cause, &other.signature.cause),
-            (Cause::Diagnosis(one), Cause::Diagnosis(other)) if one != other
-        );
+        let are_explained_apart =
+            matches!(
+                (&self.signature.cause, &other.signature.cause),
+                (Cause::Diagnosis(one), Cause::Diagnosis(other)) if one != other
+            ) || !self.edits.is_empty() && !other.edits.is_empty() && !self.is_explained_like(other);
         let are_unexplained =
             matches!((&self.signature.cause, &other.signature.cause), (Cause::Graph(_), Cause::Graph(_)));
         let is_same_core = || self.is_contained_in(&other.classes) || other.is_contained_in(&self.classes);
@@ -283,6 +298,18 @@ mod tests {
         let explained =
             Identity { signature: Signature { cause: diagnosis, ..dense.signature.clone() }, ..dense };
         assert!(!explained.is_same_as(&grouped), "only one is explained");
+    }
+
+    #[test]
+    fn findings_that_one_edit_explains_are_one() {
+        let explained = |case: &Case, classes: &[&str], edits: &[&str]| Identity {
+            edits: edits.iter().map(|&edit| edit.to_owned()).collect(),
+            ..Identity::of_case(signature(Kind::WrongValues, classes), case)
+        };
+        let one = explained(&case(1, 4), &["Conv"], &["conv-bias-negated", "conv-bias-absolute"]);
+        assert!(one.is_same_as(&explained(&case(2, 2), &["Conv", "group"], &["conv-bias-negated"])));
+        assert!(!one.is_same_as(&explained(&case(2, 2), &["Conv", "group"], &["conv-bias-halved"])));
+        assert!(!one.is_same_as(&explained(&case(2, 2), &["Conv", "group"], &[])));
     }
 
     #[test]

@@ -279,7 +279,7 @@ impl<'a> Investigator<'a> {
         let confirmed = match recurred {
             Recurred::Fresh(fresh) => {
                 let confirmed = confirmed(repeats.settle(*fresh)).reduced_to(reduced);
-                if reduced.is_of(suspect) { confirmed.triggered_as(reduced) } else { confirmed }
+                if reduced.is_of(suspect) { confirmed.studied_as(reduced) } else { confirmed }
             }
             Recurred::AfterOthers(warm, history) if is_unstable => {
                 confirmed(repeats.settle(*warm)).after(history)
@@ -361,7 +361,7 @@ fn confirm_reduced(
     let minimal = repeats.settle(minimal);
     let confirmed = Confirmed::new(info, &original.evaluated, minimal, divergences);
     Ok(Confirmation::Recurring(Box::new(
-        confirmed.reduced_to(reduced).triggered_as(reduced).repeated(&repeats),
+        confirmed.reduced_to(reduced).studied_as(reduced).repeated(&repeats),
     )))
 }
 

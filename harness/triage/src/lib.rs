@@ -36,6 +36,7 @@ mod cancellation;
 mod catalog;
 mod causes;
 mod classes;
+mod composition;
 mod culprit;
 mod dedup;
 mod diverging_case;

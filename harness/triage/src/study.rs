@@ -3,12 +3,17 @@
 
 use std::collections::BTreeMap;
 
-use twinfer_case::{Case, Expectation, Kind, Trigger, Verdict};
+use twinfer_case::{Case, Diagnosis, Expectation, Kind, Trigger, Verdict};
 use twinfer_checks::Evaluated;
 use twinfer_triggers::{DescribedNode, Learner, describe};
 
 use crate::{
-    TriageError, diverging_case::DivergingCase, neighbors::Neighbors, reduction::Reduction, symptom::Symptom,
+    TriageError,
+    composition::{Drawn, Observations},
+    diverging_case::DivergingCase,
+    neighbors::Neighbors,
+    reduction::Reduction,
+    symptom::Symptom,
     witness::witnesses,
 };
 
@@ -32,12 +37,14 @@ const SUBJECTS: [&str; 8] = [
 ];
 
 /// What experiments showed of a minimal case.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Study {
     /// The condition under which the finding shows; `None` if none was found.
     pub trigger: Option<Trigger>,
     /// The mutants that reproduce the minimal case, and not other cases that show its finding.
     pub refuted: Vec<String>,
+    /// The edits of golden that explain the minimal case if no mutant does; `None` if none of them does either.
+    pub composed: Option<Diagnosis>,
 }
 
 /// Runs experiments.
@@ -53,6 +60,8 @@ pub struct Experiments<'a> {
 struct Explanations {
     diverging: usize,
     explained: BTreeMap<String, usize>,
+    /// The cases that ran.
+    observations: Observations,
 }
 
 impl Experiments<'_> {
@@ -60,6 +69,9 @@ impl Experiments<'_> {
     pub fn study(&self, minimal: &DivergingCase) -> Result<Study, TriageError> {
         let case = &minimal.evaluated.encoded.case;
         let mut explanations = self.explanations(minimal)?;
+        if minimal.symptom.diagnosis().is_empty() {
+            self.run_witnesses(minimal, &mut explanations)?;
+        }
         let nodes = describe(case);
         let trigger = match (subject(&nodes).filter(|_| is_studied(minimal)), self.neighbors) {
             (Some(subject), Some(neighbors)) => {
@@ -67,7 +79,15 @@ impl Experiments<'_> {
             }
             _ => None,
         };
-        Ok(Study { trigger, refuted: explanations.refuted(&minimal.symptom) })
+        let refuted = explanations.refuted(&minimal.symptom);
+        let is_explained = refuted.len() < minimal.symptom.diagnosis().len();
+        let arithmetic = self.reduction.workers.info().description.arithmetic;
+        let composed = if is_explained {
+            None
+        } else {
+            explanations.observations.explain(minimal, trigger.as_ref(), arithmetic)
+        };
+        Ok(Study { trigger, refuted, composed })
     }
 
     /// The mutants that explain a case, and not its graph with other values.
@@ -80,14 +100,26 @@ impl Experiments<'_> {
     /// How often the mutants that explain a case explain its graph with other values.
     fn explanations(&self, diverging: &DivergingCase) -> Result<Explanations, TriageError> {
         let mut explanations = Explanations::default();
-        if !diverging.symptom.diagnosis().is_empty() && is_studied(diverging) {
+        if !diverging.symptom.diagnosis().is_empty() {
+            self.run_witnesses(diverging, &mut explanations)?;
+        }
+        Ok(explanations)
+    }
+
+    /// Runs the graph of a case with other values.
+    fn run_witnesses(
+        &self,
+        diverging: &DivergingCase,
+        explanations: &mut Explanations,
+    ) -> Result<(), TriageError> {
+        if is_studied(diverging) {
             let _lease = self.reduction.workers.lease();
             let witnesses = witnesses(&diverging.evaluated.encoded.case);
             for evaluated in self.reduction.run_warm(witnesses, &diverging.symptom)? {
-                explanations.count(&diverging.symptom, &evaluated);
+                explanations.count(&diverging.symptom, evaluated, Drawn::Witness);
             }
         }
-        Ok(explanations)
+        Ok(())
     }
 
     /// The condition under which `subject` diverges in `neighbors`.
@@ -114,7 +146,7 @@ impl Experiments<'_> {
                 if let Some(diverges) = diverges(&minimal.symptom, &evaluated) {
                     learner.learn(place, diverges);
                 }
-                explanations.count(&minimal.symptom, &evaluated);
+                explanations.count(&minimal.symptom, evaluated, Drawn::Neighbor);
             }
         }
         Ok(None)
@@ -122,12 +154,14 @@ impl Experiments<'_> {
 }
 
 impl Explanations {
-    fn count(&mut self, symptom: &Symptom, evaluated: &Evaluated) {
-        let Some(shown) = symptom.recurring_in(evaluated) else { return };
-        self.diverging += 1;
-        for mutant in shown.diagnosis() {
-            *self.explained.entry(mutant.clone()).or_default() += 1;
+    fn count(&mut self, symptom: &Symptom, evaluated: Evaluated, drawn: Drawn) {
+        if let Some(shown) = symptom.recurring_in(&evaluated) {
+            self.diverging += 1;
+            for mutant in shown.diagnosis() {
+                *self.explained.entry(mutant.clone()).or_default() += 1;
+            }
         }
+        self.observations.add(symptom, evaluated, drawn);
     }
 
     /// The mutants of `symptom` that explain less than half of the cases, or all if the cases are too few to tell.

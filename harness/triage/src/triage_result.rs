@@ -1,6 +1,6 @@
 use std::{sync::Arc, time::Duration};
 
-use twinfer_case::{Divergence, EncodedCase, Event, Finding, VariantInfo};
+use twinfer_case::{Diagnosis, Divergence, EncodedCase, Event, Finding, VariantInfo};
 use twinfer_checks::Evaluated;
 
 use crate::{
@@ -60,6 +60,8 @@ pub struct Reduced {
     pub is_minimal: bool,
     /// Whether no further experiments are made: those that there are have been, or the symptom does not recur.
     pub(crate) is_studied: bool,
+    /// The edits of golden that explain the case if no mutant does; `None` if none of them does either.
+    pub(crate) composed: Option<Diagnosis>,
 }
 
 impl Reduced {
@@ -72,7 +74,7 @@ impl Reduced {
     ) -> Self {
         let encoded = &smallest.evaluated.encoded;
         let identity = Identity::of_case(smallest.symptom.signature(info, encoded), &encoded.case);
-        Self { smallest, identity, events, is_minimal, is_studied: false }
+        Self { smallest, identity, events, is_minimal, is_studied: false, composed: None }
     }
 
     /// The case without experiments.
@@ -86,12 +88,13 @@ impl Reduced {
     }
 
     /// The case with what experiments on the variant of `info` showed.
-    pub(crate) fn studied(self, Study { trigger, refuted }: Study, info: &VariantInfo) -> Self {
+    pub(crate) fn studied(self, Study { trigger, refuted, composed }: Study, info: &VariantInfo) -> Self {
         let DivergingCase { evaluated, symptom } = self.smallest;
         let smallest = DivergingCase { symptom: symptom.without(&refuted), evaluated };
         let signature = smallest.symptom.signature(info, &smallest.evaluated.encoded);
-        let identity = Identity { signature, trigger, ..self.identity };
-        Self { smallest, identity, is_studied: true, ..self }
+        let edits = composed.iter().flat_map(Diagnosis::mutant_names).map(str::to_owned).collect();
+        let identity = Identity { signature, trigger, edits, ..self.identity };
+        Self { smallest, identity, is_studied: true, composed, ..self }
     }
 }
 
@@ -135,9 +138,10 @@ impl Confirmed {
         self
     }
 
-    /// Adds the trigger that experiments with the minimal case found.
-    pub(crate) fn triggered_as(mut self, reduced: &Reduced) -> Self {
+    /// Adds what experiments with the minimal case found.
+    pub(crate) fn studied_as(mut self, reduced: &Reduced) -> Self {
         self.finding.trigger.clone_from(&reduced.identity.trigger);
+        self.finding.explain_by(reduced.composed.as_ref());
         self
     }
 

@@ -150,7 +150,7 @@ impl Comparison {
 }
 
 /// Whether the inferred shapes are those of `evaluation`; −1 stands for an extent that is not known yet.
-fn infers(evaluation: &Evaluation, inferred: &[Vec<i64>]) -> bool {
+pub fn infers(evaluation: &Evaluation, inferred: &[Vec<i64>]) -> bool {
     let is_shape = |(reference, inferred): (&Reference, &Vec<i64>)| {
         reference.shape.len() == inferred.len()
             && reference

@@ -1,0 +1,130 @@
+use twinfer_onnx::{Op, Window};
+
+use super::{operand::Operand, term::Term};
+
+macro_rules! operators {
+    ($($name:ident = $slug:literal { $($operand:ident = $place:literal),* };)*) => {
+        /// An operator that golden evaluates and that edits change.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        #[expect(missing_docs, reason = "each variant is the ONNX operator of the same name")]
+        pub enum Operator {
+            $($name,)*
+        }
+
+        impl Operator {
+            /// Every operator.
+            pub const ALL: &[Self] = &[$(Self::$name),*];
+
+            /// The ONNX operator type.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$name => stringify!($name),)* }
+            }
+
+            /// The name in names of edits.
+            pub(crate) const fn slug(self) -> &'static str {
+                match self { $(Self::$name => $slug,)* }
+            }
+
+            /// What the operator reads, each with its place among the inputs of a node.
+            pub(super) const fn inputs(self) -> &'static [(Operand, usize)] {
+                match self { $(Self::$name => &[$((Operand::$operand, $place)),*],)* }
+            }
+        }
+    };
+}
+
+operators! {
+    Add = "add" { Data = 0, Addend = 1, BroadcastData = 0, BroadcastAddend = 1 };
+    BatchNormalization = "batchnormalization" { Data = 0, Scale = 1, Bias = 2, Mean = 3, Variance = 4 };
+    Concat = "concat" { Data = 0, Second = 1 };
+    Conv = "conv" { Data = 0, Weight = 1, Bias = 2 };
+    ConvInteger = "convinteger" { Data = 0, Weight = 1, DataZeroPoint = 2, WeightZeroPoint = 3 };
+    ConvTranspose = "convtranspose" { Data = 0, Weight = 1, Bias = 2 };
+    DequantizeLinear = "dequantizelinear" { Data = 0, Scale = 1, ZeroPoint = 2 };
+    MaxPool = "maxpool" { Data = 0 };
+    QLinearConv = "qlinearconv" {
+        Data = 0, DataScale = 1, DataZeroPoint = 2, Weight = 3, WeightScale = 4, WeightZeroPoint = 5, Scale = 6,
+        ZeroPoint = 7, Bias = 8
+    };
+    QuantizeLinear = "quantizelinear" { Data = 0, Scale = 1, ZeroPoint = 2 };
+    Relu = "relu" { Data = 0 };
+}
+
+impl Operator {
+    /// The operator of a node; `None` if no edit changes it.
+    pub fn of(op: &Op) -> Option<Self> {
+        Self::ALL.iter().copied().find(|operator| operator.name() == op.op_type())
+    }
+
+    /// The place of an operand among the inputs of a node; `None` if it is the output, or is not read.
+    pub(super) fn place(self, operand: Operand) -> Option<usize> {
+        self.inputs().iter().find(|(one, _)| *one == operand).map(|(_, place)| *place)
+    }
+
+    /// What the operator reads, and its output.
+    pub(super) fn operands(self) -> impl Iterator<Item = Operand> {
+        self.inputs().iter().map(|(operand, _)| *operand).chain([Operand::Output])
+    }
+
+    /// Whether it sums products of windows and weights.
+    pub(super) const fn is_convolution(self) -> bool {
+        matches!(self, Self::Conv | Self::ConvInteger | Self::ConvTranspose | Self::QLinearConv)
+    }
+
+    /// Whether models seldom have it, so that few experiments are made with it.
+    pub(super) const fn is_rare(self) -> bool {
+        matches!(self, Self::ConvInteger | Self::QLinearConv)
+    }
+
+    /// Whether an operand has no elements that `term` changes, or `term` changes those that are broadcast.
+    pub(super) const fn is_kept_by(self, operand: Operand, term: Term) -> bool {
+        operand.is_broadcast()
+            || matches!((self, operand, term), (Self::Relu, Operand::Output, Term::Absolute))
+    }
+
+    /// Whether an operand has one element.
+    pub(super) const fn is_scalar(self, operand: Operand) -> bool {
+        self.is_rare()
+            && matches!(
+                operand,
+                Operand::DataScale | Operand::DataZeroPoint | Operand::Scale | Operand::ZeroPoint
+            )
+    }
+
+    /// Whether elements of an operand are integers.
+    pub(super) const fn is_integer(self, operand: Operand) -> bool {
+        matches!(
+            (self, operand),
+            (Self::ConvInteger, _)
+                | (Self::DequantizeLinear, Operand::Data)
+                | (Self::QuantizeLinear, Operand::Output)
+                | (Self::QLinearConv, Operand::Data | Operand::Weight | Operand::Bias | Operand::Output)
+        )
+    }
+
+    /// Whether one operand may be taken for another: both may have the same type and shape.
+    pub(super) fn are_alike(self, one: Operand, other: Operand) -> bool {
+        let is_other = |operand: Operand| {
+            operand.is_broadcast()
+                || operand == Operand::Weight
+                || self == Self::QLinearConv && operand == Operand::Bias
+        };
+        one.is_tensor() == other.is_tensor()
+            && one.is_zero_point() == other.is_zero_point()
+            && !is_other(one)
+            && !is_other(other)
+    }
+
+    pub(super) const fn is_quantizer(self) -> bool {
+        matches!(self, Self::QuantizeLinear | Self::DequantizeLinear)
+    }
+}
+
+/// The number of groups of a convolution; 1 for every other operator.
+pub fn groups(op: &Op) -> usize {
+    let of_window = |window: Window<'_>| usize::try_from(window.group()).unwrap_or(1).max(1);
+    match op {
+        Op::ConvInteger(op) | Op::QLinearConv(op) => of_window(op.window()),
+        op => op.window().map_or(1, of_window),
+    }
+}

@@ -1,0 +1,96 @@
+//! Every edit changes what golden computes for some graph of its operator.
+
+#[path = "support/nodes.rs"]
+mod nodes;
+
+use nodes::one_node;
+use twinfer_golden::{
+    Agreement, Arithmetic, Edit, Evaluation, Limits, Mutant, Operator, evaluate, evaluate_edited,
+};
+
+/// Graphs that are drawn for each operator at most.
+const GRAPHS: u64 = 3000;
+
+/// Edits that no drawn graph shows, by the beginning of their names, with the reason.
+const SILENT: [(&str, &str); 3] = [
+    ("qlinearconv-input-scale-exchanged-with-weight-scale", "only their product is used"),
+    ("qlinearconv-rounded-half", "a sum times scales is a tie only to within its error bound"),
+    ("qlinearconv-saturates-int32", "no sum of products is so large"),
+];
+
+/// Whether an edit gives outputs that golden does not allow.
+fn differs(golden: &Evaluation, edited: &Evaluation) -> bool {
+    golden.outputs.iter().zip(&edited.outputs).any(|(golden, edited)| {
+        let values = || edited.values.iter().enumerate();
+        golden.shape != edited.shape
+            || values().any(|(place, value)| matches!(golden.compare(place, *value), Agreement::Wrong(_)))
+    })
+}
+
+/// Whether the edit is a listed mutant in one operator, which `mutants.rs` tests.
+fn is_listed(edit: Edit) -> bool {
+    let name = edit.to_string();
+    let slug = edit.operator().name().to_lowercase();
+    Mutant::ALL.iter().any(|mutant| name.starts_with(&format!("{slug}-{}", mutant.name())))
+}
+
+#[test]
+fn every_edit_changes_some_graph_of_its_operator() {
+    let mut unseen = Vec::new();
+    for operator in Operator::ALL {
+        let mut silent: Vec<Edit> =
+            Edit::of(*operator).into_iter().filter(|edit| !is_listed(*edit)).collect();
+        for seed in 0..GRAPHS {
+            if silent.is_empty() {
+                break;
+            }
+            let (graph, x) = one_node(*operator, seed);
+            let inputs = [x];
+            let Ok(golden) = evaluate(&graph, &inputs) else { continue };
+            let is_silent = |edit: &Edit| {
+                let (arithmetic, limits) = (Arithmetic::default(), Limits::default());
+                let edited = evaluate_edited(&graph, &inputs, arithmetic, *edit, None, limits);
+                !edited.is_ok_and(|edited| differs(&golden, &edited))
+            };
+            silent.retain(is_silent);
+        }
+        unseen.extend(silent.iter().map(ToString::to_string));
+    }
+    let has_reason = |name: &String| SILENT.iter().any(|(beginning, _reason)| name.starts_with(beginning));
+    unseen.retain(|name| !has_reason(name));
+    assert!(unseen.is_empty(), "{} edits change nothing:\n{}", unseen.len(), unseen.join("\n"));
+}
+
+#[test]
+fn names_of_edits_are_unique_and_found() {
+    for operator in Operator::ALL {
+        let edits = Edit::of(*operator);
+        let mut names: Vec<String> = edits.iter().map(ToString::to_string).collect();
+        let middle = edits.len() / 2;
+        assert_eq!(Edit::from_name(&names[middle]), Some(edits[middle]));
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), edits.len(), "{}", operator.name());
+    }
+    assert_eq!(Edit::from_name("bias-dropped"), None, "it is a mutant");
+}
+
+#[test]
+fn clauses_say_what_an_edit_changes() {
+    let clauses: Vec<_> = [
+        "add-addend-channel-next",
+        "batchnormalization-scale-after-bias",
+        "concat-inputs-reversed",
+        "conv-bias-negated-in-last-of-group",
+        "conv-output-channels-last",
+        "conv-weight-position-reversed",
+        "convtranspose-strides-exchanged-with-dilations-on-last-axis",
+        "dequantizelinear-zero-point-after-scaling",
+        "maxpool-pads-begin-one-more-with-shape",
+        "quantizelinear-rounded-half-up-after-zero-point",
+        "quantizelinear-axis-last",
+    ]
+    .map(|name| Edit::from_name(name).map_or_else(|| name.to_owned(), Edit::clause))
+    .to_vec();
+    insta::assert_snapshot!(clauses.join("\n"));
+}

@@ -1,0 +1,221 @@
+//! What an edit of golden says of a case that ran.
+
+use std::collections::HashSet;
+
+use twinfer_case::RunOutput;
+use twinfer_golden::{Agreement, Arithmetic, Edit, Evaluation, Limits, Operator, Reference, evaluate_edited};
+use twinfer_onnx::{Node, Tensor};
+
+use super::fit::infers;
+use crate::Evaluated;
+
+/// The most bits of evidence that one element gives.
+const MOST_BITS: f64 = 12.0;
+
+/// The evidence that an extent gives if golden has another.
+const BITS_OF_EXTENT: f64 = 3.0;
+
+/// The share of the largest element that is taken to be distinguished at least where nothing tells how close neighboring values lie.
+const RESOLUTION: f64 = 1e-4;
+
+/// Nodes of the operator of an edit that are tried one by one at most.
+const MOST_NODES: usize = 6;
+
+/// The limits on the evaluation of an edit: many are tried.
+const LIMITS: Limits = Limits { elements: 1 << 20, multiply_accumulates: 1 << 22 };
+
+/// Whether golden with an edit reproduces what a backend gave for a case.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Prediction {
+    /// It gives something else.
+    Refuted,
+    /// It reproduces the output.
+    Reproduced(Evidence),
+    /// Golden does not tell what the output is, or nothing was returned.
+    Unknown,
+}
+
+/// How closely an edit reproduces an output, and what that tells.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Evidence {
+    /// How improbable it is, in bits, that elements which differ from golden's are reproduced by chance. Zero if golden reproduces the output
+    /// too.
+    pub bits: f64,
+    /// The largest difference; `None` if only shapes are known.
+    pub residual: Option<f64>,
+}
+
+impl Prediction {
+    /// What `edit` says of a case that a backend of this arithmetic ran. If the case has several nodes of its operator, it may change all of
+    /// them or one: what shows under a condition need not show at each.
+    pub fn of(edit: Edit, evaluated: &Evaluated, arithmetic: Arithmetic) -> Self {
+        let everywhere = Self::of_nodes(edit, evaluated, arithmetic, None);
+        let nodes = &evaluated.encoded.case.graph.nodes;
+        let nodes: Vec<_> =
+            nodes.iter().filter(|node| Operator::of(&node.op) == Some(edit.operator())).collect();
+        if everywhere != Self::Refuted || !(2..=MOST_NODES).contains(&nodes.len()) {
+            return everywhere;
+        }
+        let each = nodes.into_iter().map(|node| Self::of_nodes(edit, evaluated, arithmetic, Some(node)));
+        let reproduces = |prediction: &Self| matches!(prediction, Self::Reproduced(_));
+        each.into_iter().find(reproduces).unwrap_or(everywhere)
+    }
+
+    /// What an edit of one node says, or of every node of its operator.
+    fn of_nodes(edit: Edit, evaluated: &Evaluated, arithmetic: Arithmetic, only: Option<&Node>) -> Self {
+        let Evaluated { encoded, references, observation, .. } = evaluated;
+        let evaluate = |inputs: &Vec<Tensor>| {
+            evaluate_edited(&encoded.case.graph, inputs, arithmetic, edit, only, LIMITS).ok()
+        };
+        let runs = &encoded.task.runs;
+        if observation.runs.is_empty() {
+            let shapes = observation.inferred_shapes.as_ref();
+            let (Some(inferred), Some(Ok(golden)), Some(edited)) =
+                (shapes, references.first(), runs.first().and_then(evaluate))
+            else {
+                return Self::Unknown;
+            };
+            return if infers(&edited, inferred) {
+                let bits = golden.outputs.iter().zip(&edited.outputs).map(bits_of_shapes).sum();
+                Self::Reproduced(Evidence { bits, residual: None })
+            } else {
+                Self::Refuted
+            };
+        }
+        let mut evidence = Evidence { bits: 0.0, residual: Some(0.0) };
+        for ((inputs, golden), run) in runs.iter().zip(references).zip(&observation.runs) {
+            let Ok(golden) = golden else { return Self::Unknown };
+            let Some(edited) = evaluate(inputs) else { return Self::Refuted };
+            match of_run(golden, &edited, run) {
+                Some(of_run) => evidence = evidence.and(of_run),
+                None => return Self::Refuted,
+            }
+        }
+        Self::Reproduced(evidence)
+    }
+}
+
+impl Evidence {
+    fn and(self, other: Self) -> Self {
+        let residuals = self.residual.zip(other.residual);
+        Self { bits: self.bits + other.bits, residual: residuals.map(|(one, other)| one.max(other)) }
+    }
+}
+
+/// The evidence of a run; `None` if the edit does not reproduce it.
+fn of_run(golden: &Evaluation, edited: &Evaluation, run: &RunOutput) -> Option<Evidence> {
+    if edited.outputs.len() != run.outputs.len() {
+        return None;
+    }
+    let outputs = golden.outputs.iter().zip(&edited.outputs).zip(&run.outputs);
+    let mut evidence = outputs.map(|((golden, edited), output)| of_output(golden, edited, output));
+    let none = Evidence { bits: 0.0, residual: Some(0.0) };
+    evidence.try_fold(none, |evidence, of_output| Some(evidence.and(of_output?)))
+}
+
+fn of_output(golden: &Reference, edited: &Reference, output: &Tensor) -> Option<Evidence> {
+    if edited.shape != output.shape {
+        return None;
+    }
+    let has_golden_shape = golden.shape == output.shape;
+    let given = output.to_f64();
+    let (mut bits, mut seen) = (bits_of_shapes((golden, edited)), HashSet::new());
+    let scale = Scale::of(golden, &given);
+    let mut residual = 0.0_f64;
+    for (place, given) in given.iter().copied().enumerate() {
+        match edited.compare(place, given) {
+            Agreement::Wrong(_) => return None,
+            Agreement::Rounded(deviation) => residual = residual.max(deviation),
+            Agreement::Exact | Agreement::Free => {}
+        }
+        let deviation = match golden.compare(place, given) {
+            _ if !has_golden_shape => f64::INFINITY,
+            Agreement::Wrong(deviation) => deviation,
+            Agreement::Exact | Agreement::Rounded(_) | Agreement::Free => continue,
+        };
+        let bound = edited.bound.get(place).copied().unwrap_or(f64::INFINITY);
+        // an edit whose bound holds golden's value too says nothing, and equal elements say it once
+        if 2.0 * bound < deviation && seen.insert(given.to_bits()) {
+            bits += scale.bits(bound);
+        }
+    }
+    Some(Evidence { bits, residual: Some(residual) })
+}
+
+/// How far the elements of an output are apart.
+struct Scale {
+    range: f64,
+    step: f64,
+}
+
+impl Scale {
+    fn of(golden: &Reference, given: &[f64]) -> Self {
+        let finite = golden.values.iter().chain(given).copied().filter(|x| x.is_finite());
+        let (least, largest) =
+            finite.fold((0.0_f64, 0.0_f64), |(least, largest), x| (least.min(x), largest.max(x)));
+        let range = largest - least;
+        let step = golden.quantization_step.or(golden.grid_step).filter(|step| *step > 0.0);
+        Self { range, step: step.unwrap_or(range * RESOLUTION) }
+    }
+
+    /// The evidence of an element that is reproduced to within `bound`.
+    fn bits(&self, bound: f64) -> f64 {
+        let resolution = self.step.max(2.0 * bound);
+        if resolution > 0.0 { (1.0 + self.range / resolution).log2().min(MOST_BITS) } else { 0.0 }
+    }
+}
+
+fn bits_of_shapes((golden, edited): (&Reference, &Reference)) -> f64 {
+    if golden.shape.len() != edited.shape.len() {
+        return BITS_OF_EXTENT;
+    }
+    let extents = golden.shape.iter().zip(&edited.shape);
+    BITS_OF_EXTENT * extents.filter(|(golden, edited)| golden != edited).count() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use twinfer_onnx::DataType;
+
+    use super::*;
+
+    fn evaluation(values: &[f64], bound: f64) -> Evaluation {
+        let reference = Reference {
+            dtype: DataType::Float,
+            shape: vec![values.len()],
+            values: values.to_vec(),
+            bound: vec![bound; values.len()],
+            grid_step: None,
+            quantization_step: None,
+            has_signed_zeros: false,
+        };
+        Evaluation { outputs: vec![reference], unspecified: Vec::new(), open: Vec::new() }
+    }
+
+    /// The evidence of an edit with these values if golden has zeros, and the backend gave `given`.
+    fn evidence(edited: &[f64], bound: f64, given: &[f64]) -> Option<Evidence> {
+        let output = Tensor::from_f64(DataType::Float, vec![given.len()], given).expect("a vector");
+        let run = RunOutput { outputs: vec![output], intermediates: Vec::new() };
+        of_run(&evaluation(&vec![0.0; given.len()], 0.0), &evaluation(edited, bound), &run)
+    }
+
+    fn bits(edited: &[f64], bound: f64, given: &[f64]) -> Option<f64> {
+        Some(evidence(edited, bound, given)?.bits)
+    }
+
+    #[test]
+    fn one_element_that_differs_refutes_an_edit() {
+        assert_eq!(evidence(&[1.0, 2.0], 0.0, &[1.0, 3.0]), None);
+        assert_eq!(evidence(&[1.0, 2.0], 0.25, &[1.0, 2.25]).and_then(|one| one.residual), Some(0.25));
+    }
+
+    #[test]
+    fn evidence_is_what_golden_does_not_give_and_each_value_once() {
+        let one = bits(&[8.0], 0.0, &[8.0]).expect("reproduced");
+        assert!(one > 10.0, "{one}");
+        assert_eq!(bits(&[8.0, 8.0], 0.0, &[8.0, 8.0]), Some(one));
+        assert!(bits(&[8.0, 4.0], 0.0, &[8.0, 4.0]).is_some_and(|two| two > 1.5 * one));
+        assert_eq!(bits(&[0.0], 0.0, &[0.0]), Some(0.0), "golden gives it too");
+        assert_eq!(bits(&[8.0], 9.0, &[8.0]), Some(0.0), "the bound holds golden's value");
+    }
+}
