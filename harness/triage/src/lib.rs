@@ -24,6 +24,7 @@
 //!     classes,
 //!     outcomes: Vec::new(),
 //!     trigger: None,
+//!     edits: Vec::new(),
 //!     nodes: Vec::new(),
 //! };
 //! let found = catalog.add(identity.into());
