@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path, process::Command};
 
-use twinfer_case::Finding;
+use twinfer_case::{Finding, Kind};
 use twinfer_tests::{Outcome, no_findings};
 
 use crate::twinfer;
@@ -90,4 +90,25 @@ fn explain_tells_when_a_planted_bug_shows() {
     let findings = findings(&out);
     let told = findings.iter().filter(|finding| told(finding)).count();
     assert!(2 * told > findings.len(), "{}", explained.shown());
+}
+
+#[test]
+fn finding_that_needs_history_is_not_experimented_with() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    let Some(_) = fuzz_into(&out, &[planted("3")], "60") else { return };
+    for entry in fs::read_dir(out.join("findings")).unwrap() {
+        let file = entry.unwrap().path().join("finding.json");
+        let Ok(bytes) = fs::read(&file) else { continue };
+        let finding: Finding = serde_json::from_slice(&bytes).unwrap();
+        let dependent = Finding { kind: Kind::StateDependent, ..finding };
+        fs::write(file, serde_json::to_vec(&dependent).unwrap()).unwrap();
+    }
+    let explained = twinfer(&["explain", out.to_str().unwrap(), "--trust"]).run();
+    assert_eq!(explained.code, Some(0), "{}", explained.shown());
+    assert!(
+        explained.stdout.contains("there are no experiments for state-dependent"),
+        "{}",
+        explained.shown()
+    );
 }

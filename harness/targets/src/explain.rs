@@ -2,9 +2,11 @@
 
 use std::path::Path;
 
-use twinfer_case::{Finding, Sighting, VariantRecord};
+use twinfer_case::{Finding, Kind, Sighting, VariantRecord};
 use twinfer_store::{read_finding, update_finding};
-use twinfer_triage::{Cancellation, DivergingCase, Experiments, Neighbors, Reduction, Study};
+use twinfer_triage::{
+    Cancellation, DivergingCase, Experiments, Neighbors, Reduction, Study, is_shown_by_others,
+};
 use twinfer_workers::TriageWorkers;
 
 use crate::{TargetError, Targets, case::read_case, minimize::symptom};
@@ -16,6 +18,8 @@ pub enum Explanation {
     Explained(Box<Finding>),
     /// The case does not diverge any more: the verdict on it.
     NotRecurring(Box<VariantRecord>),
+    /// No experiment tells anything of findings of this kind.
+    NotStudied(Kind),
     /// None of the variants is one that showed the finding.
     NotRun(Vec<Sighting>),
 }
@@ -24,8 +28,11 @@ impl Targets {
     /// Experiments with the finding in `folder` on the first variant that showed it, with cases chosen from `neighbors`, and writes what
     /// they show to its `finding.json`. The signature of the finding stays.
     pub fn explain(&self, folder: &Path, neighbors: &Neighbors) -> Result<Explanation, TargetError> {
-        let case = read_case(folder)?;
         let mut finding = read_finding(folder)?.ok_or_else(|| TargetError::NoFinding(folder.to_owned()))?;
+        if !is_shown_by_others(finding.kind) {
+            return Ok(Explanation::NotStudied(finding.kind));
+        }
+        let case = read_case(folder)?;
         let Some(workers) = self.variants.iter().find(|one| finding.is_seen_in(&one.info().variant)) else {
             return Ok(Explanation::NotRun(finding.seen_in));
         };

@@ -75,7 +75,7 @@ pub use recurrence::{Recurrence, Repeat, classify};
 pub use reduction::{Reduction, confirm_smaller};
 pub use repeats::{Repeater, Repeats};
 pub use scrutiny::{Scrutiny, Triageable};
-pub use study::{Experiments, Study};
+pub use study::{Experiments, Study, is_shown_by_others};
 pub use suspect::{CaseSource, Place, Suspect};
 pub use symptom::Symptom;
 pub use triage_result::{Confirmed, Effort, Reduced, TriageOutcome, TriageResult};

@@ -186,12 +186,15 @@ fn diverges(symptom: &Symptom, evaluated: &Evaluated) -> Option<bool> {
 /// Whether other cases may show the symptom of a case, at a cost that allows for trying.
 fn is_studied(minimal: &DivergingCase) -> bool {
     let case: &Case = &minimal.evaluated.encoded.case;
-    let kind = minimal.symptom.kind();
-    let is_lasting = !matches!(
+    is_shown_by_others(minimal.symptom.kind()) && case.expectation == Expectation::Valid
+}
+
+/// Whether other cases may show a finding of this kind each time they run, so that experiments tell something.
+pub const fn is_shown_by_others(kind: Kind) -> bool {
+    !matches!(
         kind,
         Kind::Hang | Kind::Nondeterministic | Kind::StateDependent | Kind::Unstable | Kind::AcceptsInvalid
-    );
-    is_lasting && case.expectation == Expectation::Valid
+    )
 }
 
 /// The node that a finding with these nodes in its minimal case is about.

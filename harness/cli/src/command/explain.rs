@@ -46,6 +46,10 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     for path in &arguments.findings {
         folders.extend(findings_in(path)?);
     }
+    if folders.is_empty() {
+        line!("no findings to explain");
+        return Ok(Exit::Conforms);
+    }
     let variants = match &arguments.backends {
         Some(chosen) => chosen.subjects(),
         None => recorded_variants(&folders, arguments.trust)?,
@@ -65,6 +69,9 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
                 exit = Exit::Findings;
                 line!(paint::bad("different") => " {}", record.variant);
                 print_verdict(&record);
+            }
+            Explanation::NotStudied(kind) => {
+                line!(paint::faint("skipped") => ": there are no experiments for {kind}");
             }
             Explanation::NotRun(seen_in) => {
                 let variants = seen_in.iter().map(|seen| seen.variant.to_string()).collect::<Vec<_>>();
@@ -104,16 +111,25 @@ fn findings_in(path: &Path) -> Result<Vec<PathBuf>, Failure> {
 }
 
 /// The recorded variants of all findings that run on this machine, each once.
+///
+/// # Errors
+///
+/// Why no variant runs, if none does.
 fn recorded_variants(folders: &[PathBuf], trust: TrustArguments) -> Result<Vec<TrustedVariant>, Failure> {
-    let mut variants = Vec::new();
+    let (mut variants, mut failure) = (Vec::new(), None);
     for folder in folders {
-        for variant in runnable(folder, trust)? {
-            if !variants.contains(&variant) {
-                variants.push(variant);
-            }
+        match runnable(folder, trust) {
+            Ok(found) => variants.extend(found),
+            Err(error) => failure = failure.or(Some(error)),
         }
     }
-    Ok(variants)
+    let mut seen = Vec::new();
+    variants.retain(|variant| {
+        let is_new = !seen.contains(variant);
+        seen.extend(is_new.then(|| variant.clone()));
+        is_new
+    });
+    failure.filter(|_| variants.is_empty()).map_or(Ok(variants), Err)
 }
 
 fn print_finding(finding: &Finding) {
