@@ -2,6 +2,7 @@
 
 mod bench;
 mod chain;
+mod overflow;
 mod planted;
 
 use std::{env, fs, path::Path};
@@ -14,6 +15,7 @@ use twinfer_workers::WorkerError;
 use self::{
     bench::{Bench, Checked, changed},
     chain::{Error, Links, chain},
+    overflow::quantized_overflow,
     planted::{Row, Table},
 };
 
@@ -125,6 +127,21 @@ fn value_returned_in_another_type_is_no_divergence() {
         "{:?}",
         examination.counts
     );
+}
+
+#[test]
+fn outputs_that_nothing_explains_are_explained_as_their_segment() {
+    let Some(bench) = Bench::start("ort:cpu,opt=off") else { return };
+    let checked = bench.check(quantized_overflow(), |graph| graph);
+    let explained = |verdict: &Verdict| -> Vec<_> {
+        let rules = verdict.divergences().iter().map(|divergence| divergence.documented.clone());
+        rules.collect()
+    };
+    assert_eq!(explained(&checked.from_outputs), [None], "the sum need not overflow inside the model");
+    assert_eq!(explained(checked.verdict()), [Some("ort-float16-quantizes-through-int32".to_owned())]);
+    let culprit = checked.culprit().expect("a culprit");
+    let names: Vec<_> = culprit.nodes.iter().map(|node| node.name.as_str()).collect();
+    assert_eq!((names, culprit.shown), (vec!["quantize"], Shown::Alone));
 }
 
 #[test]

@@ -49,7 +49,8 @@ fn largest_share(dtype: DataType) -> f64 {
 /// Adds what an examination shows to the conclusion about the whole model: the culprit, and how much was judged.
 ///
 /// A model whose segments conform conforms, if only the width of its bound or an operator that golden does not know spoke against it. A
-/// variant whose every node was judged is not to blame for what another one answers differently.
+/// variant whose every node was judged is not to blame for what another one answers differently. Wrong outputs that nothing explains are explained as
+/// their segment is.
 pub fn conclude(judgement: &mut Judgement, info: &VariantInfo, examination: &Examination) {
     let Examination { counts, found } = examination;
     if let Some(found) = found {
@@ -58,8 +59,14 @@ pub fn conclude(judgement: &mut Judgement, info: &VariantInfo, examination: &Exa
                 if !divergences.iter().any(concerns_values) {
                     divergences.extend(of_segment(info, found));
                 }
+                let explanation = found.explanation_of(divergences);
                 for divergence in divergences.iter_mut().filter(|divergence| concerns_values(divergence)) {
                     divergence.culprit = Some(found.culprit.clone());
+                    if let Some(explanation) = explanation {
+                        divergence.kind = explanation.kind;
+                        divergence.diagnosis.clone_from(&explanation.diagnosis);
+                        divergence.documented.clone_from(&explanation.documented);
+                    }
                 }
             }
             verdict => *verdict = Verdict::Diverges(of_segment(info, found).collect()),
@@ -94,6 +101,27 @@ fn of_segment(info: &VariantInfo, found: &Found) -> impl Iterator<Item = Diverge
         culprit: Some(found.culprit.clone()),
         ..divergence.clone()
     })
+}
+
+impl Found {
+    /// The divergence of the segment that explains `divergences`, those of the whole model: nothing explains their values at the outputs, where bounds are wider, and
+    /// mutants explain those of the segment as a model of its own.
+    pub fn explanation_of(&self, divergences: &[Divergence]) -> Option<&Divergence> {
+        let of_segment = self.evaluated.divergences().iter();
+        let explained = of_segment.filter(|one| concerns_values(one)).find(|one| names_mutants(one))?;
+        (self.stands_alone && are_unexplained(divergences)).then_some(explained)
+    }
+}
+
+/// Whether outputs are wrong, and nothing explains them.
+pub fn are_unexplained(divergences: &[Divergence]) -> bool {
+    let of_values: Vec<_> = divergences.iter().filter(|divergence| concerns_values(divergence)).collect();
+    let is_explained = |divergence: &Divergence| divergence.fallback.is_some() || names_mutants(divergence);
+    !of_values.is_empty() && !of_values.into_iter().any(is_explained)
+}
+
+fn names_mutants(divergence: &Divergence) -> bool {
+    divergence.diagnosis.as_ref().is_some_and(|diagnosis| !diagnosis.mutants.is_empty())
 }
 
 /// Whether a divergence may have a culprit: an output is wrong.

@@ -195,8 +195,11 @@ impl<'a, E> Examiner<'a, '_, E> {
         if let Some(mut narrower) = self.values(&observation, &observed) {
             inner.push(wrong.segment.output);
             inner.sort_by_key(|end| self.structure.place(end));
-            if let Some(part) = self.first_wrong(&inner, &mut narrower) {
-                let part = self.confirm(part, &narrower, Shown::InPlace)?;
+            let part = match self.first_wrong(&inner, &mut narrower) {
+                Some(part) => Some(self.confirm(part, &narrower, Shown::InPlace)?),
+                None => self.wrong_behind_overflow(&inner, &narrower)?,
+            };
+            if let Some(part) = part {
                 if part.stands_alone {
                     return Ok(part);
                 }
@@ -206,6 +209,24 @@ impl<'a, E> Examiner<'a, '_, E> {
             return self.confirm(wrong, values, Shown::Fused);
         }
         self.confirm(wrong, values, Shown::InPlace)
+    }
+
+    /// The first segment that ends at one of `ends`, reads a computed value that is not finite, and is wrong as a model of its own. Inside the model such a
+    /// value shows nothing: where it is not observed, a backend may hold it in a wider type, in which it is finite.
+    fn wrong_behind_overflow(&mut self, ends: &[&'a str], values: &Values<'_>) -> Result<Option<Found>, E> {
+        for end in ends {
+            let Ok(segment) = self.structure.segment(end, &values.known()) else { continue };
+            if !reads_overflow(&segment, values) {
+                continue;
+            }
+            let Ok(case) = segment.case(&self.subject.task.request, values) else { continue };
+            let observation = (self.observe)(&case.encoded().task)?;
+            if let SegmentVerdict::Wrong(alone) = case.judge_observation(self.subject.info, observation) {
+                let culprit = segment.culprit(Shown::Alone);
+                return Ok(Some(Found { culprit, evaluated: *alone, stands_alone: true }));
+            }
+        }
+        Ok(None)
     }
 
     /// Runs a wrong segment as a model of its own.
@@ -330,6 +351,13 @@ impl<'a, E> Examiner<'a, '_, E> {
     fn has_same_outputs(&self, observation: &Observation) -> bool {
         has_outputs_of(observation, self.subject.observation)
     }
+}
+
+/// Whether a value that `segment` reads and a node computes is not finite.
+fn reads_overflow(segment: &Segment<'_>, values: &Values<'_>) -> bool {
+    let computed = segment.inputs.iter().zip(&segment.computed).filter(|(_, is_computed)| **is_computed);
+    let mut tensors = computed.filter_map(|(input, _)| values.of(input)).flatten();
+    tensors.any(|tensor| tensor.to_f64().iter().any(|number| !number.is_finite()))
 }
 
 /// Whether the outputs of every run are the same, bit by bit.

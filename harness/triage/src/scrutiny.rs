@@ -4,14 +4,16 @@ use twinfer_case::{Divergence, Expectation, Kind, Note, Outcome, Stage, Verdict}
 use twinfer_checks::Evaluated;
 use twinfer_onnx::PartialGraph;
 use twinfer_segments::{
-    Cutting, Found, Subject, blindness, concerns_values, conclude, examine, has_segments, is_exact,
+    Cutting, Found, Subject, are_unexplained, blindness, concerns_values, conclude, examine, has_segments,
+    is_exact,
 };
 use twinfer_workers::{TriageWorkers, WorkerError};
 
 /// Which cases are judged segment by segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scrutiny {
-    /// Cases whose comparison of outputs is blind to errors that are large in proportion to the outputs.
+    /// Cases whose comparison of outputs is blind to errors that are large in proportion to the outputs, unless these are wrong and
+    /// explained.
     #[default]
     Blind,
     /// Cases whose outputs are not known exactly, and cases whose outputs are wrong.
@@ -22,7 +24,8 @@ pub enum Scrutiny {
 pub enum Triageable {
     /// The case, if it diverges.
     Case,
-    /// A segment of the case as a case of its own, on which the variant diverges. The outputs of the whole case did not show it.
+    /// A segment of the case as a case of its own, on which the variant diverges. The outputs of the whole case did not show it, or did not
+    /// show why.
     Segment(Box<Evaluated>),
     /// Nothing: a segment is wrong, but only inside the whole case, whose outputs do not show it.
     Nothing,
@@ -50,9 +53,11 @@ impl Scrutiny {
             },
         };
         let examination = examine(subject, &mut |task| workers.observe_warm(task))?;
+        let explains = |found: &Found| found.explanation_of(evaluated.divergences()).is_some();
+        let is_explained_by_segment = examination.found.as_ref().is_some_and(explains);
         conclude(&mut evaluated.judgement, workers.info(), &examination);
         Ok(match examination.found {
-            Some(found) if !is_wrong && found.stands_alone => {
+            Some(found) if found.stands_alone && (!is_wrong || is_explained_by_segment) => {
                 Triageable::Segment(Box::new(with_culprit(found)))
             }
             Some(_) if !is_wrong => Triageable::Nothing,
@@ -68,8 +73,9 @@ impl Scrutiny {
         let blindness = blindness(&evaluated.references);
         evaluated.judgement.notes.extend(blindness.map(Note::Blind));
         let is_wrong = evaluated.divergences().iter().any(concerns_values);
+        let is_open = !is_wrong || are_unexplained(evaluated.divergences());
         let is_needed = match self {
-            Self::Blind => blindness.is_some() && !is_wrong,
+            Self::Blind => blindness.is_some() && is_open,
             Self::Rounded => !is_exact(&evaluated.references) || is_wrong,
         };
         let graph = is_needed.then(|| PartialGraph::from(&evaluated.encoded.case.graph))?;
