@@ -81,6 +81,9 @@ fn differing_variants_disagree_on_unsupported_operator() {
     let reported = twinfer(&["report", run.to_str().unwrap()]).run();
     assert_eq!(reported.code, Some(0), "{}", reported.shown());
     assert!(reported.stdout.contains("disagree"), "{}", reported.stdout);
+    let explained = twinfer(&["explain", run.to_str().unwrap(), "--trust"]).run();
+    assert_eq!(explained.code, Some(0), "{}", explained.shown());
+    assert!(explained.stdout.contains("no case to experiment with"), "{}", explained.shown());
 }
 
 /// The outcomes of a finding with how often each came.

@@ -1,14 +1,65 @@
-//! The variants that a recording names.
+//! What commands have in common that run the variants which recordings name.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use clap::Args;
 use twinfer_case::TrustedVariant;
+use twinfer_log::LogLevel;
 use twinfer_store::Recording;
 
-use crate::{Failure, Obstacle, output::line, paint, trust::TrustArguments};
+use crate::{
+    Failure, Obstacle, backends::Backends, limits::LimitArguments, output::line, paint, run_log::RunLog,
+    trust::TrustArguments,
+};
+
+#[derive(Debug, Args)]
+pub struct RecordedArguments {
+    /// Backends to run, of those recorded [default: all that run on this machine]
+    #[arg(long, value_name = "A,B")]
+    backends: Option<Backends>,
+    #[command(flatten)]
+    trust: TrustArguments,
+    #[command(flatten)]
+    pub limits: LimitArguments,
+    /// Write debug.log to a new run directory, at this level: error, warn, info, debug, trace
+    #[arg(long, value_name = "LEVEL")]
+    log: Option<LogLevel>,
+}
+
+impl RecordedArguments {
+    /// The variants to run of those recorded for the cases in `folders`, each once.
+    ///
+    /// # Errors
+    ///
+    /// Why none runs on this machine, if none does.
+    pub fn variants(&self, folders: &[PathBuf]) -> Result<Vec<TrustedVariant>, Failure> {
+        if let Some(chosen) = &self.backends {
+            return Ok(chosen.subjects());
+        }
+        let (mut variants, mut failure) = (Vec::new(), None);
+        for folder in folders {
+            match runnable(folder, self.trust) {
+                Ok(found) => {
+                    for variant in found {
+                        if !variants.contains(&variant) {
+                            variants.push(variant);
+                        }
+                    }
+                }
+                Err(error) => failure = failure.or(Some(error)),
+            }
+        }
+        failure.filter(|_| variants.is_empty()).map_or(Ok(variants), Err)
+    }
+
+    /// The log that the options ask for.
+    pub fn log(&self) -> Result<Option<RunLog>, Failure> {
+        RunLog::start_if_requested(self.log, None)
+    }
+}
 
 /// The recorded variants that may run and do so on this machine, each once; prints a line for each other one.
-pub fn runnable(folder: &Path, trust: TrustArguments) -> Result<Vec<TrustedVariant>, Failure> {
+fn runnable(folder: &Path, trust: TrustArguments) -> Result<Vec<TrustedVariant>, Failure> {
     let mut variants = Vec::new();
     let mut refused = None;
     let recorded = Recording::read_beside(folder)?.observed;

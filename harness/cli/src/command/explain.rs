@@ -5,22 +5,17 @@ use std::{
 
 use clap::Args;
 use twinfer_campaign::NEIGHBORS;
-use twinfer_case::{Finding, TrustedVariant};
-use twinfer_log::LogLevel;
-use twinfer_store::{findings_of_run, has_finding, has_run};
+use twinfer_case::Finding;
+use twinfer_store::{findings_of_run, has_case, has_finding, has_run};
 use twinfer_targets::{Explanation, TargetError};
 
 use super::replay::print_verdict;
 use crate::{
     Exit, Failure,
-    backends::Backends,
-    limits::LimitArguments,
     output::{line, print},
     paint,
-    recorded::runnable,
-    run_log::RunLog,
+    recorded::RecordedArguments,
     targets,
-    trust::TrustArguments,
     worker::WorkerSettings,
 };
 
@@ -29,33 +24,27 @@ pub struct Arguments {
     /// Folders of findings, or run directories, for all findings in them
     #[arg(required = true, value_name = "FINDING")]
     findings: Vec<PathBuf>,
-    /// Backends to experiment on, of those that showed the findings [default: all that run on this machine]
-    #[arg(long, value_name = "A,B")]
-    backends: Option<Backends>,
     #[command(flatten)]
-    trust: TrustArguments,
-    #[command(flatten)]
-    limits: LimitArguments,
-    /// Write debug.log to a new run directory, at this level: error, warn, info, debug, trace
-    #[arg(long, value_name = "LEVEL")]
-    log: Option<LogLevel>,
+    recorded: RecordedArguments,
 }
 
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    let mut folders = Vec::new();
+    let mut findings = Vec::new();
     for path in &arguments.findings {
-        folders.extend(findings_in(path)?);
+        findings.extend(findings_in(path)?);
+    }
+    let (folders, without_case): (Vec<_>, Vec<_>) = findings.into_iter().partition(|folder| has_case(folder));
+    for folder in &without_case {
+        print(&paint::heading(folder.display()));
+        line!(paint::faint("skipped") => ": golden does not support its model, so there is no case to experiment with");
     }
     if folders.is_empty() {
         line!("no findings to explain");
         return Ok(Exit::Conforms);
     }
-    let variants = match &arguments.backends {
-        Some(chosen) => chosen.subjects(),
-        None => recorded_variants(&folders, arguments.trust)?,
-    };
-    let log = RunLog::start_if_requested(arguments.log, None)?;
-    let settings = WorkerSettings { log: log.as_ref(), limits: arguments.limits };
+    let variants = arguments.recorded.variants(&folders)?;
+    let log = arguments.recorded.log()?;
+    let settings = WorkerSettings { log: log.as_ref(), limits: arguments.recorded.limits };
     let targets = targets::start(&variants, settings)?;
     let (mut exit, mut explained) = (Exit::Conforms, Vec::new());
     for folder in &folders {
@@ -108,28 +97,6 @@ fn findings_in(path: &Path) -> Result<Vec<PathBuf>, Failure> {
         return Err(TargetError::NoFinding(path.to_owned()).into());
     }
     Ok(findings_of_run(path)?)
-}
-
-/// The recorded variants of all findings that run on this machine, each once.
-///
-/// # Errors
-///
-/// Why no variant runs, if none does.
-fn recorded_variants(folders: &[PathBuf], trust: TrustArguments) -> Result<Vec<TrustedVariant>, Failure> {
-    let (mut variants, mut failure) = (Vec::new(), None);
-    for folder in folders {
-        match runnable(folder, trust) {
-            Ok(found) => variants.extend(found),
-            Err(error) => failure = failure.or(Some(error)),
-        }
-    }
-    let mut seen = Vec::new();
-    variants.retain(|variant| {
-        let is_new = !seen.contains(variant);
-        seen.extend(is_new.then(|| variant.clone()));
-        is_new
-    });
-    failure.filter(|_| variants.is_empty()).map_or(Ok(variants), Err)
 }
 
 fn print_finding(finding: &Finding) {

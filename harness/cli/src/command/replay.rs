@@ -1,20 +1,18 @@
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    slice,
+};
 
 use clap::Args;
 use twinfer_case::{Ending, TrustedVariant, VariantRecord, Verdict};
-use twinfer_log::LogLevel;
 use twinfer_targets::{Replay, Sanitizer, SanitizerReport};
 
 use crate::{
     Exit, Failure,
-    backends::Backends,
-    limits::LimitArguments,
     output::line,
     paint,
-    recorded::runnable,
-    run_log::RunLog,
+    recorded::RecordedArguments,
     sanitizer, targets,
-    trust::TrustArguments,
     worker::{WorkerSettings, worker_for},
 };
 
@@ -22,32 +20,21 @@ use crate::{
 pub struct Arguments {
     /// Folder of a finding, or of a case with recorded observations
     finding: PathBuf,
-    /// Backends to run, of those recorded [default: all that run on this machine]
-    #[arg(long, value_name = "A,B")]
-    backends: Option<Backends>,
     /// Run the case under NVIDIA's compute-sanitizer instead, and print what it reports; exit with 0 if it reports an error
     #[arg(long)]
     sanitize: bool,
     #[command(flatten)]
-    trust: TrustArguments,
-    #[command(flatten)]
-    limits: LimitArguments,
-    /// Write debug.log to a new run directory, at this level: error, warn, info, debug, trace
-    #[arg(long, value_name = "LEVEL")]
-    log: Option<LogLevel>,
+    recorded: RecordedArguments,
 }
 
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let sanitizer = arguments.sanitize.then(sanitizer::find).transpose()?;
-    let variants = match &arguments.backends {
-        Some(chosen) => chosen.subjects(),
-        None => runnable(&arguments.finding, arguments.trust)?,
-    };
-    let log = RunLog::start_if_requested(arguments.log, None)?;
+    let variants = arguments.recorded.variants(slice::from_ref(&arguments.finding))?;
+    let log = arguments.recorded.log()?;
     if let Some(sanitizer) = sanitizer {
         return sanitize(&sanitizer, &arguments.finding, &variants);
     }
-    let settings = WorkerSettings { log: log.as_ref(), limits: arguments.limits };
+    let settings = WorkerSettings { log: log.as_ref(), limits: arguments.recorded.limits };
     let replays = targets::start(&variants, settings)?.replay(&arguments.finding)?;
     if replays.is_empty() {
         return Err(Failure::usage(format!(
