@@ -22,6 +22,7 @@ impl<'n> Edited<'n> {
             Change::Conversion(conversion) => semantics.conversion = conversion,
             Change::Scales(scales) => semantics.scales = scales,
             Change::Numbers(numbers) => semantics.numbers = Some(numbers),
+            Change::Outside(outside) => semantics.outside = outside,
             _ => {}
         }
         Self { edit, semantics, only }

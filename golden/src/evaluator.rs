@@ -31,7 +31,7 @@ pub struct Evaluator<'a> {
     shapes: &'a Shapes<'a>,
     arithmetic: Arithmetic,
     semantics: &'a Semantics,
-    /// An edit of some of the nodes; `None` for golden and listed mutants.
+    /// A change of some of the nodes; `None` for golden and mutants of every node.
     edited: Option<&'a Edited<'a>>,
     /// The remainder of the limits.
     limits: Limits,
@@ -258,7 +258,9 @@ impl<'a> Evaluator<'a> {
         let kernel: Vec<_> = geometry.axes.iter().map(|axis| axis.kernel).collect();
         self.limits.convolve(node, &shape, &kernel, 1)?;
         let x = self.input(node, 0);
-        let mut reaches: Vec<_> = geometry.axes.iter().map(Reach::from).collect();
+        let outside = self.semantics.outside;
+        let mut reaches: Vec<_> =
+            geometry.axes.iter().map(|axis| Reach { outside, ..Reach::from(axis) }).collect();
         if let Some(numbers) = self.semantics.numbers {
             numbers.apply(&mut reaches);
         }

@@ -3,7 +3,7 @@ use twinfer_onnx::{Axis, Op};
 use crate::{
     edit::NumberEdit,
     quantization::IntegerConversion,
-    taps::{Direction, Reach},
+    taps::{Direction, Outside, Reach},
 };
 
 /// The semantics of an evaluation. The default is ONNX; each mutant changes one fact.
@@ -15,6 +15,8 @@ pub struct Semantics {
     pub reach: Vec<fn(&mut Reach, &Axis, Direction)>,
     /// A change to the numbers of windows, which keep their shape unless attributes are changed with them.
     pub numbers: Option<NumberEdit>,
+    /// What windows read outside of the data.
+    pub outside: Outside,
     /// The assignment of input channels to groups.
     pub groups: GroupOrder,
     /// The order of the channels of a weight.

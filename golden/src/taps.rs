@@ -9,6 +9,55 @@ pub enum Direction {
     Scatter,
 }
 
+/// What a window reads in place of a position outside of the data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Outside {
+    /// Nothing, as in ONNX.
+    #[default]
+    Nothing,
+    /// The position at the edge; only mutants do that.
+    Edge,
+    /// The position as far from the other edge; only mutants do that.
+    Around,
+    /// The position as far inside of the edge; only mutants do that.
+    Mirrored,
+}
+
+impl Outside {
+    /// The position that is read in place of `place` along an axis of this extent; `None` for nothing.
+    fn read(self, place: isize, extent: usize) -> Option<usize> {
+        let last = isize::try_from(extent).ok()?.checked_sub(1).filter(|last| *last >= 0)?;
+        let inside = match self {
+            Self::Edge => place.clamp(0, last),
+            Self::Around => place.rem_euclid(last + 1),
+            Self::Mirrored if place < 0 => place.saturating_neg().min(last),
+            Self::Mirrored if place > last => (2 * last - place).max(0),
+            Self::Nothing | Self::Mirrored => place,
+        };
+        usize::try_from(inside).ok().filter(|inside| *inside < extent)
+    }
+
+    /// The name in names of edits.
+    pub const fn slug(self) -> &'static str {
+        match self {
+            Self::Nothing => "nothing-outside",
+            Self::Edge => "edge-outside",
+            Self::Around => "other-side-outside",
+            Self::Mirrored => "mirror-outside",
+        }
+    }
+
+    /// What sentences say is read.
+    pub const fn clause(self) -> &'static str {
+        match self {
+            Self::Nothing => "nothing outside of the data",
+            Self::Edge => "the nearest position outside of the data",
+            Self::Around => "outside of the data from the other side on",
+            Self::Mirrored => "the data mirrored outside of it",
+        }
+    }
+}
+
 /// The reach of the kernel along one spatial axis, which some mutants change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reach {
@@ -29,6 +78,8 @@ pub struct Reach {
     pub untouched_end: usize,
     /// The number of output positions that `output_padding` appends beyond the reach of the last tap.
     pub strip: usize,
+    /// What is read outside of the input.
+    pub outside: Outside,
 }
 
 impl From<&Axis> for Reach {
@@ -45,6 +96,7 @@ impl From<&Axis> for Reach {
             reversed: false,
             untouched_end: 0,
             strip: axis.output_padding.saturating_add_signed(-axis.pad_end),
+            outside: Outside::Nothing,
         }
     }
 }
@@ -55,20 +107,19 @@ impl Reach {
         if output + self.untouched_end >= self.output {
             return None;
         }
-        let input = match direction {
-            Direction::Gather => {
-                (output * self.stride + kernel * self.dilation).checked_add_signed(-self.begin)?
-            }
+        let signed = |number: usize| isize::try_from(number).ok();
+        let place = match direction {
+            Direction::Gather => signed(output * self.stride + kernel * self.dilation)? - self.begin,
             Direction::Scatter => {
-                let uncropped = output.checked_add_signed(self.begin)?;
-                let from_first = uncropped.checked_sub(kernel * self.dilation)?;
-                if !from_first.is_multiple_of(self.stride) {
+                let from_first = signed(output)? + self.begin - signed(kernel * self.dilation)?;
+                let stride = signed(self.stride)?;
+                if from_first.rem_euclid(stride) != 0 {
                     return None;
                 }
-                from_first / self.stride
+                from_first.div_euclid(stride)
             }
         };
-        (input < self.input).then_some(input)
+        self.outside.read(place, self.input)
     }
 
     /// The offset of a tap in the weight.
@@ -192,6 +243,16 @@ mod tests {
         let taps = Taps::of(&reaches(&geometry.axes), Direction::Gather);
         assert_eq!(taps.at(0), [(0, 1)]);
         assert_eq!(taps.at(1), [(1, 0), (2, 1)]);
+    }
+
+    #[test]
+    fn what_is_read_outside_lies_inside() {
+        let read = |outside: Outside| [-2, -1, 0, 3, 4].map(|place| outside.read(place, 3));
+        assert_eq!(read(Outside::Nothing), [None, None, Some(0), None, None]);
+        assert_eq!(read(Outside::Edge), [0, 0, 0, 2, 2].map(Some));
+        assert_eq!(read(Outside::Around), [1, 2, 0, 0, 1].map(Some));
+        assert_eq!(read(Outside::Mirrored), [2, 1, 0, 1, 0].map(Some));
+        assert_eq!(Outside::Edge.read(0, 0), None, "there is nothing to read");
     }
 
     #[test]

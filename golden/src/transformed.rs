@@ -181,6 +181,7 @@ mod tests {
             reversed,
             untouched_end: 0,
             strip: 0,
+            outside: crate::taps::Outside::Nothing,
         }
     }
 

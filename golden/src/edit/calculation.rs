@@ -1,8 +1,14 @@
-use twinfer_onnx::Op;
+use twinfer_onnx::{Op, resolve_axis};
 
-use crate::value::Value;
+use crate::{
+    rounding::{to_bfloat16, to_half, to_tf32},
+    value::Value,
+};
 
-use super::operator::Operator;
+use super::{
+    operator::{Operator, groups},
+    reindexing::{End, Reindexing},
+};
 
 /// A step of an operator's calculation that is left out, done in another order, or done otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +26,25 @@ pub enum Calculation {
     InputsRotated,
     FirstInputForAll,
     LastInputForAll,
+    /// Other inputs of the same shape are joined.
+    InputsRead(Reindexing),
+    BiasPerKernelPosition,
+    BiasPerInputChannel,
+    BiasDividedAmongGroups,
+    LargestScaleForAll,
+    MeanScaleForAll,
+    FirstScaleWithoutZeroPoint,
+    DifferenceWrapped,
+    DifferenceSaturated,
+    DifferencePositive,
+    InputUnchanged,
+    MeanAfterDivision,
+    MultipliedByDeviation,
+    EpsilonThousandth,
+    EpsilonTenth,
+    FactorInHalf,
+    FactorInBfloat16,
+    FactorInTf32,
 }
 
 /// The default of `epsilon` in ONNX.
@@ -38,25 +63,138 @@ impl Calculation {
                 Self::EpsilonOutsideRoot,
                 Self::ScaleAfterBias,
                 Self::MeanAfterScale,
+                Self::InputUnchanged,
+                Self::MeanAfterDivision,
+                Self::MultipliedByDeviation,
+                Self::EpsilonThousandth,
+                Self::EpsilonTenth,
+                Self::FactorInHalf,
+                Self::FactorInBfloat16,
+                Self::FactorInTf32,
             ],
-            Operator::QuantizeLinear => &[Self::ZeroPointBeforeScaling],
-            Operator::DequantizeLinear => &[Self::ZeroPointAfterScaling],
+            Operator::Conv | Operator::ConvTranspose => {
+                &[Self::BiasPerKernelPosition, Self::BiasPerInputChannel, Self::BiasDividedAmongGroups]
+            }
+            Operator::QuantizeLinear => &[
+                Self::ZeroPointBeforeScaling,
+                Self::LargestScaleForAll,
+                Self::MeanScaleForAll,
+                Self::FirstScaleWithoutZeroPoint,
+            ],
+            Operator::DequantizeLinear => &[
+                Self::ZeroPointAfterScaling,
+                Self::LargestScaleForAll,
+                Self::MeanScaleForAll,
+                Self::FirstScaleWithoutZeroPoint,
+                Self::DifferenceWrapped,
+                Self::DifferenceSaturated,
+                Self::DifferencePositive,
+            ],
             Operator::Relu => &[Self::ClippedAtSix],
             Operator::MaxPool => &[Self::Minimum],
-            Operator::Concat => {
-                &[Self::InputsReversed, Self::InputsRotated, Self::FirstInputForAll, Self::LastInputForAll]
-            }
+            Operator::Concat => &[
+                Self::InputsReversed,
+                Self::InputsRotated,
+                Self::FirstInputForAll,
+                Self::LastInputForAll,
+                Self::InputsRead(Reindexing::Next(End::Clamped)),
+                Self::InputsRead(Reindexing::Previous(End::Clamped)),
+                Self::InputsRead(Reindexing::Previous(End::Around)),
+                Self::InputsRead(Reindexing::PairsExchanged),
+                Self::InputsRead(Reindexing::PairsShared),
+                Self::InputsRead(Reindexing::HalfShared),
+                Self::InputsRead(Reindexing::EvensFirst),
+                Self::InputsRead(Reindexing::BeforeLast),
+            ],
             _ => &[],
         }
     }
 
     /// Changes the inputs of a node such that the calculation of ONNX gives the other result.
     pub fn apply_to_inputs(self, op: &Op, inputs: &mut Inputs) {
-        let epsilon = match op {
-            Op::BatchNormalization(op) => op.epsilon.map_or(EPSILON, f64::from),
-            _ => 0.0,
-        };
+        match op {
+            Op::BatchNormalization(op) => {
+                return self.apply_to_normalization(op.epsilon.map_or(EPSILON, f64::from), inputs);
+            }
+            Op::Conv(_) | Op::ConvTranspose(_) => return self.apply_to_bias(op, inputs),
+            _ => {}
+        }
         match (self, &mut *inputs) {
+            (Self::ZeroPointBeforeScaling, [Some(x), _, Some(zero_point)])
+                if zero_point.elements.len() == 1 =>
+            {
+                let shift = zero_point.elements[0];
+                *x = x.map(|x| x + shift);
+                *zero_point = zero_point.zeros();
+            }
+            (Self::ZeroPointAfterScaling, [_, Some(scale), Some(zero_point)]) => {
+                *zero_point = with(zero_point, scale, |zero_point, scale| zero_point / scale);
+            }
+            (Self::Minimum, [Some(x)]) => *x = x.map(|x| -x),
+            (Self::InputsReversed, inputs) => inputs.reverse(),
+            (Self::InputsRotated, inputs) if !inputs.is_empty() => inputs.rotate_left(1),
+            (Self::FirstInputForAll, [first, others @ ..]) => copy(first.as_ref(), others),
+            (Self::LastInputForAll, [others @ .., last]) => copy(last.as_ref(), others),
+            (Self::InputsRead(reindexing), inputs) => {
+                let read = inputs.to_vec();
+                for (place, input) in inputs.iter_mut().enumerate() {
+                    let other = reindexing.source(place, read.len(), 1).and_then(|from| read[from].as_ref());
+                    if let Some((input, other)) = input.as_mut().zip(other)
+                        && input.shape == other.shape
+                    {
+                        *input = other.clone();
+                    }
+                }
+            }
+            (Self::LargestScaleForAll, [_, Some(scale), ..]) => {
+                let largest = scale.elements.iter().copied().fold(f64::MIN, f64::max);
+                *scale = scale.map(|_| largest);
+            }
+            (Self::MeanScaleForAll, [_, Some(scale), ..]) => {
+                let mean = scale.elements.iter().sum::<f64>() / scale.elements.len().max(1) as f64;
+                *scale = scale.map(|_| mean);
+            }
+            (Self::FirstScaleWithoutZeroPoint, [_, Some(scale), zero_point @ ..]) => {
+                let first = scale.elements.first().copied().unwrap_or(1.0);
+                *scale = scale.map(|_| first);
+                zero_point.iter_mut().flatten().for_each(|zero_point| *zero_point = zero_point.zeros());
+            }
+            (
+                Self::DifferenceWrapped | Self::DifferenceSaturated | Self::DifferencePositive,
+                [Some(x), _, Some(zero_point)],
+            ) => {
+                let shift = along_axis(op, x, zero_point);
+                let mut place = 0..;
+                *x = x.map(|x| self.narrowed(x - shift(place.next().unwrap_or(0))));
+                *zero_point = zero_point.zeros();
+            }
+            (
+                Self::DifferenceWrapped | Self::DifferenceSaturated | Self::DifferencePositive,
+                [Some(x), ..],
+            ) => *x = x.map(|x| self.narrowed(*x)),
+            _ => {}
+        }
+    }
+
+    fn apply_to_bias(self, op: &Op, inputs: &mut Inputs) {
+        match (self, inputs) {
+            (Self::BiasPerKernelPosition, [_, Some(weight), Some(bias)]) => {
+                *bias = bias.scaled(weight.shape[2..].iter().product::<usize>() as f64);
+            }
+            (Self::BiasPerInputChannel, [_, Some(weight), Some(bias)]) => {
+                let is_transposed = matches!(op, Op::ConvTranspose(_));
+                let channels = if is_transposed { weight.shape[0] / groups(op) } else { weight.shape[1] };
+                *bias = bias.scaled(channels as f64);
+            }
+            (Self::BiasDividedAmongGroups, [_, _, Some(bias)]) => {
+                *bias = bias.scaled(1.0 / groups(op) as f64);
+            }
+            _ => {}
+        }
+    }
+
+    fn apply_to_normalization(self, epsilon: f64, inputs: &mut Inputs) {
+        match (self, inputs) {
             (Self::SquareRootMissing, [.., Some(variance)]) => {
                 *variance = variance.map(|v| (v + epsilon).powi(2) - epsilon);
             }
@@ -73,21 +211,36 @@ impl Calculation {
                 *bias = with(bias, mean, |bias, mean| bias - mean);
                 *mean = mean.zeros();
             }
-            (Self::ZeroPointBeforeScaling, [Some(x), _, Some(zero_point)])
-                if zero_point.elements.len() == 1 =>
-            {
-                let shift = zero_point.elements[0];
-                *x = x.map(|x| x + shift);
-                *zero_point = zero_point.zeros();
+            (Self::InputUnchanged, [_, Some(scale), Some(bias), Some(mean), Some(variance)]) => {
+                (*bias, *mean) = (bias.zeros(), mean.zeros());
+                (*scale, *variance) = (scale.map(|_| 1.0), variance.map(|_| 1.0 - epsilon));
             }
-            (Self::ZeroPointAfterScaling, [_, Some(scale), Some(zero_point)]) => {
-                *zero_point = with(zero_point, scale, |zero_point, scale| zero_point / scale);
+            (Self::MeanAfterDivision, [_, _, _, Some(mean), Some(variance)]) => {
+                *mean = with(mean, variance, |mean, variance| mean * (variance + epsilon).sqrt());
             }
-            (Self::Minimum, [Some(x)]) => *x = x.map(|x| -x),
-            (Self::InputsReversed, inputs) => inputs.reverse(),
-            (Self::InputsRotated, inputs) if !inputs.is_empty() => inputs.rotate_left(1),
-            (Self::FirstInputForAll, [first, others @ ..]) => copy(first.as_ref(), others),
-            (Self::LastInputForAll, [others @ .., last]) => copy(last.as_ref(), others),
+            (Self::MultipliedByDeviation, [.., Some(variance)]) => {
+                *variance = variance.map(|v| 1.0 / (v + epsilon) - epsilon);
+            }
+            (Self::EpsilonThousandth, [.., Some(variance)]) => {
+                *variance = variance.map(|v| v + 1e-3 - epsilon);
+            }
+            (Self::EpsilonTenth, [.., Some(variance)]) => {
+                *variance = variance.map(|v| v - 0.9 * epsilon);
+            }
+            (
+                Self::FactorInHalf | Self::FactorInBfloat16 | Self::FactorInTf32,
+                [_, Some(scale), _, _, Some(variance)],
+            ) => {
+                let round = match self {
+                    Self::FactorInHalf => to_half,
+                    Self::FactorInBfloat16 => to_bfloat16,
+                    _ => to_tf32,
+                };
+                *scale = with(scale, variance, |scale, variance| {
+                    let deviation = (variance + epsilon).sqrt();
+                    round(scale / deviation) * deviation
+                });
+            }
             _ => {}
         }
     }
@@ -101,9 +254,36 @@ impl Calculation {
         }
     }
 
-    /// The name in names of edits.
-    pub const fn slug(self) -> &'static str {
+    /// The difference of an integer and its zero point, in 8 bits or at least 0.
+    fn narrowed(self, difference: f64) -> f64 {
         match self {
+            Self::DifferenceWrapped => (difference + 128.0).rem_euclid(256.0) - 128.0,
+            Self::DifferenceSaturated => difference.clamp(-128.0, 127.0),
+            _ => difference.max(0.0),
+        }
+    }
+
+    /// The name in names of edits.
+    pub fn slug(self) -> String {
+        let slug = match self {
+            Self::InputsRead(reindexing) => return format!("inputs-{}", reindexing.slug()),
+            Self::BiasPerKernelPosition => "bias-per-kernel-position",
+            Self::BiasPerInputChannel => "bias-per-input-channel",
+            Self::BiasDividedAmongGroups => "bias-divided-among-groups",
+            Self::LargestScaleForAll => "largest-scale-for-all",
+            Self::MeanScaleForAll => "mean-scale-for-all",
+            Self::FirstScaleWithoutZeroPoint => "first-scale-without-zero-point",
+            Self::DifferenceWrapped => "difference-wrapped",
+            Self::DifferenceSaturated => "difference-saturated",
+            Self::DifferencePositive => "difference-positive",
+            Self::InputUnchanged => "input-unchanged",
+            Self::MeanAfterDivision => "mean-after-division",
+            Self::MultipliedByDeviation => "multiplied-by-deviation",
+            Self::EpsilonThousandth => "epsilon-thousandth",
+            Self::EpsilonTenth => "epsilon-tenth",
+            Self::FactorInHalf => "factor-in-half",
+            Self::FactorInBfloat16 => "factor-in-bfloat16",
+            Self::FactorInTf32 => "factor-in-tf32",
             Self::SquareRootMissing => "variance-without-root",
             Self::EpsilonDefault => "epsilon-default",
             Self::EpsilonOutsideRoot => "epsilon-outside-root",
@@ -117,12 +297,33 @@ impl Calculation {
             Self::InputsRotated => "inputs-rotated",
             Self::FirstInputForAll => "first-input-for-all",
             Self::LastInputForAll => "last-input-for-all",
-        }
+        };
+        slug.to_owned()
     }
 
     /// What sentences say of it, behind the operator.
-    pub const fn clause(self) -> &'static str {
-        match self {
+    pub fn clause(self) -> String {
+        let clause = match self {
+            Self::InputsRead(reindexing) => {
+                return format!("joins {}, of those that have the same shape", reindexing.clause("input"));
+            }
+            Self::BiasPerKernelPosition => "adds the bias once for each position of the kernel",
+            Self::BiasPerInputChannel => "adds the bias once for each input channel of a group",
+            Self::BiasDividedAmongGroups => "divides the bias by `group`",
+            Self::LargestScaleForAll => "applies the largest scale to all elements",
+            Self::MeanScaleForAll => "applies the mean of the scales to all elements",
+            Self::FirstScaleWithoutZeroPoint => "applies the first scale and no zero point",
+            Self::DifferenceWrapped => "subtracts the zero point in 8 bits, and the difference wraps around",
+            Self::DifferenceSaturated => "subtracts the zero point in 8 bits, and the difference saturates",
+            Self::DifferencePositive => "takes a negative difference to the zero point as 0",
+            Self::InputUnchanged => "gives its input as it is",
+            Self::MeanAfterDivision => "subtracts the mean after it divides by the deviation",
+            Self::MultipliedByDeviation => "multiplies by the deviation instead of dividing by it",
+            Self::EpsilonThousandth => "takes `epsilon` as 1e-3",
+            Self::EpsilonTenth => "takes a tenth of `epsilon`",
+            Self::FactorInHalf => "rounds the quotient of scale and deviation to a 16-bit float",
+            Self::FactorInBfloat16 => "rounds the quotient of scale and deviation to bfloat16",
+            Self::FactorInTf32 => "rounds the quotient of scale and deviation to 11 bits of significand",
             Self::SquareRootMissing => "divides by the variance and epsilon without the square root",
             Self::EpsilonDefault => "takes `epsilon` as 1e-5",
             Self::EpsilonOutsideRoot => "adds epsilon to the square root of the variance",
@@ -136,7 +337,8 @@ impl Calculation {
             Self::InputsRotated => "joins its inputs with the first one last",
             Self::FirstInputForAll => "reads the first input in place of every other one of its shape",
             Self::LastInputForAll => "reads the last input in place of every other one of its shape",
-        }
+        };
+        clause.to_owned()
     }
 }
 
@@ -147,6 +349,18 @@ fn with(one: &Value, other: &Value, combine: impl Fn(f64, f64) -> f64) -> Value 
         let at = place.next().unwrap_or(0).min(other.elements.len().saturating_sub(1));
         other.elements.get(at).map_or(*element, |other| combine(*element, *other))
     })
+}
+
+/// The element of a parameter of a quantizer for each place of `x`.
+fn along_axis(op: &Op, x: &Value, parameter: &Value) -> impl Fn(usize) -> f64 + use<> {
+    let axis = match op {
+        Op::DequantizeLinear(op) => op.axis.unwrap_or(1),
+        _ => 1,
+    };
+    let axis = resolve_axis(axis, x.shape.len()).unwrap_or(0);
+    let inner: usize = x.shape.iter().skip(axis + 1).product();
+    let elements = parameter.elements.clone();
+    move |place| elements.get(place / inner.max(1) % elements.len().max(1)).copied().unwrap_or(0.0)
 }
 
 fn copy(from: Option<&Value>, to: &mut Inputs) {

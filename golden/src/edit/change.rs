@@ -10,7 +10,7 @@ use super::{
     reindexing::Reindexing,
     term::Term,
 };
-use crate::{Mutant, quantization::IntegerConversion, semantics::Scales, value::Value};
+use crate::{Mutant, quantization::IntegerConversion, semantics::Scales, taps::Outside, value::Value};
 
 /// What an operator does otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +33,8 @@ pub enum Change {
     Scales(Scales),
     /// A quantizer rounds or saturates otherwise.
     Conversion(IntegerConversion),
+    /// What lies outside of the data differs.
+    Outside(Outside),
     /// What a listed mutant changes, in one operator alone.
     Mutant(Mutant),
 }
@@ -45,7 +47,9 @@ impl Change {
                 !matches!(operand, Operand::Output)
             }
             Self::Taken(..) | Self::Exchanged(..) | Self::Calculation(_) => true,
-            Self::Numbers(_) | Self::Scales(_) | Self::Conversion(_) | Self::Mutant(_) => false,
+            Self::Numbers(_) | Self::Scales(_) | Self::Conversion(_) | Self::Outside(_) | Self::Mutant(_) => {
+                false
+            }
         }
     }
 
@@ -82,7 +86,8 @@ impl Change {
                     self.apply_to(operator, op, value);
                 }
             }
-            Self::Numbers(_) | Self::Scales(_) | Self::Conversion(_) | Self::Mutant(_) => {}
+            Self::Numbers(_) | Self::Scales(_) | Self::Conversion(_) | Self::Outside(_) | Self::Mutant(_) => {
+            }
         }
     }
 
@@ -135,10 +140,11 @@ impl Change {
             Self::Term(operand, term) => format!("{}-{}", operand.slug(), term.slug()),
             Self::Taken(to, from) => format!("{}-taken-from-{}", to.slug(), from.slug()),
             Self::Exchanged(one, other) => format!("{}-exchanged-with-{}", one.slug(), other.slug()),
-            Self::Calculation(calculation) => calculation.slug().to_owned(),
+            Self::Calculation(calculation) => calculation.slug(),
             Self::Numbers(numbers) => numbers.slug(),
             Self::Scales(scales) => scales.slug().to_owned(),
             Self::Conversion(conversion) => conversion.slug(),
+            Self::Outside(outside) => outside.slug().to_owned(),
             Self::Mutant(mutant) => mutant.name().to_owned(),
         }
     }
@@ -173,6 +179,7 @@ impl Change {
             Self::Numbers(numbers) => format!("{name} {}", numbers.clause()),
             Self::Scales(scales) => format!("{name} applies scales and zero points {}", scales.clause()),
             Self::Conversion(conversion) => format!("{name} {}", conversion.clause()),
+            Self::Outside(outside) => format!("{name} reads {}", outside.clause()),
             Self::Mutant(mutant) => format!("{} in {name}", of_sentence(mutant.sentence())),
         }
     }

@@ -76,7 +76,7 @@ impl Along {
             (Self::EverySpatial, _) => {
                 return (2..rank).filter_map(|axis| Lane::axis(shape, axis)).collect();
             }
-            (Self::FirstSpatial, _) if rank > 3 => Lane::axis(shape, 2),
+            (Self::FirstSpatial, _) if rank > 2 => Lane::axis(shape, 2),
             (Self::LastSpatial, _) if rank > 2 => Lane::axis(shape, rank - 1),
             (Self::FirstSpatial | Self::LastSpatial, _) => None,
             (_, Operand::Weight) => self.weight_lane(operator, shape, groups),
@@ -136,7 +136,7 @@ impl Along {
             Self::InputChannel => ("input channel", ""),
             Self::Group => ("group", ""),
             Self::ChannelOfGroup => ("channel", " within each group"),
-            Self::FirstSpatial => ("position", " along the first of several spatial axes"),
+            Self::FirstSpatial => ("position", " along the first spatial axis"),
             Self::LastSpatial => ("position", " along the last spatial axis"),
             Self::EverySpatial => ("position", " along every spatial axis"),
         }

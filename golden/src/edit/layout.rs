@@ -7,10 +7,20 @@ pub enum Layout {
     SpatialTransposed,
     /// The first two axes exchanged.
     LeadingTransposed,
+    /// The spatial axes in reverse order.
+    SpatialReversed,
+    /// The same, if all have one extent.
+    CubeTransposed,
 }
 
 impl Layout {
-    pub const ALL: &[Self] = &[Self::ChannelsLast, Self::SpatialTransposed, Self::LeadingTransposed];
+    pub const ALL: &[Self] = &[
+        Self::ChannelsLast,
+        Self::SpatialTransposed,
+        Self::LeadingTransposed,
+        Self::SpatialReversed,
+        Self::CubeTransposed,
+    ];
 
     /// For each place of a tensor of this shape, the place that is read if the tensor is stored in this order; `None` if the rank is too
     /// small.
@@ -20,6 +30,10 @@ impl Layout {
             Self::ChannelsLast if rank > 2 => [0].into_iter().chain(2..rank).chain([1]).collect(),
             Self::SpatialTransposed if rank > 3 => (0..rank - 2).chain([rank - 1, rank - 2]).collect(),
             Self::LeadingTransposed if rank > 1 => [1, 0].into_iter().chain(2..rank).collect(),
+            Self::SpatialReversed if rank > 3 => [0, 1].into_iter().chain((2..rank).rev()).collect(),
+            Self::CubeTransposed if rank > 3 && shape[3..].iter().all(|extent| *extent == shape[2]) => {
+                [0, 1].into_iter().chain((2..rank).rev()).collect()
+            }
             _ => return None,
         };
         let mut strides = vec![0; rank];
@@ -44,6 +58,8 @@ impl Layout {
             Self::ChannelsLast => "channels-last",
             Self::SpatialTransposed => "positions-transposed",
             Self::LeadingTransposed => "leading-axes-transposed",
+            Self::SpatialReversed => "spatial-axes-reversed",
+            Self::CubeTransposed => "spatial-axes-reversed-if-equal",
         }
     }
 
@@ -53,6 +69,10 @@ impl Layout {
             Self::ChannelsLast => "as if its channels came last in memory",
             Self::SpatialTransposed => "as if its last two axes were exchanged in memory",
             Self::LeadingTransposed => "as if its first two axes were exchanged in memory",
+            Self::SpatialReversed => "as if its spatial axes were in reverse order in memory",
+            Self::CubeTransposed => {
+                "as if its spatial axes, if they are of one extent, were in reverse order in memory"
+            }
         }
     }
 }

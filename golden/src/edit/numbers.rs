@@ -23,6 +23,8 @@ pub enum NumberChange {
     Reversed,
     OneMore,
     OneLess,
+    /// Also where that is negative.
+    OneLessOrNegative,
     Doubled,
     AtMost(i64),
     /// The other numbers of the same axis.
@@ -110,7 +112,10 @@ impl NumberEdit {
         });
         let across = [Change::First, Change::Last, Change::Reversed];
         let across = across.map(|change| Self { numbers, change, scope: Scope::All, shapes });
-        scoped.chain(across).collect()
+        let is_shift = numbers == Numbers::PadsBegin && shapes == Shapes::Kept;
+        let shifts = [Scope::All, Scope::First, Scope::Last].into_iter().filter(|_| is_shift);
+        let shifts = shifts.map(|scope| Self { numbers, change: Change::OneLessOrNegative, scope, shapes });
+        scoped.chain(across).chain(shifts).collect()
     }
 
     /// Whether outputs get the shapes that follow from the changed numbers.
@@ -171,6 +176,7 @@ impl NumberEdit {
             NumberChange::Reversed => own[count - 1 - place],
             NumberChange::OneMore => own[place].saturating_add(1),
             NumberChange::OneLess => own[place].saturating_sub(1).max(least),
+            NumberChange::OneLessOrNegative => own[place].saturating_sub(1),
             NumberChange::Doubled => own[place].saturating_mul(2),
             NumberChange::AtMost(most) => own[place].min(most.max(least)),
             NumberChange::Of(_) | NumberChange::ExchangedWith(_) => other
@@ -202,6 +208,7 @@ impl NumberEdit {
             NumberChange::Reversed => "reversed".to_owned(),
             NumberChange::OneMore => "one-more".to_owned(),
             NumberChange::OneLess => "one-less".to_owned(),
+            NumberChange::OneLessOrNegative => "one-less-or-negative".to_owned(),
             NumberChange::Doubled => "doubled".to_owned(),
             NumberChange::AtMost(most) => format!("at-most-{most}"),
             NumberChange::Of(numbers) => format!("taken-from-{}", numbers.slug()),
@@ -236,6 +243,7 @@ impl NumberEdit {
             NumberChange::OneLess => {
                 format!("takes {noun} as one less, but at least {}", self.numbers.default())
             }
+            NumberChange::OneLessOrNegative => format!("takes {noun} as one less, even if that is negative,"),
             NumberChange::Doubled => format!("doubles {noun}"),
             NumberChange::AtMost(most) => format!("takes {noun} as at most {most}"),
             NumberChange::Of(numbers) => format!("takes {} for {noun}", numbers.noun()),

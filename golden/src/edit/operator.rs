@@ -78,8 +78,20 @@ impl Operator {
 
     /// Whether an operand has no elements that `term` changes, or `term` changes those that are broadcast.
     pub(super) const fn is_kept_by(self, operand: Operand, term: Term) -> bool {
-        operand.is_broadcast()
-            || matches!((self, operand, term), (Self::Relu, Operand::Output, Term::Absolute))
+        match term {
+            _ if operand.is_broadcast() => true,
+            Term::Absolute => matches!((self, operand), (Self::Relu, Operand::Output)),
+            Term::Positive => matches!(self, Self::Relu),
+            // scales of quantizers are below 1
+            Term::AtMostOne => operand.is_factor() && !matches!(self, Self::BatchNormalization),
+            term => term.is_of_bytes() && !self.has_bytes(operand),
+        }
+    }
+
+    /// Whether elements of an operand are integers of 8 bits.
+    const fn has_bytes(self, operand: Operand) -> bool {
+        let is_wide = matches!((self, operand), (Self::ConvInteger, Operand::Output) | (_, Operand::Bias));
+        operand.is_zero_point() || self.is_integer(operand) && !is_wide
     }
 
     /// Whether an operand has one element.

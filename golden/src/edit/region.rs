@@ -16,6 +16,12 @@ pub enum Part {
     NotLast,
     Odd,
     Even,
+    /// Behind the second one.
+    BeyondTwo,
+    /// Behind the first half, which has the odd one.
+    SecondHalf,
+    /// Behind the last whole block of so many.
+    Beyond(usize),
 }
 
 impl Region {
@@ -24,7 +30,18 @@ impl Region {
         let along = Along::ALL
             .iter()
             .filter(|along| **along != Along::EverySpatial && along.is_of(operator, Operand::Output));
-        let parts = [Part::First, Part::Last, Part::NotFirst, Part::NotLast, Part::Odd, Part::Even];
+        let parts = [
+            Part::First,
+            Part::Last,
+            Part::NotFirst,
+            Part::NotLast,
+            Part::Odd,
+            Part::Even,
+            Part::BeyondTwo,
+            Part::SecondHalf,
+            Part::Beyond(2),
+            Part::Beyond(4),
+        ];
         along.flat_map(|along| parts.map(|part| Self { along: *along, part })).collect()
     }
 
@@ -45,6 +62,9 @@ impl Region {
             Part::NotLast => format!("except-last-of-{along}"),
             Part::Odd => format!("in-odd-of-{along}"),
             Part::Even => format!("in-even-of-{along}"),
+            Part::BeyondTwo => format!("beyond-2-of-{along}"),
+            Part::SecondHalf => format!("in-second-half-of-{along}"),
+            Part::Beyond(size) => format!("beyond-blocks-of-{size}-of-{along}"),
         }
     }
 
@@ -58,6 +78,13 @@ impl Region {
             Part::NotLast => "all but the last",
             Part::Odd => "every second",
             Part::Even => "the first and then every second",
+            Part::BeyondTwo => return format!("behind the second {noun}{place} of the output"),
+            Part::SecondHalf => {
+                return format!("behind the first half, rounded up, of each {noun}{place} of the output");
+            }
+            Part::Beyond(size) => {
+                return format!("behind the last whole block of {size} of each {noun}{place} of the output");
+            }
         };
         format!("in {which} {noun}{place} of the output")
     }
@@ -72,6 +99,9 @@ impl Part {
             Self::NotLast => index + 1 < extent,
             Self::Odd => index % 2 == 1,
             Self::Even => index.is_multiple_of(2),
+            Self::BeyondTwo => index > 1,
+            Self::SecondHalf => index >= extent.div_ceil(2),
+            Self::Beyond(size) => index >= extent / size * size,
         }
     }
 }

@@ -27,6 +27,16 @@ pub enum Reindexing {
     OnlyLast,
     WithoutFirst,
     WithoutLast,
+    /// The first half for both halves.
+    HalfShared,
+    /// Every second from the first on, then the others.
+    EvensFirst,
+    /// Only the first half, rounded up.
+    OnlyHalf,
+    /// Only whole blocks of so many from the start.
+    OnlyWhole(usize),
+    /// The same, but at least the first.
+    OnlyWholeOrFirst(usize),
 }
 
 /// What is read beyond the end.
@@ -88,6 +98,13 @@ impl Reindexing {
         Self::OnlyLast,
         Self::WithoutFirst,
         Self::WithoutLast,
+        Self::HalfShared,
+        Self::EvensFirst,
+        Self::OnlyHalf,
+        Self::OnlyWhole(2),
+        Self::OnlyWhole(4),
+        Self::OnlyWholeOrFirst(2),
+        Self::OnlyWholeOrFirst(4),
     ];
 
     /// Whether an operator may read so along something: there are groups, and more than a few elements.
@@ -95,9 +112,12 @@ impl Reindexing {
         let is_grouped = operator.is_convolution() && matches!(along, Along::Channel | Along::InputChannel);
         match self {
             Self::Interleaved(Blocks::Groups) | Self::Dealt(Blocks::Groups) => is_grouped,
-            Self::Interleaved(_) | Self::Dealt(_) | Self::AtMost(2..) | Self::Only(2..) => {
-                along != Along::Batch
-            }
+            Self::Interleaved(_)
+            | Self::Dealt(_)
+            | Self::AtMost(2..)
+            | Self::Only(2..)
+            | Self::OnlyWhole(_)
+            | Self::OnlyWholeOrFirst(_) => along != Along::Batch,
             _ => true,
         }
     }
@@ -131,6 +151,14 @@ impl Reindexing {
             Self::OnlyLast => (index == last).then_some(index),
             Self::WithoutFirst => (index > 0).then_some(index),
             Self::WithoutLast => (index < last).then_some(index),
+            Self::HalfShared => Some(index % extent.div_ceil(2)),
+            Self::EvensFirst => {
+                let evens = extent.div_ceil(2);
+                Some(if index < evens { 2 * index } else { 2 * (index - evens) + 1 })
+            }
+            Self::OnlyHalf => (index < extent.div_ceil(2)).then_some(index),
+            Self::OnlyWhole(size) => (index < extent / size * size).then_some(index),
+            Self::OnlyWholeOrFirst(size) => (index < (extent / size * size).max(1)).then_some(index),
         }
     }
 
@@ -164,6 +192,11 @@ impl Reindexing {
             Self::OnlyLast => "only-last".to_owned(),
             Self::WithoutFirst => "without-first".to_owned(),
             Self::WithoutLast => "without-last".to_owned(),
+            Self::HalfShared => "shared-by-halves".to_owned(),
+            Self::EvensFirst => "evens-first".to_owned(),
+            Self::OnlyHalf => "only-first-half".to_owned(),
+            Self::OnlyWhole(size) => format!("only-whole-{size}"),
+            Self::OnlyWholeOrFirst(size) => format!("only-whole-{size}-or-first"),
         }
     }
 
@@ -202,6 +235,17 @@ impl Reindexing {
             Self::OnlyLast => format!("the last {noun}, and zero for every other one"),
             Self::WithoutFirst => format!("each {noun} but the first, and zero for that"),
             Self::WithoutLast => format!("each {noun} but the last, and zero for that"),
+            Self::HalfShared => format!("the {noun} at its place in the first half"),
+            Self::EvensFirst => {
+                format!("the {noun} at its place if every second one, from the first on, came first")
+            }
+            Self::OnlyHalf => format!("each {noun} in the first half, and zero for the others"),
+            Self::OnlyWhole(size) => {
+                format!("each {noun} in whole blocks of {size}, and zero for the rest")
+            }
+            Self::OnlyWholeOrFirst(size) => {
+                format!("the first {noun} and each one in whole blocks of {size}, and zero for the rest")
+            }
         }
     }
 }
@@ -232,6 +276,16 @@ mod tests {
                 assert!(sources.into_iter().all(is_within), "{reindexing:?} {extent}");
             }
         }
+    }
+
+    #[test]
+    fn blocks_and_halves_end_where_they_are_whole() {
+        assert_eq!(sources(Reindexing::EvensFirst, 5), [0, 2, 4, 1, 3].map(Some));
+        assert_eq!(sources(Reindexing::HalfShared, 5), [0, 1, 2, 0, 1].map(Some));
+        assert_eq!(sources(Reindexing::OnlyHalf, 3), [Some(0), Some(1), None]);
+        assert_eq!(sources(Reindexing::OnlyWhole(2), 3), [Some(0), Some(1), None]);
+        assert_eq!(sources(Reindexing::OnlyWhole(2), 1), [None]);
+        assert_eq!(sources(Reindexing::OnlyWholeOrFirst(2), 1), [Some(0)]);
     }
 
     #[test]

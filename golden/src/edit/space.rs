@@ -15,6 +15,7 @@ use crate::{
     Mutant, Nature,
     quantization::{IntegerConversion, Overflow, Rounding},
     semantics::Scales,
+    taps::Outside,
 };
 
 /// Every change of an operator everywhere, and then those that may be made in a part of the output alone, each with that part.
@@ -94,6 +95,9 @@ fn local_changes(operator: Operator) -> Vec<Change> {
     }
     if matches!(operator, Operator::QuantizeLinear | Operator::QLinearConv) {
         changes.extend(conversions().into_iter().map(Change::Conversion));
+    }
+    if matches!(operator, Operator::Conv | Operator::ConvTranspose | Operator::MaxPool) {
+        changes.extend([Outside::Edge, Outside::Around, Outside::Mirrored].map(Change::Outside));
     }
     let mutants = Mutant::ALL.iter().copied().filter(|mutant| concerns(*mutant, operator));
     changes.extend(mutants.map(Change::Mutant));

@@ -22,6 +22,19 @@ pub enum Term {
     InTf32,
     Rounded,
     Truncated,
+    /// Zero in place of a negative number.
+    Positive,
+    AtMostOne,
+    Squared,
+    PowerOfTwo,
+    ReciprocalInHalf,
+    ReciprocalInBfloat16,
+    /// The byte read as unsigned if it is signed, and as signed if it is not.
+    OtherSign,
+    /// Without its lowest bit.
+    EvenBelow,
+    /// 128, the middle of the range of UINT8.
+    Middle,
 }
 
 impl Term {
@@ -36,6 +49,10 @@ impl Term {
         Self::InHalf,
         Self::InBfloat16,
         Self::InTf32,
+        Self::Positive,
+        Self::AtMostOne,
+        Self::OtherSign,
+        Self::EvenBelow,
     ];
     const FACTORS: &[Self] = &[
         Self::Ignored,
@@ -46,9 +63,25 @@ impl Term {
         Self::InHalf,
         Self::InBfloat16,
         Self::InTf32,
+        Self::Truncated,
+        Self::AtMostOne,
+        Self::Squared,
+        Self::PowerOfTwo,
+        Self::ReciprocalInHalf,
+        Self::ReciprocalInBfloat16,
     ];
-    const ZERO_POINTS: &[Self] =
-        &[Self::Ignored, Self::Negated, Self::Doubled, Self::Halved, Self::OneMore, Self::OneLess];
+    const ZERO_POINTS: &[Self] = &[
+        Self::Ignored,
+        Self::Negated,
+        Self::Doubled,
+        Self::Halved,
+        Self::OneMore,
+        Self::OneLess,
+        Self::Absolute,
+        Self::AtMostOne,
+        Self::OtherSign,
+        Self::Middle,
+    ];
 
     /// What may be done to an operand.
     pub const fn all_of(operand: Operand) -> &'static [Self] {
@@ -78,6 +111,17 @@ impl Term {
             Self::InTf32 => to_tf32(x),
             Self::Rounded => x.round_ties_even(),
             Self::Truncated => x.trunc(),
+            Self::Positive => x.max(0.0),
+            Self::AtMostOne => x.min(1.0),
+            Self::Squared => x * x,
+            Self::PowerOfTwo => x.abs().log2().round_ties_even().exp2(),
+            Self::ReciprocalInHalf => 1.0 / to_half(1.0 / x),
+            Self::ReciprocalInBfloat16 => 1.0 / to_bfloat16(1.0 / x),
+            Self::OtherSign if x < 0.0 => x + 256.0,
+            Self::OtherSign if x > 127.0 => x - 256.0,
+            Self::OtherSign => x,
+            Self::EvenBelow => 2.0 * (x / 2.0).floor(),
+            Self::Middle => 128.0,
         }
     }
 
@@ -88,7 +132,23 @@ impl Term {
 
     /// Whether it may be done to integers.
     pub const fn is_of_integers(self) -> bool {
-        matches!(self, Self::Ignored | Self::Negated | Self::OneMore | Self::OneLess)
+        matches!(
+            self,
+            Self::Ignored
+                | Self::Negated
+                | Self::OneMore
+                | Self::OneLess
+                | Self::Absolute
+                | Self::Positive
+                | Self::OtherSign
+                | Self::EvenBelow
+                | Self::Middle
+        )
+    }
+
+    /// Whether it changes nothing but integers of 8 bits.
+    pub const fn is_of_bytes(self) -> bool {
+        matches!(self, Self::OtherSign | Self::EvenBelow | Self::Middle)
     }
 
     /// Whether there are elements of this type that it changes.
@@ -96,6 +156,7 @@ impl Term {
         match self {
             Self::InHalf | Self::InTf32 => matches!(dtype, DataType::Float | DataType::Double),
             Self::InBfloat16 => matches!(dtype, DataType::Float | DataType::Double | DataType::Float16),
+            term if term.is_of_bytes() => matches!(dtype, DataType::Int8 | DataType::Uint8),
             Self::Rounded | Self::Truncated => {
                 !matches!(dtype, DataType::Int8 | DataType::Uint8 | DataType::Int32 | DataType::Int64)
             }
@@ -119,6 +180,15 @@ impl Term {
             Self::InTf32 => "in-tf32",
             Self::Rounded => "rounded",
             Self::Truncated => "truncated",
+            Self::Positive => "positive",
+            Self::AtMostOne => "at-most-1",
+            Self::Squared => "squared",
+            Self::PowerOfTwo => "power-of-two",
+            Self::ReciprocalInHalf => "reciprocal-in-half",
+            Self::ReciprocalInBfloat16 => "reciprocal-in-bfloat16",
+            Self::OtherSign => "of-other-sign",
+            Self::EvenBelow => "without-lowest-bit",
+            Self::Middle => "128",
         }
     }
 
@@ -139,6 +209,15 @@ impl Term {
             Self::InTf32 => "is rounded to 11 bits of significand",
             Self::Rounded => "is rounded to an integer",
             Self::Truncated => "is rounded to an integer toward zero",
+            Self::Positive => "is taken as 0 where it is negative",
+            Self::AtMostOne => "is taken as at most 1",
+            Self::Squared => "is squared",
+            Self::PowerOfTwo => "is rounded to a power of two",
+            Self::ReciprocalInHalf => "is applied by its reciprocal in a 16-bit float",
+            Self::ReciprocalInBfloat16 => "is applied by its reciprocal in bfloat16",
+            Self::OtherSign => "is read with the other signedness",
+            Self::EvenBelow => "loses its lowest bit",
+            Self::Middle => "is taken as 128",
         }
     }
 }

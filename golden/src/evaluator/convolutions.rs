@@ -116,7 +116,7 @@ impl Evaluator<'_> {
 
     fn reaches(&self, axes: &[Axis], direction: Direction) -> Vec<Reach> {
         let reach = |axis| {
-            let mut reach = Reach::from(axis);
+            let mut reach = Reach { outside: self.semantics.outside, ..Reach::from(axis) };
             self.semantics.reach.iter().for_each(|change| change(&mut reach, axis, direction));
             reach
         };
