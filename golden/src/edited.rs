@@ -2,33 +2,42 @@ use twinfer_onnx::Node;
 
 use crate::{
     edit::{Change, Edit, Operator},
+    hypothesis::Hypothesis,
     semantics::Semantics,
 };
 
-/// An edit, and the semantics of the nodes that it changes.
+/// A hypothesis, and the semantics of the nodes that it changes.
 #[derive(Debug)]
 pub struct Edited<'n> {
-    edit: Edit,
+    /// `None` for listed mutants.
+    edit: Option<Edit>,
     semantics: Semantics,
-    /// The node that it changes; `None` for every one of the operator.
-    only: Option<&'n Node>,
+    /// The nodes that it may change; `None` for every one.
+    only: Option<&'n [&'n Node]>,
 }
 
 impl<'n> Edited<'n> {
-    pub fn new(edit: Edit, only: Option<&'n Node>) -> Self {
-        let mut semantics = Semantics::default();
-        match edit.change() {
-            Change::Mutant(mutant) => mutant.apply(&mut semantics),
-            Change::Conversion(conversion) => semantics.conversion = conversion,
-            Change::Scales(scales) => semantics.scales = scales,
-            Change::Numbers(numbers) => semantics.numbers = Some(numbers),
-            Change::Outside(outside) => semantics.outside = outside,
-            _ => {}
+    pub fn new(hypothesis: Hypothesis, only: Option<&'n [&'n Node]>) -> Self {
+        match hypothesis {
+            Hypothesis::Listed(combination) => {
+                Self { edit: None, semantics: Semantics::of(combination.mutants), only }
+            }
+            Hypothesis::Composed(edit) => {
+                let mut semantics = Semantics::default();
+                match edit.change() {
+                    Change::Mutant(mutant) => mutant.apply(&mut semantics),
+                    Change::Conversion(conversion) => semantics.conversion = conversion,
+                    Change::Scales(scales) => semantics.scales = scales,
+                    Change::Numbers(numbers) => semantics.numbers = Some(numbers),
+                    Change::Outside(outside) => semantics.outside = outside,
+                    _ => {}
+                }
+                Self { edit: Some(edit), semantics, only }
+            }
         }
-        Self { edit, semantics, only }
     }
 
-    pub const fn edit(&self) -> Edit {
+    pub const fn edit(&self) -> Option<Edit> {
         self.edit
     }
 
@@ -39,7 +48,7 @@ impl<'n> Edited<'n> {
 
     /// Whether it changes this node.
     pub fn concerns(&self, node: &Node) -> bool {
-        let is_meant = self.only.is_none_or(|only| only.outputs == node.outputs);
-        is_meant && Operator::of(&node.op) == Some(self.edit.operator())
+        let is_meant = self.only.is_none_or(|only| only.iter().any(|one| one.outputs == node.outputs));
+        is_meant && self.edit.is_none_or(|edit| Operator::of(&node.op) == Some(edit.operator()))
     }
 }

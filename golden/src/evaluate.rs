@@ -3,7 +3,7 @@ use std::borrow::Cow;
 use twinfer_onnx::{Graph, Node, Shapes, Tensor, infer_shapes};
 
 use crate::{
-    Arithmetic, Edit, Evaluation, Limits, Reference, Unknown, edited::Edited, evaluator::Evaluator,
+    Arithmetic, Evaluation, Hypothesis, Limits, Reference, Unknown, edited::Edited, evaluator::Evaluator,
     mutants::Mutant, semantics::Semantics, value::Value,
 };
 
@@ -47,16 +47,16 @@ pub fn evaluate_within(
     Evaluator::new(graph, &shapes, arithmetic, &semantics, limits).run(inputs)
 }
 
-/// As [`evaluate_within`], with one edit in place of mutants, which changes every node of its operator or, if it is `Some`, the node `only`.
+/// As [`evaluate_within`], as a hypothesis says, which changes every node that it may concern or, if it is `Some`, those of `only`.
 pub fn evaluate_edited(
     graph: &Graph,
     inputs: &[Tensor],
     arithmetic: Arithmetic,
-    edit: Edit,
-    only: Option<&Node>,
+    hypothesis: Hypothesis,
+    only: Option<&[&Node]>,
     limits: Limits,
 ) -> Result<Evaluation, Unknown> {
-    let edited = Edited::new(edit, only);
+    let edited = Edited::new(hypothesis, only);
     let graph = &*misread(graph, edited.semantics(), |node| edited.concerns(node));
     let shapes = shapes_for(graph, inputs)?;
     let semantics = Semantics::of(&[]);

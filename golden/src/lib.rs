@@ -55,6 +55,7 @@ mod evaluation;
 mod evaluator;
 mod format;
 mod grid;
+mod hypothesis;
 mod integer_operand;
 mod integer_pairs;
 mod limits;
@@ -79,6 +80,7 @@ pub use evaluate::{
     evaluate_within,
 };
 pub use evaluation::Evaluation;
+pub use hypothesis::Hypothesis;
 pub use limits::Limits;
 pub use mutants::{Mutant, Nature};
 pub use reference::{Agreement, Reference};

@@ -5,7 +5,7 @@ mod nodes;
 
 use nodes::one_node;
 use twinfer_golden::{
-    Agreement, Arithmetic, Edit, Evaluation, Limits, Mutant, Operator, evaluate, evaluate_edited,
+    Agreement, Arithmetic, Edit, Evaluation, Hypothesis, Limits, Mutant, Operator, evaluate, evaluate_edited,
 };
 
 /// Graphs that are drawn for each operator at most.
@@ -49,7 +49,8 @@ fn every_edit_changes_some_graph_of_its_operator() {
             let Ok(golden) = evaluate(&graph, &inputs) else { continue };
             let is_silent = |edit: &Edit| {
                 let (arithmetic, limits) = (Arithmetic::default(), Limits::default());
-                let edited = evaluate_edited(&graph, &inputs, arithmetic, *edit, None, limits);
+                let edited =
+                    evaluate_edited(&graph, &inputs, arithmetic, Hypothesis::Composed(*edit), None, limits);
                 !edited.is_ok_and(|edited| differs(&golden, &edited))
             };
             silent.retain(is_silent);

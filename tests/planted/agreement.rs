@@ -1,7 +1,7 @@
 //! Says whether golden, with mutants applied, gives what a backend gave.
 //!
 //! A client writes frames as in docs/protocol.md to stdin. The header is a [`Question`]; the payload is an ONNX model, then the inputs
-//! of the run, then its outputs. The answer to each frame is a line of JSON: one [`Answer`] per explanation, in their order.
+//! of the run, then its outputs. The answer to each frame is a line of JSON: one [`Answers`] per explanation, in their order.
 
 mod frames;
 
@@ -9,20 +9,42 @@ use std::error::Error;
 
 use frames::{Described, decoded, serve};
 use serde::{Deserialize, Serialize};
+use twinfer_case::{Case, Expectation, Request, Run, TensorSource, Trigger};
 use twinfer_golden::{
-    Agreement, Arithmetic, Combination, Edit, Evaluation, Limits, Unknown, evaluate_as, evaluate_edited,
+    Agreement, Arithmetic, Evaluation, Hypothesis, Limits, Unknown, evaluate_as, evaluate_edited,
 };
-use twinfer_onnx::{Graph, Tensor};
+use twinfer_onnx::{DataType, Graph, Node, Tensor};
+use twinfer_triggers::{concerned, describe};
 
 /// What a backend did with one run of a model.
 #[derive(Deserialize)]
 struct Question {
-    /// Names of mutants, of their combinations or of edits; the empty name is golden itself.
-    explanations: Vec<String>,
+    /// What findings say.
+    explanations: Vec<Explanation>,
+    /// The outputs of the nodes that the bug does not concern though they are of its operator.
+    spared: Vec<String>,
     /// The descriptions of the inputs, in the graph's order.
     inputs: Vec<Described>,
     /// The descriptions of the outputs; `None` if the backend failed.
     outputs: Option<Vec<Described>>,
+}
+
+/// What a finding says is wrong, and where.
+#[derive(Deserialize)]
+struct Explanation {
+    /// The name of a mutant, of a combination or of an edit.
+    name: String,
+    /// The finding's trigger as `finding.json` has it.
+    trigger: Option<Trigger>,
+}
+
+/// Whether an explanation agrees with what the backend gave.
+#[derive(Clone, Copy, Serialize)]
+struct Answers {
+    /// If it applies to the nodes that satisfy the finding's trigger, as the finding says; to every node if the finding has none.
+    claimed: Answer,
+    /// If it applies to the nodes that the bug concerns.
+    planted: Answer,
 }
 
 #[derive(Clone, Copy, Serialize)]
@@ -44,32 +66,64 @@ fn main() -> Result<(), Box<dyn Error>> {
     serve(answers)
 }
 
-fn answers(question: &Question, parts: &[Vec<u8>]) -> Result<Vec<Answer>, Box<dyn Error>> {
+fn answers(question: &Question, parts: &[Vec<u8>]) -> Result<Vec<Answers>, Box<dyn Error>> {
     let described = question.inputs.iter().chain(question.outputs.iter().flatten());
     let (graph, mut inputs) = decoded(parts, described)?;
     let outputs = inputs.split_off(question.inputs.len());
-    let given = question.outputs.as_ref().map(|_| &outputs[..]);
-    let golden = evaluate_as(&graph, &inputs, Arithmetic::default(), &[]).ok();
-    let answer = |name: &String| answer(&graph, &inputs, given, golden.as_ref(), name);
-    Ok(question.explanations.iter().map(answer).collect())
+    let ran = Ran {
+        golden: evaluate_as(&graph, &inputs, Arithmetic::default(), &[]).ok(),
+        outputs: question.outputs.as_ref().map(|_| outputs),
+        graph,
+        inputs,
+    };
+    let is_planted = |node: &&Node| !node.outputs.iter().any(|output| question.spared.contains(output));
+    let planted: Vec<_> = ran.graph.nodes.iter().filter(is_planted).collect();
+    let answers = |Explanation { name, trigger }: &Explanation| Answers {
+        claimed: ran.answer(name, &ran.concerned(trigger.as_ref())),
+        planted: ran.answer(name, &planted),
+    };
+    Ok(question.explanations.iter().map(answers).collect())
 }
 
-fn answer(
-    graph: &Graph,
-    inputs: &[Tensor],
-    outputs: Option<&[Tensor]>,
-    golden: Option<&Evaluation>,
-    name: &str,
-) -> Answer {
-    let Some(evaluation) = evaluated(graph, inputs, name) else { return Answer::Unknown };
-    match (evaluation, outputs) {
-        (Ok(evaluation), _) if !evaluation.unspecified.is_empty() => Answer::Open,
-        (Ok(evaluation), Some(outputs)) if agree(&evaluation, outputs) => {
-            let is_vague = golden.is_some_and(|golden| !agree(golden, outputs) && holds(&evaluation, golden));
-            if is_vague { Answer::Vague } else { Answer::Agrees }
+/// A graph that ran.
+struct Ran {
+    graph: Graph,
+    inputs: Vec<Tensor>,
+    /// `None` if the backend failed.
+    outputs: Option<Vec<Tensor>>,
+    golden: Option<Evaluation>,
+}
+
+impl Ran {
+    /// The nodes that a trigger concerns; every node if there is none.
+    fn concerned(&self, trigger: Option<&Trigger>) -> Vec<&Node> {
+        let Some(trigger) = trigger else { return self.graph.nodes.iter().collect() };
+        let case = Case {
+            graph: self.graph.clone(),
+            request: Request { precision: DataType::Float, tf32: false },
+            runs: vec![Run { inputs: self.inputs.iter().cloned().map(TensorSource::Data).collect() }],
+            expectation: Expectation::Valid,
+            provenance: None,
+        };
+        let nodes = self.graph.nodes.iter().zip(concerned(&describe(&case), trigger));
+        nodes.filter(|(_, concerned)| *concerned).map(|(node, _)| node).collect()
+    }
+
+    /// Whether the explanation called `name`, applied to the nodes `only`, agrees with the output.
+    fn answer(&self, name: &str, only: &[&Node]) -> Answer {
+        let Some(hypothesis) = Hypothesis::from_name(name) else { return Answer::Unknown };
+        let (arithmetic, limits) = (Arithmetic::default(), Limits::default());
+        let evaluation: Result<_, Unknown> =
+            evaluate_edited(&self.graph, &self.inputs, arithmetic, hypothesis, Some(only), limits);
+        match (evaluation, &self.outputs) {
+            (Ok(evaluation), _) if !evaluation.unspecified.is_empty() => Answer::Open,
+            (Ok(evaluation), Some(outputs)) if agree(&evaluation, outputs) => {
+                let is_vague = |golden| !agree(golden, outputs) && holds(&evaluation, golden);
+                if self.golden.as_ref().is_some_and(is_vague) { Answer::Vague } else { Answer::Agrees }
+            }
+            (Err(_), None) => Answer::Agrees,
+            _ => Answer::Differs,
         }
-        (Err(_), None) => Answer::Agrees,
-        _ => Answer::Differs,
     }
 }
 
@@ -77,19 +131,6 @@ fn answer(
 fn holds(evaluation: &Evaluation, golden: &Evaluation) -> bool {
     let tensors: Option<Vec<_>> = golden.outputs.iter().map(|output| output.to_tensor().ok()).collect();
     tensors.is_some_and(|tensors| agree(evaluation, &tensors))
-}
-
-/// What golden with the explanation called `name` gives; `None` if there is no such explanation.
-fn evaluated(graph: &Graph, inputs: &[Tensor], name: &str) -> Option<Result<Evaluation, Unknown>> {
-    let arithmetic = Arithmetic::default();
-    if name.is_empty() {
-        return Some(evaluate_as(graph, inputs, arithmetic, &[]));
-    }
-    let mutants = Combination::from_name(name).map(|combination| combination.mutants);
-    let listed = mutants.map(|mutants| evaluate_as(graph, inputs, arithmetic, mutants));
-    listed.or_else(|| {
-        Some(evaluate_edited(graph, inputs, arithmetic, Edit::from_name(name)?, None, Limits::default()))
-    })
 }
 
 fn agree(evaluation: &Evaluation, outputs: &[Tensor]) -> bool {

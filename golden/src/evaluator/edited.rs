@@ -18,7 +18,12 @@ const CHANGED: [&str; 16] =
 impl<'a> Evaluator<'a> {
     /// The output of a node that `edited` changes.
     pub(super) fn edited(&mut self, edited: &'a Edited<'a>, node: &Node) -> Result<Value, Unknown> {
-        let edit = edited.edit();
+        let Some(edit) = edited.edit() else {
+            let semantics = std::mem::replace(&mut self.semantics, edited.semantics());
+            let changed = self.stated(node);
+            self.semantics = semantics;
+            return changed;
+        };
         let stated = match edit.region() {
             Some(_) => Some(self.stated(node)?),
             None => None,

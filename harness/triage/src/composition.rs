@@ -1,15 +1,21 @@
-//! *Composition*: which edits of golden explain a minimal case that no listed mutant explains. An edit must predict: it reproduces the
-//! minimal case, and other cases that show the same, on values that were not chosen for it.
+//! *Composition*: which mutants explain a minimal case. An explanation must predict: it reproduces the minimal case, and other cases that
+//! show the same, on values that were not chosen for it. Listed mutants that reproduce the minimal case come first; if none of them
+//! predicts, edits of golden are searched.
 
 use twinfer_case::{Arithmetic, Case, Diagnosis, Kind, ReproducingMutant, Trigger};
 use twinfer_checks::{Evaluated, Prediction};
-use twinfer_golden::{Edit, Operator};
-use twinfer_triggers::{describe, satisfies};
+use twinfer_golden::{Combination, Edit, Hypothesis, Operator};
+use twinfer_onnx::Node;
+use twinfer_triggers::{concerned, describe, satisfies};
 
 use crate::{diverging_case::DivergingCase, symptom::Symptom};
 
 /// The evidence in bits that an explanation needs beyond what chooses it among all that are tried.
 const ENOUGH_BITS: f64 = 20.0;
+
+/// The evidence in bits of a case of which the diagnosis names a mutant with bounds so wide that they hold golden's values too: as many zero
+/// bits rule out chance.
+const BITS_OF_DIAGNOSIS: f64 = 12.0;
 
 /// Neighbors that show the same and that an explanation must reproduce with evidence at least: witnesses have the structure of the
 /// minimal case, so that many edits agree on all of them.
@@ -18,14 +24,13 @@ const FEWEST: usize = 4;
 /// Of the cases that show the same, an explanation may fail on one in this many: another bug may show there.
 const TOLERATED: usize = 10;
 
-/// Of the cases that conform although the trigger holds, or if there is none of all that conform, an explanation may predict another output
-/// for one in this many.
+/// Of the cases that conform although the trigger holds, an explanation may predict another output for one in this many.
 const TOLERATED_CONFORMING: usize = 4;
 
 /// Explanations that are reported as one answer at most. More do not tell what is wrong.
 const MOST_ALTERNATIVES: usize = 6;
 
-/// Cases of each kind that edits are tried on at most.
+/// Cases of each kind that hypotheses are tried on at most.
 const MOST_CASES: usize = 64;
 
 /// Why a case ran.
@@ -44,7 +49,33 @@ pub struct Observations {
     conforming: Vec<Evaluated>,
 }
 
-/// How an edit that reproduces the minimal case did on the other cases: the less the better, in this order.
+/// What is known beside the cases.
+#[derive(Clone, Copy)]
+pub struct Circumstances<'a> {
+    /// The condition under which the finding shows; `None` if none was found.
+    pub trigger: Option<&'a Trigger>,
+    /// The arithmetic of the backend.
+    pub arithmetic: Arithmetic,
+}
+
+/// A case that a hypothesis is tried on.
+struct Trial<'a> {
+    evaluated: &'a Evaluated,
+    drawn: Drawn,
+    /// The nodes that may show what is wrong; `None` if that is not known, or if the case does not satisfy the trigger.
+    concerned: Option<Vec<&'a Node>>,
+    /// Whether nearly all cases that satisfy the trigger show what is wrong.
+    is_certain: bool,
+}
+
+/// The cases as they are tried.
+struct Trials<'a> {
+    diverging: Vec<Trial<'a>>,
+    conforming: Vec<Trial<'a>>,
+    circumstances: Circumstances<'a>,
+}
+
+/// How a hypothesis that reproduces the minimal case did on the other cases: the less the better, in this order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Failures {
     /// Cases that show the same, and that it does not reproduce.
@@ -66,24 +97,54 @@ impl Observations {
         }
     }
 
-    /// The edits that explain `minimal`, between which the cases do not distinguish; `None` if none does. What they predict where `trigger`
-    /// does not hold does not matter.
-    pub fn explain(
+    /// The edits that explain all cases if no listed mutant but those `refuted` explains `minimal`, or none but one of precision, whose wide
+    /// bounds hold much that an edit predicts; before them the listed mutants that are no explanation then.
+    pub fn settle(
         &self,
         minimal: &DivergingCase,
-        trigger: Option<&Trigger>,
-        arithmetic: Arithmetic,
-    ) -> Option<Diagnosis> {
+        refuted: Vec<String>,
+        circumstances: Circumstances<'_>,
+    ) -> (Vec<String>, Option<Diagnosis>) {
+        let listed: Vec<_> =
+            minimal.symptom.diagnosis().iter().filter(|name| !refuted.contains(name)).collect();
+        if !listed.iter().all(|name| is_of_precision(name)) {
+            return (refuted, None);
+        }
+        let is_listed = |edit: &str| listed.iter().any(|name| edit.ends_with(&format!("-{name}")));
+        let composed = self.explain(minimal, circumstances);
+        match composed.filter(|composed| !composed.mutant_names().any(is_listed)) {
+            Some(composed) => (minimal.symptom.diagnosis().to_vec(), Some(composed)),
+            None => (refuted, None),
+        }
+    }
+
+    /// The listed mutants that explain the minimal case of `symptom` alone, and not the other cases.
+    pub fn refuted(&self, symptom: &Symptom, circumstances: Circumstances<'_>) -> Vec<String> {
+        let trials = self.trials(circumstances);
+        let count = Combination::singles().chain(Combination::several()).count();
+        let explains = |name: &&String| {
+            let combination = Combination::from_name(name).map(Hypothesis::Listed);
+            combination.is_some_and(|listed| trials.failures(listed, needed(count)).is_some())
+        };
+        symptom.diagnosis().iter().filter(|name| !explains(name)).cloned().collect()
+    }
+
+    /// The edits that explain `minimal`, between which the cases do not distinguish; `None` if none does. What they predict where the
+    /// trigger does not hold does not matter.
+    fn explain(&self, minimal: &DivergingCase, circumstances: Circumstances<'_>) -> Option<Diagnosis> {
         if !matches!(minimal.symptom.kind(), Kind::WrongValues | Kind::WrongShape) {
             return None;
         }
+        let trials = self.trials(circumstances);
         let candidates = candidates(&minimal.evaluated.encoded.case);
-        let needed = (candidates.len().max(1) as f64).log2() + ENOUGH_BITS;
+        let needed = needed(candidates.len());
         let mut explaining = Vec::new();
         for edit in candidates {
-            if let Prediction::Reproduced(evidence) = Prediction::of(edit, &minimal.evaluated, arithmetic)
+            let hypothesis = Hypothesis::Composed(edit);
+            if let Prediction::Reproduced(evidence) =
+                Prediction::of(hypothesis, &minimal.evaluated, circumstances.arithmetic, None)
                 && evidence.bits > 0.0
-                && let Some(failures) = self.failures(edit, needed, trigger, arithmetic)
+                && let Some(failures) = trials.failures(hypothesis, needed)
             {
                 explaining.push((failures, edit, evidence.residual));
             }
@@ -101,49 +162,141 @@ impl Observations {
         })
     }
 
-    /// The cases on which `edit` fails; `None` if it fails on too many, or if the evidence is not enough.
-    fn failures(
-        &self,
-        edit: Edit,
-        needed: f64,
-        trigger: Option<&Trigger>,
-        arithmetic: Arithmetic,
-    ) -> Option<Failures> {
-        let (mut bits, mut supporting, mut diverging) = (0.0, 0, 0);
-        for (drawn, evaluated) in &self.diverging {
-            match Prediction::of(edit, evaluated, arithmetic) {
-                Prediction::Reproduced(evidence) if evidence.bits > 0.0 => {
-                    bits += evidence.bits;
-                    supporting += usize::from(*drawn == Drawn::Neighbor);
-                }
-                Prediction::Reproduced(_) | Prediction::Refuted => diverging += 1,
-                Prediction::Unknown => {}
-            }
-            if diverging > self.diverging.len() / TOLERATED {
-                return None;
-            }
-        }
-        if bits < needed || supporting < FEWEST {
-            return None;
-        }
-        let is_refuted =
-            |evaluated: &&Evaluated| Prediction::of(edit, evaluated, arithmetic) == Prediction::Refuted;
-        let refuting: Vec<_> = self.conforming.iter().filter(is_refuted).collect();
-        let is_meant = |evaluated: &&&Evaluated| is_triggered(evaluated, trigger);
-        let meant = self.conforming.iter().filter(|evaluated| is_triggered(evaluated, trigger)).count();
-        let is_contradicted =
-            refuting.iter().filter(is_meant).count() * TOLERATED_CONFORMING > meant + supporting;
-        (!is_contradicted).then(|| Failures {
-            diverging,
-            conforming: refuting.len(),
-            is_restricted: edit.is_restricted(),
-        })
+    fn trials<'a>(&'a self, circumstances: Circumstances<'a>) -> Trials<'a> {
+        let trial = |(drawn, evaluated): (Drawn, &'a Evaluated)| Trial {
+            evaluated,
+            drawn,
+            concerned: circumstances.trigger.and_then(|trigger| of_trigger(evaluated, trigger)),
+            is_certain: circumstances.trigger.is_some_and(Trigger::is_sufficient),
+        };
+        let conforming = self.conforming.iter().map(|evaluated| (Drawn::Neighbor, evaluated));
+        let diverging = self.diverging.iter().map(|(drawn, evaluated)| (*drawn, evaluated));
+        let mut diverging: Vec<_> = diverging.map(trial).collect();
+        // most hypotheses fail on the first few
+        diverging.sort_by_key(|trial| cost(trial.evaluated));
+        Trials { diverging, conforming: conforming.map(trial).collect(), circumstances }
     }
 }
 
-/// Whether a case satisfies a trigger; every case does if there is none.
-fn is_triggered(evaluated: &Evaluated, trigger: Option<&Trigger>) -> bool {
-    trigger.is_none_or(|trigger| satisfies(&describe(&evaluated.encoded.case), trigger))
+impl Trials<'_> {
+    /// The cases on which a hypothesis fails; `None` if it fails on too many, or if the evidence is not enough.
+    fn failures(&self, hypothesis: Hypothesis, needed: f64) -> Option<Failures> {
+        let arithmetic = self.circumstances.arithmetic;
+        let (mut bits, mut supporting, mut supporting_neighbors, mut silent, mut diverging) =
+            (0.0, 0, 0, 0, 0);
+        let considered: Vec<_> =
+            self.diverging.iter().filter(|trial| !trial.is_of_another(hypothesis)).collect();
+        // beside a listed mutant, which is a likely mistake, one case may show another bug
+        let tolerated = (considered.len() / TOLERATED).max(usize::from(is_listed(hypothesis)));
+        for trial in &considered {
+            let predicted = trial.predicted(hypothesis, arithmetic);
+            match predicted {
+                Prediction::Reproduced(evidence) if evidence.bits > 0.0 => {
+                    bits += evidence.bits;
+                    supporting += 1;
+                    supporting_neighbors += usize::from(trial.drawn == Drawn::Neighbor);
+                }
+                Prediction::Reproduced(_) => silent += 1,
+                Prediction::Refuted => diverging += 1,
+                Prediction::Unknown => {}
+            }
+            if diverging > tolerated {
+                return None;
+            }
+        }
+        let is_enough = bits >= needed && supporting_neighbors >= FEWEST && silent <= supporting;
+        let neighbors = considered.iter().filter(|trial| trial.drawn == Drawn::Neighbor).count();
+        let is_decided_by_witnesses = is_listed(hypothesis) && neighbors < FEWEST && supporting > 0;
+        if !is_enough && !is_decided_by_witnesses {
+            return None;
+        }
+        let (mut conforming, mut meant, mut contradicting) = (0, 0, 0);
+        for Trial { evaluated, concerned, .. } in &self.conforming {
+            let is_refuted = |concerned: Option<&[&Node]>| {
+                Prediction::of(hypothesis, evaluated, arithmetic, concerned) == Prediction::Refuted
+            };
+            conforming += usize::from(is_refuted(None));
+            if let Some(concerned) = concerned {
+                meant += 1;
+                contradicting += usize::from(is_refuted(Some(concerned)));
+            }
+        }
+        let is_contradicted = contradicting * TOLERATED_CONFORMING > meant + supporting;
+        let is_restricted = matches!(hypothesis, Hypothesis::Composed(edit) if edit.is_restricted());
+        (!is_contradicted).then_some(Failures { diverging, conforming, is_restricted })
+    }
+}
+
+impl Trial<'_> {
+    /// What a hypothesis says of a diverging case: at the nodes that its trigger concerns or, since a trigger may be inexact, at others.
+    fn predicted(&self, hypothesis: Hypothesis, arithmetic: Arithmetic) -> Prediction {
+        let predicted =
+            |concerned: Option<&[&Node]>| Prediction::of(hypothesis, self.evaluated, arithmetic, concerned);
+        let triggered = self.concerned.as_deref().map(|concerned| predicted(Some(concerned)));
+        let predicted = match triggered {
+            Some(triggered) if triggered != Prediction::Refuted || self.is_certain => triggered,
+            _ => predicted(None),
+        };
+        match (predicted, hypothesis) {
+            (Prediction::Reproduced(evidence), Hypothesis::Listed(combination))
+                if evidence.bits == 0.0 && combination.is_precision() && self.is_diagnosed(combination) =>
+            {
+                Prediction::Reproduced(evidence.with_bits(BITS_OF_DIAGNOSIS))
+            }
+            _ => predicted,
+        }
+    }
+
+    fn is_diagnosed(&self, combination: Combination) -> bool {
+        self.diagnosis().any(|name| name == combination.name)
+    }
+
+    /// Whether a neighbor shows another bug than a listed mutant: others explain it.
+    fn is_of_another(&self, hypothesis: Hypothesis) -> bool {
+        match hypothesis {
+            Hypothesis::Listed(combination) => {
+                self.drawn == Drawn::Neighbor
+                    && self.diagnosis().next().is_some()
+                    && !self.is_diagnosed(combination)
+            }
+            Hypothesis::Composed(_) => false,
+        }
+    }
+
+    /// The listed mutants that explain the case by itself.
+    fn diagnosis(&self) -> impl Iterator<Item = &str> {
+        let diagnoses = self.evaluated.divergences().iter().filter_map(|one| one.diagnosis.as_ref());
+        diagnoses.flat_map(Diagnosis::mutant_names)
+    }
+}
+
+const fn is_listed(hypothesis: Hypothesis) -> bool {
+    matches!(hypothesis, Hypothesis::Listed(_))
+}
+
+fn is_of_precision(name: &str) -> bool {
+    Combination::from_name(name).is_some_and(|combination| combination.is_precision())
+}
+
+/// About what an evaluation of a case costs.
+fn cost(evaluated: &Evaluated) -> u64 {
+    let encoded = &evaluated.encoded;
+    let size = encoded.size();
+    (size.input_elements + size.initializer_elements) as u64 + encoded.macs()
+}
+
+/// The evidence that one of so many candidates needs.
+fn needed(candidates: usize) -> f64 {
+    (candidates.max(1) as f64).log2() + ENOUGH_BITS
+}
+
+/// The nodes of a case that a trigger concerns; `None` if the case does not satisfy it.
+fn of_trigger<'a>(evaluated: &'a Evaluated, trigger: &Trigger) -> Option<Vec<&'a Node>> {
+    let case = &evaluated.encoded.case;
+    let described = describe(case);
+    let nodes = case.graph.nodes.iter().zip(concerned(&described, trigger));
+    satisfies(&described, trigger)
+        .then(|| nodes.filter(|(_, concerned)| *concerned).map(|(node, _)| node).collect())
 }
 
 /// The edits of the operators of a case.
@@ -211,17 +364,25 @@ mod tests {
         let references = references(&encoded, &golden(), info.description.arithmetic);
         let (arithmetic, limits) = (info.description.arithmetic, Limits::default());
         let inputs = &encoded.task.runs[0];
-        let given = evaluate_edited(&encoded.case.graph, inputs, arithmetic, mistake, None, limits);
+        let given = evaluate_edited(
+            &encoded.case.graph,
+            inputs,
+            arithmetic,
+            Hypothesis::Composed(mistake),
+            None,
+            limits,
+        );
         let output = given.expect("a valid graph").outputs[0].to_tensor().expect("a tensor");
         let mut observation = Observation::new(Stage::Execute, Outcome::Ok);
         observation.runs = vec![RunOutput { outputs: vec![output], intermediates: Vec::new() }];
         Evaluated::new(&info, encoded, references, observation)
     }
 
-    /// The names of the edits that explain a backend with this mistake after experiments with so many neighbors.
-    fn explained(mistake: &str, neighbors: u64) -> Vec<String> {
+    /// The listed mutants that are refuted for a backend with this mistake after experiments with so many neighbors of a case, and the names
+    /// of the edits that explain it.
+    fn settled(minimal: Case, mistake: &str, neighbors: u64) -> (Vec<String>, Vec<String>) {
         let mistake = Edit::from_name(mistake).expect("it is an edit");
-        let evaluated = run(case(2, 3, 0), mistake);
+        let evaluated = run(minimal, mistake);
         let symptom = Symptom::of(&evaluated.divergences()[0], &evaluated);
         let minimal = DivergingCase { evaluated, symptom };
         let mut observations = Observations::default();
@@ -232,8 +393,24 @@ mod tests {
             let neighbor = case(1 + seed as usize % 3, 2 + seed as usize % 4, 10 * seed);
             observations.add(&minimal.symptom, run(neighbor, mistake), Drawn::Neighbor);
         }
-        let diagnosis = observations.explain(&minimal, None, Arithmetic::default());
-        diagnosis.iter().flat_map(Diagnosis::mutant_names).map(str::to_owned).collect()
+        let circumstances = Circumstances { trigger: None, arithmetic: Arithmetic::default() };
+        let refuted = observations.refuted(&minimal.symptom, circumstances);
+        let (refuted, composed) = observations.settle(&minimal, refuted, circumstances);
+        let edits = composed.iter().flat_map(Diagnosis::mutant_names).map(str::to_owned);
+        (refuted, edits.collect())
+    }
+
+    /// The names of the edits that explain a backend with this mistake after experiments with so many neighbors.
+    fn explained(mistake: &str, neighbors: u64) -> Vec<String> {
+        settled(case(2, 3, 0), mistake, neighbors).1
+    }
+
+    /// A Conv of two output channels, the second of which has no bias.
+    fn half_biased() -> Case {
+        let mut case = case(2, 2, 0);
+        case.graph.initializers[1].tensor =
+            Tensor::from_f64(DataType::Float, vec![2], &[5.0, 0.0]).expect("a vector");
+        case
     }
 
     #[test]
@@ -245,6 +422,19 @@ mod tests {
             assert!(explained.iter().any(|name| name == mistake), "{mistake}: {explained:?}");
             assert!(explained.len() <= 3, "{mistake}: {explained:?}");
         }
+    }
+
+    #[test]
+    fn listed_mutant_that_does_not_predict_gives_way_to_an_edit() {
+        // the last bias for all channels is none here
+        let (refuted, edits) = settled(half_biased(), "conv-bias-channel-last", 12);
+        assert_eq!(refuted, ["bias-dropped"]);
+        assert!(edits.iter().any(|edit| edit == "conv-bias-channel-last"), "{edits:?}");
+    }
+
+    #[test]
+    fn listed_mutant_that_predicts_stays() {
+        assert_eq!(settled(half_biased(), "conv-bias-ignored", 12), (Vec::new(), Vec::new()));
     }
 
     #[test]

@@ -18,7 +18,7 @@ use crate::{
     recurrence::Recurrence,
     reduction::Reduction,
     repeats::Repeater,
-    study::Experiments,
+    study::{Experiments, Study},
     suspect::Suspect,
     triage_result::{Confirmed, Reduced, TriageOutcome},
 };
@@ -85,7 +85,7 @@ impl<'a> Investigator<'a> {
         if is_certain && is_reached(&reduced.identity) {
             return Ok(Some(TriageOutcome::Reduced(reduced)));
         }
-        let Some(studied) = self.study(workers, reduced, cancellation)? else { return Ok(None) };
+        let Some(studied) = self.study(workers, reduced, &is_reached, cancellation)? else { return Ok(None) };
         if is_reached(&studied.identity) {
             return Ok(Some(TriageOutcome::Reduced(studied)));
         }
@@ -100,6 +100,7 @@ impl<'a> Investigator<'a> {
         self,
         workers: &TriageWorkers,
         mut reduced: Reduced,
+        is_reached: &dyn Fn(&Identity) -> bool,
         cancellation: &Cancellation,
     ) -> Result<Option<Reduced>, TriageError> {
         let reduction = &Reduction { workers, oracle: self.oracle, cancellation };
@@ -111,13 +112,17 @@ impl<'a> Investigator<'a> {
         if let Some(smaller) = self.reduce_further(reduction, &reduced, &refuted)? {
             reduced = smaller;
         }
-        let study = experiments.study(&reduced.smallest)?;
-        reduced = match self.reduce_further(reduction, &reduced, &study.refuted)? {
+        let study = |reduced: &Reduced| {
+            let is_known = |study: &Study| is_reached(&reduced.clone().studied(study.clone(), info).identity);
+            experiments.study(&reduced.smallest, &is_known)
+        };
+        let first = study(&reduced)?;
+        reduced = match self.reduce_further(reduction, &reduced, &first.refuted)? {
             Some(smaller) => {
-                let study = experiments.study(&smaller.smallest)?;
+                let study = study(&smaller)?;
                 smaller.studied(study, info)
             }
-            None => reduced.studied(study, info),
+            None => reduced.studied(first, info),
         };
         Ok((!cancellation.is_canceled()).then_some(reduced))
     }
@@ -208,7 +213,7 @@ impl<'a> Investigator<'a> {
         reduced: Reduced,
         cancellation: &Cancellation,
     ) -> Result<Option<TriageOutcome>, TriageError> {
-        let Some(reduced) = self.study(workers, reduced, cancellation)? else { return Ok(None) };
+        let Some(reduced) = self.study(workers, reduced, &|_| false, cancellation)? else { return Ok(None) };
         let confirmed = self.confirm_case(workers, suspect, &reduced, cancellation)?;
         let confirmed = confirmed.map(|confirmed| culprit::add(confirmed, suspect, workers)).transpose()?;
         Ok(confirmed.map(|confirmed| TriageOutcome::Confirmed(reduced, Box::new(confirmed))))

@@ -9,7 +9,7 @@ use twinfer_triggers::{DescribedNode, Learner, describe};
 
 use crate::{
     TriageError,
-    composition::{Drawn, Observations},
+    composition::{Circumstances, Drawn, Observations},
     diverging_case::DivergingCase,
     neighbors::Neighbors,
     reduction::Reduction,
@@ -55,7 +55,7 @@ pub struct Experiments<'a> {
     pub neighbors: Option<&'a Neighbors>,
 }
 
-/// How often the mutants that explain a minimal case explain other cases that show the same symptom.
+/// How often the mutants that explain a case explain its graph with other values.
 #[derive(Default)]
 struct Explanations {
     diverging: usize,
@@ -65,8 +65,12 @@ struct Explanations {
 }
 
 impl Experiments<'_> {
-    /// Studies a minimal case.
-    pub fn study(&self, minimal: &DivergingCase) -> Result<Study, TriageError> {
+    /// Studies a minimal case. Edits are searched unless the finding `is_reached`, which is told the trigger and the refuted mutants.
+    pub fn study(
+        &self,
+        minimal: &DivergingCase,
+        is_reached: &dyn Fn(&Study) -> bool,
+    ) -> Result<Study, TriageError> {
         let case = &minimal.evaluated.encoded.case;
         let mut explanations = self.explanations(minimal)?;
         if minimal.symptom.diagnosis().is_empty() {
@@ -79,14 +83,17 @@ impl Experiments<'_> {
             }
             _ => None,
         };
-        let refuted = explanations.refuted(&minimal.symptom);
-        let is_explained = refuted.len() < minimal.symptom.diagnosis().len();
-        let arithmetic = self.reduction.workers.info().description.arithmetic;
-        let composed = if is_explained {
-            None
-        } else {
-            explanations.observations.explain(minimal, trigger.as_ref(), arithmetic)
+        let circumstances = Circumstances {
+            trigger: trigger.as_ref(),
+            arithmetic: self.reduction.workers.info().description.arithmetic,
         };
+        let observations = &explanations.observations;
+        let refuted = observations.refuted(&minimal.symptom, circumstances);
+        let known = Study { trigger: trigger.clone(), refuted, composed: None };
+        if is_reached(&known) {
+            return Ok(known);
+        }
+        let (refuted, composed) = observations.settle(minimal, known.refuted, circumstances);
         Ok(Study { trigger, refuted, composed })
     }
 

@@ -79,6 +79,11 @@ impl DescribedNode {
         facts
     }
 
+    /// Whether every fact of a condition holds.
+    fn has_all(&self, trigger: &Trigger) -> bool {
+        trigger.facts.iter().all(|&fact| self.has(fact))
+    }
+
     fn numbers(&self, quantity: Quantity) -> &[i64] {
         self.quantities.get(&quantity).map_or(&[], Vec::as_slice)
     }
@@ -86,8 +91,12 @@ impl DescribedNode {
 
 /// Whether one of `nodes` satisfies the condition of `trigger`.
 pub fn satisfies(nodes: &[DescribedNode], trigger: &Trigger) -> bool {
-    let satisfies = |node: &DescribedNode| trigger.facts.iter().all(|&fact| node.has(fact));
-    nodes.iter().any(|node| node.operator == trigger.operator && satisfies(node))
+    nodes.iter().any(|node| node.operator == trigger.operator && node.has_all(trigger))
+}
+
+/// For each of `nodes`, whether what is wrong may show there: not if it is of the operator of `trigger` and does not satisfy its condition.
+pub fn concerned(nodes: &[DescribedNode], trigger: &Trigger) -> Vec<bool> {
+    nodes.iter().map(|node| node.operator != trigger.operator || node.has_all(trigger)).collect()
 }
 
 /// How much a fact adds to a condition, in bits beyond those that choose it: what is simpler to say explains more.
@@ -158,5 +167,27 @@ const fn is(one: i64, relation: Relation, other: i64) -> bool {
         Relation::AtMost => one <= other,
         Relation::MultipleOf => other != 0 && one % other == 0,
         Relation::NoMultipleOf => other != 0 && one % other != 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use twinfer_case::Tally;
+
+    use super::*;
+
+    #[test]
+    fn nodes_of_other_operators_are_concerned() {
+        let node = |operator: &str, group| DescribedNode {
+            operator: operator.to_owned(),
+            quantities: BTreeMap::from([(Quantity::Group, vec![group])]),
+            ..DescribedNode::default()
+        };
+        let facts = vec![Fact::Number(Axes::Some, Quantity::Group, Relation::Above, 1)];
+        let (operator, tally) = ("Conv".to_owned(), Tally::default());
+        let trigger = Trigger { operator, facts, satisfying: tally, missing: tally };
+        let nodes = [node("Conv", 1), node("Conv", 2), node("Relu", 1)];
+        assert_eq!(concerned(&nodes, &trigger), [false, true, true]);
+        assert!(satisfies(&nodes, &trigger) && !satisfies(&nodes[..1], &trigger));
     }
 }

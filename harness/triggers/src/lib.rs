@@ -34,6 +34,6 @@ mod described_node;
 mod description;
 mod learner;
 
-pub use described_node::{DescribedNode, satisfies};
+pub use described_node::{DescribedNode, concerned, satisfies};
 pub use description::describe;
 pub use learner::Learner;

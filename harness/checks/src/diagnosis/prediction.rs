@@ -1,9 +1,11 @@
-//! What an edit of golden says of a case that ran.
+//! What a hypothesis says of a case that ran.
 
 use std::collections::HashSet;
 
 use twinfer_case::RunOutput;
-use twinfer_golden::{Agreement, Arithmetic, Edit, Evaluation, Limits, Operator, Reference, evaluate_edited};
+use twinfer_golden::{
+    Agreement, Arithmetic, Evaluation, Hypothesis, Limits, Operator, Reference, evaluate_edited,
+};
 use twinfer_onnx::{Node, Tensor};
 
 use super::fit::infers;
@@ -18,13 +20,13 @@ const BITS_OF_EXTENT: f64 = 3.0;
 /// The share of the largest element that is taken to be distinguished at least where nothing tells how close neighboring values lie.
 const RESOLUTION: f64 = 1e-4;
 
-/// Nodes of the operator of an edit that are tried one by one at most.
-const MOST_NODES: usize = 6;
+/// Nodes that are tried one by one at most.
+const MOST_NODES: usize = 8;
 
-/// The limits on the evaluation of an edit: many are tried.
+/// The limits on the evaluation of a hypothesis: many are tried.
 const LIMITS: Limits = Limits { elements: 1 << 20, multiply_accumulates: 1 << 22 };
 
-/// Whether golden with an edit reproduces what a backend gave for a case.
+/// Whether golden reproduces what a backend gave for a case if a hypothesis holds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Prediction {
     /// It gives something else.
@@ -35,7 +37,7 @@ pub enum Prediction {
     Unknown,
 }
 
-/// How closely an edit reproduces an output, and what that tells.
+/// How closely a hypothesis reproduces an output, and what that tells.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Evidence {
     /// How improbable it is, in bits, that elements which differ from golden's are reproduced by chance. Zero if golden reproduces the output
@@ -46,26 +48,38 @@ pub struct Evidence {
 }
 
 impl Prediction {
-    /// What `edit` says of a case that a backend of this arithmetic ran. If the case has several nodes of its operator, it may change all of
-    /// them or one: what shows under a condition need not show at each.
-    pub fn of(edit: Edit, evaluated: &Evaluated, arithmetic: Arithmetic) -> Self {
-        let everywhere = Self::of_nodes(edit, evaluated, arithmetic, None);
-        let nodes = &evaluated.encoded.case.graph.nodes;
-        let nodes: Vec<_> =
-            nodes.iter().filter(|node| Operator::of(&node.op) == Some(edit.operator())).collect();
-        if everywhere != Self::Refuted || !(2..=MOST_NODES).contains(&nodes.len()) {
-            return everywhere;
+    /// What `hypothesis` says of a case that a backend of this arithmetic ran. If it is known where what is wrong may show, it changes the
+    /// nodes `concerned`. Otherwise it may change all nodes, or one of several: what shows under a condition need not show at each.
+    pub fn of(
+        hypothesis: Hypothesis,
+        evaluated: &Evaluated,
+        arithmetic: Arithmetic,
+        concerned: Option<&[&Node]>,
+    ) -> Self {
+        let at_once = Self::of_nodes(hypothesis, evaluated, arithmetic, concerned);
+        let is_meant = |node: &&Node| match hypothesis {
+            Hypothesis::Listed(_) => true,
+            Hypothesis::Composed(edit) => Operator::of(&node.op) == Some(edit.operator()),
+        };
+        let nodes: Vec<_> = evaluated.encoded.case.graph.nodes.iter().filter(is_meant).collect();
+        if at_once != Self::Refuted || concerned.is_some() || !(2..=MOST_NODES).contains(&nodes.len()) {
+            return at_once;
         }
-        let each = nodes.into_iter().map(|node| Self::of_nodes(edit, evaluated, arithmetic, Some(node)));
-        let reproduces = |prediction: &Self| matches!(prediction, Self::Reproduced(_));
-        each.into_iter().find(reproduces).unwrap_or(everywhere)
+        let mut each =
+            nodes.iter().map(|node| Self::of_nodes(hypothesis, evaluated, arithmetic, Some(&[node])));
+        each.find(|prediction| matches!(prediction, Self::Reproduced(_))).unwrap_or(at_once)
     }
 
-    /// What an edit of one node says, or of every node of its operator.
-    fn of_nodes(edit: Edit, evaluated: &Evaluated, arithmetic: Arithmetic, only: Option<&Node>) -> Self {
+    /// What a hypothesis says that changes the nodes `only`, or every one.
+    fn of_nodes(
+        hypothesis: Hypothesis,
+        evaluated: &Evaluated,
+        arithmetic: Arithmetic,
+        only: Option<&[&Node]>,
+    ) -> Self {
         let Evaluated { encoded, references, observation, .. } = evaluated;
         let evaluate = |inputs: &Vec<Tensor>| {
-            evaluate_edited(&encoded.case.graph, inputs, arithmetic, edit, only, LIMITS).ok()
+            evaluate_edited(&encoded.case.graph, inputs, arithmetic, hypothesis, only, LIMITS).ok()
         };
         let runs = &encoded.task.runs;
         if observation.runs.is_empty() {
@@ -96,6 +110,12 @@ impl Prediction {
 }
 
 impl Evidence {
+    /// The same residual with so many bits of evidence.
+    #[must_use]
+    pub const fn with_bits(self, bits: f64) -> Self {
+        Self { bits, ..self }
+    }
+
     fn and(self, other: Self) -> Self {
         let residuals = self.residual.zip(other.residual);
         Self { bits: self.bits + other.bits, residual: residuals.map(|(one, other)| one.max(other)) }

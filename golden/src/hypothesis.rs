@@ -1,0 +1,39 @@
+use std::fmt;
+
+use crate::{Combination, Edit};
+
+/// What may explain an output that golden does not: listed mutants, or an edit.
+///
+/// `Display` gives its name, in kebab-case.
+///
+/// ```
+/// use twinfer_golden::Hypothesis;
+///
+/// let listed = Hypothesis::from_name("bias-dropped").expect("it is a mutant");
+/// let composed = Hypothesis::from_name("conv-bias-negated").expect("it is an edit");
+/// assert!(matches!((listed, composed), (Hypothesis::Listed(_), Hypothesis::Composed(_))));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hypothesis {
+    /// One mutant, or several that are listed together.
+    Listed(Combination),
+    /// A mutant that is composed.
+    Composed(Edit),
+}
+
+impl Hypothesis {
+    /// The hypothesis called `name`.
+    pub fn from_name(name: &str) -> Option<Self> {
+        let listed = Combination::from_name(name).map(Self::Listed);
+        listed.or_else(|| Edit::from_name(name).map(Self::Composed))
+    }
+}
+
+impl fmt::Display for Hypothesis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Listed(combination) => f.write_str(combination.name),
+            Self::Composed(edit) => edit.fmt(f),
+        }
+    }
+}
