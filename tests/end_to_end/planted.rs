@@ -28,18 +28,22 @@ fn fuzz(subjects: &[String], cases: &str) -> Option<(Outcome, Vec<Finding>)> {
     Some((outcome, findings(&out)))
 }
 
-/// A campaign with its run in `out`; `None` if there is no Python that has what the adapter needs.
+/// A campaign with its run in `out` that minimizes nothing; `None` if there is no Python that has what the adapter needs.
 fn fuzz_into(out: &Path, subjects: &[String], cases: &str) -> Option<Outcome> {
+    fuzz_with(out, subjects, &["--cases", cases, "--no-minimize"])
+}
+
+fn fuzz_with(out: &Path, subjects: &[String], options: &[&str]) -> Option<Outcome> {
     let has_numpy = Command::new("python3").args(["-c", "import numpy"]).output();
     if !has_numpy.is_ok_and(|output| output.status.success()) {
         eprintln!("skipped: python3 with numpy is needed");
         return None;
     }
     let backends = format!("golden,{}", subjects.join(","));
-    let budget = ["fuzz", "--trust", "--no-minimize", "--jobs", "1", "--seed", "22", "--cases", cases];
+    let budget = ["fuzz", "--trust", "--jobs", "1", "--seed", "22"];
     let families = ["--family", "conv,deconv,qdq-conv,qdq-deconv,block", "--distribution", "baseline"];
     let others = ["--backends", &backends, "--known", no_findings(), "--out", out.to_str().unwrap()];
-    Some(twinfer(&[&budget[..], &families, &others].concat()).run())
+    Some(twinfer(&[&budget[..], options, &families, &others].concat()).run())
 }
 
 fn findings(run: &Path) -> Vec<Finding> {
@@ -66,6 +70,24 @@ fn description_without_a_bug_conforms() {
     let Some((outcome, findings)) = fuzz(&[planted("none")], CASES_WITHOUT) else { return };
     assert_eq!(outcome.code, Some(0), "{}", outcome.shown());
     assert!(findings.is_empty(), "{}", outcome.shown());
+}
+
+#[test]
+fn planted_bug_is_explained_by_an_edit() {
+    // the mean of BatchNormalization loses its sign if there are 2 spatial axes
+    const EDIT: &str = "batchnormalization-mean-absolute";
+    const CLAUSE: &str = "the mean of BatchNormalization is replaced by its absolute value";
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    let Some(outcome) = fuzz_with(&out, &[planted("31")], &["--cases", "60"]) else { return };
+    let findings = findings(&out);
+    let [finding] = &findings[..] else { panic!("{}", outcome.shown()) };
+    let trigger = finding.trigger.as_ref().map(twinfer_case::Trigger::condition);
+    assert_eq!(trigger.as_deref(), Some("BatchNormalization where spatial axes = 2"));
+    let explained = finding.divergences.iter().filter_map(|divergence| divergence.diagnosis.as_ref());
+    let mutants: Vec<_> = explained.flat_map(|diagnosis| &diagnosis.mutants).collect();
+    let named: Vec<_> = mutants.iter().map(|one| (one.name.as_str(), one.clause.as_str())).collect();
+    assert_eq!(named, [(EDIT, CLAUSE)], "{}", outcome.shown());
 }
 
 #[test]

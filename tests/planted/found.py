@@ -7,14 +7,14 @@ import re
 BESIDE = {"QuantizeLinear", "DequantizeLinear"}
 RIGHT = 0.99
 EXACT = 0.98
-VAGUE = 0.01  # of all graphs; agreement in them says nothing
+VAGUE = 0.01  # of the graphs; agreement in them says nothing
 
 
 class Verdict(enum.Enum):
     """What the explanation of a finding is worth."""
 
-    RIGHT = "right"  # it predicts what the bug does
-    RIGHT_IF_TRIGGERED = "right where triggered"  # it does not say when the bug applies
+    RIGHT = "right"  # it predicts with the finding's trigger what the bug does, and where
+    RIGHT_IF_TRIGGERED = "right where triggered"  # it predicts what the bug does; the trigger is wrong or missing
     VAGUE = "vague"  # it agrees, but its bound is so wide that it would agree with right values where the bug shows
     WRONG = "wrong"
     NONE = "none"
@@ -49,12 +49,12 @@ class Finding:
 
     def verdict_on(self, name):
         """What one of its explanations is worth."""
-        everywhere, if_triggered, vague = self.agreement[name]
-        if max(everywhere, if_triggered) >= RIGHT and vague > VAGUE:
-            return Verdict.VAGUE
+        everywhere, vague, if_triggered, vague_if_triggered = self.agreement[name]
         if everywhere >= RIGHT:
-            return Verdict.RIGHT
-        return Verdict.RIGHT_IF_TRIGGERED if if_triggered >= RIGHT else Verdict.WRONG
+            return Verdict.VAGUE if vague > VAGUE else Verdict.RIGHT
+        if if_triggered >= RIGHT:
+            return Verdict.VAGUE if vague_if_triggered > VAGUE else Verdict.RIGHT_IF_TRIGGERED
+        return Verdict.WRONG
 
 
 def findings(run):

@@ -39,3 +39,8 @@ def _conditions(operator):
 def is_triggered(bug, graph):
     """Whether the bug's trigger holds for some node of a graph."""
     return any(map(bug.holds, bugs.seen_facts(graph, bug.operator)))
+
+
+def spared(bug, graph):
+    """The outputs of the nodes of a bug's operator that it does not concern."""
+    return [name for facts in bugs.seen_facts(graph, bug.operator) if not bug.holds(facts) for name in facts.node.outputs]

@@ -36,10 +36,9 @@ def measured(campaign, number, bug, golden, triggers):
     if not kept.exists():
         seconds = campaign.run(number)
         findings = found.findings(campaign.run_of(number))
-        names = list(dict.fromkeys(name for finding in findings for name in finding.explanations))
-        agreements = explanations.agreements(bug, names, golden)
+        agreements = explanations.agreements(bug, [claim for finding in findings for claim in explanations.claims(finding)], golden)
         for finding in findings:
-            finding.agreement = {name: agreements[name].shares for name in finding.explanations}
+            finding.agreement = {claim["name"]: agreements[explanations.key(claim)].shares for claim in explanations.claims(finding)}
         triggered = [finding for finding in findings if finding.trigger]
         for finding, figures in zip(triggered, predictions.figures(bug, [finding.trigger for finding in triggered], triggers)):
             finding.precision, finding.recall = figures

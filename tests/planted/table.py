@@ -18,11 +18,11 @@ seed of [the list](../../tests/planted/bugs.json) from a description in numpy th
 tests/planted/measure.py --out target/planted --cases {arguments.cases} --seed {arguments.seed} --table docs/generated/planted-bugs.md
 ```
 
-An explanation is *right* if golden with its mutants agrees with the planted evaluation, within golden's bounds, on at least 99% of 1,000 fresh
-graphs: 150 at least in which the bug is triggered, up to 150 in which its trigger is just missed, the rest at random. It is *right where triggered* if it
-agrees only on those in which the bug is triggered, because it does not say when it applies. Of several alternatives the best counts. Otherwise it is
-*wrong*. It is *vague* if it agrees, but in more than 1% of the graphs only because its bound is so wide that it holds right values as well where the
-bug shows. *None*: no explanation.
+An explanation is *right* if golden, with its mutants applied to the nodes that satisfy the finding's trigger, agrees with the planted evaluation,
+within golden's bounds, on at least 99% of 1,000 fresh graphs: 150 at least in which the bug is triggered, up to 150 in which its trigger is just missed,
+the rest at random. It is *right where triggered* if that fails, and it agrees where the bug is triggered if it is applied to the nodes that the bug concerns:
+what it says is right, and the trigger is not. Of several alternatives the best counts. Otherwise it is *wrong*. It is *vague* if it agrees, but in more
+than 1% of the graphs only because its bound is so wide that it holds right values as well where the bug shows. *None*: no explanation.
 
 {summary(listed, results)}
 
