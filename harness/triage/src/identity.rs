@@ -1,7 +1,7 @@
 //! What a finding is recognized by, and which provisional signatures may belong to one finding.
 
 use twinfer_case::{Case, CaseOutcome, Cause, Finding, Kind, Signature, Trigger};
-use twinfer_triggers::{DescribedNode, describe, satisfies};
+use twinfer_triggers::{DescribedNode, describe, describe_runs, satisfies};
 
 use crate::{classes::classes, provisional::Provisional, symptom::are_of_values};
 
@@ -98,7 +98,7 @@ impl Identity {
     /// sufficient, has all classes of the minimal case.
     pub fn is_shown_by(&self, case: &Case) -> bool {
         match &self.trigger {
-            Some(trigger) if trigger.is_sufficient() => satisfies(&describe(case), trigger),
+            Some(trigger) if trigger.is_sufficient() => satisfies(&describe_runs(case), trigger),
             _ => self.is_contained_in(&classes(case)),
         }
     }
@@ -322,6 +322,20 @@ mod tests {
         assert!(finding.is_likely(&provisional(&case(2, 2))));
         assert!(!finding.is_likely(&provisional(&case(4, 1))));
         assert!(finding.is_shown_by(&case(2, 2)) && !finding.is_shown_by(&case(4, 1)));
+    }
+
+    #[test]
+    fn finding_shows_in_a_run_that_satisfies_the_trigger() {
+        let fact = Fact::Number(Axes::Some, Quantity::Batch, Relation::Above, 1);
+        let finding = identity(&case(1, 4), &["Conv"], 1);
+        let trigger = finding.trigger.clone().map(|trigger| Trigger { facts: vec![fact], ..trigger });
+        let finding = Identity { trigger, ..finding };
+        let mut batched = case(1, 4);
+        assert!(!finding.is_shown_by(&batched));
+        batched.graph.inputs[0].shape = None;
+        let x = Tensor { data: TensorData::Float(vec![1.0; 24]), shape: vec![2, 4, 3] };
+        batched.runs.push(twinfer_case::Run { inputs: vec![twinfer_case::TensorSource::Data(x)] });
+        assert!(finding.is_shown_by(&batched));
     }
 
     #[test]

@@ -1,5 +1,5 @@
 use twinfer_case::{EncodedCase, Signature, VariantInfo};
-use twinfer_triggers::{DescribedNode, describe};
+use twinfer_triggers::{DescribedNode, describe_runs};
 
 use crate::symptom::Symptom;
 
@@ -8,14 +8,14 @@ use crate::symptom::Symptom;
 pub struct Provisional {
     /// The signature of the case as it is.
     pub signature: Signature,
-    /// What the nodes of the case are like, of which some may satisfy the trigger of a finding.
+    /// What the nodes of the case are like in each run, of which some may satisfy the trigger of a finding.
     pub nodes: Vec<DescribedNode>,
 }
 
 impl Provisional {
     /// How `symptom` of the case `encoded` looks.
     pub(crate) fn of(symptom: &Symptom, info: &VariantInfo, encoded: &EncodedCase) -> Self {
-        Self { signature: symptom.signature(info, encoded), nodes: describe(&encoded.case) }
+        Self { signature: symptom.signature(info, encoded), nodes: describe_runs(&encoded.case) }
     }
 }
 

@@ -1,8 +1,8 @@
 //! Describes the nodes of a case.
 
-use std::iter;
+use std::{collections::HashSet, iter};
 
-use twinfer_case::{Case, Property, Quantity, Regime, TensorSource};
+use twinfer_case::{Case, Property, Quantity, Regime, Run, TensorSource};
 use twinfer_onnx::{
     AutoPad, Axis, DataType, DequantizeLinear, Dim, Graph, Node, Op, QuantizeLinear, Shapes, Tensor, Window,
     infer_shapes, resolve_axis,
@@ -13,7 +13,18 @@ use crate::DescribedNode;
 /// What every node of a case is like in its first run, in the order of the graph. Of a case that is not valid, only the operator of the
 /// node that breaks a rule is known; nothing if no node does.
 pub fn describe(case: &Case) -> Vec<DescribedNode> {
-    let Some(run) = case.runs.first() else { return Vec::new() };
+    case.runs.first().map(|run| described(case, run)).unwrap_or_default()
+}
+
+/// What every node of a case is like in each of its runs, those of the first run first; runs of the same shapes are alike.
+pub fn describe_runs(case: &Case) -> Vec<DescribedNode> {
+    let shapes = |run: &Run| run.inputs.iter().map(|source| source.shape().to_vec()).collect::<Vec<_>>();
+    let mut seen = HashSet::new();
+    let different = case.runs.iter().filter(|run| seen.insert(shapes(run)));
+    different.flat_map(|run| described(case, run)).collect()
+}
+
+fn described(case: &Case, run: &Run) -> Vec<DescribedNode> {
     let extents: Vec<_> = run.inputs.iter().map(|source| source.shape().to_vec()).collect();
     let Ok(shapes) = infer_shapes(&case.graph, &extents) else {
         return offending(&case.graph, &extents).map(named).into_iter().collect();

@@ -35,5 +35,5 @@ mod description;
 mod learner;
 
 pub use described_node::{DescribedNode, concerned, satisfies};
-pub use description::describe;
+pub use description::{describe, describe_runs};
 pub use learner::Learner;
