@@ -132,16 +132,18 @@ fn value_returned_in_another_type_is_no_divergence() {
 #[test]
 fn outputs_that_nothing_explains_are_explained_as_their_segment() {
     let Some(bench) = Bench::start("ort:cpu,opt=off") else { return };
-    let checked = bench.check(quantized_overflow(), |graph| graph);
-    let explained = |verdict: &Verdict| -> Vec<_> {
-        let rules = verdict.divergences().iter().map(|divergence| divergence.documented.clone());
-        rules.collect()
-    };
-    assert_eq!(explained(&checked.from_outputs), [None], "the sum need not overflow inside the model");
-    assert_eq!(explained(checked.verdict()), [Some("ort-float16-quantizes-through-int32".to_owned())]);
-    let culprit = checked.culprit().expect("a culprit");
-    let names: Vec<_> = culprit.nodes.iter().map(|node| node.name.as_str()).collect();
-    assert_eq!((names, culprit.shown), (vec!["quantize"], Shown::Alone));
+    for is_read_twice in [false, true] {
+        let checked = bench.check(quantized_overflow(is_read_twice), |graph| graph);
+        let explained = |verdict: &Verdict| -> Vec<_> {
+            let rules = verdict.divergences().iter().map(|divergence| divergence.documented.clone());
+            rules.collect()
+        };
+        assert_eq!(explained(&checked.from_outputs), [None], "the sum need not overflow inside the model");
+        assert_eq!(explained(checked.verdict()), [Some("ort-float16-quantizes-through-int32".to_owned())]);
+        let culprit = checked.culprit().expect("a culprit");
+        let names: Vec<_> = culprit.nodes.iter().map(|node| node.name.as_str()).collect();
+        assert_eq!((names, culprit.shown), (vec!["quantize"], Shown::Alone));
+    }
 }
 
 #[test]

@@ -3,8 +3,9 @@
 use twinfer_case::{Case, Expectation, Request, Run, TensorSource};
 use twinfer_onnx::{DataType, Graph, Initializer, Node, Op, QuantizeLinear, Tensor, ValueInfo};
 
-/// x + x for x = 60000 and 1, which is infinity and 2, quantized to INT8 in steps of ¼.
-pub fn quantized_overflow() -> Case {
+/// x + x for x = 60000 and 1, which is infinity and 2, quantized to INT8 in steps of ¼. Another node may read the sum as well, so that backends
+/// do not fuse it.
+pub fn quantized_overflow(is_read_twice: bool) -> Case {
     let tensor = |dtype, numbers: &[f64]| {
         let shape = if numbers.len() == 1 { Vec::new() } else { vec![numbers.len()] };
         Tensor::from_f64(dtype, shape, numbers).expect("numbers of the type")
@@ -19,6 +20,15 @@ pub fn quantized_overflow() -> Case {
     let constant = |name: &str, tensor| Initializer { name: name.to_owned(), tensor };
     let x = tensor(DataType::Float16, &[60000.0, 1.0]);
     let input = ValueInfo { shape: Some(vec![twinfer_onnx::Dim::Fixed(2)]), ..value("x", DataType::Float16) };
+    let mut outputs = vec![value("quantize_out", DataType::Int8)];
+    let mut nodes = vec![
+        node(Op::Add, "add", &["x", "x"]),
+        node(Op::QuantizeLinear(QuantizeLinear::default()), "quantize", &["add_out", "scale", "zero_point"]),
+    ];
+    if is_read_twice {
+        nodes.push(node(Op::Relu, "relu", &["add_out"]));
+        outputs.push(value("relu_out", DataType::Float16));
+    }
     Case {
         graph: Graph {
             opset: 21,
@@ -27,15 +37,8 @@ pub fn quantized_overflow() -> Case {
                 constant("scale", tensor(DataType::Float16, &[0.25])),
                 constant("zero_point", tensor(DataType::Int8, &[0.0])),
             ],
-            nodes: vec![
-                node(Op::Add, "add", &["x", "x"]),
-                node(
-                    Op::QuantizeLinear(QuantizeLinear::default()),
-                    "quantize",
-                    &["add_out", "scale", "zero_point"],
-                ),
-            ],
-            outputs: vec![value("quantize_out", DataType::Int8)],
+            nodes,
+            outputs,
         },
         request: Request { precision: DataType::Float16, tf32: false },
         runs: vec![Run { inputs: vec![TensorSource::Data(x)] }],

@@ -49,8 +49,8 @@ fn largest_share(dtype: DataType) -> f64 {
 /// Adds what an examination shows to the conclusion about the whole model: the culprit, and how much was judged.
 ///
 /// A model whose segments conform conforms, if only the width of its bound or an operator that golden does not know spoke against it. A
-/// variant whose every node was judged is not to blame for what another one answers differently. Wrong outputs that nothing explains are explained as
-/// their segment is.
+/// variant whose every node was judged is not to blame for what another one answers differently. Wrong outputs are explained as their segment is,
+/// if that is [better explained](Found::explanation_of).
 pub fn conclude(judgement: &mut Judgement, info: &VariantInfo, examination: &Examination) {
     let Examination { counts, found } = examination;
     if let Some(found) = found {
@@ -104,12 +104,15 @@ fn of_segment(info: &VariantInfo, found: &Found) -> impl Iterator<Item = Diverge
 }
 
 impl Found {
-    /// The divergence of the segment that explains `divergences`, those of the whole model: nothing explains their values at the outputs, where bounds are wider, and
-    /// mutants explain those of the segment as a model of its own.
+    /// The divergence of the segment that explains `divergences`, those of the whole model, better than they are explained: mutants explain
+    /// the segment as a model of its own, and either nothing explains the outputs, where bounds are wider, or a limitation documents the segment
+    /// alone.
     pub fn explanation_of(&self, divergences: &[Divergence]) -> Option<&Divergence> {
         let of_segment = self.evaluated.divergences().iter();
         let explained = of_segment.filter(|one| concerns_values(one)).find(|one| names_mutants(one))?;
-        (self.stands_alone && are_unexplained(divergences)).then_some(explained)
+        let is_better = are_unexplained(divergences)
+            || explained.documented.is_some() && !divergences.iter().any(is_documented);
+        (self.stands_alone && is_better).then_some(explained)
     }
 }
 
@@ -118,6 +121,11 @@ pub fn are_unexplained(divergences: &[Divergence]) -> bool {
     let of_values: Vec<_> = divergences.iter().filter(|divergence| concerns_values(divergence)).collect();
     let is_explained = |divergence: &Divergence| divergence.fallback.is_some() || names_mutants(divergence);
     !of_values.is_empty() && !of_values.into_iter().any(is_explained)
+}
+
+/// Whether a limitation of the backend documents a divergence.
+pub const fn is_documented(divergence: &Divergence) -> bool {
+    divergence.documented.is_some()
 }
 
 fn names_mutants(divergence: &Divergence) -> bool {
@@ -137,9 +145,72 @@ pub fn concerns_values(divergence: &Divergence) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use twinfer_case::{
+        Blame, Case, Culprit, Diagnosis, EncodedCase, Expectation, Observation, Outcome, ReproducingMutant,
+        Request, Shown, Stage,
+    };
+    use twinfer_checks::Evaluated;
     use twinfer_golden::Evaluation;
+    use twinfer_onnx::Graph;
 
     use super::*;
+
+    /// Wrong values that these mutants explain, and this rule documents.
+    fn wrong_values(mutants: &[&str], rule: Option<&str>) -> Divergence {
+        let mutant = |name: &&str| ReproducingMutant { name: (*name).to_owned(), clause: String::new() };
+        let mutants = mutants.iter().map(mutant).collect();
+        let variant = "ort:cpu".parse().expect("a variant");
+        Divergence {
+            diagnosis: Some(Diagnosis { mutants, residual: None, unexplained: None }),
+            documented: rule.map(str::to_owned),
+            ..Divergence::new(variant, Stage::Execute, Kind::WrongValues, Blame::Variant, String::new())
+        }
+    }
+
+    fn found(divergence: Divergence, stands_alone: bool) -> Found {
+        let graph = Graph {
+            opset: 17,
+            inputs: Vec::new(),
+            initializers: Vec::new(),
+            nodes: Vec::new(),
+            outputs: Vec::new(),
+        };
+        let case = Case {
+            graph,
+            request: Request { precision: DataType::Float, tf32: false },
+            runs: Vec::new(),
+            expectation: Expectation::Valid,
+            provenance: None,
+        };
+        let (nodes, inputs, output) = (Vec::new(), Vec::new(), String::new());
+        Found {
+            culprit: Culprit { nodes, inputs, output, shown: Shown::Alone },
+            evaluated: Evaluated {
+                encoded: EncodedCase::encode(case).expect("a small case"),
+                references: Vec::new(),
+                observation: Observation::new(Stage::Execute, Outcome::Ok),
+                judgement: Judgement {
+                    verdict: Verdict::Diverges(vec![divergence]),
+                    notes: Vec::new(),
+                    compared: true,
+                },
+            },
+            stands_alone,
+        }
+    }
+
+    #[test]
+    fn segment_explains_what_outputs_do_not() {
+        let explains = |found: Found, outputs| found.explanation_of(&[outputs]).is_some();
+        let (unexplained, explained) = (|| wrong_values(&[], None), || wrong_values(&["a"], None));
+        let documented = || wrong_values(&["b"], Some("rule"));
+        assert!(explains(found(explained(), true), unexplained()));
+        assert!(explains(found(documented(), true), explained()), "its bound is narrower");
+        assert!(!explains(found(explained(), true), explained()));
+        assert!(!explains(found(documented(), true), documented()));
+        assert!(!explains(found(unexplained(), true), unexplained()));
+        assert!(!explains(found(explained(), false), unexplained()), "it is right on its own");
+    }
 
     fn references(dtype: DataType, bound: f64) -> Vec<twinfer_checks::RunReference> {
         let output = Reference {

@@ -107,6 +107,11 @@ impl<'a, E> Examiner<'a, '_, E> {
         if let Some(wrong) = self.first_wrong(&ends, &mut values) {
             return self.narrow(wrong, &values, &boundaries).map(Some);
         }
+        if self.subject.is_wrong
+            && let Some(found) = self.wrong_behind_overflow(&ends, &values)?
+        {
+            return Ok(Some(found));
+        }
         if !boundaries.is_empty() && (self.subject.is_wrong || !self.has_same_outputs(&observation)) {
             return self.search_fused(boundaries, observation);
         }

@@ -21,5 +21,5 @@ mod structure;
 mod suspicion;
 mod values;
 
-pub use conclusion::{are_unexplained, blindness, concerns_values, conclude, is_exact};
+pub use conclusion::{are_unexplained, blindness, concerns_values, conclude, is_documented, is_exact};
 pub use examination::{Cutting, Examination, Found, Subject, examine, has_segments};

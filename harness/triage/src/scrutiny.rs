@@ -1,11 +1,11 @@
 //! *Scrutiny*: judging a case segment by segment, where the comparison of its outputs is not enough.
 
-use twinfer_case::{Divergence, Expectation, Kind, Note, Outcome, Stage, Verdict};
+use twinfer_case::{Description, Divergence, Effect, Expectation, Kind, Note, Outcome, Stage, Verdict};
 use twinfer_checks::Evaluated;
 use twinfer_onnx::PartialGraph;
 use twinfer_segments::{
     Cutting, Found, Subject, are_unexplained, blindness, concerns_values, conclude, examine, has_segments,
-    is_exact,
+    is_documented, is_exact,
 };
 use twinfer_workers::{TriageWorkers, WorkerError};
 
@@ -13,7 +13,7 @@ use twinfer_workers::{TriageWorkers, WorkerError};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scrutiny {
     /// Cases whose comparison of outputs is blind to errors that are large in proportion to the outputs, unless these are wrong and
-    /// explained.
+    /// explained, and no limitation could explain them better.
     #[default]
     Blind,
     /// Cases whose outputs are not known exactly, and cases whose outputs are wrong.
@@ -39,7 +39,8 @@ impl Scrutiny {
         workers: &TriageWorkers,
         evaluated: &mut Evaluated,
     ) -> Result<Triageable, WorkerError> {
-        let Some(graph) = self.graph_to_examine(evaluated) else { return Ok(Triageable::Case) };
+        let description = &workers.info().description;
+        let Some(graph) = self.graph_to_examine(evaluated, description) else { return Ok(Triageable::Case) };
         let is_wrong = evaluated.divergences().iter().any(concerns_values);
         let subject = Subject {
             info: workers.info(),
@@ -66,14 +67,16 @@ impl Scrutiny {
     }
 
     /// The graph of a case that needs to be judged segment by segment. Notes what the comparison of its outputs cannot see.
-    fn graph_to_examine(self, evaluated: &mut Evaluated) -> Option<PartialGraph> {
+    fn graph_to_examine(self, evaluated: &mut Evaluated, description: &Description) -> Option<PartialGraph> {
         if !is_compared(evaluated) {
             return None;
         }
         let blindness = blindness(&evaluated.references);
         evaluated.judgement.notes.extend(blindness.map(Note::Blind));
         let is_wrong = evaluated.divergences().iter().any(concerns_values);
-        let is_open = !is_wrong || are_unexplained(evaluated.divergences());
+        let is_open = !is_wrong
+            || are_unexplained(evaluated.divergences())
+            || may_be_documented(evaluated, description);
         let is_needed = match self {
             Self::Blind => blindness.is_some() && is_open,
             Self::Rounded => !is_exact(&evaluated.references) || is_wrong,
@@ -81,6 +84,14 @@ impl Scrutiny {
         let graph = is_needed.then(|| PartialGraph::from(&evaluated.encoded.case.graph))?;
         has_segments(&graph).then_some(graph)
     }
+}
+
+/// Whether a limitation of the backend concerns the case, but not what explains its outputs.
+fn may_be_documented(evaluated: &Evaluated, description: &Description) -> bool {
+    let graph = &evaluated.encoded.case.graph;
+    let mut limitations = graph.nodes.iter().flat_map(|node| description.limitations_at(graph, node));
+    !evaluated.divergences().iter().any(is_documented)
+        && limitations.any(|limitation| limitation.effect == Effect::WrongValues)
 }
 
 /// Whether the outputs of a case were compared with golden's, and nothing else speaks against it.
