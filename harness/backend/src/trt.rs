@@ -121,11 +121,14 @@ impl Trt {
     }
 
     /// A build measures kernels on the device on any level above the lowest, and always where there are no levels.
-    /// Workers that do so side by side wait for each other's time slices, unless a service runs them at once
-    /// (docs/campaigns.md).
     fn device_use(&self) -> DeviceUse {
-        let times_kernels = self.execution.is_some() && !self.effort.is_lowest();
-        if times_kernels && !mps::is_serving() { DeviceUse::Alone } else { DeviceUse::Shared }
+        if self.effort.is_lowest() { DeviceUse::Shared } else { self.device_use_of_timing() }
+    }
+
+    /// Workers that measure kernels side by side wait for each other's time slices, unless a service runs them at once
+    /// (docs/campaigns.md).
+    fn device_use_of_timing(&self) -> DeviceUse {
+        if self.execution.is_some() && !mps::is_serving() { DeviceUse::Alone } else { DeviceUse::Shared }
     }
 
     fn observe(&mut self, task: &Task, recorder: &mut Recorder<'_>) -> Result<(), Outcome> {
@@ -216,6 +219,7 @@ impl Backend for Trt {
             arithmetic: Arithmetic::default().with(Algorithms::Any),
             device_use: self.device_use(),
             ladder: self.ladder.clone(),
+            ladder_device_use: self.device_use_of_timing(),
             ..Description::new(name, format!("{major}.{minor}.{patch}"), reaches)
         }
     }

@@ -101,6 +101,21 @@ fn trt_rtx_passes_the_smoke_test_on_every_rung_of_its_ladder() {
     }
 }
 
+/// A campaign starts the workers of a rung only once it needs them, and says before what they are.
+#[test]
+fn backends_say_on_a_rung_what_was_foreseen() {
+    // a process has one environment of ONNX Runtime
+    for base in ["trt-rtx,level=0", "trt,level=0"] {
+        let variant: Variant = base.parse().unwrap();
+        let Some(below) = opened(base).map(|backend| backend.describe()) else { continue };
+        for (set, options) in below.ladder.iter().enumerate() {
+            let rung = variant.with(options).to_string();
+            assert_eq!(below.on_rung(set), opened(&rung).map(|backend| backend.describe()), "{rung}");
+        }
+        assert_eq!(below.on_rung(below.ladder.len()), None);
+    }
+}
+
 /// TensorRT-RTX stands in for TensorRT, which wants a GPU: the layers are the same.
 fn layer_by_layer() -> Option<Box<dyn Backend>> {
     let installed = Store::open().and_then(|store| store.find("tensorrt-rtx"));

@@ -57,7 +57,8 @@ impl Campaign {
             Some(source) => Arc::clone(source),
             None => generated(&options.families, options.distribution, options.seed)?,
         };
-        let (host, pool_options) = (HostContext::start(), options.pools());
+        let host = HostContext::start().with_device_workers(options.device_workers);
+        let pool_options = options.pools();
         let subjects = options.variants.iter().filter(|variant| variant.backend != BackendName::Golden);
         let pools_of =
             |variant: &TrustedVariant| Arc::new(DevicePools::new(variant, &pool_options, &host, SPARES));

@@ -1,4 +1,4 @@
-//! The *dispatcher* knows where every case is. It alone decides what a divergence is, in case order, and it alone writes the
+//! The *dispatcher* knows where every case is. It alone decides what a divergence is, in case order unless time is limited, and it alone writes the
 //! journal, in the order in which verdicts come; everything else of a campaign happens in threads that send it a [`StageEvent`]
 //! when they are done.
 
@@ -12,7 +12,7 @@ use std::{
 };
 
 use crossbeam_channel::{Receiver, Sender};
-use twinfer_case::{Event, RunEnd, Summary};
+use twinfer_case::{Budget, Event, RunEnd, Summary};
 use twinfer_triage::Suspect;
 use twinfer_workers::{TriageWorkers, receive_all};
 
@@ -42,7 +42,7 @@ pub struct Dispatcher<'scope, 'env> {
     escalations: EscalationQueue,
     /// Cases with verdicts that run at stronger options, by their index in the campaign.
     escalated: BTreeMap<u64, JudgedCase>,
-    /// Cases whose divergences are decided in case order.
+    /// Cases whose divergences are to be decided.
     undecided: Undecided,
     triage: TriageQueue<'scope, 'env>,
     state: RunState,
@@ -56,6 +56,9 @@ pub struct Dispatcher<'scope, 'env> {
 /// Whether a case may wait for investigations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Patience {
+    /// It is next, so what it needs is investigated now.
+    IsNext,
+    /// Others come first.
     MayWait,
     TimeIsUp,
 }
@@ -115,12 +118,15 @@ impl<'scope, 'env> Dispatcher<'scope, 'env> {
                     StageEvent::Judged(case, Some(escalation)) => self.escalate(*case, *escalation),
                     StageEvent::Escalated(escalated) => self.complete(*escalated)?,
                     // what diverges was reduced, and confirmed in fresh workers
-                    StageEvent::Triaged(place, result) => self.triage.keep(place, result),
+                    StageEvent::Triaged(place, result) => {
+                        self.triage.keep(place, result);
+                        self.undecided.reconsider();
+                    }
                     StageEvent::Report(event) => self.report(&event, sink),
                     StageEvent::Failed(error) => return Err(error),
                 }
             }
-            // in case order: every divergence is decided, and findings are written
+            // every divergence is decided, and findings are written
             self.decide_cases()?;
             // what later cases will need is investigated meanwhile
             self.look_ahead();
@@ -165,21 +171,51 @@ impl<'scope, 'env> Dispatcher<'scope, 'env> {
         Ok(())
     }
 
-    /// Decides the divergences of cases in case order, up to one that waits for an investigation or for the verdicts of an earlier
-    /// case.
+    /// Decides the divergences of cases: with a budget of cases in case order, so that the result depends on nothing else; with a budget of
+    /// time as soon as each can be decided, so that findings are known early.
     fn decide_cases(&mut self) -> Result<(), CampaignError> {
+        self.decide_in_order()?;
+        match self.admission.options().budget {
+            Budget::Cases(_) => Ok(()),
+            Budget::Seconds(_) => self.decide_others(),
+        }
+    }
+
+    /// Decides cases in case order, up to one that waits for an investigation or for the verdicts of an earlier case.
+    fn decide_in_order(&mut self) -> Result<(), CampaignError> {
         let end = self.admission.all_settled_before();
-        while let Some(mut case) = self.undecided.take_before(end) {
-            if !self.resolve(&mut case, Patience::MayWait)? {
-                self.turn_wait.begin(case.index);
-                self.undecided.put_back(case);
+        while let Some(case) = self.undecided.take_before(end) {
+            let index = case.index;
+            if !self.decide_case(case, Patience::IsNext)? {
+                self.turn_wait.begin(index);
                 return Ok(());
             }
             self.turn_wait.end();
-            self.triage.close(case.index);
-            self.record(case)?;
         }
         Ok(())
+    }
+
+    /// Decides the cases that are new, and all of them again once more is known.
+    fn decide_others(&mut self) -> Result<(), CampaignError> {
+        while let Some(indices) = self.undecided.take_changed() {
+            for index in indices {
+                if let Some(case) = self.undecided.take(index) {
+                    self.decide_case(case, Patience::MayWait)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Decides a case and records it; false if it has to wait.
+    fn decide_case(&mut self, mut case: JudgedCase, patience: Patience) -> Result<bool, CampaignError> {
+        if !self.resolve(&mut case, patience)? {
+            self.undecided.put_back(case);
+            return Ok(false);
+        }
+        self.triage.close(case.index);
+        self.record(case)?;
+        Ok(true)
     }
 
     /// Investigates what later cases will need. Once time is up, only the investigations under way go on, no further than they must.
@@ -218,8 +254,8 @@ impl<'scope, 'env> Dispatcher<'scope, 'env> {
             let info = self.variants[suspect.variant].info();
             match self.resolve_suspect(&suspect, case.shown_below(&suspect), patience)? {
                 Some(resolution) => self.state.enter(resolution, (&suspect, info), case),
-                None if patience == Patience::MayWait => return Ok(false),
-                None => case.leave_open(&info.variant),
+                None if patience == Patience::TimeIsUp => case.leave_open(&info.variant),
+                None => return Ok(false),
             }
             case.suspects.remove(0);
         }
@@ -233,10 +269,10 @@ impl<'scope, 'env> Dispatcher<'scope, 'env> {
         lower: Option<usize>,
         patience: Patience,
     ) -> Result<Option<Resolution>, CampaignError> {
+        let counts = self.counts_at(suspect.index);
         let sink: &mut dyn FnMut(&Event) = &mut |event| self.unreported.push(event.clone());
         let seen = (&**suspect, self.variants[suspect.variant].info());
         let result = self.triage.result(suspect.place()).cloned();
-        let counts = Counts::at(suspect.index, self.admission.all_settled_before());
         match decide(self.state.catalog(), counts, &suspect.provisional, lower, result.as_deref()) {
             Decision::Known(finding) => self.state.known(finding, seen, sink).map(Some),
             Decision::Repeats(finding) => {
@@ -246,6 +282,7 @@ impl<'scope, 'env> Dispatcher<'scope, 'env> {
             Decision::Triaged(triaged, effort) => {
                 let resolution = self.state.triaged(&triaged, effort, seen, sink)?;
                 self.triage.update(self.state.catalog());
+                self.undecided.reconsider();
                 Ok(Some(resolution))
             }
             Decision::Investigate(question) | Decision::Confirm(question) => {
@@ -254,7 +291,16 @@ impl<'scope, 'env> Dispatcher<'scope, 'env> {
         }
     }
 
-    /// Has a suspect investigated. Once time is up, it counts for the finding that it resembles most, and is a finding as it is if its
+    /// Whether the catalog counts every case that is to be decided before the one at `index`: with a budget of time, those that are decided
+    /// already.
+    fn counts_at(&self, index: u64) -> Counts {
+        match self.admission.options().budget {
+            Budget::Cases(_) => Counts::at(index, self.admission.all_settled_before()),
+            Budget::Seconds(_) => Counts::Complete,
+        }
+    }
+
+    /// Has a suspect investigated if its case is next. Once time is up, it counts for the finding that it resembles most, and is a finding as it is if its
     /// investigation was under way.
     fn postpone(
         &mut self,
@@ -273,10 +319,11 @@ impl<'scope, 'env> Dispatcher<'scope, 'env> {
                 Ok(Some(resolution))
             }
             (Patience::TimeIsUp, None) => Ok(None),
-            (Patience::MayWait, _) => {
+            (Patience::IsNext, _) => {
                 self.triage.demand(suspect, hidden_behind);
                 Ok(None)
             }
+            (Patience::MayWait, _) => Ok(None),
         }
     }
 

@@ -1,11 +1,14 @@
-use std::{sync::Arc, thread};
+use std::sync::Arc;
 
 use twinfer_case::{Description, DeviceUse, TrustedVariant, Variant};
 use twinfer_workers::{
     Capacity, DevicePools, HostContext, SpareRequest, WorkerError, WorkerProcess, start_all,
 };
 
-use crate::{CampaignError, Options, Scaling, rung::Rung};
+use crate::{
+    CampaignError, Options, Scaling,
+    rung::{Base, Rung},
+};
 
 /// How many executors a variant will probably want on each device once its first worker has run a case.
 const EXPECTED_EXECUTORS: usize = 4;
@@ -14,27 +17,21 @@ const EXPECTED_EXECUTORS: usize = 4;
 pub struct FirstWorkers {
     /// By variant that runs every case: a worker per executor that it starts with.
     pub executors: Vec<Vec<WorkerProcess>>,
-    /// Every rung above those variants, with its first worker.
+    /// Every rung above those variants.
     pub rungs: Vec<Rung>,
 }
 
 impl FirstWorkers {
-    /// Starts the first workers of every variant, also with poisoned memory, and then those of the ladders above them.
+    /// Starts the first workers of every variant, and then those of the rungs above them that are not better started later.
     pub fn start(
         pools: &[Arc<DevicePools>],
         options: &Options,
         capacity: Capacity,
         host: &HostContext,
     ) -> Result<Self, CampaignError> {
-        let (executors, poisoned) = thread::scope(|scope| {
-            let poisoned = scope.spawn(|| Rung::start_poisoned(pools, options, host));
-            (start_executors(pools, options), poisoned.join())
-        });
-        let executors = executors?;
+        let executors = start_executors(pools, options)?;
         let _spares = request_spares(pools, &executors, options, capacity);
-        let mut rungs = Rung::start_ladders(&described(pools, &executors), options, host)?;
-        let panicked = || CampaignError::Supervisor("a thread that starts workers panicked".to_owned());
-        rungs.extend(poisoned.map_err(|_| panicked())??);
+        let rungs = Rung::start(&bases(pools, &executors), options, host)?;
         Ok(Self { executors, rungs })
     }
 
@@ -43,10 +40,11 @@ impl FirstWorkers {
         &'a self,
         pools: &'a [Arc<DevicePools>],
     ) -> Vec<(&'a TrustedVariant, &'a Description)> {
-        described(pools, &self.executors)
+        let described = |base: Base<'a>| (base.variant, base.worker.description());
+        bases(pools, &self.executors).into_iter().map(described).collect()
     }
 
-    /// Every worker, with its variant.
+    /// Every worker that has started, with its variant.
     pub fn all<'a>(
         &'a self,
         pools: &'a [Arc<DevicePools>],
@@ -55,7 +53,8 @@ impl FirstWorkers {
             workers.iter().map(|worker| (pools.variant(), worker))
         };
         let executors = pools.iter().zip(&self.executors).flat_map(of_variant);
-        executors.chain(self.rungs.iter().map(|rung| (rung.variant(), rung.worker())))
+        let rungs = self.rungs.iter().filter_map(|rung| Some((rung.variant(), rung.worker()?)));
+        executors.chain(rungs)
     }
 }
 
@@ -100,12 +99,10 @@ fn request_spares(
     requests.collect()
 }
 
-fn described<'a>(
-    pools: &'a [Arc<DevicePools>],
-    executors: &'a [Vec<WorkerProcess>],
-) -> Vec<(&'a TrustedVariant, &'a Description)> {
-    let described = |(pools, workers): (&'a Arc<DevicePools>, &'a Vec<WorkerProcess>)| {
-        Some((pools.trusted_variant(), workers.first()?.description()))
+/// The variants that run every case, each with the first of its workers.
+fn bases<'a>(pools: &'a [Arc<DevicePools>], executors: &'a [Vec<WorkerProcess>]) -> Vec<Base<'a>> {
+    let base = |(pools, workers): (&'a Arc<DevicePools>, &'a Vec<WorkerProcess>)| {
+        Some(Base { variant: pools.trusted_variant(), worker: workers.first()? })
     };
-    pools.iter().zip(executors).filter_map(described).collect()
+    pools.iter().zip(executors).filter_map(base).collect()
 }

@@ -9,7 +9,7 @@ use twinfer_case::{Budget, Distribution, Ladder, Settings, Stage, TrustedVariant
 use twinfer_checks::{Oracle, golden};
 use twinfer_store::{FindingsFolder, StoreError};
 use twinfer_triage::Scrutiny;
-use twinfer_workers::{Deadlines, NicedWorkers, PoolOptions, WorkerCommand};
+use twinfer_workers::{Deadlines, PoolOptions, WorkerCommand};
 
 use crate::{CaseSource, LibraryCheck};
 
@@ -128,10 +128,7 @@ impl Options {
             deadlines: self.deadlines,
             devices: self.devices.clone(),
             investigations: self.investigations.get(),
-            niced: match self.budget {
-                Budget::Cases(_) => NicedWorkers::Executors,
-                Budget::Seconds(_) => NicedWorkers::Triage,
-            },
+            executors_yield: matches!(self.budget, Budget::Cases(_)),
         }
     }
 

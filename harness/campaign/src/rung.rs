@@ -1,9 +1,12 @@
 //! A *rung* is a variant of the same backend that works harder on the same graphs than the one below it, or the same variant with
 //! poisoned memory.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
-use twinfer_case::{Description, DeviceUse, MemoryMode, PoisonPattern, TrustedVariant, Variant, VariantInfo};
+use twinfer_case::{
+    BackendName, Description, DeviceUse, MemoryMode, OptionKey, PoisonPattern, TrustedVariant, Variant,
+    VariantInfo,
+};
 use twinfer_workers::{
     DevicePools, HostContext, Semaphore, TriageWorkers, WorkerError, WorkerProcess, start_all,
 };
@@ -13,47 +16,44 @@ use crate::{CampaignError, Options};
 /// The most rungs that a ladder may have.
 const MOST: usize = 8;
 
-/// A rung with the first of its workers.
+/// Workers that take longer than this to start are started when the first case needs them, if it is known what they will say.
+const SLOW_START: Duration = Duration::from_millis(500);
+
+/// A rung, perhaps with the first of its workers.
 pub struct Rung {
     base: TrustedVariant,
     pools: Arc<DevicePools>,
-    worker: WorkerProcess,
+    description: Description,
+    worker: Option<WorkerProcess>,
+}
+
+/// A variant that runs every case, with the first of its workers.
+#[derive(Clone, Copy)]
+pub struct Base<'a> {
+    pub variant: &'a TrustedVariant,
+    pub worker: &'a WorkerProcess,
 }
 
 impl Rung {
-    /// Starts the rungs of the ladders above the variants of a campaign, given with what their backends say of themselves, if the
-    /// options ask for them. A variant of the campaign, or a rung of another, does not become a rung again.
-    pub fn start_ladders(
-        bases: &[(&TrustedVariant, &Description)],
+    /// The rungs of the ladders above the variants of a campaign, and then those variants with poisoned memory, as far as the options ask
+    /// for them. A variant of the campaign, or a rung of another, does not become a rung again.
+    pub fn start(
+        bases: &[Base<'_>],
         options: &Options,
         host: &HostContext,
     ) -> Result<Vec<Self>, CampaignError> {
-        if options.ladder.is_none() {
-            return Ok(Vec::new());
+        let mut planned = Planned::above(bases, options, host);
+        if options.ladder.is_some() {
+            for base in bases {
+                planned.add(*base, above(*base)?);
+            }
+            if planned.rungs.is_empty() {
+                return Err(CampaignError::NoRung);
+            }
         }
-        let mut planned = Planned::above(bases.iter().map(|(base, _)| *base), options, host);
-        for (base, description) in bases {
-            planned.add(base, above(base, description)?);
+        if options.poison_every.is_some() {
+            bases.iter().for_each(|base| planned.add(*base, poisoned(*base)));
         }
-        if planned.rungs.is_empty() {
-            return Err(CampaignError::NoRung);
-        }
-        planned.start()
-    }
-
-    /// Starts the variants of a campaign with poisoned memory, if the options ask for them, except those that are variants of the
-    /// campaign themselves.
-    pub fn start_poisoned(
-        bases: &[Arc<DevicePools>],
-        options: &Options,
-        host: &HostContext,
-    ) -> Result<Vec<Self>, CampaignError> {
-        if options.poison_every.is_none() {
-            return Ok(Vec::new());
-        }
-        let bases = || bases.iter().map(|pools| pools.trusted_variant());
-        let mut planned = Planned::above(bases(), options, host);
-        bases().for_each(|base| planned.add(base, poisoned(base)));
         planned.start()
     }
 
@@ -61,7 +61,7 @@ impl Rung {
     pub fn info(&self) -> VariantInfo {
         VariantInfo {
             variant: self.variant().clone(),
-            description: self.worker.description().clone(),
+            description: self.description.clone(),
             rung_of: Some(self.base.clone().into_inner()),
         }
     }
@@ -71,9 +71,9 @@ impl Rung {
         self.pools.variant()
     }
 
-    /// The first of its workers.
-    pub const fn worker(&self) -> &WorkerProcess {
-        &self.worker
+    /// The first of its workers; `None` if none has started.
+    pub const fn worker(&self) -> Option<&WorkerProcess> {
+        self.worker.as_ref()
     }
 
     /// The workers that run single cases on rungs. Those that use their device alone take turns on it.
@@ -100,41 +100,72 @@ struct Planned<'a> {
     host: &'a HostContext,
     /// The variants that become no rung any more.
     taken: Vec<TrustedVariant>,
-    /// Each with the variant that it is above.
-    rungs: Vec<(TrustedVariant, Arc<DevicePools>)>,
+    rungs: Vec<PlannedRung>,
+}
+
+struct PlannedRung {
+    base: TrustedVariant,
+    pools: Arc<DevicePools>,
+    /// What its workers will say; `None` if the first is started to find out.
+    expected: Option<Description>,
 }
 
 impl<'a> Planned<'a> {
     /// No rungs yet, above `bases`.
-    fn above<'b>(
-        bases: impl Iterator<Item = &'b TrustedVariant>,
-        options: &'a Options,
-        host: &'a HostContext,
-    ) -> Self {
-        Self { options, host, taken: bases.cloned().collect(), rungs: Vec::new() }
+    fn above(bases: &[Base<'_>], options: &'a Options, host: &'a HostContext) -> Self {
+        let taken = bases.iter().map(|base| base.variant.clone()).collect();
+        Self { options, host, taken, rungs: Vec::new() }
     }
 
-    fn add(&mut self, base: &TrustedVariant, rungs: Vec<TrustedVariant>) {
-        for variant in rungs {
+    /// Plans rungs above `base`, each with what its workers will say.
+    fn add(&mut self, base: Base<'_>, rungs: Vec<(TrustedVariant, Description)>) {
+        for (variant, description) in rungs {
             if !self.taken.contains(&variant) {
                 let pools = DevicePools::new(&variant, &self.options.pools(), self.host, 0);
                 self.taken.push(variant);
-                self.rungs.push((base.clone(), Arc::new(pools)));
+                let expected = Some(description).filter(|_| base.is_slow_to_start());
+                let pools = match &expected {
+                    Some(description) => pools.expecting(description),
+                    None => pools,
+                };
+                let (base, pools) = (base.variant.clone(), Arc::new(pools));
+                self.rungs.push(PlannedRung { base, pools, expected });
             }
         }
     }
 
-    /// The rungs, each with its first worker.
+    /// The rungs, with the first workers of those of which it is not known what they will say.
     fn start(self) -> Result<Vec<Rung>, CampaignError> {
-        let first = self.rungs.iter().map(|(_, pools)| pools.pools().first().into_iter().collect()).collect();
-        let workers = start_all(first)?.into_iter().flatten();
-        let rungs = self.rungs.into_iter().zip(workers);
-        Ok(rungs.map(|((base, pools), worker)| Rung { base, pools, worker }).collect())
+        let is_open = |rung: &&PlannedRung| rung.expected.is_none();
+        let first = self.rungs.iter().filter(is_open).map(|rung| rung.pools.pools().first());
+        let mut workers =
+            start_all(first.map(|pool| pool.into_iter().collect()).collect())?.into_iter().flatten();
+        let start = |PlannedRung { base, pools, expected }: PlannedRung| {
+            let worker = if expected.is_none() { workers.next() } else { None };
+            let description = expected.or_else(|| Some(worker.as_ref()?.description().clone()))?;
+            Some(Rung { base, pools, description, worker })
+        };
+        Ok(self.rungs.into_iter().filter_map(start).collect())
     }
 }
 
-/// The variants of the ladder above `base`. An external program may state any ladder.
-fn above(base: &TrustedVariant, description: &Description) -> Result<Vec<TrustedVariant>, CampaignError> {
+impl Base<'_> {
+    /// Whether starting a worker takes long, of a backend whose description is known in advance.
+    fn is_slow_to_start(self) -> bool {
+        let is_slow = Duration::from_millis(self.worker.start_millis()) >= SLOW_START;
+        is_slow && !matches!(self.variant.backend, BackendName::External(_))
+    }
+}
+
+/// The variants of the ladder above `base`, with what their workers will say.
+fn above(base: Base<'_>) -> Result<Vec<(TrustedVariant, Description)>, CampaignError> {
+    let description = base.worker.description();
+    let variants = rungs(base.variant, description)?.into_iter().enumerate();
+    Ok(variants.filter_map(|(set, variant)| Some((variant, description.on_rung(set)?))).collect())
+}
+
+/// The variants of the ladder that `base` states. An external program may state any ladder.
+fn rungs(base: &TrustedVariant, description: &Description) -> Result<Vec<TrustedVariant>, CampaignError> {
     let refused = |reason: String| {
         CampaignError::from(WorkerError::Worker { variant: base.clone().into_inner(), reason })
     };
@@ -149,13 +180,17 @@ fn above(base: &TrustedVariant, description: &Description) -> Result<Vec<Trusted
     variants.map(is_written).collect()
 }
 
-/// `base` with each pattern in its memory, if it keeps memory: what it hides shows there.
-fn poisoned(base: &TrustedVariant) -> Vec<TrustedVariant> {
-    if base.memory() == Some(MemoryMode::Keep) {
-        PoisonPattern::ALL.map(|pattern| base.with_memory(MemoryMode::Poison(pattern))).into()
-    } else {
-        Vec::new()
+/// `base` with each pattern in its memory, if it keeps memory: what it hides shows there. With what the workers will say.
+fn poisoned(base: Base<'_>) -> Vec<(TrustedVariant, Description)> {
+    if base.variant.memory() != Some(MemoryMode::Keep) {
+        return Vec::new();
     }
+    let poisoned = |pattern| {
+        let mode = MemoryMode::Poison(pattern);
+        let description = base.worker.description().clone();
+        (base.variant.with_memory(mode), description.with_option(OptionKey::Memory, mode.to_string()))
+    };
+    PoisonPattern::ALL.map(poisoned).into()
 }
 
 #[cfg(test)]
@@ -167,7 +202,7 @@ mod tests {
     use super::*;
 
     /// The variants above `b,level=1` where a backend states this ladder.
-    fn rungs(ladder: &[&[(&str, &str)]]) -> Result<Vec<String>, String> {
+    fn stated(ladder: &[&[(&str, &str)]]) -> Result<Vec<String>, String> {
         let options = |rung: &&[(&str, &str)]| -> BTreeMap<String, String> {
             rung.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
         };
@@ -176,23 +211,23 @@ mod tests {
             ..Description::new("b", "1", Stage::Execute)
         };
         let base = TrustedVariant::vouch("external:b,level=1".parse().unwrap());
-        let above = above(&base, &description).map_err(|error| error.to_string())?;
+        let above = rungs(&base, &description).map_err(|error| error.to_string())?;
         Ok(above.iter().map(ToString::to_string).collect())
     }
 
     #[test]
     fn a_rung_changes_the_options_that_it_names() {
         let ladder: &[&[(&str, &str)]] = &[&[("level", "3")], &[("sources", "none")]];
-        assert_eq!(rungs(ladder).unwrap(), ["external:b,level=3", "external:b,level=1,sources=none"]);
-        assert!(rungs(&[]).unwrap().is_empty());
+        assert_eq!(stated(ladder).unwrap(), ["external:b,level=3", "external:b,level=1,sources=none"]);
+        assert!(stated(&[]).unwrap().is_empty());
     }
 
     #[test]
     fn a_ladder_that_makes_no_sense_is_an_error_of_its_worker() {
-        let error = rungs(&[&[("level", "3,lib=/tmp/x")]]).unwrap_err();
+        let error = stated(&[&[("level", "3,lib=/tmp/x")]]).unwrap_err();
         assert!(error.contains("cannot be written"), "{error}");
-        assert!(rungs(&[&[("a=b", "c")]]).is_err());
-        let error = rungs(&[&[("level", "3")][..]; 9]).unwrap_err();
+        assert!(stated(&[&[("a=b", "c")]]).is_err());
+        let error = stated(&[&[("level", "3")][..]; 9]).unwrap_err();
         assert!(error.contains("9 rungs, at most 8"), "{error}");
     }
 }

@@ -1,6 +1,6 @@
 //! The *triage queue*: investigations under way and done, of suspects that are not decided yet.
 //!
-//! The dispatcher decides suspects in case order, and only then is it certain which of them need an investigation. The queue
+//! The dispatcher decides suspects, as a rule in case order, and only then is it certain which of them need an investigation. The queue
 //! looks ahead with what is known already, so that most investigations are done when their turn comes. One that turns out not to
 //! be needed is canceled. The lookahead never changes what the dispatcher decides.
 
@@ -108,9 +108,10 @@ impl<'scope, 'env> TriageQueue<'scope, 'env> {
         self.resources.dedup.update(catalog);
     }
 
-    /// Drops what concerns the case at `index`, which is decided, and those before it.
+    /// Drops what concerns the case at `index`, which is decided.
     pub fn close(&mut self, index: u64) {
-        self.done = self.done.split_off(&(index + 1, 0, 0));
+        let mut rest = self.done.split_off(&(index, 0, 0));
+        self.done.append(&mut rest.split_off(&(index + 1, 0, 0)));
     }
 
     /// Runs more investigations at once, since no case runs any more.

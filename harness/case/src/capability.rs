@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use twinfer_onnx::{Graph, Node};
 
-use crate::{Arithmetic, BackendVersion, Condition, FallbackReason, Outcome, Stage};
+use crate::{Arithmetic, BackendVersion, Condition, FallbackReason, OptionKey, Outcome, Stage};
 
 /// A backend's own description of itself, which its worker sends when it starts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,6 +37,9 @@ pub struct Description {
     /// values.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ladder: Vec<BTreeMap<String, String>>,
+    /// How many workers may use one device at once with the options of any of those sets.
+    #[serde(default, skip_serializing_if = "DeviceUse::is_default")]
+    pub ladder_device_use: DeviceUse,
 }
 
 /// What an external backend reaches that does not say.
@@ -176,7 +179,23 @@ impl Description {
             device_use: DeviceUse::default(),
             arithmetic: Arithmetic::default(),
             ladder: Vec::new(),
+            ladder_device_use: DeviceUse::default(),
         }
+    }
+
+    /// What the backend will say of itself with the options of one set of its ladder; `None` if there is no such set.
+    pub fn on_rung(&self, set: usize) -> Option<Self> {
+        let mut options = self.options.clone();
+        options.extend(self.ladder.get(set)?.clone());
+        let ladder = self.ladder[set + 1..].to_vec();
+        Some(Self { options, ladder, device_use: self.ladder_device_use, ..self.clone() })
+    }
+
+    /// What the backend will say of itself with another value of an option.
+    #[must_use]
+    pub fn with_option(mut self, key: OptionKey, value: String) -> Self {
+        self.options.insert(key.key().to_owned(), value);
+        self
     }
 
     /// The backend's name for itself with its version.

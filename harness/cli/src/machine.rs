@@ -28,14 +28,13 @@ const fn needs_gpu(product: Product) -> bool {
     matches!(product, Product::OnnxruntimeCuda | Product::Tensorrt)
 }
 
-/// A variant for each installed library, given by its name, that runs on a GPU; ONNX Runtime on the CPU if it does not run on the GPU. Graphs that are known
-/// to end TensorRT's workers are left out.
+/// A variant for each installed library, given by its name, that runs on a GPU; ONNX Runtime on the CPU if it does not run on the GPU.
 fn on_gpu(installed: &[(Product, &str)]) -> Vec<Variant> {
     let has = |product| installed.iter().any(|(one, _)| *one == product);
     let onnxruntime = if has(Product::OnnxruntimeCuda) { "ort:cuda" } else { "ort:cpu" };
     let releases = installed.iter().filter(|(product, _)| *product == Product::Tensorrt);
-    let tensorrt = releases
-        .map(|(_, name)| format!("trt,hazards=skip,version={}", name.rsplit('-').next().unwrap_or_default()));
+    let tensorrt =
+        releases.map(|(_, name)| format!("trt,version={}", name.rsplit('-').next().unwrap_or_default()));
     let rtx = has(Product::TensorrtRtx).then(|| "trt-rtx".to_owned());
     let texts = [onnxruntime.to_owned()].into_iter().chain(tensorrt).chain(rtx);
     texts.filter_map(|text| text.parse().ok()).collect()
@@ -56,12 +55,12 @@ mod tests {
             (Product::Tensorrt, "tensorrt-8.5"),
             (Product::Tensorrt, "tensorrt-8.6"),
         ];
-        assert_eq!(found(&installed), "ort:cuda trt,hazards=skip,version=8.5 trt,hazards=skip,version=8.6");
+        assert_eq!(found(&installed), "ort:cuda trt,version=8.5 trt,version=8.6");
     }
 
     #[test]
     fn onnxruntime_runs_on_the_cpu_where_its_cuda_package_is_missing() {
         let installed = [(Product::Tensorrt, "tensorrt-8.6"), (Product::TensorrtRtx, "tensorrt-rtx-1.7")];
-        assert_eq!(found(&installed), "ort:cpu trt,hazards=skip,version=8.6 trt-rtx");
+        assert_eq!(found(&installed), "ort:cpu trt,version=8.6 trt-rtx");
     }
 }

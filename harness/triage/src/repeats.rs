@@ -141,14 +141,10 @@ impl Repeater<'_> {
         pattern: PoisonPattern,
         times: usize,
     ) -> Result<Vec<RepeatedRun>, TriageError> {
-        let warm = self.workers.repeat_in_warm_filled(pattern, &case.encoded.task, times);
-        match warm {
-            Some(observations) => {
-                let warm = |observation| RepeatedRun { observation, is_warm: true };
-                Ok(observations.into_iter().map(warm).collect())
-            }
-            None => self.observe(case, Some(pattern), &[], times),
+        if self.cancellation.is_canceled() {
+            return Ok(Vec::new());
         }
+        Ok(self.workers.repeat_filled(pattern, &case.encoded.task, times)?)
     }
 
     fn observe(

@@ -6,14 +6,17 @@ use std::{
         atomic::{AtomicU64, AtomicUsize, Ordering},
     },
     thread,
+    time::Duration,
 };
 
-use twinfer_case::{DeviceUse, Event, Task, TrustedVariant, Variant};
+use twinfer_case::{Description, DeviceUse, Event, Task, TrustedVariant, Variant};
 
 use self::activity::Activity;
 use crate::{
+    device::Device,
     error::WorkerError,
     host_context::HostContext,
+    idle::IdleRegistry,
     loss::Loss,
     memory,
     pool::{WorkerPool, spares::SparePolicy, trial::Trial},
@@ -29,17 +32,7 @@ pub struct DevicePools {
     /// The most bytes that a worker was seen to hold; 0 before one has run a case.
     footprint: AtomicU64,
     activity: Arc<Activity>,
-    niced: NicedWorkers,
-}
-
-/// The workers with lowered CPU priority, which matters if there are fewer cores than busy processes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NicedWorkers {
-    /// Workers of executors, for a budget of cases: all cases run in the end, and triage decides when.
-    Executors,
-    /// Warm workers of triage, for a budget of time: as many cases as possible are to run, and divergences that are not
-    /// triaged are reported as such.
-    Triage,
+    executors_yield: bool,
 }
 
 /// How the workers of every variant of a campaign are started.
@@ -53,8 +46,9 @@ pub struct PoolOptions {
     pub devices: Vec<String>,
     /// Divergences that are investigated at once. Each may need a fresh worker.
     pub investigations: usize,
-    /// The workers that run at a lower CPU priority.
-    pub niced: NicedWorkers,
+    /// Whether executors leave processors to workers of triage, which matters if there are fewer cores than busy processes: with a budget
+    /// of cases all of them run in the end, and triage decides when.
+    pub executors_yield: bool,
 }
 
 impl DevicePools {
@@ -68,9 +62,18 @@ impl DevicePools {
         let pool = |device: Option<String>| {
             let command = options.command.clone();
             let pool = WorkerPool::new(variant.clone(), command, options.deadlines, host, policy);
-            Arc::new(pool.on_device(host.device(device)))
+            // a worker that uses no device takes no place on one
+            let device = if is_pinned { host.device(device) } else { Arc::new(Device::new(None, None)) };
+            Arc::new(pool.on_device(device))
         };
-        Self { niced: options.niced, ..Self::of(devices.into_iter().map(pool).collect()) }
+        Self { executors_yield: options.executors_yield, ..Self::of(devices.into_iter().map(pool).collect()) }
+    }
+
+    /// These pools, of workers of which this description is expected.
+    #[must_use]
+    pub fn expecting(self, description: &Description) -> Self {
+        self.pools.iter().for_each(|pool| pool.expect(description));
+        self
     }
 
     /// These pools, at least one, all of one variant.
@@ -80,7 +83,7 @@ impl DevicePools {
             turn: AtomicUsize::new(0),
             footprint: AtomicU64::new(0),
             activity: Arc::default(),
-            niced: NicedWorkers::Executors,
+            executors_yield: false,
         }
     }
 
@@ -88,7 +91,7 @@ impl DevicePools {
     #[must_use]
     pub fn with_memory(&self, memory: WorkerMemory) -> Self {
         let pools = self.pools.iter().map(|pool| Arc::new(pool.with_memory(memory)));
-        Self { niced: self.niced, ..Self::of(pools.collect()) }
+        Self { executors_yield: self.executors_yield, ..Self::of(pools.collect()) }
     }
 
     /// Whether no worker starts on any device.
@@ -96,9 +99,9 @@ impl DevicePools {
         self.pools.iter().all(|pool| pool.health().is_given_up())
     }
 
-    /// The workers that run at a lower CPU priority.
-    pub const fn niced(&self) -> NicedWorkers {
-        self.niced
+    /// Whether executors leave processors to workers of triage.
+    pub const fn executors_yield(&self) -> bool {
+        self.executors_yield
     }
 
     /// The variant that all workers serve.
@@ -119,6 +122,16 @@ impl DevicePools {
     /// How busy the executors are.
     pub(crate) const fn activity(&self) -> &Arc<Activity> {
         &self.activity
+    }
+
+    /// Everything that keeps idle workers.
+    pub(crate) fn idle(&self) -> &IdleRegistry {
+        self.pools[0].idle()
+    }
+
+    /// How long a worker takes to start; zero before one has.
+    pub fn start_time(&self) -> Duration {
+        self.pools.iter().map(|pool| pool.start_time()).max().unwrap_or_default()
     }
 
     /// Whether the workers use devices; false before one has started.

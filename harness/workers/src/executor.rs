@@ -14,7 +14,7 @@ use twinfer_onnx::Tensor;
 use self::{flow_control::FlowControl, in_flight::InFlight, leak_detector::LeakDetector};
 use crate::{
     device::turn::DeviceTurn,
-    device_pools::{DevicePools, NicedWorkers},
+    device_pools::DevicePools,
     error::WorkerError,
     loss::Loss,
     memory,
@@ -110,7 +110,7 @@ impl Executor {
     /// Feeds `worker` until the queue is closed, or the worker has outgrown its memory and answered what it had, or it is
     /// lost.
     fn drive(&mut self, worker: &mut WorkerProcess) -> Result<(), (Stage, Loss)> {
-        if self.pools.niced() == NicedWorkers::Executors {
+        if self.pools.executors_yield() {
             worker.lower_priority();
         }
         self.flow.restart();

@@ -1,9 +1,10 @@
 use std::{
     collections::BTreeMap,
+    num::NonZeroUsize,
     sync::{Arc, Mutex, PoisonError},
 };
 
-use crate::{device::Device, process::watchdog::Watchdog, semaphore::Semaphore};
+use crate::{device::Device, idle::IdleRegistry, process::watchdog::Watchdog, semaphore::Semaphore};
 
 /// What the workers of all variants on this machine share: the watchdog, the devices, and a bound on how many start at once.
 pub struct HostContext {
@@ -11,13 +12,28 @@ pub struct HostContext {
     starts: Arc<Semaphore>,
     /// By name; workers without a named device count as sharing one.
     devices: Mutex<BTreeMap<Option<String>, Arc<Device>>>,
+    /// How many processes each device serves at once; `None` if any number.
+    places: Option<usize>,
+    idle: IdleRegistry,
 }
 
 impl HostContext {
     /// The context of this machine, with a new watchdog.
     pub fn start() -> Self {
         let starts = Arc::new(Semaphore::for_worker_starts());
-        Self { watchdog: Watchdog::start(), starts, devices: Mutex::default() }
+        Self {
+            watchdog: Watchdog::start(),
+            starts,
+            devices: Mutex::default(),
+            places: None,
+            idle: IdleRegistry::default(),
+        }
+    }
+
+    /// The same context, of devices each of which serves so many processes at once; any number with `None`.
+    #[must_use]
+    pub fn with_device_workers(self, places: Option<NonZeroUsize>) -> Self {
+        Self { places: places.map(NonZeroUsize::get), ..self }
     }
 
     /// Kills all workers, and each that starts from now on: the campaign is over.
@@ -35,9 +51,14 @@ impl HostContext {
         &self.starts
     }
 
+    /// Everything that keeps idle workers.
+    pub(crate) const fn idle(&self) -> &IdleRegistry {
+        &self.idle
+    }
+
     /// The device of this name, the same one for all variants.
     pub(crate) fn device(&self, name: Option<String>) -> Arc<Device> {
         let mut devices = self.devices.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(devices.entry(name.clone()).or_insert_with(|| Arc::new(Device::new(name))))
+        Arc::clone(devices.entry(name.clone()).or_insert_with(|| Arc::new(Device::new(name, self.places))))
     }
 }

@@ -32,6 +32,7 @@ mod device_pools;
 mod error;
 mod executor;
 mod host_context;
+mod idle;
 mod limits;
 mod loss;
 pub mod memory;
@@ -49,7 +50,7 @@ mod worker_memory;
 
 pub use autoscaler::{Autoscaler, capacity::Capacity, variant_workers::VariantWorkers};
 pub use batch::run_batch;
-pub use device_pools::{DevicePools, NicedWorkers, PoolOptions, start_all};
+pub use device_pools::{DevicePools, PoolOptions, start_all};
 pub use error::WorkerError;
 pub use host_context::HostContext;
 pub use limits::{Excess, Limits, Resource};

@@ -19,9 +19,10 @@ use self::{
     trial::{Trial, lost, observe},
 };
 use crate::{
-    device::{Device, health::DeviceHealth, occupancy::Occupancy},
+    device::{Device, DevicePlace, health::DeviceHealth, occupancy::Occupancy},
     error::WorkerError,
     host_context::HostContext,
+    idle::IdleRegistry,
     loss::Loss,
     process::{
         WorkerProcess, command::WorkerCommand, deadline::Deadlines, launch::Launch, watchdog::Watchdog,
@@ -41,6 +42,9 @@ pub const ATTEMPTS: usize = 4;
 const PAUSES: [Duration; ATTEMPTS - 1] =
     [Duration::from_millis(100), Duration::from_secs(1), Duration::from_secs(4)];
 
+/// How long a worker waits for a place on a device that serves only so many processes: longer than the cases that take the places.
+const PATIENCE: Duration = Duration::from_mins(5);
+
 /// Starts the workers of one variant on one device, and keeps spares, since starting a worker can take seconds.
 pub struct WorkerPool {
     variant: TrustedVariant,
@@ -50,8 +54,9 @@ pub struct WorkerPool {
     watchdog: Watchdog,
     /// Bounds how many workers start at once.
     starts: Arc<Semaphore>,
+    idle: IdleRegistry,
     spares: Arc<Spares>,
-    /// The description that the first worker gave.
+    /// The description that the first worker gave, or that is expected of it.
     description: OnceLock<Description>,
     health: DeviceHealth,
     /// Executors on this device, including those that wait for their first worker.
@@ -70,14 +75,17 @@ impl WorkerPool {
         host: &HostContext,
         policy: SparePolicy,
     ) -> Self {
+        let spares = Arc::new(Spares::new(policy));
+        host.idle().add(&spares);
         Self {
             variant,
             command,
-            device: Arc::new(Device::new(None)),
+            device: Arc::new(Device::new(None, None)),
             deadlines,
             watchdog: host.watchdog().clone(),
             starts: Arc::clone(host.starts()),
-            spares: Arc::new(Spares::new(policy)),
+            idle: host.idle().clone(),
+            spares,
             description: OnceLock::new(),
             health: DeviceHealth::default(),
             executors: AtomicUsize::new(0),
@@ -89,6 +97,8 @@ impl WorkerPool {
     /// A pool of workers on the same device that start with other `memory`. It keeps only spares that are requested.
     #[must_use]
     pub fn with_memory(&self, memory: WorkerMemory) -> Self {
+        let spares = Arc::new(self.spares.of_others(SparePolicy { least: 0, ..self.spares.policy() }));
+        self.idle.add(&spares);
         Self {
             variant: memory.variant(&self.variant),
             command: memory.command(&self.command),
@@ -96,13 +106,19 @@ impl WorkerPool {
             deadlines: self.deadlines,
             watchdog: self.watchdog.clone(),
             starts: Arc::clone(&self.starts),
-            spares: Arc::new(Spares::new(SparePolicy { least: 0, ..self.spares.policy() })),
+            idle: self.idle.clone(),
+            spares,
             description: OnceLock::new(),
             health: DeviceHealth::default(),
             executors: AtomicUsize::new(0),
             starting_executors: AtomicUsize::new(0),
             occupancy: Mutex::default(),
         }
+    }
+
+    /// Expects workers to describe themselves like this, if none has started yet: one that does not is refused.
+    pub fn expect(&self, description: &Description) {
+        self.description.get_or_init(|| description.clone());
     }
 
     /// Starts workers on `device`, which other pools may share. Workers see no other device if it has a name.
@@ -126,6 +142,11 @@ impl WorkerPool {
         self.device.name()
     }
 
+    /// Everything that keeps idle workers.
+    pub(crate) const fn idle(&self) -> &IdleRegistry {
+        &self.idle
+    }
+
     /// Whether workers can work on the device.
     pub const fn health(&self) -> &DeviceHealth {
         &self.health
@@ -147,6 +168,11 @@ impl WorkerPool {
         );
         self.refill();
         Ok(worker)
+    }
+
+    /// How long the last worker took to start; zero before one has.
+    pub fn start_time(&self) -> Duration {
+        self.spares.start_time()
     }
 
     /// Starts `workers` spares that will be needed soon, if workers take long to start.
@@ -192,6 +218,8 @@ impl WorkerPool {
                 break;
             }
             if has_started {
+                // another program may use the device too
+                self.idle.make_room(&self.device);
                 thread::sleep(pause);
             }
             result = self.start_once();
@@ -209,18 +237,28 @@ impl WorkerPool {
     }
 
     fn start_once(&self) -> Result<WorkerProcess, WorkerError> {
+        // a worker that waits for its turn to start takes no place yet
         let _permit = self.starts.acquire(Priority::Needed);
-        self.start_process()
+        let make_room = || self.idle.make_room(&self.device);
+        let place = self.device.enter(make_room, PATIENCE).ok_or_else(|| self.without_place())?;
+        self.start_process(place)
     }
 
-    fn start_process(&self) -> Result<WorkerProcess, WorkerError> {
+    fn without_place(&self) -> WorkerError {
+        let (workers, minutes) = (self.device.workers(), PATIENCE.as_secs() / 60);
+        let reason =
+            format!("{workers} workers use the device, and none of them ended within {minutes} minutes");
+        WorkerError::Worker { variant: self.variant.clone().into_inner(), reason }
+    }
+
+    fn start_process(&self, place: DevicePlace) -> Result<WorkerProcess, WorkerError> {
         let begun = Instant::now();
         let mut launch =
             Launch::prepare(&self.command, &self.variant).map_err(|error| self.unprepared(&error))?;
         launch.command.envs(self.device.name().map(|name| (VISIBLE_DEVICES, name)));
         let worker = WorkerProcess::start(launch, &self.variant, self.deadlines, &self.watchdog)?;
         self.spares.record_start(begun.elapsed());
-        let worker = worker.on_device(&self.device);
+        let worker = worker.on_device(&self.device, place);
         self.check_description(&worker)?;
         self.record_occupancy(&worker);
         Ok(worker)
@@ -245,8 +283,9 @@ impl WorkerPool {
     /// Starts a spare. If it fails, the thread that needs a worker starts one itself and reports the error.
     fn start_spare(&self, mut spare: StartingSpare) {
         let _permit = self.starts.acquire(Priority::Spare);
+        let Some(place) = self.device.try_enter() else { return };
         spare.spawn();
-        match self.start_process() {
+        match self.start_process(place) {
             Ok(worker) => {
                 debug!(variant = self.variant.to_string(), pid = worker.pid(), "spare ready");
                 spare.ready(worker);
@@ -266,7 +305,7 @@ impl WorkerPool {
         }
         let outline = |one: &Description| format!("{} {}, as far as {}", one.name, one.version, one.reaches);
         let reason = format!(
-            "it is {} now and was {} at first: its library or its device has changed",
+            "it is {} and should be {}: its library or its device has changed",
             outline(now),
             outline(first)
         );

@@ -35,7 +35,7 @@ use self::{
     watchdog::Watchdog,
 };
 use crate::{
-    device::{Device, DeviceUser},
+    device::{Device, DevicePlace},
     error::WorkerError,
     loss::{Death, Loss},
     semaphore::Semaphore,
@@ -76,7 +76,7 @@ pub struct WorkerProcess {
     /// To acquire before the worker receives a case; `None` if it shares its device.
     turn: Option<Arc<Semaphore>>,
     /// `None` if the worker uses no device.
-    device_user: Option<DeviceUser>,
+    place: Option<DevicePlace>,
 }
 
 /// A worker's message about the case in front.
@@ -116,7 +116,7 @@ impl WorkerProcess {
             is_spent: false,
             stage: None,
             turn: None,
-            device_user: None,
+            place: None,
         };
         let spawned = started.elapsed();
         worker.description = worker.exchange_hellos().map_err(|loss| {
@@ -159,14 +159,19 @@ impl WorkerProcess {
         }
     }
 
-    /// Counts the worker on `device`, if its backend uses one, and lets it take turns there if it uses the device
+    /// Keeps the worker's `place` on `device`, if its backend uses one, and lets it take turns there if it uses the device
     /// exclusively.
     #[must_use]
-    pub fn on_device(mut self, device: &Arc<Device>) -> Self {
+    pub fn on_device(mut self, device: &Device, place: DevicePlace) -> Self {
         let is_exclusive = self.description.device_use == DeviceUse::Alone;
         self.turn = is_exclusive.then(|| Arc::clone(device.turn()));
-        self.device_user = self.device_memory.map(|_| device.add_worker());
+        self.place = self.device_memory.map(|_| place.counted());
         self
+    }
+
+    /// Whether the worker uses `device`.
+    pub fn uses(&self, device: &Device) -> bool {
+        self.place.as_ref().is_some_and(|place| place.is_on(device))
     }
 
     /// Lowers the worker's CPU priority, if it uses a device. A worker that computes on the CPU keeps its priority: it would be
@@ -320,6 +325,12 @@ impl WorkerProcess {
 fn answer_limit(task: &Task) -> u64 {
     let expected = task.output_bytes.unwrap_or(MAX_PAYLOAD);
     expected.saturating_mul(WIDEST).saturating_add(EXCESS_ANSWER).min(MAX_PAYLOAD)
+}
+
+impl AsRef<Self> for WorkerProcess {
+    fn as_ref(&self) -> &Self {
+        self
+    }
 }
 
 impl Drop for WorkerProcess {

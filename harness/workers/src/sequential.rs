@@ -1,13 +1,11 @@
-use std::{
-    sync::{Mutex, MutexGuard, PoisonError},
-    time::Instant,
-};
+use std::{sync::Arc, time::Instant};
 
 use twinfer_case::{Observation, Stage, Task};
 
 use crate::{
     device_pools::DevicePools,
     error::WorkerError,
+    idle::{IdleRegistry, IdleWorkers},
     loss::Loss,
     pool::trial::{observe, timed},
     process::WorkerProcess,
@@ -17,7 +15,7 @@ use crate::{
 /// Workers that run cases of the campaign one after the other and nothing else, so that a divergence that needs preceding cases
 /// can be reproduced.
 #[derive(Default)]
-pub struct SequentialWorkers(Mutex<Vec<Worker>>);
+pub struct SequentialWorkers(Arc<IdleWorkers<Worker>>);
 
 struct Worker {
     process: WorkerProcess,
@@ -35,9 +33,14 @@ pub struct SequentialRun {
 }
 
 impl SequentialWorkers {
+    /// Has idle workers make room for others.
+    pub fn register(&self, registry: &IdleRegistry) {
+        registry.add(&self.0);
+    }
+
     /// Adds a worker that has run nothing.
     pub fn add(&self, process: WorkerProcess) {
-        self.idle().push(Worker { process, recent: RecentCases::default() });
+        self.0.push(Worker { process, recent: RecentCases::default() });
     }
 
     /// Runs the case at `index` in an idle worker, or in a new one of `pools`.
@@ -47,7 +50,7 @@ impl SequentialWorkers {
         index: u64,
         task: &Task,
     ) -> Result<SequentialRun, WorkerError> {
-        let idle = self.idle().pop();
+        let idle = self.0.pop();
         let mut worker = match idle {
             Some(worker) => worker,
             None => Worker { process: pools.take()?, recent: RecentCases::default() },
@@ -75,11 +78,19 @@ impl SequentialWorkers {
     fn put_back(&self, mut worker: Worker, index: u64) {
         if !worker.process.is_spent() {
             worker.recent.push(index);
-            self.idle().push(worker);
+            self.0.push(worker);
         }
     }
+}
 
-    fn idle(&self) -> MutexGuard<'_, Vec<Worker>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+impl AsRef<WorkerProcess> for Worker {
+    fn as_ref(&self) -> &WorkerProcess {
+        &self.process
+    }
+}
+
+impl From<Worker> for WorkerProcess {
+    fn from(worker: Worker) -> Self {
+        worker.process
     }
 }

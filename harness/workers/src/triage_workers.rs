@@ -1,10 +1,11 @@
 use std::{
     num::NonZeroUsize,
     sync::{
-        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        Arc, Mutex, MutexGuard, OnceLock, TryLockError,
         atomic::{AtomicUsize, Ordering},
     },
-    time::Instant,
+    thread,
+    time::{Duration, Instant},
 };
 
 use tracing::{debug, warn};
@@ -13,8 +14,9 @@ use twinfer_case::{
 };
 
 use crate::{
-    device_pools::{DevicePools, NicedWorkers},
+    device_pools::DevicePools,
     error::WorkerError,
+    idle::IdleWorkers,
     pool::{
         ATTEMPTS, WorkerPool,
         spares::SpareRequest,
@@ -29,6 +31,9 @@ use crate::{
 /// The most workers per device that triage keeps busy: each takes seconds to start, and memory of the device.
 const LIMIT_PER_DEVICE: usize = 4;
 
+/// Time between two looks at whether a worker is free.
+const PAUSE: Duration = Duration::from_millis(20);
+
 /// The workers that serve one variant besides those of executors: fresh ones, warm ones, and those of a rung.
 pub struct TriageWorkers {
     info: VariantInfo,
@@ -38,7 +43,7 @@ pub struct TriageWorkers {
     /// Workers with memory filled with [`PoisonPattern::Nan`] and [`PoisonPattern::Large`].
     filled: [FilledWorkers; 2],
     /// Idle workers that have run cases.
-    warm: Mutex<Vec<WorkerProcess>>,
+    warm: Arc<IdleWorkers>,
     /// The workers of a rung, which has no executors.
     sequential: SequentialWorkers,
     limit: NonZeroUsize,
@@ -50,13 +55,29 @@ pub struct TriageWorkers {
     busy: Arc<Semaphore>,
 }
 
-/// Workers with memory filled with one pattern.
+/// Workers with memory filled with one pattern. Cases take turns on one, as long as waiting for it is faster than starting another.
 #[derive(Default)]
 struct FilledWorkers {
+    turn: Mutex<()>,
     /// Set once a worker is needed.
     pools: OnceLock<DevicePools>,
     /// Idle workers that have run cases.
-    warm: Mutex<Vec<WorkerProcess>>,
+    warm: Arc<IdleWorkers>,
+}
+
+impl FilledWorkers {
+    /// Waits for a turn; `None` if that takes longer than `patience`.
+    fn turn(&self, patience: Duration) -> Option<MutexGuard<'_, ()>> {
+        let begun = Instant::now();
+        loop {
+            match self.turn.try_lock() {
+                Ok(turn) => return Some(turn),
+                Err(TryLockError::Poisoned(turn)) => return Some(turn.into_inner()),
+                Err(TryLockError::WouldBlock) if begun.elapsed() >= patience => return None,
+                Err(TryLockError::WouldBlock) => thread::sleep(PAUSE),
+            }
+        }
+    }
 }
 
 /// One run of a case that is [repeated](TriageWorkers::repeat).
@@ -82,13 +103,19 @@ impl TriageWorkers {
             DeviceUse::Shared => (limit.get(), usize::MAX),
         };
         let limit = NonZeroUsize::new(limit).unwrap_or(NonZeroUsize::MIN);
+        let (warm, sequential) = (Arc::new(IdleWorkers::default()), SequentialWorkers::default());
+        let filled: [FilledWorkers; 2] = Default::default();
+        let registry = pools.idle();
+        registry.add(&warm);
+        filled.iter().for_each(|filled| registry.add(&filled.warm));
+        sequential.register(registry);
         Self {
             info,
             pools,
             confirming: None,
-            filled: Default::default(),
-            warm: Mutex::default(),
-            sequential: SequentialWorkers::default(),
+            filled,
+            warm,
+            sequential,
             limit,
             leases: AtomicUsize::new(0),
             warm_permits: Semaphore::new("warm workers", limit.get()),
@@ -96,10 +123,12 @@ impl TriageWorkers {
         }
     }
 
-    /// Adds a worker for [`observe_in_sequence`](Self::observe_in_sequence).
+    /// Adds a worker for [`observe_in_sequence`](Self::observe_in_sequence), if there is one already.
     #[must_use]
-    pub fn with_sequential(self, worker: WorkerProcess) -> Self {
-        self.sequential.add(worker);
+    pub fn with_sequential(self, worker: Option<WorkerProcess>) -> Self {
+        if let Some(worker) = worker {
+            self.sequential.add(worker);
+        }
         self
     }
 
@@ -168,7 +197,7 @@ impl TriageWorkers {
 
     /// Starts the workers that repeats of a case will need, if they take long to start: so many fresh ones, and one with each filling.
     pub fn request_repeats(&self, fresh: usize) -> Vec<SpareRequest> {
-        let is_needed = |pattern: &PoisonPattern| lock(&self.filled(*pattern).warm).is_empty();
+        let is_needed = |pattern: &PoisonPattern| self.filled(*pattern).warm.is_empty();
         let filled = PoisonPattern::ALL.into_iter().filter(is_needed);
         let filled = filled.map(|pattern| self.filled_pools(pattern).next().request_spares(1));
         filled.chain([self.confirming_pools().next().request_spares(fresh)]).collect()
@@ -232,19 +261,37 @@ impl TriageWorkers {
         }
     }
 
-    /// Runs a case `times` times in a worker with memory filled that has run others; `None` if none is idle, or if the case ends it.
-    pub fn repeat_in_warm_filled(
+    /// Runs a case `times` times in a worker with memory filled, one that has run others if there is one; in a new one if the case ends
+    /// that.
+    ///
+    /// Gives fewer runs, or none, if no worker starts with memory filled.
+    pub fn repeat_filled(
         &self,
         pattern: PoisonPattern,
         task: &Task,
         times: usize,
-    ) -> Option<Vec<Observation>> {
+    ) -> Result<Vec<RepeatedRun>, WorkerError> {
+        let _turn = self.filled(pattern).turn(self.filled_pools(pattern).start_time());
+        match self.repeat_in_warm_filled(pattern, task, times) {
+            Some(runs) => Ok(runs),
+            None => self.repeat(Some(pattern), &[], task, times),
+        }
+    }
+
+    /// `None` if no worker with memory filled is idle, or if the case ends it.
+    fn repeat_in_warm_filled(
+        &self,
+        pattern: PoisonPattern,
+        task: &Task,
+        times: usize,
+    ) -> Option<Vec<RepeatedRun>> {
         let warm = &self.filled(pattern).warm;
-        let mut worker = lock(warm).pop()?;
         let _busy = self.busy.acquire(Priority::Needed);
-        let observed = (0..times).map(|_| observe(&mut worker, task)).collect::<Result<_, _>>().ok();
-        self.keep(warm, observed.is_some().then_some(worker));
-        observed
+        let mut worker = warm.pop()?;
+        let run = |observation| RepeatedRun { observation, is_warm: true };
+        let runs = (0..times).map(|_| observe(&mut worker, task).map(run)).collect::<Result<_, _>>().ok();
+        self.keep(warm, runs.is_some().then_some(worker));
+        runs
     }
 
     /// Runs a case in a worker that has run others, if one is idle.
@@ -252,12 +299,9 @@ impl TriageWorkers {
         let begun = Instant::now();
         let _warm = self.warm_permits.acquire(Priority::Needed);
         let _busy = self.busy.acquire(Priority::Needed);
-        let idle = lock(&self.warm).pop();
+        let idle = self.warm.pop();
         let mut worker = idle.map_or_else(|| self.pools.take(), Ok)?;
         self.log_wait(begun);
-        if self.pools.niced() == NicedWorkers::Triage {
-            worker.lower_priority();
-        }
         match observe(&mut worker, task) {
             Ok(observation) => {
                 self.keep_warm(Some(worker));
@@ -308,15 +352,12 @@ impl TriageWorkers {
     }
 
     /// Keeps a worker for more cases, unless there are as many as can be busy.
-    fn keep(&self, idle: &Mutex<Vec<WorkerProcess>>, worker: Option<WorkerProcess>) {
-        let mut idle = lock(idle);
+    fn keep(&self, idle: &IdleWorkers, worker: Option<WorkerProcess>) {
         let has_room = idle.len() < self.limit.get();
-        idle.extend(worker.filter(|worker| has_room && !worker.is_spent()));
+        if let Some(worker) = worker.filter(|worker| has_room && !worker.is_spent()) {
+            idle.push(worker);
+        }
     }
-}
-
-fn lock(idle: &Mutex<Vec<WorkerProcess>>) -> MutexGuard<'_, Vec<WorkerProcess>> {
-    idle.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A worker that has run `earlier` and nothing else, with its pool; `None` if one of those cases ends it.

@@ -3,13 +3,13 @@
 use std::{collections::BTreeMap, fs, num::NonZeroUsize};
 
 use twinfer_campaign::{CampaignError, Scaling};
-use twinfer_case::{CaseHash, Event, RunEnd, Verdict, WorkerBound, Workforce};
+use twinfer_case::{CaseHash, Event, Kind, RunEnd, Verdict, WorkerBound, Workforce};
 use twinfer_store::Start;
 
 use crate::{
     actor::{
-        role::{FAILING_DEVICE, Role},
-        shared_folder::{self, CASES_BY_DEVICE, LOST, REPAIRED, STARTS},
+        role::{FAILING_DEVICE, PLACES, Role},
+        shared_folder::{self, CASES_BY_DEVICE, LOST, REFUSED, REPAIRED, STARTS},
     },
     setup::{Outcome, TestCampaign, against},
 };
@@ -35,6 +35,23 @@ fn given_up(outcome: &Outcome) -> Vec<(&str, &str)> {
             _ => None,
         })
         .collect()
+}
+
+/// A worker that is needed takes the place of an idle one, or waits for one.
+#[test]
+fn device_serves_no_more_processes_than_it_can() {
+    let mut campaign = on_devices(Role::HasManyBugsOnCrowdedDevice, &["0"], 60);
+    campaign.options.device_workers = NonZeroUsize::new(PLACES);
+    campaign.options.jobs = NonZeroUsize::new(2).unwrap();
+    campaign.options.investigations = NonZeroUsize::new(4).unwrap();
+    let crowded = campaign.run();
+    assert!(!campaign.shared(REFUSED).exists(), "{} starts were refused", counted(&campaign, REFUSED));
+    let elsewhere = on_devices(Role::HasManyBugs, &["0"], 60).run();
+    let kinds = |outcome: &Outcome| {
+        let kinds = |(case, verdict): (CaseHash, Verdict)| (case, kinds_of(&verdict));
+        verdicts(outcome).into_iter().map(kinds).collect::<Vec<_>>()
+    };
+    assert_eq!(kinds(&crowded), kinds(&elsewhere));
 }
 
 /// Triage waits for busy workers. If starting a worker takes seconds, none is started only to be dropped.
@@ -134,6 +151,10 @@ fn campaign_without_devices_fails_and_can_be_resumed() {
 /// The verdict of each case.
 fn verdicts(outcome: &Outcome) -> Vec<(CaseHash, Verdict)> {
     outcome.journal().into_iter().map(|mut record| (record.case, record.variants.remove(0).verdict)).collect()
+}
+
+fn kinds_of(verdict: &Verdict) -> Vec<Kind> {
+    verdict.divergences().iter().map(|divergence| divergence.kind).collect()
 }
 
 fn workforce(outcome: &Outcome) -> Workforce {

@@ -1,9 +1,16 @@
 //! Campaigns against a backend that is slow and has many bugs, as TensorRT on a GPU is.
 
-use std::{collections::BTreeSet, fs, num::NonZeroUsize, time::Instant};
+use std::{
+    collections::BTreeSet,
+    fs,
+    num::NonZeroUsize,
+    sync::{Arc, atomic::Ordering},
+    time::{Duration, Instant},
+};
 
-use twinfer_case::{Budget, CaseRecord, Event, Verdict};
-use twinfer_store::{Records, Start};
+use twinfer_campaign::Campaign;
+use twinfer_case::{Budget, CaseRecord, Event, Kind, Verdict};
+use twinfer_store::{Records, RunDirectory, Start};
 
 use crate::{
     actor::role::{Role, SLOW_CASE, SLOW_START},
@@ -80,6 +87,31 @@ fn cases_left_untriaged_at_the_time_limit_resume_first() {
     assert_eq!((again.summary.cases, again.summary.open), (reached, 0));
     assert_eq!(again.summary.findings.len(), resumed.summary.findings.len());
     assert!(!again.events.iter().any(|event| matches!(event, Event::CaseFinished { .. })));
+}
+
+/// With a budget of time, no finding waits for the investigation of an earlier case, which takes longer here than the rest of the campaign.
+#[test]
+fn finding_is_known_while_an_earlier_case_is_investigated() {
+    let mut campaign = against(Role::HangsOnRepeatOrMisshapes, 0);
+    campaign.options.budget = Budget::Seconds(120);
+    campaign.options.minimize = false;
+    campaign.options.experiments = false;
+    campaign.options.deadlines.execute = Duration::from_mins(10);
+    campaign.options.investigations = NonZeroUsize::new(16).unwrap();
+    campaign.options.repeat_every = u64::MAX;
+    let (stop, mut decided, mut kinds) = (Arc::clone(&campaign.options.stop), Vec::new(), Vec::new());
+    let directory = RunDirectory::create(&campaign.out).unwrap();
+    let sink: &mut dyn FnMut(&Event) = &mut |event| match event {
+        Event::CaseFinished { record } => decided.push(record.index),
+        Event::FindingRecorded { finding, new: true, .. } => {
+            kinds.push(finding.signature.kind);
+            stop.store(true, Ordering::Relaxed);
+        }
+        _ => {}
+    };
+    Campaign::new(campaign.options.clone()).unwrap().run(&directory, sink).unwrap();
+    assert!(!kinds.is_empty() && kinds.iter().all(|kind| *kind == Kind::WrongShape), "{kinds:?}");
+    assert!(!decided.contains(&0), "{decided:?}");
 }
 
 /// Prints the wall time next to the time that the cases alone take, and asserts neither.

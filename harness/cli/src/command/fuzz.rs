@@ -267,6 +267,11 @@ fn for_screening(variants: Vec<TrustedVariant>) -> Vec<TrustedVariant> {
                 "{named} screens cases as {screening}, which is fast; some cases run again at its default level"
             );
         }
+        if named.runs_hazards() {
+            note!(
+                "{named} leaves out graphs that are known to end its workers; hazards=run has them tried (docs/campaigns.md)"
+            );
+        }
         if screening.memory() != named.memory() {
             note!(
                 "{screening} keeps memory, which is fast and can hide misuse of it; findings are confirmed without"

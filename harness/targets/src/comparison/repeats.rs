@@ -126,10 +126,7 @@ fn observe(
     task: &Task,
 ) -> Result<Option<Observation>, WorkerError> {
     let filled = |pattern| {
-        if let Some(observations) = workers.repeat_in_warm_filled(pattern, task, 1) {
-            return Ok(observations.into_iter().next());
-        }
-        let mut runs = workers.repeat(Some(pattern), &[], task, 1)?;
+        let mut runs = workers.repeat_filled(pattern, task, 1)?;
         Ok(runs.pop().map(|run| run.observation))
     };
     match circumstance {

@@ -1,10 +1,10 @@
 use std::{
     collections::VecDeque,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
-use crate::process::WorkerProcess;
+use crate::{device::Device, idle::KeepsIdle, process::WorkerProcess};
 
 /// A worker that takes this long to start is worth starting before it is needed.
 const SLOW_START: Duration = Duration::from_millis(500);
@@ -34,7 +34,8 @@ pub struct Spares {
 
 #[derive(Default)]
 struct State {
-    ready: VecDeque<WorkerProcess>,
+    /// Each with when it was.
+    ready: VecDeque<(Instant, WorkerProcess)>,
     starting: usize,
     /// Spares among `starting` whose process has been spawned, or is about to be.
     spawned: usize,
@@ -57,6 +58,13 @@ impl Spares {
         Self { policy, state: Mutex::default(), changed: Condvar::new() }
     }
 
+    /// No spares yet of workers that take about as long to start as these.
+    pub fn of_others(&self, policy: SparePolicy) -> Self {
+        let spares = Self::new(policy);
+        spares.record_start(self.start_time());
+        spares
+    }
+
     /// How many spares are kept.
     pub const fn policy(&self) -> SparePolicy {
         self.policy
@@ -67,19 +75,24 @@ impl Spares {
     pub fn take(&self) -> Option<WorkerProcess> {
         let mut state = self.state();
         if !state.ready.is_empty() || state.awaited >= state.spawned {
-            return state.ready.pop_front();
+            return state.take_ready();
         }
         state.awaited += 1;
         let is_coming = |state: &mut State| state.ready.is_empty() && state.awaited <= state.spawned;
         state = self.changed.wait_while(state, is_coming).unwrap_or_else(PoisonError::into_inner);
         state.awaited -= 1;
-        state.ready.pop_front()
+        state.take_ready()
     }
 
     /// Raises the number of spares to keep.
     pub fn request(self: &Arc<Self>, workers: usize) -> SpareRequest {
         self.state().requested += workers;
         SpareRequest { spares: Arc::clone(self), workers }
+    }
+
+    /// How long the last worker took to start; zero before one has.
+    pub fn start_time(&self) -> Duration {
+        self.state().start_time
     }
 
     /// Records how long a worker took to start, which decides whether requests take effect.
@@ -103,6 +116,25 @@ impl Spares {
     }
 }
 
+impl State {
+    fn take_ready(&mut self) -> Option<WorkerProcess> {
+        self.ready.pop_front().map(|(_, worker)| worker)
+    }
+}
+
+impl KeepsIdle for Spares {
+    fn longest_idle(&self, device: &Device) -> Option<Instant> {
+        let state = self.state();
+        state.ready.iter().find(|(_, worker)| worker.uses(device)).map(|(since, _)| *since)
+    }
+
+    fn give_up(&self, device: &Device) -> Option<WorkerProcess> {
+        let mut state = self.state();
+        let place = state.ready.iter().position(|(_, worker)| worker.uses(device))?;
+        state.ready.remove(place).map(|(_, worker)| worker)
+    }
+}
+
 impl SparePolicy {
     fn wanted(self, state: &State) -> usize {
         let requested = if state.start_time < SLOW_START { 0 } else { state.requested };
@@ -119,7 +151,7 @@ impl StartingSpare {
 
     /// The worker has started.
     pub fn ready(self, worker: WorkerProcess) {
-        self.spares.state().ready.push_back(worker);
+        self.spares.state().ready.push_back((Instant::now(), worker));
     }
 }
 

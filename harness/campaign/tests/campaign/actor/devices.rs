@@ -4,6 +4,7 @@ use std::{
     env,
     fs::{self, File},
     io::Write,
+    mem,
     path::PathBuf,
     process, thread,
     time::Duration,
@@ -12,7 +13,7 @@ use std::{
 use twinfer_case::DeviceMemory;
 
 use crate::{
-    role::{FAILING_DEVICE, Role},
+    role::{FAILING_DEVICE, PLACES, Role},
     shared_folder,
 };
 
@@ -45,8 +46,19 @@ pub fn count_start(role: Role) {
 
 /// The error of an actor that starts on a lost device; `None` if the device works.
 pub fn loss(role: Role) -> Option<String> {
+    if role == Role::HasManyBugsOnCrowdedDevice && !take_place() {
+        count(shared_folder::REFUSED);
+        return Some("the device serves no more processes".to_owned());
+    }
     let is_lost = loses_its_device(role) && shared(shared_folder::LOST).exists();
     is_lost.then(|| format!("cannot use CUDA device {}: no CUDA-capable device is detected", device()))
+}
+
+/// Takes a place on the device until this process ends; false if there is none.
+fn take_place() -> bool {
+    let places = (0..PLACES).map(|place| File::create(shared(&format!("place-{place}"))).unwrap());
+    let taken = places.into_iter().find(|place| place.try_lock().is_ok());
+    taken.map(mem::forget).is_some()
 }
 
 fn loses_its_device(role: Role) -> bool {
@@ -82,8 +94,11 @@ pub fn work(role: Role) {
     }
 }
 
-/// The memory of the device, of which each worker takes an equal part; `None` if the role fills no device.
+/// The memory of the device: each worker takes an equal part of one that is filled, and nothing of a crowded one. `None` if the role uses no memory.
 pub fn memory(role: Role) -> Option<DeviceMemory> {
+    if role == Role::HasManyBugsOnCrowdedDevice {
+        return Some(DeviceMemory { free: 1 << 40, total: 1 << 40 });
+    }
     (role == Role::FillsDevice).then(|| {
         let workers = count("workers");
         DeviceMemory {

@@ -202,6 +202,7 @@ impl Actor {
                 process::abort()
             }
             Role::Hangs => hang(),
+            Role::HangsOnRepeatOrMisshapes if self.seen.contains(&hash) => hang(),
             Role::LeavesOrphan => {
                 processes::leave_orphan();
                 process::abort()
@@ -278,12 +279,18 @@ impl Actor {
                 return Some(Defect::Refused(errors[self.biased % errors.len()]));
             }
             Role::RefusesByFilling if bias => return defects::of_filling(),
-            Role::HasManyBugs | Role::HasManyBugsSlowly | Role::HasManyBugsAndCountsStarts => {
+            Role::HasManyBugs
+            | Role::HasManyBugsSlowly
+            | Role::HasManyBugsAndCountsStarts
+            | Role::HasManyBugsOnCrowdedDevice => {
                 return defects::of(graph);
             }
-            Role::HasTwoBugs if !bias => return Some(Defect::Shape),
+            Role::HasTwoBugs | Role::HangsOnRepeatOrMisshapes if !bias => return Some(Defect::Shape),
             Role::ErrsAtEveryLevel if relu && !(is_level_2 && bias) => return Some(Defect::Shape),
-            Role::IgnoresBias | Role::HasTwoBugs | Role::NeedsExclusiveDevice => bias,
+            Role::IgnoresBias
+            | Role::HasTwoBugs
+            | Role::HangsOnRepeatOrMisshapes
+            | Role::NeedsExclusiveDevice => bias,
             Role::ErrsAtLevel2 | Role::ErrsAtEveryLevel | Role::NeedsExclusiveDeviceAtLevels => {
                 is_level_2 && bias
             }

@@ -6,6 +6,8 @@ use std::{fmt, str::FromStr, time::Duration};
 pub const SLOW_START: Duration = Duration::from_millis(500);
 /// The time that a slow actor takes per case.
 pub const SLOW_CASE: Duration = Duration::from_millis(200);
+/// The processes that a crowded device serves at once.
+pub const PLACES: usize = 5;
 /// The device that fails in the roles in which one device fails.
 pub const FAILING_DEVICE: &str = "2";
 
@@ -59,6 +61,8 @@ roles! {
     HasManyBugsSlowly = "has-many-bugs-slowly",
     /// Has the defects of `defects.rs` and counts the processes that start.
     HasManyBugsAndCountsStarts = "has-many-bugs-and-counts-starts",
+    /// Has the defects of `defects.rs`, on a device that serves [`PLACES`] processes at once.
+    HasManyBugsOnCrowdedDevice = "has-many-bugs-on-crowded-device",
     /// Drops the bias, which a mutant of golden reproduces; if there is a Relu too, returns values that no mutant reproduces.
     DropsBiasAndMore = "drops-bias-and-more",
     /// Returns wrong values for a bias at level 2.
@@ -85,6 +89,8 @@ roles! {
     Aborts = "aborts",
     /// Sleeps for ten minutes if a convolution has a bias.
     Hangs = "hangs",
+    /// Returns wrong values for a bias, and sleeps for ten minutes when it runs such a case again; returns the wrong shape otherwise.
+    HangsOnRepeatOrMisshapes = "hangs-on-repeat-or-misshapes",
     /// Prints to stdout if a convolution has a bias.
     GarblesPipe = "garbles-pipe",
     /// Enters the same stage again and again if a convolution has a bias.

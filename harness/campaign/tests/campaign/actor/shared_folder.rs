@@ -8,6 +8,8 @@ pub const STARTS: &str = "starts";
 pub const CASES: &str = "cases";
 /// The folder of the counters of [`Role::CountsCasesByDevice`](super::role::Role): `DEVICE-PROCESS`.
 pub const CASES_BY_DEVICE: &str = "cases-by-device";
+/// Counts the processes that found no place on a crowded device.
+pub const REFUSED: &str = "refused";
 /// Exists once the failing devices are lost.
 pub const LOST: &str = "lost";
 /// Exists once the devices are repaired.
