@@ -107,7 +107,9 @@ impl TriageWorkers {
         let filled: [FilledWorkers; 2] = Default::default();
         let registry = pools.idle();
         registry.add(&warm);
-        filled.iter().for_each(|filled| registry.add(&filled.warm));
+        for filled in &filled {
+            registry.add(&filled.warm);
+        }
         sequential.register(registry);
         Self {
             info,
