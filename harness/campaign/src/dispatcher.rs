@@ -318,12 +318,11 @@ impl<'scope, 'env> Dispatcher<'scope, 'env> {
                 self.triage.update(self.state.catalog());
                 Ok(Some(resolution))
             }
-            (Patience::TimeIsUp, None) => Ok(None),
+            (Patience::TimeIsUp, None) | (Patience::MayWait, _) => Ok(None),
             (Patience::IsNext, _) => {
                 self.triage.demand(suspect, hidden_behind);
                 Ok(None)
             }
-            (Patience::MayWait, _) => Ok(None),
         }
     }
 

@@ -52,7 +52,9 @@ impl Rung {
             }
         }
         if options.poison_every.is_some() {
-            bases.iter().for_each(|base| planned.add(*base, poisoned(*base)));
+            for base in bases {
+                planned.add(*base, poisoned(*base));
+            }
         }
         planned.start()
     }
