@@ -9,7 +9,7 @@ pub enum Layout {
     LeadingTransposed,
     /// The spatial axes in reverse order.
     SpatialReversed,
-    /// The same, if all have one extent.
+    /// The spatial axes in reverse order, if all have one extent.
     CubeTransposed,
 }
 

@@ -35,7 +35,7 @@ pub enum Reindexing {
     OnlyHalf,
     /// Only whole blocks of so many from the start.
     OnlyWhole(usize),
-    /// The same, but at least the first.
+    /// Only whole blocks of so many from the start, and the first in any case.
     OnlyWholeOrFirst(usize),
 }
 

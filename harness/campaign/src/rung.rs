@@ -1,7 +1,7 @@
 //! A *rung* is a variant of the same backend that works harder on the same graphs than the one below it, or the same variant with
 //! poisoned memory.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use twinfer_case::{
     BackendName, Description, DeviceUse, MemoryMode, OptionKey, PoisonPattern, TrustedVariant, Variant,
@@ -15,9 +15,6 @@ use crate::{CampaignError, Options};
 
 /// The most rungs that a ladder may have.
 const MOST: usize = 8;
-
-/// Workers that take longer than this to start are started when the first case needs them, if it is known what they will say.
-const SLOW_START: Duration = Duration::from_millis(500);
 
 /// A rung, perhaps with the first of its workers.
 pub struct Rung {
@@ -125,7 +122,7 @@ impl<'a> Planned<'a> {
             if !self.taken.contains(&variant) {
                 let pools = DevicePools::new(&variant, &self.options.pools(), self.host, 0);
                 self.taken.push(variant);
-                let expected = Some(description).filter(|_| base.is_slow_to_start());
+                let expected = Some(description).filter(|_| base.has_late_rungs());
                 let pools = match &expected {
                     Some(description) => pools.expecting(description),
                     None => pools,
@@ -152,10 +149,10 @@ impl<'a> Planned<'a> {
 }
 
 impl Base<'_> {
-    /// Whether starting a worker takes long, of a backend whose description is known in advance.
-    fn is_slow_to_start(self) -> bool {
-        let is_slow = Duration::from_millis(self.worker.start_millis()) >= SLOW_START;
-        is_slow && !matches!(self.variant.backend, BackendName::External(_))
+    /// Whether the workers of its rungs start when the first case needs them: starting one takes long, and what it will say is known, as
+    /// it is of all but external programs.
+    fn has_late_rungs(self) -> bool {
+        self.worker.is_slow_to_start() && !matches!(self.variant.backend, BackendName::External(_))
     }
 }
 

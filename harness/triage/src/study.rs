@@ -65,7 +65,8 @@ struct Explanations {
 }
 
 impl Experiments<'_> {
-    /// Studies a minimal case. Edits are searched unless the finding `is_reached`, which is told the trigger and the refuted mutants.
+    /// What experiments show of a minimal case. `is_reached` says, given the trigger and the refuted mutants, whether another case has shown
+    /// that finding already; edits are not searched then.
     pub fn study(
         &self,
         minimal: &DivergingCase,

@@ -41,6 +41,8 @@ use crate::{
     semaphore::Semaphore,
 };
 
+/// Starting a worker that takes this long is worth planning: in advance, or not before it is needed.
+pub const SLOW_START: Duration = Duration::from_millis(500);
 /// How long a worker that closed its pipe may take to end.
 const CLOSING: Duration = Duration::from_secs(2);
 /// How many times as large as an element the widest one may be.
@@ -206,6 +208,11 @@ impl WorkerProcess {
     /// Milliseconds from spawning the process to its handshake.
     pub const fn start_millis(&self) -> u64 {
         self.start_millis
+    }
+
+    /// Whether it took long to start.
+    pub const fn is_slow_to_start(&self) -> bool {
+        self.start_millis as u128 >= SLOW_START.as_millis()
     }
 
     /// Whether the worker announced that it accepts no more cases.

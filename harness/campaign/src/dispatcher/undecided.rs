@@ -58,7 +58,7 @@ impl Undecided {
         self.changed = Changed::All;
     }
 
-    /// The cases about which more is known than when they were taken last, in case order; `None` if there are none.
+    /// The cases about which more is known than when they were looked at last; `None` if there are none.
     pub fn take_changed(&mut self) -> Option<Vec<u64>> {
         let changed = match mem::take(&mut self.changed) {
             Changed::These(cases) => cases,

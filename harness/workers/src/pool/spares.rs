@@ -4,10 +4,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{device::Device, idle::KeepsIdle, process::WorkerProcess};
-
-/// A worker that takes this long to start is worth starting before it is needed.
-const SLOW_START: Duration = Duration::from_millis(500);
+use crate::{
+    device::Device,
+    idle::KeepsIdle,
+    process::{SLOW_START, WorkerProcess},
+};
 
 /// How many spares a pool keeps.
 #[derive(Clone, Copy, Debug, Default)]
