@@ -19,6 +19,7 @@ mod open;
 mod output;
 mod parent;
 mod serve;
+mod stack;
 mod stdout;
 #[cfg(test)]
 mod test_messages;

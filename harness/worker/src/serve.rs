@@ -13,7 +13,7 @@ use twinfer_protocol::{Fault, FaultCause, FrameError, FromWorker, MessageError, 
 
 use crate::{
     bounds_check::BoundsCheck, message_reader::MessageReader, message_sink::MessageSink, open,
-    output::message_sink,
+    output::message_sink, stack::StackFilling,
 };
 
 /// Why a worker stops before its supervisor closes the pipe.
@@ -88,13 +88,14 @@ fn serve_messages(
     in_force: InForce,
 ) -> Result<(), ServeError> {
     let Some(mut backends) = handshake(messages, sink, in_force)? else { return Ok(()) };
+    let stack = StackFilling::of_process();
     while let Some(message) = next_message(messages, sink)? {
         let ToWorker::Case { task, variants } = message else {
             return Err(ServeError::Handshake);
         };
         for variant in variants {
             let backend = backends.get_mut(variant).ok_or(ServeError::UnknownVariant(variant))?;
-            let answer = answer(backend.as_mut(), &task, variant, sink)?;
+            let answer = answer(backend.as_mut(), &task, variant, stack, sink)?;
             in_force()?;
             sink.queue(&answer)?;
             if let FromWorker::Answer { last: true, .. } = answer {
@@ -150,6 +151,7 @@ fn answer(
     backend: &mut dyn Backend,
     task: &Task,
     variant: usize,
+    stack: StackFilling,
     sink: &mut dyn MessageSink,
 ) -> Result<FromWorker, ServeError> {
     let hash = task.hash;
@@ -161,6 +163,7 @@ fn answer(
             if announced.is_ok() {
                 announced = sink.send(&FromWorker::Stage { hash, variant, stage });
             }
+            stack.apply();
         })
     })?;
     announced?;
