@@ -72,6 +72,8 @@ struct Trial<'a> {
 struct Trials<'a> {
     diverging: Vec<Trial<'a>>,
     conforming: Vec<Trial<'a>>,
+    /// The listed mutants that reproduce the minimal case, or its graph with other values.
+    rivals: Vec<&'a str>,
     circumstances: Circumstances<'a>,
 }
 
@@ -120,7 +122,7 @@ impl Observations {
 
     /// The listed mutants that explain the minimal case of `symptom` alone, and not the other cases.
     pub fn refuted(&self, symptom: &Symptom, circumstances: Circumstances<'_>) -> Vec<String> {
-        let trials = self.trials(circumstances);
+        let trials = self.trials(symptom, circumstances);
         let count = Combination::singles().chain(Combination::several()).count();
         let explains = |name: &&String| {
             let combination = Combination::from_name(name).map(Hypothesis::Listed);
@@ -135,7 +137,7 @@ impl Observations {
         if !matches!(minimal.symptom.kind(), Kind::WrongValues | Kind::WrongShape) {
             return None;
         }
-        let trials = self.trials(circumstances);
+        let trials = self.trials(&minimal.symptom, circumstances);
         let candidates = candidates(&minimal.evaluated.encoded.case);
         let needed = needed(candidates.len());
         let mut explaining = Vec::new();
@@ -162,7 +164,7 @@ impl Observations {
         })
     }
 
-    fn trials<'a>(&'a self, circumstances: Circumstances<'a>) -> Trials<'a> {
+    fn trials<'a>(&'a self, symptom: &'a Symptom, circumstances: Circumstances<'a>) -> Trials<'a> {
         let trial = |(drawn, evaluated): (Drawn, &'a Evaluated)| Trial {
             evaluated,
             drawn,
@@ -174,7 +176,10 @@ impl Observations {
         let mut diverging: Vec<_> = diverging.map(trial).collect();
         // most hypotheses fail on the first few
         diverging.sort_by_key(|trial| cost(trial.evaluated));
-        Trials { diverging, conforming: conforming.map(trial).collect(), circumstances }
+        let of_witnesses = diverging.iter().filter(|trial| trial.drawn == Drawn::Witness);
+        let of_minimal = symptom.diagnosis().iter().map(String::as_str);
+        let rivals = of_minimal.chain(of_witnesses.flat_map(Trial::diagnosis)).collect();
+        Trials { diverging, conforming: conforming.map(trial).collect(), rivals, circumstances }
     }
 }
 
@@ -182,10 +187,10 @@ impl Trials<'_> {
     /// The cases on which a hypothesis fails; `None` if it fails on too many, or if the evidence is not enough.
     fn failures(&self, hypothesis: Hypothesis, needed: f64) -> Option<Failures> {
         let arithmetic = self.circumstances.arithmetic;
-        let (mut bits, mut supporting, mut supporting_neighbors, mut silent, mut diverging) =
-            (0.0, 0, 0, 0, 0);
+        let (mut bits, mut supporting, mut silent, mut diverging) = (0.0, 0, 0, 0);
+        let (mut supporting_neighbors, mut refuting_neighbors) = (0, 0);
         let considered: Vec<_> =
-            self.diverging.iter().filter(|trial| !trial.is_of_another(hypothesis)).collect();
+            self.diverging.iter().filter(|trial| !trial.is_of_another(hypothesis, &self.rivals)).collect();
         // beside a listed mutant, which is a likely mistake, one case may show another bug
         let tolerated = (considered.len() / TOLERATED).max(usize::from(is_listed(hypothesis)));
         for trial in &considered {
@@ -197,7 +202,10 @@ impl Trials<'_> {
                     supporting_neighbors += usize::from(trial.drawn == Drawn::Neighbor);
                 }
                 Prediction::Reproduced(_) => silent += 1,
-                Prediction::Refuted => diverging += 1,
+                Prediction::Refuted => {
+                    diverging += 1;
+                    refuting_neighbors += usize::from(trial.drawn == Drawn::Neighbor);
+                }
                 Prediction::Unknown => {}
             }
             if diverging > tolerated {
@@ -206,7 +214,8 @@ impl Trials<'_> {
         }
         let is_enough = bits >= needed && supporting_neighbors >= FEWEST && silent <= supporting;
         let neighbors = considered.iter().filter(|trial| trial.drawn == Drawn::Neighbor).count();
-        let is_decided_by_witnesses = is_listed(hypothesis) && neighbors < FEWEST && supporting > 0;
+        let is_decided_by_witnesses =
+            is_listed(hypothesis) && neighbors < FEWEST && supporting > 0 && refuting_neighbors == 0;
         if !is_enough && !is_decided_by_witnesses {
             return None;
         }
@@ -227,7 +236,7 @@ impl Trials<'_> {
     }
 }
 
-impl Trial<'_> {
+impl<'a> Trial<'a> {
     /// What a hypothesis says of a diverging case: at the nodes that its trigger concerns or, since a trigger may be inexact, at others.
     fn predicted(&self, hypothesis: Hypothesis, arithmetic: Arithmetic) -> Prediction {
         let predicted =
@@ -251,20 +260,22 @@ impl Trial<'_> {
         self.diagnosis().any(|name| name == combination.name)
     }
 
-    /// Whether a neighbor shows another bug than a listed mutant: others explain it.
-    fn is_of_another(&self, hypothesis: Hypothesis) -> bool {
+    /// Whether a neighbor shows another bug than a listed mutant: others explain it, and none of them is a rival that may
+    /// explain the minimal case too.
+    fn is_of_another(&self, hypothesis: Hypothesis, rivals: &[&str]) -> bool {
         match hypothesis {
             Hypothesis::Listed(combination) => {
                 self.drawn == Drawn::Neighbor
                     && self.diagnosis().next().is_some()
                     && !self.is_diagnosed(combination)
+                    && !self.diagnosis().any(|name| rivals.contains(&name))
             }
             Hypothesis::Composed(_) => false,
         }
     }
 
     /// The listed mutants that explain the case by itself.
-    fn diagnosis(&self) -> impl Iterator<Item = &str> {
+    fn diagnosis(&self) -> impl Iterator<Item = &'a str> + use<'a> {
         let diagnoses = self.evaluated.divergences().iter().filter_map(|one| one.diagnosis.as_ref());
         diagnoses.flat_map(Diagnosis::mutant_names)
     }
@@ -435,6 +446,19 @@ mod tests {
     #[test]
     fn listed_mutant_that_predicts_stays() {
         assert_eq!(settled(half_biased(), "conv-bias-ignored", 12), (Vec::new(), Vec::new()));
+    }
+
+    #[test]
+    fn neighbor_that_a_rival_explains_counts() {
+        let mistake = Edit::from_name("conv-bias-ignored").expect("it is an edit");
+        let evaluated = run(case(2, 3, 0), mistake);
+        let trial =
+            Trial { evaluated: &evaluated, drawn: Drawn::Neighbor, concerned: None, is_certain: false };
+        let other =
+            Combination::from_name("groups-interleaved").map(Hypothesis::Listed).expect("it is listed");
+        assert!(trial.is_of_another(other, &["groups-interleaved"]));
+        let rivals = ["bias-dropped", "groups-interleaved"];
+        assert!(!trial.is_of_another(other, &rivals), "the minimal case is explained by both");
     }
 
     #[test]
