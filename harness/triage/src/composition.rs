@@ -188,7 +188,7 @@ impl Trials<'_> {
     fn failures(&self, hypothesis: Hypothesis, needed: f64) -> Option<Failures> {
         let arithmetic = self.circumstances.arithmetic;
         let (mut bits, mut supporting, mut silent, mut diverging) = (0.0, 0, 0, 0);
-        let (mut supporting_neighbors, mut refuting_neighbors) = (0, 0);
+        let (mut supporting_neighbors, mut explained_by_rivals) = (0, 0);
         let considered: Vec<_> =
             self.diverging.iter().filter(|trial| !trial.is_of_another(hypothesis, &self.rivals)).collect();
         // beside a listed mutant, which is a likely mistake, one case may show another bug
@@ -204,7 +204,7 @@ impl Trials<'_> {
                 Prediction::Reproduced(_) => silent += 1,
                 Prediction::Refuted => {
                     diverging += 1;
-                    refuting_neighbors += usize::from(trial.drawn == Drawn::Neighbor);
+                    explained_by_rivals += usize::from(trial.is_explained_neighbor());
                 }
                 Prediction::Unknown => {}
             }
@@ -215,7 +215,7 @@ impl Trials<'_> {
         let is_enough = bits >= needed && supporting_neighbors >= FEWEST && silent <= supporting;
         let neighbors = considered.iter().filter(|trial| trial.drawn == Drawn::Neighbor).count();
         let is_decided_by_witnesses =
-            is_listed(hypothesis) && neighbors < FEWEST && supporting > 0 && refuting_neighbors == 0;
+            is_listed(hypothesis) && neighbors < FEWEST && supporting > 0 && explained_by_rivals == 0;
         if !is_enough && !is_decided_by_witnesses {
             return None;
         }
@@ -265,13 +265,17 @@ impl<'a> Trial<'a> {
     fn is_of_another(&self, hypothesis: Hypothesis, rivals: &[&str]) -> bool {
         match hypothesis {
             Hypothesis::Listed(combination) => {
-                self.drawn == Drawn::Neighbor
-                    && self.diagnosis().next().is_some()
+                self.is_explained_neighbor()
                     && !self.is_diagnosed(combination)
                     && !self.diagnosis().any(|name| rivals.contains(&name))
             }
             Hypothesis::Composed(_) => false,
         }
+    }
+
+    /// Whether it is a neighbor that some listed mutant explains.
+    fn is_explained_neighbor(&self) -> bool {
+        self.drawn == Drawn::Neighbor && self.diagnosis().next().is_some()
     }
 
     /// The listed mutants that explain the case by itself.
