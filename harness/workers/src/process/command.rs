@@ -77,8 +77,10 @@ impl WorkerCommand {
         if !tunables.is_empty() {
             tunables.push(':');
         }
-        // the bytes of memory that is handed out are the complement of this number, those of freed memory the number itself
-        let tunables = format!("{tunables}glibc.malloc.perturb={}", !host_byte(pattern));
+        // the bytes of memory that is handed out are the complement of this number, those of freed memory the number itself;
+        // blocks that come from the cache of a thread would be left as they are
+        let freed = !host_byte(pattern);
+        let tunables = format!("{tunables}glibc.malloc.tcache_count=0:glibc.malloc.perturb={freed}");
         let mut command = self.clone();
         command.env.retain(|(name, _)| name != key);
         command.env.push((key.to_owned(), tunables));
@@ -148,8 +150,15 @@ mod tests {
             value.clone()
         };
         let given = [(ALLOCATOR.0, "glibc.malloc.top_pad=1"), ("OTHER", "1")];
-        assert_eq!(tunables(&given, PoisonPattern::Nan), "glibc.malloc.top_pad=1:glibc.malloc.perturb=1");
-        assert_eq!(tunables(&given, PoisonPattern::Large), "glibc.malloc.top_pad=1:glibc.malloc.perturb=132");
+        let uncached = "glibc.malloc.tcache_count=0";
+        assert_eq!(
+            tunables(&given, PoisonPattern::Nan),
+            format!("glibc.malloc.top_pad=1:{uncached}:glibc.malloc.perturb=1")
+        );
+        assert_eq!(
+            tunables(&given, PoisonPattern::Large),
+            format!("glibc.malloc.top_pad=1:{uncached}:glibc.malloc.perturb=132")
+        );
     }
 
     #[test]
