@@ -15,10 +15,13 @@ use crate::{
 };
 
 /// The version of the JSON form of a difference.
-const DIFFERENCE_FORMAT: u32 = 2;
+const DIFFERENCE_FORMAT: u32 = 3;
 
 /// The word that introduces findings that vary from run to run.
 const VARIES: &str = "varies";
+
+/// The word that introduces findings that one run has, and whose cases the other did not run.
+const NOT_RUN: &str = "not run";
 
 /// The difference between the findings of two runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -29,14 +32,14 @@ pub struct Difference {
     pub runs: [ComparedRun; 2],
     /// Cases that both runs ran.
     pub common: u64,
-    /// Findings of the later run only, by folder name.
+    /// Findings of the later run whose cases the earlier run ran without them, by folder name.
     pub new: Vec<FindingCount>,
     /// Findings of the earlier run whose cases show no finding in the later run.
     pub gone: Vec<FindingCount>,
     /// Findings of the earlier run whose cases show other findings in the later run.
     pub changed: Vec<Changed>,
-    /// Findings of the earlier run none of whose cases the later run ran.
-    pub untried: Vec<FindingCount>,
+    /// The findings of the earlier run, and those of the later one, none of whose cases the other ran to the end.
+    pub untried: [Vec<FindingCount>; 2],
     /// Why the runs say nothing about each other: no case is in both, or a variant was not compared in one of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub uncompared: Vec<String>,
@@ -69,29 +72,29 @@ impl Difference {
     /// Compares an earlier run with a later one, each given with the name to print.
     pub fn between(earlier: (&str, &RunFindings), later: (&str, &RunFindings)) -> Self {
         let (then, now) = (earlier.1, later.1);
+        let (new, not_run_then) = now.absent_in(then).into_iter().partition(|one| now.is_tried_by(one, then));
+        let (absent, not_run_now) =
+            then.absent_in(now).into_iter().partition::<Vec<_>, _>(|one| then.is_tried_by(one, now));
         let mut difference = Self {
             format: DIFFERENCE_FORMAT,
             runs: [then.side(earlier.0), now.side(later.0)],
             common: then.tried.intersection(&now.tried).count() as u64,
-            new: now.absent_in(then),
+            new,
             gone: Vec::new(),
             changed: Vec::new(),
-            untried: Vec::new(),
+            untried: [not_run_now, not_run_then],
             uncompared: [then.uncompared(earlier.0), now.uncompared(later.0)].concat(),
             varying: [then.varying(), now.varying()],
         };
         if difference.common == 0 {
             difference.uncompared.push("no case is in both runs".to_owned());
         }
-        for was in then.absent_in(now) {
-            let cases = then.cases_of(&was.slug);
-            let is = now.shown_by(cases);
-            if !is.is_empty() {
-                difference.changed.push(Changed { was, is });
-            } else if cases.iter().any(|case| now.tried.contains(case)) {
+        for was in absent {
+            let is = now.shown_by(then.cases_of(&was.slug));
+            if is.is_empty() {
                 difference.gone.push(was);
             } else {
-                difference.untried.push(was);
+                difference.changed.push(Changed { was, is });
             }
         }
         difference
@@ -152,15 +155,17 @@ impl Difference {
         let all = |word, signed: &[FindingCount]| {
             signed.iter().map(|one| (word, described(one))).collect::<Vec<_>>()
         };
-        let [then, now] = &self.varying;
-        let varying = then.iter().map(|one| (VARIES, format!("then: {}", described(one))));
-        let varying = varying.chain(now.iter().map(|one| (VARIES, format!("now: {}", described(one)))));
+        let of_each = |word, [then, now]: &[Vec<FindingCount>; 2]| {
+            let entry = |when: &str, one| (word, format!("{when}: {}", described(one)));
+            let then = then.iter().map(|one| entry("then", one));
+            then.chain(now.iter().map(|one| entry("now", one))).collect::<Vec<_>>()
+        };
         all("new", &self.new)
             .into_iter()
             .chain(changed)
             .chain(all("gone", &self.gone))
-            .chain(all("not run", &self.untried))
-            .chain(varying)
+            .chain(of_each(NOT_RUN, &self.untried))
+            .chain(of_each(VARIES, &self.varying))
             .collect()
     }
 }
@@ -222,6 +227,11 @@ impl RunFindings {
     /// The stable findings that `other` lacks.
     fn absent_in(&self, other: &Self) -> Vec<FindingCount> {
         self.counted_if(|slug| !self.varies(slug) && !other.by_slug.contains_key(slug))
+    }
+
+    /// Whether `other` ran one of the cases of a finding of this run, and knows what it shows.
+    fn is_tried_by(&self, finding: &FindingCount, other: &Self) -> bool {
+        !self.cases_of(&finding.slug).is_disjoint(&other.tried)
     }
 
     fn varying(&self) -> Vec<FindingCount> {

@@ -120,7 +120,10 @@ fn diff_lists_new_gone_and_not_run_findings() {
     assert_eq!(new.code, Some(1), "{}", new.shown());
     assert!(new.stdout.contains(&format!("new      {finding}")), "{}", new.stdout);
     let short = run(&["--cases", "1"]);
-    assert!(diff(&earlier, &short).stdout.contains("not run  "));
+    assert!(diff(&earlier, &short).stdout.contains("not run  then: "));
+    let longer = diff(&short, &earlier);
+    assert_eq!(longer.code, Some(0), "cases that the earlier run lacks show nothing new\n{}", longer.shown());
+    assert!(longer.stdout.contains("not run  now: ") && !longer.stdout.contains("new   "));
 }
 
 /// Removes a finding from a run directory, whose format becomes that before lines had checksums.
