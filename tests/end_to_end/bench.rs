@@ -76,3 +76,10 @@ fn processes_option_requires_backends() {
     assert_eq!(outcome.code, Some(2), "{}", outcome.shown());
     assert!(outcome.stderr.contains("--backends"), "{}", outcome.stderr);
 }
+
+#[test]
+fn golden_alone_is_no_benchmark() {
+    let outcome = twinfer(&["bench", "--backends=golden", "--cases=1"]).run();
+    assert_eq!(outcome.code, Some(2), "{}", outcome.shown());
+    assert!(outcome.stderr.starts_with("error: no backend to compare with golden"), "{}", outcome.shown());
+}

@@ -1,5 +1,7 @@
 //! The help, usage errors and exit codes of every command.
 
+use std::fs::File;
+
 use crate::twinfer;
 
 fn output_of(arguments: &[&str]) -> String {
@@ -94,4 +96,25 @@ fn same_seed_generates_same_files() {
     }
     let read = |folder: &tempfile::TempDir| std::fs::read(folder.path().join("conv-7-2/model.onnx")).unwrap();
     assert_eq!(read(&one), read(&two));
+}
+
+/// A file that takes no byte, as on a full disk.
+fn full() -> File {
+    File::options().write(true).open("/dev/full").unwrap()
+}
+
+#[test]
+fn exit_code_does_not_depend_on_standard_error() {
+    let out = tempfile::tempdir().unwrap();
+    let run = out.path().join("run");
+    let campaign = ["fuzz", "--backends", "golden,ort:cpu", "--family", "conv", "--cases", "3", "--out"];
+    for (arguments, code) in [
+        (&[&campaign[..], &[run.to_str().unwrap()]].concat()[..], 0),
+        (&["report", run.to_str().unwrap()], 0),
+        (&["report", "absent"], 2),
+        (&["frobnicate"], 2),
+    ] {
+        let outcome = twinfer(arguments).errors_to(full()).run();
+        assert_eq!(outcome.code, Some(code), "{arguments:?}: {}", outcome.shown());
+    }
 }

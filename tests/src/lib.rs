@@ -100,6 +100,13 @@ impl Twinfer {
         self
     }
 
+    /// Sends standard error to `file`.
+    #[must_use]
+    pub fn errors_to(mut self, file: fs::File) -> Self {
+        self.0.stderr(file);
+        self
+    }
+
     /// Starts the command and discards its output.
     ///
     /// # Panics

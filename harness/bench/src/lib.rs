@@ -62,14 +62,17 @@ pub use settings::{LoopSettings, Part, PartsSettings, Settings};
 pub use solo::{Greeting, run_loop};
 pub use usage::Spent;
 
+use twinfer_campaign::CampaignError;
+
 /// Measures what `settings` ask for, and prints it as it becomes known.
 ///
 /// # Errors
 ///
 /// If a backend does not open, a worker does not start or is lost, or a campaign does not complete.
 pub fn run(settings: &Settings, host: &dyn Host) -> Result<Report, BenchError> {
-    match &settings.backends {
+    match settings.backends.as_deref() {
         None => cpu::run(settings, host),
+        Some([]) => Err(CampaignError::NoBackend.into()),
         Some(backends) => loops::run(settings, backends, host),
     }
 }

@@ -1,4 +1,7 @@
-use std::{fmt::Display, io::ErrorKind};
+use std::{
+    fmt::Display,
+    io::{self, ErrorKind},
+};
 
 use serde::{Deserialize, Serialize};
 use twinfer_backend::OpenError;
@@ -78,15 +81,16 @@ impl From<StoreError> for Failure {
             | StoreError::Gap(_)
             | StoreError::OtherCampaign { .. }
             | StoreError::Format { .. } => Self::usage(error),
-            // what is there is no file
-            StoreError::File { ref source, .. }
-                if matches!(source.kind(), ErrorKind::NotFound | ErrorKind::InvalidInput) =>
-            {
-                Self::usage(error)
-            }
+            StoreError::File { ref source, .. } if is_of_another_kind(source) => Self::usage(error),
             _ => Self::environment(error),
         }
     }
+}
+
+/// Whether a file cannot be read because something else is there than a file that twinfer writes.
+fn is_of_another_kind(error: &io::Error) -> bool {
+    use ErrorKind::{FileTooLarge, InvalidInput, IsADirectory, NotADirectory, NotFound};
+    matches!(error.kind(), NotFound | NotADirectory | IsADirectory | InvalidInput | FileTooLarge)
 }
 
 impl From<WorkerError> for Failure {

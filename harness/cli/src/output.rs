@@ -1,13 +1,13 @@
 //! Prints to standard output and standard error, always text that a terminal does not obey.
 
 use std::{
-    io::{self, Write},
+    io::{self, ErrorKind, Write},
     process::exit,
 };
 
 use twinfer_reports::Styled;
 
-use crate::Exit;
+use crate::{Exit, paint};
 
 /// Prints a line to standard output, with the format arguments of `println!`; a styled part may stand before them:
 /// `line!(paint::good("written to") => " {folder}")`.
@@ -34,17 +34,22 @@ pub fn print(line: &Styled) {
     write(&format!("{}\n", line.as_str()));
 }
 
-/// Prints a line to standard error.
-#[expect(clippy::print_stderr, reason = "the only place for notes")]
+/// Prints a line to standard error. If that is closed or its disk is full, nobody reads notes, and the command goes on.
 pub fn print_note(line: &Styled) {
-    eprintln!("{}", line.as_str());
+    let _ = writeln!(io::stderr(), "{}", line.as_str());
 }
 
-/// Writes a rendered report to standard output. The process ends without a message if standard output is closed, as when piped
-/// into `head`.
+/// Writes a rendered report to standard output. If that fails, the process ends: without a message if standard output is closed, as
+/// when piped into `head`.
 pub fn write(report: &str) {
     let mut stdout = io::stdout().lock();
-    if stdout.write_all(report.as_bytes()).and_then(|()| stdout.flush()).is_err() {
+    if let Err(error) = stdout.write_all(report.as_bytes()).and_then(|()| stdout.flush()) {
+        if error.kind() != ErrorKind::BrokenPipe {
+            print_note(
+                &(paint::error("error:")
+                    + Styled::plain(format!(" cannot write to standard output: {error}"))),
+            );
+        }
         exit(Exit::Environment.code().into());
     }
 }

@@ -28,7 +28,7 @@ pub fn adopt(finding: &Path, golden_cases: &Path) -> Result<PathBuf, StoreError>
     check_finding(finding, &found)?;
     let folder = golden_cases.join(found.signature.slug());
     if !folder.join(FINDING).is_file() {
-        fs::create_dir_all(golden_cases).map_err(StoreError::file(golden_cases))?;
+        fs::create_dir_all(golden_cases).map_err(StoreError::writing(golden_cases))?;
         recording.write_beside(&folder)?;
         copy_finding(finding, &folder)?;
         sync(&folder)?;
