@@ -83,6 +83,71 @@ fn checked_finding_is_known_unless_it_has_changed() {
     assert!(!changed.stdout.contains("known"), "{}", changed.shown());
 }
 
+/// A finding whose minimal case also shows another one, and whose values a mutant reproduces that other cases refute.
+fn finding_with_another_beside() -> PathBuf {
+    let name = "ort-cpu-execute-wrong-values-conv-dequantizelinear-quantizelinear-bias-computed-weights-float16-fcb319df";
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("end_to_end/findings").join(name)
+}
+
+#[test]
+fn what_a_finding_lists_beside_its_own_divergence_is_known() {
+    let folder = finding_with_another_beside();
+    let check = |folder: &Path| twinfer(&["check", text(folder), "--backends", "ort:cpu,opt=all"]).run();
+    let known = check(&folder);
+    assert_eq!(known.code, Some(0), "{}", known.shown());
+    assert!(known.stdout.contains("2 findings, none of them new"), "{}", known.shown());
+    let changed = tempfile::tempdir().unwrap();
+    let finding = fs::read_to_string(folder.join("finding.json")).unwrap();
+    fs::write(
+        changed.path().join("finding.json"),
+        finding.replace("there is no quantized kernel", "there is one"),
+    )
+    .unwrap();
+    fs::copy(folder.join("case.json"), changed.path().join("case.json")).unwrap();
+    assert_eq!(check(changed.path()).code, Some(1), "the finding lists something else");
+}
+
+#[test]
+fn replay_names_no_refuted_explanation() {
+    let replayed = twinfer(&["replay", text(&finding_with_another_beside())]).run();
+    assert_eq!(replayed.code, Some(0), "{}", replayed.shown());
+    assert!(replayed.stdout.contains("because: unexplained (largest difference 1)"), "{}", replayed.shown());
+}
+
+#[test]
+fn findings_are_known_in_a_table_too() {
+    let findings = finding_with_another_beside();
+    let findings = text(findings.parent().unwrap());
+    let table = twinfer(&["check", findings, "--backends", "ort:cpu,opt=all"]).run();
+    assert_eq!(table.code, Some(0), "{}", table.shown());
+    let recorded = twinfer(&["check", findings, "--recorded"]).run();
+    assert_eq!(recorded.code, Some(4), "{}", recorded.shown());
+    assert!(recorded.stdout.contains("no verdict is stored with the observations"), "{}", recorded.shown());
+}
+
+#[test]
+fn file_in_place_of_a_finding_or_run_is_wrong_usage() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, out) = (folder.path().join("file"), folder.path().join("out"));
+    // larger than any model that is read
+    fs::File::create(&file).unwrap().set_len(1 << 27).unwrap();
+    let (file, out) = (text(&file), text(&out));
+    for command in [
+        &["adopt", file, "--to", out][..],
+        &["merge", file, "--out", out],
+        &["report", file],
+        &["diff", file, file],
+        &["check", file],
+        &["minimize", file, "--out", out],
+        &["repro", file, "--out", out],
+        &["explain", file],
+        &["replay", file],
+    ] {
+        let outcome = twinfer(command).run();
+        assert_eq!(outcome.code, Some(2), "{command:?}: {}", outcome.shown());
+    }
+}
+
 #[test]
 fn finding_is_minimized_adopted_and_replayed() {
     let (out, kept) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());

@@ -63,6 +63,12 @@ impl Finding {
             && (self.signature == shown.signature || !shown.outcomes.is_empty() && is_listed())
     }
 
+    /// Whether `shown`, a finding of a later run on the same case, is a divergence that this finding lists behind its own.
+    pub fn lists_beside(&self, shown: &Self) -> bool {
+        let is_listed = |lead: &Divergence| self.divergences.iter().skip(1).any(|one| one.is_like(lead));
+        self.case == shown.case && shown.divergences.first().is_some_and(is_listed)
+    }
+
     /// Whether time was up before the finding was confirmed and repeated: it holds a case as it ran in the campaign.
     pub const fn is_unfinished(&self) -> bool {
         self.cut_short && self.outcomes.is_empty()

@@ -58,6 +58,11 @@ pub struct Divergence {
 }
 
 impl Divergence {
+    /// Whether the same differs in the same stage, whatever explains it.
+    pub fn is_like(&self, other: &Self) -> bool {
+        (self.stage, &self.detail, &self.fallback) == (other.stage, &other.detail, &other.fallback)
+    }
+
     /// A divergence without diagnosis, fallback, rule or culprit.
     pub const fn new(variant: Variant, stage: Stage, kind: Kind, blame: Blame, detail: String) -> Self {
         Self {

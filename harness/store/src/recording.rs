@@ -88,6 +88,21 @@ impl RecordedObservation {
         })
     }
 
+    /// Whether `now` has the recorded stage, outcome, writes out of bounds and outputs, byte for byte. Log lines may differ.
+    pub fn recurs_as(&self, now: &Observation) -> bool {
+        let bytes = |observation: &Observation| {
+            let outputs = observation.runs.iter().flat_map(|run| &run.outputs);
+            outputs
+                .map(|tensor| (tensor.dtype(), tensor.shape.clone(), tensor.to_le_bytes()))
+                .collect::<Vec<_>>()
+        };
+        let (then, now) = (&self.observation, &without_timings(now));
+        then.stage == now.stage
+            && then.outcome == now.outcome
+            && then.out_of_bounds == now.out_of_bounds
+            && bytes(then) == bytes(now)
+    }
+
     fn without_verdict(Observed { info, library, observation }: Observed<'_>) -> Self {
         Self {
             variant: info.variant.clone(),

@@ -3,10 +3,10 @@
 use std::{path::Path, sync::Arc};
 
 use twinfer_case::{
-    BackendVersion, Case, EncodedCase, LibraryDifference, Observation, Variant, VariantRecord,
+    BackendVersion, Case, EncodedCase, Finding, LibraryDifference, Variant, VariantRecord, Verdict,
 };
 use twinfer_checks::{Evaluated, references};
-use twinfer_store::{RecordedObservation, Recording, read_finding, read_preceding, without_timings};
+use twinfer_store::{RecordedObservation, Recording, read_finding, read_preceding};
 use twinfer_workers::TriageWorkers;
 
 use crate::{TargetError, Targets, case::read_case};
@@ -49,8 +49,8 @@ impl Targets {
                     variant: recorded.variant.clone(),
                     library_differences: self.library_differences(recorded, &version),
                     versions: (recorded.version.clone(), version),
-                    recurs: recurs(recorded, &evaluated) || is_listed(&evaluated),
-                    record: evaluated.record(info),
+                    recurs: recorded.recurs_as(&evaluated.observation) || is_listed(&evaluated),
+                    record: explained(evaluated.record(info), finding.as_ref()),
                 });
             }
         }
@@ -90,16 +90,15 @@ impl Targets {
     }
 }
 
-/// Whether the recorded stage, outcome, writes out of bounds and outputs are those of now, byte for byte. Log lines may differ.
-fn recurs(recorded: &RecordedObservation, evaluated: &Evaluated) -> bool {
-    let now = without_timings(&evaluated.observation);
-    let then = &recorded.observation;
-    let bytes = |observation: &Observation| {
-        let outputs = observation.runs.iter().flat_map(|run| &run.outputs);
-        outputs.map(|tensor| (tensor.dtype(), tensor.shape.clone(), tensor.to_le_bytes())).collect::<Vec<_>>()
-    };
-    then.stage == now.stage
-        && then.outcome == now.outcome
-        && then.out_of_bounds == now.out_of_bounds
-        && bytes(then) == bytes(&now)
+/// What recurs of `finding` is explained as the finding explains it: experiments may have refuted what explains its case alone.
+fn explained(mut record: VariantRecord, finding: Option<&Finding>) -> VariantRecord {
+    let listed = finding.map_or(&[][..], |finding| &finding.divergences);
+    if let Verdict::Diverges(divergences) = &mut record.verdict {
+        for now in divergences {
+            if let Some(then) = listed.iter().find(|then| then.is_like(now)) {
+                (now.kind, now.diagnosis) = (then.kind, then.diagnosis.clone());
+            }
+        }
+    }
+    record
 }

@@ -19,7 +19,8 @@ use crate::{
 };
 
 /// Runs `cases` on `variants`, in order and without minimizing; findings are written to `directory`. A finding that is the `checked`
-/// one, whose own cases these are, is not new, and its recurrence is what a variant was compared with, whatever its stage.
+/// one, whose own cases these are, or that it lists beside its own, is not new, and its recurrence is what a variant was compared
+/// with, whatever its stage.
 pub fn run(
     cases: Vec<Case>,
     checked: Option<&Finding>,
@@ -54,10 +55,11 @@ pub fn run(
     Ok(report)
 }
 
-/// Marks the finding of `report` that is the `checked` one as known, and counts the cases of `records` that show it as compared.
+/// Marks the findings of `report` that `checked` records as known, and counts the cases of `records` that show it as compared.
 fn recognize(report: &mut Report, records: &[CaseRecord], checked: &Finding) {
     for found in &mut report.findings {
-        if !found.new || !checked.recurs_as(&found.finding) {
+        let is_recorded = checked.recurs_as(&found.finding) || checked.lists_beside(&found.finding);
+        if !found.new || !is_recorded {
             continue;
         }
         found.new = false;

@@ -45,12 +45,14 @@ impl Entry {
         self.observations.iter().filter(diverging).any(|one| !self.is_stored(one))
     }
 
-    /// Whether a stored observation has the same variant, version and verdict.
+    /// Whether a stored observation has the same variant, version and verdict. That of a finding has no verdict: the variant must have
+    /// done the same.
     fn is_stored(&self, observation: &RecordedObservation) -> bool {
         self.stored.iter().any(|stored| {
+            let recurs = || stored.verdict.is_none() && stored.recurs_as(&observation.observation);
             stored.variant == observation.variant
                 && stored.version == observation.version
-                && stored.verdict == observation.verdict
+                && (stored.verdict == observation.verdict || recurs())
         })
     }
 }

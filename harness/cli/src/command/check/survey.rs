@@ -56,6 +56,10 @@ fn uncompared(entries: &[Entry], recorded: bool) -> Vec<String> {
         let none = if recorded { "no observation is stored" } else { "no case has a graph" };
         return vec![none.to_owned()];
     }
+    let has_verdict = |entry: &Entry| entry.observations.iter().any(|one| one.verdict.is_some());
+    if recorded && !entries.iter().any(has_verdict) {
+        return vec!["no verdict is stored with the observations: check without --recorded".to_owned()];
+    }
     columns.iter().flat_map(|((variant, _), comparisons)| comparisons.causes(variant)).collect()
 }
 
