@@ -1,8 +1,17 @@
-//! That a run ended early, which every format says.
+//! Whether a run ended early, which every format says.
 
 use twinfer_case::RunEnd;
 
 use crate::Report;
+
+/// Why divergences of the run were not triaged.
+pub(crate) const fn open_reason(report: &Report) -> &'static str {
+    match &report.end {
+        Some(RunEnd::Complete) => "time budget exhausted",
+        Some(_) => "the run ended early",
+        None => "the run has not ended",
+    }
+}
 
 /// Why the run holds fewer cases than its budget, and how to resume it; `None` if it is complete or has not begun.
 pub(crate) fn sentence(report: &Report) -> Option<String> {

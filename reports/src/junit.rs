@@ -60,7 +60,7 @@ fn ended_early(sentence: &str) -> TestSuite {
 fn untriaged(report: &Report) -> TestSuite {
     let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
     let cases = counted(report.summary.open, "case", "cases");
-    status.set_message(format!("{cases} not triaged (time budget exhausted)"));
+    status.set_message(format!("{cases} not triaged ({})", ending::open_reason(report)));
     let mut suite = TestSuite::new("not triaged");
     suite.add_test_case(TestCase::new("cases not triaged", status));
     suite

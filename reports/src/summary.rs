@@ -92,7 +92,7 @@ pub(crate) fn sentence(report: &Report) -> String {
     };
     let open = match summary.open {
         0 => String::new(),
-        open => format!(", {} not triaged (time budget exhausted)", count(open)),
+        open => format!(", {} not triaged ({})", count(open), ending::open_reason(report)),
     };
     format!("{state}{cases}{speed}{compared}{open}")
 }

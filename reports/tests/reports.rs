@@ -11,7 +11,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use twinfer_case::Event;
+use twinfer_case::{Event, RunEnd};
 use twinfer_reports::{Format, IssueState, ListedIssue, Progress, Report, Reporter};
 use twinfer_store::{Journal, RunDirectory};
 
@@ -99,6 +99,24 @@ fn poisoned_cases_appear_in_every_format() {
             }
         };
         assert!(is_labeled, "{text}");
+    }
+}
+
+#[test]
+fn interrupted_run_blames_no_time_for_what_is_not_triaged() {
+    console::set_colors_enabled(false);
+    let mut report = Report::of(&fixture::events());
+    assert!(report.summary.open > 0);
+    for (end, reason) in [
+        (Some(RunEnd::Complete), "not triaged (time budget exhausted)"),
+        (Some(RunEnd::Interrupted), "not triaged (the run ended early)"),
+        (None, "not triaged (the run has not ended)"),
+    ] {
+        report.end = end;
+        for format in [Format::Terminal, Format::Junit, Format::Markdown, Format::Html] {
+            let text = format.render(&report);
+            assert!(text.contains(reason), "{text}");
+        }
     }
 }
 

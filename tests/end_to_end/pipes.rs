@@ -59,6 +59,22 @@ fn pipes_in_a_run_directory_are_refused() {
 }
 
 #[test]
+fn pipes_and_broken_links_in_place_of_the_configuration_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let configuration = folder.path().join("twinfer.toml");
+    let fuzz =
+        || twinfer(&["fuzz", "--backends", "golden,ort:cpu", "--cases", "1"]).within(folder.path()).run();
+    put_pipe(&configuration);
+    let pipe = fuzz();
+    fs::remove_file(&configuration).unwrap();
+    std::os::unix::fs::symlink("absent", &configuration).unwrap();
+    for refused in [pipe, fuzz()] {
+        assert_eq!(refused.code, Some(2), "{}", refused.shown());
+        assert!(refused.stderr.contains("cannot read twinfer.toml"), "{}", refused.shown());
+    }
+}
+
+#[test]
 fn pipes_in_place_of_inputs_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let pipe = folder.path().join("model.onnx");

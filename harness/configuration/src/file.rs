@@ -127,7 +127,8 @@ impl Configuration {
         let default = Path::new(CONFIGURATION_FILE);
         match file {
             Some(file) => Self::of(file),
-            None if default.is_file() => Self::of(default),
+            // whatever has the name, so that nothing that was meant is left out
+            None if default.symlink_metadata().is_ok() => Self::of(default),
             None => Ok(Self::default()),
         }
     }
