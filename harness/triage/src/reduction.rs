@@ -99,10 +99,12 @@ impl Reduction<'_> {
 
     /// Whether a case shows its symptom once more in a warm worker.
     pub fn recurs(&self, diverging: &DivergingCase) -> Result<bool, TriageError> {
-        let DivergingCase { evaluated, symptom } = diverging;
-        let task = evaluated.encoded.task.clone().until(deepest(symptom));
-        let again = evaluated.with(self.workers.info(), self.workers.observe_warm(&task)?);
-        Ok(symptom.recurring_in(&again).is_some())
+        Ok(diverging.symptom.recurring_in(&self.again(diverging)?).is_some())
+    }
+
+    /// The case once more in a warm worker, in every stage: what goes wrong later can hide the symptom.
+    fn again(&self, DivergingCase { evaluated, .. }: &DivergingCase) -> Result<Evaluated, TriageError> {
+        Ok(evaluated.with(self.workers.info(), self.workers.observe_warm(&evaluated.encoded.task)?))
     }
 
     /// A case one step simpler than `diverging` that shows the same symptom and is not one that shows the `known` finding, so
@@ -125,7 +127,7 @@ impl Reduction<'_> {
                 break;
             }
             let candidates = self.run_warm(candidates, &diverging.symptom)?;
-            if let Some((_, other)) = first_diverging(&diverging.symptom, candidates) {
+            if let Some((_, other)) = self.first_recurring(&diverging.symptom, candidates)? {
                 return Ok(Some(other));
             }
             reducer.decide(None);
@@ -133,18 +135,22 @@ impl Reduction<'_> {
         Ok(None)
     }
 
-    /// The first candidate that shows the symptom, and shows it again when it runs once more, with its place among the candidates: what
-    /// comes and goes would lead the reduction of the same case elsewhere each time.
+    /// The first candidate that shows the symptom, and shows it again when it runs once more, as it ran then, with its place among the
+    /// candidates: what comes and goes would lead the reduction of the same case elsewhere each time.
     fn first_recurring(
         &self,
         symptom: &Symptom,
         candidates: Vec<Evaluated>,
     ) -> Result<Option<(usize, DivergingCase)>, TriageError> {
         for (place, evaluated) in candidates.into_iter().enumerate() {
-            if let Some(diverging) = DivergingCase::with_shared_symptom(symptom, evaluated)
-                && (symptom.kind() == Kind::Hang || self.recurs(&diverging)?)
-            {
-                return Ok(Some((place, diverging)));
+            let Some(shown) = DivergingCase::with_shared_symptom(symptom, evaluated) else { continue };
+            if symptom.kind() == Kind::Hang {
+                return Ok(Some((place, shown)));
+            }
+            let again = self.again(&shown)?;
+            if shown.symptom.recurring_in(&again).is_some() {
+                let whole = DivergingCase::with_shared_symptom(symptom, again);
+                return Ok(Some((place, whole.unwrap_or(shown))));
             }
         }
         Ok(None)
@@ -192,13 +198,6 @@ fn run_fresh(case: &Evaluated, workers: &TriageWorkers) -> Result<Evaluated, Tri
 /// The stage up to which a candidate must run to show a symptom.
 fn deepest(symptom: &Symptom) -> Stage {
     if symptom.stage() == Stage::Parse { Stage::Parse } else { Stage::Execute }
-}
-
-/// The first candidate that shows the symptom, with its place among the candidates.
-fn first_diverging(symptom: &Symptom, candidates: Vec<Evaluated>) -> Option<(usize, DivergingCase)> {
-    let mut candidates = candidates.into_iter().enumerate();
-    candidates
-        .find_map(|(place, evaluated)| Some((place, DivergingCase::with_shared_symptom(symptom, evaluated)?)))
 }
 
 /// A reducer that proposes at most `limit` candidates, fewer if the symptom is a hang.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use twinfer_case::{Circumstance, Ending, Finding, Kind, TrustedVariant};
+use twinfer_case::{Circumstance, Ending, Finding, Kind, Stage, TrustedVariant};
 use twinfer_targets::Targets;
 
 use crate::{
@@ -34,6 +34,16 @@ fn fault_that_recurs_ten_times_is_stable() {
             assert_eq!(only_outcome(&finding), times.iter().copied().collect(), "{role}");
         }
     }
+}
+
+#[test]
+fn case_whose_build_hides_what_its_parsing_shows_is_no_smaller_case() {
+    let findings = against(Role::MisinfersOrFailsToBuild, 40).run().findings();
+    let kinds: Vec<_> = findings.iter().map(|finding| (finding.stage, finding.kind)).collect();
+    assert!(kinds.contains(&(Stage::Parse, Kind::WrongShape)), "{kinds:?}");
+    assert!(!kinds.iter().any(|(_, kind)| *kind == Kind::Unstable), "{kinds:?}");
+    let misinferred = findings.iter().filter(|finding| finding.stage == Stage::Parse);
+    assert!(misinferred.map(|finding| finding.after.nodes).all(|nodes| nodes > 1));
 }
 
 #[test]

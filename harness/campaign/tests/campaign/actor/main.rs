@@ -259,6 +259,9 @@ impl Actor {
         if let Some(defect) = self.defect(graph, features, task.hash) {
             outputs::apply(defect, &mut observation);
         }
+        if self.role == Role::MisinfersOrFailsToBuild && features.bias {
+            outputs::misinfer(graph, task, &mut observation);
+        }
         if self.role == Role::WritesOutOfBounds && self.is_poisoned && features.bias {
             outputs::write_out_of_bounds(&mut observation);
         }

@@ -52,6 +52,19 @@ pub fn apply(defect: Defect, observation: &mut Observation) {
     }
 }
 
+/// Infers vectors, and after parsing fails to build a graph of one node.
+pub fn misinfer(graph: &Graph, task: &Task, observation: &mut Observation) {
+    observation.inferred_shapes = Some(graph.outputs.iter().map(|_| vec![1]).collect());
+    if task.until == Stage::Parse {
+        (observation.stage, observation.outcome) = (Stage::Parse, Outcome::Ok);
+    } else if graph.nodes.len() == 1 {
+        (observation.stage, observation.outcome) = (Stage::Build, Outcome::failed("buildEngine: no engine"));
+    } else {
+        return;
+    }
+    observation.runs.clear();
+}
+
 /// Changes a guard byte behind a block.
 pub fn write_out_of_bounds(observation: &mut Observation) {
     let (stage, memory) = (Stage::Execute, MemoryKind::Device);

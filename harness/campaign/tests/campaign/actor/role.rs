@@ -63,6 +63,8 @@ roles! {
     HasManyBugsAndCountsStarts = "has-many-bugs-and-counts-starts",
     /// Has the defects of `defects.rs`, on a device that serves [`PLACES`] processes at once.
     HasManyBugsOnCrowdedDevice = "has-many-bugs-on-crowded-device",
+    /// Infers wrong shapes for a bias while it parses, and fails to build a graph of one node.
+    MisinfersOrFailsToBuild = "misinfers-or-fails-to-build",
     /// Drops the bias, which a mutant of golden reproduces; if there is a Relu too, returns values that no mutant reproduces.
     DropsBiasAndMore = "drops-bias-and-more",
     /// Returns wrong values for a bias at level 2.
