@@ -6,7 +6,9 @@ use crate::Product;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// No package has this name.
-    #[error("unknown library {name:?}: use one of {known}, or give the path of a folder of libraries")]
+    #[error(
+        "unknown library {name:?}: use one of {known}, or give the path of a wheel or of a folder of libraries"
+    )]
     UnknownPackage {
         /// The requested name.
         name: String,
