@@ -106,6 +106,24 @@ fn wrong_node_among_unknown_operators_is_named() {
     names_the_culprit(&chain("Tanh"));
 }
 
+/// What no mutant explains is shown by the wrong node alone, and experiments do not evaluate the rest of the model.
+#[test]
+fn unexplained_error_is_a_case_of_the_wrong_node() {
+    let Some(backend) = adapter("planted_adapter.py", "--error changed-weight --output conv3_out") else {
+        return;
+    };
+    let outcome = check(&chain("Relu"), &backend);
+    assert_eq!(outcome.code, Some(1), "{}", outcome.shown());
+    for words in [
+        r#"culprit: node "conv3" (Conv)"#,
+        "because: unexplained",
+        "      Conv(pads=[1,1,1,1]) relu2_out",
+        "1 node,",
+    ] {
+        assert!(outcome.stdout.contains(words), "{words}: {}", outcome.stdout);
+    }
+}
+
 #[test]
 fn chain_conforms_segment_by_segment() {
     let outcome = check(&chain("Relu"), "ort:cpu");

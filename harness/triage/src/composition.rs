@@ -138,15 +138,19 @@ impl Observations {
             return None;
         }
         let trials = self.trials(&minimal.symptom, circumstances);
+        if trials.neighbors() < FEWEST {
+            return None;
+        }
         let candidates = candidates(&minimal.evaluated.encoded.case);
         let needed = needed(candidates.len());
         let mut explaining = Vec::new();
         for edit in candidates {
             let hypothesis = Hypothesis::Composed(edit);
-            if let Prediction::Reproduced(evidence) =
-                Prediction::of(hypothesis, &minimal.evaluated, circumstances.arithmetic, None)
+            // neighbors are small, and refute nearly all edits; a minimal case that nothing made smaller may be a whole model
+            if let Some(failures) = trials.failures(hypothesis, needed)
+                && let Prediction::Reproduced(evidence) =
+                    Prediction::of(hypothesis, &minimal.evaluated, circumstances.arithmetic, None)
                 && evidence.bits > 0.0
-                && let Some(failures) = trials.failures(hypothesis, needed)
             {
                 explaining.push((failures, edit, evidence.residual));
             }
@@ -184,6 +188,11 @@ impl Observations {
 }
 
 impl Trials<'_> {
+    /// The neighbors that show the same.
+    fn neighbors(&self) -> usize {
+        self.diverging.iter().filter(|trial| trial.drawn == Drawn::Neighbor).count()
+    }
+
     /// The cases on which a hypothesis fails; `None` if it fails on too many, or if the evidence is not enough.
     fn failures(&self, hypothesis: Hypothesis, needed: f64) -> Option<Failures> {
         let arithmetic = self.circumstances.arithmetic;

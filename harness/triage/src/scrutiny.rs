@@ -56,9 +56,10 @@ impl Scrutiny {
         let examination = examine(subject, &mut |task| workers.observe_warm(task))?;
         let explains = |found: &Found| found.explanation_of(evaluated.divergences()).is_some();
         let is_explained_by_segment = examination.found.as_ref().is_some_and(explains);
+        let is_unexplained = are_unexplained(evaluated.divergences());
         conclude(&mut evaluated.judgement, workers.info(), &examination);
         Ok(match examination.found {
-            Some(found) if found.stands_alone && (!is_wrong || is_explained_by_segment) => {
+            Some(found) if found.stands_alone && (!is_wrong || is_unexplained || is_explained_by_segment) => {
                 Triageable::Segment(Box::new(with_culprit(found)))
             }
             Some(_) if !is_wrong => Triageable::Nothing,
