@@ -43,7 +43,8 @@ pub struct Difference {
     /// Why the runs say nothing about each other: no case is in both, or a variant was not compared in one of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub uncompared: Vec<String>,
-    /// The findings of the earlier run and those of the later one that [vary](twinfer_case::Kind::varies) from run to run, and so say nothing about what
+    /// The findings of the earlier run and those of the later one that [vary](twinfer_case::Kind::varies) from run to run, are [one
+    /// outcome](twinfer_case::Finding::is_outcome_of) of one that does, or whose cases vary in the other run, and so say nothing about what
     /// changed.
     pub varying: [Vec<FindingCount>; 2],
 }
@@ -84,7 +85,7 @@ impl Difference {
             changed: Vec::new(),
             untried: [not_run_now, not_run_then],
             uncompared: [then.uncompared(earlier.0), now.uncompared(later.0)].concat(),
-            varying: [then.varying(), now.varying()],
+            varying: [then.varying(now), now.varying(then)],
         };
         if difference.common == 0 {
             difference.uncompared.push("no case is in both runs".to_owned());
@@ -226,7 +227,7 @@ impl RunFindings {
 
     /// The stable findings that `other` lacks.
     fn absent_in(&self, other: &Self) -> Vec<FindingCount> {
-        self.counted_if(|slug| !self.varies(slug) && !other.by_slug.contains_key(slug))
+        self.counted_if(|slug| !self.varies(slug, other) && !other.by_slug.contains_key(slug))
     }
 
     /// Whether `other` ran one of the cases of a finding of this run, and knows what it shows.
@@ -234,8 +235,8 @@ impl RunFindings {
         !self.cases_of(&finding.slug).is_disjoint(&other.tried)
     }
 
-    fn varying(&self) -> Vec<FindingCount> {
-        self.counted_if(|slug| self.varies(slug))
+    fn varying(&self, other: &Self) -> Vec<FindingCount> {
+        self.counted_if(|slug| self.varies(slug, other))
     }
 
     fn counted_if(&self, wanted: impl Fn(&str) -> bool) -> Vec<FindingCount> {
@@ -243,9 +244,26 @@ impl RunFindings {
         wanted.map(|(slug, cases)| FindingCount { slug: slug.clone(), cases: cases.len() as u64 }).collect()
     }
 
-    fn varies(&self, slug: &str) -> bool {
-        let varies = |found: &ReportedFinding| found.slug == slug && found.finding.kind.varies();
-        self.report.findings.iter().any(varies)
+    /// Whether a finding varies from run to run. One that `other` lacks also does if it is one outcome of a finding that varies, or if its
+    /// cases show findings that vary there.
+    fn varies(&self, slug: &str, other: &Self) -> bool {
+        let Some(ReportedFinding { finding, .. }) = self.report.findings.iter().find(|one| one.slug == slug)
+        else {
+            return false;
+        };
+        let mut known = self.report.findings.iter().chain(&other.report.findings);
+        let mut tried = self.cases_of(slug).intersection(&other.tried).peekable();
+        let shows_varying = |case: &CaseHash| other.varying_kinds().any(|cases| cases.contains(case));
+        finding.kind.varies()
+            || !other.by_slug.contains_key(slug)
+                && (known.any(|one| finding.is_outcome_of(&one.finding))
+                    || tried.peek().is_some() && tried.all(shows_varying))
+    }
+
+    /// The cases of each finding of a kind that varies.
+    fn varying_kinds(&self) -> impl Iterator<Item = &BTreeSet<CaseHash>> {
+        let varying = self.report.findings.iter().filter(|one| one.finding.kind.varies());
+        varying.map(|one| self.cases_of(&one.slug))
     }
 
     /// The findings that `cases` show, each with the number of those cases.

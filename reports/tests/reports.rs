@@ -11,8 +11,8 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use twinfer_case::{Event, RunEnd};
-use twinfer_reports::{Format, IssueState, ListedIssue, Progress, Report, Reporter};
+use twinfer_case::{Cause, Event, Finding, Kind, RunEnd, Signature};
+use twinfer_reports::{Difference, Format, IssueState, ListedIssue, Progress, Report, Reporter, RunFindings};
 use twinfer_store::{Journal, RunDirectory};
 
 fn rendered(format: Format) -> String {
@@ -247,4 +247,42 @@ fn events_round_trip_through_json() {
         let text = serde_json::to_string(&event).unwrap();
         assert_eq!(serde_json::from_str::<Event>(&text).unwrap(), event);
     }
+}
+
+/// The findings of a run whose first finding is this one.
+fn with_first(first: &Finding) -> RunFindings {
+    let known = fixture::findings()[0].signature.slug();
+    let slug = first.signature.slug();
+    let mut findings = RunFindings::default();
+    for event in fixture::events() {
+        findings.on_event(&match event {
+            Event::CaseFinished { mut record } => {
+                record.findings = vec![slug.clone()];
+                Event::CaseFinished { record }
+            }
+            Event::FindingRecorded { slug: recorded, new, .. } if recorded == known => {
+                Event::FindingRecorded { slug: slug.clone(), finding: first.clone(), new }
+            }
+            other => other,
+        });
+    }
+    findings
+}
+
+#[test]
+fn finding_whose_cases_vary_in_the_other_run_varies() {
+    let [stable, mut unstable, mut other] = [(); 3].map(|()| fixture::findings().remove(0));
+    let classes = vec!["ConvTranspose".to_owned()];
+    unstable.signature = Signature::unstable(stable.signature.backend.clone(), classes);
+    unstable.kind = Kind::Unstable;
+    other.signature.cause = Cause::Graph(vec!["Conv".to_owned()]);
+    let between = |one: &Finding, two: &Finding| {
+        Difference::between(("then", &with_first(one)), ("now", &with_first(two)))
+    };
+    let slug = stable.signature.slug();
+    let varies = |difference: &Difference| difference.varying[0].iter().any(|one| one.slug == slug);
+    let varying = between(&stable, &unstable);
+    assert!(varies(&varying) && varying.changed.is_empty() && varying.gone.is_empty(), "{varying:?}");
+    let changed = between(&stable, &other);
+    assert!(!varies(&changed) && changed.changed.len() == 1, "{changed:?}");
 }

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use twinfer_case::CaseHash;
 use twinfer_triage::{
     Catalog, Confirmed, Effort, Identity, Provisional, Reduced, TriageOutcome, TriageResult,
 };
@@ -55,11 +56,12 @@ impl Counts {
     }
 }
 
-/// Decides a suspect that looks `provisional`ly like this, whose case showed the finding `lower` at a weaker option, given the `result`
+/// Decides a suspect of `case` that looks `provisional`ly like this, whose case showed the finding `lower` at a weaker option, given the `result`
 /// of its investigation if there is one.
 pub fn decide<'a>(
     catalog: &Catalog,
     counts: Counts,
+    case: CaseHash,
     provisional: &Provisional,
     lower: Option<usize>,
     result: Option<&'a TriageResult>,
@@ -67,13 +69,13 @@ pub fn decide<'a>(
     let likely = catalog.find_likely(provisional);
     let is_countable = lower.is_none() && counts == Counts::Complete;
     let hidden_behind =
-        likely.filter(|_| is_countable).and_then(|known| catalog.due_to_look_behind(known).cloned());
+        likely.filter(|_| is_countable).and_then(|known| catalog.due_to_look_behind(known, case).cloned());
     match (likely, lower) {
         (Some(known), _) if hidden_behind.is_none() => return Decision::Known(known),
         (None, Some(lower)) => return Decision::Repeats(lower),
         _ => {}
     }
-    if let (None, Some(known)) = (likely, catalog.find_masked(&provisional.signature)) {
+    if let (None, Some(known)) = (likely, catalog.find_masked(&provisional.signature, case)) {
         return Decision::Known(known);
     }
     let meanwhile = likely.or_else(|| catalog.masked_by(&provisional.signature));
@@ -121,6 +123,16 @@ mod tests {
         Signature { backend, stage: Stage::Execute, kind: Kind::WrongValues, cause, error: None }
     }
 
+    /// A case that is drawn with any chance.
+    fn drawn() -> CaseHash {
+        "0".repeat(64).parse().expect("a hash")
+    }
+
+    /// A case that is drawn with certainty alone.
+    fn not_drawn() -> CaseHash {
+        "f".repeat(64).parse().expect("a hash")
+    }
+
     fn graph(classes: &[&str]) -> Signature {
         signature(Cause::Graph(classes.iter().map(|&class| class.to_owned()).collect()))
     }
@@ -151,36 +163,39 @@ mod tests {
 
     /// An investigation that found nothing behind the finding at `index`.
     fn nothing_behind(catalog: &Catalog, index: usize) -> TriageResult {
-        let hidden_behind = catalog.due_to_look_behind(index).cloned();
+        let hidden_behind = catalog.due_to_look_behind(index, drawn()).cloned();
         TriageResult { hidden_behind, outcome: TriageOutcome::Nothing, effort: Effort::default() }
     }
 
     #[test]
     fn suspect_like_a_known_finding_counts_for_it() {
         let catalog = catalog(diagnosis("bias-dropped"), 1);
-        let decision = decide(&catalog, Counts::Complete, &diagnosis("bias-dropped").into(), None, None);
+        let decision =
+            decide(&catalog, Counts::Complete, drawn(), &diagnosis("bias-dropped").into(), None, None);
         assert!(matches!(decision, Decision::Known(0)));
     }
 
     #[test]
     fn suspect_like_nothing_known_is_investigated() {
         let catalog = catalog(diagnosis("bias-dropped"), 1);
-        let decision = decide(&catalog, Counts::Complete, &diagnosis("pads-swapped").into(), None, None);
+        let decision =
+            decide(&catalog, Counts::Complete, drawn(), &diagnosis("pads-swapped").into(), None, None);
         let Decision::Investigate(question) = decision else { panic!("it is not investigated") };
         assert!(question.hidden_behind.is_none() && question.meanwhile.is_none());
     }
 
     #[test]
     fn divergence_on_a_rung_repeats_the_one_below() {
-        let decision = decide(&Catalog::default(), Counts::Complete, &graph(&["Conv"]).into(), Some(7), None);
+        let decision =
+            decide(&Catalog::default(), Counts::Complete, drawn(), &graph(&["Conv"]).into(), Some(7), None);
         assert!(matches!(decision, Decision::Repeats(7)));
     }
 
     #[test]
-    fn second_case_of_an_unexplained_finding_is_looked_behind() {
+    fn drawn_case_of_an_unexplained_finding_is_looked_behind() {
         let catalog = catalog(graph(&["Conv"]), 1);
-        let (known, suspect) = (catalog.due_to_look_behind(0).cloned(), graph(&["Conv", "group"]));
-        let decision = decide(&catalog, Counts::Complete, &suspect.clone().into(), None, None);
+        let (known, suspect) = (catalog.due_to_look_behind(0, drawn()).cloned(), graph(&["Conv", "group"]));
+        let decision = decide(&catalog, Counts::Complete, drawn(), &suspect.clone().into(), None, None);
         let Decision::Investigate(question) = decision else { panic!("it is not investigated") };
         assert!(known.is_some() && question.hidden_behind == known);
         assert_eq!(question.meanwhile, Some(0));
@@ -189,7 +204,8 @@ mod tests {
     #[test]
     fn partial_counts_never_ask_for_a_look_behind() {
         let catalog = catalog(graph(&["Conv"]), 1);
-        let decision = decide(&catalog, Counts::Partial, &graph(&["Conv", "group"]).into(), None, None);
+        let decision =
+            decide(&catalog, Counts::Partial, drawn(), &graph(&["Conv", "group"]).into(), None, None);
         assert!(matches!(decision, Decision::Known(0)));
     }
 
@@ -197,7 +213,8 @@ mod tests {
     fn nothing_behind_a_known_finding_counts_for_it() {
         let catalog = catalog(graph(&["Conv"]), 1);
         let result = nothing_behind(&catalog, 0);
-        let decision = decide(&catalog, Counts::Complete, &graph(&["Conv"]).into(), None, Some(&result));
+        let decision =
+            decide(&catalog, Counts::Complete, drawn(), &graph(&["Conv"]).into(), None, Some(&result));
         assert!(matches!(decision, Decision::Triaged(Triaged::OnlyKnown(0), _)));
     }
 
@@ -205,21 +222,21 @@ mod tests {
     fn result_of_another_question_is_not_used() {
         let catalog = catalog(graph(&["Conv"]), 1);
         let result = TriageResult { hidden_behind: None, ..nothing_behind(&catalog, 0) };
-        let decision = decide(&catalog, Counts::Complete, &graph(&["Conv"]).into(), None, Some(&result));
+        let decision =
+            decide(&catalog, Counts::Complete, drawn(), &graph(&["Conv"]).into(), None, Some(&result));
         assert!(matches!(decision, Decision::Investigate(_)));
     }
 
     #[test]
-    fn masked_case_counts_for_the_finding_until_a_case_is_due() {
+    fn masked_case_counts_for_the_finding_unless_it_is_drawn() {
         let mut catalog = catalog(diagnosis("bias-dropped"), 1);
         let suspect = graph(&["Conv"]);
         let operators = catalog.masked_operators(0, &suspect).expect("a diagnosis masks a graph");
         catalog.count_masked(0, &operators, 2);
-        let decision = decide(&catalog, Counts::Complete, &suspect.clone().into(), None, None);
-        assert!(matches!(decision, Decision::Known(0)), "the third is not due");
-        catalog.count_masked(0, &operators, 1);
-        let decision = decide(&catalog, Counts::Complete, &suspect.clone().into(), None, None);
-        let Decision::Investigate(question) = decision else { panic!("the fourth is due") };
+        let decision = decide(&catalog, Counts::Complete, not_drawn(), &suspect.clone().into(), None, None);
+        assert!(matches!(decision, Decision::Known(0)));
+        let decision = decide(&catalog, Counts::Complete, drawn(), &suspect.clone().into(), None, None);
+        let Decision::Investigate(question) = decision else { panic!("it is not investigated") };
         assert_eq!((question.hidden_behind, question.meanwhile), (None, Some(0)));
     }
 }

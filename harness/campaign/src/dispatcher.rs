@@ -273,7 +273,14 @@ impl<'scope, 'env> Dispatcher<'scope, 'env> {
         let sink: &mut dyn FnMut(&Event) = &mut |event| self.unreported.push(event.clone());
         let seen = (&**suspect, self.variants[suspect.variant].info());
         let result = self.triage.result(suspect.place()).cloned();
-        match decide(self.state.catalog(), counts, &suspect.provisional, lower, result.as_deref()) {
+        match decide(
+            self.state.catalog(),
+            counts,
+            suspect.case,
+            &suspect.provisional,
+            lower,
+            result.as_deref(),
+        ) {
             Decision::Known(finding) => self.state.known(finding, seen, sink).map(Some),
             Decision::Repeats(finding) => {
                 self.state.add_sighting(finding, seen.1, sink)?;

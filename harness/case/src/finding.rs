@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    BackendVersion, CaseHash, CaseOutcome, Diagnosis, Divergence, Kind, Provenance, RepeatedOutcome,
+    BackendVersion, CaseHash, CaseOutcome, Cause, Diagnosis, Divergence, Kind, Provenance, RepeatedOutcome,
     Signature, Stage, Trigger, Variant,
 };
 
@@ -91,6 +91,19 @@ impl Finding {
         }
     }
 
+    /// Whether the case of this finding has all that shows the `unstable` one, which lists what it came to: repeats may have missed that this
+    /// varies too.
+    pub fn is_outcome_of(&self, unstable: &Self) -> bool {
+        let is_core = match (&unstable.signature.cause, &self.signature.cause) {
+            (Cause::Graph(core), Cause::Graph(classes)) => core.iter().all(|class| classes.contains(class)),
+            _ => false,
+        };
+        is_core
+            && unstable.signature.backend == self.signature.backend
+            && !self.outcomes.is_empty()
+            && self.outcomes.iter().all(|one| unstable.lists(&one.outcome))
+    }
+
     /// Records that the finding was seen once more; false if it had been seen there before.
     pub fn add_sighting(&mut self, sighting: Sighting) -> bool {
         let is_new = !self.seen_in.contains(&sighting);
@@ -137,8 +150,10 @@ pub struct CaseSize {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
-    use crate::ReproducingMutant;
+    use crate::{Circumstance, Ending, ReproducingMutant};
 
     #[test]
     fn edits_explain_a_finding_and_keep_its_signature() {
@@ -176,5 +191,33 @@ mod tests {
         assert!(!finding.only_poisoned);
         let read: Finding = serde_json::from_str(&serde_json::to_string(&finding).unwrap()).unwrap();
         assert_eq!(read, finding);
+    }
+
+    #[test]
+    fn stable_finding_may_be_one_outcome_of_an_unstable_one() {
+        let stored =
+            include_str!("../../../golden/cases/ort-cpu-parse-crash-convtranspose-0c8bd0e2/finding.json");
+        let outcome =
+            |ended, kind| CaseOutcome { stage: Stage::Parse, ended, error: None, kinds: vec![kind] };
+        let (rejected, crashed) =
+            (outcome(Ending::Rejected, Kind::RejectsValid), outcome(Ending::Crashed, Kind::Crash));
+        let finding = |kind, classes: &[&str], outcomes: &[&CaseOutcome]| {
+            let mut finding: Finding = serde_json::from_str(stored).unwrap();
+            let times = |outcome: &&CaseOutcome| RepeatedOutcome {
+                outcome: (*outcome).clone(),
+                times: BTreeMap::from([(Circumstance::Fresh, 10)]),
+            };
+            finding.signature.cause = Cause::Graph(classes.iter().map(|&class| class.to_owned()).collect());
+            (finding.kind, finding.outcomes) = (kind, outcomes.iter().map(times).collect());
+            finding
+        };
+        let unstable = finding(Kind::Unstable, &["DequantizeLinear"], &[&rejected, &crashed]);
+        let larger = finding(Kind::RejectsValid, &["Conv", "DequantizeLinear"], &[&rejected]);
+        assert!(larger.is_outcome_of(&unstable));
+        assert!(!larger.is_outcome_of(&larger), "it does not vary");
+        let other = outcome(Ending::Failed, Kind::BuildFailure);
+        assert!(!finding(Kind::BuildFailure, &["DequantizeLinear"], &[&other]).is_outcome_of(&unstable));
+        assert!(!finding(Kind::RejectsValid, &["Conv"], &[&rejected]).is_outcome_of(&unstable));
+        assert!(!finding(Kind::RejectsValid, &["DequantizeLinear"], &[]).is_outcome_of(&unstable));
     }
 }

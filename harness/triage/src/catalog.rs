@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use twinfer_case::{Cause, Signature};
+use twinfer_case::{CaseHash, Cause, Signature};
 
 use crate::{
     classes::weighted_operators,
@@ -35,6 +35,9 @@ struct MaskedCases {
 
 /// One in this many masked cases is investigated, however many there were before.
 const REGULARLY: u64 = 64;
+
+/// Of the cases of a finding about one is examined again before their number doubles.
+const PER_DOUBLING: f64 = std::f64::consts::LOG2_E;
 
 impl Catalog {
     /// Adds a finding that no case counts for yet, and returns its place.
@@ -86,13 +89,11 @@ impl Catalog {
         self.most_masked(provisional).map(|(index, _)| index)
     }
 
-    /// The finding of [`masked_by`](Self::masked_by); `None` if the next such case is due for an investigation, which makes
-    /// sure that the finding does show. The second, fourth, eighth … case and one in [`REGULARLY`] are due.
-    pub fn find_masked(&self, provisional: &Signature) -> Option<usize> {
+    /// The finding of [`masked_by`](Self::masked_by); `None` if `case`, the next such case, is due for an investigation, which makes
+    /// sure that the finding does show. About one is due before their number doubles, and one in [`REGULARLY`].
+    pub fn find_masked(&self, provisional: &Signature, case: CaseHash) -> Option<usize> {
         let (index, cases) = self.most_masked(provisional)?;
-        let next = cases + 1;
-        let is_due = is_milestone(next) || next.is_multiple_of(REGULARLY);
-        (!is_due).then_some(index)
+        (!is_drawn(case, chance(cases + 1).max(1.0 / REGULARLY as f64))).then_some(index)
     }
 
     /// The finding that is masked in most cases like one with this provisional signature, and the number of those cases.
@@ -107,24 +108,31 @@ impl Catalog {
         counted.max_by_key(|(_, cases)| *cases)
     }
 
-    /// The identity of the finding at `index` if its next case is the second, fourth, eighth …: that case is searched for
-    /// another bug hidden behind the finding. `None` otherwise, and for a finding that mutants explain: values that a mutant
-    /// reproduces hide nothing.
-    pub fn due_to_look_behind(&self, index: usize) -> Option<&Arc<Identity>> {
+    /// The identity of the finding at `index` if `case`, its next case, is to be searched for another bug hidden behind the finding: about
+    /// one is before their number doubles. `None` otherwise, and for a finding that mutants explain: values that a mutant reproduces hide
+    /// nothing.
+    pub fn due_to_look_behind(&self, index: usize, case: CaseHash) -> Option<&Arc<Identity>> {
         let Entry { identity, cases, .. } = &self.entries[index];
         let may_hide = matches!(identity.signature.cause, Cause::Graph(_));
-        (may_hide && *cases > 0 && is_milestone(*cases + 1)).then_some(identity)
+        (may_hide && *cases > 0 && is_drawn(case, chance(*cases + 1))).then_some(identity)
     }
 }
 
-/// Whether the case of this number among cases of its kind is investigated.
-const fn is_milestone(number: u64) -> bool {
-    number.is_power_of_two()
+/// The chance of the case of this number among cases of its kind to be examined again. It hardly depends on whether one case more or fewer
+/// was counted before, which an unstable outcome may decide.
+fn chance(number: u64) -> f64 {
+    PER_DOUBLING / number as f64
+}
+
+/// Whether `case` is drawn with this chance: the same case each time.
+fn is_drawn(case: CaseHash, chance: f64) -> bool {
+    (case.number() as f64) < chance * 2.0_f64.powi(64)
 }
 
 #[cfg(test)]
 mod tests {
-    use twinfer_case::{BackendName, Kind, Stage};
+    use twinfer_case::{BackendName, Kind, Request, Stage};
+    use twinfer_onnx::DataType;
 
     use super::*;
 
@@ -150,38 +158,53 @@ mod tests {
         catalog
     }
 
+    /// Some case, another one for each number.
+    fn case(number: u64) -> CaseHash {
+        let request = Request { precision: DataType::Float, tf32: false };
+        CaseHash::over(&number.to_le_bytes(), &request, &[])
+    }
+
     #[test]
-    fn masked_cases_are_due_at_milestones_and_regularly() {
+    fn masked_cases_are_investigated_ever_more_seldom_and_regularly() {
         let mut catalog = catalog_with(Cause::Diagnosis(names(&["bias-dropped"])), &["Conv"]);
         let unexplained = signature(Cause::Graph(names(&["Conv", "group"])));
         assert_eq!(catalog.masked_by(&unexplained), None, "no case showed it masked");
         let operators = catalog.masked_operators(0, &unexplained).expect("masked");
         assert_eq!(operators, ["Conv"]);
         assert!(catalog.count_masked(0, &operators, 1));
-        let mut due = Vec::new();
-        for next in 2..200 {
-            if catalog.find_masked(&unexplained).is_none() {
-                due.push(next);
-            }
+        let mut due = [0, 0];
+        for next in 2..6400 {
+            due[usize::from(next >= 128)] +=
+                u32::from(catalog.find_masked(&unexplained, case(next)).is_none());
             assert!(!catalog.count_masked(0, &operators, 1));
         }
-        assert_eq!(due, [2, 4, 8, 16, 32, 64, 128, 192]);
+        let [early, late] = due;
+        assert!((4..=10).contains(&early), "{early}: about one before each doubling up to 128");
+        assert!((75..=125).contains(&late), "{late}: about one in 64");
         assert_eq!(catalog.masked_by(&unexplained), Some(0));
     }
 
     #[test]
-    fn unexplained_findings_are_looked_behind_at_milestones() {
-        let mut catalog = catalog_with(Cause::Graph(names(&["Conv"])), &["Conv"]);
-        let due: Vec<_> = (1..20)
-            .filter(|_| {
-                let is_due = catalog.due_to_look_behind(0).is_some();
-                catalog.count(0, 1);
+    fn unexplained_findings_are_looked_behind_whatever_was_counted_before() {
+        let due = |skipped: u64| {
+            let mut catalog = catalog_with(Cause::Graph(names(&["Conv"])), &["Conv"]);
+            let is_due = |next: &u64| {
+                let is_due = catalog.due_to_look_behind(0, case(*next)).is_some();
+                catalog.count(0, u64::from(*next != skipped));
                 is_due
-            })
-            .collect();
-        assert_eq!(due, [2, 4, 8, 16]);
+            };
+            (1..1000).filter(is_due).collect::<Vec<_>>()
+        };
+        let all = due(u64::MAX);
+        assert!(
+            (5..=15).contains(&all.len()) && all[0] > 1,
+            "{all:?}: about one before each doubling, not the first"
+        );
+        for skipped in 20..60 {
+            assert_eq!(due(skipped), all, "the case {skipped} is not counted");
+        }
         let mut explained = catalog_with(Cause::Diagnosis(names(&["bias-dropped"])), &["Conv"]);
         explained.count(0, 1);
-        assert_eq!(explained.due_to_look_behind(0), None);
+        assert!((0..100).all(|number| explained.due_to_look_behind(0, case(number)).is_none()));
     }
 }

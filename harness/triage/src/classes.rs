@@ -28,7 +28,10 @@ pub fn classes(case: &Case) -> Vec<String> {
     {
         classes.insert("dynamic".to_owned());
     }
-    if case.graph.inputs.iter().any(|input| input.dtype == DataType::Float16) {
+    let inputs = case.graph.inputs.iter().map(|input| input.dtype);
+    let mut dtypes =
+        inputs.chain(case.graph.initializers.iter().map(|initializer| initializer.tensor.dtype()));
+    if dtypes.any(|dtype| dtype == DataType::Float16) {
         classes.insert("float16".to_owned());
     }
     classes.into_iter().collect()
@@ -146,5 +149,15 @@ mod tests {
             ]
         );
         assert_eq!(operators(&case()), ["ConvTranspose", "Identity", "Relu"]);
+    }
+
+    #[test]
+    fn case_with_a_16_bit_scale_is_in_16_bit_floats() {
+        let mut case = case();
+        case.graph.inputs[0].dtype = DataType::Int8;
+        assert!(!classes(&case).contains(&"float16".to_owned()));
+        let scale = Tensor::from_f64(DataType::Float16, Vec::new(), &[1.0]).expect("a scalar");
+        case.graph.initializers.push(Initializer { name: "scale".to_owned(), tensor: scale });
+        assert!(classes(&case).contains(&"float16".to_owned()));
     }
 }

@@ -98,7 +98,7 @@ impl<'a> Foresight<'a> {
     /// The finding that a suspect will probably count for.
     fn decide(&mut self, suspect: &'a Arc<Suspect>, counts: Counts) -> Option<usize> {
         let result = self.done.get(&suspect.place()).map(|result| &**result);
-        match decide(&self.catalog, counts, &suspect.provisional, None, result) {
+        match decide(&self.catalog, counts, suspect.case, &suspect.provisional, None, result) {
             Decision::Known(finding) | Decision::Repeats(finding) => Some(finding),
             Decision::Triaged(triaged, _) => Some(self.triaged(&triaged)),
             Decision::Confirm(question) => question.meanwhile.filter(|_| question.hidden_behind.is_some()),
