@@ -12,7 +12,7 @@ pub struct Tally {
     pub family: Family,
     exact: Verdicts,
     rounding: Verdicts,
-    unspecified: BTreeMap<String, u64>,
+    pub unspecified: BTreeMap<String, u64>,
     unsupported: BTreeMap<String, u64>,
     /// The largest share of its bound that a conforming output used.
     bound_used: f64,

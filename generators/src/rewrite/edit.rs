@@ -32,8 +32,11 @@ pub fn give(case: &mut Case, name: &str) -> Option<()> {
     Some(())
 }
 
-/// Adds an initializer and returns its name.
-pub fn add_initializer(case: &mut Case, name: String, tensor: Tensor) -> String {
+/// Adds an initializer and returns its name: the given one, or a longer one if an initializer has that.
+pub fn add_initializer(case: &mut Case, mut name: String, tensor: Tensor) -> String {
+    while case.graph.initializer(&name).is_some() {
+        name.push('_');
+    }
     case.graph.initializers.push(Initializer { name: name.clone(), tensor });
     name
 }
@@ -46,4 +49,20 @@ pub fn is_exact(case: &Case) -> bool {
         }
         TensorSource::Data(_) => false,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use twinfer_onnx::DataType;
+
+    use super::*;
+    use crate::{Distribution, Family};
+
+    #[test]
+    fn initializer_with_a_name_that_is_taken_gets_another() {
+        let mut case = Family::Conv.stream(Distribution::Full, 1).case(0);
+        let scalar = || Tensor::from_f64(DataType::Float, Vec::new(), &[1.0]).expect("a scalar");
+        let names = [(); 3].map(|()| add_initializer(&mut case, "scales".to_owned(), scalar()));
+        assert_eq!(names, ["scales", "scales_", "scales__"]);
+    }
 }
