@@ -78,6 +78,7 @@ impl From<StoreError> for Failure {
             | StoreError::Obstructed(_)
             | StoreError::NoRun { .. }
             | StoreError::OtherRun { .. }
+            | StoreError::FewerCases { .. }
             | StoreError::Gap(_)
             | StoreError::OtherCampaign { .. }
             | StoreError::Format { .. } => Self::usage(error),

@@ -16,6 +16,19 @@ pub enum StoreError {
         /// What differs, in one line.
         differences: String,
     },
+    /// The run to resume holds more cases than it is to end with.
+    #[error(
+        "cannot resume {} with {budget} cases, it holds {recorded}: give at least as many, or leave the number out",
+        path.display()
+    )]
+    FewerCases {
+        /// The run directory.
+        path: PathBuf,
+        /// The number of cases that was given.
+        budget: u64,
+        /// The number of cases that the run holds.
+        recorded: u64,
+    },
     /// Another campaign is writing this journal.
     #[error("another campaign is writing {0}: wait until it ends, or give another --out")]
     Busy(PathBuf),

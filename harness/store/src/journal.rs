@@ -8,7 +8,7 @@ use std::{
 };
 
 use tracing::{debug, warn};
-use twinfer_case::{CaseRecord, Continuation, RunInfo, Summary};
+use twinfer_case::{Budget, CaseRecord, Continuation, RunInfo, Summary};
 
 use crate::{
     Disk, Records, RunDirectory, StoreError,
@@ -144,6 +144,11 @@ impl Journal {
             } else {
                 open.insert(record.index, record);
             }
+        }
+        if let Budget::Cases(budget) = run.budget
+            && budget < summary.cases
+        {
+            return Err(StoreError::FewerCases { path: out.to_owned(), budget, recorded: summary.cases });
         }
         let mut resumed = earlier.resumed.clone();
         resumed.push(Continuation { started: run.started, cases: summary.cases, budget: run.budget });

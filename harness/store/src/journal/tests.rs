@@ -9,7 +9,7 @@ fn run() -> RunInfo {
 /// A run with this id.
 fn named(id: &str) -> RunInfo {
     let run = serde_json::json!({
-        "format": twinfer_case::JOURNAL_FORMAT, "id": id, "twinfer": "1", "seed": 1, "families": [], "budget": {"cases": 1},
+        "format": twinfer_case::JOURNAL_FORMAT, "id": id, "twinfer": "1", "seed": 1, "families": [], "budget": {"cases": 9},
         "shard": [0, 1], "jobs": 1, "variants": [], "machine": {"os": "", "arch": "", "cores": 1}, "started": 0,
     });
     serde_json::from_value(run).unwrap()
@@ -306,17 +306,28 @@ fn runs_that_lack_most_cases_or_differ_in_settings_are_not_resumed() {
 }
 
 #[test]
+fn run_is_not_resumed_with_fewer_cases_than_it_holds() {
+    let out = tempfile::tempdir().unwrap();
+    append_all(&mut begin(out.path()), &[record(0), record(1)]);
+    let shorter = RunInfo { budget: twinfer_case::Budget::Cases(1), ..run() };
+    let directory = RunDirectory::resume(out.path()).unwrap();
+    let refused = Journal::resume(&directory, &shorter, &|_| StoredFinding::Whole).map(drop);
+    assert!(matches!(refused, Err(StoreError::FewerCases { budget: 1, recorded: 2, .. })), "{refused:?}");
+    assert_eq!(read_run(out.path()).unwrap().budget, run().budget);
+}
+
+#[test]
 fn resumed_run_records_its_budget_and_when_it_went_on() {
     let out = tempfile::tempdir().unwrap();
     append_all(&mut begin(out.path()), &[record(0)]);
-    let longer = RunInfo { budget: twinfer_case::Budget::Cases(9), started: 5, ..run() };
+    let longer = RunInfo { budget: twinfer_case::Budget::Cases(12), started: 5, ..run() };
     let directory = RunDirectory::resume(out.path()).unwrap();
     drop(Journal::resume(&directory, &longer, &|_| StoredFinding::Whole).unwrap());
     let recorded = read_run(out.path()).unwrap();
-    assert_eq!(recorded.budget, twinfer_case::Budget::Cases(9));
+    assert_eq!(recorded.budget, twinfer_case::Budget::Cases(12));
     assert_eq!(
         recorded.resumed,
-        [Continuation { started: 5, cases: 1, budget: twinfer_case::Budget::Cases(9) }]
+        [Continuation { started: 5, cases: 1, budget: twinfer_case::Budget::Cases(12) }]
     );
     assert_eq!(recorded.started, 0);
 }
