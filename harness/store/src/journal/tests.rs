@@ -309,7 +309,7 @@ fn runs_that_lack_most_cases_or_differ_in_settings_are_not_resumed() {
 fn run_is_not_resumed_with_fewer_cases_than_it_holds() {
     let out = tempfile::tempdir().unwrap();
     append_all(&mut begin(out.path()), &[record(0), record(1)]);
-    let shorter = RunInfo { budget: twinfer_case::Budget::Cases(1), ..run() };
+    let shorter = RunInfo { budget: Budget::Cases(1), ..run() };
     let directory = RunDirectory::resume(out.path()).unwrap();
     let refused = Journal::resume(&directory, &shorter, &|_| StoredFinding::Whole).map(drop);
     assert!(matches!(refused, Err(StoreError::FewerCases { budget: 1, recorded: 2, .. })), "{refused:?}");
@@ -320,14 +320,11 @@ fn run_is_not_resumed_with_fewer_cases_than_it_holds() {
 fn resumed_run_records_its_budget_and_when_it_went_on() {
     let out = tempfile::tempdir().unwrap();
     append_all(&mut begin(out.path()), &[record(0)]);
-    let longer = RunInfo { budget: twinfer_case::Budget::Cases(12), started: 5, ..run() };
+    let longer = RunInfo { budget: Budget::Cases(12), started: 5, ..run() };
     let directory = RunDirectory::resume(out.path()).unwrap();
     drop(Journal::resume(&directory, &longer, &|_| StoredFinding::Whole).unwrap());
     let recorded = read_run(out.path()).unwrap();
-    assert_eq!(recorded.budget, twinfer_case::Budget::Cases(12));
-    assert_eq!(
-        recorded.resumed,
-        [Continuation { started: 5, cases: 1, budget: twinfer_case::Budget::Cases(12) }]
-    );
+    assert_eq!(recorded.budget, Budget::Cases(12));
+    assert_eq!(recorded.resumed, [Continuation { started: 5, cases: 1, budget: Budget::Cases(12) }]);
     assert_eq!(recorded.started, 0);
 }
