@@ -155,8 +155,11 @@ impl ReceptiveField<'_> {
                 || (x_channel * input_len..(x_channel + 1) * input_len).map(|place| self.x.largest_at(place));
             let kernel = w_channel * kernel_len..(w_channel + 1) * kernel_len;
             let kernel: f64 = kernel.map(|place| self.w.largest_at(place)).sum();
-            norms.largest += x().fold(0.0, f64::max) * kernel;
-            norms.euclidean += x().map(|x| x * x).sum::<f64>().sqrt() * kernel;
+            let (largest, euclidean) = (x().fold(0.0, f64::max), x().map(|x| x * x).sum::<f64>().sqrt());
+            norms.largest += largest * kernel;
+            norms.euclidean += euclidean * kernel;
+            norms.inputs = [norms.inputs[0].max(largest), norms.inputs[1].max(euclidean)];
+            norms.kernel = norms.kernel.max(kernel);
         }
         norms
     }

@@ -29,6 +29,8 @@ struct Algorithm {
     amplification: f64,
     /// Roundings on the way from an operand to the sum over the channels, without those of that sum.
     roundings: f64,
+    /// How many times the norm of an input channel and that of its kernel the elements of the transformed ones can be.
+    growth: [f64; 2],
 }
 
 /// The norms of the operands of one output channel, summed over its input channels.
@@ -38,6 +40,10 @@ pub struct Norms {
     pub largest: f64,
     /// The Euclidean norm of an input channel times the sum of the absolute elements of its kernel.
     pub euclidean: f64,
+    /// The largest absolute element of any input channel, and the largest Euclidean norm of one.
+    pub inputs: [f64; 2],
+    /// The largest sum of the absolute elements of a kernel.
+    pub kernel: f64,
 }
 
 impl Transformed {
@@ -62,10 +68,15 @@ impl Transformed {
     /// transformed operand may overflow.
     pub fn error(&self, norms: Norms, channels: usize, format: Format, underflow: f64) -> f64 {
         let sums = (channels * self.sums_per_channel) as f64;
-        let fft = self.fft.error(norms.euclidean, sums, format, underflow);
-        let winograd =
-            self.winograd.map_or(0.0, |winograd| winograd.error(norms.largest, sums, format, underflow));
-        winograd.max(fft)
+        let [largest, euclidean] = norms.inputs;
+        let of = |algorithm: Algorithm, norm, input| {
+            if algorithm.overflows([input, norms.kernel], format) {
+                return f64::INFINITY;
+            }
+            algorithm.error(norm, sums, format, underflow)
+        };
+        let winograd = self.winograd.map_or(0.0, |winograd| of(winograd, norms.largest, largest));
+        winograd.max(of(self.fft, norms.euclidean, euclidean))
     }
 }
 
@@ -82,15 +93,18 @@ impl Algorithm {
         let algorithms = tiles.map(|tile| Self {
             amplification: amplification(tile, kernel),
             roundings: (kernel + 1 + 2 * (tile + 1)) as f64,
+            growth: growth(tile, kernel),
         });
         algorithms.max_by(|one, other| one.error_per_norm().total_cmp(&other.error_per_norm()))
     }
 
     /// An algorithm that nests one for each axis.
     fn nested(axes: Vec<Self>) -> Self {
-        axes.into_iter().fold(Self { amplification: 1.0, roundings: 0.0 }, |outer, inner| Self {
+        let one = Self { amplification: 1.0, roundings: 0.0, growth: [1.0; 2] };
+        axes.into_iter().fold(one, |outer, inner| Self {
             amplification: outer.amplification * inner.amplification,
             roundings: outer.roundings + inner.roundings,
+            growth: [outer.growth[0] * inner.growth[0], outer.growth[1] * inner.growth[1]],
         })
     }
 
@@ -98,7 +112,14 @@ impl Algorithm {
     /// norm, of η per level with η = u + 4u(√2 + u) < 7u (Higham, *Accuracy and Stability of Numerical Algorithms*, theorem
     /// 24.2); the product of two complex numbers has less than 3u.
     fn fft(levels: f64) -> Self {
-        Self { amplification: 1.0, roundings: 3.0 * 7.0 * levels + 3.0 }
+        // a sum over 2^levels points is at most the root of their number times their Euclidean norm
+        let growth = [(levels / 2.0).exp2(), 1.0];
+        Self { amplification: 1.0, roundings: 3.0 * 7.0 * levels + 3.0, growth }
+    }
+
+    /// Whether a transformed operand may overflow, given the norms of the largest input channel and of the largest kernel.
+    fn overflows(self, norms: [f64; 2], format: Format) -> bool {
+        self.growth.iter().zip(norms).any(|(growth, norm)| growth * norm > format.max)
     }
 
     fn error_per_norm(self) -> f64 {
@@ -133,6 +154,21 @@ fn amplification(tile: usize, kernel: usize) -> f64 {
         finite.sum::<f64>() + if output + 1 == outputs { at_infinity } else { 0.0 }
     });
     rows.fold(0.0, f64::max)
+}
+
+/// The largest sum of a row of |Bᵀ|, and the largest element of |G|: how many times the largest element of a tile, and the absolute sum of
+/// a kernel, the elements of the transformed ones can be.
+fn growth(tile: usize, kernel: usize) -> [f64; 2] {
+    let points = &POINTS[..tile - 1];
+    let at_infinity = absolute_sum(&polynomial(points.iter().copied()));
+    let rows = points.iter().map(|point| {
+        let others = || points.iter().copied().filter(|other| (other - point).abs() > 0.0);
+        let scale: f64 = others().map(|other| (point - other).abs()).product();
+        [absolute_sum(&polynomial(others())), power(point.abs(), kernel - 1).max(1.0) / scale]
+    });
+    rows.fold([at_infinity, 1.0], |[input, kernel], [of_input, of_kernel]| {
+        [input.max(of_input), kernel.max(of_kernel)]
+    })
 }
 
 /// The largest element of a point's row of |G| times the sum of its row of |Bᵀ|.
@@ -206,15 +242,28 @@ mod tests {
     fn kernels_too_large_for_a_tile_have_the_error_of_the_fft() {
         let transformed = Transformed::of(&[axis(8, 1, 1)]).expect("a dense kernel");
         assert_eq!(transformed.winograd, None);
-        let norms = Norms { largest: 1.0, euclidean: 2.0 };
+        let norms = Norms { largest: 1.0, euclidean: 2.0, inputs: [1.0, 2.0], kernel: 1.0 };
         let error = transformed.error(norms, 1, Format::of(DataType::Float), 0.0);
         assert!(0.0 < error && error < 1e-3, "{error}");
     }
 
     #[test]
+    fn input_that_overflows_before_small_weights_reduce_it_frees_the_result() {
+        let format = Format::of(DataType::Float);
+        let transformed = Transformed::of(&[axis(3, 1, 1)]).expect("a dense kernel");
+        let error = |input: f64| {
+            let norms =
+                Norms { largest: input * 1e-6, euclidean: input * 2e-6, inputs: [input; 2], kernel: 1e-6 };
+            transformed.error(norms, 1, format, 0.0)
+        };
+        assert!(error(2e38).is_infinite(), "rows of the transform sum up to ten such elements");
+        assert!(error(2e36).is_finite());
+    }
+
+    #[test]
     fn overflow_of_a_transformed_operand_frees_the_result() {
         let transformed = Transformed::of(&[axis(3, 1, 1)]).expect("a dense kernel");
-        let norms = Norms { largest: 60000.0, euclidean: 60000.0 };
+        let norms = Norms { largest: 60000.0, euclidean: 60000.0, inputs: [60000.0; 2], kernel: 1.0 };
         assert!(transformed.error(norms, 1, Format::of(DataType::Float16), 0.0).is_infinite());
     }
 }
