@@ -1,4 +1,4 @@
-use twinfer_case::{Arithmetic, Operands, Subnormals, Sums};
+use twinfer_case::{Arithmetic, Operands, Singles, Subnormals, Sums};
 use twinfer_onnx::DataType;
 
 use crate::format::Format;
@@ -14,18 +14,21 @@ pub trait ErrorModel: Sized {
     /// As [`error`](Self::error), for operations that are rounded to `within`, and then the result to `dtype`.
     fn error_within(
         self,
-        within: DataType,
+        within: Format,
         dtype: DataType,
         roundings: f64,
         magnitude: f64,
         result: f64,
     ) -> f64;
 
-    /// The type in which sums of `dtype` are accumulated.
-    fn accumulator(self, dtype: DataType) -> DataType;
+    /// The coarsest format in which values of `dtype` may be held and computed.
+    fn format(self, dtype: DataType) -> Format;
 
-    /// The largest underflow error of one operation.
-    fn underflow(self, dtype: DataType) -> f64;
+    /// The format in which sums of `dtype` are accumulated.
+    fn accumulator(self, dtype: DataType) -> Format;
+
+    /// The largest underflow error of one operation in a format.
+    fn underflow(self, format: Format) -> f64;
 
     /// Whether a subnormal operand of this type may be taken for zero.
     fn flushes(self, dtype: DataType) -> bool;
@@ -41,30 +44,44 @@ impl ErrorModel for Arithmetic {
 
     fn error_within(
         self,
-        within: DataType,
+        within: Format,
         dtype: DataType,
         roundings: f64,
         magnitude: f64,
         result: f64,
     ) -> f64 {
-        let of_parts = roundings * (Format::of(within).unit_roundoff() * magnitude + self.underflow(within));
-        of_parts + Format::of(dtype).unit_roundoff() * (result + of_parts) + self.underflow(dtype)
+        let format = self.format(dtype);
+        let of_parts = roundings * (within.unit_roundoff() * magnitude + self.underflow(within));
+        of_parts + format.unit_roundoff() * (result + of_parts) + self.underflow(format)
     }
 
-    fn accumulator(self, dtype: DataType) -> DataType {
+    fn format(self, dtype: DataType) -> Format {
+        let [half, bfloat16] = [DataType::Float16, DataType::Bfloat16].map(Format::of);
+        match (self.singles, dtype) {
+            (Singles::Half, DataType::Float) => half,
+            (Singles::Bfloat16, DataType::Float) => bfloat16,
+            (Singles::Either, DataType::Float) => half.coarser(bfloat16),
+            (_, dtype) => Format::of(dtype),
+        }
+    }
+
+    fn accumulator(self, dtype: DataType) -> Format {
         match (self.sums, dtype) {
-            (Sums::InSingle, DataType::Float16 | DataType::Bfloat16) => DataType::Float,
-            (_, dtype) => dtype,
+            (Sums::InSingle, DataType::Float | DataType::Float16 | DataType::Bfloat16) => {
+                Format::of(DataType::Float)
+            }
+            (_, dtype) => self.format(dtype),
         }
     }
 
-    fn underflow(self, dtype: DataType) -> f64 {
-        let format = Format::of(dtype);
-        if self.flushes(dtype) || dtype == DataType::Double {
-            format.min_normal()
-        } else {
-            format.min_normal() * format.unit_roundoff()
-        }
+    fn underflow(self, format: Format) -> f64 {
+        let single = Format::of(DataType::Float).min_normal_exponent;
+        let is_gradual = match format.min_normal_exponent {
+            exponent if exponent > single => true,
+            exponent if exponent == single => self.subnormals == Subnormals::Gradual,
+            _ => false,
+        };
+        if is_gradual { format.min_normal() * format.unit_roundoff() } else { format.min_normal() }
     }
 
     fn flushes(self, dtype: DataType) -> bool {
@@ -73,11 +90,14 @@ impl ErrorModel for Arithmetic {
 
     fn operand_precision(self, dtype: DataType) -> i32 {
         match (self.operands, dtype) {
-            (Operands::Tf32, DataType::Float) => 11,
+            (Operands::Tf32, DataType::Float) => TF32_PRECISION,
             (_, dtype) => Format::of(dtype).precision,
         }
     }
 }
+
+/// Bits of significand of TF32, the hidden one included.
+const TF32_PRECISION: i32 = 11;
 
 #[cfg(test)]
 mod tests {

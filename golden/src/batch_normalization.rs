@@ -125,7 +125,7 @@ pub fn batch_normalization(
     let grid = (|| Some(x.grid?.and(mean.grid?).times(factor_grid?).and(bias.grid?)))();
     let shape = x.shape.clone();
     let mut normalized = Value::computed(
-        x.dtype,
+        (x.dtype, x.format),
         shape,
         elements.collect(),
         magnitude.collect(),
@@ -136,14 +136,14 @@ pub fn batch_normalization(
                 let factor = &factors[channel];
                 let centered = x.magnitude_at(place) + mean.elements[channel].abs();
                 let centered_error = x.error_at(place) + mean.error_at(channel);
-                if centered + centered_error > Format::of(x.dtype).max {
+                if centered + centered_error > x.format.max {
                     return f64::INFINITY;
                 }
                 let propagated = (factor.value.abs() + factor.error) * centered_error
                     + factor.error * centered
                     + bias.error_at(channel);
                 let (magnitude, result) = (magnitude + propagated, element.abs() + propagated);
-                let of_factor = ROUNDINGS * arithmetic.underflow(x.dtype) * centered;
+                let of_factor = ROUNDINGS * arithmetic.underflow(x.format) * centered;
                 propagated + of_factor + arithmetic.error(x.dtype, ROUNDINGS, magnitude, result)
             };
             elements.iter().zip(magnitude).enumerate().map(error).collect()

@@ -16,6 +16,7 @@ pub fn concat(parts: &[&Value], axis: usize, shape: Vec<usize>) -> Value {
     };
     Value {
         dtype: parts[0].dtype,
+        format: parts[0].format,
         elements: gather(&|part, place| part.elements[place]),
         magnitude: Some(gather(&Value::magnitude_at)),
         error: parts.iter().any(|part| part.error.is_some()).then(|| gather(&Value::error_at)),

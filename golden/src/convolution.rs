@@ -240,10 +240,14 @@ impl Convolution<'_> {
                 }
             }
         }
-        let mut value =
-            Value::computed(self.x.dtype, shape, elements, magnitude, grid, |elements, magnitude| {
-                self.error(elements, magnitude)
-            });
+        let mut value = Value::computed(
+            (self.x.dtype, self.x.format),
+            shape,
+            elements,
+            magnitude,
+            grid,
+            |elements, magnitude| self.error(elements, magnitude),
+        );
         let touched = value.settle(decided);
         (value, touched)
     }
@@ -302,11 +306,11 @@ impl Convolution<'_> {
         (sums, touched)
     }
 
-    /// The type in which the products are summed.
-    fn accumulator(&self) -> DataType {
+    /// The format in which the products are summed.
+    fn accumulator(&self) -> Format {
         match self.accumulator {
             Accumulator::Known | Accumulator::SaturatingPairs => self.arithmetic.accumulator(self.x.dtype),
-            Accumulator::Half => DataType::Float16,
+            Accumulator::Half => Format::of(DataType::Float16),
         }
     }
 
@@ -360,7 +364,8 @@ impl Convolution<'_> {
         if !self.rounds_operands() {
             return 0.0;
         }
-        let each = power_of_two(-self.arithmetic.operand_precision(self.x.dtype));
+        // a kernel may cut the bits that are too many instead of rounding them
+        let each = power_of_two(1 - self.arithmetic.operand_precision(self.x.dtype));
         2.0 * each + each * each
     }
 
@@ -392,10 +397,10 @@ impl Convolution<'_> {
     }
 
     /// The error of the sums of one output channel in algorithms that transform their operands; 0 if none is allowed for.
-    fn transform_error(&self, window: &ReceptiveField, within: DataType) -> f64 {
+    fn transform_error(&self, window: &ReceptiveField, within: Format) -> f64 {
         self.transformed.map_or(0.0, |transformed| {
             let (channels, underflow) = (self.channels.inputs, self.arithmetic.underflow(within));
-            transformed.error(window.norms(), channels, Format::of(within), underflow)
+            transformed.error(window.norms(), channels, within, underflow)
         })
     }
 }

@@ -34,15 +34,16 @@ pub fn add(a: &Value, b: &Value, shape: Vec<usize>, arithmetic: Arithmetic) -> (
     }
     let magnitude = pairs().map(|(i, j)| a.magnitude_at(i) + b.magnitude_at(j)).collect();
     let grid = a.grid.zip(b.grid).map(|(a, b)| a.and(b));
-    let mut sum = Value::computed(a.dtype, shape, elements, magnitude, grid, |elements, magnitude| {
-        let of_operands = pairs().map(|(i, j)| a.error_at(i) + b.error_at(j));
-        let parts = of_operands.zip(elements).zip(magnitude);
-        // one rounding more than that of the result, if the sum is fused with the accumulation of an operand
-        let error = |((error, sum), magnitude): ((f64, &f64), &f64)| {
-            error + arithmetic.error(a.dtype, 1.0, magnitude + error, sum.abs() + error)
-        };
-        parts.map(error).collect()
-    });
+    let mut sum =
+        Value::computed((a.dtype, a.format), shape, elements, magnitude, grid, |elements, magnitude| {
+            let of_operands = pairs().map(|(i, j)| a.error_at(i) + b.error_at(j));
+            let parts = of_operands.zip(elements).zip(magnitude);
+            // one rounding more than that of the result, if the sum is fused with the accumulation of an operand
+            let error = |((error, sum), magnitude): ((f64, &f64), &f64)| {
+                error + arithmetic.error(a.dtype, 1.0, magnitude + error, sum.abs() + error)
+            };
+            parts.map(error).collect()
+        });
     let decided = pairs().enumerate().filter_map(|(place, pair)| {
         let special = sum_special((a, pair.0), (b, pair.1), arithmetic)?;
         Some((place, special))

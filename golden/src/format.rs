@@ -24,6 +24,15 @@ impl Format {
         }
     }
 
+    /// A format that holds no more than either.
+    pub fn coarser(self, other: Self) -> Self {
+        Self {
+            precision: self.precision.min(other.precision),
+            min_normal_exponent: self.min_normal_exponent.max(other.min_normal_exponent),
+            max: self.max.min(other.max),
+        }
+    }
+
     /// The unit round-off, half the distance from 1 to the next number, plus that of f64, in which the
     /// reference itself is computed.
     pub fn unit_roundoff(self) -> f64 {

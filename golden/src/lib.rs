@@ -85,5 +85,5 @@ pub use limits::Limits;
 pub use mutants::{Mutant, Nature};
 pub use reference::{Agreement, Reference};
 pub use rules::{Entry, RANDOM_VALUES, SCALE_NOT_POSITIVE, rules};
-pub use twinfer_case::{Algorithms, Arithmetic, Operands, Subnormals, Sums};
+pub use twinfer_case::{Algorithms, Arithmetic, Operands, Singles, Subnormals, Sums};
 pub use unknown::Unknown;

@@ -55,6 +55,7 @@ pub fn max_pool(
     }
     let mut pooled = Value {
         dtype: x.dtype,
+        format: x.format,
         shape,
         elements: over_windows(lowest, &|place| x.elements[place], &extra),
         magnitude: Some(over_windows(0.0, &|place| x.magnitude_at(place), &|_| None)),

@@ -4,7 +4,6 @@ use crate::{
     Arithmetic,
     arithmetic::ErrorModel as _,
     elementwise::{integer_range, open_where_nan},
-    format::Format,
     grid::Grid,
     rules::{self, Entry},
     special::Special,
@@ -277,7 +276,7 @@ impl Parameters<'_> {
 pub fn quantize(x: &Value, parameters: &Parameters, dtype: DataType) -> (Value, Vec<&'static Entry>) {
     let range = integer_range(dtype).unwrap_or((f64::MIN, f64::MAX));
     let conversion = parameters.conversion;
-    let unit_roundoff = Format::of(x.dtype).unit_roundoff();
+    let unit_roundoff = x.format.unit_roundoff();
     let mut elements = Vec::with_capacity(x.elements.len());
     let mut errors = Vec::with_capacity(x.elements.len());
     for (place, at) in parameters.along(x).enumerate() {
@@ -342,17 +341,19 @@ pub fn dequantize(
         x.grid?;
         Some(Grid::of(&shifted)?.times(parameters.scale.grid?))
     })();
-    let mut value = Value::computed(dtype, x.shape.clone(), elements, magnitude, grid, |_, magnitude| {
-        let parts = parameters.along(x).zip(&shifted).zip(magnitude).enumerate();
-        parts
-            .map(|(place, ((at, shifted), magnitude))| {
-                let propagated =
-                    x.error_at(place) * (at.scale.abs() + at.scale_error) + shifted.abs() * at.scale_error;
-                let magnitude = magnitude + propagated;
-                propagated + arithmetic.error(dtype, ROUNDINGS, magnitude, magnitude)
-            })
-            .collect()
-    });
+    let format = arithmetic.format(dtype);
+    let mut value =
+        Value::computed((dtype, format), x.shape.clone(), elements, magnitude, grid, |_, magnitude| {
+            let parts = parameters.along(x).zip(&shifted).zip(magnitude).enumerate();
+            parts
+                .map(|(place, ((at, shifted), magnitude))| {
+                    let propagated = x.error_at(place) * (at.scale.abs() + at.scale_error)
+                        + shifted.abs() * at.scale_error;
+                    let magnitude = magnitude + propagated;
+                    propagated + arithmetic.error(dtype, ROUNDINGS, magnitude, magnitude)
+                })
+                .collect()
+        });
     value.quantization_step = match parameters.scale.elements[..] {
         [scale] => Some(scale.abs()),
         _ => None,

@@ -13,6 +13,8 @@ use crate::{
 #[derive(Clone, Debug)]
 pub struct Value {
     pub dtype: DataType,
+    /// The coarsest format in which a backend may hold the value.
+    pub format: Format,
     pub shape: Vec<usize>,
     /// The elements of exact arithmetic.
     pub elements: Vec<f64>,
@@ -30,32 +32,36 @@ pub struct Value {
 }
 
 impl Value {
-    /// A graph input or an initializer. A backend may flush a subnormal operand to zero.
+    /// A graph input or an initializer. A backend may flush a subnormal operand to zero, and round to a format in which it holds values
+    /// of this type.
     pub fn given(tensor: &Tensor, arithmetic: Arithmetic) -> Self {
         let dtype = tensor.dtype();
         let elements = tensor.to_f64();
-        let smallest = Format::of(dtype).min_normal();
+        let (declared, format) = (Format::of(dtype), arithmetic.format(dtype));
         let flushes = arithmetic.flushes(dtype);
-        let is_flushed = |element: &f64| flushes && *element != 0.0 && element.abs() < smallest;
-        let error = elements
-            .iter()
-            .any(is_flushed)
-            .then(|| elements.iter().map(|x| if is_flushed(x) { x.abs() } else { 0.0 }).collect());
-        let grid = if error.is_some() { None } else { Grid::of(&elements) };
+        let is_flushed = |element: f64| flushes && element != 0.0 && element.abs() < declared.min_normal();
+        let error = |element: &f64| {
+            let flushed = if is_flushed(*element) { element.abs() } else { 0.0 };
+            if format == declared { flushed } else { rounding(*element, format).max(flushed) }
+        };
+        let errors: Vec<f64> = elements.iter().map(error).collect();
+        let errors = errors.iter().any(|error| *error > 0.0).then_some(errors);
+        let grid = if errors.is_some() { None } else { Grid::of(&elements) };
         let shape = tensor.shape.clone();
-        Self { has_signed_zeros: true, ..Self::of(dtype, shape, elements, error, grid) }.beyond_f64()
+        Self { has_signed_zeros: true, ..Self::of((dtype, format), shape, elements, errors, grid) }
+            .beyond_f64()
     }
 
     /// A value that is in no steps of a quantizer and whose zeros may have any sign.
     const fn of(
-        dtype: DataType,
+        (dtype, format): (DataType, Format),
         shape: Vec<usize>,
         elements: Vec<f64>,
         error: Option<Vec<f64>>,
         grid: Option<Grid>,
     ) -> Self {
         let (magnitude, quantization_step, has_signed_zeros) = (None, None, false);
-        Self { dtype, shape, elements, magnitude, error, grid, quantization_step, has_signed_zeros }
+        Self { dtype, format, shape, elements, magnitude, error, grid, quantization_step, has_signed_zeros }
     }
 
     /// The elements at these places of the value, as many as a tensor of `shape` has; zero where a place is `None`.
@@ -63,6 +69,7 @@ impl Value {
         let gather = |of: &[f64]| places.iter().map(|place| place.map_or(0.0, |place| of[place])).collect();
         Self {
             dtype: self.dtype,
+            format: self.format,
             shape: shape.to_vec(),
             elements: gather(&self.elements),
             magnitude: self.magnitude.as_deref().map(gather),
@@ -94,6 +101,7 @@ impl Value {
         let has_error = self.error.is_some() || other.error.is_some();
         Self {
             dtype: self.dtype,
+            format: self.format,
             shape: self.shape.clone(),
             elements: merge(&|value, place| value.elements[place]),
             magnitude: Some(merge(&|value, place| value.magnitude_at(place))),
@@ -124,7 +132,7 @@ impl Value {
         let elements: Vec<f64> = self.elements.iter().map(change).collect();
         let grid = if self.error.is_some() { None } else { Grid::of(&elements) };
         let (shape, error) = (self.shape.clone(), self.error.clone());
-        Self::of(self.dtype, shape, elements, error, grid)
+        Self::of((self.dtype, self.format), shape, elements, error, grid)
     }
 
     /// The bytes of int8 as uint8: what may lie on either side of zero may be off by the whole range.
@@ -153,14 +161,13 @@ impl Value {
 
     /// The result of arithmetic: exact where `grid` is known and holds every partial sum, otherwise with `error`.
     pub fn computed(
-        dtype: DataType,
+        (dtype, format): (DataType, Format),
         shape: Vec<usize>,
         elements: Vec<f64>,
         magnitude: Vec<f64>,
         grid: Option<Grid>,
         error: impl FnOnce(&[f64], &[f64]) -> Vec<f64>,
     ) -> Self {
-        let format = Format::of(dtype);
         let largest = magnitude
             .iter()
             .fold(0.0, |largest: f64, x| if *x >= largest || x.is_nan() { *x } else { largest });
@@ -176,7 +183,7 @@ impl Value {
             error
         });
         let magnitude = Some(magnitude);
-        Self { magnitude, ..Self::of(dtype, shape, elements, error, grid) }
+        Self { magnitude, ..Self::of((dtype, format), shape, elements, error, grid) }
     }
 
     /// Integers that arithmetic computed exactly or to within `error`.
@@ -184,7 +191,7 @@ impl Value {
         let exact = error.iter().all(|error| *error == 0.0);
         let grid = if exact { Grid::of(&elements) } else { None };
         let error = (!exact).then_some(error);
-        Self::of(dtype, shape, elements, error, grid).beyond_f64()
+        Self::of((dtype, Format::of(dtype)), shape, elements, error, grid).beyond_f64()
     }
 
     /// Allows for what f64 does not hold of 64-bit integers.
@@ -269,6 +276,17 @@ impl Value {
     pub fn magnitude_at(&self, place: usize) -> f64 {
         self.magnitude.as_ref().map_or_else(|| self.elements[place].abs(), |magnitude| magnitude[place])
     }
+}
+
+/// The error of a number that is rounded to `format`: none if the format holds it, infinite if it may overflow.
+fn rounding(number: f64, format: Format) -> f64 {
+    let magnitude = number.abs();
+    if !magnitude.is_finite() || Grid::of(&[number]).is_some_and(|grid| grid.is_exact_in(format, magnitude)) {
+        return 0.0;
+    }
+    // among subnormal numbers, half the distance of two of them
+    let error = format.unit_roundoff() * magnitude.max(format.min_normal());
+    if magnitude + error > format.max { f64::INFINITY } else { error }
 }
 
 #[cfg(test)]

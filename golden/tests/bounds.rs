@@ -7,7 +7,9 @@ mod support;
 use half::f16;
 use proptest::{prelude::*, test_runner::RngSeed};
 use support::one_node;
-use twinfer_golden::{Agreement, Arithmetic, Operands, Reference, Unknown, evaluate, evaluate_as};
+use twinfer_golden::{
+    Agreement, Arithmetic, Operands, Reference, Singles, Sums, Unknown, evaluate, evaluate_as,
+};
 use twinfer_onnx::{
     BatchNormalization, Conv, ConvTranspose, DataType, DequantizeLinear, Graph, Initializer, Node, Op,
     QuantizeLinear, Tensor, TensorData, ValueInfo,
@@ -328,4 +330,116 @@ fn transposed_convolution_of_ones_pads_and_appends() {
         let reference = reference(&graph, float(DataType::Float, vec![1, 1, 3], &[1.0, 2.0, 3.0]));
         assert_eq!(reference.values, expected, "pads {pads}, output_padding {output_padding}");
     }
+}
+
+/// Rounds to nearest in the format of `dtype`.
+fn narrowing(singles: Singles) -> fn(f64) -> f64 {
+    match singles {
+        Singles::Half => |x| f16::from_f64(x).to_f64(),
+        _ => |x| half::bf16::from_f64(x).to_f64(),
+    }
+}
+
+/// TF32 as hardware takes operands that nothing has rounded: it ignores the last 13 bits.
+fn cut_to_tf32(x: f64) -> f64 {
+    f64::from(f32::from_bits((x as f32).to_bits() & !0x1fff))
+}
+
+fn narrow(singles: Singles) -> Arithmetic {
+    Arithmetic { singles, ..Arithmetic::default() }
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn narrow_sums_of_single_operands_stay_within_the_bound(
+        pairs in prop::collection::vec((-1.0..1.0f64, -1.0..1.0f64), 1..200),
+        half in any::<bool>(),
+        in_single in any::<bool>(),
+    ) {
+        let singles = if half { Singles::Half } else { Singles::Bfloat16 };
+        let (narrow_to, single) = (narrowing(singles), rounding(DataType::Float));
+        let (x, w): (Vec<f64>, Vec<f64>) = pairs.iter().map(|(x, w)| (single(*x), single(*w))).unzip();
+        let graph = dot_graph(DataType::Float, float(DataType::Float, vec![1, w.len(), 1], &w));
+        let sums = if in_single { Sums::InSingle } else { Sums::InOperandType };
+        let arithmetic = Arithmetic { sums, ..narrow(singles) };
+        let reference = reference_as(&graph, float(DataType::Float, vec![1, x.len(), 1], &x), arithmetic);
+        let products = || x.iter().zip(&w).map(|(x, w)| (narrow_to(*x), narrow_to(*w)));
+        let within = if in_single { single } else { narrow_to };
+        let sum = narrow_to(dot(products(), within));
+        prop_assert!(agrees(&reference, sum), "{sum} {reference:?}");
+        // an operator that runs in 32 bits beside others is right, too
+        let sum = dot(x.iter().copied().zip(w.iter().copied()), single);
+        prop_assert!(agrees(&reference, sum), "{sum} {reference:?}");
+    }
+
+    #[test]
+    fn tf32_operands_stay_within_the_bound_rounded_or_cut(
+        pairs in prop::collection::vec((wide(), wide()), 1..200),
+    ) {
+        let single = rounding(DataType::Float);
+        let (x, w): (Vec<f64>, Vec<f64>) = pairs.iter().map(|(x, w)| (single(*x), single(*w))).unzip();
+        let graph = dot_graph(DataType::Float, float(DataType::Float, vec![1, w.len(), 1], &w));
+        let tf32 = Arithmetic { operands: Operands::Tf32, ..Arithmetic::default() };
+        let reference = reference_as(&graph, float(DataType::Float, vec![1, x.len(), 1], &x), tf32);
+        let sum = dot(x.iter().zip(&w).map(|(x, w)| (cut_to_tf32(*x), cut_to_tf32(*w))), single);
+        prop_assert!(agrees(&reference, sum), "{sum} {reference:?}");
+    }
+}
+
+/// One product in each precision, whose operands lose all that the precision can take from them.
+fn product(x: f64, w: f64, arithmetic: Arithmetic) -> Reference {
+    let graph = dot_graph(DataType::Float, float(DataType::Float, vec![1, 1, 1], &[w]));
+    reference_as(&graph, float(DataType::Float, vec![1, 1, 1], &[x]), arithmetic)
+}
+
+#[test]
+fn every_bound_is_exceeded_by_the_error_of_the_next_coarser_precision() {
+    // what one operand loses if it is rounded to one bit less than the precision has
+    for (arithmetic, bits) in [
+        (narrow(Singles::Half), 11),
+        (narrow(Singles::Bfloat16), 8),
+        (narrow(Singles::Either), 8),
+        (Arithmetic { operands: Operands::Tf32, ..Arithmetic::default() }, 11),
+    ] {
+        let roundoff = 2f64.powi(-bits);
+        // no precision holds these operands
+        let x = 1.0 + 2f64.powi(-20);
+        let reference = product(x, x, arithmetic);
+        let bound = reference.bound[0];
+        assert!(bound > 2.0 * roundoff, "{arithmetic:?} allows both operands to be rounded: {bound}");
+        assert!(bound < 8.0 * roundoff, "{arithmetic:?}: {bound} is more than a few roundings");
+        // the smallest errors of mistakes in the operands: half of one is missing, or one is another integer
+        assert!(!agrees(&reference, 1.0 - 16.0 * roundoff) && !agrees(&reference, 1.0 + 16.0 * roundoff));
+    }
+}
+
+#[test]
+fn what_a_precision_holds_is_exact_in_it() {
+    for singles in [Singles::Half, Singles::Bfloat16, Singles::Either] {
+        let reference = product(3.0, 5.0, narrow(singles));
+        assert_eq!((reference.bound[0], reference.grid_step), (0.0, Some(1.0)), "{singles:?}");
+    }
+    assert!(product(45.0, 45.0, narrow(Singles::Half)).grid_step.is_some(), "2025 is below 2048");
+    assert!(product(47.0, 47.0, narrow(Singles::Half)).grid_step.is_none(), "2209 is not");
+    assert!(product(17.0, 17.0, narrow(Singles::Bfloat16)).grid_step.is_none(), "289 is not below 256");
+}
+
+#[test]
+fn what_may_overflow_in_float16_is_free_only_there() {
+    let free = |singles| product(300.0, 300.0, narrow(singles)).compare(0, f64::INFINITY) == Agreement::Free;
+    assert!(free(Singles::Half) && free(Singles::Either));
+    assert!(!free(Singles::Bfloat16) && !free(Singles::Single));
+    let given = |x| product(x, 1.0, narrow(Singles::Half)).compare(0, f64::INFINITY);
+    assert_eq!(given(70_000.0), Agreement::Free, "the operand itself overflows");
+    assert!(matches!(given(60_000.0), Agreement::Wrong(_)), "{:?}", given(60_000.0));
+}
+
+#[test]
+fn what_underflows_in_float16_may_be_zero_only_there() {
+    let (x, w) = (2f64.powi(-13), 2f64.powi(-13));
+    assert!(agrees(&product(x, w, narrow(Singles::Half)), 0.0));
+    assert!(!agrees(&product(x, w, narrow(Singles::Bfloat16)), 0.0));
+    assert!(!agrees(&product(x, w, narrow(Singles::Half)), 1e-6));
 }

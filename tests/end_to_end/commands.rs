@@ -66,6 +66,21 @@ fn folder_without_libraries_is_wrong_usage() {
 }
 
 #[test]
+fn options_of_every_backend_are_listed() {
+    insta::assert_snapshot!(output_of(&["backends", "options"]));
+}
+
+#[test]
+fn options_of_one_backend_are_listed() {
+    insta::assert_snapshot!(output_of(&["backends", "options", "trt-rtx"]));
+}
+
+#[test]
+fn unknown_option_error_lists_those_that_exist() {
+    insta::assert_snapshot!(output_of(&["fuzz", "--backends", "golden,ort:cpu,speed=high", "--cases", "1"]));
+}
+
+#[test]
 fn damaged_installation_fails_doctor() {
     let (home, libraries) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let library = libraries.path().join("libonnxruntime.so.1.31.1");

@@ -1,19 +1,9 @@
 //! Graphs that are known to end workers, or to keep them for good, and the option `hazards=run|skip` that leaves them out.
 
-use twinfer_case::{Capability, Condition, OptionKey, Refusal, Stage};
+use twinfer_case::{Capability, Condition, Refusal, Stage};
 use twinfer_onnx::Graph;
 
-use crate::options::{Choice, InvalidOption, VariantOptions};
-
-/// What a backend does with such graphs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Hazards {
-    /// It runs them, and each may cost a worker.
-    #[default]
-    Run,
-    /// It refuses them under a named rule.
-    Skip,
-}
+use crate::options::{HAZARDS, Hazards, InvalidOption, VariantOptions};
 
 /// Graphs that do harm to a backend.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,7 +22,7 @@ const NOT_TRIED: &str = "not tried";
 impl Hazard {
     /// The hazard, if the options say that its graphs are left out.
     pub fn left_out(self, options: &mut VariantOptions) -> Result<Option<Self>, InvalidOption> {
-        let hazards = options.choose(OptionKey::Hazards, Hazards::default())?;
+        let hazards = options.take(&HAZARDS)?;
         Ok(Some(self).filter(|_| hazards == Hazards::Skip))
     }
 
@@ -51,10 +41,6 @@ impl Hazard {
             shows: Refusal::with_words(Stage::Load, NOT_TRIED),
         }
     }
-}
-
-impl Choice for Hazards {
-    const WORDS: &'static [(&'static str, Self)] = &[("run", Self::Run), ("skip", Self::Skip)];
 }
 
 #[cfg(test)]

@@ -1,8 +1,6 @@
 //! ONNX Runtime, loaded at run time: `ort:cpu` and `ort:cuda`.
 //!
-//! Options: `opt=off|basic|all` (graph optimizations, `all` by default as in ONNX Runtime), `lib=PATH` (the library's
-//! file), and for `ort:cuda` `device=N`, `algo=heuristic|exhaustive|default` (cuDNN's algorithm search),
-//! `memory=MODE` (docs/memory.md) and `hazards=run|skip` (whether graphs are run that have ended workers by sizes nobody set; `run` without it).
+//! `twinfer backends options` lists the options, and `options/table.rs` defines them.
 //!
 //! The algorithm search is fixed to `heuristic`: it is a function of the problem's shape, where ONNX Runtime's own
 //! default, `exhaustive`, times candidates and may choose another one each time. TF32 is off unless the case asks
@@ -29,19 +27,19 @@ use std::{
 };
 
 use ort::environment::Environment;
-use twinfer_case::{Description, DeviceMemory, Observation, OptionKey, Outcome, Stage, Task, Variant};
+use twinfer_case::{Description, DeviceMemory, Observation, Outcome, Stage, Task, Variant};
 use twinfer_libraries::Store;
 
 pub use self::hazard::hazard;
 use self::{
-    choices::{Optimization, Provider, Search},
+    choices::{Provider, ladder},
     session::Sessions,
 };
 use crate::{
     Backend, CudaRuntime, CudaRuntimeFound, OpenError, RuntimeLibrary,
     given_library::ORT_VARIABLE,
     hazard::Hazard,
-    options::VariantOptions,
+    options::{ALGORITHM, DEVICE, OPTIMIZATION, VariantOptions},
     recorder::{Log, Recorder},
     step::step,
     trt::{has_lost_cuda_context, memory_of_cuda_device},
@@ -60,11 +58,11 @@ impl Ort {
     pub fn open(variant: &Variant, found: &mut CudaRuntimeFound<'_>) -> Result<Self, OpenError> {
         let mut options = VariantOptions::of(variant);
         let library = options.take_library();
-        let level = options.choose(OptionKey::Optimization, Optimization::All)?;
+        let level = options.take(&OPTIMIZATION)?;
         let provider = match variant.backend {
             twinfer_case::BackendName::OrtCuda => Provider::Cuda {
-                device: options.take(OptionKey::Device, "a device's number", 0)?,
-                search: options.choose(OptionKey::Algorithm, Search::default())?,
+                device: options.take(&DEVICE)?.into(),
+                search: options.take(&ALGORITHM)?,
                 memory: options.take_memory()?,
             },
             _ => Provider::Cpu,
@@ -73,7 +71,7 @@ impl Ort {
             Provider::Cuda { .. } => hazard().left_out(&mut options)?,
             Provider::Cpu => None,
         };
-        let options = options.finish()?;
+        let options = options.finish()?.values;
         let log = Log::default();
         let library = locate(library, variant.backend.library().unwrap_or_default())?;
         let environment = step("load library", || load(&library, &log))?;
@@ -99,7 +97,7 @@ impl Backend for Ort {
             limitations: capabilities::limitations(provider, self.sessions.level()),
             quantization: capabilities::quantization(provider, self.sessions.level()),
             arithmetic: capabilities::arithmetic(provider, self.sessions.level()),
-            ladder: self.sessions.level().ladder(),
+            ladder: ladder(self.sessions.level()),
             ..Description::new(name, &self.version, Stage::Execute)
         }
     }

@@ -1,13 +1,9 @@
 //! TensorRT, loaded at run time: `trt`, `trt-rtx` and `trt-api`.
 //!
-//! Options: `version=8.6` (an installed release; the newest without it), `lib=PATH` (a folder or file of libraries),
-//! `level=0` to `5` (builder optimization level; the release's default without it), `sources=all|edge-mask|jit|none`
-//! (tactics besides those that every release has; `all` without it), `device=N`, `memory=MODE` (docs/memory.md),
-//! and for `trt` and `trt-api` `hazards=run|skip`
-//! (whether graphs are run whose build is known not to end; `run` without it).
+//! `twinfer backends options` lists the options, and `options/table.rs` defines them.
 //!
 //! `trt` and `trt-rtx` read a model with the release's ONNX parser; `trt-api` builds the network layer by layer, the
-//! way framework converters do. TF32 is off unless the case asks for it. Tactics of cuBLAS and cuDNN are left out,
+//! way framework converters do. TF32 is off unless the case or the variant asks for it. Tactics of cuBLAS and cuDNN are left out,
 //! as later releases leave them out by default, so that no other library decides what a build contains. Without a
 //! GPU, TensorRT-RTX goes as far as the build; TensorRT needs one to make a builder.
 //!
@@ -19,6 +15,7 @@ mod effort;
 mod guard;
 mod hazard;
 mod inspection;
+mod layers;
 mod limitations;
 mod lowering;
 mod marked;
@@ -29,25 +26,26 @@ mod plan_error;
 mod product;
 mod profile;
 mod reader;
+mod settings;
+mod timings;
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use nvinfer::{Builder, Library, NetworkDefinition, Runtime, Typing};
 use twinfer_case::{
-    Algorithms, Arithmetic, BackendError, BackendName, ChosenPrecision, Description, DeviceMemory, DeviceUse,
-    Observation, OptionKey, Outcome, PrecisionSource, Quantization, RunOutput, Severity, Stage, Task,
-    Variant,
+    BackendError, BackendName, ChosenPrecision, Description, DeviceMemory, DeviceUse, Observation, Outcome,
+    PrecisionSource, Quantization, RunOutput, Severity, Stage, Task, Variant,
 };
 use twinfer_libraries::Store;
 
 use self::{
-    device::Device, effort::Effort, guard::Guard, inspection::BuildLog, lowering::LoweringError,
-    names::Names, plan_error::PlanError, reader::Reader,
+    device::Device, guard::Guard, inspection::BuildLog, lowering::LoweringError, names::Names,
+    plan_error::PlanError, reader::Reader, settings::Settings, timings::Timings,
 };
 use crate::{
     Backend, CudaRuntime, CudaRuntimeFound, OpenError, RuntimeLibrary,
     hazard::Hazard,
-    options::VariantOptions,
+    options::{DEVICE, VariantOptions},
     recorder::{Log, Recorder},
     step::step,
 };
@@ -65,7 +63,8 @@ pub struct Trt {
     library: Library,
     builder: Builder,
     reader: Reader,
-    effort: Effort,
+    settings: Settings,
+    timings: Timings,
     execution: Option<Execution>,
     options: BTreeMap<String, String>,
     left_out: Option<Hazard>,
@@ -85,16 +84,18 @@ impl Trt {
         let mut options = VariantOptions::of(variant);
         let path = options.take_library();
         let release = options.take_release();
-        let ordinal = options.take(OptionKey::Device, "a device's number", 0)?;
-        let effort = Effort::take(&mut options)?;
+        let ordinal = usize::from(options.take(&DEVICE)?);
+        let settings = Settings::take(&mut options)?;
         let memory = options.take_memory()?;
         let left_out = match variant.backend {
             BackendName::TrtRtx => None,
             _ => hazard().left_out(&mut options)?,
         };
-        let mut options = options.finish()?;
+        let options = options.finish()?;
         let log = Log::default();
         let library = step("load library", || load(&variant.backend, path, &release))?;
+        options.check(library.version())?;
+        let mut options = options.values;
         let left_out = left_out.filter(|_| hazard::concerns(library.version()));
         found(CudaRuntime { library: RuntimeLibrary::File(library.path()), memory })?;
         let build_log = BuildLog::default();
@@ -111,18 +112,34 @@ impl Trt {
         let execution = device
             .map(|device| {
                 let runtime = step("create runtime", || library.create_runtime())?;
+                if settings.needs_host_code() {
+                    runtime.set_engine_host_code_allowed(true)?;
+                }
                 Ok::<_, nvinfer::Error>(Execution { runtime, device })
             })
             .transpose()?;
         let builder = step("create builder", || library.create_builder())?;
-        options.insert("level".to_owned(), effort.level_in_force(&builder)?);
-        let ladder = effort.ladder(&builder)?;
-        Ok(Self { library, builder, reader, effort, execution, options, left_out, ladder, log, build_log })
+        options.insert("level".to_owned(), settings.effort.level_in_force(&builder)?);
+        let ladder = settings.effort.ladder(&builder)?;
+        let timings = Timings::default();
+        Ok(Self {
+            library,
+            builder,
+            reader,
+            settings,
+            timings,
+            execution,
+            options,
+            left_out,
+            ladder,
+            log,
+            build_log,
+        })
     }
 
     /// A build measures kernels on the device on any level above the lowest, and always where there are no levels.
     fn device_use(&self) -> DeviceUse {
-        if self.effort.is_lowest() { DeviceUse::Shared } else { self.device_use_of_timing() }
+        if self.settings.effort.is_lowest() { DeviceUse::Shared } else { self.device_use_of_timing() }
     }
 
     /// Workers that measure kernels side by side wait for each other's time slices, unless a service runs them at once
@@ -144,11 +161,13 @@ impl Trt {
 
         recorder.enter(Stage::Build);
         self.build_log.clear();
-        let plan = plan::build(&self.builder, &network, task, self.effort, self.execution.is_some())
-            .map_err(|error| match error {
+        let settings = (&self.settings, &self.timings);
+        let plan = plan::build(&self.builder, &network, task, settings, self.execution.is_some()).map_err(
+            |error| match error {
                 PlanError::Inputs(reason) => Outcome::rejected(reason),
                 PlanError::Library(error) => failed(error),
-            })?;
+            },
+        )?;
 
         let Some(execution) = &self.execution else {
             recorder.observation().precision = self
@@ -215,8 +234,8 @@ impl Backend for Trt {
             options: self.options.clone(),
             limitations: limitations::of(version, self.reader),
             quantization: Quantization::FusesOperands,
-            // its tactics include Winograd's algorithm
-            arithmetic: Arithmetic::default().with(Algorithms::Any),
+            arithmetic: self.settings.arithmetic(version),
+            float_precision: Some(self.settings.float_precision(version)),
             device_use: self.device_use(),
             ladder: self.ladder.clone(),
             ladder_device_use: self.device_use_of_timing(),

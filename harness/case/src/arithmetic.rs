@@ -1,5 +1,7 @@
 use serde::{Deserialize, Serialize};
 
+use crate::Request;
+
 /// What a backend's arithmetic may do; the less is known about it, the wider the error bounds.
 ///
 /// The default is whatever ONNX allows: it says nothing about sums and subnormals. TF32 has to be asked for, and algorithms
@@ -13,6 +15,8 @@ pub struct Arithmetic {
     pub subnormals: Subnormals,
     /// What becomes of the operands of a convolution in 32-bit floats.
     pub operands: Operands,
+    /// What 32-bit floats may be held and computed in.
+    pub singles: Singles,
     /// The algorithms that compute operators on floats.
     pub algorithms: Algorithms,
 }
@@ -46,8 +50,25 @@ pub enum Operands {
     /// They are used as they are.
     #[default]
     Exact,
-    /// They may be rounded to TF32: 11 bits of significand.
+    /// They may be rounded or cut to TF32, 11 bits of significand, if the case allows TF32.
+    Tf32IfAsked,
+    /// They may be rounded or cut to TF32.
     Tf32,
+}
+
+/// What the 32-bit floats of a graph may be held and computed in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Singles {
+    /// 32 bits.
+    #[default]
+    Single,
+    /// 32 bits or float16, each value and each operator either way.
+    Half,
+    /// 32 bits or bfloat16, each value and each operator either way.
+    Bfloat16,
+    /// 32 bits, float16 or bfloat16.
+    Either,
 }
 
 /// The algorithms that compute operators on floats, the most precise first.
@@ -63,12 +84,25 @@ pub enum Algorithms {
     Any,
 }
 
+impl Singles {
+    /// What either of two backends may hold and compute them in.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Single, other) | (other, Self::Single) => other,
+            (one, other) if one == other => one,
+            _ => Self::Either,
+        }
+    }
+}
+
 impl Arithmetic {
     /// Single-precision sums, gradual underflow and direct algorithms: what CPUs do.
     pub const STRICT: Self = Self {
         sums: Sums::InSingle,
         subnormals: Subnormals::Gradual,
         operands: Operands::Exact,
+        singles: Singles::Single,
         algorithms: Algorithms::Direct,
     };
 
@@ -79,8 +113,20 @@ impl Arithmetic {
             sums: self.sums.max(other.sums),
             subnormals: self.subnormals.max(other.subnormals),
             operands: self.operands.max(other.operands),
+            singles: self.singles.or(other.singles),
             algorithms: self.algorithms.max(other.algorithms),
         }
+    }
+
+    /// The arithmetic for a case that asks for this.
+    #[must_use]
+    pub fn for_request(self, request: &Request) -> Self {
+        let operands = match self.operands {
+            Operands::Tf32IfAsked if request.tf32 => Operands::Tf32,
+            Operands::Tf32IfAsked => Operands::Exact,
+            operands => operands,
+        };
+        Self { operands, ..self }
     }
 
     /// The same arithmetic with these algorithms.
@@ -110,6 +156,22 @@ mod tests {
         let any = Arithmetic::STRICT.with(Algorithms::Any);
         assert_eq!(any.or(Arithmetic::STRICT), any);
         assert_eq!(Arithmetic::STRICT.or(Arithmetic::STRICT), Arithmetic::STRICT);
+    }
+
+    #[test]
+    fn either_of_two_backends_has_the_formats_of_both() {
+        assert_eq!(Singles::Half.or(Singles::Single), Singles::Half);
+        assert_eq!(Singles::Bfloat16.or(Singles::Half), Singles::Either);
+        assert_eq!(Singles::Half.or(Singles::Either), Singles::Either);
+    }
+
+    #[test]
+    fn tf32_follows_the_request_where_it_has_to_be_asked_for() {
+        let request = |tf32| Request { precision: twinfer_onnx::DataType::Float, tf32 };
+        let asked = Arithmetic { operands: Operands::Tf32IfAsked, ..Arithmetic::default() };
+        assert_eq!(asked.for_request(&request(true)).operands, Operands::Tf32);
+        assert_eq!(asked.for_request(&request(false)).operands, Operands::Exact);
+        assert_eq!(Arithmetic::STRICT.for_request(&request(true)), Arithmetic::STRICT);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use twinfer_onnx::{Graph, Node};
+use twinfer_onnx::{DataType, Graph, Node};
 
 use crate::{Arithmetic, BackendVersion, Condition, FallbackReason, OptionKey, Outcome, Stage};
 
@@ -33,6 +33,9 @@ pub struct Description {
     /// What the backend's arithmetic may do, from which the error bounds of the reference follow.
     #[serde(default, skip_serializing_if = "Arithmetic::is_default")]
     pub arithmetic: Arithmetic,
+    /// What layers may compute 32-bit floats in, and what they have to; `None` if the backend does not state it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub float_precision: Option<FloatPrecision>,
     /// Sets of stronger options for the same graphs, the weakest set first. Options that a set does not name keep their
     /// values.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -143,6 +146,16 @@ pub enum Effect {
     WrongValues,
 }
 
+/// What the convolutions of a backend may compute 32-bit floats in, and what they have to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FloatPrecision {
+    /// The types besides those of 32-bit floats and of the graph.
+    pub allowed: Vec<DataType>,
+    /// The type that every convolution was asked for and has to have; `None` if it may have any that is allowed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub required: Option<DataType>,
+}
+
 /// What a backend promises about operators that a graph asks to run quantized.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -178,6 +191,7 @@ impl Description {
             quantization: Quantization::default(),
             device_use: DeviceUse::default(),
             arithmetic: Arithmetic::default(),
+            float_precision: None,
             ladder: Vec::new(),
             ladder_device_use: DeviceUse::default(),
         }

@@ -2,7 +2,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// An operator that a graph asks to run quantized and that runs in another precision.
+/// An operator that runs in another precision than its graph or the variant asks for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Fallback {
     /// The ONNX operator type.
@@ -13,7 +13,7 @@ pub struct Fallback {
     pub values: FallbackValues,
 }
 
-/// Why an operator runs in another precision than its graph asks for.
+/// Why an operator runs in another precision than its graph or the variant asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FallbackReason {
@@ -25,6 +25,10 @@ pub enum FallbackReason {
     NotFused,
     /// The node was placed on another execution provider.
     Placement,
+    /// It runs on floats of a type that the variant does not allow.
+    NotAllowed,
+    /// It runs on floats of another type than the variant requires.
+    NotObeyed,
     /// The backend does not report a reason, and none of its rules gives one.
     Unknown,
 }
@@ -37,6 +41,8 @@ impl FallbackReason {
             Self::NoKernel => "there is no quantized kernel for it",
             Self::NotFused => "a DequantizeLinear in front of it runs by itself",
             Self::Placement => "it was placed on another provider",
+            Self::NotAllowed => "the variant does not allow that type",
+            Self::NotObeyed => "the variant requires another type",
             Self::Unknown => "the backend does not say why",
         }
     }
@@ -90,6 +96,8 @@ impl fmt::Display for FallbackReason {
             Self::NoKernel => "no-kernel",
             Self::NotFused => "not-fused",
             Self::Placement => "placement",
+            Self::NotAllowed => "not-allowed",
+            Self::NotObeyed => "not-obeyed",
             Self::Unknown => "unknown-reason",
         })
     }

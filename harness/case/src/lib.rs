@@ -57,11 +57,13 @@ mod variant;
 mod verdict;
 mod worker_limits;
 
-pub use arithmetic::{Algorithms, Arithmetic, Operands, Subnormals, Sums};
+pub use arithmetic::{Algorithms, Arithmetic, Operands, Singles, Subnormals, Sums};
 pub use backend_error::BackendError;
 pub use backend_name::{BackendName, DeviceNeed};
 pub use backend_version::BackendVersion;
-pub use capability::{Capability, Description, DeviceUse, Effect, Limitation, Quantization, Refusal};
+pub use capability::{
+    Capability, Description, DeviceUse, Effect, FloatPrecision, Limitation, Quantization, Refusal,
+};
 pub use case::{
     Case, CaseHash, Expectation, InvalidHash, Provenance, Recipe, Regime, Request, Run, TensorSource,
 };

@@ -38,6 +38,14 @@ macro_rules! options {
                 }
             }
 
+            /// What the option decides, as part of a sentence.
+            pub fn meaning(self) -> &'static str {
+                let doc = match self {
+                    $(Self::$option => concat!($($doc),*),)*
+                };
+                doc.trim().trim_end_matches('.')
+            }
+
             /// The option with this key; `None` if no built-in backend has one.
             pub fn named(key: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|option| option.key() == key)
@@ -49,10 +57,14 @@ macro_rules! options {
 options! {
     /// How ONNX Runtime's CUDA provider looks for convolution algorithms.
     Algorithm: "algo", Word;
+    /// Whether a layer must have the precision that `layers` asks for.
+    Constraints: "constraints", Word;
     /// The number of the CUDA device.
     Device: "device", Word;
     /// Whether graphs run that are known to end workers.
     Hazards: "hazards", Word;
+    /// The precision that TensorRT is asked for, convolution by convolution.
+    Layers: "layers", Word;
     /// TensorRT's builder optimization level.
     Level: "level", Word;
     /// The library to load: a file or a folder.
@@ -61,8 +73,18 @@ options! {
     Memory: "memory", Word;
     /// ONNX Runtime's graph optimizations.
     Optimization: "opt", Word;
+    /// What TensorRT may compute 32-bit floats in.
+    Precision: "precision", Word;
+    /// The shapes for which an engine is optimal, where some of its extents are dynamic.
+    Profile: "profile", Word;
+    /// Whether the weights of an engine can be replaced.
+    Refit: "refit", Word;
     /// TensorRT's tactic sources.
     Sources: "sources", Word;
+    /// Which builds share TensorRT's timings of tactics.
+    Timing: "timing", Word;
+    /// Whether later releases can run an engine.
+    VersionCompatible: "vc", Word;
     /// The release of an installed library.
     Version: "version", Word;
 }
@@ -77,6 +99,12 @@ mod tests {
             assert_eq!(OptionKey::named(option.key()), Some(option));
         }
         assert_eq!(OptionKey::named("plugin"), None);
+    }
+
+    #[test]
+    fn every_option_says_what_it_decides() {
+        assert_eq!(OptionKey::Level.meaning(), "TensorRT's builder optimization level");
+        assert!(OptionKey::ALL.iter().all(|option| !option.meaning().is_empty()));
     }
 
     #[test]

@@ -26,6 +26,7 @@ pub fn references(encoded: &EncodedCase, oracle: &Oracle, arithmetic: Arithmetic
 }
 
 fn run_by_run(encoded: &EncodedCase, oracle: &Oracle, arithmetic: Arithmetic) -> Vec<RunReference> {
+    let arithmetic = arithmetic.for_request(&encoded.case.request);
     match encoded.case.expectation {
         Expectation::Valid => {
             let runs = encoded.task.runs.iter();

@@ -1,8 +1,10 @@
-//! An operator runs quantized if the graph asks for it: `precision-fallback`.
+//! An operator runs in the precision that the graph or the variant asks for: `precision-fallback`.
 //!
 //! A graph asks for it if the data and the weights of a convolution come out of `DequantizeLinear`. The description of a backend
 //! states whether the backend runs such operators quantized; a backend that simulates quantization on floats is as right. Every
 //! layer that the backend reports is checked, and a note says how it ran.
+//!
+//! In graphs of 32-bit floats, convolutions run on the types of floats that the variant allows, and on the one that it requires.
 
 use std::collections::BTreeMap;
 
@@ -42,6 +44,12 @@ pub fn check(evidence: &Evidence<'_>, compared: bool, report: &mut Report<'_>) {
         let (reason, rule) = reason(evidence, precision, node);
         let fallback = Fallback { operator: node.op.op_type().to_owned(), reason, values };
         fallbacks.entry((fallback, rule)).or_default().push(node);
+    }
+    for node in graph.nodes.iter().filter(|node| is_convolution(&node.op) && !asked.contains(node)) {
+        if let Some(reason) = float_reason(evidence, precision, node) {
+            let fallback = Fallback { operator: node.op.op_type().to_owned(), reason, values };
+            fallbacks.entry((fallback, None)).or_default().push(node);
+        }
     }
     for ((fallback, rule), nodes) in fallbacks {
         let detail = detail(precision, &fallback, &nodes);
@@ -91,6 +99,43 @@ fn covering<'p>(precision: &'p ChosenPrecision, node: &str) -> impl Iterator<Ite
     precision.layers.iter().filter(move |layer| layer.nodes.iter().any(|covered| covered == node))
 }
 
+const fn is_convolution(op: &Op) -> bool {
+    matches!(op, Op::Conv(_) | Op::ConvTranspose(_))
+}
+
+/// What is wrong with the type of floats on which a convolution runs, given what the variant allows and requires and what its graph says;
+/// `None` if nothing is, or if nobody says.
+fn float_reason(evidence: &Evidence<'_>, precision: &ChosenPrecision, node: &Node) -> Option<FallbackReason> {
+    let asked = evidence.description.float_precision.as_ref()?;
+    // a graph that names a narrow type anywhere allows it everywhere
+    if evidence.case.request.precision != DataType::Float || has_quantizers(&evidence.case.graph) {
+        return None;
+    }
+    let mut types = covering(precision, &node.name).filter_map(float_type).peekable();
+    types.peek()?;
+    let (allowed, required) = (&asked.allowed, asked.required);
+    let mut reasons = types.filter_map(|dtype| {
+        let is_allowed = dtype == DataType::Float || allowed.contains(&dtype) || required == Some(dtype);
+        if is_allowed {
+            required.filter(|required| *required != dtype).map(|_| FallbackReason::NotObeyed)
+        } else {
+            Some(FallbackReason::NotAllowed)
+        }
+    });
+    reasons.next()
+}
+
+fn has_quantizers(graph: &Graph) -> bool {
+    graph.nodes.iter().any(|node| matches!(node.op, Op::QuantizeLinear(_) | Op::DequantizeLinear(_)))
+}
+
+/// The type of floats on which a layer with weights runs.
+fn float_type(layer: &LayerInfo) -> Option<DataType> {
+    let is_float =
+        |dtype: &DataType| matches!(dtype, DataType::Float | DataType::Float16 | DataType::Bfloat16);
+    layer.weights.filter(is_float)
+}
+
 /// Why a node fell back, and the rule by which the backend documents the fallback, if there is one.
 fn reason<'e>(
     evidence: &'e Evidence<'_>,
@@ -120,7 +165,13 @@ fn is_computed_apart(graph: &Graph, precision: &ChosenPrecision, node: &Node, op
 
 fn detail(precision: &ChosenPrecision, fallback: &Fallback, nodes: &[&Node]) -> String {
     let names: Vec<_> = nodes.iter().map(|node| node.name.as_str()).collect();
-    let layers = nodes.iter().flat_map(|node| covering(precision, &node.name));
+    let mut layers = nodes.iter().flat_map(|node| covering(precision, &node.name));
+    if matches!(fallback.reason, FallbackReason::NotAllowed | FallbackReason::NotObeyed) {
+        let given = layers.find_map(float_type);
+        let given = given.map_or_else(|| "another type".to_owned(), |dtype| dtype.to_string());
+        let (why, values) = (fallback.reason.clause(), fallback.values.clause());
+        return format!("{} {} runs on {given}: {why}; {values}", fallback.operator, names.join(", "));
+    }
     let given = layers
         .flat_map(|layer| layer.weights.iter().chain(&layer.inputs))
         .find(|dtype| !is_quantized(**dtype));

@@ -2,9 +2,9 @@
 
 use twinfer_case::{
     Case, ChosenPrecision, Condition, Description, Divergence, Effect, Expectation, Fallback, FallbackReason,
-    FallbackValues, Kind, LayerInfo, Limitation, LogLine, Note, Observation, Outcome, PrecisionSource,
-    Quantization, QuantizedExecution, Request, Run, RunOutput, Severity, Stage, TensorSource, Variant,
-    Verdict,
+    FallbackValues, FloatPrecision, Kind, LayerInfo, Limitation, LogLine, Note, Observation, Outcome,
+    PrecisionSource, Quantization, QuantizedExecution, Request, Run, RunOutput, Severity, Stage,
+    TensorSource, Variant, Verdict,
 };
 use twinfer_checks::{Evidence, Judgement, judge};
 use twinfer_golden::evaluate;
@@ -332,4 +332,55 @@ fn graphs_without_quantizers_are_not_noted() {
     graph.nodes[0].inputs = vec!["x".to_owned(), "k".to_owned()];
     graph.initializers = vec![Initializer { name: "k".to_owned(), tensor: floats(&[1, 1, 1, 1], 3.0) }];
     assert_eq!(scene.judge(), Judgement { verdict: Verdict::Conforms, notes: Vec::new(), compared: true });
+}
+
+/// A convolution of 32-bit floats without quantizers, which runs on `given`, where the variant allows and requires these.
+fn on_floats(given: DataType, allowed: &[DataType], required: Option<DataType>) -> Scene {
+    let mut case = case(false);
+    case.graph.nodes.drain(..3);
+    case.graph.nodes[0].inputs = ["x", "w"].map(str::to_owned).to_vec();
+    case.graph.initializers = vec![Initializer { name: "w".to_owned(), tensor: floats(&[1, 1, 1, 1], 3.0) }];
+    let float_precision = Some(FloatPrecision { allowed: allowed.to_vec(), required });
+    let description = Description { float_precision, ..Description::new("b", "1", Stage::Execute) };
+    let layers = vec![layer(&["conv"], given, Some(given))];
+    Scene { case, description, layers: Some(layers), given: Some(6.0), log: Vec::new() }
+}
+
+#[test]
+fn floats_of_an_allowed_type_conform() {
+    use DataType::{Float, Float16};
+    for (given, allowed, required) in [
+        (Float, &[][..], None),
+        (Float, &[Float16], None),
+        (Float16, &[Float16], None),
+        (Float16, &[Float16], Some(Float16)),
+        (Float, &[Float16], Some(Float)),
+    ] {
+        assert_eq!(on_floats(given, allowed, required).judge().verdict, Verdict::Conforms, "{given}");
+    }
+}
+
+#[test]
+fn floats_of_another_type_than_the_variant_allows_are_a_fallback() {
+    let scene = on_floats(DataType::Float16, &[], None);
+    assert_eq!(scene.fallback(), (FallbackReason::NotAllowed, FallbackValues::Kept, None));
+    assert_eq!(
+        scene.divergences()[0].detail,
+        "Conv conv runs on FLOAT16: the variant does not allow that type; the values are as golden allows"
+    );
+}
+
+#[test]
+fn floats_of_another_type_than_the_variant_requires_are_a_fallback() {
+    for (given, required) in [(DataType::Float, DataType::Float16), (DataType::Float16, DataType::Float)] {
+        let scene = on_floats(given, &[DataType::Float16], Some(required));
+        assert_eq!(scene.fallback().0, FallbackReason::NotObeyed, "{given}");
+    }
+}
+
+#[test]
+fn what_runs_on_floats_is_not_judged_where_the_backend_states_nothing() {
+    let mut scene = on_floats(DataType::Float16, &[], None);
+    scene.description.float_precision = None;
+    assert_eq!(scene.judge().verdict, Verdict::Conforms);
 }

@@ -1,10 +1,10 @@
 use std::ptr;
 
 use crate::{
-    Builder, BuilderFlag, ComputeCapability, Error, Library, MemoryPoolType, OptimizationProfile,
-    ProfilingVerbosity, Result, TacticSource, TimingCache,
+    Availability, Builder, BuilderFlag, ComputeCapability, Error, Library, MemoryPoolType,
+    OptimizationProfile, ProfilingVerbosity, Result, TacticSource, TimingCache,
     owned::Owned,
-    sys::table::{IBuilderConfig, ITimingCache},
+    sys::table::{IBuilderConfig, ITimingCache, releases_with},
 };
 
 /// The settings with which an engine is built.
@@ -168,6 +168,11 @@ impl<'b> BuilderConfig<'b> {
         let pool = pool.value(self.library().version())?;
         // SAFETY: the configuration is live; the pool is one of this release.
         Ok(unsafe { self.raw().get_memory_pool_limit(pool)? })
+    }
+
+    /// The releases that have optimization levels.
+    pub fn releases_with_optimization_levels() -> Availability {
+        releases_with("IBuilderConfig::setBuilderOptimizationLevel")
     }
 
     /// Sets the optimization level, from 0 (fastest build) to 5 (fastest engine); since TensorRT 8.6.

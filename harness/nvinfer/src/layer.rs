@@ -9,10 +9,10 @@ mod window;
 use std::{fmt, marker::PhantomData};
 
 use crate::{
-    DataType, Error, LayerType, Result, Tensor,
+    Availability, DataType, Error, LayerType, Result, Tensor,
     sys::{
         Ptr,
-        table::{ILayer, INetworkDefinition, ITensor},
+        table::{ILayer, INetworkDefinition, ITensor, releases_with},
     },
     tensor::{c_string, text},
 };
@@ -112,6 +112,11 @@ impl<'n> Layer<'n> {
         ITensor::new(self.raw.0.version(), raw)
             .map(|raw| Tensor::new(self.network, raw))
             .ok_or(Error::Index { what: "output", index, count })
+    }
+
+    /// The releases in which a layer can be asked for a precision.
+    pub fn releases_with_precision() -> Availability {
+        releases_with("ILayer::setPrecision")
     }
 
     /// Requests a precision for the layer's computation; until TensorRT 10.

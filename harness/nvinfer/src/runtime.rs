@@ -1,5 +1,5 @@
 use crate::{
-    Library, Result,
+    Error, Library, Result,
     owned::Owned,
     sys::{export, table::IRuntime},
 };
@@ -23,6 +23,18 @@ impl Library {
 impl Runtime {
     pub(crate) fn raw(&self) -> IRuntime {
         self.raw.raw()
+    }
+
+    /// Allows engines that contain code for the host, as version-compatible ones do; since TensorRT 8.6.
+    pub fn set_engine_host_code_allowed(&self, allowed: bool) -> Result<()> {
+        // SAFETY: the runtime is live.
+        unsafe { self.raw().set_engine_host_code_allowed(allowed) }.map_err(Error::from)
+    }
+
+    /// Whether engines may contain code for the host; since TensorRT 8.6.
+    pub fn engine_host_code_allowed(&self) -> Result<bool> {
+        // SAFETY: the runtime is live.
+        Ok(unsafe { self.raw().get_engine_host_code_allowed()? })
     }
 
     /// The library that made this runtime.

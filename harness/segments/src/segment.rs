@@ -134,7 +134,8 @@ impl SegmentCase {
 
     /// The verdict on an observation, given inputs that the variant computed itself.
     fn verdict(&self, info: &VariantInfo, observation: &Observation, arithmetic: Arithmetic) -> Verdict {
-        let graph = &self.encoded.case.graph;
+        let Case { graph, request, .. } = &self.encoded.case;
+        let arithmetic = arithmetic.for_request(request);
         let evaluate = |inputs: &Vec<Tensor>| evaluate_returned(graph, inputs, arithmetic, &self.computed);
         let references: Vec<_> = self.encoded.task.runs.iter().map(evaluate).collect();
         let evidence = Evidence {

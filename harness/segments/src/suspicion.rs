@@ -2,7 +2,7 @@
 //! accuses.
 
 use twinfer_case::{Observation, Task, VariantInfo};
-use twinfer_golden::{Reference, evaluate_as, evaluate_rounding_randomly};
+use twinfer_golden::{Arithmetic, Reference, evaluate_as, evaluate_rounding_randomly};
 use twinfer_onnx::{Graph, Op, Tensor};
 
 /// Evaluations with random rounding that show how far results lie apart.
@@ -17,19 +17,20 @@ pub fn is_suspicious(info: &VariantInfo, graph: &Graph, task: &Task, observation
     if graph.nodes.iter().any(|node| matches!(node.op, Op::QuantizeLinear(_) | Op::QLinearConv(_))) {
         return true;
     }
-    let mut suspicious =
-        runs.map(|(inputs, run)| is_run_suspicious(info, graph, (inputs, &run.outputs), task.hash.number()));
+    let arithmetic = info.description.arithmetic.for_request(&task.request);
+    let mut suspicious = runs.map(|(inputs, run)| {
+        is_run_suspicious(arithmetic, graph, (inputs, &run.outputs), task.hash.number())
+    });
     suspicious.any(|answer| answer != Some(false))
 }
 
 /// `None` if golden cannot tell.
 fn is_run_suspicious(
-    info: &VariantInfo,
+    arithmetic: Arithmetic,
     graph: &Graph,
     (inputs, outputs): (&[Tensor], &[Tensor]),
     seed: u64,
 ) -> Option<bool> {
-    let arithmetic = info.description.arithmetic;
     let exact = evaluate_as(graph, inputs, arithmetic, &[]).ok()?.outputs;
     let mut likely = vec![0.0_f64; exact.len()];
     for sample in 0..SAMPLES {

@@ -4,7 +4,8 @@ use twinfer_case::{
 };
 use twinfer_onnx::DataType;
 
-use super::choices::{Optimization, Provider};
+use super::choices::Provider;
+use crate::options::Optimization;
 
 /// The graphs that ONNX Runtime refuses, by execution provider.
 pub fn of(provider: Provider) -> Vec<Capability> {
@@ -249,13 +250,13 @@ fn output_padding_at_least_stride() -> Capability {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ort::choices::Search;
+    use crate::options::Search;
 
     #[test]
     fn only_unoptimized_graphs_on_the_cpu_are_strict() {
         let cuda = Provider::Cuda {
             device: 0,
-            search: Search::default(),
+            search: Search::Heuristic,
             memory: twinfer_case::MemoryMode::default(),
         };
         assert_eq!(arithmetic(Provider::Cpu, Optimization::Off), Arithmetic::STRICT);

@@ -5,30 +5,13 @@ use std::collections::BTreeMap;
 use ort::{ep::cuda::ConvAlgorithmSearch, session::builder::GraphOptimizationLevel};
 use twinfer_case::MemoryMode;
 
-use crate::options::Choice;
+use crate::options::{Choice, Optimization, Search};
 
 /// Where nodes run.
 #[derive(Clone, Copy)]
 pub enum Provider {
     Cpu,
     Cuda { device: i32, search: Search, memory: MemoryMode },
-}
-
-/// Graph optimizations, the fewest first.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Optimization {
-    Off,
-    Basic,
-    All,
-}
-
-/// How a cuDNN algorithm is chosen.
-#[derive(Clone, Copy, PartialEq, Eq, Default)]
-pub enum Search {
-    #[default]
-    Heuristic,
-    Exhaustive,
-    Default,
 }
 
 impl Provider {
@@ -40,12 +23,10 @@ impl Provider {
     }
 }
 
-impl Optimization {
-    /// The options of sessions that optimize more.
-    pub fn ladder(self) -> Vec<BTreeMap<String, String>> {
-        let above = [Self::Basic, Self::All].into_iter().filter(|level| *level > self);
-        above.map(|level| [("opt".to_owned(), level.word().to_owned())].into()).collect()
-    }
+/// The options of sessions that optimize more than `level`.
+pub fn ladder(level: Optimization) -> Vec<BTreeMap<String, String>> {
+    let above = [Optimization::Basic, Optimization::All].into_iter().filter(|above| *above > level);
+    above.map(|above| [("opt".to_owned(), above.word().to_owned())].into()).collect()
 }
 
 impl From<Optimization> for GraphOptimizationLevel {
@@ -68,27 +49,17 @@ impl From<Search> for ConvAlgorithmSearch {
     }
 }
 
-impl Choice for Optimization {
-    const WORDS: &'static [(&'static str, Self)] =
-        &[("off", Self::Off), ("basic", Self::Basic), ("all", Self::All)];
-}
-
-impl Choice for Search {
-    const WORDS: &'static [(&'static str, Self)] =
-        &[("heuristic", Self::Heuristic), ("exhaustive", Self::Exhaustive), ("default", Self::Default)];
-}
-
 #[cfg(test)]
 mod tests {
-    use super::Optimization;
+    use super::*;
 
     #[test]
     fn above_a_level_are_those_that_optimize_more() {
-        let ladder = |level: Optimization| {
-            level.ladder().iter().map(|options| options["opt"].clone()).collect::<Vec<_>>()
+        let words = |level: Optimization| {
+            ladder(level).iter().map(|options| options["opt"].clone()).collect::<Vec<_>>()
         };
-        assert_eq!(ladder(Optimization::Off), ["basic", "all"]);
-        assert_eq!(ladder(Optimization::Basic), ["all"]);
-        assert!(ladder(Optimization::All).is_empty());
+        assert_eq!(words(Optimization::Off), ["basic", "all"]);
+        assert_eq!(words(Optimization::Basic), ["all"]);
+        assert!(words(Optimization::All).is_empty());
     }
 }

@@ -14,13 +14,14 @@ use twinfer_case::{
 use twinfer_onnx::{Tensor, with_outputs};
 
 use super::{
-    choices::{Optimization, Provider},
+    choices::Provider,
     optimized::{OptimizedModel, mentions_quantizers},
     placement::Placements,
     value,
 };
 use crate::{
     OpenError,
+    options::Optimization,
     recorder::{Log, Recorder},
 };
 

@@ -1,59 +1,33 @@
 //! How hard a build looks for kernels: the builder optimization level, and where tactics may come from.
 
-use std::{collections::BTreeMap, fmt, str::FromStr};
+use std::collections::BTreeMap;
 
 use nvinfer::{Builder, BuilderConfig, Error, Result, TacticSource};
-use twinfer_case::OptionKey;
 
 use super::product::builds_without_gpu;
-use crate::options::{Choice, InvalidOption, VariantOptions};
+use crate::options::{Choice, InvalidOption, LEVEL, Level, SOURCES, Sources, VariantOptions};
 
 /// How hard a build looks for kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effort {
-    level: LevelOption,
+    level: Level,
     sources: Sources,
 }
 
-/// The option `level`: a builder optimization level, or the release's default.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct LevelOption(Option<u8>);
-
-/// The option `sources`: whose tactics a layer may take besides those that every release has.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Sources {
-    #[default]
-    All,
-    EdgeMask,
-    Jit,
-    None,
-}
-
-/// The level on which the first tactic that fits is taken, and none is timed.
-const LOWEST: u8 = 0;
-const HIGHEST: u8 = 5;
-
-/// A text that is no value of an option.
-#[derive(Debug)]
-pub struct NoValue;
-
 impl Effort {
     pub fn take(options: &mut VariantOptions) -> std::result::Result<Self, InvalidOption> {
-        Ok(Self {
-            level: options.take(OptionKey::Level, "0 to 5, default", LevelOption::default())?,
-            sources: options.choose(OptionKey::Sources, Sources::default())?,
-        })
+        Ok(Self { level: options.take(&LEVEL)?, sources: options.take(&SOURCES)? })
     }
 
     /// Whether a build takes the first tactic that fits and times none.
     pub fn is_lowest(self) -> bool {
-        self.level.0 == Some(LOWEST)
+        self.level.0 == Some(Level::LOWEST)
     }
 
     /// Configures a build. Tactics of cuBLAS and cuDNN are left out, as TensorRT-RTX leaves them out by itself.
     pub fn apply(self, builder: &Builder, config: &BuilderConfig<'_>) -> Result<()> {
         if self.sources != Sources::All || !builds_without_gpu(builder.library()) {
-            config.set_tactic_sources(self.sources.allowed())?;
+            config.set_tactic_sources(allowed(self.sources))?;
         }
         self.level.0.map_or(Ok(()), |level| config.set_builder_optimization_level(level))
     }
@@ -75,11 +49,11 @@ impl Effort {
     /// The ladder of a release with this default level.
     fn above(self, default: Option<i32>) -> Vec<BTreeMap<String, String>> {
         let level = default.map(|default| self.level.0.map_or(default, i32::from));
-        let levels = default.into_iter().chain([i32::from(HIGHEST)]);
+        let levels = default.into_iter().chain([i32::from(Level::HIGHEST)]);
         let above = levels.filter(|rung| level.is_some_and(|level| level < *rung));
         let mut ladder: Vec<_> = above.map(|rung| options([("level", rung.to_string())])).collect();
         if self.sources != Sources::None {
-            let highest = level.map(|_| ("level", HIGHEST.to_string()));
+            let highest = level.map(|_| ("level", Level::HIGHEST.to_string()));
             ladder.push(options(highest.into_iter().chain([("sources", Sources::None.word().to_owned())])));
         }
         ladder
@@ -99,67 +73,23 @@ fn options(pairs: impl IntoIterator<Item = (&'static str, String)>) -> BTreeMap<
     pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
-impl Sources {
-    const fn allowed(self) -> &'static [TacticSource] {
-        match self {
-            Self::All => &[TacticSource::EdgeMaskConvolutions, TacticSource::JitConvolutions],
-            Self::EdgeMask => &[TacticSource::EdgeMaskConvolutions],
-            Self::Jit => &[TacticSource::JitConvolutions],
-            Self::None => &[],
-        }
+const fn allowed(sources: Sources) -> &'static [TacticSource] {
+    match sources {
+        Sources::All => &[TacticSource::EdgeMaskConvolutions, TacticSource::JitConvolutions],
+        Sources::EdgeMask => &[TacticSource::EdgeMaskConvolutions],
+        Sources::Jit => &[TacticSource::JitConvolutions],
+        Sources::None => &[],
     }
-}
-
-impl fmt::Display for LevelOption {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Some(level) => write!(f, "{level}"),
-            None => f.write_str("default"),
-        }
-    }
-}
-
-impl FromStr for LevelOption {
-    type Err = NoValue;
-
-    fn from_str(text: &str) -> std::result::Result<Self, NoValue> {
-        match text.parse() {
-            Ok(level @ LOWEST..=HIGHEST) => Ok(Self(Some(level))),
-            _ if text == "default" => Ok(Self(None)),
-            _ => Err(NoValue),
-        }
-    }
-}
-
-impl Choice for Sources {
-    const WORDS: &'static [(&'static str, Self)] =
-        &[("all", Self::All), ("edge-mask", Self::EdgeMask), ("jit", Self::Jit), ("none", Self::None)];
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_level_is_a_digit_up_to_five_or_the_default() {
-        assert_eq!("0".parse::<LevelOption>().unwrap(), LevelOption(Some(0)));
-        assert_eq!("5".parse::<LevelOption>().unwrap(), LevelOption(Some(5)));
-        assert_eq!("default".parse::<LevelOption>().unwrap(), LevelOption(None));
-        assert!("6".parse::<LevelOption>().is_err() && "".parse::<LevelOption>().is_err());
-    }
-
-    #[test]
-    fn sources_are_called_by_their_names() {
-        for (name, sources) in Sources::WORDS {
-            assert_eq!((Sources::named(name), sources.word()), (Some(*sources), *name));
-        }
-        assert_eq!(Sources::named("cudnn"), None);
-        assert_eq!(Sources::words(), "all, edge-mask, jit, none");
-    }
+    use crate::options::OptionType as _;
 
     /// The rungs above a variant, as options, in a release with this default level.
     fn ladder(level: &str, sources: &str, default: Option<i32>) -> Vec<String> {
-        let effort = Effort { level: level.parse().unwrap(), sources: Sources::named(sources).unwrap() };
+        let effort = Effort { level: Level::read(level).unwrap(), sources: Sources::named(sources).unwrap() };
         let text = |options: BTreeMap<String, String>| {
             options.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(",")
         };

@@ -2,9 +2,10 @@
 
 use nvinfer::{Builder, BuilderConfig, NetworkDefinition, OptProfileSelector};
 use twinfer_case::Task;
-use twinfer_onnx::Tensor;
+use twinfer_onnx::{Graph, Tensor, infer_shapes};
 
 use super::plan_error::PlanError;
+use crate::options::Optimum;
 
 /// Adds a profile that spans the runs of `task`, if the network has dynamic inputs.
 pub fn add(
@@ -12,30 +13,46 @@ pub fn add(
     config: &BuilderConfig<'_>,
     network: &NetworkDefinition<'_>,
     task: &Task,
+    optimum: Optimum,
 ) -> Result<(), PlanError> {
-    let inputs = network.inputs()?;
-    let profile = builder.create_optimization_profile()?;
-    let mut is_dynamic = false;
-    for (index, input) in inputs.iter().enumerate() {
+    let mut spans = Vec::new();
+    for (index, input) in network.inputs()?.iter().enumerate() {
         let name = input.name()?;
         let declared = input.shape()?.unwrap_or_default();
-        if !declared.contains(&-1) {
-            continue;
-        }
-        is_dynamic = true;
         let span = Span::over(task.runs.iter().filter_map(|run| run.get(index)))
             .filter(|span| span.min.len() == declared.len())
             .ok_or_else(|| {
                 PlanError::Inputs(format!("no run fits the input {name} of shape {declared:?}"))
             })?;
-        profile.set_dimensions(&name, OptProfileSelector::Min, &span.min)?;
-        profile.set_dimensions(&name, OptProfileSelector::Opt, &span.opt)?;
-        profile.set_dimensions(&name, OptProfileSelector::Max, &span.max)?;
+        spans.push((name, declared, span));
     }
-    if is_dynamic {
-        config.add_optimization_profile(&profile)?;
+    if !spans.iter().any(|(_, declared, _)| declared.contains(&-1)) {
+        return Ok(());
     }
+    let optimal: Vec<Vec<i64>> =
+        spans.iter().map(|(_, declared, span)| span.optimum(optimum, declared)).collect();
+    let is_taken = optimum != Optimum::Beyond || is_valid(&task.model, &optimal);
+    let profile = builder.create_optimization_profile()?;
+    for ((name, declared, span), optimal) in spans.into_iter().zip(optimal) {
+        if declared.contains(&-1) {
+            let span = if is_taken { span.with(optimal) } else { span };
+            profile.set_dimensions(&name, OptProfileSelector::Min, &span.min)?;
+            profile.set_dimensions(&name, OptProfileSelector::Opt, &span.opt)?;
+            profile.set_dimensions(&name, OptProfileSelector::Max, &span.max)?;
+        }
+    }
+    config.add_optimization_profile(&profile)?;
     Ok(())
+}
+
+/// Whether a model takes inputs of these shapes.
+fn is_valid(model: &[u8], shapes: &[Vec<i64>]) -> bool {
+    let extents: Option<Vec<Vec<usize>>> = shapes
+        .iter()
+        .map(|shape| shape.iter().map(|&extent| usize::try_from(extent).ok()).collect())
+        .collect();
+    let graph = Graph::decode(model);
+    graph.is_ok_and(|graph| extents.is_some_and(|extents| infer_shapes(&graph, &extents).is_ok()))
 }
 
 /// The extents that one input has over all runs.
@@ -47,6 +64,26 @@ struct Span {
 }
 
 impl Span {
+    /// The shape for which an engine is optimal, of an input that declares its dynamic extents as −1.
+    fn optimum(&self, optimum: Optimum, declared: &[i64]) -> Vec<i64> {
+        match optimum {
+            Optimum::First => self.opt.clone(),
+            Optimum::Smallest => self.min.clone(),
+            Optimum::Largest => self.max.clone(),
+            Optimum::Beyond => {
+                let beyond =
+                    |(declared, largest): (&i64, &i64)| if *declared < 0 { 2 * largest } else { *largest };
+                declared.iter().zip(&self.max).map(beyond).collect()
+            }
+        }
+    }
+
+    /// The span with another optimum, which it includes.
+    fn with(self, opt: Vec<i64>) -> Self {
+        let max = self.max.iter().zip(&opt).map(|(one, other)| *one.max(other)).collect();
+        Self { opt, max, ..self }
+    }
+
     /// The span of the runs' shapes, optimal at the first; `None` without a run or if ranks differ.
     fn over<'a>(mut runs: impl Iterator<Item = &'a Tensor>) -> Option<Self> {
         let extents =
@@ -83,6 +120,18 @@ mod tests {
         let runs = [tensor(&[2, 3, 5]), tensor(&[1, 3, 7]), tensor(&[2, 3, 5])];
         let span = Span::over(runs.iter()).unwrap();
         assert_eq!(span, Span { min: vec![1, 3, 5], opt: vec![2, 3, 5], max: vec![2, 3, 7] });
+    }
+
+    #[test]
+    fn optimum_is_where_the_variant_wants_it() {
+        let span = || Span::over([tensor(&[2, 3, 5]), tensor(&[1, 3, 7])].iter()).unwrap();
+        let optimum = |optimum| span().optimum(optimum, &[-1, 3, -1]);
+        assert_eq!(optimum(Optimum::First), [2, 3, 5]);
+        assert_eq!(optimum(Optimum::Smallest), [1, 3, 5]);
+        assert_eq!(optimum(Optimum::Largest), [2, 3, 7]);
+        assert_eq!(optimum(Optimum::Beyond), [4, 3, 14]);
+        let beyond = span().with(optimum(Optimum::Beyond));
+        assert_eq!(beyond, Span { min: vec![1, 3, 5], opt: vec![4, 3, 14], max: vec![4, 3, 14] });
     }
 
     #[test]

@@ -1,4 +1,4 @@
-use twinfer_case::RunOutput;
+use twinfer_case::{Case, RunOutput};
 use twinfer_golden::{Agreement, Evaluation, Mutant, Reference, evaluate_as};
 use twinfer_onnx::Tensor;
 
@@ -24,8 +24,9 @@ impl Fit {
     /// as well.
     pub fn of(mutants: &[Mutant], input: &DiagnosisInput<'_>) -> Option<Self> {
         let DiagnosisInput { encoded, references, observation, arithmetic, .. } = input;
-        let evaluate =
-            |inputs: &Vec<Tensor>| evaluate_as(&encoded.case.graph, inputs, *arithmetic, mutants).ok();
+        let Case { graph, request, .. } = &encoded.case;
+        let arithmetic = arithmetic.for_request(request);
+        let evaluate = |inputs: &Vec<Tensor>| evaluate_as(graph, inputs, arithmetic, mutants).ok();
         if observation.runs.is_empty() {
             let evaluation = encoded.task.runs.first().and_then(evaluate);
             let fits =

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use twinfer_case::RunOutput;
+use twinfer_case::{Case, RunOutput};
 use twinfer_golden::{
     Agreement, Arithmetic, Evaluation, Hypothesis, Limits, Operator, Reference, evaluate_edited,
 };
@@ -78,9 +78,10 @@ impl Prediction {
         only: Option<&[&Node]>,
     ) -> Self {
         let Evaluated { encoded, references, observation, .. } = evaluated;
-        let evaluate = |inputs: &Vec<Tensor>| {
-            evaluate_edited(&encoded.case.graph, inputs, arithmetic, hypothesis, only, LIMITS).ok()
-        };
+        let Case { graph, request, .. } = &encoded.case;
+        let arithmetic = arithmetic.for_request(request);
+        let evaluate =
+            |inputs: &Vec<Tensor>| evaluate_edited(graph, inputs, arithmetic, hypothesis, only, LIMITS).ok();
         let runs = &encoded.task.runs;
         if observation.runs.is_empty() {
             let shapes = observation.inferred_shapes.as_ref();

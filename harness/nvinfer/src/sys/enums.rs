@@ -59,6 +59,11 @@ macro_rules! enums {
                     Self::TABLE[self as usize].name
                 }
 
+                /// The releases that have it.
+                pub fn availability(self) -> Availability {
+                    Self::TABLE[self as usize].availability()
+                }
+
                 /// The value in `version`.
                 pub fn value(self, version: Version) -> Result<i32, Unsupported> {
                     let row = &Self::TABLE[self as usize];

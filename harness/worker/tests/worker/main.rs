@@ -226,7 +226,7 @@ fn worker_ends_with_its_parent_while_its_pipe_is_open() {
 fn unknown_option_is_a_fault_of_the_variant() {
     let mut worker = Worker::start(Program::Worker);
     worker.hello(PROTOCOL_VERSION, &["golden,speed=high".parse().unwrap()]);
-    assert_eq!(worker.receive_fault(FaultCause::Variant), r#"golden has no option "speed""#);
+    assert_eq!(worker.receive_fault(FaultCause::Variant), r#"golden has no option "speed": it has none"#);
     assert_eq!(worker.close().code(), Some(3));
 }
 
@@ -264,7 +264,10 @@ fn unknown_memory_mode_is_a_fault_of_the_variant() {
 fn backend_without_a_cuda_runtime_has_no_memory_mode() {
     let mut worker = Worker::start(Program::Worker);
     worker.hello(PROTOCOL_VERSION, &["ort:cpu,memory=off".parse().unwrap()]);
-    assert_eq!(worker.receive_fault(FaultCause::Variant), r#"ort:cpu has no option "memory""#);
+    assert_eq!(
+        worker.receive_fault(FaultCause::Variant),
+        r#"ort:cpu has no option "memory": use one of lib, opt"#
+    );
 }
 
 #[test]

@@ -1,6 +1,7 @@
 mod doctor;
 mod install;
 mod list;
+mod options;
 
 use clap::Subcommand;
 
@@ -12,6 +13,8 @@ pub enum Command {
     Install(install::Arguments),
     /// List installed and available libraries
     List,
+    /// List the options of every backend, with their values and the releases that have them
+    Options(options::Arguments),
     /// Check the installed libraries and what this machine lacks to run them
     Doctor,
 }
@@ -21,6 +24,7 @@ impl Command {
         match self {
             Self::Install(arguments) => install::run(&arguments),
             Self::List => list::run(),
+            Self::Options(arguments) => Ok(options::run(&arguments)),
             Self::Doctor => doctor::run(),
         }
     }

@@ -18,7 +18,7 @@ pub use network::{INetworkDefinition, ITensor};
 pub use parser::{IParser, IParserError};
 pub use runtime::{ICudaEngine, IEngineInspector, IExecutionContext, IRuntime};
 
-use super::method::Method;
+use super::{Availability, method::Method};
 
 /// Every method of every table.
 pub fn methods() -> impl Iterator<Item = &'static Method> {
@@ -26,4 +26,10 @@ pub fn methods() -> impl Iterator<Item = &'static Method> {
         .into_iter()
         .flatten()
         .copied()
+}
+
+/// The releases that have a method, which is given with its class: `ILayer::setPrecision`.
+pub fn releases_with(path: &str) -> Availability {
+    let method = methods().find(|method| method.path == path);
+    method.map_or(Availability::NOWHERE, Method::availability)
 }

@@ -8,9 +8,11 @@ use crate::sys::{Dims, DimsRef, Ptr, Str, method::classes};
 classes! {
     /// Deserializes plans into engines.
     IRuntime in runtime {
-         8 deserialize_cuda_engine_8 = deserializeCudaEngine(blob: Ptr, size: usize, plugin_factory: Ptr) -> Ptr [2, -, -, -, -];
-         8 deserialize_cuda_engine   = deserializeCudaEngine(blob: Ptr, size: usize) -> Ptr                      [-, 3, 3, 3, 3];
-         0 delete                    = delete()                                                                  [1, 1, 1, 1, 1];
+         8 deserialize_cuda_engine_8    = deserializeCudaEngine(blob: Ptr, size: usize, plugin_factory: Ptr) -> Ptr [         2,  -,  -,  -,  -];
+         8 deserialize_cuda_engine      = deserializeCudaEngine(blob: Ptr, size: usize) -> Ptr                      [         -,  3,  3,  3,  3];
+         8 set_engine_host_code_allowed = setEngineHostCodeAllowed(allowed: bool)                                   [20 >= 8600, 21, 20, 21, 20];
+         8 get_engine_host_code_allowed = getEngineHostCodeAllowed() -> bool                                        [21 >= 8600, 22, 21, 22, 21];
+         0 delete                       = delete()                                                                  [         1,  1,  1,  1,  1];
     }
     /// An engine ready to run.
     ICudaEngine in cuda_engine {
