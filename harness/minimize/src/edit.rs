@@ -1,6 +1,9 @@
 //! Edits of a case that keep its parts together: an axis of a value and of everything that it is computed from.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    ops::Range,
+};
 
 use twinfer_case::{Case, TensorSource};
 use twinfer_onnx::{DequantizeLinear, Dim, Node, Op, QuantizeLinear, Tensor, resolve_axis};
@@ -186,6 +189,21 @@ pub fn smaller(count: usize) -> impl Iterator<Item = usize> {
     counts.into_iter().filter(move |smaller| *smaller >= 1 && *smaller < count)
 }
 
+/// Ranges of indices to keep of `extent`, the smallest first: the first ones, as many as [`smaller`] gives, and the last half of
+/// them, which may alone hold what a case needs.
+pub fn parts(extent: usize) -> impl Iterator<Item = Range<usize>> {
+    let firsts = smaller(extent).map(|kept| 0..kept);
+    let mut parts: Vec<_> = firsts.chain((extent > 1).then_some(extent / 2..extent)).collect();
+    // the first ones come before the last ones of as many
+    parts.sort_by_key(|part| (part.len(), part.start));
+    parts.into_iter()
+}
+
+/// The indices of `part` that an axis of this extent has; `None` if it has none of them.
+pub fn within(part: &Range<usize>, extent: usize) -> Option<Vec<usize>> {
+    (part.start < extent).then(|| (part.start..part.end.min(extent)).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use twinfer_case::{Expectation, Request, Run};
@@ -232,6 +250,13 @@ mod tests {
     fn a_value_that_is_computed_from_itself_ends_a_selection() {
         let mut case = case(vec![node(Op::Relu, ["loop", ""], "loop")]);
         assert_eq!(select(&mut case, "loop", 1, &[0]), Some(()));
+    }
+
+    #[test]
+    fn parts_are_the_first_indices_and_the_last_half() {
+        assert_eq!(parts(7).collect::<Vec<_>>(), [0..1, 0..2, 0..3, 3..7, 0..6]);
+        assert_eq!(parts(2).collect::<Vec<_>>(), [0..1, 1..2]);
+        assert_eq!(parts(1).count(), 0);
     }
 
     #[test]

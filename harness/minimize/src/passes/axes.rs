@@ -3,7 +3,7 @@ use twinfer_onnx::{Node, Op};
 
 use super::candidates::Candidates;
 use crate::{
-    edit::{Edited, select, select_input, selected, smaller},
+    edit::{Edited, parts, select, select_input, selected, smaller, within},
     fit::Baseline,
 };
 
@@ -72,30 +72,30 @@ fn per_axis(op: &mut Op) -> Vec<(&mut Option<Vec<i64>>, usize)> {
     per_axis.into_iter().flatten().collect()
 }
 
-/// Each spatial axis of each input cut: to one position, two, half of them, all but one.
+/// Each spatial axis of each input cut: to one position, two, either half of them, all but one.
 pub fn shrink_input<'a>(case: &'a Case, _: &'a Baseline) -> Candidates<'a> {
     let axes = case.runs[0].inputs.iter().enumerate();
     let axes = axes.flat_map(|(place, source)| (2..source.shape().len()).map(move |axis| (place, axis)));
     Box::new(axes.flat_map(move |(place, axis)| {
         let extents = case.runs.iter().filter_map(|run| run.inputs[place].shape().get(axis));
-        smaller(extents.max().copied().unwrap_or(0)).filter_map(move |extent| {
+        parts(extents.max().copied().unwrap_or(0)).filter_map(move |part| {
             let mut case = case.clone();
-            select_input(&mut case, place, axis, |own| Some((0..own.min(extent)).collect()))?;
+            select_input(&mut case, place, axis, |own| within(&part, own))?;
             Some(case)
         })
     }))
 }
 
-/// Each axis of each output cut, with everything that it is computed from: to one position, two, half of them, all but one.
+/// Each axis of each output cut, with everything that it is computed from: to one position, two, either half of them, all but one.
 pub fn shrink_output<'a>(case: &'a Case, baseline: &'a Baseline) -> Candidates<'a> {
     let outputs = case.graph.outputs.iter().filter_map(|output| {
         let extents = baseline.extents(&output.name)?.first()?;
         Some(extents.iter().enumerate().map(move |(axis, extent)| (output, axis, *extent)))
     });
     Box::new(outputs.flatten().flat_map(move |(output, axis, extent)| {
-        smaller(extent).filter_map(move |kept| {
+        parts(extent).filter_map(move |part| {
             let mut case = case.clone();
-            select(&mut case, &output.name, axis, &(0..kept).collect::<Vec<_>>())?;
+            select(&mut case, &output.name, axis, &part.collect::<Vec<_>>())?;
             Some(case)
         })
     }))

@@ -3,7 +3,7 @@ use twinfer_onnx::{Channels, Node};
 
 use super::candidates::Candidates;
 use crate::{
-    edit::{Edited, select, select_input, smaller},
+    edit::{Edited, parts, select, select_input, smaller, within},
     fit::Baseline,
 };
 
@@ -44,13 +44,13 @@ pub fn fewer_both<'a>(case: &'a Case, baseline: &'a Baseline) -> Candidates<'a> 
     })
 }
 
-/// The first input channels of each group, then those of each input of the graph.
+/// The first input channels of each group, then the first or the last ones of each input of the graph.
 pub fn fewer_inputs<'a>(case: &'a Case, baseline: &'a Baseline) -> Candidates<'a> {
     let fed = case.runs[0].inputs.iter().enumerate().flat_map(move |(place, source)| {
         let channels = source.shape().get(1).copied().unwrap_or(0);
-        smaller(channels).filter_map(move |kept| {
+        parts(channels).filter_map(move |part| {
             let mut case = case.clone();
-            select_input(&mut case, place, 1, |extent| Some((0..kept.min(extent)).collect()))?;
+            select_input(&mut case, place, 1, |extent| within(&part, extent))?;
             Some(case)
         })
     });
