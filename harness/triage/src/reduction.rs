@@ -79,22 +79,28 @@ impl Reduction<'_> {
         Ok(smallest)
     }
 
-    /// The first node of the case of `diverging` that shows the symptom on its own, as a case; `diverging` itself if none does.
+    /// The first node of the case of `diverging` that shows the symptom on its own, as a case; `diverging` itself if none does. A node
+    /// that is wrong on its own for another reason refutes what explains the case: that holds by accident.
     fn isolate(&self, diverging: &DivergingCase) -> Result<DivergingCase, TriageError> {
         // each node that hangs takes twice the deadline of its stage
         if diverging.symptom.kind() == Kind::Hang {
             return Ok(diverging.clone());
         }
+        let unexplained = diverging.symptom.clone().without_explanations();
         let mut isolated = isolated(&diverging.evaluated.encoded.case);
+        let mut refuting = Vec::new();
         while !isolated.is_empty() && self.cancellation.is_active() {
             let rest = isolated.split_off(isolated.len().min(self.workers.limit_per_lease()));
             let nodes = self.run_warm(isolated, &diverging.symptom)?;
+            let is_wrong = |node: &&Evaluated| unexplained.recurring_in(node).is_some();
+            refuting.extend(nodes.iter().find(is_wrong).filter(|_| refuting.is_empty()).cloned());
             if let Some((_, alone)) = self.first_recurring(&diverging.symptom, nodes)? {
                 return Ok(alone);
             }
             isolated = rest;
         }
-        Ok(diverging.clone())
+        let refuting = self.first_recurring(&unexplained, refuting)?;
+        Ok(refuting.map_or_else(|| diverging.clone(), |(_, alone)| alone))
     }
 
     /// Whether a case shows its symptom once more in a warm worker.
