@@ -75,10 +75,10 @@ pub fn decide<'a>(
         (None, Some(lower)) => return Decision::Repeats(lower),
         _ => {}
     }
-    if let (None, Some(known)) = (likely, catalog.find_masked(&provisional.signature, case)) {
+    if let (None, Some(known)) = (likely, catalog.find_masked(provisional, case)) {
         return Decision::Known(known);
     }
-    let meanwhile = likely.or_else(|| catalog.masked_by(&provisional.signature));
+    let meanwhile = likely.or_else(|| catalog.masked_by(provisional));
     let question = Question { hidden_behind, meanwhile };
     match result.filter(|result| result.hidden_behind == question.hidden_behind) {
         Some(result) => decide_triaged(catalog, likely, question, result),
@@ -231,8 +231,8 @@ mod tests {
     fn masked_case_counts_for_the_finding_unless_it_is_drawn() {
         let mut catalog = catalog(diagnosis("bias-dropped"), 1);
         let suspect = graph(&["Conv"]);
-        let operators = catalog.masked_operators(0, &suspect).expect("a diagnosis masks a graph");
-        catalog.count_masked(0, &operators, 2);
+        let guise = catalog.guise(0, &suspect.clone().into()).expect("no mutant explains it");
+        catalog.count_masked(0, &guise, 2);
         let decision = decide(&catalog, Counts::Complete, not_drawn(), &suspect.clone().into(), None, None);
         assert!(matches!(decision, Decision::Known(0)));
         let decision = decide(&catalog, Counts::Complete, drawn(), &suspect.clone().into(), None, None);

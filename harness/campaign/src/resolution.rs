@@ -7,7 +7,7 @@ pub struct Resolution {
     pub divergences: Vec<Divergence>,
     /// The findings that the case shows, by their index in the catalog.
     pub findings: Vec<usize>,
-    /// The operators that mask the last of them; `None` if it shows plainly.
+    /// How the case shows the last of them masked; `None` if it shows plainly.
     pub mask: Option<Mask>,
 }
 

@@ -176,8 +176,8 @@ impl RunState {
     }
 
     fn resolution(&self, index: usize, suspect: &Suspect) -> Resolution {
-        let operators = self.catalog().masked_operators(index, &suspect.provisional.signature);
-        let mask = operators.map(|operators| Mask { finding: self.findings.slug(index), operators });
+        let guise = self.catalog().guise(index, &suspect.provisional);
+        let mask = guise.map(|guise| Mask { finding: self.findings.slug(index), guise });
         Resolution { mask, ..Resolution::repeated(index, suspect) }
     }
 

@@ -92,9 +92,9 @@ pub use printable::{MOST_CHARACTERS, printable, printable_json, printable_line, 
 pub use reach::Reach;
 pub use recipe::{MAX_CASE_ELEMENTS, OversizedRecipe, materialize};
 pub use record::{
-    Blindness, Budget, CaseRecord, Continuation, DeviceMemory, JOURNAL_FORMAT, JournalEnd, KnownFindings,
-    MAX_SHARDS, Machine, Mask, Note, QuantizedExecution, RunInfo, Settings, VariantInfo, VariantRecord,
-    WorkerBound, Workforce,
+    Blindness, Budget, CaseRecord, Continuation, DeviceMemory, Guise, JOURNAL_FORMAT, JournalEnd,
+    KnownFindings, MAX_SHARDS, Machine, Mask, Note, QuantizedExecution, RunInfo, Settings, VariantInfo,
+    VariantRecord, WorkerBound, Workforce,
 };
 pub use repeated_outcome::{CaseOutcome, Circumstance, Ending, RepeatedOutcome};
 pub use run_end::RunEnd;

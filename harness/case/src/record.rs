@@ -28,7 +28,7 @@ pub struct CaseRecord {
     pub variants: Vec<VariantRecord>,
     /// The signatures (as folder names) of the findings that this case shows.
     pub findings: Vec<String>,
-    /// How the case shows each finding that is hidden behind other operators; empty if it shows all of them plainly.
+    /// What the case looks like where it does not look like a finding that it shows; empty if it shows all of them plainly.
     #[serde(alias = "veils", default, skip_serializing_if = "Vec::is_empty")]
     pub masks: Vec<Mask>,
     /// The variants with a divergence that is no known finding and was not investigated to the end.
@@ -38,14 +38,24 @@ pub struct CaseRecord {
     pub macs: u64,
 }
 
-/// A finding that a case shows *masked*: nothing explains the case's own divergence, and mutants explain that of the smaller
-/// cases that it, or one like it, was reduced to.
+/// A finding that a case shows *masked*: the case does not look like it, and it, or one like it, was reduced to what the finding shows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mask {
     /// The finding's folder name.
     pub finding: String,
-    /// The operators of the case, by which cases like it are recognized.
+    /// What the case looks like.
+    #[serde(flatten)]
+    pub guise: Guise,
+}
+
+/// What a case looks like that shows a finding masked; cases of one guise count together.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Guise {
+    /// The operators of a case that no mutant explains: two mistakes may have combined in it.
     pub operators: Vec<String>,
+    /// The mutants that explain the case itself by accident.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mutants: Vec<String>,
 }
 
 /// What one variant did with one case.

@@ -55,7 +55,7 @@ pub struct FindingCount {
 /// How many cases showed a finding masked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MaskCount {
-    /// The finding, and the operators of the cases.
+    /// The finding, and what the cases look like.
     #[serde(flatten)]
     pub mask: Mask,
     /// Cases that showed the finding masked.

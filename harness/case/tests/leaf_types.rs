@@ -3,8 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use twinfer_case::{
-    BackendName, CaseHash, CaseRecord, Cause, Condition, Description, JOURNAL_FORMAT, Kind, Mask, MaskCount,
-    Note, Outcome, Request, Signature, Stage, Summary, Task, Variant, VariantInfo, VariantRecord, Verdict,
+    BackendName, CaseHash, CaseRecord, Cause, Condition, Description, Guise, JOURNAL_FORMAT, Kind, Mask,
+    MaskCount, Note, Outcome, Request, Signature, Stage, Summary, Task, Variant, VariantInfo, VariantRecord,
+    Verdict,
 };
 use twinfer_onnx::{
     AutoPad, Conv, ConvTranspose, DataType, Dim, Graph, Initializer, Node, Op, Tensor, TensorData, ValueInfo,
@@ -211,7 +212,8 @@ fn a_summary_counts_what_its_records_say() {
 
 #[test]
 fn masks_are_read_by_the_key_of_earlier_journals_too() {
-    let mask = Mask { finding: "a".to_owned(), operators: vec!["Conv".to_owned()] };
+    let guise = Guise { operators: vec!["Conv".to_owned()], mutants: Vec::new() };
+    let mask = Mask { finding: "a".to_owned(), guise };
     let summary = Summary { masks: vec![MaskCount { mask: mask.clone(), cases: 2 }], ..Summary::default() };
     let text = serde_json::to_string(&summary).unwrap();
     assert!(text.contains(r#""masks":[{"finding":"a","operators":["Conv"],"cases":2}]"#), "{text}");

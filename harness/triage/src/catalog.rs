@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use twinfer_case::{CaseHash, Cause, Signature};
+use twinfer_case::{CaseHash, Cause, Guise};
 
 use crate::{
     classes::weighted_operators,
@@ -21,14 +21,14 @@ struct Entry {
     identity: Arc<Identity>,
     /// Cases of this campaign that show the finding, masked or not.
     cases: u64,
-    /// Cases that show the finding [masked](Catalog::masked_operators), by their operators.
+    /// Cases that show the finding [masked](Catalog::guise), by what they look like.
     masked: Vec<MaskedCases>,
 }
 
-/// Cases with the same operators that show a finding masked.
+/// Cases of one guise that show a finding masked.
 #[derive(Clone)]
 struct MaskedCases {
-    operators: Vec<String>,
+    guise: Guise,
     /// Cases of this campaign.
     cases: u64,
 }
@@ -63,46 +63,59 @@ impl Catalog {
         self.entries.iter().position(|entry| entry.identity.is_likely(provisional))
     }
 
-    /// The operators under which cases like one with this provisional signature are counted if the finding at `index` is
-    /// *masked* in them: mutants explain the finding, and no mutant explains the case, in which two mutants may have combined.
-    /// `None` if the finding shows unmasked.
-    pub fn masked_operators(&self, index: usize, provisional: &Signature) -> Option<Vec<String>> {
-        match (&self.entries[index].identity.signature.cause, &provisional.cause) {
-            (Cause::Diagnosis(_), Cause::Graph(classes)) => Some(weighted_operators(classes)),
+    /// The guise under which cases that look like this are counted if the finding at `index` is *masked* in them: mutants explain the
+    /// finding, and no mutant explains the case, in which two mutants may have combined; or other mutants explain the case than the
+    /// finding, and do so by accident. `None` if the finding shows unmasked.
+    pub fn guise(&self, index: usize, provisional: &Provisional) -> Option<Guise> {
+        let Entry { identity, masked, .. } = &self.entries[index];
+        match (&identity.signature.cause, &provisional.signature.cause) {
+            (Cause::Diagnosis(_), Cause::Graph(classes)) => {
+                Some(Guise { operators: weighted_operators(classes), mutants: Vec::new() })
+            }
+            (Cause::Diagnosis(_) | Cause::Graph(_), Cause::Diagnosis(possible))
+                if !identity.is_likely(provisional) =>
+            {
+                let is_worn = |guise: &Guise| {
+                    !guise.mutants.is_empty() && guise.mutants.iter().all(|mutant| possible.contains(mutant))
+                };
+                let known = masked.iter().map(|masked| &masked.guise).find(|guise| is_worn(guise));
+                let own = || Guise { operators: Vec::new(), mutants: possible.clone() };
+                Some(known.cloned().unwrap_or_else(own))
+            }
             _ => None,
         }
     }
 
-    /// Counts cases with these operators that show the finding at `index` masked; true if they are the first.
-    pub fn count_masked(&mut self, index: usize, operators: &[String], cases: u64) -> bool {
+    /// Counts cases of this guise that show the finding at `index` masked; true if they are the first.
+    pub fn count_masked(&mut self, index: usize, guise: &Guise, cases: u64) -> bool {
         let masked = &mut self.entries[index].masked;
-        if let Some(known) = masked.iter_mut().find(|known| known.operators == operators) {
+        if let Some(known) = masked.iter_mut().find(|known| known.guise == *guise) {
             known.cases += cases;
             return false;
         }
-        masked.push(MaskedCases { operators: operators.to_vec(), cases });
+        masked.push(MaskedCases { guise: guise.clone(), cases });
         true
     }
 
-    /// The finding that is masked most often in cases like one with this provisional signature; the first of several.
-    pub fn masked_by(&self, provisional: &Signature) -> Option<usize> {
+    /// The finding that is masked most often in cases that look like this; the first of several.
+    pub fn masked_by(&self, provisional: &Provisional) -> Option<usize> {
         self.most_masked(provisional).map(|(index, _)| index)
     }
 
     /// The finding of [`masked_by`](Self::masked_by); `None` if `case`, the next such case, is due for an investigation, which makes
     /// sure that the finding does show. About one is due before their number doubles, and one in [`REGULARLY`].
-    pub fn find_masked(&self, provisional: &Signature, case: CaseHash) -> Option<usize> {
+    pub fn find_masked(&self, provisional: &Provisional, case: CaseHash) -> Option<usize> {
         let (index, cases) = self.most_masked(provisional)?;
         (!is_drawn(case, chance(cases + 1).max(1.0 / REGULARLY as f64))).then_some(index)
     }
 
-    /// The finding that is masked in most cases like one with this provisional signature, and the number of those cases.
-    fn most_masked(&self, provisional: &Signature) -> Option<(usize, u64)> {
+    /// The finding that is masked in most cases that look like this, and the number of those cases.
+    fn most_masked(&self, provisional: &Provisional) -> Option<(usize, u64)> {
         let alike = self.entries.iter().enumerate().rev();
-        let alike = alike.filter(|(_, entry)| is_alike(&entry.identity.signature, provisional));
+        let alike = alike.filter(|(_, entry)| is_alike(&entry.identity.signature, &provisional.signature));
         let counted = alike.filter_map(|(index, entry)| {
-            let operators = self.masked_operators(index, provisional)?;
-            let masked = entry.masked.iter().find(|masked| masked.operators == operators)?;
+            let guise = self.guise(index, provisional)?;
+            let masked = entry.masked.iter().find(|masked| masked.guise == guise)?;
             Some((index, masked.cases))
         });
         counted.max_by_key(|(_, cases)| *cases)
@@ -131,7 +144,7 @@ fn is_drawn(case: CaseHash, chance: f64) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use twinfer_case::{BackendName, Kind, Request, Stage};
+    use twinfer_case::{BackendName, Kind, Request, Signature, Stage};
     use twinfer_onnx::DataType;
 
     use super::*;
@@ -164,24 +177,52 @@ mod tests {
         CaseHash::over(&number.to_le_bytes(), &request, &[])
     }
 
+    /// A case that is drawn with certainty alone.
+    fn not_drawn() -> CaseHash {
+        "f".repeat(64).parse().expect("a hash")
+    }
+
     #[test]
     fn masked_cases_are_investigated_ever_more_seldom_and_regularly() {
         let mut catalog = catalog_with(Cause::Diagnosis(names(&["bias-dropped"])), &["Conv"]);
-        let unexplained = signature(Cause::Graph(names(&["Conv", "group"])));
+        let unexplained = Provisional::from(signature(Cause::Graph(names(&["Conv", "group"]))));
         assert_eq!(catalog.masked_by(&unexplained), None, "no case showed it masked");
-        let operators = catalog.masked_operators(0, &unexplained).expect("masked");
-        assert_eq!(operators, ["Conv"]);
-        assert!(catalog.count_masked(0, &operators, 1));
+        let guise = catalog.guise(0, &unexplained).expect("masked");
+        assert_eq!(guise.operators, ["Conv"]);
+        assert!(catalog.count_masked(0, &guise, 1));
         let mut due = [0, 0];
         for next in 2..6400 {
             due[usize::from(next >= 128)] +=
                 u32::from(catalog.find_masked(&unexplained, case(next)).is_none());
-            assert!(!catalog.count_masked(0, &operators, 1));
+            assert!(!catalog.count_masked(0, &guise, 1));
         }
         let [early, late] = due;
         assert!((4..=10).contains(&early), "{early}: about one before each doubling up to 128");
         assert!((75..=125).contains(&late), "{late}: about one in 64");
         assert_eq!(catalog.masked_by(&unexplained), Some(0));
+    }
+
+    #[test]
+    fn cases_that_mutants_explain_by_accident_mask_a_finding() {
+        let mut catalog = catalog_with(Cause::Graph(names(&["DequantizeLinear"])), &["DequantizeLinear"]);
+        let by = |mutants: &[&str]| Provisional::from(signature(Cause::Diagnosis(names(mutants))));
+        let shifted = by(&["pad-shifted"]);
+        let guise = catalog.guise(0, &shifted).expect("nothing explains the finding");
+        assert!(catalog.count_masked(0, &guise, 2));
+        assert_eq!(catalog.find_masked(&shifted, not_drawn()), Some(0));
+        let further = by(&["pad-shifted", "truncated"]);
+        assert_eq!(catalog.guise(0, &further), Some(guise), "what explains it holds by accident as well");
+        assert_eq!(catalog.find_masked(&further, not_drawn()), Some(0));
+        assert_eq!(catalog.find_masked(&by(&["truncated"]), not_drawn()), None, "it may be explained");
+    }
+
+    #[test]
+    fn finding_that_the_mutants_of_a_case_explain_shows_unmasked() {
+        let catalog = catalog_with(Cause::Diagnosis(names(&["truncated"])), &["QuantizeLinear"]);
+        let by = |mutants: &[&str]| Provisional::from(signature(Cause::Diagnosis(names(mutants))));
+        assert_eq!(catalog.guise(0, &by(&["pad-shifted", "truncated"])), None);
+        let guise = catalog.guise(0, &by(&["pad-shifted"])).map(|guise| guise.mutants);
+        assert_eq!(guise, Some(names(&["pad-shifted"])));
     }
 
     #[test]

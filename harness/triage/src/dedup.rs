@@ -25,7 +25,7 @@ impl Dedup {
     /// Whether a case that looks like this most likely shows a recorded finding, masked or not.
     pub fn is_known(&self, provisional: &Provisional) -> bool {
         let recorded = &self.lock().recorded;
-        recorded.find_likely(provisional).or_else(|| recorded.masked_by(&provisional.signature)).is_some()
+        recorded.find_likely(provisional).or_else(|| recorded.masked_by(provisional)).is_some()
     }
 
     /// Registers the finding that the investigation of the suspect at `place` reached. False if the finding is recorded, or

@@ -121,10 +121,10 @@ impl Findings {
         }
     }
 
-    /// Counts cases that show a finding masked; true if they are the first with these operators.
+    /// Counts cases that show a finding masked; true if they are the first of their guise.
     pub fn count_masked(&mut self, mask: &Mask, cases: u64) -> bool {
         let index = self.entries.iter().position(|entry| entry.slug == mask.finding);
-        index.is_some_and(|index| self.catalog.count_masked(index, &mask.operators, cases))
+        index.is_some_and(|index| self.catalog.count_masked(index, &mask.guise, cases))
     }
 
     /// How many findings this campaign added.

@@ -81,17 +81,13 @@ impl<'a> Foresight<'a> {
             }
             let Some(known) = self.decide(suspect, counts) else { continue };
             shown.insert(known);
-            masked.extend(
-                self.catalog
-                    .masked_operators(known, &suspect.provisional.signature)
-                    .map(|operators| (known, operators)),
-            );
+            masked.extend(self.catalog.guise(known, &suspect.provisional).map(|guise| (known, guise)));
         }
         for known in shown {
             self.catalog.count(known, 1);
         }
-        for (known, operators) in masked {
-            self.catalog.count_masked(known, &operators, 1);
+        for (known, guise) in masked {
+            self.catalog.count_masked(known, &guise, 1);
         }
     }
 

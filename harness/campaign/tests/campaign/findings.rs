@@ -131,7 +131,7 @@ fn masked_divergences_are_triaged_at_growing_intervals() {
     let mut masked: BTreeMap<_, Vec<bool>> = BTreeMap::new();
     for (place, record) in one.journal.iter().enumerate() {
         for mask in &record.masks {
-            masked.entry((&mask.finding, &mask.operators)).or_default().push(is_investigated(place));
+            masked.entry((&mask.finding, &mask.guise.operators)).or_default().push(is_investigated(place));
         }
     }
     for (mask, investigated) in &masked {
