@@ -164,11 +164,24 @@ pub enum Scales {
     AlongSecondAxis,
     /// The last axis.
     AlongLastAxis,
+    /// The axis before `axis`, if there is one.
+    AlongPreviousAxis,
+    /// The axis behind `axis`, if there is one.
+    AlongNextAxis,
+    /// As many axes from the last as `axis` is from the first.
+    AlongReversedAxis,
 }
 
 impl Scales {
     /// Other choices of the axis.
-    pub const OTHER_AXES: &[Self] = &[Self::AlongFirstAxis, Self::AlongSecondAxis, Self::AlongLastAxis];
+    pub const OTHER_AXES: &[Self] = &[
+        Self::AlongFirstAxis,
+        Self::AlongSecondAxis,
+        Self::AlongLastAxis,
+        Self::AlongPreviousAxis,
+        Self::AlongNextAxis,
+        Self::AlongReversedAxis,
+    ];
 
     /// The name in names of edits.
     pub const fn slug(self) -> &'static str {
@@ -180,6 +193,9 @@ impl Scales {
             Self::AlongFirstAxis => "axis-0",
             Self::AlongSecondAxis => "axis-1",
             Self::AlongLastAxis => "axis-last",
+            Self::AlongPreviousAxis => "axis-previous",
+            Self::AlongNextAxis => "axis-next",
+            Self::AlongReversedAxis => "axis-reversed",
         }
     }
 
@@ -193,6 +209,9 @@ impl Scales {
             Self::AlongFirstAxis => "along axis 0",
             Self::AlongSecondAxis => "along axis 1",
             Self::AlongLastAxis => "along the last axis",
+            Self::AlongPreviousAxis => "along the axis before `axis`, if there is one",
+            Self::AlongNextAxis => "along the axis behind `axis`, if there is one",
+            Self::AlongReversedAxis => "along an axis that is counted from the last one",
         }
     }
 }

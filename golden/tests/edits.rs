@@ -90,6 +90,9 @@ fn clauses_say_what_an_edit_changes() {
         "maxpool-pads-begin-one-more-with-shape",
         "quantizelinear-rounded-half-up-after-zero-point",
         "quantizelinear-axis-last",
+        "quantizelinear-rounded-before-scaling",
+        "quantizelinear-saturated-before-zero-point",
+        "dequantizelinear-axis-reversed",
     ]
     .map(|name| Edit::from_name(name).map_or_else(|| name.to_owned(), Edit::clause))
     .to_vec();

@@ -1,6 +1,7 @@
-use twinfer_onnx::{Op, resolve_axis};
+use twinfer_onnx::{DequantizeLinear, Op, QuantizeLinear, resolve_axis};
 
 use crate::{
+    elementwise::integer_range,
     rounding::{to_bfloat16, to_half, to_tf32},
     value::Value,
 };
@@ -20,6 +21,8 @@ pub enum Calculation {
     MeanAfterScale,
     ZeroPointBeforeScaling,
     ZeroPointAfterScaling,
+    RoundedBeforeScaling,
+    SaturatedBeforeZeroPoint,
     ClippedAtSix,
     Minimum,
     InputsReversed,
@@ -77,6 +80,8 @@ impl Calculation {
             }
             Operator::QuantizeLinear => &[
                 Self::ZeroPointBeforeScaling,
+                Self::RoundedBeforeScaling,
+                Self::SaturatedBeforeZeroPoint,
                 Self::LargestScaleForAll,
                 Self::MeanScaleForAll,
                 Self::FirstScaleWithoutZeroPoint,
@@ -127,6 +132,25 @@ impl Calculation {
                 *x = x.map(|x| x + shift);
                 *zero_point = zero_point.zeros();
             }
+            (Self::RoundedBeforeScaling, [Some(x), Some(scale), zero_point @ ..]) => {
+                let scale = along_axis(op, x, scale);
+                let zero_point = zero_point.iter().flatten().next().map(|shift| along_axis(op, x, shift));
+                let shift = |place| zero_point.as_ref().map_or(0.0, |shift| shift(place));
+                *x = map_places(x, |place, x| {
+                    let sum = x.round_ties_even() / scale(place) + shift(place);
+                    (sum.trunc() - shift(place)) * scale(place)
+                });
+            }
+            (Self::SaturatedBeforeZeroPoint, [Some(x), Some(scale), Some(zero_point)]) => {
+                let Some((least, greatest)) = integer_range(zero_point.dtype) else { return };
+                let (scale, shift) = (along_axis(op, x, scale), along_axis(op, x, zero_point));
+                *x = map_places(x, |place, x| {
+                    let quotient = (x / scale(place)).round_ties_even().clamp(least, greatest);
+                    let wrapped =
+                        (quotient + shift(place) - least).rem_euclid(greatest - least + 1.0) + least;
+                    (wrapped - shift(place)) * scale(place)
+                });
+            }
             (Self::ZeroPointAfterScaling, [_, Some(scale), Some(zero_point)]) => {
                 *zero_point = with(zero_point, scale, |zero_point, scale| zero_point / scale);
             }
@@ -164,8 +188,7 @@ impl Calculation {
                 [Some(x), _, Some(zero_point)],
             ) => {
                 let shift = along_axis(op, x, zero_point);
-                let mut place = 0..;
-                *x = x.map(|x| self.narrowed(x - shift(place.next().unwrap_or(0))));
+                *x = map_places(x, |place, x| self.narrowed(x - shift(place)));
                 *zero_point = zero_point.zeros();
             }
             (
@@ -291,6 +314,8 @@ impl Calculation {
             Self::MeanAfterScale => "mean-after-scale",
             Self::ZeroPointBeforeScaling => "zero-point-before-scaling",
             Self::ZeroPointAfterScaling => "zero-point-after-scaling",
+            Self::RoundedBeforeScaling => "rounded-before-scaling",
+            Self::SaturatedBeforeZeroPoint => "saturated-before-zero-point",
             Self::ClippedAtSix => "clipped-at-6",
             Self::Minimum => "minimum",
             Self::InputsReversed => "inputs-reversed",
@@ -331,6 +356,12 @@ impl Calculation {
             Self::MeanAfterScale => "subtracts the mean after it multiplies by the scale",
             Self::ZeroPointBeforeScaling => "adds the zero point before it divides by the scale",
             Self::ZeroPointAfterScaling => "subtracts the zero point after it multiplies by the scale",
+            Self::RoundedBeforeScaling => {
+                "rounds before it divides by the scale, and drops the fraction of the result"
+            }
+            Self::SaturatedBeforeZeroPoint => {
+                "saturates before it adds the zero point, and the sum wraps around"
+            }
             Self::ClippedAtSix => "clips at 6",
             Self::Minimum => "gives the least element of each window",
             Self::InputsReversed => "joins its inputs in reverse order",
@@ -351,10 +382,18 @@ fn with(one: &Value, other: &Value, combine: impl Fn(f64, f64) -> f64) -> Value 
     })
 }
 
+/// The value with every element changed, given its place.
+fn map_places(value: &Value, change: impl Fn(usize, f64) -> f64) -> Value {
+    let mut place = 0..;
+    value.map(|element| change(place.next().unwrap_or(0), *element))
+}
+
 /// The element of a parameter of a quantizer for each place of `x`.
 fn along_axis(op: &Op, x: &Value, parameter: &Value) -> impl Fn(usize) -> f64 + use<> {
     let axis = match op {
-        Op::DequantizeLinear(op) => op.axis.unwrap_or(1),
+        Op::DequantizeLinear(DequantizeLinear { axis }) | Op::QuantizeLinear(QuantizeLinear { axis }) => {
+            axis.unwrap_or(1)
+        }
         _ => 1,
     };
     let axis = resolve_axis(axis, x.shape.len()).unwrap_or(0);

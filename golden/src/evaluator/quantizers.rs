@@ -98,6 +98,9 @@ impl<'a> Evaluator<'a> {
             Scales::AlongFirstAxis => 0,
             Scales::AlongSecondAxis => 1,
             Scales::AlongLastAxis => extents.len() - 1,
+            Scales::AlongPreviousAxis => axis.saturating_sub(1),
+            Scales::AlongNextAxis => (axis + 1).min(extents.len() - 1),
+            Scales::AlongReversedAxis => extents.len() - 1 - axis,
             _ => axis,
         };
         let zero_point = self.optional_input(node, 2).filter(|_| !self.holds(self.semantics.centered, node));
