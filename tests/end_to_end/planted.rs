@@ -91,6 +91,21 @@ fn planted_bug_is_explained_by_an_edit() {
 }
 
 #[test]
+fn node_that_is_wrong_alone_refutes_what_explains_its_case() {
+    // the last of two inputs of Concat is rounded to FLOAT16: behind a Conv, that looks like sums in FLOAT16
+    const CASE: [&str; 4] = ["--cases", "1", "--shard", "934/1000"];
+    const EDIT: &str = "concat-second-input-in-half";
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    let Some(outcome) = fuzz_with(&out, &[planted("146")], &CASE) else { return };
+    let findings = findings(&out);
+    let [finding] = &findings[..] else { panic!("{}", outcome.shown()) };
+    assert!(finding.graph.starts_with("Concat("), "{}", finding.graph);
+    assert_eq!(finding.after.nodes, 1);
+    assert!(finding.diagnosis.iter().any(|name| name == EDIT), "{:?}", finding.diagnosis);
+}
+
+#[test]
 fn explain_tells_when_a_planted_bug_shows() {
     const WHEN: &str = "Conv where group > 1 and input channels are odd";
     let folder = tempfile::tempdir().unwrap();
