@@ -16,6 +16,10 @@ pub(crate) fn reasons(report: &Report, finding: &Finding) -> Vec<(&'static str, 
     reasons.extend(fallbacks.map(|fallback| ("falls back", falls_back(fallback))));
     let documented = finding.divergences.iter().filter_map(|divergence| documented(report, divergence));
     reasons.extend(documented.map(|rule| ("documented", rule)));
+    let needed = finding.fewest_options.as_ref();
+    reasons.extend(
+        needed.map(|variant| ("options", format!("{variant} shows it, and with fewer options nothing does"))),
+    );
     reasons.extend(repeats(finding).into_iter().map(|outcome| ("repeated", outcome)));
     reasons.dedup();
     reasons

@@ -220,3 +220,18 @@ fn tensorrt_rtx_builds_generated_graphs_without_gpu() {
     let built = ["build", "execute"].iter().filter_map(|stage| stages[stage].as_u64()).sum::<u64>();
     assert!(built > 10, "{}", report["summary"]);
 }
+
+#[test]
+fn drawn_options_make_variants_that_run_every_case() {
+    let out = tempfile::tempdir().unwrap();
+    let campaign = ["--backends", "golden,trt-rtx", "--family", "conv", "--cases", "6", "--no-minimize"];
+    let outcome = fuzz(out.path(), &[&campaign[..], &["--sample-options", "2", "--seed", "5"]].concat());
+    assert!(matches!(outcome.code, Some(0 | 1)), "{}", outcome.shown());
+    assert_eq!(outcome.stderr.matches("drawn: trt-rtx,").count(), 2, "{}", outcome.shown());
+    let report: Value = serde_json::from_str(&report(out.path(), "json")).unwrap();
+    let variants = report["summary"]["variants"].as_array().unwrap();
+    assert_eq!(variants.len(), 3, "{}", report["summary"]);
+    for variant in variants {
+        assert!(variant["stages"].as_object().unwrap().values().any(|cases| cases.as_u64() > Some(0)));
+    }
+}

@@ -28,7 +28,7 @@ pub use cuda_runtime::{CudaRuntime, CudaRuntimeFound, RuntimeLibrary};
 pub use given_library::given_library;
 pub use open::{open, open_watched};
 pub use open_error::OpenError;
-pub use options::{InvalidOption, ListedOption, ListedValue, options_of};
+pub use options::{DRAWN, InvalidOption, ListedOption, ListedValue, options_of, sample_options};
 pub use recorder::Recorder;
 pub use trt::{MPS_PROCESSES_A_DEVICE, has_cuda_device, is_mps_serving, processes_a_device};
 

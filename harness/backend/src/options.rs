@@ -1,6 +1,7 @@
 //! The options of variants: their types, the table of them, and the parser that reads a variant by it.
 
 mod option_type;
+mod sample;
 mod table;
 mod values;
 
@@ -12,6 +13,7 @@ use twinfer_case::{BackendName, MemoryMode, Variant};
 use self::table::{LIBRARY, MEMORY, VERSION, words};
 pub use self::{
     option_type::{Choice, OptionType},
+    sample::{DRAWN, sample_options},
     table::{
         ALGORITHM, BackendOption, CONSTRAINTS, DEVICE, HAZARDS, LAYERS, LEVEL, ListedOption, ListedValue,
         OPTIMIZATION, PRECISION, PROFILE, REFIT, SOURCES, TIMING, VERSION_COMPATIBLE, options_of,
@@ -46,6 +48,16 @@ pub enum InvalidOption {
         version: Version,
         /// The releases of the same product that take the value.
         releases: Availability,
+    },
+    /// The value needs a GPU, and there is none.
+    #[error("option {key}={value} needs a GPU that {version} runs on, and this machine has none")]
+    NeedsGpu {
+        /// The option.
+        key: &'static str,
+        /// The value that was given.
+        value: String,
+        /// The loaded release.
+        version: Version,
     },
     /// The backend does not have the option.
     #[error("{backend} has no option {key:?}: {}", alternatives(backend))]

@@ -118,6 +118,9 @@ impl Trt {
                 Ok::<_, nvinfer::Error>(Execution { runtime, device })
             })
             .transpose()?;
+        if execution.is_none() {
+            settings.check_without_gpu(library.version())?;
+        }
         let builder = step("create builder", || library.create_builder())?;
         options.insert("level".to_owned(), settings.effort.level_in_force(&builder)?);
         let ladder = settings.effort.ladder(&builder)?;

@@ -52,6 +52,9 @@ pub struct Finding {
     /// The names of mutants that reproduce the minimal case by accident: other cases that show the finding refute them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refuted: Vec<String>,
+    /// A variant that shows the finding and shows it no more with fewer options, found by leaving them out; `None` if nobody tried.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fewest_options: Option<Variant>,
 }
 
 impl Finding {

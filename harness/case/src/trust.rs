@@ -81,6 +81,14 @@ impl TrustedVariant {
         Self(self.0.with(options))
     }
 
+    /// This variant without an option.
+    #[must_use]
+    pub fn without(&self, key: &str) -> Self {
+        let mut variant = self.0.clone();
+        variant.options.remove(key);
+        Self(variant)
+    }
+
     /// This variant with [`mode`](MemoryMode) in place of its own.
     #[must_use]
     pub fn with_memory(&self, mode: MemoryMode) -> Self {

@@ -28,6 +28,7 @@ mod limits;
 mod machine;
 mod mps;
 mod obstacle;
+mod option_sample;
 mod output;
 mod paint;
 mod provision;

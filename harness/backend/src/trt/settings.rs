@@ -6,8 +6,8 @@ use twinfer_onnx::DataType;
 
 use super::{effort::Effort, layers, plan_error::PlanError, profile, timings::Timings};
 use crate::options::{
-    CONSTRAINTS, Constraints, InvalidOption, LAYERS, LayerPrecision, Optimum, PRECISION, PROFILE, Precision,
-    REFIT, Refit, TIMING, Timing, VERSION_COMPATIBLE, VariantOptions, VersionCompatible,
+    CONSTRAINTS, Choice as _, Constraints, InvalidOption, LAYERS, LayerPrecision, Optimum, PRECISION,
+    PROFILE, Precision, REFIT, Refit, TIMING, Timing, VERSION_COMPATIBLE, VariantOptions, VersionCompatible,
 };
 
 /// The options of a variant that concern builds.
@@ -40,6 +40,15 @@ impl Settings {
     /// Whether engines contain code for the host, which a runtime has to allow.
     pub fn needs_host_code(&self) -> bool {
         self.version_compatible == VersionCompatible::On
+    }
+
+    /// An error if a setting needs a GPU: TensorRT-RTX 1.7 builds everything else without one, and fails to compile a refittable engine.
+    pub fn check_without_gpu(&self, version: Version) -> std::result::Result<(), InvalidOption> {
+        if self.refit == Refit::Off {
+            return Ok(());
+        }
+        let (key, value) = (REFIT.key.key(), self.refit.word().to_owned());
+        Err(InvalidOption::NeedsGpu { key, value, version })
     }
 
     /// Configures the build of `network`. Releases whose networks are strongly typed compute what the network says.

@@ -25,7 +25,7 @@ use crate::{
     issues::{Trials, resolve},
     libraries::verify_in_background,
     limits::LimitArguments,
-    machine, mps,
+    machine, mps, option_sample,
     output::{note, write},
     provision::provision,
     resumption::Resumption,
@@ -71,6 +71,10 @@ pub struct Arguments {
     /// or sample rate (1/50) [default: none, or 10% where TensorRT is screened at a lower level than listed, 1/50 with --cases]
     #[arg(long, value_name = "10%|1/N")]
     ladder: Option<Ladder>,
+    /// Run every case also on N variants of each TensorRT variant, with options that are drawn from `twinfer backends options`;
+    /// findings that only these show are reported with the fewest options that show them
+    #[arg(long, value_name = "N")]
+    sample_options: Option<usize>,
     /// GPUs to use, separated by commas; each worker uses one
     #[arg(long, value_name = "0,1")]
     devices: Option<String>,
@@ -129,6 +133,9 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let mut report = ended?;
     let trials = Trials { stored: &stored, variants: &variants, worker: &worker };
     resolve(&mut report, &configuration.known, Some(trials))?;
+    if arguments.sample_options.is_some() {
+        option_sample::reduce(&mut report, &out, &variants, &worker)?;
+    }
     write(&arguments.format.render(&report));
     note!("");
     note!("run directory: {}", out.display());
@@ -180,6 +187,9 @@ fn options(
     };
     let has_rungs_below = listed.iter().any(|variant| variant.is_above_lowest_level());
     let variants = for_screening(listed);
+    let drawn = arguments.sample_options.filter(|_| recorded.is_none()).unwrap_or(0);
+    let seed = arguments.seed.or(configuration.seed).unwrap_or(0);
+    let variants = option_sample::extend(variants, seed, drawn)?;
     let configuration = &match recorded {
         Some(run) => of_run(run, configuration)?,
         None => configuration.clone(),

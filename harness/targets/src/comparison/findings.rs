@@ -154,6 +154,7 @@ impl<'a> Findings<'a> {
             outcomes: Vec::new(),
             trigger: None,
             refuted: Vec::new(),
+            fewest_options: None,
         }
     }
 
