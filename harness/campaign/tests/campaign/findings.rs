@@ -116,7 +116,7 @@ fn known_finding_is_counted_but_not_new() {
 
 /// A finding without a diagnosis masks one with a diagnosis in some cases. The campaign triages a few of these.
 #[test]
-fn masked_divergences_are_triaged_at_growing_intervals() {
+fn masked_divergences_are_triaged_ever_more_seldom() {
     let mut campaign = against(Role::DropsBiasAndMore, 500);
     // neighbors that show the other bug too would refute that the bias is dropped
     campaign.options.experiments = false;
@@ -131,16 +131,17 @@ fn masked_divergences_are_triaged_at_growing_intervals() {
     let mut masked: BTreeMap<_, Vec<bool>> = BTreeMap::new();
     for (place, record) in one.journal.iter().enumerate() {
         for mask in &record.masks {
-            masked.entry((&mask.finding, &mask.guise.operators)).or_default().push(is_investigated(place));
+            masked.entry((&mask.finding, &mask.guise)).or_default().push(is_investigated(place));
         }
     }
     for (mask, investigated) in &masked {
-        let numbers = (1..).zip(investigated);
-        let numbers: Vec<usize> = numbers.filter_map(|(number, it)| it.then_some(number)).collect();
-        assert_eq!(numbers, [1, 2, 4, 8, 16][..numbers.len()], "{mask:?}");
+        // about one before each doubling, and the first
+        let most = 2 + 2 * investigated.len().ilog2() as usize;
+        let count = investigated.iter().filter(|it| **it).count();
+        assert!(investigated[0] && count <= most, "{mask:?}: {investigated:?}");
     }
     assert!(masked.values().any(|cases| cases.len() >= 10), "{masked:?}");
-    // a resumed campaign continues the intervals
+    // a resumed campaign continues to count
     let mut part = against(Role::DropsBiasAndMore, 250);
     part.options.experiments = false;
     part.run();
