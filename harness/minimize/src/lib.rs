@@ -43,8 +43,10 @@
 mod complexity;
 mod edit;
 mod fit;
+mod growth;
 mod passes;
 mod reducer;
 
 pub use complexity::Complexity;
+pub use growth::grown;
 pub use reducer::{Minimized, Reducer, Reduction, minimize};

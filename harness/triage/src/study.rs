@@ -14,7 +14,7 @@ use crate::{
     neighbors::Neighbors,
     reduction::Reduction,
     symptom::Symptom,
-    witness::witnesses,
+    witness::{larger_witnesses, witnesses},
 };
 
 /// Cases that a study runs at most.
@@ -75,7 +75,10 @@ impl Experiments<'_> {
         let case = &minimal.evaluated.encoded.case;
         let mut explanations = self.explanations(minimal)?;
         if minimal.symptom.diagnosis().is_empty() {
-            self.run_witnesses(minimal, &mut explanations)?;
+            self.run_witnesses(minimal, witnesses(case), &mut explanations)?;
+        }
+        if self.neighbors.is_some() {
+            self.run_witnesses(minimal, larger_witnesses(case), &mut explanations)?;
         }
         let nodes = describe(case);
         let trigger = match (subject(&nodes).filter(|_| is_studied(minimal)), self.neighbors) {
@@ -109,20 +112,21 @@ impl Experiments<'_> {
     fn explanations(&self, diverging: &DivergingCase) -> Result<Explanations, TriageError> {
         let mut explanations = Explanations::default();
         if !diverging.symptom.diagnosis().is_empty() {
-            self.run_witnesses(diverging, &mut explanations)?;
+            let witnesses = witnesses(&diverging.evaluated.encoded.case);
+            self.run_witnesses(diverging, witnesses, &mut explanations)?;
         }
         Ok(explanations)
     }
 
-    /// Runs the graph of a case with other values.
+    /// Runs the graph of a case with other values, or of other extents.
     fn run_witnesses(
         &self,
         diverging: &DivergingCase,
+        witnesses: Vec<Case>,
         explanations: &mut Explanations,
     ) -> Result<(), TriageError> {
         if is_studied(diverging) {
             let _lease = self.reduction.workers.lease();
-            let witnesses = witnesses(&diverging.evaluated.encoded.case);
             for evaluated in self.reduction.run_warm(witnesses, &diverging.symptom)? {
                 explanations.count(&diverging.symptom, evaluated, Drawn::Witness);
             }

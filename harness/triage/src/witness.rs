@@ -1,6 +1,7 @@
 //! *Witnesses*: the structure of a minimal case with values on which mutants do not agree by accident.
 
 use twinfer_case::{Case, Recipe, Regime, TensorSource};
+use twinfer_minimize::grown;
 use twinfer_onnx::{DataType, Graph, Op, Tensor};
 
 /// How the values of each witness are distributed.
@@ -21,6 +22,14 @@ enum Values {
 /// Cases with the graph of a case and other values: elements of operands are small multiples of a power of two. What shapes and what quantizes stays: scales, zero points, and the variance of a BatchNormalization.
 pub fn witnesses(case: &Case) -> Vec<Case> {
     (0_u64..).zip(WITNESSES).map(|(number, values)| witness(case, values, (number + 1) << 32)).collect()
+}
+
+/// Witnesses of cases with the structure of a case and twice its extent somewhere: mistakes in the choice of an element may agree where there
+/// is but one.
+pub fn larger_witnesses(case: &Case) -> Vec<Case> {
+    let grown = grown(case);
+    let drawn = grown.iter().flat_map(|grown| [(grown, Values::Small), (grown, Values::Large)]);
+    (0_u64..).zip(drawn).map(|(number, (grown, values))| witness(grown, values, (number + 1) << 40)).collect()
 }
 
 fn witness(original: &Case, values: Values, mut seed: u64) -> Case {
@@ -98,13 +107,13 @@ mod tests {
             inputs: vec!["x".to_owned(), "scale".to_owned()],
             outputs: vec!["y".to_owned()],
         };
-        let input = ValueInfo { name: "x".to_owned(), dtype: DataType::Float, shape: None };
+        let value = |name: &str, dtype| ValueInfo { name: name.to_owned(), dtype, shape: None };
         let graph = Graph {
             opset: 13,
-            inputs: vec![input],
+            inputs: vec![value("x", DataType::Float)],
             initializers: vec![Initializer { name: "scale".to_owned(), tensor: scale }],
             nodes: vec![quantize],
-            outputs: Vec::new(),
+            outputs: vec![value("y", DataType::Uint8)],
         };
         let minimal = Case {
             graph,
@@ -119,5 +128,9 @@ mod tests {
         let mut different: Vec<_> = witnesses.iter().map(fed).collect();
         different.dedup();
         assert!(different.len() >= 4, "{different:?}");
+        let larger = larger_witnesses(&minimal);
+        assert_eq!(larger.len(), 2, "small and large values");
+        assert!(larger.iter().all(|witness| fed(witness).len() == 6 && witness.graph == minimal.graph));
+        assert_ne!(fed(&larger[0]), fed(&larger[1]));
     }
 }

@@ -101,14 +101,40 @@ pub fn shrink_output<'a>(case: &'a Case, baseline: &'a Baseline) -> Candidates<'
     }))
 }
 
+/// Each axis of each output of twice the extent, then each axis of each input, then each spatial axis of each kernel.
+pub fn grow<'a>(case: &'a Case, baseline: &'a Baseline) -> Candidates<'a> {
+    let outputs = case.graph.outputs.iter().filter_map(|output| {
+        let extents = baseline.extents(&output.name)?.first()?;
+        Some(extents.iter().enumerate().map(move |(axis, extent)| (output, axis, *extent)))
+    });
+    let outputs = outputs.flatten().filter_map(|(output, axis, extent)| {
+        let mut case = case.clone();
+        select(&mut case, &output.name, axis, &twice(extent))?;
+        Some(case)
+    });
+    let inputs = case.runs[0].inputs.iter().enumerate();
+    let inputs = inputs.flat_map(|(place, source)| (0..source.shape().len()).map(move |axis| (place, axis)));
+    let inputs = inputs.filter_map(|(place, axis)| {
+        let mut case = case.clone();
+        select_input(&mut case, place, axis, |extent| Some(twice(extent)))?;
+        Some(case)
+    });
+    let kernels = kernel_axes(case, baseline).filter_map(|(place, axis, extent)| {
+        let mut case = case.clone();
+        keep_positions(&mut case, place, axis, &twice(extent))?;
+        Some(case)
+    });
+    Box::new(outputs.chain(inputs).chain(kernels))
+}
+
+/// All indices, and all of them again.
+fn twice(extent: usize) -> Vec<usize> {
+    (0..extent).chain(0..extent).collect()
+}
+
 /// Each spatial axis of each kernel cut, to one tap first.
 pub fn shrink_kernel<'a>(case: &'a Case, baseline: &'a Baseline) -> Candidates<'a> {
-    let weights = case.graph.nodes.iter().enumerate();
-    let weights = weights.filter_map(|(place, node)| Some((place, weight_extents(node, baseline)?)));
-    let axes = weights.flat_map(|(place, weight)| {
-        weight.into_iter().enumerate().skip(2).map(move |(axis, extent)| (place, axis, extent))
-    });
-    Box::new(axes.flat_map(move |(place, axis, extent)| {
+    Box::new(kernel_axes(case, baseline).flat_map(move |(place, axis, extent)| {
         smaller(extent).filter_map(move |extent| {
             let mut case = case.clone();
             cut_kernel(&mut case, place, axis, extent)?;
@@ -117,17 +143,34 @@ pub fn shrink_kernel<'a>(case: &'a Case, baseline: &'a Baseline) -> Candidates<'
     }))
 }
 
+/// Each spatial axis of each kernel: the place of the node, the axis of its weight and the extent.
+fn kernel_axes<'a>(
+    case: &'a Case,
+    baseline: &'a Baseline,
+) -> impl Iterator<Item = (usize, usize, usize)> + 'a {
+    let weights = case.graph.nodes.iter().enumerate();
+    let weights = weights.filter_map(|(place, node)| Some((place, weight_extents(node, baseline)?)));
+    weights.flat_map(|(place, weight)| {
+        weight.into_iter().enumerate().skip(2).map(move |(axis, extent)| (place, axis, extent))
+    })
+}
+
 fn weight_extents(node: &Node, baseline: &Baseline) -> Option<Vec<usize>> {
     let weight = node.op.is_convolution().then(|| node.inputs.get(1))??;
     baseline.extents(weight)?.first().cloned()
 }
 
+/// Keeps so many positions of a kernel.
 fn cut_kernel(case: &mut Case, place: usize, axis: usize, extent: usize) -> Edited {
+    keep_positions(case, place, axis, &(0..extent).collect::<Vec<_>>())
+}
+
+fn keep_positions(case: &mut Case, place: usize, axis: usize, positions: &[usize]) -> Edited {
     let weight = case.graph.nodes[place].inputs[1].clone();
-    select(case, &weight, axis, &(0..extent).collect::<Vec<_>>())?;
+    select(case, &weight, axis, positions)?;
     let window = case.graph.nodes[place].op.window_mut()?;
     if let Some(entry) = window.kernel_shape.as_mut().and_then(|entries| entries.get_mut(axis - 2)) {
-        *entry = extent as i64;
+        *entry = positions.len() as i64;
     }
     Some(())
 }

@@ -66,6 +66,19 @@ pub fn fewer_outputs<'a>(case: &'a Case, baseline: &'a Baseline) -> Candidates<'
     edited(case, baseline, |channels| channels.outputs, keep_outputs)
 }
 
+/// Twice the input channels of each group, then twice the output channels.
+pub fn more<'a>(case: &'a Case, baseline: &'a Baseline) -> Candidates<'a> {
+    let convolutions = convolutions(case, baseline);
+    Box::new(convolutions.flat_map(|convolution| {
+        let Channels { inputs, outputs, .. } = convolution.channels;
+        let with = |edit: fn(&mut Case, &Convolution, usize) -> Edited, count: usize| {
+            let mut case = case.clone();
+            edit(&mut case, &convolution, 2 * count).map(|()| case)
+        };
+        [with(keep_inputs, inputs), with(keep_outputs, outputs)].into_iter().flatten()
+    }))
+}
+
 fn keep_inputs(case: &mut Case, convolution: &Convolution, kept: usize) -> Edited {
     let node = case.graph.nodes[convolution.place].clone();
     let of_groups = first_of_each(convolution.channels.group, convolution.channels.inputs, kept);
@@ -73,7 +86,7 @@ fn keep_inputs(case: &mut Case, convolution: &Convolution, kept: usize) -> Edite
     if convolution.transposed {
         select(case, &node.inputs[1], 0, &of_groups)
     } else {
-        select(case, &node.inputs[1], 1, &(0..kept).collect::<Vec<_>>())
+        select(case, &node.inputs[1], 1, &first_of_each(1, convolution.channels.inputs, kept))
     }
 }
 
@@ -81,7 +94,7 @@ fn keep_outputs(case: &mut Case, convolution: &Convolution, kept: usize) -> Edit
     let node = case.graph.nodes[convolution.place].clone();
     let of_groups = first_of_each(convolution.channels.group, convolution.channels.outputs, kept);
     if convolution.transposed {
-        select(case, &node.inputs[1], 1, &(0..kept).collect::<Vec<_>>())?;
+        select(case, &node.inputs[1], 1, &first_of_each(1, convolution.channels.outputs, kept))?;
     } else {
         select(case, &node.inputs[1], 0, &of_groups)?;
     }
@@ -95,15 +108,18 @@ fn edited<'a>(
     count: fn(&Channels) -> usize,
     edit: fn(&mut Case, &Convolution, usize) -> Edited,
 ) -> Candidates<'a> {
-    let nodes = case.graph.nodes.iter().enumerate();
-    let convolutions = nodes.filter_map(|(place, node)| Convolution::of(place, node, baseline));
-    Box::new(convolutions.flat_map(move |convolution| {
+    Box::new(convolutions(case, baseline).flat_map(move |convolution| {
         smaller(count(&convolution.channels)).filter_map(move |kept| {
             let mut case = case.clone();
             edit(&mut case, &convolution, kept)?;
             Some(case)
         })
     }))
+}
+
+fn convolutions<'a>(case: &'a Case, baseline: &'a Baseline) -> impl Iterator<Item = Convolution> + 'a {
+    let nodes = case.graph.nodes.iter().enumerate();
+    nodes.filter_map(|(place, node)| Convolution::of(place, node, baseline))
 }
 
 impl Convolution {
@@ -118,7 +134,7 @@ fn select_bias(case: &mut Case, node: &Node, indices: &[usize]) -> Edited {
     node.input(2).map_or(Some(()), |bias| select(case, bias, 0, indices))
 }
 
-/// The first `kept` of every `size` indices.
+/// The first `kept` of every `size` indices; where these are too few, they come again.
 fn first_of_each(groups: usize, size: usize, kept: usize) -> Vec<usize> {
-    (0..groups).flat_map(|group| (0..kept).map(move |index| group * size + index)).collect()
+    (0..groups).flat_map(|group| (0..kept).map(move |index| group * size + index % size)).collect()
 }

@@ -1,7 +1,7 @@
 mod attributes;
-mod axes;
+pub mod axes;
 mod candidates;
-mod channels;
+pub mod channels;
 mod nodes;
 mod parameters;
 mod runs;
