@@ -47,6 +47,19 @@ fn bytes_that_are_no_plan_are_refused_with_a_reason() {
 }
 
 #[test]
+fn host_code_is_allowed_where_releases_know_it() {
+    on_each_release(|subject| {
+        let runtime = runtime(subject.library)?;
+        match runtime.set_engine_host_code_allowed(true) {
+            Ok(()) => assert!(runtime.engine_host_code_allowed()?),
+            Err(Error::Unsupported(error)) => println!("{error}"),
+            Err(other) => return Err(other.into()),
+        }
+        Ok(())
+    });
+}
+
+#[test]
 fn plan_for_another_gpu_is_refused_with_a_reason() {
     on_each_release(|subject| {
         let plan = plan(subject, &models::conv(Some(1)))?;
