@@ -3,8 +3,8 @@
 use std::num::NonZeroUsize;
 
 use twinfer_case::{Budget, CaseRecord, Event, Kind, TrustedVariant, VariantSummary, Verdict};
-use twinfer_store::{Start, adopt, merge};
-use twinfer_targets::Targets;
+use twinfer_store::{Start, adopt, merge, read_finding};
+use twinfer_targets::{Targets, reduce_options};
 use twinfer_triage::is_same_bug;
 
 use crate::{
@@ -57,6 +57,24 @@ fn bug_at_a_higher_level_is_found_there_and_minimized() {
     let variant = TrustedVariant::vouch(second.variant.clone());
     let replays = Targets::start(&[variant], worker, deadlines).unwrap().replay(&folder).unwrap();
     assert!(replays.len() == 1 && replays[0].recurs, "{replays:?}");
+}
+
+#[test]
+fn options_that_a_finding_does_not_need_are_left_out() {
+    let campaign = escalating(Role::ErrsAtLevel2, 40, "1/1");
+    let outcome = campaign.run();
+    let folder = outcome.out.join("findings").join(outcome.findings()[0].signature.slug());
+    let (worker, deadlines) = (&campaign.options.worker, campaign.options.deadlines);
+    let start = |variant: &TrustedVariant| Targets::start(std::slice::from_ref(variant), worker, deadlines);
+    let reduced = |options: &str| {
+        let variant = format!("{},{options}", actor(Role::ErrsAtLevel2)).parse().unwrap();
+        reduce_options(&folder, &TrustedVariant::vouch(variant), &["level", "refit", "vc"], &start).unwrap()
+    };
+    let finding = reduced("level=2,refit=on,vc=on").expect("it recurs");
+    let needed = format!("{},level=2", actor(Role::ErrsAtLevel2)).parse().unwrap();
+    assert_eq!(finding.fewest_options.as_ref(), Some(&needed));
+    assert_eq!(read_finding(&folder).unwrap(), Some(finding), "the folder has it");
+    assert_eq!(reduced("refit=on"), None, "the finding needs level 2");
 }
 
 /// A divergence that the base shows too is triaged at the base, where each candidate takes less time.
