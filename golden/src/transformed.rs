@@ -8,18 +8,23 @@ use crate::{format::Format, taps::Reach};
 /// The largest tile of inputs that Winograd's algorithm is taken to transform along one axis: that of F(6, 3).
 const LARGEST_TILE: usize = 8;
 
+/// The kernel extents that implementations transform by Winograd's algorithm: 3 everywhere, and 5 in NVIDIA's cuDNN (*cuDNN API*,
+/// `cudnnConvolutionFwdAlgo_t`).
+const TILED_KERNELS: [usize; 2] = [3, 5];
+
+/// The axes along which implementations transform at most: two, also in three dimensions, where a third would leave nothing of 32 bits.
+const MOST_TILED_AXES: usize = 2;
+
 /// The interpolation points, in the order in which larger tiles use them; the last point of every tile is infinity.
 const POINTS: [f64; LARGEST_TILE - 1] = [0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -0.5];
 
 /// The transforming algorithms that may compute a convolution.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Transformed {
-    /// Winograd's algorithm; `None` if the kernel is too large for every tile.
+    /// Winograd's algorithm; `None` if no axis has a kernel for it.
     winograd: Option<Algorithm>,
     /// The FFT.
     fft: Algorithm,
-    /// Kernel elements along the axes that are not transformed: as many transforms are summed for each input channel.
-    sums_per_channel: usize,
 }
 
 /// The error of a transforming algorithm.
@@ -31,6 +36,8 @@ struct Algorithm {
     roundings: f64,
     /// How many times the norm of an input channel and that of its kernel the elements of the transformed ones can be.
     growth: [f64; 2],
+    /// Kernel elements along the axes that are not transformed: as many transforms are summed for each input channel.
+    sums_per_channel: usize,
 }
 
 /// The norms of the operands of one output channel, summed over its input channels.
@@ -51,29 +58,27 @@ impl Transformed {
     /// dilation 1.
     pub fn of(axes: &[Reach]) -> Option<Self> {
         let is_dense = |axis: &&Reach| axis.kernel > 1 && axis.stride == 1 && axis.dilation == 1;
-        let (dense, others): (Vec<&Reach>, Vec<&Reach>) = axes.iter().partition(is_dense);
+        let dense: Vec<&Reach> = axes.iter().filter(is_dense).collect();
         if dense.is_empty() {
             return None;
         }
-        let winograd: Option<Vec<_>> = dense.iter().map(|axis| Algorithm::winograd(axis.kernel)).collect();
+        let elements =
+            |axes: &mut dyn Iterator<Item = &Reach>| axes.map(|axis| axis.kernel).product::<usize>();
+        let all = elements(&mut axes.iter());
         let levels = dense.iter().map(|axis| ((axis.input + axis.kernel) as f64).log2().ceil() + 1.0).sum();
-        Some(Self {
-            winograd: winograd.map(Algorithm::nested),
-            fft: Algorithm::fft(levels),
-            sums_per_channel: others.iter().map(|axis| axis.kernel).product(),
-        })
+        let fft = Algorithm::fft(levels).summed(all / elements(&mut dense.iter().copied()));
+        Some(Self { winograd: Algorithm::tiled(&dense, all), fft })
     }
 
     /// The largest error of a sum over `channels` input channels, in arithmetic of this format with this underflow; infinite if a
     /// transformed operand may overflow.
     pub fn error(&self, norms: Norms, channels: usize, format: Format, underflow: f64) -> f64 {
-        let sums = (channels * self.sums_per_channel) as f64;
         let [largest, euclidean] = norms.inputs;
         let of = |algorithm: Algorithm, norm, input| {
             if algorithm.overflows([input, norms.kernel], format) {
                 return f64::INFINITY;
             }
-            algorithm.error(norm, sums, format, underflow)
+            algorithm.error(norm, channels, format, underflow)
         };
         let winograd = self.winograd.map_or(0.0, |winograd| of(winograd, norms.largest, largest));
         winograd.max(of(self.fft, norms.euclidean, euclidean))
@@ -81,6 +86,24 @@ impl Transformed {
 }
 
 impl Algorithm {
+    /// Winograd's algorithm along those of the `dense` axes that have a kernel for it, as many as are transformed at most, where its error
+    /// is the largest; `None` if there is none. The kernel has `all` elements along all axes.
+    fn tiled(dense: &[&Reach], all: usize) -> Option<Self> {
+        let tiled = dense.iter().filter(|axis| TILED_KERNELS.contains(&axis.kernel));
+        let mut tiled: Vec<_> =
+            tiled.filter_map(|axis| Some((axis.kernel, Self::winograd(axis.kernel)?))).collect();
+        tiled.sort_by(|(_, one), (_, other)| other.error_per_norm().total_cmp(&one.error_per_norm()));
+        tiled.truncate(MOST_TILED_AXES);
+        let elements: usize = tiled.iter().map(|(kernel, _)| kernel).product();
+        let algorithms: Vec<_> = tiled.into_iter().map(|(_, algorithm)| algorithm).collect();
+        (!algorithms.is_empty()).then(|| Self::nested(algorithms).summed(all / elements))
+    }
+
+    /// The same algorithm with so many transforms summed for each input channel.
+    const fn summed(self, sums_per_channel: usize) -> Self {
+        Self { sums_per_channel, ..self }
+    }
+
     /// F(m, `kernel`) with the m whose error is the largest; `None` if no tile is large enough for any m above 1.
     ///
     /// With the matrices of the algorithm, the result is Aᵀ(Σ (G·w) ⊙ (Bᵀ·x)). A product of a matrix with n columns takes n + 1
@@ -94,17 +117,19 @@ impl Algorithm {
             amplification: amplification(tile, kernel),
             roundings: (kernel + 1 + 2 * (tile + 1)) as f64,
             growth: growth(tile, kernel),
+            sums_per_channel: 1,
         });
         algorithms.max_by(|one, other| one.error_per_norm().total_cmp(&other.error_per_norm()))
     }
 
     /// An algorithm that nests one for each axis.
     fn nested(axes: Vec<Self>) -> Self {
-        let one = Self { amplification: 1.0, roundings: 0.0, growth: [1.0; 2] };
+        let one = Self { amplification: 1.0, roundings: 0.0, growth: [1.0; 2], sums_per_channel: 1 };
         axes.into_iter().fold(one, |outer, inner| Self {
             amplification: outer.amplification * inner.amplification,
             roundings: outer.roundings + inner.roundings,
             growth: [outer.growth[0] * inner.growth[0], outer.growth[1] * inner.growth[1]],
+            ..outer
         })
     }
 
@@ -114,7 +139,7 @@ impl Algorithm {
     fn fft(levels: f64) -> Self {
         // a sum over 2^levels points is at most the root of their number times their Euclidean norm
         let growth = [(levels / 2.0).exp2(), 1.0];
-        Self { amplification: 1.0, roundings: 3.0 * 7.0 * levels + 3.0, growth }
+        Self { amplification: 1.0, roundings: 3.0 * 7.0 * levels + 3.0, growth, sums_per_channel: 1 }
     }
 
     /// Whether a transformed operand may overflow, given the norms of the largest input channel and of the largest kernel.
@@ -126,7 +151,8 @@ impl Algorithm {
         self.amplification * self.roundings
     }
 
-    fn error(self, norm: f64, sums: f64, format: Format, underflow: f64) -> f64 {
+    fn error(self, norm: f64, channels: usize, format: Format, underflow: f64) -> f64 {
+        let sums = (channels * self.sums_per_channel) as f64;
         // the product, and the sum over the channels, which may be of complex numbers
         let roundings = self.roundings + 1.0 + 2.0 * sums;
         let rounding = roundings * format.unit_roundoff();
@@ -239,8 +265,19 @@ mod tests {
     }
 
     #[test]
-    fn kernels_too_large_for_a_tile_have_the_error_of_the_fft() {
-        let transformed = Transformed::of(&[axis(8, 1, 1)]).expect("a dense kernel");
+    fn two_axes_of_three_are_tiled() {
+        let of = |axes: &[Reach]| Transformed::of(axes).expect("a dense kernel").winograd.expect("a tile");
+        let (one, two, three) = (of(&[axis(3, 1, 1)]), of(&[axis(3, 1, 1); 2]), of(&[axis(3, 1, 1); 3]));
+        assert_eq!((one.sums_per_channel, two.sums_per_channel, three.sums_per_channel), (1, 1, 3));
+        assert!(one.amplification < two.amplification);
+        assert_eq!(two.amplification.to_bits(), three.amplification.to_bits());
+        let mixed = of(&[axis(3, 1, 1), axis(4, 1, 1)]);
+        assert_eq!((mixed.amplification.to_bits(), mixed.sums_per_channel), (one.amplification.to_bits(), 4));
+    }
+
+    #[test]
+    fn other_kernels_have_the_error_of_the_fft() {
+        let transformed = Transformed::of(&[axis(4, 1, 1)]).expect("a dense kernel");
         assert_eq!(transformed.winograd, None);
         let norms = Norms { largest: 1.0, euclidean: 2.0, inputs: [1.0, 2.0], kernel: 1.0 };
         let error = transformed.error(norms, 1, Format::of(DataType::Float), 0.0);

@@ -60,29 +60,43 @@ def fits(window):
 
 
 def winograd(outputs, window, x, w):
-    """F(outputs, kernel) along each axis; nothing where the tile would be too large."""
-    taps = [axis.kernel for axis in window.axes]
-    if not fits(window) or any(tap + outputs - 2 > len(POINTS) for tap in taps):
+    """F(outputs, kernel) along the last two axes at most with kernels of 3 or 5; nothing where there is none. The others are summed."""
+    tiled = [place for place, axis in enumerate(window.axes) if axis.kernel in (3, 5)][-2:]
+    if not fits(window) or not tiled:
         return None
     x, w = as_correlation(window, x, w)
-    spatial, tiles = range(3, x.ndim), []
-    for place, axis in enumerate(window.axes):
-        tiles.append(-(-axis.output // outputs))
-        missing = tiles[-1] * outputs + axis.kernel - 1 - x.shape[place + 3]
-        x = numpy.pad(x, [(0, missing) if at == place + 3 else (0, 0) for at in range(x.ndim)])
-    for place, axis in zip(spatial, window.axes):
-        w = along(matrices(outputs, axis.kernel)[1], w, place)
-    sums = numpy.zeros([*x.shape[:2], w.shape[1], *[tile * outputs for tile in tiles]], numpy.float32)
-    for tile in itertools.product(*map(range, tiles)):
-        part = x[(..., *[slice(at * outputs, at * outputs + axis.kernel + outputs - 1) for at, axis in zip(tile, window.axes)])]
-        for place, axis in zip(spatial, window.axes):
-            part = along(matrices(outputs, axis.kernel)[2], part, place)
-        summed = (part[:, :, None] * w[None]).sum(3, dtype=numpy.float32)
-        for place, axis in zip(spatial, window.axes):
-            summed = along(matrices(outputs, axis.kernel)[0], summed, place)
-        sums[(..., *[slice(at * outputs, (at + 1) * outputs) for at in tile])] = summed
-    sums = sums[(..., *[slice(axis.output) for axis in window.axes])]
+    others = [place for place in range(len(window.axes)) if place not in tiled]
+    sums = None
+    for taps in itertools.product(*(range(window.axes[place].kernel) for place in others)):
+        at = dict(zip(others, taps))
+        shifted = tuple(slice(at[place], at[place] + axis.output) if place in at else slice(None) for place, axis in enumerate(window.axes))
+        part = (Ellipsis, *[slice(at[place], at[place] + 1) if place in at else slice(None) for place in range(len(window.axes))])
+        transformed = tiles(outputs, window, tiled, x[(Ellipsis, *shifted)], w[part])
+        sums = transformed if sums is None else sums + transformed
     return sums.reshape([sums.shape[0], sums.shape[1] * sums.shape[2], *sums.shape[3:]])
+
+
+def tiles(outputs, window, tiled, x, w):
+    """F(outputs, kernel) along the axes `tiled`; the kernel has one element along the others."""
+    steps = [outputs if place in tiled else axis.output for place, axis in enumerate(window.axes)]
+    extents = [axis.kernel + outputs - 1 if place in tiled else axis.output for place, axis in enumerate(window.axes)]
+    counts = [-(-axis.output // step) for axis, step in zip(window.axes, steps)]
+    transforms = [(place + 3, matrices(outputs, window.axes[place].kernel)) for place in tiled]
+    for place in tiled:
+        missing = counts[place] * outputs + window.axes[place].kernel - 1 - x.shape[place + 3]
+        x = numpy.pad(x, [(0, missing) if at == place + 3 else (0, 0) for at in range(x.ndim)])
+    for axis, (_, kernel, _) in transforms:
+        w = along(kernel, w, axis)
+    sums = numpy.zeros([*x.shape[:2], w.shape[1], *[count * step for count, step in zip(counts, steps)]], numpy.float32)
+    for tile in itertools.product(*map(range, counts)):
+        part = x[(..., *[slice(at * step, at * step + extent) for at, step, extent in zip(tile, steps, extents)])]
+        for axis, (_, _, inputs) in transforms:
+            part = along(inputs, part, axis)
+        summed = (part[:, :, None] * w[None]).sum(3, dtype=numpy.float32)
+        for axis, (output, _, _) in transforms:
+            summed = along(output, summed, axis)
+        sums[(..., *[slice(at * step, (at + 1) * step) for at, step in zip(tile, steps)])] = summed
+    return sums[(..., *[slice(axis.output) for axis in window.axes])]
 
 
 def fourier(window, x, w):
