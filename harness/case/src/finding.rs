@@ -59,11 +59,20 @@ pub struct Finding {
 
 impl Finding {
     /// Whether `shown`, a finding of a later run, is this finding on the same case. Only `shown` says what the case shows now.
-    /// An unstable finding also recurs as a stable one whose outcome it lists.
+    /// An unstable finding also recurs as a stable one whose outcome it lists, and an unexplained one as one that a later version explains.
     pub fn recurs_as(&self, shown: &Self) -> bool {
         let is_listed = || shown.outcomes.iter().all(|one| self.lists(&one.outcome));
         self.case == shown.case
-            && (self.signature == shown.signature || !shown.outcomes.is_empty() && is_listed())
+            && (self.signature == shown.signature
+                || self.is_explained_by(shown)
+                || !shown.outcomes.is_empty() && is_listed())
+    }
+
+    /// Whether nothing but an explanation distinguishes `shown` from this finding, which has none.
+    fn is_explained_by(&self, shown: &Self) -> bool {
+        let without_cause = Signature { cause: self.signature.cause.clone(), ..shown.signature.clone() };
+        matches!((&self.signature.cause, &shown.signature.cause), (Cause::Graph(_), Cause::Diagnosis(_)))
+            && self.signature == without_cause
     }
 
     /// Whether `shown`, a finding of a later run on the same case, is a divergence that this finding lists behind its own.
@@ -222,5 +231,18 @@ mod tests {
         assert!(!finding(Kind::BuildFailure, &["DequantizeLinear"], &[&other]).is_outcome_of(&unstable));
         assert!(!finding(Kind::RejectsValid, &["Conv"], &[&rejected]).is_outcome_of(&unstable));
         assert!(!finding(Kind::RejectsValid, &["DequantizeLinear"], &[]).is_outcome_of(&unstable));
+    }
+
+    #[test]
+    fn finding_recurs_as_one_that_a_later_version_explains() {
+        let stored =
+            include_str!("../../../golden/cases/ort-cpu-parse-crash-convtranspose-0c8bd0e2/finding.json");
+        let unexplained: Finding = serde_json::from_str(stored).unwrap();
+        let mut explained = unexplained.clone();
+        explained.signature.cause = Cause::Diagnosis(vec!["bias-dropped".to_owned()]);
+        assert!(unexplained.recurs_as(&explained));
+        assert!(!explained.recurs_as(&unexplained), "what explained it no longer does");
+        explained.signature.kind = Kind::WrongShape;
+        assert!(!unexplained.recurs_as(&explained));
     }
 }
