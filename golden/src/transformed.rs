@@ -8,11 +8,11 @@ use crate::{format::Format, taps::Reach};
 /// The largest tile of inputs that Winograd's algorithm is taken to transform along one axis: that of F(6, 3).
 const LARGEST_TILE: usize = 8;
 
-/// The kernel extents that implementations transform by Winograd's algorithm: 3 everywhere, and 5 in NVIDIA's cuDNN (*cuDNN API*,
-/// `cudnnConvolutionFwdAlgo_t`).
+/// The kernel extents that implementations are taken to transform by Winograd's algorithm. We know of no library that does for others; no
+/// source says that none does.
 const TILED_KERNELS: [usize; 2] = [3, 5];
 
-/// The axes along which implementations transform at most: two, also in three dimensions, where a third would leave nothing of 32 bits.
+/// The axes along which implementations are taken to transform at most: two, also in three dimensions, where a third would leave nothing of 32 bits.
 const MOST_TILED_AXES: usize = 2;
 
 /// The interpolation points, in the order in which larger tiles use them; the last point of every tile is infinity.

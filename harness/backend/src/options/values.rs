@@ -80,7 +80,7 @@ pub enum LayerPrecision {
 /// The shapes for which an engine is optimal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Optimum {
-    /// Those of the case's first run.
+    /// The shapes of the case's first run.
     First,
     Smallest,
     Largest,
