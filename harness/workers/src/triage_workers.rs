@@ -296,15 +296,17 @@ impl TriageWorkers {
         runs
     }
 
-    /// Runs a case in a worker that has run others, if one is idle.
+    /// Runs a case in a worker that has run one before: others, or this one if no such worker is idle.
     pub fn observe_warm(&self, task: &Task) -> Result<Observation, WorkerError> {
         let begun = Instant::now();
         let _warm = self.warm_permits.acquire(Priority::Needed);
         let _busy = self.busy.acquire(Priority::Needed);
         let idle = self.warm.pop();
+        let is_new = idle.is_none();
         let mut worker = idle.map_or_else(|| self.pools.take(), Ok)?;
         self.log_wait(begun);
-        match observe(&mut worker, task) {
+        let warmed_up = if is_new { observe(&mut worker, task).map(drop) } else { Ok(()) };
+        match warmed_up.and_then(|()| observe(&mut worker, task)) {
             Ok(observation) => {
                 self.keep_warm(Some(worker));
                 Ok(observation)
