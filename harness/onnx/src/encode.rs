@@ -32,7 +32,7 @@ impl Graph {
 
 /// The IR version of the ONNX release that introduced an operator set: the least that allows it, and so the one
 /// that most readers take. Source: onnx/docs/Versioning.md, "Released Versions".
-const fn ir_version(opset: i64) -> i64 {
+pub const fn ir_version(opset: i64) -> i64 {
     match opset {
         ..=11 => 6,
         12..=14 => 7,

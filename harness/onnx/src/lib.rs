@@ -55,6 +55,7 @@ mod shapes;
 mod tensor;
 mod tensor_proto;
 mod tensor_type;
+mod text;
 mod window;
 
 pub use dataflow::{Dataflow, FlowNode};
@@ -74,4 +75,5 @@ pub use rule::{Broken, Rule, RuleViolation};
 pub use shapes::{MAX_ELEMENTS, MAX_OPSET, MAX_RANK, MIN_OPSET, Shapes, infer_shapes};
 pub use tensor::{InvalidTensor, Tensor, TensorData, element_count, volume};
 pub use tensor_type::TensorType;
+pub use text::GraphText;
 pub use window::{Channels, Window, WindowMut};

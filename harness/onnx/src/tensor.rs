@@ -193,6 +193,24 @@ impl Tensor {
         }
     }
 
+    /// The first `most` elements in the fewest digits that give them back; a `Bool` as 0 or 1.
+    ///
+    /// ```
+    /// # use twinfer_onnx::{Tensor, TensorData};
+    /// let tensor = Tensor::new(vec![4], TensorData::Float(vec![1.0, -0.1, 3e38, f32::NAN])).expect("four elements");
+    /// assert_eq!(tensor.element_texts(3), ["1.0", "-0.1", "3e38"]);
+    /// ```
+    pub fn element_texts(&self, most: usize) -> Vec<String> {
+        match &self.data {
+            TensorData::Bool(elements) => {
+                elements.iter().take(most).map(|x| u8::from(*x).to_string()).collect()
+            }
+            data => {
+                each_type!(data, elements => elements.iter().take(most).map(|x| format!("{x:?}")).collect())
+            }
+        }
+    }
+
     /// The tensor of `values` rounded to nearest even; integer types saturate and take NaN for zero, as Rust's
     /// casts do.
     pub fn from_f64(dtype: DataType, shape: Vec<usize>, values: &[f64]) -> Result<Self, InvalidTensor> {
