@@ -1,11 +1,14 @@
 //! The crate `twinfer` as another project's `cargo test` uses it: this binary is its own worker, so it has a `main`. A test that is
 //! not listed there is dead code, which the compiler reports.
 
-use std::process::ExitCode;
+use std::{path::Path, process::ExitCode};
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
-use twinfer::{Case, Conformance, InvalidSpace, Kind, Space};
+use twinfer::{
+    Case, Conformance, DataType, Error, Family, InvalidSpace, Kind, Space, Tensor, TensorData, TensorSource,
+};
+use twinfer_targets::read_case;
 
 /// A trial per function, with its name.
 macro_rules! trials {
@@ -17,6 +20,10 @@ fn main() -> ExitCode {
     let trials = trials![
         generated_convolutions_conform,
         diverging_case_is_shrunk_to_one_node,
+        failure_is_the_smallest_case_in_text_form,
+        known_finding_fails_no_test,
+        outputs_of_a_model_are_compared_with_a_tolerance,
+        model_that_is_refused_has_no_outputs,
         missing_library_is_an_error,
         conformance_that_compared_nothing_panics,
     ];
@@ -30,12 +37,10 @@ fn runner(cases: u32) -> TestRunner {
     )
 }
 
+/// `?` turns an error into one of proptest.
 fn generated_convolutions_conform() -> Result<(), Failed> {
     let conformance = Conformance::of(&["ort:cpu,opt=off"])?;
-    let outcome = runner(50).run(&Space::convolutions().cases(), |case| {
-        let divergences = conformance.check(&case).map_err(|error| TestCaseError::fail(error.to_string()))?;
-        if divergences.is_empty() { Ok(()) } else { Err(TestCaseError::fail(format!("{divergences:?}"))) }
-    });
+    let outcome = runner(50).run(&Space::convolutions().cases(), |case| Ok(conformance.check(&case)?));
     outcome.map_err(|error| error.to_string().into())
 }
 
@@ -43,7 +48,7 @@ fn generated_convolutions_conform() -> Result<(), Failed> {
 fn diverging_case_is_shrunk_to_one_node() -> Result<(), Failed> {
     let conformance = Conformance::of(&["ort:cpu"])?;
     let accepts = |case: &Case| {
-        let divergences = conformance.check(case).unwrap_or_default();
+        let divergences = conformance.divergences(case).unwrap_or_default();
         divergences.iter().any(|divergence| divergence.kind == Kind::AcceptsInvalid)
     };
     let outcome = runner(400).run(&InvalidSpace::new().cases(), |case| {
@@ -55,16 +60,77 @@ fn diverging_case_is_shrunk_to_one_node() -> Result<(), Failed> {
     }
 }
 
+fn failure_is_the_smallest_case_in_text_form() -> Result<(), Failed> {
+    let checked = Conformance::of(&["ort:cpu"])?.check_all(Family::Invalid.cases(0).take(100));
+    let failure = checked.err().ok_or("every case conforms")?;
+    insta::assert_snapshot!(failure, @r#"
+    ort:cpu diverges in execute: accepts-invalid: accepted a graph that breaks declared-output
+    <ir_version: 8, opset_import: ["" : 16]>
+    twinfer (float[1,1,1] x) => (float[2,6,2] y0)
+    <float[1,1,1] W0 = {0}>
+    {
+      y0 = ConvTranspose <kernel_shape = [1]> (x, W0)
+    }
+    x = float[1,1,1] {0}
+    "#);
+    Ok(())
+}
+
+fn known_finding_fails_no_test() -> Result<(), Failed> {
+    let findings = Path::new(env!("CARGO_MANIFEST_DIR")).join("../golden/cases");
+    let case = read_case(&findings.join("ort-cpu-parse-crash-convtranspose-0c8bd0e2"))?;
+    let conforming = Family::Conv.cases(0).take(5);
+    let checked = Conformance::of(&["ort:cpu"])?.check_all([case.clone()]);
+    if !matches!(checked, Err(Error::Diverges(_))) {
+        return Err(format!("{checked:?}").into());
+    }
+    let conformance = Conformance::of(&["ort:cpu"])?.with_known(&findings)?;
+    Ok(conformance.check_all([case].into_iter().chain(conforming))?)
+}
+
+/// A model from a file with inputs of one's own, compared with a tolerance of one's own.
+fn outputs_of_a_model_are_compared_with_a_tolerance() -> Result<(), Failed> {
+    let is_float = |case: &Case| case.runs[0].inputs.iter().all(|input| input.dtype() == DataType::Float);
+    let model = Family::Conv.cases(1).take(100).find(is_float).ok_or("a case")?.graph.encode();
+    let case = Case::from_onnx(&model)?;
+    let ones = |source: &TensorSource| {
+        let elements = vec![1.0; source.shape().iter().product()];
+        Tensor::new(source.shape().to_vec(), TensorData::Float(elements))
+    };
+    let inputs = case.runs[0].inputs.iter().map(ones).collect::<Result<_, _>>()?;
+    let case = case.with_inputs(inputs);
+    let expected = twinfer::expected(&case)?;
+    let conformance = Conformance::of(&["ort:cpu"])?;
+    for computed in conformance.outputs(&case)? {
+        approx::assert_relative_eq!(computed.runs[0][0], expected[0][0], epsilon = 1e-6, max_relative = 1e-5);
+        approx::assert_ulps_ne!(computed.runs[0][0], Tensor::new(vec![], TensorData::Float(vec![0.0]))?);
+    }
+    Ok(())
+}
+
+fn model_that_is_refused_has_no_outputs() -> Result<(), Failed> {
+    let case = Family::Invalid.cases(0).take(500).find(
+        |case| matches!(&case.expectation, twinfer::Expectation::Invalid(rule) if rule == "input-channels"),
+    );
+    let conformance = Conformance::of(&["ort:cpu"])?;
+    match conformance.outputs(&case.ok_or("a case that breaks the rule")?) {
+        Err(error @ Error::NoOutputs { .. })
+            if error.to_string().starts_with("ort:cpu gave no outputs: ") =>
+        {
+            Ok(())
+        }
+        other => Err(format!("{other:?}").into()),
+    }
+}
+
 /// Golden does not know the operator set, and the backend refuses the model.
 fn conformance_that_compared_nothing_panics() -> Result<(), Failed> {
     let conformance = Conformance::of(&["ort:cpu,opt=off"])?;
     let none = conformance.ensure_compared().err().ok_or("no case ran")?.to_string();
-    let outcome = runner(3).run(&Space::convolutions().cases(), |mut case| {
+    for mut case in Family::Conv.cases(0).take(3) {
         case.graph.opset = 999;
-        let divergences = conformance.check(&case).map_err(|error| TestCaseError::fail(error.to_string()))?;
-        if divergences.is_empty() { Ok(()) } else { Err(TestCaseError::fail(format!("{divergences:?}"))) }
-    });
-    outcome.map_err(|error| error.to_string())?;
+        conformance.check(&case)?;
+    }
     let why = conformance.ensure_compared().err().ok_or("nothing was compared")?.to_string();
     if !none.ends_with("no case ran") || !why.contains("3 cases unspecified") || !why.contains("rejected in")
     {
@@ -76,7 +142,7 @@ fn conformance_that_compared_nothing_panics() -> Result<(), Failed> {
 
 fn missing_library_is_an_error() -> Result<(), Failed> {
     match Conformance::of(&["ort:cpu,version=0.1"]) {
-        Err(twinfer::Error::Library(_)) => Ok(()),
+        Err(Error::Library(_)) => Ok(()),
         Err(other) => Err(other.to_string().into()),
         Ok(_) => Err("a library of version 0.1 was found".into()),
     }

@@ -61,6 +61,12 @@ impl Family {
         };
         CaseStream { family: self, distribution, seed, space }
     }
+
+    /// The cases of this family for `seed`, from index 0 on, without end: take as many as a test has time for.
+    pub fn cases(self, seed: u64) -> impl Iterator<Item = Case> {
+        let stream = self.stream(Distribution::Full, seed);
+        (0..).map(move |index| stream.case(index))
+    }
 }
 
 /// The cases of a family whose baseline is `space`.

@@ -45,7 +45,7 @@ const ALLOWED: &[(&str, &str)] = &[
         "bench",
         "backend campaign case checks driver-cache generators golden libraries onnx store worker workers",
     ),
-    ("facade", "case generators libraries targets worker workers"),
+    ("facade", "case generators libraries onnx store targets worker workers"),
     (
         "cli",
         "backend bench campaign case checks configuration generators golden libraries log minimize onnx reports \

@@ -10,8 +10,9 @@ use crate::Distribution;
 
 /// One graph, a request, and one or more runs in order.
 ///
-/// A case is self-contained: replaying it needs no generator and no seed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// A case is self-contained: replaying it needs no generator and no seed. [`Display`](fmt::Display) and [`Debug`] write it in ONNX's
+/// text form.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct Case {
     /// The graph, with its initializers as data.
     pub graph: Graph,

@@ -127,7 +127,8 @@ impl From<TargetError> for Failure {
             TargetError::NoBackend
             | TargetError::NothingToCompareWith { .. }
             | TargetError::Model { .. }
-            | TargetError::NoFinding(_) => Self::usage(error),
+            | TargetError::NoFinding(_)
+            | TargetError::NoReference(_) => Self::usage(error),
             TargetError::Triage(error) => error.into(),
             TargetError::Worker(error) => error.into(),
             TargetError::Store(error) => error.into(),

@@ -1,4 +1,5 @@
 use std::{
+    path::Path,
     sync::{
         Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -6,22 +7,27 @@ use std::{
     thread,
 };
 
-use twinfer_case::{Case, Comparisons, Divergence, TrustedVariant, Variant, Verdict};
+use twinfer_case::{
+    Case, Comparisons, Divergence, Finding, Signature, TrustedVariant, Variant, VariantInfo, Verdict,
+};
 use twinfer_libraries::{Hashing, Installed, Store};
+use twinfer_store::{FindingsFolder, RecordedObservation, known_findings};
 use twinfer_targets::Targets;
 use twinfer_workers::Deadlines;
 
-use crate::{Error, program};
+use crate::{Error, Failure, Outputs, program};
 
 /// Variants that are compared with golden case by case, each in a worker process of its own.
 ///
 /// A case need not be comparable: the specification may leave it open, or a backend documents that it does not support it. But a
 /// variant for which that holds of every case was not tested. Therefore dropping a `Conformance` panics if one of its variants was
-/// compared on no case, which fails the test, unless [`check`](Self::check) has returned an error or the thread panics already. A
+/// compared on no case, which fails the test, unless a check has returned an error or the thread panics already. A
 /// `static` is never dropped: call [`ensure_compared`](Self::ensure_compared) at the end of such a test.
 pub struct Conformance {
-    subjects: Targets,
-    /// By variant, in the order of the subjects.
+    targets: Targets,
+    /// The signatures of findings that fail no test.
+    known: Vec<Signature>,
+    /// By variant, in the order of the targets.
     comparisons: Mutex<Vec<(Variant, Comparisons)>>,
     /// Whether a check returned an error, which fails the test by itself.
     has_failed: AtomicBool,
@@ -33,32 +39,67 @@ impl Conformance {
         let vouched = |text: &&str| text.parse().map(TrustedVariant::vouch);
         let variants = variants.iter().map(vouched).collect::<Result<Vec<_>, _>>()?;
         let libraries = libraries(&variants)?;
-        let subjects = Targets::start(&variants, &program::worker(&libraries)?, Deadlines::default())?;
-        let comparisons = subjects.infos().map(|info| (info.variant.clone(), Comparisons::default()));
+        let targets = Targets::start(&variants, &program::worker(&libraries)?, Deadlines::default())?;
+        let comparisons = targets.infos().map(|info| (info.variant.clone(), Comparisons::default()));
         let comparisons = Mutex::new(comparisons.collect());
-        Ok(Self { subjects, comparisons, has_failed: AtomicBool::new(false) })
+        Ok(Self { targets, known: Vec::new(), comparisons, has_failed: AtomicBool::new(false) })
+    }
+
+    /// Lets [`check_all`](Self::check_all) go on after a finding that is stored in `folder`: where `twinfer adopt` keeps findings, or
+    /// the run directory of a campaign.
+    pub fn with_known(mut self, folder: impl AsRef<Path>) -> Result<Self, Error> {
+        let findings = FindingsFolder::at(&known_findings(folder.as_ref())).load()?;
+        self.known.extend(findings.into_iter().map(|(finding, _)| finding.signature));
+        Ok(self)
+    }
+
+    /// Fails with the case as it is if a variant diverges on it.
+    ///
+    /// In a proptest this is the check to call: proptest makes the case smaller by checking smaller ones.
+    pub fn check(&self, case: &Case) -> Result<(), Error> {
+        let divergences = self.divergences(case)?;
+        if divergences.is_empty() {
+            return Ok(());
+        }
+        Err(self.failed(Failure { case: case.clone(), divergences }))
+    }
+
+    /// Checks cases in order. Fails at the first on which a variant diverges in a way that is not [known](Self::with_known), with the
+    /// smallest case that shows the same.
+    pub fn check_all(&self, cases: impl IntoIterator<Item = Case>) -> Result<(), Error> {
+        for case in cases {
+            let divergences = self.divergences(&case)?;
+            if divergences.is_empty() {
+                continue;
+            }
+            let reduced = self.targets.reduce(&case).inspect_err(|_| self.note_failure())?;
+            let failure = match reduced {
+                Some((finding, _)) if self.known.contains(&finding.signature) => continue,
+                Some((Finding { divergences, .. }, case)) => Failure { case, divergences },
+                // it diverges only in a worker that has run other cases
+                None => Failure { case, divergences },
+            };
+            return Err(self.failed(failure));
+        }
+        Ok(())
     }
 
     /// The divergences of all variants on `case`; empty if every variant conforms, or a rule of its backend or of golden
     /// covers the case.
-    pub fn check(&self, case: &Case) -> Result<Vec<Divergence>, Error> {
-        let surveyed = self.subjects.survey(std::slice::from_ref(case), &|_, _| {});
-        let answers = surveyed.inspect_err(|_| self.has_failed.store(true, Ordering::Relaxed))?;
-        let mut comparisons = self.comparisons.lock().unwrap_or_else(PoisonError::into_inner);
-        for (answers, (_, comparisons)) in answers.iter().zip(comparisons.iter_mut()) {
-            for answer in answers {
-                if let Some(record) = answer.record() {
-                    comparisons.record(&record);
-                }
-            }
-        }
-        drop(comparisons);
-        let verdicts = answers.into_iter().flatten().filter_map(|answer| answer.verdict);
+    pub fn divergences(&self, case: &Case) -> Result<Vec<Divergence>, Error> {
+        let verdicts = self.answers(case)?.into_iter().filter_map(|answer| answer.verdict);
         let divergences = verdicts.filter_map(|verdict| match verdict {
             Verdict::Diverges(divergences) => Some(divergences),
             _ => None,
         });
         Ok(divergences.flatten().collect())
+    }
+
+    /// What every variant computes on `case`, in the order of the variants, to compare in another way than this crate does.
+    ///
+    /// An error if a variant does not execute the case.
+    pub fn outputs(&self, case: &Case) -> Result<Vec<Outputs>, Error> {
+        self.answers(case)?.into_iter().map(Outputs::of).collect()
     }
 
     /// An error that says why if a variant was compared on none of the cases that were checked so far.
@@ -70,6 +111,34 @@ impl Conformance {
         let causes = comparisons.iter().flat_map(|(variant, comparisons)| comparisons.causes(variant));
         let causes: Vec<_> = causes.collect();
         if causes.is_empty() { Ok(()) } else { Err(Error::NothingCompared(causes.join("\n"))) }
+    }
+
+    /// The variants that are compared, with the descriptions that their backends give.
+    pub fn variants(&self) -> impl Iterator<Item = &VariantInfo> {
+        self.targets.infos()
+    }
+
+    /// What every variant does with `case`, in the order of the variants.
+    fn answers(&self, case: &Case) -> Result<Vec<RecordedObservation>, Error> {
+        let surveyed = self.targets.survey(std::slice::from_ref(case), &|_, _| {});
+        let answers = surveyed.inspect_err(|_| self.note_failure())?;
+        let mut comparisons = self.comparisons.lock().unwrap_or_else(PoisonError::into_inner);
+        for (answers, (_, comparisons)) in answers.iter().zip(comparisons.iter_mut()) {
+            for record in answers.iter().filter_map(RecordedObservation::record) {
+                comparisons.record(&record);
+            }
+        }
+        drop(comparisons);
+        Ok(answers.into_iter().flatten().collect())
+    }
+
+    fn failed(&self, failure: Failure) -> Error {
+        self.note_failure();
+        Error::Diverges(Box::new(failure))
+    }
+
+    fn note_failure(&self) {
+        self.has_failed.store(true, Ordering::Relaxed);
     }
 }
 

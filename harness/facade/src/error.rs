@@ -1,9 +1,27 @@
-use twinfer_case::InvalidVariant;
+use std::fmt;
+
+use twinfer_case::{InvalidVariant, Variant};
 use twinfer_targets::TargetError;
 
-/// The error of backends that cannot be compared.
-#[derive(Debug, thiserror::Error)]
+use crate::Failure;
+
+/// Why a test fails: a variant diverges, or backends could not be compared.
+///
+/// [`Debug`] writes the same text as [`Display`](fmt::Display), so a test that returns a `Result` with this error prints what a person
+/// reads.
+#[derive(thiserror::Error)]
 pub enum Error {
+    /// A variant diverges.
+    #[error("{0}")]
+    Diverges(Box<Failure>),
+    /// A variant gave no outputs: it refused the case, failed, crashed or hung.
+    #[error("{variant} gave no outputs: {reason}")]
+    NoOutputs {
+        /// The variant.
+        variant: Variant,
+        /// What it did instead.
+        reason: String,
+    },
     /// A text does not name a variant.
     #[error(transparent)]
     Variant(#[from] InvalidVariant),
@@ -12,7 +30,8 @@ pub enum Error {
     Library(#[from] twinfer_libraries::Error),
     /// There is no program to run as a worker.
     #[error(
-        "no worker: call twinfer::become_worker_if_asked() first in main, set TWINFER_PROGRAM, or put twinfer beside the tests"
+        "no worker: install the command twinfer, set TWINFER_PROGRAM to it, or call twinfer::become_worker_if_asked() first in the main \
+         of a test with harness = false"
     )]
     NoProgram,
     /// A variant was compared on none of the cases that were checked; the text says why, one line per cause.
@@ -21,4 +40,13 @@ pub enum Error {
     /// A worker failed.
     #[error(transparent)]
     Target(#[from] TargetError),
+    /// Known findings cannot be read.
+    #[error(transparent)]
+    Store(#[from] twinfer_store::StoreError),
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }

@@ -1,31 +1,37 @@
 //! Conformance of inference backends as part of your own `cargo test`.
 //!
-//! Backends run in worker processes. A test binary can be its own worker: a test target with `harness = false` calls
-//! [`become_worker_if_asked`] before anything else. Otherwise the worker is the program that `TWINFER_PROGRAM` names, or
-//! `twinfer` beside the test binary.
-//!
 //! ```no_run
-//! use proptest::{prop_assert, proptest};
-//! use twinfer::{Conformance, Space};
+//! use twinfer::{Conformance, Family};
 //!
-//! fn main() {
-//!     twinfer::become_worker_if_asked();
-//!     let conformance = Conformance::of(&["ort:cpu,opt=off"]).expect("its library is installed");
-//!     proptest!(|(case in Space::convolutions().cases())| {
-//!         let divergences = conformance.check(&case).expect("the workers answer");
-//!         prop_assert!(divergences.is_empty(), "{divergences:?}");
-//!     });
-//! }
+//! let conformance = Conformance::of(&["ort:cpu,opt=off"])?;
+//! conformance.check_all(Family::Deconv.cases(0).take(256))?;
+//! # Ok::<(), twinfer::Error>(())
 //! ```
 //!
-//! A test fails if a variant was compared on none of its cases: see [`Conformance`]. proptest minimizes a case that diverges. `twinfer backends install` installs libraries.
+//! A test that fails prints at most 15 lines: what diverges, why, and the smallest case that shows it in ONNX's text form. A test in
+//! which a variant was compared on none of the cases fails too: see [`Conformance`].
+//!
+//! - Your own model: [`Case::from_onnx`], with inputs of your own by [`Case::with_inputs`].
+//! - Bugs that you know: [`Conformance::with_known`].
+//! - Your own tolerance: [`Conformance::outputs`] and [`expected`] are tensors that approx's `assert_relative_eq!` and
+//!   `assert_ulps_eq!` compare.
+//! - proptest: [`Space::cases`](Space) is a strategy, and [`Conformance::check`] the check to call; a [`Case`] that fails is shrunk by twinfer.
+//!
+//! Backends run in worker processes. A worker is the command `twinfer`: the program that `TWINFER_PROGRAM` names, or else `twinfer`
+//! beside the test binary or on `PATH`. Without the command, a test target with `harness = false` can be its own worker: see
+//! [`become_worker_if_asked`]. `twinfer backends install` installs the libraries of backends.
 
 mod conformance;
 mod error;
+mod failure;
+mod outputs;
 mod program;
 
 pub use conformance::Conformance;
 pub use error::Error;
+pub use failure::Failure;
+pub use outputs::{Outputs, expected};
 pub use program::become_worker_if_asked;
-pub use twinfer_case::{Case, Divergence, Kind, Variant, Verdict};
+pub use twinfer_case::{Case, Divergence, Expectation, Kind, TensorSource, Variant};
 pub use twinfer_generators::{Cases, Family, InvalidSpace, Space};
+pub use twinfer_onnx::{DataType, Graph, Tensor, TensorData};

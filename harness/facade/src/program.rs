@@ -28,7 +28,8 @@ pub fn become_worker_if_asked() {
 /// The command that starts a worker which finds `libraries`.
 pub fn worker(libraries: &[Installed]) -> Result<WorkerCommand, Error> {
     let this = env::current_exe().map_err(|_| Error::NoProgram)?;
-    let mut command = match env::var_os(PROGRAM_VARIABLE).map(PathBuf::from).or_else(|| beside(&this)) {
+    let installed = || beside(&this).or_else(on_path);
+    let mut command = match env::var_os(PROGRAM_VARIABLE).map(PathBuf::from).or_else(installed) {
         _ if SERVES.load(Ordering::Relaxed) => {
             let as_worker = (WORKER_VARIABLE.to_owned(), "1".to_owned());
             WorkerCommand { env: vec![as_worker], ..WorkerCommand::new(this) }
@@ -42,6 +43,14 @@ pub fn worker(libraries: &[Installed]) -> Result<WorkerCommand, Error> {
 
 /// `twinfer` in the folder of `program` or in its parent, where Cargo puts it for tests.
 fn beside(program: &Path) -> Option<PathBuf> {
-    let folders = program.ancestors().skip(1).take(2);
-    folders.map(|folder| folder.join("twinfer")).find(|candidate| candidate.is_file())
+    command_in(program.ancestors().skip(1).take(2).map(Path::to_owned))
+}
+
+/// `twinfer` in a folder of `PATH`, where `cargo install` and pip put it.
+fn on_path() -> Option<PathBuf> {
+    command_in(env::split_paths(&env::var_os("PATH")?).filter(|folder| folder.is_absolute()))
+}
+
+fn command_in(mut folders: impl Iterator<Item = PathBuf>) -> Option<PathBuf> {
+    folders.find_map(|folder| Some(folder.join("twinfer")).filter(|candidate| candidate.is_file()))
 }

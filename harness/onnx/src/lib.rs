@@ -33,6 +33,7 @@
 
 mod attributes;
 mod census;
+mod closeness;
 mod constant;
 mod dataflow;
 mod decode;

@@ -194,13 +194,7 @@ impl Tensor {
     }
 
     /// The first `most` elements in the fewest digits that give them back; a `Bool` as 0 or 1.
-    ///
-    /// ```
-    /// # use twinfer_onnx::{Tensor, TensorData};
-    /// let tensor = Tensor::new(vec![4], TensorData::Float(vec![1.0, -0.1, 3e38, f32::NAN])).expect("four elements");
-    /// assert_eq!(tensor.element_texts(3), ["1.0", "-0.1", "3e38"]);
-    /// ```
-    pub fn element_texts(&self, most: usize) -> Vec<String> {
+    pub(crate) fn element_texts(&self, most: usize) -> Vec<String> {
         match &self.data {
             TensorData::Bool(elements) => {
                 elements.iter().take(most).map(|x| u8::from(*x).to_string()).collect()

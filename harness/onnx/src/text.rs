@@ -3,11 +3,14 @@
 use std::fmt;
 
 use crate::{
-    DataType, Dim, Graph, Node, Tensor, ValueInfo, attributes,
+    DataType, Dim, Graph, Initializer, Node, Tensor, ValueInfo, attributes,
     encode::ir_version,
     proto::{AttributeProto, attribute_type},
     tensor_proto,
 };
+
+/// The length of a line of initializers, unless one initializer takes more.
+const LINE: usize = 100;
 
 /// A graph in the text form of ONNX's own parser and printer, several lines long.
 ///
@@ -50,6 +53,13 @@ impl Graph {
     }
 }
 
+impl Tensor {
+    /// The tensor in ONNX's text form with its first `most_elements` elements, such as `float[2] {1, -0.5}`.
+    pub fn text(&self, most_elements: usize) -> String {
+        format!("{} {}", tensor_type(self), elements(self, most_elements))
+    }
+}
+
 impl fmt::Display for GraphText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let graph = self.graph;
@@ -57,13 +67,12 @@ impl fmt::Display for GraphText<'_> {
         writeln!(f, r#"<ir_version: {ir_version}, opset_import: ["" : {opset}]>"#)?;
         let (inputs, outputs) = (list(&graph.inputs, value), list(&graph.outputs, value));
         write!(f, "twinfer ({inputs}) => ({outputs})")?;
-        for (place, initializer) in graph.initializers.iter().enumerate() {
-            f.write_str(if place == 0 { "\n<" } else { ",\n " })?;
-            let tensor = &initializer.tensor;
-            let (declared, name) = (tensor_type(tensor), identifier(&initializer.name));
-            write!(f, "{declared} {name} = {}", elements(tensor, self.most_elements))?;
+        if graph.initializers.is_empty() {
+            f.write_str(" {\n")?;
+        } else {
+            let initializers = graph.initializers.iter().map(|initializer| self.initializer(initializer));
+            writeln!(f, "\n<{}>\n{{", filled(initializers))?;
         }
-        f.write_str(if graph.initializers.is_empty() { " {\n" } else { ">\n{\n" })?;
         for node in &graph.nodes {
             writeln!(f, "  {}", self.node(node))?;
         }
@@ -72,6 +81,10 @@ impl fmt::Display for GraphText<'_> {
 }
 
 impl GraphText<'_> {
+    fn initializer(&self, Initializer { name, tensor }: &Initializer) -> String {
+        format!("{} {} = {}", tensor_type(tensor), identifier(name), elements(tensor, self.most_elements))
+    }
+
     fn node(&self, node: &Node) -> String {
         let attributes = attributes::write(&node.op);
         let attributes = list(&attributes, |attribute| self.attribute(attribute));
@@ -90,14 +103,28 @@ impl GraphText<'_> {
             attribute_type::TENSOR => {
                 let tensor =
                     attribute.t.as_deref().cloned().and_then(|proto| tensor_proto::tensor(proto).ok());
-                tensor.map_or_else(String::new, |tensor| {
-                    format!("{} {}", tensor_type(&tensor), elements(&tensor, self.most_elements))
-                })
+                tensor.map_or_else(String::new, |tensor| tensor.text(self.most_elements))
             }
             _ => format!("{:?}", String::from_utf8_lossy(attribute.s.as_deref().unwrap_or_default())),
         };
         format!("{} = {value}", attribute.name)
     }
+}
+
+/// The texts separated by commas, as many on a line as it has room for; later lines are indented by one.
+fn filled(texts: impl Iterator<Item = String>) -> String {
+    let (mut filled, mut width) = (String::new(), 0);
+    for text in texts {
+        let length = text.chars().count() + ", ".len();
+        if width > 0 {
+            let fits = width + length <= LINE;
+            filled.push_str(if fits { ", " } else { ",\n " });
+            width = if fits { width } else { 0 };
+        }
+        width += length;
+        filled.push_str(&text);
+    }
+    filled
 }
 
 /// The texts of `items`, separated by commas.
@@ -166,7 +193,7 @@ mod tests {
     use half::f16;
 
     use super::*;
-    use crate::{AutoPad, BatchNormalization, ConvTranspose, Initializer, Op, TensorData};
+    use crate::{AutoPad, BatchNormalization, ConvTranspose, Op, TensorData};
 
     #[test]
     fn text_is_in_the_syntax_of_onnx() {
@@ -212,8 +239,7 @@ mod tests {
         let text = r#"
 <ir_version: 8, opset_import: ["" : 17]>
 twinfer (float[N,?,3] x, float scalar) => (float[] z)
-<float[1,1,4] "layer.0/weight" = {1, -0.5, 1e-30, … 1 more},
- float16 half = {3.0},
+<float[1,1,4] "layer.0/weight" = {1, -0.5, 1e-30, … 1 more}, float16 half = {3.0},
  bool[2] mask = {1, 0}>
 {
   c = Constant <value = int8[2] {-1, 1}> ()

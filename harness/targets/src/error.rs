@@ -38,6 +38,9 @@ pub enum TargetError {
         /// The tensor that is too large.
         reason: OversizedRecipe,
     },
+    /// Golden does not say what the outputs of a case are; the text says why.
+    #[error("golden computes no outputs: {0}")]
+    NoReference(String),
     /// A case cannot be minimized.
     #[error(transparent)]
     Triage(#[from] TriageError),

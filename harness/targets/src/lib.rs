@@ -29,7 +29,7 @@ mod sanitizer;
 mod survey;
 mod targets;
 
-pub use case::{read_case, write_case};
+pub use case::{expected, read_case, write_case};
 pub use error::TargetError;
 pub use explain::Explanation;
 pub use fewest_options::reduce_options;

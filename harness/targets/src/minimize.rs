@@ -49,11 +49,8 @@ impl Targets {
                 records.push(evaluated.record(workers.info()));
                 continue;
             };
-            let diverging = DivergingCase { evaluated: evaluated.clone(), symptom };
-            let reduction =
-                Reduction { workers, oracle: &self.oracle, cancellation: &Cancellation::default() };
-            let smaller = reduction.reduce(&diverging, sink)?;
-            let mut minimal = confirm_smaller(&smaller, workers)?.unwrap_or(diverging);
+            let mut minimal =
+                self.smallest(workers, DivergingCase { evaluated: evaluated.clone(), symptom }, sink)?;
             let Study { trigger, refuted, composed } = self.study(workers, &minimal, neighbors)?;
             minimal.symptom = minimal.symptom.without(&refuted);
             let (minimal, outcomes) = repeated(workers, minimal)?;
@@ -69,6 +66,33 @@ impl Targets {
             return Ok(Minimization::Minimal(Box::new(Minimal { finding, folder })));
         }
         Ok(Minimization::NoDivergence(records))
+    }
+
+    /// The smallest case on which the first variant that diverges on `case` diverges in the same way, with the finding that it
+    /// shows, without experiments and repeats; `None` if no variant diverges.
+    pub fn reduce(&self, case: &Case) -> Result<Option<(Finding, Case)>, TargetError> {
+        for workers in &self.variants {
+            let evaluated = self.evaluate_fresh(workers, case)?;
+            if let Some(symptom) = symptom(&evaluated, None) {
+                let diverging = DivergingCase { evaluated: evaluated.clone(), symptom };
+                let minimal = self.smallest(workers, diverging, &mut |_| {})?;
+                let finding = finding(workers.info(), &evaluated, &minimal, Vec::new());
+                return Ok(Some((finding, minimal.evaluated.encoded.case.clone())));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The smallest case that shows the symptom of `diverging`, in fresh workers too.
+    fn smallest(
+        &self,
+        workers: &TriageWorkers,
+        diverging: DivergingCase,
+        sink: &mut dyn FnMut(&Event),
+    ) -> Result<DivergingCase, TargetError> {
+        let reduction = Reduction { workers, oracle: &self.oracle, cancellation: &Cancellation::default() };
+        let smaller = reduction.reduce(&diverging, sink)?;
+        Ok(confirm_smaller(&smaller, workers)?.unwrap_or(diverging))
     }
 }
 
