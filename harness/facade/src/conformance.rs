@@ -35,6 +35,8 @@ pub struct Conformance {
 
 impl Conformance {
     /// Starts a worker for each of `variants`, written as for `--backends`: `ort:cpu,opt=off`.
+    ///
+    /// A library that is missing is installed first, as by `twinfer backends install`: that needs pip and its package index.
     pub fn of(variants: &[&str]) -> Result<Self, Error> {
         let vouched = |text: &&str| text.parse().map(TrustedVariant::vouch);
         let variants = variants.iter().map(vouched).collect::<Result<Vec<_>, _>>()?;
@@ -154,11 +156,11 @@ impl Drop for Conformance {
     }
 }
 
-/// The installed libraries that the variants load, verified.
+/// The libraries that the variants load, verified; those that are missing are installed first.
 fn libraries(variants: &[TrustedVariant]) -> Result<Vec<Installed>, Error> {
     let store = Store::open()?;
     let names = variants.iter().filter_map(|variant| variant.library());
-    let libraries = names.map(|name| store.find(&name)).collect::<Result<Vec<_>, _>>()?;
+    let libraries = names.map(|name| store.ensure(&name, &mut |_| {})).collect::<Result<Vec<_>, _>>()?;
     store.verify(&libraries, Hashing::Cached)?;
     Ok(libraries)
 }

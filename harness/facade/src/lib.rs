@@ -19,7 +19,7 @@
 //!
 //! Backends run in worker processes. A worker is the command `twinfer`: the program that `TWINFER_PROGRAM` names, or else `twinfer`
 //! beside the test binary or on `PATH`. Without the command, a test target with `harness = false` can be its own worker: see
-//! [`become_worker_if_asked`]. `twinfer backends install` installs the libraries of backends.
+//! [`become_worker_if_asked`]. Libraries of backends that are missing are installed when a test first needs them.
 
 mod conformance;
 mod error;
