@@ -30,8 +30,8 @@ pub enum Error {
     Library(#[from] twinfer_libraries::Error),
     /// There is no program to run as a worker.
     #[error(
-        "no worker: install the command twinfer, set TWINFER_PROGRAM to it, or call twinfer::become_worker_if_asked() first in the main \
-         of a test with harness = false"
+        "no worker: the command twinfer is not on PATH: install it by `cargo install --locked --path harness/cli` in a clone of twinfer, set \
+         TWINFER_PROGRAM to it, or call twinfer::become_worker_if_asked() first in the main of a test with harness = false"
     )]
     NoProgram,
     /// A variant was compared on none of the cases that were checked; the text says why, one line per cause.
