@@ -1,7 +1,4 @@
-use std::{
-    collections::BTreeSet,
-    io::{self, Write},
-};
+use std::{collections::BTreeSet, io::Write};
 
 use console::Style;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -28,17 +25,13 @@ enum View {
 }
 
 impl Progress {
-    /// Progress on standard error: a bar if that is a terminal, otherwise a line every ten seconds.
-    pub fn to_stderr() -> Self {
-        if console::user_attended_stderr() { Self::bar() } else { Self::lines(io::stderr()) }
-    }
-
-    /// Progress as plain lines on `out`, even if that is a terminal.
+    /// Progress as plain lines on `out`, one every ten seconds.
     pub fn lines(out: impl Write + Send + 'static) -> Self {
         Self::new(View::Lines(Lines { out: Box::new(out), last: None }))
     }
 
-    fn bar() -> Self {
+    /// Progress as a bar on standard error, which is drawn again and again.
+    pub fn bar() -> Self {
         let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
         // cannot fail: the template is a constant
         if let Ok(style) = ProgressStyle::with_template(BAR) {

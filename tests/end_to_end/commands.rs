@@ -16,8 +16,21 @@ fn help_lists_the_commands() {
 #[test]
 fn help_of_every_command() {
     let commands = [
-        "fuzz", "check", "replay", "minimize", "explain", "adopt", "repro", "generate", "report", "merge",
-        "diff", "bench", "backends",
+        "fuzz",
+        "check",
+        "replay",
+        "minimize",
+        "explain",
+        "adopt",
+        "repro",
+        "generate",
+        "report",
+        "merge",
+        "diff",
+        "bench",
+        "backends",
+        "completions",
+        "man",
     ];
     let pages = commands.map(|command| twinfer(&[command, "--help"]).run().stdout);
     insta::assert_snapshot!(pages.join("\n"));

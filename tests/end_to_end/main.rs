@@ -25,6 +25,7 @@ mod runs;
 mod single;
 mod survey;
 mod survival;
+mod terminal;
 mod trust;
 
 use twinfer_tests::{Twinfer, executable};

@@ -1,10 +1,10 @@
 //! Runs a campaign with progress on standard error, and stops it on Ctrl-C.
 
 use twinfer_campaign::{Campaign, Options};
-use twinfer_reports::{Progress, Report, Reporter};
+use twinfer_reports::{Report, Reporter};
 use twinfer_store::RunDirectory;
 
-use crate::{Failure, interruption, resumption::Resumption};
+use crate::{Failure, interruption, resumption::Resumption, terminal};
 
 /// Runs a campaign with progress on standard error. Ctrl-C ends the campaign early and keeps everything on disk.
 ///
@@ -15,7 +15,7 @@ pub fn run_with_progress(
     resumption: &Resumption,
 ) -> Result<Report, Failure> {
     interruption::stop_campaign(&options.stop, resumption.clone());
-    let (mut progress, mut report) = (Progress::to_stderr(), Report::default());
+    let (mut progress, mut report) = (terminal::progress(), Report::default());
     let ended = Campaign::new(options)?.run(directory, &mut |event| {
         progress.on_event(event);
         report.on_event(event);

@@ -5,13 +5,13 @@ use std::time::Duration;
 use indicatif::ProgressBar;
 use twinfer_libraries::{Error, Installed, Step};
 
-use crate::{output::note, paint};
+use crate::{output::note, paint, terminal};
 
 /// Runs an installation: at a terminal with a spinner that shows the current step, elsewhere with one line per step.
 pub fn with_progress(
     install: impl FnOnce(&mut dyn FnMut(Step)) -> Result<Installed, Error>,
 ) -> Result<Installed, Error> {
-    if !console::user_attended_stderr() {
+    if !terminal::is_animated() {
         return install(&mut |step| note!("{step}"));
     }
     let spinner = ProgressBar::new_spinner();

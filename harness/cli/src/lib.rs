@@ -37,6 +37,7 @@ mod resumption;
 mod run_log;
 mod sanitizer;
 mod targets;
+mod terminal;
 mod trust;
 mod worker;
 
@@ -66,6 +67,8 @@ pub use obstacle::Obstacle;
 struct Arguments {
     #[command(subcommand)]
     command: command::Command,
+    #[command(flatten)]
+    terminal: terminal::Terminal,
 }
 
 const BACKENDS_AND_EXIT_CODES: &str = "\
@@ -90,6 +93,7 @@ If several hold, the first of 2, 3, 5, 1, 4. `report` exits 0 unless 2 or 3.";
 /// Runs the command that the process arguments name.
 pub fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    arguments.terminal.apply();
     let exit = arguments.command.run().unwrap_or_else(|failure| {
         let message = printable_message(&failure.to_string());
         print_note(&(paint::error("error:") + " " + Styled::plain(message)));

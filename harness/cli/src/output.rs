@@ -21,10 +21,12 @@ macro_rules! line {
 }
 pub(crate) use line;
 
-/// Prints a line to standard error, with the format arguments of `eprintln!`.
+/// Prints a line to standard error, with the format arguments of `eprintln!`, unless the command is to be quiet.
 macro_rules! note {
     ($($argument:tt)*) => {
-        $crate::output::print_note(&twinfer_reports::Styled::plain(format_args!($($argument)*)))
+        if !$crate::terminal::is_quiet() {
+            $crate::output::print_note(&twinfer_reports::Styled::plain(format_args!($($argument)*)));
+        }
     };
 }
 pub(crate) use note;

@@ -5,7 +5,7 @@ use twinfer_campaign::NEIGHBORS;
 use twinfer_case::{Comparisons, VariantRecord};
 use twinfer_configuration::Variants;
 use twinfer_log::LogLevel;
-use twinfer_reports::{Progress, Reporter};
+use twinfer_reports::Reporter;
 use twinfer_store::{new_run_directory, read_finding};
 use twinfer_targets::{Minimization, read_case};
 
@@ -16,7 +16,7 @@ use crate::{
     output::{line, print},
     paint,
     run_log::RunLog,
-    targets,
+    targets, terminal,
     worker::WorkerSettings,
 };
 
@@ -45,7 +45,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let targets = targets::start(&arguments.backends.subjects(), settings)?;
     let out = arguments.out.as_deref().or(log.as_ref().map(RunLog::directory));
     let out = out.map_or_else(new_run_directory, |out| Ok(out.to_owned()))?;
-    let mut progress = Progress::to_stderr();
+    let mut progress = terminal::progress();
     let minimized =
         targets.minimize(&case, known.as_ref(), &NEIGHBORS, &out, &mut |event| progress.on_event(event))?;
     let minimal = match minimized {

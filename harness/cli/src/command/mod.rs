@@ -2,10 +2,12 @@ mod adopt;
 mod backends;
 mod bench;
 mod check;
+mod completions;
 mod diff;
 mod explain;
 mod fuzz;
 mod generate;
+mod man;
 mod merge;
 mod minimize;
 mod replay;
@@ -47,6 +49,10 @@ pub enum Command {
     /// Install, list and check the libraries that backends load
     #[command(subcommand)]
     Backends(backends::Command),
+    /// Print what a shell needs to complete commands and options
+    Completions(completions::Arguments),
+    /// Write manual pages of all commands
+    Man(man::Arguments),
     /// Run the cases of a benchmark in one process; only `bench` starts this command
     #[command(hide = true)]
     BenchLoop(bench::LoopArguments),
@@ -79,6 +85,8 @@ impl Command {
             Self::BenchLoop(arguments) => bench::run_loop(arguments),
             Self::BenchParts(arguments) => bench::measure_parts(arguments),
             Self::Backends(command) => command.run(),
+            Self::Completions(arguments) => completions::run(&arguments),
+            Self::Man(arguments) => man::run(&arguments),
             Self::Worker => Ok(worker::run()),
         }
     }
