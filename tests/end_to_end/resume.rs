@@ -150,3 +150,33 @@ fn resume_without_a_run_is_wrong_usage() {
     assert!(outcome.stderr.contains("holds no run"), "{}", outcome.shown());
     assert_eq!(fs::read_dir(out.path()).unwrap().count(), 0);
 }
+
+/// The exit code is that of a scheduler's job, which starts the same command until it exits with 0.
+#[test]
+fn same_command_starts_a_run_and_resumes_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("shard");
+    let job = ["--cases", "60", "--resume-or-start", "--exit-zero-on-findings"];
+    let job = || fuzz(&out, &[&CAMPAIGN[..], &job].concat());
+    let started = job();
+    assert!(started.code == Some(0) && started.stdout.contains("new finding"), "{}", started.shown());
+    let whole = findings(&out);
+    cut_journal(&out, 20);
+    let resumed = job();
+    assert!(
+        resumed.code == Some(0) && resumed.stdout.contains("since it was resumed"),
+        "{}",
+        resumed.shown()
+    );
+    assert_eq!(findings(&out), whole);
+    let other = fuzz(&out, &["--backends", "ort:cpu", "--cases", "60", "--resume-or-start"]);
+    assert_eq!(other.code, Some(2), "{}", other.shown());
+}
+
+#[test]
+fn backend_that_was_not_compared_is_no_zero_on_findings() {
+    let out = tempfile::tempdir().unwrap();
+    let options = ["--backends", "ort:cpu", "--family", "invalid", "--cases", "0", "--exit-zero-on-findings"];
+    let outcome = fuzz(out.path(), &options);
+    assert_eq!(outcome.code, Some(4), "{}", outcome.shown());
+}

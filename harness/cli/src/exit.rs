@@ -48,13 +48,22 @@ impl Exit {
 
     /// The exit code of a command that ran or merged the campaign of `report`.
     pub fn of_campaign(report: &Report) -> Self {
+        Self::of(Self::conditions(report))
+    }
+
+    /// As [`of_campaign`](Self::of_campaign), for a caller to which findings are a result like any other.
+    pub fn of_campaign_despite_findings(report: &Report) -> Self {
+        Self::of(Self::conditions(report).map(|exit| exit.filter(|exit| *exit != Self::Findings)))
+    }
+
+    fn conditions(report: &Report) -> [Option<Self>; 4] {
         let has_findings = report.summary.open > 0 || report.findings.iter().any(|found| found.new);
-        Self::of([
+        [
             (!report.given_up.is_empty()).then_some(Self::Environment),
             report.end.as_ref().is_some_and(RunEnd::is_early).then_some(Self::EndedEarly),
             has_findings.then_some(Self::Findings),
             report.summary.uncompared().next().map(|_| Self::NothingCompared),
-        ])
+        ]
     }
 }
 

@@ -54,7 +54,7 @@ impl Resumption {
         let mut words: Vec<_> = words.collect();
         let is_given =
             |option: &str| words.iter().any(|word| word == option || word.starts_with(&format!("{option}=")));
-        let (has_out, resumes) = (is_given("--out"), is_given("--resume"));
+        let (has_out, resumes) = (is_given("--out"), is_given("--resume") || is_given("--resume-or-start"));
         if !has_out {
             words.extend(["--out".to_owned(), out.to_string_lossy().into_owned()]);
         }
@@ -101,5 +101,7 @@ mod tests {
     fn given_options_are_not_repeated() {
         let command = resumption(&["twinfer", "fuzz", "--out=/x", "--cases", "7", "--resume"]);
         assert_eq!(command, "twinfer fuzz --out=/x --cases 7 --resume");
+        let same = ["twinfer", "fuzz", "--out=/x", "--resume-or-start"];
+        assert_eq!(resumption(&same), same.join(" "));
     }
 }

@@ -11,7 +11,7 @@ use twinfer_generators::Family;
 use twinfer_libraries::Hashing;
 use twinfer_log::LogLevel;
 use twinfer_reports::{Format, ReportedFinding};
-use twinfer_store::{RunDirectory, known_findings, read_run};
+use twinfer_store::{RunDirectory, has_run, known_findings, read_run};
 #[cfg(feature = "fault-injection")]
 use twinfer_worker::FAULT_INJECTION_VARIABLE;
 #[cfg(feature = "fault-injection")]
@@ -90,6 +90,12 @@ pub struct Arguments {
     /// them; commands and paths in --backends must be repeated, or need --trust
     #[arg(long, requires = "out")]
     resume: bool,
+    /// Resume the run in --out if there is one, and start it otherwise: a scheduler can start the same command again
+    #[arg(long, requires = "out", conflicts_with = "resume")]
+    resume_or_start: bool,
+    /// Exit with 0 where new findings alone would be 1: a job that found something has done its work
+    #[arg(long)]
+    exit_zero_on_findings: bool,
     /// Folder of known findings, or a run directory; repeatable [default: golden/cases if present]
     #[arg(long, value_name = "DIR")]
     known: Vec<PathBuf>,
@@ -113,7 +119,7 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let configuration = Configuration::read(arguments.config.as_deref())?;
-    let resumed = if arguments.resume { Some(claim(arguments)?) } else { None };
+    let resumed = if arguments.resumes() { Some(claim(arguments)?) } else { None };
     let recorded = resumed.as_ref().map(recorded).transpose()?;
     let mut options = options(arguments, &configuration, recorded.as_ref())?;
     let directory = resumed.map_or_else(|| claim(arguments), Ok)?;
@@ -147,7 +153,19 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     if report.findings.iter().any(is_to_be_explained) {
         note!("to find out when findings show: twinfer explain {}", out.display());
     }
-    Ok(Exit::of_campaign(&report))
+    let exit = if arguments.exit_zero_on_findings {
+        Exit::of_campaign_despite_findings(&report)
+    } else {
+        Exit::of_campaign(&report)
+    };
+    Ok(exit)
+}
+
+impl Arguments {
+    /// Whether a run is to be resumed.
+    fn resumes(&self) -> bool {
+        self.resume || self.resume_or_start && self.out.as_deref().is_some_and(has_run)
+    }
 }
 
 /// Whether experiments on a finding were left for later, since each of their cases costs the build of an engine.
@@ -158,7 +176,7 @@ fn is_to_be_explained(ReportedFinding { finding, .. }: &ReportedFinding) -> bool
 /// The run directory: nothing is written before it is claimed.
 fn claim(arguments: &Arguments) -> Result<RunDirectory, Failure> {
     Ok(match &arguments.out {
-        Some(out) if arguments.resume => RunDirectory::resume(out)?,
+        Some(out) if arguments.resumes() => RunDirectory::resume(out)?,
         Some(out) => RunDirectory::create(out)?,
         None => RunDirectory::create_next()?,
     })
