@@ -50,6 +50,28 @@ fn installed_library_passes_doctor() {
     assert!(doctor.stdout.contains("ok onnxruntime 1.31.1: ort:cpu runs ONNX Runtime"), "{}", doctor.stdout);
 }
 
+/// As on a machine without a network: the folder that the archive unpacks into is enough.
+#[test]
+fn packed_library_runs_on_another_machine() {
+    let folder = tempfile::tempdir().unwrap();
+    let (archive, home) = (folder.path().join("twinfer.tar"), folder.path().join("home"));
+    let archive = archive.to_str().unwrap();
+    let pack = twinfer(&["backends", "pack", "onnxruntime", "--out", archive]).run();
+    assert_eq!(pack.code, Some(0), "{}", pack.shown());
+    let again = twinfer(&["backends", "pack", "onnxruntime", "--out", archive]).run();
+    assert!(again.code == Some(3) && again.stderr.contains("File exists"), "{}", again.shown());
+    let unpack = twinfer(&["backends", "unpack", archive]).home(&home).run();
+    assert_eq!(unpack.code, Some(0), "{}", unpack.shown());
+    let doctor = twinfer(&["backends", "doctor"]).home(&home).run();
+    assert!(doctor.stdout.contains("ok onnxruntime 1.31.1: ort:cpu runs ONNX Runtime"), "{}", doctor.stdout);
+    let strange = twinfer(&["backends", "unpack", "/dev/null"]).home(&home).run();
+    assert!(
+        strange.code == Some(2) && strange.stderr.contains("it holds no libraries"),
+        "{}",
+        strange.shown()
+    );
+}
+
 #[test]
 fn unknown_command_is_wrong_usage() {
     assert_eq!(twinfer(&["frobnicate"]).run().code, Some(2));

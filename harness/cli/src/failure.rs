@@ -54,6 +54,8 @@ impl From<LibraryError> for Failure {
         match error {
             LibraryError::UnknownPackage { .. }
             | LibraryError::NoWheel { .. }
+            | LibraryError::Archive { .. }
+            | LibraryError::NotPacked { .. }
             | LibraryError::NoLibrariesInWheel { .. }
             | LibraryError::Metadata { .. }
             | LibraryError::Wheel { .. }

@@ -3,14 +3,12 @@
 use std::time::Duration;
 
 use indicatif::ProgressBar;
-use twinfer_libraries::{Error, Installed, Step};
+use twinfer_libraries::{Error, Step};
 
 use crate::{output::note, paint, terminal};
 
 /// Runs an installation: at a terminal with a spinner that shows the current step, elsewhere with one line per step.
-pub fn with_progress(
-    install: impl FnOnce(&mut dyn FnMut(Step)) -> Result<Installed, Error>,
-) -> Result<Installed, Error> {
+pub fn with_progress<T>(install: impl FnOnce(&mut dyn FnMut(Step)) -> Result<T, Error>) -> Result<T, Error> {
     if !terminal::is_animated() {
         return install(&mut |step| note!("{step}"));
     }

@@ -17,6 +17,7 @@
 mod backends;
 mod campaign;
 mod command;
+mod continuation;
 mod exit;
 mod failure;
 mod formats;

@@ -12,7 +12,7 @@ pub struct Terminal {
     /// Print the result and errors alone: no progress, no notes
     #[arg(short, long, global = true)]
     pub quiet: bool,
-    /// When to use colors; auto: at a terminal, unless NO_COLOR is set
+    /// When to use colors; auto: at a terminal, unless `NO_COLOR` is set
     #[arg(long, value_name = "WHEN", global = true, value_enum, default_value_t)]
     pub color: Color,
     /// How to show progress; auto: a bar at a terminal, elsewhere lines

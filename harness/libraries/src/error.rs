@@ -101,6 +101,20 @@ pub enum Error {
         /// The folder.
         path: PathBuf,
     },
+    /// An archive is none that `twinfer backends pack` wrote.
+    #[error("cannot unpack {}: {reason}; give a file that `twinfer backends pack` wrote", path.display())]
+    Archive {
+        /// The archive.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A folder of the user is registered, not installed, and so not packed.
+    #[error("{} is a folder of yours: copy it, and register the copy with `twinfer backends install FOLDER`", path.display())]
+    NotPacked {
+        /// The folder.
+        path: PathBuf,
+    },
     /// An installed file is missing or has changed.
     #[error("{} {fault}: run `twinfer backends install {origin}`", path.display())]
     Damaged {

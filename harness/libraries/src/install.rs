@@ -61,7 +61,7 @@ impl Store {
 
     /// Installs what `prepare` puts into a new folder, its second argument; the first is a folder for other files. An intact
     /// installation is kept.
-    fn install_release(
+    pub(crate) fn install_release(
         &self,
         release: &Release,
         report: &mut dyn FnMut(Step),

@@ -11,6 +11,7 @@
 //! # Ok::<(), twinfer_libraries::Error>(())
 //! ```
 
+mod archive;
 mod dependencies;
 mod digest;
 mod digest_cache;

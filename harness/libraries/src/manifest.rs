@@ -110,6 +110,6 @@ impl Manifest {
     }
 }
 
-fn is_plain(name: &str) -> bool {
+pub(crate) fn is_plain(name: &str) -> bool {
     Path::new(name).file_name().is_some_and(|last| last == name)
 }

@@ -11,7 +11,7 @@ use twinfer_generators::Family;
 use twinfer_libraries::Hashing;
 use twinfer_log::LogLevel;
 use twinfer_reports::{Format, ReportedFinding};
-use twinfer_store::{RunDirectory, has_run, known_findings, read_run};
+use twinfer_store::{RunDirectory, known_findings, read_run};
 #[cfg(feature = "fault-injection")]
 use twinfer_worker::FAULT_INJECTION_VARIABLE;
 #[cfg(feature = "fault-injection")]
@@ -21,6 +21,7 @@ use crate::{
     Exit, Failure,
     backends::Backends,
     campaign::run_with_progress,
+    continuation::ContinuationArguments,
     formats::formats,
     issues::{Trials, resolve},
     libraries::verify_in_background,
@@ -86,16 +87,8 @@ pub struct Arguments {
     /// Run directory to write [default: next free runs/NNNN]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Resume the run in --out with the settings that it records. Only --cases, --time, --jobs and --devices may differ from
-    /// them; commands and paths in --backends must be repeated, or need --trust
-    #[arg(long, requires = "out")]
-    resume: bool,
-    /// Resume the run in --out if there is one, and start it otherwise: a scheduler can start the same command again
-    #[arg(long, requires = "out", conflicts_with = "resume")]
-    resume_or_start: bool,
-    /// Exit with 0 where new findings alone would be 1: a job that found something has done its work
-    #[arg(long)]
-    exit_zero_on_findings: bool,
+    #[command(flatten)]
+    continuation: ContinuationArguments,
     /// Folder of known findings, or a run directory; repeatable [default: golden/cases if present]
     #[arg(long, value_name = "DIR")]
     known: Vec<PathBuf>,
@@ -153,18 +146,13 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     if report.findings.iter().any(is_to_be_explained) {
         note!("to find out when findings show: twinfer explain {}", out.display());
     }
-    let exit = if arguments.exit_zero_on_findings {
-        Exit::of_campaign_despite_findings(&report)
-    } else {
-        Exit::of_campaign(&report)
-    };
-    Ok(exit)
+    Ok(arguments.continuation.exit(&report))
 }
 
 impl Arguments {
     /// Whether a run is to be resumed.
     fn resumes(&self) -> bool {
-        self.resume || self.resume_or_start && self.out.as_deref().is_some_and(has_run)
+        self.continuation.resumes(self.out.as_deref())
     }
 }
 

@@ -2,6 +2,7 @@ mod doctor;
 mod install;
 mod list;
 mod options;
+mod pack;
 
 use clap::Subcommand;
 
@@ -15,6 +16,10 @@ pub enum Command {
     List,
     /// List the options of every backend, with their values and the releases that have them
     Options(options::Arguments),
+    /// Write this command and installed libraries to one file, for a machine without a network
+    Pack(pack::PackArguments),
+    /// Install the libraries in a file that `pack` wrote
+    Unpack(pack::UnpackArguments),
     /// Check the installed libraries and what this machine lacks to run them
     Doctor,
 }
@@ -25,6 +30,8 @@ impl Command {
             Self::Install(arguments) => install::run(&arguments),
             Self::List => list::run(),
             Self::Options(arguments) => Ok(options::run(&arguments)),
+            Self::Pack(arguments) => pack::pack(&arguments),
+            Self::Unpack(arguments) => pack::unpack(&arguments),
             Self::Doctor => doctor::run(),
         }
     }
