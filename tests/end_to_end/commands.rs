@@ -168,3 +168,12 @@ fn exit_code_does_not_depend_on_standard_error() {
         assert_eq!(outcome.code, Some(code), "{arguments:?}: {}", outcome.shown());
     }
 }
+
+#[test]
+fn help_that_cannot_be_written_is_a_failure() {
+    for arguments in [&["--help"][..], &["fuzz", "--help"], &["--version"], &["completions", "zsh"]] {
+        let outcome = twinfer(arguments).output_to(full()).run();
+        assert_eq!(outcome.code, Some(3), "{arguments:?}: {}", outcome.shown());
+        assert!(outcome.stderr.starts_with("error: cannot write to standard output"), "{}", outcome.stderr);
+    }
+}

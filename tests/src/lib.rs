@@ -100,6 +100,13 @@ impl Twinfer {
         self
     }
 
+    /// Sends standard output to `file`.
+    #[must_use]
+    pub fn output_to(mut self, file: fs::File) -> Self {
+        self.0.stdout(file);
+        self
+    }
+
     /// Sends standard error to `file`.
     #[must_use]
     pub fn errors_to(mut self, file: fs::File) -> Self {

@@ -93,7 +93,16 @@ If several hold, the first of 2, 3, 5, 1, 4. `report` exits 0 unless 2 or 3.";
 
 /// Runs the command that the process arguments name.
 pub fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(help) if !help.use_stderr() => {
+            let text = help.render();
+            let shown = if console::colors_enabled() { text.ansi().to_string() } else { text.to_string() };
+            output::write(&shown);
+            return Exit::Conforms.into();
+        }
+        Err(wrong) => wrong.exit(),
+    };
     arguments.terminal.apply();
     let exit = arguments.command.run().unwrap_or_else(|failure| {
         let message = printable_message(&failure.to_string());
