@@ -1,17 +1,23 @@
 use twinfer_case::{Description, RunInfo, VariantInfo};
 
 use crate::{
-    Report, ReportedFinding, ending, findings, issue, ladder,
+    Report, ReportedFinding, ending, findings,
+    headline::headline,
+    issue, ladder,
     markup::{markdown_code, markdown_text},
     numbers::counted,
     poison,
+    severity::ranked,
     summary::{budget, findings_title, sentence, verdicts},
     table::Table,
     uncompared,
 };
 
 pub(crate) fn render(report: &Report) -> String {
-    let mut parts = vec!["# twinfer campaign".to_owned(), format!("{}.", capitalized(&sentence(report)))];
+    let mut parts = vec![
+        format!("# {}", markdown_text(&capitalized(&headline(report)))),
+        format!("{}.", capitalized(&sentence(report))),
+    ];
     parts
         .extend(ending::sentence(report).map(|early| format!("**{}**", markdown_text(&capitalized(&early)))));
     parts.extend(report.run.as_ref().map(origin));
@@ -31,7 +37,7 @@ pub(crate) fn render(report: &Report) -> String {
     }
     parts.extend(uncompared(report));
     parts.extend(findings_title(report).map(|title| format!("## {}", capitalized(&title))));
-    parts.extend(report.findings.iter().map(|finding| one_finding(report, finding)));
+    parts.extend(ranked(report).into_iter().map(|finding| one_finding(report, finding)));
     parts.extend(issues(report));
     parts.join("\n\n") + "\n"
 }

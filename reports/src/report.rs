@@ -7,7 +7,7 @@ use twinfer_case::{
 
 use twinfer_store::{StoreError, replay_events};
 
-use crate::{ListedIssue, Reporter, reach::remark};
+use crate::{ListedIssue, Reporter, json, reach::remark};
 
 /// The version of the JSON form of a report.
 const REPORT_FORMAT: u32 = 2;
@@ -21,7 +21,8 @@ pub struct Report {
     pub run: Option<RunInfo>,
     /// Counts over all cases.
     pub summary: Summary,
-    /// Findings in order of discovery.
+    /// Findings in order of discovery; in the JSON form the most severe first, each with its [`Severity`](crate::Severity).
+    #[serde(serialize_with = "json::findings")]
     pub findings: Vec<ReportedFinding>,
     /// Known issues of the project with their state after this campaign.
     #[serde(skip_serializing_if = "Vec::is_empty")]

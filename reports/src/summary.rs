@@ -1,26 +1,27 @@
-//! The terminal format: the summary that a campaign ends with.
+//! The terminal format: everything about a campaign as text.
 
 use std::collections::BTreeMap;
 
 use twinfer_case::{Budget, FindingCount, RunEnd, RunInfo, Stage, VariantSummary};
 
 use crate::{
-    GivenUp, Investigation, Outgrown, Report, ReportedFinding, ending, findings, issue, ladder,
+    GivenUp, Investigation, Outgrown, Report, ReportedFinding, ending, findings,
+    headline::headline,
+    issue, ladder,
     numbers::{bytes as bytes_of, cell, count, counted, counts, duration, rate, short},
     poison,
     reach::label,
     segments,
+    severity::ranked,
     styled::{Styled, joined},
     table::Table,
     uncompared,
 };
 
 pub(crate) fn render(report: &Report) -> String {
-    let mut lines = Vec::new();
-    if let Some(run) = &report.run {
-        lines.push(headline(run));
-        lines.push(Styled::default());
-    }
+    let mut lines = vec![Styled::bold(headline(report))];
+    lines.extend(report.run.as_ref().map(origin));
+    lines.push(Styled::default());
     lines.extend(totals(report));
     lines.push(Styled::default());
     lines.extend(verdicts(report).aligned("  "));
@@ -47,7 +48,7 @@ pub(crate) fn render(report: &Report) -> String {
     joined(&lines)
 }
 
-fn headline(run: &RunInfo) -> Styled {
+fn origin(run: &RunInfo) -> Styled {
     let mut parts =
         vec![format!("twinfer {}", run.twinfer), budget(run.budget), counted(run.jobs as u64, "job", "jobs")];
     if !run.families.is_empty() {
@@ -98,8 +99,15 @@ pub(crate) fn sentence(report: &Report) -> String {
 }
 
 fn totals(report: &Report) -> Vec<Styled> {
-    let mut lines = vec![Styled::bold(sentence(report))];
-    lines.extend(ending::sentence(report).map(Styled::bad));
+    let mut lines = vec![Styled::plain(sentence(report))];
+    lines.extend(troubles(report));
+    lines.extend(investigations(report).map(Styled::plain));
+    lines
+}
+
+/// What went wrong with the run itself.
+pub(crate) fn troubles(report: &Report) -> Vec<Styled> {
+    let mut lines: Vec<_> = ending::sentence(report).map(Styled::bad).into_iter().collect();
     if !report.lost.is_empty() {
         let workers = counted(report.lost.len() as u64, "worker", "workers");
         lines.push(Styled::plain(format!("{workers} lost and replaced")));
@@ -118,7 +126,6 @@ fn totals(report: &Report) -> Vec<Styled> {
         let divergences = counted(report.not_confirmed, "divergence", "divergences");
         lines.push(Styled::plain(format!("{divergences} not reproduced in a fresh worker")));
     }
-    lines.extend(investigations(report).map(Styled::plain));
     lines
 }
 
@@ -166,7 +173,7 @@ pub(crate) fn verdicts(report: &Report) -> Table {
 }
 
 /// Cases that diverge; a case with several divergences counts once.
-fn diverging(variant: &VariantSummary) -> u64 {
+pub(crate) fn diverging(variant: &VariantSummary) -> u64 {
     let others =
         variant.conforms + variant.vacuous + total(&variant.unsupported) + total(&variant.unspecified);
     variant.cases().saturating_sub(others)
@@ -176,7 +183,7 @@ fn total<K>(counts: &BTreeMap<K, u64>) -> u64 {
     counts.values().sum()
 }
 
-fn last_stage(variant: &VariantSummary) -> String {
+pub(crate) fn last_stage(variant: &VariantSummary) -> String {
     variant.stages.keys().max().map_or_else(|| "-".to_owned(), Stage::to_string)
 }
 
@@ -235,14 +242,7 @@ fn nonzero(number: u64) -> String {
 
 fn findings_list(report: &Report) -> Vec<Styled> {
     let mut lines: Vec<_> = findings_title(report).map(Styled::bold).into_iter().collect();
-    let mut findings: Vec<_> = report.findings.iter().collect();
-    findings.sort_by_key(|found| (!found.new, found.finding.kind));
-    lines.extend(findings.iter().take(SHOWN).flat_map(|finding| one_finding(report, finding)));
-    let hidden = report.findings.len().saturating_sub(SHOWN);
-    if hidden > 0 {
-        let more = format!("… and {} more in the run directory", count(hidden as u64));
-        lines.extend([Styled::default(), Styled::plain(more)]);
-    }
+    lines.extend(ranked(report).into_iter().flat_map(|finding| one_finding(report, finding)));
     lines.extend(known_list(report));
     lines
 }
@@ -271,9 +271,6 @@ fn issues(report: &Report) -> Vec<Styled> {
     }
     lines
 }
-
-/// The most findings that a summary lists.
-const SHOWN: usize = 12;
 
 /// The number of findings, such as `3 findings, 2 of them new`; `None` if there are none because a variant was not compared.
 pub(crate) fn findings_title(report: &Report) -> Option<String> {

@@ -12,7 +12,9 @@ use std::{
 };
 
 use twinfer_case::{Cause, Event, Finding, Kind, RunEnd, Signature};
-use twinfer_reports::{Difference, Format, IssueState, ListedIssue, Progress, Report, Reporter, RunFindings};
+use twinfer_reports::{
+    Difference, Format, IssueState, ListedIssue, Progress, Report, Reporter, RunFindings, first_screen,
+};
 use twinfer_store::{Journal, RunDirectory};
 
 fn rendered(format: Format) -> String {
@@ -23,6 +25,43 @@ fn rendered(format: Format) -> String {
 #[test]
 fn terminal_report_shows_verdicts_and_findings() {
     insta::assert_snapshot!(rendered(Format::Terminal));
+}
+
+#[test]
+fn first_screen_has_headline_and_next_step() {
+    console::set_colors_enabled(false);
+    insta::assert_snapshot!(first_screen(&Report::of(&fixture::events()), "runs/0001"));
+}
+
+#[test]
+fn first_screen_fits_a_terminal() {
+    console::set_colors_enabled(false);
+    let mut report = Report::of(&fixture::events());
+    for index in 0..1000 {
+        let mut found = report.findings[index % 3].clone();
+        found.slug = format!("trt-rtx-parse-rejects-valid-{index:08x}");
+        found.finding.graph = "Conv ".repeat(100);
+        report.findings.push(found);
+    }
+    let text = first_screen(&report, "runs/0001");
+    assert!((24..=40).contains(&text.lines().count()), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    assert!(text.contains("more findings: twinfer report runs/0001"), "{text}");
+}
+
+#[test]
+fn most_severe_finding_is_first_in_every_format() {
+    console::set_colors_enabled(false);
+    let mut report = Report::of(&fixture::events());
+    report.findings.iter_mut().for_each(|found| found.new = true);
+    let names: Vec<_> = [1, 0, 2].map(|place| report.findings[place].slug.clone()).into();
+    for format in [Format::Terminal, Format::Json, Format::Markdown, Format::Html] {
+        let text = format.render(&report);
+        let text =
+            if format == Format::Json { &text[text.find("\"severity\"").unwrap() - 200..] } else { &text };
+        let places: Vec<_> = names.iter().map(|name| text.find(name.as_str()).unwrap()).collect();
+        assert!(places.is_sorted(), "{format}: {places:?}");
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::{env, fmt, path::Path};
 
 use twinfer_case::{Budget, RunEnd, RunInfo};
 use twinfer_configuration::Variants;
-use twinfer_reports::Report;
+use twinfer_reports::{Report, shell_word};
 
 /// The shell command that resumes a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,23 +61,13 @@ impl Resumption {
         if !resumes {
             words.push("--resume".to_owned());
         }
-        Self(words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "))
+        Self(words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" "))
     }
 }
 
 impl fmt::Display for Resumption {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
-    }
-}
-
-/// Quotes a word for a POSIX shell if it needs quotes.
-fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./,:=@%+".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
     }
 }
 

@@ -10,7 +10,7 @@ use twinfer_configuration::{CONFIGURATION_FILE, Configuration, Jobs, Shard, seco
 use twinfer_generators::Family;
 use twinfer_libraries::Hashing;
 use twinfer_log::LogLevel;
-use twinfer_reports::{Format, ReportedFinding};
+use twinfer_reports::{Format, ReportedFinding, first_screen};
 use twinfer_store::{RunDirectory, known_findings, read_run};
 #[cfg(feature = "fault-injection")]
 use twinfer_worker::FAULT_INJECTION_VARIABLE;
@@ -108,6 +108,9 @@ pub struct Arguments {
     /// Report format
     #[arg(long, default_value_t = Format::Terminal, value_parser = formats())]
     format: Format,
+    /// Print every finding with all details instead of one screen
+    #[arg(long)]
+    all: bool,
 }
 
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
@@ -135,8 +138,10 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     if arguments.sample_options.is_some() {
         option_sample::reduce(&mut report, &out, &variants, &worker)?;
     }
-    write(&arguments.format.render(&report));
-    note!("");
+    write(&match arguments.format {
+        Format::Terminal if !arguments.all => first_screen(&report, &out.to_string_lossy()),
+        format => format.render(&report),
+    });
     note!("run directory: {}", out.display());
     if report.end.as_ref().is_some_and(RunEnd::is_early) {
         note!("stopped early; resume with: {resumption}");

@@ -1,0 +1,54 @@
+//! What a campaign came to, in one sentence that needs no glossary.
+
+use crate::{Report, Severity, numbers::counted, severity::ranked, uncompared};
+
+/// Such as `3 bugs worth a look, 1 documented limit, 4 known findings`.
+pub(crate) fn headline(report: &Report) -> String {
+    let mut parts = Vec::new();
+    let bugs = number(report, Severity::is_bug);
+    parts.extend((bugs > 0).then(|| counted(bugs, "bug worth a look", "bugs worth a look")));
+    for severity in Severity::ALL.into_iter().filter(|severity| !severity.is_bug()) {
+        let (one, many) = nouns(severity);
+        let findings = match severity {
+            Severity::Known => number(report, |other| other == severity) + known_by_name(report),
+            _ => number(report, |other| other == severity),
+        };
+        parts.extend((findings > 0).then(|| counted(findings, one, many)));
+    }
+    let is_compared = report.summary.uncompared().next().is_none();
+    match (is_compared, parts.is_empty()) {
+        (true, true) => "no new findings".to_owned(),
+        (true, false) => parts.join(", "),
+        (false, true) => uncompared::TITLE.to_owned(),
+        (false, false) => format!("{}; {} on one backend at least", parts.join(", "), uncompared::TITLE),
+    }
+}
+
+/// The findings that were known before and of which only cases are recorded.
+pub(crate) fn known_by_name(report: &Report) -> u64 {
+    let is_recorded = |slug: &str| report.findings.iter().any(|found| found.slug == slug);
+    report.summary.findings.iter().filter(|count| !is_recorded(&count.slug)).count() as u64
+}
+
+fn number(report: &Report, is_counted: impl Fn(Severity) -> bool) -> u64 {
+    ranked(report).into_iter().filter(|found| is_counted(Severity::of(found))).count() as u64
+}
+
+/// What one and several findings of a severity that is no bug are called.
+const fn nouns(severity: Severity) -> (&'static str, &'static str) {
+    match severity {
+        Severity::Disagreement => ("disagreement between backends", "disagreements between backends"),
+        Severity::Unconfirmed => ("difference not confirmed yet", "differences not confirmed yet"),
+        Severity::Precision => {
+            ("operator in another precision than asked for", "operators in another precision than asked for")
+        }
+        Severity::Logged => ("logged error", "logged errors"),
+        Severity::Documented => ("documented limit", "documented limits"),
+        Severity::Known => ("known finding", "known findings"),
+        Severity::WrongValues
+        | Severity::Broken
+        | Severity::Unsteady
+        | Severity::Refusal
+        | Severity::Leniency => ("bug", "bugs"),
+    }
+}

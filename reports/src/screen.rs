@@ -1,0 +1,158 @@
+//! The first screen: what a person reads who has just run a campaign. It fits a terminal of 40 lines and explains its words.
+
+use twinfer_case::VariantSummary;
+
+use crate::{
+    Report, ReportedFinding, Severity, ending, findings,
+    headline::{headline, known_by_name},
+    numbers::{cell, count, counted, duration, truncated},
+    reach::label,
+    severity::{meaning, ranked},
+    shell::shell_word,
+    styled::{Styled, joined},
+    summary::{diverging, last_stage, troubles},
+    table::Table,
+    uncompared,
+};
+
+/// The most lines, with a few to spare for what the command prints around them.
+const LINES: usize = 36;
+/// The most columns.
+const COLUMNS: usize = 100;
+/// The lines of one finding.
+const LINES_PER_FINDING: usize = 3;
+/// The most variants in the table.
+const VARIANTS: usize = 8;
+/// The most causes for which something was not compared.
+const CAUSES: usize = 6;
+
+/// The first screen about the campaign in the directory `run`, which ends with the next step.
+pub fn first_screen(report: &Report, run: &str) -> String {
+    let mut lines = vec![Styled::bold(headline(report)), Styled::dim(cases(report))];
+    lines.extend(troubles(report).into_iter().take(CAUSES));
+    lines.push(Styled::default());
+    lines.extend(verdicts(report));
+    let causes = uncompared::lines(report).into_iter().take(CAUSES).map(|line| truncated(&line, COLUMNS - 6));
+    lines.extend(uncompared::listed(&causes.collect::<Vec<_>>()));
+    let last = ending_lines(report, run);
+    let ranked = ranked(report);
+    let worth_a_look = ranked.iter().filter(|found| Severity::of(found) < Severity::Documented).count();
+    let room = LINES.saturating_sub(lines.len() + last.len() + 2) / LINES_PER_FINDING;
+    let shown = room.max(1).min(worth_a_look.max(1)).min(ranked.len());
+    for found in &ranked[..shown] {
+        lines.extend(finding(report, found));
+    }
+    let left_out = (ranked.len() - shown) as u64 + known_by_name(report);
+    if shown > 0 {
+        lines.push(Styled::default());
+    }
+    if left_out > 0 {
+        let more = counted(left_out, "more finding", "more findings");
+        lines.push(Styled::plain(format!("… {more}: twinfer report {}", shell_word(run))));
+    }
+    lines.extend(last);
+    joined(&lines)
+}
+
+/// Such as `1,870 cases in 1 min 02 s; 132 cases that differ are not looked into (time budget exhausted)`.
+fn cases(report: &Report) -> String {
+    let summary = &report.summary;
+    let mut text = counted(summary.cases, "case", "cases");
+    if summary.seconds > 0.0 {
+        text += &format!(" in {}", duration(summary.seconds));
+    }
+    if summary.open > 0 {
+        let open = counted(summary.open, "case that differs", "cases that differ");
+        text += &format!("; {open} not looked into ({})", ending::open_reason(report));
+    }
+    text
+}
+
+fn verdicts(report: &Report) -> Vec<Styled> {
+    let all = &report.summary.variants;
+    let mut table = Table::new(["backend", "cases", "agree", "differ", "not judged", "got as far as"], 1);
+    for variant in all.iter().take(VARIANTS) {
+        table.row(row(variant));
+    }
+    let mut lines = table.aligned("  ");
+    if all.len() > VARIANTS {
+        lines.push(Styled::dim(format!("  … and {} more", count((all.len() - VARIANTS) as u64))));
+    }
+    if all.iter().any(|variant| not_judged(variant) > 0) {
+        let why = "  not judged: documented as unsupported, left open by ONNX, or rounding may explain any difference";
+        lines.push(Styled::dim(truncated_line(why)));
+    }
+    lines.push(Styled::default());
+    lines
+}
+
+fn row(variant: &VariantSummary) -> Vec<String> {
+    vec![
+        label(variant),
+        cell(variant.cases()),
+        cell(variant.conforms),
+        cell(diverging(variant)),
+        cell(not_judged(variant)),
+        last_stage(variant),
+    ]
+}
+
+fn not_judged(variant: &VariantSummary) -> u64 {
+    variant.cases().saturating_sub(variant.conforms + diverging(variant))
+}
+
+fn finding(report: &Report, found: &ReportedFinding) -> [Styled; LINES_PER_FINDING] {
+    let ReportedFinding { slug, finding, .. } = found;
+    let severity = Severity::of(found);
+    let what = meaning(finding.kind);
+    let mark = match severity {
+        Severity::Known | Severity::Documented | Severity::Unconfirmed => {
+            format!("{what} ({})", severity.title())
+        }
+        _ => what.to_owned(),
+    };
+    let mark = if severity.is_bug() { Styled::bad(mark) } else { Styled::bold(mark) };
+    let cases = counted(report.cases_of(slug), "case", "cases");
+    let where_ = format!(" · {} · {cases} · {}", finding.signature.backend.label(), id(report, slug));
+    let condition = match &finding.trigger {
+        Some(trigger) => format!("when: {}", trigger.condition()),
+        None => format!("model: {}", finding.graph),
+    };
+    let line = |text: &str| Styled::plain(format!("    {}", truncated(text, COLUMNS - 4)));
+    [Styled::plain("  ") + mark + Styled::dim(where_), line(findings::detail(finding)), line(&condition)]
+}
+
+/// The report as a page, and the next step.
+fn ending_lines(report: &Report, run: &str) -> Vec<Styled> {
+    let label = |word: &str| Styled::bold(format!("{word:<8}"));
+    let run_word = shell_word(run);
+    let command = match ranked(report).first().filter(|found| found.new) {
+        Some(found) => {
+            format!("twinfer repro {run_word}/findings/{} --out bug", id_pattern(report, &found.slug))
+        }
+        None => format!("twinfer report {run_word}"),
+    };
+    let purpose = match ranked(report).first().filter(|found| found.new) {
+        Some(_) => "a bug report for the first finding",
+        None => "all details of this run",
+    };
+    vec![label("next") + Styled::plain(command) + Styled::dim(format!("   # {purpose}"))]
+}
+
+/// The digits that end the name of a finding, if no other finding has them; otherwise the whole name.
+fn id<'a>(report: &Report, slug: &'a str) -> &'a str {
+    let digits = slug.rsplit('-').next().unwrap_or(slug);
+    let is_digest = digits.len() == 8 && digits.chars().all(|c| c.is_ascii_hexdigit());
+    let same = report.findings.iter().filter(|other| other.slug.ends_with(digits)).count();
+    if is_digest && same == 1 { digits } else { slug }
+}
+
+/// A word that a shell expands to the name of the finding.
+fn id_pattern(report: &Report, slug: &str) -> String {
+    let id = id(report, slug);
+    if id.len() < slug.len() { format!("*-{id}") } else { shell_word(slug) }
+}
+
+fn truncated_line(text: &str) -> String {
+    console::truncate_str(text, COLUMNS, "…").into_owned()
+}

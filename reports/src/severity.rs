@@ -1,0 +1,180 @@
+//! How much a finding matters: one order, which every format follows.
+
+use std::{cmp::Reverse, fmt};
+
+use serde::Serialize;
+use twinfer_case::{FallbackValues, Finding, Kind};
+
+use crate::{Report, ReportedFinding};
+
+/// What a finding means to a person who decides what to look at first, the most severe first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Severity {
+    /// Numbers are wrong, and nothing says so.
+    WrongValues,
+    /// A wrong shape or type, a crash, a hang, or a write out of bounds.
+    Broken,
+    /// The outcome depends on chance, or on what ran before.
+    Unsteady,
+    /// Backends disagree where no reference says which of them is wrong.
+    Disagreement,
+    /// A valid model is refused, or cannot be built.
+    Refusal,
+    /// An invalid model is accepted.
+    Leniency,
+    /// Time was up before the finding was confirmed.
+    Unconfirmed,
+    /// An operator runs in another precision than its model asks for, with values that are right or were not compared.
+    Precision,
+    /// An error was logged, and nothing else was wrong.
+    Logged,
+    /// The backend's own documentation says so.
+    Documented,
+    /// The finding was known before.
+    Known,
+}
+
+impl Severity {
+    /// All severities, the most severe first.
+    pub const ALL: [Self; 11] = [
+        Self::WrongValues,
+        Self::Broken,
+        Self::Unsteady,
+        Self::Disagreement,
+        Self::Refusal,
+        Self::Leniency,
+        Self::Unconfirmed,
+        Self::Precision,
+        Self::Logged,
+        Self::Documented,
+        Self::Known,
+    ];
+
+    /// The severity of `found`: what is known or documented is so whatever its kind.
+    pub fn of(found: &ReportedFinding) -> Self {
+        let finding = &found.finding;
+        match () {
+            () if !found.new => Self::Known,
+            () if is_documented(finding) => Self::Documented,
+            () if finding.is_unfinished() => Self::Unconfirmed,
+            () => Self::of_confirmed(finding),
+        }
+    }
+
+    fn of_confirmed(finding: &Finding) -> Self {
+        match finding.kind {
+            Kind::WrongValues | Kind::UnwrittenOutput => Self::WrongValues,
+            Kind::PrecisionFallback if changes_values(finding) => Self::WrongValues,
+            Kind::WrongShape | Kind::WrongDtype | Kind::Crash | Kind::Hang | Kind::OutOfBoundsWrite => {
+                Self::Broken
+            }
+            Kind::Nondeterministic | Kind::StateDependent | Kind::Unstable => Self::Unsteady,
+            Kind::Disagree => Self::Disagreement,
+            Kind::RejectsValid | Kind::BuildFailure => Self::Refusal,
+            Kind::AcceptsInvalid => Self::Leniency,
+            Kind::PrecisionFallback => Self::Precision,
+            Kind::ErrorLogged => Self::Logged,
+        }
+    }
+
+    /// Whether findings of this severity are bugs that nothing excuses.
+    pub const fn is_bug(self) -> bool {
+        matches!(self, Self::WrongValues | Self::Broken | Self::Unsteady | Self::Refusal | Self::Leniency)
+    }
+
+    /// The severity as a heading, such as `wrong shape, crash or hang`.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::WrongValues => "wrong values",
+            Self::Broken => "wrong shape, crash or hang",
+            Self::Unsteady => "varies from run to run",
+            Self::Disagreement => "backends disagree",
+            Self::Refusal => "refuses a valid model",
+            Self::Leniency => "accepts an invalid model",
+            Self::Unconfirmed => "not confirmed yet",
+            Self::Precision => "other precision than asked for",
+            Self::Logged => "error logged",
+            Self::Documented => "documented limit",
+            Self::Known => "known before",
+        }
+    }
+
+    /// The severity's name, as in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::WrongValues => "wrong-values",
+            Self::Broken => "broken",
+            Self::Unsteady => "unsteady",
+            Self::Disagreement => "disagreement",
+            Self::Refusal => "refusal",
+            Self::Leniency => "leniency",
+            Self::Unconfirmed => "unconfirmed",
+            Self::Precision => "precision",
+            Self::Logged => "logged",
+            Self::Documented => "documented",
+            Self::Known => "known",
+        }
+    }
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What the divergence that gives the finding its name does, in words that need no glossary.
+pub(crate) const fn meaning(kind: Kind) -> &'static str {
+    match kind {
+        Kind::WrongShape => "wrong shape",
+        Kind::WrongDtype => "wrong element type",
+        Kind::WrongValues => "wrong values",
+        Kind::UnwrittenOutput => "leaves part of an output unwritten",
+        Kind::Nondeterministic => "values change from run to run",
+        Kind::StateDependent => "depends on what ran before",
+        Kind::PrecisionFallback => "runs in another precision than asked for",
+        Kind::RejectsValid => "refuses a valid model",
+        Kind::AcceptsInvalid => "accepts an invalid model",
+        Kind::BuildFailure => "fails to build a valid model",
+        Kind::Crash => "crashes",
+        Kind::Hang => "hangs",
+        Kind::OutOfBoundsWrite => "writes out of bounds",
+        Kind::ErrorLogged => "logs an error although it succeeds",
+        Kind::Disagree => "backends disagree",
+        Kind::Unstable => "outcome changes from run to run",
+    }
+}
+
+/// The findings of `report`, the most severe first, then those that most cases show.
+pub(crate) fn ranked(report: &Report) -> Vec<&ReportedFinding> {
+    let mut findings: Vec<_> = report.findings.iter().collect();
+    findings.sort_by_cached_key(|found| {
+        (Severity::of(found), Reverse(report.cases_of(&found.slug)), found.slug.clone())
+    });
+    findings
+}
+
+fn is_documented(finding: &Finding) -> bool {
+    finding.divergences.first().is_some_and(|divergence| divergence.documented.is_some())
+}
+
+fn changes_values(finding: &Finding) -> bool {
+    let fallbacks = finding.divergences.iter().filter_map(|divergence| divergence.fallback.as_ref());
+    fallbacks.into_iter().any(|fallback| fallback.values == FallbackValues::Changed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Severity;
+
+    #[test]
+    fn all_lists_every_severity_in_order() {
+        assert!(Severity::ALL.is_sorted());
+        let names: std::collections::BTreeSet<_> = Severity::ALL.map(Severity::name).into();
+        assert_eq!(names.len(), Severity::ALL.len());
+        for severity in Severity::ALL {
+            assert_eq!(serde_json::to_string(&severity).unwrap(), format!("\"{severity}\""));
+        }
+    }
+}
