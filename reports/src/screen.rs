@@ -10,7 +10,7 @@ use crate::{
     severity::{meaning, ranked},
     shell::shell_word,
     styled::{Styled, joined},
-    summary::{diverging, last_stage, troubles},
+    summary::{diverging, issues, last_stage, troubles},
     table::Table,
     uncompared,
 };
@@ -19,6 +19,8 @@ use crate::{
 const LINES: usize = 36;
 /// The most columns.
 const COLUMNS: usize = 100;
+/// The most lines about known issues of the project.
+const ISSUES: usize = 10;
 /// The lines of one finding.
 const LINES_PER_FINDING: usize = 3;
 /// The most variants in the table.
@@ -34,15 +36,17 @@ pub fn first_screen(report: &Report, run: &str) -> String {
     lines.extend(verdicts(report));
     let causes = uncompared::lines(report).into_iter().take(CAUSES).map(|line| truncated(&line, COLUMNS - 6));
     lines.extend(uncompared::listed(&causes.collect::<Vec<_>>()));
+    let issues: Vec<_> = issues(report).into_iter().take(ISSUES).collect();
     let last = ending_lines(report, run);
     let ranked = ranked(report);
     let worth_a_look = ranked.iter().filter(|found| Severity::of(found) < Severity::Documented).count();
-    let room = LINES.saturating_sub(lines.len() + last.len() + 2) / LINES_PER_FINDING;
+    let room = LINES.saturating_sub(lines.len() + issues.len() + last.len() + 2) / LINES_PER_FINDING;
     let shown = room.max(1).min(worth_a_look.max(1)).min(ranked.len());
     for found in &ranked[..shown] {
         lines.extend(finding(report, found));
     }
     let left_out = (ranked.len() - shown) as u64 + known_by_name(report);
+    lines.extend(issues);
     if shown > 0 {
         lines.push(Styled::default());
     }
@@ -58,6 +62,9 @@ pub fn first_screen(report: &Report, run: &str) -> String {
 fn cases(report: &Report) -> String {
     let summary = &report.summary;
     let mut text = counted(summary.cases, "case", "cases");
+    if summary.earlier > 0 {
+        text += &format!(", {} of them since it was resumed,", count(summary.now()));
+    }
     if summary.seconds > 0.0 {
         text += &format!(" in {}", duration(summary.seconds));
     }

@@ -262,7 +262,7 @@ fn known_list(report: &Report) -> Vec<Styled> {
 }
 
 /// The known issues with their states.
-fn issues(report: &Report) -> Vec<Styled> {
+pub(crate) fn issues(report: &Report) -> Vec<Styled> {
     let descriptions = issue::descriptions(&report.issues);
     let line = |(word, what)| Styled::bold(format!("{word:<9}")) + " " + Styled::plain(what);
     let mut lines: Vec<_> = descriptions.into_iter().map(line).collect();

@@ -42,7 +42,8 @@ impl Hostile {
         let (out, temporary) = (folder.path().join("run"), folder.path().join("tmp"));
         fs::create_dir(&temporary).unwrap();
         let mark = format!("{hostility}-{}", folder.path().display());
-        let fixed = ["fuzz", "--known", no_findings(), "--family", "conv", "--cases", "2", "--no-minimize"];
+        let fixed =
+            ["fuzz", "--known", no_findings(), "--family", "conv", "--cases", "2", "--no-minimize", "--all"];
         let given = ["--jobs", "1", "--backends", &backends, "--out", out.to_str().unwrap()];
         let command = twinfer(&[&fixed[..], &given, options].concat());
         let started = folder.path().join(STARTED);

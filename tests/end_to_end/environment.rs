@@ -230,7 +230,8 @@ fn interrupt_finishes_running_cases_and_prints_resume() {
         assert!(interrupted.stderr.contains("stopping after the running cases"), "{}", interrupted.stderr);
         let cases = journal(&out).len();
         assert!(
-            interrupted.stdout.contains(&format!("\nended early: {cases} cases in")),
+            interrupted.stdout.contains(&format!("\n{cases} cases in"))
+                && interrupted.stdout.contains("\nended early: interrupted"),
             "{}",
             interrupted.stdout
         );

@@ -7,7 +7,7 @@ use crate::{
     twinfer,
 };
 
-const CAMPAIGN: [&str; 11] = [
+const CAMPAIGN: [&str; 12] = [
     "--backends",
     "golden,ort:cpu,opt=off",
     "--family",
@@ -19,6 +19,7 @@ const CAMPAIGN: [&str; 11] = [
     "--no-minimize",
     "--ladder",
     "1/2",
+    "--all",
 ];
 
 #[test]

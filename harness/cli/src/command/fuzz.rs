@@ -109,7 +109,7 @@ pub struct Arguments {
     #[arg(long, default_value_t = Format::Terminal, value_parser = formats())]
     format: Format,
     /// Print every finding with all details instead of one screen
-    #[arg(long)]
+    #[arg(short = 'v', long, visible_alias = "verbose")]
     all: bool,
 }
 
