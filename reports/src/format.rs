@@ -39,7 +39,7 @@ impl Format {
     pub fn render(self, report: &Report) -> String {
         match self {
             Self::Terminal => summary::render(report),
-            Self::Json => json::render(report),
+            Self::Json => json::render(&report.by_severity()),
             Self::Junit => junit::render(report),
             Self::Markdown => markdown::render(report),
             Self::Html => html::render(report),

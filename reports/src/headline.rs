@@ -1,6 +1,6 @@
 //! What a campaign came to, in one sentence that needs no glossary.
 
-use crate::{Report, Severity, numbers::counted, severity::ranked, uncompared};
+use crate::{Report, Severity, numbers::counted, uncompared};
 
 /// Such as `3 bugs worth a look, 1 documented limit, 4 known findings`.
 pub(crate) fn headline(report: &Report) -> String {
@@ -31,7 +31,7 @@ pub(crate) fn known_by_name(report: &Report) -> u64 {
 }
 
 fn number(report: &Report, is_counted: impl Fn(Severity) -> bool) -> u64 {
-    ranked(report).into_iter().filter(|found| is_counted(Severity::of(found))).count() as u64
+    report.ranked().into_iter().filter(|found| is_counted(found.severity())).count() as u64
 }
 
 /// What one and several findings of a severity that is no bug are called.

@@ -5,7 +5,6 @@ use crate::{
     Report, ReportedFinding, ending, findings, issue, ladder,
     numbers::count,
     poison,
-    severity::ranked,
     summary::{findings_title, remarks, sentence, verdicts},
     table::Table,
     uncompared,
@@ -47,7 +46,7 @@ pub(crate) fn render(report: &Report) -> String {
                     p { @for line in &uncompared { (line) br; } }
                 }
                 @if let Some(findings) = &findings { h2 { (findings) } }
-                @for finding in ranked(report) { (one_finding(report, finding)) }
+                @for finding in report.ranked() { (one_finding(report, finding)) }
                 @if !report.issues.is_empty() {
                     h2 { "Known issues" }
                     dl { @for (word, what) in issue::descriptions(&report.issues) { dt { (word) } dd { (what) } } }

@@ -9,7 +9,6 @@ use crate::{
     Report, ReportedFinding, ending, findings, issue,
     numbers::{count, counted},
     reach::remark,
-    severity::ranked,
     summary::remarks,
     uncompared,
 };
@@ -30,7 +29,7 @@ pub(crate) fn render(report: &Report) -> String {
 fn suite(report: &Report, variant: &VariantSummary) -> TestSuite {
     let mut suite = TestSuite::new(variant.variant.to_string());
     suite.add_property(("backend", report.backend(&variant.variant).as_str()));
-    let shown = ranked(report).into_iter().filter(|found| is_shown_by(found, variant));
+    let shown = report.ranked().into_iter().filter(|found| is_shown_by(found, variant));
     suite.add_test_cases(shown.map(|found| test(report, found)));
     suite.add_test_case(other_cases(report, variant));
     let is_uncompared = report.summary.uncompared().any(|other| other.variant == variant.variant);

@@ -7,7 +7,6 @@ use crate::{
     markup::{markdown_code, markdown_text},
     numbers::counted,
     poison,
-    severity::ranked,
     summary::{budget, findings_title, sentence, verdicts},
     table::Table,
     uncompared,
@@ -37,7 +36,7 @@ pub(crate) fn render(report: &Report) -> String {
     }
     parts.extend(uncompared(report));
     parts.extend(findings_title(report).map(|title| format!("## {}", capitalized(&title))));
-    parts.extend(ranked(report).into_iter().map(|finding| one_finding(report, finding)));
+    parts.extend(report.ranked().into_iter().map(|finding| one_finding(report, finding)));
     parts.extend(issues(report));
     parts.join("\n\n") + "\n"
 }

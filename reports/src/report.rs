@@ -1,13 +1,13 @@
-use std::path::Path;
+use std::{cmp::Reverse, path::Path};
 
-use serde::Serialize;
+use serde::{Serialize, Serializer, ser::SerializeStruct};
 use twinfer_case::{
     Description, Event, Finding, MemoryGrowth, Reach, RunEnd, RunInfo, Stage, Summary, Variant,
 };
 
 use twinfer_store::{StoreError, replay_events};
 
-use crate::{ListedIssue, Reporter, json, reach::remark};
+use crate::{ListedIssue, Reporter, Severity, reach::remark};
 
 /// The version of the JSON form of a report.
 const REPORT_FORMAT: u32 = 2;
@@ -21,8 +21,7 @@ pub struct Report {
     pub run: Option<RunInfo>,
     /// Counts over all cases.
     pub summary: Summary,
-    /// Findings in order of discovery; in the JSON form the most severe first, each with its [`Severity`](crate::Severity).
-    #[serde(serialize_with = "json::findings")]
+    /// Findings in order of discovery.
     pub findings: Vec<ReportedFinding>,
     /// Known issues of the project with their state after this campaign.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -50,8 +49,8 @@ pub struct Report {
     pub advice: Vec<String>,
 }
 
-/// A finding as a campaign recorded it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// A finding as a campaign recorded it; its serialized form has its [`Severity`] too.
+#[derive(Clone, Debug, PartialEq)]
 pub struct ReportedFinding {
     /// Its folder name.
     pub slug: String,
@@ -59,6 +58,24 @@ pub struct ReportedFinding {
     pub new: bool,
     /// The finding itself.
     pub finding: Finding,
+}
+
+impl ReportedFinding {
+    /// How much the finding matters.
+    pub fn severity(&self) -> Severity {
+        Severity::of(&self.finding, self.new)
+    }
+}
+
+impl Serialize for ReportedFinding {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_struct("ReportedFinding", 4)?;
+        fields.serialize_field("slug", &self.slug)?;
+        fields.serialize_field("severity", &self.severity())?;
+        fields.serialize_field("new", &self.new)?;
+        fields.serialize_field("finding", &self.finding)?;
+        fields.end()
+    }
 }
 
 /// A worker process that crashed, hung or exited on its own.
@@ -170,6 +187,20 @@ impl Report {
         let reaches_execute =
             |run: &RunInfo| run.variants.iter().all(|info| info.description.reaches == Stage::Execute);
         self.run.as_ref().is_some_and(reaches_execute)
+    }
+
+    /// The findings, the most severe first, then those that most cases show.
+    pub(crate) fn ranked(&self) -> Vec<&ReportedFinding> {
+        let mut findings: Vec<_> = self.findings.iter().collect();
+        findings.sort_by_cached_key(|found| {
+            (found.severity(), Reverse(self.cases_of(&found.slug)), found.slug.clone())
+        });
+        findings
+    }
+
+    /// The same report with its findings as [`ranked`](Self::ranked).
+    pub(crate) fn by_severity(&self) -> Self {
+        Self { findings: self.ranked().into_iter().cloned().collect(), ..self.clone() }
     }
 
     /// The number of cases that showed a finding.

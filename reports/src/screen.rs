@@ -1,13 +1,16 @@
 //! The first screen: what a person reads who has just run a campaign. It fits a terminal of 40 lines and explains its words.
 
+use std::path::Path;
+
 use twinfer_case::VariantSummary;
+use twinfer_store::findings_of;
 
 use crate::{
     Report, ReportedFinding, Severity, ending, findings,
     headline::{headline, known_by_name},
     numbers::{cell, count, counted, duration, truncated},
     reach::label,
-    severity::{meaning, ranked},
+    severity::meaning,
     shell::shell_word,
     styled::{Styled, joined},
     summary::{diverging, issues, last_stage, troubles},
@@ -38,8 +41,8 @@ pub fn first_screen(report: &Report, run: &str) -> String {
     lines.extend(uncompared::listed(&causes.collect::<Vec<_>>()));
     let issues: Vec<_> = issues(report).into_iter().take(ISSUES).collect();
     let last = ending_lines(report, run);
-    let ranked = ranked(report);
-    let worth_a_look = ranked.iter().filter(|found| Severity::of(found) < Severity::Documented).count();
+    let ranked = report.ranked();
+    let worth_a_look = ranked.iter().filter(|found| found.severity() < Severity::Documented).count();
     let room = LINES.saturating_sub(lines.len() + issues.len() + last.len() + 2) / LINES_PER_FINDING;
     let shown = room.max(1).min(worth_a_look.max(1)).min(ranked.len());
     for found in &ranked[..shown] {
@@ -61,18 +64,15 @@ pub fn first_screen(report: &Report, run: &str) -> String {
 /// Such as `1,870 cases in 1 min 02 s; 132 cases that differ are not looked into (time budget exhausted)`.
 fn cases(report: &Report) -> String {
     let summary = &report.summary;
-    let mut text = counted(summary.cases, "case", "cases");
-    if summary.earlier > 0 {
-        text += &format!(", {} of them since it was resumed,", count(summary.now()));
-    }
-    if summary.seconds > 0.0 {
-        text += &format!(" in {}", duration(summary.seconds));
-    }
-    if summary.open > 0 {
+    let cases = counted(summary.cases, "case", "cases");
+    let resumed =
+        (summary.earlier > 0).then(|| format!(", {} of them since it was resumed,", count(summary.now())));
+    let time = (summary.seconds > 0.0).then(|| format!(" in {}", duration(summary.seconds)));
+    let open = (summary.open > 0).then(|| {
         let open = counted(summary.open, "case that differs", "cases that differ");
-        text += &format!("; {open} not looked into ({})", ending::open_reason(report));
-    }
-    text
+        format!("; {open} not looked into ({})", ending::open_reason(report))
+    });
+    [Some(cases), resumed, time, open].into_iter().flatten().collect()
 }
 
 fn verdicts(report: &Report) -> Vec<Styled> {
@@ -110,7 +110,7 @@ fn not_judged(variant: &VariantSummary) -> u64 {
 
 fn finding(report: &Report, found: &ReportedFinding) -> [Styled; LINES_PER_FINDING] {
     let ReportedFinding { slug, finding, .. } = found;
-    let severity = Severity::of(found);
+    let severity = found.severity();
     let what = meaning(finding.kind);
     let mark = match severity {
         Severity::Known | Severity::Documented | Severity::Unconfirmed => {
@@ -133,13 +133,14 @@ fn finding(report: &Report, found: &ReportedFinding) -> [Styled; LINES_PER_FINDI
 fn ending_lines(report: &Report, run: &str) -> Vec<Styled> {
     let label = |word: &str| Styled::bold(format!("{word:<8}"));
     let run_word = shell_word(run);
-    let command = match ranked(report).first().filter(|found| found.new) {
+    let command = match report.ranked().first().filter(|found| found.new) {
         Some(found) => {
-            format!("twinfer repro {run_word}/findings/{} --out bug", id_pattern(report, &found.slug))
+            let folder = findings_of(Path::new(&run_word)).join(id_pattern(report, &found.slug));
+            format!("twinfer repro {} --out bug", folder.display())
         }
         None => format!("twinfer report {run_word}"),
     };
-    let purpose = match ranked(report).first().filter(|found| found.new) {
+    let purpose = match report.ranked().first().filter(|found| found.new) {
         Some(_) => "a bug report for the first finding",
         None => "all details of this run",
     };

@@ -1,11 +1,9 @@
 //! How much a finding matters: one order, which every format follows.
 
-use std::{cmp::Reverse, fmt};
+use std::fmt;
 
 use serde::Serialize;
 use twinfer_case::{FallbackValues, Finding, Kind};
-
-use crate::{Report, ReportedFinding};
 
 /// What a finding means to a person who decides what to look at first, the most severe first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -51,11 +49,10 @@ impl Severity {
         Self::Known,
     ];
 
-    /// The severity of `found`: what is known or documented is so whatever its kind.
-    pub fn of(found: &ReportedFinding) -> Self {
-        let finding = &found.finding;
+    /// The severity of a finding that is `new` or was known before: what is known or documented is so whatever its kind.
+    pub fn of(finding: &Finding, new: bool) -> Self {
         match () {
-            () if !found.new => Self::Known,
+            () if !new => Self::Known,
             () if is_documented(finding) => Self::Documented,
             () if finding.is_unfinished() => Self::Unconfirmed,
             () => Self::of_confirmed(finding),
@@ -144,15 +141,6 @@ pub(crate) const fn meaning(kind: Kind) -> &'static str {
         Kind::Disagree => "backends disagree",
         Kind::Unstable => "outcome changes from run to run",
     }
-}
-
-/// The findings of `report`, the most severe first, then those that most cases show.
-pub(crate) fn ranked(report: &Report) -> Vec<&ReportedFinding> {
-    let mut findings: Vec<_> = report.findings.iter().collect();
-    findings.sort_by_cached_key(|found| {
-        (Severity::of(found), Reverse(report.cases_of(&found.slug)), found.slug.clone())
-    });
-    findings
 }
 
 fn is_documented(finding: &Finding) -> bool {

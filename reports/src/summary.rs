@@ -12,7 +12,6 @@ use crate::{
     poison,
     reach::label,
     segments,
-    severity::ranked,
     styled::{Styled, joined},
     table::Table,
     uncompared,
@@ -242,7 +241,7 @@ fn nonzero(number: u64) -> String {
 
 fn findings_list(report: &Report) -> Vec<Styled> {
     let mut lines: Vec<_> = findings_title(report).map(Styled::bold).into_iter().collect();
-    lines.extend(ranked(report).into_iter().flat_map(|finding| one_finding(report, finding)));
+    lines.extend(report.ranked().into_iter().flat_map(|finding| one_finding(report, finding)));
     lines.extend(known_list(report));
     lines
 }

@@ -191,7 +191,12 @@ fn sync_recording(disk: &dyn Disk, folder: &Path) -> Result<(), StoreError> {
     if recording.is_file() { sync_file(disk, &recording) } else { Ok(()) }
 }
 
+/// The folder of the findings of the run in the directory `run`.
+pub fn findings_of(run: &Path) -> PathBuf {
+    run.join(FINDINGS)
+}
+
 /// The folder of findings that `folder` means: that of the run if `folder` is a run directory, or else `folder` itself.
 pub fn known_findings(folder: &Path) -> PathBuf {
-    if folder.join(RUN).is_file() { folder.join(FINDINGS) } else { folder.to_owned() }
+    if folder.join(RUN).is_file() { findings_of(folder) } else { folder.to_owned() }
 }

@@ -46,7 +46,7 @@ pub use error::StoreError;
 pub use finding_folder::{
     OpaqueFinding, has_finding, read_finding, update_finding, write_finding, write_opaque_finding,
 };
-pub use findings_folder::{FindingsFolder, known_findings};
+pub use findings_folder::{FindingsFolder, findings_of, known_findings};
 pub use journal::{Journal, OpenCases, Resumed, StoredFinding};
 pub use merge::merge;
 pub use merged_findings::SameBug;
