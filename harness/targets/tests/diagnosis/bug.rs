@@ -62,7 +62,7 @@ impl Bug {
 
     fn families(&self) -> Vec<Family> {
         let is_of_quantization = match self.mutants() {
-            [] => ["scale-of-the-neighbour", "dequantized-one-step-up", "least-bit-dropped"]
+            [] => ["scale-of-the-neighbor", "dequantized-one-step-up", "least-bit-dropped"]
                 .contains(&self.name),
             mutants => mutants.iter().any(|mutant| mutant.nature() == Nature::Quantization),
         };

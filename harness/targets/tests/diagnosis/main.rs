@@ -45,7 +45,7 @@ const STRANGERS: [&str; 15] = [
     "bias-rolled",
     "stride-long",
     "edges-replicated",
-    "scale-of-the-neighbour",
+    "scale-of-the-neighbor",
     "dequantized-one-step-up",
     "least-bit-dropped",
 ];
@@ -83,12 +83,12 @@ fn planted_bugs_are_named_and_strangers_are_unexplained() {
 }
 
 #[test]
-fn adapter_has_a_bug_for_every_mutant() {
+fn adapter_has_every_bug_that_is_tried() {
     let Some(python) = Python::with("onnx, onnxruntime, numpy") else { return };
     let offered = python.offered();
-    let mutants = Mutant::ALL.iter().map(|mutant| mutant.name());
-    let missing: Vec<_> = mutants.filter(|name| !offered.iter().any(|bug| bug == name)).collect();
-    assert!(missing.is_empty(), "add them to tests/adapters/mutated/bugs.py: {missing:?}");
+    let tried = Mutant::ALL.iter().map(|mutant| mutant.name()).chain(STRANGERS);
+    let missing: Vec<_> = tried.filter(|name| !offered.iter().any(|bug| bug == name)).collect();
+    assert!(missing.is_empty(), "add them to tests/adapters/mutated: {missing:?}");
 }
 
 /// Every mutant and combination of golden, then the strangers. `TWINFER_DIAGNOSED_BUGS` restricts them to those named.
