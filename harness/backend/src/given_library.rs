@@ -12,7 +12,9 @@ pub fn given_library(variant: &Variant) -> Option<PathBuf> {
 }
 
 fn given(variant: &Variant, ort: Option<OsString>) -> Option<PathBuf> {
+    let names_release = variant.options.contains_key(OptionKey::Version.key());
     let ort = match variant.backend {
+        _ if names_release => None,
         BackendName::OrtCpu | BackendName::OrtCuda => ort.map(PathBuf::from),
         BackendName::Golden
         | BackendName::Trt
@@ -37,6 +39,11 @@ mod tests {
     fn option_comes_before_the_variable() {
         assert_eq!(of("ort:cpu,lib=/opt/libonnxruntime.so"), Some("/opt/libonnxruntime.so".into()));
         assert_eq!(of("ort:cpu"), Some("/env/libonnxruntime.so".into()));
+    }
+
+    #[test]
+    fn named_release_comes_before_the_variable() {
+        assert_eq!(of("ort:cpu,version=1.22"), None);
     }
 
     #[test]

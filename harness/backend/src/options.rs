@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn unknown_option_is_answered_with_those_that_exist() {
         let error = options("ort:cpu,speed=high").finish().unwrap_err().to_string();
-        assert_eq!(error, r#"ort:cpu has no option "speed": use one of lib, opt"#);
+        assert_eq!(error, r#"ort:cpu has no option "speed": use one of lib, opt, version"#);
         let error = options("golden,speed=high").finish().unwrap_err().to_string();
         assert_eq!(error, r#"golden has no option "speed": it has none"#);
     }

@@ -49,6 +49,7 @@ use crate::{
 pub struct Ort {
     sessions: Sessions,
     version: String,
+    newest_opset: i64,
     options: BTreeMap<String, String>,
     left_out: Option<Hazard>,
     log: Log,
@@ -58,6 +59,7 @@ impl Ort {
     pub fn open(variant: &Variant, found: &mut CudaRuntimeFound<'_>) -> Result<Self, OpenError> {
         let mut options = VariantOptions::of(variant);
         let library = options.take_library();
+        let release = options.take_release();
         let level = options.take(&OPTIMIZATION)?;
         let provider = match variant.backend {
             twinfer_case::BackendName::OrtCuda => Provider::Cuda {
@@ -73,7 +75,7 @@ impl Ort {
         };
         let options = options.finish()?.values;
         let log = Log::default();
-        let library = locate(library, variant.backend.library().unwrap_or_default())?;
+        let library = locate(library, variant.backend.library().unwrap_or_default(), &release)?;
         let environment = step("load library", || load(&library, &log))?;
         if let Provider::Cuda { memory, .. } = provider {
             for name in CUDA_RUNTIMES {
@@ -82,7 +84,8 @@ impl Ort {
         }
         let sessions = Sessions::new(environment, provider, level, log.clone());
         step("create session", || sessions.probe())?;
-        Ok(Self { sessions, version: version(&library), options, left_out, log })
+        let newest_opset = sessions.newest_opset();
+        Ok(Self { sessions, version: version(&library), newest_opset, options, left_out, log })
     }
 }
 
@@ -92,7 +95,7 @@ impl Backend for Ort {
         let name = format!("ONNX Runtime {}", provider.name());
         let left_out = self.left_out.iter().map(Hazard::capability);
         Description {
-            capabilities: left_out.chain(capabilities::of(provider)).collect(),
+            capabilities: left_out.chain(capabilities::of(provider, self.newest_opset)).collect(),
             options: self.options.clone(),
             limitations: capabilities::limitations(provider, self.sessions.level()),
             quantization: capabilities::quantization(provider, self.sessions.level()),
@@ -139,9 +142,12 @@ impl Backend for Ort {
 }
 
 /// The library's file: as the variant says, as `ORT_DYLIB_PATH` says, or as it was installed.
-fn locate(option: PathBuf, product: &str) -> Result<PathBuf, OpenError> {
+fn locate(option: PathBuf, product: &str, release: &str) -> Result<PathBuf, OpenError> {
     if !option.as_os_str().is_empty() {
         return Ok(option);
+    }
+    if !release.is_empty() {
+        return Ok(Store::open()?.find(&format!("{product}-{release}"))?.library().to_owned());
     }
     if let Some(path) = std::env::var_os(ORT_VARIABLE) {
         return Ok(path.into());

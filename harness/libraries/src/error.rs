@@ -29,6 +29,19 @@ pub enum Error {
         /// The folder in which it would be installed.
         path: PathBuf,
     },
+    /// A release of a product is not installed, and no package is pinned to it.
+    #[error(
+        "{product} {version} is not installed{}: run `twinfer backends install {product}=={version}`",
+        beside(installed)
+    )]
+    NoRelease {
+        /// The product.
+        product: Product,
+        /// The release, or the numbers that it begins with.
+        version: String,
+        /// The installed releases of the product.
+        installed: Vec<String>,
+    },
     /// No home folder is known.
     #[error("cannot determine a cache folder: set TWINFER_HOME to a writable folder")]
     NoHome,
@@ -69,7 +82,9 @@ pub enum Error {
     },
     /// A wheel that holds the libraries of no product.
     #[error(
-        "no backend libraries in {}: expected {}; those of TensorRT 10 and later are in the wheels tensorrt_cu12_libs and tensorrt_cu13_libs",
+        "no backend libraries in {}: expected {}; those of TensorRT 10 and later are in the wheels tensorrt_cu12_libs and tensorrt_cu13_libs, \
+         and wheels of ONNX Runtime hold libonnxruntime.so from 1.19 on: for earlier releases give the unpacked folder of \
+         onnxruntime-linux-x64-VERSION.tgz",
         path.display(),
         Product::files_in_words()
     )]
@@ -145,6 +160,11 @@ pub enum Error {
         /// The error of the system.
         source: io::Error,
     },
+}
+
+/// The installed releases, in parentheses.
+fn beside(installed: &[String]) -> String {
+    if installed.is_empty() { String::new() } else { format!(" (installed: {})", installed.join(", ")) }
 }
 
 impl Error {

@@ -6,7 +6,7 @@ use std::{
 };
 
 use crate::{
-    Digest, Error, Hashing, Installed, PACKAGES, Package, Product, Release, Step, Store,
+    Digest, Error, Hashing, Installed, PACKAGES, Package, Product, Release, Requirement, Step, Store,
     dependencies::unused,
     digest::sha256,
     folder,
@@ -36,6 +36,28 @@ impl Store {
             report(Step::Unpacking(release.clone(), self.directory_of(package)));
             stage(package, &wheel, staged)
         })
+    }
+
+    /// Installs a release that pip fetches. Only the pinned ones have a hash to compare with.
+    pub(crate) fn install_requirement(
+        &self,
+        requirement: &Requirement,
+        report: &mut dyn FnMut(Step),
+    ) -> Result<Installed, Error> {
+        if let Some(package) = requirement.pinned() {
+            return self.install_package(package, None, report);
+        }
+        let name = format!("{}-{}", requirement.product, requirement.version);
+        if let Ok(installed) = self.find(&name)
+            && self.verify(std::slice::from_ref(&installed), Hashing::Full).is_ok()
+        {
+            return Ok(installed);
+        }
+        fs::create_dir_all(self.root()).map_err(Error::io("create", self.root()))?;
+        let workspace = Workspace::new(self)?;
+        report(Step::Fetching(requirement.clone()));
+        let wheel = pip::download_any(requirement, workspace.path())?;
+        self.install_wheel(&wheel, report)
     }
 
     /// Installs the libraries in a wheel. One with the hash of a package is that package.

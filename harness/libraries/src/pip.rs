@@ -6,12 +6,23 @@ use std::{
     time::Duration,
 };
 
-use crate::{Error, Package, program::output_within};
+use crate::{Error, Package, Requirement, program::output_within};
 
 /// How long a download may take: a gigabyte at half a megabyte a second.
 const DOWNLOAD: Duration = Duration::from_mins(30);
 /// How long pip may take to report its version, from a slow disk.
 const VERSION: Duration = Duration::from_mins(1);
+
+/// The Python versions whose wheels are looked for, the one that most releases have first.
+const PYTHONS: [&str; 7] = ["3.11", "3.10", "3.12", "3.13", "3.14", "3.9", "3.8"];
+/// The platforms whose wheels run here.
+const PLATFORMS: [&str; 5] = [
+    "manylinux_2_28_x86_64",
+    "manylinux_2_27_x86_64",
+    "manylinux_2_24_x86_64",
+    "manylinux_2_17_x86_64",
+    "manylinux2014_x86_64",
+];
 
 /// The name and version of pip; `None` if it does not run.
 pub fn pip_version() -> Option<String> {
@@ -23,14 +34,30 @@ pub fn pip_version() -> Option<String> {
 
 /// Downloads the package's wheel into `directory` with pip, which respects the user's index and proxy settings.
 pub(crate) fn download(package: &Package, directory: &Path) -> Result<PathBuf, Error> {
+    let requirement = format!("{}=={}", package.distribution, package.version);
+    fetch(&requirement, package.python, &[package.platform], directory)
+}
+
+/// Downloads the wheel of a release for whatever Python version has one: the libraries do not need Python.
+pub(crate) fn download_any(requirement: &Requirement, directory: &Path) -> Result<PathBuf, Error> {
+    let requirement = requirement.for_pip();
+    let fetch = |python| fetch(&requirement, python, &PLATFORMS, directory);
+    let is_absent = |error: &Error| matches!(error, Error::Pip { reason, .. } if reason.contains("No matching distribution"));
+    let [first, others @ ..] = PYTHONS;
+    others.into_iter().fold(fetch(first), |found, python| match found {
+        Err(error) if is_absent(&error) => fetch(python),
+        found => found,
+    })
+}
+
+fn fetch(requirement: &str, python: &str, platforms: &[&str], directory: &Path) -> Result<PathBuf, Error> {
     let mut command = Command::new("python3");
     // isolated, so that neither the current folder nor PYTHONPATH provides another pip
     command.args(["-I", "-m", "pip", "--disable-pip-version-check", "download", "--quiet"]);
-    command.args(["--no-deps", "--only-binary=:all:", "--implementation", "cp"]);
-    command.args(["--python-version", package.python, "--platform", package.platform]);
-    command.arg("--dest").arg(directory);
-    command.arg(format!("{}=={}", package.distribution, package.version));
-    let shown = format!("python3 -m pip download {}=={}", package.distribution, package.version);
+    command.args(["--no-deps", "--only-binary=:all:", "--implementation", "cp", "--python-version", python]);
+    command.args(platforms.iter().flat_map(|platform| ["--platform", platform]));
+    command.arg("--dest").arg(directory).arg(requirement);
+    let shown = format!("python3 -m pip download {requirement}");
     let output = output_within(&mut command, DOWNLOAD).map_err(|source| match source.kind() {
         ErrorKind::TimedOut => Error::Pip { command: shown.clone(), reason: source.to_string() },
         _ => Error::NoPip { command: shown.clone(), source },

@@ -1,6 +1,6 @@
 use std::{fmt, path::PathBuf};
 
-use crate::Package;
+use crate::{Package, Requirement};
 
 /// A step of an installation, reported when it begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -9,6 +9,8 @@ pub enum Step {
     Waiting(Release),
     /// pip fetches the wheel.
     Downloading(&'static Package),
+    /// pip fetches a wheel that is not pinned.
+    Fetching(Requirement),
     /// The wheel's hash is compared with the pinned one, or what is installed with what was recorded.
     Verifying(Release),
     /// The libraries are unpacked.
@@ -45,6 +47,7 @@ impl fmt::Display for Step {
                 "downloading {} {} ({} MB, {} from PyPI)",
                 package.name, package.version, package.megabytes, package.distribution
             ),
+            Self::Fetching(requirement) => write!(f, "downloading {} from PyPI", requirement.for_pip()),
             Self::Verifying(release) => write!(f, "verifying {release}"),
             Self::Unpacking(release, directory) => {
                 write!(f, "unpacking {release} into {}", directory.display())

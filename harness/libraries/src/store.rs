@@ -4,7 +4,7 @@ use std::{
 };
 
 use crate::{
-    Error, Package, Product, Step, folder,
+    Error, Package, Product, Requirement, Step, folder,
     manifest::{FILE_NAME, Manifest, Origin},
     package::PACKAGES,
     pip, stand_in,
@@ -82,13 +82,21 @@ impl Store {
     fn why_absent(&self, name: &str, package: Option<&Package>) -> Result<Error, Error> {
         let is_damaged =
             |error: &Error| matches!(error, Error::Damaged { name: damaged, .. } if damaged == name);
-        let damage = self.damages()?.into_iter().find(is_damaged);
-        Ok(damage.unwrap_or_else(|| match package {
-            Some(package) => {
-                Error::NotInstalled { name: package.name.to_owned(), path: self.directory_of(package) }
-            }
-            None => unknown(name),
-        }))
+        if let Some(damage) = self.damages()?.into_iter().find(is_damaged) {
+            return Ok(damage);
+        }
+        if let Some(package) = package {
+            return Ok(Error::NotInstalled {
+                name: package.name.to_owned(),
+                path: self.directory_of(package),
+            });
+        }
+        let Some(Requirement { product, version }) = Requirement::of_installation(name) else {
+            return Ok(unknown(name));
+        };
+        let others = self.list()?.into_iter().filter(|library| library.product == product);
+        let installed = others.map(|library| library.version).collect();
+        Ok(Error::NoRelease { product, version, installed })
     }
 
     /// The libraries of `product` at `path`: a folder, or a file and those beside it. Nothing is known of their contents; a path
@@ -149,7 +157,8 @@ impl Store {
         }
     }
 
-    /// Installs a package by name or the libraries in a wheel, or registers a folder that holds libraries.
+    /// Installs a package by name, any release by `NAME==VERSION`, or the libraries in a wheel, or registers a folder that
+    /// holds libraries.
     ///
     /// An existing installation is verified, and replaced if it is damaged. If two processes install the same
     /// package, one waits for the other. An installation is complete or absent, never partial. `report` is called as
@@ -158,6 +167,8 @@ impl Store {
         let path = Path::new(name_or_path);
         if pip::is_wheel(path) {
             self.install_wheel(path, report)
+        } else if let Some(requirement) = Requirement::parse(name_or_path) {
+            self.install_requirement(&requirement, report)
         } else if !is_path(name_or_path) {
             let package = Package::named(name_or_path).ok_or_else(|| unknown(name_or_path))?;
             self.install_package(package, None, report)
@@ -223,7 +234,12 @@ impl folder::Found {
 
 impl Installed {
     fn answers_to(&self, name: &str) -> bool {
-        self.name == name || self.product.to_string() == name
+        let is_release = |requirement: Requirement| {
+            requirement.product == self.product && requirement.is_met_by(&self.version)
+        };
+        self.name == name
+            || self.product.to_string() == name
+            || Requirement::of_installation(name).is_some_and(is_release)
     }
 }
 
@@ -262,8 +278,29 @@ mod tests {
 
     #[test]
     fn error_of_unknown_name_lists_the_known_ones() {
-        let message = Store::at("/nowhere").find("tensorrt-9.9").unwrap_err().to_string();
-        assert!(message.contains("\"tensorrt-9.9\"") && message.contains("tensorrt-rtx-1.7"), "{message}");
+        let message = Store::at("/nowhere").find("tensorflow-9.9").unwrap_err().to_string();
+        assert!(message.contains("\"tensorflow-9.9\"") && message.contains("tensorrt-rtx-1.7"), "{message}");
+    }
+
+    #[test]
+    fn releases_beside_each_other_are_found_by_their_numbers() {
+        let home = tempfile::tempdir().unwrap();
+        let store = Store::at(home.path());
+        let folders = ["1.2.0", "1.22.0", "1.22.1"].map(|version| {
+            let folder = tempfile::tempdir().unwrap();
+            fs::write(folder.path().join(format!("libonnxruntime.so.{version}")), version).unwrap();
+            store.install(&folder.path().to_string_lossy(), &mut |_| {}).unwrap();
+            folder
+        });
+        let found = |name: &str| store.find(name).map(|library| library.version);
+        assert_eq!(found("onnxruntime-1.22").unwrap(), "1.22.1");
+        assert_eq!(found("onnxruntime-1.22.0").unwrap(), "1.22.0");
+        assert_eq!(found("onnxruntime-1.2").unwrap(), "1.2.0");
+        assert_eq!(
+            found("onnxruntime-1.17").unwrap_err().to_string(),
+            "onnxruntime 1.17 is not installed (installed: 1.2.0, 1.22.0, 1.22.1): run `twinfer backends install onnxruntime==1.17`"
+        );
+        drop(folders);
     }
 
     #[test]

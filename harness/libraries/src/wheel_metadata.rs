@@ -58,7 +58,7 @@ fn normalized(name: &str) -> String {
 }
 
 /// Whether a text is a version and can be part of a folder's name.
-fn is_version(text: &str) -> bool {
+pub(crate) fn is_version(text: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || ".+!_".contains(c);
     text.starts_with(|c: char| c.is_ascii_digit()) && text.len() <= 64 && text.chars().all(is_plain)
 }

@@ -77,7 +77,7 @@ options! {
     SOURCES: Sources, Sources, [Trt, TrtApi, TrtRtx], Sources::All;
     TIMING: Timing, Timing, [Trt, TrtApi, TrtRtx], Timing::Build;
     VERSION_COMPATIBLE: VersionCompatible, VersionCompatible, [Trt, TrtApi, TrtRtx], VersionCompatible::Off;
-    VERSION: String, Version, [Trt, TrtApi, TrtRtx], String::new();
+    VERSION: String, Version, [OrtCpu, OrtCuda, Trt, TrtApi, TrtRtx], String::new();
 }
 
 impl<T: OptionType> BackendOption<T> {

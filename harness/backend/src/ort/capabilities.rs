@@ -2,13 +2,30 @@ use twinfer_case::{
     Algorithms, Arithmetic, Capability, Condition, Effect, FallbackReason, Limitation, Quantization, Refusal,
     Stage, Sums,
 };
-use twinfer_onnx::DataType;
+use twinfer_onnx::{DataType, MAX_OPSET};
 
 use super::choices::Provider;
 use crate::options::Optimization;
 
-/// The graphs that ONNX Runtime refuses, by execution provider.
-pub fn of(provider: Provider) -> Vec<Capability> {
+/// The graphs that ONNX Runtime refuses, by execution provider. The release takes operator sets up to `newest_opset`.
+pub fn of(provider: Provider, newest_opset: i64) -> Vec<Capability> {
+    let of_release = (newest_opset < MAX_OPSET).then(|| newer_opset(newest_opset));
+    of_release.into_iter().chain(of_provider(provider)).collect()
+}
+
+fn newer_opset(newest: i64) -> Capability {
+    Capability {
+        rule: "ort-newer-opset".to_owned(),
+        source: format!(
+            "ONNX Runtime, \"ONNX Runtime compatibility\": a release takes the operator sets of the ONNX release that it was built \
+             with; measured at start-up: this one takes those up to {newest}"
+        ),
+        refuses: Condition::OpsetAbove(newest),
+        shows: Refusal { stage: Some(Stage::Parse), words: None },
+    }
+}
+
+fn of_provider(provider: Provider) -> Vec<Capability> {
     match provider {
         Provider::Cpu => vec![
             auto_pad_same_with_dilation(),

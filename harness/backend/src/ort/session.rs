@@ -11,7 +11,7 @@ use ort::{
 use twinfer_case::{
     BackendError, ChosenPrecision, LayerInfo, Outcome, PrecisionSource, RunOutput, Severity, Task,
 };
-use twinfer_onnx::{Tensor, with_outputs};
+use twinfer_onnx::{DataType, Dim, Graph, MAX_OPSET, MIN_OPSET, Node, Op, Tensor, ValueInfo, with_outputs};
 
 use super::{
     choices::Provider,
@@ -65,6 +65,18 @@ impl Sessions {
             provider: self.provider.name(),
             reason: error.to_string().trim_end().to_owned(),
         })
+    }
+
+    /// The newest operator set whose models sessions take, of those that twinfer knows.
+    pub fn newest_opset(&self) -> i64 {
+        let mark = self.log.mark();
+        let is_taken = |opset: &i64| {
+            let builder = self.builder(false, &CpuNodes::Refused);
+            builder.and_then(|mut builder| builder.commit_from_memory(&identity(*opset))).is_ok()
+        };
+        let newest = (MIN_OPSET..=MAX_OPSET).rev().find(is_taken);
+        self.log.rewind(mark);
+        newest.unwrap_or(MAX_OPSET)
     }
 
     /// Makes a session of the task's model; the error is the outcome of the case.
@@ -144,6 +156,29 @@ impl Sessions {
             CpuNodes::Recorded(_) => Ok(builder),
         }
     }
+}
+
+/// A model that every release with this operator set takes.
+fn identity(opset: i64) -> Vec<u8> {
+    let value = |name: &str| ValueInfo {
+        name: name.to_owned(),
+        dtype: DataType::Float,
+        shape: Some(vec![Dim::Fixed(1)]),
+    };
+    let node = Node {
+        name: "identity".to_owned(),
+        op: Op::Identity,
+        inputs: vec!["x".to_owned()],
+        outputs: vec!["y".to_owned()],
+    };
+    Graph {
+        opset,
+        inputs: vec![value("x")],
+        initializers: Vec::new(),
+        nodes: vec![node],
+        outputs: vec![value("y")],
+    }
+    .encode()
 }
 
 /// Whether nodes may be placed on the CPU in a session of another provider.

@@ -62,8 +62,9 @@ impl Bug {
 
     fn families(&self) -> Vec<Family> {
         let is_of_quantization = match self.mutants() {
-            [] => ["scale-of-the-neighbor", "dequantized-one-step-up", "least-bit-dropped"]
-                .contains(&self.name),
+            [] => {
+                ["scale-of-the-neighbor", "dequantized-one-step-up", "least-bit-dropped"].contains(&self.name)
+            }
             mutants => mutants.iter().any(|mutant| mutant.nature() == Nature::Quantization),
         };
         let families = Family::VALID.into_iter().filter(|family| {

@@ -101,12 +101,10 @@ fn remedy(name: &str) -> &'static str {
 
 /// The variants that load `library`, each with the option that selects it.
 fn variants_on(library: &Installed) -> Vec<TrustedVariant> {
-    let release = library.name.rsplit('-').next().unwrap_or_default();
-    let option = match library.product {
-        Product::Onnxruntime | Product::OnnxruntimeCuda => format!("lib={}", library.library().display()),
-        Product::Tensorrt | Product::TensorrtRtx => format!("version={release}"),
-        Product::ComputeSanitizer => return Vec::new(),
-    };
+    if library.product == Product::ComputeSanitizer {
+        return Vec::new();
+    }
+    let option = format!("version={}", library.version);
     let product = library.product.to_string();
     let backends = BackendName::with_library(&product);
     let variants = backends.filter_map(|backend| format!("{backend},{option}").parse::<Variant>().ok());
