@@ -266,7 +266,7 @@ fn backend_without_a_cuda_runtime_has_no_memory_mode() {
     worker.hello(PROTOCOL_VERSION, &["ort:cpu,memory=off".parse().unwrap()]);
     assert_eq!(
         worker.receive_fault(FaultCause::Variant),
-        r#"ort:cpu has no option "memory": use one of lib, opt"#
+        r#"ort:cpu has no option "memory": use one of lib, opt, version"#
     );
 }
 
