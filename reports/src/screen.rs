@@ -131,20 +131,15 @@ fn finding(report: &Report, found: &ReportedFinding) -> [Styled; LINES_PER_FINDI
 
 /// The report as a page, and the next step.
 fn ending_lines(report: &Report, run: &str) -> Vec<Styled> {
-    let label = |word: &str| Styled::bold(format!("{word:<8}"));
     let run_word = shell_word(run);
-    let command = match report.ranked().first().filter(|found| found.new) {
+    let (command, purpose) = match report.ranked().first().filter(|found| found.new) {
         Some(found) => {
             let folder = findings_of(Path::new(&run_word)).join(id_pattern(report, &found.slug));
-            format!("twinfer repro {} --out bug", folder.display())
+            (format!("twinfer repro {} --out bug", folder.display()), "a bug report for the first finding")
         }
-        None => format!("twinfer report {run_word}"),
+        None => (format!("twinfer report {run_word}"), "all details of this run"),
     };
-    let purpose = match report.ranked().first().filter(|found| found.new) {
-        Some(_) => "a bug report for the first finding",
-        None => "all details of this run",
-    };
-    vec![label("next") + Styled::plain(command) + Styled::dim(format!("   # {purpose}"))]
+    vec![Styled::bold("next    ") + Styled::plain(command) + Styled::dim(format!("   # {purpose}"))]
 }
 
 /// The digits that end the name of a finding, if no other finding has them; otherwise the whole name.

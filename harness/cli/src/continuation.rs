@@ -8,7 +8,7 @@ use twinfer_store::has_run;
 
 use crate::Exit;
 
-/// What an earlier start of the command left, and what a scheduler is told.
+/// Whether the run of an earlier start goes on, and whether findings make the exit code other than 0.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct ContinuationArguments {
     /// Resume the run in --out with the settings that it records. Only --cases, --time, --jobs and --devices may differ from

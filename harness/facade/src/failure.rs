@@ -9,8 +9,8 @@ const MOST_CHARACTERS: usize = 160;
 
 /// A case on which a variant diverges.
 ///
-/// [`Display`](fmt::Display) writes at most 15 lines: what diverges and why, then the case in ONNX's text form. They are the same
-/// whenever the same backend diverges in the same way, so they can be kept as a snapshot.
+/// [`Display`](fmt::Display) writes at most 15 lines: what diverges and why, then the case in ONNX's text form. They hold
+/// no times or paths, so they can be kept as a snapshot.
 #[derive(Clone, PartialEq)]
 pub struct Failure {
     /// The case; what [`Conformance::check_all`](crate::Conformance::check_all) finds is as small as twinfer can make it.
