@@ -27,7 +27,7 @@ use crate::{
 /// The pools of a variant, one per device. A device on which no worker starts is given up as long as there is another one.
 pub struct DevicePools {
     pools: Vec<Arc<WorkerPool>>,
-    /// Counts calls of [`next`](Self::next).
+    /// Counts how often a pool was asked for.
     turn: AtomicUsize,
     /// The most bytes that a worker was seen to hold; 0 before one has run a case.
     footprint: AtomicU64,
@@ -147,18 +147,18 @@ impl DevicePools {
 
     /// The pool of one device after the other, leaving out those that are given up as long as there is another one.
     pub fn next(&self) -> &Arc<WorkerPool> {
-        let turn = self.turn.fetch_add(1, Ordering::Relaxed);
-        let mut all = self.pools.iter().cycle().skip(turn % self.pools.len()).take(self.pools.len());
-        all.find(|pool| !pool.health().is_given_up()).unwrap_or(&self.pools[0])
+        self.in_turn().find(|pool| !pool.health().is_given_up()).unwrap_or(&self.pools[0])
     }
 
     /// A pool of another device than that of `pool`; `None` if all others are given up.
     pub fn other_than(&self, pool: &Arc<WorkerPool>) -> Option<&Arc<WorkerPool>> {
-        let is_other = |other: &&Arc<WorkerPool>| !Arc::ptr_eq(other, pool);
-        (0..self.pools.len())
-            .map(|_| self.next())
-            .find(is_other)
-            .filter(|other| !other.health().is_given_up())
+        self.in_turn().find(|other| !Arc::ptr_eq(other, pool) && !other.health().is_given_up())
+    }
+
+    /// Every pool once, beginning with another one at each call.
+    fn in_turn(&self) -> impl Iterator<Item = &Arc<WorkerPool>> {
+        let turn = self.turn.fetch_add(1, Ordering::Relaxed);
+        self.pools.iter().cycle().skip(turn % self.pools.len()).take(self.pools.len())
     }
 
     /// Does `work` with the pool of a device, and with that of another one if no worker starts there.
@@ -260,4 +260,34 @@ pub fn start_all(pools: Vec<Vec<&Arc<WorkerPool>>>) -> Result<Vec<Vec<WorkerProc
         };
         starting.into_iter().map(|threads| threads.into_iter().map(join).collect()).collect()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn two_devices() -> DevicePools {
+        let host = HostContext::start();
+        let pool = || {
+            let variant = TrustedVariant::vouch("ort:cpu".parse().unwrap());
+            let (command, deadlines) = (WorkerCommand::new("twinfer"), Deadlines::default());
+            Arc::new(WorkerPool::new(variant, command, deadlines, &host, SparePolicy::default()))
+        };
+        DevicePools::of(vec![pool(), pool()])
+    }
+
+    #[test]
+    fn other_device_is_found_however_many_threads_ask() {
+        let pools = &two_devices();
+        let asks = &|pool: &Arc<WorkerPool>| (0..10_000).all(|_| pools.other_than(pool).is_some());
+        let all_found = thread::scope(|scope| {
+            let threads: Vec<_> =
+                (0..4).map(|thread| scope.spawn(move || asks(&pools.pools()[thread % 2]))).collect();
+            threads.into_iter().all(|thread| thread.join().unwrap())
+        });
+        assert!(all_found);
+        pools.pools()[1].health().give_up("lost".to_owned());
+        assert!(pools.other_than(&pools.pools()[0]).is_none());
+        assert!(pools.other_than(&pools.pools()[1]).is_some());
+    }
 }
