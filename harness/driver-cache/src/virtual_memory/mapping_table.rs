@@ -259,10 +259,18 @@ impl MappingTable {
         self.mappings.retain(|_, mapping| mapping.handle != handle);
     }
 
-    /// Leaves the mappings in use that overlap a range to the driver.
+    /// Leaves the mappings in use that overlap a range to the driver, with their memory: it may stay mapped there.
     pub fn forget_mappings(&mut self, range: AddressRange) {
-        self.mappings.retain(|address, mapping| {
-            mapping.is_idle || !range.overlaps(AddressRange { address: *address, bytes: mapping.bytes })
-        });
+        let concerned = |(address, mapping): (&Address, &Mapping)| {
+            !mapping.is_idle && range.overlaps(AddressRange { address: *address, bytes: mapping.bytes })
+        };
+        let in_use = self.mappings.iter().filter(|mapping| concerned(*mapping));
+        let handles: Vec<_> = in_use.map(|(_, mapping)| mapping.handle).collect();
+        handles.into_iter().for_each(|handle| self.forget_handle(handle));
+    }
+
+    /// Forgets a mapping that the driver has undone. Its memory can be mapped and kept again.
+    pub fn remove_mapping(&mut self, address: Address) {
+        self.mappings.remove(&address);
     }
 }

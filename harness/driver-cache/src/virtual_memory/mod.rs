@@ -141,8 +141,12 @@ impl VirtualMemory {
         if is_reusable && table.has_room(range.bytes) && table.make_idle(range.address) {
             return Ok(());
         }
-        table.forget_mappings(range);
-        driver.unmap(range)
+        let unmapped = driver.unmap(range);
+        match mapping {
+            Some(_) if unmapped.is_ok() => table.remove_mapping(range.address),
+            _ => table.forget_mappings(range),
+        }
+        unmapped
     }
 
     /// Keeps memory that is still mapped in the driver, cleared, or else has the driver release it.

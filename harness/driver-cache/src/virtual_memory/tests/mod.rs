@@ -238,3 +238,27 @@ fn mappings_belong_to_their_context() {
     take(&cache, &device, MEBIBYTE);
     assert_eq!(device.calls(), ["unmap", "map", "set_access"]);
 }
+
+#[test]
+fn memory_that_stays_mapped_after_a_refused_call_is_not_kept() {
+    let refused = |cache: &VirtualMemory, device: &Device, range: AddressRange| {
+        let half = AddressRange { bytes: range.bytes / 2, ..range };
+        assert!(cache.unmap(half, device).is_err());
+    };
+    let read_only = |cache: &VirtualMemory, device: &Device, range: AddressRange| {
+        cache.set_access(range, &[READ_ONLY], device).unwrap();
+    };
+    for leave_to_driver in [refused, read_only] {
+        let (cache, device) = (VirtualMemory::new(), Device::default());
+        let (first, handle) = take(&cache, &device, 2 * MEBIBYTE);
+        leave_to_driver(&cache, &device, first);
+        let bytes = 2 * MEBIBYTE;
+        let second = AddressRange { address: cache.reserve(bytes, 0, &device).unwrap(), bytes };
+        cache.map(&whole(second, handle), &device).unwrap();
+        cache.set_access(second, &[READ_WRITE], &device).unwrap();
+        device.write(second, 7);
+        cache.unmap(second, &device).unwrap();
+        cache.release(handle, &device).unwrap();
+        assert_eq!(device.byte(first), Some(7), "the first mapping still has the memory");
+    }
+}
