@@ -56,7 +56,7 @@ mod written;
 pub use arrangement::{Arrangement, Branches};
 pub use case_space::CaseSpace;
 pub use choices::Choices;
-pub use coverage::{Coverage, CoverageReport, FactCount, MissingPair, PairCount, ValueCount};
+pub use coverage::{Coverage, CoverageReport, FactCount, Feature, MissingPair, PairCount, ValueCount};
 pub use family::{CaseStream, Family, UnknownFamily};
 pub use invalid::InvalidSpace;
 pub use menu::{Menu, NothingLeft};

@@ -10,7 +10,7 @@ pub(crate) fn reasons(report: &Report, finding: &Finding) -> Vec<(&'static str, 
     reasons.extend(finding.only_poisoned.then(|| ("seen only", "with poisoned memory".to_owned())));
     let culprit = finding.divergences.iter().find_map(|divergence| divergence.culprit.as_ref());
     reasons.extend(culprit.map(|culprit| ("culprit", culprit.to_string())));
-    reasons.extend(diagnosis(finding).map(|why| ("because", why)));
+    reasons.extend(explanation(finding).map(|why| ("because", why)));
     reasons.extend(finding.trigger.as_ref().map(|trigger| ("trigger", trigger.to_string())));
     let fallbacks = finding.divergences.iter().filter_map(|divergence| divergence.fallback.as_ref());
     reasons.extend(fallbacks.map(|fallback| ("falls back", falls_back(fallback))));
@@ -53,7 +53,7 @@ fn documented(report: &Report, divergence: &Divergence) -> Option<String> {
 }
 
 /// What explains it, or that nothing does; nothing where there are no values to explain.
-fn diagnosis(finding: &Finding) -> Option<String> {
+pub(crate) fn explanation(finding: &Finding) -> Option<String> {
     finding.detailed_diagnosis().map(ToString::to_string).or_else(|| mutants(finding))
 }
 

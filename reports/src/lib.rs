@@ -38,6 +38,7 @@ mod screen;
 mod segments;
 mod severity;
 mod shell;
+mod site;
 mod styled;
 mod summary;
 mod survey;
@@ -53,6 +54,7 @@ pub use report::{GivenUp, Investigation, Lost, Outgrown, Report, ReportedFinding
 pub use screen::first_screen;
 pub use severity::Severity;
 pub use shell::shell_word;
+pub use site::{Row, RunTally, Site};
 pub use styled::Styled;
 pub use survey::{Answer, Survey, SurveyedCase, SurveyedVariant};
 

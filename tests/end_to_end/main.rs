@@ -23,6 +23,7 @@ mod repro;
 mod resume;
 mod runs;
 mod single;
+mod site;
 mod survey;
 mod survival;
 mod terminal;

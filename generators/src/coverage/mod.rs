@@ -4,6 +4,7 @@
 mod attribute;
 mod covered_convolution;
 mod fact;
+mod feature;
 mod impossible;
 mod report;
 
@@ -15,6 +16,7 @@ use crate::CaseStream;
 use attribute::{ATTRIBUTES, Attribute};
 use covered_convolution::CoveredConvolution;
 use fact::FACTS;
+pub use feature::Feature;
 pub use report::{CoverageReport, FactCount, MissingPair, PairCount, ValueCount};
 
 /// Counts attribute values over cases.

@@ -13,6 +13,7 @@ mod minimize;
 mod replay;
 mod report;
 mod repro;
+mod site;
 mod worker;
 
 use clap::Subcommand;
@@ -44,6 +45,8 @@ pub enum Command {
     Merge(merge::Arguments),
     /// List findings that are new, gone or changed between two runs
     Diff(diff::Arguments),
+    /// Write a site about several runs: what each found, what became of every bug, and what each version supports
+    Site(site::Arguments),
     /// Measure campaign throughput against the backends alone
     Bench(bench::Arguments),
     /// Install, list and check the libraries that backends load
@@ -81,6 +84,7 @@ impl Command {
             Self::Report(arguments) => report::run(&arguments),
             Self::Merge(arguments) => merge::run(&arguments),
             Self::Diff(arguments) => diff::run(&arguments),
+            Self::Site(arguments) => site::run(&arguments),
             Self::Bench(arguments) => bench::run(&arguments),
             Self::BenchLoop(arguments) => bench::run_loop(arguments),
             Self::BenchParts(arguments) => bench::measure_parts(arguments),

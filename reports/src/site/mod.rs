@@ -1,0 +1,78 @@
+//! A site about several runs: what each found, what became of every bug, and the support map.
+
+mod change;
+mod column;
+mod history;
+mod page;
+mod standing;
+mod support_map;
+mod tally;
+
+use std::collections::BTreeMap;
+
+use twinfer_case::{Finding, RunInfo};
+
+use self::support_map::SupportMap;
+pub use self::{support_map::Row, tally::RunTally};
+
+/// Several runs, read for a site.
+pub struct Site {
+    runs: Vec<SiteRun>,
+    map: SupportMap,
+    /// Each finding, by folder name, as the earliest of its runs recorded it.
+    findings: BTreeMap<String, (Finding, u64)>,
+}
+
+/// A run as the site lists it.
+pub struct SiteRun {
+    name: String,
+    run: RunInfo,
+    cases: u64,
+    unplaced: u64,
+    /// The folder names of its findings.
+    findings: Vec<String>,
+}
+
+impl Site {
+    /// A site without runs, whose support map has these rows.
+    pub fn new(rows: Vec<Row>) -> Self {
+        Self { runs: Vec::new(), map: SupportMap::new(rows), findings: BTreeMap::new() }
+    }
+
+    /// Adds a run.
+    pub fn add(&mut self, tally: RunTally) {
+        let RunTally { name, run, cases, unplaced, findings, columns, rows } = tally;
+        let slugs = findings.keys().cloned().collect();
+        for (slug, finding) in findings {
+            let found = (finding, run.started);
+            let stored = self.findings.entry(slug).or_insert_with(|| found.clone());
+            if found.1 < stored.1 {
+                *stored = found;
+            }
+        }
+        self.map.add(columns, rows);
+        self.runs.push(SiteRun { name, run, cases, unplaced, findings: slugs });
+        self.runs.sort_by(|one, other| (one.run.started, &one.name).cmp(&(other.run.started, &other.name)));
+    }
+
+    /// The pages as names of files with their contents. They refer to the folders of the findings as `findings/NAME`.
+    pub fn pages(&self) -> [(&'static str, String); 3] {
+        let histories = history::histories(self.found(), &self.map);
+        let changes = change::changes(&self.map);
+        [
+            (page::RUNS, page::runs::render(&self.runs, &histories)),
+            (page::FINDINGS, page::findings::render(&self.runs, &histories)),
+            (page::SUPPORT, page::support::render(&self.map, &changes)),
+        ]
+    }
+
+    /// The findings with the places of their first and last runs.
+    fn found(&self) -> BTreeMap<String, (Finding, usize, usize)> {
+        let found = |(slug, (finding, _)): (&String, &(Finding, u64))| {
+            let has = |run: &SiteRun| run.findings.contains(slug);
+            let (first, last) = (self.runs.iter().position(has)?, self.runs.iter().rposition(has)?);
+            Some((slug.clone(), (finding.clone(), first, last)))
+        };
+        self.findings.iter().filter_map(found).collect()
+    }
+}
