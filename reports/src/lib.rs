@@ -46,6 +46,7 @@ mod uncompared;
 
 pub use difference::{Changed, ComparedRun, Difference, RunFindings};
 pub use format::{Format, UnknownFormat};
+pub use html::{RunFolder, WebPage};
 pub use issue::{IssueState, ListedIssue};
 pub use markup::{markdown_block, markdown_code, markdown_text};
 pub use progress::Progress;

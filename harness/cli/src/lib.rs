@@ -31,6 +31,7 @@ mod mps;
 mod obstacle;
 mod option_sample;
 mod output;
+mod page;
 mod paint;
 mod provision;
 mod recorded;
