@@ -3,15 +3,21 @@
 //! Everything can be read without the script, which only filters findings and opens the one that the address names.
 
 mod address;
+mod comparison;
 mod evidence;
 mod filters;
 mod finding;
+mod graph;
 mod index;
+mod layout;
+mod number;
 mod overview;
 mod page;
+mod picture;
 mod policy;
 mod results;
 mod settings;
+mod values;
 mod words;
 
 pub use evidence::RunFolder;

@@ -4,6 +4,7 @@
 
 mod fixture;
 mod foreign;
+mod page;
 
 use std::{
     fs,

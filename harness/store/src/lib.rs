@@ -40,12 +40,14 @@ mod topic;
 
 pub use adopt::adopt;
 pub use case_folder::{
-    Outputs, has_case, read_case, read_case_file, read_model, write_case_folder, write_generated_case,
+    Outputs, has_case, read_case, read_case_file, read_model, read_outputs, write_case_folder,
+    write_generated_case,
 };
 pub use disk::{Disk, LocalDisk};
 pub use error::StoreError;
 pub use finding_folder::{
-    OpaqueFinding, has_finding, read_finding, update_finding, write_finding, write_opaque_finding,
+    OpaqueFinding, files_of_finding, has_finding, read_finding, update_finding, write_finding,
+    write_opaque_finding,
 };
 pub use findings_folder::{FindingsFolder, findings_of, known_findings};
 pub use journal::{Journal, OpenCases, Resumed, StoredFinding};

@@ -3,17 +3,30 @@
 use maud::{Markup, html};
 use twinfer_store::findings_of;
 
-use super::{address::of_file, evidence::RunFolder, words::detail};
+use super::{
+    address::of_file,
+    evidence::{Budget, Evidence, RunFolder},
+    graph::graph,
+    values::values,
+    words::detail,
+};
 use crate::{Report, ReportedFinding, findings, numbers::count, shell_word};
 
-/// The facts about a finding, and what to do with it.
-pub fn everything(report: &Report, found: &ReportedFinding, folder: Option<&RunFolder>) -> Markup {
+/// The facts about a finding, its graph and values, and what to do with it.
+pub fn everything(
+    report: &Report,
+    found: &ReportedFinding,
+    folder: Option<&RunFolder>,
+    budget: &Budget,
+) -> Markup {
+    let slug = &found.slug;
+    let stored = folder.and_then(|folder| Some((folder, folder.finding(slug)?)));
     html! {
         div.finding {
             (facts(report, found))
-            @if let Some(folder) = folder {
-                (commands(&found.slug, folder))
-                (files(&found.slug, folder))
+            @if let Some((folder, path)) = &stored {
+                (evidence(slug, &Evidence::read(path, budget), folder))
+                (commands(&shell_word(&path.to_string_lossy())))
             }
         }
     }
@@ -35,22 +48,40 @@ fn facts(report: &Report, found: &ReportedFinding) -> Markup {
     }
 }
 
-fn commands(slug: &str, folder: &RunFolder) -> Markup {
-    let path = findings_of(&folder.path).join(slug);
-    let path = shell_word(&path.to_string_lossy());
+fn evidence(slug: &str, Evidence { picture, comparisons, files }: &Evidence, folder: &RunFolder) -> Markup {
     html! {
-        h3 { "Commands" }
-        dl.facts {
-            dt { "does it still show?" } dd { code { "twinfer replay " (path) } }
-            dt { "a bug report that does not need twinfer" } dd { code { "twinfer repro " (path) " --out bug" } }
+        @if let Some(picture) = picture {
+            div.picture {
+                h3 { "Minimal graph" }
+                (graph(picture, slug))
+            }
+        }
+        @if !comparisons.is_empty() {
+            h3 { "Values" }
+            (values(comparisons))
+        }
+        @if !files.is_empty() {
+            h3 { "Files" }
+            ul.files {
+                @for file in files {
+                    li { a href=(of_file(&findings_of(&folder.from_page).join(file))) { (in_folder(slug, file)) } }
+                }
+            }
         }
     }
 }
 
-fn files(slug: &str, folder: &RunFolder) -> Markup {
-    let path = findings_of(&folder.from_page).join(slug);
+/// A file as it is named in the list: without the folder that all files of the finding share.
+fn in_folder(slug: &str, file: &std::path::Path) -> String {
+    file.strip_prefix(slug).unwrap_or(file).to_string_lossy().into_owned()
+}
+
+fn commands(path: &str) -> Markup {
     html! {
-        h3 { "Files" }
-        p { a href=(of_file(&path)) { (path.display()) } }
+        h3 { "Commands" }
+        dl.facts {
+            dt { "run it again" } dd { code { "twinfer replay " (path) } }
+            dt { "write a bug report" } dd { code { "twinfer repro " (path) " --out bug" } }
+        }
     }
 }

@@ -5,7 +5,7 @@ use twinfer_case::Finding;
 
 use super::{
     address,
-    evidence::RunFolder,
+    evidence::{Budget, RunFolder},
     filters::{FILTERS, family, filters, status},
     finding::everything,
     words::{detail, short},
@@ -34,7 +34,7 @@ const LINE: usize = 160;
 
 /// The findings, the most severe first.
 pub fn index(report: &Report, folder: Option<&RunFolder>) -> Markup {
-    let ranked = report.ranked();
+    let (ranked, budget) = (report.ranked(), Budget::of_page());
     html! {
         @if let Some(title) = findings_title(report) {
             section aria-labelledby="findings-title" {
@@ -43,7 +43,7 @@ pub fn index(report: &Report, folder: Option<&RunFolder>) -> Markup {
                     (filters(&ranked))
                     table.findings id="findings" aria-describedby="count" {
                         thead { tr { @for (title, class) in COLUMNS { th.(class) scope="col" { (title) } } } }
-                        @for found in &ranked { (group(report, found, folder)) }
+                        @for found in &ranked { (group(report, found, folder, &budget)) }
                     }
                 }
                 (known(report))
@@ -52,7 +52,7 @@ pub fn index(report: &Report, folder: Option<&RunFolder>) -> Markup {
     }
 }
 
-fn group(report: &Report, found: &ReportedFinding, folder: Option<&RunFolder>) -> Markup {
+fn group(report: &Report, found: &ReportedFinding, folder: Option<&RunFolder>, budget: &Budget) -> Markup {
     let ReportedFinding { slug, finding, .. } = found;
     let severity = found.severity();
     let [of_severity, backend, kind, of_family, of_status] = FILTERS.map(|(_, _, value)| value(found));
@@ -76,7 +76,7 @@ fn group(report: &Report, found: &ReportedFinding, folder: Option<&RunFolder>) -
                 td colspan=(COLUMNS.len()) {
                     details {
                         summary { (truncated(&detail(finding), LINE)) }
-                        (everything(report, found, folder))
+                        (everything(report, found, folder, budget))
                     }
                 }
             }

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 use twinfer_case::VariantSummary;
 
-use super::words::CaseResult;
+use super::words::{CaseResult, short};
 use crate::{
     Report,
     numbers::{cell, count, part},
@@ -49,7 +49,7 @@ fn bar(report: &Report, variant: &VariantSummary) -> Markup {
     html! {
         div.bar {
             div.bar-title {
-                span.backend { (label(variant)) }
+                span.backend { (short(&label(variant))) }
                 span.quiet { (report.version(&variant.variant)) }
             }
             svg role="img" aria-label=(described.join(", ")) viewBox={ "0 0 " (cases.max(1)) " 1" } preserveAspectRatio="none" {
@@ -92,7 +92,7 @@ fn numbers(variants: &[VariantSummary]) -> Markup {
                 tbody {
                     @for variant in variants {
                         tr {
-                            th scope="row" { (label(variant)) }
+                            th scope="row" { (short(&label(variant))) }
                             td { (cell(variant.cases())) }
                             @for result in CaseResult::ALL { td { (cell(result.of(variant))) } }
                             td { (last_stage(variant)) }

@@ -2,6 +2,7 @@
 
 use twinfer_case::{Finding, VariantSummary};
 
+use super::number::number;
 use crate::{
     findings,
     summary::{diverging, total},
@@ -61,11 +62,21 @@ impl CaseResult {
     }
 }
 
-/// What is wrong, in one line. Recordings call the spacing of exact results a grid step.
+/// What is wrong, in one line.
 pub fn detail(finding: &Finding) -> String {
-    let detail = findings::detail(finding);
-    detail.replace("grid step ", "the exact result is a multiple of ").replace("grid steps", "such multiples")
+    plain(findings::detail(finding))
 }
+
+/// `detail` without the words that only golden uses: recordings call the spacing of exact results a grid step.
+fn plain(detail: &str) -> String {
+    let Some((start, rest)) = detail.split_once(STEP) else { return detail.to_owned() };
+    let end = rest.find([')', ',', ';', ' ']).unwrap_or(rest.len());
+    let step = rest[..end].parse().map_or_else(|_| rest[..end].to_owned(), number);
+    format!("{start}exact results are multiples of {step}{}", plain(&rest[end..]))
+}
+
+/// What introduces the spacing of exact results in recordings.
+const STEP: &str = "grid step ";
 
 /// A backend's name in at most [`WIDEST`] characters; what is beyond is left out of the middle of a command.
 pub fn short(backend: &str) -> String {
@@ -85,7 +96,17 @@ const HEAD: usize = 9;
 
 #[cfg(test)]
 mod tests {
-    use super::short;
+    use super::{plain, short};
+
+    #[test]
+    fn spacing_of_exact_results_is_said_in_plain_words() {
+        let detail = "at [0] 1 instead of 0 (1 quantization step, grid step 5e-1), and";
+        assert_eq!(
+            plain(detail),
+            "at [0] 1 instead of 0 (1 quantization step, exact results are multiples of 0.5), and"
+        );
+        assert_eq!(plain("refused"), "refused");
+    }
 
     #[test]
     fn long_commands_keep_their_start_and_end() {
