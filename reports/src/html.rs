@@ -4,6 +4,7 @@
 
 mod address;
 mod comparison;
+mod course;
 mod evidence;
 mod filters;
 mod finding;
@@ -17,6 +18,7 @@ mod picture;
 mod policy;
 mod results;
 mod settings;
+mod space;
 mod values;
 mod words;
 

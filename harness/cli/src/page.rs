@@ -2,10 +2,10 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use twinfer_reports::{Report, RunFolder, WebPage};
-use twinfer_store::write_page;
+use twinfer_reports::{Report, Reporter, RunFolder, Timeline, WebPage};
+use twinfer_store::{replay_events, write_page};
 
-use crate::{output::note, resumption::Resumption};
+use crate::{attribute_coverage::CoverageCounter, output::note, resumption::Resumption};
 
 /// Writes the page into the folder of the run. A run whose page cannot be written is reported all the same.
 pub fn write_into(run: &Path, report: &Report) {
@@ -25,7 +25,21 @@ pub fn render_for(output: Option<&Path>, run: &Path, report: &Report) -> String 
 
 fn render(report: &Report, folder: &RunFolder) -> String {
     let command = report.run.as_ref().and_then(Resumption::command_of);
-    WebPage { report, command: command.as_deref(), folder: Some(folder) }.render()
+    let (mut timeline, mut counter) = (Timeline::default(), CoverageCounter::default());
+    let read = replay_events(&folder.path, &mut |event| {
+        timeline.on_event(event);
+        counter.on_event(event);
+    });
+    let coverage = counter.report();
+    WebPage {
+        report,
+        command: command.as_deref(),
+        folder: Some(folder),
+        // a journal that cannot be read to its end would give half a picture
+        timeline: read.is_ok().then_some(&timeline),
+        coverage: read.is_ok().then_some(&coverage),
+    }
+    .render()
 }
 
 /// The relative path from one folder to another one; the other one as it is if one of them cannot be found.

@@ -4,10 +4,10 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use twinfer_case::printable;
 
 use super::{
-    evidence::RunFolder, index::index, overview::overview, policy::policy, results::results,
-    settings::settings,
+    course::course, evidence::RunFolder, index::index, overview::overview, policy::policy, results::results,
+    settings::settings, space::space,
 };
-use crate::{Report, headline::headline};
+use crate::{AttributeCoverage, Report, Timeline, headline::headline};
 
 const STYLE: &str = include_str!("report.css");
 const SCRIPT: &str = include_str!("report.js");
@@ -21,12 +21,16 @@ pub struct WebPage<'a> {
     pub command: Option<&'a str>,
     /// The folder of the run; `None` if there is none, and then nothing is read or linked.
     pub folder: Option<&'a RunFolder>,
+    /// The cases in their order; `None` if they are not known.
+    pub timeline: Option<&'a Timeline>,
+    /// The values of attributes that the cases had; `None` if nobody counted them.
+    pub coverage: Option<&'a AttributeCoverage>,
 }
 
 impl<'a> WebPage<'a> {
     /// The page of a report of which nothing else is known.
     pub const fn new(report: &'a Report) -> Self {
-        Self { report, command: None, folder: None }
+        Self { report, command: None, folder: None, timeline: None, coverage: None }
     }
 
     /// The page as the text of one file.
@@ -39,7 +43,9 @@ impl<'a> WebPage<'a> {
                     (overview(self.report))
                     main {
                         (results(self.report))
+                        @if let Some(timeline) = self.timeline { (course(timeline)) }
                         (index(self.report, self.folder))
+                        @if let Some(coverage) = self.coverage { (space(coverage)) }
                         (settings(self.report, self.command))
                     }
                     script { (PreEscaped(SCRIPT)) }

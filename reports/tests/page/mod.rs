@@ -1,5 +1,6 @@
 //! The web page of a stored run: graphs, values and files of findings.
 
+mod charts;
 pub mod stored;
 
 use std::{fs, path::Path};
