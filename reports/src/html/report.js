@@ -62,7 +62,6 @@
     if (finding.hidden) set(new URLSearchParams());
     finding.querySelector("details").open = true;
     finding.scrollIntoView();
-    finding.querySelector("summary").focus({ preventScroll: true });
   }
 
   form.addEventListener("input", () => { filter(); remember(); });
