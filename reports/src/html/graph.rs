@@ -90,23 +90,16 @@ fn shape(one: &PictureBox, Size { width, height }: Size, at: Point) -> Markup {
     }
 }
 
-/// A line through `points` that is upright at its ends, with a tip.
+/// A line through `points` with a tip, upright at its ends and beside the label at its start.
 fn edge(points: &[Point]) -> Markup {
     let Some((first, rest)) = points.split_first() else { return html! {} };
     let Some(last) = rest.last() else { return html! {} };
-    let mut path = format!("M{} {}", rounded(first.x), rounded(first.y));
-    let mut from = *first;
+    let mut from = Point { y: first.y + LINE, ..*first };
+    let mut path = format!("M{} {}V{}", rounded(first.x), rounded(first.y), rounded(from.y));
     for to in rest {
-        let middle = rounded(f64::midpoint(from.y, to.y));
+        let (middle, x, y) = (rounded(f64::midpoint(from.y, to.y)), rounded(to.x), rounded(to.y));
         // writing to a string cannot fail
-        let _ = write!(
-            path,
-            "C{} {middle} {} {middle} {} {}",
-            rounded(from.x),
-            rounded(to.x),
-            rounded(to.x),
-            rounded(to.y)
-        );
+        let _ = write!(path, "C{} {middle} {x} {middle} {x} {y}", rounded(from.x));
         from = *to;
     }
     let (x, y) = (rounded(last.x), rounded(last.y));

@@ -18,12 +18,13 @@ use crate::{
     summary::findings_title,
 };
 
-/// The columns, and the class of those that narrow screens leave out.
+/// The columns, and the class of those that narrow screens leave out. Roles are written out, because browsers take a table that narrow
+/// screens show as blocks for no table otherwise.
 const COLUMNS: [(&str, &str); 7] = [
     ("Severity", ""),
     ("Finding", ""),
     ("Backend", "wide"),
-    ("Kind", "wider"),
+    ("Kind", "wide"),
     ("Family", "wide"),
     ("Cases", "number"),
     ("Status", "wide"),
@@ -31,6 +32,8 @@ const COLUMNS: [(&str, &str); 7] = [
 
 /// The most characters of the line about a finding.
 const LINE: usize = 160;
+/// The most characters of the condition or model below its name.
+const CONDITION: usize = 100;
 
 /// The findings, the most severe first.
 pub fn index(report: &Report, folder: Option<&RunFolder>) -> Markup {
@@ -41,8 +44,12 @@ pub fn index(report: &Report, folder: Option<&RunFolder>) -> Markup {
                 h2 id="findings-title" { (capitalized(&title)) }
                 @if !ranked.is_empty() {
                     (filters(&ranked))
-                    table.findings id="findings" aria-describedby="count" {
-                        thead { tr { @for (title, class) in COLUMNS { th.(class) scope="col" { (title) } } } }
+                    table.findings id="findings" role="table" aria-describedby="count" {
+                        thead role="rowgroup" {
+                            tr role="row" {
+                                @for (title, class) in COLUMNS { th.(class) scope="col" role="columnheader" { (title) } }
+                            }
+                        }
                         @for found in &ranked { (group(report, found, folder, &budget)) }
                     }
                 }
@@ -57,23 +64,23 @@ fn group(report: &Report, found: &ReportedFinding, folder: Option<&RunFolder>, b
     let severity = found.severity();
     let [of_severity, backend, kind, of_family, of_status] = FILTERS.map(|(_, _, value)| value(found));
     html! {
-        tbody id=(address::id(slug)) data-severity=(of_severity) data-backend=(backend) data-kind=(kind)
+        tbody role="rowgroup" id=(address::id(slug)) data-severity=(of_severity) data-backend=(backend) data-kind=(kind)
             data-family=(of_family) data-status=(of_status) {
-            tr.head {
-                td { span.badge.(tone(severity)) { (severity.title()) } }
-                th scope="row" {
+            tr.head role="row" {
+                td role="cell" { span.badge.(tone(severity)) { (severity.title()) } }
+                th scope="row" role="rowheader" {
                     a href=(address::within_page(slug)) { (capitalized(meaning(finding.kind))) }
-                    span.condition { (truncated(&condition(finding), LINE)) }
+                    span.condition { (truncated(&condition(finding), CONDITION)) }
                     span.slug { (slug) }
                 }
-                td.wide { (short(&backend)) }
-                td.wider { (kind) }
-                td.wide { (family(found)) }
-                td.number { (count(report.cases_of(slug))) }
-                td.wide { (status(found)) }
+                td.wide role="cell" { (short(&backend)) }
+                td.wide role="cell" { (kind) }
+                td.wide role="cell" { (family(found)) }
+                td.number role="cell" data-unit=(if report.cases_of(slug) == 1 { "case" } else { "cases" }) { (count(report.cases_of(slug))) }
+                td.wide role="cell" { (status(found)) }
             }
-            tr.body {
-                td colspan=(COLUMNS.len()) {
+            tr.body role="row" {
+                td role="cell" colspan=(COLUMNS.len()) {
                     details {
                         summary { (truncated(&detail(finding), LINE)) }
                         (everything(report, found, folder, budget))

@@ -1,7 +1,7 @@
 //! Places the boxes of a graph in layers, from top to bottom, so that edges point down.
 
 /// The free space between two layers, in pixels: an edge and the label at its start.
-const LAYER_GAP: f64 = 46.0;
+const LAYER_GAP: f64 = 52.0;
 /// The free space between two boxes of a layer.
 const BOX_GAP: f64 = 28.0;
 /// The width that an edge takes where it passes a layer.
@@ -189,9 +189,9 @@ mod tests {
     fn chain_stands_in_one_column() {
         let layout = layout(&[BOX; 3], &[(0, 1), (1, 2)]);
         let places: Vec<_> = layout.boxes.iter().map(|point| (point.x, point.y)).collect();
-        assert_eq!(places, [(50.0, 0.0), (50.0, 86.0), (50.0, 172.0)]);
-        assert_eq!(layout.edges[0], [Point { x: 50.0, y: 40.0 }, Point { x: 50.0, y: 86.0 }]);
-        assert_eq!(layout.size, Size { width: 100.0, height: 212.0 });
+        assert_eq!(places, [(50.0, 0.0), (50.0, 92.0), (50.0, 184.0)]);
+        assert_eq!(layout.edges[0], [Point { x: 50.0, y: 40.0 }, Point { x: 50.0, y: 92.0 }]);
+        assert_eq!(layout.size, Size { width: 100.0, height: 224.0 });
     }
 
     #[test]

@@ -28,7 +28,7 @@ fn one(comparison: &Comparison) -> Markup {
         @if !comparison.rows.is_empty() {
             div.grids {
                 @if comparison.expected_type.is_some() {
-                    (grid(comparison, &typed("Expected", comparison.expected_type.as_ref()), |cell| cell.expected, |_| 0))
+                    (grid(comparison, &typed("Expected by golden", comparison.expected_type.as_ref()), |cell| cell.expected, |_| 0))
                 }
                 @if comparison.actual_type.is_some() {
                     (grid(comparison, &typed("Actual", comparison.actual_type.as_ref()), |cell| cell.actual, |_| 0))

@@ -139,11 +139,14 @@ fn keyboard_opens_a_finding() {
 fn page_fits_screens_of_any_width() {
     let Some(mut browser) = Chromium::start() else { return };
     let page = stored(20);
-    for width in [320, 390, 768, 1440, 3840] {
+    for width in [320, 390, 768, 1024, 1440, 3840] {
         browser.open(&page.path, &format!("#{}", finding(0)), width);
         browser.value("document.querySelectorAll('details').forEach(e => { e.open = true; })");
         let needed = "document.documentElement.scrollWidth - document.documentElement.clientWidth";
         assert_eq!(browser.value(needed), 0, "the page scrolls sideways at {width} pixels");
+        let name =
+            browser.value("document.querySelector('#findings tbody th').getBoundingClientRect().width");
+        assert!(name.as_f64().unwrap() > 200.0, "names are squeezed to {name} of {width} pixels");
     }
     assert!(browser.errors.is_empty(), "{:?}", browser.errors);
 }
