@@ -1,6 +1,6 @@
 use std::{fmt, str::FromStr};
 
-use crate::{Report, html, json, junit, markdown, summary};
+use crate::{Report, WebPage, json, junit, markdown, summary};
 
 /// A format of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +42,7 @@ impl Format {
             Self::Json => json::render(&report.by_severity()),
             Self::Junit => junit::render(report),
             Self::Markdown => markdown::render(report),
-            Self::Html => html::render(report),
+            Self::Html => WebPage::new(report).render(),
         }
     }
 }

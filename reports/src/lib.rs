@@ -16,6 +16,7 @@
 //! assert!(text.contains("12 cases") && text.contains("no new findings"));
 //! ```
 
+mod coverage;
 mod difference;
 mod ending;
 mod findings;
@@ -43,10 +44,13 @@ mod styled;
 mod summary;
 mod survey;
 mod table;
+mod timeline;
 mod uncompared;
 
+pub use coverage::{AttributeCoverage, CoveredAttribute, CoveredValue};
 pub use difference::{Changed, ComparedRun, Difference, RunFindings};
 pub use format::{Format, UnknownFormat};
+pub use html::{RunFolder, WebPage};
 pub use issue::{IssueState, ListedIssue};
 pub use markup::{markdown_block, markdown_code, markdown_text};
 pub use progress::Progress;
@@ -57,6 +61,7 @@ pub use shell::shell_word;
 pub use site::{Row, RunTally, Site};
 pub use styled::Styled;
 pub use survey::{Answer, Survey, SurveyedCase, SurveyedVariant};
+pub use timeline::{Span, Timeline};
 
 use twinfer_case::Event;
 

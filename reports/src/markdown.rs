@@ -5,7 +5,7 @@ use crate::{
     headline::headline,
     issue, ladder,
     markup::{markdown_code, markdown_text},
-    numbers::counted,
+    numbers::{capitalized, counted},
     poison,
     summary::{budget, findings_title, sentence, verdicts},
     table::Table,
@@ -115,9 +115,4 @@ fn one_finding(report: &Report, ReportedFinding { slug, new, finding }: &Reporte
         findings::sizes(finding)
     ));
     lines.join("\n")
-}
-
-fn capitalized(text: &str) -> String {
-    let mut characters = text.chars();
-    characters.next().map(|first| first.to_uppercase().chain(characters).collect()).unwrap_or_default()
 }

@@ -56,6 +56,12 @@ pub(crate) fn duration(seconds: f64) -> String {
     }
 }
 
+/// `text` with a capital first letter.
+pub(crate) fn capitalized(text: &str) -> String {
+    let mut characters = text.chars();
+    characters.next().map(|first| first.to_uppercase().chain(characters).collect()).unwrap_or_default()
+}
+
 /// `text` on one line, truncated to the width that a summary shows.
 pub(crate) fn short(text: &str) -> String {
     truncated(text, WIDTH)

@@ -106,26 +106,39 @@ fn totals(report: &Report) -> Vec<Styled> {
 
 /// What went wrong with the run itself.
 pub(crate) fn troubles(report: &Report) -> Vec<Styled> {
-    let mut lines: Vec<_> = ending::sentence(report).map(Styled::bad).into_iter().collect();
+    let early = ending::sentence(report).map(Styled::bad);
+    let disabled = disabled(report).map(Styled::bad);
+    let others = replaced(report).into_iter().chain(not_reproduced(report)).map(Styled::plain);
+    early.into_iter().chain(disabled).chain(others).collect()
+}
+
+/// The workers that were replaced, one sentence for each reason.
+pub(crate) fn replaced(report: &Report) -> Vec<String> {
+    let mut sentences = Vec::new();
     if !report.lost.is_empty() {
         let workers = counted(report.lost.len() as u64, "worker", "workers");
-        lines.push(Styled::plain(format!("{workers} lost and replaced")));
+        sentences.push(format!("{workers} lost and replaced"));
     }
     if let Some(Outgrown { variant, growth }) = report.outgrown.last() {
         let workers = counted(report.outgrown.len() as u64, "worker", "workers");
         let (from, to) = (bytes_of(growth.from), bytes_of(growth.to));
-        let why = format!("{workers} replaced because of memory growth (last: {variant}, {from} → {to})");
-        lines.push(Styled::plain(why));
+        sentences
+            .push(format!("{workers} replaced because of memory growth (last: {variant}, {from} → {to})"));
     }
-    for given_up in &report.given_up {
-        let GivenUp { variant, device, reason } = given_up;
-        lines.push(Styled::bad(format!("device {device} disabled for {variant}: {reason}")));
-    }
-    if report.not_confirmed > 0 {
-        let divergences = counted(report.not_confirmed, "divergence", "divergences");
-        lines.push(Styled::plain(format!("{divergences} not reproduced in a fresh worker")));
-    }
-    lines
+    sentences
+}
+
+/// The devices that were disabled, one sentence each.
+pub(crate) fn disabled(report: &Report) -> impl Iterator<Item = String> {
+    report.given_up.iter().map(|GivenUp { variant, device, reason }| {
+        format!("device {device} disabled for {variant}: {reason}")
+    })
+}
+
+/// The number of divergences that did not recur; `None` if all did.
+pub(crate) fn not_reproduced(report: &Report) -> Option<String> {
+    let divergences = counted(report.not_confirmed, "divergence", "divergences");
+    (report.not_confirmed > 0).then(|| format!("{divergences} not reproduced in a fresh worker"))
 }
 
 /// The cost of triage; `None` if no divergence was triaged.
@@ -178,7 +191,8 @@ pub(crate) fn diverging(variant: &VariantSummary) -> u64 {
     variant.cases().saturating_sub(others)
 }
 
-fn total<K>(counts: &BTreeMap<K, u64>) -> u64 {
+/// The sum of counts.
+pub(crate) fn total<K>(counts: &BTreeMap<K, u64>) -> u64 {
     counts.values().sum()
 }
 
@@ -211,7 +225,7 @@ pub(crate) fn remarks(report: &Report, variant: &VariantSummary) -> Vec<String> 
     add("unsupported", counts(&variant.unsupported));
     add("unspecified", counts(&variant.unspecified));
     add("accepted although predicted as unsupported", counts(&variant.accepted_despite));
-    add("off by less than half a grid step", nonzero(variant.algorithm_rounding));
+    add("off by the rounding of an algorithm", nonzero(variant.algorithm_rounding));
     add("quantized operators", counts(&variant.quantized_execution));
     add("cannot be seen at the outputs", segments::unseen(variant));
     add("segments", segments::judged(variant));

@@ -35,7 +35,7 @@ const ALLOWED: &[(&str, &str)] = &[
     // the supervisor: it never links a backend
     ("workers", "case keeper onnx protocol"),
     ("store", "case onnx"),
-    ("reports", "case store"),
+    ("reports", "case onnx store"),
     ("triage", "case checks golden minimize onnx segments store triggers workers"),
     ("targets", "case checks golden minimize onnx segments store triage workers"),
     ("campaign", "case checks generators golden minimize onnx store triage workers"),

@@ -17,6 +17,7 @@ mod ladder;
 mod libraries;
 mod odd_models;
 mod opaque;
+mod page;
 mod pipes;
 mod planted;
 mod repro;

@@ -14,6 +14,7 @@
 
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
+mod attribute_coverage;
 mod backends;
 mod campaign;
 mod command;
@@ -31,6 +32,7 @@ mod mps;
 mod obstacle;
 mod option_sample;
 mod output;
+mod page;
 mod paint;
 mod provision;
 mod recorded;

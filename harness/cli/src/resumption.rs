@@ -50,6 +50,13 @@ impl Resumption {
         ["twinfer".to_owned(), "fuzz".to_owned()].into_iter().chain(options).collect()
     }
 
+    /// The command that makes the same run in a folder of its own; `None` if the cases were given.
+    pub fn command_of(run: &RunInfo) -> Option<String> {
+        let quoted =
+            |words: Vec<String>| words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ");
+        (!run.families.is_empty()).then(|| quoted(Self::words(run)))
+    }
+
     fn of(words: impl Iterator<Item = String>, out: &Path) -> Self {
         let mut words: Vec<_> = words.collect();
         let is_given =

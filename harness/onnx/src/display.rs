@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::{
-    DataType, Dim, Graph, Node, Op, ValueInfo, attributes,
+    DataType, Dim, Graph, Node, Op, TensorType, ValueInfo, attributes,
     proto::{AttributeProto, TensorProto, attribute_type},
 };
 
@@ -50,14 +50,18 @@ fn text_of_attributes(op: &Op) -> String {
 }
 
 fn text_of_attribute(attribute: &AttributeProto) -> String {
-    let value = match attribute.r#type {
+    format!("{}={}", attribute.name, text_of_attribute_value(attribute))
+}
+
+/// The value of an attribute, such as `[2,1]`; for a tensor its type.
+pub fn text_of_attribute_value(attribute: &AttributeProto) -> String {
+    match attribute.r#type {
         attribute_type::FLOAT => attribute.f.unwrap_or_default().to_string(),
         attribute_type::INT => attribute.i.unwrap_or_default().to_string(),
         attribute_type::INTS => bracketed(&attribute.ints),
         attribute_type::TENSOR => attribute.t.as_deref().map_or_else(String::new, text_of_constant),
         _ => String::from_utf8_lossy(attribute.s.as_deref().unwrap_or_default()).into_owned(),
-    };
-    format!("{}={value}", attribute.name)
+    }
 }
 
 fn text_of_constant(value: &TensorProto) -> String {
@@ -92,6 +96,13 @@ const fn abbreviation(dtype: DataType) -> &'static str {
         DataType::Int32 => "i32",
         DataType::Int64 => "i64",
         DataType::Bool => "bool",
+    }
+}
+
+/// Such as `f32[1,3,8]`.
+impl fmt::Display for TensorType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&text_of_type(self.dtype, &self.shape))
     }
 }
 

@@ -58,6 +58,7 @@ mod tensor_proto;
 mod tensor_type;
 mod text;
 mod window;
+mod written_attribute;
 
 pub use dataflow::{Dataflow, FlowNode};
 pub use decode_error::{DecodeError, MAX_MODEL_BYTES, Unsupported};
@@ -78,3 +79,4 @@ pub use tensor::{InvalidTensor, Tensor, TensorData, element_count, volume};
 pub use tensor_type::TensorType;
 pub use text::GraphText;
 pub use window::{Channels, Window, WindowMut};
+pub use written_attribute::WrittenAttribute;

@@ -1,6 +1,9 @@
 //! The folder of a finding: the folder of its minimal case with the finding itself.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use twinfer_case::{EncodedCase, Finding, Outcome, Task};
 use twinfer_onnx::Interface;
@@ -8,13 +11,47 @@ use twinfer_onnx::Interface;
 use crate::{
     Observed, Outputs, Recording, StoreError,
     case_folder::{write_case_folder, write_tensors},
-    files::{read_json_in, write, write_json},
+    files::{is_unfinished, read_json_in, write, write_json},
     names::{FINDING, MODEL, SNAPSHOT},
+    recording::path_beside,
 };
 
 /// Whether `folder` holds a finding that was written completely.
 pub fn has_finding(folder: &Path) -> bool {
     folder.join(FINDING).is_file()
+}
+
+/// The most files of a finding that are listed.
+const MAX_FILES: usize = 64;
+
+/// The files of the finding in `folder` and the recording beside it, as paths from the folder that `folder` lies in, sorted. Links are left
+/// out.
+pub fn files_of_finding(folder: &Path) -> Vec<PathBuf> {
+    let recording = path_beside(folder);
+    let mut paths = files_in(folder);
+    for inner in folders_in(folder) {
+        paths.extend(files_in(&inner));
+    }
+    paths.truncate(MAX_FILES);
+    paths.sort();
+    paths.extend(recording.is_file().then_some(recording));
+    let parent = folder.parent().unwrap_or(Path::new(""));
+    paths.iter().filter_map(|path| path.strip_prefix(parent).ok().map(Path::to_owned)).collect()
+}
+
+fn files_in(folder: &Path) -> Vec<PathBuf> {
+    entries(folder, fs::FileType::is_file)
+}
+
+fn folders_in(folder: &Path) -> Vec<PathBuf> {
+    entries(folder, fs::FileType::is_dir)
+}
+
+/// The entries of a folder that are of a type, at most [`MAX_FILES`]; none if it cannot be read.
+fn entries(folder: &Path, is_wanted: fn(&fs::FileType) -> bool) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let wanted = entries.filter(|entry| entry.file_type().is_ok_and(|found| is_wanted(&found)));
+    wanted.map(|entry| entry.path()).filter(|path| !is_unfinished(path)).take(MAX_FILES).collect()
 }
 
 /// The finding in `folder`, which may be foreign: nothing outside the folder is read. `None` if there is none.

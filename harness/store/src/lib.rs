@@ -28,6 +28,7 @@ mod lines;
 mod merge;
 mod merged_findings;
 mod names;
+mod page;
 mod preceding;
 mod recording;
 mod records;
@@ -39,18 +40,21 @@ mod topic;
 
 pub use adopt::adopt;
 pub use case_folder::{
-    Outputs, has_case, read_case, read_case_file, read_model, write_case_folder, write_generated_case,
+    Outputs, has_case, read_case, read_case_file, read_model, read_outputs, write_case_folder,
+    write_generated_case,
 };
 pub use disk::{Disk, LocalDisk};
 pub use error::StoreError;
 pub use finding_folder::{
-    OpaqueFinding, has_finding, read_finding, update_finding, write_finding, write_opaque_finding,
+    OpaqueFinding, files_of_finding, has_finding, read_finding, update_finding, write_finding,
+    write_opaque_finding,
 };
 pub use findings_folder::{FindingsFolder, findings_of, known_findings};
 pub use journal::{Journal, OpenCases, Resumed, StoredFinding};
 pub use merge::merge;
 pub use merged_findings::SameBug;
 pub use names::{MODEL, tensor_file};
+pub use page::write_page;
 pub use preceding::{read_preceding, write_preceding};
 pub use recording::{Observed, RecordedObservation, Recording, without_timings};
 pub use records::Records;

@@ -10,6 +10,8 @@ pub const JOURNAL: &str = "journal.jsonl";
 pub const REVISITED: &str = "revisited.jsonl";
 /// What happened in the supervisor and its workers, one line per event.
 pub const DEBUG_LOG: &str = "debug.log";
+/// The report on a run as a web page.
+pub const PAGE: &str = "report.html";
 /// The folder of a run with a folder per finding.
 pub const FINDINGS: &str = "findings";
 /// The case of a finding.

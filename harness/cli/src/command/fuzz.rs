@@ -28,6 +28,7 @@ use crate::{
     limits::LimitArguments,
     machine, mps, option_sample,
     output::{note, write},
+    page,
     provision::provision,
     resumption::Resumption,
     run_log::RunLog,
@@ -143,6 +144,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         format => format.render(&report),
     });
     note!("run directory: {}", out.display());
+    page::write_into(&out, &report);
     if report.end.as_ref().is_some_and(RunEnd::is_early) {
         note!("stopped early; resume with: {resumption}");
     } else if report.summary.open > 0 {

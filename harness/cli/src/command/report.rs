@@ -1,10 +1,13 @@
-use std::path::PathBuf;
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
 
 use clap::Args;
 use twinfer_configuration::Configuration;
 use twinfer_reports::{Format, Report};
 
-use crate::{Exit, Failure, formats::formats, issues::resolve, output::write, resumption::Resumption};
+use crate::{Exit, Failure, formats::formats, issues::resolve, output::write, page, resumption::Resumption};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -16,6 +19,9 @@ pub struct Arguments {
     /// Report format
     #[arg(long, default_value_t = Format::Terminal, value_parser = formats())]
     format: Format,
+    /// File to write the report to [default: standard output]
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
 }
 
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
@@ -23,6 +29,21 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let mut report = Report::of_directory(&arguments.run).map_err(Failure::usage)?;
     resolve(&mut report, &configuration.known, None)?;
     report.resume = Resumption::of_report(&report, &arguments.run).map(|command| command.to_string());
-    write(&arguments.format.render(&report));
+    let output = arguments.output.as_deref();
+    if output.is_some() {
+        console::set_colors_enabled(false);
+    }
+    let text = match arguments.format {
+        Format::Html => page::render_for(output, &arguments.run, &report),
+        format => format.render(&report),
+    };
+    match output {
+        Some(path) => fs::write(path, text).map_err(|error| unwritable(path, &error))?,
+        None => write(&text),
+    }
     Ok(Exit::Conforms)
+}
+
+fn unwritable(path: &Path, error: &io::Error) -> Failure {
+    Failure::environment(format!("cannot write {}: {error}: give another --output", path.display()))
 }

@@ -14,7 +14,7 @@ use twinfer_store::RunDirectory;
 
 pub use self::arguments::Arguments;
 use self::{collection::Collection, subject::Subject};
-use crate::{Exit, Failure, output::write, run_log::RunLog, worker::WorkerSettings};
+use crate::{Exit, Failure, output::write, page, run_log::RunLog, worker::WorkerSettings};
 
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     match (Collection::of(&arguments.models)?, arguments.models.as_slice()) {
@@ -41,5 +41,8 @@ fn check_one(model: &Path, arguments: &Arguments) -> Result<Exit, Failure> {
     };
     report.advice = advice.on(&report.summary);
     write(&arguments.format.render(&report));
+    if let Some(out) = &arguments.out {
+        page::write_into(out, &report);
+    }
     Ok(Exit::of_campaign(&report))
 }

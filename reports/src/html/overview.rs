@@ -1,0 +1,32 @@
+//! The head of the page: what the run came to, and what it did not compare.
+
+use maud::{Markup, html};
+
+use crate::{
+    Report, ending,
+    headline::headline,
+    numbers::capitalized,
+    summary::{disabled, not_reproduced, replaced, sentence},
+    uncompared,
+};
+
+/// The headline, the size of the run, and what went wrong with it.
+pub fn overview(report: &Report) -> Markup {
+    let uncompared = uncompared::lines(report);
+    html! {
+        header {
+            p.brand { "twinfer" }
+            h1 { (capitalized(&headline(report))) }
+            p.lead { (sentence(report)) }
+            @if let Some(early) = ending::sentence(report) { p.alert role="note" { (early) } }
+            @for device in disabled(report) { p.alert { (device) } }
+            @for sentence in replaced(report).into_iter().chain(not_reproduced(report)) { p.quiet { (sentence) } }
+            @if !uncompared.is_empty() {
+                div.alert {
+                    h2 { (capitalized(uncompared::TITLE)) }
+                    ul { @for line in &uncompared { li { (line) } } }
+                }
+            }
+        }
+    }
+}
