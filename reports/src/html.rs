@@ -24,3 +24,4 @@ mod words;
 
 pub use evidence::RunFolder;
 pub use page::WebPage;
+pub(crate) use policy::policy;

@@ -1,7 +1,7 @@
 //! A site about a run and a later one, in which a backend is newer.
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
-#[expect(dead_code, reason = "the other tests use the rest")]
+#[expect(dead_code, unused_imports, reason = "the other tests use the rest")]
 mod fixture;
 
 use std::{fs, path::Path};
@@ -51,7 +51,7 @@ fn earlier() -> TempDir {
 fn later() -> TempDir {
     let (mut run, mut records) = (fixture::run(), records());
     run.started += 86_400;
-    run.variants[1].description.version = "1.10.0".to_owned();
+    "1.10.0".clone_into(&mut run.variants[1].description.version);
     let record = &mut records[1];
     record.findings.clear();
     record.variants[1].verdict = Verdict::Conforms;
@@ -76,7 +76,8 @@ fn pages(runs: &[&Path]) -> [String; 3] {
 /// The text of a page, a line for each row of a table.
 fn text(page: &str) -> String {
     let body = page.split_once("<main>").unwrap().1.split_once("</main>").unwrap().0;
-    let lines = body.replace("</tr>", "\n").replace("</p>", "\n").replace("</td>", " | ").replace("</th>", " | ");
+    let lines =
+        body.replace("</tr>", "\n").replace("</p>", "\n").replace("</td>", " | ").replace("</th>", " | ");
     let mut text = String::new();
     let mut is_tag = false;
     for c in lines.chars() {
@@ -111,7 +112,7 @@ fn site_shows_runs_findings_and_the_support_map() {
 fn bug_is_not_fixed_by_a_version_that_ran_none_of_its_cases() {
     let earlier = earlier();
     let (mut run, records) = (fixture::run(), records());
-    run.variants[1].description.version = "1.10.0".to_owned();
+    "1.10.0".clone_into(&mut run.variants[1].description.version);
     let other = stored(&run, &records[..1], &[]);
     let [_, findings, _] = pages(&[earlier.path(), other.path()]);
     assert!(!findings.contains("1.10.0"), "{findings}");
@@ -120,7 +121,7 @@ fn bug_is_not_fixed_by_a_version_that_ran_none_of_its_cases() {
 #[test]
 fn text_of_a_run_cannot_change_a_page() {
     let mut run = fixture::run();
-    run.variants[1].description.version = "<script>alert(1)</script>".to_owned();
+    "<script>alert(1)</script>".clone_into(&mut run.variants[1].description.version);
     let hostile = stored(&run, &records(), &[refusal()]);
     for page in pages(&[hostile.path()]) {
         assert_eq!(page.matches("<script>").count(), 1, "{page}");

@@ -4,15 +4,16 @@ mod change;
 mod column;
 mod history;
 mod page;
+mod site_run;
 mod standing;
 mod support_map;
 mod tally;
 
 use std::collections::BTreeMap;
 
-use twinfer_case::{Finding, RunInfo};
+use twinfer_case::Finding;
 
-use self::support_map::SupportMap;
+use self::{site_run::SiteRun, support_map::SupportMap};
 pub use self::{support_map::Row, tally::RunTally};
 
 /// Several runs, read for a site.
@@ -23,17 +24,10 @@ pub struct Site {
     findings: BTreeMap<String, (Finding, u64)>,
 }
 
-/// A run as the site lists it.
-pub struct SiteRun {
-    name: String,
-    run: RunInfo,
-    cases: u64,
-    unplaced: u64,
-    /// The folder names of its findings.
-    findings: Vec<String>,
-}
-
 impl Site {
+    /// The folder beside the pages that has the folders of the findings.
+    pub const MINIMAL_CASES: &str = page::MINIMAL_CASES;
+
     /// A site without runs, whose support map has these rows.
     pub fn new(rows: Vec<Row>) -> Self {
         Self { runs: Vec::new(), map: SupportMap::new(rows), findings: BTreeMap::new() }
@@ -55,7 +49,7 @@ impl Site {
         self.runs.sort_by(|one, other| (one.run.started, &one.name).cmp(&(other.run.started, &other.name)));
     }
 
-    /// The pages as names of files with their contents. They refer to the folders of the findings as `findings/NAME`.
+    /// The pages as names of files with their contents. They refer to [`Self::MINIMAL_CASES`].
     pub fn pages(&self) -> [(&'static str, String); 3] {
         let histories = history::histories(self.found(), &self.map);
         let changes = change::changes(&self.map);

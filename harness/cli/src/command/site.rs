@@ -25,9 +25,6 @@ pub struct Arguments {
     out: PathBuf,
 }
 
-/// The folder of the findings in that of the site.
-const FINDINGS: &str = "findings";
-
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let out = &arguments.out;
     if fs::read_dir(out).is_ok_and(|mut entries| entries.next().is_some()) {
@@ -35,7 +32,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     }
     let mut site = Site::new(rows());
     read_all(&arguments.runs, &mut |tally| site.add(tally)).map_err(Failure::usage)?;
-    let findings = out.join(FINDINGS);
+    let findings = out.join(Site::MINIMAL_CASES);
     for run in &arguments.runs {
         for finding in findings_of_run(run).map_err(Failure::usage)? {
             adopt(&finding, &findings)?;

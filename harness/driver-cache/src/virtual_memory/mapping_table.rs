@@ -266,7 +266,9 @@ impl MappingTable {
         };
         let in_use = self.mappings.iter().filter(|mapping| concerned(*mapping));
         let handles: Vec<_> = in_use.map(|(_, mapping)| mapping.handle).collect();
-        handles.into_iter().for_each(|handle| self.forget_handle(handle));
+        for handle in handles {
+            self.forget_handle(handle);
+        }
     }
 
     /// Forgets a mapping that the driver has undone. Its memory can be mapped and kept again.

@@ -1,13 +1,13 @@
 use maud::{Markup, html};
 
-use super::{FINDINGS, document, runs::date, search};
+use super::{FINDINGS, MINIMAL_CASES, document, runs::date, search};
 use crate::{
     findings::{detail, explanation},
     numbers::{count, counted},
     severity::{Severity, meaning},
     site::{
-        SiteRun,
         history::{History, Trial},
+        site_run::SiteRun,
     },
 };
 
@@ -50,7 +50,7 @@ fn row(runs: &[SiteRun], history: &History) -> Markup {
                 @if let Some(explanation) = explanation(finding) { p { "because: " (explanation) } }
                 @if let Some(trigger) = &finding.trigger { p { "when: " (trigger) } }
                 details { summary { "minimal model" } code { (finding.graph) } }
-                p { a href=(format!("findings/{slug}/")) { (slug) } }
+                p { a href=(format!("{MINIMAL_CASES}/{slug}/")) { (slug) } }
             }
             td { (seen(runs, *first)) }
             td { (seen(runs, *last)) }
@@ -71,9 +71,7 @@ fn trial_item(trial: &Trial) -> Markup {
             ("conforms", format!("conforms in {}", counted(*ran, "case", "cases")))
         }
         (0, _) => ("unspecified", format!("other results in {}", counted(*ran, "case", "cases"))),
-        (shows, _) => {
-            ("wrong", format!("seen in {} of {}", count(shows), counted(*ran, "case", "cases")))
-        }
+        (shows, _) => ("wrong", format!("seen in {} of {}", count(shows), counted(*ran, "case", "cases"))),
     };
     html! {
         li title=(column.version) {

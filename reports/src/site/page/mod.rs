@@ -7,12 +7,16 @@ pub mod support;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use twinfer_case::printable;
 
+use crate::html::policy;
+
 /// The page of the runs, where a site begins.
 pub const RUNS: &str = "index.html";
 /// The page of the findings over all runs.
 pub const FINDINGS: &str = "findings.html";
 /// The support map.
 pub const SUPPORT: &str = "support.html";
+/// The folder beside the pages that has the folders of the findings.
+pub const MINIMAL_CASES: &str = "minimal-cases";
 
 const STYLE: &str = include_str!("site.css");
 const SCRIPT: &str = include_str!("site.js");
@@ -25,6 +29,7 @@ fn document(title: &str, file: &str, content: &Markup) -> String {
         html lang="en" {
             head {
                 meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(policy(STYLE, SCRIPT));
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 title { (title) " · twinfer" }
                 style { (PreEscaped(STYLE)) }

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use super::{RUNS, document, search};
 use crate::{
     numbers::{count, counted},
-    site::{SiteRun, history::History},
+    site::{history::History, site_run::SiteRun},
 };
 
 /// The page of the runs: how many findings each has over time, and a table.

@@ -1,0 +1,15 @@
+use twinfer_case::RunInfo;
+
+/// A run as the site lists it.
+pub struct SiteRun {
+    /// Its name, such as its path.
+    pub name: String,
+    /// What it says of itself.
+    pub run: RunInfo,
+    /// Cases with a verdict.
+    pub cases: u64,
+    /// Cases that are in no row of the support map.
+    pub unplaced: u64,
+    /// The folder names of its findings.
+    pub findings: Vec<String>,
+}
