@@ -1,4 +1,4 @@
-use twinfer_case::{Description, RunInfo, VariantInfo};
+use twinfer_case::{Description, Finding, RunInfo, VariantInfo};
 
 use crate::{
     Report, ReportedFinding, ending, findings,
@@ -106,8 +106,15 @@ fn one_finding(report: &Report, ReportedFinding { slug, new, finding }: &Reporte
         String::new(),
         format!("- {}: {}", finding.kind, markdown_text(findings::detail(finding))),
     ];
+    lines.extend([String::new(), folded(&details(report, slug, finding))]);
+    lines.join("\n")
+}
+
+/// Why it diverges, when, where it was seen and how large it is.
+fn details(report: &Report, slug: &str, finding: &Finding) -> String {
     let reasons = findings::reasons(report, finding);
-    lines.extend(reasons.iter().map(|(word, sentence)| format!("- {word}: {}", markdown_text(sentence))));
+    let mut lines: Vec<_> =
+        reasons.iter().map(|(word, sentence)| format!("- {word}: {}", markdown_text(sentence))).collect();
     lines.push(format!("- seen in {}", markdown_text(&findings::seen_in(finding))));
     lines.push(format!(
         "- {}; {}",
@@ -115,4 +122,9 @@ fn one_finding(report: &Report, ReportedFinding { slug, new, finding }: &Reporte
         findings::sizes(finding)
     ));
     lines.join("\n")
+}
+
+/// Markdown that a page shows when it is asked to, where HTML is allowed in Markdown.
+fn folded(details: &str) -> String {
+    format!("<details><summary>Details</summary>\n\n{details}\n\n</details>")
 }

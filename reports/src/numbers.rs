@@ -41,9 +41,13 @@ pub(crate) fn part(part: u64, whole: u64) -> String {
     if whole == 0 { "-".to_owned() } else { format!("{:.1}%", 100.0 * part as f64 / whole as f64) }
 }
 
-/// Cases per second, rounded; 0 before any time has passed.
+/// Cases per second, such as `1,500 cases/s`; `less than 1 case/s` if that is so, and 0 before any time has passed.
 pub(crate) fn rate(cases: u64, seconds: f64) -> String {
-    if seconds > 0.0 { count((cases as f64 / seconds).round() as u64) } else { "0".to_owned() }
+    let whole = if seconds > 0.0 { (cases as f64 / seconds).round() as u64 } else { 0 };
+    match whole {
+        0 if cases > 0 && seconds > 0.0 => "less than 1 case/s".to_owned(),
+        whole => counted(whole, "case/s", "cases/s"),
+    }
 }
 
 /// A duration, such as `4.2 s`, `3 min 05 s` or `2 h 07 min`.
@@ -104,7 +108,9 @@ mod tests {
     }
 
     #[test]
-    fn rate_without_elapsed_time_is_zero() {
-        assert_eq!((rate(10, 0.0), rate(3000, 2.0)), ("0".to_owned(), "1,500".to_owned()));
+    fn rate_is_a_whole_number_of_cases() {
+        let rates =
+            [(10, 0.0), (3000, 2.0), (10, 9.0), (1, 9.0)].map(|(cases, seconds)| rate(cases, seconds));
+        assert_eq!(rates, ["0 cases/s", "1,500 cases/s", "1 case/s", "less than 1 case/s"]);
     }
 }

@@ -177,7 +177,7 @@ impl State<'_> {
             self.seconds_left(budget).map_or_else(String::new, |left| format!(", {} left", duration(left)));
         let parts = [
             Some(format!("{}, {} compared", counted(tried, "case", "cases"), count(summary.compared))),
-            Some(format!("{} cases/s", rate(summary.now() + waiting, summary.seconds))),
+            Some(rate(summary.now() + waiting, summary.seconds)),
             Some(counted(findings, "finding", "findings")),
             undecided,
             self.investigations(),

@@ -82,7 +82,7 @@ pub(crate) fn sentence(report: &Report) -> String {
             } else {
                 String::new()
             };
-            format!("{resumed} in {} ({} cases/s)", duration(seconds), rate(now, seconds))
+            format!("{resumed} in {} ({})", duration(seconds), rate(now, seconds))
         }
     };
     let compared = if report.all_execute() {

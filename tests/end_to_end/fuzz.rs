@@ -132,7 +132,7 @@ fn stored_run_is_reported_in_every_format() {
     assert!(report(out.path(), "terminal").contains("20 cases"));
     assert!(report(out.path(), "junit").contains("<testsuite name=\"ort:cpu\""));
     assert!(report(out.path(), "markdown").contains("| ort:cpu |"));
-    assert!(report(out.path(), "html").contains("<td>ort:cpu</td>"));
+    assert!(report(out.path(), "html").contains("<th scope=\"row\">ort:cpu</th>"));
 }
 
 #[test]

@@ -74,21 +74,16 @@ pub fn write_tensors<'a>(
     Ok(())
 }
 
-/// The most outputs of a run that are read.
-const MAX_OUTPUTS: usize = 64;
-
-/// The expected outputs of a run of the case in `folder`, which may be foreign: nothing outside the folder is read. Empty if none are
-/// stored.
-pub fn read_outputs(folder: &Path, run: usize) -> Result<Vec<Tensor>, StoreError> {
-    let files = (0..MAX_OUTPUTS).map(|index| tensor_file(run, "output", index));
-    let files = files.take_while(|file| folder.join(file).is_file());
-    files
-        .map(|file| {
-            let path = folder.join(&file);
-            let bytes = read_file_in(folder, &file).map_err(StoreError::file(&path))?;
-            Tensor::decode_proto(&bytes).map_err(StoreError::format(path))
-        })
-        .collect()
+/// The expected output at `index` of a run of the case in `folder`, which may be foreign: nothing outside the folder is read. `None` if it
+/// is not stored.
+pub fn read_output(folder: &Path, run: usize, index: usize) -> Result<Option<Tensor>, StoreError> {
+    let file = tensor_file(run, "output", index);
+    let path = folder.join(&file);
+    if !path.is_file() {
+        return Ok(None);
+    }
+    let bytes = read_file_in(folder, &file).map_err(StoreError::file(&path))?;
+    Tensor::decode_proto(&bytes).map(Some).map_err(StoreError::format(path))
 }
 
 /// The case in the file `name` of `folder`, which may be foreign: nothing outside the folder is read.

@@ -40,7 +40,7 @@ mod topic;
 
 pub use adopt::adopt;
 pub use case_folder::{
-    Outputs, has_case, read_case, read_case_file, read_model, read_outputs, write_case_folder,
+    Outputs, has_case, read_case, read_case_file, read_model, read_output, write_case_folder,
     write_generated_case,
 };
 pub use disk::{Disk, LocalDisk};

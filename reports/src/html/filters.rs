@@ -39,7 +39,7 @@ pub fn filters(findings: &[&ReportedFinding]) -> Markup {
         form.filters id="filters" role="search" aria-label="Filter findings" hidden {
             label.search {
                 span { "Search" }
-                input type="search" name="text" autocomplete="off" placeholder="Words in the name, model or message";
+                input type="search" name="text" autocomplete="off" placeholder="Name, model, message";
             }
             @for filter in FILTERS { (choice(findings, filter)) }
             button type="reset" { "Clear" }

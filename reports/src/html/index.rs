@@ -32,8 +32,8 @@ const COLUMNS: [(&str, &str); 7] = [
 
 /// The most characters of the line about a finding.
 const LINE: usize = 160;
-/// The most characters of the condition or model below its name.
-const CONDITION: usize = 100;
+/// The most characters of a model below the title.
+const MODEL: usize = 100;
 
 /// The findings, the most severe first.
 pub fn index(report: &Report, folder: Option<&RunFolder>) -> Markup {
@@ -69,8 +69,8 @@ fn group(report: &Report, found: &ReportedFinding, folder: Option<&RunFolder>, b
             tr.head role="row" {
                 td role="cell" { span.badge.(tone(severity)) { (severity.title()) } }
                 th scope="row" role="rowheader" {
-                    a href=(address::within_page(slug)) { (capitalized(meaning(finding.kind))) }
-                    span.condition { (truncated(&condition(finding), CONDITION)) }
+                    a href=(address::within_page(slug)) { (title(finding)) }
+                    @if finding.trigger.is_none() { span.condition { (truncated(&finding.graph, MODEL)) } }
                     span.slug { (slug) }
                 }
                 td.wide role="cell" { (short(&backend)) }
@@ -91,11 +91,12 @@ fn group(report: &Report, found: &ReportedFinding, folder: Option<&RunFolder>, b
     }
 }
 
-/// When the finding shows, or the model that shows it.
-fn condition(finding: &Finding) -> String {
+/// What the backend does, and when it does so if that is known.
+fn title(finding: &Finding) -> String {
+    let meaning = capitalized(meaning(finding.kind));
     match &finding.trigger {
-        Some(trigger) => format!("when {}", trigger.condition()),
-        None => finding.graph.clone(),
+        Some(trigger) => truncated(&format!("{meaning}: {}", trigger.condition()), LINE),
+        None => meaning,
     }
 }
 

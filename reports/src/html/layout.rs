@@ -61,13 +61,20 @@ fn layers_of(boxes: usize, edges: &[(usize, usize)]) -> Vec<usize> {
     layers
 }
 
+/// The boxes and lanes that one is linked to.
+#[derive(Clone, Default)]
+struct Neighbors {
+    above: Vec<usize>,
+    below: Vec<usize>,
+}
+
 /// The boxes and the lanes of edges that pass layers, by layer.
 struct Chart {
     sizes: Vec<Size>,
     /// Boxes and lanes in the order in which they stand in each layer.
     layers: Vec<Vec<usize>>,
-    /// Between neighboring layers only.
-    links: Vec<(usize, usize)>,
+    /// What leads to each box or lane from the layer above, and to what it leads in the layer below.
+    neighbors: Vec<Neighbors>,
     /// The boxes and lanes that each edge goes through.
     paths: Vec<Vec<usize>>,
     boxes: usize,
@@ -96,8 +103,12 @@ impl Chart {
             path.push(to);
             paths.push(path);
         }
-        let links = paths.iter().flat_map(|path| path.iter().copied().zip(path.iter().copied().skip(1)));
-        Self { links: links.collect(), sizes, layers, paths, boxes: boxes.len() }
+        let mut neighbors = vec![Neighbors::default(); sizes.len()];
+        for link in paths.iter().flat_map(|path| path.windows(2)) {
+            neighbors[link[0]].below.push(link[1]);
+            neighbors[link[1]].above.push(link[0]);
+        }
+        Self { neighbors, sizes, layers, paths, boxes: boxes.len() }
     }
 
     /// Puts what is linked below or above each other.
@@ -131,13 +142,12 @@ impl Chart {
 
     /// The mean rank of what leads to a box, or of what it leads to; its own rank if that is nothing.
     fn mean(&self, one: usize, of_above: bool, ranks: &[f64]) -> f64 {
-        let neighbor = |&(above, below): &(usize, usize)| match of_above {
-            true if below == one => Some(ranks[above]),
-            false if above == one => Some(ranks[below]),
-            _ => None,
-        };
-        let found: Vec<f64> = self.links.iter().filter_map(neighbor).collect();
-        if found.is_empty() { ranks[one] } else { found.iter().sum::<f64>() / found.len() as f64 }
+        let Neighbors { above, below } = &self.neighbors[one];
+        let found = if of_above { above } else { below };
+        if found.is_empty() {
+            return ranks[one];
+        }
+        found.iter().map(|&neighbor| ranks[neighbor]).sum::<f64>() / found.len() as f64
     }
 
     /// Centers the layers below each other.
@@ -209,6 +219,23 @@ mod tests {
         let [x2, x3] = [2, 3].map(|place| layout.boxes[place].x);
         assert!((x2 - x3).abs() >= BOX.width, "{layout:?}");
         assert_eq!(layout.boxes[0].x < layout.boxes[1].x, x3 < x2, "{layout:?}");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_graph_is_placed(
+            boxes in 0_usize..40,
+            edges in proptest::collection::vec((0_usize..40, 0_usize..40), 0..120),
+        ) {
+            let edges: Vec<_> = edges.into_iter().filter(|(from, to)| *from < boxes && *to < boxes).collect();
+            let layout = layout(&vec![BOX; boxes], &edges);
+            for (points, (from, to)) in layout.edges.iter().zip(&edges) {
+                proptest::prop_assert_eq!(points.is_empty(), from >= to);
+                proptest::prop_assert!(points.windows(2).all(|pair| pair[0].y <= pair[1].y), "{points:?}");
+            }
+            let is_inside = |point: &Point| point.x >= 0.0 && point.x <= layout.size.width && point.y <= layout.size.height;
+            proptest::prop_assert!(layout.boxes.iter().all(is_inside));
+        }
     }
 
     #[test]

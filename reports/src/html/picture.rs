@@ -9,6 +9,12 @@ use crate::numbers::truncated;
 
 /// The most operators of a picture.
 pub const MAX_OPERATORS: usize = 48;
+/// The most edges of a picture.
+const MAX_EDGES: usize = 200;
+/// The most lines of a box, and the most values that are named below it.
+const MAX_LINES: usize = 24;
+/// The most inputs of an operator that are looked at.
+const MAX_INPUTS: usize = 64;
 /// The most columns of a line.
 const COLUMNS: usize = 44;
 /// The most elements of a constant that are written out.
@@ -88,13 +94,16 @@ impl Picture {
         let operators: Vec<_> = graph.nodes.iter().filter(|node| !is_constant(node)).collect();
         for &node in operators.iter().take(MAX_OPERATORS) {
             let place = picture.boxes.len();
-            picture.connect(node.inputs().filter_map(|name| producers.get(name).copied()), place);
+            picture.connect(
+                node.inputs().take(MAX_INPUTS).filter_map(|name| producers.get(name).copied()),
+                place,
+            );
             producers.extend(node.outputs().map(|name| (name, place)));
             picture.boxes.push(PictureBox {
                 role: Role::Operator,
                 title: clipped(node.op_type()),
-                lines: attributes(node).chain(read_constants(node, &constants)).collect(),
-                gives: node.outputs().map(|name| clipped(&labeled(name))).collect(),
+                lines: attributes(node).chain(read_constants(node, &constants)).take(MAX_LINES).collect(),
+                gives: node.outputs().take(MAX_LINES).map(|name| clipped(&labeled(name))).collect(),
             });
         }
         picture.left_out = operators.len().saturating_sub(MAX_OPERATORS);
@@ -114,7 +123,7 @@ impl Picture {
     fn connect(&mut self, from: impl Iterator<Item = usize>, to: usize) {
         for from in from {
             let edge = Edge { from, to };
-            if !self.edges.contains(&edge) {
+            if self.edges.len() < MAX_EDGES && !self.edges.contains(&edge) {
                 self.edges.push(edge);
             }
         }
@@ -145,7 +154,10 @@ fn attributes(node: &PartialNode) -> impl Iterator<Item = Line> {
 
 /// The constants that a node reads, in the order of its inputs.
 fn read_constants(node: &PartialNode, constants: &HashMap<&str, &Tensor>) -> Vec<Line> {
-    let read = node.inputs().filter_map(|name| constants.get(name).map(|tensor| constant(name, tensor)));
+    let read = node
+        .inputs()
+        .take(MAX_INPUTS)
+        .filter_map(|name| constants.get(name).map(|tensor| constant(name, tensor)));
     read.map(|text| Line { text: clipped(&text), is_default: false }).collect()
 }
 

@@ -40,8 +40,13 @@ fn origin(run: &RunInfo) -> Markup {
     let machine = &run.machine;
     html! {
         dt { "twinfer" } dd { (run.twinfer) }
-        @for info in run.variants.iter().filter(|info| info.rung_of.is_none()) {
-            dt { (info.variant) } dd { (info.description.backend_version()) }
+        dt { "backends" }
+        dd {
+            ul.plain {
+                @for info in run.variants.iter().filter(|info| info.rung_of.is_none()) {
+                    li { (info.variant) " " span.quiet { (info.description.backend_version()) } }
+                }
+            }
         }
         @if !run.families.is_empty() {
             dt { "seed" } dd { (run.seed) }

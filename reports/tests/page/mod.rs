@@ -80,6 +80,33 @@ fn findings_whose_files_are_damaged_are_shown_without_them() {
     assert!(!page.contains("<div class=\"picture\">") && page.contains("twinfer replay"), "{page}");
 }
 
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn files_with_changed_bytes_give_a_page(
+        place in 0_usize..4,
+        changes in proptest::collection::vec((proptest::prelude::any::<proptest::sample::Index>(), 32_u8..127), 1..4),
+    ) {
+        let run = tempfile::tempdir().unwrap();
+        let tensor = floats(&[1, 1, 3], &[1.0, 2.0, 3.0]);
+        let folder = with_finding(run.path(), &deconvolution("x", "w", "y"), &tensor, &tensor);
+        let observed = format!("{}.observed.json", folder.display()).into();
+        let files = ["case.json", "model.onnx", "test_data_set_0/output_0.pb"].map(|name| folder.join(name));
+        let path = [&files[..], &[observed]].concat().swap_remove(place);
+        let mut bytes = fs::read(&path).unwrap();
+        for (at, byte) in changes {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        fs::write(&path, bytes).unwrap();
+        if place == 1 {
+            fs::remove_file(&files[0]).unwrap();
+        }
+        proptest::prop_assert!(page(run.path()).contains("twinfer replay"));
+    }
+}
+
 #[test]
 fn name_of_a_finding_leads_to_no_other_folder() {
     let (run, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
