@@ -1,6 +1,6 @@
 use std::{fmt, str::FromStr};
 
-use crate::{Report, WebPage, json, junit, markdown, summary};
+use crate::{Report, RunFolder, WebPage, json, junit, markdown, summary};
 
 /// A format of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,9 +40,18 @@ impl Format {
         match self {
             Self::Terminal => summary::render(report),
             Self::Json => json::render(&report.by_severity()),
-            Self::Junit => junit::render(report),
+            Self::Junit => junit::render(report, None),
             Self::Markdown => markdown::render(report),
             Self::Html => WebPage::new(report).render(),
+        }
+    }
+
+    /// Renders the report on the run in a folder; `JUnit` attaches the files of its new findings.
+    pub fn render_run(self, report: &Report, run: &RunFolder) -> String {
+        match self {
+            Self::Junit => junit::render(report, Some(run)),
+            Self::Html => WebPage { folder: Some(run), ..WebPage::new(report) }.render(),
+            Self::Terminal | Self::Json | Self::Markdown => self.render(report),
         }
     }
 }

@@ -3,24 +3,28 @@
 //! Nobody owns the format. The document satisfies the schema by which Jenkins' xUnit plugin validates, `junit-10.xsd`, and GitLab, which
 //! identifies a test by its class and name, distinguishes all tests: the class is the variant.
 
-use std::time::Duration;
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use chrono::{DateTime, FixedOffset};
 use quick_junit::{NonSuccessKind, Report as Document, TestCase, TestCaseStatus, TestSuite};
 use twinfer_case::{VariantSummary, printable};
+use twinfer_store::files_of_finding;
 
 use crate::{
-    Report, ReportedFinding, ending, findings, issue,
+    Report, ReportedFinding, RunFolder, ending, findings, issue,
     numbers::{count, counted},
     reach::remark,
     summary::remarks,
     uncompared,
 };
 
-pub(crate) fn render(report: &Report) -> String {
+pub(crate) fn render(report: &Report, run: Option<&RunFolder>) -> String {
     let mut document = Document::new("twinfer");
     document.set_time(Duration::from_secs_f64(report.summary.seconds.max(0.0)));
-    document.add_test_suites(report.summary.variants.iter().map(|variant| suite(report, variant)));
+    document.add_test_suites(report.summary.variants.iter().map(|variant| suite(report, run, variant)));
     document.add_test_suites(ending::sentence(report).map(|early| ended_early(&early)));
     document.add_test_suites((report.summary.open > 0).then(|| untriaged(report)));
     document.add_test_suites((!report.issues.is_empty()).then(|| issues(report)));
@@ -47,13 +51,13 @@ fn without_skipped_total(document: &str) -> String {
     format!("{head}<testsuites {}>{rest}", attributes.collect::<Vec<_>>().join(" "))
 }
 
-fn suite(report: &Report, variant: &VariantSummary) -> TestSuite {
+fn suite(report: &Report, run: Option<&RunFolder>, variant: &VariantSummary) -> TestSuite {
     let class = variant.variant.to_string();
     let mut suite = TestSuite::new(class.as_str());
     suite.set_time(Duration::from_micros(variant.micros));
     suite.add_property(("backend", report.backend(&variant.variant).as_str()));
     let shown = report.ranked().into_iter().filter(|found| is_shown_by(found, variant));
-    suite.add_test_cases(shown.map(|found| test(report, found)));
+    suite.add_test_cases(shown.map(|found| test(report, run, found)));
     suite.add_test_case(other_cases(report, variant));
     let is_uncompared = report.summary.uncompared().any(|other| other.variant == variant.variant);
     suite.add_test_cases(is_uncompared.then(|| uncompared(report, variant)));
@@ -115,7 +119,11 @@ fn is_shown_by(found: &ReportedFinding, variant: &VariantSummary) -> bool {
 }
 
 /// A new finding fails and a known one is skipped, so that a nightly run fails only for new findings.
-fn test(report: &Report, ReportedFinding { slug, new, finding }: &ReportedFinding) -> TestCase {
+fn test(
+    report: &Report,
+    run: Option<&RunFolder>,
+    ReportedFinding { slug, new, finding }: &ReportedFinding,
+) -> TestCase {
     let mut status =
         if *new { TestCaseStatus::non_success(NonSuccessKind::Failure) } else { TestCaseStatus::skipped() };
     status.set_type(finding.kind.to_string()).set_message(findings::detail(finding));
@@ -125,7 +133,19 @@ fn test(report: &Report, ReportedFinding { slug, new, finding }: &ReportedFindin
     lines.push(format!("seen in {}", findings::seen_in(finding)));
     lines.push(counted(report.cases_of(slug), "case", "cases"));
     status.set_description(lines.join("\n"));
-    TestCase::new(slug.as_str(), status)
+    let mut test = TestCase::new(slug.as_str(), status);
+    if let Some(attached) = run.filter(|_| *new).map(|run| attachments(run, slug)) {
+        test.set_system_out(attached);
+    }
+    test
+}
+
+/// The files of a finding, as Jenkins and GitLab find them in the output of a test.
+fn attachments(run: &RunFolder, slug: &str) -> String {
+    let Some(folder) = run.finding(slug) else { return String::new() };
+    let parent = folder.parent().unwrap_or(Path::new(""));
+    let attached = |file: &PathBuf| format!("[[ATTACHMENT|{}]]", parent.join(file).display());
+    files_of_finding(&folder).iter().map(attached).collect::<Vec<_>>().join("\n")
 }
 
 fn other_cases(report: &Report, variant: &VariantSummary) -> TestCase {

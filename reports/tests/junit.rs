@@ -3,10 +3,10 @@
 
 mod fixture;
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, fs};
 
 use quick_xml::{Reader, events::BytesStart, events::Event};
-use twinfer_reports::{Format, Report};
+use twinfer_reports::{Format, Report, RunFolder};
 
 /// An element with the attributes that it must and may have, and the elements that may be in it.
 struct Element {
@@ -120,4 +120,24 @@ fn no_two_tests_have_the_same_class_and_name() {
     assert!(tests.iter().all(|(class, _)| !class.is_empty()), "{tests:?}");
     let distinct: BTreeSet<_> = tests.iter().collect();
     assert_eq!(distinct.len(), tests.len(), "{tests:?}");
+}
+
+#[test]
+fn files_of_new_findings_are_attached() {
+    let run = tempfile::tempdir().unwrap();
+    let findings = fixture::findings();
+    for finding in &findings {
+        let folder = run.path().join("findings").join(finding.signature.slug());
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("model.onnx"), "").unwrap();
+    }
+    let report = Report::of(&fixture::events());
+    let document = Format::Junit.render_run(&report, &RunFolder::around_page(run.path()));
+    assert!(!tests(&document).is_empty());
+    // the second finding was known before
+    for (finding, is_attached) in findings.iter().zip([true, false, true]) {
+        let model = run.path().join("findings").join(finding.signature.slug()).join("model.onnx");
+        let attachment = format!("[[ATTACHMENT|{}]]", model.display());
+        assert_eq!(document.contains(&attachment), is_attached, "{document}");
+    }
 }

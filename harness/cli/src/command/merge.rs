@@ -2,7 +2,7 @@ use std::{fs, path::PathBuf};
 
 use clap::Args;
 use twinfer_configuration::Configuration;
-use twinfer_reports::{Format, Report};
+use twinfer_reports::{Format, Report, RunFolder};
 
 use crate::{
     Exit, Failure,
@@ -40,6 +40,6 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     }
     let mut report = Report::of_directory(out).map_err(Failure::usage)?;
     resolve(&mut report, &configuration.known, None)?;
-    write(&arguments.format.render(&report));
+    write(&arguments.format.render_run(&report, &RunFolder::around_page(out)));
     Ok(Exit::of_campaign(&report))
 }

@@ -5,7 +5,7 @@ use std::{
 
 use clap::Args;
 use twinfer_configuration::Configuration;
-use twinfer_reports::{Format, Report};
+use twinfer_reports::{Format, Report, RunFolder};
 
 use crate::{Exit, Failure, formats::formats, issues::resolve, output::write, page, resumption::Resumption};
 
@@ -35,7 +35,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     }
     let text = match arguments.format {
         Format::Html => page::render_for(output, &arguments.run, &report),
-        format => format.render(&report),
+        format => format.render_run(&report, &RunFolder::around_page(&arguments.run)),
     };
     match output {
         Some(path) => fs::write(path, text).map_err(|error| unwritable(path, &error))?,
