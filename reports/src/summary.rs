@@ -294,6 +294,7 @@ pub(crate) fn findings_title(report: &Report) -> Option<String> {
     let new = report.findings.iter().filter(|finding| finding.new).count() as u64;
     let all = counted(report.findings.len() as u64, "finding", "findings");
     Some(match new {
+        0 if report.findings.len() == 1 => format!("{all}, not new"),
         0 => format!("{all}, none of them new"),
         _ if new == report.findings.len() as u64 => counted(new, "new finding", "new findings"),
         _ => format!("{all}, {} of them new", count(new)),

@@ -44,6 +44,7 @@ fn merged_shards_equal_campaign() {
     assert_eq!(findings(&out), findings(whole.path()));
     let reported = twinfer(&["report", text(&out)]).run();
     assert_eq!(reported.stdout, outcome.stdout);
+    assert!(fs::read_to_string(out.join("report.html")).unwrap().contains("Share of cases that differ"));
 }
 
 #[test]

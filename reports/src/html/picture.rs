@@ -67,7 +67,16 @@ impl Picture {
     /// The picture of a graph whose inputs have these shapes.
     pub fn of_graph(graph: &Graph, inputs: &[Vec<usize>]) -> Self {
         let types = infer_shapes(graph, inputs).ok();
-        Self::of(&PartialGraph::from(graph), |name| types.as_ref()?.get(name).map(ToString::to_string))
+        let fed = |name: &str| {
+            let (info, shape) = graph.inputs.iter().zip(inputs).find(|(info, _)| info.name == name)?;
+            Some(TensorType { dtype: info.dtype, shape: shape.clone() })
+        };
+        let type_of = |name: &str| match &types {
+            Some(types) => types.get(name).map(ToString::to_string),
+            // a graph that breaks a rule: only what it is fed is known
+            None => fed(name).map(|of| of.to_string()),
+        };
+        Self::of(&PartialGraph::from(graph), type_of)
     }
 
     /// The picture of a model whose operators need not be known.

@@ -56,6 +56,17 @@ fn names_in_a_model_cannot_act_in_the_page() {
 }
 
 #[test]
+fn graph_that_breaks_a_rule_has_the_types_of_its_inputs() {
+    let run = tempfile::tempdir().unwrap();
+    let tensor = floats(&[1, 1, 3], &[1.0, 2.0, 3.0]);
+    let mut graph = deconvolution("x", "w", "y");
+    graph.nodes[1].inputs = vec!["absent".to_owned()];
+    with_finding(run.path(), &graph, &tensor, &tensor);
+    let page = page(run.path());
+    assert!(page.contains(">x f32[1,1,3]</text>") && page.contains(">t</text>"), "{page}");
+}
+
+#[test]
 fn large_outputs_are_drawn_in_part() {
     let run = tempfile::tempdir().unwrap();
     let expected = floats(&[1, 1, 5000], &vec![0.0; 5000]);

@@ -9,6 +9,7 @@ use crate::{
     formats::formats,
     issues::resolve,
     output::{note, write},
+    page,
 };
 use twinfer_triage::is_same_bug;
 
@@ -41,5 +42,6 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let mut report = Report::of_directory(out).map_err(Failure::usage)?;
     resolve(&mut report, &configuration.known, None)?;
     write(&arguments.format.render_run(&report, &RunFolder::around_page(out)));
+    page::write_into(out, &report);
     Ok(Exit::of_campaign(&report))
 }
