@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{AttributeCoverage, Report, Timeline, headline::headline};
 
-const STYLE: &str = include_str!("report.css");
+const STYLE: &str = concat!(include_str!("../palette.css"), include_str!("report.css"));
 const SCRIPT: &str = include_str!("report.js");
 
 /// A report as a web page, with what only a page shows.

@@ -18,7 +18,7 @@ pub const SUPPORT: &str = "support.html";
 /// The folder beside the pages that has the folders of the findings.
 pub const MINIMAL_CASES: &str = "minimal-cases";
 
-const STYLE: &str = include_str!("site.css");
+const STYLE: &str = concat!(include_str!("../../palette.css"), include_str!("site.css"));
 const SCRIPT: &str = include_str!("site.js");
 
 /// A page of the site, which is complete without the others.
@@ -30,6 +30,7 @@ fn document(title: &str, file: &str, content: &Markup) -> String {
             head {
                 meta charset="utf-8";
                 meta http-equiv="Content-Security-Policy" content=(policy(STYLE, SCRIPT));
+                meta name="color-scheme" content="light dark";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 title { (title) " · twinfer" }
                 style { (PreEscaped(STYLE)) }
