@@ -37,6 +37,13 @@ pub fn worker(libraries: &[Installed]) -> Result<WorkerCommand, Error> {
         Some(program) => WorkerCommand { args: vec!["worker".to_owned()], ..WorkerCommand::new(program) },
         None => return Err(Error::NoProgram),
     };
+    for library in libraries {
+        let names = [library.name.clone(), format!("{}-{}", library.name, library.version)];
+        let adapter = library.adapter();
+        command
+            .adapters
+            .extend(adapter.iter().flat_map(|line| names.clone().map(|name| (name, line.clone()))));
+    }
     command.env.extend(search_path(libraries)?.map(|path| (SEARCH_PATH_VARIABLE.to_owned(), path)));
     Ok(command)
 }
