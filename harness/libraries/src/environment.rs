@@ -93,46 +93,86 @@ const NUMPY: PinnedPackage = PinnedPackage {
     ],
 };
 
-/// All environments.
-pub const ENVIRONMENTS: &[Environment] = &[Environment {
-    product: Product::OnnxReference,
-    version: "1.23.2",
-    megabytes: 41,
-    packages: &[
-        PinnedPackage {
-            distribution: "onnx",
-            version: "1.23.2",
-            hashes: [
-                "c03ecf6b835d136108eeaeeafbd0026fc7b3cf98661409fbc6b63d5a29361348",
-                "7abf381d278f31ac62487fddedc9dd42da842dce94d5d43536836ee3efdf4a2b",
-                "7abf381d278f31ac62487fddedc9dd42da842dce94d5d43536836ee3efdf4a2b",
-                "7abf381d278f31ac62487fddedc9dd42da842dce94d5d43536836ee3efdf4a2b",
-            ],
-        },
-        NUMPY,
-        PinnedPackage {
-            distribution: "ml_dtypes",
-            version: "0.6.0",
-            hashes: [
-                "6c8e39b53e90afda8ce52859c93de4dba3e02b76d85dcf091cc469f9184c6dae",
-                "3b4a480aa8fd54a1805b8ac10f3f91763926a74f73c0c364c10f9231854f4170",
-                "26b1f1fa4f0435a2946859823f6e2bf06796f1e9f10f5a05b08a5e3c8f46ff69",
-                "8f490c003369ce60e514a0c3b12374f05274c101fee1bead6740ec8a564032b0",
-            ],
-        },
-        PinnedPackage {
-            distribution: "protobuf",
-            version: "7.36.2",
-            hashes: ["89f23aa53c24553a2416fd4fd1ec06f74fa42b14b546d8883128813f775bbfd2"; 4],
-        },
-        PinnedPackage {
-            distribution: "typing_extensions",
-            version: "4.16.0",
-            hashes: ["481caa481374e813c1b176ada14e97f1f67a4539ce9cfeb3f350d78d6370c2e8"; 4],
-        },
+const OPENVINO: PinnedPackage = PinnedPackage {
+    distribution: "openvino",
+    version: "2026.4.1",
+    hashes: [
+        "2d22b1da03f7caf74df30e9f6417d0ab2f637e4a38e08e1dcd294d2c37407aaf",
+        "6b4375c17ddcac83a5180349e2e2bb811185c261066e2a920659892d58ef0e3b",
+        "a9b637846c579d7b81b17b6585e0c7b1947574e8d13cf83d7307ce50cd2c352e",
+        "3631dd889dccf3d5087775948590a6609a662f90c24a9cf85bb4dfa0cdd7fd2f",
     ],
-    sources: &[source!("onnx_reference_adapter.py"), PROTOCOL],
-}];
+};
+
+const ONNX: PinnedPackage = PinnedPackage {
+    distribution: "onnx",
+    version: "1.23.2",
+    hashes: [
+        "c03ecf6b835d136108eeaeeafbd0026fc7b3cf98661409fbc6b63d5a29361348",
+        "7abf381d278f31ac62487fddedc9dd42da842dce94d5d43536836ee3efdf4a2b",
+        "7abf381d278f31ac62487fddedc9dd42da842dce94d5d43536836ee3efdf4a2b",
+        "7abf381d278f31ac62487fddedc9dd42da842dce94d5d43536836ee3efdf4a2b",
+    ],
+};
+
+const ML_DTYPES: PinnedPackage = PinnedPackage {
+    distribution: "ml_dtypes",
+    version: "0.6.0",
+    hashes: [
+        "6c8e39b53e90afda8ce52859c93de4dba3e02b76d85dcf091cc469f9184c6dae",
+        "3b4a480aa8fd54a1805b8ac10f3f91763926a74f73c0c364c10f9231854f4170",
+        "26b1f1fa4f0435a2946859823f6e2bf06796f1e9f10f5a05b08a5e3c8f46ff69",
+        "8f490c003369ce60e514a0c3b12374f05274c101fee1bead6740ec8a564032b0",
+    ],
+};
+
+const PROTOBUF: PinnedPackage = PinnedPackage {
+    distribution: "protobuf",
+    version: "7.36.2",
+    hashes: ["89f23aa53c24553a2416fd4fd1ec06f74fa42b14b546d8883128813f775bbfd2"; PYTHONS.len()],
+};
+
+const TYPING_EXTENSIONS: PinnedPackage = PinnedPackage {
+    distribution: "typing_extensions",
+    version: "4.16.0",
+    hashes: ["481caa481374e813c1b176ada14e97f1f67a4539ce9cfeb3f350d78d6370c2e8"; PYTHONS.len()],
+};
+
+const TRACT: PinnedPackage = PinnedPackage {
+    distribution: "tract",
+    version: "0.23.9",
+    hashes: [
+        "dbb005b06c87e3247d81131167e605ff05f6ffb0751c66144aeb972603e8b0a0",
+        "45a319bb19be6d2df3ba18bdfd99606a5e39405bca6d28314a3949da4d85ba1a",
+        "ab322a5c12f2f0c2ea57bea61a9014fb1ae57d65d735ea6ce34f3d3bd0123316",
+        "3644ff576e4ba1ea1f4d4f55296d6af1199dbe1e779f5f2de3b75d6837313c1c",
+    ],
+};
+
+/// All environments.
+pub const ENVIRONMENTS: &[Environment] = &[
+    Environment {
+        product: Product::OpenVino,
+        version: OPENVINO.version,
+        megabytes: 76,
+        packages: &[OPENVINO, NUMPY],
+        sources: &[source!("openvino_adapter.py"), PROTOCOL],
+    },
+    Environment {
+        product: Product::OnnxReference,
+        version: ONNX.version,
+        megabytes: 27,
+        packages: &[ONNX, NUMPY, ML_DTYPES, PROTOBUF, TYPING_EXTENSIONS],
+        sources: &[source!("onnx_reference_adapter.py"), PROTOCOL],
+    },
+    Environment {
+        product: Product::Tract,
+        version: TRACT.version,
+        megabytes: 28,
+        packages: &[TRACT, NUMPY],
+        sources: &[source!("tract_adapter.py"), PROTOCOL],
+    },
+];
 
 #[cfg(test)]
 mod tests {
