@@ -11,9 +11,21 @@ NUMPY = ["float16", "bfloat16", "int8", "uint8", "int32", "int64", "bool"]
 TYPES = {name.upper(): name for name in NUMPY} | {"FLOAT": "float32", "DOUBLE": "float64"}
 
 
+CAPABILITIES = [
+    {
+        "rule": "onnx-reference-dequantize-before-19",
+        "source": "onnx 1.23.2, onnx/reference/ops/op_dequantize_linear.py: its oldest class is DequantizeLinear_19; seen in 1.23.2: "
+        "\"No implementation for operator 'DequantizeLinear'\"",
+        "refuses": {"all": [{"operator": "DequantizeLinear"}, {"opset-below": 19}]},
+        "shows": {"stage": "parse", "words": "No implementation for operator 'DequantizeLinear'"},
+    },
+]
+
+
 class OnnxReference(worker_protocol.Backend):
     name = "onnx ReferenceEvaluator"
     types = TYPES
+    capabilities = CAPABILITIES
     arithmetic = {"subnormals": "gradual"}
 
     def __init__(self):

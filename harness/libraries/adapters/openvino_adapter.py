@@ -7,6 +7,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
+import onnx_model
 import worker_protocol
 
 TYPES = {
@@ -28,17 +29,19 @@ class OpenVino(worker_protocol.Backend):
         self.version = openvino.__version__.split("-")[0]
 
     def parse(self, model):
-        return self.core.read_model(io.BytesIO(model))
+        return list(onnx_model.input_names(model)), self.core.read_model(io.BytesIO(model))
 
-    def build(self, model):
-        return self.core.compile_model(model, "CPU", CONFIG)
+    def build(self, parsed):
+        names, model = parsed
+        return names, self.core.compile_model(model, "CPU", CONFIG)
 
-    def run(self, compiled, inputs, names):
-        request = compiled.create_infer_request()
-        if len(inputs) != len(compiled.inputs):
-            raise worker_protocol.Refused("inputs", f"the model has {len(compiled.inputs)} inputs, not {len(inputs)}")
-        for index, tensor in enumerate(inputs):
-            request.set_input_tensor(index, tensor)
+    def run(self, built, inputs, names):
+        input_names, compiled = built
+        request, given = compiled.create_infer_request(), dict(zip(input_names, inputs))
+        for index, port in enumerate(compiled.inputs):
+            # inputs that no node reads are gone
+            (name,) = port.get_names() & given.keys()
+            request.set_input_tensor(index, given[name])
         request.infer()
         return [request.get_output_tensor(index) for index in range(len(compiled.outputs))], {}
 

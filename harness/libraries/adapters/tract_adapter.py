@@ -16,9 +16,33 @@ PARTICULARS = re.compile(r"\"[^\"]*\"|'[^']*'|`[^`]*`|[-+]?\d[\d.,x]*")
 MAX_CODE = 80
 
 
+QUANTIZERS = {"any": [{"operator": "QuantizeLinear"}, {"operator": "DequantizeLinear"}]}
+CAPABILITIES = [
+    {
+        "rule": "tract-no-bfloat16",
+        "source": "tract, TryFrom<tensor_proto::DataType> for DatumType: it has no bfloat16; seen in 0.23.9: \"Unknown DatumType Bfloat16\"",
+        "refuses": {"dtype": "BFLOAT16"},
+        "shows": {"words": "Unknown DatumType Bfloat16"},
+    },
+    {
+        "rule": "tract-quantizers-of-float16",
+        "source": "tract, rules of QuantizeLinear and DequantizeLinear: scales have type f32; seen in 0.23.9: \"Impossible to unify F16 with F32\"",
+        "refuses": {"all": [QUANTIZERS, {"dtype": "FLOAT16"}]},
+        "shows": {"stage": "build", "words": "datum_type == F32"},
+    },
+    {
+        "rule": "tract-deconvolution-of-symbolic-extent",
+        "source": "tract, ConvTranspose: \"expects concrete dim for deconv\"",
+        "refuses": {"all": [{"operator": "ConvTranspose"}, "dynamic-spatial-shape"]},
+        "shows": {"stage": "build", "words": "expects concrete dim for deconv"},
+    },
+]
+
+
 class Tract(worker_protocol.Backend):
     name = "tract"
     types = TYPES
+    capabilities = CAPABILITIES
 
     def __init__(self):
         os.environ["RUST_BACKTRACE"] = os.environ["RUST_LIB_BACKTRACE"] = "0"
@@ -34,6 +58,12 @@ class Tract(worker_protocol.Backend):
             return self.tract.onnx().load(file.name)
 
     def build(self, model):
+        # a model of which an extent is not known at all has to be completed with facts: each such extent becomes a symbol
+        for index in range(model.input_count()):
+            *shape, dtype = str(model.input_fact(index)).split(",")
+            if "?" in shape:
+                known = [f"Input{index}Axis{axis}" if each == "?" else each for axis, each in enumerate(shape)]
+                model.set_input_fact(index, ",".join([*known, dtype]))
         return model.into_model().into_runnable()
 
     def run(self, runnable, inputs, names):

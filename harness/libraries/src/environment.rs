@@ -156,7 +156,7 @@ pub const ENVIRONMENTS: &[Environment] = &[
         version: OPENVINO.version,
         megabytes: 76,
         packages: &[OPENVINO, NUMPY],
-        sources: &[source!("openvino_adapter.py"), PROTOCOL],
+        sources: &[source!("openvino_adapter.py"), PROTOCOL, source!("onnx_model.py")],
     },
     Environment {
         product: Product::OnnxReference,
