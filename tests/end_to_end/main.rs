@@ -22,6 +22,7 @@ mod planted;
 mod repro;
 mod resume;
 mod runs;
+mod runtimes;
 mod single;
 mod survey;
 mod survival;

@@ -27,6 +27,7 @@ class OnnxReference(worker_protocol.Backend):
     types = TYPES
     capabilities = CAPABILITIES
     arithmetic = {"subnormals": "gradual"}
+    quantization = "simulates"
 
     def __init__(self):
         import ml_dtypes

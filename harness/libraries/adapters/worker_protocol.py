@@ -41,6 +41,7 @@ class Backend:
     capabilities = []
     limitations = []
     arithmetic = {}
+    quantization = "unstated"
     # names of the element types that the adapter converts, with numpy's names
     types = {}
 
@@ -75,7 +76,7 @@ class Backend:
     def description(self):
         return {
             "name": self.name, "version": self.version, "reaches": "execute", "capabilities": self.capabilities,
-            "limitations": self.limitations, "quantization": "simulates", "arithmetic": self.arithmetic,
+            "limitations": self.limitations, "quantization": self.quantization, "arithmetic": self.arithmetic,
         }
 
 

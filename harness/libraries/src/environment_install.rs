@@ -146,3 +146,57 @@ impl Manifest {
         (!is_current).then(|| Error::Outdated { name: self.name.clone(), other })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Hashing, Product};
+
+    fn environment() -> &'static Environment {
+        Environment::of(Product::OnnxReference).unwrap()
+    }
+
+    /// A store with an environment for Python 3.11 that has no packages.
+    fn store() -> (tempfile::TempDir, Store, PathBuf) {
+        let home = tempfile::tempdir().unwrap();
+        let store = Store::at(home.path());
+        let directory = store.directory_named("onnx-reference", environment().version);
+        fs::create_dir(&directory).unwrap();
+        stage(environment(), "3.11", &directory).unwrap();
+        (home, store, directory)
+    }
+
+    #[test]
+    fn environment_is_found_by_its_label_and_release() {
+        let (_home, store, directory) = store();
+        let found = store.find("onnx-reference").unwrap();
+        assert_eq!(found.library(), directory.join("onnx_reference_adapter.py"));
+        assert_eq!(store.find(&format!("onnx-reference-{}", environment().version)).unwrap(), found);
+        store.verify(std::slice::from_ref(&found), Hashing::Full).unwrap();
+        assert!(found.is_for("3.11") && !found.is_for("3.12"));
+        let line = found.adapter().unwrap();
+        assert_eq!((&line[1], &line[2]), (&"-I".into(), &found.library().as_os_str().to_owned()));
+    }
+
+    #[test]
+    fn adapter_of_another_build_is_outdated() {
+        let (_home, store, directory) = store();
+        let mut manifest = Manifest::read(&directory).unwrap();
+        fs::write(directory.join("worker_protocol.py"), "another").unwrap();
+        let place = manifest.files.iter().position(|file| file.name == "worker_protocol.py").unwrap();
+        manifest.files[place] = LibraryFile::describe(&directory, "worker_protocol.py").unwrap();
+        manifest.write(&directory).unwrap();
+        assert_eq!(
+            store.find("onnx-reference").unwrap_err().to_string(),
+            "onnx-reference was installed by another build of twinfer: run `twinfer backends install onnx-reference`"
+        );
+    }
+
+    #[test]
+    fn missing_environment_names_its_folder_and_command() {
+        assert_eq!(
+            Store::at("/nowhere/libraries").find("openvino").unwrap_err().to_string(),
+            "openvino is not installed (looked in /nowhere/libraries/openvino-2026.4.1): run `twinfer backends install openvino`"
+        );
+    }
+}

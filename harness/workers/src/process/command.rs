@@ -153,9 +153,9 @@ const fn host_byte(pattern: PoisonPattern) -> u8 {
 
 #[cfg(test)]
 mod tests {
-    use std::env;
+    use std::{env, path::Path};
 
-    use twinfer_case::PoisonPattern;
+    use twinfer_case::{PoisonPattern, TrustedVariant};
 
     use super::{ALLOCATOR, ENVIRONMENT, WorkerCommand};
 
@@ -177,6 +177,18 @@ mod tests {
             tunables(&given, PoisonPattern::Large),
             format!("glibc.malloc.top_pad=1:{uncached}:glibc.malloc.perturb=132")
         );
+    }
+
+    #[test]
+    fn worker_of_a_python_package_is_its_adapter() {
+        let variant = TrustedVariant::vouch("openvino".parse().unwrap());
+        let mut command = WorkerCommand { keeps_workers: false, ..WorkerCommand::new("twinfer") };
+        let missing = command.for_variant(&variant, Path::new("/tmp")).unwrap_err();
+        assert_eq!(missing.to_string(), "openvino has no adapter: run `twinfer backends install openvino`");
+        let line = ["python3", "adapter.py"].map(Into::into).to_vec();
+        command.adapters.insert("openvino".to_owned(), line);
+        let started = command.for_variant(&variant, Path::new("/tmp")).unwrap();
+        assert_eq!((started.get_program(), started.get_args().count()), ("python3".as_ref(), 1));
     }
 
     #[test]
