@@ -33,7 +33,7 @@ CAPABILITIES = [
     {
         "rule": "tract-deconvolution-of-symbolic-extent",
         "source": "tract, ConvTranspose: \"expects concrete dim for deconv\"",
-        "refuses": {"all": [{"operator": "ConvTranspose"}, "dynamic-spatial-shape"]},
+        "refuses": {"all": [{"operator": "ConvTranspose"}, {"any": ["dynamic-spatial-shape", {"all": ["output-shape", "dynamic-shape"]}]}]},
         "shows": {"stage": "build", "words": "expects concrete dim for deconv"},
     },
 ]
