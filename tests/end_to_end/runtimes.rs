@@ -83,7 +83,7 @@ fn environment_is_installed_verified_and_packed() {
     let arguments = ["fuzz", "--backends", "golden,onnx-reference", "--known", no_findings(), "--cases", "1"];
     let without = twinfer(&arguments).home(&home).within(folder.path()).run();
     assert_eq!(without.code, Some(3), "{}", without.shown());
-    assert!(without.stderr.contains("cannot import onnx-reference from"), "{}", without.shown());
+    assert!(without.stderr.contains("run `twinfer backends install onnx-reference`"), "{}", without.shown());
 
     let again = install();
     assert_eq!(again.code, Some(0), "{}", again.shown());
