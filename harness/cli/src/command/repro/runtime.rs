@@ -58,7 +58,12 @@ impl Runtime {
         let packages = Environment::of(product).map_or(&[][..], |environment| environment.packages);
         Self {
             title,
-            packages: packages.iter().map(PinnedPackage::requirement).collect(),
+            // the README names numpy for every runtime
+            packages: packages
+                .iter()
+                .filter(|package| package.distribution != "numpy")
+                .map(PinnedPackage::requirement)
+                .collect(),
             arguments: vec![function.to_owned()],
             caveat: None,
         }
