@@ -54,11 +54,11 @@ pub(crate) fn changed(wheel: &Path, directory: &Path) -> Result<Option<PathBuf>,
     Ok(changed)
 }
 
+/// What is done with a file of a wheel and its path.
+type Visit<'a> = dyn FnMut(&Path, &mut ZipFile<'_, File>) -> Result<(), ZipError> + 'a;
+
 /// Calls `visit` with each file of `wheel` and its path, which stays inside the wheel.
-fn each_file(
-    wheel: &Path,
-    visit: &mut dyn FnMut(&Path, &mut ZipFile<'_, File>) -> Result<(), ZipError>,
-) -> Result<(), Error> {
+fn each_file(wheel: &Path, visit: &mut Visit<'_>) -> Result<(), Error> {
     let file = File::open(wheel).map_err(Error::io("open", wheel))?;
     let mut archive = ZipArchive::new(file).map_err(fault(wheel, "its index"))?;
     if archive.len() > MOST_FILES {
