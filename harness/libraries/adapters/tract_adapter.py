@@ -14,26 +14,24 @@ TYPES = {name.upper(): name for name in NUMPY} | {"FLOAT": "float32", "DOUBLE": 
 # what an error says of one model: names in quotes, numbers
 PARTICULARS = re.compile(r"\"[^\"]*\"|'[^']*'|`[^`]*`|[-+]?\d[\d.,x]*")
 MAX_CODE = 80
-
-
 QUANTIZERS = {"any": [{"operator": "QuantizeLinear"}, {"operator": "DequantizeLinear"}]}
 CAPABILITIES = [
     {
         "rule": "tract-no-bfloat16",
-        "source": "tract, TryFrom<tensor_proto::DataType> for DatumType: it has no bfloat16; seen in 0.23.9: \"Unknown DatumType Bfloat16\"",
+        "source": "seen in 0.23.9: \"Unknown DatumType Bfloat16\"",
         "refuses": {"dtype": "BFLOAT16"},
         "shows": {"words": "Unknown DatumType Bfloat16"},
     },
     {
         "rule": "tract-quantizers-of-float16",
-        "source": "tract, rules of QuantizeLinear and DequantizeLinear: scales have type f32; seen in 0.23.9: \"Impossible to unify F16 with F32\"",
+        "source": "seen in 0.23.9: \"Applying rule inputs[1].datum_type == F32\", \"Impossible to unify F16 with F32\"",
         "refuses": {"all": [QUANTIZERS, {"dtype": "FLOAT16"}]},
         "shows": {"stage": "build", "words": "datum_type == F32"},
     },
     {
-        "rule": "tract-deconvolution-of-symbolic-extent",
-        "source": "tract, ConvTranspose: \"expects concrete dim for deconv\"",
-        "refuses": {"all": [{"operator": "ConvTranspose"}, {"any": ["dynamic-spatial-shape", {"all": ["output-shape", "dynamic-shape"]}]}]},
+        "rule": "tract-output-shape-of-symbolic-input",
+        "source": "seen in 0.23.9: \"expects concrete dim for deconv\", with output_shape and any symbolic extent",
+        "refuses": {"all": [{"operator": "ConvTranspose"}, "output-shape", "dynamic-shape"]},
         "shows": {"stage": "build", "words": "expects concrete dim for deconv"},
     },
 ]
