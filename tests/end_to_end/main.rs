@@ -23,6 +23,7 @@ mod planted;
 mod repro;
 mod resume;
 mod runs;
+mod runtimes;
 mod single;
 mod site;
 mod survey;

@@ -20,11 +20,18 @@ fn given(variant: &Variant, ort: Option<OsString>) -> Option<PathBuf> {
         | BackendName::Trt
         | BackendName::TrtApi
         | BackendName::TrtRtx
+        | BackendName::OpenVino
+        | BackendName::OnnxReference
+        | BackendName::Tract
         | BackendName::External(_) => None,
     };
-    let option =
-        variant.options.get(OptionKey::Library.key()).filter(|_| variant.backend.library().is_some());
+    let option = variant.options.get(OptionKey::Library.key()).filter(|_| loads_library(&variant.backend));
     option.map(PathBuf::from).or(ort)
+}
+
+/// Whether the backend loads a library into its worker, so that its variants have the option `lib`.
+fn loads_library(backend: &BackendName) -> bool {
+    backend.library().is_some() && !backend.has_adapter()
 }
 
 #[cfg(test)]
@@ -50,7 +57,9 @@ mod tests {
     fn variable_concerns_onnx_runtime_only() {
         assert_eq!(of("trt,lib=/opt/tensorrt"), Some("/opt/tensorrt".into()));
         assert!(
-            ["trt", "trt-rtx", "golden", "external:./adapter.py,lib=x"].iter().all(|one| of(one).is_none())
+            ["trt", "trt-rtx", "golden", "openvino,lib=x", "external:./adapter.py,lib=x"]
+                .iter()
+                .all(|one| of(one).is_none())
         );
     }
 }

@@ -20,6 +20,9 @@ pub fn open_watched(
         BackendName::Trt | BackendName::TrtApi | BackendName::TrtRtx => {
             Ok(Box::new(Trt::open(variant, found)?))
         }
-        BackendName::External(_) => Err(OpenError::External(variant.backend.to_string())),
+        BackendName::OpenVino
+        | BackendName::OnnxReference
+        | BackendName::Tract
+        | BackendName::External(_) => Err(OpenError::External(variant.backend.to_string())),
     }
 }

@@ -29,7 +29,7 @@ pub enum OpenError {
     /// The variant has an option that its backend does not take.
     #[error(transparent)]
     Option(#[from] InvalidOption),
-    /// An external backend is a separate program and is not opened inside a worker.
+    /// An external backend or an adapter is a separate program and is not opened inside a worker.
     #[error("{0} is a separate program: start it as a worker")]
     External(String),
     /// TensorRT does not load, or needs a GPU that is not there.

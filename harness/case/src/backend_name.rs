@@ -73,6 +73,12 @@ backends! {
     TrtApi: "trt-api", Some("tensorrt"), Always;
     /// TensorRT-RTX through its ONNX parser.
     TrtRtx: "trt-rtx", Some("tensorrt-rtx"), ToExecute;
+    /// OpenVINO with its CPU plugin, as a Python package.
+    OpenVino: "openvino", Some("openvino"), Never;
+    /// The reference evaluator of the Python package `onnx`.
+    OnnxReference: "onnx-reference", Some("onnx-reference"), Never;
+    /// tract, as a Python package.
+    Tract: "tract", Some("tract"), Never;
 }
 
 impl BackendName {
@@ -80,6 +86,11 @@ impl BackendName {
     /// least.
     pub const fn builds_engines(&self) -> bool {
         matches!(self, Self::Trt | Self::TrtApi)
+    }
+
+    /// Whether the backend is a Python package: its worker is the adapter in the package's environment.
+    pub const fn has_adapter(&self) -> bool {
+        matches!(self, Self::OpenVino | Self::OnnxReference | Self::Tract)
     }
 
     /// The product that the backend loads, by its name in `twinfer backends list`; `None` if the backend loads none
@@ -154,7 +165,7 @@ mod tests {
         let error = "onnx".parse::<BackendName>().unwrap_err().to_string();
         assert_eq!(
             error,
-            r#"unknown backend "onnx": use one of golden, ort:cpu, ort:cuda, trt, trt-api, trt-rtx, external:CMD"#
+            r#"unknown backend "onnx": use one of golden, ort:cpu, ort:cuda, trt, trt-api, trt-rtx, openvino, onnx-reference, tract, external:CMD"#
         );
     }
 }

@@ -44,6 +44,8 @@ pub enum Condition {
     Dtype(DataType),
     /// The graph's opset is above this one.
     OpsetAbove(i64),
+    /// The graph's opset is below this one.
+    OpsetBelow(i64),
     /// The graph has a symbolic extent.
     DynamicShape,
     /// The graph has a symbolic extent other than the first of an input, which is the batch.
@@ -129,6 +131,7 @@ impl Condition {
             Self::ComputedWeights => window.is_some() && has_computed_weights(graph, node),
             Self::Dtype(dtype) => uses_dtype(graph, *dtype),
             Self::OpsetAbove(opset) => graph.opset > *opset,
+            Self::OpsetBelow(opset) => graph.opset < *opset,
             Self::DynamicShape => has_symbolic_extent(graph, 0),
             Self::DynamicSpatialShape => has_symbolic_extent(graph, 1),
             Self::NonzeroZeroPoint => quantizer().is_some_and(|quantizer| quantizer.has_nonzero_zero_point()),

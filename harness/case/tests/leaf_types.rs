@@ -75,6 +75,7 @@ fn each_condition_holds_only_for_the_graphs_it_names() {
         (Condition::PadsAtLeastKernel, conv(Conv { pads: Some(vec![0, 0, 2, 0]), ..Conv::default() })),
         (Condition::Grouped, conv(Conv { group: Some(2), ..Conv::default() })),
         (Condition::ComputedWeights, Graph { initializers: Vec::new(), ..conv(Conv::default()) }),
+        (Condition::OpsetBelow(10), Graph { opset: 9, ..conv(Conv::default()) }),
         (Condition::OpsetAbove(18), Graph { opset: 19, ..conv(Conv::default()) }),
     ];
     let plain = conv(Conv::default());

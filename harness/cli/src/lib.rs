@@ -82,6 +82,10 @@ Backends:
   trt           TensorRT through its ONNX parser
   trt-api       TensorRT through its network API, layer by layer
   trt-rtx       TensorRT-RTX through its ONNX parser
+  openvino      OpenVINO with its CPU plugin, in Python
+  onnx-reference
+                Reference evaluator of the Python package onnx
+  tract         tract, in Python
   external:CMD  Any program that speaks the worker protocol
 
 Exit codes:

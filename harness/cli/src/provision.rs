@@ -1,5 +1,7 @@
 //! Installs missing libraries of the backends that a command uses.
 
+use std::ffi::OsString;
+
 use twinfer_backend::given_library;
 use twinfer_case::{TrustedVariant, Variant};
 use twinfer_libraries::{Error, Installed, Product, Store};
@@ -12,6 +14,15 @@ pub struct Provision {
     pub libraries: Vec<Installed>,
     /// The variants that load a library, each with the place of its library.
     pub loaded: Vec<(Variant, usize)>,
+}
+
+impl Provision {
+    /// The command lines of the adapters among the libraries, by the library of their variants.
+    pub fn adapters(&self) -> impl Iterator<Item = (String, Vec<OsString>)> {
+        self.loaded
+            .iter()
+            .filter_map(|(variant, library)| Some((variant.library()?, self.libraries[*library].adapter()?)))
+    }
 }
 
 /// Installs the missing libraries of `variants`, with progress on standard error, and returns all libraries that the
@@ -36,7 +47,7 @@ pub fn provision(variants: &[TrustedVariant]) -> Result<Provision, Failure> {
 }
 
 fn provide(store: &Store, name: &str, variant: &TrustedVariant) -> Result<Installed, Failure> {
-    if let Err(Error::NotInstalled { name, .. }) = store.find(name) {
+    if let Err(Error::NotInstalled { name, .. } | Error::Outdated { name, .. }) = store.find(name) {
         if lacks_device(variant) {
             return Err(Failure::environment(format!(
                 "{variant} needs an NVIDIA GPU and this machine has none: leave it out of --backends"

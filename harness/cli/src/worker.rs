@@ -47,6 +47,7 @@ pub fn worker_with(provision: &Provision) -> Result<WorkerCommand, Failure> {
         Failure::environment(format!("cannot find this executable to start workers: {error}"))
     })?;
     let mut worker = WorkerCommand { args: vec!["worker".to_owned()], ..WorkerCommand::new(program) };
+    worker.adapters.extend(provision.adapters());
     worker.env.extend(search_path(&provision.libraries)?.map(|path| (SEARCH_PATH_VARIABLE.to_owned(), path)));
     Ok(worker)
 }

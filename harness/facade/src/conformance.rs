@@ -1,4 +1,5 @@
 use std::{
+    collections::BTreeMap,
     path::Path,
     sync::{
         Mutex, PoisonError,
@@ -40,8 +41,8 @@ impl Conformance {
     pub fn of(variants: &[&str]) -> Result<Self, Error> {
         let vouched = |text: &&str| text.parse().map(TrustedVariant::vouch);
         let variants = variants.iter().map(vouched).collect::<Result<Vec<_>, _>>()?;
-        let libraries = libraries(&variants)?;
-        let targets = Targets::start(&variants, &program::worker(&libraries)?, Deadlines::default())?;
+        let targets =
+            Targets::start(&variants, &program::worker(&libraries(&variants)?)?, Deadlines::default())?;
         let comparisons = targets.infos().map(|info| (info.variant.clone(), Comparisons::default()));
         let comparisons = Mutex::new(comparisons.collect());
         Ok(Self { targets, known: Vec::new(), comparisons, has_failed: AtomicBool::new(false) })
@@ -156,11 +157,13 @@ impl Drop for Conformance {
     }
 }
 
-/// The libraries that the variants load, verified; those that are missing are installed first.
-fn libraries(variants: &[TrustedVariant]) -> Result<Vec<Installed>, Error> {
+/// The libraries that the variants load, by the names that the variants have for them, verified; those that are missing are installed
+/// first.
+fn libraries(variants: &[TrustedVariant]) -> Result<BTreeMap<String, Installed>, Error> {
     let store = Store::open()?;
     let names = variants.iter().filter_map(|variant| variant.library());
-    let libraries = names.map(|name| store.ensure(&name, &mut |_| {})).collect::<Result<Vec<_>, _>>()?;
-    store.verify(&libraries, Hashing::Cached)?;
+    let found = names.map(|name| store.ensure(&name, &mut |_| {}).map(|library| (name, library)));
+    let libraries = found.collect::<Result<BTreeMap<_, _>, _>>()?;
+    store.verify(&libraries.values().cloned().collect::<Vec<_>>(), Hashing::Cached)?;
     Ok(libraries)
 }

@@ -14,7 +14,9 @@ use tar::{Archive, Builder, Entry, EntryType};
 
 use crate::{
     Error, Hashing, Installed, Release, Step, Store,
+    environment_install::unpack_wheels,
     manifest::{FILE_NAME, Manifest, Origin, is_plain},
+    python::PACKAGES,
     stand_in,
     store::read,
     workspace::Workspace,
@@ -65,6 +67,9 @@ impl Store {
             for name in files.chain(stand_ins).chain([PathBuf::from(FILE_NAME)]) {
                 add(&library.directory.join(&name), &folder.join(&name))?;
             }
+            for name in library.package_files()? {
+                add(&library.directory.join(&name), &folder.join(&name))?;
+            }
         }
         builder.into_inner().and_then(|mut out| out.flush()).map_err(Error::io("write", archive))
     }
@@ -86,6 +91,7 @@ impl Store {
                 return Err(fault(archive, format!("{folder} is not what its manifest says")));
             }
             stand_in::write_all(&manifest.stand_ins, &staged)?;
+            unpack_wheels(&staged)?;
             report(Step::Verifying(release.clone()));
             self.verify(&[read(&staged)?], Hashing::Full)?;
             installed.push(self.install_release(&release, report, |_, prepared, report| {
@@ -116,7 +122,7 @@ impl Manifest {
 
     /// Whether the libraries lie beside the manifest.
     const fn is_of_wheel(&self) -> bool {
-        matches!(self.origin, Origin::Wheel { .. })
+        matches!(self.origin, Origin::Wheel { .. } | Origin::Environment { .. })
     }
 }
 
@@ -140,8 +146,8 @@ fn extract(archive: &Path, workspace: &Path) -> Result<BTreeMap<String, PathBuf>
     Ok(folders)
 }
 
-/// The installation that an entry belongs to and the name of its file; `None` for the program and for stand-ins, which are made
-/// again. An error if it is of no archive of ours.
+/// The installation that an entry belongs to and the name of its file; `None` for the program, and for stand-ins and unpacked
+/// packages, which are made again. An error if it is of no archive of ours.
 fn place(entry: &Entry<'_, impl std::io::Read>) -> Result<Option<(String, String)>, String> {
     let path = entry.path().map_err(|error| error.to_string())?;
     let strange = || format!("unexpected entry {:?}", path.to_string_lossy());
@@ -161,7 +167,7 @@ fn place(entry: &Entry<'_, impl std::io::Read>) -> Result<Option<(String, String
         .collect();
     match parts.as_deref() {
         Some([folder, name]) => Ok(Some(((*folder).to_owned(), (*name).to_owned()))),
-        Some([_, "stand-ins", _]) => Ok(None),
+        Some([_, "stand-ins", _] | [_, PACKAGES, ..]) => Ok(None),
         _ => Err(strange()),
     }
 }

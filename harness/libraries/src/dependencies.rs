@@ -92,7 +92,12 @@ impl Loader {
 /// Libraries that are opened by name at run time, so that no file lists them as dependencies.
 const fn opened_at_run_time(product: Product) -> &'static [&'static str] {
     match product {
-        Product::Onnxruntime | Product::TensorrtRtx | Product::ComputeSanitizer => &[],
+        Product::Onnxruntime
+        | Product::TensorrtRtx
+        | Product::ComputeSanitizer
+        | Product::OpenVino
+        | Product::OnnxReference
+        | Product::Tract => &[],
         Product::OnnxruntimeCuda => &["libcudnn.so.9"],
         Product::Tensorrt => &["libcuda.so.1"],
     }

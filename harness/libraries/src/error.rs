@@ -56,6 +56,28 @@ pub enum Error {
         /// The reason it did not start.
         source: io::Error,
     },
+    /// Python cannot be started, or has no version.
+    #[error("cannot run `python3`: install Python {}", crate::environment::PYTHONS.join(" or "))]
+    NoPython,
+    /// The packages of an environment have no wheels for the version of Python.
+    #[error(
+        "{name} has no wheels for Python {python}: put a python3 of version {} first on PATH",
+        crate::environment::PYTHONS.join(" or ")
+    )]
+    PythonVersion {
+        /// The product.
+        name: Product,
+        /// The version of the first `python3` on `PATH`.
+        python: String,
+    },
+    /// An environment holds the adapter of another build of twinfer, or was installed for another version of Python.
+    #[error("{name} was installed {other}: run `twinfer backends install {name}`")]
+    Outdated {
+        /// The environment.
+        name: String,
+        /// What is different, as an adverbial phrase.
+        other: String,
+    },
     /// pip ran and failed.
     #[error("`{command}` failed: {reason}")]
     Pip {

@@ -89,11 +89,24 @@ impl Store {
         report: &mut dyn FnMut(Step),
         prepare: impl FnOnce(&Path, &Path, &mut dyn FnMut(Step)) -> Result<(), Error>,
     ) -> Result<Installed, Error> {
+        self.install_unless(release, report, |_| true, prepare)
+    }
+
+    /// As [`install_release`](Self::install_release); an intact installation is replaced unless `is_current` holds for it.
+    pub(crate) fn install_unless(
+        &self,
+        release: &Release,
+        report: &mut dyn FnMut(Step),
+        is_current: impl FnOnce(&Installed) -> bool,
+        prepare: impl FnOnce(&Path, &Path, &mut dyn FnMut(Step)) -> Result<(), Error>,
+    ) -> Result<Installed, Error> {
         fs::create_dir_all(self.root()).map_err(Error::io("create", self.root()))?;
         let _lock = self.lock(release, report)?;
         let workspace = Workspace::new(self)?;
         let directory = self.directory_named(&release.name, &release.version);
-        if let Ok(installed) = self.intact(&directory) {
+        if let Ok(installed) = self.intact(&directory)
+            && is_current(&installed)
+        {
             return Ok(installed);
         }
         let staged = workspace.path().join("staged");
@@ -212,7 +225,10 @@ fn stand_ins_for(product: Product, files: &[PathBuf]) -> Vec<String> {
         Product::Onnxruntime
         | Product::OnnxruntimeCuda
         | Product::TensorrtRtx
-        | Product::ComputeSanitizer => Vec::new(),
+        | Product::ComputeSanitizer
+        | Product::OpenVino
+        | Product::OnnxReference
+        | Product::Tract => Vec::new(),
     }
 }
 

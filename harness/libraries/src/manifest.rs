@@ -42,6 +42,11 @@ pub enum Origin {
         /// The wheel's SHA-256.
         sha256: String,
     },
+    /// Wheels of Python packages, which lie beside the manifest and are unpacked beside it.
+    Environment {
+        /// The version of Python that the wheels are for, such as `3.11`.
+        python: String,
+    },
     /// A folder of the user, in which the libraries stay.
     Folder(PathBuf),
 }
@@ -78,6 +83,7 @@ impl Manifest {
                 self.name.clone()
             }
             Origin::Wheel { distribution, .. } => format!("path/to/{distribution}-{}-….whl", self.version),
+            Origin::Environment { .. } => self.name.clone(),
             Origin::Folder(folder) => folder.display().to_string(),
         };
         Error::Damaged { name: self.name.clone(), origin, path, fault }

@@ -38,6 +38,12 @@ pub(crate) fn download(package: &Package, directory: &Path) -> Result<PathBuf, E
     fetch(&requirement, package.python, &[package.platform], directory)
 }
 
+/// Downloads the wheel of a package for a version of Python into the new folder `directory`.
+pub(crate) fn download_pinned(requirement: &str, python: &str, directory: &Path) -> Result<PathBuf, Error> {
+    fs::create_dir_all(directory).map_err(Error::io("create", directory))?;
+    fetch(requirement, python, &PLATFORMS, directory)
+}
+
 /// Downloads the wheel of a release for whatever Python version has one: the libraries do not need Python.
 pub(crate) fn download_any(requirement: &Requirement, directory: &Path) -> Result<PathBuf, Error> {
     let requirement = requirement.for_pip();

@@ -16,12 +16,32 @@ pub enum Product {
     TensorrtRtx,
     /// NVIDIA's compute-sanitizer, a program that watches what kernels do with memory. No backend loads it.
     ComputeSanitizer,
+    /// OpenVINO's Python package.
+    #[serde(rename = "openvino")]
+    OpenVino,
+    /// The Python package `onnx`, whose reference evaluator runs models.
+    OnnxReference,
+    /// tract's Python package.
+    Tract,
 }
 
 impl Product {
     /// All products, most specific first: a folder of ONNX Runtime with the CUDA provider also holds ONNX Runtime.
-    const ALL: [Self; 5] =
-        [Self::OnnxruntimeCuda, Self::Onnxruntime, Self::Tensorrt, Self::TensorrtRtx, Self::ComputeSanitizer];
+    const ALL: [Self; 8] = [
+        Self::OnnxruntimeCuda,
+        Self::Onnxruntime,
+        Self::Tensorrt,
+        Self::TensorrtRtx,
+        Self::ComputeSanitizer,
+        Self::OpenVino,
+        Self::OnnxReference,
+        Self::Tract,
+    ];
+
+    /// The products that are recognized by the names of their files, in the same order.
+    fn with_files() -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().filter(|product| !product.required_stems().is_empty())
+    }
 
     /// The product called `name`; `None` if there is none.
     pub fn named(name: &str) -> Option<Self> {
@@ -29,7 +49,7 @@ impl Product {
     }
 
     /// The prefixes of the files that make up the product, that of the library to load first. A folder holds the product
-    /// if each is present.
+    /// if each is present. Empty for a Python package, which is installed with the packages that it needs.
     pub(crate) const fn required_stems(self) -> &'static [&'static str] {
         match self {
             Self::Onnxruntime => &["libonnxruntime.so"],
@@ -41,6 +61,7 @@ impl Product {
             Self::Tensorrt => &["libnvinfer.so", "libnvonnxparser.so"],
             Self::TensorrtRtx => &["libtensorrt_rtx.so", "libtensorrt_onnxparser_rtx.so"],
             Self::ComputeSanitizer => &["compute-sanitizer", "libsanitizer-collection.so"],
+            Self::OpenVino | Self::OnnxReference | Self::Tract => &[],
         }
     }
 
@@ -48,7 +69,13 @@ impl Product {
     pub(crate) const fn optional_stems(self) -> &'static [&'static str] {
         match self {
             Self::Tensorrt => &["libnvinfer_plugin.so"],
-            Self::Onnxruntime | Self::OnnxruntimeCuda | Self::TensorrtRtx | Self::ComputeSanitizer => &[],
+            Self::Onnxruntime
+            | Self::OnnxruntimeCuda
+            | Self::TensorrtRtx
+            | Self::ComputeSanitizer
+            | Self::OpenVino
+            | Self::OnnxReference
+            | Self::Tract => &[],
         }
     }
 
@@ -58,18 +85,18 @@ impl Product {
         let extends = |this: Self, other: Self| {
             this != other && other.required_stems().iter().all(|stem| this.required_stems().contains(stem))
         };
-        let is_plain = |this: &Self| !Self::ALL.into_iter().any(|other| extends(*this, other));
+        let is_plain = |this: &Self| !Self::with_files().any(|other| extends(*this, other));
         let words = |product: Self| match product.required_stems() {
             [first, rest @ ..] if !rest.is_empty() => format!("{first} with {}", rest.join(" and ")),
             stems => stems.concat(),
         };
-        Self::ALL.into_iter().filter(is_plain).map(words).collect::<Vec<_>>().join(", or ")
+        Self::with_files().filter(is_plain).map(words).collect::<Vec<_>>().join(", or ")
     }
 
     /// The most specific product that the files `names` make up; `None` if they make up none.
     pub(crate) fn of_files(names: &[String]) -> Option<Self> {
         let present = |stem: &&str| names.iter().any(|name| is_version_of(name, stem));
-        Self::ALL.into_iter().find(|product| product.required_stems().iter().all(present))
+        Self::with_files().find(|product| product.required_stems().iter().all(present))
     }
 }
 
@@ -81,6 +108,9 @@ impl fmt::Display for Product {
             Self::Tensorrt => "tensorrt",
             Self::TensorrtRtx => "tensorrt-rtx",
             Self::ComputeSanitizer => "compute-sanitizer",
+            Self::OpenVino => "openvino",
+            Self::OnnxReference => "onnx-reference",
+            Self::Tract => "tract",
         })
     }
 }

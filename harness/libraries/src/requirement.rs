@@ -1,6 +1,6 @@
 use std::fmt;
 
-use crate::{PACKAGES, Package, Product, wheel_metadata::is_version};
+use crate::{Environment, PACKAGES, Package, Product, wheel_metadata::is_version};
 
 /// A release of a product, as pip writes it: `onnxruntime==1.22.1`.
 ///
@@ -14,12 +14,14 @@ pub struct Requirement {
 }
 
 impl Requirement {
-    /// Reads `NAME==VERSION`, where the name is that of a product or of its package on PyPI; `None` if it is neither.
+    /// Reads `NAME==VERSION`, where the name is that of a product or of its package on PyPI; `None` if it is neither, or
+    /// if the product is a Python environment, of which only the pinned release can be installed.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let (name, version) = text.split_once("==")?;
         let of_distribution = || PACKAGES.iter().find(|package| package.distribution == name);
         let product = Product::named(name).or_else(|| of_distribution().map(|package| package.product))?;
-        Self::of(product, version)
+        let is_environment = Environment::of(product).is_some();
+        Self::of(product, version).filter(|_| !is_environment)
     }
 
     /// The release that `PRODUCT-VERSION` names, as installations are called: `onnxruntime-1.22`.
@@ -72,8 +74,14 @@ mod tests {
         assert_eq!(parsed("onnxruntime-cuda==1.22").as_deref(), Some("onnxruntime-gpu==1.22.*"));
         assert_eq!(parsed("onnxruntime-gpu==1.22").as_deref(), Some("onnxruntime-gpu==1.22.*"));
         assert_eq!(parsed("tensorrt-rtx==1.4.0.76").as_deref(), Some("tensorrt-rtx-cu13-libs==1.4.0.76"));
-        for other in ["onnxruntime", "numpy==2", "onnxruntime==", "onnxruntime==../x", "onnxruntime==--help"]
-        {
+        for other in [
+            "onnxruntime",
+            "numpy==2",
+            "onnx-reference==1.20.0",
+            "onnxruntime==",
+            "onnxruntime==../x",
+            "onnxruntime==--help",
+        ] {
             assert_eq!(parsed(other), None, "{other}");
         }
     }

@@ -1,6 +1,6 @@
 use std::{fmt, path::PathBuf};
 
-use crate::{Package, Requirement};
+use crate::{Environment, Package, PinnedPackage, Requirement};
 
 /// A step of an installation, reported when it begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,6 +11,8 @@ pub enum Step {
     Downloading(&'static Package),
     /// pip fetches a wheel that is not pinned.
     Fetching(Requirement),
+    /// pip fetches a package of an environment.
+    FetchingPackage(&'static PinnedPackage),
     /// The wheel's hash is compared with the pinned one, or what is installed with what was recorded.
     Verifying(Release),
     /// The libraries are unpacked.
@@ -30,6 +32,10 @@ impl Release {
     pub(crate) fn of(package: &Package) -> Self {
         Self { name: package.name.to_owned(), version: package.version.to_owned() }
     }
+
+    pub(crate) fn of_environment(environment: &Environment) -> Self {
+        Self { name: environment.product.to_string(), version: environment.version.to_owned() }
+    }
 }
 
 impl fmt::Display for Release {
@@ -48,6 +54,7 @@ impl fmt::Display for Step {
                 package.name, package.version, package.megabytes, package.distribution
             ),
             Self::Fetching(requirement) => write!(f, "downloading {} from PyPI", requirement.for_pip()),
+            Self::FetchingPackage(package) => write!(f, "downloading {} from PyPI", package.requirement()),
             Self::Verifying(release) => write!(f, "verifying {release}"),
             Self::Unpacking(release, directory) => {
                 write!(f, "unpacking {release} into {}", directory.display())

@@ -4,7 +4,7 @@ use std::{
 };
 
 use crate::{
-    Error, Package, Product, Requirement, Step, folder,
+    ENVIRONMENTS, Environment, Error, Package, Product, Requirement, Step, folder,
     manifest::{FILE_NAME, Manifest, Origin},
     package::PACKAGES,
     pip, stand_in,
@@ -73,9 +73,18 @@ impl Store {
         {
             return read(&self.directory_of(package));
         }
+        if let Some(environment) = Environment::named(name) {
+            return self.find_environment(environment);
+        }
         let registered = self.list()?.into_iter().filter(|library| library.answers_to(name));
         let newest = registered.max_by(|a, b| version_key(&a.version).cmp(&version_key(&b.version)));
         newest.map_or_else(|| Err(self.why_absent(name, package)?), Ok)
+    }
+
+    fn find_environment(&self, environment: &Environment) -> Result<Installed, Error> {
+        let name = environment.product.to_string();
+        let path = self.directory_named(&name, environment.version);
+        if path.join(FILE_NAME).is_file() { read(&path) } else { Err(Error::NotInstalled { name, path }) }
     }
 
     /// Why there is no intact installation of `name`.
@@ -152,7 +161,9 @@ impl Store {
     /// Finds a package, and installs it first if it is absent; `report` is called as each step begins.
     pub fn ensure(&self, name: &str, report: &mut dyn FnMut(Step)) -> Result<Installed, Error> {
         match self.find(name) {
-            Err(Error::NotInstalled { name, .. }) => self.install(&name, report),
+            Err(Error::NotInstalled { name, .. } | Error::Outdated { name, .. }) => {
+                self.install(&name, report)
+            }
             found => found,
         }
     }
@@ -167,6 +178,8 @@ impl Store {
         let path = Path::new(name_or_path);
         if pip::is_wheel(path) {
             self.install_wheel(path, report)
+        } else if let Some(environment) = Environment::named(name_or_path) {
+            self.install_environment(environment, report)
         } else if let Some(requirement) = Requirement::parse(name_or_path) {
             self.install_requirement(&requirement, report)
         } else if !is_path(name_or_path) {
@@ -190,8 +203,11 @@ pub(crate) fn read(directory: &Path) -> Result<Installed, Error> {
     let manifest = Manifest::read(directory)?;
     let libraries = match &manifest.origin {
         Origin::Folder(folder) => folder.clone(),
-        Origin::Wheel { .. } => directory.to_owned(),
+        Origin::Wheel { .. } | Origin::Environment { .. } => directory.to_owned(),
     };
+    if let Some(outdated) = manifest.outdated() {
+        return Err(outdated);
+    }
     if let Some(file) = manifest.files.iter().find(|file| !file.has_its_size(&libraries)) {
         let fault = "is missing or has another size than when it was installed";
         return Err(manifest.damaged(libraries.join(&file.name), fault));
@@ -249,7 +265,9 @@ fn is_path(text: &str) -> bool {
 }
 
 fn unknown(name: &str) -> Error {
-    let known: Vec<&str> = PACKAGES.iter().map(|package| package.name).collect();
+    let packages = PACKAGES.iter().map(|package| package.name.to_owned());
+    let environments = ENVIRONMENTS.iter().map(|environment| environment.product.to_string());
+    let known: Vec<String> = packages.chain(environments).collect();
     Error::UnknownPackage { name: name.to_owned(), known: known.join(", ") }
 }
 

@@ -58,6 +58,9 @@ impl Store {
             .map(|library| {
                 let files = described.by_ref().take(library.files.len()).collect::<Result<Vec<_>, _>>()?;
                 library.compare(&files)?;
+                if hashing == Hashing::Full {
+                    library.compare_packages()?;
+                }
                 Ok(Verified { name: library.name.clone(), version: library.version.clone(), files })
             })
             .collect()
@@ -103,6 +106,17 @@ impl Installed {
         let Some(folder) = &self.stand_ins else { return Ok(()) };
         match record.stand_ins.iter().find(|name| !stand_in::is_intact(name, folder)) {
             Some(name) => Err(record.damaged(folder.join(name), "is not the stand-in that was installed")),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Installed {
+    /// Compares what Python imports with the wheels that it was unpacked from.
+    fn compare_packages(&self) -> Result<(), Error> {
+        let Some(record) = self.record.as_ref() else { return Ok(()) };
+        match self.changed_package_file()? {
+            Some(changed) => Err(record.damaged(changed, "is not the file that was installed")),
             None => Ok(()),
         }
     }

@@ -65,7 +65,7 @@ fn open(wheel: &Path) -> Result<ZipArchive<File>, Error> {
     ZipArchive::new(file).map_err(fault(wheel, "its index"))
 }
 
-fn fault(wheel: &Path, file: &str) -> impl FnOnce(ZipError) -> Error {
+pub(crate) fn fault(wheel: &Path, file: &str) -> impl FnOnce(ZipError) -> Error {
     let (wheel, file) = (wheel.to_owned(), file.to_owned());
     move |source| Error::Wheel { wheel, file, source }
 }

@@ -1,4 +1,5 @@
 use std::{
+    collections::BTreeMap,
     env,
     ffi::OsString,
     io,
@@ -28,13 +29,16 @@ pub const ALLOCATOR: (&str, &str) = (
 /// otherwise.
 const LAZY_LOADING: (&str, &str) = ("CUDA_MODULE_LOADING", "LAZY");
 
-/// The command that starts a worker of a built-in backend. An `external:` variant names its own command.
+/// The command that starts a worker of a built-in backend. An `external:` variant names its own command, and backends that are Python
+/// packages have adapters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkerCommand {
     /// The executable.
     pub program: PathBuf,
     /// The executable's arguments.
     pub args: Vec<String>,
+    /// The command lines of adapters, by the library of their variants ([`Variant::library`](twinfer_case::Variant::library)).
+    pub adapters: BTreeMap<String, Vec<OsString>>,
     /// A program that starts the worker, and its own arguments; empty for none.
     pub launcher: Vec<OsString>,
     /// Environment variables to set in addition to the supervisor's own.
@@ -55,6 +59,7 @@ impl WorkerCommand {
         Self {
             program: program.into(),
             args: Vec::new(),
+            adapters: BTreeMap::new(),
             launcher: Vec::new(),
             env,
             keeps_workers: true,
@@ -93,7 +98,7 @@ impl WorkerCommand {
         variant: &TrustedVariant,
         temporary_folder: &Path,
     ) -> io::Result<Command> {
-        let worker = self.worker(variant);
+        let worker = self.worker(variant)?;
         let mut command = if self.keeps_workers {
             let temporary_folder = temporary_folder.to_owned();
             let supervisor = std::process::id();
@@ -113,14 +118,27 @@ impl WorkerCommand {
         Ok(command)
     }
 
-    /// The worker's own command line: this one, or an external variant's, split at spaces.
-    fn worker(&self, variant: &TrustedVariant) -> Vec<OsString> {
+    /// The worker's own command line: this one, an adapter's, or an external variant's, split at spaces.
+    fn worker(&self, variant: &TrustedVariant) -> io::Result<Vec<OsString>> {
         if let BackendName::External(line) = &variant.backend {
-            return line.split_whitespace().map(OsString::from).collect();
+            return Ok(line.split_whitespace().map(OsString::from).collect());
+        }
+        if variant.backend.has_adapter() {
+            return self.adapter(variant);
         }
         let program = self.program.clone().into_os_string();
         let args = self.args.iter().map(OsString::from);
-        self.launcher.iter().cloned().chain([program]).chain(args).collect()
+        Ok(self.launcher.iter().cloned().chain([program]).chain(args).collect())
+    }
+
+    fn adapter(&self, variant: &TrustedVariant) -> io::Result<Vec<OsString>> {
+        let library = variant.library();
+        let line = library.as_ref().and_then(|library| self.adapters.get(library));
+        line.cloned().ok_or_else(|| {
+            let label = variant.backend.label();
+            let reason = format!("{variant} has no adapter: run `twinfer backends install {label}`");
+            io::Error::new(io::ErrorKind::NotFound, reason)
+        })
     }
 }
 
@@ -135,9 +153,9 @@ const fn host_byte(pattern: PoisonPattern) -> u8 {
 
 #[cfg(test)]
 mod tests {
-    use std::env;
+    use std::{env, path::Path};
 
-    use twinfer_case::PoisonPattern;
+    use twinfer_case::{PoisonPattern, TrustedVariant};
 
     use super::{ALLOCATOR, ENVIRONMENT, WorkerCommand};
 
@@ -159,6 +177,18 @@ mod tests {
             tunables(&given, PoisonPattern::Large),
             format!("glibc.malloc.top_pad=1:{uncached}:glibc.malloc.perturb=132")
         );
+    }
+
+    #[test]
+    fn worker_of_a_python_package_is_its_adapter() {
+        let variant = TrustedVariant::vouch("openvino".parse().unwrap());
+        let mut command = WorkerCommand { keeps_workers: false, ..WorkerCommand::new("twinfer") };
+        let missing = command.for_variant(&variant, Path::new("/tmp")).unwrap_err();
+        assert_eq!(missing.to_string(), "openvino has no adapter: run `twinfer backends install openvino`");
+        let line = ["python3", "adapter.py"].map(Into::into).to_vec();
+        command.adapters.insert("openvino".to_owned(), line);
+        let started = command.for_variant(&variant, Path::new("/tmp")).unwrap();
+        assert_eq!((started.get_program(), started.get_args().count()), ("python3".as_ref(), 1));
     }
 
     #[test]

@@ -1,5 +1,5 @@
 use twinfer_case::BackendName;
-use twinfer_libraries::{Installed, PACKAGES, Package, Product, Store};
+use twinfer_libraries::{ENVIRONMENTS, Environment, Installed, PACKAGES, Package, Product, Store};
 use twinfer_reports::Styled;
 
 use crate::{
@@ -17,25 +17,33 @@ pub fn run() -> Result<Exit, Failure> {
     }
     installed.iter().for_each(print_installed);
     print(&paint::heading("available"));
-    PACKAGES.iter().filter(|package| !is_installed(package, &installed)).for_each(print_available);
+    let is_installed = |name: &str, version: &str| {
+        installed.iter().any(|library| library.name == name && library.version == version)
+    };
+    for Package { name, version, product, megabytes, .. } in PACKAGES {
+        if !is_installed(name, version) {
+            print_available(name, version, *product, *megabytes);
+        }
+    }
+    for Environment { product, version, megabytes, .. } in ENVIRONMENTS {
+        let name = product.to_string();
+        if !is_installed(&name, version) {
+            print_available(&name, version, *product, *megabytes);
+        }
+    }
     line!("");
     print(&paint::faint("install a library with `twinfer backends install NAME`"));
     Ok(Exit::Conforms)
 }
 
-fn is_installed(package: &Package, installed: &[Installed]) -> bool {
-    installed.iter().any(|library| library.name == package.name && library.version == package.version)
-}
-
 fn print_installed(library: &Installed) {
     let Installed { name, version, product, directory, .. } = library;
-    let line = Styled::plain(format_args!("  {name:<18} {version:<10} {:<13} ", backends_on(*product)));
+    let line = Styled::plain(format_args!("  {name:<18} {version:<10} {:<14} ", backends_on(*product)));
     print(&(line + paint::faint(directory.display())));
 }
 
-fn print_available(package: &Package) {
-    let Package { name, version, product, megabytes, .. } = package;
-    let line = Styled::plain(format_args!("  {name:<18} {version:<10} {:<13} ", backends_on(*product)));
+fn print_available(name: &str, version: &str, product: Product, megabytes: u32) {
+    let line = Styled::plain(format_args!("  {name:<18} {version:<10} {:<14} ", backends_on(product)));
     print(&(line + paint::faint(format_args!("{megabytes} MB"))));
 }
 
@@ -53,7 +61,9 @@ mod tests {
     fn every_library_of_a_backend_can_be_installed() {
         let libraries = BackendName::BUILT_IN.iter().filter_map(BackendName::library);
         for library in libraries {
-            assert!(PACKAGES.iter().any(|package| package.product.to_string() == library), "{library}");
+            let is_package = PACKAGES.iter().any(|package| package.product.to_string() == library);
+            let is_environment = ENVIRONMENTS.iter().any(|one| one.product.to_string() == library);
+            assert!(is_package || is_environment, "{library}");
         }
     }
 

@@ -1,7 +1,7 @@
 //! The Python package that runs a model as a variant ran it.
 
 use twinfer_case::BackendName;
-use twinfer_libraries::{PACKAGES, Product};
+use twinfer_libraries::{Environment, PACKAGES, PinnedPackage, Product};
 use twinfer_store::RecordedObservation;
 
 /// What a variant becomes in a reproduction, which does without twinfer.
@@ -44,8 +44,29 @@ impl Runtime {
                 arguments: tensorrt("tensorrt_rtx", option("level")),
                 caveat: None,
             },
+            BackendName::OpenVino => Self::python("OpenVINO", "openvino", Product::OpenVino),
+            BackendName::OnnxReference => {
+                Self::python("the reference evaluator of onnx", "onnx_reference", Product::OnnxReference)
+            }
+            BackendName::Tract => Self::python("tract", "tract", Product::Tract),
             BackendName::Golden | BackendName::External(_) => return None,
         })
+    }
+
+    /// A Python package with all that it needs, as twinfer installs it; `function` of the script runs it.
+    fn python(title: &'static str, function: &str, product: Product) -> Self {
+        let packages = Environment::of(product).map_or(&[][..], |environment| environment.packages);
+        Self {
+            title,
+            // the README names numpy for every runtime
+            packages: packages
+                .iter()
+                .filter(|package| package.distribution != "numpy")
+                .map(PinnedPackage::requirement)
+                .collect(),
+            arguments: vec![function.to_owned()],
+            caveat: None,
+        }
     }
 
     fn onnxruntime(provider: &str, package: String, optimization: Option<&str>) -> Self {

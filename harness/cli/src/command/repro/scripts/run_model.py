@@ -2,6 +2,7 @@
 
     python run_model.py FOLDER onnxruntime [PROVIDER] [off|basic|all]
     python run_model.py FOLDER tensorrt|tensorrt_rtx [LEVEL]
+    python run_model.py FOLDER openvino|onnx_reference|tract
 """
 
 import json
@@ -152,6 +153,81 @@ def tensorrt(report, module, level=None):
         execute(report, infer)
 
 
+def openvino(report):
+    try:
+        import openvino as ov
+    except ImportError as error:
+        raise Unavailable(error)
+    report.write(backend=f"OpenVINO {ov.__version__}, CPU")
+    core = ov.Core()
+
+    def load(path):
+        model = core.read_model(path)
+        report.write(stage="build")
+        settings = {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": 1, "NUM_STREAMS": 1}
+        compiled = core.compile_model(model, "CPU", settings)
+
+        def infer(inputs):
+            # inputs that no node reads are gone
+            known = [(port, name) for port in compiled.inputs for name in port.get_names() if name in inputs]
+            results = compiled({port: inputs[name] for port, name in known})
+            return [results[index] for index in range(len(compiled.outputs))]
+
+        return infer
+
+    in_order(report, load)
+
+
+def onnx_reference(report):
+    try:
+        import onnx
+        from onnx.reference import ReferenceEvaluator
+    except ImportError as error:
+        raise Unavailable(error)
+    report.write(backend=f"the reference evaluator of onnx {onnx.__version__}")
+
+    def load(path):
+        onnx.checker.check_model(str(path), full_check=True)
+        evaluator = ReferenceEvaluator(str(path))
+        return lambda inputs: evaluator.run(None, inputs)
+
+    in_order(report, load)
+
+
+def tract(report):
+    try:
+        import tract
+    except ImportError as error:
+        raise Unavailable(error)
+    report.write(backend=f"tract {tract.version()}")
+
+    def load(path):
+        model = tract.onnx().load(str(path))
+        report.write(stage="build")
+        for index in range(model.input_count()):  # extents that have no name get one
+            *shape, dtype = str(model.input_fact(index)).split(",")
+            if "?" in shape:
+                known = [f"Input{index}Axis{axis}" if each == "?" else each for axis, each in enumerate(shape)]
+                model.set_input_fact(index, ",".join([*known, dtype]))
+        runnable = model.into_model().into_runnable()
+        return lambda inputs: [output.to_numpy() for output in runnable.run(list(inputs.values()))]
+
+    in_order(report, load)
+
+
+def in_order(report, load):
+    """Runs the models that came before, and then the model itself."""
+    for model, runs in data.PRECEDING:
+        before = load(HERE / model)
+        for inputs in data.load(runs):
+            before(inputs)
+    report.write(stage="parse")
+    execute(report, load(HERE / "model.onnx"))
+
+
+PACKAGES = {"onnxruntime": onnxruntime, "openvino": openvino, "onnx_reference": onnx_reference, "tract": tract}
+
+
 def configuration(trt, builder, network, level):
     config = builder.create_builder_config()
     config.profiling_verbosity = trt.ProfilingVerbosity.DETAILED
@@ -195,8 +271,8 @@ def main():
     report.write()
     backend, options = sys.argv[2], sys.argv[3:]
     try:
-        if backend == "onnxruntime":
-            onnxruntime(report, *options)
+        if backend in PACKAGES:
+            PACKAGES[backend](report, *options)
         else:
             tensorrt(report, backend, *options)
     except Unavailable as error:

@@ -1,0 +1,208 @@
+"""Serves twinfer's worker protocol around a runtime. docs/protocol.md describes the messages.
+
+An adapter is run as `python3 -I ADAPTER.py PACKAGES` and calls `serve` with a function that imports its runtime and returns its
+`Backend`. Nothing but the Python version's standard library may be imported before that: PACKAGES is not on the path yet.
+"""
+
+import json
+import os
+import struct
+import sys
+
+PROTOCOL = 1
+MAX_HEADER = 4 << 20
+MAX_PARTS = 16384
+MAX_PAYLOAD = 1 << 30
+# bounds what an error may add to an answer's header
+MAX_MESSAGE = 16 << 10
+
+
+class Fault(Exception):
+    """The worker cannot continue; `cause` is "environment" or "variant"."""
+
+    def __init__(self, message, cause="environment"):
+        super().__init__(message)
+        self.cause = cause
+
+
+class Refused(Exception):
+    """The backend says no to a model. `code` distinguishes reasons; it has no colon."""
+
+    def __init__(self, code, message):
+        super().__init__(message)
+        self.code = code
+
+
+class Backend:
+    """A runtime. `parse`, `build` and `run` raise what they like; `refusal` turns it into a code and a message."""
+
+    name = None
+    version = None
+    capabilities = []
+    limitations = []
+    arithmetic = {}
+    quantization = "unstated"
+    # names of the element types that the adapter converts, with numpy's names
+    types = {}
+
+    def parse(self, model):
+        """Reads the bytes of an ONNX model."""
+        raise NotImplementedError
+
+    def build(self, parsed):
+        """Makes what `parse` returned ready to run; None if the backend has no such stage."""
+        return None
+
+    def run(self, built, inputs, names):
+        """The outputs in the graph's order, and a dictionary with those of the inner values `names` that are known."""
+        raise NotImplementedError
+
+    def refusal(self, error):
+        """The code and the message of an error of this runtime."""
+        return getattr(error, "code", type(error).__name__), str(error)
+
+    # conversions of elements, for types that numpy does not have
+
+    def from_bytes(self, part, dtype, shape):
+        import numpy
+
+        return numpy.frombuffer(part, self.types[dtype]).reshape(shape)
+
+    def described(self, tensor):
+        """The protocol's name of the element type, the shape and the bytes of an output."""
+        names = {name: dtype for dtype, name in self.types.items()}
+        return names[tensor.dtype.name], list(tensor.shape), tensor.tobytes()
+
+    def description(self):
+        return {
+            "name": self.name, "version": self.version, "reaches": "execute", "capabilities": self.capabilities,
+            "limitations": self.limitations, "quantization": self.quantization, "arithmetic": self.arithmetic,
+        }
+
+
+class Pipe:
+    """Frames on stdin and stdout."""
+
+    def __init__(self):
+        self.stdin, self.stdout = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+        os.dup2(2, 1)  # output of libraries must not mix with frames
+
+    def exactly(self, size):
+        data = self.stdin.read(size)
+        if len(data) != size:
+            raise EOFError("the pipe ends inside a frame")
+        return data
+
+    def receive(self):
+        """The kind and the body of the next message, and the parts of its payload; None at the end."""
+        length = self.stdin.read(4)
+        if not length:
+            return None
+        (size,) = struct.unpack("<I", length)
+        if size > MAX_HEADER:
+            raise ValueError("the header is too large")
+        header = json.loads(self.exactly(size))
+        sizes = header.get("payload", [])
+        if len(sizes) > MAX_PARTS or sum(sizes) > MAX_PAYLOAD:
+            raise ValueError("the payload is too large")
+        ((kind, body),) = header["message"].items()
+        return kind, body, [self.exactly(size) for size in sizes]
+
+    def send(self, kind, body, parts=()):
+        header = json.dumps({"message": {kind: body}, "payload": [len(part) for part in parts]}).encode()
+        self.stdout.writelines([struct.pack("<I", len(header)), header, *parts])
+        self.stdout.flush()
+
+
+class Case:
+    """What one variant does with one case."""
+
+    def __init__(self, backend, body, parts, enter):
+        self.backend, self.body, self.parts, self.enter = backend, body, parts, enter
+        self.seen, self.returned = {"stage": "parse", "outcome": "ok", "runs": []}, []
+
+    def observe(self):
+        """The observation and the bytes of the outputs."""
+        try:
+            self.go()
+        except Exception as error:
+            code, message = self.backend.refusal(error)
+            outcome = "rejected" if self.seen["stage"] == "parse" or isinstance(error, Refused) else "failed"
+            self.seen["outcome"] = {outcome: f"{code}: {message}"[:MAX_MESSAGE]}
+        return self.seen, self.returned
+
+    def at(self, stage):
+        self.enter(stage)
+        self.seen["stage"] = stage
+
+    def go(self):
+        until = self.body.get("until") or "execute"
+        self.at("parse")
+        built = self.backend.parse(self.parts[0])
+        if until == "parse":
+            return
+        if type(self.backend).build is not Backend.build:
+            self.at("build")
+            built = self.backend.build(built)
+        if until == "build":
+            return
+        self.at("execute")
+        remaining = iter(self.parts[1:])
+        names = self.body.get("intermediates") or []
+        for run in self.body["runs"]:
+            inputs = [self.backend.from_bytes(next(remaining), each["dtype"], each["shape"]) for each in run]
+            self.keep(*self.backend.run(built, inputs, names))
+
+    def keep(self, outputs, inside):
+        parts, described = [], []
+        for name, tensor in [*((None, output) for output in outputs), *inside.items()]:
+            dtype, shape, data = self.backend.described(tensor)
+            described.append({"dtype": dtype, "shape": shape} if name is None else {"name": name, "dtype": dtype, "shape": shape})
+            parts.append(data)
+        count = len(outputs)
+        self.seen["runs"].append({"outputs": described[:count], "intermediates": described[count:]})
+        self.returned += parts
+
+
+def check_variant(variant, version):
+    """Refuses options: the only one is the version that twinfer names when it has several to choose from."""
+    _, *options = variant.split(",")
+    for option in options:
+        key, _, value = option.partition("=")
+        if key != "version":
+            raise Fault(f"unknown option {key!r} of {variant.split(',')[0]}: it takes version alone", "variant")
+        if not (version + ".").startswith(value + "."):
+            raise Fault(f"version {value} is not installed: this is {version}", "variant")
+
+
+def opened(open_backend, label):
+    """The backend, once its packages can be imported."""
+    sys.path.insert(0, sys.argv[1])
+    # workers are processes: a runtime that also starts threads for each core makes all of them slower
+    for library in ("OMP", "OPENBLAS", "MKL"):
+        os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+    try:
+        return open_backend()
+    except (ImportError, OSError) as error:
+        python = "%d.%d" % sys.version_info[:2]
+        raise Fault(f"cannot import {label} from {sys.argv[1]} with Python {python}: run `twinfer backends install {label}` ({error})")
+
+
+def serve(label, open_backend):
+    """Serves cases until stdin is closed."""
+    pipe, backend = Pipe(), None
+    while frame := pipe.receive():
+        kind, body, parts = frame
+        if kind == "hello":
+            try:
+                backend = opened(open_backend, label)
+                for variant in body["variants"]:
+                    check_variant(variant, backend.version)
+            except Fault as fault:
+                return pipe.send("fault", {"message": str(fault), "cause": fault.cause})
+            pipe.send("hello", {"protocol": PROTOCOL, "backends": [backend.description()] * len(body["variants"])})
+        for variant in body["variants"] if kind == "case" else []:
+            case = {"hash": body["hash"], "variant": variant}
+            enter = lambda stage: pipe.send("stage", case | {"stage": stage})
+            seen, returned = Case(backend, body, parts, enter).observe()
+            pipe.send("answer", case | {"observation": seen}, returned)

@@ -1,0 +1,198 @@
+//! Python environments of pinned packages, each with the adapter that serves its backend.
+
+use crate::{Digest, Product, digest::sha256_of};
+
+/// The pinned packages of a backend that is a Python package, and the adapter around it, which `backends install NAME` makes a Python
+/// environment of.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Environment {
+    /// The product; the environment is installed under its name.
+    pub product: Product,
+    /// The pinned version of the package that does the work.
+    pub version: &'static str,
+    /// The size of all wheels in megabytes, rounded; shown while downloading.
+    pub megabytes: u32,
+    /// The packages, that of the product first. Packages that they need are listed too.
+    pub packages: &'static [PinnedPackage],
+    /// The adapter's source: the file that Python runs, then those that it imports.
+    pub(crate) sources: &'static [Source],
+}
+
+/// A Python package of an environment, in one version.
+#[derive(Debug, PartialEq, Eq)]
+pub struct PinnedPackage {
+    /// The name of the package on PyPI.
+    pub distribution: &'static str,
+    /// The version.
+    pub version: &'static str,
+    /// The SHA-256 of the wheel for each of [`PYTHONS`].
+    hashes: [&'static str; PYTHONS.len()],
+}
+
+/// A file of an adapter, which this program contains.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Source {
+    pub name: &'static str,
+    pub text: &'static str,
+}
+
+/// The Python versions that have wheels of every package.
+pub(crate) const PYTHONS: [&str; 4] = ["3.11", "3.12", "3.13", "3.14"];
+
+impl Environment {
+    /// The environment of `product`; `None` if the product is no Python package.
+    pub fn of(product: Product) -> Option<&'static Self> {
+        ENVIRONMENTS.iter().find(|environment| environment.product == product)
+    }
+
+    /// The environment of the product called `name`, or of the pinned release `NAME==VERSION`; `None` if there is none.
+    pub(crate) fn named(name: &str) -> Option<&'static Self> {
+        let (name, version) =
+            name.split_once("==").map_or((name, None), |(name, version)| (name, Some(version)));
+        let environment = Product::named(name).and_then(Self::of);
+        environment.filter(|environment| version.is_none_or(|version| version == environment.version))
+    }
+}
+
+impl PinnedPackage {
+    /// What pip is asked for.
+    pub fn requirement(&self) -> String {
+        format!("{}=={}", self.distribution, self.version)
+    }
+
+    /// The SHA-256 of the wheel for a version of Python; `None` if there is no wheel.
+    pub(crate) fn sha256(&self, python: &str) -> Option<&'static str> {
+        let place = PYTHONS.iter().position(|known| *known == python)?;
+        Some(self.hashes[place])
+    }
+}
+
+impl Source {
+    pub fn sha256(&self) -> Digest {
+        sha256_of(self.text.as_bytes())
+    }
+}
+
+/// A file of the folder `adapters`.
+macro_rules! source {
+    ($name:literal) => {
+        Source { name: $name, text: include_str!(concat!("../adapters/", $name)) }
+    };
+}
+
+const PROTOCOL: Source = source!("worker_protocol.py");
+
+const NUMPY: PinnedPackage = PinnedPackage {
+    distribution: "numpy",
+    version: "2.4.6",
+    hashes: [
+        "89cd468399cfd2504718f0ba50e410dca55a170b61a02ad92bb18c8a65186e93",
+        "90f9849678c75fe7afa2d348ac842c168b0a4d3d61919687216dfc547976d853",
+        "a7830bab239b79cda9c08c2da014761cafb48da6150e1da17ac06283f43b6089",
+        "a2c306dea656c12c68f51f4cea133cbe78ca7435eb28c735eac1d3ebe73be6e8",
+    ],
+};
+
+const OPENVINO: PinnedPackage = PinnedPackage {
+    distribution: "openvino",
+    version: "2026.4.1",
+    hashes: [
+        "2d22b1da03f7caf74df30e9f6417d0ab2f637e4a38e08e1dcd294d2c37407aaf",
+        "6b4375c17ddcac83a5180349e2e2bb811185c261066e2a920659892d58ef0e3b",
+        "a9b637846c579d7b81b17b6585e0c7b1947574e8d13cf83d7307ce50cd2c352e",
+        "3631dd889dccf3d5087775948590a6609a662f90c24a9cf85bb4dfa0cdd7fd2f",
+    ],
+};
+
+const ONNX: PinnedPackage = PinnedPackage {
+    distribution: "onnx",
+    version: "1.23.2",
+    hashes: [
+        "c03ecf6b835d136108eeaeeafbd0026fc7b3cf98661409fbc6b63d5a29361348",
+        "7abf381d278f31ac62487fddedc9dd42da842dce94d5d43536836ee3efdf4a2b",
+        "7abf381d278f31ac62487fddedc9dd42da842dce94d5d43536836ee3efdf4a2b",
+        "7abf381d278f31ac62487fddedc9dd42da842dce94d5d43536836ee3efdf4a2b",
+    ],
+};
+
+const ML_DTYPES: PinnedPackage = PinnedPackage {
+    distribution: "ml_dtypes",
+    version: "0.6.0",
+    hashes: [
+        "6c8e39b53e90afda8ce52859c93de4dba3e02b76d85dcf091cc469f9184c6dae",
+        "3b4a480aa8fd54a1805b8ac10f3f91763926a74f73c0c364c10f9231854f4170",
+        "26b1f1fa4f0435a2946859823f6e2bf06796f1e9f10f5a05b08a5e3c8f46ff69",
+        "8f490c003369ce60e514a0c3b12374f05274c101fee1bead6740ec8a564032b0",
+    ],
+};
+
+const PROTOBUF: PinnedPackage = PinnedPackage {
+    distribution: "protobuf",
+    version: "7.36.2",
+    hashes: ["89f23aa53c24553a2416fd4fd1ec06f74fa42b14b546d8883128813f775bbfd2"; PYTHONS.len()],
+};
+
+const TYPING_EXTENSIONS: PinnedPackage = PinnedPackage {
+    distribution: "typing_extensions",
+    version: "4.16.0",
+    hashes: ["481caa481374e813c1b176ada14e97f1f67a4539ce9cfeb3f350d78d6370c2e8"; PYTHONS.len()],
+};
+
+const TRACT: PinnedPackage = PinnedPackage {
+    distribution: "tract",
+    version: "0.23.9",
+    hashes: [
+        "dbb005b06c87e3247d81131167e605ff05f6ffb0751c66144aeb972603e8b0a0",
+        "45a319bb19be6d2df3ba18bdfd99606a5e39405bca6d28314a3949da4d85ba1a",
+        "ab322a5c12f2f0c2ea57bea61a9014fb1ae57d65d735ea6ce34f3d3bd0123316",
+        "3644ff576e4ba1ea1f4d4f55296d6af1199dbe1e779f5f2de3b75d6837313c1c",
+    ],
+};
+
+/// All environments.
+pub const ENVIRONMENTS: &[Environment] = &[
+    Environment {
+        product: Product::OpenVino,
+        version: OPENVINO.version,
+        megabytes: 76,
+        packages: &[OPENVINO, NUMPY],
+        sources: &[source!("openvino_adapter.py"), PROTOCOL, source!("onnx_model.py")],
+    },
+    Environment {
+        product: Product::OnnxReference,
+        version: ONNX.version,
+        megabytes: 27,
+        packages: &[ONNX, NUMPY, ML_DTYPES, PROTOBUF, TYPING_EXTENSIONS],
+        sources: &[source!("onnx_reference_adapter.py"), PROTOCOL],
+    },
+    Environment {
+        product: Product::Tract,
+        version: TRACT.version,
+        megabytes: 28,
+        packages: &[TRACT, NUMPY],
+        sources: &[source!("tract_adapter.py"), PROTOCOL],
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn environment_is_pinned_for_every_python() {
+        for environment in ENVIRONMENTS {
+            let [first, ..] = environment.packages else { panic!("{} has no package", environment.product) };
+            assert_eq!(first.version, environment.version, "{}", environment.product);
+            for package in environment.packages {
+                let is_digest = |python: &&str| package.sha256(python).is_some_and(|hash| hash.len() == 64);
+                assert!(PYTHONS.iter().all(is_digest), "{}", package.distribution);
+            }
+        }
+    }
+
+    #[test]
+    fn python_without_wheels_has_no_hash() {
+        assert_eq!(NUMPY.sha256("3.10"), None);
+        assert_eq!(NUMPY.sha256("3.12"), Some(NUMPY.hashes[1]));
+    }
+}

@@ -1,0 +1,202 @@
+//! Installs Python environments: wheels with pinned hashes, unpacked, and the adapter beside them.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use crate::{
+    Environment, Error, Installed, PinnedPackage, Release, Step, Store,
+    digest::sha256,
+    manifest::{FORMAT, LibraryFile, Manifest, Origin},
+    pip,
+    python::{self, packages_in},
+    wheel_tree,
+};
+
+impl Store {
+    /// Installs an environment for the first `python3` on `PATH`. Wheels of an earlier installation are used again.
+    pub(crate) fn install_environment(
+        &self,
+        environment: &'static Environment,
+        report: &mut dyn FnMut(Step),
+    ) -> Result<Installed, Error> {
+        let name = environment.product;
+        let python = python::version()?;
+        if environment.packages.iter().any(|package| package.sha256(&python).is_none()) {
+            return Err(Error::PythonVersion { name, python });
+        }
+        let release = Release::of_environment(environment);
+        let directory = self.directory_named(&release.name, &release.version);
+        let is_current = |installed: &Installed| installed.is_for(&python);
+        self.install_unless(&release, report, is_current, |workspace, staged, report| {
+            for package in environment.packages {
+                let wheel = provide(package, &python, &directory, workspace, report)?;
+                let target = staged.join(wheel.file_name().unwrap_or_default());
+                fs::copy(&wheel, &target).map_err(Error::io("copy", &wheel))?;
+            }
+            report(Step::Unpacking(release.clone(), directory.clone()));
+            stage(environment, &python, staged)
+        })
+    }
+}
+
+/// The wheel of a package with the pinned hash: that of the installation in `directory`, or a new one.
+fn provide(
+    package: &'static PinnedPackage,
+    python: &str,
+    directory: &Path,
+    workspace: &Path,
+    report: &mut dyn FnMut(Step),
+) -> Result<PathBuf, Error> {
+    let expected = package.sha256(python).unwrap_or_default();
+    let is_pinned = |wheel: &PathBuf| sha256(wheel).is_ok_and(|actual| actual.as_str() == expected);
+    if let Some(wheel) = wheels_in(directory).into_iter().find(is_pinned) {
+        return Ok(wheel);
+    }
+    report(Step::FetchingPackage(package));
+    let folder = workspace.join(package.distribution);
+    let wheel = pip::download_pinned(&package.requirement(), python, &folder)?;
+    let actual = sha256(&wheel)?;
+    if actual.as_str() == expected {
+        return Ok(wheel);
+    }
+    Err(Error::WrongHash { path: wheel, expected: expected.to_owned(), actual: actual.to_string() })
+}
+
+fn wheels_in(directory: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut wheels: Vec<_> = entries.filter(|path| pip::is_wheel(path)).collect();
+    wheels.sort();
+    wheels
+}
+
+/// Unpacks the wheels in `staged`, and writes the adapter and the manifest beside them.
+fn stage(environment: &Environment, python: &str, staged: &Path) -> Result<(), Error> {
+    for source in environment.sources {
+        let path = staged.join(source.name);
+        fs::write(&path, source.text).map_err(Error::io("write", path))?;
+    }
+    unpack_wheels(staged)?;
+    let sources = environment.sources.iter().map(|source| source.name.to_owned());
+    let wheels = wheels_in(staged);
+    let wheels = wheels.iter().filter_map(|wheel| wheel.file_name()?.to_str().map(str::to_owned));
+    let manifest = Manifest {
+        format: FORMAT,
+        name: environment.product.to_string(),
+        product: environment.product,
+        version: environment.version.to_owned(),
+        origin: Origin::Environment { python: python.to_owned() },
+        files: sources
+            .chain(wheels)
+            .map(|name| LibraryFile::describe(staged, &name))
+            .collect::<Result<_, _>>()?,
+        stand_ins: Vec::new(),
+    };
+    manifest.write(staged)
+}
+
+/// Unpacks all wheels in `directory` for Python.
+pub(crate) fn unpack_wheels(directory: &Path) -> Result<(), Error> {
+    let packages = packages_in(directory);
+    wheels_in(directory).iter().try_for_each(|wheel| wheel_tree::unpack(wheel, &packages))
+}
+
+impl Installed {
+    /// Whether this is no environment, or one for this version of Python.
+    fn is_for(&self, python: &str) -> bool {
+        match self.record.as_ref().map(|record| &record.origin) {
+            Some(Origin::Environment { python: own }) => own == python,
+            _ => true,
+        }
+    }
+
+    /// The unpacked files of a Python environment, by their paths in its folder.
+    pub(crate) fn package_files(&self) -> Result<Vec<PathBuf>, Error> {
+        let mut files = Vec::new();
+        for wheel in self.files.iter().filter(|file| pip::is_wheel(file)) {
+            files.extend(
+                wheel_tree::files(wheel)?.into_iter().map(|file| packages_in(Path::new("")).join(file)),
+            );
+        }
+        Ok(files)
+    }
+
+    /// The first unpacked file of a Python environment that is not as in its wheel; `None` if there is none.
+    pub(crate) fn changed_package_file(&self) -> Result<Option<PathBuf>, Error> {
+        let packages = packages_in(&self.directory);
+        for wheel in self.files.iter().filter(|file| pip::is_wheel(file)) {
+            if let Some(changed) = wheel_tree::changed(wheel, &packages)? {
+                return Ok(Some(changed));
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Manifest {
+    /// The error of an environment whose adapter is not the one that this program contains; `None` if it is.
+    pub(crate) fn outdated(&self) -> Option<Error> {
+        let environment = Environment::of(self.product)?;
+        let is_recorded = |source: &crate::environment::Source| {
+            self.files.iter().any(|file| file.name == source.name && file.sha256 == source.sha256())
+        };
+        let is_current = environment.version == self.version && environment.sources.iter().all(is_recorded);
+        let other = "by another build of twinfer".to_owned();
+        (!is_current).then(|| Error::Outdated { name: self.name.clone(), other })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Hashing, Product};
+
+    fn environment() -> &'static Environment {
+        Environment::of(Product::OnnxReference).unwrap()
+    }
+
+    /// A store with an environment for Python 3.11 that has no packages.
+    fn store() -> (tempfile::TempDir, Store, PathBuf) {
+        let home = tempfile::tempdir().unwrap();
+        let store = Store::at(home.path());
+        let directory = store.directory_named("onnx-reference", environment().version);
+        fs::create_dir(&directory).unwrap();
+        stage(environment(), "3.11", &directory).unwrap();
+        (home, store, directory)
+    }
+
+    #[test]
+    fn environment_is_found_by_its_label_and_release() {
+        let (_home, store, directory) = store();
+        let found = store.find("onnx-reference").unwrap();
+        assert_eq!(found.library(), directory.join("onnx_reference_adapter.py"));
+        assert_eq!(store.find(&format!("onnx-reference-{}", environment().version)).unwrap(), found);
+        store.verify(std::slice::from_ref(&found), Hashing::Full).unwrap();
+        assert!(found.is_for("3.11") && !found.is_for("3.12"));
+        let line = found.adapter().unwrap();
+        assert_eq!((&line[1], &line[2]), (&"-I".into(), &found.library().as_os_str().to_owned()));
+    }
+
+    #[test]
+    fn adapter_of_another_build_is_outdated() {
+        let (_home, store, directory) = store();
+        let mut manifest = Manifest::read(&directory).unwrap();
+        fs::write(directory.join("worker_protocol.py"), "another").unwrap();
+        let place = manifest.files.iter().position(|file| file.name == "worker_protocol.py").unwrap();
+        manifest.files[place] = LibraryFile::describe(&directory, "worker_protocol.py").unwrap();
+        manifest.write(&directory).unwrap();
+        assert_eq!(
+            store.find("onnx-reference").unwrap_err().to_string(),
+            "onnx-reference was installed by another build of twinfer: run `twinfer backends install onnx-reference`"
+        );
+    }
+
+    #[test]
+    fn missing_environment_names_its_folder_and_command() {
+        assert_eq!(
+            Store::at("/nowhere/libraries").find("openvino").unwrap_err().to_string(),
+            "openvino is not installed (looked in /nowhere/libraries/openvino-2026.4.1): run `twinfer backends install openvino`"
+        );
+    }
+}

@@ -1,0 +1,110 @@
+//! Backends that are Python packages.
+
+use std::{fs, path::Path};
+
+use twinfer_tests::{Outcome, no_findings};
+
+use crate::{
+    fuzz::{findings, fuzz, journal},
+    twinfer,
+};
+
+/// Their labels.
+const LABELS: [&str; 3] = ["openvino", "onnx-reference", "tract"];
+
+/// The labels of those that are installed.
+fn installed() -> Vec<&'static str> {
+    let store = twinfer_libraries::Store::open().unwrap();
+    let is_installed = |label: &&str| {
+        let found = store.find(label);
+        if let Err(error) = &found {
+            eprintln!("skipped: {error}");
+        }
+        found.is_ok()
+    };
+    LABELS.into_iter().filter(is_installed).collect()
+}
+
+#[test]
+fn installed_runtimes_are_compared_under_their_labels() {
+    for label in installed() {
+        let out = tempfile::tempdir().unwrap();
+        let backends = format!("golden,{label}");
+        let campaign = ["--family", "conv", "--seed", "3", "--cases", "40", "--no-minimize", "--backends"];
+        let outcome = fuzz(out.path(), &[&campaign[..], &[&backends]].concat());
+        assert!(matches!(outcome.code, Some(0 | 1)), "{}", outcome.shown());
+        let cases = journal(out.path());
+        assert!(cases.iter().all(|case| case["variants"][0]["variant"] == label), "{label}");
+        let conforms = cases.iter().filter(|case| case["variants"][0]["verdict"] == "conforms").count();
+        assert!(conforms >= 30, "{label} conforms on {conforms} of 40 cases: {}", outcome.shown());
+        let found = findings(out.path());
+        assert!(found.iter().all(|finding| finding.starts_with(label)), "{found:?}");
+    }
+}
+
+#[test]
+fn unknown_option_of_a_runtime_is_wrong_usage() {
+    for label in installed() {
+        let out = tempfile::tempdir().unwrap();
+        let backends = format!("golden,{label},opt=off");
+        let outcome = fuzz(out.path(), &["--cases", "1", "--backends", &backends]);
+        assert_eq!(outcome.code, Some(2), "{}", outcome.shown());
+        assert!(outcome.stderr.contains("unknown option 'opt'"), "{}", outcome.shown());
+    }
+}
+
+/// The smallest environment, from the network to a campaign without one.
+#[test]
+fn environment_is_installed_verified_and_packed() {
+    let folder = tempfile::tempdir().unwrap();
+    let (home, other) = (folder.path().join("home"), folder.path().join("other"));
+    let install = || twinfer(&["backends", "install", "onnx-reference"]).home(&home).run();
+    let first = install();
+    if first.stderr.contains("pip download") || first.stderr.contains("put a python3") {
+        eprintln!("skipped: {}", first.stderr);
+        return;
+    }
+    assert_eq!(first.code, Some(0), "{}", first.shown());
+    assert_runs(&doctor(&home));
+
+    let environment = fs::read_dir(home.join("libraries")).unwrap().flatten().map(|entry| entry.path());
+    let environment = environment.into_iter().find(|path| path.join("manifest.json").is_file()).unwrap();
+    let evaluator = environment.join("site-packages/onnx/reference/reference_evaluator.py");
+    fs::write(&evaluator, "changed").unwrap();
+    let damaged = doctor(&home);
+    assert_eq!(damaged.code, Some(3), "{}", damaged.shown());
+    assert!(
+        damaged.stdout.contains("reference_evaluator.py is not the file that was installed"),
+        "{}",
+        damaged.shown()
+    );
+
+    fs::remove_dir_all(environment.join("site-packages")).unwrap();
+    let arguments = ["fuzz", "--backends", "golden,onnx-reference", "--known", no_findings(), "--cases", "1"];
+    let without = twinfer(&arguments).home(&home).within(folder.path()).run();
+    assert_eq!(without.code, Some(3), "{}", without.shown());
+    assert!(without.stderr.contains("run `twinfer backends install onnx-reference`"), "{}", without.shown());
+
+    let again = install();
+    assert_eq!(again.code, Some(0), "{}", again.shown());
+    assert!(!again.stderr.contains("downloading"), "its wheels are there: {}", again.shown());
+    assert_runs(&doctor(&home));
+
+    let archive = folder.path().join("twinfer.tar");
+    let archive = archive.to_str().unwrap();
+    let pack = twinfer(&["backends", "pack", "onnx-reference", "--out", archive]).home(&home).run();
+    assert_eq!(pack.code, Some(0), "{}", pack.shown());
+    let unpack = twinfer(&["backends", "unpack", archive]).home(&other).run();
+    assert_eq!(unpack.code, Some(0), "{}", unpack.shown());
+    assert_runs(&doctor(&other));
+}
+
+fn doctor(home: &Path) -> Outcome {
+    twinfer(&["backends", "doctor"]).home(home).run()
+}
+
+fn assert_runs(doctor: &Outcome) {
+    assert_eq!(doctor.code, Some(0), "{}", doctor.shown());
+    let line = "ok onnx-reference 1.23.2: onnx-reference runs onnx ReferenceEvaluator 1.23.2";
+    assert!(doctor.stdout.contains(line), "{}", doctor.shown());
+}
