@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
-use twinfer_case::{CaseHash, CaseRecord, Event, FindingCount, Variant};
+use twinfer_case::{BackendName, CaseHash, CaseRecord, Event, FindingCount, Variant};
 
 use crate::{
     Format, Report, ReportedFinding, Reporter,
@@ -38,7 +38,7 @@ pub struct Difference {
     pub gone: Vec<FindingCount>,
     /// Findings of the earlier run whose cases show other findings in the later run.
     pub changed: Vec<Changed>,
-    /// The findings of the earlier run, and those of the later one, none of whose cases the other ran to the end.
+    /// The findings of the earlier run, and those of the later one, none of whose cases the other ran to the end on the same backend.
     pub untried: [Vec<FindingCount>; 2],
     /// Why the runs say nothing about each other: no case is in both, or a variant was not compared in one of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -91,7 +91,7 @@ impl Difference {
             difference.uncompared.push("no case is in both runs".to_owned());
         }
         for was in absent {
-            let is = now.shown_by(then.cases_of(&was.slug));
+            let is = now.shown_by(then.cases_of(&was.slug), then.backend_of(&was.slug));
             if is.is_empty() {
                 difference.gone.push(was);
             } else {
@@ -156,17 +156,17 @@ impl Difference {
         let all = |word, signed: &[FindingCount]| {
             signed.iter().map(|one| (word, described(one))).collect::<Vec<_>>()
         };
-        let of_each = |word, [then, now]: &[Vec<FindingCount>; 2]| {
-            let entry = |when: &str, one| (word, format!("{when}: {}", described(one)));
-            let then = then.iter().map(|one| entry("then", one));
-            then.chain(now.iter().map(|one| entry("now", one))).collect::<Vec<_>>()
+        let of_each = |word, [which_then, which_now]: [&str; 2], [then, now]: &[Vec<FindingCount>; 2]| {
+            let entry = |which: &str, one| (word, format!("{which}: {}", described(one)));
+            let then = then.iter().map(|one| entry(which_then, one));
+            then.chain(now.iter().map(|one| entry(which_now, one))).collect::<Vec<_>>()
         };
         all("new", &self.new)
             .into_iter()
             .chain(changed)
             .chain(all("gone", &self.gone))
-            .chain(of_each(NOT_RUN, &self.untried))
-            .chain(of_each(VARIES, &self.varying))
+            .chain(of_each(NOT_RUN, ["by the later run", "by the earlier run"], &self.untried))
+            .chain(of_each(VARIES, ["in the earlier run", "in the later run"], &self.varying))
             .collect()
     }
 }
@@ -230,9 +230,22 @@ impl RunFindings {
         self.counted_if(|slug| !self.varies(slug, other) && !other.by_slug.contains_key(slug))
     }
 
-    /// Whether `other` ran one of the cases of a finding of this run, and knows what it shows.
+    /// Whether `other` ran one of the cases of a finding of this run on the finding's backend, and knows what it shows.
     fn is_tried_by(&self, finding: &FindingCount, other: &Self) -> bool {
-        !self.cases_of(&finding.slug).is_disjoint(&other.tried)
+        let backend = self.backend_of(&finding.slug);
+        backend.is_none_or(|backend| other.has_backend(backend))
+            && !self.cases_of(&finding.slug).is_disjoint(&other.tried)
+    }
+
+    /// The backend of a finding; `None` if the run does not hold the finding itself.
+    fn backend_of(&self, slug: &str) -> Option<&BackendName> {
+        let mut findings = self.report.findings.iter();
+        findings.find(|one| one.slug == slug).map(|one| &one.finding.signature.backend)
+    }
+
+    fn has_backend(&self, backend: &BackendName) -> bool {
+        let run = self.report.run.as_ref();
+        run.is_none_or(|run| run.variants.iter().any(|info| info.variant.backend == *backend))
     }
 
     fn varying(&self, other: &Self) -> Vec<FindingCount> {
@@ -266,9 +279,12 @@ impl RunFindings {
         varying.map(|one| self.cases_of(&one.slug))
     }
 
-    /// The findings that `cases` show, each with the number of those cases.
-    fn shown_by(&self, cases: &BTreeSet<CaseHash>) -> Vec<FindingCount> {
-        let shown = self.by_slug.iter().map(|(slug, shown)| FindingCount {
+    /// The findings of `backend` that `cases` show, each with the number of those cases; of any backend if it is `None`.
+    fn shown_by(&self, cases: &BTreeSet<CaseHash>, backend: Option<&BackendName>) -> Vec<FindingCount> {
+        let is_of_backend =
+            |slug: &str| backend.is_none() || self.backend_of(slug).is_none_or(|of| Some(of) == backend);
+        let of_backend = self.by_slug.iter().filter(|(slug, _)| is_of_backend(slug));
+        let shown = of_backend.map(|(slug, shown)| FindingCount {
             slug: slug.clone(),
             cases: shown.intersection(cases).count() as u64,
         });

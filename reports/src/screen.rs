@@ -122,7 +122,7 @@ fn finding(report: &Report, found: &ReportedFinding) -> [Styled; LINES_PER_FINDI
     let cases = counted(report.cases_of(slug), "case", "cases");
     let where_ = format!(" · {} · {cases} · {}", finding.signature.backend.label(), id(report, slug));
     let condition = match &finding.trigger {
-        Some(trigger) => format!("when: {}", trigger.condition()),
+        Some(trigger) => format!("when: {}", trigger.remark()),
         None => format!("model: {}", finding.graph),
     };
     let line = |text: &str| Styled::plain(format!("    {}", truncated(text, COLUMNS - 4)));

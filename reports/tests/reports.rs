@@ -13,7 +13,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use twinfer_case::{Cause, Event, Finding, Kind, RunEnd, Signature};
+use twinfer_case::{Cause, Event, Finding, FindingCount, Kind, RunEnd, Signature};
 use twinfer_reports::{
     Difference, Format, IssueState, ListedIssue, Progress, Report, Reporter, RunFindings, first_screen,
 };
@@ -332,4 +332,30 @@ fn finding_whose_cases_vary_in_the_other_run_varies() {
     assert!(varies(&varying) && varying.changed.is_empty() && varying.gone.is_empty(), "{varying:?}");
     let changed = between(&stable, &other);
     assert!(!varies(&changed) && changed.changed.len() == 1, "{changed:?}");
+}
+
+#[test]
+fn finding_of_a_backend_that_the_other_run_lacks_is_not_gone() {
+    let mut without = RunFindings::default();
+    for event in fixture::events() {
+        match event {
+            Event::CampaignStarted { mut run } => {
+                run.variants.retain(|info| info.variant != fixture::variant("trt-rtx"));
+                without.on_event(&Event::CampaignStarted { run });
+            }
+            Event::CaseFinished { mut record } => {
+                record.findings.clear();
+                without.on_event(&Event::CaseFinished { record });
+            }
+            Event::FindingRecorded { .. } => {}
+            other => without.on_event(&other),
+        }
+    }
+    let of_rtx = fixture::findings().remove(0);
+    let difference = Difference::between(("then", &with_first(&of_rtx)), ("now", &without));
+    let slug = of_rtx.signature.slug();
+    let names = |findings: &[FindingCount]| findings.iter().any(|one| one.slug == slug);
+    assert!(names(&difference.untried[0]) && !names(&difference.gone), "{difference:?}");
+    let text = difference.render(Format::Terminal).unwrap();
+    assert!(text.contains(&format!("not run  by the later run: {slug}")), "{text}");
 }

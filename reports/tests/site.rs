@@ -51,6 +51,7 @@ fn earlier() -> TempDir {
 fn later() -> TempDir {
     let (mut run, mut records) = (fixture::run(), records());
     run.started += 86_400;
+    run.id = "a later run".into();
     "1.10.0".clone_into(&mut run.variants[1].description.version);
     let record = &mut records[1];
     record.findings.clear();
@@ -68,7 +69,7 @@ fn pages(runs: &[&Path]) -> [String; 3] {
     let mut site = Site::new(["0", "1", "2", "any", "none <b>"].map(row).to_vec());
     for run in runs {
         let rows = |record: &CaseRecord| u16::try_from(record.index).ok().map(|index| vec![index, 3]);
-        site.add(RunTally::read(run, &mut { rows }).unwrap());
+        assert!(site.add(RunTally::read(run, &mut { rows }).unwrap()));
     }
     site.pages().map(|(_, page)| page)
 }
@@ -113,6 +114,7 @@ fn bug_is_not_fixed_by_a_version_that_ran_none_of_its_cases() {
     let earlier = earlier();
     let (mut run, records) = (fixture::run(), records());
     "1.10.0".clone_into(&mut run.variants[1].description.version);
+    run.id = "another run".into();
     let other = stored(&run, &records[..1], &[]);
     let [_, findings, _] = pages(&[earlier.path(), other.path()]);
     assert!(!findings.contains("1.10.0"), "{findings}");
@@ -126,4 +128,13 @@ fn text_of_a_run_cannot_change_a_page() {
     for page in pages(&[hostile.path()]) {
         assert_eq!(page.matches("<script>").count(), 1, "{page}");
     }
+}
+
+#[test]
+fn run_that_is_given_twice_counts_once() {
+    let earlier = earlier();
+    let mut site = Site::new(vec![row("any")]);
+    let read = || RunTally::read(earlier.path(), &mut |_| Some(vec![0])).unwrap();
+    assert!(site.add(read()));
+    assert!(!site.add(read()));
 }

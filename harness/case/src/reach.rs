@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::Stage;
 
 /// How far a backend goes on this machine, whatever the model. Shown wherever a number of a variant is that does not execute.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Reach {
     /// It loads models.
     #[serde(rename = "loaded, not parsed")]

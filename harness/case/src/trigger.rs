@@ -44,6 +44,14 @@ impl Trigger {
         diverging * 100 >= most * cases
     }
 
+    /// The condition with what a reader has to know of its evidence: how often it holds if the finding does not nearly always show.
+    pub fn remark(&self) -> String {
+        let Tally { diverging, cases } = self.satisfying;
+        let often =
+            if self.is_sufficient() { String::new() } else { format!(" (in {diverging} of {cases} cases)") };
+        format!("{}{often}", self.condition())
+    }
+
     /// The condition without its evidence.
     pub fn condition(&self) -> String {
         let facts: Vec<_> = self.facts.iter().map(Fact::to_string).collect();
@@ -78,6 +86,17 @@ mod tests {
     fn trigger(facts: Vec<Fact>, missing: Tally) -> String {
         let satisfying = Tally { diverging: 60, cases: 60 };
         Trigger { operator: "Conv".to_owned(), facts, satisfying, missing }.to_string()
+    }
+
+    #[test]
+    fn condition_that_is_not_sufficient_says_how_often_it_holds() {
+        let (operator, missing) = ("Conv".to_owned(), Tally::default());
+        let often = |diverging| {
+            let satisfying = Tally { diverging, cases: 106 };
+            Trigger { operator: operator.clone(), facts: Vec::new(), satisfying, missing }.remark()
+        };
+        assert_eq!(often(11), "Conv (in 11 of 106 cases)");
+        assert_eq!(often(106), "Conv");
     }
 
     #[test]

@@ -95,7 +95,7 @@ fn group(report: &Report, found: &ReportedFinding, folder: Option<&RunFolder>, b
 fn title(finding: &Finding) -> String {
     let meaning = capitalized(meaning(finding.kind));
     match &finding.trigger {
-        Some(trigger) => truncated(&format!("{meaning}: {}", trigger.condition()), LINE),
+        Some(trigger) => truncated(&format!("{meaning}: {}", trigger.remark()), LINE),
         None => meaning,
     }
 }

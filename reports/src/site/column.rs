@@ -1,6 +1,8 @@
 use std::cmp::Ordering;
 
-use twinfer_case::{BackendVersion, Variant, VariantInfo};
+use twinfer_case::{BackendVersion, Reach, Variant, VariantInfo};
+
+use crate::reach::remark;
 
 /// A variant in one version of its backend: a column of the support map.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -9,6 +11,8 @@ pub struct Column {
     pub variant: Variant,
     /// The backend's name for itself with its version.
     pub version: BackendVersion,
+    /// How far the backend went on the machine of the run.
+    pub reach: Reach,
 }
 
 /// The option that names a release of a backend.
@@ -19,7 +23,12 @@ impl Column {
     pub fn of(info: &VariantInfo) -> Self {
         let description = &info.description;
         let version = BackendVersion::new(&description.name, &description.version);
-        Self { variant: info.variant.clone(), version }
+        Self { variant: info.variant.clone(), version, reach: Reach::from(description.reaches) }
+    }
+
+    /// The version, and how far the backend goes if it does not execute.
+    pub fn label(&self) -> String {
+        format!("{}{}", self.version.version(), remark(self.reach))
     }
 
     /// The variant whatever the release: columns that share it show how versions of one backend differ.
@@ -38,7 +47,7 @@ impl Column {
 
 impl Ord for Column {
     fn cmp(&self, other: &Self) -> Ordering {
-        let key = |one: &Self| (one.line().to_string(), one.numbers(), one.version.to_string());
+        let key = |one: &Self| (one.line().to_string(), one.numbers(), one.version.to_string(), one.reach);
         key(self).cmp(&key(other)).then_with(|| self.variant.to_string().cmp(&other.variant.to_string()))
     }
 }
@@ -51,10 +60,16 @@ impl PartialOrd for Column {
 
 #[cfg(test)]
 mod tests {
+    use twinfer_case::Reach;
+
     use super::Column;
 
     fn column(variant: &str, version: &str) -> Column {
-        Column { variant: variant.parse().unwrap(), version: format!("ONNX Runtime {version}").into() }
+        Column {
+            variant: variant.parse().unwrap(),
+            version: format!("ONNX Runtime {version}").into(),
+            reach: Reach::Executed,
+        }
     }
 
     #[test]

@@ -28,14 +28,19 @@ pub struct Trial {
     pub ran: u64,
     /// How many of these show the finding.
     pub shows: u64,
-    /// How many of these conform.
-    pub conforms: u64,
+    /// How many of these have each standing.
+    pub standings: BTreeMap<Standing, u64>,
 }
 
 impl Trial {
+    /// The cases with a standing.
+    pub fn count(&self, standing: Standing) -> u64 {
+        self.standings.get(&standing).copied().unwrap_or_default()
+    }
+
     /// Whether all the cases conform.
-    pub const fn is_clean(&self) -> bool {
-        self.ran > 0 && self.conforms == self.ran
+    pub fn is_clean(&self) -> bool {
+        self.ran > 0 && self.count(Standing::Conforms) == self.ran
     }
 }
 
@@ -67,9 +72,11 @@ fn trials(slug: &str, finding: &Finding, map: &SupportMap) -> Vec<Trial> {
         columns.iter().filter_map(|(_, tally)| tally.shown.get(slug)).flatten().copied().collect();
     let trial = |(column, tally): &(&Column, &ColumnTally)| {
         let shows = tally.shown.get(slug).map_or(0, BTreeSet::len) as u64;
-        let standings: Vec<_> = cases.iter().filter_map(|case| tally.standings.get(case)).collect();
-        let conforms = standings.iter().filter(|standing| ***standing == Standing::Conforms).count() as u64;
-        Trial { column: (*column).clone(), ran: standings.len() as u64, shows, conforms }
+        let mut standings = BTreeMap::new();
+        for standing in cases.iter().filter_map(|case| tally.standings.get(case)) {
+            *standings.entry(*standing).or_default() += 1;
+        }
+        Trial { column: (*column).clone(), ran: standings.values().sum(), shows, standings }
     };
     columns.iter().map(trial).filter(|trial| trial.ran > 0).collect()
 }

@@ -33,8 +33,12 @@ impl Site {
         Self { runs: Vec::new(), map: SupportMap::new(rows), findings: BTreeMap::new() }
     }
 
-    /// Adds a run.
-    pub fn add(&mut self, tally: RunTally) {
+    /// Adds a run; false if it is there already, under this name or another one.
+    pub fn add(&mut self, tally: RunTally) -> bool {
+        let id = &tally.run.id;
+        if !id.is_empty() && self.runs.iter().any(|known| known.run.id == *id) {
+            return false;
+        }
         let RunTally { name, run, cases, unplaced, findings, columns, rows } = tally;
         let slugs = findings.keys().cloned().collect();
         for (slug, finding) in findings {
@@ -47,6 +51,7 @@ impl Site {
         self.map.add(columns, rows);
         self.runs.push(SiteRun { name, run, cases, unplaced, findings: slugs });
         self.runs.sort_by(|one, other| (one.run.started, &one.name).cmp(&(other.run.started, &other.name)));
+        true
     }
 
     /// The pages as names of files with their contents. They refer to [`Self::MINIMAL_CASES`].

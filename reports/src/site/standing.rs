@@ -59,8 +59,10 @@ impl Standing {
     /// What the word means, for a legend.
     pub const fn meaning(self) -> &'static str {
         match self {
-            Self::Conforms => "compared, and right",
-            Self::Wrong => "wrong values or shape, a crash, or another precision, undocumented",
+            Self::Conforms => "compared, and right, or otherwise only as documented",
+            Self::Wrong => {
+                "wrong values or shape, a crash, another precision, or an invalid model accepted, undocumented"
+            }
             Self::Unstable => "the outcome changes from run to run",
             Self::Refused => "a valid model was refused, documented or not",
             Self::Unspecified => "no answer is binding, or nothing was compared",

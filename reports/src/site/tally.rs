@@ -103,6 +103,11 @@ impl ColumnTally {
 }
 
 impl RunTally {
+    /// The name of the run, such as its path.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Reads the run in `directory`. `rows` gives the rows of the map that a case is in; `None` if they cannot be told.
     pub fn read(
         directory: &Path,

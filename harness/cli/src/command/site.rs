@@ -11,9 +11,12 @@ use crossbeam_channel::unbounded;
 use twinfer_case::{CaseRecord, EncodedCase, Provenance};
 use twinfer_generators::{CaseStream, Family, Feature};
 use twinfer_reports::{Row, RunTally, Site};
-use twinfer_store::{StoreError, adopt, findings_of_run};
+use twinfer_store::{StoreError, adopt, findings_of_run, has_run};
 
-use crate::{Exit, Failure, output::line};
+use crate::{
+    Exit, Failure,
+    output::{line, note},
+};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -30,10 +33,17 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     if fs::read_dir(out).is_ok_and(|mut entries| entries.next().is_some()) {
         return Err(Failure::usage(format!("--out {} is not empty: give another folder", out.display())));
     }
+    let runs = runs(&arguments.runs)?;
     let mut site = Site::new(rows());
-    read_all(&arguments.runs, &mut |tally| site.add(tally)).map_err(Failure::usage)?;
+    read_all(&runs, &mut |tally| {
+        let name = tally.name().to_owned();
+        if !site.add(tally) {
+            note!("{name} is the same run as another one: it counts once");
+        }
+    })
+    .map_err(Failure::usage)?;
     let findings = out.join(Site::MINIMAL_CASES);
-    for run in &arguments.runs {
+    for run in &runs {
         for finding in findings_of_run(run).map_err(Failure::usage)? {
             adopt(&finding, &findings)?;
         }
@@ -45,6 +55,23 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     }
     line!("site: {}", out.join("index.html").display());
     Ok(Exit::Conforms)
+}
+
+/// The folders that hold a run. Others, such as what `minimize` writes beside runs, are named and left out.
+fn runs(given: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+    let (runs, others): (Vec<_>, Vec<_>) = given.iter().cloned().partition(|folder| has_run(folder));
+    if let [first, ..] = others.as_slice()
+        && runs.is_empty()
+    {
+        let folder = first.display();
+        return Err(Failure::usage(format!(
+            "{folder} holds no run: give directories of runs, such as runs/*"
+        )));
+    }
+    for folder in others {
+        note!("{} holds no run: left out", folder.display());
+    }
+    Ok(runs)
 }
 
 /// The rows of the support map: the families, then every feature of a convolution.

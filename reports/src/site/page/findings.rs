@@ -8,6 +8,7 @@ use crate::{
     site::{
         history::{History, Trial},
         site_run::SiteRun,
+        standing::Standing,
     },
 };
 
@@ -65,17 +66,28 @@ fn seen(runs: &[SiteRun], place: usize) -> Markup {
 }
 
 fn trial_item(trial: &Trial) -> Markup {
-    let Trial { column, ran, shows, conforms } = trial;
-    let (class, outcome) = match (*shows, *conforms) {
+    let Trial { column, ran, shows, .. } = trial;
+    let conforms = trial.count(Standing::Conforms);
+    let (class, outcome) = match (*shows, conforms) {
         (0, conforms) if conforms == *ran => {
             ("conforms", format!("conforms in {}", counted(*ran, "case", "cases")))
         }
-        (0, _) => ("unspecified", format!("other results in {}", counted(*ran, "case", "cases"))),
+        (0, _) => ("unspecified", format!("does not show; {}", standings(trial))),
         (shows, _) => ("wrong", format!("seen in {} of {}", count(shows), counted(*ran, "case", "cases"))),
     };
     html! {
         li title=(column.version) {
-            span.key.(class) {} " " code { (column.line()) } " " strong { (column.version.version()) } ": " (outcome)
+            span.key.(class) {} " " code { (column.line()) } " " strong { (column.label()) } ": " (outcome)
         }
     }
+}
+
+/// What the cases came to, such as `refused 2, wrong 1`.
+fn standings(trial: &Trial) -> String {
+    let counts = Standing::ALL.map(|standing| (standing, trial.count(standing)));
+    let present = counts.iter().filter(|(_, cases)| *cases > 0);
+    present
+        .map(|(standing, cases)| format!("{} {}", standing.name(), count(*cases)))
+        .collect::<Vec<_>>()
+        .join(", ")
 }

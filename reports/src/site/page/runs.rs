@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use super::{RUNS, document, search};
 use crate::{
     numbers::{count, counted},
-    site::{history::History, site_run::SiteRun},
+    site::{column::Column, history::History, site_run::SiteRun},
 };
 
 /// The page of the runs: how many findings each has over time, and a table.
@@ -17,7 +17,7 @@ pub fn render(runs: &[SiteRun], histories: &[History]) -> String {
         div.wide {
             table id="runs" {
                 thead { tr {
-                    th scope="col" { "started" } th scope="col" { "run" } th scope="col" { "backends" }
+                    th scope="col" { "started (UTC)" } th scope="col" { "run" } th scope="col" { "backends" }
                     th scope="col" { "cases" } th scope="col" { "findings" } th scope="col" { "new" }
                 } }
                 tbody {
@@ -68,7 +68,7 @@ fn backends(run: &SiteRun) -> Markup {
     html! {
         ul.plain {
             @for info in run.run.variants.iter().filter(|info| info.rung_of.is_none()) {
-                li { code { (info.variant) } " " (info.description.name) " " (info.description.version) }
+                li { code { (info.variant) } " " (info.description.name) " " (Column::of(info).label()) }
             }
         }
     }

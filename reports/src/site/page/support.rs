@@ -18,7 +18,8 @@ pub fn render(map: &SupportMap, changes: &[Change]) -> String {
     let content = html! {
         p.lead {
             "How each backend did on the cases that have an operator with this value of an attribute. A case with several convolutions counts "
-            "in the rows of each of them, and a case that several runs ran counts once for each run."
+            "in the rows of each of them, and a case that several runs ran counts once for each run. Of a backend that was built and not executed, "
+            "shapes and precision were compared and no values."
         }
         (legend())
         (versions(map, changes))
@@ -50,7 +51,7 @@ fn legend() -> Markup {
 }
 
 fn heading(column: &Column) -> Markup {
-    html! { code { (column.line()) } br; span.version title=(column.version) { (column.version.version()) } }
+    html! { code { (column.line()) } br; span.version title=(column.version) { (column.label()) } }
 }
 
 /// The rows, with a heading above those of a subject.
