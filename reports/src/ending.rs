@@ -18,6 +18,7 @@ pub(crate) fn sentence(report: &Report) -> Option<String> {
     let run = report.run.as_ref()?;
     let what = match &report.end {
         Some(RunEnd::Complete) => return None,
+        Some(RunEnd::Partial(reason)) => format!("incomplete: {reason}"),
         Some(end) => format!("ended early: {end}"),
         None if run.families.is_empty() => {
             // cases that were given have no generator to go on with

@@ -173,15 +173,13 @@ impl State<'_> {
         let Self { summary, waiting, findings, .. } = *self;
         let tried = summary.cases + waiting;
         let undecided = (waiting > 0).then(|| format!("{} undecided", counted(waiting, "case", "cases")));
-        let left =
-            self.seconds_left(budget).map_or_else(String::new, |left| format!(", {} left", duration(left)));
         let parts = [
             Some(format!("{}, {} compared", counted(tried, "case", "cases"), count(summary.compared))),
             Some(rate(summary.now() + waiting, summary.seconds)),
             Some(counted(findings, "finding", "findings")),
             undecided,
             self.investigations(),
-            Some(format!("{}{left}", duration(summary.seconds))),
+            Some(format!("{}{}", duration(summary.seconds), self.left(budget))),
         ];
         parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
     }
@@ -190,6 +188,16 @@ impl State<'_> {
         let (first, others) = self.investigating.split_first()?;
         let more = if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
         Some(format!("investigating {} on {}{more}", first.kind, first.variant))
+    }
+
+    /// How long cases are still drawn, in words; empty while that is unknown.
+    fn left(&self, budget: Budget) -> String {
+        match (self.seconds_left(budget), budget) {
+            (None, _) => String::new(),
+            (Some(left), _) if left > 0.0 => format!(", {} left", duration(left)),
+            (Some(_), Budget::Cases(_)) => ", all cases ran".to_owned(),
+            (Some(_), Budget::Seconds(_)) => ", time is up".to_owned(),
+        }
     }
 
     /// How long the campaign still takes: at the rate so far if its budget is a number of cases, `None` while that is unknown.
@@ -241,5 +249,22 @@ impl Lines {
     fn print(&mut self, line: &Styled) {
         // a campaign continues if its log cannot be written
         let _ = writeln!(self.out, "{}", line.as_str());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn campaign_without_cases_to_draw_says_so() {
+        let left = |budget, cases, seconds| {
+            let summary = Summary { cases, seconds, ..Summary::default() };
+            State { summary: &summary, waiting: 0, findings: 0, investigating: &[] }.left(budget)
+        };
+        assert_eq!(left(Budget::Cases(300), 0, 0.0), "");
+        assert_eq!(left(Budget::Cases(300), 100, 2.0), ", 4.0 s left");
+        assert_eq!(left(Budget::Cases(300), 300, 9.0), ", all cases ran");
+        assert_eq!(left(Budget::Seconds(10), 300, 11.0), ", time is up");
     }
 }

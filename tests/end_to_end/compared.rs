@@ -186,7 +186,7 @@ fn merged_run_of_incomplete_shards_ended_early() {
     forget_end(shards[1].path());
     let (outcome, out) = merge(&shards);
     assert_eq!(outcome.code, Some(5), "{}", outcome.shown());
-    let early = "ended early: shard 2 is missing; shard 1 is unfinished\n";
+    let early = "incomplete: shard 2 is missing; shard 1 is unfinished\n";
     assert!(outcome.stdout.contains(early), "{}", outcome.shown());
     let report = twinfer(&["report", text(&out.path().join("run"))]).run();
     assert!(report.stdout.contains(early), "a merged run cannot be resumed: {}", report.shown());

@@ -121,10 +121,10 @@ fn diff_lists_new_gone_and_not_run_findings() {
     assert_eq!(new.code, Some(1), "{}", new.shown());
     assert!(new.stdout.contains(&format!("new      {finding}")), "{}", new.stdout);
     let short = run(&["--cases", "1"]);
-    assert!(diff(&earlier, &short).stdout.contains("not run  then: "));
+    assert!(diff(&earlier, &short).stdout.contains("not run  by the later run: "));
     let longer = diff(&short, &earlier);
     assert_eq!(longer.code, Some(0), "cases that the earlier run lacks show nothing new\n{}", longer.shown());
-    assert!(longer.stdout.contains("not run  now: ") && !longer.stdout.contains("new   "));
+    assert!(longer.stdout.contains("not run  by the earlier run: ") && !longer.stdout.contains("new   "));
 }
 
 /// Removes a finding from a run directory, whose format becomes that before lines had checksums.
@@ -137,5 +137,18 @@ fn remove_finding(run: &Path, finding: &str) {
         let text = fs::read_to_string(&path).unwrap();
         assert!(text.contains(format), "{text}");
         fs::write(&path, text.replace(format, earlier).replace(&format!("\"{finding}\""), "")).unwrap();
+    }
+}
+
+#[test]
+fn run_in_place_of_a_finding_is_an_error_that_names_one() {
+    let run = run(&["--cases", "60"]);
+    let name = findings(run.path()).first().cloned().expect("a finding");
+    let out = tempfile::tempdir().unwrap();
+    for arguments in [&["adopt"][..], &["replay"], &["repro", "--out", text(out.path())]] {
+        let outcome = twinfer(&[arguments, &[text(run.path())]].concat()).run();
+        assert_eq!(outcome.code, Some(2), "{}", outcome.shown());
+        assert!(outcome.stderr.contains("is a run: give one of its findings"), "{}", outcome.stderr);
+        assert!(outcome.stderr.contains(&name), "{}", outcome.stderr);
     }
 }

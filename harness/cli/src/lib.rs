@@ -21,6 +21,7 @@ mod command;
 mod continuation;
 mod exit;
 mod failure;
+mod finding_folder;
 mod formats;
 mod installation;
 mod interruption;

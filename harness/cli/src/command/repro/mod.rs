@@ -11,7 +11,7 @@ use std::{fs, path::PathBuf};
 use clap::Args;
 
 use self::reproduction::Reproduction;
-use crate::{Exit, Failure, backends::Backends, output::line, paint};
+use crate::{Exit, Failure, backends::Backends, finding_folder::is_no_run, output::line, paint};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -26,6 +26,7 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    is_no_run(&arguments.case)?;
     let out = &arguments.out;
     if fs::read_dir(out).is_ok_and(|mut entries| entries.next().is_some()) {
         return Err(Failure::usage(format!("--out {} is not empty: give another folder", out.display())));

@@ -1,0 +1,18 @@
+use std::path::Path;
+
+use twinfer_store::{findings_of_run, has_run};
+
+use crate::Failure;
+
+/// An error if `folder` is a whole run, where the folder of one finding is asked for.
+pub fn is_no_run(folder: &Path) -> Result<(), Failure> {
+    if !has_run(folder) {
+        return Ok(());
+    }
+    let run = folder.display();
+    let first = findings_of_run(folder).ok().and_then(|findings| findings.into_iter().next());
+    Err(Failure::usage(match first {
+        Some(finding) => format!("{run} is a run: give one of its findings, such as {}", finding.display()),
+        None => format!("{run} is a run without findings: give the folder of a finding"),
+    }))
+}
