@@ -345,3 +345,28 @@ fn node_of_constants_alone_is_cut_along_its_axes() {
         minimized.case.graph.initializers.iter().map(|one| one.tensor.shape.clone()).collect();
     assert_eq!(shapes, [vec![1, 1], vec![1]]);
 }
+
+/// A finding that does not depend on values, such as another precision, must not end outside of what ONNX defines.
+#[test]
+fn scales_stay_positive_whatever_the_values() {
+    let is_quantized =
+        |case: &Case| case.graph.nodes.iter().any(|node| matches!(node.op, Op::QuantizeLinear(_)));
+    let scales = |case: &Case| {
+        let quantizers = case
+            .graph
+            .nodes
+            .iter()
+            .filter(|node| matches!(node.op, Op::QuantizeLinear(_) | Op::DequantizeLinear(_)));
+        let names: Vec<_> = quantizers.map(|node| node.inputs[1].clone()).collect();
+        let stated = case.graph.initializers.iter().filter(|one| names.contains(&one.name));
+        stated.flat_map(|one| one.tensor.to_f64()).collect::<Vec<_>>()
+    };
+    for case in failing(Family::QdqConv, 6, is_quantized) {
+        let minimized = minimal(&case, is_quantized).case;
+        let scales = scales(&minimized);
+        assert!(
+            !scales.is_empty() && scales.iter().all(|scale| *scale > 0.0),
+            "{scales:?} in {minimized:#?}"
+        );
+    }
+}

@@ -5,6 +5,7 @@ pub mod channels;
 mod nodes;
 mod parameters;
 mod runs;
+mod scales;
 mod values;
 
 use twinfer_case::Case;

@@ -3,7 +3,7 @@ use std::iter::successors;
 use twinfer_case::{Case, TensorSource};
 use twinfer_onnx::{DataType, Tensor};
 
-use super::candidates::Candidates;
+use super::{candidates::Candidates, scales::are_positive};
 use crate::fit::Baseline;
 
 /// Simpler elements for a tensor, the simplest first.
@@ -17,7 +17,8 @@ const FORMS: &[fn(usize, f64) -> f64] = &[
     |_, value| (value / 2.0).trunc(),
 ];
 
-/// All tensors in one of the simpler forms, then each tensor in each of them, then single elements at zero.
+/// All tensors in one of the simpler forms, then each tensor in each of them, then single elements at zero. Where all scales of quantizers
+/// are positive they stay so: ONNX says nothing about others, and a finding that does not depend on values would end with them.
 pub fn simplify<'a>(case: &'a Case, _: &'a Baseline) -> Candidates<'a> {
     let graph = &case.graph;
     let count = graph.initializers.len() + case.runs.iter().map(|run| run.inputs.len()).sum::<usize>();
@@ -31,7 +32,9 @@ pub fn simplify<'a>(case: &'a Case, _: &'a Baseline) -> Candidates<'a> {
     let each = (0..count).flat_map(move |place| {
         FORMS.iter().filter_map(move |form| edited(case, place, |tensor| reform(tensor, *form)))
     });
-    Box::new(all.chain(each).chain((0..count).flat_map(move |place| zeroed(case, place))))
+    let candidates = all.chain(each).chain((0..count).flat_map(move |place| zeroed(case, place)));
+    let has_positive_scales = are_positive(case);
+    Box::new(candidates.filter(move |candidate| !has_positive_scales || are_positive(candidate)))
 }
 
 /// The case with one of its tensors edited.
