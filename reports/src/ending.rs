@@ -1,12 +1,17 @@
 //! Whether a run ended early, which every format says.
 
-use twinfer_case::RunEnd;
+use twinfer_case::{Budget, RunEnd};
 
 use crate::Report;
 
 /// Why divergences of the run were not triaged.
-pub(crate) const fn open_reason(report: &Report) -> &'static str {
+pub(crate) fn open_reason(report: &Report) -> &'static str {
+    let budget = report.run.as_ref().map(|run| run.budget);
     match &report.end {
+        // with a number of cases, all that can be reduced is
+        Some(RunEnd::Complete) if matches!(budget, Some(Budget::Cases(_))) => {
+            "only the whole model shows it, so it cannot be reduced"
+        }
         Some(RunEnd::Complete) => "time budget exhausted",
         Some(_) => "the run ended early",
         None => "the run has not ended",

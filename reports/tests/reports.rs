@@ -13,7 +13,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use twinfer_case::{Cause, Event, Finding, FindingCount, Kind, RunEnd, Signature};
+use twinfer_case::{Budget, Cause, Event, Finding, FindingCount, Kind, RunEnd, Signature};
 use twinfer_reports::{
     Difference, Format, IssueState, ListedIssue, Progress, Report, Reporter, RunFindings, first_screen,
 };
@@ -358,4 +358,16 @@ fn finding_of_a_backend_that_the_other_run_lacks_is_not_gone() {
     assert!(names(&difference.untried[0]) && !names(&difference.gone), "{difference:?}");
     let text = difference.render(Format::Terminal).unwrap();
     assert!(text.contains(&format!("not run  by the later run: {slug}")), "{text}");
+}
+
+#[test]
+fn cases_that_stay_open_say_why() {
+    let mut report = Report::of(&fixture::events());
+    assert!(Format::Terminal.render(&report).contains("1 not triaged (time budget exhausted)"));
+    report.run.as_mut().unwrap().budget = Budget::Cases(3);
+    let text = Format::Terminal.render(&report);
+    assert!(
+        text.contains("1 not triaged (only the whole model shows it, so it cannot be reduced)"),
+        "{text}"
+    );
 }

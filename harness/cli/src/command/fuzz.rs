@@ -10,7 +10,7 @@ use twinfer_configuration::{CONFIGURATION_FILE, Configuration, Jobs, Shard, seco
 use twinfer_generators::Family;
 use twinfer_libraries::Hashing;
 use twinfer_log::LogLevel;
-use twinfer_reports::{Format, ReportedFinding, RunFolder, first_screen};
+use twinfer_reports::{Format, Report, ReportedFinding, RunFolder, first_screen};
 use twinfer_store::{RunDirectory, known_findings, read_run};
 #[cfg(feature = "fault-injection")]
 use twinfer_worker::FAULT_INJECTION_VARIABLE;
@@ -147,13 +147,18 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     page::write_into(&out, &report);
     if report.end.as_ref().is_some_and(RunEnd::is_early) {
         note!("stopped early; resume with: {resumption}");
-    } else if report.summary.open > 0 {
+    } else if report.summary.open > 0 && is_limited_by_time(&report) {
         note!("to triage the remaining divergences, resume with: {resumption}");
     }
     if report.findings.iter().any(is_to_be_explained) {
         note!("to find out when findings show: twinfer explain {}", out.display());
     }
     Ok(arguments.continuation.exit(&report))
+}
+
+/// Whether another start would decide more: with a number of cases, all that can be decided is.
+fn is_limited_by_time(report: &Report) -> bool {
+    report.run.as_ref().is_some_and(|run| matches!(run.budget, Budget::Seconds(_)))
 }
 
 impl Arguments {
