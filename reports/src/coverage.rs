@@ -31,6 +31,6 @@ pub struct CoveredValue {
     pub name: String,
     /// The operators that have it.
     pub operators: u64,
-    /// Those of them that are in cases which differ on some backend.
+    /// How many of these are in cases where some backend diverges.
     pub differing: u64,
 }

@@ -50,8 +50,7 @@ impl Format {
     pub fn render_run(self, report: &Report, run: &RunFolder) -> String {
         match self {
             Self::Junit => junit::render(report, Some(run)),
-            Self::Html => WebPage { folder: Some(run), ..WebPage::new(report) }.render(),
-            Self::Terminal | Self::Json | Self::Markdown => self.render(report),
+            Self::Terminal | Self::Json | Self::Markdown | Self::Html => self.render(report),
         }
     }
 }

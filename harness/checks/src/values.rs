@@ -2,7 +2,7 @@
 
 use twinfer_case::{Kind, Note, Stage, is_poison};
 use twinfer_golden::{Agreement, Evaluation, Reference};
-use twinfer_onnx::Tensor;
+use twinfer_onnx::{Tensor, position};
 
 use crate::report::Report;
 
@@ -82,16 +82,6 @@ impl Tally {
 fn rounded(steps: f64) -> String {
     let text = format!("{steps:.2}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
-}
-
-/// The indices of the element at `place` in row-major order.
-fn position(shape: &[usize], mut place: usize) -> Vec<usize> {
-    let mut position = vec![0; shape.len()];
-    for (index, extent) in position.iter_mut().zip(shape).rev() {
-        *index = place % extent.max(&1);
-        place /= extent.max(&1);
-    }
-    position
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! Which values of attributes the generated cases of a run had.
 
-use std::collections::BTreeMap;
-
-use twinfer_case::{CaseRecord, Event, RunInfo, Verdict};
-use twinfer_generators::{CaseStream, Coverage, Family, ValueCount};
+use twinfer_case::{CaseRecord, Event, Verdict};
+use twinfer_generators::{Coverage, ValueCount};
 use twinfer_reports::{AttributeCoverage, CoveredAttribute, CoveredValue, Reporter};
+
+use crate::regenerated::Regenerated;
 
 /// The most cases that are generated again, which takes about a second.
 const MAX_CASES: u64 = 20_000;
@@ -12,8 +12,7 @@ const MAX_CASES: u64 = 20_000;
 /// Counts the values of the cases that finish, which it generates again.
 #[derive(Default)]
 pub struct CoverageCounter {
-    /// By the names of their families.
-    streams: BTreeMap<&'static str, CaseStream>,
+    regenerated: Regenerated,
     all: Coverage,
     differing: Coverage,
     cases: u64,
@@ -41,35 +40,23 @@ impl CoverageCounter {
         }
     }
 
-    /// The streams from which the cases of a run came.
-    fn start(&mut self, run: &RunInfo) {
-        let families = run.families.iter().filter_map(|name| name.parse::<Family>().ok());
-        self.streams =
-            families.map(|family| (family.name(), family.stream(run.distribution, run.seed))).collect();
-    }
-
-    /// Counts the case of a record, unless it came from no stream of the run.
+    /// Counts the case of a record, unless it cannot be generated again.
     fn record(&mut self, record: &CaseRecord) {
-        let Some(provenance) = &record.provenance else { return };
-        let Some(stream) = self.streams.get(provenance.family.as_str()) else { return };
-        let case = stream.case(provenance.index);
-        if case.provenance.as_ref() != Some(provenance) {
-            return;
-        }
+        let Some((_, case)) = self.regenerated.case(record) else { return };
         self.cases += 1;
-        self.all.record(&case);
+        self.all.record(&case.case);
         if record.variants.iter().any(|one| matches!(one.verdict, Verdict::Diverges(_))) {
-            self.differing.record(&case);
+            self.differing.record(&case.case);
         }
     }
 }
 
 impl Reporter for CoverageCounter {
     fn on_event(&mut self, event: &Event) {
-        match event {
-            Event::CampaignStarted { run } => self.start(run),
-            Event::CaseFinished { record } if self.cases < MAX_CASES => self.record(record),
-            _ => {}
+        if let Event::CaseFinished { record } = event
+            && self.cases < MAX_CASES
+        {
+            self.record(record);
         }
     }
 }

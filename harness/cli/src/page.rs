@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use twinfer_reports::{Report, Reporter, RunFolder, Timeline, WebPage};
+use twinfer_reports::{Format, Report, Reporter, RunFolder, Timeline, WebPage};
 use twinfer_store::{replay_events, write_page};
 
 use crate::{attribute_coverage::CoverageCounter, output::note, resumption::Resumption};
@@ -15,9 +15,17 @@ pub fn write_into(run: &Path, report: &Report) {
     }
 }
 
+/// The report on the run in the folder `run` in any format, to be written to the file `output`, or to standard output.
+pub fn render_as(format: Format, output: Option<&Path>, run: &Path, report: &Report) -> String {
+    match format {
+        Format::Html => render_for(output, run, report),
+        format => format.render_run(report, &RunFolder::around_page(run)),
+    }
+}
+
 /// The page on the run in the folder `run`, to be written to the file `output`, or to standard output and from there to a file in the
 /// current folder.
-pub fn render_for(output: Option<&Path>, run: &Path, report: &Report) -> String {
+fn render_for(output: Option<&Path>, run: &Path, report: &Report) -> String {
     let page_folder = output.and_then(Path::parent).filter(|parent| !parent.as_os_str().is_empty());
     let from_page = between(page_folder.unwrap_or(Path::new(".")), run);
     render(report, &RunFolder { path: run.to_owned(), from_page })

@@ -33,6 +33,8 @@ mod step;
 mod store;
 mod verify;
 mod wheel;
+#[cfg(test)]
+mod wheel_fixture;
 mod wheel_metadata;
 mod wheel_tree;
 mod workspace;

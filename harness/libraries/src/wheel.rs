@@ -107,7 +107,6 @@ fn unpack_one(archive: &mut ZipArchive<File>, inside: &str, target: &Path) -> Re
 mod tests {
     use std::{
         fs::{self, File},
-        io::Write,
         os::unix::fs::PermissionsExt,
         path::{Path, PathBuf},
     };
@@ -116,23 +115,11 @@ mod tests {
     use zip::{ZipWriter, write::SimpleFileOptions};
 
     use super::{inspect, unpack, verify};
-    use crate::{Error, Hashing, Package, Store};
+    use crate::{Error, Hashing, Package, Store, wheel_fixture::wheel_with};
 
     fn unpack_package(wheel: &Path, directory: &Path) -> Result<(), Error> {
         let package = Package::named("onnxruntime").unwrap();
         unpack(wheel, package.folder, package.files, directory)
-    }
-
-    fn wheel_with(entries: &[(&str, &str)]) -> (TempDir, PathBuf) {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("onnxruntime.whl");
-        let mut wheel = ZipWriter::new(File::create(&path).unwrap());
-        for (name, text) in entries {
-            wheel.start_file(*name, SimpleFileOptions::default()).unwrap();
-            wheel.write_all(text.as_bytes()).unwrap();
-        }
-        wheel.finish().unwrap();
-        (folder, path)
     }
 
     const LIBRARIES: [(&str, &str); 4] = [

@@ -101,24 +101,8 @@ fn is_equal(mut one: impl Read, mut other: impl Read) -> io::Result<bool> {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
-
-    use tempfile::TempDir;
-    use zip::{ZipWriter, write::SimpleFileOptions};
-
     use super::*;
-
-    fn wheel_with(entries: &[(&str, &str)]) -> (TempDir, PathBuf) {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("package.whl");
-        let mut wheel = ZipWriter::new(File::create(&path).unwrap());
-        for (name, text) in entries {
-            wheel.start_file(*name, SimpleFileOptions::default()).unwrap();
-            wheel.write_all(text.as_bytes()).unwrap();
-        }
-        wheel.finish().unwrap();
-        (folder, path)
-    }
+    use crate::wheel_fixture::wheel_with;
 
     #[test]
     fn whole_wheel_is_unpacked_and_compared() {

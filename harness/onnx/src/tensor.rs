@@ -80,6 +80,20 @@ pub fn volume(shape: &[usize]) -> Option<usize> {
     shape.iter().try_fold(1usize, |volume, extent| volume.checked_mul((*extent).max(1)))
 }
 
+/// The indices, one per axis, of the element at `place` in row-major order.
+///
+/// ```
+/// assert_eq!(twinfer_onnx::position(&[2, 3], 4), [1, 1]);
+/// ```
+pub fn position(shape: &[usize], mut place: usize) -> Vec<usize> {
+    let mut position = vec![0; shape.len()];
+    for (index, extent) in position.iter_mut().zip(shape).rev() {
+        *index = place % extent.max(&1);
+        place /= extent.max(&1);
+    }
+    position
+}
+
 /// Evaluates an expression with the element vector of any [`TensorData`] bound to a name.
 macro_rules! each_type {
     ($data:expr, $elements:ident => $body:expr) => {

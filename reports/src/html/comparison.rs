@@ -2,7 +2,7 @@
 
 use std::{cmp::Ordering, ops::Range};
 
-use twinfer_onnx::{Tensor, TensorType};
+use twinfer_onnx::{Tensor, TensorType, position};
 
 /// The most elements of one tensor that are drawn.
 pub const MAX_ELEMENTS: usize = 256;
@@ -114,16 +114,6 @@ fn difference(one: f64, other: f64) -> f64 {
         let size = (one - other).abs();
         if size.is_nan() { f64::INFINITY } else { size }
     }
-}
-
-/// The indices of the element at `place` in row-major order.
-fn position(shape: &[usize], mut place: usize) -> Vec<usize> {
-    let mut position = vec![0; shape.len()];
-    for (index, extent) in position.iter_mut().zip(shape).rev() {
-        *index = place % extent.max(&1);
-        place /= extent.max(&1);
-    }
-    position
 }
 
 #[cfg(test)]

@@ -55,7 +55,7 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// That of a whole page.
+    /// What a whole page may draw.
     pub const fn of_page() -> Self {
         Self { elements: Cell::new(ELEMENTS_OF_PAGE) }
     }

@@ -10,7 +10,7 @@ use twinfer_configuration::{CONFIGURATION_FILE, Configuration, Jobs, Shard, seco
 use twinfer_generators::Family;
 use twinfer_libraries::Hashing;
 use twinfer_log::LogLevel;
-use twinfer_reports::{Format, Report, ReportedFinding, RunFolder, first_screen};
+use twinfer_reports::{Format, Report, ReportedFinding, first_screen};
 use twinfer_store::{RunDirectory, known_findings, read_run};
 #[cfg(feature = "fault-injection")]
 use twinfer_worker::FAULT_INJECTION_VARIABLE;
@@ -141,7 +141,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     }
     write(&match arguments.format {
         Format::Terminal if !arguments.all => first_screen(&report, &out.to_string_lossy()),
-        format => format.render_run(&report, &RunFolder::around_page(&out)),
+        format => page::render_as(format, None, &out, &report),
     });
     note!("run directory: {}", out.display());
     page::write_into(&out, &report);

@@ -1,13 +1,14 @@
-use std::{fs, path::PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use twinfer_configuration::Configuration;
-use twinfer_reports::{Format, Report, RunFolder};
+use twinfer_reports::{Format, Report};
 
 use crate::{
     Exit, Failure,
     formats::formats,
     issues::resolve,
+    out_folder::is_free,
     output::{note, write},
     page,
 };
@@ -32,16 +33,14 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let configuration = Configuration::read(arguments.config.as_deref())?;
     let out = &arguments.out;
-    if fs::read_dir(out).is_ok_and(|mut entries| entries.next().is_some()) {
-        return Err(Failure::usage(format!("--out {} is not empty: give another folder", out.display())));
-    }
+    is_free(out)?;
     let missing = twinfer_store::merge(&arguments.runs, out, &is_same_bug)?;
     for shard in missing {
         note!("shard {shard} was not given: its cases are missing");
     }
     let mut report = Report::of_directory(out).map_err(Failure::usage)?;
     resolve(&mut report, &configuration.known, None)?;
-    write(&arguments.format.render_run(&report, &RunFolder::around_page(out)));
+    write(&page::render_as(arguments.format, None, out, &report));
     page::write_into(out, &report);
     Ok(Exit::of_campaign(&report))
 }

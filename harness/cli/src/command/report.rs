@@ -5,7 +5,7 @@ use std::{
 
 use clap::Args;
 use twinfer_configuration::Configuration;
-use twinfer_reports::{Format, Report, RunFolder};
+use twinfer_reports::{Format, Report};
 
 use crate::{Exit, Failure, formats::formats, issues::resolve, output::write, page, resumption::Resumption};
 
@@ -33,10 +33,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     if output.is_some() {
         console::set_colors_enabled(false);
     }
-    let text = match arguments.format {
-        Format::Html => page::render_for(output, &arguments.run, &report),
-        format => format.render_run(&report, &RunFolder::around_page(&arguments.run)),
-    };
+    let text = page::render_as(arguments.format, output, &arguments.run, &report);
     match output {
         Some(path) => fs::write(path, text).map_err(|error| unwritable(path, &error))?,
         None => write(&text),

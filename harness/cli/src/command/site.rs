@@ -8,14 +8,16 @@ use std::{
 
 use clap::Args;
 use crossbeam_channel::unbounded;
-use twinfer_case::{CaseRecord, EncodedCase, Provenance};
-use twinfer_generators::{CaseStream, Family, Feature};
+use twinfer_case::CaseRecord;
+use twinfer_generators::{Family, Feature};
 use twinfer_reports::{Row, RunTally, Site};
 use twinfer_store::{StoreError, adopt, findings_of_run, has_run};
 
 use crate::{
     Exit, Failure,
+    out_folder::is_free,
     output::{line, note},
+    regenerated::Regenerated,
 };
 
 #[derive(Debug, Args)]
@@ -30,9 +32,7 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let out = &arguments.out;
-    if fs::read_dir(out).is_ok_and(|mut entries| entries.next().is_some()) {
-        return Err(Failure::usage(format!("--out {} is not empty: give another folder", out.display())));
-    }
+    is_free(out)?;
     let runs = runs(&arguments.runs)?;
     let mut site = Site::new(rows());
     read_all(&runs, &mut |tally| {
@@ -114,36 +114,14 @@ fn read_all(runs: &[PathBuf], add: &mut dyn FnMut(RunTally)) -> Result<(), Store
 }
 
 fn read(run: &Path) -> Result<RunTally, StoreError> {
-    let mut streams = Streams::default();
-    RunTally::read(run, &mut |record| streams.rows_of(record))
+    let mut cases = Regenerated::default();
+    RunTally::read(run, &mut |record| rows_of(&mut cases, record))
 }
 
-/// The streams of cases that a run has drawn from.
-#[derive(Default)]
-struct Streams(Vec<(Provenance, CaseStream)>);
-
-impl Streams {
-    /// The rows of a case, which is generated again; `None` if that gives another case.
-    fn rows_of(&mut self, record: &CaseRecord) -> Option<Vec<u16>> {
-        let provenance = record.provenance.as_ref()?;
-        let family: Family = provenance.family.parse().ok()?;
-        let case = self.stream(family, provenance).case(provenance.index);
-        let features = Feature::of(&case);
-        if EncodedCase::encode(case).ok()?.task.hash != record.case {
-            return None;
-        }
-        let of_family = Family::ALL.iter().position(|one| *one == family)?;
-        let of_features = features.iter().map(|feature| Family::ALL.len() + feature.index());
-        [of_family].into_iter().chain(of_features).map(|row| u16::try_from(row).ok()).collect()
-    }
-
-    fn stream(&mut self, family: Family, provenance: &Provenance) -> &CaseStream {
-        let of_stream = Provenance { index: 0, ..provenance.clone() };
-        let place = self.0.iter().position(|(known, _)| *known == of_stream).unwrap_or_else(|| {
-            let stream = family.stream(provenance.distribution, provenance.seed);
-            self.0.push((of_stream, stream));
-            self.0.len() - 1
-        });
-        &self.0[place].1
-    }
+/// The rows of a case; `None` if it cannot be generated again.
+fn rows_of(cases: &mut Regenerated, record: &CaseRecord) -> Option<Vec<u16>> {
+    let (family, case) = cases.case(record)?;
+    let of_family = Family::ALL.iter().position(|one| *one == family)?;
+    let of_features = Feature::of(&case.case).into_iter().map(|feature| Family::ALL.len() + feature.index());
+    [of_family].into_iter().chain(of_features).map(|row| u16::try_from(row).ok()).collect()
 }

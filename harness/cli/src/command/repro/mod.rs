@@ -6,12 +6,14 @@ mod readme;
 mod reproduction;
 mod runtime;
 
-use std::{fs, path::PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 
 use self::reproduction::Reproduction;
-use crate::{Exit, Failure, backends::Backends, finding_folder::is_no_run, output::line, paint};
+use crate::{
+    Exit, Failure, backends::Backends, finding_folder::is_no_run, out_folder::is_free, output::line, paint,
+};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -28,9 +30,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     is_no_run(&arguments.case)?;
     let out = &arguments.out;
-    if fs::read_dir(out).is_ok_and(|mut entries| entries.next().is_some()) {
-        return Err(Failure::usage(format!("--out {} is not empty: give another folder", out.display())));
-    }
+    is_free(out)?;
     let reproduction = Reproduction::of(&arguments.case, arguments.backends.as_ref())?;
     files::write(&reproduction, out)?;
     line!(paint::good("written to") => " {}", out.display());
