@@ -103,17 +103,22 @@ impl Finding {
         }
     }
 
-    /// Whether the case of this finding has all that shows the `unstable` one, which lists what it came to: repeats may have missed that this
-    /// varies too.
-    pub fn is_outcome_of(&self, unstable: &Self) -> bool {
-        let is_core = match (&unstable.signature.cause, &self.signature.cause) {
-            (Cause::Graph(core), Cause::Graph(classes)) => core.iter().all(|class| classes.contains(class)),
+    /// Whether this is one outcome of a finding that varies: repeats may have missed that this varies too. The case has all that shows the
+    /// other, if that is unstable, and otherwise exactly that.
+    pub fn is_outcome_of(&self, varying: &Self) -> bool {
+        let is_core = match (&varying.signature.cause, &self.signature.cause) {
+            (Cause::Graph(core), Cause::Graph(classes)) if varying.kind == Kind::Unstable => {
+                core.iter().all(|class| classes.contains(class))
+            }
+            (Cause::Graph(core), Cause::Graph(classes)) => varying.kind.varies() && core == classes,
             _ => false,
         };
+        let is_listed =
+            |one: &RepeatedOutcome| varying.outcomes.iter().any(|other| other.outcome == one.outcome);
         is_core
-            && unstable.signature.backend == self.signature.backend
+            && varying.signature.backend == self.signature.backend
             && !self.outcomes.is_empty()
-            && self.outcomes.iter().all(|one| unstable.lists(&one.outcome))
+            && self.outcomes.iter().all(is_listed)
     }
 
     /// Records that the finding was seen once more; false if it had been seen there before.
@@ -206,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn stable_finding_may_be_one_outcome_of_an_unstable_one() {
+    fn stable_finding_may_be_one_outcome_of_one_that_varies() {
         let stored =
             include_str!("../../../golden/cases/ort-cpu-parse-crash-convtranspose-0c8bd0e2/finding.json");
         let outcome =
@@ -231,6 +236,9 @@ mod tests {
         assert!(!finding(Kind::BuildFailure, &["DequantizeLinear"], &[&other]).is_outcome_of(&unstable));
         assert!(!finding(Kind::RejectsValid, &["Conv"], &[&rejected]).is_outcome_of(&unstable));
         assert!(!finding(Kind::RejectsValid, &["DequantizeLinear"], &[]).is_outcome_of(&unstable));
+        let by_state = finding(Kind::StateDependent, &["DequantizeLinear"], &[&rejected, &crashed]);
+        assert!(finding(Kind::RejectsValid, &["DequantizeLinear"], &[&rejected]).is_outcome_of(&by_state));
+        assert!(!larger.is_outcome_of(&by_state), "it may show for another reason");
     }
 
     #[test]

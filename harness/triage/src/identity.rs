@@ -12,7 +12,7 @@ pub struct Identity {
     pub signature: Signature,
     /// The [classes](crate::classes) of the finding's minimal case.
     pub classes: Vec<String>,
-    /// What repeats of an unstable finding's minimal case came to; empty for any other finding.
+    /// What repeats of the minimal case came to if the finding varies; empty for any other finding.
     pub outcomes: Vec<CaseOutcome>,
     /// The condition under which the finding shows, if it is known.
     pub trigger: Option<Trigger>,
@@ -25,8 +25,8 @@ pub struct Identity {
 impl Identity {
     /// How `finding`, whose minimal case is `case`, is recognized.
     pub fn of(finding: &Finding, case: &Case) -> Self {
-        let is_unstable = finding.kind == Kind::Unstable;
-        let outcomes = finding.outcomes.iter().filter(|_| is_unstable).map(|one| one.outcome.clone());
+        let outcomes =
+            finding.outcomes.iter().filter(|_| finding.kind.varies()).map(|one| one.outcome.clone());
         Self {
             outcomes: outcomes.collect(),
             trigger: finding.trigger.clone(),
@@ -115,7 +115,7 @@ impl Identity {
         self.classes.iter().all(|class| classes.contains(class))
     }
 
-    /// Whether a divergence with this signature is one of the outcomes of an unstable finding.
+    /// Whether a divergence with this signature is one of the outcomes of a finding that varies.
     fn lists(&self, signature: &Signature) -> bool {
         let is_outcome = |outcome: &CaseOutcome| {
             outcome.kinds.contains(&signature.kind) && outcome.error == signature.error
@@ -126,7 +126,7 @@ impl Identity {
     /// Whether a case that looks like this most likely shows the finding.
     pub(crate) fn is_likely(&self, provisional: &Provisional) -> bool {
         let Provisional { signature, nodes } = provisional;
-        if self.lists(signature) {
+        if self.signature.kind == Kind::Unstable && self.lists(signature) {
             return matches!(&signature.cause, Cause::Graph(present) if self.is_contained_in(present));
         }
         if self.signature.kind == Kind::AcceptsInvalid {
@@ -211,7 +211,7 @@ fn is_same_fallback(one: &Cause, other: &Cause) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use twinfer_case::{Axes, Expectation, Fact, Quantity, Relation, Request, Stage, Tally};
+    use twinfer_case::{Axes, Ending, Expectation, Fact, Quantity, Relation, Request, Stage, Tally};
     use twinfer_onnx::{Conv, DataType, Dim, Graph, Initializer, Node, Op, Tensor, TensorData, ValueInfo};
 
     use super::*;
@@ -310,6 +310,21 @@ mod tests {
         assert!(one.is_same_as(&explained(&case(2, 2), &["Conv", "group"], &["conv-bias-negated"])));
         assert!(!one.is_same_as(&explained(&case(2, 2), &["Conv", "group"], &["conv-bias-halved"])));
         assert!(!one.is_same_as(&explained(&case(2, 2), &["Conv", "group"], &[])));
+    }
+
+    #[test]
+    fn one_outcome_of_a_finding_that_varies_is_that_finding() {
+        let outcome = |kinds| CaseOutcome { stage: Stage::Execute, ended: Ending::Ok, error: None, kinds };
+        let varying = Identity {
+            outcomes: vec![outcome(Vec::new()), outcome(vec![Kind::WrongValues])],
+            ..Identity::of_case(signature(Kind::StateDependent, &["Conv"]), &case(1, 4))
+        };
+        let stable = |kind, classes| Identity::of_case(signature(kind, classes), &case(1, 4));
+        assert!(varying.is_same_as(&stable(Kind::WrongValues, &["Conv"])));
+        assert!(!varying.is_same_as(&stable(Kind::WrongShape, &["Conv"])), "no repeat came to it");
+        let grouped = signature(Kind::WrongValues, &["Conv", "group"]);
+        assert!(!varying.matches(&grouped), "it may show for another reason");
+        assert!(!varying.is_likely(&grouped.into()), "values are wrong for many reasons");
     }
 
     #[test]
