@@ -214,7 +214,7 @@ impl Campaign {
         let escalation_thread = EscalationThread { variants: triage_workers, policy };
         let investigator = Investigator::new(oracle, &self.source, self.options.minimize)
             .with_neighbors(self.options.experiments.then(|| &*NEIGHBORS));
-        let resources = Resources { variants: triage_workers, investigator, dedup: &dedup };
+        let resources = Resources { host: &self.host, variants: triage_workers, investigator, dedup: &dedup };
         let of_variant = |((pools, items), workers): ((&Arc<DevicePools>, _), &Vec<WorkerProcess>)| {
             VariantWorkers::new(Arc::clone(pools), items, device_use(workers))
         };

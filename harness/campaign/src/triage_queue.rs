@@ -20,7 +20,7 @@ use twinfer_triage::{
     Cancellation, Catalog, Confirmed, Dedup, Effort, Identity, Investigator, Place, Reduced, Suspect,
     TriageOutcome, TriageResult,
 };
-use twinfer_workers::TriageWorkers;
+use twinfer_workers::{HostContext, TriageWorkers};
 
 use self::lookahead::{Lookahead, Wanted};
 use crate::{
@@ -66,6 +66,7 @@ pub struct Limits {
 /// What every investigation uses.
 #[derive(Clone, Copy)]
 pub struct Resources<'env> {
+    pub host: &'env HostContext,
     /// By variant.
     pub variants: &'env [TriageWorkers],
     pub investigator: Investigator<'env>,
@@ -114,9 +115,10 @@ impl<'scope, 'env> TriageQueue<'scope, 'env> {
         self.done.append(&mut rest.split_off(&(index + 1, 0, 0)));
     }
 
-    /// Runs more investigations at once, since no case runs any more.
-    pub const fn run_alone(&mut self) {
+    /// Runs more investigations at once, and starts more workers for them, since no case runs any more.
+    pub fn run_alone(&mut self) {
         self.limits.at_once = self.limits.at_once_alone;
+        self.resources.host.end_cases();
     }
 
     /// Starts no more investigations, and has those under way try no further candidates: time is up.

@@ -41,6 +41,11 @@ impl HostContext {
         self.watchdog.shut_down();
     }
 
+    /// Lets more workers start at once: no case runs any more.
+    pub fn end_cases(&self) {
+        self.starts.use_all_cores();
+    }
+
     /// The watchdog of all workers.
     pub(crate) const fn watchdog(&self) -> &Watchdog {
         &self.watchdog

@@ -16,13 +16,11 @@ use tracing::debug;
 pub struct Semaphore {
     /// What the permits are for, for the log.
     name: &'static str,
-    permits: usize,
     state: Mutex<State>,
     changed: Condvar,
 }
 
-/// Workers that start at once on a machine with many cores. Eight workers of TensorRT that start together take 19 s, one alone takes
-/// 9 s (docs/performance.md); larger numbers were not measured.
+/// The most workers that start at once, on a machine with many cores.
 const STARTS: usize = 16;
 
 /// One permit in this many may go to a spare: starting one takes cores that cases could use.
@@ -43,8 +41,8 @@ pub enum Priority {
 /// The right to proceed; released when dropped.
 pub struct Permit<'a>(&'a Semaphore);
 
-#[derive(Default)]
 struct State {
+    permits: usize,
     /// Permits that are taken.
     taken: usize,
     /// Threads with [`Priority::Needed`] that have arrived so far, and how many of these have got a permit.
@@ -62,13 +60,23 @@ impl Semaphore {
     /// A semaphore for the workers that start on this machine: half of the cores, since cases need the others, and at most
     /// 16.
     pub fn for_worker_starts() -> Self {
-        let cores = thread::available_parallelism().map_or(1, NonZero::get);
-        Self::new("worker starts", (cores / 2).clamp(2, STARTS))
+        Self::new("worker starts", (cores() / 2).clamp(2, STARTS))
+    }
+
+    /// Lets workers start on all cores, since no case needs one any more.
+    pub fn use_all_cores(&self) {
+        self.set_permits(cores().clamp(2, STARTS));
     }
 
     /// A semaphore with so many permits. The `name` says what they are for, in the log.
     pub fn new(name: &'static str, permits: usize) -> Self {
-        Self { name, permits, state: Mutex::default(), changed: Condvar::new() }
+        let state = State { permits, taken: 0, arrived: 0, admitted: 0 };
+        Self { name, state: Mutex::new(state), changed: Condvar::new() }
+    }
+
+    fn set_permits(&self, permits: usize) {
+        self.state().permits = permits;
+        self.changed.notify_all();
     }
 
     /// Waits for a permit.
@@ -94,12 +102,13 @@ impl Semaphore {
                 let number = state.arrived;
                 state.arrived += 1;
                 state =
-                    self.wait_while(state, |state| state.admitted < number || state.taken >= self.permits);
+                    self.wait_while(state, |state| state.admitted < number || state.taken >= state.permits);
                 state.admitted += 1;
             }
             Priority::Spare => {
-                let permits = (self.permits / SPARES).max(1);
-                state = self.wait_while(state, |state| state.is_needed() || state.taken >= permits);
+                state = self.wait_while(state, |state| {
+                    state.is_needed() || state.taken >= (state.permits / SPARES).max(1)
+                });
             }
         }
         state.taken += 1;
@@ -120,6 +129,11 @@ impl Semaphore {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The cores of this machine that the process may use.
+fn cores() -> usize {
+    thread::available_parallelism().map_or(1, NonZero::get)
 }
 
 impl Drop for Permit<'_> {
@@ -159,6 +173,19 @@ mod tests {
             drop(first);
             third.join().expect("it proceeds once a permit is released");
         });
+    }
+
+    #[test]
+    fn thread_proceeds_when_there_are_more_permits() {
+        let semaphore = Semaphore::new("test", 1);
+        let first = semaphore.acquire(Priority::Needed);
+        thread::scope(|scope| {
+            let second = scope.spawn(|| drop(semaphore.acquire(Priority::Needed)));
+            until_waiting(&semaphore, 1);
+            semaphore.set_permits(2);
+            second.join().expect("it proceeds while the first permit is taken");
+        });
+        drop(first);
     }
 
     #[test]
