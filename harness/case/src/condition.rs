@@ -32,6 +32,8 @@ pub enum Condition {
     OutputPadding,
     /// The attribute `output_shape` is present.
     OutputShape,
+    /// The node does not have the attribute of this name.
+    AttributeAbsent(String),
     /// Some pad is negative.
     NegativePads,
     /// Some pad is at least the extent of the dilated kernel on its axis.
@@ -120,6 +122,9 @@ impl Condition {
             Self::OutputPaddingAtLeastStride => window.as_ref().is_some_and(pads_output_by_a_stride),
             Self::OutputPadding => window.is_some_and(|window| window.has_output_padding()),
             Self::OutputShape => window.is_some_and(|window| window.output_shape.is_some()),
+            Self::AttributeAbsent(name) => {
+                node.op.written_attributes().iter().all(|attribute| attribute.name != *name)
+            }
             Self::NegativePads => {
                 window.is_some_and(|window| window.pads.into_iter().flatten().any(|&pad| pad < 0))
             }
