@@ -11,7 +11,7 @@ pub fn description() -> Description {
 }
 
 fn capabilities() -> Vec<Capability> {
-    use Condition::{All, Any, AttributeAbsent, Dtype, Operator, OutputShape, SpatialRank};
+    use Condition::{All, Any, AttributeAbsent, AutoPadSame, Dtype, Not, Operator, OutputShape, SpatialRank};
     let operators = |names: &[&str]| Any(names.iter().map(|name| Operator((*name).to_owned())).collect());
     let absent = |name: &str| AttributeAbsent(name.to_owned());
     let convolutions = || operators(&["Conv", "ConvTranspose", "ConvInteger"]);
@@ -49,7 +49,7 @@ fn capabilities() -> Vec<Capability> {
                 Any(vec![
                     absent("dilations"),
                     absent("strides"),
-                    All(vec![absent("pads"), absent("auto_pad")]),
+                    All(vec![absent("pads"), Not(Box::new(AutoPadSame))]),
                 ]),
             ]),
             Refusal::default(),

@@ -14,6 +14,8 @@ pub enum Condition {
     All(Vec<Self>),
     /// At least one holds.
     Any(Vec<Self>),
+    /// It does not hold for the node.
+    Not(Box<Self>),
     /// A node has this ONNX operator type.
     Operator(String),
     /// The node's kernel has this many spatial axes.
@@ -109,9 +111,10 @@ impl Condition {
         match self {
             Self::All(conditions) => conditions.iter().all(|condition| condition.holds_at(graph, node)),
             Self::Any(conditions) => conditions.iter().any(|condition| condition.holds_at(graph, node)),
+            Self::Not(condition) => !condition.holds_at(graph, node),
             Self::Operator(name) => node.op.op_type() == name,
             Self::SpatialRank(rank) => {
-                window.is_some() && weight_rank(graph, node).and_then(|all| all.checked_sub(2)) == Some(*rank)
+                attributes().is_some() && weight_rank(graph, node).and_then(|all| all.checked_sub(2)) == Some(*rank)
             }
             Self::Dilated => attributes().is_some_and(|window| window.is_dilated()),
             Self::Strided => window.is_some_and(|window| window.is_strided()),
