@@ -19,13 +19,9 @@ pub struct Loaded {
     outputs: Vec<Option<DataType>>,
 }
 
-impl Runtime {
-    pub fn new() -> Self {
-        Self { threads: Arc::new(ThreadPool::with_num_threads(1)) }
-    }
-
+impl Loaded {
     /// Reads the bytes of an ONNX model and optimizes it, which rten does in one call.
-    pub fn load(&self, bytes: &[u8]) -> Result<Loaded, Refusal> {
+    pub fn read(bytes: &[u8]) -> Result<Self, Refusal> {
         // a model that twinfer cannot describe is left to rten
         let interface = Interface::decode(bytes).ok();
         let values = interface.iter().flat_map(|interface| interface.inputs.iter().chain(&interface.outputs));
@@ -33,7 +29,13 @@ impl Runtime {
         let model = Model::load(bytes.to_vec())?;
         let declared = |place: usize| Some(interface.as_ref()?.outputs.get(place)?.dtype);
         let outputs = (0..model.output_ids().len()).map(declared).collect();
-        Ok(Loaded { model, outputs })
+        Ok(Self { model, outputs })
+    }
+}
+
+impl Runtime {
+    pub fn new() -> Self {
+        Self { threads: Arc::new(ThreadPool::with_num_threads(1)) }
     }
 
     /// The outputs of the model, in its order.

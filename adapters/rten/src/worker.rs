@@ -12,7 +12,11 @@ use twinfer_protocol::{
     Fault, FaultCause, FrameError, FromWorker, MessageError, PROTOCOL_VERSION, ToWorker, read_to_worker,
 };
 
-use crate::{capabilities, refusal::Refusal, runtime::Runtime};
+use crate::{
+    capabilities,
+    refusal::Refusal,
+    runtime::{Loaded, Runtime},
+};
 
 /// Why the worker ends before the supervisor closes the pipe.
 pub enum WorkerError {
@@ -66,7 +70,7 @@ impl Worker {
     /// What rten does with a case.
     fn observe(&mut self, task: &Task, variant: usize) -> Result<Observation, WorkerError> {
         self.enter(Stage::Parse, task.hash, variant)?;
-        let model = match self.runtime.load(&task.model) {
+        let model = match Loaded::read(&task.model) {
             Ok(model) => model,
             Err(refusal) => return Ok(observation(Stage::Parse, Vec::new(), Err(refusal))),
         };

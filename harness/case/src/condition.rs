@@ -114,7 +114,8 @@ impl Condition {
             Self::Not(condition) => !condition.holds_at(graph, node),
             Self::Operator(name) => node.op.op_type() == name,
             Self::SpatialRank(rank) => {
-                attributes().is_some() && weight_rank(graph, node).and_then(|all| all.checked_sub(2)) == Some(*rank)
+                attributes().is_some()
+                    && weight_rank(graph, node).and_then(|all| all.checked_sub(2)) == Some(*rank)
             }
             Self::Dilated => attributes().is_some_and(|window| window.is_dilated()),
             Self::Strided => window.is_some_and(|window| window.is_strided()),
