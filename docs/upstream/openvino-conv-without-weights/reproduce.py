@@ -1,6 +1,6 @@
 """Reading a Conv without weights ends the process (signal 11)
 
-Exit status: 1, the bug shows; 0, it does not. `reproduce.py onnxruntime` runs the same model in ONNX Runtime.
+Exit status: 1, the bug shows; 0, it does not; 2, a package is missing. `reproduce.py onnxruntime` runs the same model in ONNX Runtime.
 """
 
 import os
@@ -33,9 +33,12 @@ child = os.fork()
 if child == 0:
     try:
         print(run())
+    except ImportError as error:
+        print(error)
+        os._exit(2)
     except Exception as error:
         print(f"refused: {error}")
     os._exit(0)
 _, status = os.waitpid(child, 0)
 print(f"the process ended with status {os.waitstatus_to_exitcode(status)}")
-sys.exit(1 if os.WIFSIGNALED(status) else 0)
+sys.exit(1 if os.WIFSIGNALED(status) else os.waitstatus_to_exitcode(status))
