@@ -1,4 +1,4 @@
-"""ReferenceEvaluator: ConvTranspose with output_shape fails unless no padding follows from it
+"""ReferenceEvaluator: ConvTranspose with output_shape fails where padding follows from it
 
 Exit status: 1, the bug shows; 0, it does not; 2, a package is missing. `reproduce.py onnxruntime` runs the same model in ONNX Runtime.
 """

@@ -1,4 +1,4 @@
-//! MaxPool of one spatial axis without strides is refused
+//! MaxPool without strides is refused
 //!
 //! Exit status: 1, or 101 after a panic, the bug shows; 0, it does not.
 
