@@ -7,7 +7,7 @@ use rten::{Model, Value};
 fn main() {
     let model = Model::load_file(concat!(env!("CARGO_MANIFEST_DIR"), "/model.onnx"));
     let result = model.map_err(|error| error.to_string()).and_then(|model| {
-        let elements = (0..960).map(|place| i8::from(place == 0)).collect::<Vec<_>>();
+        let elements = (0..960).map(|place| if place == 0 { 1 } else { 0 }).collect::<Vec<i8>>();
         let input = Value::from_shape(&[2, 32, 3, 5], elements).unwrap();
         let run = model.run(vec![(model.input_ids()[0], input.into())], model.output_ids(), None);
         run.map_err(|error| error.to_string())
