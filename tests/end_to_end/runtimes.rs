@@ -1,18 +1,20 @@
-//! Backends that are Python packages.
+//! Runtimes beside ONNX Runtime and TensorRT.
 
 use std::{fs, path::Path};
 
-use twinfer_tests::{Outcome, no_findings};
+use twinfer_tests::{Outcome, executable, no_findings};
 
 use crate::{
     fuzz::{findings, fuzz, journal},
     twinfer,
 };
 
-/// Their labels.
+/// Those that are Python packages.
 const LABELS: [&str; 3] = ["openvino", "onnx-reference", "tract"];
+/// The program of rten.
+const PROGRAM: &str = "twinfer-rten";
 
-/// The labels of those that are installed.
+/// The labels of the runtimes that are here.
 fn installed() -> Vec<&'static str> {
     let store = twinfer_libraries::Store::open().unwrap();
     let is_installed = |label: &&str| {
@@ -22,7 +24,24 @@ fn installed() -> Vec<&'static str> {
         }
         found.is_ok()
     };
-    LABELS.into_iter().filter(is_installed).collect()
+    let has_program = executable(env!("CARGO_BIN_EXE_twinfer-under-test")).with_file_name(PROGRAM).is_file();
+    if !has_program {
+        eprintln!("skipped: {PROGRAM} is not beside twinfer");
+    }
+    LABELS.into_iter().filter(is_installed).chain(has_program.then_some("rten")).collect()
+}
+
+#[test]
+fn missing_program_is_named_with_its_installation() {
+    let folder = tempfile::tempdir().unwrap();
+    let backends = format!("golden,rten,lib={}", folder.path().join(PROGRAM).display());
+    let outcome = fuzz(folder.path(), &["--cases", "1", "--backends", &backends]);
+    assert_eq!(outcome.code, Some(3), "{}", outcome.shown());
+    assert!(
+        outcome.stderr.contains("is not a file: run `cargo install --locked --path adapters/rten`"),
+        "{}",
+        outcome.shown()
+    );
 }
 
 #[test]
@@ -35,8 +54,10 @@ fn installed_runtimes_are_compared_under_their_labels() {
         assert!(matches!(outcome.code, Some(0 | 1)), "{}", outcome.shown());
         let cases = journal(out.path());
         assert!(cases.iter().all(|case| case["variants"][0]["variant"] == label), "{label}");
-        let conforms = cases.iter().filter(|case| case["variants"][0]["verdict"] == "conforms").count();
-        assert!(conforms >= 30, "{label} conforms on {conforms} of 40 cases: {}", outcome.shown());
+        let verdicts = cases.iter().map(|case| &case["variants"][0]["verdict"]);
+        let conforms = verdicts.clone().filter(|verdict| *verdict == "conforms").count();
+        let unsupported = verdicts.filter(|verdict| verdict.get("unsupported").is_some()).count();
+        assert!(conforms >= 10 && conforms + unsupported >= 30, "{label}: {}", outcome.shown());
         let found = findings(out.path());
         assert!(found.iter().all(|finding| finding.starts_with(label)), "{found:?}");
     }

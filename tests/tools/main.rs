@@ -1,8 +1,9 @@
-//! The commands in `tools/` that compare two versions of twinfer.
+//! The commands in `tools/` that compare two versions of twinfer, and the one that compares runtimes.
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
 mod campaigns;
 mod runs;
+mod runtime_table;
 
 use std::{
     ffi::OsStr,

@@ -23,6 +23,7 @@ fn given(variant: &Variant, ort: Option<OsString>) -> Option<PathBuf> {
         | BackendName::OpenVino
         | BackendName::OnnxReference
         | BackendName::Tract
+        | BackendName::Rten
         | BackendName::External(_) => None,
     };
     let option = variant.options.get(OptionKey::Library.key()).filter(|_| loads_library(&variant.backend));

@@ -79,6 +79,8 @@ backends! {
     OnnxReference: "onnx-reference", Some("onnx-reference"), Never;
     /// tract, as a Python package.
     Tract: "tract", Some("tract"), Never;
+    /// rten, in a program of its own.
+    Rten: "rten", None, Never;
 }
 
 impl BackendName {
@@ -91,6 +93,14 @@ impl BackendName {
     /// Whether the backend is a Python package: its worker is the adapter in the package's environment.
     pub const fn has_adapter(&self) -> bool {
         matches!(self, Self::OpenVino | Self::OnnxReference | Self::Tract)
+    }
+
+    /// The program that is the backend's worker, which users install themselves; `None` if the worker is another one.
+    pub const fn program(&self) -> Option<&'static str> {
+        match self {
+            Self::Rten => Some("twinfer-rten"),
+            _ => None,
+        }
     }
 
     /// The product that the backend loads, by its name in `twinfer backends list`; `None` if the backend loads none
@@ -165,7 +175,7 @@ mod tests {
         let error = "onnx".parse::<BackendName>().unwrap_err().to_string();
         assert_eq!(
             error,
-            r#"unknown backend "onnx": use one of golden, ort:cpu, ort:cuda, trt, trt-api, trt-rtx, openvino, onnx-reference, tract, external:CMD"#
+            r#"unknown backend "onnx": use one of golden, ort:cpu, ort:cuda, trt, trt-api, trt-rtx, openvino, onnx-reference, tract, rten, external:CMD"#
         );
     }
 }

@@ -14,6 +14,8 @@ pub enum Condition {
     All(Vec<Self>),
     /// At least one holds.
     Any(Vec<Self>),
+    /// It does not hold for the node.
+    Not(Box<Self>),
     /// A node has this ONNX operator type.
     Operator(String),
     /// The node's kernel has this many spatial axes.
@@ -32,6 +34,8 @@ pub enum Condition {
     OutputPadding,
     /// The attribute `output_shape` is present.
     OutputShape,
+    /// The node does not have the attribute of this name.
+    AttributeAbsent(String),
     /// Some pad is negative.
     NegativePads,
     /// Some pad is at least the extent of the dilated kernel on its axis.
@@ -107,9 +111,11 @@ impl Condition {
         match self {
             Self::All(conditions) => conditions.iter().all(|condition| condition.holds_at(graph, node)),
             Self::Any(conditions) => conditions.iter().any(|condition| condition.holds_at(graph, node)),
+            Self::Not(condition) => !condition.holds_at(graph, node),
             Self::Operator(name) => node.op.op_type() == name,
             Self::SpatialRank(rank) => {
-                window.is_some() && weight_rank(graph, node).and_then(|all| all.checked_sub(2)) == Some(*rank)
+                attributes().is_some()
+                    && weight_rank(graph, node).and_then(|all| all.checked_sub(2)) == Some(*rank)
             }
             Self::Dilated => attributes().is_some_and(|window| window.is_dilated()),
             Self::Strided => window.is_some_and(|window| window.is_strided()),
@@ -120,6 +126,9 @@ impl Condition {
             Self::OutputPaddingAtLeastStride => window.as_ref().is_some_and(pads_output_by_a_stride),
             Self::OutputPadding => window.is_some_and(|window| window.has_output_padding()),
             Self::OutputShape => window.is_some_and(|window| window.output_shape.is_some()),
+            Self::AttributeAbsent(name) => {
+                node.op.written_attributes().iter().all(|attribute| attribute.name != *name)
+            }
             Self::NegativePads => {
                 window.is_some_and(|window| window.pads.into_iter().flatten().any(|&pad| pad < 0))
             }

@@ -67,7 +67,7 @@ options! {
     Layers: "layers", Word;
     /// TensorRT's builder optimization level.
     Level: "level", Word;
-    /// The library to load: a file or a folder.
+    /// The library to load or the program to run: a file or a folder.
     Library: "lib", Path;
     /// What workers do with the backend's CUDA memory.
     Memory: "memory", Word;

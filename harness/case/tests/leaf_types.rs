@@ -85,6 +85,8 @@ fn each_condition_holds_only_for_the_graphs_it_names() {
     }
     assert!(Condition::SpatialRank(2).holds(&plain));
     assert!(!Condition::SpatialRank(3).holds(&plain));
+    let absent = Condition::AttributeAbsent("strides".to_owned());
+    assert!(absent.holds(&plain) && !Condition::Not(Box::new(absent)).holds(&plain));
     assert!(!Condition::Dtype(DataType::Float16).holds(&plain));
 }
 

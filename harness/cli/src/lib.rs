@@ -89,6 +89,7 @@ Backends:
   onnx-reference
                 Reference evaluator of the Python package onnx
   tract         tract, in Python
+  rten          rten, in the program twinfer-rten (adapters/rten)
   external:CMD  Any program that speaks the worker protocol
 
 Exit codes:

@@ -39,8 +39,7 @@ pub fn run_batch(
     // a keeper would take the closed pipe for the end of the supervisor and kill the worker
     let command = WorkerCommand { keeps_workers: false, ..command.clone() };
     let watchdog = Watchdog::start();
-    let launch = Launch::prepare(&command, variant)
-        .map_err(|error| failed(format!("cannot create a folder for temporary files: {error}")))?;
+    let launch = Launch::prepare(&command, variant)?;
     let SpawnedWorker { confined, mut stdin, stdout, stderr, deadline, .. } =
         SpawnedWorker::start(launch, variant, limit, &watchdog)?;
     let answers = thread::scope(|scope| {

@@ -2,7 +2,6 @@ pub mod spares;
 pub mod trial;
 
 use std::{
-    env, io,
     sync::{
         Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicUsize, Ordering},
@@ -253,8 +252,7 @@ impl WorkerPool {
 
     fn start_process(&self, place: DevicePlace) -> Result<WorkerProcess, WorkerError> {
         let begun = Instant::now();
-        let mut launch =
-            Launch::prepare(&self.command, &self.variant).map_err(|error| self.unprepared(&error))?;
+        let mut launch = Launch::prepare(&self.command, &self.variant)?;
         launch.command.envs(self.device.name().map(|name| (VISIBLE_DEVICES, name)));
         let worker = WorkerProcess::start(launch, &self.variant, self.deadlines, &self.watchdog)?;
         self.spares.record_start(begun.elapsed());
@@ -262,12 +260,6 @@ impl WorkerPool {
         self.check_description(&worker)?;
         self.record_occupancy(&worker);
         Ok(worker)
-    }
-
-    fn unprepared(&self, error: &io::Error) -> WorkerError {
-        let folder = env::temp_dir();
-        let reason = format!("cannot create a folder in {}: {error}: set TMPDIR", folder.display());
-        WorkerError::Worker { variant: self.variant.clone().into_inner(), reason }
     }
 
     /// Starts spares until there are enough.

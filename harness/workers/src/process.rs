@@ -3,6 +3,7 @@ pub mod confined;
 pub mod deadline;
 pub mod launch;
 pub mod pipe;
+mod program;
 mod shared_child;
 pub mod spawned;
 pub mod stderr;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use nvinfer::{Availability, Product};
 use twinfer_case::{
-    BackendName::{self, OrtCpu, OrtCuda, Trt, TrtApi, TrtRtx},
+    BackendName::{self, OrtCpu, OrtCuda, Rten, Trt, TrtApi, TrtRtx},
     MemoryMode, OptionKey,
 };
 
@@ -68,7 +68,7 @@ options! {
     HAZARDS: Hazards, Hazards, [OrtCuda, Trt, TrtApi], Hazards::Run;
     LAYERS: LayerPrecision, Layers, [Trt, TrtApi], LayerPrecision::Free;
     LEVEL: Level, Level, [Trt, TrtApi, TrtRtx], Level(None);
-    LIBRARY: PathBuf, Library, [OrtCpu, OrtCuda, Trt, TrtApi, TrtRtx], PathBuf::new();
+    LIBRARY: PathBuf, Library, [OrtCpu, OrtCuda, Trt, TrtApi, TrtRtx, Rten], PathBuf::new();
     MEMORY: MemoryMode, Memory, [OrtCuda, Trt, TrtApi, TrtRtx], MemoryMode::default();
     OPTIMIZATION: Optimization, Optimization, [OrtCpu, OrtCuda], Optimization::All;
     PRECISION: Precision, Precision, [Trt, TrtApi, TrtRtx], Precision::Graph;

@@ -10,6 +10,8 @@ use std::{
 use twinfer_case::{BackendName, PoisonPattern, TrustedVariant, WorkerLimits};
 use twinfer_keeper::{KEEPER_VARIABLE, Settings, TEMPORARY_FOLDER_VARIABLE};
 
+use super::program;
+
 /// Environment variables for workers, unless the supervisor's own environment sets them.
 const ENVIRONMENT: [(&str, &str); 2] = [ALLOCATOR, LAZY_LOADING];
 
@@ -29,8 +31,8 @@ pub const ALLOCATOR: (&str, &str) = (
 /// otherwise.
 const LAZY_LOADING: (&str, &str) = ("CUDA_MODULE_LOADING", "LAZY");
 
-/// The command that starts a worker of a built-in backend. An `external:` variant names its own command, and backends that are Python
-/// packages have adapters.
+/// The command that starts a worker of a built-in backend. An `external:` variant names its own command, backends that are Python
+/// packages have adapters, and some backends have [programs](BackendName::program).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkerCommand {
     /// The executable.
@@ -125,6 +127,9 @@ impl WorkerCommand {
         }
         if variant.backend.has_adapter() {
             return self.adapter(variant);
+        }
+        if let Some(name) = variant.backend.program() {
+            return Ok(vec![program::find(name, variant, &self.program)?.into_os_string()]);
         }
         let program = self.program.clone().into_os_string();
         let args = self.args.iter().map(OsString::from);

@@ -1,10 +1,10 @@
-use std::{io, process::Command};
+use std::{env, process::Command};
 
 use tempfile::TempDir;
 use twinfer_case::TrustedVariant;
 
 use super::command::WorkerCommand;
-use crate::limits::Limits;
+use crate::{error::WorkerError, limits::Limits};
 
 /// The prefix of the folder that a worker has for temporary files.
 const PREFIX: &str = "twinfer-worker-";
@@ -22,11 +22,15 @@ pub struct Launch {
 }
 
 impl Launch {
-    /// Creates the folder for temporary files of a worker of `variant`.
-    pub fn prepare(command: &WorkerCommand, variant: &TrustedVariant) -> io::Result<Self> {
-        let temporary_folder = tempfile::Builder::new().prefix(PREFIX).tempdir()?;
+    /// Finds the program of a worker of `variant`, and creates its folder for temporary files.
+    pub fn prepare(command: &WorkerCommand, variant: &TrustedVariant) -> Result<Self, WorkerError> {
+        let failed = |reason: String| WorkerError::Worker { variant: (**variant).clone(), reason };
+        let temporary_folder = tempfile::Builder::new().prefix(PREFIX).tempdir().map_err(|error| {
+            failed(format!("cannot create a folder in {}: {error}: set TMPDIR", env::temp_dir().display()))
+        })?;
+        let command_of_worker = command.for_variant(variant, temporary_folder.path());
         Ok(Self {
-            command: command.for_variant(variant, temporary_folder.path())?,
+            command: command_of_worker.map_err(|error| failed(error.to_string()))?,
             temporary_folder,
             limits: Limits::on_this_machine(command.limits),
             is_kept: command.keeps_workers,

@@ -24,6 +24,8 @@ pub fn run() -> Result<Exit, Failure> {
         line!("  none installed: run `twinfer backends install onnxruntime tensorrt-rtx`");
     }
     let intact = installed.iter().filter(|library| examine(&store, &loader, library)).count();
+    print(&paint::heading("programs"));
+    BackendName::BUILT_IN.iter().filter(|backend| backend.program().is_some()).for_each(print_program);
     Ok(if damages.is_empty() && intact == installed.len() { Exit::Conforms } else { Exit::Environment })
 }
 
@@ -50,6 +52,15 @@ fn print_service() {
         line!(paint::good("  ok") => " MPS: TensorRT builds share a GPU");
     } else {
         line!(paint::faint("  no") => " MPS: above level=0, TensorRT builds one engine at a time per GPU; start `nvidia-cuda-mps-control -d` to build in parallel");
+    }
+}
+
+/// Prints whether the program of a backend runs, which nobody needs to have.
+fn print_program(backend: &BackendName) {
+    let variant = Variant { backend: backend.clone(), options: BTreeMap::new() };
+    match started(&TrustedVariant::vouch(variant)) {
+        Ok(running) => line!(paint::good("  ok") => " {backend} runs {running}"),
+        Err(failure) => line!(paint::faint("  no") => " {backend}: {failure}"),
     }
 }
 
