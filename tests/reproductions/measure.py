@@ -69,15 +69,28 @@ class Campaign:
             subprocess.run([self.twinfer, "repro", str(finding), "--out", str(folder), *now], check=True, stdout=subprocess.DEVNULL)
         return folder
 
-    def conforming(self, finding):
-        """The variants that twinfer says conform on the minimal case."""
-        command = [self.twinfer, "check", str(finding), "--backends", self.backends, "--format", "json", "--quiet"]
-        report = json.loads(subprocess.run(command, check=False, stdout=subprocess.PIPE, text=True).stdout)
-        return [each["variant"] for each in report["summary"]["variants"] if each["conforms"] and each["variant"] != "golden"]
+    def conforming(self):
+        """The variants that twinfer says conform on the minimal case of each finding, by the finding's name."""
+        kept = self.out / "survey.json"
+        if not kept.exists():
+            command = [self.twinfer, "check", *map(str, self.findings()), "--backends", self.backends, "--format", "json", "--quiet"]
+            kept.write_text(subprocess.run(command, check=False, stdout=subprocess.PIPE, text=True).stdout)
+        survey = json.loads(kept.read_text())
+        variants = [variant["variant"] for variant in survey["variants"]]
+        conform = lambda case: [variant for variant, answer in zip(variants, case["answers"]) if answer["verdict"] == "conforms"]
+        return {case["name"]: conform(case) for case in survey["cases"]}
 
 
-def tried(campaign, environments, finding):
-    """Tries the reproduction of a finding."""
+def tried(campaign, environments, finding, conforming):
+    """Tries the reproduction of a finding, unless it has been tried; `conforming` are the variants that do not show it."""
+    kept = campaign.out / "tried" / f"{finding.name}.json"
+    if not kept.exists():
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.write_text(json.dumps(dataclasses.asdict(_tried(campaign, environments, finding, conforming)), indent=1))
+    return Tried(**json.loads(kept.read_text()))
+
+
+def _tried(campaign, environments, finding, conforming):
     about = json.loads((finding / "finding.json").read_text())
     page = campaign.page(finding)
     commands = pages.commands(page)
@@ -86,7 +99,7 @@ def tried(campaign, environments, finding):
     for packages, command in commands[:1]:
         with_golden = environments.status(pages.answered_by_golden(page), packages, command)
     elsewhere = {}
-    for variant in campaign.conforming(finding):
+    for variant in conforming:
         there = campaign.page(finding, variant)
         for packages, command in pages.commands(there):
             elsewhere[variant] = environments.status(there, packages, command)
@@ -107,9 +120,9 @@ def main():
     arguments = parser.parse_args()
     campaign = Campaign(arguments.twinfer.resolve(), arguments.out.resolve(), arguments.backends)
     campaign.complete(arguments.cases, arguments.seed)
-    environments = Environments(campaign.out / "environments")
+    environments, conforming = Environments(campaign.out / "environments"), campaign.conforming()
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        results = list(pool.map(lambda finding: tried(campaign, environments, finding), campaign.findings()))
+        results = list(pool.map(lambda finding: tried(campaign, environments, finding, conforming[finding.name]), campaign.findings()))
     written = arguments.table or campaign.out / "reproductions.md"
     written.write_text(table.table(results, arguments))
     failed = [result for result in results if not result.says_what_it_shows()]

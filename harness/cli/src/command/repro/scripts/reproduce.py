@@ -17,7 +17,7 @@ import numpy
 import data
 
 HERE = pathlib.Path(__file__).parent
-SECONDS = 300
+SECONDS = 150
 SHOWS, DOES_NOT_SHOW, CANNOT_TELL = 1, 0, 2
 # of an unstable bug: how often the model is run from the start, in a new process each time
 PROCESSES = 10
