@@ -45,16 +45,23 @@ class Tried:
 class Campaign:
     """A campaign, and what twinfer makes of its findings."""
 
-    def __init__(self, twinfer, out, backends):
-        self.twinfer, self.out, self.backends = str(twinfer), out, backends
-        self.run = out / "run"
+    def __init__(self, twinfer, out, run):
+        self.twinfer, self.out, self.run = str(twinfer), out, run
 
-    def complete(self, cases, seed):
+    def complete(self, backends, cases, seed):
         """Runs the campaign; continues what is there."""
         (self.out / "known").mkdir(parents=True, exist_ok=True)
-        options = ["--backends", self.backends, "--cases", str(cases), "--seed", str(seed), "--known", str(self.out / "known")]
+        options = ["--backends", backends, "--cases", str(cases), "--seed", str(seed), "--known", str(self.out / "known")]
         command = [self.twinfer, "fuzz", *options, "--out", str(self.run), "--resume-or-start", "--exit-zero-on-findings", "--quiet"]
         subprocess.run(command, check=True)
+
+    def recorded(self):
+        """What run.json says."""
+        return json.loads((self.run / "run.json").read_text())
+
+    def backends(self):
+        """The variants of the campaign."""
+        return ",".join(["golden", *(variant["variant"] for variant in self.recorded()["variants"])])
 
     def findings(self):
         """The folders of the findings."""
@@ -73,7 +80,7 @@ class Campaign:
         """The variants that twinfer says conform on the minimal case of each finding, by the finding's name."""
         kept = self.out / "survey.json"
         if not kept.exists():
-            command = [self.twinfer, "check", *map(str, self.findings()), "--backends", self.backends, "--format", "json", "--quiet"]
+            command = [self.twinfer, "check", *map(str, self.findings()), "--backends", self.backends(), "--format", "json", "--quiet"]
             kept.write_text(subprocess.run(command, check=False, stdout=subprocess.PIPE, text=True).stdout)
         survey = json.loads(kept.read_text())
         variants = [variant["variant"] for variant in survey["variants"]]
@@ -113,18 +120,21 @@ def main():
     parser.add_argument("--backends", default=BACKENDS, help="the backends to compare")
     parser.add_argument("--cases", type=int, default=3000, help="cases of the campaign")
     parser.add_argument("--seed", type=int, default=0, help="the seed of the cases")
+    parser.add_argument("--run", type=pathlib.Path, help="the run directory of a campaign that is complete, in place of a new one")
     parser.add_argument("--out", type=pathlib.Path, required=True, help="folder for the run, the environments and the pages")
     parser.add_argument("--table", type=pathlib.Path, help="file for the table [default: OUT/reproductions.md]")
     parser.add_argument("--twinfer", type=pathlib.Path, default=ROOT / "target/release/twinfer")
     parser.add_argument("--commit", default="unknown", help="the commit of twinfer, for the table")
     arguments = parser.parse_args()
-    campaign = Campaign(arguments.twinfer.resolve(), arguments.out.resolve(), arguments.backends)
-    campaign.complete(arguments.cases, arguments.seed)
+    out = arguments.out.resolve()
+    campaign = Campaign(arguments.twinfer.resolve(), out, (arguments.run or out / "run").resolve())
+    if not arguments.run:
+        campaign.complete(arguments.backends, arguments.cases, arguments.seed)
     environments, conforming = Environments(campaign.out / "environments"), campaign.conforming()
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         results = list(pool.map(lambda finding: tried(campaign, environments, finding, conforming[finding.name]), campaign.findings()))
     written = arguments.table or campaign.out / "reproductions.md"
-    written.write_text(table.table(results, arguments))
+    written.write_text(table.table(results, campaign, arguments.commit))
     failed = [result for result in results if not result.says_what_it_shows()]
     for result in failed:
         print(f"does not do what it says: {result}", file=sys.stderr)

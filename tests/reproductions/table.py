@@ -1,19 +1,22 @@
 """The table of what reproductions do, in Markdown."""
+import datetime
 
 
-def table(results, arguments):
+def table(results, campaign, commit):
     """The whole document."""
     right = [result for result in results if result.says_what_it_shows()]
     refuted = [result for result in results if 0 in result.elsewhere.values()]
+    run, backends = campaign.recorded(), campaign.backends()
+    cases, seed, date = run["budget"]["cases"], run["seed"], datetime.date.fromtimestamp(run["started"])
     rows = "\n".join(_row(result) for result in results)
     return f"""# Reproductions
 
 The folders that `twinfer repro` writes for all findings of a campaign, tried without twinfer: what the page names is installed in a
-new Python environment, and the commands of the page are run. {arguments.cases:,} cases of all families, seed {arguments.seed}, twinfer {arguments.commit}, on
-`{arguments.backends}`. Written by
+new Python environment, and the commands of the page are run. {cases:,} cases of all families, seed {seed}, twinfer {commit}, {date},
+`--backends {backends}`. Written by
 
 ```
-tests/reproductions/measure.py --out target/reproductions --cases {arguments.cases} --seed {arguments.seed} --table docs/generated/reproductions.md
+tests/reproductions/measure.py --out target/reproductions --cases {cases} --seed {seed} --table docs/generated/reproductions.md
 ```
 
 | over all findings | |
