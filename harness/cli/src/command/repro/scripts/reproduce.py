@@ -7,6 +7,7 @@ the backend fails in another way before the bug could show.
 import argparse
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -21,6 +22,9 @@ SECONDS = 150
 SHOWS, DOES_NOT_SHOW, CANNOT_TELL = 1, 0, 2
 # of an unstable bug: how often the model is run from the start, in a new process each time
 PROCESSES = 10
+# how many of the last lines of a backend's log are shown
+LOGGED = 20
+COLOR = re.compile(r"\x1b\[[0-9;]*m")
 # kinds that any problem shows
 SHOWN_BY_ANY = {"unstable", "state-dependent"}
 # kinds that only a model which runs can show
@@ -191,9 +195,10 @@ def main():
             break
     print(last.report["backend"] or " ".join(arguments))
     status = conclude(last)
-    if any(problem.ends for problem in last.problems) or last.report["unavailable"]:
+    # what raises an exception says so there; a process that dies or hangs leaves only its log
+    if last.report["unavailable"] or any(not problem.kinds.isdisjoint({"crash", "hang"}) for problem in last.problems):
         sys.stdout.flush()
-        sys.stderr.writelines(f"log: {line}\n" for line in last.log.splitlines()[-20:])
+        sys.stderr.writelines(f"log: {COLOR.sub('', line)}\n" for line in last.log.splitlines()[-LOGGED:])
     return status
 
 
