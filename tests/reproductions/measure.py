@@ -80,7 +80,7 @@ class Campaign:
         """The variants that twinfer says conform on the minimal case of each finding, by the finding's name."""
         kept = self.out / "survey.json"
         if not kept.exists():
-            command = [self.twinfer, "check", *map(str, self.findings()), "--backends", self.backends(), "--format", "json", "--quiet"]
+            command = [self.twinfer, "check", str(self.run / "findings"), "--backends", self.backends(), "--format", "json", "--quiet"]
             kept.write_text(subprocess.run(command, check=False, stdout=subprocess.PIPE, text=True).stdout)
         survey = json.loads(kept.read_text())
         variants = [variant["variant"] for variant in survey["variants"]]
@@ -127,6 +127,7 @@ def main():
     parser.add_argument("--commit", default="unknown", help="the commit of twinfer, for the table")
     arguments = parser.parse_args()
     out = arguments.out.resolve()
+    out.mkdir(parents=True, exist_ok=True)
     campaign = Campaign(arguments.twinfer.resolve(), out, (arguments.run or out / "run").resolve())
     if not arguments.run:
         campaign.complete(arguments.backends, arguments.cases, arguments.seed)
