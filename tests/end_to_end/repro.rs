@@ -51,9 +51,38 @@ fn script(folder: &Path) -> Option<(Option<i32>, String)> {
         eprintln!("skipped: python3 with onnx and onnxruntime is needed");
         return None;
     }
-    let run = Command::new("python3").arg(folder.join("reproduce.py")).output().unwrap();
+    Some(reproduce(folder, &[]))
+}
+
+/// Runs the script of a reproduction; its exit status and what it printed.
+fn reproduce(folder: &Path, arguments: &[&str]) -> (Option<i32>, String) {
+    let run = Command::new("python3").arg(folder.join("reproduce.py")).args(arguments).output().unwrap();
     let printed = [run.stdout, run.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
-    Some((run.status.code(), printed.concat()))
+    (run.status.code(), printed.concat())
+}
+
+#[test]
+fn script_prints_its_commands_if_asked_for_help() {
+    let (out, _) = reproduction("cases/ort-cpu-parse-crash-convtranspose-0c8bd0e2", &[]);
+    if script(out.path()).is_none() {
+        return;
+    }
+    let (status, printed) = reproduce(out.path(), &["--help"]);
+    assert_eq!(status, Some(0), "{printed}");
+    insta::assert_snapshot!(printed);
+}
+
+#[test]
+fn script_cannot_tell_if_another_failure_comes_first() {
+    let (out, _) = reproduction("cases/trt-execute-wrong-values-pads-swapped-6e1277b5", &[]);
+    fs::write(out.path().join("model.onnx"), "no model").unwrap();
+    if script(out.path()).is_none() {
+        return;
+    }
+    let (status, printed) = reproduce(out.path(), &["onnxruntime"]);
+    assert_eq!(status, Some(2), "{printed}");
+    assert!(printed.contains("not what was reported: parse fails"), "{printed}");
+    assert!(printed.contains("the backend fails before it could show wrong-values"), "{printed}");
 }
 
 #[test]
@@ -74,7 +103,8 @@ fn script_exits_with_1_while_the_bug_shows() {
     let (out, _) = reproduction("cases/ort-cpu-parse-crash-convtranspose-0c8bd0e2", &[]);
     let Some((status, printed)) = script(out.path()) else { return };
     assert_eq!(status, Some(1), "{printed}");
-    assert!(printed.contains("parse: the process ended with status -8"), "{printed}");
+    let lines: Vec<_> = printed.lines().filter(|line| !line.starts_with("log: ")).collect();
+    insta::assert_snapshot!(lines.join("\n"));
 }
 
 #[test]

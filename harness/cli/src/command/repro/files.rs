@@ -10,6 +10,7 @@ use super::{
     python::{self, Literal},
     readme,
     reproduction::{Reproduction, raw_name},
+    runtime::Runtime,
 };
 use crate::Failure;
 
@@ -34,7 +35,9 @@ pub fn write(reproduction: &Reproduction, out: &Path) -> Result<(), Failure> {
         DATA,
         &[
             ("DEFAULT", Literal::texts(reproduction.runtimes().first().iter().flat_map(|it| &it.arguments))),
+            ("COMMANDS", Literal::List(reproduction.runtimes().iter().map(command).collect())),
             ("KIND", Literal::text(&reproduction.kind().map(|kind| kind.to_string()).unwrap_or_default())),
+            ("KINDS", Literal::texts(reproduction.kinds().iter().map(ToString::to_string))),
             ("VALID", Literal::Bool(reproduction.case.expectation == Expectation::Valid)),
             ("QUANTIZED", Literal::Bool(reproduction.is_quantized())),
             ("HALF", Literal::Bool(reproduction.is_half())),
@@ -48,6 +51,11 @@ pub fn write(reproduction: &Reproduction, out: &Path) -> Result<(), Failure> {
     file(out, "reproduce.py", REPRODUCE.as_bytes())?;
     file(out, "run_model.py", RUN_MODEL.as_bytes())?;
     file(out, "README.md", readme::page(reproduction).as_bytes())
+}
+
+/// The title of a runtime and its arguments.
+fn command(runtime: &Runtime) -> Literal {
+    Literal::Tuple(vec![Literal::text(runtime.title), Literal::texts(&runtime.arguments)])
 }
 
 /// Writes the inputs of each run under `folder`; their files, types and shapes by run and name.

@@ -144,7 +144,7 @@ fn mutants(reproduction: &Reproduction) -> impl Iterator<Item = &String> {
 fn commands(reproduction: &Reproduction) -> String {
     let mut parts = vec![
         "`reproduce.py` runs the model in a process of its own and compares the result with what ONNX defines. It exits with 1 if the \
-         bug shows, 0 if it does not, and 2 if this machine cannot tell."
+         bug shows, 0 if it does not, and 2 if this machine cannot tell. `python reproduce.py --help` lists the commands below."
             .to_owned(),
     ];
     for runtime in reproduction.runtimes() {

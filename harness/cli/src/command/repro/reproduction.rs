@@ -65,6 +65,21 @@ impl Reproduction {
         finding.or_else(|| self.all_divergences().next().map(|divergence| divergence.kind))
     }
 
+    /// The reported kind, then the kinds of what follows from it.
+    pub fn kinds(&self) -> Vec<Kind> {
+        let divergences: Vec<_> = match &self.finding {
+            Some(finding) => finding.divergences.iter().collect(),
+            None => self.all_divergences().collect(),
+        };
+        let mut kinds = Vec::from_iter(self.kind());
+        for divergence in divergences {
+            if !kinds.contains(&divergence.kind) {
+                kinds.push(divergence.kind);
+            }
+        }
+        kinds
+    }
+
     /// The runtimes of the observations, each once; those that diverge first.
     pub fn runtimes(&self) -> Vec<Runtime> {
         let (diverging, others): (Vec<_>, Vec<_>) =

@@ -9,7 +9,7 @@ use twinfer_store::RecordedObservation;
 pub struct Runtime {
     /// The heading in the README.
     pub title: &'static str,
-    /// The packages to install, pinned.
+    /// The packages to install, pinned, as a shell takes them.
     pub packages: Vec<String>,
     /// The arguments of `reproduce.py`.
     pub arguments: Vec<String>,
@@ -24,11 +24,13 @@ impl Runtime {
         let version = observed.version.version();
         Some(match observed.variant.backend {
             BackendName::OrtCpu => {
-                Self::onnxruntime("CPU", requirement(Product::Onnxruntime, "onnxruntime", version), option("opt"))
+                let package = requirement(Product::Onnxruntime, "onnxruntime", version);
+                Self::onnxruntime("CPU", package, version, option("opt"))
             }
             BackendName::OrtCuda => {
                 let package = requirement(Product::OnnxruntimeCuda, "onnxruntime-gpu", version);
-                Self::onnxruntime("CUDA", package.replacen("-gpu", "-gpu[cuda,cudnn]", 1), option("opt"))
+                let package = package.replacen("-gpu", "-gpu[cuda,cudnn]", 1);
+                Self::onnxruntime("CUDA", package, version, option("opt"))
             }
             BackendName::Trt | BackendName::TrtApi => Self {
                 title: "TensorRT",
@@ -69,10 +71,11 @@ impl Runtime {
         }
     }
 
-    fn onnxruntime(provider: &str, package: String, optimization: Option<&str>) -> Self {
+    fn onnxruntime(provider: &str, package: String, version: &str, optimization: Option<&str>) -> Self {
+        let numpy = is_built_for_numpy_1(version).then(|| "'numpy<2'".to_owned());
         Self {
             title: if provider == "CPU" { "ONNX Runtime" } else { "ONNX Runtime with CUDA" },
-            packages: vec!["onnx".to_owned(), package],
+            packages: ["onnx".to_owned(), package].into_iter().chain(numpy).collect(),
             arguments: vec![
                 "onnxruntime".to_owned(),
                 format!("{provider}ExecutionProvider"),
@@ -81,6 +84,12 @@ impl Runtime {
             caveat: None,
         }
     }
+}
+
+/// Whether a release of ONNX Runtime fails with numpy 2, which its package accepts before 1.18.
+fn is_built_for_numpy_1(version: &str) -> bool {
+    let mut parts = version.split('.').map(str::parse::<u32>);
+    matches!((parts.next(), parts.next()), (Some(Ok(1)), Some(Ok(..18))))
 }
 
 fn tensorrt(module: &str, level: Option<&str>) -> Vec<String> {
@@ -111,5 +120,13 @@ mod tests {
         assert_eq!(requirement(Product::Tensorrt, "tensorrt", "8.5.3"), "tensorrt==8.5.3.1");
         assert_eq!(requirement(Product::Onnxruntime, "onnxruntime", "1.22.0"), "onnxruntime==1.22.0");
         assert_eq!(requirement(Product::Onnxruntime, "onnxruntime", "built yesterday; rm"), "onnxruntime");
+    }
+
+    #[test]
+    fn releases_built_for_numpy_1_ask_for_it() {
+        let packages = |version: &str| Runtime::onnxruntime("CPU", "it".to_owned(), version, None).packages;
+        assert_eq!(packages("1.17.3"), ["onnx", "it", "'numpy<2'"]);
+        assert_eq!(packages("1.18.0"), ["onnx", "it"]);
+        assert_eq!(packages("built yesterday; rm"), ["onnx", "it"]);
     }
 }

@@ -7,8 +7,11 @@ import numpy
 HERE = pathlib.Path(__file__).parent
 # the arguments of reproduce.py if none are given
 DEFAULT = []
-# the kind of bug that was reported
+# what each backend that the bug was reported for is, and the arguments for it
+COMMANDS = []
+# the kind of bug that was reported, and with it the kinds of what follows from it
 KIND = ""
+KINDS = []
 # whether the ONNX specification allows the model
 VALID = True
 # whether the graph asks for quantized, or for half-precision, operators

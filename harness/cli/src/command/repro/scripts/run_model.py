@@ -5,6 +5,7 @@
     python run_model.py FOLDER openvino|onnx_reference|tract
 """
 
+import ctypes
 import json
 import pathlib
 import sys
@@ -56,6 +57,19 @@ def execute(report, run_model):
     report.write(executed=True)
 
 
+def run_preceding(load):
+    """Runs the models that came before, for what they leave behind: some of them may be refused."""
+    for model, runs in data.PRECEDING:
+        try:
+            run = load(model)
+            for inputs in data.load(runs):
+                run(inputs)
+        except Unavailable:
+            raise
+        except Exception as error:
+            print(f"before/{model}: {error}", file=sys.stderr)
+
+
 def onnxruntime(report, provider="CPUExecutionProvider", optimization="all"):
     try:
         import onnx
@@ -74,6 +88,9 @@ def onnxruntime(report, provider="CPUExecutionProvider", optimization="all"):
     optimized = report.folder / "optimized.onnx"
     if data.FALLBACK_NODES:
         options.optimized_model_filepath = str(optimized)
+    # the log is for errors; what is wrong with a model is an exception
+    options.log_severity_level = 3
+    ort.set_default_logger_severity(3)
     settings = {"cudnn_conv_algo_search": "HEURISTIC", "use_tf32": "0"} if provider.startswith("CUDA") else {}
 
     def session(model):
@@ -82,10 +99,11 @@ def onnxruntime(report, provider="CPUExecutionProvider", optimization="all"):
             raise Unavailable(f"{provider} did not start: ONNX Runtime uses {session.get_providers()[0]}")
         return session
 
-    for model, runs in data.PRECEDING:
-        before = session(model)
-        for inputs in data.load(runs):
-            before.run(None, inputs)
+    def load(model):
+        loaded = session(model)
+        return lambda inputs: loaded.run(None, inputs)
+
+    run_preceding(load)
     session = session("model.onnx")
     report.write(inferred_shapes=[output.shape for output in session.get_outputs()])
     if data.FALLBACK_NODES:
@@ -130,6 +148,8 @@ def tensorrt(report, module, level=None):
     report.write(inferred_shapes=[list(output.shape) for output in outputs], stage="build")
     plan = builder.build_serialized_network(network, configuration(trt, builder, network, level))
     if plan is None:
+        if errors and present_gpu() is None and NEEDS_GPU in errors[0]:
+            raise Unavailable(f"this model builds only where a GPU is: {errors[0]}")
         return report.write(error="; ".join(errors) or "the builder returns no engine")
     try:
         engine = trt.Runtime(logger).deserialize_cuda_engine(plan)
@@ -217,12 +237,34 @@ def tract(report):
 
 def in_order(report, load):
     """Runs the models that came before, and then the model itself."""
-    for model, runs in data.PRECEDING:
-        before = load(HERE / model)
-        for inputs in data.load(runs):
-            before(inputs)
+    run_preceding(lambda model: load(HERE / model))
     report.write(stage="parse")
     execute(report, load(HERE / "model.onnx"))
+
+
+# what a build fails of that looks for a GPU
+NEEDS_GPU = "Error Code 1: Cuda Runtime (In generateForCurrent"
+
+
+def present_gpu():
+    """The compute capability of the first GPU, such as (8, 6); None without a GPU."""
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return None
+    device, major, minor = ctypes.c_int(), ctypes.c_int(), ctypes.c_int()
+    calls = (
+        lambda: driver.cuInit(0),
+        lambda: driver.cuDeviceGet(ctypes.byref(device), 0),
+        lambda: driver.cuDeviceGetAttribute(ctypes.byref(major), 75, device),
+        lambda: driver.cuDeviceGetAttribute(ctypes.byref(minor), 76, device),
+    )
+    return (major.value, minor.value) if all(call() == 0 for call in calls) else None
+
+
+def runs_rtx(capability):
+    """Whether TensorRT-RTX runs what it builds on such a GPU."""
+    return capability is not None and (capability in ((8, 0), (8, 6), (8, 9)) or capability >= (12, 0))
 
 
 PACKAGES = {"onnxruntime": onnxruntime, "openvino": openvino, "onnx_reference": onnx_reference, "tract": tract}
@@ -236,6 +278,9 @@ def configuration(trt, builder, network, level):
         for needed, flag in ((data.HALF, "FP16"), (data.QUANTIZED, "INT8")):
             if needed and hasattr(trt.BuilderFlag, flag):
                 config.set_flag(getattr(trt.BuilderFlag, flag))
+    elif not runs_rtx(present_gpu()):
+        config.num_compute_capabilities = 1
+        config.set_compute_capability(trt.ComputeCapability.SM86, 0)
     if level is not None and level != "default":
         config.builder_optimization_level = int(level)
     if any(-1 in network.get_input(index).shape for index in range(network.num_inputs)):
