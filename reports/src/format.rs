@@ -39,7 +39,7 @@ impl Format {
     pub fn render(self, report: &Report) -> String {
         match self {
             Self::Terminal => summary::render(report),
-            Self::Json => json::render(&report.by_severity()),
+            Self::Json => json::render(&json::Document::of(&report.by_severity())),
             Self::Junit => junit::render(report, None),
             Self::Markdown => markdown::render(report),
             Self::Html => WebPage::new(report).render(),

@@ -16,6 +16,7 @@
 //! assert!(text.contains("12 cases") && text.contains("no new findings"));
 //! ```
 
+mod case_result;
 mod coverage;
 mod difference;
 mod ending;

@@ -13,7 +13,10 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use twinfer_case::{Budget, Cause, Event, Finding, FindingCount, Kind, RunEnd, Signature};
+use twinfer_case::{
+    Budget, Cause, Event, Finding, FindingCount, Kind, NamedNode, NotJudged, Note, RunEnd, SegmentCounts,
+    Signature, Summary, Verdict,
+};
 use twinfer_reports::{
     Difference, Format, IssueState, ListedIssue, Progress, Report, Reporter, RunFindings, first_screen,
 };
@@ -370,4 +373,74 @@ fn cases_that_stay_open_say_why() {
         text.contains("1 not triaged (only the whole model shows it, so it cannot be reduced)"),
         "{text}"
     );
+}
+
+/// The report on a model of which `nodes` were not judged in each of three cases.
+fn report_on_a_model(notes: &[Note], verdict: &Verdict) -> Report {
+    let mut run = fixture::run();
+    (run.families, run.budget) = (Vec::new(), Budget::Cases(3));
+    run.variants.truncate(1);
+    let mut summary = Summary::new(&run.variants);
+    for mut record in fixture::records() {
+        record.variants.truncate(1);
+        record.findings.clear();
+        let variant = &mut record.variants[0];
+        variant.notes.extend(notes.iter().cloned());
+        variant.verdict = verdict.clone();
+        variant.compared = *verdict == Verdict::Conforms;
+        summary.record(&record);
+    }
+    Report::of(&[Event::CampaignStarted { run }, Event::CampaignFinished { summary, end: RunEnd::Complete }])
+}
+
+#[test]
+fn every_format_begins_with_what_was_not_compared() {
+    console::set_colors_enabled(false);
+    let softmax = NamedNode { name: "sm".to_owned(), operator: "Softmax".to_owned() };
+    let not_judged =
+        NotJudged { reason: "golden does not support Softmax".to_owned(), nodes: 1, first: softmax };
+    let segments = |judged| Note::Segments(SegmentCounts { judged, not_judged: vec![not_judged.clone()] });
+    let unknown = || Note::NoReference("operator Softmax is not one of twinfer's".to_owned());
+    let unspecified = Verdict::Unspecified("operator Softmax".to_owned());
+    for (notes, verdict, headline, detail) in [
+        (vec![], Verdict::Conforms, "no new findings", None),
+        (
+            vec![unknown(), segments(4)],
+            Verdict::Conforms,
+            "only part of the model was compared; no new findings",
+            Some(
+                "3 nodes not compared in 3 cases: golden does not support Softmax, the first is \"sm\" (Softmax)",
+            ),
+        ),
+        (
+            vec![unknown()],
+            Verdict::Conforms,
+            "backends were compared with each other only, not with the reference; no new findings",
+            Some("the reference does not support the model (operator Softmax is not one of twinfer's)"),
+        ),
+        (
+            vec![unknown()],
+            unspecified,
+            "nothing was compared",
+            Some("3 cases unspecified (operator Softmax)"),
+        ),
+    ] {
+        let report = report_on_a_model(&notes, &verdict);
+        let terminal = Format::Terminal.render(&report);
+        assert_eq!(terminal.lines().next(), Some(headline));
+        assert_eq!(first_screen(&report, "run").lines().next(), Some(headline));
+        let json: serde_json::Value = serde_json::from_str(&Format::Json.render(&report)).unwrap();
+        assert_eq!(json["headline"], headline);
+        let markdown = Format::Markdown.render(&report).to_lowercase();
+        assert_eq!(markdown.lines().next(), Some(format!("# {headline}").as_str()));
+        let page = Format::Html.render(&report).to_lowercase();
+        assert!(page.contains(&format!("<h1>{headline}</h1>")), "{page}");
+        let junit = Format::Junit.render(&report);
+        let is_open = junit.contains("<skipped") || junit.contains("<failure");
+        assert_eq!(is_open, detail.is_some(), "{junit}");
+        if let Some(detail) = detail {
+            assert!(terminal.lines().nth(1).unwrap().contains(detail), "{terminal}");
+            assert!(junit.replace("&quot;", "\"").replace("&apos;", "'").contains(detail), "{junit}");
+        }
+    }
 }

@@ -102,6 +102,8 @@ pub enum Note {
     Blind(Blindness),
     /// The segments of the model that were judged by themselves, and the nodes that were not.
     Segments(SegmentCounts),
+    /// Golden does not support the model, for this reason: variants are compared with each other.
+    NoReference(String),
 }
 
 /// What a comparison of outputs cannot see.

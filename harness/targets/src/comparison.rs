@@ -12,8 +12,8 @@ mod segments;
 use std::time::Instant;
 
 use twinfer_case::{
-    Budget, CaseRecord, Distribution, Event, JOURNAL_FORMAT, Observation, RepeatedOutcome, RunEnd, RunInfo,
-    Summary, Task, VariantRecord,
+    Budget, CaseRecord, Distribution, Event, JOURNAL_FORMAT, Note, Observation, RepeatedOutcome, RunEnd,
+    RunInfo, Summary, Task, VariantRecord,
 };
 use twinfer_checks::{Answer, Question, judge_together, record};
 use twinfer_onnx::PartialGraph;
@@ -74,6 +74,8 @@ impl Targets {
         if let Some(graph) = graph {
             self.judge_segments((model, graph), task, findings, (&mut variants, &mut outcomes))?;
         }
+        let no_reference = Note::NoReference(model.unknown.clone());
+        variants.iter_mut().for_each(|record| record.notes.push(no_reference.clone()));
         Ok(CaseRecord {
             format: JOURNAL_FORMAT,
             index: index as u64,

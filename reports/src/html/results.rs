@@ -3,9 +3,10 @@
 use maud::{Markup, html};
 use twinfer_case::VariantSummary;
 
-use super::words::{CaseResult, short};
+use super::words::short;
 use crate::{
     Report,
+    case_result::CaseResult,
     numbers::{cell, count, part},
     reach::label,
     summary::last_stage,
