@@ -71,3 +71,15 @@ fn check_with_a_run_directory_leaves_a_page() {
     twinfer(&["check", text(&case), "--backends", "ort:cpu", "--out", text(&out)]).run();
     assert!(fs::read_to_string(out.join("report.html")).unwrap().contains("Results by backend"));
 }
+
+#[test]
+fn explain_writes_the_page_of_the_run_again() {
+    let out = tempfile::tempdir().unwrap();
+    fuzz(out.path(), &CAMPAIGN);
+    let page = out.path().join("report.html");
+    fs::write(&page, "from before").unwrap();
+    let explained = twinfer(&["explain", text(out.path())]).run();
+    assert!(explained.stdout.contains("trigger: "), "{}", explained.shown());
+    let page = fs::read_to_string(page).unwrap();
+    assert!(page.contains("Results by backend") && !page.contains("from before"), "{page}");
+}

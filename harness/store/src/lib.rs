@@ -49,7 +49,7 @@ pub use finding_folder::{
     OpaqueFinding, files_of_finding, has_finding, read_finding, update_finding, write_finding,
     write_opaque_finding,
 };
-pub use findings_folder::{FindingsFolder, findings_of, known_findings};
+pub use findings_folder::{FindingsFolder, findings_of, known_findings, run_of_finding};
 pub use journal::{Journal, OpenCases, Resumed, StoredFinding};
 pub use merge::merge;
 pub use merged_findings::SameBug;

@@ -20,11 +20,13 @@ pub fn run() -> Result<Exit, Failure> {
     for damage in &damages {
         line!(paint::bad("  no") => " {damage}");
     }
-    if installed.is_empty() && damages.is_empty() {
-        line!("  none installed: run `twinfer backends install onnxruntime tensorrt-rtx`");
-    }
     let intact = installed.iter().filter(|library| examine(&store, &loader, library)).count();
-    Ok(if damages.is_empty() && intact == installed.len() { Exit::Conforms } else { Exit::Environment })
+    let has_backend = installed.iter().any(|library| library.product != Product::ComputeSanitizer);
+    if !has_backend && damages.is_empty() {
+        line!(paint::bad("  no") => " backend is installed: run `twinfer backends install onnxruntime tensorrt-rtx`");
+    }
+    let is_well = has_backend && damages.is_empty() && intact == installed.len();
+    Ok(if is_well { Exit::Conforms } else { Exit::Environment })
 }
 
 fn print_machine(loader: &Loader) {
