@@ -8,9 +8,9 @@ use twinfer_store::findings_of;
 use crate::{
     Report, ReportedFinding, Severity, ending, findings,
     headline::known_by_name,
+    meaning::meaning,
     numbers::{cell, count, counted, duration, truncated},
     reach::label,
-    severity::meaning,
     shell::shell_word,
     styled::{Styled, joined},
     summary::{diverging, issues, last_stage, title, troubles},

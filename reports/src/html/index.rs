@@ -13,8 +13,8 @@ use super::{
 use crate::{
     Report, ReportedFinding, Severity,
     headline::known_by_name,
+    meaning::meaning,
     numbers::{capitalized, count, counted, truncated},
-    severity::meaning,
     summary::findings_title,
 };
 

@@ -2,9 +2,10 @@ use maud::{Markup, html};
 
 use super::{FINDINGS, MINIMAL_CASES, document, runs::date, search};
 use crate::{
+    Severity,
     findings::{detail, explanation},
+    meaning::meaning,
     numbers::{count, counted},
-    severity::{Severity, meaning},
     site::{
         history::{History, Trial},
         site_run::SiteRun,
