@@ -1,5 +1,7 @@
 //! The difference between two runs: findings by signature, over the cases that both ran.
 
+mod junit;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
@@ -101,15 +103,18 @@ impl Difference {
         difference
     }
 
-    /// Renders the difference; `None` for `JUnit` and HTML, which only a campaign report has.
+    /// Renders the difference; `None` for HTML, which only a campaign report has.
     pub fn render(&self, format: Format) -> Option<String> {
-        page::render(self, format, Self::terminal, Self::markdown)
+        match format {
+            Format::Junit => Some(junit::render(self)),
+            format => page::render(self, format, Self::terminal, Self::markdown),
+        }
     }
 
     fn terminal(&self) -> String {
         let mut lines: Vec<_> = self.sides().into_iter().map(Styled::plain).collect();
         lines.push(Styled::default());
-        lines.extend(uncompared::listed(&self.uncompared));
+        lines.extend(uncompared::titled(&self.uncompared));
         let entries = self.entries();
         if self.uncompared.is_empty() && entries.iter().all(|(word, _)| *word == VARIES) {
             let same = if entries.is_empty() { "same findings" } else { "same stable findings" };

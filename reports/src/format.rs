@@ -21,8 +21,11 @@ impl Format {
     /// All formats, in the order of `--help`.
     pub const ALL: [Self; 5] = [Self::Terminal, Self::Json, Self::Junit, Self::Markdown, Self::Html];
 
-    /// The formats of a [`Survey`](crate::Survey) and a [`Difference`](crate::Difference).
+    /// The formats of a [`Survey`](crate::Survey).
     pub const TABLES: [Self; 3] = [Self::Terminal, Self::Json, Self::Markdown];
+
+    /// The formats of a [`Difference`](crate::Difference).
+    pub const DIFFERENCES: [Self; 4] = [Self::Terminal, Self::Json, Self::Junit, Self::Markdown];
 
     /// The name that `--format` takes.
     pub const fn name(self) -> &'static str {

@@ -33,6 +33,11 @@ pub(crate) fn render(report: &Report, run: Option<&RunFolder>) -> String {
     if let Some(started) = started(report) {
         document.test_suites.iter_mut().for_each(|suite| _ = suite.set_timestamp(started));
     }
+    text(&document)
+}
+
+/// The document as text, which satisfies the schema.
+pub(crate) fn text(document: &Document) -> String {
     // cannot fail: the document is written to memory
     let text = document.to_string().unwrap_or_default();
     // XML has no escapes for the characters that it forbids

@@ -102,7 +102,7 @@ fn one_finding(report: &Report, ReportedFinding { slug, new, finding }: &Reporte
         String::new(),
         markdown_code(&finding.graph),
         String::new(),
-        format!("- {}: {}", finding.kind, markdown_text(findings::detail(finding))),
+        format!("- {}: {}", finding.kind, markdown_text(&findings::detail(finding))),
     ];
     lines.extend([String::new(), folded(&details(report, slug, finding))]);
     lines.join("\n")

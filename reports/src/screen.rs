@@ -127,7 +127,7 @@ fn finding(report: &Report, found: &ReportedFinding) -> [Styled; LINES_PER_FINDI
         None => format!("model: {}", finding.graph),
     };
     let line = |text: &str| Styled::plain(format!("    {}", truncated(text, COLUMNS - 4)));
-    [Styled::plain("  ") + mark + Styled::dim(where_), line(findings::detail(finding)), line(&condition)]
+    [Styled::plain("  ") + mark + Styled::dim(where_), line(&findings::detail(finding)), line(&condition)]
 }
 
 /// The report as a page, and the next step.

@@ -171,7 +171,7 @@ pub(crate) fn verdicts(report: &Report) -> Table {
         "diverges",
         "unsupported",
         "unspecified",
-        "vacuous",
+        "undecided",
         "last stage",
     ];
     let mut table = Table::new(head, 1);
@@ -313,7 +313,7 @@ fn one_finding(report: &Report, ReportedFinding { slug, new, finding }: &Reporte
         Styled::default(),
         mark + " " + Styled::bold(slug) + " " + Styled::dim(cases),
         Styled::plain(format!("      {}", short(&finding.graph))),
-        Styled::plain(format!("      {}: {}", finding.kind, short(findings::detail(finding)))),
+        Styled::plain(format!("      {}: {}", finding.kind, short(&findings::detail(finding)))),
     ];
     let reasons = findings::reasons(report, finding);
     let reason = |(word, sentence)| Styled::plain(format!("      {word}: {sentence}"));

@@ -124,6 +124,14 @@ pub(crate) fn listed(lines: &[String]) -> Vec<Styled> {
     lines.iter().map(|line| Styled::plain(format!("      {line}"))).collect()
 }
 
+/// The lines below their title, for a terminal; nothing if there are none.
+pub(crate) fn titled(lines: &[String]) -> Vec<Styled> {
+    if lines.is_empty() {
+        return Vec::new();
+    }
+    [vec![Styled::bad(TITLE)], listed(lines), vec![Styled::default()]].concat()
+}
+
 /// Each cause on one line.
 pub(crate) fn on_one_line(causes: &[String]) -> Vec<String> {
     causes.iter().map(|cause| truncated(cause, WIDTH)).collect()

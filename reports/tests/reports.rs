@@ -70,6 +70,24 @@ fn most_severe_finding_is_first_in_every_format() {
 }
 
 #[test]
+fn no_format_for_people_uses_words_that_only_developers_know() {
+    console::set_colors_enabled(false);
+    let mut report = Report::of(&fixture::events());
+    let verdicts = [Verdict::Vacuous, Verdict::Unspecified("same-below-stride".to_owned())];
+    for verdict in verdicts {
+        let mut record = fixture::records().remove(0);
+        record.variants.iter_mut().for_each(|variant| variant.verdict = verdict.clone());
+        report.summary.record(&record);
+    }
+    let texts = [Format::Terminal, Format::Junit, Format::Markdown, Format::Html];
+    let texts = texts.map(|format| format.render(&report)).into_iter().chain([first_screen(&report, "run")]);
+    for text in texts {
+        assert!(!text.contains("vacuous") && !text.contains("grid step"), "{text}");
+        assert!(text.contains("exact results are multiples of 0.5") || !text.contains("&lt;5&gt;"), "{text}");
+    }
+}
+
+#[test]
 fn json_report_is_complete_and_has_format_number() {
     insta::assert_snapshot!(rendered(Format::Json));
 }
@@ -443,4 +461,34 @@ fn every_format_begins_with_what_was_not_compared() {
             assert!(junit.replace("&quot;", "\"").replace("&apos;", "'").contains(detail), "{junit}");
         }
     }
+}
+
+#[test]
+fn junit_of_a_difference_fails_for_what_is_new() {
+    let [then, mut now] = [(); 2].map(|()| fixture::findings().remove(0));
+    now.signature.cause = Cause::Graph(vec!["Conv".to_owned()]);
+    let mut empty = RunFindings::default();
+    for event in fixture::events() {
+        match event {
+            Event::CaseFinished { mut record } => {
+                record.findings.clear();
+                empty.on_event(&Event::CaseFinished { record });
+            }
+            Event::FindingRecorded { .. } => {}
+            other => empty.on_event(&other),
+        }
+    }
+    let test = |one: &RunFindings, two: &RunFindings, slug: &str| {
+        let xml = Difference::between(("then", one), ("now", two)).render(Format::Junit).unwrap();
+        let start = xml.find(&format!("<testcase name=\"{slug}\"")).unwrap_or_else(|| panic!("{xml}"));
+        xml[start..].lines().nth(1).unwrap().trim().to_owned()
+    };
+    let slug = now.signature.slug();
+    assert_eq!(
+        test(&empty, &with_first(&now), &slug),
+        "<failure message=\"new in the later run (1 case)\"/>"
+    );
+    assert!(!test(&with_first(&now), &empty, &slug).contains("failure"));
+    let changed = test(&with_first(&then), &with_first(&now), &then.signature.slug());
+    assert!(changed.starts_with("<skipped message=\"its cases now show "), "{changed}");
 }

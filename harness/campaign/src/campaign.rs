@@ -296,6 +296,7 @@ impl Campaign {
             workforce: Vec::new(),
             end: None,
             started: now(),
+            merged: Vec::new(),
             resumed: Vec::new(),
             journal: None,
             revisited: None,

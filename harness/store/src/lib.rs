@@ -54,7 +54,7 @@ pub use journal::{Journal, OpenCases, Resumed, StoredFinding};
 pub use merge::merge;
 pub use merged_findings::SameBug;
 pub use names::{MODEL, tensor_file};
-pub use page::write_page;
+pub use page::{page_of, write_page};
 pub use preceding::{read_preceding, write_preceding};
 pub use recording::{Observed, RecordedObservation, Recording, without_timings};
 pub use records::Records;

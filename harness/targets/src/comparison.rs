@@ -172,6 +172,7 @@ impl Targets {
             workforce: Vec::new(),
             end: None,
             started: now(),
+            merged: Vec::new(),
             resumed: Vec::new(),
             journal: None,
             revisited: None,
