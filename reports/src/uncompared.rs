@@ -50,7 +50,7 @@ fn no_reference(report: &Report) -> Option<String> {
 fn partly(report: &Report) -> Option<String> {
     let is_partial =
         is_about_a_model(report) && executing(report).any(|variant| !variant.not_judged.is_empty());
-    is_partial.then(|| "only part of the model was compared".to_owned())
+    is_partial.then(|| "only part of the model was compared with the reference".to_owned())
 }
 
 /// Such as `no values were compared (built, not executed)`.
@@ -92,7 +92,7 @@ pub(crate) fn lines(report: &Report) -> Vec<String> {
 /// The parts of the model that were not compared, those of several variants once.
 fn parts(report: &Report) -> Vec<String> {
     let mut parts: Vec<(Vec<String>, Vec<String>)> = Vec::new();
-    for variant in executing(report) {
+    for variant in executing(report).filter(|variant| variant.comparisons.compared > 0) {
         let lines = parts_of(variant);
         let name = variant.variant.to_string();
         match parts.iter_mut().find(|(_, known)| *known == lines) {
@@ -101,7 +101,7 @@ fn parts(report: &Report) -> Vec<String> {
         }
     }
     let named = |(variants, lines): &(Vec<String>, Vec<String>)| -> Vec<_> {
-        lines.iter().map(|line| format!("{}: {line}", variants.join(", "))).collect()
+        lines.iter().map(|line| format!("{}: {line}", variants.join(" and "))).collect()
     };
     parts.iter().flat_map(named).collect()
 }
@@ -111,12 +111,23 @@ pub(crate) fn parts_of(variant: &VariantSummary) -> Vec<String> {
     let whole = (variant.segments == 0).then(|| variant.without_reference.keys()).into_iter().flatten();
     let whole = whole.map(|reason| format!("the reference does not support the model ({reason})"));
     let nodes = variant.not_judged.iter().map(|(reason, nodes)| {
-        let first = variant.first_not_judged.get(reason);
-        let first = first.map(|node| format!(", the first is {node}")).unwrap_or_default();
-        let cases = counted(variant.cases(), "case", "cases");
-        format!("{} not compared in {cases}: {reason}{first}", counted(*nodes, "node", "nodes"))
+        let first = variant.first_not_judged.get(reason).map(ToString::to_string).unwrap_or_default();
+        nodes_not_compared(*nodes, variant.cases(), &first) + reason
     });
     whole.chain(nodes).collect()
+}
+
+/// Such as `12 nodes were not compared with the reference, first "sm" (Softmax): `, of so many nodes in all cases together.
+fn nodes_not_compared(nodes: u64, cases: u64, first: &str) -> String {
+    let what = "not compared with the reference";
+    match nodes.checked_div(cases) {
+        Some(1) if nodes == cases => format!("{first} was {what}: "),
+        Some(each) if each * cases == nodes => format!("{} nodes were {what}, first {first}: ", count(each)),
+        _ => {
+            let (nodes, cases) = (counted(nodes, "node", "nodes"), counted(cases, "case", "cases"));
+            format!("{nodes} in {cases} {what}, first {first}: ")
+        }
+    }
 }
 
 /// The lines below the headline, for a terminal; nothing if there are none.

@@ -33,13 +33,13 @@ attributes! {
         15..=21 => "15 to 21",
         22.. => "22 to newest",
     };
-    "input data" ["summed without rounding", "normally distributed", "of many magnitudes", "around the smallest normal number", "near the largest number", "with NaN, infinity and -0", "integers"] by |conv| match conv.regime() {
+    "input data" ["summed without rounding", "normally distributed", "of many magnitudes", "around the smallest normal number", "near the largest number", "with NaN and infinities", "integers"] by |conv| match conv.regime() {
         Some(Regime::Integers { .. }) => "integers",
         Some(Regime::Exact { .. }) => "summed without rounding",
         Some(Regime::WideRange) => "of many magnitudes",
         Some(Regime::Denormal) => "around the smallest normal number",
         Some(Regime::Saturating) => "near the largest number",
-        Some(Regime::Special) => "with NaN, infinity and -0",
+        Some(Regime::Special) => "with NaN and infinities",
         Some(Regime::Gaussian) | None => "normally distributed",
     };
     "batch size" ["0", "1", "2", "3"] by |conv| number(conv.batch);
@@ -87,14 +87,14 @@ attributes! {
         };
     "begin and end padding together" ["0", "even", "odd on some axis"] by |conv| total_padding(&conv.axes);
     "output_shape" ["absent", "present"] by |conv| written(conv.window.output_shape.is_some());
-    "output_padding" ["absent", "0", "above 0, below the stride", "at least the stride"] by |conv| output_padding(conv);
+    "output_padding" ["absent", "0", "above 0 and below the stride", "at least the stride"] by |conv| output_padding(conv);
     "kernel_shape attribute" ["absent", "present"] by |conv| written(conv.window.kernel_shape.is_some());
-    "strides attribute" ["absent", "present, with the default", "present, with another value"] by |conv| need(conv.window.strides);
-    "dilations attribute" ["absent", "present, with the default", "present, with another value"] by |conv| need(conv.window.dilations);
-    "group attribute" ["absent", "present, with the default", "present, with another value"] by |conv| match conv.window.group {
+    "strides attribute" ["absent", "present with the default", "present with another value"] by |conv| need(conv.window.strides);
+    "dilations attribute" ["absent", "present with the default", "present with another value"] by |conv| need(conv.window.dilations);
+    "group attribute" ["absent", "present with the default", "present with another value"] by |conv| match conv.window.group {
         None => "absent",
-        Some(1) => "present, with the default",
-        Some(_) => "present, with another value",
+        Some(1) => "present with the default",
+        Some(_) => "present with another value",
     };
     "weights come from" ["graph input", "initializer", "Constant", "Identity", "Add", "DequantizeLinear", "QuantizeLinear and DequantizeLinear"] by |conv| source(conv, 1);
     "bias comes from" ["no bias", "no bias (empty name)", "graph input", "initializer", "Constant", "Identity", "Add", "DequantizeLinear"] by |conv| source(conv, 2);
@@ -182,8 +182,8 @@ fn largest(conv: &CoveredConvolution, of: impl Fn(&Axis) -> usize) -> usize {
 fn need(entries: Option<&[i64]>) -> &'static str {
     match entries {
         None => "absent",
-        Some(entries) if entries.iter().all(|entry| *entry == 1) => "present, with the default",
-        Some(_) => "present, with another value",
+        Some(entries) if entries.iter().all(|entry| *entry == 1) => "present with the default",
+        Some(_) => "present with another value",
     }
 }
 
@@ -204,7 +204,7 @@ fn output_padding(conv: &CoveredConvolution) -> &'static str {
     } else if conv.axes.iter().all(|axis| axis.output_padding == 0) {
         "0"
     } else if conv.axes.iter().all(|axis| axis.output_padding < axis.stride) {
-        "above 0, below the stride"
+        "above 0 and below the stride"
     } else {
         "at least the stride"
     }

@@ -123,7 +123,7 @@ impl fmt::Display for CoverageReport {
         writeln!(f, "\n| attribute | values, each with the convolutions that have it |\n| --- | --- |")?;
         for values in self.values.chunk_by(|first, second| first.attribute == second.attribute) {
             let counts: Vec<_> =
-                values.iter().map(|value| format!("{} {}", value.value, value.count)).collect();
+                values.iter().map(|value| format!("{}: {}", value.value, value.count)).collect();
             writeln!(f, "| {} | {} |", values[0].attribute, counts.join(", "))?;
         }
         self.write_pairs(f)

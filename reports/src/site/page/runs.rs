@@ -18,7 +18,7 @@ pub fn render(runs: &[SiteRun], histories: &[History]) -> String {
             table id="runs" {
                 thead { tr {
                     th scope="col" { "started (UTC)" } th scope="col" { "run" } th scope="col" { "backends" }
-                    th scope="col" { "cases" } th scope="col" { "findings" } th scope="col" { "new" }
+                    th.number scope="col" { "cases" } th.number scope="col" { "findings" } th.number scope="col" { "new" }
                 } }
                 tbody {
                     @for (place, run) in runs.iter().enumerate() {

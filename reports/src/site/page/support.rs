@@ -155,7 +155,7 @@ fn transitions(map: &SupportMap, change: &Change) -> Markup {
             div.wide tabindex="0" role="region" aria-label="What changed" {
                 table.changes {
                     thead { tr {
-                        th scope="col" { "cases" } th scope="col" { "change" } th scope="col" { "what they have in common" }
+                        th.number scope="col" { "cases" } th scope="col" { "change" } th scope="col" { "what they have in common" }
                         th scope="col" { "findings" }
                     } }
                     tbody { @for transition in &change.transitions { (transition_row(map, transition)) } }
