@@ -94,7 +94,8 @@ fn checked_finding_asks_the_backends_that_showed_it() {
     };
     let finding: serde_json::Value =
         serde_json::from_slice(&fs::read(crashing_case().join("finding.json")).unwrap()).unwrap();
-    let showed: Vec<_> = finding["seen_in"].as_array().unwrap().iter().map(|seen| &seen["variant"]).collect();
+    let seen_in = finding["seen_in"].as_array().unwrap();
+    let showed: Vec<_> = seen_in.iter().map(|seen| seen["variant"].as_str().unwrap()).collect();
     assert_eq!(asked(&[]), showed);
     assert_eq!(asked(&["--backends", "ort:cpu,opt=off"]), ["ort:cpu,opt=off"]);
 }
