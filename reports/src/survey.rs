@@ -180,9 +180,10 @@ impl SurveyedCase {
 
 /// The kind, the expected and observed results, and the diagnosis.
 fn detail_in_markdown(divergence: &Divergence) -> String {
-    let because = divergence.diagnosis.as_ref().map(|why| format!(" Because: {why}.")).unwrap_or_default();
+    let because = divergence.diagnosis.iter().map(|why| markdown_text(&format!("Because: {why}.")));
     let detail = markdown_text(&short(&divergence.readable_detail()));
-    format!("{}: {detail}.{}", divergence.kind, markdown_text(&because))
+    let sentences = [format!("{}: {detail}.", divergence.kind)].into_iter().chain(because);
+    sentences.collect::<Vec<_>>().join(" ")
 }
 
 impl Answer {

@@ -97,9 +97,9 @@ fn runs(given: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
 /// The rows of the support map: the families, then every feature of a convolution.
 fn rows() -> Vec<Row> {
     let families = Family::ALL.map(|family| Row {
-        subject: "All cases".to_owned(),
-        attribute: "family".to_owned(),
-        value: format!("{} ({})", family.name(), family.description()),
+        subject: "Family of models".to_owned(),
+        attribute: family.name().to_owned(),
+        value: family.description().to_owned(),
     });
     let features = Feature::all().map(|feature| Row {
         subject: feature.operator().to_owned(),
