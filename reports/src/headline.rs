@@ -15,9 +15,10 @@ pub(crate) fn headline(report: &Report) -> String {
         };
         parts.extend((findings > 0).then(|| counted(findings, one, many)));
     }
-    let found = match parts.is_empty() {
-        false => Some(parts.join(", ")),
-        true => (!uncompared::is_incomplete(report)).then(|| "no new findings".to_owned()),
+    let found = if parts.is_empty() {
+        (!uncompared::is_incomplete(report)).then(|| "no new findings".to_owned())
+    } else {
+        Some(parts.join(", "))
     };
     let caveat = uncompared::caveat(report);
     let (first, second) = if parts.is_empty() { (caveat, found) } else { (found, caveat) };

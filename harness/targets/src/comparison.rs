@@ -75,7 +75,9 @@ impl Targets {
             self.judge_segments((model, graph), task, findings, (&mut variants, &mut outcomes))?;
         }
         let no_reference = Note::NoReference(model.unknown.clone());
-        variants.iter_mut().for_each(|record| record.notes.push(no_reference.clone()));
+        for record in &mut variants {
+            record.notes.push(no_reference.clone());
+        }
         Ok(CaseRecord {
             format: JOURNAL_FORMAT,
             index: index as u64,

@@ -108,7 +108,7 @@ pub(super) fn print_verdict(record: &VariantRecord) {
         Verdict::Unsupported(rule) => line!("          unsupported: {rule}"),
         Verdict::Unspecified(rule) => line!("          unspecified: {rule}"),
         Verdict::Vacuous => {
-            line!("          undecided: rounding may explain any difference, so the values say nothing")
+            line!("          undecided: rounding may explain any difference");
         }
     }
 }

@@ -34,7 +34,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let out = &arguments.out;
     is_free(out)?;
-    let runs = without_merged(runs(&arguments.runs)?)?;
+    let runs = without_merged(&runs(&arguments.runs)?)?;
     fs::create_dir_all(out).map_err(|error| unwritable(out, &error))?;
     let mut site = Site::new(rows());
     read_all(&runs, out, &mut |tally| {
@@ -63,7 +63,7 @@ fn unwritable(path: &Path, error: &io::Error) -> Failure {
 }
 
 /// The runs without those that others of them were merged from, whose cases would count twice.
-fn without_merged(runs: Vec<PathBuf>) -> Result<Vec<PathBuf>, Failure> {
+fn without_merged(runs: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     let infos =
         runs.iter().map(|run| read_run(run)).collect::<Result<Vec<_>, _>>().map_err(Failure::usage)?;
     let merged_into = |info: &RunInfo| infos.iter().position(|whole| whole.merged.contains(&info.id));
