@@ -1,17 +1,14 @@
 //! The difference between two runs: findings by signature, over the cases that both ran.
 
-mod junit;
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use twinfer_case::{BackendName, CaseHash, CaseRecord, Event, FindingCount, Variant};
 
 use crate::{
-    Format, Report, ReportedFinding, Reporter,
+    Report, ReportedFinding, Reporter,
     markup::markdown_text,
     numbers::counted,
-    page,
     styled::{Styled, joined},
     uncompared,
 };
@@ -103,15 +100,8 @@ impl Difference {
         difference
     }
 
-    /// Renders the difference; `None` for HTML, which only a campaign report has.
-    pub fn render(&self, format: Format) -> Option<String> {
-        match format {
-            Format::Junit => Some(junit::render(self)),
-            format => page::render(self, format, Self::terminal, Self::markdown),
-        }
-    }
-
-    fn terminal(&self) -> String {
+    /// The difference as text for a terminal.
+    pub(crate) fn terminal(&self) -> String {
         let mut lines: Vec<_> = self.sides().into_iter().map(Styled::plain).collect();
         lines.push(Styled::default());
         lines.extend(uncompared::titled(&self.uncompared));
@@ -125,7 +115,8 @@ impl Difference {
         joined(&lines)
     }
 
-    fn markdown(&self) -> String {
+    /// The difference as Markdown.
+    pub(crate) fn markdown(&self) -> String {
         let mut lines: Vec<_> =
             self.sides().iter().map(|side| format!("- {}", markdown_text(side))).collect();
         lines.push(String::new());
@@ -141,7 +132,8 @@ impl Difference {
         lines.join("\n") + "\n"
     }
 
-    fn sides(&self) -> Vec<String> {
+    /// The runs in a line each, then how many cases are in both.
+    pub(crate) fn sides(&self) -> Vec<String> {
         let side = |side: &ComparedRun| {
             let variants = side.variants.iter().map(|(variant, version)| format!("{variant} ({version})"));
             let cases = counted(side.cases, "case", "cases");
@@ -177,7 +169,7 @@ impl Difference {
 }
 
 /// The folder name of a finding with its number of cases.
-fn described(finding: &FindingCount) -> String {
+pub(crate) fn described(finding: &FindingCount) -> String {
     format!("{} ({})", finding.slug, counted(finding.cases, "case", "cases"))
 }
 

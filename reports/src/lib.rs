@@ -19,6 +19,8 @@
 mod case_result;
 mod coverage;
 mod difference;
+mod difference_format;
+mod difference_junit;
 mod ending;
 mod findings;
 mod format;

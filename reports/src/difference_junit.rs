@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use quick_junit::{NonSuccessKind, Report as Document, TestCase, TestCaseStatus, TestSuite};
 use twinfer_case::FindingCount;
 
-use super::{Changed, Difference, described};
-use crate::{junit::text, numbers::counted, uncompared};
+use crate::{Changed, Difference, difference::described, junit::text, numbers::counted, uncompared};
 
 /// The class of the tests, which tells them from those of a campaign.
 const CLASS: &str = "diff";
