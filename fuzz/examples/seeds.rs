@@ -197,6 +197,7 @@ fn runs() -> Done {
         end: Some(RunEnd::Complete),
         started: 1_790_000_000,
         settings: None,
+        merged: Vec::new(),
         resumed: Vec::new(),
         journal: None,
         revisited: None,

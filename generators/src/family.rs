@@ -46,6 +46,18 @@ impl Family {
         }
     }
 
+    /// What its cases are, such as `models that begin with a Conv`.
+    pub const fn description(self) -> &'static str {
+        match self {
+            Self::Conv => "models that begin with a Conv",
+            Self::Deconv => "models that begin with a ConvTranspose",
+            Self::QdqConv => "a Conv between QuantizeLinear and DequantizeLinear",
+            Self::QdqDeconv => "a ConvTranspose between QuantizeLinear and DequantizeLinear",
+            Self::Block => "residual blocks, encoders and the like",
+            Self::Invalid => "models that break one rule of ONNX",
+        }
+    }
+
     /// Its cases in a distribution, by seed and index.
     pub fn stream(self, distribution: Distribution, seed: u64) -> CaseStream {
         let space = match self {

@@ -293,22 +293,37 @@ mod tests {
                 restricted("element type", |space| space.precision = Menu::only(DataType::Float16)),
                 ["FLOAT16"]
             );
-            assert_eq!(restricted("values", |space| space.regime = Menu::only(Values::Exact)), ["exact"]);
+            assert_eq!(
+                restricted("input data", |space| space.regime = Menu::only(Values::Exact)),
+                ["summed without rounding"]
+            );
             assert_eq!(restricted("opset", |space| space.opset = Menu::only(13)), ["13"]);
-            assert_eq!(restricted("kernel", |space| space.kernel = Menu::only(1)), ["all 1"]);
+            assert_eq!(restricted("kernel size", |space| space.kernel = Menu::only(1)), ["1 on all axes"]);
             assert_eq!(restricted("largest stride", |space| space.stride = Menu::only(4)), ["4"]);
             assert_eq!(restricted("largest dilation", |space| space.dilation = Menu::only(2)), ["2"]);
             assert_eq!(restricted("group", |space| space.grouping = Menu::only(Grouping::One)), ["1"]);
-            assert_eq!(restricted("weights", |space| space.weights = Menu::only(Source::Sum)), ["Add"]);
-            assert_eq!(restricted("bias", |space| space.bias = Menu::only(Bias::Empty)), ["empty name"]);
-            assert_eq!(restricted("place", |space| space.length = Menu::only(1)), ["alone"]);
-            assert_eq!(restricted("runs", |space| space.runs = Menu::only(Runs::AA)), ["2"]);
             assert_eq!(
-                restricted("after", |space| space.after = Menu::only(None)),
-                ["graph output", "convolution"]
+                restricted("weights come from", |space| space.weights = Menu::only(Source::Sum)),
+                ["Add"]
             );
             assert_eq!(
-                restricted("kernel_shape", |space| space.kernel_shape_written = Menu::only(false)),
+                restricted("bias comes from", |space| space.bias = Menu::only(Bias::Empty)),
+                ["no bias (empty name)"]
+            );
+            assert_eq!(
+                restricted("position among the convolutions", |space| space.length = Menu::only(1)),
+                ["the only one"]
+            );
+            assert_eq!(
+                restricted("inferences in one session", |space| space.runs = Menu::only(Runs::AA)),
+                ["2"]
+            );
+            assert_eq!(
+                restricted("node after", |space| space.after = Menu::only(None)),
+                ["graph output", "Conv or ConvTranspose"]
+            );
+            assert_eq!(
+                restricted("kernel_shape attribute", |space| space.kernel_shape_written = Menu::only(false)),
                 ["absent"]
             );
         }
@@ -326,22 +341,25 @@ mod tests {
                 reached(&Space { quantization: Some(quantization), ..space }, attribute)
             };
             assert_eq!(
-                restricted("weights", |_, menus| menus.applies = Menu::only(true)),
+                restricted("weights come from", |_, menus| menus.applies = Menu::only(true)),
                 ["DequantizeLinear"]
             );
-            assert_eq!(restricted("weights", |_, menus| menus.applies = Menu::only(false)), ["initializer"]);
+            assert_eq!(
+                restricted("weights come from", |_, menus| menus.applies = Menu::only(false)),
+                ["initializer"]
+            );
             let symmetric =
                 |_: &mut Space, menus: &mut Quantization| menus.dialect = Menu::only(Dialect::Symmetric);
-            assert_eq!(restricted("integers of the weights", symmetric), ["INT8"]);
-            assert_eq!(restricted("zero point of the input", symmetric), ["none", "zero"]);
-            assert_eq!(restricted("zero point of the weights", symmetric), ["absent", "zero"]);
+            assert_eq!(restricted("weights quantized as", symmetric), ["INT8"]);
+            assert_eq!(restricted("zero point of the input", symmetric), ["not quantized", "0"]);
+            assert_eq!(restricted("zero point of the weights", symmetric), ["absent", "0"]);
             let explicit = |space: &mut Space, menus: &mut Quantization| {
                 space.bias =
                     Menu::new([Source::Sum, Source::Dequantized].map(|source| (Bias::From(source), 1)));
                 menus.dialect = Menu::only(Dialect::Explicit);
             };
-            assert_eq!(restricted("zero point of the weights", explicit), ["zero"]);
-            assert_eq!(restricted("bias", explicit), ["initializer", "Add"]);
+            assert_eq!(restricted("zero point of the weights", explicit), ["0"]);
+            assert_eq!(restricted("bias comes from", explicit), ["initializer", "Add"]);
             assert_eq!(
                 restricted("scales of the weights", |_, menus| menus.scaling = Menu::only(Scaling::Tensor)),
                 ["one"]
@@ -358,13 +376,13 @@ mod tests {
         let drawn = |arrangement| {
             let mut space = Space::blocks();
             space.arrangement = Menu::only(arrangement);
-            reached(&space, "ways of the graph")
+            reached(&space, "branches of the graph")
         };
-        assert_eq!(drawn(Arrangement::Residual), ["Add"]);
-        assert_eq!(drawn(Arrangement::Concat), ["Concat"]);
-        assert_eq!(drawn(Arrangement::Pooling), ["MaxPool"]);
-        assert_eq!(drawn(Arrangement::Fan), ["Add", "Concat"]);
-        assert_eq!(drawn(Arrangement::EncoderDecoder), ["one", "Concat"]);
-        assert_eq!(drawn(Arrangement::Normalized), ["one"]);
+        assert_eq!(drawn(Arrangement::Residual), ["joined by Add"]);
+        assert_eq!(drawn(Arrangement::Concat), ["joined by Concat"]);
+        assert_eq!(drawn(Arrangement::Pooling), ["with MaxPool"]);
+        assert_eq!(drawn(Arrangement::Fan), ["joined by Add", "joined by Concat"]);
+        assert_eq!(drawn(Arrangement::EncoderDecoder), ["none", "joined by Concat"]);
+        assert_eq!(drawn(Arrangement::Normalized), ["none"]);
     }
 }

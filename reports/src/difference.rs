@@ -6,10 +6,9 @@ use serde::Serialize;
 use twinfer_case::{BackendName, CaseHash, CaseRecord, Event, FindingCount, Variant};
 
 use crate::{
-    Format, Report, ReportedFinding, Reporter,
+    Report, ReportedFinding, Reporter,
     markup::markdown_text,
     numbers::counted,
-    page,
     styled::{Styled, joined},
     uncompared,
 };
@@ -101,15 +100,11 @@ impl Difference {
         difference
     }
 
-    /// Renders the difference; `None` for `JUnit` and HTML, which only a campaign report has.
-    pub fn render(&self, format: Format) -> Option<String> {
-        page::render(self, format, Self::terminal, Self::markdown)
-    }
-
-    fn terminal(&self) -> String {
+    /// The difference as text for a terminal.
+    pub(crate) fn terminal(&self) -> String {
         let mut lines: Vec<_> = self.sides().into_iter().map(Styled::plain).collect();
         lines.push(Styled::default());
-        lines.extend(uncompared::listed(&self.uncompared));
+        lines.extend(uncompared::titled(&self.uncompared));
         let entries = self.entries();
         if self.uncompared.is_empty() && entries.iter().all(|(word, _)| *word == VARIES) {
             let same = if entries.is_empty() { "same findings" } else { "same stable findings" };
@@ -120,7 +115,8 @@ impl Difference {
         joined(&lines)
     }
 
-    fn markdown(&self) -> String {
+    /// The difference as Markdown.
+    pub(crate) fn markdown(&self) -> String {
         let mut lines: Vec<_> =
             self.sides().iter().map(|side| format!("- {}", markdown_text(side))).collect();
         lines.push(String::new());
@@ -136,7 +132,8 @@ impl Difference {
         lines.join("\n") + "\n"
     }
 
-    fn sides(&self) -> Vec<String> {
+    /// The runs in a line each, then how many cases are in both.
+    pub(crate) fn sides(&self) -> Vec<String> {
         let side = |side: &ComparedRun| {
             let variants = side.variants.iter().map(|(variant, version)| format!("{variant} ({version})"));
             let cases = counted(side.cases, "case", "cases");
@@ -172,7 +169,7 @@ impl Difference {
 }
 
 /// The folder name of a finding with its number of cases.
-fn described(finding: &FindingCount) -> String {
+pub(crate) fn described(finding: &FindingCount) -> String {
     format!("{} ({})", finding.slug, counted(finding.cases, "case", "cases"))
 }
 

@@ -87,8 +87,8 @@ pub(crate) fn sizes(finding: &Finding) -> String {
 }
 
 /// The expected and observed results of the divergence that the signature is made of.
-pub(crate) fn detail(finding: &Finding) -> &str {
-    finding.divergences.first().map_or("", |divergence| divergence.detail.as_str())
+pub(crate) fn detail(finding: &Finding) -> String {
+    finding.divergences.first().map_or_else(String::new, Divergence::readable_detail)
 }
 
 fn size(size: CaseSize) -> String {

@@ -21,8 +21,11 @@ impl Format {
     /// All formats, in the order of `--help`.
     pub const ALL: [Self; 5] = [Self::Terminal, Self::Json, Self::Junit, Self::Markdown, Self::Html];
 
-    /// The formats of a [`Survey`](crate::Survey) and a [`Difference`](crate::Difference).
+    /// The formats of a [`Survey`](crate::Survey).
     pub const TABLES: [Self; 3] = [Self::Terminal, Self::Json, Self::Markdown];
+
+    /// The formats of a [`Difference`](crate::Difference).
+    pub const DIFFERENCES: [Self; 4] = [Self::Terminal, Self::Json, Self::Junit, Self::Markdown];
 
     /// The name that `--format` takes.
     pub const fn name(self) -> &'static str {
@@ -39,7 +42,7 @@ impl Format {
     pub fn render(self, report: &Report) -> String {
         match self {
             Self::Terminal => summary::render(report),
-            Self::Json => json::render(&report.by_severity()),
+            Self::Json => json::render(&json::Document::of(&report.by_severity())),
             Self::Junit => junit::render(report, None),
             Self::Markdown => markdown::render(report),
             Self::Html => WebPage::new(report).render(),

@@ -1,4 +1,4 @@
-//! What a campaign came to, in one sentence that needs no glossary.
+//! What a campaign came to, in one sentence that needs no glossary: what was found, and first of all if not everything was compared.
 
 use crate::{Report, Severity, numbers::counted, uncompared};
 
@@ -15,13 +15,14 @@ pub(crate) fn headline(report: &Report) -> String {
         };
         parts.extend((findings > 0).then(|| counted(findings, one, many)));
     }
-    let is_compared = report.summary.uncompared().next().is_none();
-    match (is_compared, parts.is_empty()) {
-        (true, true) => "no new findings".to_owned(),
-        (true, false) => parts.join(", "),
-        (false, true) => uncompared::TITLE.to_owned(),
-        (false, false) => format!("{}; {} on one backend at least", parts.join(", "), uncompared::TITLE),
-    }
+    let found = if parts.is_empty() {
+        (!uncompared::is_incomplete(report)).then(|| "no new findings".to_owned())
+    } else {
+        Some(parts.join(", "))
+    };
+    let caveat = uncompared::caveat(report);
+    let (first, second) = if parts.is_empty() { (caveat, found) } else { (found, caveat) };
+    first.into_iter().chain(second).collect::<Vec<_>>().join("; ")
 }
 
 /// The findings that were known before and of which only cases are recorded.

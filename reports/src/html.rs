@@ -22,6 +22,7 @@ mod space;
 mod values;
 mod words;
 
+pub(crate) use address::of_file;
 pub use evidence::RunFolder;
 pub use page::WebPage;
 pub(crate) use policy::policy;

@@ -14,7 +14,9 @@ use twinfer_case::{VariantSummary, printable};
 use twinfer_store::files_of_finding;
 
 use crate::{
-    Report, ReportedFinding, RunFolder, ending, findings, issue,
+    Report, ReportedFinding, RunFolder,
+    case_result::CaseResult,
+    ending, findings, issue,
     numbers::{count, counted},
     reach::remark,
     summary::remarks,
@@ -31,6 +33,11 @@ pub(crate) fn render(report: &Report, run: Option<&RunFolder>) -> String {
     if let Some(started) = started(report) {
         document.test_suites.iter_mut().for_each(|suite| _ = suite.set_timestamp(started));
     }
+    text(&document)
+}
+
+/// The document as text, which satisfies the schema.
+pub(crate) fn text(document: &Document) -> String {
     // cannot fail: the document is written to memory
     let text = document.to_string().unwrap_or_default();
     // XML has no escapes for the characters that it forbids
@@ -61,6 +68,8 @@ fn suite(report: &Report, run: Option<&RunFolder>, variant: &VariantSummary) -> 
     suite.add_test_case(other_cases(report, variant));
     let is_uncompared = report.summary.uncompared().any(|other| other.variant == variant.variant);
     suite.add_test_cases(is_uncompared.then(|| uncompared(report, variant)));
+    suite.add_test_cases(not_looked_into(variant));
+    suite.add_test_cases(not_judged(variant));
     for test in &mut suite.test_cases {
         test.set_classname(class.as_str());
     }
@@ -75,6 +84,30 @@ fn uncompared(report: &Report, variant: &VariantSummary) -> TestCase {
         .chain(report.advice.iter().cloned());
     status.set_message(uncompared::TITLE).set_description(causes.collect::<Vec<_>>().join("\n"));
     TestCase::new("compared", status)
+}
+
+/// A failed test for cases that differ and were not looked into.
+fn not_looked_into(variant: &VariantSummary) -> Option<TestCase> {
+    let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+    let cases = counted(variant.open, "case that differs", "cases that differ");
+    status.set_message(format!("{cases} not looked into"));
+    (variant.open > 0).then(|| TestCase::new("all differences looked into", status))
+}
+
+/// A skipped test for cases, and nodes of a model, that nothing can be said about.
+fn not_judged(variant: &VariantSummary) -> Option<TestCase> {
+    let cases = CaseResult::ALL.into_iter().filter(|result| !result.is_a_judgement());
+    let cases = cases.filter(|result| result.of(variant) > 0);
+    let cases =
+        cases.map(|result| format!("{}: {}", result.title(), counted(result.of(variant), "case", "cases")));
+    let lines: Vec<_> = uncompared::without_values(variant.reaches)
+        .into_iter()
+        .chain(uncompared::on_one_line(&uncompared::parts_of(variant)))
+        .chain(cases)
+        .collect();
+    let mut status = TestCaseStatus::skipped();
+    status.set_message(lines.first()?.as_str()).set_description(lines.join("\n"));
+    Some(TestCase::new("everything compared", status))
 }
 
 /// A failed test for a run that ended early.
@@ -149,7 +182,8 @@ fn attachments(run: &RunFolder, slug: &str) -> String {
 }
 
 fn other_cases(report: &Report, variant: &VariantSummary) -> TestCase {
-    let mut test = TestCase::new("all other cases", TestCaseStatus::success());
+    let status = if variant.conforms > 0 { TestCaseStatus::success() } else { TestCaseStatus::skipped() };
+    let mut test = TestCase::new("all other cases", status);
     test.set_time(Duration::from_micros(variant.micros));
     let cases = counted(variant.cases(), "case", "cases");
     let reach = remark(variant.reaches);

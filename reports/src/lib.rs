@@ -16,8 +16,11 @@
 //! assert!(text.contains("12 cases") && text.contains("no new findings"));
 //! ```
 
+mod case_result;
 mod coverage;
 mod difference;
+mod difference_format;
+mod difference_junit;
 mod ending;
 mod findings;
 mod format;
@@ -29,6 +32,7 @@ mod junit;
 mod ladder;
 mod markdown;
 mod markup;
+mod meaning;
 mod numbers;
 mod page;
 mod poison;
@@ -37,7 +41,6 @@ mod reach;
 mod report;
 mod screen;
 mod segments;
-mod severity;
 mod shell;
 mod site;
 mod styled;
@@ -56,12 +59,12 @@ pub use markup::{markdown_block, markdown_code, markdown_text};
 pub use progress::Progress;
 pub use report::{GivenUp, Investigation, Lost, Outgrown, Report, ReportedFinding};
 pub use screen::first_screen;
-pub use severity::Severity;
 pub use shell::shell_word;
 pub use site::{Row, RunTally, Site};
 pub use styled::Styled;
 pub use survey::{Answer, Survey, SurveyedCase, SurveyedVariant};
 pub use timeline::{Span, Timeline};
+pub use twinfer_case::FindingSeverity as Severity;
 
 use twinfer_case::Event;
 

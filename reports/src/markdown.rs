@@ -13,10 +13,9 @@ use crate::{
 };
 
 pub(crate) fn render(report: &Report) -> String {
-    let mut parts = vec![
-        format!("# {}", markdown_text(&capitalized(&headline(report)))),
-        format!("{}.", capitalized(&sentence(report))),
-    ];
+    let mut parts = vec![format!("# {}", markdown_text(&capitalized(&headline(report))))];
+    parts.extend(uncompared(report));
+    parts.push(format!("{}.", capitalized(&sentence(report))));
     parts
         .extend(ending::sentence(report).map(|early| format!("**{}**", markdown_text(&capitalized(&early)))));
     parts.extend(report.run.as_ref().map(origin));
@@ -34,7 +33,6 @@ pub(crate) fn render(report: &Report) -> String {
     if let Some(title) = poison::title(report) {
         parts.extend([format!("{}:", capitalized(&title)), table(&poison::table(report))]);
     }
-    parts.extend(uncompared(report));
     parts.extend(findings_title(report).map(|title| format!("## {}", capitalized(&title))));
     parts.extend(report.ranked().into_iter().map(|finding| one_finding(report, finding)));
     parts.extend(issues(report));
@@ -83,11 +81,11 @@ fn table(table: &Table) -> String {
     lines.join("\n")
 }
 
-/// What was not compared, and why; `None` if every variant was compared.
+/// What was not compared, and why; `None` if everything was compared.
 fn uncompared(report: &Report) -> Option<String> {
     let lines: Vec<_> =
         uncompared::lines(report).iter().map(|line| format!("- {}", markdown_text(line))).collect();
-    (!lines.is_empty()).then(|| format!("## {}\n\n{}", capitalized(uncompared::TITLE), lines.join("\n")))
+    (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
 /// The known issues with their states; `None` if the project lists none.
@@ -104,7 +102,7 @@ fn one_finding(report: &Report, ReportedFinding { slug, new, finding }: &Reporte
         String::new(),
         markdown_code(&finding.graph),
         String::new(),
-        format!("- {}: {}", finding.kind, markdown_text(findings::detail(finding))),
+        format!("- {}: {}", finding.kind, markdown_text(&findings::detail(finding))),
     ];
     lines.extend([String::new(), folded(&details(report, slug, finding))]);
     lines.join("\n")

@@ -7,13 +7,13 @@ use twinfer_store::findings_of;
 
 use crate::{
     Report, ReportedFinding, Severity, ending, findings,
-    headline::{headline, known_by_name},
+    headline::known_by_name,
+    meaning::meaning,
     numbers::{cell, count, counted, duration, truncated},
     reach::label,
-    severity::meaning,
     shell::shell_word,
     styled::{Styled, joined},
-    summary::{diverging, issues, last_stage, troubles},
+    summary::{diverging, issues, last_stage, title, troubles},
     table::Table,
     uncompared,
 };
@@ -33,12 +33,13 @@ const CAUSES: usize = 6;
 
 /// The first screen about the campaign in the directory `run`, which ends with the next step.
 pub fn first_screen(report: &Report, run: &str) -> String {
-    let mut lines = vec![Styled::bold(headline(report)), Styled::dim(cases(report))];
+    let mut lines = vec![title(report)];
+    let causes = uncompared::lines(report).into_iter().take(CAUSES).map(|line| truncated(&line, COLUMNS - 6));
+    lines.extend(uncompared::listed(&causes.collect::<Vec<_>>()));
+    lines.push(Styled::dim(cases(report)));
     lines.extend(troubles(report).into_iter().take(CAUSES));
     lines.push(Styled::default());
     lines.extend(verdicts(report));
-    let causes = uncompared::lines(report).into_iter().take(CAUSES).map(|line| truncated(&line, COLUMNS - 6));
-    lines.extend(uncompared::listed(&causes.collect::<Vec<_>>()));
     let issues: Vec<_> = issues(report).into_iter().take(ISSUES).collect();
     let last = ending_lines(report, run);
     let ranked = report.ranked();
@@ -126,7 +127,7 @@ fn finding(report: &Report, found: &ReportedFinding) -> [Styled; LINES_PER_FINDI
         None => format!("model: {}", finding.graph),
     };
     let line = |text: &str| Styled::plain(format!("    {}", truncated(text, COLUMNS - 4)));
-    [Styled::plain("  ") + mark + Styled::dim(where_), line(findings::detail(finding)), line(&condition)]
+    [Styled::plain("  ") + mark + Styled::dim(where_), line(&findings::detail(finding)), line(&condition)]
 }
 
 /// The report as a page, and the next step.

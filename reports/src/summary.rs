@@ -18,7 +18,8 @@ use crate::{
 };
 
 pub(crate) fn render(report: &Report) -> String {
-    let mut lines = vec![Styled::bold(headline(report))];
+    let mut lines = vec![title(report)];
+    lines.extend(uncompared::listed(&uncompared::lines(report)));
     lines.extend(report.run.as_ref().map(origin));
     lines.push(Styled::default());
     lines.extend(totals(report));
@@ -41,10 +42,15 @@ pub(crate) fn render(report: &Report) -> String {
         lines.extend(remarks.map(Styled::plain));
         lines.push(Styled::default());
     }
-    lines.extend(uncompared::listed(&uncompared::lines(report)));
     lines.extend(findings_list(report));
     lines.extend(issues(report));
     joined(&lines)
+}
+
+/// The headline, which stands out if a variant was not compared.
+pub(crate) fn title(report: &Report) -> Styled {
+    let headline = headline(report);
+    if uncompared::is_incomplete(report) { Styled::bad(headline) } else { Styled::bold(headline) }
 }
 
 fn origin(run: &RunInfo) -> Styled {
@@ -165,7 +171,7 @@ pub(crate) fn verdicts(report: &Report) -> Table {
         "diverges",
         "unsupported",
         "unspecified",
-        "vacuous",
+        "undecided",
         "last stage",
     ];
     let mut table = Table::new(head, 1);
@@ -288,8 +294,7 @@ pub(crate) fn issues(report: &Report) -> Vec<Styled> {
 /// The number of findings, such as `3 findings, 2 of them new`; `None` if there are none because a variant was not compared.
 pub(crate) fn findings_title(report: &Report) -> Option<String> {
     if report.findings.is_empty() {
-        let is_compared = report.summary.uncompared().next().is_none();
-        return is_compared.then(|| "no new findings".to_owned());
+        return (!uncompared::is_incomplete(report)).then(|| "no new findings".to_owned());
     }
     let new = report.findings.iter().filter(|finding| finding.new).count() as u64;
     let all = counted(report.findings.len() as u64, "finding", "findings");
@@ -308,7 +313,7 @@ fn one_finding(report: &Report, ReportedFinding { slug, new, finding }: &Reporte
         Styled::default(),
         mark + " " + Styled::bold(slug) + " " + Styled::dim(cases),
         Styled::plain(format!("      {}", short(&finding.graph))),
-        Styled::plain(format!("      {}: {}", finding.kind, short(findings::detail(finding)))),
+        Styled::plain(format!("      {}: {}", finding.kind, short(&findings::detail(finding)))),
     ];
     let reasons = findings::reasons(report, finding);
     let reason = |(word, sentence)| Styled::plain(format!("      {word}: {sentence}"));

@@ -83,10 +83,14 @@ impl Survey {
         }
         let mut lines = table.aligned("  ");
         lines.push(Styled::default());
-        lines.extend(uncompared::listed(&uncompared::on_one_line(&self.uncompared)));
+        lines.extend(uncompared::titled(&uncompared::on_one_line(&self.uncompared)));
         for (case, surveyed, divergence) in self.divergences() {
             lines.push(Styled::bold(&case.name) + " " + Styled::dim(&surveyed.variant));
-            lines.push(Styled::plain(format!("      {}: {}", divergence.kind, short(&divergence.detail))));
+            lines.push(Styled::plain(format!(
+                "      {}: {}",
+                divergence.kind,
+                short(&divergence.readable_detail())
+            )));
             let because = divergence.diagnosis.iter().map(|why| format!("      because: {why}"));
             lines.extend(because.map(Styled::plain));
         }
@@ -176,9 +180,10 @@ impl SurveyedCase {
 
 /// The kind, the expected and observed results, and the diagnosis.
 fn detail_in_markdown(divergence: &Divergence) -> String {
-    let because = divergence.diagnosis.as_ref().map(|why| format!(" Because: {why}.")).unwrap_or_default();
-    let detail = markdown_text(&short(&divergence.detail));
-    format!("{}: {detail}.{}", divergence.kind, markdown_text(&because))
+    let because = divergence.diagnosis.iter().map(|why| markdown_text(&format!("Because: {why}.")));
+    let detail = markdown_text(&short(&divergence.readable_detail()));
+    let sentences = [format!("{}: {detail}.", divergence.kind)].into_iter().chain(because);
+    sentences.collect::<Vec<_>>().join(" ")
 }
 
 impl Answer {
@@ -194,7 +199,7 @@ impl Answer {
     fn in_words(&self) -> String {
         let verdict = match &self.verdict {
             Verdict::Conforms => "conforms".to_owned(),
-            Verdict::Vacuous => "vacuous".to_owned(),
+            Verdict::Vacuous => "undecided".to_owned(),
             Verdict::Unsupported(rule) => return format!("unsupported: {rule}"),
             Verdict::Unspecified(rule) => format!("unspecified: {rule}"),
             Verdict::Diverges(divergences) => return kinds(divergences),

@@ -1,31 +1,146 @@
-//! What a campaign did not compare, which every format shows before anything that could be taken for a success.
+//! What a campaign did not compare, which every format says before anything that could be taken for a success.
 
-use std::iter;
+use twinfer_case::{Reach, VariantSummary};
 
-use crate::{Report, numbers::truncated, styled::Styled};
+use crate::{
+    Report,
+    numbers::{count, counted, truncated},
+    styled::Styled,
+};
 
-/// The result of a campaign in which a variant was not compared.
+/// The result of a campaign in which no variant was compared.
 pub(crate) const TITLE: &str = "nothing was compared";
 
 /// The most columns of a cause, which holds what a backend reported.
 const WIDTH: usize = 500;
+/// The most variants that the first line names.
+const NAMED: usize = 3;
 
-/// One line for each cause of each variant that was compared on no case, then the advice; empty if every variant was compared.
+/// What the first line says besides findings; `None` if everything was compared.
+pub(crate) fn caveat(report: &Report) -> Option<String> {
+    nothing(report)
+        .or_else(|| no_reference(report))
+        .or_else(|| partly(report))
+        .or_else(|| not_executed(report))
+}
+
+/// Whether a variant was compared on no case.
+pub(crate) fn is_incomplete(report: &Report) -> bool {
+    report.summary.uncompared().next().is_some()
+}
+
+/// Such as `nothing was compared on trt-rtx`.
+fn nothing(report: &Report) -> Option<String> {
+    let uncompared: Vec<_> = report.summary.uncompared().map(|variant| variant.variant.to_string()).collect();
+    match uncompared.len() {
+        0 => None,
+        all if all == bases(report).count() => Some(TITLE.to_owned()),
+        few if few <= NAMED => Some(format!("{TITLE} on {}", uncompared.join(", "))),
+        many => Some(format!("{TITLE} on {} backends", count(many as u64))),
+    }
+}
+
+fn no_reference(report: &Report) -> Option<String> {
+    let is_judged =
+        executing(report).any(|variant| variant.without_reference.is_empty() || variant.segments > 0);
+    (executing(report).next().is_some() && !is_judged)
+        .then(|| "backends were compared with each other only, not with the reference".to_owned())
+}
+
+fn partly(report: &Report) -> Option<String> {
+    let is_partial =
+        is_about_a_model(report) && executing(report).any(|variant| !variant.not_judged.is_empty());
+    is_partial.then(|| "only part of the model was compared with the reference".to_owned())
+}
+
+/// Such as `no values were compared (built, not executed)`.
+fn not_executed(report: &Report) -> Option<String> {
+    without_values(bases(report).map(|variant| variant.reaches).max()?)
+}
+
+/// What is not compared on a variant that goes this far; `None` if it executes.
+pub(crate) fn without_values(reach: Reach) -> Option<String> {
+    (reach != Reach::Executed).then(|| format!("no values were compared ({reach})"))
+}
+
+/// The variants that run every case.
+fn bases(report: &Report) -> impl Iterator<Item = &VariantSummary> {
+    report.summary.variants.iter().filter(|variant| variant.rung_of.is_none())
+}
+
+fn executing(report: &Report) -> impl Iterator<Item = &VariantSummary> {
+    bases(report).filter(|variant| variant.reaches == Reach::Executed)
+}
+
+/// Whether the cases are inputs of a given model instead of generated graphs.
+fn is_about_a_model(report: &Report) -> bool {
+    report.run.as_ref().is_some_and(|run| run.families.is_empty())
+}
+
+/// What was not compared and why, one line each, then the advice; empty if everything was compared.
 pub(crate) fn lines(report: &Report) -> Vec<String> {
     let mut lines = on_one_line(&report.summary.causes());
     if !lines.is_empty() {
         lines.extend(report.advice.iter().cloned());
     }
+    if is_about_a_model(report) {
+        lines.extend(on_one_line(&parts(report)));
+    }
     lines
 }
 
-/// The lines below their title, for a terminal; nothing if there are none.
+/// The parts of the model that were not compared, those of several variants once.
+fn parts(report: &Report) -> Vec<String> {
+    let mut parts: Vec<(Vec<String>, Vec<String>)> = Vec::new();
+    for variant in executing(report).filter(|variant| variant.comparisons.compared > 0) {
+        let lines = parts_of(variant);
+        let name = variant.variant.to_string();
+        match parts.iter_mut().find(|(_, known)| *known == lines) {
+            Some((variants, _)) => variants.push(name),
+            None => parts.push((vec![name], lines)),
+        }
+    }
+    let named = |(variants, lines): &(Vec<String>, Vec<String>)| -> Vec<_> {
+        lines.iter().map(|line| format!("{}: {line}", variants.join(" and "))).collect()
+    };
+    parts.iter().flat_map(named).collect()
+}
+
+/// The parts of the model that were not compared on a variant.
+pub(crate) fn parts_of(variant: &VariantSummary) -> Vec<String> {
+    let whole = (variant.segments == 0).then(|| variant.without_reference.keys()).into_iter().flatten();
+    let whole = whole.map(|reason| format!("the reference does not support the model ({reason})"));
+    let nodes = variant.not_judged.iter().map(|(reason, nodes)| {
+        let first = variant.first_not_judged.get(reason).map(ToString::to_string).unwrap_or_default();
+        nodes_not_compared(*nodes, variant.cases(), &first) + reason
+    });
+    whole.chain(nodes).collect()
+}
+
+/// Such as `12 nodes were not compared with the reference, first "sm" (Softmax): `, of so many nodes in all cases together.
+fn nodes_not_compared(nodes: u64, cases: u64, first: &str) -> String {
+    let what = "not compared with the reference";
+    match nodes.checked_div(cases) {
+        Some(1) if nodes == cases => format!("{first} was {what}: "),
+        Some(each) if each * cases == nodes => format!("{} nodes were {what}, first {first}: ", count(each)),
+        _ => {
+            let (nodes, cases) = (counted(nodes, "node", "nodes"), counted(cases, "case", "cases"));
+            format!("{nodes} in {cases} {what}, first {first}: ")
+        }
+    }
+}
+
+/// The lines below the headline, for a terminal; nothing if there are none.
 pub(crate) fn listed(lines: &[String]) -> Vec<Styled> {
+    lines.iter().map(|line| Styled::plain(format!("      {line}"))).collect()
+}
+
+/// The lines below their title, for a terminal; nothing if there are none.
+pub(crate) fn titled(lines: &[String]) -> Vec<Styled> {
     if lines.is_empty() {
         return Vec::new();
     }
-    let causes = lines.iter().map(|line| Styled::plain(format!("      {line}")));
-    iter::once(Styled::bad(TITLE)).chain(causes).chain([Styled::default()]).collect()
+    [vec![Styled::bad(TITLE)], listed(lines), vec![Styled::default()]].concat()
 }
 
 /// Each cause on one line.

@@ -13,7 +13,10 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use twinfer_case::{Budget, Cause, Event, Finding, FindingCount, Kind, RunEnd, Signature};
+use twinfer_case::{
+    Budget, Cause, Event, Finding, FindingCount, Kind, NamedNode, NotJudged, Note, RunEnd, SegmentCounts,
+    Signature, Summary, Verdict,
+};
 use twinfer_reports::{
     Difference, Format, IssueState, ListedIssue, Progress, Report, Reporter, RunFindings, first_screen,
 };
@@ -63,6 +66,24 @@ fn most_severe_finding_is_first_in_every_format() {
             if format == Format::Json { &text[text.find("\"severity\"").unwrap() - 200..] } else { &text };
         let places: Vec<_> = names.iter().map(|name| text.find(name.as_str()).unwrap()).collect();
         assert!(places.is_sorted(), "{format}: {places:?}");
+    }
+}
+
+#[test]
+fn no_format_for_people_uses_words_that_only_developers_know() {
+    console::set_colors_enabled(false);
+    let mut report = Report::of(&fixture::events());
+    let verdicts = [Verdict::Vacuous, Verdict::Unspecified("same-below-stride".to_owned())];
+    for verdict in verdicts {
+        let mut record = fixture::records().remove(0);
+        record.variants.iter_mut().for_each(|variant| variant.verdict = verdict.clone());
+        report.summary.record(&record);
+    }
+    let texts = [Format::Terminal, Format::Junit, Format::Markdown, Format::Html];
+    let texts = texts.map(|format| format.render(&report)).into_iter().chain([first_screen(&report, "run")]);
+    for text in texts {
+        assert!(!text.contains("vacuous") && !text.contains("grid step"), "{text}");
+        assert!(text.contains("exact results are multiples of 0.5") || !text.contains("&lt;5&gt;"), "{text}");
     }
 }
 
@@ -370,4 +391,102 @@ fn cases_that_stay_open_say_why() {
         text.contains("1 not triaged (only the whole model shows it, so it cannot be reduced)"),
         "{text}"
     );
+}
+
+/// The report on a model of which `nodes` were not judged in each of three cases.
+fn report_on_a_model(notes: &[Note], verdict: &Verdict) -> Report {
+    let mut run = fixture::run();
+    (run.families, run.budget) = (Vec::new(), Budget::Cases(3));
+    run.variants.truncate(1);
+    let mut summary = Summary::new(&run.variants);
+    for mut record in fixture::records() {
+        record.variants.truncate(1);
+        record.findings.clear();
+        let variant = &mut record.variants[0];
+        variant.notes.extend(notes.iter().cloned());
+        variant.verdict = verdict.clone();
+        variant.compared = *verdict == Verdict::Conforms;
+        summary.record(&record);
+    }
+    Report::of(&[Event::CampaignStarted { run }, Event::CampaignFinished { summary, end: RunEnd::Complete }])
+}
+
+#[test]
+fn every_format_begins_with_what_was_not_compared() {
+    console::set_colors_enabled(false);
+    let softmax = NamedNode { name: "sm".to_owned(), operator: "Softmax".to_owned() };
+    let not_judged =
+        NotJudged { reason: "golden does not support Softmax".to_owned(), nodes: 1, first: softmax };
+    let segments = |judged| Note::Segments(SegmentCounts { judged, not_judged: vec![not_judged.clone()] });
+    let unknown = || Note::NoReference("operator Softmax is not one of twinfer's".to_owned());
+    let unspecified = Verdict::Unspecified("operator Softmax".to_owned());
+    for (notes, verdict, headline, detail) in [
+        (vec![], Verdict::Conforms, "no new findings", None),
+        (
+            vec![unknown(), segments(4)],
+            Verdict::Conforms,
+            "only part of the model was compared with the reference; no new findings",
+            Some("\"sm\" (Softmax) was not compared with the reference: golden does not support Softmax"),
+        ),
+        (
+            vec![unknown()],
+            Verdict::Conforms,
+            "backends were compared with each other only, not with the reference; no new findings",
+            Some("the reference does not support the model (operator Softmax is not one of twinfer's)"),
+        ),
+        (
+            vec![unknown()],
+            unspecified,
+            "nothing was compared",
+            Some("3 cases unspecified (operator Softmax)"),
+        ),
+    ] {
+        let report = report_on_a_model(&notes, &verdict);
+        let terminal = Format::Terminal.render(&report);
+        assert_eq!(terminal.lines().next(), Some(headline));
+        assert_eq!(first_screen(&report, "run").lines().next(), Some(headline));
+        let json: serde_json::Value = serde_json::from_str(&Format::Json.render(&report)).unwrap();
+        assert_eq!(json["headline"], headline);
+        let markdown = Format::Markdown.render(&report).to_lowercase();
+        assert_eq!(markdown.lines().next(), Some(format!("# {headline}").as_str()));
+        let page = Format::Html.render(&report).to_lowercase();
+        assert!(page.contains(&format!("<h1>{headline}</h1>")), "{page}");
+        let junit = Format::Junit.render(&report);
+        let is_open = junit.contains("<skipped") || junit.contains("<failure");
+        assert_eq!(is_open, detail.is_some(), "{junit}");
+        if let Some(detail) = detail {
+            assert!(terminal.lines().nth(1).unwrap().contains(detail), "{terminal}");
+            assert!(junit.replace("&quot;", "\"").replace("&apos;", "'").contains(detail), "{junit}");
+        }
+    }
+}
+
+#[test]
+fn junit_of_a_difference_fails_for_what_is_new() {
+    let [then, mut now] = [(); 2].map(|()| fixture::findings().remove(0));
+    now.signature.cause = Cause::Graph(vec!["Conv".to_owned()]);
+    let mut empty = RunFindings::default();
+    for event in fixture::events() {
+        match event {
+            Event::CaseFinished { mut record } => {
+                record.findings.clear();
+                empty.on_event(&Event::CaseFinished { record });
+            }
+            Event::FindingRecorded { .. } => {}
+            other => empty.on_event(&other),
+        }
+    }
+    let test = |one: &RunFindings, two: &RunFindings, slug: &str| {
+        let xml = Difference::between(("then", one), ("now", two)).render(Format::Junit).unwrap();
+        let start = xml.find(&format!("<testcase name=\"{slug}\"")).unwrap_or_else(|| panic!("{xml}"));
+        xml[start..].lines().nth(1).unwrap().trim().to_owned()
+    };
+    let slug = now.signature.slug();
+    assert_eq!(
+        test(&empty, &with_first(&now), &slug),
+        "<failure message=\"new in the later run (1 case)\"/>"
+    );
+    assert!(!test(&with_first(&now), &empty, &slug).contains("failure"));
+    let changed = test(&with_first(&then), &with_first(&now), &then.signature.slug());
+    assert!(changed.starts_with("<skipped message=\"its cases now show "), "{changed}");
 }

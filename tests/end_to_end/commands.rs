@@ -50,6 +50,31 @@ fn installed_library_passes_doctor() {
     assert!(doctor.stdout.contains("ok onnxruntime 1.31.1: ort:cpu runs ONNX Runtime"), "{}", doctor.stdout);
 }
 
+#[test]
+fn doctor_fails_where_no_backend_is_installed() {
+    let home = tempfile::tempdir().unwrap();
+    let doctor = twinfer(&["backends", "doctor"]).home(home.path()).run();
+    assert_eq!(doctor.code, Some(3), "{}", doctor.shown());
+    let remedy = "no backend is installed: run `twinfer backends install onnxruntime tensorrt-rtx`";
+    assert!(doctor.stdout.contains(remedy), "{}", doctor.stdout);
+}
+
+#[test]
+fn generate_overwrites_nothing_but_generated_cases() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().to_str().unwrap();
+    let generate = || twinfer(&["generate", "--out", out, "--cases", "1"]).run();
+    assert_eq!((generate().code, generate().code), (Some(0), Some(0)));
+    for other in ["notes.txt", "conv-0-99"] {
+        let other = folder.path().join(other);
+        std::fs::write(&other, "mine").unwrap();
+        let refused = generate();
+        assert_eq!(refused.code, Some(2), "{}", refused.shown());
+        assert!(refused.stderr.contains("is not empty: give another folder"), "{}", refused.stderr);
+        std::fs::remove_file(other).unwrap();
+    }
+}
+
 /// As on a machine without a network: the folder that the archive unpacks into is enough.
 #[test]
 fn packed_library_runs_on_another_machine() {

@@ -106,3 +106,20 @@ fn replay_names_library_with_other_bytes_of_equal_version() {
     assert!(newer.stdout.contains("recorded with of another day"), "{}", newer.stdout);
     assert!(!newer.stdout.contains("another library"), "{}", newer.stdout);
 }
+
+#[test]
+fn what_is_not_installed_is_left_out_in_one_line() {
+    let Some(home) = home_with_library() else {
+        eprintln!("skipped: ONNX Runtime is not installed");
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let run = |arguments: &[&str]| {
+        twinfer(arguments).home(home.path()).variable("PATH", "/nowhere").within(folder.path()).run()
+    };
+    let fuzz = run(&["fuzz", "--known", no_findings(), "--family", "conv", "--cases", "2", "--out", "run"]);
+    assert_eq!(fuzz.code, Some(0), "{}", fuzz.shown());
+    let left_out = "left out: trt-rtx (not installed: twinfer backends install tensorrt-rtx)";
+    assert_eq!(fuzz.stderr.matches(left_out).count(), 1, "{}", fuzz.shown());
+    assert!(fuzz.stdout.contains("ort:cpu") && !fuzz.stdout.contains("trt-rtx"), "{}", fuzz.shown());
+}

@@ -71,3 +71,18 @@ fn check_with_a_run_directory_leaves_a_page() {
     twinfer(&["check", text(&case), "--backends", "ort:cpu", "--out", text(&out)]).run();
     assert!(fs::read_to_string(out.join("report.html")).unwrap().contains("Results by backend"));
 }
+
+#[test]
+fn explain_writes_the_page_of_the_run_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = folder.path().join("run");
+    let name = "ort-cpu-execute-wrong-values-conv-dequantizelinear-quantizelinear-bias-computed-weights-float16-fcb319df";
+    let case = Path::new(env!("CARGO_MANIFEST_DIR")).join("end_to_end/findings").join(name).join("case.json");
+    twinfer(&["check", text(&case), "--backends", "ort:cpu", "--out", text(&run)]).run();
+    let page = run.join("report.html");
+    fs::write(&page, "from before").unwrap();
+    let explained = twinfer(&["explain", text(&run)]).run();
+    assert!(explained.stdout.contains("trigger: "), "{}", explained.shown());
+    let page = fs::read_to_string(page).unwrap();
+    assert!(page.contains("Results by backend") && !page.contains("from before"), "{page}");
+}

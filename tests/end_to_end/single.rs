@@ -83,6 +83,23 @@ fn checked_finding_is_known_unless_it_has_changed() {
     assert!(!changed.stdout.contains("known"), "{}", changed.shown());
 }
 
+#[test]
+fn checked_finding_asks_the_backends_that_showed_it() {
+    let asked = |arguments: &[&str]| {
+        let case = crashing_case();
+        let json = twinfer(&[&["check", text(&case), "--format", "json"], arguments].concat()).run().stdout;
+        let report: serde_json::Value = serde_json::from_str(&json).unwrap();
+        let variants = report["run"]["variants"].as_array().unwrap();
+        variants.iter().map(|info| info["variant"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let finding: serde_json::Value =
+        serde_json::from_slice(&fs::read(crashing_case().join("finding.json")).unwrap()).unwrap();
+    let seen_in = finding["seen_in"].as_array().unwrap();
+    let showed: Vec<_> = seen_in.iter().map(|seen| seen["variant"].as_str().unwrap()).collect();
+    assert_eq!(asked(&[]), showed);
+    assert_eq!(asked(&["--backends", "ort:cpu,opt=off"]), ["ort:cpu,opt=off"]);
+}
+
 /// A finding whose minimal case also shows another one, and whose values a mutant reproduces that other cases refute.
 fn finding_with_another_beside() -> PathBuf {
     let name = "ort-cpu-execute-wrong-values-conv-dequantizelinear-quantizelinear-bias-computed-weights-float16-fcb319df";

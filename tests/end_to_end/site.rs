@@ -43,6 +43,7 @@ fn site_compares_versions_on_the_cases_that_both_ran() {
     assert!(support.contains("ConvTranspose") && support.contains("largest stride"), "{support}");
     let runs = page("index.html");
     assert!(!runs.contains("not in the support map") && runs.contains("2 runs with 48 cases"), "{runs}");
+    assert_eq!(runs.matches("/report.html\"").count(), 2, "the names of runs lead to their reports: {runs}");
     // without a GPU that it supports, TensorRT-RTX only builds
     assert_eq!(runs.contains("(built, not executed)"), support.contains("(built, not executed)"));
     for name in ["index.html", "findings.html", "support.html"] {
@@ -55,6 +56,34 @@ fn site_compares_versions_on_the_cases_that_both_ran() {
     }
     let again = twinfer(&["site", earlier, "--out", out.to_str().unwrap()]).run();
     assert_eq!(again.code, Some(2), "the folder is not empty: {}", again.shown());
+}
+
+#[test]
+fn shards_count_once_beside_the_run_that_was_merged_from_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let shards = [("0/2", path("0")), ("1/2", path("1"))];
+    for (shard, out) in &shards {
+        let run =
+            ["fuzz", "--backends", "ort:cpu,opt=off", "--family", "conv", "--cases", "3", "--shard", shard];
+        let outcome = twinfer(&[&run[..], &["--known", no_findings(), "--out", out]].concat()).run();
+        assert_eq!(outcome.code, Some(0), "{}", outcome.shown());
+    }
+    let [(_, zero), (_, one)] = &shards;
+    twinfer(&["merge", zero, one, "--out", &path("merged")]).run();
+    let site = |runs: &[&str], out: &str| {
+        let site = twinfer(&[&["site"], runs, &["--out", &path(out)]].concat()).run();
+        (site.stderr, fs::read_to_string(folder.path().join(out).join("index.html")).unwrap())
+    };
+    let (notes, page) = site(&[zero, &path("merged"), one], "site");
+    assert_eq!(
+        notes.matches(&format!("is part of {}: it counts there", path("merged"))).count(),
+        2,
+        "{notes}"
+    );
+    assert!(page.contains("1 run with 6 cases") && page.contains("merged from 2 shards"), "{page}");
+    let (_, page) = site(&[zero, one], "site of shards");
+    assert!(page.contains("2 runs with 6 cases") && page.contains("shard 1/2 of a campaign"), "{page}");
 }
 
 #[test]

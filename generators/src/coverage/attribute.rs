@@ -33,47 +33,47 @@ attributes! {
         15..=21 => "15 to 21",
         22.. => "22 to newest",
     };
-    "values" ["exact", "gaussian", "wide-range", "denormal", "saturating", "special", "integers"] by |conv| match conv.regime() {
+    "input data" ["summed without rounding", "normally distributed", "of many magnitudes", "around the smallest normal number", "near the largest number", "with NaN and infinities", "integers"] by |conv| match conv.regime() {
         Some(Regime::Integers { .. }) => "integers",
-        Some(Regime::Exact { .. }) => "exact",
-        Some(Regime::WideRange) => "wide-range",
-        Some(Regime::Denormal) => "denormal",
-        Some(Regime::Saturating) => "saturating",
-        Some(Regime::Special) => "special",
-        Some(Regime::Gaussian) | None => "gaussian",
+        Some(Regime::Exact { .. }) => "summed without rounding",
+        Some(Regime::WideRange) => "of many magnitudes",
+        Some(Regime::Denormal) => "around the smallest normal number",
+        Some(Regime::Saturating) => "near the largest number",
+        Some(Regime::Special) => "with NaN and infinities",
+        Some(Regime::Gaussian) | None => "normally distributed",
     };
-    "batch" ["0", "1", "2", "3"] by |conv| number(conv.batch);
-    "group" ["1", "several", "depthwise"] by |conv| match (conv.channels.group, conv.channels.inputs) {
+    "batch size" ["0", "1", "2", "3"] by |conv| number(conv.batch);
+    "group" ["1", "above 1", "depthwise"] by |conv| match (conv.channels.group, conv.channels.inputs) {
         (1, _) => "1",
         (_, 1) => "depthwise",
-        _ => "several",
+        _ => "above 1",
     };
-    "input channels of a group" ["1", "2", "3", "4", "5", "8", "others"] by |conv| channels(conv.channels.inputs);
-    "output channels of a group" ["1", "2", "3", "4", "5", "8", "others"] by |conv| channels(conv.channels.outputs);
-    "channels in and out" ["equal", "different"] by
+    "input channels per group" ["1", "2", "3", "4", "5", "8", "other"] by |conv| channels(conv.channels.inputs);
+    "output channels per group" ["1", "2", "3", "4", "5", "8", "other"] by |conv| channels(conv.channels.outputs);
+    "input and output channels per group" ["equal", "different"] by
         |conv| if conv.channels.inputs == conv.channels.outputs { "equal" } else { "different" };
-    "input extents" ["all 1", "up to 4", "larger"] by |conv| match largest(conv, |axis| axis.input) {
-        ..=1 => "all 1",
-        2..=4 => "up to 4",
-        5.. => "larger",
+    "spatial size of the input" ["1", "2 to 4", "5 or more"] by |conv| match largest(conv, |axis| axis.input) {
+        ..=1 => "1",
+        2..=4 => "2 to 4",
+        5.. => "5 or more",
     };
-    "kernel" ["all 1", "some 1", "none 1"] by
+    "kernel size" ["1 on all axes", "1 on some axes", "above 1 on all axes"] by
         |conv| match conv.axes.iter().filter(|axis| axis.kernel == 1).count() {
-            0 => "none 1",
-            ones if ones == conv.axes.len() => "all 1",
-            _ => "some 1",
+            0 => "above 1 on all axes",
+            ones if ones == conv.axes.len() => "1 on all axes",
+            _ => "1 on some axes",
         };
-    "kernel and stride" ["kernel below stride", "kernel at least stride"] by
+    "kernel size against stride" ["smaller on some axis", "never smaller"] by
         |conv| if conv.axes.iter().any(|axis| axis.kernel < axis.stride) {
-            "kernel below stride"
+            "smaller on some axis"
         } else {
-            "kernel at least stride"
+            "never smaller"
         };
     "largest stride" ["1", "2", "3", "4"] by |conv| number(largest(conv, |axis| axis.stride));
     "largest dilation" ["1", "2", "3"] by |conv| number(largest(conv, |axis| axis.dilation));
-    "pads" ["absent", "zero", "symmetric", "asymmetric"] by |conv| match conv.window.pads {
+    "pads" ["absent", "0", "symmetric", "asymmetric"] by |conv| match conv.window.pads {
         None => "absent",
-        Some(pads) if pads.iter().all(|pad| *pad == 0) => "zero",
+        Some(pads) if pads.iter().all(|pad| *pad == 0) => "0",
         Some(pads) if pads[..pads.len() / 2] == pads[pads.len() / 2..] => "symmetric",
         Some(_) => "asymmetric",
     };
@@ -85,69 +85,69 @@ attributes! {
             Some(AutoPad::SameLower) => "SAME_LOWER",
             Some(AutoPad::Valid) => "VALID",
         };
-    "total padding" ["none", "even", "odd on an axis"] by |conv| total_padding(&conv.axes);
-    "output_shape" ["absent", "written"] by |conv| written(conv.window.output_shape.is_some());
-    "output_padding" ["absent", "zero", "below stride", "at least stride"] by |conv| output_padding(conv);
-    "kernel_shape" ["absent", "written"] by |conv| written(conv.window.kernel_shape.is_some());
-    "strides" ["absent", "default written", "needed"] by |conv| need(conv.window.strides);
-    "dilations" ["absent", "default written", "needed"] by |conv| need(conv.window.dilations);
-    "group attribute" ["absent", "default written", "needed"] by |conv| match conv.window.group {
+    "begin and end padding together" ["0", "even", "odd on some axis"] by |conv| total_padding(&conv.axes);
+    "output_shape" ["absent", "present"] by |conv| written(conv.window.output_shape.is_some());
+    "output_padding" ["absent", "0", "above 0 and below the stride", "at least the stride"] by |conv| output_padding(conv);
+    "kernel_shape attribute" ["absent", "present"] by |conv| written(conv.window.kernel_shape.is_some());
+    "strides attribute" ["absent", "present with the default", "present with another value"] by |conv| need(conv.window.strides);
+    "dilations attribute" ["absent", "present with the default", "present with another value"] by |conv| need(conv.window.dilations);
+    "group attribute" ["absent", "present with the default", "present with another value"] by |conv| match conv.window.group {
         None => "absent",
-        Some(1) => "default written",
-        Some(_) => "needed",
+        Some(1) => "present with the default",
+        Some(_) => "present with another value",
     };
-    "weights" ["graph input", "initializer", "Constant", "Identity", "Add", "DequantizeLinear", "QuantizeLinear"] by |conv| source(conv, 1);
-    "bias" ["absent", "empty name", "graph input", "initializer", "Constant", "Identity", "Add", "DequantizeLinear"] by |conv| source(conv, 2);
-    "integers of the input" ["none", "INT8", "UINT8"] by |conv| integers(conv, 0);
-    "zero point of the input" ["none", "absent", "zero", "other"] by |conv| zero_point(conv, 0);
-    "integers of the weights" ["none", "INT8", "UINT8"] by |conv| integers(conv, 1);
-    "zero point of the weights" ["none", "absent", "zero", "other"] by |conv| zero_point(conv, 1);
-    "scales of the weights" ["none", "one", "outputs", "inputs", "kernel"] by |conv| scales(conv);
-    "axis of the weights" ["none", "absent", "negative", "0", "1", "more"] by |conv| match conv.quantization(1) {
-        None => "none",
+    "weights come from" ["graph input", "initializer", "Constant", "Identity", "Add", "DequantizeLinear", "QuantizeLinear and DequantizeLinear"] by |conv| source(conv, 1);
+    "bias comes from" ["no bias", "no bias (empty name)", "graph input", "initializer", "Constant", "Identity", "Add", "DequantizeLinear"] by |conv| source(conv, 2);
+    "input quantized as" ["not quantized", "INT8", "UINT8"] by |conv| integers(conv, 0);
+    "zero point of the input" ["not quantized", "absent", "0", "other"] by |conv| zero_point(conv, 0);
+    "weights quantized as" ["not quantized", "INT8", "UINT8"] by |conv| integers(conv, 1);
+    "zero point of the weights" ["not quantized", "absent", "0", "other"] by |conv| zero_point(conv, 1);
+    "scales of the weights" ["not quantized", "one", "per output channel", "per input channel", "along a kernel axis"] by |conv| scales(conv);
+    "axis of the weights' DequantizeLinear" ["not quantized", "absent", "negative", "0", "1", "2 or more"] by |conv| match conv.quantization(1) {
+        None => "not quantized",
         Some(quantization) => match quantization.axis {
             None => "absent",
             Some(..0) => "negative",
             Some(0) => "0",
             Some(1) => "1",
-            Some(2..) => "more",
+            Some(2..) => "2 or more",
         },
     };
-    "ways of the graph" ["one", "Add", "Concat", "MaxPool"] by |conv| ways(conv);
-    "quantized at an Add" ["no such Add", "neither", "one", "both"] by |conv| quantized_at_add(conv);
-    "quantizers of one value" ["one at most", "several"] by |conv| conv.quantizers_of_one_value();
-    "place" ["alone", "first", "between", "last"] by |conv| match conv.place {
-        (_, 1) => "alone",
+    "branches of the graph" ["none", "joined by Add", "joined by Concat", "with MaxPool"] by |conv| ways(conv);
+    "quantized inputs of the Add that joins branches" ["no such Add", "none", "one", "both"] by |conv| quantized_at_add(conv);
+    "QuantizeLinear nodes on one tensor" ["at most one", "several"] by |conv| conv.quantizers_of_one_value();
+    "position among the convolutions" ["the only one", "first", "in the middle", "last"] by |conv| match conv.place {
+        (_, 1) => "the only one",
         (0, _) => "first",
         (place, count) if place + 1 == count => "last",
-        _ => "between",
+        _ => "in the middle",
     };
-    "before" ["graph input", "Relu", "Add", "BatchNormalization", "MaxPool", "Concat", "convolution", "DequantizeLinear"] by
+    "node before" ["graph input", "Relu", "Add", "BatchNormalization", "MaxPool", "Concat", "Conv or ConvTranspose", "DequantizeLinear"] by
         |conv| conv.graph.producer(conv.unquantized(&conv.node.inputs[0])).map_or("graph input", operator);
-    "after" [
-        "graph output", "Relu", "Add", "BatchNormalization", "MaxPool", "Concat", "QuantizeLinear", "convolution"
+    "node after" [
+        "graph output", "Relu", "Add", "BatchNormalization", "MaxPool", "Concat", "QuantizeLinear", "Conv or ConvTranspose"
     ] by |conv| conv.graph.readers(&conv.node.outputs[0]).next().map_or("graph output", operator);
-    "output of the graph" ["numbers", "dequantized", "INT8", "UINT8"] by |conv| {
+    "type of the graph output" ["float", "float from DequantizeLinear", "INT8", "UINT8"] by |conv| {
         let output = conv.graph.outputs.first();
         let last = output.and_then(|output| conv.graph.producer(&output.name)).map(|node| &node.op);
         match (last, output.map(|output| output.dtype)) {
-            (Some(Op::DequantizeLinear(_)), _) => "dequantized",
+            (Some(Op::DequantizeLinear(_)), _) => "float from DequantizeLinear",
             (_, Some(DataType::Int8)) => "INT8",
             (_, Some(DataType::Uint8)) => "UINT8",
-            _ => "numbers",
+            _ => "float",
         }
     };
-    "input of the graph" ["numbers", "INT8", "UINT8"] by
+    "type of the graph input" ["float", "INT8", "UINT8"] by
         |conv| match conv.graph.inputs.first().map(|input| input.dtype) {
             Some(DataType::Int8) => "INT8",
             Some(DataType::Uint8) => "UINT8",
-            _ => "numbers",
+            _ => "float",
         };
     "dynamic axes" ["none", "batch", "spatial", "batch and spatial"] by |conv| dynamic_axes(conv);
-    "runs" ["1", "2", "3"] by |conv| number(conv.case.runs.len());
-    "shapes of the runs" ["one", "several"] by |conv| {
+    "inferences in one session" ["1", "2", "3"] by |conv| number(conv.case.runs.len());
+    "input shapes of these inferences" ["the same", "different"] by |conv| {
         let shape = |run: usize| conv.case.runs[run].inputs[0].shape();
-        if (1..conv.case.runs.len()).all(|run| shape(run) == shape(0)) { "one" } else { "several" }
+        if (1..conv.case.runs.len()).all(|run| shape(run) == shape(0)) { "the same" } else { "different" }
     };
 }
 
@@ -167,12 +167,12 @@ const fn channels(count: usize) -> &'static str {
         1..=4 => number(count),
         5 => "5",
         8 => "8",
-        _ => "others",
+        _ => "other",
     }
 }
 
 const fn written(written: bool) -> &'static str {
-    if written { "written" } else { "absent" }
+    if written { "present" } else { "absent" }
 }
 
 fn largest(conv: &CoveredConvolution, of: impl Fn(&Axis) -> usize) -> usize {
@@ -182,19 +182,19 @@ fn largest(conv: &CoveredConvolution, of: impl Fn(&Axis) -> usize) -> usize {
 fn need(entries: Option<&[i64]>) -> &'static str {
     match entries {
         None => "absent",
-        Some(entries) if entries.iter().all(|entry| *entry == 1) => "default written",
-        Some(_) => "needed",
+        Some(entries) if entries.iter().all(|entry| *entry == 1) => "present with the default",
+        Some(_) => "present with another value",
     }
 }
 
 fn total_padding(axes: &[Axis]) -> &'static str {
     let total = |axis: &Axis| axis.pad_begin as isize + axis.pad_end;
     if axes.iter().any(|axis| total(axis) % 2 != 0) {
-        "odd on an axis"
+        "odd on some axis"
     } else if axes.iter().any(|axis| total(axis) != 0) {
         "even"
     } else {
-        "none"
+        "0"
     }
 }
 
@@ -202,19 +202,19 @@ fn output_padding(conv: &CoveredConvolution) -> &'static str {
     if conv.window.output_padding.is_none() {
         "absent"
     } else if conv.axes.iter().all(|axis| axis.output_padding == 0) {
-        "zero"
+        "0"
     } else if conv.axes.iter().all(|axis| axis.output_padding < axis.stride) {
-        "below stride"
+        "above 0 and below the stride"
     } else {
-        "at least stride"
+        "at least the stride"
     }
 }
 
 fn source(conv: &CoveredConvolution, input: usize) -> &'static str {
     match conv.node.inputs.get(input).map(String::as_str) {
-        None => "absent",
-        Some("") => "empty name",
-        Some(name) if is_rounded(conv.graph, name) => "QuantizeLinear",
+        None => "no bias",
+        Some("") => "no bias (empty name)",
+        Some(name) if is_rounded(conv.graph, name) => "QuantizeLinear and DequantizeLinear",
         Some(name) if conv.graph.input(name).is_some() => "graph input",
         Some(name) => conv.graph.producer(name).map_or("initializer", operator),
     }
@@ -229,7 +229,7 @@ fn is_rounded(graph: &Graph, name: &str) -> bool {
 
 fn integers(conv: &CoveredConvolution, input: usize) -> &'static str {
     match conv.quantization(input).map(|quantization| quantization.dtype) {
-        None => "none",
+        None => "not quantized",
         Some(DataType::Uint8) => "UINT8",
         Some(_) => "INT8",
     }
@@ -237,37 +237,37 @@ fn integers(conv: &CoveredConvolution, input: usize) -> &'static str {
 
 fn zero_point(conv: &CoveredConvolution, input: usize) -> &'static str {
     match conv.quantization(input).map(|quantization| quantization.zero_point) {
-        None => "none",
+        None => "not quantized",
         Some(None) => "absent",
-        Some(Some(zero_point)) if zero_point.to_f64().iter().all(|zero_point| *zero_point == 0.0) => "zero",
+        Some(Some(zero_point)) if zero_point.to_f64().iter().all(|zero_point| *zero_point == 0.0) => "0",
         Some(Some(_)) => "other",
     }
 }
 
 fn scales(conv: &CoveredConvolution) -> &'static str {
-    let Some(quantization) = conv.quantization(1) else { return "none" };
+    let Some(quantization) = conv.quantization(1) else { return "not quantized" };
     if quantization.scales == 1 {
         return "one";
     }
     let rank = conv.axes.len() as i64 + 2;
     let outputs = conv.window.output_channel_axis() as i64;
     match quantization.axis.unwrap_or(1).rem_euclid(rank) {
-        axis if axis == outputs => "outputs",
-        axis if axis < 2 => "inputs",
-        _ => "kernel",
+        axis if axis == outputs => "per output channel",
+        axis if axis < 2 => "per input channel",
+        _ => "along a kernel axis",
     }
 }
 
 fn ways(conv: &CoveredConvolution) -> &'static str {
     let nodes = &conv.graph.nodes;
     if nodes.iter().any(|node| matches!(node.op, Op::MaxPool(_))) {
-        "MaxPool"
+        "with MaxPool"
     } else if nodes.iter().any(|node| matches!(node.op, Op::Concat(_))) {
-        "Concat"
+        "joined by Concat"
     } else if nodes.iter().any(|node| conv.joined(node).is_some()) {
-        "Add"
+        "joined by Add"
     } else {
-        "one"
+        "none"
     }
 }
 
@@ -277,7 +277,7 @@ fn quantized_at_add(conv: &CoveredConvolution) -> &'static str {
         |names: &[String]| names.iter().filter(|name| conv.unquantized(name) != name.as_str()).count();
     match joined.map(quantized) {
         None => "no such Add",
-        Some(0) => "neither",
+        Some(0) => "none",
         Some(1) => "one",
         Some(_) => "both",
     }
@@ -294,7 +294,7 @@ const fn operator(node: &Node) -> &'static str {
         Op::MaxPool(_) => "MaxPool",
         Op::QuantizeLinear(_) => "QuantizeLinear",
         Op::DequantizeLinear(_) => "DequantizeLinear",
-        _ if node.op.is_convolution() => "convolution",
+        _ if node.op.is_convolution() => "Conv or ConvTranspose",
         _ => "another operator",
     }
 }

@@ -119,7 +119,7 @@ impl<'a> CoveredConvolution<'a> {
         };
         let nodes = &self.graph.nodes;
         let quantizers = nodes.iter().filter(|node| matches!(node.op, Op::QuantizeLinear(_)));
-        if quantizers.into_iter().any(several) { "several" } else { "one at most" }
+        if quantizers.into_iter().any(several) { "several" } else { "at most one" }
     }
 
     pub fn regime(&self) -> Option<Regime> {

@@ -19,10 +19,10 @@ macro_rules! facts {
 
 facts! {
     "bias scale is not the product of the operands' scales" if |case| nodes(case, has_own_bias_scale);
-    "activation with a scale per channel" if |case| nodes(case, is_per_channel_activation);
-    "INT32 values between quantizers" if |case| nodes(case, dequantizes_sums);
-    "computed scale" if |case| nodes(case, |graph, node| is_quantizer(node) && is_computed(graph, node.input(1)));
-    "computed zero point" if |case| nodes(case, |graph, node| is_quantizer(node) && is_computed(graph, node.input(2)));
+    "activation quantized per channel" if |case| nodes(case, is_per_channel_activation);
+    "DequantizeLinear of INT32 sums" if |case| nodes(case, dequantizes_sums);
+    "scale computed in the graph" if |case| nodes(case, |graph, node| is_quantizer(node) && is_computed(graph, node.input(1)));
+    "zero point computed in the graph" if |case| nodes(case, |graph, node| is_quantizer(node) && is_computed(graph, node.input(2)));
     "QLinearConv" if |case| nodes(case, |_, node| matches!(node.op, Op::QLinearConv(_)));
     "ConvInteger" if |case| nodes(case, |_, node| matches!(node.op, Op::ConvInteger(_)));
     "output_shape with auto_pad VALID" if |case| nodes(case, |_, node| {
@@ -31,20 +31,20 @@ facts! {
     });
     "output_shape of wrong length" if |case| nodes(case, has_output_shape_of_wrong_length);
     "TF32 left at the backend's default" if |case| case.request.tf32;
-    "weight fed as input" if |case| nodes(case, |graph, node| is_fed(graph, weight(node)));
-    "bias fed as input" if |case| nodes(case, |graph, node| is_fed(graph, bias(node)));
-    "other weights in another run" if feeds_other_weights;
-    "one weight read twice" if reads_a_weight_twice;
+    "weight is a graph input" if |case| nodes(case, |graph, node| is_fed(graph, weight(node)));
+    "bias is a graph input" if |case| nodes(case, |graph, node| is_fed(graph, bias(node)));
+    "weights change between inferences" if feeds_other_weights;
+    "one weight shared by two nodes" if reads_a_weight_twice;
     "several outputs" if |case| case.graph.outputs.len() > 1;
-    "value inside the graph is an output" if |case| {
+    "intermediate tensor is also an output" if |case| {
         let mut outputs = case.graph.outputs.iter();
         outputs.any(|output| case.graph.readers(&output.name).next().is_some())
     };
     "512 channels or more" if |case| shapes(case).any(|shape| shape.get(1).is_some_and(|channels| *channels >= 512));
-    "4096 positions or more" if |case| {
+    "4096 spatial positions or more" if |case| {
         shapes(case).any(|shape| shape.len() > 2 && shape[2..].iter().product::<usize>() >= 4096)
     };
-    "Constant" if |case| nodes(case, |_, node| matches!(node.op, Op::Constant(_)));
+    "Constant node" if |case| nodes(case, |_, node| matches!(node.op, Op::Constant(_)));
 }
 
 fn nodes(case: &Case, holds: fn(&Graph, &Node) -> bool) -> bool {

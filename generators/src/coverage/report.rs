@@ -106,12 +106,16 @@ impl Coverage {
 /// As Markdown: the values, the rarest pairs, and the pairs that never occur.
 impl fmt::Display for CoverageReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{} cases, {} convolutions in valid ones.", self.cases, self.operators)?;
+        writeln!(
+            f,
+            "{} cases. The valid ones have {} convolutions (Conv and ConvTranspose).",
+            self.cases, self.operators
+        )?;
         if !self.rules.is_empty() {
-            writeln!(f, "\n| rule | cases |\n| --- | ---: |")?;
+            writeln!(f, "\n| ONNX rule that an invalid case breaks | cases |\n| --- | ---: |")?;
         }
         self.rules.iter().try_for_each(|(rule, count)| writeln!(f, "| {rule} | {count} |"))?;
-        writeln!(f, "\n| fact | cases |\n| --- | ---: |")?;
+        writeln!(f, "\n| what a case has | cases |\n| --- | ---: |")?;
         self.facts.iter().try_for_each(|FactCount { fact, count }| writeln!(f, "| {fact} | {count} |"))?;
         if self.operators == 0 {
             return Ok(());
@@ -119,7 +123,7 @@ impl fmt::Display for CoverageReport {
         writeln!(f, "\n| attribute | values, each with the convolutions that have it |\n| --- | --- |")?;
         for values in self.values.chunk_by(|first, second| first.attribute == second.attribute) {
             let counts: Vec<_> =
-                values.iter().map(|value| format!("{} {}", value.value, value.count)).collect();
+                values.iter().map(|value| format!("{}: {}", value.value, value.count)).collect();
             writeln!(f, "| {} | {} |", values[0].attribute, counts.join(", "))?;
         }
         self.write_pairs(f)
@@ -142,7 +146,7 @@ impl CoverageReport {
         )?;
         writeln!(f, "\n| pair that never occurs | | why |\n| --- | --- | --- |")?;
         for pair in open.into_iter().chain(impossible) {
-            let reason = pair.reason.unwrap_or("not drawn");
+            let reason = pair.reason.unwrap_or("possible, but not generated here");
             writeln!(f, "| {} | {} | {reason} |", name(pair.first), name(pair.second))?;
         }
         let mut rarest: Vec<_> = self.pairs.iter().filter(|pair| pair.count > 0).collect();

@@ -26,7 +26,7 @@ use crate::{
     rung::Rung,
     source::{NEIGHBORS, generated},
     stage_event::EventSender,
-    triage_queue::{Limits, Resources, TriageQueue},
+    triage_queue::{Limits, Order, Resources, TriageQueue},
 };
 
 /// A run over many cases with a budget, a journal and a set of findings.
@@ -243,7 +243,8 @@ impl Campaign {
             drop((generator, indices, executed, escalations));
             let at_once = self.options.investigations.get();
             let at_once_alone = at_once.max(jobs / 2);
-            let limits = Limits { at_once, at_once_alone, patience: self.options.patience() };
+            let (patience, order) = (self.options.patience(), Order::of(self.options.budget));
+            let limits = Limits { at_once, at_once_alone, patience, order };
             let triage = TriageQueue::new(scope, resources, event_sender.clone(), limits);
             let admission = Admission::new(&self.options, index_sender, earlier);
             let dispatcher =
@@ -295,6 +296,7 @@ impl Campaign {
             workforce: Vec::new(),
             end: None,
             started: now(),
+            merged: Vec::new(),
             resumed: Vec::new(),
             journal: None,
             revisited: None,

@@ -15,7 +15,7 @@ use std::{
 
 use crossbeam_channel::Sender;
 use tracing::debug;
-use twinfer_case::Investigating;
+use twinfer_case::{Budget, Investigating};
 use twinfer_triage::{
     Cancellation, Catalog, Confirmed, Dedup, Effort, Identity, Investigator, Place, Reduced, Suspect,
     TriageOutcome, TriageResult,
@@ -42,6 +42,8 @@ pub struct TriageQueue<'scope, 'env> {
     under_way: BTreeMap<Place, Investigation>,
     done: BTreeMap<Place, Arc<TriageResult>>,
     next_lookahead: Instant,
+    /// Whether all that the last lookahead wanted is under way, and more could be.
+    has_room: bool,
     /// Whether no more investigations start.
     has_ended: bool,
 }
@@ -61,6 +63,27 @@ pub struct Limits {
     pub at_once_alone: usize,
     /// How long each may try candidates; `None` if that is not bounded.
     pub patience: Option<Duration>,
+    /// Which of them come first.
+    pub order: Order,
+}
+
+/// Which investigations come first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Those that the dispatcher will ask for first.
+    ByCase,
+    /// Those of the most severe divergences: time may be up before all are done.
+    BySeverity,
+}
+
+impl Order {
+    /// The order in a campaign with this budget.
+    pub const fn of(budget: Budget) -> Self {
+        match budget {
+            Budget::Cases(_) => Self::ByCase,
+            Budget::Seconds(_) => Self::BySeverity,
+        }
+    }
 }
 
 /// What every investigation uses.
@@ -82,7 +105,17 @@ impl<'scope, 'env> TriageQueue<'scope, 'env> {
     ) -> Self {
         let (under_way, done) = (BTreeMap::new(), BTreeMap::new());
         let next_lookahead = Instant::now();
-        Self { scope, resources, events, limits, under_way, done, next_lookahead, has_ended: false }
+        Self {
+            scope,
+            resources,
+            events,
+            limits,
+            under_way,
+            done,
+            next_lookahead,
+            has_room: false,
+            has_ended: false,
+        }
     }
 
     /// The result of the investigation at `place`, once it is done.
@@ -90,10 +123,14 @@ impl<'scope, 'env> TriageQueue<'scope, 'env> {
         self.done.get(&place)
     }
 
-    /// Has a suspect investigated that is to be decided next.
+    /// Has a suspect investigated that is to be decided next. Where severe ones come first, one that is not reduced yet waits until no
+    /// other one does.
     pub fn demand(&mut self, suspect: &Arc<Suspect>, hidden_behind: Option<Arc<Identity>>) {
-        if !self.has_ended && !self.under_way.contains_key(&suspect.place()) {
+        let is_reduced = self.done.contains_key(&suspect.place());
+        let is_its_turn = self.limits.order == Order::ByCase || self.has_room || is_reduced;
+        if is_its_turn && !self.has_ended && !self.under_way.contains_key(&suspect.place()) {
             self.start(suspect, hidden_behind);
+            self.has_room = false;
         }
     }
 
@@ -102,6 +139,7 @@ impl<'scope, 'env> TriageQueue<'scope, 'env> {
         self.under_way.remove(&place);
         self.done.extend(result.map(|result| (place, result)));
         self.next_lookahead = Instant::now();
+        self.has_room = false;
     }
 
     /// Tells investigations which findings are known.
@@ -162,6 +200,10 @@ impl<'scope, 'env> TriageQueue<'scope, 'env> {
         }
         let begun = Instant::now();
         let lookahead = Lookahead::of(undecided, catalog.clone(), &self.done, end);
+        let lookahead = match self.limits.order {
+            Order::ByCase => lookahead,
+            Order::BySeverity => lookahead.by_severity(),
+        };
         self.next_lookahead = Instant::now() + INTERVAL.max(REST * begun.elapsed());
         for (place, investigation) in &self.under_way {
             if !lookahead.may_need(*place) {
@@ -176,6 +218,9 @@ impl<'scope, 'env> TriageQueue<'scope, 'env> {
                 self.start(suspect, hidden_behind.clone());
             }
         }
+        let is_under_way = |wanted: &Wanted| self.under_way.contains_key(&wanted.suspect.place());
+        self.has_room =
+            self.under_way.len() < self.limits.at_once && lookahead.by_priority().all(is_under_way);
     }
 
     /// Whether the workers of a variant can take on another investigation.

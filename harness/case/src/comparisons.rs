@@ -137,7 +137,7 @@ impl fmt::Display for UncomparedReason {
         match self {
             Self::Unsupported(rule) => write!(f, "unsupported ({rule})"),
             Self::Unspecified(rule) => write!(f, "unspecified ({rule})"),
-            Self::Vacuous => f.write_str("vacuous"),
+            Self::Vacuous => f.write_str("undecided (rounding may explain any difference)"),
             Self::Diverges(kind) => write!(f, "diverging ({kind})"),
             Self::Incomplete => f.write_str("not carried to the last stage"),
         }

@@ -102,6 +102,8 @@ pub enum Note {
     Blind(Blindness),
     /// The segments of the model that were judged by themselves, and the nodes that were not.
     Segments(SegmentCounts),
+    /// Golden does not support the model, for this reason: variants are compared with each other.
+    NoReference(String),
 }
 
 /// What a comparison of outputs cannot see.
@@ -158,6 +160,9 @@ pub struct RunInfo {
     /// What tells this run from all others, even those with the same options; empty in formats before 4.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub id: String,
+    /// The runs that were merged into this one, by [`id`](Self::id); empty if it was not merged.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub merged: Vec<String>,
     /// The version of twinfer.
     pub twinfer: String,
     /// The seed of the campaign.

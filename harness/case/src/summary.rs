@@ -3,8 +3,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Blindness, CaseRecord, Comparisons, Finding, Kind, Mask, NotJudged, Note, QuantizedExecution, Reach,
-    SegmentCounts, Stage, Variant, VariantInfo, VariantRecord, Verdict,
+    Blindness, CaseRecord, Comparisons, Finding, Kind, Mask, NamedNode, NotJudged, Note, QuantizedExecution,
+    Reach, SegmentCounts, Stage, Variant, VariantInfo, VariantRecord, Verdict,
 };
 
 /// The counts of a campaign, which can also be computed from its journal.
@@ -96,6 +96,9 @@ pub struct VariantSummary {
     pub stages: BTreeMap<Stage, u64>,
     /// Cases that deviate by less than half a grid step; 0 except for runs of formats 1 to 3.
     pub algorithm_rounding: u64,
+    /// Cases with divergences that are not a known finding and were not investigated within the time budget.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub open: u64,
     /// The largest share of an error bound that was used.
     pub bound_used: f64,
     /// Cases that the specification leaves open and on which another variant gave a different answer.
@@ -121,6 +124,12 @@ pub struct VariantSummary {
     /// Nodes that no judged segment covers, in all cases together, by the reason.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub not_judged: BTreeMap<String, u64>,
+    /// The first node of those that no judged segment covers, by the reason.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub first_not_judged: BTreeMap<String, NamedNode>,
+    /// Cases that golden does not support, by the reason: variants are compared with each other, and golden judges segments at most.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub without_reference: BTreeMap<String, u64>,
 }
 
 impl Summary {
@@ -152,6 +161,9 @@ impl Summary {
             }
         }
         self.open += u64::from(!case.open.is_empty());
+        self.variants
+            .iter_mut()
+            .for_each(|summary| summary.open += u64::from(case.open.contains(&summary.variant)));
         for mask in &case.masks {
             match self.masks.iter_mut().find(|count| count.mask == *mask) {
                 Some(count) => count.cases += 1,
@@ -222,6 +234,7 @@ impl VariantSummary {
             divergences: BTreeMap::new(),
             stages: BTreeMap::new(),
             algorithm_rounding: 0,
+            open: 0,
             bound_used: 0.0,
             differs: 0,
             accepted_despite: BTreeMap::new(),
@@ -231,6 +244,8 @@ impl VariantSummary {
             segments: 0,
             segmented: 0,
             not_judged: BTreeMap::new(),
+            first_not_judged: BTreeMap::new(),
+            without_reference: BTreeMap::new(),
         }
     }
 
@@ -244,9 +259,10 @@ impl VariantSummary {
     fn record_segments(&mut self, segments: &SegmentCounts) {
         self.segments += segments.judged;
         self.segmented += u64::from(segments.judged > 0);
-        for NotJudged { reason, nodes, .. } in &segments.not_judged {
+        for NotJudged { reason, nodes, first } in &segments.not_judged {
             if self.not_judged.len() < MAX_REASONS || self.not_judged.contains_key(reason) {
                 *self.not_judged.entry(reason.clone()).or_default() += nodes;
+                self.first_not_judged.entry(reason.clone()).or_insert_with(|| first.clone());
             }
         }
     }
@@ -282,6 +298,9 @@ impl VariantSummary {
                 Note::QuantizedExecution(way) => *self.quantized_execution.entry(*way).or_default() += 1,
                 Note::Blind(blindness) => self.record_blindness(*blindness),
                 Note::Segments(segments) => self.record_segments(segments),
+                Note::NoReference(reason) => {
+                    *self.without_reference.entry(reason.clone()).or_default() += 1;
+                }
                 Note::Placement(_) => {}
             }
         }

@@ -58,6 +58,11 @@ pub struct Divergence {
 }
 
 impl Divergence {
+    /// The [`detail`](Self::detail) in words that need no glossary: stored ones call the spacing of exact results a grid step.
+    pub fn readable_detail(&self) -> String {
+        readable(&self.detail)
+    }
+
     /// Whether the same differs in the same stage, whatever explains it.
     pub fn is_like(&self, other: &Self) -> bool {
         (self.stage, &self.detail, &self.fallback) == (other.stage, &other.detail, &other.fallback)
@@ -84,6 +89,19 @@ impl Divergence {
         self.detail = format!("{how}: {}: {}", self.kind, self.detail);
         self.kind = kind;
     }
+}
+
+/// What introduces the spacing of exact results in a detail.
+const STEP: &str = "grid step ";
+
+fn readable(detail: &str) -> String {
+    let Some((start, rest)) = detail.split_once(STEP) else { return detail.to_owned() };
+    let end = rest.find([')', ',', ';', ' ']).unwrap_or(rest.len());
+    let step = match rest[..end].parse::<f64>() {
+        Ok(step) if (1e-4..1e7).contains(&step) => step.to_string(),
+        _ => rest[..end].to_owned(),
+    };
+    format!("{start}exact results are multiples of {step}{}", readable(&rest[end..]))
 }
 
 /// Who is wrong when two answers differ.
@@ -161,5 +179,21 @@ impl fmt::Display for Kind {
             Self::Disagree => "disagree",
             Self::Unstable => "unstable",
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::readable;
+
+    #[test]
+    fn spacing_of_exact_results_is_said_in_plain_words() {
+        let detail = "at [0] 1 instead of 0 (1 quantization step, grid step 5e-1), and";
+        assert_eq!(
+            readable(detail),
+            "at [0] 1 instead of 0 (1 quantization step, exact results are multiples of 0.5), and"
+        );
+        assert_eq!(readable("(grid step 9e-20)"), "(exact results are multiples of 9e-20)");
+        assert_eq!(readable("refused"), "refused");
     }
 }

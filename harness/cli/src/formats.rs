@@ -6,9 +6,9 @@ pub fn formats() -> impl TypedValueParser<Value = Format> {
     parser_of(&Format::ALL)
 }
 
-/// Parses the name of a format of tables; `--help` lists the possible values.
-pub fn table_formats() -> impl TypedValueParser<Value = Format> {
-    parser_of(&Format::TABLES)
+/// Parses the name of a format of differences; `--help` lists the possible values.
+pub fn difference_formats() -> impl TypedValueParser<Value = Format> {
+    parser_of(&Format::DIFFERENCES)
 }
 
 fn parser_of(formats: &'static [Format]) -> impl TypedValueParser<Value = Format> {

@@ -1,8 +1,10 @@
 //! What this machine has to compare, if the user names nothing.
 
-use twinfer_case::{TrustedVariant, Variant};
+use std::collections::{BTreeMap, BTreeSet};
+
+use twinfer_case::{BackendName, TrustedVariant, Variant};
 use twinfer_configuration::Variants;
-use twinfer_libraries::{Product, Store};
+use twinfer_libraries::{Error, Product, Store};
 
 use crate::{Failure, obstacle::has_device, output::note};
 
@@ -12,31 +14,76 @@ pub fn variants() -> Result<Vec<TrustedVariant>, Failure> {
     let libraries = if has_device() { Store::open()?.list()? } else { Vec::new() };
     let installed: Vec<_> =
         libraries.iter().map(|library| (library.product, library.name.as_str())).collect();
-    let variants = if installed.iter().any(|(product, _)| needs_gpu(*product)) {
-        let found = on_gpu(&installed);
-        let names = found.iter().map(ToString::to_string).collect::<Vec<_>>();
-        note!("comparing what is installed for this GPU: golden,{}", names.join(","));
-        found
-    } else {
-        Variants::default().subjects()
-    };
-    // the user installed the libraries
-    Ok(variants.into_iter().map(TrustedVariant::vouch).collect())
+    if !installed.iter().any(|(product, _)| needs_gpu(*product)) {
+        return variants_for_any();
+    }
+    let found = on_gpu(&installed);
+    let names = found.iter().map(ToString::to_string).collect::<Vec<_>>();
+    note!("comparing what is installed for this GPU: golden,{}", names.join(","));
+    Ok(vouched(found))
+}
+
+/// The variants that run on any machine. If some of them are installed, such as from a file for machines without a network, the others
+/// are left out, which is printed; if none is, all are returned, to be installed.
+pub fn variants_for_any() -> Result<Vec<TrustedVariant>, Failure> {
+    let store = Store::open()?;
+    let all = Variants::default().subjects();
+    let (missing, found): (Vec<_>, Vec<_>) =
+        all.iter().cloned().partition(|variant| is_missing(&store, variant));
+    let found = if found.is_empty() { adapters(&store)? } else { found };
+    if found.is_empty() {
+        return Ok(vouched(all));
+    }
+    if !missing.is_empty() {
+        let libraries: Vec<_> = missing.iter().filter_map(Variant::library).collect();
+        note!(
+            "left out: {} (not installed: twinfer backends install {})",
+            missing.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
+            libraries.join(" ")
+        );
+    }
+    Ok(vouched(found))
+}
+
+/// The variants of the runtimes that are installed as Python packages.
+fn adapters(store: &Store) -> Result<Vec<Variant>, Failure> {
+    let libraries = store.list()?;
+    let products: BTreeSet<_> = libraries
+        .iter()
+        .filter(|library| library.adapter().is_some())
+        .map(|library| library.product.to_string())
+        .collect();
+    let backends = products.iter().flat_map(|product| BackendName::with_library(product));
+    Ok(backends.map(|backend| Variant { backend: backend.clone(), options: BTreeMap::new() }).collect())
+}
+
+fn is_missing(store: &Store, variant: &Variant) -> bool {
+    let is_absent = |name: String| matches!(store.find(&name), Err(Error::NotInstalled { .. }));
+    variant.library().is_some_and(is_absent)
+}
+
+/// The user installed the libraries of the variants.
+fn vouched(variants: Vec<Variant>) -> Vec<TrustedVariant> {
+    variants.into_iter().map(TrustedVariant::vouch).collect()
 }
 
 const fn needs_gpu(product: Product) -> bool {
     matches!(product, Product::OnnxruntimeCuda | Product::Tensorrt)
 }
 
-/// A variant for each installed library, given by its name, that runs on a GPU; ONNX Runtime on the CPU if it does not run on the GPU.
+/// A variant for each installed library, given by its name, that runs on a GPU; ONNX Runtime on the CPU if its package for the GPU is missing.
 fn on_gpu(installed: &[(Product, &str)]) -> Vec<Variant> {
     let has = |product| installed.iter().any(|(one, _)| *one == product);
-    let onnxruntime = if has(Product::OnnxruntimeCuda) { "ort:cuda" } else { "ort:cpu" };
+    let onnxruntime = match (has(Product::OnnxruntimeCuda), has(Product::Onnxruntime)) {
+        (true, _) => Some("ort:cuda"),
+        (false, true) => Some("ort:cpu"),
+        (false, false) => None,
+    };
     let releases = installed.iter().filter(|(product, _)| *product == Product::Tensorrt);
     let tensorrt =
         releases.map(|(_, name)| format!("trt,version={}", name.rsplit('-').next().unwrap_or_default()));
     let rtx = has(Product::TensorrtRtx).then(|| "trt-rtx".to_owned());
-    let texts = [onnxruntime.to_owned()].into_iter().chain(tensorrt).chain(rtx);
+    let texts = onnxruntime.map(str::to_owned).into_iter().chain(tensorrt).chain(rtx);
     texts.filter_map(|text| text.parse().ok()).collect()
 }
 
@@ -60,7 +107,12 @@ mod tests {
 
     #[test]
     fn onnxruntime_runs_on_the_cpu_where_its_cuda_package_is_missing() {
-        let installed = [(Product::Tensorrt, "tensorrt-8.6"), (Product::TensorrtRtx, "tensorrt-rtx-1.7")];
+        let installed = [
+            (Product::Onnxruntime, "onnxruntime-1.31"),
+            (Product::Tensorrt, "tensorrt-8.6"),
+            (Product::TensorrtRtx, "tensorrt-rtx-1.7"),
+        ];
         assert_eq!(found(&installed), "ort:cpu trt,version=8.6 trt-rtx");
+        assert_eq!(found(&installed[1..]), "trt,version=8.6 trt-rtx");
     }
 }

@@ -51,7 +51,7 @@ fn render(report: &Report, folder: &RunFolder) -> String {
 }
 
 /// The relative path from one folder to another one; the other one as it is if one of them cannot be found.
-fn between(from: &Path, to: &Path) -> PathBuf {
+pub fn between(from: &Path, to: &Path) -> PathBuf {
     let (Ok(from), Ok(target)) = (from.canonicalize(), to.canonicalize()) else { return to.to_owned() };
     let shared = from.components().zip(target.components()).take_while(|(one, other)| one == other).count();
     let up = from.components().skip(shared).map(|_| Component::ParentDir);

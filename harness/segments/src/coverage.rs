@@ -32,7 +32,7 @@ impl Coverage {
     /// There is no segment that ends with the output of node `index`.
     pub fn stop(&mut self, index: usize, stop: &Stop<'_>) {
         let reason = match stop {
-            Stop::Unknown(op_type) => format!("behind the unknown operator {op_type}"),
+            Stop::Unknown(op_type) => format!("behind {op_type}, which golden does not support"),
             Stop::NotObserved(value) => format!("the value {value:?} was not observed"),
         };
         self.reasons.entry(index).or_insert(reason);
@@ -47,7 +47,7 @@ impl Coverage {
                 continue;
             }
             let reason = match (node.op(), self.reasons.get(&index)) {
-                (None, _) => format!("unknown operator {}", node.op_type()),
+                (None, _) => format!("golden does not support {}", node.op_type()),
                 (Some(_), Some(reason)) => reason.clone(),
                 (Some(_), None) if is_wrong => "a segment before it is wrong".to_owned(),
                 (Some(_), None) => "no output depends on it".to_owned(),

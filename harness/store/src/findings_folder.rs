@@ -196,6 +196,13 @@ pub fn findings_of(run: &Path) -> PathBuf {
     run.join(FINDINGS)
 }
 
+/// The directory of the run to which the finding in `folder` belongs; `None` if it belongs to no run.
+pub fn run_of_finding(folder: &Path) -> Option<PathBuf> {
+    let run = folder.canonicalize().ok()?.parent()?.parent()?.to_owned();
+    let is_its_run = run.join(RUN).is_file() && folder.canonicalize().ok()?.starts_with(findings_of(&run));
+    is_its_run.then_some(run)
+}
+
 /// The folder of findings that `folder` means: that of the run if `folder` is a run directory, or else `folder` itself.
 pub fn known_findings(folder: &Path) -> PathBuf {
     if folder.join(RUN).is_file() { findings_of(folder) } else { folder.to_owned() }

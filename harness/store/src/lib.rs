@@ -49,12 +49,12 @@ pub use finding_folder::{
     OpaqueFinding, files_of_finding, has_finding, read_finding, update_finding, write_finding,
     write_opaque_finding,
 };
-pub use findings_folder::{FindingsFolder, findings_of, known_findings};
+pub use findings_folder::{FindingsFolder, findings_of, known_findings, run_of_finding};
 pub use journal::{Journal, OpenCases, Resumed, StoredFinding};
 pub use merge::merge;
 pub use merged_findings::SameBug;
 pub use names::{MODEL, tensor_file};
-pub use page::write_page;
+pub use page::{page_of, write_page};
 pub use preceding::{read_preceding, write_preceding};
 pub use recording::{Observed, RecordedObservation, Recording, without_timings};
 pub use records::Records;

@@ -136,6 +136,7 @@ fn whole(parts: &[Part]) -> Option<RunInfo> {
         shard: (0, 1),
         workforce: Vec::new(),
         end: None,
+        merged: runs().map(|run| run.id.clone()).filter(|id| !id.is_empty()).collect(),
         resumed: Vec::new(),
         jobs: runs().fold(0, |jobs, run| jobs.saturating_add(run.jobs)),
         started: runs().map(|run| run.started).min()?,

@@ -8,3 +8,8 @@ pub fn write_page(run_directory: &Path, page: &str) -> Result<PathBuf, StoreErro
     write(&path, page.as_bytes())?;
     Ok(path)
 }
+
+/// The name of the page in `run_directory` that reports on the run; `None` if there is none.
+pub fn page_of(run_directory: &Path) -> Option<&'static Path> {
+    run_directory.join(PAGE).is_file().then(|| Path::new(PAGE))
+}

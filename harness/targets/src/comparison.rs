@@ -12,8 +12,8 @@ mod segments;
 use std::time::Instant;
 
 use twinfer_case::{
-    Budget, CaseRecord, Distribution, Event, JOURNAL_FORMAT, Observation, RepeatedOutcome, RunEnd, RunInfo,
-    Summary, Task, VariantRecord,
+    Budget, CaseRecord, Distribution, Event, JOURNAL_FORMAT, Note, Observation, RepeatedOutcome, RunEnd,
+    RunInfo, Summary, Task, VariantRecord,
 };
 use twinfer_checks::{Answer, Question, judge_together, record};
 use twinfer_onnx::PartialGraph;
@@ -73,6 +73,10 @@ impl Targets {
         let (mut variants, mut outcomes) = self.confirmed(task, model, findings, sink)?;
         if let Some(graph) = graph {
             self.judge_segments((model, graph), task, findings, (&mut variants, &mut outcomes))?;
+        }
+        let no_reference = Note::NoReference(model.unknown.clone());
+        for record in &mut variants {
+            record.notes.push(no_reference.clone());
         }
         Ok(CaseRecord {
             format: JOURNAL_FORMAT,
@@ -170,6 +174,7 @@ impl Targets {
             workforce: Vec::new(),
             end: None,
             started: now(),
+            merged: Vec::new(),
             resumed: Vec::new(),
             journal: None,
             revisited: None,

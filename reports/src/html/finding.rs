@@ -8,7 +8,6 @@ use super::{
     evidence::{Budget, Evidence, RunFolder},
     graph::graph,
     values::values,
-    words::detail,
 };
 use crate::{Report, ReportedFinding, findings, numbers::count, shell_word};
 
@@ -36,7 +35,7 @@ fn facts(report: &Report, found: &ReportedFinding) -> Markup {
     let ReportedFinding { slug, finding, .. } = found;
     html! {
         dl.facts {
-            dt { (finding.kind) } dd { (detail(finding)) }
+            dt { (finding.kind) } dd { (findings::detail(finding)) }
             dt { "severity" } dd { (found.severity().title()) }
             @for (word, sentence) in findings::reasons(report, finding) { dt { (word) } dd { (sentence) } }
             dt { "model" } dd { code { (finding.graph) } }

@@ -8,13 +8,14 @@ use super::{
     evidence::{Budget, RunFolder},
     filters::{FILTERS, family, filters, status},
     finding::everything,
-    words::{detail, short},
+    words::short,
 };
 use crate::{
     Report, ReportedFinding, Severity,
+    findings::detail,
     headline::known_by_name,
+    meaning::meaning,
     numbers::{capitalized, count, counted, truncated},
-    severity::meaning,
     summary::findings_title,
 };
 

@@ -17,16 +17,15 @@ pub fn overview(report: &Report) -> Markup {
         header {
             p.brand { "twinfer" }
             h1 { (capitalized(&headline(report))) }
+            @if !uncompared.is_empty() {
+                div.alert {
+                    ul { @for line in &uncompared { li { (line) } } }
+                }
+            }
             p.lead { (sentence(report)) }
             @if let Some(early) = ending::sentence(report) { p.alert role="note" { (early) } }
             @for device in disabled(report) { p.alert { (device) } }
             @for sentence in replaced(report).into_iter().chain(not_reproduced(report)) { p.quiet { (sentence) } }
-            @if !uncompared.is_empty() {
-                div.alert {
-                    h2 { (capitalized(uncompared::TITLE)) }
-                    ul { @for line in &uncompared { li { (line) } } }
-                }
-            }
         }
     }
 }

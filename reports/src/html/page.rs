@@ -45,7 +45,7 @@ impl<'a> WebPage<'a> {
                         (results(self.report))
                         @if let Some(timeline) = self.timeline { (course(timeline)) }
                         (index(self.report, self.folder))
-                        @if let Some(coverage) = self.coverage { (space(coverage)) }
+                        @if let Some(coverage) = self.coverage { (space(coverage, self.report.summary.cases)) }
                         (settings(self.report, self.command))
                     }
                     script { (PreEscaped(SCRIPT)) }

@@ -3,11 +3,12 @@
 use maud::{Markup, html};
 use twinfer_case::VariantSummary;
 
-use super::words::{CaseResult, short};
+use super::words::short;
 use crate::{
     Report,
+    case_result::CaseResult,
     numbers::{cell, count, part},
-    reach::label,
+    reach::remark,
     summary::last_stage,
 };
 
@@ -26,6 +27,11 @@ pub fn results(report: &Report) -> Markup {
             }
         }
     }
+}
+
+/// A variant with how far it goes; a long name is shortened, and the rest is not.
+fn short_label(variant: &VariantSummary) -> String {
+    short(&variant.variant.to_string()) + &remark(variant.reaches)
 }
 
 /// The results that occur, with their colors.
@@ -49,7 +55,7 @@ fn bar(report: &Report, variant: &VariantSummary) -> Markup {
     html! {
         div.bar {
             div.bar-title {
-                span.backend { (short(&label(variant))) }
+                span.backend { (short_label(variant)) }
                 span.quiet { (report.version(&variant.variant)) }
             }
             svg role="img" aria-label=(described.join(", ")) viewBox={ "0 0 " (cases.max(1)) " 1" } preserveAspectRatio="none" {
@@ -92,7 +98,7 @@ fn numbers(variants: &[VariantSummary]) -> Markup {
                 tbody {
                     @for variant in variants {
                         tr {
-                            th scope="row" { (short(&label(variant))) }
+                            th scope="row" { (short_label(variant)) }
                             td { (cell(variant.cases())) }
                             @for result in CaseResult::ALL { td { (cell(result.of(variant))) } }
                             td { (last_stage(variant)) }

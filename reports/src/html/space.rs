@@ -11,25 +11,29 @@ use crate::{
 /// The number of colors, beside that of what never occurred.
 const SHADES: u64 = 6;
 
-/// Every attribute with its values, the frequent ones dark; nothing if no operator has attributes.
-pub fn space(coverage: &AttributeCoverage) -> Markup {
+/// Every attribute with its values in a run of so many `cases`, the frequent ones dark; nothing if no operator has attributes.
+pub fn space(coverage: &AttributeCoverage, cases: u64) -> Markup {
     html! {
         @if coverage.operators > 0 {
             section aria-labelledby="space" {
                 h2 id="space" { "What was generated" }
-                p.quiet { (summary(coverage)) }
+                p.quiet { (summary(coverage, cases)) }
                 div.space { @for attribute in &coverage.attributes { (one(attribute, coverage.operators)) } }
             }
         }
     }
 }
 
-fn summary(coverage: &AttributeCoverage) -> String {
+fn summary(coverage: &AttributeCoverage, all: u64) -> String {
     let AttributeCoverage { cases, operators, pairs, possible_pairs, .. } = coverage;
+    let counted_cases = if *cases < all {
+        format!("The first {} of {}", count(*cases), counted(all, "case", "cases"))
+    } else {
+        counted(*cases, "case", "cases")
+    };
     format!(
-        "{} with {}: how often each attribute has each value, and how many of these are in cases that differ (in parentheses). \
+        "{counted_cases} with {}: how often each attribute has each value, and how many of these are in cases that differ (in parentheses). \
          {} of {} possible pairs of values occur together.",
-        counted(*cases, "case", "cases"),
         counted(*operators, "convolution", "convolutions"),
         count(*pairs),
         count(*possible_pairs)

@@ -1,83 +1,5 @@
 //! The words of the page for what other formats abbreviate.
 
-use twinfer_case::{Finding, VariantSummary};
-
-use super::number::number;
-use crate::{
-    findings,
-    summary::{diverging, total},
-};
-
-/// What came of the cases of a variant, in the order of charts and tables.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum CaseResult {
-    /// Everything that was compared agrees.
-    Agrees,
-    /// At least one check failed.
-    Differs,
-    /// The backend documents that it refuses the case.
-    Unsupported,
-    /// ONNX does not say what is right.
-    Unspecified,
-    /// The error bound is so wide that agreement means nothing.
-    Undecided,
-}
-
-impl CaseResult {
-    /// All results, in order.
-    pub const ALL: [Self; 5] =
-        [Self::Agrees, Self::Differs, Self::Unsupported, Self::Unspecified, Self::Undecided];
-
-    /// The result as a heading.
-    pub const fn title(self) -> &'static str {
-        match self {
-            Self::Agrees => "agrees",
-            Self::Differs => "differs",
-            Self::Unsupported => "documented as unsupported",
-            Self::Unspecified => "left open by ONNX",
-            Self::Undecided => "rounding may hide errors",
-        }
-    }
-
-    /// The class of its color.
-    pub const fn class(self) -> &'static str {
-        match self {
-            Self::Agrees => "agrees",
-            Self::Differs => "differs",
-            Self::Unsupported => "unsupported",
-            Self::Unspecified => "unspecified",
-            Self::Undecided => "undecided",
-        }
-    }
-
-    /// The cases of a variant with this result.
-    pub fn of(self, variant: &VariantSummary) -> u64 {
-        match self {
-            Self::Agrees => variant.conforms,
-            Self::Differs => diverging(variant),
-            Self::Unsupported => total(&variant.unsupported),
-            Self::Unspecified => total(&variant.unspecified),
-            Self::Undecided => variant.vacuous,
-        }
-    }
-}
-
-/// What is wrong, in one line.
-pub fn detail(finding: &Finding) -> String {
-    plain(findings::detail(finding))
-}
-
-/// `detail` without the words that only golden uses: recordings call the spacing of exact results a grid step.
-fn plain(detail: &str) -> String {
-    let Some((start, rest)) = detail.split_once(STEP) else { return detail.to_owned() };
-    let end = rest.find([')', ',', ';', ' ']).unwrap_or(rest.len());
-    let step = rest[..end].parse().map_or_else(|_| rest[..end].to_owned(), number);
-    format!("{start}exact results are multiples of {step}{}", plain(&rest[end..]))
-}
-
-/// What introduces the spacing of exact results in recordings.
-const STEP: &str = "grid step ";
-
 /// A backend's name in at most [`WIDEST`] characters; what is beyond is left out of the middle of a command.
 pub fn short(backend: &str) -> String {
     let length = backend.chars().count();
@@ -96,17 +18,7 @@ const HEAD: usize = 9;
 
 #[cfg(test)]
 mod tests {
-    use super::{plain, short};
-
-    #[test]
-    fn spacing_of_exact_results_is_said_in_plain_words() {
-        let detail = "at [0] 1 instead of 0 (1 quantization step, grid step 5e-1), and";
-        assert_eq!(
-            plain(detail),
-            "at [0] 1 instead of 0 (1 quantization step, exact results are multiples of 0.5), and"
-        );
-        assert_eq!(plain("refused"), "refused");
-    }
+    use super::short;
 
     #[test]
     fn long_commands_keep_their_start_and_end() {

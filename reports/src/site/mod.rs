@@ -39,7 +39,7 @@ impl Site {
         if !id.is_empty() && self.runs.iter().any(|known| known.run.id == *id) {
             return false;
         }
-        let RunTally { name, run, cases, unplaced, findings, columns, rows } = tally;
+        let RunTally { name, report, run, cases, unplaced, findings, columns, rows } = tally;
         let slugs = findings.keys().cloned().collect();
         for (slug, finding) in findings {
             let found = (finding, run.started);
@@ -49,7 +49,7 @@ impl Site {
             }
         }
         self.map.add(columns, rows);
-        self.runs.push(SiteRun { name, run, cases, unplaced, findings: slugs });
+        self.runs.push(SiteRun { name, report, run, cases, unplaced, findings: slugs });
         self.runs.sort_by(|one, other| (one.run.started, &one.name).cmp(&(other.run.started, &other.name)));
         true
     }

@@ -4,6 +4,8 @@ use twinfer_case::RunInfo;
 pub struct SiteRun {
     /// Its name, such as its path.
     pub name: String,
+    /// Its report as a page, as an address from the site's pages; `None` if there is none.
+    pub report: Option<String>,
     /// What it says of itself.
     pub run: RunInfo,
     /// Cases with a verdict.

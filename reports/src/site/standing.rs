@@ -59,13 +59,13 @@ impl Standing {
     /// What the word means, for a legend.
     pub const fn meaning(self) -> &'static str {
         match self {
-            Self::Conforms => "compared, and right, or otherwise only as documented",
+            Self::Conforms => "compared and right, or different only as the backend documents",
             Self::Wrong => {
-                "wrong values or shape, a crash, another precision, or an invalid model accepted, undocumented"
+                "wrong values or shape, a crash, another precision or an invalid model accepted, and not documented by the backend"
             }
             Self::Unstable => "the outcome changes from run to run",
-            Self::Refused => "a valid model was refused, documented or not",
-            Self::Unspecified => "no answer is binding, or nothing was compared",
+            Self::Refused => "a valid model was refused, whether the backend documents it or not",
+            Self::Unspecified => "ONNX leaves the answer open, or nothing was compared",
         }
     }
 }

@@ -7,11 +7,14 @@ use twinfer_case::{CaseRecord, Finding, RunInfo, VariantRecord};
 use twinfer_store::{Records, StoreError, findings_of_run, read_finding, read_run};
 
 use super::{column::Column, standing::Standing};
+use crate::html::of_file;
 
 /// What a site shows of one run, read from its run directory.
 pub struct RunTally {
     /// The name of the run, such as its path.
     pub(super) name: String,
+    /// The address of its report from the site's pages.
+    pub(super) report: Option<String>,
     /// What the run says of itself.
     pub(super) run: RunInfo,
     /// Cases with a verdict.
@@ -108,6 +111,12 @@ impl RunTally {
         &self.name
     }
 
+    /// The same run, of which the site's pages link to the report at `path`, as seen from their folder.
+    #[must_use]
+    pub fn with_report(self, path: &Path) -> Self {
+        Self { report: Some(of_file(path)), ..self }
+    }
+
     /// Reads the run in `directory`. `rows` gives the rows of the map that a case is in; `None` if they cannot be told.
     pub fn read(
         directory: &Path,
@@ -122,6 +131,7 @@ impl RunTally {
         let records = Records::open(directory, &run)?;
         let mut tally = Self {
             name: directory.display().to_string(),
+            report: None,
             columns: run.variants.iter().map(|info| (Column::of(info), ColumnTally::default())).collect(),
             run,
             cases: 0,

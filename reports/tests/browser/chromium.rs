@@ -101,6 +101,12 @@ impl Chromium {
         }
     }
 
+    /// Shows pages as to a person who prefers dark or light colors.
+    pub fn prefer(&mut self, scheme: &str) {
+        let feature = json!([{ "name": "prefers-color-scheme", "value": scheme }]);
+        self.call("Emulation.setEmulatedMedia", &json!({ "features": feature }));
+    }
+
     /// Turns the scripts of pages that are opened from now on off or on.
     pub fn set_scripts(&mut self, enabled: bool) {
         self.call("Emulation.setScriptExecutionDisabled", &json!({ "value": !enabled }));

@@ -1,6 +1,8 @@
 //! The web page in a browser: what its script does, and how it fits screens.
 
 mod chromium;
+mod colors;
+mod site;
 
 use std::{fs, path::PathBuf, time::Instant};
 
@@ -149,6 +151,13 @@ fn page_fits_screens_of_any_width() {
         assert!(name.as_f64().unwrap() > 200.0, "names are squeezed to {name} of {width} pixels");
     }
     assert!(browser.errors.is_empty(), "{:?}", browser.errors);
+}
+
+#[test]
+fn page_can_be_read_in_dark_and_in_light() {
+    let Some(mut browser) = Chromium::start() else { return };
+    let page = stored(20);
+    colors::assert_readable(&mut browser, &page.path);
 }
 
 #[test]

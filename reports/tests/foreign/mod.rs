@@ -212,10 +212,9 @@ fn rendered(text: &str) -> Vec<(&'static str, String)> {
     console::set_colors_enabled_stderr(false);
     let (report, survey, difference) = (report(text), survey(text), difference(text));
     let reports = Format::ALL.map(|format| (format.name(), format.render(&report)));
-    let tables = Format::TABLES.iter().flat_map(|&format| {
-        [survey.render(format), difference.render(format)].map(|page| (format.name(), page.unwrap()))
-    });
-    reports.into_iter().chain(tables).chain([("progress", progress(text))]).collect()
+    let surveys = Format::TABLES.map(|format| (format.name(), survey.render(format).unwrap()));
+    let differences = Format::DIFFERENCES.map(|format| (format.name(), difference.render(format).unwrap()));
+    reports.into_iter().chain(surveys).chain(differences).chain([("progress", progress(text))]).collect()
 }
 
 /// Whether nothing in a text acts on a terminal, reorders what is around it, or is outside XML.

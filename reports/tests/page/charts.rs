@@ -72,3 +72,15 @@ fn page_shows_how_often_attributes_have_values() {
     let page = WebPage { coverage: Some(&coverage), ..WebPage::new(&report) }.render();
     insta::assert_snapshot!(section(&page, "space"));
 }
+
+#[test]
+fn page_says_if_attributes_were_counted_in_some_cases_only() {
+    let mut report = Report::of(&fixture::events());
+    report.summary.cases = 50_000;
+    let coverage = AttributeCoverage { cases: 20_000, operators: 9, ..AttributeCoverage::default() };
+    let page = WebPage { coverage: Some(&coverage), ..WebPage::new(&report) }.render();
+    assert!(
+        section(&page, "space").contains("The first 20,000 of 50,000 cases with 9 convolutions"),
+        "{page}"
+    );
+}

@@ -3,7 +3,7 @@ use std::{
     sync::Arc,
 };
 
-use twinfer_case::Signature;
+use twinfer_case::{FindingSeverity, Signature};
 use twinfer_triage::{Catalog, Identity, Place, Suspect, TriageResult, may_be_same_finding};
 
 use crate::{
@@ -33,6 +33,13 @@ pub struct Wanted {
     pub hidden_behind: Option<Arc<Identity>>,
 }
 
+impl Wanted {
+    /// How severe the divergence looks.
+    fn severity(&self) -> FindingSeverity {
+        self.suspect.lead().map_or(FindingSeverity::Unconfirmed, FindingSeverity::of_divergence)
+    }
+}
+
 /// Decides the undecided cases in advance, in a catalog of its own.
 struct Foresight<'a> {
     lookahead: Lookahead,
@@ -56,6 +63,15 @@ impl Lookahead {
             foresight.record(case, Counts::at(*index, end));
         }
         foresight.lookahead
+    }
+
+    /// The same with the severe ones of each class first.
+    #[must_use]
+    pub fn by_severity(mut self) -> Self {
+        for class in [&mut self.new, &mut self.again, &mut self.alike] {
+            class.sort_by_key(Wanted::severity);
+        }
+        self
     }
 
     /// What to investigate first, second and so on.

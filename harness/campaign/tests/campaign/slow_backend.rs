@@ -1,15 +1,16 @@
 //! Campaigns against a backend that is slow and has many bugs, as TensorRT on a GPU is.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     fs,
     num::NonZeroUsize,
     sync::{Arc, atomic::Ordering},
     time::{Duration, Instant},
 };
 
-use twinfer_campaign::Campaign;
-use twinfer_case::{Budget, CaseRecord, Event, Kind, Verdict};
+use twinfer_campaign::{Campaign, CaseSource};
+use twinfer_case::{BackendError, Budget, Case, CaseRecord, Distribution, Event, Kind, Outcome, Verdict};
+use twinfer_generators::Family;
 use twinfer_store::{Records, RunDirectory, Start};
 
 use crate::{
@@ -112,6 +113,50 @@ fn finding_is_known_while_an_earlier_case_is_investigated() {
     Campaign::new(campaign.options.clone()).unwrap().run(&directory, sink).unwrap();
     assert!(!kinds.is_empty() && kinds.iter().all(|kind| *kind == Kind::WrongShape), "{kinds:?}");
     assert!(!decided.contains(&0), "{decided:?}");
+}
+
+/// Cases on which `role` diverges, in this order: refusals with different errors, then wrong values; last of all one that conforms.
+fn refusals_before_wrong_values(role: Role) -> Vec<Case> {
+    let stream = Family::Deconv.stream(Distribution::Baseline, 3);
+    let cases: CaseSource = Arc::new(move |index| stream.case(index));
+    let mut campaign = against(role, 400);
+    (campaign.options.minimize, campaign.options.experiments) = (false, false);
+    campaign.options.source = Some(Arc::clone(&cases));
+    let (mut refused, mut wrong, mut conforming) = (BTreeMap::new(), None, None);
+    for CaseRecord { index, variants, .. } in campaign.run().journal() {
+        let error = variants[0].outcome.as_ref().and_then(Outcome::error).and_then(BackendError::code);
+        match (variants[0].verdict.divergences().first().map(|one| one.kind), error) {
+            (Some(Kind::RejectsValid), Some(code)) => _ = refused.entry(code.to_owned()).or_insert(index),
+            (Some(Kind::WrongValues), _) => _ = wrong.get_or_insert(index),
+            (None, _) => _ = conforming.get_or_insert(index),
+            _ => {}
+        }
+    }
+    assert!(refused.len() > 1 && wrong.is_some() && conforming.is_some(), "{refused:?}");
+    refused.into_values().chain(wrong).chain(conforming).map(|index| cases(index)).collect()
+}
+
+/// With a budget of time, wrong values that are known when an investigation ends are investigated next, whatever came before them.
+#[test]
+fn severe_divergences_are_investigated_first_where_time_is_limited() {
+    let cases = refusals_before_wrong_values(Role::HasManyBugs);
+    let mut campaign = against(Role::HasManyBugsSlowly, 0);
+    campaign.options.budget = Budget::Seconds(120);
+    campaign.options.minimize = false;
+    campaign.options.experiments = false;
+    campaign.options.investigations = NonZeroUsize::MIN;
+    campaign.options.source =
+        Some(Arc::new(move |index| cases[(index as usize).min(cases.len() - 1)].clone()));
+    let (stop, mut kinds) = (Arc::clone(&campaign.options.stop), Vec::new());
+    let directory = RunDirectory::create(&campaign.out).unwrap();
+    let sink: &mut dyn FnMut(&Event) = &mut |event| {
+        if let Event::FindingRecorded { finding, new: true, .. } = event {
+            kinds.push(finding.signature.kind);
+            stop.store(kinds.len() > 1, Ordering::Relaxed);
+        }
+    };
+    Campaign::new(campaign.options.clone()).unwrap().run(&directory, sink).unwrap();
+    assert_eq!(kinds[..2], [Kind::RejectsValid, Kind::WrongValues]);
 }
 
 /// Prints the wall time next to the time that the cases alone take, and asserts neither.

@@ -4,7 +4,7 @@ use clap::Args;
 use twinfer_reports::{Difference, Format, Reporter, RunFindings};
 use twinfer_store::replay_events;
 
-use crate::{Exit, Failure, formats::table_formats, output::write};
+use crate::{Exit, Failure, formats::difference_formats, output::write};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -13,7 +13,7 @@ pub struct Arguments {
     /// Directory of the later run
     later: PathBuf,
     /// Report format
-    #[arg(long, default_value_t = Format::Terminal, value_parser = table_formats())]
+    #[arg(long, default_value_t = Format::Terminal, value_parser = difference_formats())]
     format: Format,
 }
 
@@ -23,7 +23,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let difference = Difference::between((&names[0], &earlier), (&names[1], &later));
     let text = difference.render(arguments.format).ok_or_else(|| {
         let format = arguments.format;
-        Failure::usage(format!("`twinfer diff` cannot write {format}: use terminal, json or markdown"))
+        Failure::usage(format!("`twinfer diff` cannot write {format}: use terminal, json, junit or markdown"))
     })?;
     write(&text);
     Ok(Exit::of([

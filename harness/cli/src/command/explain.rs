@@ -1,20 +1,24 @@
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
 };
 
 use clap::Args;
 use twinfer_campaign::NEIGHBORS;
 use twinfer_case::Finding;
-use twinfer_store::{findings_of_run, has_case, has_finding, has_run};
+use twinfer_configuration::Configuration;
+use twinfer_reports::Report;
+use twinfer_store::{findings_of_run, has_case, has_finding, has_run, run_of_finding};
 use twinfer_targets::{Explanation, TargetError};
 
 use super::replay::print_verdict;
 use crate::{
     Exit, Failure,
+    issues::resolve,
     output::{line, print},
-    paint,
+    page, paint,
     recorded::RecordedArguments,
+    resumption::Resumption,
     targets,
     worker::WorkerSettings,
 };
@@ -46,13 +50,14 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let log = arguments.recorded.log()?;
     let settings = WorkerSettings { log: log.as_ref(), limits: arguments.recorded.limits };
     let targets = targets::start(&variants, settings)?;
-    let (mut exit, mut explained) = (Exit::Conforms, Vec::new());
+    let (mut exit, mut explained, mut changed) = (Exit::Conforms, Vec::new(), BTreeSet::new());
     for folder in &folders {
         print(&paint::heading(folder.display()));
         match targets.explain(folder, &NEIGHBORS)? {
             Explanation::Explained(finding) => {
                 print_finding(&finding);
                 explained.push(*finding);
+                changed.extend(run_of_finding(folder));
             }
             Explanation::NotRecurring(record) => {
                 exit = Exit::Findings;
@@ -69,7 +74,17 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         }
     }
     print_alike(&explained);
+    changed.iter().try_for_each(|run| write_page(run))?;
     Ok(exit)
+}
+
+/// Writes the report of a run as a page again, since its findings have changed.
+fn write_page(run: &Path) -> Result<(), Failure> {
+    let mut report = Report::of_directory(run).map_err(Failure::usage)?;
+    resolve(&mut report, &Configuration::read(None)?.known, None)?;
+    report.resume = Resumption::of_report(&report, run).map(|command| command.to_string());
+    page::write_into(run, &report);
+    Ok(())
 }
 
 /// Prints which findings show under one condition, and may be one bug.

@@ -3,16 +3,17 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use twinfer_case::{Distribution, EncodedCase, printable};
 use twinfer_generators::{Coverage, CoverageReport, Family};
-use twinfer_store::write_generated_case;
+use twinfer_store::{has_case, write_generated_case};
 
 use crate::{
     Exit, Failure,
+    out_folder::is_free_but_for,
     output::{note, write},
 };
 
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// Folder to write; each case gets a subfolder
+    /// Folder to write, with a subfolder for each case; must be empty or absent, or hold generated cases
     #[arg(long, value_name = "DIR", required_unless_present = "coverage")]
     out: Option<PathBuf>,
     /// Print how often each attribute value occurs, and which pairs of values never do
@@ -43,6 +44,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 }
 
 fn write_all(arguments: &Arguments, out: &Path) -> Result<(), Failure> {
+    is_free_but_for(out, &is_generated)?;
     for family in &arguments.family {
         let stream = family.stream(arguments.distribution, arguments.seed);
         for index in 0..arguments.cases {
@@ -53,6 +55,14 @@ fn write_all(arguments: &Arguments, out: &Path) -> Result<(), Failure> {
     let total = arguments.cases * arguments.family.len() as u64;
     note!("wrote {total} cases to {}", out.display());
     Ok(())
+}
+
+/// Whether a folder is a generated case: it holds one and is called `FAMILY-SEED-INDEX`.
+fn is_generated(folder: &Path) -> bool {
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    let mut parts = name.rsplitn(3, '-');
+    let is_numbered = parts.by_ref().take(2).all(|part| part.parse::<u64>().is_ok());
+    is_numbered && parts.next().is_some_and(|family| family.parse::<Family>().is_ok()) && has_case(folder)
 }
 
 fn coverage(arguments: &Arguments) -> CoverageReport {

@@ -60,7 +60,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         line!("seen only with poisoned memory");
     }
     for divergence in &finding.divergences {
-        line!("{}: {}", divergence.kind, divergence.detail);
+        line!("{}: {}", divergence.kind, divergence.readable_detail());
         if let Some(diagnosis) = &divergence.diagnosis {
             line!("because: {diagnosis}");
         }

@@ -95,7 +95,7 @@ pub(super) fn print_verdict(record: &VariantRecord) {
     match &record.verdict {
         Verdict::Diverges(divergences) => {
             for divergence in divergences {
-                line!("          {} {}: {}", divergence.stage, divergence.kind, divergence.detail);
+                line!("          {} {}: {}", divergence.stage, divergence.kind, divergence.readable_detail());
                 if let Some(diagnosis) = &divergence.diagnosis {
                     line!("          because: {diagnosis}");
                 }
@@ -107,6 +107,8 @@ pub(super) fn print_verdict(record: &VariantRecord) {
         }
         Verdict::Unsupported(rule) => line!("          unsupported: {rule}"),
         Verdict::Unspecified(rule) => line!("          unspecified: {rule}"),
-        Verdict::Vacuous => line!("          vacuous: the error bound is too wide to judge the values"),
+        Verdict::Vacuous => {
+            line!("          undecided: rounding may explain any difference");
+        }
     }
 }

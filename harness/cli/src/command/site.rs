@@ -1,5 +1,5 @@
 use std::{
-    fs,
+    fs, io,
     num::NonZero,
     path::{Path, PathBuf},
     sync::atomic::{AtomicUsize, Ordering},
@@ -8,15 +8,16 @@ use std::{
 
 use clap::Args;
 use crossbeam_channel::unbounded;
-use twinfer_case::CaseRecord;
+use twinfer_case::{CaseRecord, RunInfo};
 use twinfer_generators::{Family, Feature};
 use twinfer_reports::{Row, RunTally, Site};
-use twinfer_store::{StoreError, adopt, findings_of_run, has_run};
+use twinfer_store::{StoreError, adopt, findings_of_run, has_run, page_of, read_run};
 
 use crate::{
     Exit, Failure,
     out_folder::is_free,
     output::{line, note},
+    page::between,
     regenerated::Regenerated,
 };
 
@@ -33,9 +34,10 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let out = &arguments.out;
     is_free(out)?;
-    let runs = runs(&arguments.runs)?;
+    let runs = without_merged(&runs(&arguments.runs)?)?;
+    fs::create_dir_all(out).map_err(|error| unwritable(out, &error))?;
     let mut site = Site::new(rows());
-    read_all(&runs, &mut |tally| {
+    read_all(&runs, out, &mut |tally| {
         let name = tally.name().to_owned();
         if !site.add(tally) {
             note!("{name} is the same run as another one: it counts once");
@@ -50,11 +52,29 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     }
     for (file, page) in site.pages() {
         let path = out.join(file);
-        let written = fs::create_dir_all(out).and_then(|()| fs::write(&path, page));
-        written.map_err(|error| Failure::environment(format!("cannot write {}: {error}", path.display())))?;
+        fs::write(&path, page).map_err(|error| unwritable(&path, &error))?;
     }
     line!("site: {}", out.join("index.html").display());
     Ok(Exit::Conforms)
+}
+
+fn unwritable(path: &Path, error: &io::Error) -> Failure {
+    Failure::environment(format!("cannot write {}: {error}", path.display()))
+}
+
+/// The runs without those that others of them were merged from, whose cases would count twice.
+fn without_merged(runs: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+    let infos =
+        runs.iter().map(|run| read_run(run)).collect::<Result<Vec<_>, _>>().map_err(Failure::usage)?;
+    let merged_into = |info: &RunInfo| infos.iter().position(|whole| whole.merged.contains(&info.id));
+    let is_alone = |(run, info): &(PathBuf, &RunInfo)| match merged_into(info) {
+        None => true,
+        Some(whole) => {
+            note!("{} is part of {}: it counts there", run.display(), runs[whole].display());
+            false
+        }
+    };
+    Ok(runs.iter().cloned().zip(&infos).filter(is_alone).map(|(run, _)| run).collect())
 }
 
 /// The folders that hold a run. Others, such as what `minimize` writes beside runs, are named and left out.
@@ -77,9 +97,9 @@ fn runs(given: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
 /// The rows of the support map: the families, then every feature of a convolution.
 fn rows() -> Vec<Row> {
     let families = Family::ALL.map(|family| Row {
-        subject: "Case".to_owned(),
-        attribute: "family".to_owned(),
-        value: family.name().to_owned(),
+        subject: "Family of models".to_owned(),
+        attribute: family.name().to_owned(),
+        value: family.description().to_owned(),
     });
     let features = Feature::all().map(|feature| Row {
         subject: feature.operator().to_owned(),
@@ -90,7 +110,7 @@ fn rows() -> Vec<Row> {
 }
 
 /// Reads every run, several at once, and gives each to `add`.
-fn read_all(runs: &[PathBuf], add: &mut dyn FnMut(RunTally)) -> Result<(), StoreError> {
+fn read_all(runs: &[PathBuf], out: &Path, add: &mut dyn FnMut(RunTally)) -> Result<(), StoreError> {
     let next = AtomicUsize::new(0);
     let (sender, tallies) = unbounded();
     let threads = thread::available_parallelism().map_or(1, NonZero::get);
@@ -99,7 +119,7 @@ fn read_all(runs: &[PathBuf], add: &mut dyn FnMut(RunTally)) -> Result<(), Store
             let (sender, next) = (sender.clone(), &next);
             scope.spawn(move || {
                 while let Some(run) = runs.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    if sender.send(read(run)).is_err() {
+                    if sender.send(read(run, out)).is_err() {
                         break;
                     }
                 }
@@ -113,9 +133,13 @@ fn read_all(runs: &[PathBuf], add: &mut dyn FnMut(RunTally)) -> Result<(), Store
     })
 }
 
-fn read(run: &Path) -> Result<RunTally, StoreError> {
+fn read(run: &Path, out: &Path) -> Result<RunTally, StoreError> {
     let mut cases = Regenerated::default();
-    RunTally::read(run, &mut |record| rows_of(&mut cases, record))
+    let tally = RunTally::read(run, &mut |record| rows_of(&mut cases, record))?;
+    Ok(match page_of(run) {
+        Some(page) => tally.with_report(&between(out, run).join(page)),
+        None => tally,
+    })
 }
 
 /// The rows of a case; `None` if it cannot be generated again.

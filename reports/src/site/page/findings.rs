@@ -1,10 +1,15 @@
 use maud::{Markup, html};
 
-use super::{FINDINGS, MINIMAL_CASES, document, runs::date, search};
+use super::{
+    FINDINGS, MINIMAL_CASES, document,
+    runs::{date, name},
+    search,
+};
 use crate::{
+    Severity,
     findings::{detail, explanation},
+    meaning::meaning,
     numbers::{count, counted},
-    severity::{Severity, meaning},
     site::{
         history::{History, Trial},
         site_run::SiteRun,
@@ -22,7 +27,7 @@ pub fn render(runs: &[SiteRun], histories: &[History]) -> String {
             "A bug counts as fixed in a version if all of these cases conform there and in every later version that ran them."
         }
         (search("findings", "Search findings"))
-        div.wide {
+        div.wide tabindex="0" role="region" aria-label="Findings" {
             table id="findings" {
                 thead { tr {
                     th scope="col" { "bug" } th scope="col" { "first seen" } th scope="col" { "last seen" }
@@ -62,7 +67,7 @@ fn row(runs: &[SiteRun], history: &History) -> Markup {
 }
 
 fn seen(runs: &[SiteRun], place: usize) -> Markup {
-    html! { @if let Some(run) = runs.get(place) { (date(run.run.started)) br; code { (run.name) } } }
+    html! { @if let Some(run) = runs.get(place) { (date(run.run.started)) br; (name(run)) } }
 }
 
 fn trial_item(trial: &Trial) -> Markup {

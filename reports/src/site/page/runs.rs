@@ -14,17 +14,17 @@ pub fn render(runs: &[SiteRun], histories: &[History]) -> String {
         p.lead { (sentence(runs, histories)) }
         (chart(runs, &new))
         (search("runs", "Search runs"))
-        div.wide {
+        div.wide tabindex="0" role="region" aria-label="Runs" {
             table id="runs" {
                 thead { tr {
                     th scope="col" { "started (UTC)" } th scope="col" { "run" } th scope="col" { "backends" }
-                    th scope="col" { "cases" } th scope="col" { "findings" } th scope="col" { "new" }
+                    th.number scope="col" { "cases" } th.number scope="col" { "findings" } th.number scope="col" { "new" }
                 } }
                 tbody {
                     @for (place, run) in runs.iter().enumerate() {
                         tr {
                             td { (date(run.run.started)) }
-                            th scope="row" { code { (run.name) } @if let Some(note) = note(run) { p.note { (note) } } }
+                            th scope="row" { (name(run)) @if let Some(note) = note(run) { p.note { (note) } } }
                             td { (backends(run)) }
                             td.number { (count(run.cases)) }
                             td.number { (count(run.findings.len() as u64)) }
@@ -53,14 +53,28 @@ fn sentence(runs: &[SiteRun], histories: &[History]) -> String {
     )
 }
 
+/// The name of a run, which leads to its report.
+pub fn name(run: &SiteRun) -> Markup {
+    html! {
+        @match &run.report {
+            Some(report) => a href=(report) { code { (run.name) } },
+            None => code { (run.name) },
+        }
+    }
+}
+
 /// What a reader of the run's numbers should know.
 fn note(run: &SiteRun) -> Option<String> {
+    let (shard, shards) = run.run.shard;
+    let shard = (shards > 1).then(|| format!("shard {shard}/{shards} of a campaign"));
+    let merged = run.run.merged.len() as u64;
+    let merged = (merged > 0).then(|| format!("merged from {}", counted(merged, "shard", "shards")));
     let of_other_version = (run.unplaced > 0).then(|| {
         let cases = counted(run.unplaced, "case", "cases");
         format!("{cases} made by another version of twinfer or from a model: not in the support map")
     });
     let unfinished = run.run.end.is_none().then(|| "has not ended".to_owned());
-    let notes: Vec<_> = unfinished.into_iter().chain(of_other_version).collect();
+    let notes: Vec<_> = shard.into_iter().chain(merged).chain(unfinished).chain(of_other_version).collect();
     (!notes.is_empty()).then(|| notes.join("; "))
 }
 

@@ -17,7 +17,8 @@ pub fn render(map: &SupportMap, changes: &[Change]) -> String {
     let columns: Vec<_> = map.columns().map(|(column, _)| column).collect();
     let content = html! {
         p.lead {
-            "How each backend did on the cases that have an operator with this value of an attribute. A case with several convolutions counts "
+            "What each version of a backend made of generated models. A case is one model with its inputs. A row has the cases in which a Conv or a "
+            "ConvTranspose has this value of an attribute, comes from such a tensor, or stands in such a position. A case with several convolutions counts "
             "in the rows of each of them, and a case that several runs ran counts once for each run. Of a backend that was built and not executed, "
             "shapes and precision were compared and no values."
         }
@@ -27,7 +28,7 @@ pub fn render(map: &SupportMap, changes: &[Change]) -> String {
         p.search hidden {
             label { input type="checkbox" data-only="map"; " only rows in which something is wrong, unstable or refused" }
         }
-        div.wide {
+        div.wide tabindex="0" role="region" aria-label="Support map" {
             table id="map" {
                 thead { tr {
                     th scope="col" { "what a case has" }
@@ -151,10 +152,10 @@ fn transitions(map: &SupportMap, change: &Change) -> Markup {
             p { "The " (common) " that ran on both came out the same." }
         } @else {
             p { "Of " (common) " that ran on both, these changed:" }
-            div.wide {
+            div.wide tabindex="0" role="region" aria-label="What changed" {
                 table.changes {
                     thead { tr {
-                        th scope="col" { "cases" } th scope="col" { "change" } th scope="col" { "what they have in common" }
+                        th.number scope="col" { "cases" } th scope="col" { "change" } th scope="col" { "what they have in common" }
                         th scope="col" { "findings" }
                     } }
                     tbody { @for transition in &change.transitions { (transition_row(map, transition)) } }

@@ -1,7 +1,6 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use twinfer_configuration::Variants;
 use twinfer_log::LogLevel;
 use twinfer_reports::Format;
 
@@ -14,9 +13,9 @@ pub struct Arguments {
     #[arg(required = true)]
     pub models: Vec<PathBuf>,
     /// Backends to compare with golden, separated by commas; if golden does not support the model, they are compared with
-    /// each other
-    #[arg(long, default_value = Variants::DEFAULT, value_name = "A,B")]
-    pub backends: Backends,
+    /// each other [default: those that showed the finding, or golden,ort:cpu,trt-rtx]
+    #[arg(long, value_name = "A,B")]
+    pub backends: Option<Backends>,
     /// Store the observations beside the folder of each case, as NAME.observed.json
     #[arg(long)]
     pub record: bool,

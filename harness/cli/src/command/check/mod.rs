@@ -1,5 +1,6 @@
 mod advice;
 mod arguments;
+mod asked;
 mod campaign;
 mod collection;
 mod entry;
@@ -28,7 +29,7 @@ fn check_one(model: &Path, arguments: &Arguments) -> Result<Exit, Failure> {
     let subject = Subject::read(model, arguments)?;
     let scratch = tempfile::tempdir().map_err(Failure::environment)?;
     let directory = RunDirectory::create(arguments.out.as_deref().unwrap_or(scratch.path()))?;
-    let variants = arguments.backends.subjects();
+    let variants = asked::of_subject(arguments.backends.as_ref(), &subject)?;
     let log = RunLog::start_if_requested(arguments.log, arguments.out.as_deref())?;
     let advice = subject.advice(&arguments.dims);
     let settings = WorkerSettings { log: log.as_ref(), limits: arguments.limits };

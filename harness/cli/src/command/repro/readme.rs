@@ -83,7 +83,7 @@ fn seen(reproduction: &Reproduction, observed: &RecordedObservation) -> String {
         lines.push(POISONED.to_owned());
     }
     for divergence in reproduction.divergences(observed) {
-        lines.push(format!("- {}: {}", divergence.kind, markdown_text(&divergence.detail)));
+        lines.push(format!("- {}: {}", divergence.kind, markdown_text(&divergence.readable_detail())));
         lines.extend(divergence.diagnosis.iter().filter_map(because));
         lines.extend(divergence.documented.iter().map(|rule| {
             format!("- documented by design: the backend's documentation says so ({} in twinfer's list of limitations)", markdown_code(rule))

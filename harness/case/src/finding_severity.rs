@@ -1,14 +1,15 @@
-//! How much a finding matters: one order, which every format follows.
+//! How much a finding matters: one order, which every report follows, and investigations where time is limited.
 
-use std::fmt;
+use std::{fmt, slice};
 
 use serde::Serialize;
-use twinfer_case::{FallbackValues, Finding, Kind};
+
+use crate::{Divergence, FallbackValues, Finding, Kind};
 
 /// What a finding means to a person who decides what to look at first, the most severe first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Severity {
+pub enum FindingSeverity {
     /// Numbers are wrong, and nothing says so.
     WrongValues,
     /// A wrong shape or type, a crash, a hang, or a write out of bounds.
@@ -33,7 +34,7 @@ pub enum Severity {
     Known,
 }
 
-impl Severity {
+impl FindingSeverity {
     /// All severities, the most severe first.
     pub const ALL: [Self; 11] = [
         Self::WrongValues,
@@ -55,14 +56,23 @@ impl Severity {
             () if !new => Self::Known,
             () if is_documented(finding) => Self::Documented,
             () if finding.is_unfinished() => Self::Unconfirmed,
-            () => Self::of_confirmed(finding),
+            () => Self::of_kind(finding.kind, &finding.divergences),
         }
     }
 
-    fn of_confirmed(finding: &Finding) -> Self {
-        match finding.kind {
+    /// The severity of a divergence that may become a finding.
+    pub fn of_divergence(divergence: &Divergence) -> Self {
+        match divergence.documented {
+            Some(_) => Self::Documented,
+            None => Self::of_kind(divergence.kind, slice::from_ref(divergence)),
+        }
+    }
+
+    /// The severity of a finding of this kind with these `divergences`.
+    fn of_kind(kind: Kind, divergences: &[Divergence]) -> Self {
+        match kind {
             Kind::WrongValues | Kind::UnwrittenOutput => Self::WrongValues,
-            Kind::PrecisionFallback if changes_values(finding) => Self::WrongValues,
+            Kind::PrecisionFallback if change_values(divergences) => Self::WrongValues,
             Kind::WrongShape | Kind::WrongDtype | Kind::Crash | Kind::Hang | Kind::OutOfBoundsWrite => {
                 Self::Broken
             }
@@ -115,31 +125,9 @@ impl Severity {
     }
 }
 
-impl fmt::Display for Severity {
+impl fmt::Display for FindingSeverity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
-    }
-}
-
-/// What the divergence that gives the finding its name does, in words that need no glossary.
-pub(crate) const fn meaning(kind: Kind) -> &'static str {
-    match kind {
-        Kind::WrongShape => "wrong shape",
-        Kind::WrongDtype => "wrong element type",
-        Kind::WrongValues => "wrong values",
-        Kind::UnwrittenOutput => "leaves part of an output unwritten",
-        Kind::Nondeterministic => "values change from run to run",
-        Kind::StateDependent => "depends on what ran before",
-        Kind::PrecisionFallback => "runs in another precision than asked for",
-        Kind::RejectsValid => "refuses a valid model",
-        Kind::AcceptsInvalid => "accepts an invalid model",
-        Kind::BuildFailure => "fails to build a valid model",
-        Kind::Crash => "crashes",
-        Kind::Hang => "hangs",
-        Kind::OutOfBoundsWrite => "writes out of bounds",
-        Kind::ErrorLogged => "logs an error although it succeeds",
-        Kind::Disagree => "backends disagree",
-        Kind::Unstable => "outcome changes from run to run",
     }
 }
 
@@ -147,21 +135,21 @@ fn is_documented(finding: &Finding) -> bool {
     finding.divergences.first().is_some_and(|divergence| divergence.documented.is_some())
 }
 
-fn changes_values(finding: &Finding) -> bool {
-    let fallbacks = finding.divergences.iter().filter_map(|divergence| divergence.fallback.as_ref());
+fn change_values(divergences: &[Divergence]) -> bool {
+    let fallbacks = divergences.iter().filter_map(|divergence| divergence.fallback.as_ref());
     fallbacks.into_iter().any(|fallback| fallback.values == FallbackValues::Changed)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Severity;
+    use super::FindingSeverity;
 
     #[test]
     fn all_lists_every_severity_in_order() {
-        assert!(Severity::ALL.is_sorted());
-        let names: std::collections::BTreeSet<_> = Severity::ALL.map(Severity::name).into();
-        assert_eq!(names.len(), Severity::ALL.len());
-        for severity in Severity::ALL {
+        assert!(FindingSeverity::ALL.is_sorted());
+        let names: std::collections::BTreeSet<_> = FindingSeverity::ALL.map(FindingSeverity::name).into();
+        assert_eq!(names.len(), FindingSeverity::ALL.len());
+        for severity in FindingSeverity::ALL {
             assert_eq!(serde_json::to_string(&severity).unwrap(), format!("\"{severity}\""));
         }
     }

@@ -1,0 +1,62 @@
+use twinfer_case::VariantSummary;
+
+use crate::summary::{diverging, total};
+
+/// What came of the cases of a variant, in the order of charts and tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum CaseResult {
+    /// Everything that was compared agrees.
+    Agrees,
+    /// At least one check failed.
+    Differs,
+    /// The backend documents that it refuses the case.
+    Unsupported,
+    /// ONNX does not say what is right.
+    Unspecified,
+    /// The error bound is so wide that agreement means nothing.
+    Undecided,
+}
+
+impl CaseResult {
+    /// All results, in order.
+    pub const ALL: [Self; 5] =
+        [Self::Agrees, Self::Differs, Self::Unsupported, Self::Unspecified, Self::Undecided];
+
+    /// The result as a heading.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Agrees => "agrees",
+            Self::Differs => "differs",
+            Self::Unsupported => "documented as unsupported",
+            Self::Unspecified => "left open by ONNX",
+            Self::Undecided => "rounding may hide errors",
+        }
+    }
+
+    /// Whether something was compared.
+    pub const fn is_a_judgement(self) -> bool {
+        matches!(self, Self::Agrees | Self::Differs)
+    }
+
+    /// The class of its color.
+    pub const fn class(self) -> &'static str {
+        match self {
+            Self::Agrees => "agrees",
+            Self::Differs => "differs",
+            Self::Unsupported => "unsupported",
+            Self::Unspecified => "unspecified",
+            Self::Undecided => "undecided",
+        }
+    }
+
+    /// The cases of a variant with this result.
+    pub fn of(self, variant: &VariantSummary) -> u64 {
+        match self {
+            Self::Agrees => variant.conforms,
+            Self::Differs => diverging(variant),
+            Self::Unsupported => total(&variant.unsupported),
+            Self::Unspecified => total(&variant.unspecified),
+            Self::Undecided => variant.vacuous,
+        }
+    }
+}
