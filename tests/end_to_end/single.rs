@@ -124,6 +124,16 @@ fn what_a_finding_lists_beside_its_own_divergence_is_known() {
     assert_eq!(check(changed.path()).code, Some(1), "the finding lists something else");
 }
 
+/// The wrong values show only where no value between the nodes is observed, so that the segment is the whole case.
+#[test]
+fn checked_finding_of_a_segment_is_known() {
+    let name = "ort-cpu-execute-wrong-values-dequantizelinear-quantizelinear-25b43140";
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("end_to_end/findings_of_segments").join(name);
+    let checked = twinfer(&["check", text(&folder)]).run();
+    assert_eq!(checked.code, Some(0), "{}", checked.shown());
+    assert!(checked.stdout.starts_with("1 known finding\n"), "{}", checked.shown());
+}
+
 #[test]
 fn replay_names_no_refuted_explanation() {
     let replayed = twinfer(&["replay", text(&finding_with_another_beside())]).run();

@@ -42,7 +42,8 @@ impl fmt::Debug for Failure {
 }
 
 fn lines_of(divergence: &Divergence) -> Vec<String> {
-    let Divergence { variant, stage, kind, detail, .. } = divergence;
+    let Divergence { variant, stage, kind, .. } = divergence;
+    let detail = divergence.readable_detail();
     let detail = detail.lines().next().unwrap_or_default();
     let mut lines = vec![format!("{variant} diverges in {stage}: {kind}: {detail}")];
     lines.extend(divergence.diagnosis.iter().map(|diagnosis| format!("because: {diagnosis}")));

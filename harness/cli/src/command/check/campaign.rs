@@ -58,7 +58,12 @@ pub fn run(
 /// Marks the findings of `report` that `checked` records as known, and counts the cases of `records` that show it as compared.
 fn recognize(report: &mut Report, records: &[CaseRecord], checked: &Finding) {
     for found in &mut report.findings {
-        let is_recorded = checked.recurs_as(&found.finding) || checked.lists_beside(&found.finding);
+        // the minimal case of a finding that a segment shows is that segment
+        let is_shown =
+            |record: &CaseRecord| record.case == checked.case && record.findings.contains(&found.slug);
+        let is_recorded = checked.recurs_as(&found.finding)
+            || checked.lists_beside(&found.finding)
+            || checked.signature == found.finding.signature && records.iter().any(is_shown);
         if !found.new || !is_recorded {
             continue;
         }
