@@ -43,7 +43,7 @@ fn valid(evidence: &Evidence<'_>, report: &mut Report<'_>) -> Acceptance {
 }
 
 fn invalid(evidence: &Evidence<'_>, rule: &str, report: &mut Report<'_>) -> Acceptance {
-    if let Some(capability) = not_tried(evidence) {
+    if let Some(capability) = refused_for_another_reason(evidence) {
         return Acceptance::Unsupported(capability.rule.clone());
     }
     if evidence.observation.outcome == Outcome::Ok {
@@ -53,9 +53,12 @@ fn invalid(evidence: &Evidence<'_>, rule: &str, report: &mut Report<'_>) -> Acce
     Acceptance::Settled
 }
 
-/// The rule that predicts that the graph is not even loaded, if it was not: that is no refusal.
-fn not_tried<'a>(evidence: &Evidence<'a>) -> Option<&'a Capability> {
+/// The rule that predicts how the graph was refused, if that says nothing about the broken rule: the graph was not even loaded, or the
+/// error is the one that the rule names.
+fn refused_for_another_reason<'a>(evidence: &Evidence<'a>) -> Option<&'a Capability> {
     let Observation { stage, outcome, .. } = evidence.observation;
     let mut predicted = evidence.description.refusals(&evidence.case.graph);
-    predicted.find(|capability| *stage == Stage::Load && capability.shows.matches(Stage::Load, outcome))
+    predicted.find(|Capability { shows, .. }| {
+        shows.matches(*stage, outcome) && (*stage == Stage::Load || shows.words.is_some())
+    })
 }

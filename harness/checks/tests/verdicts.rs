@@ -287,16 +287,22 @@ fn invalid_graphs_must_be_refused() {
 }
 
 #[test]
-fn skipped_invalid_graphs_are_unsupported() {
-    let refusing = |stage| {
-        let mut scene = Scene::of(ended(stage, Outcome::rejected("not tried: strides")));
+fn invalid_graphs_refused_for_another_reason_are_unsupported() {
+    let refusing = |shows, stage, outcome| {
+        let mut scene = Scene::of(ended(stage, outcome));
         scene.case.expectation = Expectation::Invalid("some-rule".to_owned());
         scene.description = modest();
-        scene.description.capabilities[0].shows = Refusal::with_words(stage, "not tried");
-        scene.judge().verdict
+        scene.description.capabilities[0].shows = shows;
+        let judgement = scene.judge();
+        (judgement.verdict == Verdict::Unsupported("no-strides".to_owned()), judgement.compared)
     };
-    assert_eq!(refusing(Stage::Load), Verdict::Unsupported("no-strides".to_owned()));
-    assert_eq!(refusing(Stage::Parse), Verdict::Conforms);
+    let (load, parse, build) = (Stage::Load, Stage::Parse, Stage::Build);
+    let not_tried = || Outcome::rejected("not tried: strides");
+    assert_eq!(refusing(Refusal::in_stage(load), load, not_tried()), (true, false));
+    let no_kernel = || Refusal::with_words(build, "no kernel");
+    assert_eq!(refusing(no_kernel(), build, Outcome::failed("no kernel for strides")), (true, false));
+    assert_eq!(refusing(no_kernel(), build, Outcome::failed("some-rule")), (false, true));
+    assert_eq!(refusing(Refusal::in_stage(parse), parse, Outcome::rejected("no")), (false, true));
 }
 
 #[test]
