@@ -1,4 +1,5 @@
-//! `JUnit` XML: one suite per variant, with one test per finding of that variant and one for all other cases.
+//! `JUnit` XML: one suite per variant, with one test per finding of that variant and one for all other cases. Their times add up to
+//! that of the suite.
 //!
 //! Nobody owns the format. The document satisfies the schema by which Jenkins' xUnit plugin validates, `junit-10.xsd`, and GitLab, which
 //! identifies a test by its class and name, distinguishes all tests: the class is the variant.
@@ -64,7 +65,11 @@ fn suite(report: &Report, run: Option<&RunFolder>, variant: &VariantSummary) -> 
     suite.set_time(Duration::from_micros(variant.micros));
     suite.add_property(("backend", report.backend(&variant.variant).as_str()));
     let shown = report.ranked().into_iter().filter(|found| is_shown_by(found, variant));
-    suite.add_test_cases(shown.map(|found| test(report, run, found)));
+    suite.add_test_cases(shown.map(|found| {
+        let mut test = test(report, run, found);
+        test.set_time(time_of(variant, found));
+        test
+    }));
     suite.add_test_case(other_cases(report, variant));
     let is_uncompared = report.summary.uncompared().any(|other| other.variant == variant.variant);
     suite.add_test_cases(is_uncompared.then(|| uncompared(report, variant)));
@@ -147,6 +152,11 @@ fn issues(report: &Report) -> TestSuite {
     suite
 }
 
+/// The time that the cases of a finding took on a variant.
+fn time_of(variant: &VariantSummary, found: &ReportedFinding) -> Duration {
+    Duration::from_micros(variant.finding_micros.get(&found.slug).copied().unwrap_or_default())
+}
+
 fn is_shown_by(found: &ReportedFinding, variant: &VariantSummary) -> bool {
     found.finding.is_seen_in(&variant.variant)
 }
@@ -184,7 +194,9 @@ fn attachments(run: &RunFolder, slug: &str) -> String {
 fn other_cases(report: &Report, variant: &VariantSummary) -> TestCase {
     let status = if variant.conforms > 0 { TestCaseStatus::success() } else { TestCaseStatus::skipped() };
     let mut test = TestCase::new("all other cases", status);
-    test.set_time(Duration::from_micros(variant.micros));
+    let shown = report.findings.iter().filter(|found| is_shown_by(found, variant));
+    let all = Duration::from_micros(variant.micros);
+    test.set_time(all.saturating_sub(shown.map(|found| time_of(variant, found)).sum()));
     let cases = counted(variant.cases(), "case", "cases");
     let reach = remark(variant.reaches);
     let mut lines = vec![format!("{} of {cases} conform{reach}", count(variant.conforms))];

@@ -6,6 +6,7 @@ mod fixture;
 use std::{collections::BTreeSet, fs};
 
 use quick_xml::{Reader, events::BytesStart, events::Event};
+use twinfer_case::{Stage, Summary, Timing};
 use twinfer_reports::{Format, Report, RunFolder};
 
 /// An element with the attributes that it must and may have, and the elements that may be in it.
@@ -140,4 +141,44 @@ fn files_of_new_findings_are_attached() {
         let attachment = format!("[[ATTACHMENT|{}]]", model.display());
         assert_eq!(document.contains(&attachment), is_attached, "{document}");
     }
+}
+
+/// The elements of a document called `element`, each with its name and its time in seconds.
+fn times(document: &str, element: &str) -> Vec<(String, f64)> {
+    let mut reader = Reader::from_str(document);
+    let mut times = Vec::new();
+    loop {
+        match reader.read_event().unwrap() {
+            Event::Start(start) | Event::Empty(start) if name(&start) == element => {
+                let attributes = attributes(&start);
+                let value = |key: &str| {
+                    attributes.iter().find(|(present, _)| present == key).map(|(_, value)| value.as_str())
+                };
+                let seconds = value("time").map_or(0.0, |time| time.parse().unwrap());
+                times.push((value("name").unwrap().to_owned(), seconds));
+            }
+            Event::Eof => return times,
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn times_of_tests_add_up_to_that_of_the_suite() {
+    let mut report = Report::of(&fixture::events());
+    let slugs = fixture::findings().into_iter().map(|finding| finding.signature.slug()).collect::<Vec<_>>();
+    report.summary = Summary::new(&fixture::run().variants);
+    for mut case in fixture::records() {
+        case.findings.clone_from(&slugs);
+        for record in &mut case.variants {
+            record.timings = vec![Timing { stage: Stage::Execute, micros: 3_000_000 }];
+        }
+        report.summary.record(&case);
+    }
+    let document = Format::Junit.render(&report);
+    let of_tests = times(&document, "testcase");
+    let shown = of_tests.iter().filter(|(name, seconds)| slugs.contains(name) && *seconds > 0.0);
+    assert_eq!(shown.map(|(_, seconds)| *seconds).collect::<Vec<_>>(), [1.0, 1.0], "{document}");
+    let sum = |times: &[(String, f64)]| times.iter().map(|(_, seconds)| seconds).sum::<f64>();
+    assert_eq!(sum(&of_tests), sum(&times(&document, "testsuite")), "{document}");
 }

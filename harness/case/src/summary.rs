@@ -79,6 +79,10 @@ pub struct VariantSummary {
     /// The wall time of all stages of all cases in microseconds.
     #[serde(default)]
     pub micros: u64,
+    /// The wall time of all stages of the cases that differ and show a finding, in microseconds, by the finding's folder name. That of a
+    /// case is divided among its findings.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub finding_micros: BTreeMap<String, u64>,
     /// Divergences of a kind that no lower rung showed for the same case, by kind.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub first_seen: BTreeMap<Kind, u64>,
@@ -152,6 +156,7 @@ impl Summary {
             let summary = self.variants.iter_mut().find(|summary| summary.variant == record.variant);
             if let Some(summary) = summary {
                 summary.record(record, first_seen);
+                summary.record_time(record, &case.findings);
             }
         }
         for slug in &case.findings {
@@ -226,6 +231,7 @@ impl VariantSummary {
             reaches: Reach::from(info.description.reaches),
             comparisons: Comparisons::default(),
             micros: 0,
+            finding_micros: BTreeMap::new(),
             first_seen: BTreeMap::new(),
             conforms: 0,
             vacuous: 0,
@@ -246,6 +252,14 @@ impl VariantSummary {
             not_judged: BTreeMap::new(),
             first_not_judged: BTreeMap::new(),
             without_reference: BTreeMap::new(),
+        }
+    }
+
+    /// Counts the time of a case for the findings that it shows.
+    fn record_time(&mut self, record: &VariantRecord, findings: &[String]) {
+        let share = record.micros() / findings.len().max(1) as u64;
+        for slug in findings.iter().filter(|_| !record.verdict.divergences().is_empty()) {
+            *self.finding_micros.entry(slug.clone()).or_default() += share;
         }
     }
 
