@@ -13,7 +13,6 @@ NUMPY = ["float16", "int8", "uint8", "int32", "int64", "bool"]
 TYPES = {name.upper(): name for name in NUMPY} | {"FLOAT": "float32", "DOUBLE": "float64"}
 # what an error says of one model: names in quotes, numbers
 PARTICULARS = re.compile(r"\"[^\"]*\"|'[^']*'|`[^`]*`|[-+]?\d[\d.,x]*")
-MAX_CODE = 80
 QUANTIZERS = {"any": [{"operator": "QuantizeLinear"}, {"operator": "DequantizeLinear"}]}
 CAPABILITIES = [
     {
@@ -72,7 +71,7 @@ class Tract(worker_protocol.Backend):
         text = str(error).split("Stack backtrace:")[0].strip()
         causes = [line for line in text.splitlines() if line.strip()]
         innermost = re.sub(r"^\s*\d+: ", "", causes[-1]) if causes else type(error).__name__
-        return PARTICULARS.sub("…", innermost).split(":")[0].strip()[:MAX_CODE], text
+        return PARTICULARS.sub(" ", innermost).split(":")[0], text
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ An adapter is run as `python3 -I ADAPTER.py PACKAGES` and calls `serve` with a f
 
 import json
 import os
+import re
 import struct
 import sys
 
@@ -15,6 +16,9 @@ MAX_PARTS = 16384
 MAX_PAYLOAD = 1 << 30
 # bounds what an error may add to an answer's header
 MAX_MESSAGE = 16 << 10
+# what the code of an error must not have, and its length: the protocol takes anything else for no code
+NOT_PLAIN = re.compile(r"[^A-Za-z0-9_-]+")
+MAX_CODE = 40
 
 
 class Fault(Exception):
@@ -25,8 +29,13 @@ class Fault(Exception):
         self.cause = cause
 
 
+def plain(code):
+    """The code of an error in the characters and the length that the protocol allows."""
+    return NOT_PLAIN.sub(" ", code).strip()[:MAX_CODE].strip() or "error"
+
+
 class Refused(Exception):
-    """The backend says no to a model. `code` distinguishes reasons; it has no colon."""
+    """The backend says no to a model. `code` distinguishes reasons."""
 
     def __init__(self, code, message):
         super().__init__(message)
@@ -128,7 +137,7 @@ class Case:
         except Exception as error:
             code, message = self.backend.refusal(error)
             outcome = "rejected" if self.seen["stage"] == "parse" or isinstance(error, Refused) else "failed"
-            self.seen["outcome"] = {outcome: f"{code}: {message}"[:MAX_MESSAGE]}
+            self.seen["outcome"] = {outcome: f"{plain(code)}: {message}"[:MAX_MESSAGE]}
         return self.seen, self.returned
 
     def at(self, stage):

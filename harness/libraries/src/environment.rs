@@ -191,6 +191,21 @@ mod tests {
     }
 
     #[test]
+    fn adapters_send_codes_that_the_protocol_takes_for_codes() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join(PROTOCOL.name), PROTOCOL.text).unwrap();
+        let script = "import sys; sys.path.insert(0, sys.argv[1]); import worker_protocol; \
+                      print(*map(worker_protocol.plain, sys.argv[2:]), sep='\\n')";
+        let codes = ["conv.cpp", "Failed analyse for node #… ConvHir, with some thirty letters", "…"];
+        let mut python = std::process::Command::new("python3");
+        let output = python.args(["-I", "-c", script]).arg(folder.path()).args(codes).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        let plain = String::from_utf8(output.stdout).unwrap();
+        let plain: Vec<_> = plain.lines().collect();
+        assert_eq!(plain, ["conv cpp", "Failed analyse for node ConvHir with som", "error"]);
+    }
+
+    #[test]
     fn python_without_wheels_has_no_hash() {
         assert_eq!(NUMPY.sha256("3.10"), None);
         assert_eq!(NUMPY.sha256("3.12"), Some(NUMPY.hashes[1]));
