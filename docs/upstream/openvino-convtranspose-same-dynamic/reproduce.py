@@ -1,4 +1,4 @@
-"""ConvTranspose with auto_pad SAME and a dynamic extent: nothing is cropped
+"""ConvTranspose with auto_pad SAME and a dynamic dimension: nothing is cropped
 
 Exit status: 1, the bug shows; 0, it does not; 2, a package is missing. `reproduce.py onnxruntime` runs the same model in ONNX Runtime.
 """

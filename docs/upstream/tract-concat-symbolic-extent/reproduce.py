@@ -1,4 +1,4 @@
-"""Concat of a symbolic extent and an equal constant one is refused
+"""Concat of a symbolic dimension and an equal constant one is refused
 
 Exit status: 1, the bug shows; 0, it does not; 2, a package is missing. `reproduce.py onnxruntime` runs the same model in ONNX Runtime.
 """
