@@ -167,17 +167,18 @@ struct State<'a> {
 }
 
 impl State<'_> {
-    /// The state in one line, such as `14,104 cases, 13,900 compared · 1,175 cases/s · 2 findings · 1,800 cases undecided · investigating
+    /// The state in one line, such as `14,104 cases, 13,900 compared · 1,175 cases/s · 2 findings · 1,800 cases to look into · investigating
     /// wrong-values on trt · 12.1 s, 48 s left`.
     fn line(&self, budget: Budget) -> String {
         let Self { summary, waiting, findings, .. } = *self;
         let tried = summary.cases + waiting;
-        let undecided = (waiting > 0).then(|| format!("{} undecided", counted(waiting, "case", "cases")));
+        let to_look_into =
+            (waiting > 0).then(|| format!("{} to look into", counted(waiting, "case", "cases")));
         let parts = [
             Some(format!("{}, {} compared", counted(tried, "case", "cases"), count(summary.compared))),
             Some(rate(summary.now() + waiting, summary.seconds)),
             Some(counted(findings, "finding", "findings")),
-            undecided,
+            to_look_into,
             self.investigations(),
             Some(format!("{}{}", duration(summary.seconds), self.left(budget))),
         ];

@@ -180,5 +180,6 @@ fn times_of_tests_add_up_to_that_of_the_suite() {
     let shown = of_tests.iter().filter(|(name, seconds)| slugs.contains(name) && *seconds > 0.0);
     assert_eq!(shown.map(|(_, seconds)| *seconds).collect::<Vec<_>>(), [1.0, 1.0], "{document}");
     let sum = |times: &[(String, f64)]| times.iter().map(|(_, seconds)| seconds).sum::<f64>();
-    assert_eq!(sum(&of_tests), sum(&times(&document, "testsuite")), "{document}");
+    let of_suites = sum(&times(&document, "testsuite"));
+    assert!((sum(&of_tests) - of_suites).abs() < 1e-3, "{document}");
 }

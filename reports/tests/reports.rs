@@ -418,7 +418,7 @@ fn every_format_begins_with_what_was_not_compared() {
     let not_judged =
         NotJudged { reason: "golden does not support Softmax".to_owned(), nodes: 1, first: softmax };
     let segments = |judged| Note::Segments(SegmentCounts { judged, not_judged: vec![not_judged.clone()] });
-    let unknown = || Note::NoReference("operator Softmax is not one of twinfer's".to_owned());
+    let unknown = || Note::NoReference("operator Softmax is not supported".to_owned());
     let unspecified = Verdict::Unspecified("operator Softmax".to_owned());
     for (notes, verdict, headline, detail) in [
         (vec![], Verdict::Conforms, "no new findings", None),
@@ -432,7 +432,7 @@ fn every_format_begins_with_what_was_not_compared() {
             vec![unknown()],
             Verdict::Conforms,
             "backends were compared with each other only, not with the reference; no new findings",
-            Some("the reference does not support the model (operator Softmax is not one of twinfer's)"),
+            Some("the reference does not support the model (operator Softmax is not supported)"),
         ),
         (
             vec![unknown()],

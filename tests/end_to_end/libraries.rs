@@ -72,6 +72,40 @@ fn changed_byte_of_library_ends_every_command() {
 }
 
 #[test]
+fn replay_leaves_out_releases_that_are_not_installed() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = folder.path().join("run");
+    fuzz(
+        &run,
+        &["--backends", "ort:cpu", "--family", "invalid", "--seed", "20", "--cases", "40", "--no-minimize"],
+    );
+    let found = run.join("findings").join(findings(&run).first().unwrap());
+    let path = found.with_extension("observed.json");
+    let mut recording: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    let mut other = recording["observed"][0].clone();
+    other["variant"] = "ort:cpu,version=1.20".into();
+    recording["observed"].as_array_mut().unwrap().push(other);
+    fs::write(&path, recording.to_string()).unwrap();
+    let replay = twinfer(&["replay", found.to_str().unwrap()]).run();
+    assert_eq!(replay.code, Some(0), "{}", replay.shown());
+    let left_out = "ort:cpu,version=1.20: not installed (twinfer backends install onnxruntime==1.20)";
+    assert!(replay.stdout.contains(left_out), "{}", replay.shown());
+}
+
+#[test]
+fn known_folder_without_findings_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let known = folder.path().join("known");
+    fs::create_dir_all(known.join("findings")).unwrap();
+    let run = folder.path().join("run");
+    let known = known.to_str().unwrap();
+    let campaign = ["fuzz", "--backends", "ort:cpu,opt=off", "--family", "conv", "--cases", "2"];
+    let rest = ["--known", known, "--out", run.to_str().unwrap()];
+    let outcome = twinfer(&[&campaign[..], &rest].concat()).run();
+    assert!(outcome.stderr.contains("none of its folders is a finding"), "{}", outcome.shown());
+}
+
+#[test]
 fn replay_names_library_with_other_bytes_of_equal_version() {
     let folder = tempfile::tempdir().unwrap();
     let (run, adopted) = (folder.path().join("run"), folder.path().join("adopted"));

@@ -190,6 +190,33 @@ fn finding_is_minimized_adopted_and_replayed() {
 }
 
 #[test]
+fn minimize_asks_the_backends_that_showed_the_finding() {
+    let (folder, out) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    twinfer(&["adopt", text(&crashing_case()), "--to", text(folder.path())]).run();
+    let case = folder.path().join(crashing_case().file_name().unwrap());
+    let file = case.join("finding.json");
+    let mut finding: serde_json::Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+    finding["seen_in"] = serde_json::json!([{"variant": "ort:cpu,opt=off", "version": "1"}]);
+    fs::write(&file, finding.to_string()).unwrap();
+    let outcome = twinfer(&["minimize", text(&case), "--out", text(out.path())]).run();
+    assert_eq!(outcome.code, Some(1), "{}", outcome.shown());
+    let written = out.path().join(crashing_case().file_name().unwrap()).join("finding.json");
+    let written = fs::read_to_string(written).unwrap();
+    assert!(written.contains("ort:cpu,opt=off"), "{written}");
+}
+
+#[test]
+fn minimize_of_a_case_that_conforms_leaves_no_run_directory() {
+    let folder = tempfile::tempdir().unwrap();
+    let generate = ["generate", "--out", "cases", "--family", "conv", "--cases", "1", "--seed", "5"];
+    twinfer(&generate).within(folder.path()).run();
+    let minimize = ["minimize", "cases/conv-5-0", "--backends", "ort:cpu,opt=off"];
+    let outcome = twinfer(&minimize).within(folder.path()).run();
+    assert!(outcome.stdout.contains("nothing to minimize"), "{}", outcome.shown());
+    assert_eq!(fs::read_dir(folder.path().join("runs")).unwrap().count(), 0);
+}
+
+#[test]
 fn case_without_runs_or_of_newer_format_is_wrong_usage() {
     let (kept, out) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     twinfer(&["adopt", text(&crashing_case()), "--to", text(kept.path())]).run();

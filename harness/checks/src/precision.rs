@@ -178,5 +178,5 @@ fn detail(precision: &ChosenPrecision, fallback: &Fallback, nodes: &[&Node]) -> 
     let given = given.map_or_else(|| "another type".to_owned(), ToString::to_string);
     let (why, values) = (fallback.reason.clause(), fallback.values.clause());
     // recordings compare this text, so its spelling stays
-    format!("{} {} runs on {given}, not quantised: {why}; {values}", fallback.operator, names.join(", "))
+    format!("{} {} runs on {given}, not quantized: {why}; {values}", fallback.operator, names.join(", "))
 }

@@ -9,7 +9,7 @@ use twinfer_checks::{Answer, Judgement, OutputSource, Question, Refusals, judge_
 use twinfer_golden::RANDOM_VALUES;
 use twinfer_onnx::{Tensor, TensorData};
 
-const UNKNOWN: &str = "operator Tanh is not one of twinfer's";
+const UNKNOWN: &str = "operator Tanh is not supported";
 
 fn ended(stage: Stage, outcome: Outcome) -> Observation {
     Observation {

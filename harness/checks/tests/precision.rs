@@ -225,7 +225,7 @@ fn floats_instead_of_int8_are_a_fallback_with_kept_values() {
     assert_eq!(scene.fallback(), (FallbackReason::NotFused, FallbackValues::Kept, None));
     assert_eq!(
         scene.divergences()[0].detail,
-        "Conv conv runs on FLOAT, not quantised: a DequantizeLinear in front of it runs by itself; the values are as \
+        "Conv conv runs on FLOAT, not quantized: a DequantizeLinear in front of it runs by itself; the values are as \
          golden allows"
     );
     let scene = Scene::of(Quantization::FusesOperands, elided());

@@ -14,6 +14,7 @@
 
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
+mod asked;
 mod attribute_coverage;
 mod backends;
 mod campaign;

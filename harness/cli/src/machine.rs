@@ -57,8 +57,10 @@ fn adapters(store: &Store) -> Result<Vec<Variant>, Failure> {
     Ok(backends.map(|backend| Variant { backend: backend.clone(), options: BTreeMap::new() }).collect())
 }
 
-fn is_missing(store: &Store, variant: &Variant) -> bool {
-    let is_absent = |name: String| matches!(store.find(&name), Err(Error::NotInstalled { .. }));
+/// Whether the library of a variant is not installed.
+pub fn is_missing(store: &Store, variant: &Variant) -> bool {
+    let is_absent =
+        |name: String| matches!(store.find(&name), Err(Error::NotInstalled { .. } | Error::NoRelease { .. }));
     variant.library().is_some_and(is_absent)
 }
 

@@ -4,17 +4,18 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use twinfer_case::TrustedVariant;
+use twinfer_libraries::Store;
 use twinfer_log::LogLevel;
 use twinfer_store::Recording;
 
 use crate::{
-    Failure, Obstacle, backends::Backends, limits::LimitArguments, output::line, paint, run_log::RunLog,
-    trust::TrustArguments,
+    Failure, Obstacle, backends::Backends, limits::LimitArguments, machine, output::line, paint,
+    run_log::RunLog, trust::TrustArguments,
 };
 
 #[derive(Debug, Args)]
 pub struct RecordedArguments {
-    /// Backends to run, of those recorded [default: all that run on this machine]
+    /// Backends to run, of those recorded [default: all that are installed and run on this machine]
     #[arg(long, value_name = "A,B")]
     backends: Option<Backends>,
     #[command(flatten)]
@@ -80,6 +81,7 @@ fn runnable(folder: &Path, trust: TrustArguments) -> Result<Vec<TrustedVariant>,
             _ => variants.push(variant),
         }
     }
+    let variants = installed(variants)?;
     if let (true, Some(refused)) = (variants.is_empty(), refused) {
         return Err(Failure::usage(format!(
             "the recording of {}: {refused}: if you trust it, repeat with --trust, or name the backend with --backends",
@@ -93,4 +95,19 @@ fn runnable(folder: &Path, trust: TrustArguments) -> Result<Vec<TrustedVariant>,
         )));
     }
     Ok(variants)
+}
+
+/// The variants whose libraries are installed, or all if none is; prints a line for each that is left out.
+fn installed(variants: Vec<TrustedVariant>) -> Result<Vec<TrustedVariant>, Failure> {
+    let store = Store::open()?;
+    let (missing, installed): (Vec<_>, Vec<_>) =
+        variants.into_iter().partition(|variant| machine::is_missing(&store, variant));
+    if installed.is_empty() {
+        return Ok(missing);
+    }
+    for variant in missing {
+        let library = variant.library().unwrap_or_default();
+        line!(paint::faint("skipped  ") => " {variant}: not installed (twinfer backends install {library})");
+    }
+    Ok(installed)
 }

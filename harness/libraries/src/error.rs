@@ -42,6 +42,16 @@ pub enum Error {
         /// The installed releases of the product.
         installed: Vec<String>,
     },
+    /// Another release than the pinned one of a runtime that is a Python package.
+    #[error("{product} {version} is not supported: leave `version` out for {pinned}")]
+    NotPinned {
+        /// The product.
+        product: Product,
+        /// The release that was asked for.
+        version: String,
+        /// The pinned release.
+        pinned: &'static str,
+    },
     /// No home folder is known.
     #[error("cannot determine a cache folder: set TWINFER_HOME to a writable folder")]
     NoHome,

@@ -103,6 +103,9 @@ impl Store {
         let Some(Requirement { product, version }) = Requirement::of_installation(name) else {
             return Ok(unknown(name));
         };
+        if let Some(environment) = Environment::of(product) {
+            return Ok(Error::NotPinned { product, version, pinned: environment.version });
+        }
         let others = self.list()?.into_iter().filter(|library| library.product == product);
         let installed = others.map(|library| library.version).collect();
         Ok(Error::NoRelease { product, version, installed })

@@ -48,11 +48,11 @@ pub enum DecodeError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say what each field is")]
 pub enum Unsupported {
-    #[error("operator {op_type} is not one of twinfer's")]
+    #[error("operator {op_type} is not supported")]
     Operator { op_type: String },
     #[error("operator domain {0:?} is not the default one")]
     Domain(String),
-    #[error("operator set {0} is not one of twinfer's, which are {MIN_OPSET} to {MAX_OPSET}")]
+    #[error("operator set {0} is not supported, only {MIN_OPSET} to {MAX_OPSET}")]
     Opset(i64),
     #[error("node {node:?}: attribute {attribute} of {op_type} is unknown or of an unknown type or value")]
     Attribute { node: String, op_type: String, attribute: String },

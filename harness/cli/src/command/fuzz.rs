@@ -1,4 +1,5 @@
 use std::{
+    fs,
     num::NonZeroU64,
     path::{Path, PathBuf},
 };
@@ -11,7 +12,7 @@ use twinfer_generators::Family;
 use twinfer_libraries::Hashing;
 use twinfer_log::LogLevel;
 use twinfer_reports::{Format, Report, ReportedFinding, first_screen};
-use twinfer_store::{RunDirectory, known_findings, read_run};
+use twinfer_store::{RunDirectory, has_finding, known_findings, read_run};
 #[cfg(feature = "fault-injection")]
 use twinfer_worker::FAULT_INJECTION_VARIABLE;
 #[cfg(feature = "fault-injection")]
@@ -340,7 +341,12 @@ fn findings_in(folder: &Path) -> Result<PathBuf, Failure> {
             folder.display()
         )));
     }
-    Ok(known_findings(folder))
+    let findings = known_findings(folder);
+    let entries: Vec<_> = fs::read_dir(&findings).into_iter().flatten().flatten().collect();
+    if !entries.is_empty() && !entries.iter().any(|entry| has_finding(&entry.path())) {
+        note!("--known {}: none of its folders is a finding", folder.display());
+    }
+    Ok(findings)
 }
 
 fn families<'a>(arguments: &'a Arguments, configuration: &'a Configuration) -> &'a [Family] {

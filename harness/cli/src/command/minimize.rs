@@ -1,16 +1,15 @@
-use std::path::PathBuf;
+use std::{fs, path::PathBuf};
 
 use clap::Args;
 use twinfer_campaign::NEIGHBORS;
 use twinfer_case::{Comparisons, VariantRecord};
-use twinfer_configuration::Variants;
 use twinfer_log::LogLevel;
 use twinfer_reports::Reporter;
 use twinfer_store::{new_run_directory, read_finding};
 use twinfer_targets::{Minimization, read_case};
 
 use crate::{
-    Exit, Failure,
+    Exit, Failure, asked,
     backends::Backends,
     limits::LimitArguments,
     output::{line, print},
@@ -24,9 +23,10 @@ use crate::{
 pub struct Arguments {
     /// Folder of a case or a finding, a case.json, or an ONNX model
     case: PathBuf,
-    /// Backends to compare with golden, separated by commas; minimizes for the first one that diverges
-    #[arg(long, default_value = Variants::DEFAULT, value_name = "A,B")]
-    backends: Backends,
+    /// Backends to compare with golden, separated by commas; minimizes for the first one that diverges [default: those that
+    /// showed the finding, or golden,ort:cpu,trt-rtx]
+    #[arg(long, value_name = "A,B")]
+    backends: Option<Backends>,
     /// Folder to write the finding to [default: next free runs/NNNN]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -42,7 +42,8 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let known = read_finding(&arguments.case)?;
     let log = RunLog::start_if_requested(arguments.log, arguments.out.as_deref())?;
     let settings = WorkerSettings { log: log.as_ref(), limits: arguments.limits };
-    let targets = targets::start(&arguments.backends.subjects(), settings)?;
+    let variants = asked::variants(arguments.backends.as_ref(), known.as_ref())?;
+    let targets = targets::start(&variants, settings)?;
     let out = arguments.out.as_deref().or(log.as_ref().map(RunLog::directory));
     let out = out.map_or_else(new_run_directory, |out| Ok(out.to_owned()))?;
     let mut progress = terminal::progress();
@@ -50,7 +51,11 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         targets.minimize(&case, known.as_ref(), &NEIGHBORS, &out, &mut |event| progress.on_event(event))?;
     let minimal = match minimized {
         Minimization::Minimal(minimal) => minimal,
-        Minimization::NoDivergence(records) => return Ok(conclude(&records)),
+        Minimization::NoDivergence(records) => {
+            // nothing was written to a new run directory, and one that holds something stays
+            _ = arguments.out.is_none().then(|| fs::remove_dir(&out));
+            return Ok(conclude(&records));
+        }
     };
     let finding = &minimal.finding;
     let nodes = format!("(nodes: {} → {})", finding.before.nodes, finding.after.nodes);

@@ -21,15 +21,13 @@ pub fn run() -> Result<Exit, Failure> {
         line!(paint::bad("  no") => " {damage}");
     }
     let intact = installed.iter().filter(|library| examine(&store, &loader, library)).count();
-    print(&paint::heading("programs"));
-    let programs = BackendName::BUILT_IN.iter().filter(|backend| backend.program().is_some());
-    let running = programs.map(print_program).filter(|runs| *runs).count();
-    let has_backend =
-        running > 0 || installed.iter().any(|library| library.product != Product::ComputeSanitizer);
-    if !has_backend && damages.is_empty() {
+    let has_library = installed.iter().any(|library| library.product != Product::ComputeSanitizer);
+    if !has_library && damages.is_empty() {
         line!(paint::bad("  no") => " backend is installed: run `twinfer backends install onnxruntime tensorrt-rtx`");
     }
-    let is_well = has_backend && damages.is_empty() && intact == installed.len();
+    print(&paint::heading("programs"));
+    BackendName::BUILT_IN.iter().filter(|backend| backend.program().is_some()).for_each(print_program);
+    let is_well = has_library && damages.is_empty() && intact == installed.len();
     Ok(if is_well { Exit::Conforms } else { Exit::Environment })
 }
 
@@ -59,15 +57,13 @@ fn print_service() {
     }
 }
 
-/// Whether the program of a backend runs, which nobody needs to have; printed.
-fn print_program(backend: &BackendName) -> bool {
+/// Prints whether the program of a backend runs, which nobody needs to have.
+fn print_program(backend: &BackendName) {
     let variant = Variant { backend: backend.clone(), options: BTreeMap::new() };
-    let started = started(&TrustedVariant::vouch(variant));
-    match &started {
+    match started(&TrustedVariant::vouch(variant)) {
         Ok(running) => line!(paint::good("  ok") => " {backend} runs {running}"),
         Err(failure) => line!(paint::faint("  no") => " {backend}: {failure}"),
     }
-    started.is_ok()
 }
 
 /// Prints the state of a library; returns whether its files are unchanged since they were installed.

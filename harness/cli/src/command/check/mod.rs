@@ -1,6 +1,5 @@
 mod advice;
 mod arguments;
-mod asked;
 mod campaign;
 mod collection;
 mod entry;
@@ -15,7 +14,7 @@ use twinfer_store::RunDirectory;
 
 pub use self::arguments::Arguments;
 use self::{collection::Collection, subject::Subject};
-use crate::{Exit, Failure, output::write, page, run_log::RunLog, worker::WorkerSettings};
+use crate::{Exit, Failure, asked, output::write, page, run_log::RunLog, worker::WorkerSettings};
 
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     match (Collection::of(&arguments.models)?, arguments.models.as_slice()) {
@@ -29,7 +28,7 @@ fn check_one(model: &Path, arguments: &Arguments) -> Result<Exit, Failure> {
     let subject = Subject::read(model, arguments)?;
     let scratch = tempfile::tempdir().map_err(Failure::environment)?;
     let directory = RunDirectory::create(arguments.out.as_deref().unwrap_or(scratch.path()))?;
-    let variants = asked::of_subject(arguments.backends.as_ref(), &subject)?;
+    let variants = asked::variants(arguments.backends.as_ref(), subject.finding())?;
     let log = RunLog::start_if_requested(arguments.log, arguments.out.as_deref())?;
     let advice = subject.advice(&arguments.dims);
     let settings = WorkerSettings { log: log.as_ref(), limits: arguments.limits };

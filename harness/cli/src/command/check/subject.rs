@@ -64,6 +64,14 @@ impl Subject {
         Ok(Self::Finding(Box::new(finding), cases))
     }
 
+    /// The finding that it is.
+    pub fn finding(&self) -> Option<&Finding> {
+        match self {
+            Self::Finding(finding, _) => Some(finding),
+            Self::Cases(_) | Self::Opaque(_) => None,
+        }
+    }
+
     /// What to do if it is not compared; `given` are the extents of symbolic dimensions that the user set.
     pub fn advice(&self, given: &[(String, usize)]) -> Advice {
         match self {

@@ -12,9 +12,9 @@ use std::{
 use twinfer_case::{Case, Comparisons};
 use twinfer_store::{RecordedObservation, Recording};
 
-use super::{arguments::Arguments, asked, collection::Collection, entry::Entry, table::table};
+use super::{arguments::Arguments, collection::Collection, entry::Entry, table::table};
 use crate::{
-    Exit, Failure,
+    Exit, Failure, asked,
     output::{note, write},
     run_log::RunLog,
     targets,
@@ -69,7 +69,7 @@ fn observe(entries: &mut [Entry], arguments: &Arguments) -> Result<(), Failure> 
     let cases: Vec<Case> = runnable.iter().filter_map(|entry| entry.case.clone()).collect();
     let log = RunLog::start_if_requested(arguments.log, None)?;
     let settings = WorkerSettings { log: log.as_ref(), limits: arguments.limits };
-    let targets = targets::start(&asked::of_cases(arguments.backends.as_ref())?, settings)?;
+    let targets = targets::start(&asked::variants(arguments.backends.as_ref(), None)?, settings)?;
     let (all, finished) = (cases.len() * targets.infos().count(), AtomicUsize::new(0));
     // stored as each arrives, so that a survey that ends early keeps what it observed
     let stored = Mutex::new(Ok(()));

@@ -1,21 +1,17 @@
-//! The backends that `check` asks if the user names none.
+//! The backends that commands ask about a case or a finding if the user names none.
 
 use twinfer_case::{Finding, Sighting, Trust, TrustedVariant};
 
-use super::subject::Subject;
 use crate::{Failure, backends::Backends, machine, obstacle::lacks_device, output::note};
 
-/// The variants to compare with golden: those that the user `given` names; otherwise those that showed the finding, if the subject is one.
-pub fn of_subject(given: Option<&Backends>, subject: &Subject) -> Result<Vec<TrustedVariant>, Failure> {
-    match subject {
-        Subject::Finding(finding, _) if given.is_none() => showing(finding),
-        Subject::Finding(..) | Subject::Cases(_) | Subject::Opaque(_) => of_cases(given),
+/// The variants to compare with golden: those that the user `given` names; otherwise those that showed the finding, if it is one, or those
+/// that run on any machine.
+pub fn variants(given: Option<&Backends>, finding: Option<&Finding>) -> Result<Vec<TrustedVariant>, Failure> {
+    match (given, finding) {
+        (Some(given), _) => Ok(given.subjects()),
+        (None, Some(finding)) => showing(finding),
+        (None, None) => machine::variants_for_any(),
     }
-}
-
-/// The variants to compare with golden: those that the user `given` names, or those that run on any machine.
-pub fn of_cases(given: Option<&Backends>) -> Result<Vec<TrustedVariant>, Failure> {
-    given.map_or_else(machine::variants_for_any, |given| Ok(given.subjects()))
 }
 
 /// The variants that showed a finding and may run here, each once.
