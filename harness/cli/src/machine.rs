@@ -28,17 +28,17 @@ pub fn variants() -> Result<Vec<TrustedVariant>, Failure> {
 pub fn variants_for_any() -> Result<Vec<TrustedVariant>, Failure> {
     let store = Store::open()?;
     let all = Variants::default().subjects();
-    let (missing, found): (Vec<_>, Vec<_>) =
-        all.iter().cloned().partition(|variant| is_missing(&store, variant));
+    let (absent, found): (Vec<_>, Vec<_>) =
+        all.iter().cloned().partition(|variant| missing(&store, variant).is_some());
     let found = if found.is_empty() { adapters(&store)? } else { found };
     if found.is_empty() {
         return Ok(vouched(all));
     }
-    if !missing.is_empty() {
-        let libraries: Vec<_> = missing.iter().filter_map(Variant::library).collect();
+    if !absent.is_empty() {
+        let libraries: Vec<_> = absent.iter().filter_map(Variant::library).collect();
         note!(
             "left out: {} (not installed: twinfer backends install {})",
-            missing.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
+            absent.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
             libraries.join(" ")
         );
     }
@@ -57,11 +57,10 @@ fn adapters(store: &Store) -> Result<Vec<Variant>, Failure> {
     Ok(backends.map(|backend| Variant { backend: backend.clone(), options: BTreeMap::new() }).collect())
 }
 
-/// Whether the library of a variant is not installed.
-pub fn is_missing(store: &Store, variant: &Variant) -> bool {
-    let is_absent =
-        |name: String| matches!(store.find(&name), Err(Error::NotInstalled { .. } | Error::NoRelease { .. }));
-    variant.library().is_some_and(is_absent)
+/// Why the library of a variant is missing, with the command that installs it; `None` if it is not missing.
+pub fn missing(store: &Store, variant: &Variant) -> Option<Error> {
+    let found = store.find(&variant.library()?);
+    found.err().filter(|error| matches!(error, Error::NotInstalled { .. } | Error::NoRelease { .. }))
 }
 
 /// The user installed the libraries of the variants.

@@ -100,14 +100,18 @@ fn runnable(folder: &Path, trust: TrustArguments) -> Result<Vec<TrustedVariant>,
 /// The variants whose libraries are installed, or all if none is; prints a line for each that is left out.
 fn installed(variants: Vec<TrustedVariant>) -> Result<Vec<TrustedVariant>, Failure> {
     let store = Store::open()?;
-    let (missing, installed): (Vec<_>, Vec<_>) =
-        variants.into_iter().partition(|variant| machine::is_missing(&store, variant));
-    if installed.is_empty() {
-        return Ok(missing);
+    let (mut absent, mut installed) = (Vec::new(), Vec::new());
+    for variant in variants {
+        match machine::missing(&store, &variant) {
+            Some(reason) => absent.push((variant, reason)),
+            None => installed.push(variant),
+        }
     }
-    for variant in missing {
-        let library = variant.library().unwrap_or_default();
-        line!(paint::faint("skipped  ") => " {variant}: not installed (twinfer backends install {library})");
+    if installed.is_empty() {
+        return Ok(absent.into_iter().map(|(variant, _)| variant).collect());
+    }
+    for (variant, reason) in absent {
+        line!(paint::faint("skipped  ") => " {variant}: {reason}");
     }
     Ok(installed)
 }
