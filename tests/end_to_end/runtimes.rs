@@ -9,7 +9,7 @@ use crate::{
     twinfer,
 };
 
-/// Those that are Python packages.
+/// The labels of the runtimes that are Python packages.
 const LABELS: [&str; 3] = ["openvino", "onnx-reference", "tract"];
 /// The program of rten.
 const PROGRAM: &str = "twinfer-rten";

@@ -26,7 +26,7 @@ pub enum WorkerError {
     Frame(FrameError),
     /// The supervisor sent something that is no message.
     Message(MessageError),
-    /// The supervisor was told why.
+    /// The worker cannot go on, which it has told the supervisor.
     Fault(Fault),
 }
 

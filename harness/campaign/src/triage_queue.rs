@@ -70,9 +70,9 @@ pub struct Limits {
 /// Which investigations come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Those that the dispatcher will ask for first.
+    /// The investigations that the dispatcher will ask for first.
     ByCase,
-    /// Those of the most severe divergences: time may be up before all are done.
+    /// The investigations of the most severe divergences, since time may be up before all are done.
     BySeverity,
 }
 
