@@ -54,14 +54,18 @@ pub struct Norms {
 }
 
 impl Transformed {
-    /// The algorithms for a kernel with this reach; `None` unless it has more than one element along an axis with stride and
-    /// dilation 1.
+    /// The algorithms for a kernel with this reach; `None` unless all strides and dilations are 1, and the kernel has more than one
+    /// element. The dilation of an axis with one kernel element has no effect.
+    ///
+    /// cuDNN requires that along every axis (*cuDNN API Reference*, `cudnnConvolutionForward`, what the algorithms `FFT`, `FFT_TILING`,
+    /// `WINOGRAD` and `WINOGRAD_NONFUSED` support), and we know of no library that does not.
     pub fn of(axes: &[Reach]) -> Option<Self> {
-        let is_dense = |axis: &&Reach| axis.kernel > 1 && axis.stride == 1 && axis.dilation == 1;
-        let dense: Vec<&Reach> = axes.iter().filter(is_dense).collect();
-        if dense.is_empty() {
+        let is_single = |axis: &Reach| axis.kernel == 1;
+        let is_dense = |axis: &Reach| axis.stride == 1 && (axis.dilation == 1 || is_single(axis));
+        if !axes.iter().all(is_dense) || axes.iter().all(is_single) {
             return None;
         }
+        let dense: Vec<&Reach> = axes.iter().filter(|axis| !is_single(axis)).collect();
         let elements =
             |axes: &mut dyn Iterator<Item = &Reach>| axes.map(|axis| axis.kernel).product::<usize>();
         let all = elements(&mut axes.iter());
@@ -259,8 +263,12 @@ mod tests {
     #[test]
     fn only_dense_kernels_are_transformed() {
         assert!(Transformed::of(&[axis(1, 1, 1), axis(3, 1, 1)]).is_some());
+        assert!(Transformed::of(&[axis(1, 1, 2), axis(3, 1, 1)]).is_some(), "one element is not dilated");
         for axis in [axis(1, 1, 1), axis(3, 2, 1), axis(3, 1, 2)] {
             assert_eq!(Transformed::of(&[axis]), None);
+        }
+        for sparse in [axis(3, 2, 1), axis(3, 1, 2), axis(1, 2, 1)] {
+            assert_eq!(Transformed::of(&[axis(3, 1, 1), sparse]), None);
         }
     }
 

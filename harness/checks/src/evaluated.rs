@@ -8,6 +8,7 @@ use crate::{
     Evidence, Judgement,
     determinism::runs_differ,
     diagnosis::{DiagnosisInput, explain},
+    engine_arithmetic::{arithmetic_of, convolves},
     evidence::RunReference,
     judge,
     oracle::references_for,
@@ -40,7 +41,7 @@ impl Evaluated {
     /// Runs the checks on the observations of the variant of `info`, and diagnoses the divergences.
     ///
     /// What diverges from `references`, which hold for direct algorithms, is judged once more by the bounds of all algorithms
-    /// that the backend states it may use.
+    /// that the backend may use for this engine.
     pub fn new(
         info: &VariantInfo,
         encoded: Arc<EncodedCase>,
@@ -60,7 +61,9 @@ impl Evaluated {
             })
         };
         let mut judgement = judge_by(&references);
-        let arithmetic = info.description.arithmetic;
+        let convolutions =
+            encoded.case.graph.nodes.iter().filter(|node| convolves(node.op.op_type())).count();
+        let arithmetic = arithmetic_of(&answers.observation, convolutions, info.description.arithmetic);
         if arithmetic.algorithms != Algorithms::Direct && has_wrong_outputs(&judgement, &answers.observation)
         {
             references = references_for(&encoded, arithmetic);
@@ -71,7 +74,7 @@ impl Evaluated {
             encoded: &encoded,
             references: &references,
             observation: &observation,
-            arithmetic: info.description.arithmetic,
+            arithmetic,
             description: &info.description,
         };
         explain(&mut judgement, &input);

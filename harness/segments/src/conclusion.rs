@@ -83,7 +83,9 @@ pub fn conclude(judgement: &mut Judgement, info: &VariantInfo, examination: &Exa
 /// Whether a variant with this verdict on the whole model conforms if its segments do.
 fn is_settled(verdict: &Verdict, counts: &SegmentCounts) -> bool {
     match verdict {
-        Verdict::Vacuous | Verdict::Unspecified(_) => true,
+        Verdict::Unspecified(_) => true,
+        // a segment with a bound that is too wide says as little as the model does
+        Verdict::Vacuous => counts.not_judged.is_empty(),
         Verdict::Diverges(divergences) => disagree(divergences) && counts.not_judged.is_empty(),
         Verdict::Conforms | Verdict::Unsupported(_) => false,
     }
@@ -146,8 +148,8 @@ pub fn concerns_values(divergence: &Divergence) -> bool {
 #[cfg(test)]
 mod tests {
     use twinfer_case::{
-        Blame, Case, Culprit, Diagnosis, EncodedCase, Expectation, Observation, Outcome, ReproducingMutant,
-        Request, Shown, Stage,
+        Blame, Case, Culprit, Diagnosis, EncodedCase, Expectation, NamedNode, Observation, Outcome,
+        ReproducingMutant, Request, Shown, Stage,
     };
     use twinfer_checks::Evaluated;
     use twinfer_golden::Evaluation;
@@ -197,6 +199,15 @@ mod tests {
             },
             stands_alone,
         }
+    }
+
+    #[test]
+    fn vacuous_model_conforms_only_if_all_segments_were_judged() {
+        let mut counts = SegmentCounts { judged: 1, not_judged: Vec::new() };
+        assert!(is_settled(&Verdict::Vacuous, &counts));
+        let node = NamedNode { name: String::new(), operator: "ConvTranspose".to_owned() };
+        counts.skip("its error bound is too wide", node);
+        assert!(!is_settled(&Verdict::Vacuous, &counts));
     }
 
     #[test]

@@ -1,5 +1,5 @@
-use twinfer_case::{Culprit, Observation, Outcome, SegmentCounts, Shown, Task, VariantInfo};
-use twinfer_checks::Evaluated;
+use twinfer_case::{Arithmetic, Culprit, Observation, Outcome, SegmentCounts, Shown, Task, VariantInfo};
+use twinfer_checks::{Evaluated, arithmetic_of, convolves};
 use twinfer_onnx::{Graph, PartialGraph, Tensor};
 
 use crate::{
@@ -77,7 +77,10 @@ pub fn has_segments(graph: &PartialGraph) -> bool {
 /// If `observe` fails.
 pub fn examine<E>(subject: Subject<'_>, observe: Observe<'_, E>) -> Result<Examination, E> {
     let structure = Structure::of(subject.graph);
-    let mut examiner = Examiner { subject, structure: &structure, observe, coverage: Coverage::default() };
+    let convolutions = subject.graph.nodes.iter().filter(|node| convolves(node.op_type())).count();
+    let arithmetic = arithmetic_of(subject.observation, convolutions, subject.info.description.arithmetic);
+    let mut examiner =
+        Examiner { subject, arithmetic, structure: &structure, observe, coverage: Coverage::default() };
     let found = examiner.search()?;
     let counts = examiner.coverage.counts(&structure, found.is_some());
     Ok(Examination { counts, found })
@@ -85,6 +88,8 @@ pub fn examine<E>(subject: Subject<'_>, observe: Observe<'_, E>) -> Result<Exami
 
 struct Examiner<'a, 'o, E> {
     subject: Subject<'a>,
+    /// That of the variant's engine for the whole model.
+    arithmetic: Arithmetic,
     structure: &'a Structure<'a>,
     observe: Observe<'o, E>,
     coverage: Coverage,
@@ -173,7 +178,7 @@ impl<'a, E> Examiner<'a, '_, E> {
         let verdict = match segment.case(&self.subject.task.request, values) {
             Ok(case) => {
                 values.settle(end, case.dtype());
-                case.judge(self.subject.info, &values.of(end)?)
+                case.judge(self.subject.info, self.arithmetic, &values.of(end)?)
             }
             Err(reason) => SegmentVerdict::NotJudged(reason),
         };

@@ -112,12 +112,11 @@ impl SegmentCase {
 
     /// Judges `outputs`, the segment's output in every run, within the bound of the segment alone. The variant computed the inputs too.
     ///
-    /// As for whole cases, what is wrong by the bounds of direct algorithms is judged by those of all that the variant may use.
-    pub fn judge(&self, info: &VariantInfo, outputs: &[&Tensor]) -> SegmentVerdict {
+    /// As for whole cases, what is wrong by the bounds of direct algorithms is judged by those of all that `arithmetic` allows.
+    pub fn judge(&self, info: &VariantInfo, arithmetic: Arithmetic, outputs: &[&Tensor]) -> SegmentVerdict {
         let run = |&output: &&Tensor| RunOutput { outputs: vec![output.clone()], intermediates: Vec::new() };
         let runs = outputs.iter().map(run).collect();
         let observation = Observation { runs, ..Observation::new(Stage::Execute, Outcome::Ok) };
-        let arithmetic = info.description.arithmetic;
         let direct = self.verdict(info, &observation, arithmetic.with(Algorithms::Direct));
         let verdict = match direct {
             Verdict::Diverges(_) if arithmetic.algorithms != Algorithms::Direct => {
