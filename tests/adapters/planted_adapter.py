@@ -25,13 +25,19 @@ def swapped_channels(weights):
     weights[...] = numpy.roll(weights, 1, 0)
 
 
+def swapped_inputs(weights):
+    weights[...] = numpy.roll(weights, 1, 1)
+
+
 def changed_weight(weights):
     largest = numpy.unravel_index(numpy.abs(weights.astype("float64")).argmax(), weights.shape)
     weights[largest] = -(weights[largest] / 2)
 
 
-ERRORS = {"zeroed-bias": (2, zeroed_bias), "flipped-kernel": (1, flipped_kernel),
-          "swapped-channels": (1, swapped_channels), "changed-weight": (1, changed_weight)}
+# what each changes: the input at a place, or the attributes
+ERRORS = {"zeroed-bias": (2, zeroed_bias), "flipped-kernel": (1, flipped_kernel), "swapped-channels": (1, swapped_channels),
+          "swapped-inputs": (1, swapped_inputs), "changed-weight": (1, changed_weight)}
+SHIFTED_PADS = "shifted-pads"
 
 
 def stored(graph, name):
@@ -48,8 +54,23 @@ def stored(graph, name):
     return None, None
 
 
+def shift_pads(model, output):
+    """Reads the padded input one element later along the first axis that is padded at its end."""
+    for node in model.graph.node:
+        for attribute in node.attribute:
+            if output in node.output and attribute.name == "pads":
+                begins, ends = numpy.split(numpy.array(attribute.ints), 2)
+                axis = numpy.flatnonzero(ends)[0]
+                begins[axis] += 1
+                ends[axis] -= 1
+                attribute.ints[:] = [int(pad) for pad in (*begins, *ends)]
+
+
 def plant(model, error, output):
     """Makes the error in the node that computes `output`, if the model has it."""
+    if error == SHIFTED_PADS:
+        shift_pads(model, output)
+        return
     place, change = ERRORS[error]
     graph = model.graph
     # nodes are inserted on the way
@@ -81,7 +102,7 @@ def session(model, error, output):
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--error", choices=ERRORS, help="what is wrong")
+    parser.add_argument("--error", choices=[*ERRORS, SHIFTED_PADS], help="what is wrong")
     parser.add_argument("--output", help="the output of the node that is wrong")
     arguments = parser.parse_args()
     serve(lambda model: session(model, arguments.error, arguments.output))

@@ -72,8 +72,9 @@ pub struct Limits {
 pub enum Order {
     /// The investigations that the dispatcher will ask for first.
     ByCase,
-    /// The investigations of the most severe divergences, since time may be up before all are done.
-    BySeverity,
+    /// The investigations that matter most, by the severity of the divergence and the number of cases that wait for them, since time may be
+    /// up before all are done.
+    ByWeight,
 }
 
 impl Order {
@@ -81,7 +82,7 @@ impl Order {
     pub const fn of(budget: Budget) -> Self {
         match budget {
             Budget::Cases(_) => Self::ByCase,
-            Budget::Seconds(_) => Self::BySeverity,
+            Budget::Seconds(_) => Self::ByWeight,
         }
     }
 }
@@ -123,8 +124,8 @@ impl<'scope, 'env> TriageQueue<'scope, 'env> {
         self.done.get(&place)
     }
 
-    /// Has a suspect investigated that is to be decided next. Where severe ones come first, one that is not reduced yet waits until no
-    /// other one does.
+    /// Has a suspect investigated that is to be decided next. Where those that matter most come first, one that is not reduced yet waits until
+    /// no other one does.
     pub fn demand(&mut self, suspect: &Arc<Suspect>, hidden_behind: Option<Arc<Identity>>) {
         let is_reduced = self.done.contains_key(&suspect.place());
         let is_its_turn = self.limits.order == Order::ByCase || self.has_room || is_reduced;
@@ -202,7 +203,7 @@ impl<'scope, 'env> TriageQueue<'scope, 'env> {
         let lookahead = Lookahead::of(undecided, catalog.clone(), &self.done, end);
         let lookahead = match self.limits.order {
             Order::ByCase => lookahead,
-            Order::BySeverity => lookahead.by_severity(),
+            Order::ByWeight => lookahead.by_weight(),
         };
         self.next_lookahead = Instant::now() + INTERVAL.max(REST * begun.elapsed());
         for (place, investigation) in &self.under_way {
@@ -210,7 +211,7 @@ impl<'scope, 'env> TriageQueue<'scope, 'env> {
                 investigation.cancellation.cancel();
             }
         }
-        for Wanted { suspect, hidden_behind } in lookahead.by_priority() {
+        for Wanted { suspect, hidden_behind, .. } in lookahead.by_priority() {
             if self.under_way.len() >= self.limits.at_once {
                 break;
             }

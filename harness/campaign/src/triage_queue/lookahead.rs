@@ -1,4 +1,5 @@
 use std::{
+    cmp::Reverse,
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
 };
@@ -31,13 +32,22 @@ pub struct Wanted {
     pub suspect: Arc<Suspect>,
     /// The known finding behind which another bug may hide.
     pub hidden_behind: Option<Arc<Identity>>,
+    /// How many suspects it may settle: this one, and those that may come down to the same.
+    pub settles: u64,
 }
 
 impl Wanted {
-    /// How severe the divergence looks.
-    fn severity(&self) -> FindingSeverity {
-        self.suspect.lead().map_or(FindingSeverity::Unconfirmed, FindingSeverity::of_divergence)
+    fn weight(&self) -> u64 {
+        let severity =
+            self.suspect.lead().map_or(FindingSeverity::Unconfirmed, FindingSeverity::of_divergence);
+        weight(severity, self.settles)
     }
+}
+
+/// How much a divergence matters that so many suspects wait for. One that is a step less severe matters as much if they are twice as many.
+fn weight(severity: FindingSeverity, suspects: u64) -> u64 {
+    let less_severe = FindingSeverity::ALL.into_iter().filter(|other| *other > severity).count();
+    suspects << less_severe
 }
 
 /// Decides the undecided cases in advance, in a catalog of its own.
@@ -45,7 +55,7 @@ struct Foresight<'a> {
     lookahead: Lookahead,
     catalog: Catalog,
     done: &'a BTreeMap<Place, Arc<TriageResult>>,
-    /// Provisional signatures of suspects that will be investigated.
+    /// Provisional signatures of the suspects that resemble nothing else.
     expected: Vec<&'a Signature>,
 }
 
@@ -65,11 +75,11 @@ impl Lookahead {
         foresight.lookahead
     }
 
-    /// The same with the severe ones of each class first.
+    /// The same with those that matter most first in each class.
     #[must_use]
-    pub fn by_severity(mut self) -> Self {
+    pub fn by_weight(mut self) -> Self {
         for class in [&mut self.new, &mut self.again, &mut self.alike] {
-            class.sort_by_key(Wanted::severity);
+            class.sort_by_key(|wanted| Reverse(wanted.weight()));
         }
         self
     }
@@ -124,10 +134,12 @@ impl<'a> Foresight<'a> {
 
     fn want(&mut self, suspect: &'a Arc<Suspect>, Question { hidden_behind, .. }: Question) {
         let is_again = hidden_behind.is_some();
-        let wanted = Wanted { suspect: Arc::clone(suspect), hidden_behind };
+        let wanted = Wanted { suspect: Arc::clone(suspect), hidden_behind, settles: 1 };
+        let is_alike = |one: &&Signature| may_be_same_finding(one, &suspect.provisional.signature);
         if is_again {
             self.lookahead.again.push(wanted);
-        } else if self.expected.iter().any(|one| may_be_same_finding(one, &suspect.provisional.signature)) {
+        } else if let Some(first) = self.expected.iter().position(is_alike) {
+            self.lookahead.new[first].settles += 1;
             self.lookahead.alike.push(wanted);
         } else {
             self.lookahead.new.push(wanted);
@@ -146,5 +158,17 @@ impl<'a> Foresight<'a> {
                 hidden_behind.unwrap_or(found)
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_suspects_outweigh_severity() {
+        let severe = weight(FindingSeverity::WrongValues, 1);
+        assert!(weight(FindingSeverity::Logged, 1) < severe);
+        assert!(weight(FindingSeverity::Logged, 300) > severe);
     }
 }
