@@ -89,6 +89,8 @@ pub enum Note {
     AlgorithmRounding(f64),
     /// The largest share of the error bound that was used, if a value deviates at all.
     BoundUsed(f64),
+    /// The outputs conform only within the bounds of algorithms that transform the operands of a convolution.
+    Transforms,
     /// The rule of a capability that predicted a refusal although the backend accepted the graph: it is wrong or out of date.
     AcceptedDespite(String),
     /// Where part of the work ran, if that is not where the variant asks, as the backend reports it.

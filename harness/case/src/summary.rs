@@ -105,6 +105,9 @@ pub struct VariantSummary {
     pub open: u64,
     /// The largest share of an error bound that was used.
     pub bound_used: f64,
+    /// Cases whose outputs conform only within the bounds of algorithms that transform the operands of a convolution.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub transforms: u64,
     /// Cases that the specification leaves open and on which another variant gave a different answer.
     #[serde(default)]
     pub differs: u64,
@@ -240,6 +243,7 @@ impl VariantSummary {
             divergences: BTreeMap::new(),
             stages: BTreeMap::new(),
             algorithm_rounding: 0,
+            transforms: 0,
             open: 0,
             bound_used: 0.0,
             differs: 0,
@@ -307,6 +311,7 @@ impl VariantSummary {
             match note {
                 Note::AlgorithmRounding(_) => self.algorithm_rounding += 1,
                 Note::BoundUsed(share) => self.bound_used = self.bound_used.max(*share),
+                Note::Transforms => self.transforms += 1,
                 Note::AcceptedDespite(rule) => *self.accepted_despite.entry(rule.clone()).or_default() += 1,
                 Note::Differs(_) => self.differs += 1,
                 Note::QuantizedExecution(way) => *self.quantized_execution.entry(*way).or_default() += 1,

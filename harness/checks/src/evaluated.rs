@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use twinfer_case::{
-    Algorithms, CaseOutcome, Divergence, EncodedCase, Observation, VariantInfo, VariantRecord,
+    Algorithms, CaseOutcome, Divergence, EncodedCase, Note, Observation, VariantInfo, VariantRecord, Verdict,
 };
 
 use crate::{
@@ -68,6 +68,9 @@ impl Evaluated {
         {
             references = references_for(&encoded, arithmetic);
             judgement = judge_by(&references);
+            if judgement.verdict == Verdict::Conforms {
+                judgement.notes.push(Note::Transforms);
+            }
         }
         let observation = answers.observation;
         let input = DiagnosisInput {

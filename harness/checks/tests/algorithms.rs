@@ -79,7 +79,10 @@ fn rounding_of_transforms_conforms_only_where_it_is_stated() {
     assert_eq!(kinds(&judged(case(None), Algorithms::Direct, rounding)), [Kind::WrongValues]);
     let any = judged(case(None), Algorithms::Any, rounding);
     assert_eq!(any.verdict, Verdict::Conforms);
-    assert!(matches!(any.notes[..], [Note::BoundUsed(share)] if 0.0 < share && share <= 1.0), "{any:?}");
+    assert!(
+        matches!(any.notes[..], [Note::BoundUsed(share), Note::Transforms] if 0.0 < share && share <= 1.0),
+        "{any:?}"
+    );
 }
 
 #[test]
