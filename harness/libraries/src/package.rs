@@ -41,6 +41,20 @@ const RTX_FOLDER: &str = "tensorrt_rtx_libs";
 const TRT_FOLDER: &str = "tensorrt";
 const RTX_FILES: &[&str] = &["libtensorrt_rtx.so.1", "libtensorrt_onnxparser_rtx.so.1"];
 
+const LEAN: Package = Package {
+    name: "",
+    product: Product::TensorrtLean,
+    distribution: "tensorrt-lean-cu12-libs",
+    version: "",
+    python: "3.12",
+    platform: "manylinux_2_28_x86_64",
+    sha256: "",
+    megabytes: 0,
+    folder: "tensorrt_lean_libs",
+    files: &["libnvinfer_lean.so.10"],
+    stand_ins: &[],
+};
+
 const RTX: Package = Package {
     name: "",
     product: Product::TensorrtRtx,
@@ -150,6 +164,32 @@ pub const PACKAGES: &[Package] = &[
             "libnvonnxparser.so.8",
         ],
         stand_ins: &["libcublas.so.11", "libcublasLt.so.11", "libcudnn.so.8"],
+    },
+    Package {
+        name: "tensorrt-lean-10.16",
+        version: "10.16.1.11",
+        sha256: "b472f89c55752ea35406b951da629f033e598a522bcb4e472e741c0f1f91eb58",
+        megabytes: 46,
+        ..LEAN
+    },
+    Package {
+        name: "tensorrt-lean-10.15",
+        version: "10.15.1.29",
+        sha256: "87fc3782ca5ca2c7e6e278494e47eb2953ab11284ce446d79b4e9b02bf5e67bb",
+        megabytes: 48,
+        ..LEAN
+    },
+    Package {
+        name: "tensorrt-lean-8.6",
+        distribution: "tensorrt-lean",
+        version: "8.6.0",
+        python: "3.10",
+        platform: "manylinux_2_17_x86_64",
+        sha256: "c0e5a7c8956553b77813cf9e9cdb048773498d2655c19a259549d712fefa9400",
+        megabytes: 16,
+        folder: "tensorrt_lean",
+        files: &["libnvinfer_lean.so.8"],
+        ..LEAN
     },
     Package {
         name: "compute-sanitizer",

@@ -6,19 +6,20 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{Error, Installed, Loader};
+use crate::{Error, Installed, Loader, Product};
 
 /// The variable that holds the dynamic loader's search path.
 pub const SEARCH_PATH_VARIABLE: &str = "LD_LIBRARY_PATH";
 
-/// The value of [`SEARCH_PATH_VARIABLE`] for a process that loads `libraries`: this process's own value, then the
-/// stand-ins that this machine needs. `None` if it needs none.
+/// The value of [`SEARCH_PATH_VARIABLE`] for a process that loads `libraries`: this process's own value, then the lean
+/// runtimes, which builders look for by name, and the stand-ins that this machine needs. `None` if it needs none.
 pub fn search_path(libraries: &[Installed]) -> Result<Option<String>, Error> {
-    if libraries.iter().all(|library| library.stand_ins.is_none()) {
-        return Ok(None);
+    let lean = libraries.iter().filter(|library| library.product == Product::TensorrtLean);
+    let mut folders: Vec<PathBuf> = lean.map(|library| library.directory.clone()).collect();
+    if libraries.iter().any(|library| library.stand_ins.is_some()) {
+        let loader = Loader::of_this_machine();
+        folders.extend(libraries.iter().filter_map(|library| loader.stand_ins(library)));
     }
-    let loader = Loader::of_this_machine();
-    let folders: Vec<PathBuf> = libraries.iter().filter_map(|library| loader.stand_ins(library)).collect();
     if folders.is_empty() {
         return Ok(None);
     }

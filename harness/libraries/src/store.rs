@@ -40,6 +40,15 @@ impl Installed {
     pub fn library(&self) -> &Path {
         self.files.first().map_or(&self.directory, PathBuf::as_path)
     }
+
+    /// The lean runtime that these libraries of TensorRT copy into version-compatible engines, by the name of its installation,
+    /// such as `tensorrt-lean-8.6`; `None` for another product, for a release without one, and if it is among the libraries.
+    pub fn lean_runtime(&self) -> Option<String> {
+        let name = Product::TensorrtLean.name_for_builders(&self.version)?;
+        let has_one = self.product == Product::Tensorrt && version_key(&self.version) >= version_key("8.6");
+        let is_needed = has_one && !self.directory.join(name).is_file();
+        is_needed.then(|| short_name(Product::TensorrtLean, &self.version))
+    }
 }
 
 impl Store {

@@ -46,8 +46,8 @@ impl Runtime {
     /// A plan is code: it holds kernels that run on the GPU and data that TensorRT reads back without checking it, so that whoever
     /// writes a plan controls the process that deserializes it. Pass only bytes that [`Builder`](crate::Builder) made in this
     /// process, or that came from a place that nobody else can write. Never pass a file that was received, downloaded, or found
-    /// beside a model. The workers of twinfer deserialize only the plan that they have built a moment before, and write none to
-    /// disk.
+    /// beside a model. The workers of twinfer deserialize only the plan that they, or the worker that started them, have built a
+    /// moment before, and write none to disk.
     pub fn deserialize(&self, plan: &[u8]) -> Result<Engine<'_>> {
         let (blob, size) = (plan.as_ptr().cast_mut().cast(), plan.len());
         let raw = self.library().expect("IRuntime::deserializeCudaEngine", || {
