@@ -53,6 +53,7 @@ use self::{
     lowering::LoweringError,
     names::Names,
     plan_error::PlanError,
+    product::builds_without_gpu,
     reader::Reader,
     settings::Settings,
     timings::Timings,
@@ -165,6 +166,15 @@ impl Trt {
         if self.execution.is_some() && !mps::is_serving() { DeviceUse::Alone } else { DeviceUse::Shared }
     }
 
+    /// The last stage of a case. What is not executed is built only if that takes no GPU: others may have no kernels for this one.
+    fn reaches(&self) -> Stage {
+        match &self.execution {
+            Some(_) => Stage::Execute,
+            None if builds_without_gpu(self.library) => Stage::Build,
+            None => Stage::Parse,
+        }
+    }
+
     fn observe(&mut self, task: &Task, recorder: &mut Recorder<'_>) -> Result<(), Outcome> {
         let network = self.builder.create_network(Typing::Weak).map_err(failed)?;
         self.read(&network, task)?;
@@ -172,7 +182,7 @@ impl Trt {
         let shapes = outputs.iter().map(nvinfer::Tensor::shape).collect::<Result<Option<Vec<_>>, _>>();
         recorder.observation().inferred_shapes = shapes.map_err(failed)?;
         marked::mark(&network, &task.intermediates).map_err(failed)?;
-        if task.until <= Stage::Parse {
+        if task.until.min(self.reaches()) <= Stage::Parse {
             return Ok(());
         }
 
@@ -233,7 +243,6 @@ impl Backend for Trt {
         let lean = lean.map_or_else(String::new, |version| format!(" (lean runtime {version})"));
         let name = format!("{} {how}{lean}", version.product());
         let left_out = self.left_out.iter().map(Hazard::capability);
-        let reaches = if self.execution.is_some() { Stage::Execute } else { Stage::Build };
         Description {
             capabilities: left_out
                 .chain(capabilities::of(version, self.reader, self.execution.is_some()))
@@ -246,7 +255,7 @@ impl Backend for Trt {
             device_use: self.device_use(),
             ladder: self.ladder.clone(),
             ladder_device_use: self.device_use_of_timing(),
-            ..Description::new(name, format!("{major}.{minor}.{patch}"), reaches)
+            ..Description::new(name, format!("{major}.{minor}.{patch}"), self.reaches())
         }
     }
 

@@ -41,6 +41,25 @@ const RTX_FOLDER: &str = "tensorrt_rtx_libs";
 const TRT_FOLDER: &str = "tensorrt";
 const RTX_FILES: &[&str] = &["libtensorrt_rtx.so.1", "libtensorrt_onnxparser_rtx.so.1"];
 
+const TRT_8_5: Package = Package {
+    name: "tensorrt-8.5",
+    product: Product::Tensorrt,
+    distribution: "tensorrt",
+    version: "8.5.3.1",
+    python: "3.10",
+    platform: "manylinux_2_17_x86_64",
+    sha256: "00375391073e51c1d662cc116f5472a921f27d75bb617c0195b3479633c625f3",
+    megabytes: 549,
+    folder: TRT_FOLDER,
+    files: &[
+        "libnvinfer.so.8",
+        "libnvinfer_builder_resource.so.8.5.3",
+        "libnvinfer_plugin.so.8",
+        "libnvonnxparser.so.8",
+    ],
+    stand_ins: &["libcublas.so.11", "libcublasLt.so.11", "libcudnn.so.8"],
+};
+
 const LEAN: Package = Package {
     name: "",
     product: Product::TensorrtLean,
@@ -147,23 +166,45 @@ pub const PACKAGES: &[Package] = &[
         ],
         stand_ins: &["libcublas.so.12", "libcublasLt.so.12", "libcudnn.so.8"],
     },
+    TRT_8_5,
     Package {
-        name: "tensorrt-8.5",
-        product: Product::Tensorrt,
-        distribution: "tensorrt",
-        version: "8.5.3.1",
-        python: "3.10",
-        platform: "manylinux_2_17_x86_64",
-        sha256: "00375391073e51c1d662cc116f5472a921f27d75bb617c0195b3479633c625f3",
-        megabytes: 549,
-        folder: TRT_FOLDER,
+        name: "tensorrt-8.5.2",
+        version: "8.5.2.2",
+        sha256: "ea36754388ac2e995c36bccff97c60690256da3d090f03672e0cadbac12226cc",
         files: &[
             "libnvinfer.so.8",
-            "libnvinfer_builder_resource.so.8.5.3",
+            "libnvinfer_builder_resource.so.8.5.2",
             "libnvinfer_plugin.so.8",
             "libnvonnxparser.so.8",
         ],
-        stand_ins: &["libcublas.so.11", "libcublasLt.so.11", "libcudnn.so.8"],
+        ..TRT_8_5
+    },
+    Package {
+        name: "tensorrt-8.5.1",
+        version: "8.5.1.7",
+        sha256: "f21c1ace958fbef1b8427ed182f5ef5710f2affa10f9c5adbd320a01ee8072c3",
+        megabytes: 548,
+        files: &[
+            "libnvinfer.so.8",
+            "libnvinfer_builder_resource.so.8.5.1",
+            "libnvinfer_plugin.so.8",
+            "libnvonnxparser.so.8",
+        ],
+        ..TRT_8_5
+    },
+    Package {
+        name: "tensorrt-8.4",
+        distribution: "nvidia-tensorrt",
+        version: "8.4.1.5",
+        sha256: "a152387e9fd7a12bdecd57eddf586bf373e091046fe851335cbbdd8d9b8e4ab5",
+        megabytes: 774,
+        files: &[
+            "libnvinfer.so.8",
+            "libnvinfer_builder_resource.so.8.4.1",
+            "libnvinfer_plugin.so.8",
+            "libnvonnxparser.so.8",
+        ],
+        ..TRT_8_5
     },
     Package {
         name: "tensorrt-lean-10.16",

@@ -3,13 +3,13 @@
 use std::{ffi::c_void, marker::PhantomData};
 
 use crate::{
-    DataType, Error, HostMemory, LayerInformationFormat, Library, OptProfileSelector, ProfilingVerbosity,
-    Result, Runtime, TensorIOMode, TensorLocation,
+    Availability, DataType, Error, HostMemory, LayerInformationFormat, Library, OptProfileSelector,
+    ProfilingVerbosity, Result, Runtime, TensorIOMode, TensorLocation,
     owned::Owned,
     sys::{
         DimsRef, Ptr, Str, Unsupported,
         enums::ContextAllocation,
-        table::{ICudaEngine, IEngineInspector, IExecutionContext, IHostMemory},
+        table::{ICudaEngine, IEngineInspector, IExecutionContext, IHostMemory, releases_with},
     },
     tensor::{c_string, dims, text},
 };
@@ -309,6 +309,11 @@ impl ExecutionContext<'_> {
         let name = c_string(tensor)?;
         // SAFETY: the context is live; it checks the name.
         Ok(unsafe { self.raw.raw().get_tensor_address(name.as_ptr())? }.cast_const())
+    }
+
+    /// The releases whose engines [`enqueue`](Self::enqueue) executes.
+    pub fn releases_that_enqueue() -> Availability {
+        releases_with("IExecutionContext::enqueueV3")
     }
 
     /// Enqueues one execution on a stream; since TensorRT 8.5.
