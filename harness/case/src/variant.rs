@@ -52,7 +52,7 @@ impl Variant {
     /// The lean runtime that runs the variant's engines, by its name in `twinfer backends list`, such as `tensorrt-lean-10.16`;
     /// `None` if what builds them runs them too.
     pub fn lean_runtime(&self) -> Option<String> {
-        let product = self.backend.library()?;
+        let product = self.backend.library().filter(|_| self.backend.builds_engines())?;
         let runtime = self.options.get(OptionKey::Runtime.key())?;
         runtime.starts_with("lean-").then(|| format!("{product}-{runtime}"))
     }
@@ -136,7 +136,7 @@ mod tests {
         };
         let name = Some("tensorrt-lean-10.16".to_owned());
         assert_eq!(lean("trt,runtime=lean-10.16,vc=on,version=8.6"), (name, 2));
-        for other in ["trt", "trt,runtime=own,vc=on", "golden,runtime=lean-10.16"] {
+        for other in ["trt", "trt,runtime=own,vc=on", "trt-rtx,runtime=lean-10.16"] {
             assert_eq!(lean(other), (None, 1), "{other}");
         }
     }

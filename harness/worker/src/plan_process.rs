@@ -51,22 +51,26 @@ enum NoAnswer {
     Unexpected,
     #[error(transparent)]
     Message(#[from] MessageError),
-    #[error("its input: {0}")]
-    Input(#[from] io::Error),
+    #[error("it cannot be started or written to: {0}")]
+    Io(#[from] io::Error),
 }
 
 impl PlanProcess {
     /// Starts the process and waits until the lean runtime of `variant` is loaded.
     pub fn start(variant: &Variant) -> Result<Self, OpenError> {
-        let failed = |error: NoAnswer| OpenError::PlanRunner { reason: error.to_string() };
-        let mut child = spawn().map_err(|error| failed(error.into()))?;
+        let started = this_program().and_then(|program| Self::spawn(program, variant));
+        started.map_err(|error| OpenError::PlanRunner { reason: error.to_string() })
+    }
+
+    fn spawn(mut program: Command, variant: &Variant) -> Result<Self, NoAnswer> {
+        let mut child = program.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err(failed(NoAnswer::Closed));
+            return Err(NoAnswer::Closed);
         };
         let description = Description::new("", "", Stage::Execute);
         let output = BufReader::new(output);
         let mut process = Self { child, input, output, description, device_memory: None, is_lost: false };
-        process.greet(variant).map_err(failed)?;
+        process.greet(variant)?;
         Ok(process)
     }
 
@@ -111,27 +115,24 @@ impl PlanProcess {
 
     /// Ends this process by the signal that ended the other one, or with an error.
     fn end_alike(&mut self, reason: &NoAnswer) -> ! {
-        if !matches!(reason, NoAnswer::Closed | NoAnswer::Input(_)) {
+        if !matches!(reason, NoAnswer::Closed | NoAnswer::Io(_)) {
             let _ = self.child.kill();
         }
         let status = self.child.wait();
         let _ = writeln!(io::stderr(), "twinfer worker: the process of the lean runtime: {reason}");
         let signal = status.ok().and_then(|status| Signal::from_named_raw(status.signal()?));
         match (reason, signal) {
-            (NoAnswer::Closed | NoAnswer::Input(_), Some(signal)) => end_by(signal),
+            (NoAnswer::Closed | NoAnswer::Io(_), Some(signal)) => end_by(signal),
             _ => process::exit(FAILED),
         }
     }
 }
 
 /// This program with its own arguments, which make it a worker as its environment does.
-fn spawn() -> io::Result<Child> {
-    Command::new(env::current_exe()?)
-        .args(env::args_os().skip(1))
-        .env(PLANS_VARIABLE, "1")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
+fn this_program() -> Result<Command, NoAnswer> {
+    let mut program = Command::new(env::current_exe()?);
+    program.args(env::args_os().skip(1)).env(PLANS_VARIABLE, "1");
+    Ok(program)
 }
 
 impl Backend for PlanProcess {
@@ -159,5 +160,109 @@ impl Drop for PlanProcess {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, path::Path};
+
+    use twinfer_case::{CaseHash, Outcome, Request};
+    use twinfer_onnx::DataType;
+
+    use super::*;
+
+    /// Set in the process of a test that ends its process.
+    const OWN_PROCESS_VARIABLE: &str = "TWINFER_TEST_OWN_PROCESS";
+
+    fn variant() -> Variant {
+        "trt,runtime=lean-10.16,vc=on".parse().unwrap()
+    }
+
+    fn task() -> Task {
+        let request = Request { precision: DataType::Float, tf32: false };
+        Task::new(b"a plan".to_vec(), request, Vec::new())
+    }
+
+    fn hello() -> FromWorker {
+        let backends = vec![Description::new("TensorRT's lean runtime", "10.16.1", Stage::Execute)];
+        FromWorker::Hello { protocol: PROTOCOL_VERSION, backends, device_memory: None }
+    }
+
+    fn answer(hash: CaseHash, last: bool) -> FromWorker {
+        let observation = Observation::new(Stage::Execute, Outcome::failed("no"));
+        FromWorker::Answer { hash, variant: 0, observation, last }
+    }
+
+    /// A shell that writes `messages`, whatever it is sent, and then runs `script`.
+    fn shell(folder: &Path, messages: &[FromWorker], script: &str) -> Command {
+        let mut bytes = Vec::new();
+        messages.iter().for_each(|message| message.write(&mut bytes).unwrap());
+        fs::write(folder.join("messages"), bytes).unwrap();
+        let mut command = Command::new("sh");
+        command.current_dir(folder).args(["-c", &format!("cat messages; {script}")]);
+        command
+    }
+
+    fn start(messages: &[FromWorker], script: &str) -> Result<PlanProcess, NoAnswer> {
+        let folder = tempfile::tempdir().unwrap();
+        // the shell has read the file once it has said hello
+        PlanProcess::spawn(shell(folder.path(), messages, script), &variant())
+    }
+
+    /// Runs the calling test again in a process of its own, which ends it; returns how.
+    fn end_of(test: &str) -> process::ExitStatus {
+        let path = format!("plan_process::tests::{test}");
+        let mut command = Command::new(env::current_exe().unwrap());
+        command.args(["--exact", &path, "--nocapture"]).env(OWN_PROCESS_VARIABLE, "1");
+        command.stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap()
+    }
+
+    fn is_own_process() -> bool {
+        env::var_os(OWN_PROCESS_VARIABLE).is_some()
+    }
+
+    #[test]
+    fn answer_to_a_plan_is_the_observation() {
+        let hash = task().hash;
+        let stage = FromWorker::Stage { hash, variant: 0, stage: Stage::Execute };
+        let messages = [hello(), stage, answer(hash, true)];
+        let mut process = start(&messages, "cat > /dev/null").unwrap();
+        assert_eq!(process.describe().version, "10.16.1");
+        let mut stages = Vec::new();
+        let observation = process.run(&task(), &mut |stage| stages.push(stage));
+        assert_eq!((observation.outcome, stages), (Outcome::failed("no"), vec![Stage::Execute]));
+        assert!(process.is_lost());
+    }
+
+    #[test]
+    fn process_that_cannot_serve_says_why() {
+        let fault = FromWorker::Fault(twinfer_protocol::Fault::of_environment("no such library"));
+        let error = start(&[fault], "exit 3").err().unwrap();
+        assert_eq!(error.to_string(), "it stops: no such library");
+        let error = start(&[], "exit 3").err().unwrap();
+        assert_eq!(error.to_string(), "it closed its output");
+        let unexpected = start(&[answer(task().hash, false)], "cat > /dev/null").err().unwrap();
+        assert!(matches!(unexpected, NoAnswer::Unexpected));
+    }
+
+    #[test]
+    fn crash_of_the_runtime_ends_this_process_by_the_same_signal() {
+        if is_own_process() {
+            let mut process = start(&[hello()], "head -c 300 > /dev/null; kill -BUS $$").unwrap();
+            process.run(&task(), &mut |_| {});
+        }
+        let status = end_of("crash_of_the_runtime_ends_this_process_by_the_same_signal");
+        assert_eq!(status.signal(), Some(Signal::BUS.as_raw()), "{status}");
+    }
+
+    #[test]
+    fn wrong_answer_ends_this_process_with_an_error() {
+        if is_own_process() {
+            let mut process = start(&[hello(), hello()], "cat > /dev/null").unwrap();
+            process.run(&task(), &mut |_| {});
+        }
+        let status = end_of("wrong_answer_ends_this_process_with_an_error");
+        assert_eq!(status.code(), Some(FAILED), "{status}");
     }
 }

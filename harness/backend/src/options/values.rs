@@ -284,7 +284,7 @@ impl OptionType for PlanRuntime {
 
     fn forms() -> Vec<Form> {
         let lean = Self::Lean("10.16".to_owned());
-        let text = format!("{}RELEASE, such as {}", Self::LEAN, lean.written());
+        let text = format!("{}RELEASE ({})", Self::LEAN, lean.written());
         vec![Form::of(Self::OWN), Form { text, releases: lean.releases() }]
     }
 
