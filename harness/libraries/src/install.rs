@@ -260,7 +260,26 @@ impl wheel::Contents {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Release, Step, Store};
+    use crate::{Release, Step, Store, wheel_fixture::wheel_with};
+
+    #[test]
+    fn lean_runtime_of_a_wheel_is_named_as_builders_open_it() {
+        let (folder, made) = wheel_with(&[
+            ("tensorrt_lean_libs/libnvinfer_lean.so.10", "lean"),
+            (
+                "tensorrt_lean_cu12_libs-10.14.1.48.dist-info/METADATA",
+                "Name: tensorrt-lean-cu12-libs\nVersion: 10.14.1.48\n",
+            ),
+        ]);
+        let path =
+            folder.path().join("tensorrt_lean_cu12_libs-10.14.1.48-py3-none-manylinux_2_28_x86_64.whl");
+        std::fs::rename(made, &path).unwrap();
+        let home = tempfile::tempdir().unwrap();
+        let installed = Store::at(home.path()).install(&path.to_string_lossy(), &mut |_| {}).unwrap();
+        assert_eq!(installed.name, "tensorrt-lean-10.14");
+        assert!(installed.library().ends_with("libnvinfer_lean.so.10.14.1"), "{installed:?}");
+        assert!(installed.library().is_file());
+    }
 
     #[test]
     fn concurrent_installations_run_one_after_the_other() {

@@ -138,7 +138,16 @@ pub fn is_version_of(name: &str, stem: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::is_version_of;
+    use super::{Product, is_version_of};
+
+    #[test]
+    fn builders_open_a_lean_runtime_by_the_numbers_of_their_release() {
+        let name = |product: Product, version| product.name_for_builders(version);
+        let lean = Product::TensorrtLean;
+        assert_eq!(name(lean, "8.6.0").as_deref(), Some("libnvinfer_lean.so.8.6.0"));
+        assert_eq!(name(lean, "10.16.1.11").as_deref(), Some("libnvinfer_lean.so.10.16.1"));
+        assert_eq!((name(lean, "10"), name(Product::Tensorrt, "8.6.0")), (None, None));
+    }
 
     #[test]
     fn versioned_file_name_has_numbers_after_the_stem() {

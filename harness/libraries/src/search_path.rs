@@ -44,6 +44,17 @@ mod tests {
     }
 
     #[test]
+    fn lean_runtime_is_found_by_its_name() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("libnvinfer_lean.so.8.6.0"), "lean").unwrap();
+        let store = crate::Store::at(folder.path().join("store"));
+        let installed = store.install(&folder.path().to_string_lossy(), &mut |_| {}).unwrap();
+        assert_eq!((installed.name.as_str(), installed.version.as_str()), ("tensorrt-lean-8.6", "8.6.0"));
+        let path = search_path(std::slice::from_ref(&installed)).unwrap().unwrap();
+        assert!(env::split_paths(&path).any(|part| part == installed.directory));
+    }
+
+    #[test]
     fn folder_with_separator_in_its_name_is_an_error() {
         assert!(matches!(joined(None, &["/home/a:b".into()]), Err(Error::SearchPath)));
     }

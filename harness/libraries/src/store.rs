@@ -348,6 +348,21 @@ mod tests {
     }
 
     #[test]
+    fn version_compatible_engines_need_a_lean_runtime_that_is_not_beside_the_builder() {
+        let lean = |version: &str, files: &[&str]| {
+            let libraries = tempfile::tempdir().unwrap();
+            let core = format!("libnvinfer.so.{version}");
+            for name in files.iter().copied().chain([core.as_str(), "libnvonnxparser.so.8"]) {
+                fs::write(libraries.path().join(name), name).unwrap();
+            }
+            Store::at("/nowhere").given(Product::Tensorrt, libraries.path()).lean_runtime()
+        };
+        assert_eq!(lean("8.6.0", &[]).as_deref(), Some("tensorrt-lean-8.6"));
+        assert_eq!(lean("8.6.1", &["libnvinfer_lean.so.8.6.1"]), None);
+        assert_eq!(lean("8.5.3", &[]), None);
+    }
+
+    #[test]
     fn library_of_another_size_is_reported_as_damaged() {
         let (libraries, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let library = libraries.path().join("libonnxruntime.so.1.31.1");

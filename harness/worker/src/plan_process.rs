@@ -197,7 +197,9 @@ mod tests {
     /// A shell that writes `messages`, whatever it is sent, and then runs `script`.
     fn shell(folder: &Path, messages: &[FromWorker], script: &str) -> Command {
         let mut bytes = Vec::new();
-        messages.iter().for_each(|message| message.write(&mut bytes).unwrap());
+        for message in messages {
+            message.write(&mut bytes).unwrap();
+        }
         fs::write(folder.join("messages"), bytes).unwrap();
         let mut command = Command::new("sh");
         command.current_dir(folder).args(["-c", &format!("cat messages; {script}")]);
