@@ -20,8 +20,10 @@ mod layers;
 mod limitations;
 mod lowering;
 mod marked;
+mod messages;
 mod mps;
 mod names;
+mod outcomes;
 mod plan;
 mod plan_error;
 mod plan_runner;
@@ -32,16 +34,12 @@ mod settings;
 mod shipped_plan;
 mod timings;
 
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{collections::BTreeMap, path::PathBuf};
 
 use nvinfer::{Builder, Library, NetworkDefinition, Typing};
 use twinfer_case::{
-    BackendError, BackendName, ChosenPrecision, Description, DeviceMemory, DeviceUse, Observation, Outcome,
-    PrecisionSource, Quantization, Severity, Stage, Task, Variant,
+    BackendName, ChosenPrecision, Description, DeviceMemory, DeviceUse, Observation, Outcome,
+    PrecisionSource, Quantization, Stage, Task, Variant,
 };
 use twinfer_libraries::Store;
 
@@ -52,6 +50,7 @@ use self::{
     inspection::BuildLog,
     lowering::LoweringError,
     names::Names,
+    outcomes::{failed, refusal, reported},
     plan_error::PlanError,
     product::builds_without_gpu,
     reader::Reader,
@@ -110,13 +109,8 @@ impl Trt {
         let left_out = left_out.filter(|_| hazard::concerns(library.version()));
         host.cuda_runtime_found(CudaRuntime { library: RuntimeLibrary::File(library.path()), memory })?;
         let build_log = BuildLog::default();
-        let (target, layers) = (log.clone(), build_log.clone());
-        library.set_log_sink(Some(Arc::new(move |message| {
-            layers.push(&message.text);
-            if let Some(severity) = severity(message.severity) {
-                target.push(severity, &message.text);
-            }
-        })));
+        let layers = build_log.clone();
+        messages::keep(library, &log, move |message| layers.push(&message.text));
         let reader = if variant.backend == BackendName::TrtApi { Reader::Layers } else { Reader::Parser };
         let device = step("open device", || Device::open(ordinal, Guard::of(memory)))?
             .filter(|device| device.runs(library.version()));
@@ -287,49 +281,11 @@ fn load(backend: &BackendName, path: PathBuf, release: &str) -> Result<Library, 
     let product = backend.library().unwrap_or_default();
     let name = if release.is_empty() { product.to_owned() } else { format!("{product}-{release}") };
     let installed = Store::open()?.find(&name)?;
-    let library = load_file(installed.library())?;
+    let library = Library::load(installed.library())?;
     if let Some(folder) = &installed.stand_ins {
         for entry in folder.read_dir().into_iter().flatten().flatten() {
             library.provide(&entry.path())?;
         }
     }
     Ok(library)
-}
-
-fn load_file(file: &Path) -> Result<Library, OpenError> {
-    Ok(Library::load(file)?)
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "the form that map_err takes")]
-fn failed(error: nvinfer::Error) -> Outcome {
-    Outcome::Failed(reported(&error))
-}
-
-/// An error of the library; its code is the call that the library refused.
-fn reported(error: &nvinfer::Error) -> BackendError {
-    match error {
-        nvinfer::Error::Refused { call, reason } => {
-            BackendError::with_code(call.rsplit("::").next().unwrap_or(call), reason)
-        }
-        other => other.to_string().into(),
-    }
-}
-
-/// Why the parser refused a model; its code is the parser's, with the function that reported it.
-fn refusal(failure: &nvinfer::ParseFailure) -> BackendError {
-    match failure.errors.first() {
-        Some(error) => {
-            BackendError::with_code(format_args!("{} {}", error.code.name(), error.function), error)
-        }
-        None => failure.to_string().into(),
-    }
-}
-
-fn severity(severity: nvinfer::Severity) -> Option<Severity> {
-    match severity {
-        nvinfer::Severity::InternalError => Some(Severity::Fatal),
-        nvinfer::Severity::Error => Some(Severity::Error),
-        nvinfer::Severity::Warning => Some(Severity::Warning),
-        nvinfer::Severity::Info | nvinfer::Severity::Verbose => None,
-    }
 }

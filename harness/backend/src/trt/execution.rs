@@ -4,7 +4,7 @@ use nvinfer::{Library, Runtime};
 use twinfer_case::{ChosenPrecision, DeviceMemory, Outcome, PrecisionSource, RunOutput, Stage, Task};
 use twinfer_onnx::Tensor;
 
-use super::{device::Device, failed, inspection, names::Names, shipped_plan};
+use super::{device::Device, inspection, names::Names, outcomes::failed, shipped_plan};
 use crate::{
     Backend,
     recorder::{Log, Recorder},

@@ -3,7 +3,7 @@
 use twinfer_case::{Description, DeviceMemory, Observation, Outcome, Quantization, Stage, Task, Variant};
 use twinfer_libraries::Store;
 
-use super::{device::Device, execution::Engines, guard::Guard, load_file, severity, shipped_plan};
+use super::{device::Device, execution::Engines, guard::Guard, messages, shipped_plan};
 use crate::{
     Backend, CudaRuntime, Host, OpenError, RuntimeLibrary,
     options::{DEVICE, VariantOptions},
@@ -28,14 +28,9 @@ impl PlanRunner {
         let memory = options.take_memory()?;
         let installed = Store::open()?.find(&name)?;
         let log = Log::default();
-        let library = step("load lean runtime", || load_file(installed.library()))?;
+        let library = step("load lean runtime", || nvinfer::Library::load(installed.library()))?;
         host.cuda_runtime_found(CudaRuntime { library: RuntimeLibrary::File(library.path()), memory })?;
-        let target = log.clone();
-        library.set_log_sink(Some(std::sync::Arc::new(move |message| {
-            if let Some(severity) = severity(message.severity) {
-                target.push(severity, &message.text);
-            }
-        })));
+        messages::keep(library, &log, |_| {});
         let device = step("open device", || Device::open(ordinal, Guard::of(memory)))?;
         let no_gpu = || OpenError::Cuda { device: ordinal, reason: "this machine has no GPU".to_owned() };
         let device = device.ok_or_else(no_gpu)?;
