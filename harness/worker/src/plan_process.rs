@@ -9,6 +9,7 @@ use std::{
     env,
     io::{self, BufReader, Write},
     os::unix::process::ExitStatusExt,
+    panic::resume_unwind,
     process::{self, Child, ChildStdin, ChildStdout, Command, Stdio},
 };
 
@@ -22,7 +23,7 @@ use crate::end::end_by;
 /// The environment variable that has a worker run plans.
 const PLANS_VARIABLE: &str = "TWINFER_RUNS_PLANS";
 
-/// The exit code of a worker that cannot go on, and so of one whose other process cannot.
+/// The exit code of a worker whose other process is gone and was not waited for.
 const FAILED: i32 = 3;
 
 /// Whether this process is to run plans.
@@ -113,17 +114,14 @@ impl PlanProcess {
         }
     }
 
-    /// Ends this process by the signal that ended the other one, or with an error.
-    fn end_alike(&mut self, reason: &NoAnswer) -> ! {
-        if !matches!(reason, NoAnswer::Closed | NoAnswer::Io(_)) {
-            let _ = self.child.kill();
-        }
+    /// Ends this process as the other one has ended.
+    fn end_alike(&mut self) -> ! {
         let status = self.child.wait();
-        let _ = writeln!(io::stderr(), "twinfer worker: the process of the lean runtime: {reason}");
-        let signal = status.ok().and_then(|status| Signal::from_named_raw(status.signal()?));
-        match (reason, signal) {
-            (NoAnswer::Closed | NoAnswer::Io(_), Some(signal)) => end_by(signal),
-            _ => process::exit(FAILED),
+        let _ = writeln!(io::stderr(), "the process of the lean runtime has ended: {status:?}");
+        let status = status.ok();
+        match status.and_then(|status| Signal::from_named_raw(status.signal()?)) {
+            Some(signal) => end_by(signal),
+            None => process::exit(status.and_then(|status| status.code()).unwrap_or(FAILED)),
         }
     }
 }
@@ -143,7 +141,9 @@ impl Backend for PlanProcess {
     fn run(&mut self, task: &Task, progress: &mut dyn FnMut(Stage)) -> Observation {
         match self.observe(task, progress) {
             Ok(observation) => observation,
-            Err(reason) => self.end_alike(&reason),
+            Err(NoAnswer::Closed | NoAnswer::Io(_)) => self.end_alike(),
+            // no fault of the backend: the worker reports it as it reports a panic
+            Err(fault) => resume_unwind(Box::new(format!("the process of the lean runtime: {fault}"))),
         }
     }
 
@@ -165,7 +165,11 @@ impl Drop for PlanProcess {
 
 #[cfg(test)]
 mod tests {
-    use std::{fs, path::Path};
+    use std::{
+        fs,
+        panic::{AssertUnwindSafe, catch_unwind},
+        path::Path,
+    };
 
     use twinfer_case::{CaseHash, Outcome, Request};
     use twinfer_onnx::DataType;
@@ -259,12 +263,23 @@ mod tests {
     }
 
     #[test]
-    fn wrong_answer_ends_this_process_with_an_error() {
+    fn exit_of_the_runtime_ends_this_process_with_the_same_code() {
         if is_own_process() {
-            let mut process = start(&[hello(), hello()], "cat > /dev/null").unwrap();
+            let mut process = start(&[hello()], "head -c 300 > /dev/null; exit 7").unwrap();
             process.run(&task(), &mut |_| {});
         }
-        let status = end_of("wrong_answer_ends_this_process_with_an_error");
-        assert_eq!(status.code(), Some(FAILED), "{status}");
+        let status = end_of("exit_of_the_runtime_ends_this_process_with_the_same_code");
+        assert_eq!(status.code(), Some(7), "{status}");
+    }
+
+    #[test]
+    fn fault_of_the_process_is_a_fault_of_the_worker() {
+        let fault = FromWorker::Fault(twinfer_protocol::Fault::of_environment("the memory mode"));
+        for (message, text) in [(fault, "it stops: the memory mode"), (hello(), "does not belong there")] {
+            let mut process = start(&[hello(), message], "cat > /dev/null").unwrap();
+            let run = catch_unwind(AssertUnwindSafe(|| process.run(&task(), &mut |_| {})));
+            let payload = run.unwrap_err().downcast::<String>().unwrap();
+            assert!(payload.contains(text), "{payload}");
+        }
     }
 }

@@ -134,7 +134,7 @@ impl Engines {
     fn precision(&self, engine: &nvinfer::Engine<'_>, log: &Log) -> nvinfer::Result<Option<ChosenPrecision>> {
         let mark = log.mark();
         let layers = match inspection::layers(engine) {
-            Err(nvinfer::Error::Refused { .. }) if self.has_host_code() => {
+            Ok(None) | Err(nvinfer::Error::Refused { .. }) if self.has_host_code() => {
                 log.rewind(mark);
                 None
             }
