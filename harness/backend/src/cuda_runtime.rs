@@ -2,8 +2,6 @@ use std::path::Path;
 
 use twinfer_case::MemoryMode;
 
-use crate::OpenError;
-
 /// The CUDA runtime of a backend, before it is called for the first time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CudaRuntime<'a> {
@@ -21,6 +19,3 @@ pub enum RuntimeLibrary<'a> {
     /// The library of this name, which the dynamic loader finds and may not have loaded yet.
     Name(&'a str),
 }
-
-/// What is done with each CUDA runtime of a backend before its first use. An error keeps the backend from being opened.
-pub type CudaRuntimeFound<'a> = dyn FnMut(CudaRuntime<'_>) -> Result<(), OpenError> + 'a;

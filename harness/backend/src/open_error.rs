@@ -45,6 +45,12 @@ pub enum OpenError {
         /// Why that is not possible.
         reason: String,
     },
+    /// The process that runs the variant's engines does not work.
+    #[error("the process of the lean runtime: {reason}")]
+    PlanRunner {
+        /// Why.
+        reason: String,
+    },
     /// The GPU cannot be used.
     #[error("cannot use CUDA device {device}: {reason}")]
     Cuda {

@@ -16,11 +16,11 @@ pub use self::{
     sample::{DRAWN, sample_options},
     table::{
         ALGORITHM, BackendOption, CONSTRAINTS, DEVICE, HAZARDS, LAYERS, LEVEL, ListedOption, ListedValue,
-        OPTIMIZATION, PRECISION, PROFILE, REFIT, SOURCES, TIMING, VERSION_COMPATIBLE, options_of,
+        OPTIMIZATION, PRECISION, PROFILE, REFIT, RUNTIME, SOURCES, TIMING, VERSION_COMPATIBLE, options_of,
     },
     values::{
-        Constraints, Hazards, LayerPrecision, Level, Optimization, Optimum, Precision, Refit, Search,
-        Sources, Timing, VersionCompatible,
+        Constraints, Hazards, LayerPrecision, Level, Optimization, Optimum, PlanRuntime, Precision, Refit,
+        Search, Sources, Timing, VersionCompatible,
     },
 };
 
@@ -48,6 +48,16 @@ pub enum InvalidOption {
         version: Version,
         /// The releases of the same product that take the value.
         releases: Availability,
+    },
+    /// The value has no meaning without that of another option.
+    #[error("option {key}={value} needs {other}")]
+    Needs {
+        /// The option.
+        key: &'static str,
+        /// The value that was given.
+        value: String,
+        /// The other option with its value.
+        other: &'static str,
     },
     /// The value needs a GPU, and there is none.
     #[error("option {key}={value} needs a GPU that {version} runs on, and this machine has none")]

@@ -36,7 +36,7 @@ use self::{
     session::Sessions,
 };
 use crate::{
-    Backend, CudaRuntime, CudaRuntimeFound, OpenError, RuntimeLibrary,
+    Backend, CudaRuntime, Host, OpenError, RuntimeLibrary,
     given_library::ORT_VARIABLE,
     hazard::Hazard,
     options::{ALGORITHM, DEVICE, OPTIMIZATION, VariantOptions},
@@ -56,7 +56,7 @@ pub struct Ort {
 }
 
 impl Ort {
-    pub fn open(variant: &Variant, found: &mut CudaRuntimeFound<'_>) -> Result<Self, OpenError> {
+    pub fn open(variant: &Variant, host: &mut dyn Host) -> Result<Self, OpenError> {
         let mut options = VariantOptions::of(variant);
         let library = options.take_library();
         let release = options.take_release();
@@ -79,7 +79,7 @@ impl Ort {
         let environment = step("load library", || load(&library, &log))?;
         if let Provider::Cuda { memory, .. } = provider {
             for name in CUDA_RUNTIMES {
-                found(CudaRuntime { library: RuntimeLibrary::Name(name), memory })?;
+                host.cuda_runtime_found(CudaRuntime { library: RuntimeLibrary::Name(name), memory })?;
             }
         }
         let sessions = Sessions::new(environment, provider, level, log.clone());

@@ -12,6 +12,7 @@
 mod capabilities;
 mod device;
 mod effort;
+mod execution;
 mod guard;
 mod hazard;
 mod inspection;
@@ -19,31 +20,45 @@ mod layers;
 mod limitations;
 mod lowering;
 mod marked;
+mod messages;
 mod mps;
 mod names;
+mod outcomes;
 mod plan;
 mod plan_error;
+mod plan_runner;
 mod product;
 mod profile;
 mod reader;
 mod settings;
+mod shipped_plan;
 mod timings;
 
-use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+use std::{collections::BTreeMap, path::PathBuf};
 
-use nvinfer::{Builder, Library, NetworkDefinition, Runtime, Typing};
+use nvinfer::{Builder, Library, NetworkDefinition, Typing};
 use twinfer_case::{
-    BackendError, BackendName, ChosenPrecision, Description, DeviceMemory, DeviceUse, Observation, Outcome,
-    PrecisionSource, Quantization, RunOutput, Severity, Stage, Task, Variant,
+    BackendName, ChosenPrecision, Description, DeviceMemory, DeviceUse, Observation, Outcome,
+    PrecisionSource, Quantization, Stage, Task, Variant,
 };
 use twinfer_libraries::Store;
 
 use self::{
-    device::Device, guard::Guard, inspection::BuildLog, lowering::LoweringError, names::Names,
-    plan_error::PlanError, reader::Reader, settings::Settings, timings::Timings,
+    device::Device,
+    execution::{Engines, Execution},
+    guard::Guard,
+    inspection::BuildLog,
+    lowering::LoweringError,
+    names::Names,
+    outcomes::{failed, refusal, reported},
+    plan_error::PlanError,
+    product::builds_without_gpu,
+    reader::Reader,
+    settings::Settings,
+    timings::Timings,
 };
 use crate::{
-    Backend, CudaRuntime, CudaRuntimeFound, OpenError, RuntimeLibrary,
+    Backend, CudaRuntime, Host, OpenError, RuntimeLibrary,
     hazard::Hazard,
     options::{DEVICE, VariantOptions},
     recorder::{Log, Recorder},
@@ -56,6 +71,7 @@ pub use self::{
     },
     hazard::hazard,
     mps::{PROCESSES_A_DEVICE as MPS_PROCESSES_A_DEVICE, is_serving as is_mps_serving, processes_a_device},
+    plan_runner::PlanRunner,
 };
 
 /// TensorRT or TensorRT-RTX, with one way of reading a model.
@@ -73,14 +89,8 @@ pub struct Trt {
     build_log: BuildLog,
 }
 
-/// What running an engine takes.
-struct Execution {
-    runtime: Runtime,
-    device: Device,
-}
-
 impl Trt {
-    pub fn open(variant: &Variant, found: &mut CudaRuntimeFound<'_>) -> Result<Self, OpenError> {
+    pub fn open(variant: &Variant, host: &mut dyn Host) -> Result<Self, OpenError> {
         let mut options = VariantOptions::of(variant);
         let path = options.take_library();
         let release = options.take_release();
@@ -97,27 +107,26 @@ impl Trt {
         options.check(library.version())?;
         let mut options = options.values;
         let left_out = left_out.filter(|_| hazard::concerns(library.version()));
-        found(CudaRuntime { library: RuntimeLibrary::File(library.path()), memory })?;
+        host.cuda_runtime_found(CudaRuntime { library: RuntimeLibrary::File(library.path()), memory })?;
         let build_log = BuildLog::default();
-        let (target, layers) = (log.clone(), build_log.clone());
-        library.set_log_sink(Some(Arc::new(move |message| {
-            layers.push(&message.text);
-            if let Some(severity) = severity(message.severity) {
-                target.push(severity, &message.text);
-            }
-        })));
+        let layers = build_log.clone();
+        messages::keep(library, &log, move |message| layers.push(&message.text));
         let reader = if variant.backend == BackendName::TrtApi { Reader::Layers } else { Reader::Parser };
         let device = step("open device", || Device::open(ordinal, Guard::of(memory)))?
             .filter(|device| device.runs(library.version()));
-        let execution = device
-            .map(|device| {
-                let runtime = step("create runtime", || library.create_runtime())?;
-                if settings.needs_host_code() {
-                    runtime.set_engine_host_code_allowed(true)?;
-                }
-                Ok::<_, nvinfer::Error>(Execution { runtime, device })
-            })
-            .transpose()?;
+        let execution = match device {
+            Some(device) if settings.has_lean_runtime() => {
+                library.check_lean_runtime()?;
+                let runner = step("start lean runtime", || host.start_plan_runner(variant))?;
+                Some(Execution::Elsewhere { device, runner })
+            }
+            Some(device) => {
+                let has_host_code = settings.is_version_compatible();
+                let engines = step("create runtime", || Engines::open(library, device, has_host_code))?;
+                Some(Execution::Here(engines))
+            }
+            None => None,
+        };
         if execution.is_none() {
             settings.check_without_gpu(library.version())?;
         }
@@ -151,6 +160,15 @@ impl Trt {
         if self.execution.is_some() && !mps::is_serving() { DeviceUse::Alone } else { DeviceUse::Shared }
     }
 
+    /// The last stage of a case. What is not executed is built only if that takes no GPU: others may have no kernels for this one.
+    fn reaches(&self) -> Stage {
+        match &self.execution {
+            Some(_) => Stage::Execute,
+            None if builds_without_gpu(self.library) => Stage::Build,
+            None => Stage::Parse,
+        }
+    }
+
     fn observe(&mut self, task: &Task, recorder: &mut Recorder<'_>) -> Result<(), Outcome> {
         let network = self.builder.create_network(Typing::Weak).map_err(failed)?;
         self.read(&network, task)?;
@@ -158,7 +176,7 @@ impl Trt {
         let shapes = outputs.iter().map(nvinfer::Tensor::shape).collect::<Result<Option<Vec<_>>, _>>();
         recorder.observation().inferred_shapes = shapes.map_err(failed)?;
         marked::mark(&network, &task.intermediates).map_err(failed)?;
-        if task.until <= Stage::Parse {
+        if task.until.min(self.reaches()) <= Stage::Parse {
             return Ok(());
         }
 
@@ -172,7 +190,7 @@ impl Trt {
             },
         )?;
 
-        let Some(execution) = &self.execution else {
+        let Some(execution) = &mut self.execution else {
             recorder.observation().precision = self
                 .build_log
                 .take()
@@ -180,20 +198,8 @@ impl Trt {
             return Ok(());
         };
         recorder.enter(Stage::Execute);
-        let engine = execution.runtime.deserialize(&plan).map_err(failed)?;
-        let context = engine.create_execution_context().map_err(failed)?;
-        recorder.observation().precision = inspection::layers(&engine)
-            .map_err(failed)?
-            .map(|layers| ChosenPrecision { source: PrecisionSource::EngineInspector, layers });
-        let io = engine.io_tensors().map_err(failed)?;
         let names = Names::of(&network, &task.intermediates).map_err(failed)?;
-        for inputs in &task.runs {
-            let writes = &mut recorder.observation().out_of_bounds;
-            let outputs =
-                execution.device.run(&context, &io, &names, inputs, writes).map_err(Outcome::failed)?;
-            recorder.push_run(RunOutput::named(outputs, &names.intermediates));
-        }
-        Ok(())
+        execution.run(&plan, &names, task, (recorder, &self.log))
     }
 
     fn read(&self, network: &NetworkDefinition<'_>, task: &Task) -> Result<(), Outcome> {
@@ -227,9 +233,10 @@ impl Backend for Trt {
             Reader::Parser => "through its ONNX parser",
             Reader::Layers => "layer by layer",
         };
-        let name = format!("{} {how}", version.product());
+        let lean = self.execution.as_ref().and_then(Execution::lean_runtime);
+        let lean = lean.map_or_else(String::new, |version| format!(" (lean runtime {version})"));
+        let name = format!("{} {how}{lean}", version.product());
         let left_out = self.left_out.iter().map(Hazard::capability);
-        let reaches = if self.execution.is_some() { Stage::Execute } else { Stage::Build };
         Description {
             capabilities: left_out
                 .chain(capabilities::of(version, self.reader, self.execution.is_some()))
@@ -242,7 +249,7 @@ impl Backend for Trt {
             device_use: self.device_use(),
             ladder: self.ladder.clone(),
             ladder_device_use: self.device_use_of_timing(),
-            ..Description::new(name, format!("{major}.{minor}.{patch}"), reaches)
+            ..Description::new(name, format!("{major}.{minor}.{patch}"), self.reaches())
         }
     }
 
@@ -258,11 +265,11 @@ impl Backend for Trt {
     }
 
     fn is_lost(&self) -> bool {
-        self.execution.as_ref().is_some_and(|execution| execution.device.is_lost())
+        self.execution.as_ref().is_some_and(Execution::is_lost)
     }
 
     fn device_memory(&self) -> Option<DeviceMemory> {
-        self.execution.as_ref()?.device.memory()
+        self.execution.as_ref()?.memory()
     }
 }
 
@@ -281,38 +288,4 @@ fn load(backend: &BackendName, path: PathBuf, release: &str) -> Result<Library, 
         }
     }
     Ok(library)
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "the form that map_err takes")]
-fn failed(error: nvinfer::Error) -> Outcome {
-    Outcome::Failed(reported(&error))
-}
-
-/// An error of the library; its code is the call that the library refused.
-fn reported(error: &nvinfer::Error) -> BackendError {
-    match error {
-        nvinfer::Error::Refused { call, reason } => {
-            BackendError::with_code(call.rsplit("::").next().unwrap_or(call), reason)
-        }
-        other => other.to_string().into(),
-    }
-}
-
-/// Why the parser refused a model; its code is the parser's, with the function that reported it.
-fn refusal(failure: &nvinfer::ParseFailure) -> BackendError {
-    match failure.errors.first() {
-        Some(error) => {
-            BackendError::with_code(format_args!("{} {}", error.code.name(), error.function), error)
-        }
-        None => failure.to_string().into(),
-    }
-}
-
-fn severity(severity: nvinfer::Severity) -> Option<Severity> {
-    match severity {
-        nvinfer::Severity::InternalError => Some(Severity::Fatal),
-        nvinfer::Severity::Error => Some(Severity::Error),
-        nvinfer::Severity::Warning => Some(Severity::Warning),
-        nvinfer::Severity::Info | nvinfer::Severity::Verbose => None,
-    }
 }

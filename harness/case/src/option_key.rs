@@ -79,6 +79,8 @@ options! {
     Profile: "profile", Word;
     /// Whether the weights of an engine can be replaced.
     Refit: "refit", Word;
+    /// What runs an engine: TensorRT itself, or a lean runtime in a process of its own.
+    Runtime: "runtime", Word;
     /// TensorRT's tactic sources.
     Sources: "sources", Word;
     /// Which builds share TensorRT's timings of tactics.

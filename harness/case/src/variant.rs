@@ -49,6 +49,19 @@ impl Variant {
         })
     }
 
+    /// The lean runtime that runs the variant's engines, by its name in `twinfer backends list`, such as `tensorrt-lean-10.16`;
+    /// `None` if what builds them runs them too.
+    pub fn lean_runtime(&self) -> Option<String> {
+        let product = self.backend.library().filter(|_| self.backend.builds_engines())?;
+        let runtime = self.options.get(OptionKey::Runtime.key())?;
+        runtime.starts_with("lean-").then(|| format!("{product}-{runtime}"))
+    }
+
+    /// How many processes a worker of the variant is: a lean runtime has one of its own.
+    pub fn processes(&self) -> usize {
+        1 + usize::from(self.lean_runtime().is_some())
+    }
+
     /// Whether this variant and `other` load the same library.
     pub(crate) fn shares_library(&self, other: &Self) -> bool {
         let is_equal = |key: OptionKey| self.options.get(key.key()) == other.options.get(key.key());
@@ -114,6 +127,19 @@ text_form!(Variant);
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lean_runtime_is_a_library_and_a_process_of_its_own() {
+        let lean = |variant: &str| {
+            let variant: Variant = variant.parse().unwrap();
+            (variant.lean_runtime(), variant.processes())
+        };
+        let name = Some("tensorrt-lean-10.16".to_owned());
+        assert_eq!(lean("trt,runtime=lean-10.16,vc=on,version=8.6"), (name, 2));
+        for other in ["trt", "trt,runtime=own,vc=on", "trt-rtx,runtime=lean-10.16"] {
+            assert_eq!(lean(other), (None, 1), "{other}");
+        }
+    }
 
     fn library(variant: &str) -> Option<String> {
         variant.parse::<Variant>().unwrap().library()

@@ -12,9 +12,11 @@ use crate::{Failure, obstacle::has_device, output::note};
 /// printed; otherwise those that run on any machine.
 pub fn variants() -> Result<Vec<TrustedVariant>, Failure> {
     let libraries = if has_device() { Store::open()?.list()? } else { Vec::new() };
-    let installed: Vec<_> =
-        libraries.iter().map(|library| (library.product, library.name.as_str())).collect();
-    if !installed.iter().any(|(product, _)| needs_gpu(*product)) {
+    let installed: Vec<_> = libraries
+        .iter()
+        .map(|library| (library.product, library.name.as_str(), library.version.as_str()))
+        .collect();
+    if !installed.iter().any(|(product, ..)| needs_gpu(*product)) {
         return variants_for_any();
     }
     let found = on_gpu(&installed);
@@ -72,17 +74,22 @@ const fn needs_gpu(product: Product) -> bool {
     matches!(product, Product::OnnxruntimeCuda | Product::Tensorrt)
 }
 
-/// A variant for each installed library, given by its name, that runs on a GPU; ONNX Runtime on the CPU if its package for the GPU is missing.
-fn on_gpu(installed: &[(Product, &str)]) -> Vec<Variant> {
-    let has = |product| installed.iter().any(|(one, _)| *one == product);
+/// A variant for each installed library, given by its name and version, that runs on a GPU; ONNX Runtime on the CPU if its package for
+/// the GPU is missing.
+fn on_gpu(installed: &[(Product, &str, &str)]) -> Vec<Variant> {
+    let has = |product| installed.iter().any(|(one, ..)| *one == product);
     let onnxruntime = match (has(Product::OnnxruntimeCuda), has(Product::Onnxruntime)) {
         (true, _) => Some("ort:cuda"),
         (false, true) => Some("ort:cpu"),
         (false, false) => None,
     };
-    let releases = installed.iter().filter(|(product, _)| *product == Product::Tensorrt);
-    let tensorrt =
-        releases.map(|(_, name)| format!("trt,version={}", name.rsplit('-').next().unwrap_or_default()));
+    let releases = installed.iter().filter(|(product, ..)| *product == Product::Tensorrt);
+    let tensorrt = releases.map(|(_, name, version)| {
+        // the name of a folder has two numbers, and so may be that of several releases
+        let is_shared = installed.iter().filter(|(_, other, _)| other == name).count() > 1;
+        let release = if is_shared { version } else { name.rsplit('-').next().unwrap_or_default() };
+        format!("trt,version={release}")
+    });
     let rtx = has(Product::TensorrtRtx).then(|| "trt-rtx".to_owned());
     let texts = onnxruntime.map(str::to_owned).into_iter().chain(tensorrt).chain(rtx);
     texts.filter_map(|text| text.parse().ok()).collect()
@@ -92,26 +99,33 @@ fn on_gpu(installed: &[(Product, &str)]) -> Vec<Variant> {
 mod tests {
     use super::*;
 
-    fn found(installed: &[(Product, &str)]) -> String {
+    fn found(installed: &[(Product, &str, &str)]) -> String {
         on_gpu(installed).iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
     }
 
     #[test]
     fn each_installed_release_of_tensorrt_is_compared() {
         let installed = [
-            (Product::OnnxruntimeCuda, "onnxruntime-cuda-1.31"),
-            (Product::Tensorrt, "tensorrt-8.5"),
-            (Product::Tensorrt, "tensorrt-8.6"),
+            (Product::OnnxruntimeCuda, "onnxruntime-cuda-1.31", "1.31.1"),
+            (Product::Tensorrt, "tensorrt-8.5", "8.5.3"),
+            (Product::Tensorrt, "tensorrt-8.6", "8.6.0"),
         ];
         assert_eq!(found(&installed), "ort:cuda trt,version=8.5 trt,version=8.6");
     }
 
     #[test]
+    fn releases_of_one_name_are_told_apart_by_their_version() {
+        let installed =
+            [(Product::Tensorrt, "tensorrt-8.5", "8.5.1"), (Product::Tensorrt, "tensorrt-8.5", "8.5.3")];
+        assert_eq!(found(&installed), "trt,version=8.5.1 trt,version=8.5.3");
+    }
+
+    #[test]
     fn onnxruntime_runs_on_the_cpu_where_its_cuda_package_is_missing() {
         let installed = [
-            (Product::Onnxruntime, "onnxruntime-1.31"),
-            (Product::Tensorrt, "tensorrt-8.6"),
-            (Product::TensorrtRtx, "tensorrt-rtx-1.7"),
+            (Product::Onnxruntime, "onnxruntime-1.31", "1.31.1"),
+            (Product::Tensorrt, "tensorrt-8.6", "8.6.0"),
+            (Product::TensorrtRtx, "tensorrt-rtx-1.7", "1.7.1"),
         ];
         assert_eq!(found(&installed), "ort:cpu trt,version=8.6 trt-rtx");
         assert_eq!(found(&installed[1..]), "trt,version=8.6 trt-rtx");

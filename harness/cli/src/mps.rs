@@ -1,9 +1,9 @@
 //! The multi-process service that a campaign starts for its workers.
 
-use std::time::Duration;
+use std::{num::NonZeroUsize, time::Duration};
 
 use twinfer_campaign::Options;
-use twinfer_case::DeviceNeed;
+use twinfer_case::{DeviceNeed, TrustedVariant};
 use twinfer_workers::MpsServer;
 
 use crate::{obstacle::has_device, output::note};
@@ -21,7 +21,8 @@ pub fn serve(options: &mut Options) -> Option<MpsServer> {
     match MpsServer::start(&options.worker, PATIENCE) {
         Ok(server) => {
             options.worker.env.push(server.environment());
-            options.device_workers = Some(twinfer_backend::MPS_PROCESSES_A_DEVICE);
+            let workers = workers_a_device(twinfer_backend::MPS_PROCESSES_A_DEVICE, &options.variants);
+            options.device_workers = Some(workers);
             note!("workers share the GPU: started NVIDIA's multi-process service for this run");
             Some(server)
         }
@@ -32,4 +33,10 @@ pub fn serve(options: &mut Options) -> Option<MpsServer> {
             None
         }
     }
+}
+
+/// How many workers a device serves if it serves that many processes.
+pub fn workers_a_device(processes: NonZeroUsize, variants: &[TrustedVariant]) -> NonZeroUsize {
+    let most = variants.iter().map(|variant| variant.processes()).max().unwrap_or(1);
+    NonZeroUsize::new(processes.get() / most).unwrap_or(NonZeroUsize::MIN)
 }

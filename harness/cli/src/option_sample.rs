@@ -48,6 +48,12 @@ pub fn reduce(
     worker: &WorkerCommand,
 ) -> Result<(), Failure> {
     let keys = DRAWN.map(OptionKey::key);
+    // a lean runtime runs nothing else
+    let needs = |variant: &Variant, key| {
+        variant.lean_runtime().is_some() && key == OptionKey::VersionCompatible.key()
+    };
+    let removable =
+        |variant: &Variant| -> Vec<_> { keys.into_iter().filter(|key| !needs(variant, *key)).collect() };
     let has_drawn = |variant: &Variant| keys.iter().any(|key| variant.options.contains_key(*key));
     let start = |variant: &TrustedVariant| {
         Targets::start(std::slice::from_ref(variant), worker, Deadlines::default())
@@ -60,7 +66,7 @@ pub fn reduce(
         let shown_in = variants.iter().find(|variant| found.finding.is_seen_in(variant));
         if let Some(variant) = shown_in
             && let Some(folder) = folders.iter().find(|folder| folder.ends_with(&found.slug))
-            && let Some(finding) = reduce_options(folder, variant, &keys, &start)?
+            && let Some(finding) = reduce_options(folder, variant, &removable(variant), &start)?
         {
             found.finding = finding;
         }

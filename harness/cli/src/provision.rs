@@ -1,6 +1,6 @@
 //! Installs missing libraries of the backends that a command uses.
 
-use std::ffi::OsString;
+use std::{collections::BTreeSet, ffi::OsString};
 
 use twinfer_backend::given_library;
 use twinfer_case::{TrustedVariant, Variant};
@@ -12,7 +12,7 @@ use crate::{Failure, installation::with_progress, obstacle::lacks_device, output
 pub struct Provision {
     /// Each library once.
     pub libraries: Vec<Installed>,
-    /// The variants that load a library, each with the place of its library.
+    /// The variants that load a library, each with the place of its library, before those of its lean runtimes.
     pub loaded: Vec<(Variant, usize)>,
 }
 
@@ -23,13 +23,22 @@ impl Provision {
             .iter()
             .filter_map(|(variant, library)| Some((variant.library()?, self.libraries[*library].adapter()?)))
     }
+
+    fn add(&mut self, variant: &Variant, library: Installed) {
+        let place = self.libraries.iter().position(|other| *other == library);
+        let place = place.unwrap_or_else(|| {
+            self.libraries.push(library);
+            self.libraries.len() - 1
+        });
+        self.loaded.push((variant.clone(), place));
+    }
 }
 
 /// Installs the missing libraries of `variants`, with progress on standard error, and returns all libraries that the
 /// variants load.
 pub fn provision(variants: &[TrustedVariant]) -> Result<Provision, Failure> {
     let store = Store::open()?;
-    let (mut libraries, mut loaded) = (Vec::new(), Vec::new());
+    let mut provision = Provision { libraries: Vec::new(), loaded: Vec::new() };
     for variant in variants {
         let product = variant.backend.library().and_then(Product::named);
         let library = match (product, given_library(variant), variant.library()) {
@@ -37,13 +46,17 @@ pub fn provision(variants: &[TrustedVariant]) -> Result<Provision, Failure> {
             (_, None, Some(name)) => provide(&store, &name, variant)?,
             _ => continue,
         };
-        let place = libraries.iter().position(|other| *other == library).unwrap_or(libraries.len());
-        if place == libraries.len() {
-            libraries.push(library);
+        let mut lean = BTreeSet::new();
+        if let Some(runtime) = variant.lean_runtime() {
+            lean.extend(library.lean_runtime());
+            lean.insert(runtime);
         }
-        loaded.push((variant.clone().into_inner(), place));
+        provision.add(variant, library);
+        for name in lean {
+            provision.add(variant, provide(&store, &name, variant)?);
+        }
     }
-    Ok(Provision { libraries, loaded })
+    Ok(provision)
 }
 
 fn provide(store: &Store, name: &str, variant: &TrustedVariant) -> Result<Installed, Failure> {

@@ -161,9 +161,18 @@ impl Drop for Conformance {
 /// first.
 fn libraries(variants: &[TrustedVariant]) -> Result<BTreeMap<String, Installed>, Error> {
     let store = Store::open()?;
-    let names = variants.iter().filter_map(|variant| variant.library());
-    let found = names.map(|name| store.ensure(&name, &mut |_| {}).map(|library| (name, library)));
-    let libraries = found.collect::<Result<BTreeMap<_, _>, _>>()?;
+    let ensure = |name: &str| store.ensure(name, &mut |_| {});
+    let mut libraries = BTreeMap::new();
+    for variant in variants {
+        let Some(name) = variant.library() else { continue };
+        let library = ensure(&name)?;
+        if let Some(runtime) = variant.lean_runtime() {
+            for name in library.lean_runtime().into_iter().chain([runtime]) {
+                libraries.insert(name.clone(), ensure(&name)?);
+            }
+        }
+        libraries.insert(name, library);
+    }
     store.verify(&libraries.values().cloned().collect::<Vec<_>>(), Hashing::Cached)?;
     Ok(libraries)
 }

@@ -99,7 +99,7 @@ const fn opened_at_run_time(product: Product) -> &'static [&'static str] {
         | Product::OnnxReference
         | Product::Tract => &[],
         Product::OnnxruntimeCuda => &["libcudnn.so.9"],
-        Product::Tensorrt => &["libcuda.so.1"],
+        Product::Tensorrt | Product::TensorrtLean => &["libcuda.so.1"],
     }
 }
 

@@ -178,7 +178,7 @@ fn stage(package: &Package, wheel: &Path, staged: &Path) -> Result<(), Error> {
     wheel::unpack(wheel, package.folder, package.files, staged)?;
     let stand_ins: Vec<String> = package.stand_ins.iter().map(|&name| name.to_owned()).collect();
     stand_in::write_all(&stand_ins, staged)?;
-    let describe = |name: &&str| LibraryFile::describe(staged, name);
+    let names = named_for_builders(package.product, package.version, package.files, staged)?;
     let manifest = Manifest {
         format: FORMAT,
         name: package.name.to_owned(),
@@ -188,7 +188,7 @@ fn stage(package: &Package, wheel: &Path, staged: &Path) -> Result<(), Error> {
             distribution: package.distribution.to_owned(),
             sha256: package.sha256.to_owned(),
         },
-        files: package.files.iter().map(describe).collect::<Result<_, _>>()?,
+        files: names.iter().map(|name| LibraryFile::describe(staged, name)).collect::<Result<_, _>>()?,
         stand_ins,
     };
     manifest.write(staged)
@@ -203,7 +203,8 @@ fn stage_wheel(
 ) -> Result<(), Error> {
     let wheel::Contents { metadata, product, folder, files } = contents;
     wheel::unpack(wheel, folder, files, staged)?;
-    let paths: Vec<PathBuf> = files.iter().map(|file| staged.join(file)).collect();
+    let names = named_for_builders(*product, &release.version, files, staged)?;
+    let paths: Vec<PathBuf> = names.iter().map(|name| staged.join(name)).collect();
     let stand_ins = stand_ins_for(*product, &paths);
     stand_in::write_all(&stand_ins, staged)?;
     let manifest = Manifest {
@@ -212,10 +213,27 @@ fn stage_wheel(
         product: *product,
         version: release.version.clone(),
         origin: Origin::Wheel { distribution: metadata.name.clone(), sha256: sha256.to_string() },
-        files: files.iter().map(|file| LibraryFile::describe(staged, file)).collect::<Result<_, _>>()?,
+        files: names.iter().map(|name| LibraryFile::describe(staged, name)).collect::<Result<_, _>>()?,
         stand_ins,
     };
     manifest.write(staged)
+}
+
+/// Renames a lean runtime among the unpacked `files` to the name by which builders open it, and returns the names of all files.
+fn named_for_builders(
+    product: Product,
+    version: &str,
+    files: &[impl AsRef<str>],
+    staged: &Path,
+) -> Result<Vec<String>, Error> {
+    let mut names: Vec<String> = files.iter().map(|name| name.as_ref().to_owned()).collect();
+    if let (Some(name), Some(first)) = (product.name_for_builders(version), names.first_mut())
+        && *first != name
+    {
+        fs::rename(staged.join(&*first), staged.join(&name)).map_err(Error::io("rename", staged))?;
+        *first = name;
+    }
+    Ok(names)
 }
 
 /// The libraries that `files` link and do not use.
@@ -225,6 +243,7 @@ fn stand_ins_for(product: Product, files: &[PathBuf]) -> Vec<String> {
         Product::Onnxruntime
         | Product::OnnxruntimeCuda
         | Product::TensorrtRtx
+        | Product::TensorrtLean
         | Product::ComputeSanitizer
         | Product::OpenVino
         | Product::OnnxReference
@@ -241,7 +260,26 @@ impl wheel::Contents {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Release, Step, Store};
+    use crate::{Release, Step, Store, wheel_fixture::wheel_with};
+
+    #[test]
+    fn lean_runtime_of_a_wheel_is_named_as_builders_open_it() {
+        let (folder, made) = wheel_with(&[
+            ("tensorrt_lean_libs/libnvinfer_lean.so.10", "lean"),
+            (
+                "tensorrt_lean_cu12_libs-10.14.1.48.dist-info/METADATA",
+                "Name: tensorrt-lean-cu12-libs\nVersion: 10.14.1.48\n",
+            ),
+        ]);
+        let path =
+            folder.path().join("tensorrt_lean_cu12_libs-10.14.1.48-py3-none-manylinux_2_28_x86_64.whl");
+        std::fs::rename(made, &path).unwrap();
+        let home = tempfile::tempdir().unwrap();
+        let installed = Store::at(home.path()).install(&path.to_string_lossy(), &mut |_| {}).unwrap();
+        assert_eq!(installed.name, "tensorrt-lean-10.14");
+        assert!(installed.library().ends_with("libnvinfer_lean.so.10.14.1"), "{installed:?}");
+        assert!(installed.library().is_file());
+    }
 
     #[test]
     fn concurrent_installations_run_one_after_the_other() {

@@ -41,6 +41,39 @@ const RTX_FOLDER: &str = "tensorrt_rtx_libs";
 const TRT_FOLDER: &str = "tensorrt";
 const RTX_FILES: &[&str] = &["libtensorrt_rtx.so.1", "libtensorrt_onnxparser_rtx.so.1"];
 
+const TRT_8_5: Package = Package {
+    name: "tensorrt-8.5",
+    product: Product::Tensorrt,
+    distribution: "tensorrt",
+    version: "8.5.3.1",
+    python: "3.10",
+    platform: "manylinux_2_17_x86_64",
+    sha256: "00375391073e51c1d662cc116f5472a921f27d75bb617c0195b3479633c625f3",
+    megabytes: 549,
+    folder: TRT_FOLDER,
+    files: &[
+        "libnvinfer.so.8",
+        "libnvinfer_builder_resource.so.8.5.3",
+        "libnvinfer_plugin.so.8",
+        "libnvonnxparser.so.8",
+    ],
+    stand_ins: &["libcublas.so.11", "libcublasLt.so.11", "libcudnn.so.8"],
+};
+
+const LEAN: Package = Package {
+    name: "",
+    product: Product::TensorrtLean,
+    distribution: "tensorrt-lean-cu12-libs",
+    version: "",
+    python: "3.12",
+    platform: "manylinux_2_28_x86_64",
+    sha256: "",
+    megabytes: 0,
+    folder: "tensorrt_lean_libs",
+    files: &["libnvinfer_lean.so.10"],
+    stand_ins: &[],
+};
+
 const RTX: Package = Package {
     name: "",
     product: Product::TensorrtRtx,
@@ -133,23 +166,71 @@ pub const PACKAGES: &[Package] = &[
         ],
         stand_ins: &["libcublas.so.12", "libcublasLt.so.12", "libcudnn.so.8"],
     },
+    TRT_8_5,
     Package {
-        name: "tensorrt-8.5",
-        product: Product::Tensorrt,
-        distribution: "tensorrt",
-        version: "8.5.3.1",
-        python: "3.10",
-        platform: "manylinux_2_17_x86_64",
-        sha256: "00375391073e51c1d662cc116f5472a921f27d75bb617c0195b3479633c625f3",
-        megabytes: 549,
-        folder: TRT_FOLDER,
+        name: "tensorrt-8.5.2",
+        version: "8.5.2.2",
+        sha256: "ea36754388ac2e995c36bccff97c60690256da3d090f03672e0cadbac12226cc",
         files: &[
             "libnvinfer.so.8",
-            "libnvinfer_builder_resource.so.8.5.3",
+            "libnvinfer_builder_resource.so.8.5.2",
             "libnvinfer_plugin.so.8",
             "libnvonnxparser.so.8",
         ],
-        stand_ins: &["libcublas.so.11", "libcublasLt.so.11", "libcudnn.so.8"],
+        ..TRT_8_5
+    },
+    Package {
+        name: "tensorrt-8.5.1",
+        version: "8.5.1.7",
+        sha256: "f21c1ace958fbef1b8427ed182f5ef5710f2affa10f9c5adbd320a01ee8072c3",
+        megabytes: 548,
+        files: &[
+            "libnvinfer.so.8",
+            "libnvinfer_builder_resource.so.8.5.1",
+            "libnvinfer_plugin.so.8",
+            "libnvonnxparser.so.8",
+        ],
+        ..TRT_8_5
+    },
+    Package {
+        name: "tensorrt-8.4",
+        distribution: "nvidia-tensorrt",
+        version: "8.4.1.5",
+        sha256: "a152387e9fd7a12bdecd57eddf586bf373e091046fe851335cbbdd8d9b8e4ab5",
+        megabytes: 774,
+        files: &[
+            "libnvinfer.so.8",
+            "libnvinfer_builder_resource.so.8.4.1",
+            "libnvinfer_plugin.so.8",
+            "libnvonnxparser.so.8",
+        ],
+        ..TRT_8_5
+    },
+    Package {
+        name: "tensorrt-lean-10.16",
+        version: "10.16.1.11",
+        sha256: "b472f89c55752ea35406b951da629f033e598a522bcb4e472e741c0f1f91eb58",
+        megabytes: 46,
+        ..LEAN
+    },
+    Package {
+        name: "tensorrt-lean-10.15",
+        version: "10.15.1.29",
+        sha256: "87fc3782ca5ca2c7e6e278494e47eb2953ab11284ce446d79b4e9b02bf5e67bb",
+        megabytes: 48,
+        ..LEAN
+    },
+    Package {
+        name: "tensorrt-lean-8.6",
+        distribution: "tensorrt-lean",
+        version: "8.6.0",
+        python: "3.10",
+        platform: "manylinux_2_17_x86_64",
+        sha256: "c0e5a7c8956553b77813cf9e9cdb048773498d2655c19a259549d712fefa9400",
+        megabytes: 16,
+        folder: "tensorrt_lean",
+        files: &["libnvinfer_lean.so.8"],
+        ..LEAN
     },
     Package {
         name: "compute-sanitizer",

@@ -14,6 +14,9 @@ pub enum Product {
     Tensorrt,
     /// TensorRT-RTX: `libtensorrt_rtx` and `libtensorrt_onnxparser_rtx`.
     TensorrtRtx,
+    /// TensorRT's lean runtime, `libnvinfer_lean`: it runs version-compatible engines of other releases, and a builder of its own
+    /// release copies it into them.
+    TensorrtLean,
     /// NVIDIA's compute-sanitizer, a program that watches what kernels do with memory. No backend loads it.
     ComputeSanitizer,
     /// OpenVINO's Python package.
@@ -26,12 +29,14 @@ pub enum Product {
 }
 
 impl Product {
-    /// All products, most specific first: a folder of ONNX Runtime with the CUDA provider also holds ONNX Runtime.
-    const ALL: [Self; 8] = [
+    /// All products, most specific first: a folder of ONNX Runtime with the CUDA provider also holds ONNX Runtime, and one of
+    /// TensorRT its lean runtime.
+    const ALL: [Self; 9] = [
         Self::OnnxruntimeCuda,
         Self::Onnxruntime,
         Self::Tensorrt,
         Self::TensorrtRtx,
+        Self::TensorrtLean,
         Self::ComputeSanitizer,
         Self::OpenVino,
         Self::OnnxReference,
@@ -60,6 +65,7 @@ impl Product {
             ],
             Self::Tensorrt => &["libnvinfer.so", "libnvonnxparser.so"],
             Self::TensorrtRtx => &["libtensorrt_rtx.so", "libtensorrt_onnxparser_rtx.so"],
+            Self::TensorrtLean => &["libnvinfer_lean.so"],
             Self::ComputeSanitizer => &["compute-sanitizer", "libsanitizer-collection.so"],
             Self::OpenVino | Self::OnnxReference | Self::Tract => &[],
         }
@@ -72,11 +78,20 @@ impl Product {
             Self::Onnxruntime
             | Self::OnnxruntimeCuda
             | Self::TensorrtRtx
+            | Self::TensorrtLean
             | Self::ComputeSanitizer
             | Self::OpenVino
             | Self::OnnxReference
             | Self::Tract => &[],
         }
+    }
+
+    /// The name by which a TensorRT builder opens the lean runtime of its release, which packages do not give the file; `None` for
+    /// another product, and for a `version` of fewer than three numbers.
+    pub(crate) fn name_for_builders(self, version: &str) -> Option<String> {
+        let numbers: Vec<&str> = version.split('.').take(3).collect();
+        (self == Self::TensorrtLean && numbers.len() == 3)
+            .then(|| format!("{}.{}", self.required_stems()[0], numbers.join(".")))
     }
 
     /// The files that make a folder one of a product, in words: `libx.so, or liby.so with libz.so`. Products that extend
@@ -107,6 +122,7 @@ impl fmt::Display for Product {
             Self::OnnxruntimeCuda => "onnxruntime-cuda",
             Self::Tensorrt => "tensorrt",
             Self::TensorrtRtx => "tensorrt-rtx",
+            Self::TensorrtLean => "tensorrt-lean",
             Self::ComputeSanitizer => "compute-sanitizer",
             Self::OpenVino => "openvino",
             Self::OnnxReference => "onnx-reference",
@@ -122,7 +138,16 @@ pub fn is_version_of(name: &str, stem: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::is_version_of;
+    use super::{Product, is_version_of};
+
+    #[test]
+    fn builders_open_a_lean_runtime_by_the_numbers_of_their_release() {
+        let name = |product: Product, version| product.name_for_builders(version);
+        let lean = Product::TensorrtLean;
+        assert_eq!(name(lean, "8.6.0").as_deref(), Some("libnvinfer_lean.so.8.6.0"));
+        assert_eq!(name(lean, "10.16.1.11").as_deref(), Some("libnvinfer_lean.so.10.16.1"));
+        assert_eq!((name(lean, "10"), name(Product::Tensorrt, "8.6.0")), (None, None));
+    }
 
     #[test]
     fn versioned_file_name_has_numbers_after_the_stem() {

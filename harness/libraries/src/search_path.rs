@@ -6,19 +6,20 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{Error, Installed, Loader};
+use crate::{Error, Installed, Loader, Product};
 
 /// The variable that holds the dynamic loader's search path.
 pub const SEARCH_PATH_VARIABLE: &str = "LD_LIBRARY_PATH";
 
-/// The value of [`SEARCH_PATH_VARIABLE`] for a process that loads `libraries`: this process's own value, then the
-/// stand-ins that this machine needs. `None` if it needs none.
+/// The value of [`SEARCH_PATH_VARIABLE`] for a process that loads `libraries`: this process's own value, then the lean
+/// runtimes, which builders look for by name, and the stand-ins that this machine needs. `None` if it needs none.
 pub fn search_path(libraries: &[Installed]) -> Result<Option<String>, Error> {
-    if libraries.iter().all(|library| library.stand_ins.is_none()) {
-        return Ok(None);
+    let lean = libraries.iter().filter(|library| library.product == Product::TensorrtLean);
+    let mut folders: Vec<PathBuf> = lean.map(|library| library.directory.clone()).collect();
+    if libraries.iter().any(|library| library.stand_ins.is_some()) {
+        let loader = Loader::of_this_machine();
+        folders.extend(libraries.iter().filter_map(|library| loader.stand_ins(library)));
     }
-    let loader = Loader::of_this_machine();
-    let folders: Vec<PathBuf> = libraries.iter().filter_map(|library| loader.stand_ins(library)).collect();
     if folders.is_empty() {
         return Ok(None);
     }
@@ -40,6 +41,17 @@ mod tests {
     fn stand_ins_come_last_on_the_search_path() {
         let path = joined(Some("/cuda/lib::/opt/lib".into()), &["/home/stand-ins".into()]).unwrap();
         assert_eq!(path, "/cuda/lib:/opt/lib:/home/stand-ins");
+    }
+
+    #[test]
+    fn lean_runtime_is_found_by_its_name() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("libnvinfer_lean.so.8.6.0"), "lean").unwrap();
+        let store = crate::Store::at(folder.path().join("store"));
+        let installed = store.install(&folder.path().to_string_lossy(), &mut |_| {}).unwrap();
+        assert_eq!((installed.name.as_str(), installed.version.as_str()), ("tensorrt-lean-8.6", "8.6.0"));
+        let path = search_path(std::slice::from_ref(&installed)).unwrap().unwrap();
+        assert!(env::split_paths(&path).any(|part| part == installed.directory));
     }
 
     #[test]

@@ -40,6 +40,15 @@ impl Installed {
     pub fn library(&self) -> &Path {
         self.files.first().map_or(&self.directory, PathBuf::as_path)
     }
+
+    /// The lean runtime that these libraries of TensorRT copy into version-compatible engines, by the name of its installation,
+    /// such as `tensorrt-lean-8.6`; `None` for another product, for a release without one, and if it is among the libraries.
+    pub fn lean_runtime(&self) -> Option<String> {
+        let name = Product::TensorrtLean.name_for_builders(&self.version)?;
+        let has_one = self.product == Product::Tensorrt && version_key(&self.version) >= version_key("8.6");
+        let is_needed = has_one && !self.directory.join(name).is_file();
+        is_needed.then(|| short_name(Product::TensorrtLean, &self.version))
+    }
 }
 
 impl Store {
@@ -336,6 +345,21 @@ mod tests {
         assert!(installed.library().ends_with("libnvinfer.so.10"));
         assert_eq!(store.find("tensorrt-10.7").unwrap(), installed);
         assert_eq!(store.find("tensorrt").unwrap(), installed);
+    }
+
+    #[test]
+    fn version_compatible_engines_need_a_lean_runtime_that_is_not_beside_the_builder() {
+        let lean = |version: &str, files: &[&str]| {
+            let libraries = tempfile::tempdir().unwrap();
+            let core = format!("libnvinfer.so.{version}");
+            for name in files.iter().copied().chain([core.as_str(), "libnvonnxparser.so.8"]) {
+                fs::write(libraries.path().join(name), name).unwrap();
+            }
+            Store::at("/nowhere").given(Product::Tensorrt, libraries.path()).lean_runtime()
+        };
+        assert_eq!(lean("8.6.0", &[]).as_deref(), Some("tensorrt-lean-8.6"));
+        assert_eq!(lean("8.6.1", &["libnvinfer_lean.so.8.6.1"]), None);
+        assert_eq!(lean("8.5.3", &[]), None);
     }
 
     #[test]

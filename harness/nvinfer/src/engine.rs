@@ -3,13 +3,13 @@
 use std::{ffi::c_void, marker::PhantomData};
 
 use crate::{
-    DataType, Error, HostMemory, LayerInformationFormat, Library, OptProfileSelector, ProfilingVerbosity,
-    Result, Runtime, TensorIOMode, TensorLocation,
+    Availability, DataType, Error, HostMemory, LayerInformationFormat, Library, OptProfileSelector,
+    ProfilingVerbosity, Result, Runtime, TensorIOMode, TensorLocation,
     owned::Owned,
     sys::{
         DimsRef, Ptr, Str, Unsupported,
         enums::ContextAllocation,
-        table::{ICudaEngine, IEngineInspector, IExecutionContext, IHostMemory},
+        table::{ICudaEngine, IEngineInspector, IExecutionContext, IHostMemory, releases_with},
     },
     tensor::{c_string, dims, text},
 };
@@ -46,8 +46,8 @@ impl Runtime {
     /// A plan is code: it holds kernels that run on the GPU and data that TensorRT reads back without checking it, so that whoever
     /// writes a plan controls the process that deserializes it. Pass only bytes that [`Builder`](crate::Builder) made in this
     /// process, or that came from a place that nobody else can write. Never pass a file that was received, downloaded, or found
-    /// beside a model. The workers of twinfer deserialize only the plan that they have built a moment before, and write none to
-    /// disk.
+    /// beside a model. The workers of twinfer deserialize only the plan that they, or the worker that started them, have built a
+    /// moment before, and write none to disk.
     pub fn deserialize(&self, plan: &[u8]) -> Result<Engine<'_>> {
         let (blob, size) = (plan.as_ptr().cast_mut().cast(), plan.len());
         let raw = self.library().expect("IRuntime::deserializeCudaEngine", || {
@@ -309,6 +309,11 @@ impl ExecutionContext<'_> {
         let name = c_string(tensor)?;
         // SAFETY: the context is live; it checks the name.
         Ok(unsafe { self.raw.raw().get_tensor_address(name.as_ptr())? }.cast_const())
+    }
+
+    /// The releases whose engines [`enqueue`](Self::enqueue) executes.
+    pub fn releases_that_enqueue() -> Availability {
+        releases_with("IExecutionContext::enqueueV3")
     }
 
     /// Enqueues one execution on a stream; since TensorRT 8.5.

@@ -106,6 +106,23 @@ impl Library {
         Ok(())
     }
 
+    /// Checks that a builder finds the lean runtime of its release, which it copies into version-compatible engines: beside the
+    /// core library, or where the dynamic loader looks for `libnvinfer_lean.so` with the release's three numbers.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Load`] with the reason of the dynamic loader.
+    pub fn check_lean_runtime(self) -> Result<()> {
+        let (major, minor, patch) = self.version().parts();
+        let name = format!("libnvinfer_lean.so.{major}.{minor}.{patch}");
+        if !locate::companions(self.path(), &name).is_empty() {
+            return Ok(());
+        }
+        // kept loaded for good, so that the builder finds what was found here
+        std::mem::forget(open(Path::new(&name))?);
+        Ok(())
+    }
+
     /// Calls the exported function `entry`, which creates a builder or a runtime; null if it fails. The mark is where the log was
     /// before.
     pub(crate) fn create(self, call: &'static str, entry: &Export<Create>) -> Result<(Mark, Ptr)> {

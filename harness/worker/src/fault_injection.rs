@@ -7,11 +7,11 @@ use std::{env, io::Write, process, thread, time::Duration};
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use rustix::process::{Signal, getpid, kill_process};
+use rustix::process::Signal;
 use twinfer_case::Stage;
 use twinfer_protocol::{FrameError, FromWorker};
 
-use crate::{message_sink::MessageSink, message_writer::MessageWriter};
+use crate::{end::end_by, message_sink::MessageSink, message_writer::MessageWriter};
 
 /// The environment variable that enables fault injection. Its value is a number that, together with the process's own,
 /// selects the fault.
@@ -91,7 +91,7 @@ impl<W: Write> FaultInjection<W> {
     fn replace_answer(&mut self, answer: &FromWorker) -> Result<(), FrameError> {
         let frame = frame(answer)?;
         match self.fault {
-            InjectedFault::Signal(signal, _) => raise(signal),
+            InjectedFault::Signal(signal, _) => end_by(signal),
             InjectedFault::Hang(_) => hang(),
             InjectedFault::Exit => {
                 self.writer.write_bytes(&frame[..frame.len() / 2])?;
@@ -144,7 +144,7 @@ impl InjectedFault {
     /// Ends or hangs the process if the fault belongs to this stage; returns otherwise.
     fn occur_in(self, reached: Stage) {
         match self {
-            Self::Signal(signal, stage) if stage == reached => raise(signal),
+            Self::Signal(signal, stage) if stage == reached => end_by(signal),
             Self::Hang(stage) if stage == reached => hang(),
             _ => {}
         }
@@ -160,14 +160,6 @@ fn frame(message: &FromWorker) -> Result<Vec<u8>, FrameError> {
 fn hang() -> ! {
     loop {
         thread::sleep(Duration::from_mins(1));
-    }
-}
-
-/// Sends this process a signal until it ends: the first SIGSEGV only removes the handler of Rust's runtime.
-fn raise(signal: Signal) -> ! {
-    loop {
-        let _ = kill_process(getpid(), signal);
-        thread::sleep(Duration::from_millis(1));
     }
 }
 

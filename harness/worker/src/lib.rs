@@ -10,6 +10,7 @@
 //! ```
 
 mod bounds_check;
+mod end;
 #[cfg(feature = "fault-injection")]
 mod fault_injection;
 mod message_reader;
@@ -18,6 +19,7 @@ mod message_writer;
 mod open;
 mod output;
 mod parent;
+mod plan_process;
 mod serve;
 mod stack;
 mod stdout;

@@ -1,7 +1,9 @@
 use tracing::warn;
-use twinfer_backend::{Backend, CudaRuntime, OpenError, RuntimeLibrary, open_watched};
+use twinfer_backend::{Backend, CudaRuntime, Host, OpenError, RuntimeLibrary, open_in, open_plan_runner};
 use twinfer_case::{MemoryMode, Variant};
 use twinfer_driver_cache::{AttachError, attach, attach_by_name};
+
+use crate::plan_process::{self, PlanProcess};
 
 /// Opens the backend of `variant`, with its CUDA runtimes attached to the driver cache as its option `memory` says.
 ///
@@ -12,23 +14,39 @@ use twinfer_driver_cache::{AttachError, attach, attach_by_name};
 ///
 /// If the backend does not open, or its mode cannot be put in force.
 pub fn open(variant: &Variant) -> Result<Box<dyn Backend>, OpenError> {
-    open_watched(variant, &mut attach_runtime)
+    if plan_process::is_this_process() {
+        open_plan_runner(variant, &mut WorkerHost)
+    } else {
+        open_in(variant, &mut WorkerHost)
+    }
 }
 
-fn attach_runtime(CudaRuntime { library, memory }: CudaRuntime<'_>) -> Result<(), OpenError> {
-    let (library, attached) = match library {
-        RuntimeLibrary::File(path) => (path.display().to_string(), attach(path, memory)),
-        RuntimeLibrary::Name(name) => (name.to_owned(), attach_by_name(name, memory)),
-    };
-    match attached {
-        Ok(()) | Err(AttachError::NotFound) => Ok(()),
-        Err(error) if is_required(memory, &error) => {
-            Err(OpenError::Memory { memory, library, reason: error.to_string() })
+/// This process, as backends use it.
+struct WorkerHost;
+
+impl Host for WorkerHost {
+    fn cuda_runtime_found(
+        &mut self,
+        CudaRuntime { library, memory }: CudaRuntime<'_>,
+    ) -> Result<(), OpenError> {
+        let (library, attached) = match library {
+            RuntimeLibrary::File(path) => (path.display().to_string(), attach(path, memory)),
+            RuntimeLibrary::Name(name) => (name.to_owned(), attach_by_name(name, memory)),
+        };
+        match attached {
+            Ok(()) | Err(AttachError::NotFound) => Ok(()),
+            Err(error) if is_required(memory, &error) => {
+                Err(OpenError::Memory { memory, library, reason: error.to_string() })
+            }
+            Err(error) => {
+                warn!(library, reason = error.to_string(), "device attributes are not answered from memory");
+                Ok(())
+            }
         }
-        Err(error) => {
-            warn!(library, reason = error.to_string(), "device attributes are not answered from memory");
-            Ok(())
-        }
+    }
+
+    fn start_plan_runner(&mut self, variant: &Variant) -> Result<Box<dyn Backend>, OpenError> {
+        Ok(Box::new(PlanProcess::start(variant)?))
     }
 }
 

@@ -76,6 +76,14 @@ pub enum Error {
         /// What is wrong.
         reason: String,
     },
+    /// A library could not be read.
+    #[error("cannot read {path}: {reason}")]
+    Library {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
     /// A temporary file could not be written.
     #[error("cannot write temporary files: {0}")]
     Temporary(#[from] io::Error),

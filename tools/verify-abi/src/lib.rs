@@ -27,9 +27,11 @@ mod error;
 mod headers;
 mod ir;
 mod probe;
+mod vtables;
 
 pub use comparison::{Comparison, Difference};
 pub use coverage::Coverage;
 pub use crate_source::CrateSource;
 pub use error::{Error, Result};
 pub use headers::Headers;
+pub use vtables::{NumberedLibrary, VtableLengths, markdown};

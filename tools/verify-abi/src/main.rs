@@ -3,7 +3,9 @@
 use std::{path::PathBuf, process::ExitCode};
 
 use clap::Parser;
-use twinfer_verify_abi::{Comparison, Coverage, CrateSource, Error, Headers};
+use twinfer_verify_abi::{
+    Comparison, Coverage, CrateSource, Error, Headers, NumberedLibrary, VtableLengths, markdown,
+};
 
 /// Checks nvinfer's tables against TensorRT's headers, with clang.
 ///
@@ -16,7 +18,7 @@ use twinfer_verify_abi::{Comparison, Coverage, CrateSource, Error, Headers};
 )]
 struct Arguments {
     /// Folders that hold NvInfer.h and NvOnnxParser.h
-    #[arg(value_name = "HEADERS", required_unless_present_any = ["crates", "table"])]
+    #[arg(value_name = "HEADERS", required_unless_present_any = ["crates", "table", "libraries"])]
     folders: Vec<PathBuf>,
     /// Check every folder of headers in the source of a crates.io package
     #[arg(long = "from-crate", value_name = "NAME@VERSION")]
@@ -25,6 +27,10 @@ struct Arguments {
     /// the lists of called methods in this folder
     #[arg(long, value_name = "CALL_LISTS")]
     table: Option<PathBuf>,
+    /// Print, instead of differences, a Markdown table of the lengths of vtables in these libraries, each with its release's
+    /// number, such as 8501=libnvinfer.so.8; a table of nvinfer that uses more entries is a difference
+    #[arg(long = "library", value_name = "NUMBER=FILE", conflicts_with_all = ["folders", "crates", "table"])]
+    libraries: Vec<NumberedLibrary>,
     /// The clang to compile with
     #[arg(long, value_name = "PROGRAM", default_value = "clang++")]
     clang: PathBuf,
@@ -41,6 +47,9 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
+    if !arguments.libraries.is_empty() {
+        return print_lengths(&arguments.libraries);
+    }
     let mut folders = arguments.folders.clone();
     for source in &arguments.crates {
         folders.extend(source.header_folders()?);
@@ -57,5 +66,20 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         print!("{}", Coverage::collect(lists, &comparisons)?.markdown());
     }
     let is_same = comparisons.iter().all(|comparison| comparison.differences.is_empty());
+    Ok(ExitCode::from(u8::from(!is_same)))
+}
+
+fn print_lengths(libraries: &[NumberedLibrary]) -> Result<ExitCode, Error> {
+    let releases = libraries.iter().map(VtableLengths::read).collect::<Result<Vec<_>, _>>()?;
+    print!("{}", markdown(&releases));
+    for release in &releases {
+        for interface in release.exceeded() {
+            println!(
+                "difference: {}: {interface} has fewer virtual functions than the tables use",
+                release.version
+            );
+        }
+    }
+    let is_same = releases.iter().all(|release| release.exceeded().next().is_none());
     Ok(ExitCode::from(u8::from(!is_same)))
 }

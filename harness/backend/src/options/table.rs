@@ -11,8 +11,8 @@ use twinfer_case::{
 use super::{
     option_type::{Form, OptionType},
     values::{
-        Constraints, Hazards, LayerPrecision, Level, Optimization, Optimum, Precision, Refit, Search,
-        Sources, Timing, VersionCompatible,
+        Constraints, Hazards, LayerPrecision, Level, Optimization, Optimum, PlanRuntime, Precision, Refit,
+        Search, Sources, Timing, VersionCompatible,
     },
 };
 
@@ -74,6 +74,7 @@ options! {
     PRECISION: Precision, Precision, [Trt, TrtApi, TrtRtx], Precision::Graph;
     PROFILE: Optimum, Profile, [Trt, TrtApi, TrtRtx], Optimum::First;
     REFIT: Refit, Refit, [Trt, TrtApi, TrtRtx], Refit::Off;
+    RUNTIME: PlanRuntime, Runtime, [Trt, TrtApi], PlanRuntime::Own;
     SOURCES: Sources, Sources, [Trt, TrtApi, TrtRtx], Sources::All;
     TIMING: Timing, Timing, [Trt, TrtApi, TrtRtx], Timing::Build;
     VERSION_COMPATIBLE: VersionCompatible, VersionCompatible, [Trt, TrtApi, TrtRtx], VersionCompatible::Off;

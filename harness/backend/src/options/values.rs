@@ -113,6 +113,15 @@ pub enum VersionCompatible {
     On,
 }
 
+/// What runs an engine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PlanRuntime {
+    /// The TensorRT that has built it.
+    Own,
+    /// The lean runtime of this release, such as `10.16`.
+    Lean(String),
+}
+
 impl Precision {
     /// Whether 32-bit floats may be computed in FP16.
     pub const fn allows_half(self) -> bool {
@@ -252,6 +261,41 @@ impl OptionType for Level {
     }
 }
 
+impl PlanRuntime {
+    const OWN: &'static str = "own";
+    const LEAN: &'static str = "lean-";
+}
+
+impl OptionType for PlanRuntime {
+    fn read(text: &str) -> Option<Self> {
+        let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+        match text.strip_prefix(Self::LEAN) {
+            Some(release) => release.split('.').all(is_number).then(|| Self::Lean(release.to_owned())),
+            None => (text == Self::OWN).then_some(Self::Own),
+        }
+    }
+
+    fn written(&self) -> String {
+        match self {
+            Self::Own => Self::OWN.to_owned(),
+            Self::Lean(release) => format!("{}{release}", Self::LEAN),
+        }
+    }
+
+    fn forms() -> Vec<Form> {
+        let lean = Self::Lean("10.16".to_owned());
+        let text = format!("{}RELEASE ({})", Self::LEAN, lean.written());
+        vec![Form::of(Self::OWN), Form { text, releases: lean.releases() }]
+    }
+
+    fn releases(&self) -> Option<Availability> {
+        match self {
+            Self::Own => None,
+            Self::Lean(_) => Some(BuilderFlag::VersionCompatible.availability()),
+        }
+    }
+}
+
 impl Choice for Sources {
     const WORDS: &'static [(&'static str, Self)] =
         &[("all", Self::All), ("edge-mask", Self::EdgeMask), ("jit", Self::Jit), ("none", Self::None)];
@@ -274,6 +318,19 @@ mod tests {
         assert_eq!(Level::read("5"), Some(Level(Some(5))));
         assert_eq!(Level::read("default"), Some(Level(None)));
         assert!(Level::read("6").is_none() && Level::read("").is_none());
+    }
+
+    #[test]
+    fn runtime_is_its_own_or_a_lean_one_of_a_release() {
+        assert_eq!(PlanRuntime::read("own"), Some(PlanRuntime::Own));
+        for release in ["8.6", "10.16.1.11"] {
+            let runtime = PlanRuntime::read(&format!("lean-{release}")).unwrap();
+            assert_eq!(runtime, PlanRuntime::Lean(release.to_owned()));
+            assert_eq!(PlanRuntime::read(&runtime.written()), Some(runtime));
+        }
+        for other in ["", "lean", "lean-", "lean-10.", "lean-../x", "lean-10.16/x", "full-10"] {
+            assert_eq!(PlanRuntime::read(other), None, "{other}");
+        }
     }
 
     #[test]

@@ -73,10 +73,13 @@ impl Device {
         self.stream.context().synchronize().is_err()
     }
 
-    /// Whether engines of a release run here: TensorRT-RTX is made for compute capability 8.0, 8.6, 8.9, 12.0 and up.
+    /// Whether engines of a release run here: TensorRT-RTX is made for compute capability 8.0, 8.6, 8.9, 12.0 and up, and TensorRT
+    /// 8.4 has no call that executes an engine as later releases do.
     pub fn runs(&self, version: Version) -> bool {
-        version.product() == Product::TensorRt
-            || matches!(self.compute_capability, (8, 0 | 6 | 9) | (12.., _))
+        match version.product() {
+            Product::TensorRt => ExecutionContext::releases_that_enqueue().includes(version),
+            Product::TensorRtRtx => matches!(self.compute_capability, (8, 0 | 6 | 9) | (12.., _)),
+        }
     }
 
     /// Runs an engine once, on inputs in the order of `names`, and returns its outputs in that order. Adds to `writes` what it has

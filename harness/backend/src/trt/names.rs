@@ -1,6 +1,8 @@
 use nvinfer::NetworkDefinition;
+use serde::{Deserialize, Serialize};
 
 /// The names of a network's inputs and outputs, in the order of the graph; an engine may have another.
+#[derive(Serialize, Deserialize)]
 pub struct Names {
     pub inputs: Vec<String>,
     /// The graph's outputs, and behind them the [`intermediates`](Self::intermediates).

@@ -6,12 +6,13 @@ use twinfer_onnx::DataType;
 
 use super::{effort::Effort, layers, plan_error::PlanError, profile, timings::Timings};
 use crate::options::{
-    CONSTRAINTS, Choice as _, Constraints, InvalidOption, LAYERS, LayerPrecision, Optimum, PRECISION,
-    PROFILE, Precision, REFIT, Refit, TIMING, Timing, VERSION_COMPATIBLE, VariantOptions, VersionCompatible,
+    CONSTRAINTS, Choice as _, Constraints, InvalidOption, LAYERS, LayerPrecision, Optimum, OptionType as _,
+    PRECISION, PROFILE, PlanRuntime, Precision, REFIT, RUNTIME, Refit, TIMING, Timing, VERSION_COMPATIBLE,
+    VariantOptions, VersionCompatible,
 };
 
 /// The options of a variant that concern builds.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Settings {
     pub effort: Effort,
     precision: Precision,
@@ -21,11 +22,12 @@ pub struct Settings {
     refit: Refit,
     timing: Timing,
     version_compatible: VersionCompatible,
+    runtime: PlanRuntime,
 }
 
 impl Settings {
     pub fn take(options: &mut VariantOptions) -> std::result::Result<Self, InvalidOption> {
-        Ok(Self {
+        let settings = Self {
             effort: Effort::take(options)?,
             precision: options.take(&PRECISION)?,
             constraints: options.take(&CONSTRAINTS)?,
@@ -34,12 +36,23 @@ impl Settings {
             refit: options.take(&REFIT)?,
             timing: options.take(&TIMING)?,
             version_compatible: options.take(&VERSION_COMPATIBLE)?,
-        })
+            runtime: options.take(&RUNTIME)?,
+        };
+        if settings.has_lean_runtime() && !settings.is_version_compatible() {
+            let (key, value) = (RUNTIME.key.key(), settings.runtime.written());
+            return Err(InvalidOption::Needs { key, value, other: "vc=on" });
+        }
+        Ok(settings)
     }
 
-    /// Whether engines contain code for the host, which a runtime has to allow.
-    pub fn needs_host_code(&self) -> bool {
+    /// Whether other releases can run the engines. They contain code for the host, which a runtime has to allow.
+    pub fn is_version_compatible(&self) -> bool {
         self.version_compatible == VersionCompatible::On
+    }
+
+    /// Whether a lean runtime runs the engines, which contain the lean runtime of the release that builds them.
+    pub const fn has_lean_runtime(&self) -> bool {
+        matches!(self.runtime, PlanRuntime::Lean(_))
     }
 
     /// An error if a setting needs a GPU: TensorRT-RTX 1.7 builds everything else without one, and fails to compile a refittable engine.
@@ -86,9 +99,9 @@ impl Settings {
             (BuilderFlag::ObeyPrecisionConstraints, self.constraints == Constraints::Obey),
             (BuilderFlag::Refit, self.refit == Refit::On),
             (BuilderFlag::DisableTimingCache, self.timing == Timing::Off),
-            (BuilderFlag::VersionCompatible, self.version_compatible == VersionCompatible::On),
-            // packages of TensorRT do not have the library that would be copied into the engine
-            (BuilderFlag::ExcludeLeanRuntime, self.version_compatible == VersionCompatible::On),
+            (BuilderFlag::VersionCompatible, self.is_version_compatible()),
+            // what builds an engine does not need the library that would be copied into it, and packages of TensorRT do not have it
+            (BuilderFlag::ExcludeLeanRuntime, self.is_version_compatible() && !self.has_lean_runtime()),
         ]
     }
 
@@ -186,6 +199,24 @@ mod tests {
         let singles = |number| settings("trt,precision=best").arithmetic(version(number)).singles;
         assert_eq!(singles(8600), Singles::Half);
         assert_eq!(singles(100_000), Singles::Either);
+    }
+
+    #[test]
+    fn lean_runtime_is_copied_only_into_engines_that_one_runs() {
+        let flags = |variant: &str| {
+            let is_on = |(flag, is_on): (BuilderFlag, bool)| is_on.then_some(flag);
+            settings(variant).flags().into_iter().filter_map(is_on).collect::<Vec<_>>()
+        };
+        assert_eq!(flags("trt"), []);
+        assert_eq!(flags("trt,vc=on"), [BuilderFlag::VersionCompatible, BuilderFlag::ExcludeLeanRuntime]);
+        assert_eq!(flags("trt,runtime=lean-10.16,vc=on"), [BuilderFlag::VersionCompatible]);
+    }
+
+    #[test]
+    fn lean_runtime_needs_version_compatible_engines() {
+        let variant = "trt,runtime=lean-10.16".parse().unwrap();
+        let error = Settings::take(&mut VariantOptions::of(&variant)).unwrap_err();
+        assert_eq!(error.to_string(), "option runtime=lean-10.16 needs vc=on");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::{
 };
 
 use twinfer_case::{BackendName, Variant};
-use twinfer_libraries::{Loader, Store};
+use twinfer_libraries::{Loader, Product, Store};
 
 use crate::subject::Subject;
 
@@ -91,11 +91,9 @@ fn subjects(backends: &[BackendName]) -> Vec<Variant> {
         tensorrt.chain(onnxruntime.map(|file| format!("ort:cuda,lib={file}"))).collect()
     } else {
         let installed = Store::open().and_then(|store| store.list()).unwrap_or_default();
-        let texts = installed.iter().flat_map(|library| match library.name.split_once('-') {
-            Some(("tensorrt", release)) if !release.starts_with("rtx") => {
-                of_tensorrt(&format!("version={release}")).to_vec()
-            }
-            Some(("onnxruntime", "cuda")) => vec!["ort:cuda".to_owned()],
+        let texts = installed.iter().flat_map(|library| match library.product {
+            Product::Tensorrt => of_tensorrt(&format!("version={}", library.version)).to_vec(),
+            Product::OnnxruntimeCuda => vec!["ort:cuda".to_owned()],
             _ => Vec::new(),
         });
         texts.collect()

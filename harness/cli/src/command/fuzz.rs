@@ -236,7 +236,8 @@ fn options(
         jobs: jobs.map_or(defaults.jobs, Jobs::number),
         scaling: if jobs.is_some() { Scaling::Fixed } else { Scaling::AsNeeded },
         devices: devices.into_iter().flat_map(|devices| devices.split(',')).map(str::to_owned).collect(),
-        device_workers: twinfer_backend::processes_a_device(),
+        device_workers: twinfer_backend::processes_a_device()
+            .map(|processes| mps::workers_a_device(processes, &defaults.variants)),
         ladder: arguments.ladder.or(configuration.ladder).or(default_ladder),
         libraries: verify_in_background(provision, Hashing::Full),
         known,

@@ -381,7 +381,10 @@ fn attaching_a_library_again_changes_nothing() {
 #[test]
 fn every_installed_tensorrt_can_be_attached() {
     let store = Store::open().unwrap();
-    for name in ["tensorrt-8.5", "tensorrt-8.6", "tensorrt-rtx-1.4", "tensorrt-rtx-1.5", "tensorrt-rtx-1.7"] {
+    let tensorrt =
+        ["tensorrt-8.5", "tensorrt-8.6", "tensorrt-rtx-1.4", "tensorrt-rtx-1.5", "tensorrt-rtx-1.7"];
+    let lean = ["tensorrt-lean-8.6", "tensorrt-lean-10.15", "tensorrt-lean-10.16"];
+    for name in tensorrt.into_iter().chain(lean) {
         let Ok(installed) = store.find(name) else { continue };
         let library = load(installed.library());
         attach(installed.library(), MemoryMode::Keep).unwrap_or_else(|error| panic!("{name}: {error}"));

@@ -5,7 +5,7 @@ use std::{error::Error as StdError, ffi::c_void, sync::Arc};
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr, DevicePtrMut, sys::CUdevice_attribute};
 use nvinfer::{Error, ExecutionContext, Product, Version};
 
-use crate::process::on_each_release_without_its_gpu;
+use crate::process::{on_each_lean_runtime, on_each_release_without_its_gpu};
 
 /// Why there is no GPU, if there is none.
 pub fn absent() -> Option<String> {
@@ -21,12 +21,33 @@ pub fn cannot_run(version: Version) -> Option<String> {
     if let Some(reason) = absent() {
         return Some(reason);
     }
-    let attribute =
-        |attribute| CudaContext::new(0).and_then(|context| context.attribute(attribute)).unwrap_or(0);
-    let major = attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+    let (major, _) = compute_capability();
     let is_hopper = major == 9;
     (version.product() == Product::TensorRtRtx && is_hopper)
         .then(|| format!("{version} builds engines for other GPUs than compute capability {major}"))
+}
+
+/// Why this crate executes no engines of `version`, if it does not.
+pub fn lacks_enqueue(version: Version) -> Option<String> {
+    let executes = ExecutionContext::releases_that_enqueue().includes(version);
+    (!executes).then(|| format!("{version} has no call that executes an engine as later releases do"))
+}
+
+/// Why `version` builds no engines for this GPU, if it does not: TensorRT 8.4 has kernels up to compute capability 8.7.
+pub fn lacks_kernels(version: Version) -> Option<String> {
+    let (major, minor) = compute_capability();
+    let is_old = version.product() == Product::TensorRt && version.parts() < (8, 5, 0);
+    (is_old && (major, minor) > (8, 7))
+        .then(|| format!("{version} has no kernels for compute capability {major}.{minor}"))
+}
+
+fn compute_capability() -> (i32, i32) {
+    let attribute =
+        |attribute| CudaContext::new(0).and_then(|context| context.attribute(attribute)).unwrap_or(0);
+    (
+        attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR),
+        attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR),
+    )
 }
 
 #[test]
@@ -38,6 +59,27 @@ fn builder_and_runtime_without_a_gpu_are_typed_errors() {
             assert!(is_typed, "{error}");
             assert!(error.to_string().contains("needs a GPU"), "{error}");
         }
+        Ok(())
+    });
+}
+
+#[test]
+fn lean_runtime_runs_engines_and_builds_none() {
+    on_each_lean_runtime(|library| {
+        let (builder, runtime) = (library.create_builder(), library.create_runtime());
+        if let Some(reason) = absent() {
+            let is_refused = |error: Option<Error>| matches!(error, Some(Error::NoGpu { .. }));
+            assert!(is_refused(builder.err()) && is_refused(runtime.err()), "{reason}");
+            return Ok(());
+        }
+        let error = builder.expect_err("a lean runtime has no builder");
+        assert!(matches!(error, Error::MissingSymbol { .. }), "{error}");
+        let runtime = runtime?;
+        assert!(!runtime.engine_host_code_allowed()?);
+        runtime.set_engine_host_code_allowed(true)?;
+        assert!(runtime.engine_host_code_allowed()?);
+        let error = runtime.deserialize(b"no plan").expect_err("no plan");
+        assert!(matches!(error, Error::Refused { .. }), "{error}");
         Ok(())
     });
 }

@@ -8,7 +8,7 @@ use crate::{
     device::{self, Device},
     models,
     network::config,
-    process::{Subject, on_each_release, on_each_release_with_gpu, runtime},
+    process::{Subject, on_each_release, on_each_release_that_builds, on_each_release_with_gpu, runtime},
 };
 
 fn plan(subject: Subject, graph: &Graph) -> Result<Vec<u8>, Error> {
@@ -61,7 +61,7 @@ fn host_code_is_allowed_where_releases_know_it() {
 
 #[test]
 fn plan_for_another_gpu_is_refused_with_a_reason() {
-    on_each_release(|subject| {
+    on_each_release_that_builds(|subject| {
         let plan = plan(subject, &models::conv(Some(1)))?;
         let error = runtime(subject.library)?.deserialize(&plan).err();
         match (error, device::cannot_run(subject.library.version())) {

@@ -14,7 +14,7 @@ use std::{
 };
 
 use nvinfer::{Builder, Library, Product, Runtime, sys::table};
-use twinfer_libraries::Store;
+use twinfer_libraries::{Installed, Store};
 
 use crate::device;
 
@@ -70,12 +70,26 @@ pub fn on_each_release<F: FnOnce(Subject) -> TestResult>(body: F) {
     });
 }
 
+/// Runs the calling test, whose whole body is `body`, on each installed release that can build an engine here.
+pub fn on_each_release_that_builds<F: FnOnce(Subject) -> TestResult>(body: F) {
+    let test = path_of::<F>();
+    on_each_library(test, |library| {
+        match builder_obstacle(library).or_else(|| device::lacks_kernels(library.version())) {
+            Some(obstacle) => skip(test, &format!("{}: {obstacle}", library.version())),
+            None => body(subject(library)?),
+        }
+    });
+}
+
 /// Runs the calling test, whose whole body is `body`, on each installed release whose engines run on this machine's GPU.
 pub fn on_each_release_with_gpu<F: FnOnce(Subject) -> TestResult>(body: F) {
     let test = path_of::<F>();
-    on_each_library(test, |library| match device::cannot_run(library.version()) {
-        Some(obstacle) => skip(test, &format!("{}: {obstacle}", library.version())),
-        None => body(subject(library)?),
+    on_each_library(test, |library| {
+        let version = library.version();
+        match device::cannot_run(version).or_else(|| device::lacks_enqueue(version)) {
+            Some(obstacle) => skip(test, &format!("{version}: {obstacle}")),
+            None => body(subject(library)?),
+        }
     });
 }
 
@@ -98,16 +112,31 @@ pub fn in_own_process<F: FnOnce() -> TestResult>(body: F) {
     assert!(passed(&output), "the process of the test ended with {}", output.status);
 }
 
+/// Runs the calling test, whose whole body is `body`, on each installed lean runtime.
+pub fn on_each_lean_runtime<F: FnOnce(Library) -> TestResult>(body: F) {
+    let test = path_of::<F>();
+    on_each(test, ("tensorrt-lean-10.16", lean_runtimes), body);
+}
+
 fn on_each_library(test: &str, body: impl FnOnce(Library) -> TestResult) {
+    on_each(test, ("tensorrt-rtx-1.7", releases), body);
+}
+
+/// Runs `body` on the library of this process, or this test in a process for each installed library; `example` is one to install.
+fn on_each(
+    test: &str,
+    (example, installed): (&str, fn() -> &'static [Release]),
+    body: impl FnOnce(Library) -> TestResult,
+) {
     let _library = LIBRARY.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(folder) = env::var_os(LIBRARY_VARIABLE) {
         let folder = Path::new(&folder);
         return on_library(folder, body).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     }
-    let releases = releases();
+    let releases = installed();
     if releases.is_empty() {
-        return skip(test, "no TensorRT is installed; run `twinfer backends install tensorrt-rtx-1.7`")
-            .expect("stderr is open");
+        let hint = format!("none is installed; run `twinfer backends install {example}`");
+        return skip(test, &hint).expect("stderr is open");
     }
     let failed: Vec<_> =
         releases.iter().filter(|release| !passes(test, release)).map(|release| &*release.name).collect();
@@ -144,12 +173,14 @@ fn path_of<F>() -> &'static str {
 struct Release {
     name: String,
     folder: PathBuf,
+    /// What the process of a test loads: the folder, or the file of a lean runtime.
+    library: PathBuf,
 }
 
 fn passes(test: &str, release: &Release) -> bool {
     let search_path = stand_ins(&release.folder);
     let environment =
-        [(LIBRARY_VARIABLE, release.folder.as_os_str()), ("LD_LIBRARY_PATH", OsStr::new(&search_path))];
+        [(LIBRARY_VARIABLE, release.library.as_os_str()), ("LD_LIBRARY_PATH", OsStr::new(&search_path))];
     let output = run_again(test, &environment);
     println!("{}", release.name);
     print(&output);
@@ -203,17 +234,32 @@ fn releases() -> &'static [Release] {
                 let _ = writeln!(io::stderr(), "skipped: {name}: {error}");
             }
         }
-        let installed = store.list().unwrap_or_default().into_iter();
-        let mut releases: Vec<_> = installed
-            .filter(|installed| installed.name.starts_with("tensorrt"))
-            .map(|installed| Release {
-                name: format!("{} {}", installed.name, installed.version),
-                folder: installed.directory,
-            })
-            .collect();
-        releases.sort_by(|one, other| one.name.cmp(&other.name));
-        releases
+        installed(&store, &["tensorrt", "tensorrt-rtx"], |one| one.directory.clone())
     })
+}
+
+/// The installed lean runtimes.
+fn lean_runtimes() -> &'static [Release] {
+    static RELEASES: OnceLock<Vec<Release>> = OnceLock::new();
+    RELEASES.get_or_init(|| {
+        let Ok(store) = Store::open() else { return Vec::new() };
+        installed(&store, &["tensorrt-lean"], |one| one.library().to_owned())
+    })
+}
+
+/// The installed releases of `products`, by name.
+fn installed(store: &Store, products: &[&str], library: fn(&Installed) -> PathBuf) -> Vec<Release> {
+    let all = store.list().unwrap_or_default().into_iter();
+    let mut releases: Vec<_> = all
+        .filter(|installed| products.contains(&installed.product.to_string().as_str()))
+        .map(|installed| Release {
+            name: format!("{} {}", installed.name, installed.version),
+            library: library(&installed),
+            folder: installed.directory,
+        })
+        .collect();
+    releases.sort_by(|one, other| one.name.cmp(&other.name));
+    releases
 }
 
 /// The methods that this process called, one per line, after a line that names the release.

@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
+mod lean_runtime;
+
 use std::{
     fs,
     io::{BufRead, BufReader, Read, Write},

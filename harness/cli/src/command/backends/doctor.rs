@@ -79,6 +79,10 @@ fn examine(store: &Store, loader: &Loader, library: &Installed) -> bool {
         print_missing(&missing);
         return true;
     }
+    if library.product == Product::TensorrtLean && store.find("tensorrt").is_err() {
+        line!(paint::faint("  no") => " {title}: no TensorRT is installed whose engines it could run");
+        return true;
+    }
     for variant in variants_on(library) {
         match started(&variant) {
             Ok(backend) => line!(paint::good("  ok") => " {title}: {} runs {backend}", variant.backend),
@@ -117,11 +121,18 @@ fn variants_on(library: &Installed) -> Vec<TrustedVariant> {
     if library.product == Product::ComputeSanitizer {
         return Vec::new();
     }
+    if library.product == Product::TensorrtLean {
+        return variants([format!("trt,runtime=lean-{},vc=on", library.version)]);
+    }
     let option = format!("version={}", library.version);
     let product = library.product.to_string();
     let backends = BackendName::with_library(&product);
-    let variants = backends.filter_map(|backend| format!("{backend},{option}").parse::<Variant>().ok());
-    // the user installed the library
+    variants(backends.map(|backend| format!("{backend},{option}")))
+}
+
+/// The variants that are written so. The user installed what they load.
+fn variants(texts: impl IntoIterator<Item = String>) -> Vec<TrustedVariant> {
+    let variants = texts.into_iter().filter_map(|text| text.parse().ok());
     variants.map(TrustedVariant::vouch).collect()
 }
 

@@ -38,17 +38,18 @@ pub fn run() -> Result<Exit, Failure> {
 
 fn print_installed(library: &Installed) {
     let Installed { name, version, product, directory, .. } = library;
-    let line = Styled::plain(format_args!("  {name:<18} {version:<10} {:<14} ", backends_on(*product)));
+    let line = Styled::plain(format_args!("  {name:<20} {version:<10} {:<14} ", backends_on(*product)));
     print(&(line + paint::faint(directory.display())));
 }
 
 fn print_available(name: &str, version: &str, product: Product, megabytes: u32) {
-    let line = Styled::plain(format_args!("  {name:<18} {version:<10} {:<14} ", backends_on(product)));
+    let line = Styled::plain(format_args!("  {name:<20} {version:<10} {:<14} ", backends_on(product)));
     print(&(line + paint::faint(format_args!("{megabytes} MB"))));
 }
 
-/// The names of the backends that load a product.
+/// The names of the backends that load a product. Those of TensorRT have their engines run by a lean runtime.
 fn backends_on(product: Product) -> String {
+    let product = if product == Product::TensorrtLean { Product::Tensorrt } else { product };
     let names: Vec<_> = BackendName::with_library(&product.to_string()).map(BackendName::label).collect();
     names.join(", ")
 }

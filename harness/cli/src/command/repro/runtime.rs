@@ -1,6 +1,6 @@
 //! The Python package that runs a model as a variant ran it.
 
-use twinfer_case::BackendName;
+use twinfer_case::{BackendName, Variant};
 use twinfer_libraries::{Environment, PACKAGES, PinnedPackage, Product};
 use twinfer_store::RecordedObservation;
 
@@ -36,13 +36,15 @@ impl Runtime {
                 title: "TensorRT",
                 packages: vec![requirement(Product::Tensorrt, "tensorrt", version), "polygraphy".to_owned()],
                 arguments: tensorrt("tensorrt", option("level")),
-                caveat: (observed.variant.backend == BackendName::TrtApi).then_some(
-                    "twinfer built this network layer by layer. The script goes through TensorRT's ONNX parser instead, and may not show the bug.",
-                ),
+                caveat: caveat(&observed.variant),
             },
             BackendName::TrtRtx => Self {
                 title: "TensorRT-RTX",
-                packages: vec![requirement(Product::TensorrtRtx, "tensorrt-rtx", version).replacen("-cu13-libs", "", 1)],
+                packages: vec![requirement(Product::TensorrtRtx, "tensorrt-rtx", version).replacen(
+                    "-cu13-libs",
+                    "",
+                    1,
+                )],
                 arguments: tensorrt("tensorrt_rtx", option("level")),
                 caveat: None,
             },
@@ -83,6 +85,19 @@ impl Runtime {
             ],
             caveat: None,
         }
+    }
+}
+
+/// What the script does in another way than a variant of TensorRT.
+fn caveat(variant: &Variant) -> Option<&'static str> {
+    if variant.lean_runtime().is_some() {
+        Some(
+            "twinfer ran this engine with a lean runtime of TensorRT. The script runs it with the TensorRT that builds it, and may not show the bug.",
+        )
+    } else {
+        (variant.backend == BackendName::TrtApi).then_some(
+            "twinfer built this network layer by layer. The script goes through TensorRT's ONNX parser instead, and may not show the bug.",
+        )
     }
 }
 
