@@ -1,0 +1,114 @@
+"""A twinfer worker around Torch-TensorRT, and around PyTorch itself.
+
+A model becomes a module of PyTorch, as a user of PyTorch writes it. With `ir=dynamo` and `ir=ts` Torch-TensorRT compiles the
+module through that front end; with `ir=eager` PyTorch runs it on the CPU, which shows whether the module computes what the model says.
+"""
+
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import worker_protocol
+
+NO_FUNCTION = "PyTorch cannot express this"
+QUANTIZERS = {"any": [{"operator": "QuantizeLinear"}, {"operator": "DequantizeLinear"}]}
+
+
+def inexpressible(rule, source, refuses, words):
+    """What PyTorch has no function for, which the conversion says itself."""
+    return {"rule": rule, "source": source, "refuses": refuses, "shows": {"stage": "parse", "words": words}}
+
+
+CAPABILITIES = [
+    inexpressible(
+        "torch-no-integer-convolution",
+        "PyTorch 2.2, torch.nn.functional: convolutions of floats; those of torch.ao.nn.quantized are not for CUDA",
+        {"any": [{"operator": "QLinearConv"}, {"operator": "ConvInteger"}]},
+        "torch.nn.functional has no",
+    ),
+]
+
+
+class TorchTensorRt(worker_protocol.Backend):
+    capabilities = CAPABILITIES
+    options = {"ir": ["dynamo", "ts", "eager"]}
+
+    def __init__(self, ir):
+        import onnx
+        import torch
+
+        import torch_module
+
+        torch.set_grad_enabled(False)
+        torch.set_num_threads(1)
+        self.onnx, self.torch, self.torch_module = onnx, torch, torch_module
+        if ir == "eager":
+            self.engine = PyTorch(torch)
+        else:
+            import torch_tensorrt_compiler
+
+            self.engine = torch_tensorrt_compiler.COMPILERS[ir]()
+        for name in ("name", "version", "arithmetic", "quantization", "device_use"):
+            setattr(self, name, getattr(self.engine, name))
+        self.capabilities = CAPABILITIES + self.engine.capabilities
+        self.types = {self.onnx.TensorProto.DataType.Name(number): dtype for number, dtype in torch_module.TYPES.items()}
+
+    def parse(self, model):
+        model = self.onnx.load_model_from_string(model)
+        # PyTorch reads no ONNX: whether a model is valid is for the checker to say. It demands shapes that ONNX leaves optional
+        if all(each.type.tensor_type.HasField("shape") for each in [*model.graph.input, *model.graph.output]):
+            self.onnx.checker.check_model(model, full_check=True)
+        return self.torch_module.convert(model)
+
+    def build(self, converted, runs):
+        inputs = [[(self.types[each["dtype"]], tuple(each["shape"])) for each in run] for run in runs]
+        return self.engine.build(converted, inputs)
+
+    def precision(self, built):
+        return built.precision()
+
+    def run(self, built, inputs, names):
+        return built.run(inputs, names)
+
+    def from_bytes(self, part, dtype, shape):
+        return self.torch_module.from_bytes(part, self.types[dtype], shape)
+
+    def described(self, tensor):
+        names = {dtype: name for name, dtype in self.types.items()}
+        plain = tensor.contiguous().cpu()
+        # numpy has no bfloat16
+        bits = plain.view(self.torch.int16) if plain.dtype == self.torch.bfloat16 else plain
+        return names[tensor.dtype], list(tensor.shape), bits.numpy().tobytes()
+
+
+class PyTorch:
+    """PyTorch without Torch-TensorRT, on the CPU."""
+
+    name, device_use = "PyTorch CPU", None
+    arithmetic, quantization, capabilities = {"subnormals": "gradual"}, "simulates", []
+
+    def __init__(self, torch):
+        self.version = torch.__version__.split("+")[0]
+
+    def build(self, converted, inputs):
+        module, nodes = converted
+        return Eager(module)
+
+
+class Eager:
+    """A module that PyTorch runs."""
+
+    def __init__(self, module):
+        self.module = module
+
+    def precision(self):
+        return None
+
+    def run(self, inputs, names):
+        outputs = self.module(*inputs)
+        return list(outputs) if isinstance(outputs, tuple) else [outputs], {}
+
+
+if __name__ == "__main__":
+    worker_protocol.serve("torch-tensorrt", TorchTensorRt)
