@@ -5,19 +5,23 @@ module through that front end; with `ir=eager` PyTorch runs it on the CPU, which
 """
 
 import os
+import re
 import sys
+import traceback
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import worker_protocol
 
-NO_FUNCTION = "PyTorch cannot express this"
-QUANTIZERS = {"any": [{"operator": "QuantizeLinear"}, {"operator": "DequantizeLinear"}]}
+# errors of Torch-TensorRT name the source file of its converter, in Python or in C++
+THROWN = re.compile(r"Error thrown at (?:\S*/)?([\w.]+):\d+")
+# after these no call to CUDA succeeds
+LOST = re.compile(r"CUDA error: (?!invalid|out of memory)|illegal memory access|device-side assert")
 
 
 def inexpressible(rule, source, refuses, words):
-    """What PyTorch has no function for, which the conversion says itself."""
-    return {"rule": rule, "source": source, "refuses": refuses, "shows": {"stage": "parse", "words": words}}
+    """What PyTorch has no function for. The conversion says so in these words, while it reads the model or runs its module."""
+    return {"rule": rule, "source": source, "refuses": refuses, "shows": {"words": words}}
 
 
 CAPABILITIES = [
@@ -26,6 +30,24 @@ CAPABILITIES = [
         "PyTorch 2.2, torch.nn.functional: convolutions of floats; those of torch.ao.nn.quantized are not for CUDA",
         {"any": [{"operator": "QLinearConv"}, {"operator": "ConvInteger"}]},
         "torch.nn.functional has no",
+    ),
+    inexpressible(
+        "torch-crops-both-ends-alike",
+        "PyTorch 2.2, torch.nn.ConvTranspose2d: padding is one number an axis; output_padding is below the stride or the dilation",
+        {"operator": "ConvTranspose"},
+        "crops both ends alike",
+    ),
+    inexpressible(
+        "torch-pools-both-ends-alike",
+        "PyTorch 2.2, torch.nn.MaxPool2d: padding is one number an axis, half of the kernel at most",
+        {"operator": "MaxPool"},
+        "pads both ends alike",
+    ),
+    inexpressible(
+        "torch-constant-scales",
+        "pytorch-quantization: a quantizer keeps its scale and its zero point as attributes of the module",
+        {"any": ["computed-scale", "computed-zero-point"]},
+        "constant scales and zero points",
     ),
 ]
 
@@ -45,6 +67,8 @@ class TorchTensorRt(worker_protocol.Backend):
         self.onnx, self.torch, self.torch_module = onnx, torch, torch_module
         if ir == "eager":
             self.engine = PyTorch(torch)
+        elif not torch.cuda.is_available():
+            raise worker_protocol.Fault(f"torch-tensorrt with ir={ir} needs an NVIDIA GPU with a driver for CUDA 12: ir=eager needs none")
         else:
             import torch_tensorrt_compiler
 
@@ -70,6 +94,16 @@ class TorchTensorRt(worker_protocol.Backend):
 
     def run(self, built, inputs, names):
         return built.run(inputs, names)
+
+    def refusal(self, error):
+        """The source file that raised the error tells errors apart, as far as it is one of Torch-TensorRT."""
+        text = str(error)
+        if LOST.search(text):
+            raise SystemExit(f"the CUDA context is lost: {text}")
+        thrown = THROWN.findall(text)
+        frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "/torch_tensorrt/" in frame.filename]
+        named = thrown[-1:] or [f"{os.path.basename(frame.filename)} {frame.name}" for frame in frames[-1:]]
+        return (named[0] if named else getattr(error, "code", type(error).__name__)), text
 
     def from_bytes(self, part, dtype, shape):
         return self.torch_module.from_bytes(part, self.types[dtype], shape)
