@@ -110,9 +110,10 @@ def cropped_pads(inputs, strides, reaches, appended, auto_pad, output_shape):
     """The positions that `output_shape` or `auto_pad` crop at both ends of each axis."""
     pads = []
     for place, (extent, stride, reach, more) in enumerate(zip(inputs, strides, reaches, appended)):
-        natural = stride * (extent - 1) + reach
+        natural = stride * (extent - 1) + reach + more
         wanted = output_shape[-len(inputs):][place] if output_shape else min(extent * stride, natural)
-        pads.append(split(natural + more - wanted, auto_pad))
+        before, _ = split(max(natural - wanted, 0), auto_pad)
+        pads.append((before, natural - wanted - before))
     return pads
 
 

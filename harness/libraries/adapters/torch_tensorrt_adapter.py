@@ -54,14 +54,16 @@ CAPABILITIES = [
 
 class TorchTensorRt(worker_protocol.Backend):
     capabilities = CAPABILITIES
-    options = {"ir": ["dynamo", "ts", "eager"]}
+    options = {"ir": ["dynamo", "ts", "eager"], "level": ["default", "0", "1", "2", "3", "4", "5"]}
 
-    def __init__(self, ir):
+    def __init__(self, ir, level):
         import onnx
         import torch
 
         import torch_module
 
+        if level != "default" and ir != "dynamo":
+            raise worker_protocol.Fault("level is an option of ir=dynamo: the other front ends have none", "variant")
         torch.set_grad_enabled(False)
         torch.set_num_threads(1)
         self.onnx, self.torch, self.torch_module = onnx, torch, torch_module
@@ -72,8 +74,8 @@ class TorchTensorRt(worker_protocol.Backend):
         else:
             import torch_tensorrt_compiler
 
-            self.engine = torch_tensorrt_compiler.COMPILERS[ir]()
-        for name in ("name", "version", "arithmetic", "quantization", "device_use"):
+            self.engine = torch_tensorrt_compiler.COMPILERS[ir](level)
+        for name in ("name", "version", "limitations", "arithmetic", "quantization", "device_use"):
             setattr(self, name, getattr(self.engine, name))
         self.capabilities = CAPABILITIES + self.engine.capabilities
         self.types = {self.onnx.TensorProto.DataType.Name(number): dtype for number, dtype in torch_module.TYPES.items()}
@@ -121,6 +123,16 @@ class PyTorch:
 
     name, device_use = "PyTorch CPU", None
     arithmetic, quantization, capabilities = {"subnormals": "gradual"}, "simulates", []
+    limitations = [
+        {
+            "rule": "torch-fake-quantize-of-infinity",
+            "source": "seen in 2.2.0: torch.fake_quantize_per_tensor_affine converts to a 64-bit integer before it saturates, "
+            "so that infinity becomes the lowest integer",
+            "concerns": {"operator": "QuantizeLinear"},
+            "effect": "wrong-values",
+            "mutants": ["quantized-through-int32"],
+        },
+    ]
 
     def __init__(self, torch):
         self.version = torch.__version__.split("+")[0]

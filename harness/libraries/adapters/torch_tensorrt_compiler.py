@@ -1,24 +1,28 @@
 """Torch-TensorRT's two front ends, and what they leave to PyTorch."""
 
 import json
+import logging
 import re
 
 import torch
 import torch_tensorrt
 import worker_protocol
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 import torch_operators
 
 QUANTIZERS = (torch_operators.fake_quantize_per_tensor, torch_operators.fake_quantize_per_channel)
 PLACE = "PyTorch"
 NOTHING = "no node runs in TensorRT"
-# where a line of the module's generated code assigns the value of a node
+# a line of a module's generated code assigns the value of a node; traces name the line
 ASSIGNED = re.compile(r"^\s*(\w+) = ", re.MULTILINE)
+LINE = re.compile(r"<eval_with_key>\.\d+\((\d+)\): forward")
 # operators of graphs that compute nothing
 GLUE = {"<built-in function getitem>", "aten::detach"}
 DATATYPES = {"FP32": "FLOAT", "Float": "FLOAT", "FP16": "FLOAT16", "Half": "FLOAT16", "Int8": "INT8", "Int32": "INT32", "Bool": "BOOL"}
 
 torch_tensorrt.logging.set_reportable_log_level(torch_tensorrt.logging.Level.Error)
+logging.getLogger("torch_tensorrt").setLevel(logging.ERROR)
 # what stays in PyTorch is not what is tested: its own kernels are enough
 torch.backends.cudnn.enabled = False
 
@@ -27,10 +31,9 @@ class Compiler:
     """A front end of Torch-TensorRT."""
 
     version = torch_tensorrt.__version__.split("+")[0]
-    device_use, quantization = "alone", "unstated"
+    quantization, limitations = "unstated", []
     # 32-bit floats stay what they are: the module is compiled without TF32
     arithmetic = {"operands": "exact", "algorithms": "any"}
-    settings = {"min_block_size": 1, "disable_tf32": True}
     capabilities = [
         {
             "rule": "torch-tensorrt-nothing-in-tensorrt",
@@ -38,13 +41,26 @@ class Compiler:
             "refuses": {"all": []},
             "shows": {"stage": "build", "words": NOTHING},
         },
+        {
+            "rule": "torch-tensorrt-no-integer-inputs",
+            "source": "Torch-TensorRT 2.2.0, torch_tensorrt/_Input.py: \"support: bool, int32, long, half, float\"",
+            "refuses": {"any": [{"dtype": "INT8"}, {"dtype": "UINT8"}, {"dtype": "BFLOAT16"}]},
+            "shows": {"stage": "build", "words": "unsupported data type as an input data type"},
+        },
     ]
+
+    def __init__(self, level):
+        # builds time kernels, except at the lowest level
+        self.device_use = "shared" if level == "0" else "alone"
+        self.settings = {"min_block_size": 1, "disable_tf32": True}
 
     def build(self, converted, runs):
         module, nodes = converted
+        for run in runs:
+            can_run(module, run)
         module = module.cuda()
         compiled = self.compile(module, self.inputs(module, runs), self.precisions(module, runs))
-        engines, elsewhere = self.engines(compiled), self.elsewhere(compiled, nodes)
+        engines, elsewhere = self.engines(compiled), self.elsewhere(compiled, module.code, nodes)
         if not engines:
             raise worker_protocol.Refused("nothing-in-tensorrt", f"{NOTHING}: {', '.join(sorted({each['operator'] for each in elsewhere}))}")
         return Compiled(compiled, [layer for engine in engines for layer in layers(engine)] + elsewhere)
@@ -73,6 +89,11 @@ class Dynamo(Compiler):
 
     name = "Torch-TensorRT dynamo"
 
+    def __init__(self, level):
+        super().__init__(level)
+        if level != "default":
+            self.settings["optimization_level"] = int(level)
+
     def compile(self, module, inputs, precisions):
         try:
             return torch_tensorrt.compile(
@@ -84,7 +105,7 @@ class Dynamo(Compiler):
     def engines(self, compiled):
         return [child.get_layer_info for _, child in compiled.named_children() if hasattr(child, "get_layer_info")]
 
-    def elsewhere(self, compiled, nodes):
+    def elsewhere(self, compiled, code, nodes):
         """The nodes that PyTorch runs: those of the graph itself, and of parts that were no engine."""
         parts = [compiled] + [child for _, child in compiled.named_children() if isinstance(child, torch.fx.GraphModule)]
         left = [node for part in parts for node in part.graph.nodes if node.op == "call_function" and str(node.target) not in GLUE]
@@ -109,12 +130,19 @@ class TorchScript(Compiler):
         names = [node.inputsAt(1).node().s("name") for node in every_node(compiled.graph) if node.kind() == "tensorrt::execute_engine"]
         return [getattr(compiled, name).get_engine_layer_info for name in names]
 
-    def elsewhere(self, compiled, nodes):
+    def elsewhere(self, compiled, code, nodes):
+        lines = code.splitlines()
         left = [node for node in every_node(compiled.graph) if node.kind().startswith("aten::") and node.kind() not in GLUE]
-        return [stays(node.kind(), ASSIGNED.findall(node.sourceRange()), nodes) for node in left]
+        return [stays(node.kind(), assigned(node.sourceRange(), lines), nodes) for node in left]
 
 
 COMPILERS = {"dynamo": Dynamo, "ts": TorchScript}
+
+
+def can_run(module, run):
+    """Raises what PyTorch itself says of the module for these inputs. Nothing is computed."""
+    with FakeTensorMode(allow_non_fake_inputs=True):
+        module(*(torch.empty(shape, dtype=dtype) for dtype, shape in run))
 
 
 def every_node(graph):
@@ -122,6 +150,12 @@ def every_node(graph):
         yield node
         for block in node.blocks():
             yield from every_node(block)
+
+
+def assigned(trace, lines):
+    """The nodes of a module whose lines of code a trace names."""
+    numbers = [int(number) - 1 for number in LINE.findall(trace)]
+    return [name for number in numbers if number < len(lines) for name in ASSIGNED.findall(lines[number])]
 
 
 def layer(name, operator, **known):
