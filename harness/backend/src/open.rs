@@ -23,6 +23,7 @@ pub fn open_watched(
         BackendName::OpenVino
         | BackendName::OnnxReference
         | BackendName::Tract
+        | BackendName::TorchTensorRt
         | BackendName::Rten
         | BackendName::External(_) => Err(OpenError::External(variant.backend.to_string())),
     }

@@ -31,6 +31,7 @@ mod search_path;
 mod stand_in;
 mod step;
 mod store;
+mod torch_packages;
 mod verify;
 mod wheel;
 #[cfg(test)]

@@ -23,11 +23,14 @@ pub enum Product {
     OnnxReference,
     /// tract's Python package.
     Tract,
+    /// Torch-TensorRT's Python package, with PyTorch and TensorRT.
+    #[serde(rename = "torch-tensorrt")]
+    TorchTensorRt,
 }
 
 impl Product {
     /// All products, most specific first: a folder of ONNX Runtime with the CUDA provider also holds ONNX Runtime.
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::OnnxruntimeCuda,
         Self::Onnxruntime,
         Self::Tensorrt,
@@ -36,6 +39,7 @@ impl Product {
         Self::OpenVino,
         Self::OnnxReference,
         Self::Tract,
+        Self::TorchTensorRt,
     ];
 
     /// The products that are recognized by the names of their files, in the same order.
@@ -61,7 +65,7 @@ impl Product {
             Self::Tensorrt => &["libnvinfer.so", "libnvonnxparser.so"],
             Self::TensorrtRtx => &["libtensorrt_rtx.so", "libtensorrt_onnxparser_rtx.so"],
             Self::ComputeSanitizer => &["compute-sanitizer", "libsanitizer-collection.so"],
-            Self::OpenVino | Self::OnnxReference | Self::Tract => &[],
+            Self::OpenVino | Self::OnnxReference | Self::Tract | Self::TorchTensorRt => &[],
         }
     }
 
@@ -75,7 +79,8 @@ impl Product {
             | Self::ComputeSanitizer
             | Self::OpenVino
             | Self::OnnxReference
-            | Self::Tract => &[],
+            | Self::Tract
+            | Self::TorchTensorRt => &[],
         }
     }
 
@@ -111,6 +116,7 @@ impl fmt::Display for Product {
             Self::OpenVino => "openvino",
             Self::OnnxReference => "onnx-reference",
             Self::Tract => "tract",
+            Self::TorchTensorRt => "torch-tensorrt",
         })
     }
 }
