@@ -22,6 +22,21 @@ class Inexpressible(Exception):
         self.code = code
 
 
+class Invalid(Exception):
+    """ONNX does not allow this, but PyTorch would never see it."""
+
+    def __init__(self, code, message):
+        super().__init__(message)
+        self.code = code
+
+
+def check_attributes(pads, auto_pad, kernel_shape, kernel):
+    if pads is not None and auto_pad != "NOTSET":
+        raise Invalid("pads with auto_pad", f"pads is {pads} and auto_pad is {auto_pad}")
+    if kernel_shape is not None and kernel_shape != kernel:
+        raise Invalid("kernel_shape", f"kernel_shape is {kernel_shape} and that of the weights is {kernel}")
+
+
 def of_rank(functions, tensor, operator):
     rank = tensor.dim() - 2
     if rank not in functions:
@@ -74,7 +89,8 @@ def conv(x, weight, bias=None, *, strides=None, dilations=None, pads=None, auto_
     function = of_rank(CONVOLUTIONS, x, "convolution")
     rank = x.dim() - 2
     strides, dilations = per_axis(strides, rank, 1), per_axis(dilations, rank, 1)
-    kernel = kernel_shape or extents(weight)
+    kernel = extents(weight)
+    check_attributes(pads, auto_pad, kernel_shape, kernel)
     pads = window_pads(x, kernel, strides, dilations, pads, auto_pad)
     if not is_symmetric(pads):
         x, pads = padded(x, pads, 0.0), [(0, 0)] * rank
@@ -89,8 +105,11 @@ def conv_transpose(
     rank = x.dim() - 2
     strides, dilations = per_axis(strides, rank, 1), per_axis(dilations, rank, 1)
     appended = per_axis(output_padding, rank, 0)
+    kernel = extents(weight)
+    check_attributes(pads, auto_pad, kernel_shape, kernel)
+    if any(more >= max(stride, dilation) for more, stride, dilation in zip(appended, strides, dilations)):
+        raise Invalid("output_padding", f"output_padding is {appended} with strides {strides} and dilations {dilations}")
     if output_shape or auto_pad in AUTOMATIC:
-        kernel = kernel_shape or extents(weight)
         pads = cropped_pads(extents(x), strides, dilated(kernel, dilations), appended, auto_pad, output_shape)
     else:
         pads = per_axis(pads, 2 * rank, 0)
@@ -144,12 +163,19 @@ def identity(x):
     return x.clone()
 
 
+def from_front(axis, x):
+    """The axis of `x`, counted from the first one."""
+    if not -x.dim() <= axis < x.dim():
+        raise Invalid("axis", f"axis is {axis} for {x.dim()} axes")
+    return axis % x.dim()
+
+
 def along(parameter, x, axis):
     """A scale or a zero point in a shape that broadcasts along an axis of `x`."""
     if parameter.numel() == 1:
         return parameter.reshape(())
     shape = [1] * x.dim()
-    shape[axis] = -1
+    shape[from_front(axis, x)] = -1
     return parameter.reshape(shape)
 
 
@@ -174,4 +200,4 @@ def fake_quantize_per_tensor(x, *, scale, zero_point, dtype):
 
 
 def fake_quantize_per_channel(x, scale, zero_point, *, dtype, axis):
-    return torch.fake_quantize_per_channel_affine(x, scale, zero_point, axis % x.dim(), *INTEGERS[dtype])
+    return torch.fake_quantize_per_channel_affine(x, scale, zero_point, from_front(axis, x), *INTEGERS[dtype])
