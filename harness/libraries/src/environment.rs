@@ -1,6 +1,6 @@
 //! Python environments of pinned packages, each with the adapter that serves its backend.
 
-use crate::{Digest, Product, digest::sha256_of, torch_packages};
+use crate::{Digest, PinnedPackage, Product, digest::sha256_of, pinned_package::Python, torch_packages};
 
 /// The pinned packages of a backend that is a Python package, and the adapter around it, which `backends install NAME` makes a Python
 /// environment of.
@@ -18,28 +18,6 @@ pub struct Environment {
     pub(crate) python: Python,
     /// The adapter's source: the file that Python runs, then those that it imports.
     pub(crate) sources: &'static [Source],
-}
-
-/// A Python package of an environment, in one version.
-#[derive(Debug, PartialEq, Eq)]
-pub struct PinnedPackage {
-    /// The name of the package on PyPI.
-    pub distribution: &'static str,
-    /// The version.
-    pub version: &'static str,
-    /// The versions of Python that it is pinned for.
-    pub(crate) pythons: &'static [&'static str],
-    /// The SHA-256 of the wheel for each of them.
-    pub(crate) hashes: &'static [&'static str],
-}
-
-/// A Python that runs environments.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Python {
-    /// The program; the first of this name on `PATH` counts.
-    pub program: &'static str,
-    /// Its versions for which every package of the environment has a wheel.
-    pub versions: &'static [&'static str],
 }
 
 /// A file of an adapter, which this program contains.
@@ -66,19 +44,6 @@ impl Environment {
             name.split_once("==").map_or((name, None), |(name, version)| (name, Some(version)));
         let environment = Product::named(name).and_then(Self::of);
         environment.filter(|environment| version.is_none_or(|version| version == environment.version))
-    }
-}
-
-impl PinnedPackage {
-    /// What pip is asked for.
-    pub fn requirement(&self) -> String {
-        format!("{}=={}", self.distribution, self.version)
-    }
-
-    /// The SHA-256 of the wheel for a version of Python; `None` if there is no wheel.
-    pub(crate) fn sha256(&self, python: &str) -> Option<&'static str> {
-        let place = self.pythons.iter().position(|known| *known == python)?;
-        self.hashes.get(place).copied()
     }
 }
 

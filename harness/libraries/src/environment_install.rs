@@ -8,8 +8,8 @@ use std::{
 use crate::{
     Environment, Error, Installed, PinnedPackage, Release, Step, Store,
     digest::sha256,
-    environment::Python,
     manifest::{FORMAT, LibraryFile, Manifest, Origin},
+    pinned_package::Python,
     pip,
     python::{self, packages_in},
     wheel_tree,

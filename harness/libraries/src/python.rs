@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use crate::{Environment, Error, Installed, environment::Python, program::output_within};
+use crate::{Environment, Error, Installed, pinned_package::Python, program::output_within};
 
 /// The folder of an environment that holds its unpacked packages.
 pub(crate) const PACKAGES: &str = "site-packages";

@@ -1,6 +1,6 @@
 //! The pinned packages of Torch-TensorRT's environment.
 
-use crate::environment::{PinnedPackage, Python};
+use crate::pinned_package::{PinnedPackage, Python};
 
 /// The only Python that has wheels of all these packages: TensorRT 8.6.0 ends with it, and so does what Torch-TensorRT 2.2.0 needs.
 pub(crate) const PYTHON: Python = Python { program: "python3.10", versions: &["3.10"] };
