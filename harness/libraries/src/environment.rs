@@ -195,19 +195,42 @@ mod tests {
         }
     }
 
-    #[test]
-    fn adapters_send_codes_that_the_protocol_takes_for_codes() {
+    /// What Python prints for `expression`, with the arguments `words`.
+    fn protocol_prints(expression: &str, words: &[&str]) -> Vec<String> {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join(PROTOCOL.name), PROTOCOL.text).unwrap();
-        let script = "import sys; sys.path.insert(0, sys.argv[1]); import worker_protocol; \
-                      print(*map(worker_protocol.plain, sys.argv[2:]), sep='\\n')";
-        let codes = ["conv.cpp", "Failed analyse for node #… ConvHir, with some thirty letters", "…"];
+        let script =
+            format!("import sys; sys.path.insert(0, sys.argv[1]); import worker_protocol; {expression}");
         let mut python = std::process::Command::new("python3");
-        let output = python.args(["-I", "-c", script]).arg(folder.path()).args(codes).output().unwrap();
+        let output = python.args(["-I", "-c", &script]).arg(folder.path()).args(words).output().unwrap();
         assert!(output.status.success(), "{output:?}");
-        let plain = String::from_utf8(output.stdout).unwrap();
-        let plain: Vec<_> = plain.lines().collect();
+        String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn adapters_send_codes_that_the_protocol_takes_for_codes() {
+        let codes = ["conv.cpp", "Failed analyse for node #… ConvHir, with some thirty letters", "…"];
+        let plain = protocol_prints("print(*map(worker_protocol.plain, sys.argv[2:]), sep='\\n')", &codes);
         assert_eq!(plain, ["conv cpp", "Failed analyse for node ConvHir with som", "error"]);
+    }
+
+    #[test]
+    fn adapters_take_their_own_options_and_their_values() {
+        let of = |variant: &str| {
+            let known = "{'ir': ['dynamo', 'ts']}";
+            let chosen = format!("worker_protocol.chosen_options(sys.argv[2], {known})");
+            let told = format!(
+                "exec(\"try: print({chosen})\\nexcept worker_protocol.Fault as fault: print(fault.cause, fault)\")"
+            );
+            protocol_prints(&told, &[variant]).concat()
+        };
+        assert_eq!(of("torch"), "{'ir': 'dynamo', 'version': None}");
+        assert_eq!(of("torch,ir=ts,version=2"), "{'ir': 'ts', 'version': '2'}");
+        assert_eq!(of("torch,ir=fx"), "variant ir=fx is unknown to torch: use one of dynamo, ts");
+        assert_eq!(
+            of("torch,opt=off"),
+            "variant unknown option 'opt' of torch: it takes ir and version alone"
+        );
     }
 
     #[test]
