@@ -7,7 +7,7 @@ pub(crate) const PYTHON: Python = Python { program: "python3.10", versions: &["3
 /// The release of Torch-TensorRT, the last one that works with TensorRT 8.
 pub(crate) const VERSION: &str = "2.2.0";
 /// The size of all wheels in megabytes.
-pub(crate) const MEGABYTES: u32 = 3_950;
+pub(crate) const MEGABYTES: u32 = 3_495;
 
 /// Declares packages with the SHA-256 of their wheels for [`PYTHON`], a row each.
 macro_rules! packages {
