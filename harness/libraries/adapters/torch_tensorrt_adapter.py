@@ -19,6 +19,10 @@ THROWN = re.compile(r"Error thrown at (?:\S*/)?([\w.]+):\d+")
 LOST = re.compile(r"CUDA error: (?!invalid|out of memory)|illegal memory access|device-side assert")
 
 
+# whatever the graph: these rules tell by the words of the error alone
+ANY = {"all": []}
+
+
 def inexpressible(rule, source, refuses, words):
     """What PyTorch has no function for. The conversion says so in these words, while it reads the model or runs its module."""
     return {"rule": rule, "source": source, "refuses": refuses, "shows": {"words": words}}
@@ -34,13 +38,13 @@ CAPABILITIES = [
     inexpressible(
         "torch-crops-both-ends-alike",
         "PyTorch 2.2, torch.nn.ConvTranspose2d: padding is one number an axis; output_padding is below the stride or the dilation",
-        {"operator": "ConvTranspose"},
+        ANY,
         "crops both ends alike",
     ),
     inexpressible(
         "torch-pools-both-ends-alike",
         "PyTorch 2.2, torch.nn.MaxPool2d: padding is one number an axis, half of the kernel at most",
-        {"operator": "MaxPool"},
+        ANY,
         "pads both ends alike",
     ),
     inexpressible(

@@ -1,9 +1,9 @@
 """Torch-TensorRT's two front ends, and what they leave to PyTorch."""
 
-import json
 import logging
 import re
 
+import tensorrt
 import torch
 import torch_tensorrt
 import worker_protocol
@@ -14,12 +14,12 @@ import torch_operators
 QUANTIZERS = (torch_operators.fake_quantize_per_tensor, torch_operators.fake_quantize_per_channel)
 PLACE = "PyTorch"
 NOTHING = "no node runs in TensorRT"
+INTEGERS = "integers as outputs"
 # a line of a module's generated code assigns the value of a node; traces name the line
 ASSIGNED = re.compile(r"^\s*(\w+) = ", re.MULTILINE)
 LINE = re.compile(r"<eval_with_key>\.\d+\((\d+)\): forward")
 # operators of graphs that compute nothing
 GLUE = {"<built-in function getitem>", "aten::detach"}
-DATATYPES = {"FP32": "FLOAT", "Float": "FLOAT", "FP16": "FLOAT16", "Half": "FLOAT16", "Int8": "INT8", "Int32": "INT32", "Bool": "BOOL"}
 
 torch_tensorrt.logging.set_reportable_log_level(torch_tensorrt.logging.Level.Error)
 logging.getLogger("torch_tensorrt").setLevel(logging.ERROR)
@@ -44,12 +44,20 @@ class Compiler:
         {
             "rule": "torch-tensorrt-no-integer-inputs",
             "source": "Torch-TensorRT 2.2.0, torch_tensorrt/_Input.py: \"support: bool, int32, long, half, float\"",
-            "refuses": {"any": [{"dtype": "INT8"}, {"dtype": "UINT8"}, {"dtype": "BFLOAT16"}]},
+            "refuses": {"all": []},
             "shows": {"stage": "build", "words": "unsupported data type as an input data type"},
+        },
+        {
+            "rule": "torch-tensorrt-no-integer-outputs",
+            "source": "pytorch-quantization: quantized values are floats between fake quantizers, and no module returns their integers",
+            "refuses": {"all": []},
+            "shows": {"stage": "build", "words": INTEGERS},
         },
     ]
 
     def __init__(self, level):
+        # TensorRT loads its kernels with the first builder and drops them with the last, which takes seconds each time
+        self.builder = tensorrt.Builder(tensorrt.Logger(tensorrt.Logger.ERROR))
         # builds time kernels, except at the lowest level
         self.device_use = "shared" if level == "0" else "alone"
         self.settings = {"min_block_size": 1, "disable_tf32": True}
@@ -57,13 +65,18 @@ class Compiler:
     def build(self, converted, runs):
         module, nodes = converted
         for run in runs:
-            can_run(module, run)
+            if any(output in torch_operators.INTEGERS for output in output_types(module, run)):
+                raise worker_protocol.Refused("integer-outputs", f"a module of PyTorch does not have {INTEGERS}")
         module = module.cuda()
-        compiled = self.compile(module, self.inputs(module, runs), self.precisions(module, runs))
-        engines, elsewhere = self.engines(compiled), self.elsewhere(compiled, module.code, nodes)
-        if not engines:
-            raise worker_protocol.Refused("nothing-in-tensorrt", f"{NOTHING}: {', '.join(sorted({each['operator'] for each in elsewhere}))}")
-        return Compiled(compiled, [layer for engine in engines for layer in layers(engine)] + elsewhere)
+        compiled = Compiled()
+        for part in self.together(runs):
+            one = self.compile(module, self.inputs(module, part), self.precisions(module, part))
+            compiled.add(part, one, self.engines(one), self.elsewhere(one, module.code, nodes))
+        return compiled
+
+    def together(self, runs):
+        """The runs in parts, each of which has a compiled module of its own."""
+        return [runs]
 
     def inputs(self, module, runs):
         """What the front ends need to know of the inputs: shapes from the smallest to the largest, the best for the first run."""
@@ -89,6 +102,10 @@ class Dynamo(Compiler):
 
     name = "Torch-TensorRT dynamo"
 
+    def together(self, runs):
+        """A part for each set of shapes: to torch.export each extent of each input varies by itself, from 2 on."""
+        return [[run] for run in {tuple(shape for _, shape in run): run for run in runs}.values()]
+
     def __init__(self, level):
         super().__init__(level)
         if level != "default":
@@ -103,7 +120,7 @@ class Dynamo(Compiler):
             torch._dynamo.reset()
 
     def engines(self, compiled):
-        return [child.get_layer_info for _, child in compiled.named_children() if hasattr(child, "get_layer_info")]
+        return [name for name, child in compiled.named_children() if not isinstance(child, torch.fx.GraphModule)]
 
     def elsewhere(self, compiled, code, nodes):
         """The nodes that PyTorch runs: those of the graph itself, and of parts that were no engine."""
@@ -124,11 +141,10 @@ class TorchScript(Compiler):
     def compile(self, module, inputs, precisions):
         examples = [each.torch_tensor.cuda() for each in inputs]
         traced = torch.jit.trace(module, examples, check_trace=False)
-        return torch_tensorrt.compile(traced, ir="ts", inputs=inputs, enabled_precisions=precisions, debug=True, **self.settings)
+        return torch_tensorrt.compile(traced, ir="ts", inputs=inputs, enabled_precisions=precisions, **self.settings)
 
     def engines(self, compiled):
-        names = [node.inputsAt(1).node().s("name") for node in every_node(compiled.graph) if node.kind() == "tensorrt::execute_engine"]
-        return [getattr(compiled, name).get_engine_layer_info for name in names]
+        return [node.inputsAt(1).node().s("name") for node in every_node(compiled.graph) if node.kind() == "tensorrt::execute_engine"]
 
     def elsewhere(self, compiled, code, nodes):
         lines = code.splitlines()
@@ -139,10 +155,11 @@ class TorchScript(Compiler):
 COMPILERS = {"dynamo": Dynamo, "ts": TorchScript}
 
 
-def can_run(module, run):
-    """Raises what PyTorch itself says of the module for these inputs. Nothing is computed."""
+def output_types(module, run):
+    """The types of the outputs for these inputs, or what PyTorch itself says against them. Nothing is computed."""
     with FakeTensorMode(allow_non_fake_inputs=True):
-        module(*(torch.empty(shape, dtype=dtype) for dtype, shape in run))
+        outputs = module(*(torch.empty(shape, dtype=dtype) for dtype, shape in run))
+    return [output.dtype for output in (outputs if isinstance(outputs, tuple) else [outputs])]
 
 
 def every_node(graph):
@@ -167,35 +184,24 @@ def stays(operator, assigned, nodes):
     return layer(operator, operator, placement=PLACE, nodes=sorted({nodes[name] for name in assigned if name in nodes}))
 
 
-def layers(layer_information):
-    """The layers of an engine, as far as its inspector describes them."""
-    found = json.loads(layer_information() or "{}").get("Layers", [])
-    return [layer(each, "TensorRT") if isinstance(each, str) else described(each) for each in found]
-
-
-def described(each):
-    weights, tactic = each.get("Weights"), each.get("TacticName")
-    types = {place.lower(): [dtype for port in each.get(place, []) if (dtype := datatype(port))] for place in ("Inputs", "Outputs")}
-    return layer(
-        each.get("Name", ""), each.get("LayerType", "TensorRT"), tactic=tactic,
-        weights=DATATYPES.get(weights.get("Type")) if isinstance(weights, dict) else None, **types,
-    )
-
-
-def datatype(port):
-    words = str(port.get("Format/Datatype", "")).split()
-    return next((DATATYPES[word] for word in reversed(words) if word in DATATYPES), None)
-
-
 class Compiled:
-    """A module that Torch-TensorRT compiled."""
+    """What Torch-TensorRT made of a module: one for all shapes of inputs, or one for each."""
 
-    def __init__(self, module, layers):
-        self.module, self.layers = module, layers
+    def __init__(self):
+        self.modules, self.layers = {}, []
+
+    def add(self, runs, module, engines, elsewhere):
+        if not engines:
+            operators = sorted({each["operator"] for each in elsewhere})
+            raise worker_protocol.Refused("nothing-in-tensorrt", f"{NOTHING}: {', '.join(operators)}")
+        self.modules |= {tuple(shape for _, shape in run): module for run in runs}
+        # what an inspector says of an engine is not asked for: TensorRT 8.6 then logs that destroying the engine is an error
+        self.layers += [layer(engine, "TensorRT engine") for engine in engines] + elsewhere
 
     def precision(self):
-        return {"source": "engine-inspector", "layers": self.layers}
+        return {"source": "node-placement", "layers": self.layers}
 
     def run(self, inputs, names):
-        outputs = self.module(*(each.cuda() for each in inputs))
+        module = self.modules[tuple(tuple(each.shape) for each in inputs)]
+        outputs = module(*(each.cuda() for each in inputs))
         return list(outputs) if isinstance(outputs, (tuple, list)) else [outputs], {}
