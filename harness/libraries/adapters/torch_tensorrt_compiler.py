@@ -69,14 +69,14 @@ class Compiler:
                 raise worker_protocol.Refused("integer-outputs", f"a module of PyTorch does not have {INTEGERS}")
         module = module.cuda()
         compiled = Compiled()
-        for part in self.together(runs):
+        for part in self.together(module, runs):
             one = self.compile(module, self.inputs(module, part), self.precisions(module, part))
             compiled.add(part, one, self.engines(one), self.elsewhere(one, module.code, nodes))
         return compiled
 
-    def together(self, runs):
+    def together(self, module, runs):
         """The runs in parts, each of which has a compiled module of its own."""
-        return [runs]
+        return list({shapes(run): [run] for run in runs}.values())
 
     def inputs(self, module, runs):
         """What the front ends need to know of the inputs: shapes from the smallest to the largest, the best for the first run."""
@@ -100,11 +100,8 @@ class Compiler:
 class Dynamo(Compiler):
     """`ir="dynamo"`: torch.export, and converters in Python."""
 
+    # to torch.export each extent of each input varies by itself, from 2 on: a module for each set of shapes
     name = "Torch-TensorRT dynamo"
-
-    def together(self, runs):
-        """A part for each set of shapes: to torch.export each extent of each input varies by itself, from 2 on."""
-        return [[run] for run in {tuple(shape for _, shape in run): run for run in runs}.values()]
 
     def __init__(self, level):
         super().__init__(level)
@@ -134,6 +131,11 @@ class TorchScript(Compiler):
 
     name = "Torch-TensorRT ts"
 
+    def together(self, module, runs):
+        """All runs, unless a trace for one would be wrong for another: it has paddings that depend on extents as constants."""
+        depends = any(is_padded_by_extents(node.kwargs) for node in module.graph.nodes)
+        return super().together(module, runs) if depends else [runs]
+
     def precisions(self, module, runs):
         quantizes = any(node.target in QUANTIZERS for node in module.graph.nodes)
         return super().precisions(module, runs) | ({torch.int8} if quantizes else set())
@@ -160,6 +162,14 @@ def output_types(module, run):
     with FakeTensorMode(allow_non_fake_inputs=True):
         outputs = module(*(torch.empty(shape, dtype=dtype) for dtype, shape in run))
     return [output.dtype for output in (outputs if isinstance(outputs, tuple) else [outputs])]
+
+
+def is_padded_by_extents(attributes):
+    return attributes.get("auto_pad") in torch_operators.AUTOMATIC or "output_shape" in attributes
+
+
+def shapes(run):
+    return tuple(shape for _, shape in run)
 
 
 def every_node(graph):
@@ -194,7 +204,7 @@ class Compiled:
         if not engines:
             operators = sorted({each["operator"] for each in elsewhere})
             raise worker_protocol.Refused("nothing-in-tensorrt", f"{NOTHING}: {', '.join(operators)}")
-        self.modules |= {tuple(shape for _, shape in run): module for run in runs}
+        self.modules |= {shapes(run): module for run in runs}
         # what an inspector says of an engine is not asked for: TensorRT 8.6 then logs that destroying the engine is an error
         self.layers += [layer(engine, "TensorRT engine") for engine in engines] + elsewhere
 

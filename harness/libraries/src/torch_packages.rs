@@ -2,7 +2,7 @@
 
 use crate::pinned_package::{PinnedPackage, Python};
 
-/// The only Python that has wheels of all these packages: TensorRT 8.6.0 ends with it, and so does what Torch-TensorRT 2.2.0 needs.
+/// The Python that all these wheels are for.
 pub(crate) const PYTHON: Python = Python { program: "python3.10", versions: &["3.10"] };
 /// The release of Torch-TensorRT, the last one that works with TensorRT 8.
 pub(crate) const VERSION: &str = "2.2.0";
