@@ -83,12 +83,12 @@ class Compiler:
         names = [node.name for node in module.graph.nodes if node.op == "placeholder"]
         inputs = []
         for name, seen in zip(names, zip(*runs)):
-            dtype, shapes = seen[0][0], [shape for _, shape in seen]
-            if len(set(shapes)) == 1:
-                inputs.append(torch_tensorrt.Input(shape=shapes[0], dtype=dtype, name=name))
+            dtype, extents = seen[0][0], [shape for _, shape in seen]
+            if len(set(extents)) == 1:
+                inputs.append(torch_tensorrt.Input(shape=extents[0], dtype=dtype, name=name))
                 continue
-            smallest, largest = (tuple(map(bound, zip(*shapes))) for bound in (min, max))
-            inputs.append(torch_tensorrt.Input(min_shape=smallest, opt_shape=shapes[0], max_shape=largest, dtype=dtype, name=name))
+            smallest, largest = (tuple(map(bound, zip(*extents))) for bound in (min, max))
+            inputs.append(torch_tensorrt.Input(min_shape=smallest, opt_shape=extents[0], max_shape=largest, dtype=dtype, name=name))
         return inputs
 
     def precisions(self, module, runs):
