@@ -9,15 +9,16 @@ use crate::{
     twinfer,
 };
 
-/// The labels of the runtimes that are Python packages.
-const LABELS: [&str; 3] = ["openvino", "onnx-reference", "tract"];
+/// The labels of the runtimes that are Python packages, with the options that let them run on any machine.
+const LABELS: [(&str, &str); 4] =
+    [("openvino", ""), ("onnx-reference", ""), ("tract", ""), ("torch-tensorrt", ",ir=eager")];
 /// The program of rten.
 const PROGRAM: &str = "twinfer-rten";
 
-/// The labels of the runtimes that are here.
-fn installed() -> Vec<&'static str> {
+/// The labels of the runtimes that are here, and their options.
+fn installed() -> Vec<(&'static str, &'static str)> {
     let store = twinfer_libraries::Store::open().unwrap();
-    let is_installed = |label: &&str| {
+    let is_installed = |(label, _): &(&str, &str)| {
         let found = store.find(label);
         if let Err(error) = &found {
             eprintln!("skipped: {error}");
@@ -28,7 +29,7 @@ fn installed() -> Vec<&'static str> {
     if !has_program {
         eprintln!("skipped: {PROGRAM} is not beside twinfer");
     }
-    LABELS.into_iter().filter(is_installed).chain(has_program.then_some("rten")).collect()
+    LABELS.into_iter().filter(is_installed).chain(has_program.then_some(("rten", ""))).collect()
 }
 
 #[test]
@@ -46,14 +47,15 @@ fn missing_program_is_named_with_its_installation() {
 
 #[test]
 fn installed_runtimes_are_compared_under_their_labels() {
-    for label in installed() {
+    for (label, options) in installed() {
         let out = tempfile::tempdir().unwrap();
-        let backends = format!("golden,{label}");
+        let variant = format!("{label}{options}");
+        let backends = format!("golden,{variant}");
         let campaign = ["--family", "conv", "--seed", "3", "--cases", "40", "--no-minimize", "--backends"];
         let outcome = fuzz(out.path(), &[&campaign[..], &[&backends]].concat());
         assert!(matches!(outcome.code, Some(0 | 1)), "{}", outcome.shown());
         let cases = journal(out.path());
-        assert!(cases.iter().all(|case| case["variants"][0]["variant"] == label), "{label}");
+        assert!(cases.iter().all(|case| case["variants"][0]["variant"] == variant), "{variant}");
         let verdicts = cases.iter().map(|case| &case["variants"][0]["verdict"]);
         let conforms = verdicts.clone().filter(|verdict| *verdict == "conforms").count();
         let unsupported = verdicts.filter(|verdict| verdict.get("unsupported").is_some()).count();
@@ -65,7 +67,7 @@ fn installed_runtimes_are_compared_under_their_labels() {
 
 #[test]
 fn unknown_option_of_a_runtime_is_wrong_usage() {
-    for label in installed() {
+    for (label, _) in installed() {
         let out = tempfile::tempdir().unwrap();
         let backends = format!("golden,{label},opt=off");
         let outcome = fuzz(out.path(), &["--cases", "1", "--backends", &backends]);

@@ -23,6 +23,7 @@ fn given(variant: &Variant, ort: Option<OsString>) -> Option<PathBuf> {
         | BackendName::OpenVino
         | BackendName::OnnxReference
         | BackendName::Tract
+        | BackendName::TorchTensorRt
         | BackendName::Rten
         | BackendName::External(_) => None,
     };

@@ -13,7 +13,7 @@ pub enum DeviceNeed {
     ToExecute,
     /// Its worker does not start without a GPU.
     Always,
-    /// It is a program of the user's and may use a GPU.
+    /// It may use a GPU: a program of the user's, or a backend whose options decide.
     Unknown,
 }
 
@@ -79,6 +79,8 @@ backends! {
     OnnxReference: "onnx-reference", Some("onnx-reference"), Never;
     /// tract, as a Python package.
     Tract: "tract", Some("tract"), Never;
+    /// Torch-TensorRT, or PyTorch alone on the CPU, as Python packages.
+    TorchTensorRt: "torch-tensorrt", Some("torch-tensorrt"), Unknown;
     /// rten, in a program of its own.
     Rten: "rten", None, Never;
 }
@@ -92,7 +94,7 @@ impl BackendName {
 
     /// Whether the backend is a Python package: its worker is the adapter in the package's environment.
     pub const fn has_adapter(&self) -> bool {
-        matches!(self, Self::OpenVino | Self::OnnxReference | Self::Tract)
+        matches!(self, Self::OpenVino | Self::OnnxReference | Self::Tract | Self::TorchTensorRt)
     }
 
     /// The program that is the backend's worker, which users install themselves; `None` if the worker is another one.
@@ -175,7 +177,7 @@ mod tests {
         let error = "onnx".parse::<BackendName>().unwrap_err().to_string();
         assert_eq!(
             error,
-            r#"unknown backend "onnx": use one of golden, ort:cpu, ort:cuda, trt, trt-api, trt-rtx, openvino, onnx-reference, tract, rten, external:CMD"#
+            r#"unknown backend "onnx": use one of golden, ort:cpu, ort:cuda, trt, trt-api, trt-rtx, openvino, onnx-reference, tract, torch-tensorrt, rten, external:CMD"#
         );
     }
 }

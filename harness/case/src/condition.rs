@@ -94,6 +94,11 @@ pub enum Condition {
 }
 
 impl Condition {
+    /// Whether the condition is one that holds for every graph, `{"all": []}`, so that it predicts nothing.
+    pub const fn is_vacuous(&self) -> bool {
+        matches!(self, Self::All(conditions) if conditions.is_empty())
+    }
+
     /// Whether the condition holds for some node of `graph`.
     pub fn holds(&self, graph: &Graph) -> bool {
         graph.nodes.iter().any(|node| self.holds_at(graph, node))

@@ -188,7 +188,7 @@ pub enum PrecisionSource {
     BuildLog,
     /// The graph that ONNX Runtime optimized.
     OptimizedGraph,
-    /// ONNX Runtime's log of where it placed each node.
+    /// Where each node was placed, as ONNX Runtime logs it or a compiled module shows it.
     NodePlacement,
     /// The backend does not state it.
     #[default]

@@ -63,6 +63,8 @@ options! {
     Device: "device", Word;
     /// Whether graphs run that are known to end workers.
     Hazards: "hazards", Word;
+    /// PyTorch's representation of programs that Torch-TensorRT compiles, or `eager`: PyTorch alone.
+    IntermediateRepresentation: "ir", Word;
     /// The precision that TensorRT is asked for, convolution by convolution.
     Layers: "layers", Word;
     /// TensorRT's builder optimization level.

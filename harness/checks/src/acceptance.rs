@@ -26,7 +26,7 @@ fn valid(evidence: &Evidence<'_>, report: &mut Report<'_>) -> Acceptance {
     let Observation { stage, outcome, .. } = evidence.observation;
     let (kind, error) = match outcome {
         Outcome::Ok => {
-            if let Some(capability) = predicted.next() {
+            if let Some(capability) = predicted.find(|capability| !capability.refuses.is_vacuous()) {
                 report.note(Note::AcceptedDespite(capability.rule.clone()));
             }
             return Acceptance::Accepted;

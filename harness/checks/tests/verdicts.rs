@@ -269,6 +269,14 @@ fn rules_without_their_refusal_are_noted() {
 }
 
 #[test]
+fn rules_that_predict_nothing_are_not_noted() {
+    let mut scene = Scene::of(gave_values(RIGHT));
+    scene.description = modest();
+    scene.description.capabilities[0].refuses = Condition::All(Vec::new());
+    assert_eq!(scene.judge().notes, []);
+}
+
+#[test]
 fn internal_errors_are_build_failures_only_while_building() {
     let failed = |stage| Scene::of(ended(stage, Outcome::failed("oops"))).divergences();
     assert_eq!(failed(Stage::Build), [(Kind::BuildFailure, Stage::Build)]);

@@ -90,6 +90,8 @@ Backends:
   onnx-reference
                 Reference evaluator of the Python package onnx
   tract         tract, in Python
+  torch-tensorrt
+                Torch-TensorRT, or PyTorch alone with ir=eager, in Python
   rten          rten, in the program twinfer-rten (adapters/rten)
   external:CMD  Any program that speaks the worker protocol
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use twinfer_case::{BackendName, TrustedVariant, Variant};
+use twinfer_case::{BackendName, DeviceNeed, TrustedVariant, Variant};
 use twinfer_configuration::Variants;
 use twinfer_libraries::{Error, Product, Store};
 
@@ -47,7 +47,7 @@ pub fn variants_for_any() -> Result<Vec<TrustedVariant>, Failure> {
     Ok(vouched(found))
 }
 
-/// The variants of the runtimes that are installed as Python packages.
+/// The variants of the runtimes that are installed as Python packages and run on any machine.
 fn adapters(store: &Store) -> Result<Vec<Variant>, Failure> {
     let libraries = store.list()?;
     let products: BTreeSet<_> = libraries
@@ -56,6 +56,7 @@ fn adapters(store: &Store) -> Result<Vec<Variant>, Failure> {
         .map(|library| library.product.to_string())
         .collect();
     let backends = products.iter().flat_map(|product| BackendName::with_library(product));
+    let backends = backends.filter(|backend| backend.device_need() == DeviceNeed::Never);
     Ok(backends.map(|backend| Variant { backend: backend.clone(), options: BTreeMap::new() }).collect())
 }
 

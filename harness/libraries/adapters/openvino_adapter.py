@@ -31,7 +31,7 @@ class OpenVino(worker_protocol.Backend):
     def parse(self, model):
         return list(onnx_model.input_names(model)), self.core.read_model(io.BytesIO(model))
 
-    def build(self, parsed):
+    def build(self, parsed, runs):
         names, model = parsed
         return names, self.core.compile_model(model, "CPU", CONFIG)
 

@@ -54,7 +54,7 @@ class Tract(worker_protocol.Backend):
             file.flush()
             return self.tract.onnx().load(file.name)
 
-    def build(self, model):
+    def build(self, model, runs):
         # a model of which an extent is not known at all has to be completed with facts: each such extent becomes a symbol
         for index in range(model.input_count()):
             *shape, dtype = str(model.input_fact(index)).split(",")

@@ -51,6 +51,10 @@ class Backend:
     limitations = []
     arithmetic = {}
     quantization = "unstated"
+    # "alone" if only one worker at a time may be busy with a device
+    device_use = None
+    # the values that each option takes, the default first; `open_backend` of `serve` is called with the chosen ones by name
+    options = {}
     # names of the element types that the adapter converts, with numpy's names
     types = {}
 
@@ -58,8 +62,15 @@ class Backend:
         """Reads the bytes of an ONNX model."""
         raise NotImplementedError
 
-    def build(self, parsed):
-        """Makes what `parse` returned ready to run; None if the backend has no such stage."""
+    def build(self, parsed, runs):
+        """Makes what `parse` returned ready to run; a backend without such a stage leaves this out.
+
+        `runs` lists, for each run, the descriptions of its inputs: dictionaries with `dtype` and `shape`.
+        """
+        return None
+
+    def precision(self, built):
+        """How the layers of what `build` returned run, as the member `precision` of an observation; None if unknown."""
         return None
 
     def run(self, built, inputs, names):
@@ -83,7 +94,8 @@ class Backend:
         return names[tensor.dtype.name], list(tensor.shape), tensor.tobytes()
 
     def description(self):
-        return {
+        stated = {"device_use": self.device_use} if self.device_use else {}
+        return stated | {
             "name": self.name, "version": self.version, "reaches": "execute", "capabilities": self.capabilities,
             "limitations": self.limitations, "quantization": self.quantization, "arithmetic": self.arithmetic,
         }
@@ -152,7 +164,9 @@ class Case:
             return
         if type(self.backend).build is not Backend.build:
             self.at("build")
-            built = self.backend.build(built)
+            built = self.backend.build(built, self.body["runs"])
+            precision = self.backend.precision(built)
+            self.seen |= {"precision": precision} if precision else {}
         if until == "build":
             return
         self.at("execute")
@@ -173,45 +187,52 @@ class Case:
         self.returned += parts
 
 
-def check_variant(variant, version):
-    """Refuses options: the only one is the version that twinfer names when it has several to choose from."""
-    _, *options = variant.split(",")
+def chosen_options(variant, known):
+    """The value of each option of a variant, and of `version`: the release that twinfer names when it has several to choose from."""
+    label, *options = variant.split(",")
+    chosen = {key: values[0] for key, values in known.items()} | {"version": None}
     for option in options:
         key, _, value = option.partition("=")
-        if key != "version":
-            raise Fault(f"unknown option {key!r} of {variant.split(',')[0]}: it takes version alone", "variant")
-        if not (version + ".").startswith(value + "."):
-            raise Fault(f"version {value} is not installed: this is {version}", "variant")
+        if key not in chosen:
+            takes = " and ".join([*known, "version"])
+            raise Fault(f"unknown option {key!r} of {label}: it takes {takes} alone", "variant")
+        if key in known and value not in known[key]:
+            raise Fault(f"{key}={value} is unknown to {label}: use one of {', '.join(known[key])}", "variant")
+        chosen[key] = value
+    return chosen
 
 
-def opened(open_backend, label):
-    """The backend, once its packages can be imported."""
+def opened(open_backend, label, variant):
+    """The backend of a variant, once its packages can be imported."""
     sys.path.insert(0, sys.argv[1])
     # workers are processes: a runtime that also starts threads for each core makes all of them slower
     for library in ("OMP", "OPENBLAS", "MKL"):
         os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+    chosen = chosen_options(variant, open_backend.options)
+    wanted = chosen.pop("version")
     try:
-        return open_backend()
+        backend = open_backend(**chosen)
     except (ImportError, OSError) as error:
         python = "%d.%d" % sys.version_info[:2]
         raise Fault(f"cannot import {label} from {sys.argv[1]} with Python {python}: run `twinfer backends install {label}` ({error})")
+    if wanted and not (backend.version + ".").startswith(wanted + "."):
+        raise Fault(f"version {wanted} is not installed: this is {backend.version}", "variant")
+    return backend
 
 
 def serve(label, open_backend):
     """Serves cases until stdin is closed."""
-    pipe, backend = Pipe(), None
+    pipe, backends = Pipe(), []
     while frame := pipe.receive():
         kind, body, parts = frame
         if kind == "hello":
             try:
-                backend = opened(open_backend, label)
-                for variant in body["variants"]:
-                    check_variant(variant, backend.version)
+                backends = [opened(open_backend, label, variant) for variant in body["variants"]]
             except Fault as fault:
                 return pipe.send("fault", {"message": str(fault), "cause": fault.cause})
-            pipe.send("hello", {"protocol": PROTOCOL, "backends": [backend.description()] * len(body["variants"])})
+            pipe.send("hello", {"protocol": PROTOCOL, "backends": [backend.description() for backend in backends]})
         for variant in body["variants"] if kind == "case" else []:
             case = {"hash": body["hash"], "variant": variant}
             enter = lambda stage: pipe.send("stage", case | {"stage": stage})
-            seen, returned = Case(backend, body, parts, enter).observe()
+            seen, returned = Case(backends[variant], body, parts, enter).observe()
             pipe.send("answer", case | {"observation": seen}, returned)

@@ -97,7 +97,8 @@ const fn opened_at_run_time(product: Product) -> &'static [&'static str] {
         | Product::ComputeSanitizer
         | Product::OpenVino
         | Product::OnnxReference
-        | Product::Tract => &[],
+        | Product::Tract
+        | Product::TorchTensorRt => &[],
         Product::OnnxruntimeCuda => &["libcudnn.so.9"],
         Product::Tensorrt | Product::TensorrtLean => &["libcuda.so.1"],
     }

@@ -1,6 +1,6 @@
 //! Python environments of pinned packages, each with the adapter that serves its backend.
 
-use crate::{Digest, Product, digest::sha256_of};
+use crate::{Digest, PinnedPackage, Product, digest::sha256_of, pinned_package::Python, torch_packages};
 
 /// The pinned packages of a backend that is a Python package, and the adapter around it, which `backends install NAME` makes a Python
 /// environment of.
@@ -14,19 +14,10 @@ pub struct Environment {
     pub megabytes: u32,
     /// The packages, that of the product first. Packages that they need are listed too.
     pub packages: &'static [PinnedPackage],
+    /// The Python that runs it.
+    pub(crate) python: Python,
     /// The adapter's source: the file that Python runs, then those that it imports.
     pub(crate) sources: &'static [Source],
-}
-
-/// A Python package of an environment, in one version.
-#[derive(Debug, PartialEq, Eq)]
-pub struct PinnedPackage {
-    /// The name of the package on PyPI.
-    pub distribution: &'static str,
-    /// The version.
-    pub version: &'static str,
-    /// The SHA-256 of the wheel for each of [`PYTHONS`].
-    hashes: [&'static str; PYTHONS.len()],
 }
 
 /// A file of an adapter, which this program contains.
@@ -36,8 +27,10 @@ pub(crate) struct Source {
     pub text: &'static str,
 }
 
-/// The Python versions that have wheels of every package.
-pub(crate) const PYTHONS: [&str; 4] = ["3.11", "3.12", "3.13", "3.14"];
+/// The Python versions that have wheels of every package of most environments.
+const PYTHONS: [&str; 4] = ["3.11", "3.12", "3.13", "3.14"];
+/// The Python of most environments.
+const PYTHON: Python = Python { program: "python3", versions: &PYTHONS };
 
 impl Environment {
     /// The environment of `product`; `None` if the product is no Python package.
@@ -51,19 +44,6 @@ impl Environment {
             name.split_once("==").map_or((name, None), |(name, version)| (name, Some(version)));
         let environment = Product::named(name).and_then(Self::of);
         environment.filter(|environment| version.is_none_or(|version| version == environment.version))
-    }
-}
-
-impl PinnedPackage {
-    /// What pip is asked for.
-    pub fn requirement(&self) -> String {
-        format!("{}=={}", self.distribution, self.version)
-    }
-
-    /// The SHA-256 of the wheel for a version of Python; `None` if there is no wheel.
-    pub(crate) fn sha256(&self, python: &str) -> Option<&'static str> {
-        let place = PYTHONS.iter().position(|known| *known == python)?;
-        Some(self.hashes[place])
     }
 }
 
@@ -85,7 +65,8 @@ const PROTOCOL: Source = source!("worker_protocol.py");
 const NUMPY: PinnedPackage = PinnedPackage {
     distribution: "numpy",
     version: "2.4.6",
-    hashes: [
+    pythons: &PYTHONS,
+    hashes: &[
         "89cd468399cfd2504718f0ba50e410dca55a170b61a02ad92bb18c8a65186e93",
         "90f9849678c75fe7afa2d348ac842c168b0a4d3d61919687216dfc547976d853",
         "a7830bab239b79cda9c08c2da014761cafb48da6150e1da17ac06283f43b6089",
@@ -96,7 +77,8 @@ const NUMPY: PinnedPackage = PinnedPackage {
 const OPENVINO: PinnedPackage = PinnedPackage {
     distribution: "openvino",
     version: "2026.4.1",
-    hashes: [
+    pythons: &PYTHONS,
+    hashes: &[
         "2d22b1da03f7caf74df30e9f6417d0ab2f637e4a38e08e1dcd294d2c37407aaf",
         "6b4375c17ddcac83a5180349e2e2bb811185c261066e2a920659892d58ef0e3b",
         "a9b637846c579d7b81b17b6585e0c7b1947574e8d13cf83d7307ce50cd2c352e",
@@ -107,7 +89,8 @@ const OPENVINO: PinnedPackage = PinnedPackage {
 const ONNX: PinnedPackage = PinnedPackage {
     distribution: "onnx",
     version: "1.23.2",
-    hashes: [
+    pythons: &PYTHONS,
+    hashes: &[
         "c03ecf6b835d136108eeaeeafbd0026fc7b3cf98661409fbc6b63d5a29361348",
         "7abf381d278f31ac62487fddedc9dd42da842dce94d5d43536836ee3efdf4a2b",
         "7abf381d278f31ac62487fddedc9dd42da842dce94d5d43536836ee3efdf4a2b",
@@ -118,7 +101,8 @@ const ONNX: PinnedPackage = PinnedPackage {
 const ML_DTYPES: PinnedPackage = PinnedPackage {
     distribution: "ml_dtypes",
     version: "0.6.0",
-    hashes: [
+    pythons: &PYTHONS,
+    hashes: &[
         "6c8e39b53e90afda8ce52859c93de4dba3e02b76d85dcf091cc469f9184c6dae",
         "3b4a480aa8fd54a1805b8ac10f3f91763926a74f73c0c364c10f9231854f4170",
         "26b1f1fa4f0435a2946859823f6e2bf06796f1e9f10f5a05b08a5e3c8f46ff69",
@@ -129,19 +113,22 @@ const ML_DTYPES: PinnedPackage = PinnedPackage {
 const PROTOBUF: PinnedPackage = PinnedPackage {
     distribution: "protobuf",
     version: "7.36.2",
-    hashes: ["89f23aa53c24553a2416fd4fd1ec06f74fa42b14b546d8883128813f775bbfd2"; PYTHONS.len()],
+    pythons: &PYTHONS,
+    hashes: &["89f23aa53c24553a2416fd4fd1ec06f74fa42b14b546d8883128813f775bbfd2"; PYTHONS.len()],
 };
 
 const TYPING_EXTENSIONS: PinnedPackage = PinnedPackage {
     distribution: "typing_extensions",
     version: "4.16.0",
-    hashes: ["481caa481374e813c1b176ada14e97f1f67a4539ce9cfeb3f350d78d6370c2e8"; PYTHONS.len()],
+    pythons: &PYTHONS,
+    hashes: &["481caa481374e813c1b176ada14e97f1f67a4539ce9cfeb3f350d78d6370c2e8"; PYTHONS.len()],
 };
 
 const TRACT: PinnedPackage = PinnedPackage {
     distribution: "tract",
     version: "0.23.9",
-    hashes: [
+    pythons: &PYTHONS,
+    hashes: &[
         "dbb005b06c87e3247d81131167e605ff05f6ffb0751c66144aeb972603e8b0a0",
         "45a319bb19be6d2df3ba18bdfd99606a5e39405bca6d28314a3949da4d85ba1a",
         "ab322a5c12f2f0c2ea57bea61a9014fb1ae57d65d735ea6ce34f3d3bd0123316",
@@ -156,6 +143,7 @@ pub const ENVIRONMENTS: &[Environment] = &[
         version: OPENVINO.version,
         megabytes: 76,
         packages: &[OPENVINO, NUMPY],
+        python: PYTHON,
         sources: &[source!("openvino_adapter.py"), PROTOCOL, source!("onnx_model.py")],
     },
     Environment {
@@ -163,6 +151,7 @@ pub const ENVIRONMENTS: &[Environment] = &[
         version: ONNX.version,
         megabytes: 27,
         packages: &[ONNX, NUMPY, ML_DTYPES, PROTOBUF, TYPING_EXTENSIONS],
+        python: PYTHON,
         sources: &[source!("onnx_reference_adapter.py"), PROTOCOL],
     },
     Environment {
@@ -170,7 +159,22 @@ pub const ENVIRONMENTS: &[Environment] = &[
         version: TRACT.version,
         megabytes: 28,
         packages: &[TRACT, NUMPY],
+        python: PYTHON,
         sources: &[source!("tract_adapter.py"), PROTOCOL],
+    },
+    Environment {
+        product: Product::TorchTensorRt,
+        version: torch_packages::VERSION,
+        megabytes: torch_packages::MEGABYTES,
+        packages: torch_packages::PACKAGES,
+        python: torch_packages::PYTHON,
+        sources: &[
+            source!("torch_tensorrt_adapter.py"),
+            PROTOCOL,
+            source!("torch_module.py"),
+            source!("torch_operators.py"),
+            source!("torch_tensorrt_compiler.py"),
+        ],
     },
 ];
 
@@ -185,24 +189,48 @@ mod tests {
             assert_eq!(first.version, environment.version, "{}", environment.product);
             for package in environment.packages {
                 let is_digest = |python: &&str| package.sha256(python).is_some_and(|hash| hash.len() == 64);
-                assert!(PYTHONS.iter().all(is_digest), "{}", package.distribution);
+                assert!(environment.python.versions.iter().all(is_digest), "{}", package.distribution);
+                assert_eq!(package.pythons.len(), package.hashes.len(), "{}", package.distribution);
             }
         }
     }
 
-    #[test]
-    fn adapters_send_codes_that_the_protocol_takes_for_codes() {
+    /// What Python prints for `expression`, with the arguments `words`.
+    fn protocol_prints(expression: &str, words: &[&str]) -> Vec<String> {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join(PROTOCOL.name), PROTOCOL.text).unwrap();
-        let script = "import sys; sys.path.insert(0, sys.argv[1]); import worker_protocol; \
-                      print(*map(worker_protocol.plain, sys.argv[2:]), sep='\\n')";
-        let codes = ["conv.cpp", "Failed analyse for node #… ConvHir, with some thirty letters", "…"];
+        let script =
+            format!("import sys; sys.path.insert(0, sys.argv[1]); import worker_protocol; {expression}");
         let mut python = std::process::Command::new("python3");
-        let output = python.args(["-I", "-c", script]).arg(folder.path()).args(codes).output().unwrap();
+        let output = python.args(["-I", "-c", &script]).arg(folder.path()).args(words).output().unwrap();
         assert!(output.status.success(), "{output:?}");
-        let plain = String::from_utf8(output.stdout).unwrap();
-        let plain: Vec<_> = plain.lines().collect();
+        String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn adapters_send_codes_that_the_protocol_takes_for_codes() {
+        let codes = ["conv.cpp", "Failed analyse for node #… ConvHir, with some thirty letters", "…"];
+        let plain = protocol_prints("print(*map(worker_protocol.plain, sys.argv[2:]), sep='\\n')", &codes);
         assert_eq!(plain, ["conv cpp", "Failed analyse for node ConvHir with som", "error"]);
+    }
+
+    #[test]
+    fn adapters_take_their_own_options_and_their_values() {
+        let of = |variant: &str| {
+            let known = "{'ir': ['dynamo', 'ts']}";
+            let chosen = format!("worker_protocol.chosen_options(sys.argv[2], {known})");
+            let told = format!(
+                "exec(\"try: print({chosen})\\nexcept worker_protocol.Fault as fault: print(fault.cause, fault)\")"
+            );
+            protocol_prints(&told, &[variant]).concat()
+        };
+        assert_eq!(of("torch"), "{'ir': 'dynamo', 'version': None}");
+        assert_eq!(of("torch,ir=ts,version=2"), "{'ir': 'ts', 'version': '2'}");
+        assert_eq!(of("torch,ir=fx"), "variant ir=fx is unknown to torch: use one of dynamo, ts");
+        assert_eq!(
+            of("torch,opt=off"),
+            "variant unknown option 'opt' of torch: it takes ir and version alone"
+        );
     }
 
     #[test]

@@ -9,22 +9,24 @@ use crate::{
     Environment, Error, Installed, PinnedPackage, Release, Step, Store,
     digest::sha256,
     manifest::{FORMAT, LibraryFile, Manifest, Origin},
+    pinned_package::Python,
     pip,
     python::{self, packages_in},
     wheel_tree,
 };
 
 impl Store {
-    /// Installs an environment for the first `python3` on `PATH`. Wheels of an earlier installation are used again.
+    /// Installs an environment for its Python on `PATH`. Wheels of an earlier installation are used again.
     pub(crate) fn install_environment(
         &self,
         environment: &'static Environment,
         report: &mut dyn FnMut(Step),
     ) -> Result<Installed, Error> {
         let name = environment.product;
-        let python = python::version()?;
+        let python = python::version(environment.python)?;
         if environment.packages.iter().any(|package| package.sha256(&python).is_none()) {
-            return Err(Error::PythonVersion { name, python });
+            let Python { program, versions } = environment.python;
+            return Err(Error::PythonVersion { name, python, program, versions });
         }
         let release = Release::of_environment(environment);
         let directory = self.directory_named(&release.name, &release.version);
@@ -33,7 +35,9 @@ impl Store {
             for package in environment.packages {
                 let wheel = provide(package, &python, &directory, workspace, report)?;
                 let target = staged.join(wheel.file_name().unwrap_or_default());
-                fs::copy(&wheel, &target).map_err(Error::io("copy", &wheel))?;
+                // wheels may be gigabytes
+                let link = fs::hard_link(&wheel, &target);
+                link.or_else(|_| fs::copy(&wheel, &target).map(drop)).map_err(Error::io("copy", &wheel))?;
             }
             report(Step::Unpacking(release.clone(), directory.clone()));
             stage(environment, &python, staged)
@@ -176,6 +180,30 @@ mod tests {
         assert!(found.is_for("3.11") && !found.is_for("3.12"));
         let line = found.adapter().unwrap();
         assert_eq!((&line[1], &line[2]), (&"-I".into(), &found.library().as_os_str().to_owned()));
+    }
+
+    #[test]
+    fn environment_of_one_python_runs_with_that_program() {
+        let home = tempfile::tempdir().unwrap();
+        let store = Store::at(home.path());
+        let environment = Environment::of(Product::TorchTensorRt).unwrap();
+        let directory = store.directory_named("torch-tensorrt", environment.version);
+        fs::create_dir(&directory).unwrap();
+        stage(environment, "3.10", &directory).unwrap();
+        let line = store.find("torch-tensorrt").unwrap().adapter().unwrap();
+        assert_eq!(
+            (&line[0], &line[2]),
+            (&"python3.10".into(), &directory.join("torch_tensorrt_adapter.py").into_os_string())
+        );
+    }
+
+    #[test]
+    fn missing_python_is_named_with_its_version() {
+        let python = Python { program: "python9.9", versions: &["9.9"] };
+        assert_eq!(
+            python::version(python).unwrap_err().to_string(),
+            "cannot run `python9.9`: install Python 9.9, and put it on PATH"
+        );
     }
 
     #[test]

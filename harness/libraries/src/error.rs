@@ -67,18 +67,27 @@ pub enum Error {
         source: io::Error,
     },
     /// Python cannot be started, or has no version.
-    #[error("cannot run `python3`: install Python {}", crate::environment::PYTHONS.join(" or "))]
-    NoPython,
+    #[error("cannot run `{program}`: install Python {}, and put it on PATH", versions.join(" or "))]
+    NoPython {
+        /// The program.
+        program: &'static str,
+        /// The versions that have wheels.
+        versions: &'static [&'static str],
+    },
     /// The packages of an environment have no wheels for the version of Python.
     #[error(
-        "{name} has no wheels for Python {python}: put a python3 of version {} first on PATH",
-        crate::environment::PYTHONS.join(" or ")
+        "{name} has no wheels for Python {python}: put a {program} of version {} first on PATH",
+        versions.join(" or ")
     )]
     PythonVersion {
         /// The product.
         name: Product,
-        /// The version of the first `python3` on `PATH`.
+        /// The version of the first Python on `PATH`.
         python: String,
+        /// The program that was looked for.
+        program: &'static str,
+        /// The versions that have wheels.
+        versions: &'static [&'static str],
     },
     /// An environment holds the adapter of another build of twinfer, or was installed for another version of Python.
     #[error("{name} was installed {other}: run `twinfer backends install {name}`")]

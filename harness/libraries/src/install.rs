@@ -247,7 +247,8 @@ fn stand_ins_for(product: Product, files: &[PathBuf]) -> Vec<String> {
         | Product::ComputeSanitizer
         | Product::OpenVino
         | Product::OnnxReference
-        | Product::Tract => Vec::new(),
+        | Product::Tract
+        | Product::TorchTensorRt => Vec::new(),
     }
 }
 

@@ -22,6 +22,7 @@ mod folder;
 mod install;
 mod manifest;
 mod package;
+mod pinned_package;
 mod pip;
 mod product;
 mod program;
@@ -31,6 +32,7 @@ mod search_path;
 mod stand_in;
 mod step;
 mod store;
+mod torch_packages;
 mod verify;
 mod wheel;
 #[cfg(test)]
@@ -41,10 +43,11 @@ mod workspace;
 
 pub use dependencies::{Dependency, Loader};
 pub use digest::Digest;
-pub use environment::{ENVIRONMENTS, Environment, PinnedPackage};
+pub use environment::{ENVIRONMENTS, Environment};
 pub use error::Error;
 pub use manifest::{LibraryFile, Manifest, Origin};
 pub use package::{PACKAGES, Package};
+pub use pinned_package::PinnedPackage;
 pub use pip::pip_version;
 pub use product::{Product, is_version_of};
 pub use requirement::Requirement;

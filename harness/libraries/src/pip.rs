@@ -23,6 +23,8 @@ const PLATFORMS: [&str; 5] = [
     "manylinux_2_17_x86_64",
     "manylinux2014_x86_64",
 ];
+/// Those of pinned wheels that only some systems run, or that are named by an old standard.
+const MORE_PLATFORMS: [&str; 2] = ["manylinux_2_34_x86_64", "manylinux1_x86_64"];
 
 /// The name and version of pip; `None` if it does not run.
 pub fn pip_version() -> Option<String> {
@@ -41,7 +43,7 @@ pub(crate) fn download(package: &Package, directory: &Path) -> Result<PathBuf, E
 /// Downloads the wheel of a package for a version of Python into the new folder `directory`.
 pub(crate) fn download_pinned(requirement: &str, python: &str, directory: &Path) -> Result<PathBuf, Error> {
     fs::create_dir_all(directory).map_err(Error::io("create", directory))?;
-    fetch(requirement, python, &PLATFORMS, directory)
+    fetch(requirement, python, &[&PLATFORMS[..], &MORE_PLATFORMS[..]].concat(), directory)
 }
 
 /// Downloads the wheel of a release for whatever Python version has one: the libraries do not need Python.

@@ -26,12 +26,15 @@ pub enum Product {
     OnnxReference,
     /// tract's Python package.
     Tract,
+    /// Torch-TensorRT's Python package, with PyTorch and TensorRT.
+    #[serde(rename = "torch-tensorrt")]
+    TorchTensorRt,
 }
 
 impl Product {
     /// All products, most specific first: a folder of ONNX Runtime with the CUDA provider also holds ONNX Runtime, and one of
     /// TensorRT its lean runtime.
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 10] = [
         Self::OnnxruntimeCuda,
         Self::Onnxruntime,
         Self::Tensorrt,
@@ -41,6 +44,7 @@ impl Product {
         Self::OpenVino,
         Self::OnnxReference,
         Self::Tract,
+        Self::TorchTensorRt,
     ];
 
     /// The products that are recognized by the names of their files, in the same order.
@@ -67,7 +71,7 @@ impl Product {
             Self::TensorrtRtx => &["libtensorrt_rtx.so", "libtensorrt_onnxparser_rtx.so"],
             Self::TensorrtLean => &["libnvinfer_lean.so"],
             Self::ComputeSanitizer => &["compute-sanitizer", "libsanitizer-collection.so"],
-            Self::OpenVino | Self::OnnxReference | Self::Tract => &[],
+            Self::OpenVino | Self::OnnxReference | Self::Tract | Self::TorchTensorRt => &[],
         }
     }
 
@@ -82,7 +86,8 @@ impl Product {
             | Self::ComputeSanitizer
             | Self::OpenVino
             | Self::OnnxReference
-            | Self::Tract => &[],
+            | Self::Tract
+            | Self::TorchTensorRt => &[],
         }
     }
 
@@ -127,6 +132,7 @@ impl fmt::Display for Product {
             Self::OpenVino => "openvino",
             Self::OnnxReference => "onnx-reference",
             Self::Tract => "tract",
+            Self::TorchTensorRt => "torch-tensorrt",
         })
     }
 }

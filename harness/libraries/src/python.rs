@@ -7,10 +7,8 @@ use std::{
     time::Duration,
 };
 
-use crate::{Environment, Error, Installed, program::output_within};
+use crate::{Environment, Error, Installed, pinned_package::Python, program::output_within};
 
-/// The program; the first of this name on `PATH` counts.
-const PYTHON: &str = "python3";
 /// The folder of an environment that holds its unpacked packages.
 pub(crate) const PACKAGES: &str = "site-packages";
 /// How long Python may take to report its version, from a slow disk.
@@ -21,20 +19,26 @@ pub(crate) fn packages_in(directory: &Path) -> PathBuf {
     directory.join(PACKAGES)
 }
 
-/// The first two numbers of Python's version, such as `3.11`.
-pub(crate) fn version() -> Result<String, Error> {
-    let mut command = Command::new(PYTHON);
+/// The first two numbers of the version of the environment's Python, such as `3.11`.
+pub(crate) fn version(python: Python) -> Result<String, Error> {
+    let missing = || Error::NoPython { program: python.program, versions: python.versions };
+    let mut command = Command::new(python.program);
     command.args(["-I", "-c", "import sys; print('%d.%d' % sys.version_info[:2])"]);
-    let output = output_within(&mut command, VERSION).map_err(|_| Error::NoPython)?;
+    let output = output_within(&mut command, VERSION).map_err(|_| missing())?;
     let text = String::from_utf8(output.stdout).unwrap_or_default();
     let version = text.trim();
-    if output.status.success() && !version.is_empty() { Ok(version.to_owned()) } else { Err(Error::NoPython) }
+    if output.status.success() && !version.is_empty() { Ok(version.to_owned()) } else { Err(missing()) }
 }
 
 impl Installed {
     /// The command line of the adapter, if this is a Python environment: isolated from the user's own packages and variables.
     pub fn adapter(&self) -> Option<Vec<OsString>> {
-        Environment::of(self.product)?;
-        Some(vec![PYTHON.into(), "-I".into(), self.library().into(), packages_in(&self.directory).into()])
+        let python = Environment::of(self.product)?.python;
+        Some(vec![
+            python.program.into(),
+            "-I".into(),
+            self.library().into(),
+            packages_in(&self.directory).into(),
+        ])
     }
 }

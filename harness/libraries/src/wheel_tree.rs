@@ -17,13 +17,19 @@ const MOST_FILES: usize = 100_000;
 /// The bytes of a file that are compared at a time.
 const CHUNK: usize = 64 << 10;
 
-/// Unpacks all files of `wheel` into `directory`, which is created. No file is written outside it, and none twice.
+/// Unpacks all files of `wheel` into `directory`, which is created. No file is written outside it, and none twice: one that another wheel
+/// has put there must be the same.
 pub(crate) fn unpack(wheel: &Path, directory: &Path) -> Result<(), Error> {
     let mut left = LARGEST_TREE;
     each_file(wheel, &mut |inside, entry| {
         let target = directory.join(inside);
         if let Some(folder) = target.parent() {
             fs::create_dir_all(folder)?;
+        }
+        if target.is_file() {
+            let is_same = is_equal(entry, File::open(&target)?)?;
+            let other = || ZipError::InvalidArchive("another wheel has a different file of this name".into());
+            return if is_same { Ok(()) } else { Err(other()) };
         }
         let mut file = File::create_new(&target)?;
         left -= io::copy(&mut entry.take(left), &mut file)?;
@@ -117,6 +123,20 @@ mod tests {
         }
         fs::remove_file(tree.join("package/__init__.py")).unwrap();
         assert_eq!(changed(&wheel, &tree).unwrap(), Some(tree.join("package/__init__.py")));
+    }
+
+    #[test]
+    fn wheels_share_files_that_are_the_same() {
+        let (folder, wheel) = wheel_with(&[("vendor/__init__.py", ""), ("vendor/one.py", "1")]);
+        let (_other_folder, same) = wheel_with(&[("vendor/__init__.py", ""), ("vendor/two.py", "2")]);
+        let (_third_folder, different) = wheel_with(&[("vendor/__init__.py", "x")]);
+        let tree = folder.path().join("tree");
+        unpack(&wheel, &tree).unwrap();
+        unpack(&same, &tree).unwrap();
+        assert!(tree.join("vendor/one.py").is_file() && tree.join("vendor/two.py").is_file());
+        let refused = unpack(&different, &tree).unwrap_err().to_string();
+        assert!(refused.contains("another wheel has a different file"), "{refused}");
+        assert_eq!(fs::read_to_string(tree.join("vendor/__init__.py")).unwrap(), "");
     }
 
     #[test]

@@ -4,15 +4,15 @@ use std::path::PathBuf;
 
 use nvinfer::{Availability, Product};
 use twinfer_case::{
-    BackendName::{self, OrtCpu, OrtCuda, Rten, Trt, TrtApi, TrtRtx},
+    BackendName::{self, OrtCpu, OrtCuda, Rten, TorchTensorRt, Trt, TrtApi, TrtRtx},
     MemoryMode, OptionKey,
 };
 
 use super::{
     option_type::{Form, OptionType},
     values::{
-        Constraints, Hazards, LayerPrecision, Level, Optimization, Optimum, PlanRuntime, Precision, Refit,
-        Search, Sources, Timing, VersionCompatible,
+        Constraints, Hazards, IntermediateRepresentation, LayerPrecision, Level, Optimization, Optimum,
+        PlanRuntime, Precision, Refit, Search, Sources, Timing, VersionCompatible,
     },
 };
 
@@ -66,8 +66,9 @@ options! {
     CONSTRAINTS: Constraints, Constraints, [Trt, TrtApi], Constraints::Free;
     DEVICE: u16, Device, [OrtCuda, Trt, TrtApi, TrtRtx], 0;
     HAZARDS: Hazards, Hazards, [OrtCuda, Trt, TrtApi], Hazards::Run;
+    REPRESENTATION: IntermediateRepresentation, IntermediateRepresentation, [TorchTensorRt], IntermediateRepresentation::Dynamo;
     LAYERS: LayerPrecision, Layers, [Trt, TrtApi], LayerPrecision::Free;
-    LEVEL: Level, Level, [Trt, TrtApi, TrtRtx], Level(None);
+    LEVEL: Level, Level, [Trt, TrtApi, TrtRtx, TorchTensorRt], Level(None);
     LIBRARY: PathBuf, Library, [OrtCpu, OrtCuda, Trt, TrtApi, TrtRtx, Rten], PathBuf::new();
     MEMORY: MemoryMode, Memory, [OrtCuda, Trt, TrtApi, TrtRtx], MemoryMode::default();
     OPTIMIZATION: Optimization, Optimization, [OrtCpu, OrtCuda], Optimization::All;

@@ -21,6 +21,17 @@ pub enum Optimization {
     All,
 }
 
+/// What Torch-TensorRT compiles. Its adapter reads the option.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IntermediateRepresentation {
+    /// What `torch.export` makes of a module.
+    Dynamo,
+    /// What `torch.jit.trace` makes of it.
+    TorchScript,
+    /// Nothing: PyTorch runs the module on the CPU.
+    Eager,
+}
+
 /// How a cuDNN algorithm is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Search {
@@ -218,6 +229,11 @@ impl Choice for VersionCompatible {
 
 impl Choice for Hazards {
     const WORDS: &'static [(&'static str, Self)] = &[("run", Self::Run), ("skip", Self::Skip)];
+}
+
+impl Choice for IntermediateRepresentation {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("dynamo", Self::Dynamo), ("ts", Self::TorchScript), ("eager", Self::Eager)];
 }
 
 impl Choice for Optimization {

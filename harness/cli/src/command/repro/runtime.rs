@@ -53,7 +53,12 @@ impl Runtime {
                 Self::python("the reference evaluator of onnx", "onnx_reference", Product::OnnxReference)
             }
             BackendName::Tract => Self::python("tract", "tract", Product::Tract),
-            BackendName::Golden | BackendName::Rten | BackendName::External(_) => return None,
+            BackendName::Golden
+            | BackendName::TorchTensorRt
+            | BackendName::Rten
+            | BackendName::External(_) => {
+                return None;
+            }
         })
     }
 
