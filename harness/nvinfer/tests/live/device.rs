@@ -35,9 +35,10 @@ pub fn lacks_enqueue(version: Version) -> Option<String> {
 
 /// Why `version` builds no engines for this GPU, if it does not: TensorRT 8.4 has kernels up to compute capability 8.7.
 pub fn lacks_kernels(version: Version) -> Option<String> {
-    let (major, minor) = compute_capability();
+    // only TensorRT needs a GPU to get here
     let is_old = version.product() == Product::TensorRt && version.parts() < (8, 5, 0);
-    (is_old && (major, minor) > (8, 7))
+    let (major, minor) = is_old.then(compute_capability)?;
+    ((major, minor) > (8, 7))
         .then(|| format!("{version} has no kernels for compute capability {major}.{minor}"))
 }
 
