@@ -113,7 +113,7 @@ fn shapes_for<'a>(graph: &'a Graph, inputs: &[Tensor]) -> Result<Shapes<'a>, Unk
 /// instead of those that it declares.
 fn misread<'a>(graph: &'a Graph, semantics: &Semantics, concerns: impl Fn(&Node) -> bool) -> Cow<'a, Graph> {
     let numbers = semantics.numbers.filter(|numbers| numbers.changes_shapes());
-    if semantics.attributes.is_empty() && numbers.is_none() {
+    if semantics.attributes.is_empty() && numbers.is_none() && semantics.attribute.is_none() {
         return Cow::Borrowed(graph);
     }
     let mut graph = graph.clone();
@@ -121,6 +121,9 @@ fn misread<'a>(graph: &'a Graph, semantics: &Semantics, concerns: impl Fn(&Node)
     graph.outputs.iter_mut().for_each(|output| output.shape = None);
     for node in graph.nodes.iter_mut().filter(|node| concerns(node)) {
         semantics.attributes.iter().for_each(|change| change(&mut node.op));
+        if let Some(attribute) = semantics.attribute {
+            attribute.apply(&mut node.op);
+        }
         if let Some(numbers) = numbers {
             numbers.apply_to_attributes(&mut node.op);
         }

@@ -244,6 +244,7 @@ mod tests {
             untouched_end: 0,
             strip: 0,
             outside: crate::taps::Outside::Nothing,
+            between: crate::taps::Between::Nothing,
         }
     }
 

@@ -10,7 +10,7 @@ use crate::{
     quantization::{dequantize, quantize},
     rules,
     semantics::Bias,
-    taps::{Direction, Reach, Taps},
+    taps::{Direction, Fill, Reach, Taps},
     transformed::Transformed,
     value::Value,
 };
@@ -49,6 +49,8 @@ impl Evaluator<'_> {
             transformed: self.transformed(geometry),
             accumulator: self.semantics.sums,
             pairs: self.pairs(node, integers.as_ref()),
+            fill: self.semantics.fill.map_or(0.0, Fill::number),
+            partial: self.semantics.partial_sums,
         };
         let (sum, touched) = convolution.evaluate(shape);
         let result = match late_bias {
@@ -116,7 +118,8 @@ impl Evaluator<'_> {
 
     fn reaches(&self, axes: &[Axis], direction: Direction) -> Vec<Reach> {
         let reach = |axis| {
-            let mut reach = Reach { outside: self.semantics.outside, ..Reach::from(axis) };
+            let mut reach = Reach::from(axis);
+            (reach.outside, reach.between) = (self.semantics.outside, self.semantics.between);
             self.semantics.reach.iter().for_each(|change| change(&mut reach, axis, direction));
             reach
         };
