@@ -152,3 +152,13 @@ fn evidence_counts_cases_that_ran() {
     assert_eq!(satisfying.diverging, satisfying.cases);
     assert_eq!(missing, Tally { diverging: 0, cases: missing.cases });
 }
+
+#[test]
+fn condition_that_few_cases_satisfy_is_learned() {
+    let pool = pool(&CONV, 1536);
+    let facts =
+        [Fact::Odd(Axes::Some, Quantity::OutputChannels), above(Quantity::Group, 1), Fact::Is(Property::Same)];
+    let count = pool.iter().filter(|nodes| satisfies(nodes, "Conv", &facts)).count();
+    let (trigger, ran) = learned(&pool, "Conv", &facts);
+    assert!(trigger.is_some() && count < 16, "of {count} cases, {ran} ran");
+}
