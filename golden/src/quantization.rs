@@ -72,6 +72,8 @@ pub enum Overflow {
     SaturatesAtOtherLowest,
     /// Saturates at the highest integer of the type of the other sign instead of its own; only mutants do that.
     SaturatesAtOtherHighest,
+    /// Saturates at the negative of the highest integer instead of the lowest one; only mutants do that.
+    SaturatesAtMinusHighest,
     /// Saturates at the half of the lowest integer; only mutants do that.
     SaturatesAtHalfLowest,
     /// Saturates at the half of the highest integer; only mutants do that.
@@ -141,6 +143,7 @@ impl IntegerConversion {
             Overflow::SaturatesAtOtherLowest => {
                 wrapped(integer.clamp(lowest - other_sign(lowest), highest), (lowest, highest))
             }
+            Overflow::SaturatesAtMinusHighest => wrapped(integer.clamp(-highest, highest), (lowest, highest)),
             Overflow::SaturatesAtOtherHighest => {
                 wrapped(integer.clamp(lowest, highest - other_sign(lowest)), (lowest, highest))
             }
@@ -215,6 +218,7 @@ impl Overflow {
         Self::SaturatesInt32,
         Self::SaturatesAtOtherLowest,
         Self::SaturatesAtOtherHighest,
+        Self::SaturatesAtMinusHighest,
         Self::SaturatesAtHalfLowest,
         Self::SaturatesAtHalfHighest,
         Self::WrapsBelow,
@@ -232,6 +236,7 @@ impl Overflow {
             Self::SaturatesAt127 => "saturates-at-127",
             Self::SaturatesAtOtherLowest => "saturates-at-lowest-of-other-sign",
             Self::SaturatesAtOtherHighest => "saturates-at-highest-of-other-sign",
+            Self::SaturatesAtMinusHighest => "saturates-at-minus-highest",
             Self::SaturatesAtHalfLowest => "saturates-at-half-of-lowest",
             Self::SaturatesAtHalfHighest => "saturates-at-half-of-highest",
             Self::WrapsBelow => "wraps-below-lowest",
@@ -255,6 +260,9 @@ impl Overflow {
             }
             Self::SaturatesAtOtherHighest => {
                 "saturates uint8 at 127 instead of 255, or lets int8 wrap around up to 255"
+            }
+            Self::SaturatesAtMinusHighest => {
+                "saturates int8 at -127 instead of -128, and lets uint8 wrap around down to -255"
             }
             Self::SaturatesAtHalfLowest => "saturates at half of the lowest integer of the type",
             Self::SaturatesAtHalfHighest => "saturates at half of the highest integer of the type, rounded down",
