@@ -265,7 +265,9 @@ impl Overflow {
                 "saturates int8 at -127 instead of -128, and lets uint8 wrap around down to -255"
             }
             Self::SaturatesAtHalfLowest => "saturates at half of the lowest integer of the type",
-            Self::SaturatesAtHalfHighest => "saturates at half of the highest integer of the type, rounded down",
+            Self::SaturatesAtHalfHighest => {
+                "saturates at half of the highest integer of the type, rounded down"
+            }
             Self::WrapsBelow => "wraps around below the lowest integer instead of saturating",
             Self::WrapsAbove => "wraps around above the highest integer instead of saturating",
             Self::Wraps => "wraps around instead of saturating",

@@ -30,9 +30,8 @@ impl Reduction {
     pub fn others() -> impl Iterator<Item = Self> {
         let choices =
             [Choice::Least, Choice::First, Choice::Last, Choice::Mean, Choice::LargestMagnitude].into_iter();
-        let all = choices.flat_map(|choice| {
-            [Padding::Ignored, Padding::Zero].map(|padding| Self::Other(choice, padding))
-        });
+        let all = choices
+            .flat_map(|choice| [Padding::Ignored, Padding::Zero].map(|padding| Self::Other(choice, padding)));
         // a zero is never the number of the largest magnitude, and the least element has a name already
         let is_new = |one: &Self| {
             !matches!(

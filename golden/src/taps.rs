@@ -333,7 +333,8 @@ mod tests {
 
     #[test]
     fn what_is_read_between_strides_is_a_neighbor() {
-        let read = |between: Between| [(1, 0), (1, 1), (-1, 2)].map(|(place, rest)| between.read(place, rest));
+        let read =
+            |between: Between| [(1, 0), (1, 1), (-1, 2)].map(|(place, rest)| between.read(place, rest));
         assert_eq!(read(Between::Nothing), [Some(1), None, None]);
         assert_eq!(read(Between::Previous), [Some(1), Some(1), Some(-1)]);
         assert_eq!(read(Between::Next), [Some(1), Some(2), Some(0)]);

@@ -100,7 +100,9 @@ impl AttributeEdit {
             _ if axes == 0 || pads.len() % 2 == 1 => pads.to_vec(),
             Self::PadsIgnored => vec![0; pads.len()],
             Self::PadsSwapped => [ends, begins].concat(),
-            Self::PadsInPairs => pads.iter().step_by(2).chain(pads.iter().skip(1).step_by(2)).copied().collect(),
+            Self::PadsInPairs => {
+                pads.iter().step_by(2).chain(pads.iter().skip(1).step_by(2)).copied().collect()
+            }
             Self::PadsOfFirstAxis => of_axis(0),
             Self::PadsOfLastAxis => of_axis(axes - 1),
             Self::PadsReversed => begins.iter().rev().chain(ends.iter().rev()).copied().collect(),
@@ -138,11 +140,15 @@ impl AttributeEdit {
             Self::PadsOfFirstAxis => "takes the `pads` of the first spatial axis for every axis",
             Self::PadsOfLastAxis => "takes the `pads` of the last spatial axis for every axis",
             Self::PadsReversed => "takes `pads` in reverse order of the axes",
-            Self::PadsEven => "divides the `pads` of each axis evenly between start and end, an odd one at the end",
+            Self::PadsEven => {
+                "divides the `pads` of each axis evenly between start and end, an odd one at the end"
+            }
             Self::PadsEvenAtStart => {
                 "divides the `pads` of each axis evenly between start and end, an odd one at the start"
             }
-            Self::OddAtOtherEnd => "puts the odd position that `auto_pad` or `output_shape` crops at the other end",
+            Self::OddAtOtherEnd => {
+                "puts the odd position that `auto_pad` or `output_shape` crops at the other end"
+            }
             Self::OutputShapeReversed => "reads `output_shape` in reverse order",
             Self::OutputShapePadded => "adds `output_padding` to `output_shape`",
             Self::CeilModeIgnored => "ignores `ceil_mode`",

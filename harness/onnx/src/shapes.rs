@@ -55,11 +55,7 @@ pub fn infer_misread_shapes<'a>(
     infer(graph, inputs, Reading::Misread)
 }
 
-fn infer<'a>(
-    graph: &'a Graph,
-    inputs: &[Vec<usize>],
-    reading: Reading,
-) -> Result<Shapes<'a>, RuleViolation> {
+fn infer<'a>(graph: &'a Graph, inputs: &[Vec<usize>], reading: Reading) -> Result<Shapes<'a>, RuleViolation> {
     let known = (MIN_OPSET..=MAX_OPSET).contains(&graph.opset);
     require(known, Rule::OpsetKnown, || format!("operator set {}", graph.opset))
         .map_err(|broken| broken.at("the model"))?;

@@ -128,7 +128,8 @@ impl Population {
     /// The cases that have most in common with the node that diverges, at most so many: facts that hold for few nodes count for more.
     pub fn nearest(&self, cases: impl Iterator<Item = usize>, most: usize) -> Vec<usize> {
         let nodes = self.nodes.len() as f64;
-        let weights: Vec<_> = self.facts.iter().map(|(_, holds)| (nodes / holds.count().max(1) as f64).log2()).collect();
+        let weights: Vec<_> =
+            self.facts.iter().map(|(_, holds)| (nodes / holds.count().max(1) as f64).log2()).collect();
         let common = |node: usize| {
             let facts = self.facts.iter().zip(&weights).filter(|((_, holds), _)| holds.meets(node, 1));
             facts.map(|(_, weight)| weight).sum::<f64>()
