@@ -230,8 +230,8 @@ fn subject(operand: Operand, operator: Operator) -> String {
     match operand {
         Operand::Each if operator.is_convolution() => format!("each factor in the products of {name}"),
         Operand::Each => format!("each input of {name}"),
-        Operand::Smaller => {
-            format!("the input of {name} with fewer elements, or the second one if both have as many,")
+        Operand::SecondOrBroadcast => {
+            format!("the second input of {name}, or the first one if that is broadcast,")
         }
         operand => format!("the {} of {name}", words(operand, operator)),
     }

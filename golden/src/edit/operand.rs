@@ -10,8 +10,8 @@ pub enum Operand {
     Second,
     /// The last input of a Concat.
     Last,
-    /// The input of an Add that has fewer elements, the second one of two that have as many.
-    Smaller,
+    /// The second input of an Add, or the first one if that is broadcast.
+    SecondOrBroadcast,
     /// Every tensor that is combined: the inputs of an Add or a Concat, the factors of a convolution.
     Each,
     Weight,
@@ -37,7 +37,7 @@ impl Operand {
             Self::BroadcastAddend => "broadcast-addend",
             Self::Second => "second-input",
             Self::Last => "last-input",
-            Self::Smaller => "smaller-input",
+            Self::SecondOrBroadcast => "second-or-broadcast-input",
             Self::Each => "operands",
             Self::Weight => "weight",
             Self::Bias => "bias",
@@ -68,7 +68,7 @@ impl Operand {
                 | Self::BroadcastAddend
                 | Self::Second
                 | Self::Last
-                | Self::Smaller
+                | Self::SecondOrBroadcast
                 | Self::Each
                 | Self::Weight
                 | Self::Output
@@ -77,7 +77,7 @@ impl Operand {
 
     /// Whether it is the same input of every node of a kind.
     pub const fn is_one(self) -> bool {
-        !matches!(self, Self::Smaller | Self::Each)
+        !matches!(self, Self::SecondOrBroadcast | Self::Each)
     }
 
     /// Whether it is an operand that was broadcast.

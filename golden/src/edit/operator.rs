@@ -63,12 +63,12 @@ impl Operator {
     /// The places of an operand among the inputs of a node; none if it is the output, or is not read.
     pub(super) fn places(self, operand: Operand, inputs: &[Option<Value>]) -> Range<usize> {
         let count = inputs.len();
-        let elements = |place: usize| inputs[place].as_ref().map_or(0, |input| input.elements.len());
+        let shape = |place: usize| inputs[place].as_ref().map_or(&[][..], |input| &input.shape);
         match operand {
             Operand::Last => count.saturating_sub(1)..count,
-            Operand::Smaller if count == 2 => {
-                let smaller = usize::from(elements(0) >= elements(1));
-                smaller..smaller + 1
+            Operand::SecondOrBroadcast if count == 2 => {
+                let place = usize::from(!is_broadcast(shape(0), shape(1)));
+                place..place + 1
             }
             Operand::Each if self == Self::Concat => 0..count,
             Operand::Each => 0..count.min(2),
@@ -83,7 +83,7 @@ impl Operator {
     /// What the operator reads at places that depend on the node, or at several.
     const fn roles(self) -> &'static [Operand] {
         match self {
-            Self::Add => &[Operand::Smaller, Operand::Each],
+            Self::Add => &[Operand::SecondOrBroadcast, Operand::Each],
             Self::Concat => &[Operand::Last, Operand::Each],
             Self::Conv | Self::ConvTranspose => &[Operand::Each],
             _ => &[],
@@ -166,6 +166,12 @@ impl Operator {
     pub(super) const fn is_quantizer(self) -> bool {
         matches!(self, Self::QuantizeLinear | Self::DequantizeLinear)
     }
+}
+
+/// Whether a tensor of the shape `one` is broadcast if it is combined with one of the shape `other`.
+fn is_broadcast(one: &[usize], other: &[usize]) -> bool {
+    let mut extents = one.iter().rev().zip(other.iter().rev());
+    other.len() > one.len() || extents.any(|(one, other)| *one == 1 && *other != 1)
 }
 
 /// The number of groups of a convolution; 1 for every other operator.
