@@ -88,11 +88,11 @@ struct Trials<'a> {
 struct Failures {
     /// Cases that show the same, and that it does not reproduce.
     diverging: usize,
-    /// Conforming cases for which it predicts something else where the trigger holds.
+    /// Conforming cases for which it predicts something else where the trigger holds, or anywhere if there is none.
     contradicting: usize,
+    is_restricted: bool,
     /// Conforming cases for which it predicts something else: it does not say when it applies.
     conforming: usize,
-    is_restricted: bool,
 }
 
 impl Observations {
@@ -259,7 +259,10 @@ impl Trials<'_> {
         }
         let is_contradicted = contradicting * TOLERATED_CONFORMING > meant + supporting;
         let is_restricted = matches!(hypothesis, Hypothesis::Composed(edit) if edit.is_restricted());
-        (!is_contradicted).then_some(Failures { diverging, contradicting, conforming, is_restricted })
+        if self.circumstances.trigger.is_none() {
+            contradicting = conforming;
+        }
+        (!is_contradicted).then_some(Failures { diverging, contradicting, is_restricted, conforming })
     }
 }
 

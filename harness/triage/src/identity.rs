@@ -75,13 +75,25 @@ impl Identity {
             ) || !self.edits.is_empty() && !other.edits.is_empty() && !self.is_explained_like(other);
         let are_unexplained =
             matches!((&self.signature.cause, &other.signature.cause), (Cause::Graph(_), Cause::Graph(_)));
+        // an edit is right about nearly all cases that show something under its condition
+        let are_explained_once = self.edits.is_empty() != other.edits.is_empty();
         let is_same_core = || self.is_contained_in(&other.classes) || other.is_contained_in(&self.classes);
         let are_sufficient = || self.is_sufficiently_triggered() && other.is_sufficiently_triggered();
         is_alike(&self.signature, &other.signature)
             && !are_explained_apart
-            && (are_sufficient() || are_unexplained && is_same_core())
+            && (are_sufficient()
+                || are_explained_once && self.is_triggered_by_the_facts_of(other)
+                || are_unexplained && is_same_core())
             && self.triggers(&other.nodes)
             && other.triggers(&self.nodes)
+    }
+
+    /// Whether both show under the very same condition, and not always.
+    fn is_triggered_by_the_facts_of(&self, other: &Self) -> bool {
+        let triggers = self.trigger.as_ref().zip(other.trigger.as_ref());
+        triggers.is_some_and(|(one, other)| {
+            !one.facts.is_empty() && (&one.operator, &one.facts) == (&other.operator, &other.facts)
+        })
     }
 
     /// Whether the trigger is known, and nearly all cases that satisfy it show the finding.
@@ -298,6 +310,28 @@ mod tests {
         let explained =
             Identity { signature: Signature { cause: diagnosis, ..dense.signature.clone() }, ..dense };
         assert!(!explained.is_same_as(&grouped), "only one is explained");
+    }
+
+    #[test]
+    fn explanation_holds_for_what_shows_under_the_same_insufficient_condition() {
+        let sometimes = |case: &Case, classes: &[&str], inputs_above: i64| {
+            let finding = identity(case, classes, inputs_above);
+            let trigger = finding
+                .trigger
+                .clone()
+                .map(|trigger| Trigger { satisfying: Tally { diverging: 20, cases: 60 }, ..trigger });
+            let classes = classes.iter().map(|&class| class.to_owned()).collect();
+            Identity { classes, trigger, ..finding }
+        };
+        let padded = sometimes(&case(1, 4), &["Conv", "pads"], 1);
+        let grouped = sometimes(&case(2, 2), &["Conv", "group"], 1);
+        let explained =
+            |finding: &Identity, edit: &str| Identity { edits: vec![edit.to_owned()], ..finding.clone() };
+        let padded = explained(&padded, "conv-bias-negated");
+        assert!(padded.is_same_as(&grouped) && grouped.is_same_as(&padded));
+        assert!(!padded.is_same_as(&sometimes(&case(2, 2), &["Conv", "group"], 0)), "the conditions differ");
+        let other = explained(&grouped, "conv-bias-halved");
+        assert!(!padded.is_same_as(&other), "two bugs");
     }
 
     #[test]
