@@ -101,16 +101,23 @@ impl Identity {
         self.trigger.as_ref().is_some_and(Trigger::is_sufficient)
     }
 
+    /// Whether cases that satisfy the trigger and diverge as the finding does show the finding: nearly all that satisfy it do, or an edit is
+    /// right about nearly all that do.
+    fn is_told_by_trigger(&self) -> bool {
+        let has_facts = self.trigger.as_ref().is_some_and(|trigger| !trigger.facts.is_empty());
+        self.is_sufficiently_triggered() || has_facts && !self.edits.is_empty()
+    }
+
     /// Whether nodes like these satisfy the trigger; false if it is not known.
     fn triggers(&self, nodes: &[DescribedNode]) -> bool {
         self.trigger.as_ref().is_some_and(|trigger| satisfies(nodes, trigger))
     }
 
-    /// Whether `case`, which diverges as the finding does, shows the finding: it satisfies the trigger or, if that is not known or not
-    /// sufficient, has all classes of the minimal case.
+    /// Whether `case`, which diverges as the finding does, shows the finding: it satisfies the trigger or, if that tells too little, has all
+    /// classes of the minimal case.
     pub fn is_shown_by(&self, case: &Case) -> bool {
         match &self.trigger {
-            Some(trigger) if trigger.is_sufficient() => satisfies(&describe_runs(case), trigger),
+            Some(trigger) if self.is_told_by_trigger() => satisfies(&describe_runs(case), trigger),
             _ => self.is_contained_in(&classes(case)),
         }
     }
@@ -146,9 +153,7 @@ impl Identity {
         }
         is_alike(&self.signature, signature)
             && match (&self.signature.cause, &signature.cause) {
-                (Cause::Graph(_), Cause::Graph(_) | Cause::Diagnosis(_))
-                    if self.is_sufficiently_triggered() =>
-                {
+                (Cause::Graph(_), Cause::Graph(_) | Cause::Diagnosis(_)) if self.is_told_by_trigger() => {
                     self.triggers(nodes)
                 }
                 (Cause::Graph(_), Cause::Graph(present)) => self.is_contained_in(present),
@@ -330,6 +335,12 @@ mod tests {
         let padded = explained(&padded, "conv-bias-negated");
         assert!(padded.is_same_as(&grouped) && grouped.is_same_as(&padded));
         assert!(!padded.is_same_as(&sometimes(&case(2, 2), &["Conv", "group"], 0)), "the conditions differ");
+        let provisional = |finding: &Identity| Provisional {
+            signature: finding.signature.clone(),
+            nodes: finding.nodes.clone(),
+        };
+        assert!(padded.is_likely(&provisional(&grouped)), "it is not investigated again");
+        assert!(!grouped.is_likely(&provisional(&padded)), "nothing explains it");
         let other = explained(&grouped, "conv-bias-halved");
         assert!(!padded.is_same_as(&other), "two bugs");
     }
