@@ -127,7 +127,7 @@ impl Observations {
         let is_better = |failures: &Failures| {
             is_precision_alone || fewest.is_none_or(|fewest| failures.are_fewer_where_triggered(fewest))
         };
-        let composed = self.explain(minimal, &trials);
+        let composed = trials.explain(minimal);
         let composed = composed.filter(|(failures, _)| is_better(failures)).map(|(_, composed)| composed);
         match composed.filter(|composed| !composed.mutant_names().any(is_listed)) {
             Some(composed) => (diagnosis.to_vec(), Some(composed)),
@@ -140,40 +140,6 @@ impl Observations {
         let trials = self.trials(symptom, circumstances);
         let explains = |name: &&String| trials.failures_of_listed(name).is_some();
         symptom.diagnosis().iter().filter(|name| !explains(name)).cloned().collect()
-    }
-
-    /// The edits that explain `minimal`, between which the cases do not distinguish; `None` if none does. What they predict where the
-    /// trigger does not hold does not matter.
-    fn explain(&self, minimal: &DivergingCase, trials: &Trials<'_>) -> Option<(Failures, Diagnosis)> {
-        // an explanation makes a precision fallback of wrong values, and another one may be right
-        let is_of_values = are_of_values(minimal.symptom.kind(), Kind::WrongValues);
-        if !is_of_values && minimal.symptom.kind() != Kind::WrongShape || trials.neighbors() < FEWEST {
-            return None;
-        }
-        let arithmetic = trials.circumstances.arithmetic;
-        let candidates = candidates(&minimal.evaluated.encoded.case);
-        let needed = needed(candidates.len());
-        let mut explaining = Vec::new();
-        for edit in candidates {
-            let hypothesis = Hypothesis::Composed(edit);
-            // neighbors are small, and refute nearly all edits; a minimal case that nothing made smaller may be a whole model
-            if let Some(failures) = trials.failures(hypothesis, needed)
-                && let Prediction::Reproduced(evidence) =
-                    Prediction::of(hypothesis, &minimal.evaluated, arithmetic, None)
-                && evidence.bits > 0.0
-            {
-                explaining.push((failures, edit, evidence.residual));
-            }
-        }
-        let least = explaining.iter().map(|(failures, ..)| *failures).min()?;
-        explaining.retain(|(failures, ..)| *failures == least);
-        let residuals = explaining.iter().map(|(.., residual)| *residual);
-        let residual = residuals.reduce(|one, other| Some(one?.max(other?)))?;
-        let reproducing =
-            |(_, edit, _): &(_, Edit, _)| ReproducingMutant { name: edit.to_string(), clause: edit.clause() };
-        let mutants = explaining.iter().map(reproducing).collect();
-        let diagnosis = Diagnosis { mutants, residual, unexplained: None };
-        (explaining.len() <= MOST_ALTERNATIVES).then_some((least, diagnosis))
     }
 
     fn trials<'a>(&'a self, symptom: &'a Symptom, circumstances: Circumstances<'a>) -> Trials<'a> {
@@ -196,6 +162,40 @@ impl Observations {
 }
 
 impl Trials<'_> {
+    /// The edits that explain `minimal`, between which the cases do not distinguish; `None` if none does. What they predict where the
+    /// trigger does not hold does not matter.
+    fn explain(&self, minimal: &DivergingCase) -> Option<(Failures, Diagnosis)> {
+        // an explanation makes a precision fallback of wrong values, and another one may be right
+        let is_of_values = are_of_values(minimal.symptom.kind(), Kind::WrongValues);
+        if !is_of_values && minimal.symptom.kind() != Kind::WrongShape || self.neighbors() < FEWEST {
+            return None;
+        }
+        let arithmetic = self.circumstances.arithmetic;
+        let candidates = candidates(&minimal.evaluated.encoded.case);
+        let needed = needed(candidates.len());
+        let mut explaining = Vec::new();
+        for edit in candidates {
+            let hypothesis = Hypothesis::Composed(edit);
+            // neighbors are small, and refute nearly all edits; a minimal case that nothing made smaller may be a whole model
+            if let Some(failures) = self.failures(hypothesis, needed)
+                && let Prediction::Reproduced(evidence) =
+                    Prediction::of(hypothesis, &minimal.evaluated, arithmetic, None)
+                && evidence.bits > 0.0
+            {
+                explaining.push((failures, edit, evidence.residual));
+            }
+        }
+        let least = explaining.iter().map(|(failures, ..)| *failures).min()?;
+        explaining.retain(|(failures, ..)| *failures == least);
+        let residuals = explaining.iter().map(|(.., residual)| *residual);
+        let residual = residuals.reduce(|one, other| Some(one?.max(other?)))?;
+        let reproducing =
+            |(_, edit, _): &(_, Edit, _)| ReproducingMutant { name: edit.to_string(), clause: edit.clause() };
+        let mutants = explaining.iter().map(reproducing).collect();
+        let diagnosis = Diagnosis { mutants, residual, unexplained: None };
+        (explaining.len() <= MOST_ALTERNATIVES).then_some((least, diagnosis))
+    }
+
     /// The neighbors that show the same.
     fn neighbors(&self) -> usize {
         self.diverging.iter().filter(|trial| trial.drawn == Drawn::Neighbor).count()
