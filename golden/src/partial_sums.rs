@@ -87,7 +87,7 @@ impl PartialSums {
     /// What sentences say of it, behind the operator.
     pub fn clause(self) -> String {
         let parts = match self.parts {
-            Parts::Channels => "the sum over each input channel",
+            Parts::Channels => "the sum of the products of each input channel",
             Parts::Products => "each product",
         };
         format!("rounds {parts} to {}", self.precision.words())

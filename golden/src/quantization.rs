@@ -256,13 +256,13 @@ impl Overflow {
             Self::SaturatesAtZero => "saturates at 0 instead of a lower integer",
             Self::SaturatesAt127 => "saturates at 127 instead of a higher integer",
             Self::SaturatesAtOtherLowest => {
-                "saturates int8 at 0 instead of -128, or lets uint8 wrap around down to -128"
+                "saturates at the lowest integer of the other signedness: int8 at 0, and uint8 at -128, which wraps around"
             }
             Self::SaturatesAtOtherHighest => {
-                "saturates uint8 at 127 instead of 255, or lets int8 wrap around up to 255"
+                "saturates at the highest integer of the other signedness: uint8 at 127, and int8 at 255, which wraps around"
             }
             Self::SaturatesAtMinusHighest => {
-                "saturates int8 at -127 instead of -128, and lets uint8 wrap around down to -255"
+                "saturates at the negative of the highest integer: int8 at -127, and uint8 at -255, which wraps around"
             }
             Self::SaturatesAtHalfLowest => "saturates at half of the lowest integer of the type",
             Self::SaturatesAtHalfHighest => {

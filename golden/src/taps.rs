@@ -128,8 +128,8 @@ impl Between {
     pub const fn clause(self) -> &'static str {
         match self {
             Self::Nothing => "nothing between two positions of the input that the stride separates",
-            Self::Previous => "the position before once more where the stride leaves a gap between two",
-            Self::Next => "the next position already where the stride leaves a gap in front of it",
+            Self::Previous => "the previous position of the input once more where the stride leaves gaps",
+            Self::Next => "the next position of the input already where the stride leaves gaps",
         }
     }
 }

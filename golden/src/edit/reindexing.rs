@@ -236,11 +236,13 @@ impl Reindexing {
             Self::AtLeastOne => format!("the second {noun} for the first"),
             Self::AtMost(most) => format!("{noun} {most}, counted from 0, for every later {noun}"),
             Self::Only(1) => format!("the first {noun}, and zero for every other one"),
-            Self::Only(count) => format!("the first {count} of each {noun}, and zero for every other one"),
+            Self::Only(count) => format!("the first {count} {noun}s, and zero for every other one"),
             Self::OnlyLast => format!("the last {noun}, and zero for every other one"),
             Self::WithoutFirst => format!("each {noun} but the first, and zero for that"),
             Self::WithoutLast => format!("each {noun} but the last, and zero for that"),
-            Self::WithoutLastOfSeveral => format!("each {noun} but the last of several, and zero for that"),
+            Self::WithoutLastOfSeveral => {
+                format!("each {noun} but the last, and zero for that unless there is only one")
+            }
             Self::HalfShared => format!("the {noun} at its place in the first half"),
             Self::EvensFirst => {
                 format!("the {noun} at its place if every second one, from the first on, came first")
