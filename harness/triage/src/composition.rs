@@ -93,6 +93,8 @@ struct Failures {
     is_restricted: bool,
     /// Conforming cases for which it predicts something else: it does not say when it applies.
     conforming: usize,
+    /// Cases that show the same and that are left to other listed mutants.
+    left: usize,
 }
 
 impl Observations {
@@ -262,18 +264,24 @@ impl Trials<'_> {
         if self.circumstances.trigger.is_none() {
             contradicting = conforming;
         }
-        (!is_contradicted).then_some(Failures { diverging, contradicting, is_restricted, conforming })
+        let left = self.diverging.len() - considered.len();
+        (!is_contradicted).then_some(Failures { diverging, contradicting, is_restricted, conforming, left })
     }
 }
 
 impl Failures {
     /// Whether it says what every case shows that satisfies the trigger.
     const fn are_none_where_triggered(self) -> bool {
-        self.diverging == 0 && self.contradicting == 0
+        self.unexplained() == 0 && self.contradicting == 0
     }
 
     fn are_fewer_where_triggered(self, other: Self) -> bool {
-        (self.diverging, self.contradicting) < (other.diverging, other.contradicting)
+        (self.unexplained(), self.contradicting) < (other.unexplained(), other.contradicting)
+    }
+
+    /// Cases that show the same, and that it does not explain.
+    const fn unexplained(self) -> usize {
+        self.diverging + self.left
     }
 }
 
